@@ -1,0 +1,154 @@
+#include "format/base/bytes.h"
+
+#include <string.h>
+
+void bytes_put(struct bytes_buf *buf, const void *bytes, size_t len)
+{
+	vec_append(buf, (const uint8_t *)bytes, len);
+}
+
+void bytes_put_u8(struct bytes_buf *buf, uint8_t value)
+{
+	vec_push(buf, value);
+}
+
+static void put_le(struct bytes_buf *buf, uint64_t value, size_t len)
+{
+	vec_reserve(buf, len);
+	for (size_t i = 0; i < len; i++)
+		buf->data[buf->len++] = (uint8_t)(value >> (8 * i));
+}
+
+void bytes_put_u16(struct bytes_buf *buf, uint16_t value)
+{
+	put_le(buf, value, 2);
+}
+
+void bytes_put_u32(struct bytes_buf *buf, uint32_t value)
+{
+	put_le(buf, value, 4);
+}
+
+void bytes_put_u64(struct bytes_buf *buf, uint64_t value)
+{
+	put_le(buf, value, 8);
+}
+
+void bytes_put_varint(struct bytes_buf *buf, uint64_t value)
+{
+	vec_reserve(buf, 10);
+	for (; value >= 0x80; value >>= 7)
+		buf->data[buf->len++] = (uint8_t)(value | 0x80);
+	buf->data[buf->len++] = (uint8_t)value;
+}
+
+void bytes_put_zigzag(struct bytes_buf *buf, int64_t value)
+{
+	bytes_put_varint(buf, (uint64_t)value << 1 ^ (value < 0 ? ~(uint64_t)0 : 0));
+}
+
+void bytes_put_blob(struct bytes_buf *buf, const void *bytes, size_t len)
+{
+	bytes_put_varint(buf, len);
+	bytes_put(buf, bytes, len);
+}
+
+void bytes_buf_deinit(struct bytes_buf *buf)
+{
+	vec_deinit(buf);
+}
+
+struct bytes_cursor bytes_cursor(const void *bytes, size_t len)
+{
+	const uint8_t *start = bytes;
+	return (struct bytes_cursor){.start = start, .pos = start, .end = start + len};
+}
+
+size_t bytes_left(const struct bytes_cursor *cursor)
+{
+	return (size_t)(cursor->end - cursor->pos);
+}
+
+size_t bytes_offset(const struct bytes_cursor *cursor)
+{
+	return (size_t)(cursor->pos - cursor->start);
+}
+
+const uint8_t *bytes_get(struct bytes_cursor *cursor, size_t len)
+{
+	if (cursor->overrun || len > bytes_left(cursor)) {
+		cursor->overrun = true;
+		cursor->pos = cursor->end;
+		return NULL;
+	}
+	const uint8_t *bytes = cursor->pos;
+	cursor->pos += len;
+	return bytes;
+}
+
+static uint64_t get_le(struct bytes_cursor *cursor, size_t len)
+{
+	const uint8_t *bytes = bytes_get(cursor, len);
+	uint64_t value = 0;
+	for (size_t i = 0; bytes && i < len; i++)
+		value |= (uint64_t)bytes[i] << (8 * i);
+	return value;
+}
+
+uint8_t bytes_get_u8(struct bytes_cursor *cursor)
+{
+	return (uint8_t)get_le(cursor, 1);
+}
+
+uint16_t bytes_get_u16(struct bytes_cursor *cursor)
+{
+	return (uint16_t)get_le(cursor, 2);
+}
+
+uint32_t bytes_get_u32(struct bytes_cursor *cursor)
+{
+	return (uint32_t)get_le(cursor, 4);
+}
+
+uint64_t bytes_get_u64(struct bytes_cursor *cursor)
+{
+	return get_le(cursor, 8);
+}
+
+uint64_t bytes_get_varint(struct bytes_cursor *cursor)
+{
+	uint64_t value = 0;
+	for (unsigned shift = 0; shift < 64 && cursor->pos < cursor->end; shift += 7) {
+		uint8_t byte = *cursor->pos++;
+		if (shift == 63 && byte > 1)
+			break; /* bits beyond the 64th */
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return value;
+	}
+	cursor->overrun = true;
+	cursor->pos = cursor->end;
+	return 0;
+}
+
+int64_t bytes_get_zigzag(struct bytes_cursor *cursor)
+{
+	uint64_t value = bytes_get_varint(cursor);
+	return (int64_t)(value >> 1 ^ (value & 1 ? ~(uint64_t)0 : 0));
+}
+
+const uint8_t *bytes_get_blob(struct bytes_cursor *cursor, size_t *len)
+{
+	uint64_t want = bytes_get_varint(cursor);
+	const uint8_t *bytes = bytes_get(cursor, want);
+	*len = bytes ? (size_t)want : 0;
+	return bytes;
+}
+
+struct bytes_cursor bytes_get_cursor(struct bytes_cursor *cursor, size_t len)
+{
+	const uint8_t *bytes = bytes_get(cursor, len);
+	struct bytes_cursor inner = bytes_cursor(bytes ? bytes : cursor->end, bytes ? len : 0);
+	inner.overrun = !bytes;
+	return inner;
+}

@@ -1,0 +1,131 @@
+#include "format/base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void out_of_memory(size_t bytes)
+{
+	fprintf(stderr, "ebprof: out of memory (%zu bytes)\n", bytes);
+	abort();
+}
+
+static size_t array_bytes(size_t count, size_t element_bytes)
+{
+	size_t bytes;
+	if (__builtin_mul_overflow(count, element_bytes, &bytes))
+		out_of_memory(SIZE_MAX);
+	return bytes;
+}
+
+void *mem_alloc(size_t bytes)
+{
+	void *block = malloc(bytes ? bytes : 1);
+	if (!block)
+		out_of_memory(bytes);
+	return block;
+}
+
+void *mem_zalloc(size_t bytes)
+{
+	return mem_zalloc_array(1, bytes);
+}
+
+void *mem_zalloc_array(size_t count, size_t element_bytes)
+{
+	size_t bytes = array_bytes(count, element_bytes);
+	void *block = calloc(1, bytes ? bytes : 1);
+	if (!block)
+		out_of_memory(bytes);
+	return block;
+}
+
+void *mem_realloc_array(void *old, size_t count, size_t element_bytes)
+{
+	size_t bytes = array_bytes(count, element_bytes);
+	void *block = realloc(old, bytes ? bytes : 1);
+	if (!block)
+		out_of_memory(bytes);
+	return block;
+}
+
+char *mem_strdup(const char *text)
+{
+	return mem_strndup(text, strlen(text));
+}
+
+char *mem_strndup(const void *bytes, size_t len)
+{
+	char *copy = mem_alloc(len + 1);
+	memcpy(copy, bytes, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+void mem_free(void *block)
+{
+	free(block);
+}
+
+void mem_free_ptr(void *pointer_to_pointer)
+{
+	void *block;
+	memcpy(&block, pointer_to_pointer, sizeof(block));
+	free(block);
+}
+
+void mem_close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* ---- arena ---- */
+
+struct arena_block {
+	struct arena_block *next;
+	uint64_t bytes[];
+};
+
+enum {
+	ARENA_BLOCK_BYTES = 64 * 1024
+};
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+	size_t need = (bytes + 7) & ~(size_t)7;
+	if (need < bytes)
+		out_of_memory(bytes);
+	if (!arena->blocks || arena->size - arena->used < need) {
+		size_t size = need > ARENA_BLOCK_BYTES ? need : ARENA_BLOCK_BYTES;
+		struct arena_block *block = mem_zalloc(sizeof(*block) + size);
+		block->next = arena->blocks;
+		arena->blocks = block;
+		arena->used = 0;
+		arena->size = size;
+		arena->total_bytes += size;
+	}
+	void *result = (char *)arena->blocks->bytes + arena->used;
+	arena->used += need;
+	return result;
+}
+
+char *arena_strndup(struct arena *arena, const void *bytes, size_t len)
+{
+	char *copy = arena_alloc(arena, len + 1);
+	memcpy(copy, bytes, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+void arena_deinit(struct arena *arena)
+{
+	while (arena->blocks) {
+		struct arena_block *next = arena->blocks->next;
+		mem_free(arena->blocks);
+		arena->blocks = next;
+	}
+	*arena = (struct arena){0};
+}

@@ -1,0 +1,59 @@
+/*
+ * Memory. Running out of it aborts, here and nowhere else, so callers never
+ * check. Sizes that come from input are bounded by their reader first.
+ */
+#ifndef EBPROF_MEM_H
+#define EBPROF_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void *mem_alloc(size_t bytes) __attribute__((malloc, returns_nonnull));
+void *mem_zalloc(size_t bytes) __attribute__((malloc, returns_nonnull));
+/* An array of `count` elements; aborts when the product overflows. `old` may be NULL. */
+void *mem_realloc_array(void *old, size_t count, size_t element_bytes)
+	__attribute__((returns_nonnull));
+void *mem_zalloc_array(size_t count, size_t element_bytes) __attribute__((malloc, returns_nonnull));
+char *mem_strdup(const char *text) __attribute__((malloc, returns_nonnull));
+/* A copy of `len` bytes with a NUL behind them. */
+char *mem_strndup(const void *bytes, size_t len) __attribute__((malloc, returns_nonnull));
+void mem_free(void *block);
+
+/* Runs fn(&variable) when the variable leaves its scope. */
+#define CLEANUP(fn) __attribute__((cleanup(fn)))
+
+/* mem_free() for CLEANUP on any pointer. */
+void mem_free_ptr(void *pointer_to_pointer);
+#define CLEANUP_FREE CLEANUP(mem_free_ptr)
+
+/* Closes *fd unless it is negative, and sets it to -1. */
+void mem_close_fd(int *fd);
+#define CLEANUP_FD CLEANUP(mem_close_fd)
+
+/* Takes the value out of a variable that CLEANUP guards. */
+#define steal_ptr(variable) \
+	__extension__({ \
+		__typeof__(variable) stolen_ = (variable); \
+		(variable) = NULL; \
+		stolen_; \
+	})
+#define steal_fd(variable) \
+	__extension__({ \
+		int stolen_ = (variable); \
+		(variable) = -1; \
+		stolen_; \
+	})
+
+/* A region of memory that is freed as a whole. Zeroed, aligned to 8 bytes. */
+struct arena {
+	struct arena_block *blocks;
+	size_t used, size; /* of the newest block */
+	size_t total_bytes;
+};
+
+void *arena_alloc(struct arena *arena, size_t bytes) __attribute__((returns_nonnull));
+char *arena_strndup(struct arena *arena, const void *bytes, size_t len)
+	__attribute__((returns_nonnull));
+void arena_deinit(struct arena *arena);
+
+#endif

@@ -1,0 +1,179 @@
+#include "format/base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void str_reserve(struct str *s, size_t extra)
+{
+	size_t need = s->len + extra + 1;
+	if (need <= s->cap)
+		return;
+	size_t cap = s->cap ? s->cap * 2 : 64;
+	if (cap < need)
+		cap = need;
+	s->data = mem_realloc_array(s->data, cap, 1);
+	s->cap = cap;
+}
+
+void str_write(struct str *s, const void *bytes, size_t len)
+{
+	str_reserve(s, len);
+	memcpy(s->data + s->len, bytes, len);
+	s->len += len;
+	s->data[s->len] = '\0';
+}
+
+void str_putc(struct str *s, char c)
+{
+	str_write(s, &c, 1);
+}
+
+void str_puts(struct str *s, const char *text)
+{
+	str_write(s, text, strlen(text));
+}
+
+void str_pad(struct str *s, char c, size_t count)
+{
+	str_reserve(s, count);
+	memset(s->data + s->len, c, count);
+	s->len += count;
+	s->data[s->len] = '\0';
+}
+
+void str_vprintf(struct str *s, const char *fmt, va_list args)
+{
+	va_list again;
+	va_copy(again, args);
+	int len = vsnprintf(NULL, 0, fmt, args);
+	if (len < 0)
+		abort(); /* a format string of ours that libc refuses */
+	str_reserve(s, (size_t)len);
+	vsnprintf(s->data + s->len, (size_t)len + 1, fmt, again);
+	va_end(again);
+	s->len += (size_t)len;
+}
+
+void str_printf(struct str *s, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	str_vprintf(s, fmt, args);
+	va_end(args);
+}
+
+void str_truncate(struct str *s, size_t len)
+{
+	if (len >= s->len)
+		return;
+	s->len = len;
+	s->data[len] = '\0';
+}
+
+const char *str_text(const struct str *s)
+{
+	return s->data ? s->data : "";
+}
+
+char *str_steal(struct str *s)
+{
+	char *text = s->data ? s->data : mem_strdup("");
+	*s = (struct str){0};
+	return text;
+}
+
+void str_deinit(struct str *s)
+{
+	mem_free(s->data);
+	*s = (struct str){0};
+}
+
+/* ---- showing foreign bytes ---- */
+
+/* RFC 3629: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
+size_t str_utf8_decode(const char *bytes, size_t len, uint32_t *code_point)
+{
+	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *p = (const unsigned char *)bytes;
+	if (!len)
+		return 0;
+	if (p[0] < 0x80) {
+		*code_point = p[0];
+		return 1;
+	}
+	size_t need = p[0] >= 0xf0 && p[0] < 0xf8 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc0 ? 2 : 0;
+	if (!need || need > len || p[0] >= 0xf8)
+		return 0;
+	uint32_t code = p[0] & (0xffU >> (need + 1));
+	for (size_t i = 1; i < need; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (p[i] & 0x3f);
+	}
+	if (code < smallest[need] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+		return 0;
+	*code_point = code;
+	return need;
+}
+
+/* Code points that act on a terminal or reorder what stands beside them. */
+static bool is_unsafe(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0)   /* C0, DEL, C1 */
+	       || code == 0x061c || code == 0x200e || code == 0x200f /* bidi marks */
+	       || code == 0x2028 || code == 0x2029                   /* line, paragraph separator */
+	       || (code >= 0x202a && code <= 0x202e)                 /* bidi embeddings, overrides */
+	       || (code >= 0x2066 && code <= 0x2069)                 /* bidi isolates */
+	       || code == 0xfeff;                                    /* byte order mark */
+}
+
+void str_put_escaped(struct str *s, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		uint32_t code = 0;
+		size_t used = str_utf8_decode(bytes + i, len - i, &code);
+		if (used && !is_unsafe(code)) {
+			str_write(s, bytes + i, used);
+			i += used;
+			continue;
+		}
+		for (size_t end = i + (used ? used : 1); i < end; i++)
+			str_printf(s, "\\x%02x", (unsigned char)bytes[i]);
+	}
+}
+
+/* ---- interned strings ---- */
+
+uint32_t strtab_intern(struct strtab *table, const char *bytes, size_t len)
+{
+	if (!table->entries.len)
+		table->seed = map_random_seed();
+	uint64_t hash = map_hash_bytes(bytes, len, table->seed);
+	uint64_t *head = map_get(&table->by_hash, hash);
+	for (uint32_t id = head ? (uint32_t)*head : 0; id; id = table->entries.data[id - 1].next) {
+		const struct strtab_entry *entry = &table->entries.data[id - 1];
+		if (entry->len == len && memcmp(entry->bytes, bytes, len) == 0)
+			return id - 1;
+	}
+	uint64_t *slot = map_put(&table->by_hash, hash, NULL);
+	vec_push(&table->entries, (struct strtab_entry){
+					  .bytes = arena_strndup(&table->arena, bytes, len),
+					  .len = (uint32_t)len,
+					  .next = (uint32_t)*slot,
+				  });
+	*slot = table->entries.len;
+	return (uint32_t)table->entries.len - 1;
+}
+
+const char *strtab_get(const struct strtab *table, uint32_t id)
+{
+	return table->entries.data[id].bytes;
+}
+
+void strtab_deinit(struct strtab *table)
+{
+	arena_deinit(&table->arena);
+	vec_deinit(&table->entries);
+	map_deinit(&table->by_hash);
+}
