@@ -24,7 +24,7 @@ enum err_code {
 
 struct err;
 
-#define ERR_MUST_CHECK __attribute__((warn_unused_result))
+#define ERR_MUST_CHECK        __attribute__((warn_unused_result))
 #define ERR_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* A new error with a formatted message and no errno. */
@@ -46,11 +46,11 @@ const char *err_message(const struct err *err);
 void err_destroy(struct err *err);
 
 /* Passes a failure up: `try(f(x));` */
-#define try(expr)                            \
-	do {                                 \
+#define try(expr) \
+	do { \
 		struct err *try_err_ = (expr); \
-		if (try_err_)                \
-			return try_err_;     \
+		if (try_err_) \
+			return try_err_; \
 	} while (0)
 
 #endif

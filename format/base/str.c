@@ -120,12 +120,12 @@ size_t str_utf8_decode(const char *bytes, size_t len, uint32_t *code_point)
 /* Code points that act on a terminal or reorder what stands beside them. */
 static bool is_unsafe(uint32_t code)
 {
-	return code < 0x20 || (code >= 0x7f && code < 0xa0)   /* C0, DEL, C1 */
+	return code < 0x20 || (code >= 0x7f && code < 0xa0)          /* C0, DEL, C1 */
 	       || code == 0x061c || code == 0x200e || code == 0x200f /* bidi marks */
 	       || code == 0x2028 || code == 0x2029                   /* line, paragraph separator */
-	       || (code >= 0x202a && code <= 0x202e)                 /* bidi embeddings, overrides */
-	       || (code >= 0x2066 && code <= 0x2069)                 /* bidi isolates */
-	       || code == 0xfeff;                                    /* byte order mark */
+	       || (code >= 0x202a && code <= 0x202e) /* bidi embeddings, overrides */
+	       || (code >= 0x2066 && code <= 0x2069) /* bidi isolates */
+	       || code == 0xfeff;                    /* byte order mark */
 }
 
 void str_put_escaped(struct str *s, const char *bytes, size_t len)

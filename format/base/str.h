@@ -21,7 +21,8 @@ void str_putc(struct str *s, char c);
 void str_puts(struct str *s, const char *text);
 void str_write(struct str *s, const void *bytes, size_t len);
 void str_printf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void str_vprintf(struct str *s, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
+void str_vprintf(struct str *s, const char *fmt, va_list args)
+	__attribute__((format(printf, 2, 0)));
 /* `count` copies of `c`. */
 void str_pad(struct str *s, char c, size_t count);
 /* Shortens to `len` bytes. */
@@ -40,7 +41,8 @@ void str_deinit(struct str *s);
  */
 void str_put_escaped(struct str *s, const char *bytes, size_t len);
 
-/* How many bytes the UTF-8 sequence at `bytes` takes (1-4), 0 when it is not valid. Stores the code point. */
+/* How many bytes the UTF-8 sequence at `bytes` takes (1-4), 0 when it is not valid. Stores the code
+ * point. */
 size_t str_utf8_decode(const char *bytes, size_t len, uint32_t *code_point);
 
 /* Interned strings: equal bytes get equal, dense ids, in order of their first coming. */

@@ -20,7 +20,9 @@ TEST(err_wraps_and_keeps_code)
 TEST(map_survives_growth_and_removal)
 {
 	struct map map = {0};
-	enum { COUNT = 5000 };
+	enum {
+		COUNT = 5000
+	};
 	for (uint64_t i = 0; i < COUNT; i++)
 		*map_put(&map, i * 64, NULL) = i;
 	for (uint64_t i = 0; i < COUNT; i += 2)
@@ -40,7 +42,8 @@ TEST(map_survives_growth_and_removal)
 
 TEST(varints_round_trip)
 {
-	static const uint64_t values[] = {0, 1, 127, 128, 16383, 16384, UINT32_MAX, INT64_MAX, UINT64_MAX};
+	static const uint64_t values[] = {
+		0, 1, 127, 128, 16383, 16384, UINT32_MAX, INT64_MAX, UINT64_MAX};
 	struct bytes_buf buf = {0};
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
 		bytes_put_varint(&buf, values[i]);
@@ -65,7 +68,8 @@ TEST(cursor_never_overruns)
 	CHECK_INT(bytes_get_u32(&cursor), 0);
 	CHECK(cursor.overrun);
 	CHECK_INT(bytes_get_u8(&cursor), 0);
-	static const uint8_t endless[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	static const uint8_t endless[] = {
+		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 	cursor = bytes_cursor(endless, sizeof(endless));
 	bytes_get_varint(&cursor);
 	CHECK(cursor.overrun);
@@ -88,9 +92,15 @@ TEST(escaping_leaves_nothing_that_acts)
 	check_escaped("plain name<int, 3>", "plain name<int, 3>");
 	check_escaped("\033]0;PWN\007", "\\x1b]0;PWN\\x07");
 	check_escaped("a\nb\tc", "a\\x0ab\\x09c");
-	check_escaped("\x9b" "31m", "\\x9b31m");                /* a raw C1 byte is invalid UTF-8 */
-	check_escaped("\xc2\x9b" "31m", "\\xc2\\x9b31m");       /* the same C1 control, encoded */
-	check_escaped("\xe2\x80\xae" "abc", "\\xe2\\x80\\xaeabc"); /* right-to-left override */
+	check_escaped("\x9b"
+		      "31m",
+		"\\x9b31m"); /* a raw C1 byte is invalid UTF-8 */
+	check_escaped("\xc2\x9b"
+		      "31m",
+		"\\xc2\\x9b31m"); /* the same C1 control, encoded */
+	check_escaped("\xe2\x80\xae"
+		      "abc",
+		"\\xe2\\x80\\xaeabc"); /* right-to-left override */
 	check_escaped("gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f");
 	check_escaped("\xc0\xaf\xed\xa0\x80\xf5", "\\xc0\\xaf\\xed\\xa0\\x80\\xf5");
 }

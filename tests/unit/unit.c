@@ -53,8 +53,8 @@ void unit_check_str(const char *file, int line, const char *expr, const char *go
 		unit_fail(file, line, "%s is \"%s\", not \"%s\"", expr, got ? got : "(null)", want);
 }
 
-void unit_check_err(const char *file, int line, const char *expr, struct err *err, int code,
-	const char *part)
+void unit_check_err(
+	const char *file, int line, const char *expr, struct err *err, int code, const char *part)
 {
 	if (!err) {
 		unit_fail(file, line, "%s succeeded", expr);
@@ -73,7 +73,8 @@ static int run_forked(const struct unit_test *test)
 	if (pid == 0) {
 		test->run();
 		fflush(stdout);
-		exit(failures ? EXIT_FAILED : 0); /* exit, not _exit: the leak checker runs at exit */
+		exit(failures ? EXIT_FAILED
+			      : 0); /* exit, not _exit: the leak checker runs at exit */
 	}
 	int status;
 	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
@@ -81,7 +82,8 @@ static int run_forked(const struct unit_test *test)
 		return EXIT_FAILED;
 	}
 	if (WIFSIGNALED(status)) {
-		printf("    killed by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		printf("    killed by signal %d (%s)\n", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
 		return EXIT_FAILED;
 	}
 	return WEXITSTATUS(status);

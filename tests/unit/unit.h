@@ -16,12 +16,14 @@ struct unit_test {
 };
 
 void unit_register(struct unit_test *test);
-void unit_fail(const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void unit_fail(const char *file, int line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Ends the running test as skipped, with the reason. */
 void unit_skip(const char *reason) __attribute__((noreturn));
 
 void unit_check_int(const char *file, int line, const char *expr, long long got, long long want);
-void unit_check_str(const char *file, int line, const char *expr, const char *got, const char *want);
+void unit_check_str(
+	const char *file, int line, const char *expr, const char *got, const char *want);
 
 #define TEST(test_name) \
 	static void test_name(void); \
@@ -54,7 +56,7 @@ void unit_check_str(const char *file, int line, const char *expr, const char *go
 	unit_check_err(__FILE__, __LINE__, #call, (call), (code), (part))
 
 struct err;
-void unit_check_err(const char *file, int line, const char *expr, struct err *err, int code,
-	const char *part);
+void unit_check_err(
+	const char *file, int line, const char *expr, struct err *err, int code, const char *part);
 
 #endif

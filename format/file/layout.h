@@ -1,0 +1,243 @@
+/*
+ * What a recording is made of: the numbers that stand in the file and the
+ * entities that writer and reader exchange. man/ebprof-data.5 describes the
+ * same layout byte by byte; the two change together.
+ *
+ * A recording is a 16-byte file header and then chunks. Entities refer to each
+ * other by ids, which are dense, begin at 1 (0 is "none") and are defined
+ * before they are used. A prefix of a recording is therefore a recording.
+ */
+#ifndef EBPROF_LAYOUT_H
+#define EBPROF_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LAYOUT_MAGIC \
+	"\x89" \
+	"EBPROF\n"
+
+enum {
+	LAYOUT_MAGIC_BYTES = 8,
+	LAYOUT_VERSION_MAJOR = 1, /* a reader refuses another one */
+	LAYOUT_VERSION_MINOR = 0, /* a reader reads any */
+	LAYOUT_HEADER_BYTES = 16,
+
+	LAYOUT_CHUNK_SYNC = 0x4b434245, /* "EBCK": where a reader finds its way back after damage */
+	LAYOUT_CHUNK_HEADER_BYTES = 24,
+	LAYOUT_CHUNK_MAX_BYTES = 16 << 20, /* of a payload, stored or raw */
+	LAYOUT_BUILD_ID_MAX_BYTES = 64,
+	LAYOUT_MAX_SEGMENTS = 256, /* PT_LOADs of one object */
+};
+
+enum layout_chunk_type {
+	LAYOUT_CHUNK_META = 1,
+	LAYOUT_CHUNK_STRINGS = 2,
+	LAYOUT_CHUNK_OBJECTS = 3,
+	LAYOUT_CHUNK_PROCESSES = 4,
+	LAYOUT_CHUNK_THREADS = 5,
+	LAYOUT_CHUNK_MAPPINGS = 6,
+	LAYOUT_CHUNK_FRAMES = 7,
+	LAYOUT_CHUNK_STACKS = 8,
+	LAYOUT_CHUNK_SAMPLES = 9,
+	LAYOUT_CHUNK_SYMBOLS = 10,
+	LAYOUT_CHUNK_COUNTERS = 11,
+	LAYOUT_CHUNK_EVENTS = 12,
+	LAYOUT_CHUNK_CLOCKS = 13,
+	LAYOUT_CHUNK_END = 14,
+};
+
+enum layout_encoding {
+	LAYOUT_ENCODING_RAW = 0,
+	LAYOUT_ENCODING_ZLIB = 1,
+};
+
+enum layout_sample_column {
+	LAYOUT_COLUMN_TIME = 1,
+	LAYOUT_COLUMN_THREAD = 2,
+	LAYOUT_COLUMN_CPU = 3,
+	LAYOUT_COLUMN_USER_STACK = 4,
+	LAYOUT_COLUMN_KERNEL_STACK = 5,
+	LAYOUT_COLUMN_WEIGHT = 6,
+};
+
+/* Where code comes from. Names are what `info --json` prints. */
+#define LAYOUT_OBJECT_KINDS(X) \
+	X(LAYOUT_OBJECT_FILE, 1, "file")     /* offset: in the file */ \
+	X(LAYOUT_OBJECT_KERNEL, 2, "kernel") /* offset: address - base */ \
+	X(LAYOUT_OBJECT_MODULE, 3, "module") /* offset: address - base */ \
+	X(LAYOUT_OBJECT_VDSO, 4, "vdso")     /* offset: in the image */ \
+	X(LAYOUT_OBJECT_ANONYMOUS, 5, \
+		"anonymous") /* executable memory of no file (JIT); offset: address */ \
+	X(LAYOUT_OBJECT_UNKNOWN, 6, "unknown") /* no mapping was known; offset: address */ \
+	X(LAYOUT_OBJECT_BPF, 7, "bpf")         /* JITed BPF program; offset: address - base */
+
+enum layout_object_kind {
+#define X(name, number, word) name = number,
+	LAYOUT_OBJECT_KINDS(X)
+#undef X
+};
+
+enum layout_object_flag {
+	LAYOUT_OBJECT_DELETED = 1,    /* the file was unlinked when it was looked at */
+	LAYOUT_OBJECT_UNREADABLE = 2, /* it could not be opened: no segments */
+	LAYOUT_OBJECT_CHANGED = 4,    /* the path held another build ID than the mapping */
+};
+
+/*
+ * Why a user stack stops before its outermost frame. Stored as the offset of
+ * the root frame of such a stack, whose object is 0.
+ */
+#define LAYOUT_TRUNCATIONS(X) \
+	X(LAYOUT_TRUNCATED_UNKNOWN, 1, "unknown") \
+	X(LAYOUT_TRUNCATED_FRAME_POINTER, 2, \
+		"broken_frame_pointer")                       /* the chain left the stack */ \
+	X(LAYOUT_TRUNCATED_UNREADABLE, 3, "unreadable_stack") /* the page was not in memory */ \
+	X(LAYOUT_TRUNCATED_DEPTH, 4, "depth_limit") \
+	X(LAYOUT_TRUNCATED_NO_REGISTERS, 5, "no_user_registers")
+
+enum layout_truncation {
+	LAYOUT_COMPLETE = 0,
+#define X(name, number, word) name = number,
+	LAYOUT_TRUNCATIONS(X)
+#undef X
+};
+
+/* Cumulative counters of a recording; the newest value of a (counter, cpu) holds. */
+#define LAYOUT_COUNTERS(X) \
+	X(LAYOUT_COUNTER_TICKS, 1, "ticks")         /* the timer's program ran */ \
+	X(LAYOUT_COUNTER_IDLE, 2, "idle")           /* ... on the idle task */ \
+	X(LAYOUT_COUNTER_FILTERED, 3, "filtered")   /* ... on a task outside the target */ \
+	X(LAYOUT_COUNTER_SAMPLES, 4, "samples")     /* ... and a sample stands in the file */ \
+	X(LAYOUT_COUNTER_LOST_RING, 5, "lost_ring") /* ring buffer full */ \
+	X(LAYOUT_COUNTER_LOST_UNRESOLVED, 6, "lost_unresolved") /* its stack never arrived */ \
+	X(LAYOUT_COUNTER_LOST_WRITE, 7, "lost_write")       /* the output failed or was full */ \
+	X(LAYOUT_COUNTER_SKIPPED, 8, "skipped")             /* estimate: due, but never fired */ \
+	X(LAYOUT_COUNTER_SIDEBAND_LOST, 9, "sideband_lost") /* mmap, comm, fork records lost */ \
+	X(LAYOUT_COUNTER_TARGETS_FULL, 10, "targets_full")  /* processes not followed: map full */
+
+enum layout_counter {
+#define X(name, number, word) name = number,
+	LAYOUT_COUNTERS(X)
+#undef X
+	LAYOUT_COUNTER_COUNT,
+};
+
+#define LAYOUT_END_REASONS(X) \
+	X(LAYOUT_END_COMMAND, 1, "command ended") \
+	X(LAYOUT_END_SIGNAL, 2, "stopped by a signal") \
+	X(LAYOUT_END_DURATION, 3, "duration reached") \
+	X(LAYOUT_END_SIZE, 4, "size limit reached") \
+	X(LAYOUT_END_WRITE_ERROR, 5, "write error") \
+	X(LAYOUT_END_TARGET, 6, "target exited") \
+	X(LAYOUT_END_SWITCH, 7, "continued in the next file")
+
+enum layout_end_reason {
+#define X(name, number, word) name = number,
+	LAYOUT_END_REASONS(X)
+#undef X
+};
+
+/* Keys of META. Values are UTF-8 text; unknown keys are kept and shown. */
+#define LAYOUT_META_VERSION   "ebprof.version"
+#define LAYOUT_META_HOST      "host.name"
+#define LAYOUT_META_ARCH      "host.arch"
+#define LAYOUT_META_KERNEL    "host.kernel"
+#define LAYOUT_META_CPU_MODEL "host.cpu_model"
+#define LAYOUT_META_CPUS      "host.cpus_online"
+#define LAYOUT_META_MEMORY    "host.memory_bytes"
+#define LAYOUT_META_COMMAND   "command.name" /* of the profiled command, without arguments */
+#define LAYOUT_META_ARGS      "command.args" /* all of it, shell-quoted, with --with-args only */
+#define LAYOUT_META_TARGET    "target"       /* "command", "pid 12,13", "system" */
+#define LAYOUT_META_NOTE      "note"
+
+/* ---- entities ---- */
+
+struct layout_segment { /* a PT_LOAD */
+	uint64_t vaddr, offset, filesz, memsz;
+	uint32_t flags; /* PF_* */
+};
+
+struct layout_object {
+	enum layout_object_kind kind;
+	uint32_t flags; /* layout_object_flag */
+	uint32_t path;  /* string */
+	uint8_t build_id[LAYOUT_BUILD_ID_MAX_BYTES];
+	uint32_t build_id_len;
+	uint64_t base; /* kernel, module, BPF: the address of offset 0 */
+	uint64_t size_bytes, inode, mtime_ns;
+	uint32_t device;                       /* major << 20 | minor */
+	const struct layout_segment *segments; /* borrowed during the call */
+	uint32_t nr_segments;
+};
+
+struct layout_process {       /* one program image of a process: an exec begins another */
+	uint32_t pid, ns_pid; /* ns_pid: in its innermost pid namespace, 0 when the same */
+	uint32_t parent_pid;
+	uint64_t start_ns;          /* CLOCK_MONOTONIC; (pid, start_ns) is the process */
+	uint32_t exe;               /* object, 0 when unknown */
+	uint32_t cgroup, container; /* strings */
+};
+
+struct layout_thread { /* one name of a thread: a new comm begins another */
+	uint32_t process;
+	uint32_t tid;
+	uint32_t comm; /* string */
+};
+
+struct layout_mapping { /* executable mappings only */
+	uint32_t process, object;
+	uint64_t start, length, offset; /* offset in the object's file */
+	uint64_t time_ns;               /* when it was seen to appear */
+};
+
+/*
+ * A place in code. For a frame that called another, the offset is that of a
+ * byte inside the call instruction, so every frame is looked up as it stands.
+ * Object 0: the stack is truncated here, offset is an enum layout_truncation.
+ */
+struct layout_frame {
+	uint32_t object;
+	uint64_t offset;
+};
+
+struct layout_node { /* a stack: this frame, called from `parent` (0: outermost) */
+	uint32_t parent, frame;
+};
+
+struct layout_sample {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint32_t event, thread, cpu;
+	uint32_t user_stack, kernel_stack; /* nodes; the kernel's frames stand on the user's */
+	uint64_t weight;                   /* in the event's unit; 1 for a tick */
+};
+
+struct layout_symbol { /* captured when recording, since it cannot be had later */
+	uint32_t object;
+	uint64_t offset, size; /* size 0: up to the next one */
+	uint32_t name;
+};
+
+struct layout_event {
+	uint32_t name;         /* string: cpu-clock, cycles */
+	uint64_t period;       /* between ticks, in `unit`; 0 when it varies (frequency mode) */
+	uint32_t frequency_hz; /* asked for */
+	uint32_t unit;         /* string: ns, cycles */
+};
+
+struct layout_clock { /* the same instant on two clocks */
+	uint64_t monotonic_ns, realtime_ns;
+};
+
+struct layout_counter_value {
+	enum layout_counter counter;
+	uint32_t cpu;
+	uint64_t value;
+};
+
+struct layout_end {
+	enum layout_end_reason reason;
+	uint64_t time_ns;
+};
+
+#endif

@@ -1,0 +1,478 @@
+#include "format/file/reader.h"
+
+#include "format/base/bytes.h"
+#include "format/base/map.h"
+
+enum {
+	/*
+	 * Ids that damage may leave undefined, over all tables. Without a limit a
+	 * forged first id would make every consumer allocate gigabytes.
+	 */
+	MAX_MISSING_IDS = 4 << 20,
+};
+
+enum table {
+	TABLE_STRINGS,
+	TABLE_EVENTS,
+	TABLE_OBJECTS,
+	TABLE_PROCESSES,
+	TABLE_THREADS,
+	TABLE_FRAMES,
+	TABLE_NODES,
+	TABLE_COUNT,
+};
+
+struct reader {
+	const struct reader_visitor *visitor;
+	void *context;
+	struct reader_result *result;
+	uint32_t next_id[TABLE_COUNT];
+	uint64_t missing_ids;
+};
+
+/* A decoder reads one payload; NULL when it was sound, else what is wrong with it. */
+typedef const char *decode_fn(struct reader *reader, struct bytes_cursor *cursor);
+
+static const char overrun[] = "a record that is longer than its chunk";
+static const char bad_ids[] = "ids out of order";
+
+/* Reads "first id, count" of a table and checks that they continue it. */
+static const char *get_ids(struct reader *reader, struct bytes_cursor *cursor, enum table table,
+	uint32_t *first_id, uint32_t *count)
+{
+	uint64_t first = bytes_get_varint(cursor);
+	uint64_t n = bytes_get_varint(cursor);
+	uint32_t expected = reader->next_id[table];
+	if (cursor->overrun || n > bytes_left(cursor)) /* every entity takes a byte at least */
+		return overrun;
+	if (first < expected || first - expected > MAX_MISSING_IDS - reader->missing_ids ||
+		first + n > UINT32_MAX)
+		return bad_ids;
+	reader->missing_ids += first - expected;
+	reader->next_id[table] = (uint32_t)(first + n);
+	*first_id = (uint32_t)first;
+	*count = (uint32_t)n;
+	return NULL;
+}
+
+static uint32_t get_u32_varint(struct bytes_cursor *cursor)
+{
+	uint64_t value = bytes_get_varint(cursor);
+	if (value > UINT32_MAX) {
+		cursor->overrun = true;
+		return 0;
+	}
+	return (uint32_t)value;
+}
+
+static struct bytes_cursor get_record(struct bytes_cursor *cursor)
+{
+	return bytes_get_cursor(cursor, bytes_get_varint(cursor));
+}
+
+static const char *decode_meta(struct reader *reader, struct bytes_cursor *cursor)
+{
+	while (bytes_left(cursor)) {
+		size_t key_len, len;
+		const uint8_t *key = bytes_get_blob(cursor, &key_len);
+		const uint8_t *value = bytes_get_blob(cursor, &len);
+		if (cursor->overrun)
+			return overrun;
+		if (reader->visitor->meta)
+			reader->visitor->meta(reader->context, (const char *)key, key_len,
+				(const char *)value, len);
+	}
+	return NULL;
+}
+
+static const char *decode_strings(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t id, count;
+	const char *fault = get_ids(reader, cursor, TABLE_STRINGS, &id, &count);
+	if (fault)
+		return fault;
+	struct bytes_cursor lens = *cursor;
+	for (uint32_t i = 0; i < count; i++)
+		bytes_get_varint(cursor);
+	for (uint32_t i = 0; i < count; i++) {
+		size_t len = bytes_get_varint(&lens);
+		const uint8_t *bytes = bytes_get(cursor, len);
+		if (!bytes)
+			return overrun;
+		if (reader->visitor->string)
+			reader->visitor->string(reader->context, id + i, (const char *)bytes, len);
+	}
+	return NULL;
+}
+
+static const char *decode_events(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t id, count;
+	const char *fault = get_ids(reader, cursor, TABLE_EVENTS, &id, &count);
+	for (uint32_t i = 0; !fault && i < count; i++) {
+		struct bytes_cursor record = get_record(cursor);
+		struct layout_event event = {0};
+		event.name = get_u32_varint(&record);
+		event.period = bytes_get_varint(&record);
+		event.frequency_hz = get_u32_varint(&record);
+		event.unit = get_u32_varint(&record);
+		if (record.overrun)
+			return overrun;
+		if (reader->visitor->event)
+			reader->visitor->event(reader->context, id + i, &event);
+	}
+	return fault;
+}
+
+static const char *decode_object(struct reader *reader, struct bytes_cursor *record, uint32_t id)
+{
+	struct layout_object object = {0};
+	object.kind = get_u32_varint(record);
+	object.flags = get_u32_varint(record);
+	object.path = get_u32_varint(record);
+	size_t build_id_len;
+	const uint8_t *build_id = bytes_get_blob(record, &build_id_len);
+	if (build_id_len > LAYOUT_BUILD_ID_MAX_BYTES)
+		return "a build ID of more than 64 bytes";
+	object.build_id_len = (uint32_t)build_id_len;
+	for (size_t i = 0; i < build_id_len; i++)
+		object.build_id[i] = build_id[i];
+	object.base = bytes_get_varint(record);
+	object.size_bytes = bytes_get_varint(record);
+	object.inode = bytes_get_varint(record);
+	object.mtime_ns = bytes_get_varint(record);
+	object.device = get_u32_varint(record);
+	object.nr_segments = get_u32_varint(record);
+	if (object.nr_segments > LAYOUT_MAX_SEGMENTS)
+		return "an object with too many segments";
+	struct layout_segment segments[LAYOUT_MAX_SEGMENTS];
+	for (uint32_t i = 0; i < object.nr_segments; i++) {
+		segments[i].vaddr = bytes_get_varint(record);
+		segments[i].offset = bytes_get_varint(record);
+		segments[i].filesz = bytes_get_varint(record);
+		segments[i].memsz = bytes_get_varint(record);
+		segments[i].flags = get_u32_varint(record);
+	}
+	object.segments = segments;
+	if (record->overrun)
+		return overrun;
+	if (reader->visitor->object)
+		reader->visitor->object(reader->context, id, &object);
+	return NULL;
+}
+
+static const char *decode_objects(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t id, count;
+	const char *fault = get_ids(reader, cursor, TABLE_OBJECTS, &id, &count);
+	for (uint32_t i = 0; !fault && i < count; i++) {
+		struct bytes_cursor record = get_record(cursor);
+		fault = decode_object(reader, &record, id + i);
+	}
+	return fault;
+}
+
+static const char *decode_processes(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t id, count;
+	const char *fault = get_ids(reader, cursor, TABLE_PROCESSES, &id, &count);
+	for (uint32_t i = 0; !fault && i < count; i++) {
+		struct bytes_cursor record = get_record(cursor);
+		struct layout_process process = {0};
+		process.pid = get_u32_varint(&record);
+		process.ns_pid = get_u32_varint(&record);
+		process.parent_pid = get_u32_varint(&record);
+		process.start_ns = bytes_get_varint(&record);
+		process.exe = get_u32_varint(&record);
+		process.cgroup = get_u32_varint(&record);
+		process.container = get_u32_varint(&record);
+		if (record.overrun)
+			return overrun;
+		if (reader->visitor->process)
+			reader->visitor->process(reader->context, id + i, &process);
+	}
+	return fault;
+}
+
+static const char *decode_threads(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t id, count;
+	const char *fault = get_ids(reader, cursor, TABLE_THREADS, &id, &count);
+	for (uint32_t i = 0; !fault && i < count; i++) {
+		struct bytes_cursor record = get_record(cursor);
+		struct layout_thread thread = {0};
+		thread.process = get_u32_varint(&record);
+		thread.tid = get_u32_varint(&record);
+		thread.comm = get_u32_varint(&record);
+		if (record.overrun)
+			return overrun;
+		if (reader->visitor->thread)
+			reader->visitor->thread(reader->context, id + i, &thread);
+	}
+	return fault;
+}
+
+static const char *decode_mappings(struct reader *reader, struct bytes_cursor *cursor)
+{
+	while (bytes_left(cursor)) {
+		struct bytes_cursor record = get_record(cursor);
+		struct layout_mapping mapping = {0};
+		mapping.process = get_u32_varint(&record);
+		mapping.object = get_u32_varint(&record);
+		mapping.start = bytes_get_varint(&record);
+		mapping.length = bytes_get_varint(&record);
+		mapping.offset = bytes_get_varint(&record);
+		mapping.time_ns = bytes_get_varint(&record);
+		if (record.overrun)
+			return overrun;
+		if (reader->visitor->mapping)
+			reader->visitor->mapping(reader->context, &mapping);
+	}
+	return NULL;
+}
+
+static const char *decode_frames(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t id, count;
+	const char *fault = get_ids(reader, cursor, TABLE_FRAMES, &id, &count);
+	if (fault)
+		return fault;
+	struct bytes_cursor objects = *cursor;
+	for (uint32_t i = 0; i < count; i++)
+		bytes_get_varint(cursor);
+	struct map last_offset = {0};
+	for (uint32_t i = 0; !cursor->overrun && i < count; i++) {
+		uint32_t object = get_u32_varint(&objects);
+		uint64_t *last = map_put(&last_offset, object, NULL);
+		*last += (uint64_t)bytes_get_zigzag(cursor);
+		if (cursor->overrun || objects.overrun)
+			break;
+		if (reader->visitor->frame)
+			reader->visitor->frame(reader->context, id + i,
+				&(struct layout_frame){.object = object, .offset = *last});
+	}
+	map_deinit(&last_offset);
+	return cursor->overrun || objects.overrun ? overrun : NULL;
+}
+
+static const char *decode_stacks(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t id, count;
+	const char *fault = get_ids(reader, cursor, TABLE_NODES, &id, &count);
+	if (fault)
+		return fault;
+	struct bytes_cursor parents = *cursor;
+	for (uint32_t i = 0; i < count; i++)
+		bytes_get_varint(cursor);
+	int64_t frame = 0;
+	for (uint32_t i = 0; i < count; i++, id++) {
+		uint64_t back = bytes_get_varint(&parents);
+		frame += bytes_get_zigzag(cursor);
+		if (cursor->overrun)
+			return overrun;
+		if (back >= id || frame < 0 || frame > UINT32_MAX)
+			return "a stack whose caller or frame is out of range";
+		struct layout_node node = {
+			.parent = back ? id - (uint32_t)back : 0,
+			.frame = (uint32_t)frame,
+		};
+		if (reader->visitor->node)
+			reader->visitor->node(reader->context, id, &node);
+	}
+	return NULL;
+}
+
+/* One cursor a column; a column that the chunk lacks yields its default. */
+struct sample_columns {
+	struct bytes_cursor time, thread, cpu, user_stack, kernel_stack, weight;
+	bool has_weight;
+};
+
+static const char *get_columns(struct bytes_cursor *cursor, struct sample_columns *ret)
+{
+	while (bytes_left(cursor)) {
+		uint64_t column = bytes_get_varint(cursor);
+		struct bytes_cursor values = get_record(cursor);
+		if (cursor->overrun)
+			return overrun;
+		switch (column) {
+		case LAYOUT_COLUMN_TIME:
+			ret->time = values;
+			break;
+		case LAYOUT_COLUMN_THREAD:
+			ret->thread = values;
+			break;
+		case LAYOUT_COLUMN_CPU:
+			ret->cpu = values;
+			break;
+		case LAYOUT_COLUMN_USER_STACK:
+			ret->user_stack = values;
+			break;
+		case LAYOUT_COLUMN_KERNEL_STACK:
+			ret->kernel_stack = values;
+			break;
+		case LAYOUT_COLUMN_WEIGHT:
+			ret->weight = values;
+			ret->has_weight = true;
+			break;
+		default:
+			break; /* of a later version */
+		}
+	}
+	return NULL;
+}
+
+static const char *decode_samples(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t event = get_u32_varint(cursor);
+	uint64_t count = bytes_get_varint(cursor), time = bytes_get_varint(cursor);
+	uint64_t unit_ns = bytes_get_varint(cursor);
+	struct sample_columns columns = {0};
+	const char *fault = cursor->overrun ? overrun : get_columns(cursor, &columns);
+	if (fault)
+		return fault;
+	if (count > bytes_left(&columns.time))
+		return "more samples than times";
+	int64_t user_stack = 0;
+	for (uint64_t i = 0; i < count; i++) {
+		time += (uint64_t)bytes_get_zigzag(&columns.time);
+		user_stack += bytes_get_zigzag(&columns.user_stack);
+		struct layout_sample sample = {0};
+		sample.time_ns = time * unit_ns;
+		sample.event = event;
+		sample.thread = get_u32_varint(&columns.thread);
+		sample.cpu = get_u32_varint(&columns.cpu);
+		sample.user_stack = (uint32_t)user_stack;
+		sample.kernel_stack = get_u32_varint(&columns.kernel_stack);
+		sample.weight = columns.has_weight ? bytes_get_varint(&columns.weight) : 1;
+		if (columns.time.overrun || columns.thread.overrun || columns.cpu.overrun ||
+			columns.user_stack.overrun || columns.kernel_stack.overrun ||
+			columns.weight.overrun)
+			return "sample columns of different lengths";
+		if (user_stack < 0 || user_stack > UINT32_MAX)
+			return "a sample whose stack is out of range";
+		if (reader->visitor->sample)
+			reader->visitor->sample(reader->context, &sample);
+	}
+	return NULL;
+}
+
+static const char *decode_symbols(struct reader *reader, struct bytes_cursor *cursor)
+{
+	while (bytes_left(cursor)) {
+		struct layout_symbol symbol = {0};
+		symbol.object = get_u32_varint(cursor);
+		symbol.offset = bytes_get_varint(cursor);
+		symbol.size = bytes_get_varint(cursor);
+		symbol.name = get_u32_varint(cursor);
+		if (cursor->overrun)
+			return overrun;
+		if (reader->visitor->symbol)
+			reader->visitor->symbol(reader->context, &symbol);
+	}
+	return NULL;
+}
+
+static const char *decode_counters(struct reader *reader, struct bytes_cursor *cursor)
+{
+	while (bytes_left(cursor)) {
+		struct layout_counter_value value = {0};
+		value.counter = get_u32_varint(cursor);
+		value.cpu = get_u32_varint(cursor);
+		value.value = bytes_get_varint(cursor);
+		if (cursor->overrun)
+			return overrun;
+		if (reader->visitor->counter)
+			reader->visitor->counter(reader->context, &value);
+	}
+	return NULL;
+}
+
+static const char *decode_clocks(struct reader *reader, struct bytes_cursor *cursor)
+{
+	while (bytes_left(cursor)) {
+		struct layout_clock clock = {0};
+		clock.monotonic_ns = bytes_get_varint(cursor);
+		clock.realtime_ns = bytes_get_varint(cursor);
+		if (cursor->overrun)
+			return overrun;
+		if (reader->visitor->clock)
+			reader->visitor->clock(reader->context, &clock);
+	}
+	return NULL;
+}
+
+static const char *decode_end(struct reader *reader, struct bytes_cursor *cursor)
+{
+	struct layout_end end = {0};
+	end.reason = get_u32_varint(cursor);
+	end.time_ns = bytes_get_varint(cursor);
+	if (cursor->overrun)
+		return overrun;
+	reader->result->ended = true;
+	if (reader->visitor->end)
+		reader->visitor->end(reader->context, &end);
+	return NULL;
+}
+
+static decode_fn *const decoders[] = {
+	[LAYOUT_CHUNK_META] = decode_meta,
+	[LAYOUT_CHUNK_STRINGS] = decode_strings,
+	[LAYOUT_CHUNK_OBJECTS] = decode_objects,
+	[LAYOUT_CHUNK_PROCESSES] = decode_processes,
+	[LAYOUT_CHUNK_THREADS] = decode_threads,
+	[LAYOUT_CHUNK_MAPPINGS] = decode_mappings,
+	[LAYOUT_CHUNK_FRAMES] = decode_frames,
+	[LAYOUT_CHUNK_STACKS] = decode_stacks,
+	[LAYOUT_CHUNK_SAMPLES] = decode_samples,
+	[LAYOUT_CHUNK_SYMBOLS] = decode_symbols,
+	[LAYOUT_CHUNK_COUNTERS] = decode_counters,
+	[LAYOUT_CHUNK_EVENTS] = decode_events,
+	[LAYOUT_CHUNK_CLOCKS] = decode_clocks,
+	[LAYOUT_CHUNK_END] = decode_end,
+};
+
+static void decode_chunk(struct reader *reader, const struct chunk *chunk)
+{
+	struct reader_result *result = reader->result;
+	size_t nr_decoders = sizeof(decoders) / sizeof(*decoders);
+	if (chunk->type >= nr_decoders || !decoders[chunk->type]) {
+		result->unknown_chunks++;
+		return;
+	}
+	struct bytes_cursor cursor = bytes_cursor(chunk->payload, chunk->payload_bytes);
+	const char *fault = decoders[chunk->type](reader, &cursor);
+	if (!fault)
+		return;
+	if (!result->bad_chunks++) {
+		result->bad_what = fault;
+		result->bad_offset = chunk->offset;
+	}
+}
+
+struct err *reader_read(
+	int fd, const struct reader_visitor *visitor, void *context, struct reader_result *ret)
+{
+	*ret = (struct reader_result){0};
+	struct reader reader = {.visitor = visitor, .context = context, .result = ret};
+	for (int table = 0; table < TABLE_COUNT; table++)
+		reader.next_id[table] = 1;
+	struct chunk_stream stream;
+	struct err *err = chunk_stream_init(&stream, fd);
+	uint32_t next_sequence = 0;
+	for (bool more = true; !err && more;) {
+		struct chunk chunk;
+		err = chunk_stream_next(&stream, &chunk, &more);
+		if (err || !more)
+			break;
+		ret->chunks++;
+		if (chunk.sequence > next_sequence)
+			ret->missing_chunks += chunk.sequence - next_sequence;
+		next_sequence = chunk.sequence + 1;
+		decode_chunk(&reader, &chunk);
+	}
+	ret->file_bytes = stream.window_offset + stream.window.len;
+	ret->damage = stream.damage;
+	chunk_stream_deinit(&stream);
+	return err;
+}

@@ -1,0 +1,53 @@
+/*
+ * Reads a recording front to back and hands each entity to a visitor. Nothing
+ * in the file is believed: what does not hold together is skipped and counted.
+ */
+#ifndef EBPROF_READER_H
+#define EBPROF_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/file/chunk.h"
+#include "format/file/layout.h"
+
+/*
+ * Any function may be NULL. Pointers are borrowed during the call. Ids come in
+ * ascending order within a table; after damage some are missing, and what
+ * refers to them dangles: the visitor must check every id it follows.
+ */
+struct reader_visitor {
+	void (*meta)(void *context, const char *key, size_t key_len, const char *value, size_t len);
+	void (*string)(void *context, uint32_t id, const char *bytes, size_t len);
+	void (*event)(void *context, uint32_t id, const struct layout_event *event);
+	void (*object)(void *context, uint32_t id, const struct layout_object *object);
+	void (*process)(void *context, uint32_t id, const struct layout_process *process);
+	void (*thread)(void *context, uint32_t id, const struct layout_thread *thread);
+	void (*mapping)(void *context, const struct layout_mapping *mapping);
+	void (*frame)(void *context, uint32_t id, const struct layout_frame *frame);
+	/* node->parent < id always. */
+	void (*node)(void *context, uint32_t id, const struct layout_node *node);
+	void (*sample)(void *context, const struct layout_sample *sample);
+	void (*symbol)(void *context, const struct layout_symbol *symbol);
+	void (*counter)(void *context, const struct layout_counter_value *value);
+	void (*clock)(void *context, const struct layout_clock *clock);
+	void (*end)(void *context, const struct layout_end *end);
+};
+
+struct reader_result {
+	uint64_t chunks, file_bytes;
+	uint64_t unknown_chunks; /* of types that this version does not know */
+	uint64_t missing_chunks; /* by gaps in their numbers */
+	uint64_t bad_chunks;     /* whole, but with contents that break their layout */
+	const char *bad_what;    /* of the first of them; static text */
+	uint64_t bad_offset;
+	bool ended; /* an END chunk was read: the recorder stopped in order */
+	struct chunk_damage damage;
+};
+
+/* `fd` is borrowed, at the recording's beginning. Fails only where nothing can be read at all. */
+struct err *reader_read(
+	int fd, const struct reader_visitor *visitor, void *context, struct reader_result *ret);
+
+#endif

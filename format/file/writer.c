@@ -1,0 +1,430 @@
+#include "format/file/writer.h"
+
+#include <string.h>
+
+#include "format/base/bytes.h"
+#include "format/base/map.h"
+#include "format/base/str.h"
+#include "format/file/chunk.h"
+
+enum {
+	TIME_UNIT_NS =
+		1000, /* of the time column: a microsecond takes a byte less than a nanosecond */
+};
+
+/* A table whose ids are handed out one by one: what waits of it. */
+struct pending_table {
+	struct bytes_buf body;
+	uint32_t next_id; /* of the next entity */
+	uint32_t count;   /* waiting */
+};
+
+struct writer {
+	struct writer_sink sink;
+	uint32_t sequence;
+	uint64_t bytes_written, samples_written;
+	bool failed;
+
+	struct strtab strings;
+	uint32_t strings_written;
+
+	struct bytes_buf meta;
+	struct pending_table events, objects, processes, threads;
+	struct bytes_buf mappings, symbols, counters, clocks;
+	struct {
+		VEC(struct layout_frame) waiting;
+		uint32_t next_id;
+	} frames;
+	struct {
+		VEC(struct layout_node) waiting;
+		uint32_t next_id;
+	} nodes;
+	VEC(struct layout_sample) samples;
+
+	struct bytes_buf out, payload; /* reused by every flush */
+};
+
+struct writer *writer_create(struct writer_sink sink)
+{
+	struct writer *writer = mem_zalloc(sizeof(*writer));
+	writer->sink = sink;
+	writer->events.next_id = writer->objects.next_id = 1;
+	writer->processes.next_id = writer->threads.next_id = 1;
+	writer->frames.next_id = writer->nodes.next_id = 1;
+	chunk_put_file_header(&writer->out);
+	return writer;
+}
+
+void writer_destroy(struct writer *writer)
+{
+	if (!writer)
+		return;
+	strtab_deinit(&writer->strings);
+	struct bytes_buf *bufs[] = {&writer->meta, &writer->events.body, &writer->objects.body,
+		&writer->processes.body, &writer->threads.body, &writer->mappings, &writer->symbols,
+		&writer->counters, &writer->clocks, &writer->out, &writer->payload};
+	for (size_t i = 0; i < sizeof(bufs) / sizeof(*bufs); i++)
+		bytes_buf_deinit(bufs[i]);
+	vec_deinit(&writer->frames.waiting);
+	vec_deinit(&writer->nodes.waiting);
+	vec_deinit(&writer->samples);
+	mem_free(writer);
+}
+
+void writer_meta(struct writer *writer, const char *key, const char *value)
+{
+	bytes_put_blob(&writer->meta, key, strlen(key));
+	bytes_put_blob(&writer->meta, value, strlen(value));
+}
+
+uint32_t writer_string(struct writer *writer, const char *bytes, size_t len)
+{
+	return len ? strtab_intern(&writer->strings, bytes, len) + 1 : 0;
+}
+
+/* Records are blobs, so that a later version can append fields that this one skips. */
+static uint32_t put_record(struct pending_table *table, struct bytes_buf *record)
+{
+	bytes_put_blob(&table->body, record->data, record->len);
+	bytes_buf_deinit(record);
+	table->count++;
+	return table->next_id++;
+}
+
+uint32_t writer_event(struct writer *writer, const struct layout_event *event)
+{
+	struct bytes_buf record = {0};
+	bytes_put_varint(&record, event->name);
+	bytes_put_varint(&record, event->period);
+	bytes_put_varint(&record, event->frequency_hz);
+	bytes_put_varint(&record, event->unit);
+	return put_record(&writer->events, &record);
+}
+
+uint32_t writer_object(struct writer *writer, const struct layout_object *object)
+{
+	struct bytes_buf record = {0};
+	bytes_put_varint(&record, object->kind);
+	bytes_put_varint(&record, object->flags);
+	bytes_put_varint(&record, object->path);
+	bytes_put_blob(&record, object->build_id, object->build_id_len);
+	bytes_put_varint(&record, object->base);
+	bytes_put_varint(&record, object->size_bytes);
+	bytes_put_varint(&record, object->inode);
+	bytes_put_varint(&record, object->mtime_ns);
+	bytes_put_varint(&record, object->device);
+	bytes_put_varint(&record, object->nr_segments);
+	for (uint32_t i = 0; i < object->nr_segments; i++) {
+		const struct layout_segment *segment = &object->segments[i];
+		bytes_put_varint(&record, segment->vaddr);
+		bytes_put_varint(&record, segment->offset);
+		bytes_put_varint(&record, segment->filesz);
+		bytes_put_varint(&record, segment->memsz);
+		bytes_put_varint(&record, segment->flags);
+	}
+	return put_record(&writer->objects, &record);
+}
+
+uint32_t writer_process(struct writer *writer, const struct layout_process *process)
+{
+	struct bytes_buf record = {0};
+	bytes_put_varint(&record, process->pid);
+	bytes_put_varint(&record, process->ns_pid);
+	bytes_put_varint(&record, process->parent_pid);
+	bytes_put_varint(&record, process->start_ns);
+	bytes_put_varint(&record, process->exe);
+	bytes_put_varint(&record, process->cgroup);
+	bytes_put_varint(&record, process->container);
+	return put_record(&writer->processes, &record);
+}
+
+uint32_t writer_thread(struct writer *writer, const struct layout_thread *thread)
+{
+	struct bytes_buf record = {0};
+	bytes_put_varint(&record, thread->process);
+	bytes_put_varint(&record, thread->tid);
+	bytes_put_varint(&record, thread->comm);
+	return put_record(&writer->threads, &record);
+}
+
+void writer_mapping(struct writer *writer, const struct layout_mapping *mapping)
+{
+	struct bytes_buf record = {0};
+	bytes_put_varint(&record, mapping->process);
+	bytes_put_varint(&record, mapping->object);
+	bytes_put_varint(&record, mapping->start);
+	bytes_put_varint(&record, mapping->length);
+	bytes_put_varint(&record, mapping->offset);
+	bytes_put_varint(&record, mapping->time_ns);
+	bytes_put_blob(&writer->mappings, record.data, record.len);
+	bytes_buf_deinit(&record);
+}
+
+uint32_t writer_frame(struct writer *writer, const struct layout_frame *frame)
+{
+	vec_push(&writer->frames.waiting, *frame);
+	return writer->frames.next_id++;
+}
+
+uint32_t writer_node(struct writer *writer, const struct layout_node *node)
+{
+	vec_push(&writer->nodes.waiting, *node);
+	return writer->nodes.next_id++;
+}
+
+void writer_sample(struct writer *writer, const struct layout_sample *sample)
+{
+	vec_push(&writer->samples, *sample);
+}
+
+void writer_symbol(struct writer *writer, const struct layout_symbol *symbol)
+{
+	bytes_put_varint(&writer->symbols, symbol->object);
+	bytes_put_varint(&writer->symbols, symbol->offset);
+	bytes_put_varint(&writer->symbols, symbol->size);
+	bytes_put_varint(&writer->symbols, symbol->name);
+}
+
+void writer_counter(struct writer *writer, const struct layout_counter_value *value)
+{
+	bytes_put_varint(&writer->counters, value->counter);
+	bytes_put_varint(&writer->counters, value->cpu);
+	bytes_put_varint(&writer->counters, value->value);
+}
+
+void writer_clock(struct writer *writer, const struct layout_clock *clock)
+{
+	bytes_put_varint(&writer->clocks, clock->monotonic_ns);
+	bytes_put_varint(&writer->clocks, clock->realtime_ns);
+}
+
+uint64_t writer_bytes_written(const struct writer *writer)
+{
+	return writer->bytes_written;
+}
+
+uint64_t writer_bytes_pending(const struct writer *writer)
+{
+	enum {
+		SAMPLE_BOUND_BYTES = 24,
+		NODE_BOUND_BYTES = 10,
+		FRAME_BOUND_BYTES = 10,
+		CHUNKS_BOUND_BYTES = 14 * LAYOUT_CHUNK_HEADER_BYTES,
+	};
+	return CHUNKS_BOUND_BYTES + writer->meta.len + writer->events.body.len +
+	       writer->objects.body.len + writer->processes.body.len + writer->threads.body.len +
+	       writer->mappings.len + writer->symbols.len + writer->counters.len +
+	       writer->clocks.len + writer->samples.len * SAMPLE_BOUND_BYTES +
+	       writer->nodes.waiting.len * NODE_BOUND_BYTES +
+	       writer->frames.waiting.len * FRAME_BOUND_BYTES;
+}
+
+uint64_t writer_samples_written(const struct writer *writer)
+{
+	return writer->samples_written;
+}
+
+/* ---- flushing: each function turns what waits into the payload of one chunk ---- */
+
+static void put_chunk(struct writer *writer, enum layout_chunk_type type, struct bytes_buf *payload)
+{
+	if (payload->len)
+		chunk_put(&writer->out, (uint16_t)type, writer->sequence++, payload->data,
+			payload->len);
+	payload->len = 0;
+}
+
+static void put_strings(struct writer *writer)
+{
+	struct bytes_buf *payload = &writer->payload;
+	size_t count = writer->strings.entries.len - writer->strings_written;
+	if (!count)
+		return;
+	const struct strtab_entry *first = writer->strings.entries.data + writer->strings_written;
+	bytes_put_varint(payload, writer->strings_written + 1);
+	bytes_put_varint(payload, count);
+	for (size_t i = 0; i < count; i++)
+		bytes_put_varint(payload, first[i].len);
+	for (size_t i = 0; i < count; i++)
+		bytes_put(payload, first[i].bytes, first[i].len);
+	writer->strings_written += (uint32_t)count;
+	put_chunk(writer, LAYOUT_CHUNK_STRINGS, payload);
+}
+
+static void put_table(
+	struct writer *writer, enum layout_chunk_type type, struct pending_table *table)
+{
+	if (!table->count)
+		return;
+	struct bytes_buf *payload = &writer->payload;
+	bytes_put_varint(payload, table->next_id - table->count);
+	bytes_put_varint(payload, table->count);
+	bytes_put(payload, table->body.data, table->body.len);
+	table->count = 0;
+	table->body.len = 0;
+	put_chunk(writer, type, payload);
+}
+
+/* Two columns: objects, then offsets as differences from the last offset in the same object. */
+static void put_frames(struct writer *writer)
+{
+	size_t count = writer->frames.waiting.len;
+	if (!count)
+		return;
+	struct bytes_buf *payload = &writer->payload;
+	bytes_put_varint(payload, writer->frames.next_id - count);
+	bytes_put_varint(payload, count);
+	vec_each (&writer->frames.waiting, frame)
+		bytes_put_varint(payload, frame->object);
+	struct map last_offset = {0};
+	vec_each (&writer->frames.waiting, frame) {
+		uint64_t *last = map_put(&last_offset, frame->object, NULL);
+		bytes_put_zigzag(payload, (int64_t)(frame->offset - *last));
+		*last = frame->offset;
+	}
+	map_deinit(&last_offset);
+	writer->frames.waiting.len = 0;
+	put_chunk(writer, LAYOUT_CHUNK_FRAMES, payload);
+}
+
+/* Two columns: parents as the distance back (0: none), then frames as differences. */
+static void put_nodes(struct writer *writer)
+{
+	size_t count = writer->nodes.waiting.len;
+	if (!count)
+		return;
+	struct bytes_buf *payload = &writer->payload;
+	uint32_t id = writer->nodes.next_id - (uint32_t)count;
+	bytes_put_varint(payload, id);
+	bytes_put_varint(payload, count);
+	vec_each (&writer->nodes.waiting, node) {
+		bytes_put_varint(payload, node->parent ? id - node->parent : 0);
+		id++;
+	}
+	uint32_t last = 0;
+	vec_each (&writer->nodes.waiting, node) {
+		bytes_put_zigzag(payload, (int64_t)node->frame - last);
+		last = node->frame;
+	}
+	writer->nodes.waiting.len = 0;
+	put_chunk(writer, LAYOUT_CHUNK_STACKS, payload);
+}
+
+static void put_column(
+	struct bytes_buf *payload, enum layout_sample_column column, struct bytes_buf *values)
+{
+	bytes_put_varint(payload, column);
+	bytes_put_blob(payload, values->data, values->len);
+	values->len = 0;
+}
+
+/* The samples of one event, in the order in which they came. */
+static void put_event_samples(struct writer *writer, uint32_t event)
+{
+	struct bytes_buf *payload = &writer->payload, values = {0};
+	size_t count = 0;
+	uint64_t base_ns = 0;
+	bool weighted = false;
+	vec_each (&writer->samples, sample) {
+		if (sample->event != event)
+			continue;
+		if (!count++)
+			base_ns = sample->time_ns;
+		weighted |= sample->weight != 1;
+	}
+	bytes_put_varint(payload, event);
+	bytes_put_varint(payload, count);
+	bytes_put_varint(payload, base_ns / TIME_UNIT_NS);
+	bytes_put_varint(payload, TIME_UNIT_NS);
+
+	struct layout_sample last = {.time_ns = base_ns};
+	vec_each (&writer->samples, sample) {
+		if (sample->event != event)
+			continue;
+		bytes_put_zigzag(&values,
+			(int64_t)(sample->time_ns / TIME_UNIT_NS - last.time_ns / TIME_UNIT_NS));
+		last.time_ns = sample->time_ns;
+	}
+	put_column(payload, LAYOUT_COLUMN_TIME, &values);
+	vec_each (&writer->samples, sample)
+		if (sample->event == event)
+			bytes_put_varint(&values, sample->thread);
+	put_column(payload, LAYOUT_COLUMN_THREAD, &values);
+	vec_each (&writer->samples, sample)
+		if (sample->event == event)
+			bytes_put_varint(&values, sample->cpu);
+	put_column(payload, LAYOUT_COLUMN_CPU, &values);
+	vec_each (&writer->samples, sample) {
+		if (sample->event != event)
+			continue;
+		bytes_put_zigzag(&values, (int64_t)sample->user_stack - last.user_stack);
+		last.user_stack = sample->user_stack;
+	}
+	put_column(payload, LAYOUT_COLUMN_USER_STACK, &values);
+	vec_each (&writer->samples, sample)
+		if (sample->event == event)
+			bytes_put_varint(&values, sample->kernel_stack);
+	put_column(payload, LAYOUT_COLUMN_KERNEL_STACK, &values);
+	if (weighted) {
+		vec_each (&writer->samples, sample)
+			if (sample->event == event)
+				bytes_put_varint(&values, sample->weight);
+		put_column(payload, LAYOUT_COLUMN_WEIGHT, &values);
+	}
+	bytes_buf_deinit(&values);
+	put_chunk(writer, LAYOUT_CHUNK_SAMPLES, payload);
+}
+
+static void put_samples(struct writer *writer)
+{
+	struct map events = {0};
+	vec_each (&writer->samples, sample) {
+		bool added;
+		map_put(&events, sample->event, &added);
+		if (added)
+			put_event_samples(writer, sample->event);
+	}
+	map_deinit(&events);
+}
+
+struct err *writer_flush(struct writer *writer)
+{
+	if (writer->failed)
+		return err_new(ERR_IO, "the output failed before");
+	put_chunk(writer, LAYOUT_CHUNK_META, &writer->meta);
+	put_strings(writer);
+	put_table(writer, LAYOUT_CHUNK_EVENTS, &writer->events);
+	put_table(writer, LAYOUT_CHUNK_OBJECTS, &writer->objects);
+	put_table(writer, LAYOUT_CHUNK_PROCESSES, &writer->processes);
+	put_table(writer, LAYOUT_CHUNK_THREADS, &writer->threads);
+	put_chunk(writer, LAYOUT_CHUNK_MAPPINGS, &writer->mappings);
+	put_chunk(writer, LAYOUT_CHUNK_SYMBOLS, &writer->symbols);
+	put_frames(writer);
+	put_nodes(writer);
+	put_samples(writer);
+	put_chunk(writer, LAYOUT_CHUNK_CLOCKS, &writer->clocks);
+	put_chunk(writer, LAYOUT_CHUNK_COUNTERS, &writer->counters);
+	if (!writer->out.len)
+		return NULL;
+	struct err *err =
+		writer->sink.write(writer->sink.context, writer->out.data, writer->out.len);
+	if (err) {
+		writer->failed = true;
+	} else {
+		writer->bytes_written += writer->out.len;
+		writer->samples_written += writer->samples.len;
+	}
+	writer->out.len = 0;
+	writer->samples.len = 0;
+	return err;
+}
+
+struct err *writer_finish(struct writer *writer, const struct layout_end *end)
+{
+	try(writer_flush(writer));
+	struct bytes_buf *payload = &writer->payload;
+	bytes_put_varint(payload, end->reason);
+	bytes_put_varint(payload, end->time_ns);
+	put_chunk(writer, LAYOUT_CHUNK_END, payload);
+	return writer_flush(writer);
+}

@@ -1,0 +1,56 @@
+/*
+ * Writes a recording as it happens. Entities are collected in memory and leave
+ * as one chunk of each kind at writer_flush(), in the order in which they refer
+ * to each other, so that whatever prefix reaches the disk can be read.
+ *
+ * Ids are handed out here, dense and from 1. The writer does not intern
+ * anything but strings: the caller knows what it has written.
+ */
+#ifndef EBPROF_WRITER_H
+#define EBPROF_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/file/layout.h"
+
+struct writer;
+
+/* Where the bytes go. Writes all of them or fails; called with whole chunks. */
+struct writer_sink {
+	struct err *(*write)(void *context, const void *bytes, size_t len);
+	void *context;
+};
+
+struct writer *writer_create(struct writer_sink sink);
+void writer_destroy(struct writer *writer);
+
+void writer_meta(struct writer *writer, const char *key, const char *value);
+/* Id of the string; 0 for the empty one. */
+uint32_t writer_string(struct writer *writer, const char *bytes, size_t len);
+uint32_t writer_event(struct writer *writer, const struct layout_event *event);
+uint32_t writer_object(struct writer *writer, const struct layout_object *object);
+uint32_t writer_process(struct writer *writer, const struct layout_process *process);
+uint32_t writer_thread(struct writer *writer, const struct layout_thread *thread);
+void writer_mapping(struct writer *writer, const struct layout_mapping *mapping);
+uint32_t writer_frame(struct writer *writer, const struct layout_frame *frame);
+uint32_t writer_node(struct writer *writer, const struct layout_node *node);
+void writer_sample(struct writer *writer, const struct layout_sample *sample);
+void writer_symbol(struct writer *writer, const struct layout_symbol *symbol);
+void writer_counter(struct writer *writer, const struct layout_counter_value *value);
+void writer_clock(struct writer *writer, const struct layout_clock *clock);
+
+/* Bytes handed to the sink so far, and an upper bound of those that wait. */
+uint64_t writer_bytes_written(const struct writer *writer);
+uint64_t writer_bytes_pending(const struct writer *writer);
+/* Samples that the sink has taken. */
+uint64_t writer_samples_written(const struct writer *writer);
+
+/* Sends what was collected. After a failure the writer only counts and refuses. */
+struct err *writer_flush(struct writer *writer);
+/* Flushes and ends the recording. */
+struct err *writer_finish(struct writer *writer, const struct layout_end *end);
+
+#endif
