@@ -11,8 +11,9 @@ CC      ?= cc
 CLANG   ?= clang
 LLVM_STRIP ?= llvm-strip
 PKG_CONFIG ?= pkg-config
-BPFTOOL ?= $(firstword $(shell for t in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/bpftool; do \
-		$$t version >/dev/null 2>&1 && echo $$t; done))
+# Ubuntu keeps it beside its kernel's tools.
+BPFTOOL ?= $(shell for tool in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/bpftool; do \
+	$$tool version >/dev/null 2>&1 && echo $$tool && break; done)
 
 O ?= build$(if $(SAN),-san)$(if $(STATIC),-static)
 
@@ -68,7 +69,7 @@ BPF_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
-	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra $(if $(WERROR),-Werror) \
+	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) \
 		-D__TARGET_ARCH_$(BPF_ARCH) -I. -MMD -MP -c -o $@ $<
 	$(LLVM_STRIP) -g $@
 

@@ -1,0 +1,90 @@
+/*
+ * The few kernel types that our programs touch, declared by hand: only the
+ * members that are read, placed by CO-RE relocation at load time from the
+ * running kernel's BTF. No vmlinux.h, no BTF at build time.
+ */
+#ifndef EBPROF_KERNEL_TYPES_BPF_H
+#define EBPROF_KERNEL_TYPES_BPF_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+enum {
+	false = 0,
+	true = 1,
+};
+
+/* include/uapi/linux/bpf.h */
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+enum {
+	BPF_ANY = 0,
+};
+enum {
+	BPF_F_USER_STACK = 1 << 8,
+};
+enum {
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+};
+enum {
+	BPF_RB_AVAIL_DATA = 0,
+};
+
+#define KERNEL_TYPE __attribute__((preserve_access_index))
+
+#if defined(__TARGET_ARCH_x86)
+/* arch/x86/include/asm/ptrace.h; the layout of the saved registers is ABI. */
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
+	unsigned long ip, cs, flags, sp, ss;
+};
+typedef struct pt_regs bpf_user_pt_regs_t;
+#elif defined(__TARGET_ARCH_arm64)
+/* arch/arm64/include/uapi/asm/ptrace.h, struct user_pt_regs */
+struct pt_regs {
+	__u64 regs[31], sp, pc, pstate;
+};
+typedef struct pt_regs bpf_user_pt_regs_t;
+#else
+#error "no register layout for this architecture"
+#endif
+
+/* include/uapi/linux/bpf_perf_event.h */
+struct bpf_perf_event_data {
+	bpf_user_pt_regs_t regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+struct mm_struct;
+
+struct task_struct {
+	int pid;
+	int tgid;
+	unsigned int flags;
+	struct task_struct *group_leader;
+	__u64 start_boottime;
+	__u64 self_exec_id;
+	struct mm_struct *mm;
+	void *stack;
+} KERNEL_TYPE;
+
+enum {
+	PF_KTHREAD = 0x00200000, /* include/linux/sched.h */
+};
+
+#endif

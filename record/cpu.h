@@ -1,0 +1,19 @@
+/* Which CPUs there are, and what they are called. */
+#ifndef EBPROF_CPU_H
+#define EBPROF_CPU_H
+
+#include <stddef.h>
+
+#include "format/base/err.h"
+
+struct cpu_list {
+	int *data;
+	size_t len, cap;
+};
+
+/* Appends the CPUs of a kernel list: "0-3,8". */
+struct err *cpu_list_parse(const char *text, struct cpu_list *ret);
+/* The CPUs that are online now. */
+struct err *cpu_list_online(struct cpu_list *ret);
+
+#endif

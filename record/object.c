@@ -1,0 +1,222 @@
+#include "record/object.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+#include "format/elf/elf_file.h"
+
+void object_table_deinit(struct object_table *table)
+{
+	vec_each (&table->objects, it) {
+		struct object *object = *it;
+		map_deinit(&object->frames);
+		mem_free((void *)object->info.segments);
+		mem_free(object->path);
+		mem_free(object);
+	}
+	vec_deinit(&table->objects);
+	strtab_deinit(&table->keys);
+	map_deinit(&table->by_key);
+}
+
+/* The value under a key of text, created as 0. Values are serials plus 1. */
+static uint64_t *key_slot(struct object_table *table, const struct str *key)
+{
+	uint32_t id = strtab_intern(&table->keys, str_text(key), key->len);
+	return map_put(&table->by_key, id, NULL);
+}
+
+static struct object *object_at(struct object_table *table, uint64_t slot)
+{
+	return slot ? table->objects.data[slot - 1] : NULL;
+}
+
+static struct object *add(
+	struct object_table *table, enum layout_object_kind kind, const char *path)
+{
+	struct object *object = mem_zalloc(sizeof(*object));
+	object->serial = (uint32_t)table->objects.len;
+	object->info.kind = kind;
+	object->path = mem_strdup(path);
+	vec_push(&table->objects, object);
+	return object;
+}
+
+static void key_of_build_id(
+	struct str *key, const char *path, const uint8_t *build_id, uint32_t build_id_len)
+{
+	str_printf(key, "b%s", path);
+	str_putc(key, '\0');
+	str_write(key, build_id, build_id_len);
+}
+
+struct object *object_table_by_build_id(struct object_table *table, const char *path,
+	const uint8_t *build_id, uint32_t build_id_len)
+{
+	CLEANUP(str_deinit) struct str key = {0};
+	key_of_build_id(&key, path, build_id, build_id_len);
+	uint64_t *slot = key_slot(table, &key);
+	if (!*slot) {
+		struct object *object = add(table, LAYOUT_OBJECT_FILE, path);
+		memcpy(object->info.build_id, build_id, build_id_len);
+		object->info.build_id_len = build_id_len;
+		*slot = object->serial + 1;
+	}
+	return object_at(table, *slot);
+}
+
+struct object *object_table_by_inode(struct object_table *table, const char *path, uint32_t device,
+	uint64_t inode, bool is_deleted, const struct object_location *where)
+{
+	CLEANUP(str_deinit) struct str key = {0};
+	str_printf(&key, "i%x:%llx:%d:%s", device, (unsigned long long)inode, is_deleted, path);
+	uint64_t *slot = key_slot(table, &key);
+	if (*slot)
+		return object_at(table, *slot);
+	struct object *object = add(table, LAYOUT_OBJECT_FILE, path);
+	object->info.device = device;
+	object->info.inode = inode;
+	object->info.flags |= is_deleted ? LAYOUT_OBJECT_DELETED : 0;
+	object_examine(object, where);
+	*slot = object->serial + 1;
+	if (object->info.build_id_len) { /* from now on the kernel may announce it by build ID */
+		str_truncate(&key, 0);
+		key_of_build_id(&key, path, object->info.build_id, object->info.build_id_len);
+		uint64_t *by_build_id = key_slot(table, &key);
+		if (!*by_build_id)
+			*by_build_id = object->serial + 1;
+	}
+	return object;
+}
+
+struct object *object_table_special(
+	struct object_table *table, enum layout_object_kind kind, const char *name)
+{
+	CLEANUP(str_deinit) struct str key = {0};
+	str_printf(&key, "s%d:%s", kind, name);
+	uint64_t *slot = key_slot(table, &key);
+	if (!*slot) {
+		struct object *object = add(table, kind, name);
+		object->is_examined = true;
+		*slot = object->serial + 1;
+	}
+	return object_at(table, *slot);
+}
+
+/* ---- reading the file ---- */
+
+static void take_segments(struct object *object, const struct elf_file *elf)
+{
+	size_t count;
+	const struct elf_segment *from = elf_file_segments(elf, &count);
+	if (count > LAYOUT_MAX_SEGMENTS)
+		count = LAYOUT_MAX_SEGMENTS;
+	struct layout_segment *segments = mem_zalloc_array(count, sizeof(*segments));
+	for (size_t i = 0; i < count; i++) {
+		segments[i] = (struct layout_segment){
+			.vaddr = from[i].vaddr,
+			.offset = from[i].offset,
+			.filesz = from[i].filesz,
+			.memsz = from[i].memsz,
+			.flags = from[i].flags,
+		};
+	}
+	object->info.segments = segments;
+	object->info.nr_segments = (uint32_t)count;
+}
+
+/* False when the file holds another build ID than the one that is known. */
+static bool take_elf(struct object *object, struct elf_file *elf)
+{
+	size_t len;
+	const uint8_t *build_id = elf_file_build_id(elf, &len);
+	if (object->info.build_id_len) {
+		if (len != object->info.build_id_len ||
+			memcmp(build_id, object->info.build_id, len) != 0)
+			return false;
+	} else if (build_id) {
+		memcpy(object->info.build_id, build_id, len);
+		object->info.build_id_len = (uint32_t)len;
+	}
+	take_segments(object, elf);
+	return true;
+}
+
+static void take_stat(struct object *object, const struct stat *st)
+{
+	object->info.size_bytes = (uint64_t)st->st_size;
+	object->info.mtime_ns =
+		(uint64_t)st->st_mtim.tv_sec * 1000000000ULL + (uint64_t)st->st_mtim.tv_nsec;
+	object->info.inode = st->st_ino;
+	object->info.device = major(st->st_dev) << 20 | minor(st->st_dev);
+}
+
+/* True when the file was the right one. Opening never blocks: a FIFO or a device is not opened. */
+static bool examine_path(struct object *object, const char *path)
+{
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return false;
+	bool is_other_inode =
+		!object->info.build_id_len && object->info.inode && object->info.inode != st.st_ino;
+	if (is_other_inode) {
+		object->info.flags |= LAYOUT_OBJECT_CHANGED;
+		return false;
+	}
+	struct elf_file *elf;
+	struct err *err = elf_file_open(fd, &elf);
+	if (err) { /* a mapped file need not be ELF */
+		err_destroy(err);
+		take_stat(object, &st);
+		return true;
+	}
+	bool is_right = take_elf(object, elf);
+	elf_file_destroy(elf);
+	if (is_right) {
+		take_stat(object, &st);
+		object->info.flags &= ~(uint32_t)LAYOUT_OBJECT_CHANGED;
+	} else {
+		object->info.flags |= LAYOUT_OBJECT_CHANGED;
+	}
+	return is_right;
+}
+
+void object_examine(struct object *object, const struct object_location *where)
+{
+	if (object->is_examined)
+		return;
+	object->is_examined = true;
+	char path[4200];
+	if (where->pid) {
+		snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", where->pid,
+			(unsigned long long)where->start, (unsigned long long)where->end);
+		if (examine_path(object, path))
+			return;
+		snprintf(path, sizeof(path), "/proc/%u/root%.4096s", where->pid, object->path);
+		if (examine_path(object, path))
+			return;
+	}
+	if (object->path[0] == '/' && examine_path(object, object->path))
+		return;
+	object->info.flags |= LAYOUT_OBJECT_UNREADABLE;
+}
+
+void object_examine_memory(struct object *object, const void *image, size_t bytes)
+{
+	if (object->info.nr_segments)
+		return;
+	struct elf_file *elf;
+	struct err *err = elf_file_open_memory(image, bytes, &elf);
+	if (err) {
+		err_destroy(err);
+		return;
+	}
+	take_elf(object, elf);
+	elf_file_destroy(elf);
+}

@@ -1,0 +1,59 @@
+/*
+ * Objects: the files (and other things) that hold code, each once, however many
+ * processes map it. An object is told apart by its path and build ID, or by
+ * path, device and inode where it has none.
+ */
+#ifndef EBPROF_OBJECT_H
+#define EBPROF_OBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/map.h"
+#include "format/base/str.h"
+#include "format/base/vec.h"
+#include "format/file/layout.h"
+
+struct object {
+	uint32_t serial;           /* dense, from 0, within the session */
+	struct layout_object info; /* path unset; segments owned */
+	char *path;
+	bool is_examined;             /* the file was opened, or could not be */
+	struct map frames;            /* offset -> frame of the stack table, plus 1 */
+	uint32_t file_id, file_epoch; /* see emitter.h */
+};
+
+struct object_table {
+	VEC(struct object *) objects;
+	struct strtab keys; /* of what tells objects apart; its id + map = object */
+	struct map by_key;  /* keys' id -> serial */
+};
+
+/* Where a file can be reached: some process maps it at [start, end). pid 0: nobody. */
+struct object_location {
+	uint32_t pid;
+	uint64_t start, end;
+};
+
+void object_table_deinit(struct object_table *table);
+
+/* A mapped file as /proc/PID/maps names it; opened at once to learn its build ID. */
+struct object *object_table_by_inode(struct object_table *table, const char *path, uint32_t device,
+	uint64_t inode, bool is_deleted, const struct object_location *where);
+/* A mapped file as the kernel announced it. Not opened yet. build_id_len may be 0: then by inode.
+ */
+struct object *object_table_by_build_id(struct object_table *table, const char *path,
+	const uint8_t *build_id, uint32_t build_id_len);
+/* Everything that is no file: the kernel, modules, vDSO, anonymous memory. */
+struct object *object_table_special(
+	struct object_table *table, enum layout_object_kind kind, const char *name);
+
+/*
+ * Reads segments and build ID from the file, once. A file that holds another
+ * build ID than the kernel announced is flagged and gives no segments.
+ */
+void object_examine(struct object *object, const struct object_location *where);
+/* For the vDSO: the image in our own memory serves, all processes share it. */
+void object_examine_memory(struct object *object, const void *image, size_t bytes);
+
+#endif

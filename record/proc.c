@@ -1,0 +1,210 @@
+#include "record/proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+
+bool proc_read_file(const char *path, struct str *ret)
+{
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	for (;;) {
+		char buf[16384];
+		ssize_t got = read(fd, buf, sizeof(buf));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got == 0;
+		str_write(ret, buf, (size_t)got);
+	}
+}
+
+static bool read_pid_file(uint32_t pid, const char *name, struct str *ret)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	return proc_read_file(path, ret);
+}
+
+/* The kernel writes newlines (and, in some files, backslashes) of names as \ooo. */
+static void unescape_octal(char *text)
+{
+	char *to = text;
+	for (const char *from = text; *from;) {
+		bool escaped = from[0] == '\\' && from[1] >= '0' && from[1] <= '3' &&
+			       from[2] >= '0' && from[2] <= '7' && from[3] >= '0' && from[3] <= '7';
+		if (escaped) {
+			*to++ = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
+				       (from[3] - '0'));
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+static bool strip_suffix(char *text, const char *suffix)
+{
+	size_t len = strlen(text), suffix_len = strlen(suffix);
+	if (len < suffix_len || strcmp(text + len - suffix_len, suffix) != 0)
+		return false;
+	text[len - suffix_len] = '\0';
+	return true;
+}
+
+/* start-end perms offset major:minor inode            path */
+static bool parse_mapping(char *line, struct proc_mapping *ret)
+{
+	char *at = line;
+	ret->start = strtoull(at, &at, 16);
+	if (*at++ != '-')
+		return false;
+	ret->end = strtoull(at, &at, 16);
+	if (*at++ != ' ' || strlen(at) < 5 || at[2] != 'x')
+		return false;
+	at += 5;
+	ret->offset = strtoull(at, &at, 16);
+	unsigned long major = strtoul(at, &at, 16);
+	if (*at++ != ':')
+		return false;
+	unsigned long minor = strtoul(at, &at, 16);
+	ret->device = (uint32_t)(major << 20 | minor);
+	ret->inode = strtoull(at, &at, 10);
+	while (*at == ' ')
+		at++;
+	ret->is_deleted = strip_suffix(at, " (deleted)");
+	unescape_octal(at);
+	ret->path = at;
+	return true;
+}
+
+bool proc_each_mapping(uint32_t pid, proc_mapping_fn *fn, void *context)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (!read_pid_file(pid, "maps", &text))
+		return false;
+	char *rest = text.data;
+	for (char *line; rest && (line = strsep(&rest, "\n"));) {
+		struct proc_mapping mapping;
+		if (parse_mapping(line, &mapping))
+			fn(context, &mapping);
+	}
+	return text.len > 0;
+}
+
+bool proc_read_stat(uint32_t pid, struct proc_stat *ret)
+{
+	enum {
+		FIELD_PPID = 4,
+		FIELD_STARTTIME = 22,
+	};
+	CLEANUP(str_deinit) struct str text = {0};
+	if (!read_pid_file(pid, "stat", &text))
+		return false;
+	char *at = strrchr(str_text(&text), ')'); /* comm may hold anything, parentheses too */
+	if (!at)
+		return false;
+	at++;
+	uint64_t start_ticks = 0;
+	for (int field = 3; field <= FIELD_STARTTIME; field++) {
+		while (*at == ' ')
+			at++;
+		if (field == FIELD_PPID)
+			ret->parent_pid = (uint32_t)strtoul(at, NULL, 10);
+		if (field == FIELD_STARTTIME)
+			start_ticks = strtoull(at, NULL, 10);
+		at += strcspn(at, " ");
+	}
+	ret->start_ns = start_ticks * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
+	return true;
+}
+
+uint32_t proc_read_ns_pid(uint32_t pid)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (!read_pid_file(pid, "status", &text))
+		return 0;
+	const char *line = strstr(str_text(&text), "\nNSpid:");
+	if (!line)
+		return 0;
+	line += strlen("\nNSpid:");
+	uint32_t innermost = 0;
+	for (char *end; isspace((unsigned char)*line) && *line != '\n'; line = end) {
+		innermost = (uint32_t)strtoul(line, &end, 10);
+		if (end == line)
+			break;
+	}
+	return innermost;
+}
+
+bool proc_read_cgroup(uint32_t pid, struct str *ret)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (!read_pid_file(pid, "cgroup", &text))
+		return false;
+	/* id:controllers:path, a line each hierarchy; 0:: is version 2 */
+	const char *best = NULL;
+	int best_rank = 0;
+	char *rest = text.data;
+	for (char *line; rest && (line = strsep(&rest, "\n"));) {
+		char *controllers = strchr(line, ':');
+		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		if (!path)
+			continue;
+		*path++ = '\0';
+		int rank = strcmp(path, "/") == 0          ? 1
+			   : strstr(controllers, "memory") ? 3
+			   : controllers[1] == '\0'        ? 4
+							   : 2;
+		if (rank > best_rank) {
+			best_rank = rank;
+			best = path;
+		}
+	}
+	if (best)
+		str_puts(ret, best);
+	return best;
+}
+
+void proc_container_of(const char *cgroup, struct str *ret)
+{
+	enum {
+		ID_DIGITS = 64, /* Docker, containerd, CRI-O, Podman */
+	};
+	const char *found = NULL;
+	for (const char *at = cgroup; *at;) {
+		size_t digits = strspn(at, "0123456789abcdef");
+		if (digits == ID_DIGITS)
+			found = at; /* the innermost one */
+		at += digits ? digits : 1;
+	}
+	if (found)
+		str_write(ret, found, ID_DIGITS);
+}
+
+void proc_list_pids(struct proc_pids *ret)
+{
+	DIR *dir = opendir("/proc");
+	if (!dir)
+		return;
+	for (struct dirent *entry; (entry = readdir(dir));)
+		if (isdigit((unsigned char)entry->d_name[0]))
+			vec_push(ret, (uint32_t)strtoul(entry->d_name, NULL, 10));
+	closedir(dir);
+}
+
+bool proc_is_alive(uint32_t pid)
+{
+	return kill((pid_t)pid, 0) == 0 || errno == EPERM;
+}

@@ -1,0 +1,54 @@
+/*
+ * /proc, read as what it is: text about processes that may be gone by the next
+ * line. "Gone" is a result here (false, empty), not an error.
+ */
+#ifndef EBPROF_PROC_H
+#define EBPROF_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/str.h"
+#include "format/base/vec.h"
+
+struct proc_mapping {
+	uint64_t start, end, offset;
+	uint32_t device; /* major << 20 | minor */
+	uint64_t inode;
+	const char *path; /* unescaped, without " (deleted)"; "" for anonymous memory */
+	bool is_deleted;
+};
+
+typedef void proc_mapping_fn(void *context, const struct proc_mapping *mapping);
+
+/* Calls fn for each executable mapping. False when the process is gone or not ours to see. */
+bool proc_each_mapping(uint32_t pid, proc_mapping_fn *fn, void *context);
+
+struct proc_stat {
+	uint32_t parent_pid;
+	uint64_t start_ns; /* CLOCK_BOOTTIME, rounded down to a clock tick (10 ms) */
+};
+
+bool proc_read_stat(uint32_t pid, struct proc_stat *ret);
+/* The pid in the innermost pid namespace; 0 when unknown. */
+uint32_t proc_read_ns_pid(uint32_t pid);
+/* Appends the cgroup's path: of version 2, else of the memory or any other named controller. */
+bool proc_read_cgroup(uint32_t pid, struct str *ret);
+/* Appends the container's id that a cgroup path names (64 hex digits); appends nothing without one.
+ */
+void proc_container_of(const char *cgroup, struct str *ret);
+
+struct proc_pids {
+	uint32_t *data;
+	size_t len, cap;
+};
+
+/* Every process there is now. */
+void proc_list_pids(struct proc_pids *ret);
+bool proc_is_alive(uint32_t pid);
+
+/* A whole (small) file of /proc or /sys; false when it cannot be read. */
+bool proc_read_file(const char *path, struct str *ret);
+
+#endif

@@ -1,0 +1,284 @@
+#include "record/process.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "format/base/mem.h"
+#include "record/proc.h"
+
+enum {
+	VDSO_IMAGE_BYTES = 8192, /* what the kernel maps on x86-64 and arm64: two pages at least */
+	RESCAN_INTERVAL_NS = 100 * 1000 * 1000,
+};
+
+static struct process *add(struct process_table *table, uint32_t pid)
+{
+	struct process *process = mem_zalloc(sizeof(*process));
+	process->pid = pid;
+	process->image = table->next_image++;
+	process->cgroup = mem_strdup("");
+	*map_put(&table->by_pid, pid, NULL) = (uint64_t)(uintptr_t)process;
+	return process;
+}
+
+static void process_destroy(struct process *process)
+{
+	vec_deinit(&process->mappings);
+	mem_free(process->cgroup);
+	mem_free(process);
+}
+
+static struct process *slot_process(uint64_t slot)
+{
+	return (struct process *)(uintptr_t)slot;
+}
+
+void process_table_deinit(struct process_table *table)
+{
+	size_t cursor = 0;
+	for (struct map_slot *slot; (slot = map_next(&table->by_pid, &cursor));)
+		process_destroy(slot_process(slot->value));
+	map_deinit(&table->by_pid);
+}
+
+struct process *process_table_find(const struct process_table *table, uint32_t pid)
+{
+	uint64_t *slot = map_get(&table->by_pid, pid);
+	return slot ? slot_process(*slot) : NULL;
+}
+
+/* ---- mappings ---- */
+
+/* Index of the first mapping that ends behind the address. */
+static size_t lower_bound(const struct process *process, uint64_t address)
+{
+	size_t low = 0, high = process->mappings.len;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (process->mappings.data[mid].end <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static bool is_same(const struct mapping *a, const struct mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->object == b->object;
+}
+
+static void insert_at(struct process *process, size_t index, const struct mapping *mapping)
+{
+	vec_push(&process->mappings, *mapping);
+	struct mapping *data = process->mappings.data;
+	memmove(data + index + 1, data + index,
+		(process->mappings.len - 1 - index) * sizeof(*data));
+	data[index] = *mapping;
+}
+
+/* Cuts [start, end) out of what is mapped. True when that changed anything. */
+static bool punch_hole(struct process *process, uint64_t start, uint64_t end)
+{
+	bool changed = false;
+	for (size_t i = lower_bound(process, start);
+		i < process->mappings.len && process->mappings.data[i].start < end;) {
+		struct mapping *it = &process->mappings.data[i], old = *it;
+		changed = true;
+		struct mapping tail = old;
+		tail.offset += end - old.start;
+		tail.start = end;
+		if (old.start < start) { /* its head stays, and perhaps its tail */
+			it->end = start;
+			if (old.end > end)
+				insert_at(process, i + 1, &tail);
+			i++;
+		} else if (old.end > end) {
+			*it = tail;
+			i++;
+		} else {
+			memmove(it, it + 1, (process->mappings.len - i - 1) * sizeof(*it));
+			process->mappings.len--;
+		}
+	}
+	return changed;
+}
+
+void process_table_map(
+	struct process_table *table, struct process *process, const struct mapping *mapping)
+{
+	size_t index = lower_bound(process, mapping->start);
+	if (index < process->mappings.len && is_same(&process->mappings.data[index], mapping))
+		return;
+	if (punch_hole(process, mapping->start, mapping->end))
+		table->replacements++;
+	insert_at(process, lower_bound(process, mapping->start), mapping);
+}
+
+/* ---- /proc ---- */
+
+struct scan {
+	struct process_table *table;
+	struct process *process;
+	uint64_t time_ns;
+};
+
+static struct object *vdso_object(struct object_table *objects)
+{
+	struct object *vdso = object_table_special(objects, LAYOUT_OBJECT_VDSO, "[vdso]");
+	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	if (image)
+		object_examine_memory(vdso, image, VDSO_IMAGE_BYTES);
+	return vdso;
+}
+
+static void add_proc_mapping(void *context, const struct proc_mapping *found)
+{
+	struct scan *scan = context;
+	struct object_table *objects = scan->table->objects;
+	struct mapping mapping = {
+		.start = found->start,
+		.end = found->end,
+		.offset = found->offset,
+		.time_ns = scan->time_ns,
+	};
+	struct object_location where = {scan->process->pid, found->start, found->end};
+	if (strcmp(found->path, "[vdso]") == 0) {
+		mapping.object = vdso_object(objects);
+		mapping.offset = 0;
+	} else if (found->inode) {
+		mapping.object = object_table_by_inode(objects, found->path, found->device,
+			found->inode, found->is_deleted, &where);
+	} else if (strcmp(found->path, "[vsyscall]") == 0) {
+		return; /* a kernel address, the same in every process */
+	} else {
+		mapping.object = object_table_special(
+			objects, LAYOUT_OBJECT_ANONYMOUS, found->path[0] ? found->path : "[anon]");
+		mapping.offset = found->start; /* offsets are addresses */
+	}
+	process_table_map(scan->table, scan->process, &mapping);
+}
+
+static void scan_maps(struct process_table *table, struct process *process, uint64_t time_ns)
+{
+	struct scan scan = {table, process, time_ns};
+	process->has_vdso = true;
+	process->rescanned_ns = time_ns;
+	uint64_t replacements = table->replacements;
+	if (!process->mappings.len) { /* the first look replaces nothing */
+		proc_each_mapping(process->pid, add_proc_mapping, &scan);
+		table->replacements = replacements;
+	} else {
+		proc_each_mapping(process->pid, add_proc_mapping, &scan);
+	}
+}
+
+static void read_identity(struct process *process)
+{
+	struct proc_stat stat;
+	if (proc_read_stat(process->pid, &stat)) {
+		process->parent_pid = stat.parent_pid;
+		process->start_ns = stat.start_ns;
+	}
+	process->ns_pid = proc_read_ns_pid(process->pid);
+	struct str cgroup = {0};
+	if (proc_read_cgroup(process->pid, &cgroup)) {
+		mem_free(process->cgroup);
+		process->cgroup = str_steal(&cgroup);
+	}
+	str_deinit(&cgroup);
+}
+
+struct process *process_table_get(struct process_table *table, uint32_t pid, uint64_t time_ns)
+{
+	struct process *process = process_table_find(table, pid);
+	if (process)
+		return process;
+	process = add(table, pid);
+	read_identity(process);
+	scan_maps(table, process, time_ns);
+	return process;
+}
+
+const struct mapping *process_find_mapping(
+	struct process_table *table, struct process *process, uint64_t address, uint64_t time_ns)
+{
+	size_t index = lower_bound(process, address);
+	if (index < process->mappings.len && process->mappings.data[index].start <= address)
+		return &process->mappings.data[index];
+	/* The vDSO is mapped without an announcement; and an announcement may have been lost. */
+	bool rescan = !process->exited_ns &&
+		      (!process->has_vdso || time_ns - process->rescanned_ns > RESCAN_INTERVAL_NS);
+	if (!rescan)
+		return NULL;
+	scan_maps(table, process, time_ns);
+	index = lower_bound(process, address);
+	bool found =
+		index < process->mappings.len && process->mappings.data[index].start <= address;
+	return found ? &process->mappings.data[index] : NULL;
+}
+
+/* ---- what happens to processes ---- */
+
+static void forget(struct process_table *table, struct process *process)
+{
+	map_remove(&table->by_pid, process->pid);
+	process_destroy(process);
+}
+
+void process_table_fork(
+	struct process_table *table, uint32_t parent_pid, uint32_t pid, uint64_t time_ns)
+{
+	struct process *old = process_table_find(table, pid);
+	if (old)
+		forget(table, old);
+	struct process *parent = process_table_get(table, parent_pid, time_ns);
+	struct process *child = add(table, pid);
+	child->parent_pid = parent_pid;
+	child->ns_pid = 0;
+	child->has_vdso = parent->has_vdso;
+	vec_append(&child->mappings, parent->mappings.data, parent->mappings.len);
+	mem_free(child->cgroup);
+	child->cgroup = mem_strdup(parent->cgroup);
+}
+
+void process_table_exec(struct process_table *table, struct process *process)
+{
+	process->mappings.len = 0;
+	process->has_vdso = false;
+	process->image = table->next_image++;
+	process->file_epoch = 0;
+}
+
+void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time_ns)
+{
+	struct process *process = process_table_find(table, pid);
+	if (process)
+		process->exited_ns = time_ns;
+}
+
+void process_table_reused(struct process_table *table, struct process *process, uint64_t time_ns)
+{
+	process_table_exec(table, process);
+	process->exited_ns = 0;
+	process->start_ns = 0;
+	read_identity(process);
+	scan_maps(table, process, time_ns);
+}
+
+void process_table_purge(struct process_table *table, uint64_t before_ns)
+{
+	VEC(struct process *) dead = {0};
+	size_t cursor = 0;
+	for (struct map_slot *slot; (slot = map_next(&table->by_pid, &cursor));) {
+		struct process *process = slot_process(slot->value);
+		/* A leader may end long before its other threads do. */
+		if (process->exited_ns && process->exited_ns < before_ns &&
+			!proc_is_alive(process->pid))
+			vec_push(&dead, process);
+	}
+	vec_each (&dead, it)
+		forget(table, *it);
+	vec_deinit(&dead);
+}

@@ -1,0 +1,69 @@
+/*
+ * The processes that matter, as they are at the instant up to which events
+ * have been applied: who they are and what executable memory they map.
+ */
+#ifndef EBPROF_PROCESS_H
+#define EBPROF_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/map.h"
+#include "format/base/vec.h"
+#include "record/object.h"
+
+struct mapping {
+	uint64_t start, end, offset;
+	struct object *object;
+	uint64_t time_ns;
+};
+
+struct process {
+	uint32_t pid;
+	uint32_t parent_pid, ns_pid;
+	uint64_t start_ns; /* 0 until a sample or /proc told */
+	uint32_t image;    /* serial number of the program it runs, unique in the session */
+	VEC(struct mapping) mappings; /* by start, disjoint */
+	char *cgroup;                 /* "" when unknown */
+	bool has_vdso;                /* looked for */
+	uint64_t rescanned_ns;        /* when its maps were last read again for want of a mapping */
+	uint64_t exited_ns;           /* 0 while alive */
+	uint32_t file_id, file_epoch; /* see emitter.h */
+};
+
+struct process_table {
+	struct object_table *objects;
+	struct map by_pid; /* pid -> struct process * */
+	uint32_t next_image;
+	/*
+	 * Counts changes after which an address that was seen before may mean
+	 * something else: a mapping that replaced another one.
+	 */
+	uint64_t replacements;
+};
+
+void process_table_deinit(struct process_table *table);
+
+/* NULL when it is not known. */
+struct process *process_table_find(const struct process_table *table, uint32_t pid);
+/* The process, read from /proc when it is not known yet; one that is gone already stays nearly
+ * empty. */
+struct process *process_table_get(struct process_table *table, uint32_t pid, uint64_t time_ns);
+
+/* What sideband says, in the order of time. */
+void process_table_fork(
+	struct process_table *table, uint32_t parent_pid, uint32_t pid, uint64_t time_ns);
+void process_table_exec(struct process_table *table, struct process *process);
+void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time_ns);
+void process_table_map(
+	struct process_table *table, struct process *process, const struct mapping *mapping);
+/* The pid now belongs to another process than the one we know. */
+void process_table_reused(struct process_table *table, struct process *process, uint64_t time_ns);
+/* Forgets processes that ended before this instant. */
+void process_table_purge(struct process_table *table, uint64_t before_ns);
+
+/* The mapping that holds the address; NULL when none does even after a second look at /proc. */
+const struct mapping *process_find_mapping(
+	struct process_table *table, struct process *process, uint64_t address, uint64_t time_ns);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * The kernel's own account of what happens to processes: one dummy perf event a
+ * CPU, which carries forks, execs, exits and new executable mappings with their
+ * build IDs. Race-free, and true for processes that are gone when it is read.
+ *
+ * Source: include/uapi/linux/perf_event.h (perf_event_open(2)), kernel 6.18.
+ */
+#ifndef EBPROF_SIDEBAND_H
+#define EBPROF_SIDEBAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/base/mem.h"
+#include "format/base/vec.h"
+#include "format/file/layout.h"
+
+enum sideband_kind {
+	SIDEBAND_FORK, /* a new process (threads are left out) */
+	SIDEBAND_EXEC,
+	SIDEBAND_EXIT, /* of a process's main thread */
+	SIDEBAND_MAP,
+};
+
+struct sideband_event {
+	enum sideband_kind kind;
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint32_t pid, parent_pid;
+	/* SIDEBAND_MAP only: */
+	uint64_t start, length, offset;
+	uint32_t device;
+	uint64_t inode;
+	uint8_t build_id[LAYOUT_BUILD_ID_MAX_BYTES];
+	uint32_t build_id_len; /* 0: device and inode are set instead */
+	const char *path;
+};
+
+/* Events in the order of time; strings live in the arena. Reset by sideband_batch_clear(). */
+struct sideband_batch {
+	VEC(struct sideband_event) events;
+	struct arena strings;
+};
+
+void sideband_batch_clear(struct sideband_batch *batch);
+
+struct sideband;
+
+/* Opens and starts the stream on every CPU that is online. ERR_PERMISSION without CAP_PERFMON. */
+struct err *sideband_create(struct sideband **ret);
+void sideband_destroy(struct sideband *sideband);
+/* Appends everything that is there, then sorts the batch by time. */
+void sideband_drain(struct sideband *sideband, struct sideband_batch *batch);
+/* Records that the kernel could not store, so far. */
+uint64_t sideband_lost(const struct sideband *sideband);
+/* File descriptors that become readable when a buffer is a quarter full. */
+const int *sideband_fds(const struct sideband *sideband, size_t *count);
+
+#endif
