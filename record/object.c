@@ -12,7 +12,7 @@
 
 void object_table_deinit(struct object_table *table)
 {
-	vec_each (&table->objects, it) {
+	vec_each(&table->objects, it) {
 		struct object *object = *it;
 		map_deinit(&object->frames);
 		mem_free((void *)object->info.segments);

@@ -278,7 +278,7 @@ void process_table_purge(struct process_table *table, uint64_t before_ns)
 			!proc_is_alive(process->pid))
 			vec_push(&dead, process);
 	}
-	vec_each (&dead, it)
+	vec_each(&dead, it)
 		forget(table, *it);
 	vec_deinit(&dead);
 }

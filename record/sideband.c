@@ -107,9 +107,9 @@ void sideband_destroy(struct sideband *sideband)
 {
 	if (!sideband)
 		return;
-	vec_each (&sideband->buffers, buffer)
+	vec_each(&sideband->buffers, buffer)
 		munmap(buffer->page, sideband->page_bytes + BUFFER_BYTES);
-	vec_each (&sideband->fds, fd)
+	vec_each(&sideband->fds, fd)
 		close(*fd);
 	vec_deinit(&sideband->buffers);
 	vec_deinit(&sideband->fds);
@@ -269,14 +269,17 @@ static void drain_buffer(
 static int compare_time(const void *a, const void *b)
 {
 	const struct sideband_event *x = a, *y = b;
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
 void sideband_drain(struct sideband *sideband, struct sideband_batch *batch)
 {
-	vec_each (&sideband->buffers, buffer)
+	vec_each(&sideband->buffers, buffer)
 		drain_buffer(sideband, buffer, batch);
-	/* One task's events stand in order already, and glibc's qsort is a stable merge sort. */
+	for (size_t i = 0; i < batch->events.len; i++)
+		batch->events.data[i].order = i;
 	if (batch->events.len)
 		qsort(batch->events.data, batch->events.len, sizeof(*batch->events.data),
 			compare_time);

@@ -26,6 +26,7 @@ enum sideband_kind {
 struct sideband_event {
 	enum sideband_kind kind;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	size_t order;     /* of arrival, among events of one time */
 	uint32_t pid, parent_pid;
 	/* SIDEBAND_MAP only: */
 	uint64_t start, length, offset;

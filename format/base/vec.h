@@ -59,7 +59,7 @@
 	} while (0)
 
 #define vec_each(v, it) \
-	for (__typeof__((v)->data) it = (v)->data, it##_end_ = (v)->data + (v)->len; \
+	for (__typeof__(*(v)->data) *it = (v)->data, *it##_end_ = (v)->data + (v)->len; \
 		it < it##_end_; it++)
 
 #define vec_deinit(v) \

@@ -274,10 +274,10 @@ static void put_frames(struct writer *writer)
 	struct bytes_buf *payload = &writer->payload;
 	bytes_put_varint(payload, writer->frames.next_id - count);
 	bytes_put_varint(payload, count);
-	vec_each (&writer->frames.waiting, frame)
+	vec_each(&writer->frames.waiting, frame)
 		bytes_put_varint(payload, frame->object);
 	struct map last_offset = {0};
-	vec_each (&writer->frames.waiting, frame) {
+	vec_each(&writer->frames.waiting, frame) {
 		uint64_t *last = map_put(&last_offset, frame->object, NULL);
 		bytes_put_zigzag(payload, (int64_t)(frame->offset - *last));
 		*last = frame->offset;
@@ -297,12 +297,12 @@ static void put_nodes(struct writer *writer)
 	uint32_t id = writer->nodes.next_id - (uint32_t)count;
 	bytes_put_varint(payload, id);
 	bytes_put_varint(payload, count);
-	vec_each (&writer->nodes.waiting, node) {
+	vec_each(&writer->nodes.waiting, node) {
 		bytes_put_varint(payload, node->parent ? id - node->parent : 0);
 		id++;
 	}
 	uint32_t last = 0;
-	vec_each (&writer->nodes.waiting, node) {
+	vec_each(&writer->nodes.waiting, node) {
 		bytes_put_zigzag(payload, (int64_t)node->frame - last);
 		last = node->frame;
 	}
@@ -325,7 +325,7 @@ static void put_event_samples(struct writer *writer, uint32_t event)
 	size_t count = 0;
 	uint64_t base_ns = 0;
 	bool weighted = false;
-	vec_each (&writer->samples, sample) {
+	vec_each(&writer->samples, sample) {
 		if (sample->event != event)
 			continue;
 		if (!count++)
@@ -338,7 +338,7 @@ static void put_event_samples(struct writer *writer, uint32_t event)
 	bytes_put_varint(payload, TIME_UNIT_NS);
 
 	struct layout_sample last = {.time_ns = base_ns};
-	vec_each (&writer->samples, sample) {
+	vec_each(&writer->samples, sample) {
 		if (sample->event != event)
 			continue;
 		bytes_put_zigzag(&values,
@@ -346,27 +346,27 @@ static void put_event_samples(struct writer *writer, uint32_t event)
 		last.time_ns = sample->time_ns;
 	}
 	put_column(payload, LAYOUT_COLUMN_TIME, &values);
-	vec_each (&writer->samples, sample)
+	vec_each(&writer->samples, sample)
 		if (sample->event == event)
 			bytes_put_varint(&values, sample->thread);
 	put_column(payload, LAYOUT_COLUMN_THREAD, &values);
-	vec_each (&writer->samples, sample)
+	vec_each(&writer->samples, sample)
 		if (sample->event == event)
 			bytes_put_varint(&values, sample->cpu);
 	put_column(payload, LAYOUT_COLUMN_CPU, &values);
-	vec_each (&writer->samples, sample) {
+	vec_each(&writer->samples, sample) {
 		if (sample->event != event)
 			continue;
 		bytes_put_zigzag(&values, (int64_t)sample->user_stack - last.user_stack);
 		last.user_stack = sample->user_stack;
 	}
 	put_column(payload, LAYOUT_COLUMN_USER_STACK, &values);
-	vec_each (&writer->samples, sample)
+	vec_each(&writer->samples, sample)
 		if (sample->event == event)
 			bytes_put_varint(&values, sample->kernel_stack);
 	put_column(payload, LAYOUT_COLUMN_KERNEL_STACK, &values);
 	if (weighted) {
-		vec_each (&writer->samples, sample)
+		vec_each(&writer->samples, sample)
 			if (sample->event == event)
 				bytes_put_varint(&values, sample->weight);
 		put_column(payload, LAYOUT_COLUMN_WEIGHT, &values);
@@ -378,7 +378,7 @@ static void put_event_samples(struct writer *writer, uint32_t event)
 static void put_samples(struct writer *writer)
 {
 	struct map events = {0};
-	vec_each (&writer->samples, sample) {
+	vec_each(&writer->samples, sample) {
 		bool added;
 		map_put(&events, sample->event, &added);
 		if (added)

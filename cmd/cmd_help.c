@@ -1,0 +1,76 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/console.h"
+
+struct help_options {
+	bool bash_completion, rows;
+};
+
+static const struct opt rows[] = {
+	{"bash-completion", 0, NULL, opt_flag, offsetof(struct help_options, bash_completion),
+		"print a completion script for bash", "Output"},
+	{"rows", 0, NULL, opt_flag, offsetof(struct help_options, rows),
+		"print the options of a command, one a line, for scripts", NULL},
+	{0},
+};
+
+static void print_overview(void)
+{
+	printf("ebprof %s: records where programs spend their time, with eBPF, and reports it.\n\n"
+	       "Usage: ebprof COMMAND [OPTIONS]\n\nCommands:\n",
+		EBPROF_VERSION);
+	size_t count;
+	const struct command *const *commands = commands_all(&count);
+	for (size_t i = 0; i < count; i++)
+		printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
+	printf("\nStart here:\n"
+	       "  sudo ebprof record -- ./program   # writes ebprof.data\n"
+	       "  ebprof report                     # the hottest functions\n"
+	       "\nebprof help COMMAND explains one; so does man ebprof-COMMAND.\n");
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct help_options options = {0};
+	int rest;
+	bool wants_help;
+	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
+	if (err)
+		return console_fail(err);
+	if (wants_help) {
+		opt_print_help(command, stdout);
+		return CONSOLE_OK;
+	}
+	if (options.bash_completion) {
+		size_t count;
+		const struct command *const *commands = commands_all(&count);
+		opt_print_bash_completion(commands, count, stdout);
+		return CONSOLE_OK;
+	}
+	if (rest >= argc) {
+		print_overview();
+		return CONSOLE_OK;
+	}
+	const struct command *about = commands_find(argv[rest]);
+	if (!about) {
+		console_say("there is no command \"%s\"", argv[rest]);
+		return CONSOLE_USAGE;
+	}
+	if (options.rows)
+		opt_print_rows(about, stdout);
+	else
+		opt_print_help(about, stdout);
+	return CONSOLE_OK;
+}
+
+const struct command command_help = {
+	.name = "help",
+	.summary = "explain a command",
+	.usage = "[COMMAND]",
+	.description = "Lists the commands, or explains one of them.",
+	.examples = "  ebprof help record\n",
+	.options = rows,
+	.run = run,
+};

@@ -1,0 +1,527 @@
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "record/cpu.h"
+#include "record/session.h"
+
+enum {
+	EXIT_OWN_FAILURE = 125,
+	EXIT_CANNOT_EXEC = 126,
+	EXIT_NOT_FOUND = 127,
+	DEFAULT_HZ = 999, /* for a command or pids; off the beat of things that run at 1000 Hz */
+	DEFAULT_HZ_SYSTEM = 99,
+	MAX_HZ = 100000,
+};
+
+struct record_options {
+	struct opt_u32_list pids, tids;
+	bool all, all_user, all_kernel, call_graph, no_inherit, quiet, verbose, with_args;
+	bool frequency_given, dry_run, strict_freq;
+	uint32_t frequency_hz;
+	uint64_t period;
+	enum session_event event;
+	const char *output;
+	uint64_t delay_ns, duration_ns, max_bytes, ring_bytes, stall_ns;
+	struct session_switch switching;
+	struct cpu_list cpus;
+};
+
+/* ---- parsers of our own ---- */
+
+static struct err *parse_frequency(const char *text, void *member)
+{
+	struct record_options *options = member;
+	options->frequency_given = true;
+	if (strcmp(text, "max") == 0) {
+		uint64_t max = MAX_HZ;
+		FILE *file = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+		unsigned long allowed;
+		if (file && fscanf(file, "%lu", &allowed) == 1 && allowed < max)
+			max = allowed;
+		if (file)
+			fclose(file);
+		options->frequency_hz = (uint32_t)max;
+		return NULL;
+	}
+	try(opt_u32(text, &options->frequency_hz));
+	if (!options->frequency_hz || options->frequency_hz > MAX_HZ)
+		return err_new(ERR_USAGE, "%s Hz is not between 1 and %d", text, MAX_HZ);
+	return NULL;
+}
+
+static struct err *parse_event(const char *text, void *member)
+{
+	enum session_event *event = member;
+	static const struct {
+		const char *name;
+		enum session_event event;
+	} names[] = {
+		{"auto", SESSION_EVENT_AUTO},
+		{"cycles", SESSION_EVENT_CYCLES},
+		{"cpu-cycles", SESSION_EVENT_CYCLES},
+		{"cpu-clock", SESSION_EVENT_CPU_CLOCK},
+	};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(text, names[i].name) == 0) {
+			*event = names[i].event;
+			return NULL;
+		}
+	}
+	return err_new(ERR_USAGE, "\"%s\" is none of auto, cycles, cpu-clock", text);
+}
+
+static struct err *parse_call_graph(const char *text, void *member)
+{
+	(void)member;
+	if (strcmp(text, "fp") == 0)
+		return NULL;
+	return err_new(ERR_USAGE, "\"%s\": this version unwinds by frame pointer, \"fp\"", text);
+}
+
+static struct err *parse_switch(const char *text, void *member)
+{
+	struct session_switch *switching = member;
+	if (!text || strcmp(text, "signal") == 0) {
+		switching->on_signal = true;
+		return NULL;
+	}
+	struct err *err = opt_size(text, &switching->bytes);
+	/* "10M" is a size, "10m", "10s" and "10" are times: the unit decides. */
+	bool is_size = !err && strpbrk(text, "BKMG");
+	err_destroy(err);
+	if (is_size)
+		return NULL;
+	switching->bytes = 0;
+	try(opt_duration(text, &switching->interval_ns));
+	return NULL;
+}
+
+static struct err *parse_ring(const char *text, void *member)
+{
+	uint64_t *bytes = member;
+	struct err *err = opt_u64(text, bytes); /* perf: a bare number counts pages */
+	if (!err) {
+		*bytes *= (uint64_t)sysconf(_SC_PAGESIZE);
+	} else {
+		err_destroy(err);
+		try(opt_size(text, bytes));
+	}
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	if (*bytes < page || *bytes > (1 << 30) || *bytes & (*bytes - 1))
+		return err_new(
+			ERR_USAGE, "\"%s\" is not a power of two between a page and 1 GiB", text);
+	return NULL;
+}
+
+static struct err *parse_cpus(const char *text, void *member)
+{
+	return cpu_list_parse(text, member);
+}
+
+#define FIELD(name) offsetof(struct record_options, name)
+
+static const struct opt rows[] = {
+	{"pid", 'p', "PID[,PID]", opt_u32_list, FIELD(pids), "profile running processes", "What"},
+	{"tid", 't', "TID[,TID]", opt_u32_list, FIELD(tids), "profile single threads", NULL},
+	{"all-cpus", 'a', NULL, opt_flag, FIELD(all), "profile the whole system", NULL},
+	{"cpu", 'C', "LIST", parse_cpus, FIELD(cpus), "only these CPUs: 0-3,8", NULL},
+	{"all-user", 0, NULL, opt_flag, FIELD(all_user), "only ticks in user code", NULL},
+	{"all-kernel", 0, NULL, opt_flag, FIELD(all_kernel), "only ticks in the kernel", NULL},
+	{"no-inherit", 'i', NULL, opt_flag, FIELD(no_inherit), "do not follow new children", NULL},
+	{"freq", 'F', "N|max", parse_frequency, 0, "samples a second and CPU (999; 99 with -a)",
+		"How"},
+	{"count", 'c', "N", opt_u64, FIELD(period), "a sample every N events instead", NULL},
+	{"event", 'e', "EVENT", parse_event, FIELD(event),
+		"cycles, cpu-clock, or auto: cycles where they count", NULL},
+	{"call-graph", 0, "fp", parse_call_graph, 0, "how to unwind user stacks", NULL},
+	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_graph), "stacks are always recorded", NULL},
+	{"delay", 'D', "MS", opt_milliseconds, FIELD(delay_ns), "begin after so many ms", NULL},
+	{"duration", 0, "TIME", opt_duration, FIELD(duration_ns),
+		"stop after this time: 5, 2.5s, 1m", NULL},
+	{"mmap-size", 'm', "PAGES|SIZE", parse_ring, FIELD(ring_bytes),
+		"size of the ring buffer (2M)", NULL},
+	{"output", 'o', "FILE|-", opt_string, FIELD(output), "where to (ebprof.data)", "Output"},
+	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes), "stop when the file has this size",
+		NULL},
+	{"switch-output", 0, "[signal|SIZE|TIME]", parse_switch, FIELD(switching),
+		"begin another file at SIGUSR2, at a size (10M) or after a time (30s)", NULL},
+	{"switch-max-files", 0, "N", opt_u32, FIELD(switching.max_files),
+		"keep only the last N of them", NULL},
+	{"with-args", 0, NULL, opt_flag, FIELD(with_args),
+		"store the command's arguments (they may hold secrets)", NULL},
+	{"quiet", 'q', NULL, opt_flag, FIELD(quiet), "say nothing but errors", NULL},
+	{"verbose", 'v', NULL, opt_flag, FIELD(verbose), "say where every tick went", NULL},
+	{"dry-run", 0, NULL, opt_flag, FIELD(dry_run), "set everything up, then end", NULL},
+	{"debug-stall", 0, "TIME", opt_duration, FIELD(stall_ns),
+		"read nothing from the ring for so long (for tests)", NULL},
+	{0},
+};
+
+static const struct opt_foreign foreign[] = {
+	{"--rate", "samply's name; here it is -F HZ"},
+	{"-r", "perf's realtime priority or samply's rate? For the rate use -F HZ"},
+	{"-b", "branch stacks are not recorded"},
+	{"-j", "branch stacks are not recorded"},
+	{"-s", "per-thread counts come with report -s tid"},
+	{"-T", "time stamps are always recorded"},
+	{"-z", "recordings are always compressed"},
+	{"--compression-level", "recordings are always compressed"},
+	{"--off-cpu", "this version samples on-CPU time only"},
+	{"--timeout", "here it is --duration TIME"},
+	{0},
+};
+
+/* ---- what a person sees ---- */
+
+struct view {
+	const struct record_options *options;
+	enum session_target target;
+	bool shows_progress; /* on a terminal, and not across a command's own output */
+	bool line_is_open;
+	double shown_at_s;
+};
+
+static void clear_line(struct view *view)
+{
+	if (view->line_is_open)
+		fprintf(stderr, "\r\033[K");
+	view->line_is_open = false;
+}
+
+static void on_ready(void *context, const char *event, uint32_t child_pid)
+{
+	struct view *view = context;
+	const struct record_options *options = view->options;
+	if (options->quiet)
+		return;
+	CLEANUP(str_deinit) struct str text = {0};
+	if (options->frequency_hz)
+		str_printf(&text, "%u Hz, ", options->frequency_hz);
+	else
+		str_printf(&text, "every %llu events, ", (unsigned long long)options->period);
+	str_printf(&text, "%s%s, ", event,
+		options->event == SESSION_EVENT_AUTO && strcmp(event, "cpu-clock") == 0
+			? " (no hardware cycles here)"
+			: "");
+	if (view->target == SESSION_SYSTEM)
+		str_puts(&text, "the whole system");
+	else if (child_pid)
+		str_printf(&text, "pid %u%s", child_pid, options->no_inherit ? "" : " (+children)");
+	else
+		str_printf(&text, "%s %u%s", view->target == SESSION_THREADS ? "tid" : "pid",
+			view->target == SESSION_THREADS ? options->tids.data[0]
+							: options->pids.data[0],
+			options->pids.len + options->tids.len > 1 ? ",..." : "");
+	console_say("%s - Ctrl-C to stop", str_text(&text));
+}
+
+static void on_progress(void *context, const struct session_progress *progress)
+{
+	struct view *view = context;
+	if (!view->shows_progress || progress->elapsed_s - view->shown_at_s < 0.2)
+		return;
+	view->shown_at_s = progress->elapsed_s;
+	CLEANUP(str_deinit) struct str text = {0};
+	unsigned seconds = (unsigned)progress->elapsed_s;
+	str_printf(&text, " %02u:%02u  ", seconds / 60, seconds % 60);
+	console_put_count(&text, progress->samples);
+	str_printf(&text, " samples  %u thr  lost ", progress->threads);
+	console_put_count(&text, progress->lost);
+	str_puts(&text, "  ");
+	console_put_bytes(&text, progress->bytes);
+	fprintf(stderr, "\r%s  overhead %.1f%%\033[K", str_text(&text), progress->overhead_percent);
+	view->line_is_open = true;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void put_stacks(struct str *text, const struct session_summary *summary)
+{
+	static const char *const causes[] = {
+#define X(name, number, word) [number] = word,
+		LAYOUT_TRUNCATIONS(X)
+#undef X
+	};
+	uint64_t truncated = 0;
+	for (size_t i = 0; i < sizeof(summary->truncated) / sizeof(*summary->truncated); i++)
+		truncated += summary->truncated[i];
+	uint64_t all = summary->complete + summary->kernel_only + truncated;
+	str_printf(text, "stacks: %.1f%% complete", percent(summary->complete, all));
+	if (summary->kernel_only)
+		str_printf(text, ", %.1f%% kernel only", percent(summary->kernel_only, all));
+	if (!truncated)
+		return;
+	str_printf(text, ", %.1f%% truncated (", percent(truncated, all));
+	bool first = true;
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		if (!summary->truncated[i])
+			continue;
+		str_printf(text, "%s%s %.1f%%", first ? "" : ", ", causes[i],
+			percent(summary->truncated[i], all));
+		first = false;
+	}
+	str_putc(text, ')');
+}
+
+static void print_ticks(const struct session_summary *summary)
+{
+	console_say("ticks: %llu = %llu samples + %llu idle + %llu filtered + %llu lost; %llu more "
+		    "were due but never fired",
+		(unsigned long long)summary->ticks, (unsigned long long)summary->final.samples,
+		(unsigned long long)summary->idle, (unsigned long long)summary->filtered,
+		(unsigned long long)summary->final.lost, (unsigned long long)summary->skipped);
+}
+
+/* Each hint only when its condition holds, with the number and the way out. */
+static void print_hints(const struct record_options *options, const struct session_summary *summary)
+{
+	if (summary->lost_ring)
+		console_say("hint: %llu samples were lost, the ring buffer was full: raise -m or "
+			    "lower -F",
+			(unsigned long long)summary->lost_ring);
+	if (summary->final.samples < 100)
+		console_say("hint: only %llu samples: was it idle, or too short? Raise -F or run "
+			    "longer",
+			(unsigned long long)summary->final.samples);
+	if (summary->kernel_hidden)
+		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
+			    "kernel.kptr_restrict below 2");
+	if (summary->targets_full)
+		console_say("hint: %llu processes were not followed: more than %d at once; use -a",
+			(unsigned long long)summary->targets_full, 1 << 15);
+	uint64_t due = summary->ticks + summary->skipped;
+	if (percent(summary->ticks, due) < 90 && options->frequency_hz)
+		console_say("hint: only %.0f%% of the ticks came: the machine could not keep %u Hz",
+			percent(summary->ticks, due), options->frequency_hz);
+}
+
+static void print_summary(
+	const struct record_options *options, const struct session_summary *summary)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	console_put_count(&text, summary->final.samples);
+	str_printf(&text, " samples, %.1f s, %u thread%s, %llu DSO%s -> %s (",
+		summary->final.elapsed_s, summary->final.threads,
+		summary->final.threads == 1 ? "" : "s", (unsigned long long)summary->dsos,
+		summary->dsos == 1 ? "" : "s",
+		strcmp(summary->output, "-") ? summary->output : "standard output");
+	console_put_bytes(&text, summary->final.bytes);
+	str_puts(&text, summary->files > 1 ? " in all, " : ")");
+	if (summary->files > 1)
+		str_printf(&text, "%u files)", summary->files);
+	if (summary->final.samples) {
+		str_puts(&text, "\n        ");
+		put_stacks(&text, summary);
+		str_printf(&text, "\n        files readable here: %llu/%llu; build IDs %llu/%llu",
+			(unsigned long long)summary->dsos_readable,
+			(unsigned long long)summary->dsos,
+			(unsigned long long)summary->dsos_with_build_id,
+			(unsigned long long)summary->dsos);
+	}
+	console_say("%s", str_text(&text));
+	if (options->verbose)
+		print_ticks(summary);
+	print_hints(options, summary);
+	if (strcmp(summary->output, "ebprof.data") == 0)
+		fprintf(stderr, "next:   ebprof report\n");
+	else if (strcmp(summary->output, "-") != 0)
+		console_say("next:   ebprof report -i %s", summary->output);
+}
+
+/* ---- running ---- */
+
+static struct err *choose_target(
+	const struct record_options *options, int operands, enum session_target *ret)
+{
+	int chosen =
+		(operands > 0) + (options->pids.len > 0) + (options->tids.len > 0) + options->all;
+	bool runs_during = operands > 0 && options->all; /* perf: the whole system while CMD runs */
+	if (!chosen)
+		return err_new(ERR_USAGE, "what is to be profiled? Give -- COMMAND, -p PID or -a "
+					  "(see ebprof record --help)");
+	if (chosen > 1 && !runs_during)
+		return err_new(ERR_USAGE, "give one of -- COMMAND, -p, -t and -a");
+	if (runs_during)
+		return err_new(ERR_USAGE, "-a with a command: use ebprof record -a --duration TIME "
+					  "beside the command");
+	*ret = operands > 0        ? SESSION_COMMAND
+	       : options->pids.len ? SESSION_PROCESSES
+	       : options->tids.len ? SESSION_THREADS
+				   : SESSION_SYSTEM;
+	return NULL;
+}
+
+static struct err *check_options(struct record_options *options, enum session_target target)
+{
+	if (options->frequency_given && options->period)
+		return err_new(ERR_USAGE, "-F and -c exclude each other");
+	if (!options->frequency_given && !options->period)
+		options->frequency_hz = target == SESSION_SYSTEM ? DEFAULT_HZ_SYSTEM : DEFAULT_HZ;
+	if (options->all_user && options->all_kernel)
+		return err_new(ERR_USAGE, "--all-user and --all-kernel exclude each other");
+	const struct session_switch *switching = &options->switching;
+	bool switches = switching->on_signal || switching->bytes || switching->interval_ns;
+	if (switches && strcmp(options->output, "-") == 0)
+		return err_new(ERR_USAGE, "--switch-output needs a file, not standard output");
+	return NULL;
+}
+
+static void raise_by_default(int signal_number)
+{
+	/* Dies of the same signal as the command, but without a core of its own. */
+	struct rlimit no_core = {0, 0};
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(signal_number, SIG_DFL);
+	sigset_t one;
+	sigemptyset(&one);
+	sigaddset(&one, signal_number);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	raise(signal_number);
+}
+
+static int exit_code(const struct session_summary *summary, enum session_target target)
+{
+	if (summary->exec_errno)
+		return summary->exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
+	if (summary->has_child_status) {
+		if (WIFEXITED(summary->child_status))
+			return WEXITSTATUS(summary->child_status);
+		raise_by_default(WTERMSIG(summary->child_status));
+		return 128 + WTERMSIG(summary->child_status);
+	}
+	if (summary->end_signal == SIGINT && target != SESSION_COMMAND)
+		return 0;
+	return summary->end_signal ? 128 + summary->end_signal : 0;
+}
+
+static int fail(struct err *err)
+{
+	int code = console_fail(err);
+	return code == CONSOLE_USAGE ? CONSOLE_USAGE : EXIT_OWN_FAILURE;
+}
+
+static int record(
+	const struct record_options *options, const struct session_options *session_options)
+{
+	struct session *session;
+	struct err *err = session_create(session_options, &session);
+	if (err)
+		return fail(err);
+	if (options->dry_run) {
+		console_say("ready: %s", session_event_name(session));
+		session_destroy(session);
+		return 0;
+	}
+	bool across_output = session_options->target == SESSION_COMMAND;
+	struct view view = {
+		.options = options,
+		.target = session_options->target,
+		.shows_progress = !options->quiet && isatty(STDERR_FILENO) && !across_output,
+	};
+	struct session_callbacks callbacks = {
+		.context = &view, .ready = on_ready, .progress = on_progress};
+	struct session_summary summary;
+	err = session_run(session, &callbacks, &summary);
+	clear_line(&view);
+	if (summary.exec_errno) {
+		console_say("cannot run %s: %s", session_options->argv[0],
+			strerror(summary.exec_errno));
+	} else if (!options->quiet || err) {
+		print_summary(options, &summary);
+	}
+	if (err)
+		console_say("the recording stopped early, what was written can be read: %s",
+			err_message(err));
+	if (session_options->target == SESSION_COMMAND && !summary.has_child_status &&
+		!summary.end_signal) {
+		if (!options->quiet)
+			console_say("recording done; the command still runs, waiting for it");
+		session_wait_command(session, &summary);
+	}
+	if (session_options->target == SESSION_COMMAND && !summary.has_child_status &&
+		!options->quiet)
+		console_say("the command still runs");
+	session_destroy(session);
+	if (err) {
+		err_destroy(err);
+		return EXIT_OWN_FAILURE;
+	}
+	return exit_code(&summary, session_options->target);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct record_options options = {.output = "ebprof.data"};
+	int rest;
+	bool wants_help;
+	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
+	if (!err && wants_help) {
+		opt_print_help(command, stdout);
+		return CONSOLE_OK;
+	}
+	enum session_target target = SESSION_SYSTEM;
+	if (!err)
+		err = choose_target(&options, argc - rest, &target);
+	if (!err)
+		err = check_options(&options, target);
+	if (err)
+		return fail(err);
+	const struct opt_u32_list *ids = options.tids.len ? &options.tids : &options.pids;
+	struct session_options session_options = {
+		.target = target,
+		.argv = argv + rest,
+		.pids = ids->data,
+		.nr_pids = ids->len,
+		.no_inherit = options.no_inherit,
+		.event = options.event,
+		.frequency_hz = options.frequency_hz,
+		.period = options.period,
+		.exclude_user = options.all_kernel,
+		.exclude_kernel = options.all_user,
+		.cpus = options.cpus.data,
+		.nr_cpus = options.cpus.len,
+		.output = options.output,
+		.delay_ns = options.delay_ns,
+		.duration_ns = options.duration_ns,
+		.max_bytes = options.max_bytes,
+		.switching = options.switching,
+		.ring_bytes = options.ring_bytes,
+		.with_args = options.with_args,
+		.stall_ns = options.stall_ns,
+	};
+	int code = record(&options, &session_options);
+	vec_deinit(&options.pids);
+	vec_deinit(&options.tids);
+	vec_deinit(&options.cpus);
+	return code;
+}
+
+const struct command command_record = {
+	.name = "record",
+	.summary = "sample a command, processes or the whole system into a file",
+	.usage = "[OPTIONS] -- COMMAND [ARGS]   or   -p PID   or   -a",
+	.description =
+		"Samples where CPU time is spent, kernel and user stacks, and writes ebprof.data.\n"
+		"Needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; ebprof check tells.",
+	.examples = "  sudo ebprof record -- ./program arg\n"
+		    "  sudo ebprof record -F 99 -a --duration 30\n"
+		    "  sudo ebprof record -p 4242,4243 -o server.data\n"
+		    "  sudo ebprof record -o - -- make | ssh host 'cat > make.data'\n",
+	.exit_status = "  the command's own; a signal that ends it is raised again\n"
+		       "  0    with -p and -a, also after Ctrl-C\n"
+		       "  125  ebprof itself failed\n"
+		       "  126  the command cannot be executed, 127: it was not found\n",
+	.options = rows,
+	.foreign = foreign,
+	.run = run,
+};

@@ -1,0 +1,15 @@
+/* The commands there are; main.c lists them, one file defines each. */
+#ifndef EBPROF_COMMANDS_H
+#define EBPROF_COMMANDS_H
+
+#include "cmd/opt.h"
+
+extern const struct command command_record, command_report, command_convert, command_info,
+	command_check, command_help;
+
+/* All of them, in the order of help. */
+const struct command *const *commands_all(size_t *count);
+/* NULL when there is none of that name. */
+const struct command *commands_find(const char *name);
+
+#endif

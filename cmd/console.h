@@ -1,0 +1,26 @@
+/* What a person reads: messages on stderr, each foreign byte escaped. */
+#ifndef EBPROF_CONSOLE_H
+#define EBPROF_CONSOLE_H
+
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/base/str.h"
+
+enum console_exit {
+	CONSOLE_OK = 0,
+	CONSOLE_ERROR = 1,
+	CONSOLE_USAGE = 2,
+};
+
+/* "ebprof: ..." on stderr. The message may hold foreign bytes. */
+void console_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Prints and destroys the error; the exit code that fits it. */
+int console_fail(struct err *err);
+
+/* "11 872" */
+void console_put_count(struct str *out, uint64_t count);
+/* "1.1 MB" */
+void console_put_bytes(struct str *out, uint64_t bytes);
+
+#endif

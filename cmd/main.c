@@ -1,0 +1,52 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/console.h"
+
+static const struct command *const all[] = {
+	&command_record,
+	&command_report,
+	&command_convert,
+	&command_info,
+	&command_check,
+	&command_help,
+};
+
+const struct command *const *commands_all(size_t *count)
+{
+	*count = sizeof(all) / sizeof(*all);
+	return all;
+}
+
+const struct command *commands_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (strcmp(all[i]->name, name) == 0)
+			return all[i];
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		command_help.run(&command_help, 1, argv);
+		return CONSOLE_USAGE;
+	}
+	const char *name = argv[1];
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+		printf("ebprof %s\n", EBPROF_VERSION);
+		return CONSOLE_OK;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		name = "help";
+	const struct command *command = commands_find(name);
+	if (!command) {
+		console_say("there is no command \"%s\"; ebprof help lists them", name);
+		return CONSOLE_USAGE;
+	}
+	int code = command->run(command, argc - 1, argv + 1);
+	if (fflush(stdout) && code == CONSOLE_OK)
+		code = CONSOLE_ERROR;
+	return code;
+}

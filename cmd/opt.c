@@ -1,0 +1,321 @@
+#include "cmd/opt.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/mem.h"
+#include "format/base/str.h"
+
+static size_t count_rows(const struct opt *rows)
+{
+	size_t count = 0;
+	while (rows && rows[count].long_name)
+		count++;
+	return count;
+}
+
+static bool is_optional(const struct opt *row)
+{
+	return row->argument && row->argument[0] == '[';
+}
+
+/* ---- parsing ---- */
+
+static struct err *refuse(const struct command *command, const char *word)
+{
+	for (const struct opt_foreign *row = command->foreign; row && row->name; row++) {
+		size_t len = strlen(row->name);
+		if (strncmp(word, row->name, len) == 0 && (word[len] == '\0' || word[len] == '='))
+			return err_new(ERR_USAGE, "%s: %s", row->name, row->hint);
+	}
+	return err_new(ERR_USAGE, "unknown option %s (see ebprof %s --help)", word, command->name);
+}
+
+enum {
+	HELP_VALUE = 1000,     /* getopt's value of --help */
+	FIRST_ROW_VALUE = 2000 /* ... of the rows' long names */
+};
+
+struct getopt_tables {
+	struct option *longs;
+	char *shorts;
+};
+
+static struct getopt_tables make_tables(const struct opt *rows, size_t count)
+{
+	struct getopt_tables tables = {
+		.longs = mem_zalloc_array(count + 2, sizeof(*tables.longs)),
+	};
+	CLEANUP(str_deinit) struct str shorts = {0};
+	str_puts(&shorts, "+:h"); /* stop at the first operand; tell a missing argument apart */
+	for (size_t i = 0; i < count; i++) {
+		const struct opt *row = &rows[i];
+		tables.longs[i] = (struct option){
+			.name = row->long_name,
+			.has_arg = is_optional(row) ? optional_argument
+				   : row->argument  ? 1
+						    : 0,
+			.val = FIRST_ROW_VALUE + (int)i,
+		};
+		if (!row->short_name)
+			continue;
+		str_putc(&shorts, row->short_name);
+		str_puts(&shorts, is_optional(row) ? "::" : row->argument ? ":" : "");
+	}
+	tables.longs[count] = (struct option){.name = "help", .val = HELP_VALUE};
+	tables.shorts = str_steal(&shorts);
+	return tables;
+}
+
+static const struct opt *row_of(const struct opt *rows, size_t count, int value)
+{
+	if (value >= FIRST_ROW_VALUE)
+		return &rows[value - FIRST_ROW_VALUE];
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].short_name == value)
+			return &rows[i];
+	return NULL;
+}
+
+static struct err *apply(const struct opt *row, const char *text, void *options)
+{
+	struct err *err = row->parse(text, (char *)options + row->offset);
+	return err_wrap(err, "--%s", row->long_name);
+}
+
+struct err *opt_parse(const struct command *command, int argc, char **argv, void *options,
+	int *rest, bool *wants_help)
+{
+	size_t count = count_rows(command->options);
+	struct getopt_tables tables = make_tables(command->options, count);
+	struct err *err = NULL;
+	*wants_help = false;
+	opterr = 0;
+	optind = 1;
+	while (!err && !*wants_help) {
+		int word_index = optind;
+		int value = getopt_long(argc, argv, tables.shorts, tables.longs, NULL);
+		if (value == -1)
+			break;
+		const char *word = argv[word_index];
+		if (value == 'h' || value == HELP_VALUE)
+			*wants_help = true;
+		else if (value == ':')
+			err = err_new(ERR_USAGE, "%s needs an argument", word);
+		else if (value == '?')
+			err = refuse(command, word);
+		else
+			err = apply(row_of(command->options, count, value), optarg, options);
+	}
+	*rest = optind;
+	mem_free(tables.longs);
+	mem_free(tables.shorts);
+	return err;
+}
+
+/* ---- showing ---- */
+
+static void print_row(const struct opt *row, FILE *out)
+{
+	enum {
+		HELP_COLUMN = 30,
+	};
+	CLEANUP(str_deinit) struct str left = {0};
+	if (row->short_name)
+		str_printf(&left, "  -%c, ", row->short_name);
+	else
+		str_puts(&left, "      ");
+	str_printf(&left, "--%s", row->long_name);
+	if (is_optional(row))
+		str_printf(&left, "[=%s", row->argument + 1);
+	else if (row->argument)
+		str_printf(&left, " %s", row->argument);
+	fprintf(out, "%-*s", HELP_COLUMN - 1, str_text(&left));
+	if (left.len >= HELP_COLUMN - 1)
+		fprintf(out, "\n%*s", HELP_COLUMN - 1, "");
+	fprintf(out, " %s\n", row->help);
+}
+
+void opt_print_help(const struct command *command, FILE *out)
+{
+	fprintf(out, "Usage: ebprof %s %s\n\n%s\n", command->name, command->usage,
+		command->description);
+	if (command->examples)
+		fprintf(out, "\nExamples:\n%s", command->examples);
+	for (const struct opt *row = command->options; row && row->long_name; row++) {
+		if (row->group)
+			fprintf(out, "\n%s:\n", row->group);
+		print_row(row, out);
+	}
+	if (command->exit_status)
+		fprintf(out, "\nExit status:\n%s", command->exit_status);
+}
+
+void opt_print_rows(const struct command *command, FILE *out)
+{
+	for (const struct opt *row = command->options; row && row->long_name; row++) {
+		char short_name[2] = {row->short_name ? row->short_name : '-', '\0'};
+		fprintf(out, "%s\t%s\t%s\t%s\n", short_name, row->long_name,
+			row->argument ? row->argument : "-", row->help);
+	}
+}
+
+void opt_print_bash_completion(const struct command *const *commands, size_t count, FILE *out)
+{
+	fprintf(out, "# bash completion for ebprof, made from its option rows\n"
+		     "_ebprof() {\n"
+		     "\tlocal current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} i\n"
+		     "\tif ((COMP_CWORD == 1)); then\n"
+		     "\t\tCOMPREPLY=($(compgen -W '");
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, "%s%s", i ? " " : "", commands[i]->name);
+	fprintf(out, "' -- \"$current\"))\n"
+		     "\t\treturn\n"
+		     "\tfi\n"
+		     "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+		     "\t\tif [[ ${COMP_WORDS[i]} == -- ]]; then\n"
+		     "\t\t\tCOMPREPLY=($(compgen -c -f -- \"$current\"))\n"
+		     "\t\t\treturn\n"
+		     "\t\tfi\n"
+		     "\tdone\n"
+		     "\tif [[ $current != -* ]]; then\n"
+		     "\t\tCOMPREPLY=($(compgen -f -- \"$current\"))\n"
+		     "\t\treturn\n"
+		     "\tfi\n"
+		     "\tcase $command in\n");
+	for (size_t i = 0; i < count; i++) {
+		fprintf(out, "\t%s) COMPREPLY=($(compgen -W '--help", commands[i]->name);
+		for (const struct opt *row = commands[i]->options; row && row->long_name; row++)
+			fprintf(out, " --%s", row->long_name);
+		fprintf(out, "' -- \"$current\")) ;;\n");
+	}
+	fprintf(out, "\tesac\n}\ncomplete -o filenames -F _ebprof ebprof\n");
+}
+
+/* ---- parsers ---- */
+
+struct err *opt_flag(const char *text, void *member)
+{
+	(void)text;
+	*(bool *)member = true;
+	return NULL;
+}
+
+struct err *opt_clear(const char *text, void *member)
+{
+	(void)text;
+	*(bool *)member = false;
+	return NULL;
+}
+
+struct err *opt_string(const char *text, void *member)
+{
+	*(const char **)member = text;
+	return NULL;
+}
+
+struct err *opt_u64(const char *text, void *member)
+{
+	char *end;
+	errno = 0;
+	unsigned long long value = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno)
+		return err_new(ERR_USAGE, "\"%s\" is not a whole number", text);
+	*(uint64_t *)member = value;
+	return NULL;
+}
+
+struct err *opt_u32(const char *text, void *member)
+{
+	uint64_t value;
+	try(opt_u64(text, &value));
+	if (value > UINT32_MAX)
+		return err_new(ERR_USAGE, "%s is too large", text);
+	*(uint32_t *)member = (uint32_t)value;
+	return NULL;
+}
+
+/* A decimal number with one of the suffixes; *ret is the number times its factor. */
+struct unit {
+	const char *suffix;
+	double factor;
+};
+
+static struct err *parse_scaled(
+	const char *text, const struct unit *units, const char *what, double *ret)
+{
+	char *end;
+	double value = strtod(text, &end);
+	bool is_number = end != text && (isdigit((unsigned char)*text) || *text == '.');
+	for (; is_number && units->suffix; units++) {
+		if (strcasecmp(end, units->suffix) == 0 && value * units->factor < 1.8e19) {
+			*ret = value * units->factor;
+			return NULL;
+		}
+	}
+	return err_new(ERR_USAGE, "\"%s\" is not %s", text, what);
+}
+
+struct err *opt_size(const char *text, void *member)
+{
+	static const struct unit units[] = {{"", 1}, {"B", 1}, {"K", 1024}, {"KB", 1024},
+		{"KiB", 1024}, {"M", 1 << 20}, {"MB", 1 << 20}, {"MiB", 1 << 20}, {"G", 1 << 30},
+		{"GB", 1 << 30}, {"GiB", 1 << 30}, {NULL, 0}};
+	double bytes;
+	try(parse_scaled(text, units, "a size such as 64K, 10M or 2G", &bytes));
+	*(uint64_t *)member = (uint64_t)bytes;
+	return NULL;
+}
+
+struct err *opt_duration(const char *text, void *member)
+{
+	static const struct unit units[] = {
+		{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"m", 60e9}, {"h", 3600e9}, {NULL, 0}};
+	double ns;
+	try(parse_scaled(text, units, "a time such as 5, 2.5s, 300ms or 1m", &ns));
+	*(uint64_t *)member = (uint64_t)ns;
+	return NULL;
+}
+
+struct err *opt_milliseconds(const char *text, void *member)
+{
+	static const struct unit units[] = {{"", 1e6}, {"ms", 1e6}, {"s", 1e9}, {NULL, 0}};
+	double ns;
+	try(parse_scaled(text, units, "a number of milliseconds", &ns));
+	*(uint64_t *)member = (uint64_t)ns;
+	return NULL;
+}
+
+struct err *opt_percent(const char *text, void *member)
+{
+	static const struct unit units[] = {{"", 1}, {"%", 1}, {NULL, 0}};
+	double value;
+	try(parse_scaled(text, units, "a percentage", &value));
+	if (value > 100)
+		return err_new(ERR_USAGE, "%s is more than 100 %%", text);
+	*(double *)member = value;
+	return NULL;
+}
+
+struct err *opt_u32_list(const char *text, void *member)
+{
+	struct opt_u32_list *list = member;
+	CLEANUP_FREE char *copy = mem_strdup(text);
+	char *rest = copy;
+	for (char *word; (word = strsep(&rest, ","));) {
+		uint32_t value;
+		try(opt_u32(word, &value));
+		vec_push(list, value);
+	}
+	return NULL;
+}
+
+struct err *opt_string_list(const char *text, void *member)
+{
+	struct opt_string_list *list = member;
+	vec_push(list, text);
+	return NULL;
+}

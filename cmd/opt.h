@@ -1,0 +1,83 @@
+/*
+ * Command-line options as rows. A row binds an option to a member of the
+ * command's options struct; parsing, --help, the completion script and the
+ * check of the man pages all come from the same rows.
+ */
+#ifndef EBPROF_OPT_H
+#define EBPROF_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "format/base/err.h"
+#include "format/base/vec.h"
+
+/* Stores what the text says into the member; `text` is NULL where an optional argument is left out.
+ */
+typedef struct err *opt_parse_fn(const char *text, void *member);
+
+struct opt {
+	const char *long_name; /* NULL ends the rows */
+	char short_name;       /* 0: none */
+	const char *argument;  /* as help shows it; NULL: a flag, "[...]": optional */
+	opt_parse_fn *parse;
+	size_t offset; /* of the member */
+	const char *help;
+	const char *group; /* heading; NULL: that of the row above */
+};
+
+/* An option of another profiler that means something else here, or nothing: refused with a hint. */
+struct opt_foreign {
+	const char *name; /* as typed: "--foo" or "-x"; NULL ends the rows */
+	const char *hint;
+};
+
+struct command {
+	const char *name, *summary;
+	const char *usage;       /* behind the name */
+	const char *description; /* a paragraph */
+	const char *examples;    /* lines */
+	const char *exit_status; /* lines */
+	const struct opt *options;
+	const struct opt_foreign *foreign;
+	int (*run)(const struct command *command, int argc, char **argv); /* exit code */
+};
+
+/*
+ * Parses argv[1..] into `options`; *rest is the index of the first operand.
+ * *wants_help is set by -h and --help.
+ */
+struct err *opt_parse(const struct command *command, int argc, char **argv, void *options,
+	int *rest, bool *wants_help);
+void opt_print_help(const struct command *command, FILE *out);
+/* The options of one command as lines "short TAB long TAB argument TAB help". */
+void opt_print_rows(const struct command *command, FILE *out);
+void opt_print_bash_completion(const struct command *const *commands, size_t count, FILE *out);
+
+/* ---- parsers ---- */
+
+opt_parse_fn opt_flag;         /* bool: true */
+opt_parse_fn opt_clear;        /* bool: false */
+opt_parse_fn opt_string;       /* const char * (borrowed) */
+opt_parse_fn opt_u32;          /* uint32_t */
+opt_parse_fn opt_u64;          /* uint64_t */
+opt_parse_fn opt_size;         /* uint64_t bytes: 64K, 10M, 2G (binary) */
+opt_parse_fn opt_milliseconds; /* uint64_t ns */
+opt_parse_fn opt_duration;     /* uint64_t ns: 5, 2.5s, 300ms, 1m, 1h; bare numbers are seconds */
+opt_parse_fn opt_percent;      /* double */
+
+struct opt_u32_list {
+	uint32_t *data;
+	size_t len, cap;
+};
+opt_parse_fn opt_u32_list; /* struct opt_u32_list: comma-separated, repeatable */
+
+struct opt_string_list {
+	const char **data;
+	size_t len, cap;
+};
+opt_parse_fn opt_string_list; /* struct opt_string_list: one value an option, repeatable */
+
+#endif

@@ -1,0 +1,185 @@
+#include "record/emitter.h"
+
+#include <string.h>
+
+#include "format/base/str.h"
+#include "record/proc.h"
+
+void emitter_init(struct emitter *emitter, struct kernel *kernel, struct stack_table *stacks)
+{
+	*emitter = (struct emitter){.kernel = kernel, .stacks = stacks};
+}
+
+void emitter_deinit(struct emitter *emitter)
+{
+	map_deinit(&emitter->threads);
+	vec_deinit(&emitter->thread_names);
+}
+
+void emitter_begin_file(struct emitter *emitter, struct writer *writer)
+{
+	emitter->writer = writer;
+	emitter->epoch++;
+	map_clear(&emitter->threads);
+	emitter->thread_names.len = 0;
+	emitter->nr_threads = 0;
+}
+
+static uint32_t put_string(struct emitter *emitter, const char *text)
+{
+	return writer_string(emitter->writer, text, strlen(text));
+}
+
+static uint32_t emit_object(
+	struct emitter *emitter, struct object *object, const struct object_location *where)
+{
+	if (object->file_epoch == emitter->epoch)
+		return object->file_id;
+	object_examine(object, where);
+	struct layout_object info = object->info;
+	info.path = put_string(emitter, object->path);
+	object->file_id = writer_object(emitter->writer, &info);
+	object->file_epoch = emitter->epoch;
+	return object->file_id;
+}
+
+void emitter_mapping(
+	struct emitter *emitter, struct process *process, const struct mapping *mapping)
+{
+	struct object_location where = {process->pid, mapping->start, mapping->end};
+	struct layout_mapping out = {
+		.process = process->file_id,
+		.object = emit_object(emitter, mapping->object, &where),
+		.start = mapping->start,
+		.length = mapping->end - mapping->start,
+		.offset = mapping->offset,
+		.time_ns = mapping->time_ns,
+	};
+	writer_mapping(emitter->writer, &out);
+}
+
+/* A process that is gone keeps what it inherited from its parent. */
+static void refresh_identity(struct process *process)
+{
+	if (!process->ns_pid)
+		process->ns_pid = proc_read_ns_pid(process->pid);
+	struct str cgroup = {0};
+	if (proc_read_cgroup(process->pid, &cgroup)) {
+		mem_free(process->cgroup);
+		process->cgroup = str_steal(&cgroup);
+	}
+	str_deinit(&cgroup);
+}
+
+uint32_t emitter_process(struct emitter *emitter, struct process *process)
+{
+	if (process->file_epoch == emitter->epoch)
+		return process->file_id;
+	refresh_identity(process);
+	CLEANUP(str_deinit) struct str container = {0};
+	proc_container_of(process->cgroup, &container);
+	struct layout_process out = {
+		.pid = process->pid,
+		.ns_pid = process->ns_pid,
+		.parent_pid = process->parent_pid,
+		.start_ns = process->start_ns,
+		.cgroup = put_string(emitter, process->cgroup),
+		.container = put_string(emitter, str_text(&container)),
+	};
+	/* The first file that exec maps is the program itself, the loader comes behind it. */
+	struct mapping *program = NULL;
+	vec_each(&process->mappings, mapping)
+		if (mapping->object->info.kind == LAYOUT_OBJECT_FILE &&
+			(!program || mapping->time_ns < program->time_ns))
+			program = mapping;
+	if (program) {
+		struct object_location where = {process->pid, program->start, program->end};
+		out.exe = emit_object(emitter, program->object, &where);
+	}
+	process->file_id = writer_process(emitter->writer, &out);
+	process->file_epoch = emitter->epoch;
+	vec_each(&process->mappings, mapping)
+		emitter_mapping(emitter, process, mapping);
+	return process->file_id;
+}
+
+uint32_t emitter_thread(
+	struct emitter *emitter, struct process *process, uint32_t tid, const char *comm)
+{
+	uint32_t process_id = emitter_process(emitter, process);
+	bool added;
+	uint64_t *newest = map_put(&emitter->threads, (uint64_t)process->image << 32 | tid, &added);
+	emitter->nr_threads += added;
+	for (uint32_t i = (uint32_t)*newest; i; i = emitter->thread_names.data[i - 1].older) {
+		struct emitter_thread *thread = &emitter->thread_names.data[i - 1];
+		if (memcmp(thread->comm, comm, sizeof(thread->comm)) == 0)
+			return thread->file_id;
+	}
+	struct emitter_thread thread = {.older = (uint32_t)*newest};
+	memcpy(thread.comm, comm, sizeof(thread.comm));
+	struct layout_thread out = {
+		.process = process_id,
+		.tid = tid,
+		.comm = writer_string(emitter->writer, comm, strnlen(comm, sizeof(thread.comm))),
+	};
+	thread.file_id = writer_thread(emitter->writer, &out);
+	vec_push(&emitter->thread_names, thread);
+	*newest = emitter->thread_names.len;
+	return thread.file_id;
+}
+
+/* ---- stacks ---- */
+
+static void emit_kernel_symbol(struct emitter *emitter, const struct stack_frame *frame)
+{
+	uint64_t base = frame->object->info.base;
+	struct kernel_symbol *symbol = kernel_find_symbol(emitter->kernel, base + frame->offset);
+	if (!symbol || symbol->written_epoch == emitter->epoch)
+		return;
+	symbol->written_epoch = emitter->epoch;
+	struct layout_symbol out = {
+		.object = frame->object->file_id,
+		.offset = symbol->address - base,
+		.size = symbol->size,
+		.name = put_string(emitter, kernel_symbol_name(emitter->kernel, symbol)),
+	};
+	writer_symbol(emitter->writer, &out);
+}
+
+static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
+{
+	struct stack_frame *frame = &emitter->stacks->frames.data[index];
+	if (frame->file_epoch == emitter->epoch)
+		return frame->file_id;
+	struct layout_frame out = {.offset = frame->offset};
+	if (frame->object) {
+		struct object_location nowhere = {0};
+		out.object = emit_object(emitter, frame->object, &nowhere);
+		enum layout_object_kind kind = frame->object->info.kind;
+		if (kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE)
+			emit_kernel_symbol(emitter, frame);
+	}
+	frame->file_id = writer_frame(emitter->writer, &out);
+	frame->file_epoch = emitter->epoch;
+	return frame->file_id;
+}
+
+uint32_t emitter_node(struct emitter *emitter, uint32_t node)
+{
+	/* The callers that the file lacks, outermost last. */
+	VEC(uint32_t) missing = {0};
+	struct stack_node *nodes = emitter->stacks->nodes.data;
+	for (uint32_t i = node; i && nodes[i].file_epoch != emitter->epoch; i = nodes[i].parent)
+		vec_push(&missing, i);
+	while (missing.len) {
+		struct stack_node *it = &nodes[missing.data[--missing.len]];
+		struct layout_node out = {
+			.parent = it->parent ? nodes[it->parent].file_id : 0,
+			.frame = emit_frame(emitter, it->frame),
+		};
+		it->file_id = writer_node(emitter->writer, &out);
+		it->file_epoch = emitter->epoch;
+	}
+	vec_deinit(&missing);
+	return node ? nodes[node].file_id : 0;
+}

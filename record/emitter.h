@@ -1,0 +1,47 @@
+/*
+ * From the session's own tables to ids of the file: an object, a process, a
+ * stack is written when the first sample needs it, and what it refers to ahead
+ * of it. Each entity remembers its id and the epoch, that is the file, in which
+ * the id holds: a new file (--switch-output) is a new epoch and nothing else.
+ */
+#ifndef EBPROF_EMITTER_H
+#define EBPROF_EMITTER_H
+
+#include <stdint.h>
+
+#include "format/file/writer.h"
+#include "record/kernel.h"
+#include "record/process.h"
+#include "record/stack_table.h"
+
+struct emitter {
+	struct writer *writer; /* borrowed */
+	uint32_t epoch;        /* from 1 */
+	struct kernel *kernel;
+	struct stack_table *stacks;
+	/* (image, tid) -> index + 1 of the thread's newest name */
+	struct map threads;
+	VEC(struct emitter_thread {
+		uint32_t older; /* index + 1 of another name of the same thread */
+		uint32_t file_id;
+		char comm[16];
+	}) thread_names;
+	uint32_t nr_threads; /* distinct threads of this file */
+};
+
+void emitter_init(struct emitter *emitter, struct kernel *kernel, struct stack_table *stacks);
+void emitter_deinit(struct emitter *emitter);
+/* Everything from now on goes to this writer, whose file is empty. */
+void emitter_begin_file(struct emitter *emitter, struct writer *writer);
+
+uint32_t emitter_process(struct emitter *emitter, struct process *process);
+/* Writes a mapping that came after the process was written. */
+void emitter_mapping(
+	struct emitter *emitter, struct process *process, const struct mapping *mapping);
+/* comm: 16 bytes, NUL-terminated unless full. */
+uint32_t emitter_thread(
+	struct emitter *emitter, struct process *process, uint32_t tid, const char *comm);
+/* The file's id of a node of the stack table; 0 for the root. */
+uint32_t emitter_node(struct emitter *emitter, uint32_t node);
+
+#endif

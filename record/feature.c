@@ -1,0 +1,270 @@
+#include "record/feature.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+#include "record/proc.h"
+
+/* linux/capability.h of old distributions lacks the newest names. */
+enum {
+	CAP_PERFMON_BIT = 38,
+	CAP_BPF_BIT = 39,
+};
+
+static bool has_capability(int bit)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {0};
+	if (syscall(SYS_capget, &header, data))
+		return false;
+	return data[bit / 32].effective >> (bit % 32) & 1;
+}
+
+/* A number in a file of /proc/sys; `fallback` where there is no such file. */
+static long read_number(const char *path, long fallback)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	return proc_read_file(path, &text) && text.len ? strtol(str_text(&text), NULL, 10)
+						       : fallback;
+}
+
+static bool file_contains(const char *path, const char *part)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	return proc_read_file(path, &text) && strstr(str_text(&text), part);
+}
+
+static bool can_bpf(void)
+{
+	return has_capability(CAP_BPF_BIT) || has_capability(CAP_SYS_ADMIN);
+}
+
+static bool can_perfmon(void)
+{
+	return has_capability(CAP_PERFMON_BIT) || has_capability(CAP_SYS_ADMIN);
+}
+
+/* ---- the matrix ---- */
+
+static void set(struct feature_result *result, enum feature_state state, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void set(struct feature_result *result, enum feature_state state, const char *fmt, ...)
+{
+	result->state = state;
+	va_list args;
+	va_start(args, fmt);
+	str_vprintf(&result->detail, fmt, args);
+	va_end(args);
+}
+
+static void probe_kernel(struct feature_result *result)
+{
+	struct utsname name;
+	uname(&name);
+	set(result, FEATURE_OK, "%s %s", name.release, name.machine);
+}
+
+static void probe_bpf(struct feature_result *result)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options);
+	CLEANUP_FD int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_probe", 4, 8, 1, &options);
+	if (fd >= 0)
+		set(result, FEATURE_OK, "maps can be created");
+	else if (!can_bpf())
+		set(result, FEATURE_MISSING, "no CAP_BPF: run with sudo, or setcap cap_bpf+ep");
+	else
+		set(result, FEATURE_MISSING, "bpf(2): %s%s", strerror(errno),
+			errno == EPERM ? " although CAP_BPF is there: seccomp or lockdown" : "");
+}
+
+static void probe_perfmon(struct feature_result *result)
+{
+	long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", 2);
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.disabled = 1,
+	};
+	CLEANUP_FD int fd =
+		(int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd >= 0)
+		set(result, FEATURE_OK, "system-wide timers open (perf_event_paranoid %ld)",
+			paranoid);
+	else if (!can_perfmon())
+		set(result, FEATURE_MISSING,
+			"no CAP_PERFMON: run with sudo, or setcap cap_perfmon+ep");
+	else if (paranoid > 2 && !has_capability(CAP_SYS_ADMIN))
+		set(result, FEATURE_MISSING,
+			"perf_event_paranoid is %ld: set it to 2 or less, or use CAP_SYS_ADMIN",
+			paranoid);
+	else
+		set(result, FEATURE_MISSING, "perf_event_open(2): %s%s", strerror(errno),
+			errno == EPERM ? ": seccomp (a container's default profile) or lockdown"
+				       : "");
+}
+
+static void probe_btf(struct feature_result *result)
+{
+	struct stat st;
+	if (stat("/sys/kernel/btf/vmlinux", &st) == 0)
+		set(result, FEATURE_OK, "/sys/kernel/btf/vmlinux, %lld KiB",
+			(long long)st.st_size / 1024);
+	else
+		set(result, FEATURE_MISSING,
+			"no /sys/kernel/btf/vmlinux: a kernel with CONFIG_DEBUG_INFO_BTF is "
+			"needed");
+}
+
+static void probe_lockdown(struct feature_result *result)
+{
+	static const char path[] = "/sys/kernel/security/lockdown";
+	if (file_contains(path, "[confidentiality]"))
+		set(result, FEATURE_MISSING,
+			"lockdown=confidentiality: BPF may not read memory; boot with integrity or "
+			"none");
+	else
+		set(result, FEATURE_OK, "%s",
+			file_contains(path, "[integrity]") ? "integrity" : "none");
+}
+
+static void probe_ring_buffer(struct feature_result *result)
+{
+	int found = can_bpf() ? libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) : -EPERM;
+	if (found > 0)
+		set(result, FEATURE_OK, "BPF_MAP_TYPE_RINGBUF");
+	else
+		set(result, FEATURE_MISSING, "%s",
+			found ? "cannot be tried without CAP_BPF" : "Linux 5.8 or later is needed");
+}
+
+static void probe_memlock(struct feature_result *result)
+{
+	/* Since 5.11 BPF memory is charged to the cgroup; before, libbpf raises the limit by
+	 * itself. */
+	set(result, FEATURE_OK, "%s",
+		has_capability(CAP_SYS_RESOURCE) ? "can be raised where the kernel counts it"
+						 : "counted by cgroup since Linux 5.11");
+}
+
+bool feature_cycles_count(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+	};
+	CLEANUP_FD int fd =
+		(int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	for (volatile int i = 0; fd >= 0 && i < 100000; i++)
+		;
+	uint64_t count = 0;
+	return fd >= 0 && read(fd, &count, sizeof(count)) == sizeof(count) && count;
+}
+
+static void probe_cycles(struct feature_result *result)
+{
+	if (feature_cycles_count())
+		set(result, FEATURE_OK, "count");
+	else
+		set(result, FEATURE_LIMITED,
+			"do not count here (a virtual machine?): using cpu-clock");
+}
+
+static void probe_kallsyms(struct feature_result *result)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	FILE *file = fopen("/proc/kallsyms", "re");
+	unsigned long long address = 0;
+	bool read = file && fscanf(file, "%llx", &address) == 1;
+	if (file)
+		fclose(file);
+	long restrict_level = read_number("/proc/sys/kernel/kptr_restrict", 0);
+	if (read && address)
+		set(result, FEATURE_OK, "addresses are visible (kptr_restrict %ld)",
+			restrict_level);
+	else
+		set(result, FEATURE_LIMITED,
+			"addresses are hidden: needs CAP_SYSLOG and kptr_restrict below 2 (it is "
+			"%ld); "
+			"kernel functions will be unnamed",
+			restrict_level);
+}
+
+static void probe_ptrace(struct feature_result *result)
+{
+	CLEANUP(str_deinit) struct str maps = {0};
+	if (proc_read_file("/proc/1/maps", &maps))
+		set(result, FEATURE_OK, "mappings of other users' processes can be read");
+	else
+		set(result, FEATURE_LIMITED,
+			"no CAP_SYS_PTRACE: processes of others that ran before have no mappings");
+}
+
+static void probe_pid_namespace(struct feature_result *result)
+{
+	enum {
+		INITIAL_PID_NAMESPACE = 0xEFFFFFFC, /* PROC_PID_INIT_INO, include/linux/proc_ns.h */
+	};
+	struct stat st;
+	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == INITIAL_PID_NAMESPACE)
+		set(result, FEATURE_OK, "the initial one");
+	else
+		set(result, FEATURE_LIMITED,
+			"a container's own: only -a works here; start the container with "
+			"--pid=host");
+}
+
+static const struct {
+	const char *name;
+	void (*probe)(struct feature_result *result);
+} probes[] = {
+	{"kernel", probe_kernel},
+	{"BPF (CAP_BPF)", probe_bpf},
+	{"perf events (CAP_PERFMON)", probe_perfmon},
+	{"BTF", probe_btf},
+	{"lockdown", probe_lockdown},
+	{"BPF ring buffer", probe_ring_buffer},
+	{"locked memory", probe_memlock},
+	{"hardware cycles", probe_cycles},
+	{"kernel symbols (CAP_SYSLOG)", probe_kallsyms},
+	{"other processes (CAP_SYS_PTRACE)", probe_ptrace},
+	{"pid namespace", probe_pid_namespace},
+};
+
+bool feature_probe(size_t index, struct feature_result *ret)
+{
+	if (index >= sizeof(probes) / sizeof(*probes))
+		return false;
+	*ret = (struct feature_result){.name = probes[index].name};
+	probes[index].probe(ret);
+	return true;
+}
+
+struct err *feature_explain(struct err *err)
+{
+	struct feature_result result;
+	for (size_t i = 0; feature_probe(i, &result); i++) {
+		if (result.state == FEATURE_MISSING) {
+			struct err *explained = err_new(err_code(err), "%s\n  missing: %s: %s",
+				err_message(err), result.name, str_text(&result.detail));
+			err_destroy(err);
+			str_deinit(&result.detail);
+			return explained;
+		}
+		str_deinit(&result.detail);
+	}
+	return err;
+}

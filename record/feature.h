@@ -1,0 +1,35 @@
+/*
+ * What this kernel and these privileges allow. Every answer comes from trying
+ * the thing itself, never from a version number.
+ */
+#ifndef EBPROF_FEATURE_H
+#define EBPROF_FEATURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "format/base/err.h"
+#include "format/base/str.h"
+
+enum feature_state {
+	FEATURE_OK,
+	FEATURE_LIMITED, /* recording works, something is poorer for it */
+	FEATURE_MISSING, /* recording does not work */
+};
+
+struct feature_result {
+	const char *name; /* static text */
+	enum feature_state state;
+	struct str detail; /* what was found, and the fix where one is needed */
+};
+
+/* One line of the matrix at a time; false behind the last. *ret is to be str_deinit()ed. */
+bool feature_probe(size_t index, struct feature_result *ret);
+
+/* Virtual machines often offer a cycle counter that opens and then never counts: this tries it. */
+bool feature_cycles_count(void);
+
+/* Adds to an error of BPF or perf the one thing that is missing, where one can be told. */
+struct err *feature_explain(struct err *err) ERR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,298 @@
+#include "record/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/host.h"
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+uint64_t recording_now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+static void put_clock(struct recording *recording)
+{
+	struct layout_clock clock = {
+		.monotonic_ns = clock_ns(CLOCK_MONOTONIC),
+		.realtime_ns = clock_ns(CLOCK_REALTIME),
+	};
+	writer_clock(recording->writer, &clock);
+}
+
+/* ---- what stands at the beginning ---- */
+
+/* Quoted so that a shell would read the same words back. */
+static void put_shell_word(struct str *text, const char *word)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+	if (*word && word[strspn(word, plain)] == '\0') {
+		str_puts(text, word);
+		return;
+	}
+	str_putc(text, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			str_puts(text, "'\\''");
+		else
+			str_putc(text, *word);
+	}
+	str_putc(text, '\'');
+}
+
+static void put_target(struct recording *recording)
+{
+	const struct session_options *options = recording->options;
+	CLEANUP(str_deinit) struct str text = {0};
+	switch (options->target) {
+	case SESSION_COMMAND:
+		writer_meta(recording->writer, LAYOUT_META_COMMAND, options->argv[0]);
+		for (char *const *word = options->argv; options->with_args && *word; word++) {
+			str_puts(&text, word == options->argv ? "" : " ");
+			put_shell_word(&text, *word);
+		}
+		if (text.len)
+			writer_meta(recording->writer, LAYOUT_META_ARGS, str_text(&text));
+		writer_meta(recording->writer, LAYOUT_META_TARGET, "command");
+		return;
+	case SESSION_SYSTEM:
+		writer_meta(recording->writer, LAYOUT_META_TARGET, "system");
+		return;
+	case SESSION_PROCESSES:
+	case SESSION_THREADS:
+		str_puts(&text, options->target == SESSION_THREADS ? "tid " : "pid ");
+		for (size_t i = 0; i < options->nr_pids; i++)
+			str_printf(&text, "%s%u", i ? "," : "", options->pids[i]);
+		writer_meta(recording->writer, LAYOUT_META_TARGET, str_text(&text));
+		return;
+	}
+}
+
+static void put_event(struct recording *recording)
+{
+	struct writer *writer = recording->writer;
+	const char *name = recording->event_name, *unit = recording->event_unit;
+	struct layout_event event = {
+		.name = writer_string(writer, name, strlen(name)),
+		.unit = writer_string(writer, unit, strlen(unit)),
+		.period = recording->event_period,
+		.frequency_hz = recording->options->frequency_hz,
+	};
+	recording->translate->event_id = writer_event(writer, &event);
+}
+
+struct err *recording_begin(struct recording *recording)
+{
+	try(output_create(recording->options->output, recording->stop_fd, &recording->output));
+	recording->writer = writer_create(output_sink(recording->output));
+	recording->begun_ns = recording_now_ns();
+	recording->nr_files++;
+	emitter_begin_file(&recording->translate->emitter, recording->writer);
+	host_write_meta(recording->writer);
+	put_target(recording);
+	put_event(recording);
+	put_clock(recording);
+	return writer_flush(recording->writer);
+}
+
+/* ---- counters ---- */
+
+static void put_counter(
+	struct recording *recording, enum layout_counter counter, uint32_t cpu, uint64_t value)
+{
+	struct layout_counter_value out = {.counter = counter, .cpu = cpu, .value = value};
+	writer_counter(recording->writer, &out);
+}
+
+static const struct event_counters *base_of(const struct recording *recording, size_t index)
+{
+	static const struct event_counters zero;
+	return index < recording->base.cpus.len ? &recording->base.cpus.data[index].counted : &zero;
+}
+
+static uint64_t due_base_of(const struct recording *recording, size_t index)
+{
+	return index < recording->base.cpus.len ? recording->base.cpus.data[index].due : 0;
+}
+
+/* Samples may still be on their way through the ring, so their ticks only count when they arrive.
+ */
+static void put_counters(
+	struct recording *recording, const struct recording_counts *counts, bool is_final)
+{
+	const struct recording_counts *base = &recording->base;
+	uint64_t accounted = 0;
+	for (size_t i = 0; i < counts->cpus.len; i++) {
+		const struct sampler_cpu_counters *cpu = &counts->cpus.data[i];
+		const struct event_counters *now = &cpu->counted, *then = base_of(recording, i);
+		put_counter(recording, LAYOUT_COUNTER_IDLE, cpu->cpu, now->idle - then->idle);
+		put_counter(recording, LAYOUT_COUNTER_FILTERED, cpu->cpu,
+			now->filtered - then->filtered);
+		put_counter(recording, LAYOUT_COUNTER_LOST_RING, cpu->cpu,
+			now->lost_ring - then->lost_ring);
+		accounted += now->idle - then->idle + now->filtered - then->filtered +
+			     now->lost_ring - then->lost_ring;
+		if (!is_final)
+			continue;
+		uint64_t ticks = now->ticks - then->ticks;
+		uint64_t due = cpu->due - due_base_of(recording, i);
+		put_counter(recording, LAYOUT_COUNTER_TICKS, cpu->cpu, ticks);
+		put_counter(
+			recording, LAYOUT_COUNTER_SKIPPED, cpu->cpu, due > ticks ? due - ticks : 0);
+	}
+	uint64_t samples = counts->samples - base->samples;
+	uint64_t unresolved = counts->unresolved - base->unresolved;
+	if (!is_final)
+		put_counter(recording, LAYOUT_COUNTER_TICKS, 0, accounted + samples + unresolved);
+	put_counter(recording, LAYOUT_COUNTER_SAMPLES, 0, samples);
+	put_counter(recording, LAYOUT_COUNTER_LOST_UNRESOLVED, 0, unresolved);
+	put_counter(recording, LAYOUT_COUNTER_LOST_WRITE, 0, counts->lost_write - base->lost_write);
+	put_counter(recording, LAYOUT_COUNTER_SIDEBAND_LOST, 0,
+		counts->sideband_lost - base->sideband_lost);
+	put_counter(recording, LAYOUT_COUNTER_TARGETS_FULL, 0,
+		counts->targets_full - base->targets_full);
+}
+
+struct err *recording_flush(struct recording *recording, const struct recording_counts *counts)
+{
+	put_clock(recording);
+	put_counters(recording, counts, false);
+	return writer_flush(recording->writer);
+}
+
+/* ---- the end of a file ---- */
+
+static struct err *finish_file(struct recording *recording, const struct recording_counts *counts,
+	bool is_final, enum layout_end_reason reason)
+{
+	put_clock(recording);
+	put_counters(recording, counts, is_final);
+	struct layout_end end = {.reason = reason, .time_ns = recording_now_ns()};
+	struct err *err = writer_finish(recording->writer, &end);
+	struct err *close_err = output_close(recording->output);
+	if (!err)
+		return close_err;
+	err_destroy(close_err);
+	return err;
+}
+
+/* What this file has told: the next one counts from here. Ticks by cause, so that sums hold. */
+static void move_base(struct recording *recording, const struct recording_counts *counts)
+{
+	struct recording_counts *base = &recording->base;
+	uint64_t told = counts->samples + counts->unresolved - base->samples - base->unresolved;
+	for (size_t i = 0; i < counts->cpus.len; i++) {
+		if (i >= base->cpus.len)
+			vec_push(&base->cpus, (struct sampler_cpu_counters){0});
+		struct sampler_cpu_counters *then = &base->cpus.data[i];
+		struct event_counters now = counts->cpus.data[i].counted;
+		uint64_t ticks = then->counted.ticks + now.idle - then->counted.idle +
+				 now.filtered - then->counted.filtered + now.lost_ring -
+				 then->counted.lost_ring;
+		then->counted = now;
+		then->counted.ticks = ticks + (i == 0 ? told : 0);
+		then->due = counts->cpus.data[i].due;
+	}
+	base->samples = counts->samples;
+	base->unresolved = counts->unresolved;
+	base->lost_write = counts->lost_write;
+	base->sideband_lost = counts->sideband_lost;
+	base->targets_full = counts->targets_full;
+}
+
+/* NAME.20261121-013000.250 by the time at which the file was begun... or is set aside. */
+static struct err *set_aside(struct recording *recording)
+{
+	const struct session_options *options = recording->options;
+	struct timespec now;
+	struct tm local;
+	char stamp[32];
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &local);
+	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &local);
+	struct str name = {0};
+	str_printf(&name, "%s.%s.%03ld", options->output, stamp, now.tv_nsec / 1000000);
+	if (rename(options->output, str_text(&name))) {
+		struct err *err =
+			err_sys(errno, "cannot rename %s to %s", options->output, str_text(&name));
+		str_deinit(&name);
+		return err;
+	}
+	vec_push(&recording->finished_names, str_steal(&name));
+	uint32_t keep = options->switching.max_files;
+	while (keep && recording->finished_names.len >= keep) {
+		char *oldest = recording->finished_names.data[0];
+		unlink(oldest);
+		mem_free(oldest);
+		memmove(recording->finished_names.data, recording->finished_names.data + 1,
+			--recording->finished_names.len * sizeof(char *));
+	}
+	return NULL;
+}
+
+static void drop_writer(struct recording *recording)
+{
+	if (recording->writer) {
+		recording->earlier_bytes += writer_bytes_written(recording->writer);
+		recording->earlier_samples += writer_samples_written(recording->writer);
+	}
+	writer_destroy(steal_ptr(recording->writer));
+	output_destroy(steal_ptr(recording->output));
+}
+
+struct err *recording_switch(struct recording *recording, const struct recording_counts *counts)
+{
+	try(finish_file(recording, counts, false, LAYOUT_END_SWITCH));
+	move_base(recording, counts);
+	drop_writer(recording);
+	try(set_aside(recording));
+	return recording_begin(recording);
+}
+
+struct err *recording_finish(struct recording *recording, const struct recording_counts *counts,
+	enum layout_end_reason reason)
+{
+	return finish_file(recording, counts, true, reason);
+}
+
+void recording_deinit(struct recording *recording)
+{
+	drop_writer(recording);
+	vec_each(&recording->finished_names, name)
+		mem_free(*name);
+	vec_deinit(&recording->finished_names);
+	vec_deinit(&recording->base.cpus);
+}
+
+uint64_t recording_samples(const struct recording *recording)
+{
+	uint64_t now = recording->writer ? writer_samples_written(recording->writer) : 0;
+	return recording->earlier_samples + now;
+}
+
+uint64_t recording_bytes(const struct recording *recording)
+{
+	uint64_t now = recording->writer ? writer_bytes_written(recording->writer) : 0;
+	return recording->earlier_bytes + now;
+}
+
+bool recording_is_over(const struct recording *recording, uint64_t max_bytes)
+{
+	enum {
+		END_RESERVE_BYTES = 8192 /* counters and the end */
+	};
+	return max_bytes && writer_bytes_written(recording->writer) +
+					    writer_bytes_pending(recording->writer) +
+					    END_RESERVE_BYTES >=
+				    max_bytes;
+}

@@ -1,0 +1,60 @@
+/*
+ * The file that is being written: output, writer and what was counted for it.
+ * With switching, one after the other; each is a complete recording.
+ */
+#ifndef EBPROF_RECORDING_H
+#define EBPROF_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/base/vec.h"
+#include "format/file/writer.h"
+#include "record/output.h"
+#include "record/sampler.h"
+#include "record/session.h"
+#include "record/translate.h"
+
+/* Everything that is counted, since the session began. */
+struct recording_counts {
+	VEC(struct sampler_cpu_counters) cpus;
+	uint64_t unresolved, lost_write, sideband_lost, targets_full;
+	uint64_t samples; /* taken over by a writer */
+};
+
+struct recording {
+	const struct session_options *options;
+	struct translate *translate;
+	int stop_fd;
+	const char *event_name, *event_unit;
+	uint64_t event_period;
+
+	struct output *output;
+	struct writer *writer;
+	uint64_t begun_ns;
+	struct recording_counts base; /* what earlier files have accounted for */
+	uint64_t earlier_bytes, earlier_samples;
+	VEC(char *) finished_names; /* oldest first */
+	uint32_t nr_files;
+};
+
+/* Creates the first file. The event is described by the fields set before. */
+struct err *recording_begin(struct recording *recording);
+/* Sends what has been collected, and the counters as they stand. */
+struct err *recording_flush(struct recording *recording, const struct recording_counts *counts);
+/* Finishes this file, sets it aside under a name with its time, and begins the next. */
+struct err *recording_switch(struct recording *recording, const struct recording_counts *counts);
+/* Ends the recording; every tick is accounted for, so the real number of them is written. */
+struct err *recording_finish(struct recording *recording, const struct recording_counts *counts,
+	enum layout_end_reason reason);
+void recording_deinit(struct recording *recording);
+
+uint64_t recording_samples(const struct recording *recording); /* written, over all files */
+uint64_t recording_bytes(const struct recording *recording);   /* likewise */
+/* True when this file has reached the limit (0: none). */
+bool recording_is_over(const struct recording *recording, uint64_t max_bytes);
+
+uint64_t recording_now_ns(void); /* CLOCK_MONOTONIC */
+
+#endif

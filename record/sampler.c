@@ -1,0 +1,281 @@
+#include "record/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bpf/sample.skel.h"
+#include "format/base/mem.h"
+#include "format/base/vec.h"
+#include "record/cpu.h"
+#include "record/feature.h"
+
+struct timer {
+	int cpu;
+	int fd;
+	struct bpf_link *link;
+};
+
+struct sampler {
+	struct sample_bpf *bpf;
+	struct ring_buffer *ring;
+	VEC(struct timer) timers;
+	struct perf_event_attr attr;
+	bool is_cycles;
+	sampler_record_fn *fn;
+	void *fn_context;
+};
+
+/* ---- the clock ---- */
+
+static int open_timer(const struct perf_event_attr *attr, int cpu)
+{
+	struct perf_event_attr copy = *attr;
+	return (int)syscall(SYS_perf_event_open, &copy, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static void choose_clock(struct sampler *sampler, const struct sampler_options *options)
+{
+	struct perf_event_attr *attr = &sampler->attr;
+	sampler->is_cycles = options->clock == SAMPLER_CLOCK_CYCLES ||
+			     (options->clock == SAMPLER_CLOCK_AUTO && feature_cycles_count());
+	*attr = (struct perf_event_attr){
+		.size = sizeof(*attr),
+		.type = sampler->is_cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.config = sampler->is_cycles ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
+		.disabled = 1,
+		.exclude_user = options->exclude_user,
+		.exclude_kernel = options->exclude_kernel,
+		.exclude_hv = 1,
+	};
+	if (!options->frequency_hz) {
+		attr->sample_period = options->period;
+	} else if (sampler->is_cycles) {
+		attr->freq = 1;
+		attr->sample_freq = options->frequency_hz;
+	} else {
+		attr->sample_period = 1000000000ULL / options->frequency_hz;
+	}
+}
+
+/* ---- loading ---- */
+
+static struct err *load(struct sampler *sampler, const struct sampler_options *options)
+{
+	sampler->bpf = sample_bpf__open();
+	if (!sampler->bpf)
+		return feature_explain(err_sys(errno, "cannot open the BPF programs"));
+	sampler->bpf->rodata->config = (struct event_config){
+		.filter = options->filter,
+		.follow_children = options->follow_children,
+		.wakeup_bytes = (unsigned)(options->ring_bytes / 4),
+	};
+	bpf_map__set_max_entries(sampler->bpf->maps.ring, (uint32_t)options->ring_bytes);
+	bool filters = options->filter != EVENT_FILTER_NONE;
+	bpf_map__set_max_entries(sampler->bpf->maps.targets, filters ? EVENT_MAX_TARGETS : 1);
+	bpf_program__set_autoload(sampler->bpf->progs.on_fork, filters);
+	bpf_program__set_autoload(sampler->bpf->progs.on_free, filters);
+	int result = sample_bpf__load(sampler->bpf);
+	if (result)
+		return feature_explain(err_sys(-result, "cannot load the BPF programs"));
+	return NULL;
+}
+
+static struct err *attach_tracepoints(struct sampler *sampler)
+{
+	struct sample_bpf *bpf = sampler->bpf;
+	if (!bpf_program__autoload(bpf->progs.on_fork))
+		return NULL;
+	bpf->links.on_fork = bpf_program__attach(bpf->progs.on_fork);
+	if (!bpf->links.on_fork)
+		return feature_explain(err_sys(errno, "cannot attach to sched_process_fork"));
+	bpf->links.on_free = bpf_program__attach(bpf->progs.on_free);
+	if (!bpf->links.on_free)
+		return feature_explain(err_sys(errno, "cannot attach to sched_process_free"));
+	return NULL;
+}
+
+static struct err *add_timer(struct sampler *sampler, int cpu)
+{
+	struct timer timer = {.cpu = cpu, .fd = open_timer(&sampler->attr, cpu)};
+	if (timer.fd < 0)
+		return feature_explain(err_sys(
+			errno, "perf_event_open (%s on CPU %d)", sampler_event_name(sampler), cpu));
+	vec_push(&sampler->timers, timer);
+	struct bpf_link *link =
+		bpf_program__attach_perf_event(sampler->bpf->progs.on_tick, timer.fd);
+	if (!link)
+		return feature_explain(err_sys(
+			errno, "cannot attach the BPF program to the timer of CPU %d", cpu));
+	sampler->timers.data[sampler->timers.len - 1].link = link;
+	return NULL;
+}
+
+static struct err *add_timers(struct sampler *sampler, const struct sampler_options *options)
+{
+	struct cpu_list online = {0};
+	struct err *err = cpu_list_online(&online);
+	const int *cpus = options->nr_cpus ? options->cpus : online.data;
+	size_t nr_cpus = options->nr_cpus ? options->nr_cpus : online.len;
+	for (size_t i = 0; !err && i < nr_cpus; i++)
+		err = add_timer(sampler, cpus[i]);
+	vec_deinit(&online);
+	return err;
+}
+
+static int on_record(void *context, void *data, size_t len)
+{
+	struct sampler *sampler = context;
+	sampler->fn(sampler->fn_context, data, len);
+	return 0;
+}
+
+static struct err *open_ring(struct sampler *sampler)
+{
+	int fd = bpf_map__fd(sampler->bpf->maps.ring);
+	sampler->ring = ring_buffer__new(fd, on_record, sampler, NULL);
+	return sampler->ring ? NULL : err_sys(errno, "cannot map the ring buffer");
+}
+
+/* libbpf prints to stderr by itself, which only cmd may do; its errors come back as errno. */
+static int discard_libbpf_output(
+	enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	(void)level, (void)format, (void)arguments;
+	return 0;
+}
+
+struct err *sampler_create(const struct sampler_options *options, struct sampler **ret)
+{
+	libbpf_set_print(discard_libbpf_output);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	struct sampler *sampler = mem_zalloc(sizeof(*sampler));
+	choose_clock(sampler, options);
+	struct err *err = load(sampler, options);
+	if (!err)
+		err = attach_tracepoints(sampler);
+	if (!err)
+		err = add_timers(sampler, options);
+	if (!err)
+		err = open_ring(sampler);
+	if (err)
+		sampler_destroy(sampler);
+	else
+		*ret = sampler;
+	return err;
+}
+
+void sampler_destroy(struct sampler *sampler)
+{
+	if (!sampler)
+		return;
+	vec_each(&sampler->timers, timer) {
+		bpf_link__destroy(timer->link); /* closes timer->fd */
+		if (!timer->link)
+			close(timer->fd);
+	}
+	vec_deinit(&sampler->timers);
+	ring_buffer__free(sampler->ring);
+	sample_bpf__destroy(sampler->bpf);
+	mem_free(sampler);
+}
+
+/* ---- running ---- */
+
+struct err *sampler_add_target(struct sampler *sampler, uint32_t id)
+{
+	uint64_t start_ns = 0; /* any */
+	int fd = bpf_map__fd(sampler->bpf->maps.targets);
+	if (bpf_map_update_elem(fd, &id, &start_ns, BPF_ANY))
+		return err_sys(errno, "cannot add process %u to the targets", id);
+	return NULL;
+}
+
+struct err *sampler_start(struct sampler *sampler)
+{
+	vec_each(&sampler->timers, timer)
+		if (ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))
+			return err_sys(errno, "cannot start the timer of CPU %d", timer->cpu);
+	return NULL;
+}
+
+void sampler_stop(struct sampler *sampler)
+{
+	vec_each(&sampler->timers, timer)
+		ioctl(timer->fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+int sampler_fd(const struct sampler *sampler)
+{
+	return ring_buffer__epoll_fd(sampler->ring);
+}
+
+void sampler_drain(struct sampler *sampler, sampler_record_fn *fn, void *context)
+{
+	sampler->fn = fn;
+	sampler->fn_context = context;
+	ring_buffer__consume(sampler->ring);
+}
+
+void sampler_forget_stacks(struct sampler *sampler)
+{
+	sampler->bpf->bss->generation++;
+}
+
+uint64_t sampler_targets_full(const struct sampler *sampler)
+{
+	return sampler->bpf->bss->targets_full;
+}
+
+static uint64_t ticks_due(const struct sampler *sampler, const struct timer *timer)
+{
+	uint64_t count = 0;
+	uint64_t period = sampler_period(sampler);
+	if (!period || read(timer->fd, &count, sizeof(count)) != sizeof(count))
+		return 0;
+	return count / period;
+}
+
+struct err *sampler_read_counters(struct sampler *sampler, sampler_counters_fn *fn, void *context)
+{
+	int nr_possible = libbpf_num_possible_cpus();
+	if (nr_possible < 0)
+		return err_sys(-nr_possible, "cannot tell the number of CPUs");
+	CLEANUP_FREE struct event_counters *counted =
+		mem_zalloc_array((size_t)nr_possible, sizeof(*counted));
+	uint32_t zero = 0;
+	if (bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters), &zero, counted))
+		return err_sys(errno, "cannot read the BPF programs' counters");
+	vec_each(&sampler->timers, timer) {
+		struct sampler_cpu_counters counters = {
+			.cpu = (uint32_t)timer->cpu,
+			.due = ticks_due(sampler, timer),
+		};
+		if (timer->cpu < nr_possible)
+			counters.counted = counted[timer->cpu];
+		fn(context, &counters);
+	}
+	return NULL;
+}
+
+const char *sampler_event_name(const struct sampler *sampler)
+{
+	return sampler->is_cycles ? "cycles" : "cpu-clock";
+}
+
+const char *sampler_event_unit(const struct sampler *sampler)
+{
+	return sampler->is_cycles ? "cycles" : "ns";
+}
+
+uint64_t sampler_period(const struct sampler *sampler)
+{
+	return sampler->attr.freq ? 0 : sampler->attr.sample_period;
+}

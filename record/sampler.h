@@ -1,0 +1,66 @@
+/*
+ * The timer and its BPF program: loads it, arms it on every CPU, hands out what
+ * it sends and what it counted.
+ */
+#ifndef EBPROF_SAMPLER_H
+#define EBPROF_SAMPLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "format/base/err.h"
+
+enum sampler_clock {
+	SAMPLER_CLOCK_AUTO = 0, /* cycles where they count, else cpu-clock */
+	SAMPLER_CLOCK_CYCLES,
+	SAMPLER_CLOCK_CPU,
+};
+
+struct sampler_options {
+	enum sampler_clock clock;
+	uint32_t frequency_hz; /* 0: use period */
+	uint64_t period;       /* in the clock's unit */
+	bool exclude_user, exclude_kernel;
+	const int *cpus; /* nr_cpus of them; 0: all that are online */
+	size_t nr_cpus;
+	enum event_filter filter;
+	bool follow_children;
+	size_t ring_bytes; /* a power of two of at least a page */
+};
+
+struct sampler;
+
+/* Loads the programs and opens the timers, disarmed. */
+struct err *sampler_create(const struct sampler_options *options, struct sampler **ret);
+void sampler_destroy(struct sampler *sampler);
+
+struct err *sampler_add_target(struct sampler *sampler, uint32_t id);
+struct err *sampler_start(struct sampler *sampler);
+void sampler_stop(struct sampler *sampler);
+
+/* Becomes readable when the ring is a quarter full. */
+int sampler_fd(const struct sampler *sampler);
+typedef void sampler_record_fn(void *context, const void *record, size_t len);
+/* Calls fn for everything in the ring now; records begin with an enum event_type. */
+void sampler_drain(struct sampler *sampler, sampler_record_fn *fn, void *context);
+/* Makes every stack new: it will be sent again before a sample names it. */
+void sampler_forget_stacks(struct sampler *sampler);
+
+struct sampler_cpu_counters {
+	uint32_t cpu;
+	struct event_counters counted;
+	uint64_t due; /* ticks by the clock: its count divided by the period; 0 in frequency mode */
+};
+
+/* Calls fn for each CPU. */
+typedef void sampler_counters_fn(void *context, const struct sampler_cpu_counters *counters);
+struct err *sampler_read_counters(struct sampler *sampler, sampler_counters_fn *fn, void *context);
+uint64_t sampler_targets_full(const struct sampler *sampler);
+
+const char *sampler_event_name(const struct sampler *sampler); /* "cycles", "cpu-clock" */
+const char *sampler_event_unit(const struct sampler *sampler); /* "cycles", "ns" */
+uint64_t sampler_period(const struct sampler *sampler);        /* 0 in frequency mode */
+
+#endif

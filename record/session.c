@@ -1,0 +1,517 @@
+#include "record/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "record/proc.h"
+#include "record/recording.h"
+#include "record/sampler.h"
+#include "record/sideband.h"
+#include "record/target.h"
+#include "record/translate.h"
+
+enum {
+	DEFAULT_RING_BYTES = 2 << 20,
+	DRAIN_INTERVAL_NS = 100 * 1000 * 1000,
+	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
+	FLUSH_BYTES = 1 << 20,
+	CHILD_GRACE_NS = 1000 * 1000 * 1000, /* for the command to end after our stop signal */
+	NS_PER_S = 1000 * 1000 * 1000,
+};
+
+struct session {
+	struct session_options options;
+	struct target target;
+	bool has_target;
+	int signal_fd, epoll_fd;
+	sigset_t old_signals;
+	struct sideband *sideband;
+	struct sampler *sampler;
+	struct translate translate;
+	struct recording recording;
+	struct recording_counts counts;
+
+	const struct session_callbacks *callbacks;
+	struct session_summary *summary;
+	uint64_t begun_ns, started_ns, flushed_ns, drained_ns;
+	bool is_started;
+	bool is_over;
+	enum layout_end_reason reason;
+};
+
+/* ---- creating ---- */
+
+static struct err *take_signals(struct session *session)
+{
+	sigset_t signals;
+	sigemptyset(&signals);
+	static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2};
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		sigaddset(&signals, taken[i]);
+	sigprocmask(SIG_BLOCK, &signals, &session->old_signals);
+	signal(SIGPIPE, SIG_IGN); /* both come back as errors of write */
+	signal(SIGXFSZ, SIG_IGN);
+	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return session->signal_fd < 0 ? err_sys(errno, "signalfd") : NULL;
+}
+
+static struct err *watch(struct session *session, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	if (epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+		return err_sys(errno, "epoll_ctl");
+	return NULL;
+}
+
+static struct err *create_sampler(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	static const enum sampler_clock clocks[] = {
+		[SESSION_EVENT_AUTO] = SAMPLER_CLOCK_AUTO,
+		[SESSION_EVENT_CYCLES] = SAMPLER_CLOCK_CYCLES,
+		[SESSION_EVENT_CPU_CLOCK] = SAMPLER_CLOCK_CPU,
+	};
+	static const enum event_filter filters[] = {
+		[SESSION_COMMAND] = EVENT_FILTER_PROCESS,
+		[SESSION_PROCESSES] = EVENT_FILTER_PROCESS,
+		[SESSION_THREADS] = EVENT_FILTER_THREAD,
+		[SESSION_SYSTEM] = EVENT_FILTER_NONE,
+	};
+	struct sampler_options sampler = {
+		.clock = clocks[options->event],
+		.frequency_hz = options->frequency_hz,
+		.period = options->period,
+		.exclude_user = options->exclude_user,
+		.exclude_kernel = options->exclude_kernel,
+		.cpus = options->cpus,
+		.nr_cpus = options->nr_cpus,
+		.filter = filters[options->target],
+		.follow_children = !options->no_inherit,
+		.ring_bytes = options->ring_bytes ? options->ring_bytes : DEFAULT_RING_BYTES,
+	};
+	try(sampler_create(&sampler, &session->sampler));
+	if (options->target == SESSION_COMMAND)
+		return sampler_add_target(session->sampler, (uint32_t)session->target.pid);
+	for (size_t i = 0; i < options->nr_pids; i++)
+		try(sampler_add_target(session->sampler, options->pids[i]));
+	return NULL;
+}
+
+static struct err *watch_all(struct session *session)
+{
+	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (session->epoll_fd < 0)
+		return err_sys(errno, "epoll_create1");
+	try(watch(session, session->signal_fd));
+	try(watch(session, sampler_fd(session->sampler)));
+	size_t count;
+	const int *fds = sideband_fds(session->sideband, &count);
+	for (size_t i = 0; i < count; i++)
+		try(watch(session, fds[i]));
+	return session->has_target ? watch(session, session->target.exit_fd) : NULL;
+}
+
+static struct err *create(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	try(take_signals(session));
+	for (size_t i = 0; i < options->nr_pids; i++)
+		if (!proc_is_alive(options->pids[i]))
+			return err_new(ERR_USAGE, "there is no process %u", options->pids[i]);
+	/* Forked first: the child inherits little and shows up in no sample of ours. */
+	if (options->target == SESSION_COMMAND) {
+		try(target_start(options->argv, &session->target));
+		session->has_target = true;
+	}
+	try(sideband_create(&session->sideband));
+	try(create_sampler(session));
+	try(watch_all(session));
+	session->recording.stop_fd = session->signal_fd;
+	session->recording.event_name = sampler_event_name(session->sampler);
+	session->recording.event_unit = sampler_event_unit(session->sampler);
+	session->recording.event_period = sampler_period(session->sampler);
+	return recording_begin(&session->recording);
+}
+
+struct err *session_create(const struct session_options *options, struct session **ret)
+{
+	struct session *session = mem_zalloc(sizeof(*session));
+	session->options = *options;
+	session->signal_fd = session->epoll_fd = -1;
+	translate_init(&session->translate, options->target == SESSION_SYSTEM);
+	session->recording.options = &session->options;
+	session->recording.translate = &session->translate;
+	struct err *err = create(session);
+	if (err)
+		session_destroy(session);
+	else
+		*ret = session;
+	return err;
+}
+
+void session_destroy(struct session *session)
+{
+	if (!session)
+		return;
+	if (session->has_target)
+		target_deinit(&session->target);
+	recording_deinit(&session->recording);
+	sampler_destroy(session->sampler);
+	sideband_destroy(session->sideband);
+	translate_deinit(&session->translate);
+	vec_deinit(&session->counts.cpus);
+	if (session->signal_fd >= 0) {
+		sigprocmask(SIG_SETMASK, &session->old_signals, NULL);
+		close(session->signal_fd);
+	}
+	mem_close_fd(&session->epoll_fd);
+	mem_free(session);
+}
+
+const char *session_event_name(const struct session *session)
+{
+	return sampler_event_name(session->sampler);
+}
+
+/* ---- moving data ---- */
+
+static void take_cpu_counters(void *context, const struct sampler_cpu_counters *counters)
+{
+	struct recording_counts *counts = context;
+	vec_push(&counts->cpus, *counters);
+}
+
+static struct err *read_counts(struct session *session)
+{
+	struct recording_counts *counts = &session->counts;
+	counts->cpus.len = 0;
+	try(sampler_read_counters(session->sampler, take_cpu_counters, counts));
+	counts->unresolved = session->translate.stats.unresolved;
+	counts->samples = session->translate.stats.received - counts->unresolved;
+	counts->sideband_lost = sideband_lost(session->sideband);
+	counts->targets_full = sampler_targets_full(session->sampler);
+	return NULL;
+}
+
+/* The ring first: what sideband then holds is not older than any sample. */
+static void drain(struct session *session)
+{
+	uint64_t now = recording_now_ns();
+	session->drained_ns = now;
+	if (session->options.stall_ns && now - session->begun_ns < session->options.stall_ns &&
+		!session->is_over)
+		return;
+	sampler_drain(session->sampler, translate_collect, &session->translate);
+	sideband_drain(session->sideband, &session->translate.sideband);
+	if (translate_run(&session->translate, now))
+		sampler_forget_stacks(session->sampler);
+}
+
+static struct err *flush_if_due(struct session *session)
+{
+	bool is_due = session->drained_ns - session->flushed_ns >= FLUSH_INTERVAL_NS ||
+		      writer_bytes_pending(session->recording.writer) >= FLUSH_BYTES ||
+		      recording_is_over(&session->recording, session->options.max_bytes);
+	if (!is_due)
+		return NULL;
+	session->flushed_ns = session->drained_ns;
+	try(read_counts(session));
+	return recording_flush(&session->recording, &session->counts);
+}
+
+static uint64_t sum_lost(const struct recording_counts *counts)
+{
+	uint64_t lost = counts->unresolved + counts->lost_write;
+	vec_each(&counts->cpus, cpu)
+		lost += cpu->counted.lost_ring;
+	return lost;
+}
+
+static struct session_progress progress_of(const struct session *session)
+{
+	struct rusage usage;
+	getrusage(RUSAGE_SELF, &usage);
+	double cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	uint64_t since = session->started_ns ? session->started_ns : session->begun_ns;
+	double elapsed_s = (double)(session->drained_ns - since) / NS_PER_S;
+	return (struct session_progress){
+		.elapsed_s = elapsed_s,
+		.samples = session->translate.stats.received - session->translate.stats.unresolved,
+		.lost = sum_lost(&session->counts),
+		.threads = session->translate.emitter.nr_threads,
+		.bytes = recording_bytes(&session->recording) +
+			 (session->is_over ? 0 : writer_bytes_pending(session->recording.writer)),
+		.overhead_percent = elapsed_s > 0 ? 100 * cpu_s / elapsed_s : 0,
+	};
+}
+
+/* ---- what ends a session, or a file ---- */
+
+static void stop(struct session *session, enum layout_end_reason reason)
+{
+	if (session->is_over)
+		return;
+	session->is_over = true;
+	session->reason = reason;
+}
+
+static struct err *switch_file(struct session *session)
+{
+	drain(session);
+	try(read_counts(session));
+	return recording_switch(&session->recording, &session->counts);
+}
+
+static struct err *take_signal(struct session *session)
+{
+	struct signalfd_siginfo info;
+	while (read(session->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGUSR2) {
+			if (session->options.switching.on_signal)
+				try(switch_file(session));
+			continue;
+		}
+		session->summary->end_signal = (int)info.ssi_signo;
+		stop(session, LAYOUT_END_SIGNAL);
+	}
+	return NULL;
+}
+
+static bool all_targets_gone(const struct session *session)
+{
+	for (size_t i = 0; i < session->options.nr_pids; i++)
+		if (proc_is_alive(session->options.pids[i]))
+			return false;
+	return session->options.nr_pids > 0;
+}
+
+static struct err *check_limits(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	uint64_t now = session->drained_ns;
+	if (options->duration_ns && session->is_started &&
+		now - session->started_ns >= options->duration_ns)
+		stop(session, LAYOUT_END_DURATION);
+	if (recording_is_over(&session->recording, options->max_bytes))
+		stop(session, LAYOUT_END_SIZE);
+	if (all_targets_gone(session))
+		stop(session, LAYOUT_END_TARGET);
+	const struct session_switch *switching = &options->switching;
+	bool is_switch_due = (switching->interval_ns &&
+				     now - session->recording.begun_ns >= switching->interval_ns) ||
+			     recording_is_over(&session->recording, switching->bytes);
+	return is_switch_due && !session->is_over ? switch_file(session) : NULL;
+}
+
+static void check_child(struct session *session)
+{
+	struct session_summary *summary = session->summary;
+	if (session->has_target && !summary->has_child_status &&
+		target_poll_exit(&session->target, &summary->child_status)) {
+		summary->has_child_status = true;
+		stop(session, LAYOUT_END_COMMAND);
+	}
+}
+
+/* ---- running ---- */
+
+static struct err *start_sampling(struct session *session)
+{
+	session->is_started = true;
+	session->started_ns = recording_now_ns();
+	return sampler_start(session->sampler);
+}
+
+static uint64_t next_deadline(const struct session *session)
+{
+	const struct session_options *options = &session->options;
+	uint64_t deadline = session->drained_ns + DRAIN_INTERVAL_NS;
+	uint64_t others[] = {
+		session->is_started ? 0 : session->begun_ns + options->delay_ns,
+		session->is_started && options->duration_ns
+			? session->started_ns + options->duration_ns
+			: 0,
+	};
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (others[i] && others[i] < deadline)
+			deadline = others[i];
+	return deadline;
+}
+
+static void wait_for_events(struct session *session)
+{
+	uint64_t now = recording_now_ns(), deadline = next_deadline(session);
+	int timeout_ms = deadline > now ? (int)((deadline - now + 999999) / 1000000) : 0;
+	struct epoll_event events[16];
+	epoll_wait(session->epoll_fd, events, 16, timeout_ms);
+}
+
+static struct err *run_once(struct session *session)
+{
+	wait_for_events(session);
+	try(take_signal(session));
+	check_child(session);
+	uint64_t now = recording_now_ns();
+	if (!session->is_started && now - session->begun_ns >= session->options.delay_ns)
+		try(start_sampling(session));
+	drain(session);
+	try(flush_if_due(session));
+	try(check_limits(session));
+	if (session->callbacks->progress) {
+		struct session_progress progress = progress_of(session);
+		session->callbacks->progress(session->callbacks->context, &progress);
+	}
+	return NULL;
+}
+
+static void snapshot_targets(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	uint64_t now = recording_now_ns();
+	if (options->target == SESSION_SYSTEM)
+		translate_add_all(&session->translate, now);
+	else if (options->target == SESSION_COMMAND)
+		translate_add_process(&session->translate, (uint32_t)session->target.pid, now);
+	else
+		for (size_t i = 0; i < options->nr_pids; i++)
+			translate_add_process(&session->translate, options->pids[i], now);
+}
+
+static struct err *run(struct session *session)
+{
+	session->begun_ns = session->flushed_ns = session->drained_ns = recording_now_ns();
+	if (!session->options.delay_ns)
+		try(start_sampling(session));
+	/* Sideband and samples pile up meanwhile, so nothing falls between snapshot and stream. */
+	snapshot_targets(session);
+	uint32_t child = 0;
+	if (session->has_target) {
+		child = (uint32_t)session->target.pid;
+		try(target_release(&session->target, &session->summary->exec_errno));
+	}
+	if (session->callbacks->ready && !session->summary->exec_errno)
+		session->callbacks->ready(
+			session->callbacks->context, sampler_event_name(session->sampler), child);
+	while (!session->is_over)
+		try(run_once(session));
+	return NULL;
+}
+
+/* The signal that stops us often reached the command too: it gets a moment to end, nothing more. */
+static void grant_grace(struct session *session)
+{
+	uint64_t until = recording_now_ns() + CHILD_GRACE_NS;
+	while (session->has_target && !session->summary->has_child_status
+		&& recording_now_ns() < until) {
+		usleep(10000);
+		check_child(session);
+	}
+}
+
+static void count_objects(const struct session *session, struct session_summary *summary)
+{
+	vec_each(&session->translate.objects.objects, it) {
+		const struct object *object = *it;
+		if (object->info.kind != LAYOUT_OBJECT_FILE || !object->file_epoch)
+			continue;
+		summary->dsos++;
+		summary->dsos_with_build_id += object->info.build_id_len > 0;
+		summary->dsos_readable += object->info.nr_segments > 0;
+	}
+}
+
+static void fill_summary(struct session *session, struct session_summary *summary)
+{
+	const struct translate_stats *stats = &session->translate.stats;
+	summary->final = progress_of(session);
+	summary->final.bytes = recording_bytes(&session->recording);
+	summary->final.samples = recording_samples(&session->recording);
+	summary->reason = session->reason;
+	summary->event = sampler_event_name(session->sampler);
+	vec_each(&session->counts.cpus, cpu) {
+		summary->ticks += cpu->counted.ticks;
+		summary->idle += cpu->counted.idle;
+		summary->filtered += cpu->counted.filtered;
+		summary->lost_ring += cpu->counted.lost_ring;
+		if (cpu->due > cpu->counted.ticks)
+			summary->skipped += cpu->due - cpu->counted.ticks;
+	}
+	summary->lost_unresolved = stats->unresolved;
+	summary->lost_write = session->counts.lost_write;
+	summary->complete = stats->complete;
+	summary->kernel_only = stats->kernel_only;
+	for (size_t i = 0; i < TRANSLATE_MAX_CAUSES; i++)
+		summary->truncated[i] = stats->truncated[i];
+	summary->targets_full = session->counts.targets_full;
+	summary->sideband_lost = session->counts.sideband_lost;
+	summary->kernel_hidden = session->translate.kernel.is_hidden;
+	summary->files = session->recording.nr_files;
+	snprintf(summary->output, sizeof(summary->output), "%s", session->options.output);
+	count_objects(session, summary);
+}
+
+/* Timers off, then the ring, then the counters: in this order every tick is accounted for. */
+static struct err *finish(struct session *session, struct err *err)
+{
+	sampler_stop(session->sampler);
+	session->is_over = true;
+	if (err)
+		session->reason = LAYOUT_END_WRITE_ERROR;
+	drain(session);
+	drain(session); /* what the first pass held back */
+	struct err *count_err = read_counts(session);
+	if (!err)
+		err = count_err;
+	else
+		err_destroy(count_err);
+	struct err *write_err =
+		recording_finish(&session->recording, &session->counts, session->reason);
+	session->counts.lost_write =
+		session->counts.samples - recording_samples(&session->recording);
+	if (write_err && !err) {
+		session->reason = LAYOUT_END_WRITE_ERROR;
+		return write_err;
+	}
+	err_destroy(write_err);
+	return err;
+}
+
+struct err *session_run(struct session *session, const struct session_callbacks *callbacks,
+	struct session_summary *ret)
+{
+	*ret = (struct session_summary){0};
+	session->callbacks = callbacks;
+	session->summary = ret;
+	struct err *err = finish(session, run(session));
+	fill_summary(session, ret);
+	if (session->reason == LAYOUT_END_SIGNAL)
+		grant_grace(session);
+	return err;
+}
+
+bool session_wait_command(struct session *session, struct session_summary *summary)
+{
+	session->summary = summary;
+	while (session->has_target && !summary->has_child_status && !summary->end_signal) {
+		struct pollfd fds[] = {
+			{.fd = session->signal_fd, .events = POLLIN},
+			{.fd = session->target.exit_fd, .events = POLLIN},
+		};
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			break;
+		struct signalfd_siginfo info;
+		while (read(session->signal_fd, &info, sizeof(info)) == sizeof(info))
+			if (info.ssi_signo != SIGUSR2)
+				summary->end_signal = (int)info.ssi_signo;
+		check_child(session);
+	}
+	return summary->has_child_status;
+}

@@ -1,0 +1,114 @@
+/*
+ * The public face of recording: a session is created (programs loaded, timers
+ * disarmed, output open), run until something ends it, and destroyed.
+ *
+ *   session_create -> session_run (blocks; calls back) -> session_destroy
+ */
+#ifndef EBPROF_SESSION_H
+#define EBPROF_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/file/layout.h"
+
+enum session_target {
+	SESSION_COMMAND,   /* argv */
+	SESSION_PROCESSES, /* pids */
+	SESSION_THREADS,   /* pids are tids */
+	SESSION_SYSTEM,
+};
+
+enum session_event {
+	SESSION_EVENT_AUTO,
+	SESSION_EVENT_CYCLES,
+	SESSION_EVENT_CPU_CLOCK,
+};
+
+struct session_switch {       /* begin another file ... */
+	bool on_signal;       /* ... at SIGUSR2 */
+	uint64_t bytes;       /* ... when one has grown to this; 0: never */
+	uint64_t interval_ns; /* ... after this time; 0: never */
+	uint32_t max_files;   /* keep so many; 0: all */
+};
+
+struct session_options {
+	enum session_target target;
+	char *const *argv; /* SESSION_COMMAND; ends with NULL */
+	const uint32_t *pids;
+	size_t nr_pids;
+	bool no_inherit; /* new children are not followed */
+
+	enum session_event event;
+	uint32_t frequency_hz; /* 0: period */
+	uint64_t period;
+	bool exclude_user, exclude_kernel;
+	const int *cpus; /* only these; NULL: all */
+	size_t nr_cpus;
+
+	const char *output;
+	uint64_t delay_ns, duration_ns; /* 0: none */
+	uint64_t max_bytes;             /* 0: no limit */
+	struct session_switch switching;
+	size_t ring_bytes; /* 0: the default */
+	bool with_args;    /* store the command's arguments */
+
+	/* Debugging: reads nothing from the ring for so long after the start. */
+	uint64_t stall_ns;
+};
+
+struct session_progress {
+	double elapsed_s;
+	uint64_t samples, lost;
+	uint32_t threads;
+	uint64_t bytes;
+	double overhead_percent; /* of one CPU, by this process */
+};
+
+struct session_summary {
+	struct session_progress final;
+	enum layout_end_reason reason;
+	const char *event; /* static text */
+	uint64_t ticks, idle, filtered, skipped, lost_ring, lost_unresolved, lost_write;
+	uint64_t complete, kernel_only;
+	uint64_t truncated[16]; /* by enum layout_truncation */
+	uint64_t dsos, dsos_with_build_id, dsos_readable;
+	uint64_t targets_full, sideband_lost;
+	bool kernel_hidden; /* kernel symbols could not be read */
+	char output[4096];  /* the (last) file */
+	uint32_t files;
+	int end_signal;        /* that stopped the session, 0 for none */
+	bool has_child_status; /* the command ended ... */
+	int child_status;      /* ... with this, as of waitpid(2) */
+	int exec_errno;        /* the command could not be started */
+};
+
+struct session_callbacks {
+	void *context;
+	/* The timers run. */
+	void (*ready)(void *context, const char *event, uint32_t child_pid);
+	/* A few times a second. */
+	void (*progress)(void *context, const struct session_progress *progress);
+};
+
+struct session;
+
+struct err *session_create(const struct session_options *options, struct session **ret);
+/*
+ * Blocks TERM, INT, HUP, QUIT and USR2 for itself meanwhile. An error means
+ * that the recording stopped short; *ret is filled all the same and what was
+ * recorded can be read.
+ */
+struct err *session_run(struct session *session, const struct session_callbacks *callbacks,
+	struct session_summary *ret);
+/*
+ * After a recording that ended before its command did: waits for the command,
+ * or for a signal to us. True when the command has ended.
+ */
+bool session_wait_command(struct session *session, struct session_summary *summary);
+const char *session_event_name(const struct session *session);
+void session_destroy(struct session *session);
+
+#endif

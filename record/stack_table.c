@@ -1,0 +1,55 @@
+#include "record/stack_table.h"
+
+enum {
+	MAX_NODES = 256 * 1024, /* 4 MiB of nodes and 12 MiB of index */
+};
+
+void stack_table_init(struct stack_table *table)
+{
+	*table = (struct stack_table){0};
+	vec_push(&table->frames, (struct stack_frame){0});
+	vec_push(&table->nodes, (struct stack_node){0});
+}
+
+void stack_table_deinit(struct stack_table *table)
+{
+	vec_deinit(&table->frames);
+	vec_deinit(&table->nodes);
+	map_deinit(&table->edges);
+	map_deinit(&table->truncated);
+}
+
+uint32_t stack_table_frame(struct stack_table *table, struct object *object, uint64_t offset)
+{
+	bool added;
+	uint64_t *frame = map_put(object ? &object->frames : &table->truncated, offset, &added);
+	if (added) {
+		*frame = table->frames.len;
+		vec_push(&table->frames, (struct stack_frame){.object = object, .offset = offset});
+	}
+	return (uint32_t)*frame;
+}
+
+uint32_t stack_table_node(struct stack_table *table, uint32_t parent, uint32_t frame)
+{
+	bool added;
+	uint64_t *node = map_put(&table->edges, (uint64_t)parent << 32 | frame, &added);
+	if (added) {
+		*node = table->nodes.len;
+		vec_push(&table->nodes, (struct stack_node){.parent = parent, .frame = frame});
+	}
+	return (uint32_t)*node;
+}
+
+bool stack_table_is_full(const struct stack_table *table)
+{
+	return table->nodes.len > MAX_NODES;
+}
+
+void stack_table_clear(struct stack_table *table, struct object_table *objects)
+{
+	stack_table_deinit(table);
+	vec_each(&objects->objects, object)
+		map_deinit(&(*object)->frames);
+	stack_table_init(table);
+}

@@ -1,0 +1,100 @@
+#include "record/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+
+static void run_child(char *const *argv, int release_fd, int result_fd)
+{
+	char go;
+	ssize_t got;
+	do
+		got = read(release_fd, &go, 1);
+	while (got < 0 && errno == EINTR);
+	if (got != 1)
+		_exit(125); /* the recorder failed or died: never run unprofiled */
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	execvp(argv[0], argv);
+	int code = errno;
+	while (write(result_fd, &code, sizeof(code)) < 0 && errno == EINTR)
+		;
+	_exit(code == ENOENT ? 127 : 126);
+}
+
+struct err *target_start(char *const *argv, struct target *ret)
+{
+	int release[2], result[2];
+	if (pipe2(release, O_CLOEXEC))
+		return err_sys(errno, "pipe");
+	if (pipe2(result, O_CLOEXEC)) {
+		close(release[0]);
+		close(release[1]);
+		return err_sys(errno, "pipe");
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(release[1]);
+		close(result[0]);
+		run_child(argv, release[0], result[1]);
+	}
+	int fork_errno = errno;
+	close(release[0]);
+	close(result[1]);
+	*ret = (struct target){
+		.pid = pid, .release_fd = release[1], .result_fd = result[0], .exit_fd = -1};
+	if (pid < 0) {
+		target_deinit(ret);
+		return err_sys(fork_errno, "fork");
+	}
+	ret->exit_fd = (int)syscall(SYS_pidfd_open, pid, 0); /* Linux 5.3; close-on-exec */
+	if (ret->exit_fd < 0) {
+		struct err *err = err_sys(errno, "pidfd_open");
+		target_deinit(ret);
+		return err;
+	}
+	return NULL;
+}
+
+struct err *target_release(struct target *target, int *exec_errno)
+{
+	if (write(target->release_fd, "g", 1) != 1)
+		return err_sys(errno, "cannot release the command");
+	mem_close_fd(&target->release_fd);
+	int code = 0;
+	ssize_t got;
+	do
+		got = read(target->result_fd, &code, sizeof(code));
+	while (got < 0 && errno == EINTR);
+	*exec_errno = got == sizeof(code) ? code : 0;
+	mem_close_fd(&target->result_fd);
+	return NULL;
+}
+
+bool target_poll_exit(struct target *target, int *status)
+{
+	return waitpid(target->pid, status, WNOHANG) == target->pid;
+}
+
+int target_wait_exit(struct target *target)
+{
+	int status = 0;
+	while (waitpid(target->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+void target_deinit(struct target *target)
+{
+	mem_close_fd(&target->release_fd);
+	mem_close_fd(&target->result_fd);
+	mem_close_fd(&target->exit_fd);
+}

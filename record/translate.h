@@ -1,0 +1,59 @@
+/*
+ * The one place where wire events become records of the file: merges the ring's
+ * samples with the sideband's events in the order of time, resolves addresses
+ * to (object, offset) and hands samples to the writer.
+ */
+#ifndef EBPROF_TRANSLATE_H
+#define EBPROF_TRANSLATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "format/base/bytes.h"
+#include "record/emitter.h"
+#include "record/sideband.h"
+
+enum {
+	TRANSLATE_MAX_CAUSES = 16, /* of truncation; enum layout_truncation stays below */
+};
+
+struct translate_stats {
+	uint64_t received;   /* samples that came out of the ring */
+	uint64_t unresolved; /* whose stack had never arrived */
+	uint64_t complete, kernel_only;
+	uint64_t truncated[TRANSLATE_MAX_CAUSES];
+};
+
+struct translate {
+	bool is_system_wide; /* else only processes that were added, and their children, matter */
+	struct object_table objects;
+	struct process_table processes;
+	struct kernel kernel;
+	struct stack_table stacks;
+	struct emitter emitter;
+	struct map stack_by_hash; /* node | truncation << 32 */
+	struct sideband_batch sideband;
+	size_t sideband_applied;  /* of the batch's events */
+	struct bytes_buf records; /* what the ring gave, each behind a u32 length */
+	struct translate_stats stats;
+	uint32_t event_id;
+};
+
+void translate_init(struct translate *translate, bool is_system_wide);
+void translate_deinit(struct translate *translate);
+
+/* Follows a process that runs already; all there are when system-wide. */
+void translate_add_process(struct translate *translate, uint32_t pid, uint64_t now_ns);
+void translate_add_all(struct translate *translate, uint64_t now_ns);
+
+/* Stores one record of the ring until translate_run(). Fits sampler_record_fn. */
+void translate_collect(void *context, const void *record, size_t len);
+/*
+ * Works off the records collected and the sideband's events in translate->sideband,
+ * which was filled after them. Events behind `until_ns`, the instant at which
+ * collecting began, stay for the next time. True when stacks must be sent anew.
+ */
+bool translate_run(struct translate *translate, uint64_t until_ns);
+
+#endif
