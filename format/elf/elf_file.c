@@ -1,0 +1,477 @@
+#include "format/elf/elf_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/base/bytes.h"
+#include "format/base/mem.h"
+#include "format/base/vec.h"
+
+enum {
+	/* The first read: header, program headers and build ID note of any usual file. */
+	HEAD_BYTES = 4096,
+	EHDR_BYTES = sizeof(Elf64_Ehdr),
+	PHDR_BYTES = sizeof(Elf64_Phdr),
+	SHDR_BYTES = sizeof(Elf64_Shdr),
+	/* Far above any real file; they keep a sparse hostile one from costing memory. */
+	SECTIONS_MAX = 1 << 20,
+	SECTION_NAMES_MAX = 64 << 20,
+	NOTES_MAX = 64 << 10,
+	READ_MAX = 1 << 30,
+};
+
+struct note_range {
+	uint64_t offset, len;
+};
+
+struct elf_file {
+	int fd;
+	const uint8_t *memory; /* instead of fd when not NULL */
+	uint64_t size;
+
+	uint8_t head[HEAD_BYTES];
+	size_t head_len;
+
+	uint16_t type, machine;
+	uint64_t shoff;
+	uint16_t shentsize, shnum, shstrndx; /* as in the header, escapes not resolved */
+
+	VEC(struct elf_segment) segments;
+	VEC(struct note_range) notes; /* the PT_NOTEs */
+
+	bool sections_parsed;
+	VEC(struct elf_section) sections;
+	char *section_names;
+
+	bool build_id_searched;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t build_id_len;
+};
+
+static bool range_fits(uint64_t offset, uint64_t len, uint64_t size)
+{
+	return offset <= size && len <= size - offset;
+}
+
+struct err *elf_file_read_into(const struct elf_file *file, uint64_t offset, void *buf, size_t len)
+{
+	if (!range_fits(offset, len, file->size))
+		return err_new(ERR_FORMAT, "%zu bytes at offset %#llx are not in a file of %llu",
+			len, (unsigned long long)offset, (unsigned long long)file->size);
+	if (range_fits(offset, len, file->head_len)) {
+		memcpy(buf, file->head + offset, len);
+		return NULL;
+	}
+	if (file->memory) {
+		memcpy(buf, file->memory + offset, len);
+		return NULL;
+	}
+	for (size_t done = 0; done < len;) {
+		ssize_t got =
+			pread(file->fd, (uint8_t *)buf + done, len - done, (off_t)(offset + done));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return err_sys(errno, "read %zu bytes at offset %#llx", len,
+				(unsigned long long)offset);
+		if (got == 0)
+			return err_new(ERR_FORMAT, "the file shrank to %llu bytes while being read",
+				(unsigned long long)(offset + done));
+		done += (size_t)got;
+	}
+	return NULL;
+}
+
+struct err *elf_file_read(const struct elf_file *file, uint64_t offset, uint64_t len, uint8_t **ret)
+{
+	if (len > READ_MAX || !range_fits(offset, len, file->size))
+		return err_new(ERR_FORMAT, "%llu bytes at offset %#llx are not in a file of %llu",
+			(unsigned long long)len, (unsigned long long)offset,
+			(unsigned long long)file->size);
+	CLEANUP_FREE uint8_t *bytes = mem_alloc((size_t)len + 1);
+	try(elf_file_read_into(file, offset, bytes, (size_t)len));
+	bytes[len] = 0;
+	*ret = steal_ptr(bytes);
+	return NULL;
+}
+
+/* ---- header and segments ---- */
+
+static struct err *check_ident(const struct elf_file *file)
+{
+	const uint8_t *ident = file->head;
+	if (file->head_len < EI_NIDENT || memcmp(ident, ELFMAG, SELFMAG) != 0)
+		return err_new(ERR_FORMAT, "not an ELF file");
+	if (ident[EI_CLASS] == ELFCLASS32)
+		return err_new(
+			ERR_UNSUPPORTED, "a 32-bit ELF file; only 64-bit ones are supported");
+	if (ident[EI_CLASS] != ELFCLASS64)
+		return err_new(ERR_FORMAT, "ELF class %d is unknown", ident[EI_CLASS]);
+	if (ident[EI_DATA] == ELFDATA2MSB)
+		return err_new(ERR_UNSUPPORTED,
+			"a big-endian ELF file; only little-endian ones are supported");
+	if (ident[EI_DATA] != ELFDATA2LSB)
+		return err_new(ERR_FORMAT, "ELF data encoding %d is unknown", ident[EI_DATA]);
+	if (ident[EI_VERSION] != EV_CURRENT)
+		return err_new(ERR_FORMAT, "ELF version %d is unknown", ident[EI_VERSION]);
+	if (file->head_len < EHDR_BYTES)
+		return err_new(
+			ERR_FORMAT, "the ELF header is cut off after %zu bytes", file->head_len);
+	return NULL;
+}
+
+static struct err *parse_phdr(struct elf_file *file, struct bytes_cursor *cursor)
+{
+	uint32_t type = bytes_get_u32(cursor);
+	struct elf_segment segment = {.flags = bytes_get_u32(cursor)};
+	segment.offset = bytes_get_u64(cursor);
+	segment.vaddr = bytes_get_u64(cursor);
+	bytes_get_u64(cursor); /* p_paddr */
+	segment.filesz = bytes_get_u64(cursor);
+	segment.memsz = bytes_get_u64(cursor);
+	bytes_get_u64(cursor); /* p_align */
+
+	if (type == PT_NOTE)
+		vec_push(&file->notes, (struct note_range){segment.offset, segment.filesz});
+	if (type != PT_LOAD)
+		return NULL;
+	/*
+	 * Sums must not wrap; the end of the file is no bound, since segments
+	 * of a separate debug file describe another file's bytes.
+	 */
+	if (segment.offset + segment.filesz < segment.offset || segment.memsz < segment.filesz ||
+		segment.vaddr + segment.memsz < segment.vaddr)
+		return err_new(ERR_FORMAT, "program header: a PT_LOAD wraps around");
+	vec_push(&file->segments, segment);
+	return NULL;
+}
+
+static struct err *parse_phdrs(
+	struct elf_file *file, uint64_t phoff, uint16_t entsize, uint16_t count)
+{
+	if (count == 0)
+		return NULL;
+	if (entsize != PHDR_BYTES)
+		return err_new(
+			ERR_FORMAT, "program headers of %d bytes, not %d", entsize, PHDR_BYTES);
+	/* PN_XNUM moves the count to section 0: only core dumps need as many. */
+	if (count == PN_XNUM)
+		return err_new(ERR_UNSUPPORTED, "more than %d program headers", PN_XNUM - 1);
+	size_t len = (size_t)count * PHDR_BYTES;
+	CLEANUP_FREE uint8_t *copy = NULL;
+	const uint8_t *table = file->head + phoff;
+	if (!range_fits(phoff, len, file->head_len)) {
+		try(err_wrap(elf_file_read(file, phoff, len, &copy), "program headers"));
+		table = copy;
+	}
+	struct bytes_cursor cursor = bytes_cursor(table, len);
+	for (unsigned i = 0; i < count; i++)
+		try(parse_phdr(file, &cursor));
+	return NULL;
+}
+
+static struct err *parse_header(struct elf_file *file)
+{
+	try(check_ident(file));
+	struct bytes_cursor cursor = bytes_cursor(file->head + EI_NIDENT, EHDR_BYTES - EI_NIDENT);
+	file->type = bytes_get_u16(&cursor);
+	file->machine = bytes_get_u16(&cursor);
+	bytes_get_u32(&cursor); /* e_version, as in e_ident */
+	bytes_get_u64(&cursor); /* e_entry */
+	uint64_t phoff = bytes_get_u64(&cursor);
+	file->shoff = bytes_get_u64(&cursor);
+	bytes_get_u32(&cursor); /* e_flags */
+	bytes_get_u16(&cursor); /* e_ehsize */
+	uint16_t phentsize = bytes_get_u16(&cursor);
+	uint16_t phnum = bytes_get_u16(&cursor);
+	file->shentsize = bytes_get_u16(&cursor);
+	file->shnum = bytes_get_u16(&cursor);
+	file->shstrndx = bytes_get_u16(&cursor);
+	return parse_phdrs(file, phoff, phentsize, phnum);
+}
+
+static struct err *open_any(int fd, const uint8_t *memory, uint64_t size, struct elf_file **ret)
+{
+	struct elf_file *file = mem_zalloc(sizeof(*file));
+	file->fd = fd;
+	file->memory = memory;
+	file->size = size;
+	size_t head_len = size < HEAD_BYTES ? (size_t)size : HEAD_BYTES;
+	struct err *err = elf_file_read_into(file, 0, file->head, head_len);
+	if (!err) {
+		file->head_len = head_len;
+		err = parse_header(file);
+	}
+	if (err) {
+		elf_file_destroy(file);
+		return err;
+	}
+	*ret = file;
+	return NULL;
+}
+
+struct err *elf_file_open(int fd, struct elf_file **ret)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return err_sys(errno, "fstat");
+	/* Devices and FIFOs may block for ever, or answer differently each time. */
+	if (!S_ISREG(st.st_mode))
+		return err_new(ERR_USAGE, "not a regular file");
+	return open_any(fd, NULL, (uint64_t)st.st_size, ret);
+}
+
+struct err *elf_file_open_memory(const void *bytes, size_t len, struct elf_file **ret)
+{
+	return open_any(-1, bytes, len, ret);
+}
+
+void elf_file_destroy(struct elf_file *file)
+{
+	if (!file)
+		return;
+	vec_deinit(&file->segments);
+	vec_deinit(&file->notes);
+	vec_deinit(&file->sections);
+	mem_free(file->section_names);
+	mem_free(file);
+}
+
+uint16_t elf_file_type(const struct elf_file *file)
+{
+	return file->type;
+}
+
+uint16_t elf_file_machine(const struct elf_file *file)
+{
+	return file->machine;
+}
+
+uint64_t elf_file_size(const struct elf_file *file)
+{
+	return file->size;
+}
+
+const struct elf_segment *elf_file_segments(const struct elf_file *file, size_t *count)
+{
+	*count = file->segments.len;
+	return file->segments.data;
+}
+
+bool elf_segments_offset_to_vaddr(
+	const struct elf_segment *segments, size_t count, uint64_t file_offset, uint64_t *vaddr)
+{
+	const struct elf_segment *found = NULL;
+	for (size_t i = 0; i < count; i++) {
+		const struct elf_segment *segment = &segments[i];
+		if (file_offset < segment->offset ||
+			file_offset - segment->offset >= segment->filesz)
+			continue;
+		if (!found || (segment->flags & PF_X && !(found->flags & PF_X)))
+			found = segment;
+	}
+	if (!found)
+		return false;
+	*vaddr = file_offset - found->offset + found->vaddr;
+	return true;
+}
+
+/* ---- sections ---- */
+
+/* Decodes one header; its name stays an offset, returned in *name. */
+static struct elf_section parse_shdr(struct bytes_cursor *cursor, uint32_t *name)
+{
+	struct elf_section section = {.name = ""};
+	*name = bytes_get_u32(cursor);
+	section.type = bytes_get_u32(cursor);
+	section.flags = bytes_get_u64(cursor);
+	section.addr = bytes_get_u64(cursor);
+	section.offset = bytes_get_u64(cursor);
+	section.size = bytes_get_u64(cursor);
+	section.link = bytes_get_u32(cursor);
+	section.info = bytes_get_u32(cursor);
+	bytes_get_u64(cursor); /* sh_addralign */
+	section.entsize = bytes_get_u64(cursor);
+	return section;
+}
+
+/*
+ * How many sections there are and which one holds their names. Numbers that
+ * do not fit the header stand in section 0: e_shnum 0 means sh_size, and
+ * e_shstrndx SHN_XINDEX means sh_link.
+ */
+static struct err *section_counts(const struct elf_file *file, uint64_t *count, uint32_t *names)
+{
+	*count = file->shnum;
+	*names = file->shstrndx;
+	if (file->shoff == 0) {
+		*count = 0;
+		return NULL;
+	}
+	if (file->shentsize != SHDR_BYTES)
+		return err_new(ERR_FORMAT, "section headers of %d bytes, not %d", file->shentsize,
+			SHDR_BYTES);
+	if (file->shnum == 0 || file->shstrndx == SHN_XINDEX) {
+		uint8_t first[SHDR_BYTES];
+		uint32_t name;
+		try(err_wrap(
+			elf_file_read_into(file, file->shoff, first, sizeof(first)), "section 0"));
+		struct bytes_cursor cursor = bytes_cursor(first, sizeof(first));
+		struct elf_section section = parse_shdr(&cursor, &name);
+		if (file->shnum == 0)
+			*count = section.size;
+		if (file->shstrndx == SHN_XINDEX)
+			*names = section.link;
+	}
+	if (*count > SECTIONS_MAX)
+		return err_new(ERR_FORMAT, "%llu sections", (unsigned long long)*count);
+	return NULL;
+}
+
+/* Fills in the names; a file without readable ones has empty names, since addresses do not need
+ * them. */
+static void name_sections(struct elf_file *file, const uint32_t *offsets, uint32_t names_index)
+{
+	if (names_index == SHN_UNDEF || names_index >= file->sections.len)
+		return;
+	const struct elf_section *names = &file->sections.data[names_index];
+	uint8_t *bytes;
+	if (names->type != SHT_STRTAB || names->size > SECTION_NAMES_MAX)
+		return;
+	struct err *err = elf_file_read(file, names->offset, names->size, &bytes);
+	if (err) {
+		err_destroy(err);
+		return;
+	}
+	file->section_names = (char *)bytes; /* ends in NUL, so an offset inside is enough */
+	uint64_t size = names->size;
+	for (size_t i = 0; i < file->sections.len; i++)
+		if (offsets[i] < size)
+			file->sections.data[i].name = file->section_names + offsets[i];
+}
+
+static struct err *parse_sections(struct elf_file *file)
+{
+	uint64_t count;
+	uint32_t names_index;
+	try(section_counts(file, &count, &names_index));
+	if (count == 0)
+		return NULL;
+	CLEANUP_FREE uint8_t *table = NULL;
+	try(err_wrap(
+		elf_file_read(file, file->shoff, count * SHDR_BYTES, &table), "section headers"));
+	CLEANUP_FREE uint32_t *name_offsets = mem_zalloc_array(count, sizeof(*name_offsets));
+	struct bytes_cursor cursor = bytes_cursor(table, count * SHDR_BYTES);
+	vec_reserve(&file->sections, count);
+	for (size_t i = 0; i < count; i++)
+		vec_push(&file->sections, parse_shdr(&cursor, &name_offsets[i]));
+	name_sections(file, name_offsets, names_index);
+	return NULL;
+}
+
+struct err *elf_file_sections(struct elf_file *file, const struct elf_section **ret, size_t *count)
+{
+	if (!file->sections_parsed) {
+		try(parse_sections(file));
+		file->sections_parsed = true;
+	}
+	*ret = file->sections.data;
+	*count = file->sections.len;
+	return NULL;
+}
+
+const struct elf_section *elf_file_find_section(struct elf_file *file, const char *name)
+{
+	const struct elf_section *sections;
+	size_t count;
+	struct err *err = elf_file_sections(file, &sections, &count);
+	if (err) {
+		err_destroy(err);
+		return NULL;
+	}
+	for (size_t i = 1; i < count; i++)
+		if (sections[i].type != SHT_NOBITS && strcmp(sections[i].name, name) == 0)
+			return &sections[i];
+	return NULL;
+}
+
+/* ---- build ID ---- */
+
+/*
+ * Notes are { namesz, descsz, type, name, desc }, name and desc padded to 4
+ * bytes. Segments of 8-byte notes (.note.gnu.property) keep the build ID
+ * elsewhere, and their GNU notes parse the same up to the first odd size.
+ */
+static bool scan_notes(struct elf_file *file, const uint8_t *bytes, size_t len)
+{
+	struct bytes_cursor cursor = bytes_cursor(bytes, len);
+	while (bytes_left(&cursor) >= sizeof(Elf64_Nhdr)) {
+		uint32_t name_len = bytes_get_u32(&cursor);
+		uint32_t desc_len = bytes_get_u32(&cursor);
+		uint32_t type = bytes_get_u32(&cursor);
+		const uint8_t *name = bytes_get(&cursor, ((size_t)name_len + 3) & ~(size_t)3);
+		const uint8_t *desc = bytes_get(&cursor, desc_len);
+		if (!name || !desc)
+			return false;
+		bool is_gnu = name_len == sizeof(ELF_NOTE_GNU) &&
+			      memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0;
+		if (is_gnu && type == NT_GNU_BUILD_ID && desc_len >= ELF_BUILD_ID_MIN &&
+			desc_len <= ELF_BUILD_ID_MAX) {
+			memcpy(file->build_id, desc, desc_len);
+			file->build_id_len = desc_len;
+			return true;
+		}
+		/* The last note may lack its padding. */
+		size_t padding = -(size_t)desc_len & 3;
+		if (padding > bytes_left(&cursor))
+			return false;
+		bytes_get(&cursor, padding);
+	}
+	return false;
+}
+
+static bool search_notes(struct elf_file *file, uint64_t offset, uint64_t len)
+{
+	if (len > NOTES_MAX)
+		len = NOTES_MAX;
+	if (range_fits(offset, len, file->head_len))
+		return scan_notes(file, file->head + offset, (size_t)len);
+	CLEANUP_FREE uint8_t *bytes = NULL;
+	struct err *err = elf_file_read(file, offset, len, &bytes);
+	if (err) {
+		err_destroy(err); /* no note there: the file has no build ID by it */
+		return false;
+	}
+	return scan_notes(file, bytes, (size_t)len);
+}
+
+static void search_build_id(struct elf_file *file)
+{
+	vec_each (&file->notes, note)
+		if (search_notes(file, note->offset, note->len))
+			return;
+	const struct elf_section *sections;
+	size_t count;
+	struct err *err = elf_file_sections(file, &sections, &count);
+	if (err) {
+		err_destroy(err);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (sections[i].type == SHT_NOTE &&
+			search_notes(file, sections[i].offset, sections[i].size))
+			return;
+}
+
+const uint8_t *elf_file_build_id(struct elf_file *file, size_t *len)
+{
+	if (!file->build_id_searched) {
+		search_build_id(file);
+		file->build_id_searched = true;
+	}
+	*len = file->build_id_len;
+	return file->build_id_len ? file->build_id : NULL;
+}

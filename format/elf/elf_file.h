@@ -1,0 +1,110 @@
+/*
+ * A strict reader of ELF64 little-endian files: header, loadable segments,
+ * sections and the build ID.
+ *
+ * The recorder runs it as root on whatever a process has mapped, so nothing in
+ * the file is believed: every count, size and offset is checked against the
+ * file's length first, and the file is read with pread(), never mapped, because
+ * its owner may truncate it meanwhile (a mapping would then raise SIGBUS).
+ *
+ * Opening reads the header and the program headers, one pread() for a usual
+ * file. Sections are parsed when somebody asks for them.
+ *
+ * Source: System V gABI, chapters 4 and 5; elf(5).
+ */
+#ifndef EBPROF_ELF_FILE_H
+#define EBPROF_ELF_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+
+struct elf_file;
+
+/* One PT_LOAD: `filesz` bytes at file `offset` appear at `vaddr`. All in bytes; flags are PF_*. */
+struct elf_segment {
+	uint64_t vaddr, offset, filesz, memsz;
+	uint32_t flags;
+};
+
+/*
+ * One section header. `offset` and `size` may lie outside of the file: reading
+ * is what checks them. The name is borrowed from the file and never NULL.
+ */
+struct elf_section {
+	const char *name;
+	uint32_t type;
+	uint64_t flags, addr, offset, size, entsize;
+	uint32_t link, info;
+};
+
+enum {
+	ELF_BUILD_ID_MIN = 4,
+	ELF_BUILD_ID_MAX = 64,
+};
+
+/*
+ * Opens a regular file. `fd` is borrowed and must stay open as long as *ret.
+ * ERR_IO when it cannot be read, ERR_USAGE when it is no regular file,
+ * ERR_UNSUPPORTED for ELF32 and big-endian, ERR_FORMAT for everything else that is not ELF64.
+ */
+struct err *elf_file_open(int fd, struct elf_file **ret) ERR_MUST_CHECK;
+
+/* The same over `len` bytes of memory (the vDSO), which are borrowed. */
+struct err *elf_file_open_memory(
+	const void *bytes, size_t len, struct elf_file **ret) ERR_MUST_CHECK;
+
+void elf_file_destroy(struct elf_file *file);
+
+/* ET_EXEC, ET_DYN, ET_REL... */
+uint16_t elf_file_type(const struct elf_file *file);
+/* EM_X86_64... */
+uint16_t elf_file_machine(const struct elf_file *file);
+/* The file's length in bytes when it was opened. */
+uint64_t elf_file_size(const struct elf_file *file);
+
+/* The PT_LOADs in the file's order; borrowed. A relocatable file has none. */
+const struct elf_segment *elf_file_segments(const struct elf_file *file, size_t *count);
+
+/*
+ * The section headers, the null section at index 0 included; borrowed. A file
+ * without sections has 0. ERR_FORMAT when the table lies outside of the file.
+ */
+struct err *elf_file_sections(
+	struct elf_file *file, const struct elf_section **ret, size_t *count) ERR_MUST_CHECK;
+
+/*
+ * The first section of this name that has contents, NULL when there is none
+ * or the section table is broken. Borrowed.
+ */
+const struct elf_section *elf_file_find_section(struct elf_file *file, const char *name);
+
+/*
+ * The GNU build ID, ELF_BUILD_ID_MIN to ELF_BUILD_ID_MAX bytes, or NULL (and *len 0).
+ * From the PT_NOTEs, else from the SHT_NOTE sections (relocatable files; separate debug
+ * files, whose segments hold nothing). Borrowed.
+ */
+const uint8_t *elf_file_build_id(struct elf_file *file, size_t *len);
+
+/*
+ * A copy of `len` bytes at `offset`, with a NUL behind them. At most 1 GiB.
+ * ERR_FORMAT outside of the file, or when the file shrank.
+ */
+struct err *elf_file_read(
+	const struct elf_file *file, uint64_t offset, uint64_t len, uint8_t **ret) ERR_MUST_CHECK;
+
+/* The same into the caller's memory of `len` bytes, without the NUL. On failure its content is
+ * undefined. */
+struct err *elf_file_read_into(
+	const struct elf_file *file, uint64_t offset, void *buf, size_t len) ERR_MUST_CHECK;
+
+/*
+ * Where the byte at `file_offset` is loaded: offset - p_offset + p_vaddr.
+ * When segments overlap in the file, an executable one is preferred. False when none holds it.
+ */
+bool elf_segments_offset_to_vaddr(
+	const struct elf_segment *segments, size_t count, uint64_t file_offset, uint64_t *vaddr);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * Readable names of C++, Rust (legacy and v0) and D functions.
+ *
+ * Names come from files that anybody may have made, and demanglers are
+ * interpreters of a compressed language: a few hundred bytes can stand for
+ * gigabytes. So a name that is too long, would print too much or needs too much
+ * stack is left mangled.
+ */
+#ifndef EBPROF_DEMANGLE_H
+#define EBPROF_DEMANGLE_H
+
+#include <stdbool.h>
+
+#include "format/base/str.h"
+
+enum {
+	DEMANGLE_INPUT_MAX = 64 << 10,  /* bytes of a mangled name */
+	DEMANGLE_OUTPUT_MAX = 16 << 10, /* bytes it may become */
+};
+
+/*
+ * Appends the demangled name, as `ns::Class<int>::method(int)`, or returns
+ * false and appends nothing. What stands behind the mangled name proper - the
+ * symbol's @VERSION, @plt, a clone's .cold, .part.0, .llvm.123 - is appended
+ * as it is: `foo(int).cold`. Rust's hashes are dropped.
+ */
+bool demangle(const char *mangled, struct str *out);
+
+#endif

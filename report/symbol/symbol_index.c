@@ -1,0 +1,493 @@
+/*
+ * How the index is built and asked.
+ *
+ * 1. Sort by address (symbol_sort.h), and cut into banks of 4 GiB: one, unless
+ *    somebody is playing. In a bank an address is a 32-bit offset.
+ * 2. Choose. Symbols at one address compete; the winner stays, followed by any
+ *    that reach further than all better ones.
+ * 3. Flatten. Symbols may nest and overlap. A sweep over the starts with a
+ *    stack of open symbols cuts them into pieces that do not: each piece is
+ *    [its start, the next one's start) and belongs to one symbol or to none.
+ * 4. Guide. Pieces are searched by binary search within a bucket: a table maps
+ *    the upper bits of an offset to the first piece in that bucket, with about
+ *    as many buckets as pieces, so usually one or two pieces are left.
+ */
+#include "report/symbol/symbol_index.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/mem.h"
+#include "format/base/vec.h"
+#include "report/symbol/symbol_sort.h"
+
+enum {
+	MAX_SYMBOLS = 1 << 30,
+	NO_SYMBOL = -1,
+};
+
+/* A symbol that survived; its offsets count from its bank's base. */
+struct symbol {
+	uint32_t start, end, name;
+};
+
+struct piece_bank {
+	uint64_t base;
+	uint32_t *starts;  /* ascending, of `count` pieces */
+	int32_t *symbols;  /* the piece's symbol or NO_SYMBOL */
+	uint32_t count;    /* at least 1, the first one starts at 0 */
+	uint32_t *buckets; /* the first piece that starts at or behind bucket << shift; one more at
+			      the end */
+	uint32_t bucket_count;
+	unsigned shift;
+};
+
+struct symbol_index {
+	VEC(struct symbol_candidate) candidates;
+	VEC(struct elf_code_range) ranges;
+	char *names;
+	size_t names_len, names_cap;
+
+	VEC(struct symbol) symbols;
+	VEC(struct piece_bank) banks; /* ascending; one, nearly always */
+};
+
+struct symbol_index *symbol_index_create(void)
+{
+	return mem_zalloc(sizeof(struct symbol_index));
+}
+
+void symbol_index_destroy(struct symbol_index *index)
+{
+	if (!index)
+		return;
+	vec_each (&index->banks, bank) {
+		mem_free(bank->starts);
+		mem_free(bank->symbols);
+		mem_free(bank->buckets);
+	}
+	vec_deinit(&index->banks);
+	vec_deinit(&index->symbols);
+	vec_deinit(&index->candidates);
+	vec_deinit(&index->ranges);
+	mem_free(index->names);
+	mem_free(index);
+}
+
+/* ---- adding ---- */
+
+static uint8_t rank_of(uint8_t bind, uint8_t type)
+{
+	uint8_t rank = type == STT_NOTYPE ? 0 : 1;
+	if (bind == STB_GLOBAL || bind == STB_GNU_UNIQUE)
+		return rank | 4;
+	return bind == STB_WEAK ? rank | 2 : rank;
+}
+
+/* Room for `len` more bytes of names; false when offsets would not fit 32 bits. */
+static bool reserve_names(struct symbol_index *index, size_t len)
+{
+	if (len > UINT32_MAX - index->names_len)
+		return false;
+	size_t need = index->names_len + len;
+	if (need > index->names_cap) {
+		index->names_cap = need > index->names_cap * 2 ? need : index->names_cap * 2;
+		index->names = mem_realloc_array(index->names, index->names_cap, 1);
+	}
+	return true;
+}
+
+void symbol_index_add(struct symbol_index *index, uint64_t address, uint64_t size, const char *name,
+	uint8_t bind, uint8_t type)
+{
+	size_t len = strlen(name) + 1;
+	if (len == 1 || index->candidates.len >= MAX_SYMBOLS || !reserve_names(index, len))
+		return;
+	memcpy(index->names + index->names_len, name, len);
+	vec_push(&index->candidates, (struct symbol_candidate){
+					     .address = address,
+					     .size = size,
+					     .name = (uint32_t)index->names_len,
+					     .rank = rank_of(bind, type),
+				     });
+	index->names_len += len;
+}
+
+void symbol_index_add_elf(struct symbol_index *index, struct elf_symbols *symbols)
+{
+	uint32_t base = 0;
+	if (!index->names_len) { /* the usual case: the names move without a copy */
+		mem_free(index->names);
+		index->names = steal_ptr(symbols->names);
+		index->names_len = index->names_cap = symbols->names_len;
+	} else if (symbols->names_len && reserve_names(index, symbols->names_len)) {
+		base = (uint32_t)index->names_len;
+		memcpy(index->names + base, symbols->names, symbols->names_len);
+		index->names_len += symbols->names_len;
+	} else {
+		symbols->symbols.len = 0;
+	}
+	vec_reserve(&index->candidates, symbols->symbols.len);
+	vec_each (&symbols->symbols, symbol) {
+		if (index->candidates.len >= MAX_SYMBOLS)
+			break;
+		vec_push(&index->candidates, (struct symbol_candidate){
+						     .address = symbol->address,
+						     .size = symbol->size,
+						     .name = base + symbol->name,
+						     .rank = rank_of(symbol->bind, symbol->type),
+					     });
+	}
+	vec_append(&index->ranges, symbols->code.data, symbols->code.len);
+	elf_symbols_deinit(symbols);
+}
+
+void symbol_index_add_range(struct symbol_index *index, uint64_t start, uint64_t end)
+{
+	if (start < end)
+		vec_push(&index->ranges, (struct elf_code_range){start, end});
+}
+
+/* ---- choosing among aliases ---- */
+
+static size_t leading_underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+static bool is_better(const struct symbol_index *index, const struct symbol_candidate *a,
+	const struct symbol_candidate *b)
+{
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
+	if (a->size != b->size)
+		return a->size > b->size;
+	return leading_underscores(index->names + a->name) <
+	       leading_underscores(index->names + b->name);
+}
+
+/* The best of `count` candidates that have `min_size` bytes or more, NULL when none has. */
+static const struct symbol_candidate *best_of(const struct symbol_index *index,
+	const struct symbol_candidate *candidates, size_t count, uint64_t min_size)
+{
+	const struct symbol_candidate *best = NULL;
+	for (size_t i = 0; i < count; i++)
+		if (candidates[i].size >= min_size &&
+			(!best || is_better(index, &candidates[i], best)))
+			best = &candidates[i];
+	return best;
+}
+
+/* ---- flattening ---- */
+
+/* The state of the sweep over one bank. */
+struct sweep {
+	struct symbol_index *index;
+	struct piece_bank *bank;
+	uint64_t limit;    /* the first address behind the bank: where the next one begins */
+	VEC(int32_t) open; /* symbols begun and not ended, the innermost last; ends may be out of
+			      order */
+};
+
+static void put_piece(struct sweep *sweep, uint32_t start, int32_t symbol)
+{
+	struct piece_bank *bank = sweep->bank;
+	if (bank->count && bank->starts[bank->count - 1] == start)
+		bank->count--; /* replaced before it had any length */
+	if (bank->count && bank->symbols[bank->count - 1] == symbol)
+		return;
+	bank->starts[bank->count] = start;
+	bank->symbols[bank->count++] = symbol;
+}
+
+/* Closes all symbols that end at or before `offset`, and gives the bytes behind each to what is
+ * open around it. */
+static void close_until(struct sweep *sweep, uint32_t offset)
+{
+	const struct symbol *symbols = sweep->index->symbols.data;
+	while (sweep->open.len) {
+		uint32_t end = symbols[sweep->open.data[sweep->open.len - 1]].end;
+		if (end > offset)
+			return;
+		do {
+			sweep->open.len--;
+		} while (sweep->open.len &&
+			 symbols[sweep->open.data[sweep->open.len - 1]].end <= end);
+		put_piece(sweep, end,
+			sweep->open.len ? sweep->open.data[sweep->open.len - 1] : NO_SYMBOL);
+	}
+}
+
+static void open_symbol(struct sweep *sweep, uint32_t start, uint32_t end, uint32_t name)
+{
+	if (end <= start)
+		return;
+	struct symbol_index *index = sweep->index;
+	int32_t id = (int32_t)index->symbols.len;
+	index->symbols.data[index->symbols.len++] = (struct symbol){start, end, name};
+	vec_push(&sweep->open, id);
+	put_piece(sweep, start, id);
+}
+
+/* The range that holds `address`; they are sorted and disjoint by now. */
+static const struct elf_code_range *find_range(const struct symbol_index *index, uint64_t address)
+{
+	size_t low = 0, high = index->ranges.len;
+	while (low < high) { /* the first range behind `address` */
+		size_t middle = low + (high - low) / 2;
+		if (index->ranges.data[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < index->ranges.data[low - 1].end ? &index->ranges.data[low - 1]
+								: NULL;
+}
+
+/* Where a symbol without a size ends: see the header. `next` is the following start, or the bank's
+ * limit. */
+static uint64_t extend(const struct sweep *sweep, uint64_t address, uint64_t next, bool is_last)
+{
+	uint64_t end = next;
+	const struct elf_code_range *range = find_range(sweep->index, address);
+	if (range && range->end < end)
+		end = range->end;
+	else if (!range && is_last && end - address > SYMBOL_INDEX_TAIL_BYTES)
+		end = address + SYMBOL_INDEX_TAIL_BYTES;
+	if (sweep->open.len) {
+		int32_t around = sweep->open.data[sweep->open.len - 1];
+		uint64_t outer = sweep->bank->base + sweep->index->symbols.data[around].end;
+		end = outer < end ? outer : end;
+	}
+	return end;
+}
+
+static uint32_t offset_in(const struct sweep *sweep, uint64_t address)
+{
+	uint64_t capped = address < sweep->limit ? address : sweep->limit;
+	return (uint32_t)(capped - sweep->bank->base);
+}
+
+static void open_sized(struct sweep *sweep, uint64_t address, uint64_t size, uint32_t name)
+{
+	uint64_t end = address + size < address ? UINT64_MAX : address + size;
+	open_symbol(sweep, offset_in(sweep, address), offset_in(sweep, end), name);
+}
+
+/*
+ * Opens the winner among the `count` symbols at one address and, around it,
+ * longer ones. Each of those is the best of all that are longer than the one
+ * before; a hostile table may have any number, so CHAIN_MAX are enough.
+ */
+static void open_aliases(
+	struct sweep *sweep, const struct symbol_candidate *candidates, size_t count)
+{
+	enum {
+		CHAIN_MAX = 4
+	};
+	const struct symbol_candidate *chain[CHAIN_MAX];
+	size_t len = 0;
+	for (uint64_t min_size = 1; len < CHAIN_MAX && min_size;) {
+		const struct symbol_candidate *best =
+			best_of(sweep->index, candidates, count, min_size);
+		if (!best)
+			break;
+		chain[len++] = best;
+		min_size = best->size + 1; /* 0 behind UINT64_MAX */
+	}
+	while (len--) /* the longest first, so that the winner is innermost */
+		open_sized(sweep, chain[len]->address, chain[len]->size, chain[len]->name);
+}
+
+/* Opens what the `count` candidates at one address amount to. `next` is where the next ones are. */
+static void place_symbols(struct sweep *sweep, const struct symbol_candidate *candidates,
+	size_t count, uint64_t next, bool is_last)
+{
+	const struct symbol_candidate *best = best_of(sweep->index, candidates, count, 0);
+	if (best->size) {
+		open_aliases(sweep, candidates, count);
+		return;
+	}
+	/* The name of the best, and the size of an alias that has one. */
+	const struct symbol_candidate *sized = best_of(sweep->index, candidates, count, 1);
+	if (sized)
+		open_sized(sweep, best->address, sized->size, best->name);
+	else
+		open_symbol(sweep, offset_in(sweep, best->address),
+			offset_in(sweep, extend(sweep, best->address, next, is_last)), best->name);
+}
+
+/* The usual symbol: alone at its address, in no other, and ended before the next one begins. */
+static bool is_plain(
+	const struct sweep *sweep, const struct symbol_candidate *candidate, uint64_t next)
+{
+	return !sweep->open.len && candidate->address != next && candidate->size &&
+	       candidate->size <= next - candidate->address;
+}
+
+/* What opening and closing it would come to, without the stack: this is where building spends its
+ * time. */
+static void place_plain(
+	struct sweep *sweep, const struct symbol_candidate *candidate, uint64_t next)
+{
+	struct symbol_index *index = sweep->index;
+	struct piece_bank *bank = sweep->bank;
+	uint32_t start = (uint32_t)(candidate->address - bank->base);
+	uint32_t end = start + (uint32_t)candidate->size;
+	uint32_t piece = bank->count;
+	piece -= piece && bank->starts[piece - 1] == start;
+	bank->starts[piece] = start;
+	bank->symbols[piece] = (int32_t)index->symbols.len;
+	bank->starts[piece + 1] = end;
+	bank->symbols[piece + 1] = NO_SYMBOL;
+	bank->count = piece + 1 + (candidate->address + candidate->size != next);
+	index->symbols.data[index->symbols.len++] = (struct symbol){start, end, candidate->name};
+}
+
+static void sweep_symbols(
+	struct sweep *sweep, const struct symbol_candidate *candidates, size_t count)
+{
+	for (size_t i = 0, run; i < count; i += run) {
+		run = 1;
+		uint64_t address = candidates[i].address;
+		uint64_t next = i + 1 < count ? candidates[i + 1].address : sweep->limit;
+		if (sweep->open.len)
+			close_until(sweep, offset_in(sweep, address));
+		if (is_plain(sweep, &candidates[i], next)) {
+			place_plain(sweep, &candidates[i], next);
+			continue;
+		}
+		while (i + run < count && candidates[i + run].address == address)
+			run++;
+		bool is_last = i + run == count;
+		next = is_last ? sweep->limit : candidates[i + run].address;
+		place_symbols(sweep, &candidates[i], run, next, is_last);
+	}
+	close_until(sweep, UINT32_MAX);
+}
+
+/* ---- the bucket table ---- */
+
+static void build_buckets(struct piece_bank *bank)
+{
+	uint32_t last = bank->starts[bank->count - 1];
+	while (last >> bank->shift > bank->count)
+		bank->shift++;
+	bank->bucket_count = (last >> bank->shift) + 1;
+	bank->buckets = mem_zalloc_array((size_t)bank->bucket_count + 1, sizeof(*bank->buckets));
+	/* Count each bucket's pieces one place further up, then sum: no branch to mispredict. */
+	for (uint32_t i = 0; i < bank->count; i++)
+		bank->buckets[(bank->starts[i] >> bank->shift) + 1]++;
+	for (uint32_t i = 1; i <= bank->bucket_count; i++)
+		bank->buckets[i] += bank->buckets[i - 1];
+}
+
+/* Sweeps the sorted candidates that fit one bank; `limit` is the address of the first that does
+ * not. */
+static void build_bank(struct symbol_index *index, const struct symbol_candidate *candidates,
+	size_t count, uint64_t limit)
+{
+	struct piece_bank bank = {.base = candidates[0].address};
+	/* A bank spans offsets of 32 bits, its end included. */
+	if (limit - bank.base > UINT32_MAX)
+		limit = bank.base + UINT32_MAX;
+	/* A symbol begins one piece, and one more begins where it ends. */
+	bank.starts = mem_realloc_array(NULL, count * 2, sizeof(*bank.starts));
+	bank.symbols = mem_realloc_array(NULL, count * 2, sizeof(*bank.symbols));
+	struct sweep sweep = {.index = index, .bank = &bank, .limit = limit};
+	sweep_symbols(&sweep, candidates, count);
+	vec_deinit(&sweep.open);
+	if (!bank.count) { /* a lone symbol at the last address there is */
+		mem_free(bank.starts);
+		mem_free(bank.symbols);
+		return;
+	}
+	build_buckets(&bank);
+	vec_push(&index->banks, bank);
+}
+
+void symbol_index_build(struct symbol_index *index)
+{
+	size_t count = index->candidates.len;
+	if (!count)
+		return;
+	symbol_sort(&index->candidates.data, count);
+	index->candidates.cap = count;
+	index->ranges.len = symbol_sort_ranges(index->ranges.data, index->ranges.len);
+	const struct symbol_candidate *candidates = index->candidates.data;
+	vec_reserve(&index->symbols, count); /* at most: aliases drop out */
+	for (size_t first = 0, end; first < count; first = end) {
+		uint64_t base = candidates[first].address;
+		for (end = first + 1; end < count; end++)
+			if (candidates[end].address - base >= UINT32_MAX)
+				break;
+		uint64_t limit = end < count ? candidates[end].address : UINT64_MAX;
+		build_bank(index, &candidates[first], end - first, limit);
+	}
+	vec_deinit(&index->candidates);
+	vec_deinit(&index->ranges);
+}
+
+/* ---- asking ---- */
+
+size_t symbol_index_count(const struct symbol_index *index)
+{
+	return index->symbols.len;
+}
+
+static const struct piece_bank *find_bank(const struct symbol_index *index, uint64_t address)
+{
+	const struct piece_bank *found = NULL;
+	for (size_t i = 0; i < index->banks.len && index->banks.data[i].base <= address; i++)
+		found = &index->banks.data[i];
+	return found;
+}
+
+/* The last piece that starts at or before `offset`; there is one, since the first starts at 0. */
+static uint32_t find_piece(const struct piece_bank *bank, uint32_t offset)
+{
+	uint32_t bucket = offset >> bank->shift;
+	if (bucket >= bank->bucket_count)
+		return bank->count - 1;
+	uint32_t low = bank->buckets[bucket], high = bank->buckets[bucket + 1];
+	while (low < high) { /* the first piece behind `offset` */
+		uint32_t middle = low + (high - low) / 2;
+		if (bank->starts[middle] <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low - 1;
+}
+
+bool symbol_index_lookup(const struct symbol_index *index, uint64_t address, struct symbol_hit *hit)
+{
+	const struct piece_bank *bank = find_bank(index, address);
+	if (!bank || address - bank->base > UINT32_MAX)
+		return false;
+	int32_t id = bank->symbols[find_piece(bank, (uint32_t)(address - bank->base))];
+	if (id == NO_SYMBOL)
+		return false;
+	const struct symbol *symbol = &index->symbols.data[id];
+	*hit = (struct symbol_hit){
+		.name = index->names + symbol->name,
+		.start = bank->base + symbol->start,
+		.size = symbol->end - symbol->start,
+		.id = (uint32_t)id,
+	};
+	return true;
+}
+
+size_t symbol_index_lookup_batch(const struct symbol_index *index, const uint64_t *addresses,
+	size_t count, struct symbol_hit *hits)
+{
+	size_t found = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (symbol_index_lookup(index, addresses[i], &hits[i]))
+			found++;
+		else
+			hits[i] = (struct symbol_hit){0};
+	}
+	return found;
+}

@@ -1,0 +1,29 @@
+/* Puts symbols in the order of their addresses: a radix sort, since a profile may need millions. */
+#ifndef EBPROF_SYMBOL_SORT_H
+#define EBPROF_SYMBOL_SORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/elf/elf_symbols.h"
+
+/* A symbol as it was added. */
+struct symbol_candidate {
+	uint64_t address, size;
+	uint32_t name;
+	uint8_t rank; /* higher is better: the bind, then the type */
+};
+
+/*
+ * Sorts by ascending address; those at one address keep their order. The array
+ * is replaced by another of exactly `count` elements (less than 2^32).
+ */
+void symbol_sort(struct symbol_candidate **candidates, size_t count);
+
+/*
+ * Sorts ranges and unites those that overlap; returns how many are left.
+ * Neighbours stay apart, since no symbol crosses a section's end.
+ */
+size_t symbol_sort_ranges(struct elf_code_range *ranges, size_t count);
+
+#endif

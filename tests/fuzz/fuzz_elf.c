@@ -1,0 +1,42 @@
+/* Any bytes as an ELF file: segments, build ID, sections, symbols, and the reads in between. */
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/elf/elf_file.h"
+#include "format/elf/elf_symbols.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+static void drop(struct err *err)
+{
+	err_destroy(err);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+	struct elf_file *file;
+	struct err *err = elf_file_open_memory(bytes, len, &file);
+	if (err) {
+		drop(err);
+		return 0;
+	}
+	size_t count;
+	const struct elf_segment *segments = elf_file_segments(file, &count);
+	uint64_t vaddr;
+	elf_segments_offset_to_vaddr(segments, count, len / 2, &vaddr);
+	elf_file_build_id(file, &count);
+	elf_file_find_section(file, ".text");
+	const struct elf_section *sections;
+	drop(elf_file_sections(file, &sections, &count));
+	struct elf_symbols symbols = {0};
+	drop(elf_symbols_read(file, &symbols));
+	/* Every name must be readable to its end. */
+	volatile char last = 0;
+	vec_each (&symbols.symbols, symbol)
+		for (const char *c = symbols.names + symbol->name; *c; c++)
+			last = *c;
+	(void)last;
+	elf_symbols_deinit(&symbols);
+	elf_file_destroy(file);
+	return 0;
+}

@@ -1,0 +1,212 @@
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "format/base/mem.h"
+#include "format/base/str.h"
+#include "report/symbol/demangle.h"
+#include "tests/unit/unit.h"
+
+static void check(const char *mangled, const char *want)
+{
+	struct str out = {0};
+	str_puts(&out, ">");
+	bool ok = demangle(mangled, &out);
+	if (!want) {
+		CHECK(!ok);
+		CHECK_STR(str_text(&out), ">");
+	} else {
+		CHECK(ok);
+		CHECK_STR(str_text(&out) + 1, want);
+	}
+	str_deinit(&out);
+}
+
+static double ms_to_refuse(const char *mangled)
+{
+	struct timespec a, b;
+	struct str out = {0};
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	CHECK(!demangle(mangled, &out));
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	CHECK_INT(out.len, 0);
+	str_deinit(&out);
+	return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
+}
+
+TEST(cplus_names)
+{
+	check("_ZN2ns5ClassIiE6methodEi", "ns::Class<int>::method(int)");
+	check("_Z3foov", "foo()");
+	check("_ZNKSt6vectorIiSaIiEE4sizeEv",
+		"std::vector<int, std::allocator<int> >::size() const");
+	check("_ZN1aC2ERKS_", "a::a(a const&)");
+	check("_Z3maxIiET_S0_S0_", "max<int>(int, int)");
+	check("_ZTV3foo", "vtable for foo");
+}
+
+TEST(rust_names_come_before_cplus)
+{
+	check("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
+	check("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
+	      "3bar17h930b740aa94f1d3aE",
+		"<Test + 'static as foo::Bar<Test>>::bar");
+	check("_RNvC6_123foo3bar", "123foo::bar");
+	check("_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3new", "<std::path::PathBuf>::new");
+	check("_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
+		"utf8_idents::"
+		"\xe1\x83\xa1\xe1\x83\x90\xe1\x83\xad\xe1\x83\x9b\xe1\x83\x94\xe1\x83\x9a\xe1\x83"
+		"\x90\xe1\x83\x93_"
+		"\xe1\x83\x92\xe1\x83\x94\xe1\x83\x9b\xe1\x83\xa0\xe1\x83\x98\xe1\x83\x94\xe1\x83"
+		"\x9a\xe1\x83\x98_"
+		"\xe1\x83\xa1\xe1\x83\x90\xe1\x83\x93\xe1\x83\x98\xe1\x83\x9a\xe1\x83\x98");
+}
+
+TEST(d_names)
+{
+	check("_D8demangle4testFaZv", "demangle.test(char)");
+	check("_Dmain", "D main");
+}
+
+TEST(suffixes_are_kept)
+{
+	check("_Z3fooi.cold", "foo(int).cold");
+	check("_Z3fooi.part.0", "foo(int).part.0");
+	check("_Z3fooi.constprop.0.isra.1.cold", "foo(int).constprop.0.isra.1.cold");
+	check("_Z3fooi.lto_priv.12", "foo(int).lto_priv.12");
+	check("_Z3fooi.llvm.812736123", "foo(int).llvm.812736123");
+	check("_ZN4core3fmt5write17h0123456789abcdefE.llvm.123", "core::fmt::write.llvm.123");
+	check("_RNvC6_123foo3bar.llvm.9D1C9369", "123foo::bar.llvm.9D1C9369");
+	check("_Znwm@plt", "operator new(unsigned long)@plt");
+	check("_Znwm@@GLIBCXX_3.4", "operator new(unsigned long)@@GLIBCXX_3.4");
+	check("_Znwm.cold@GLIBCXX_3.4", "operator new(unsigned long).cold@GLIBCXX_3.4");
+}
+
+TEST(other_names_are_left)
+{
+	static const char *const names[] = {"", "_", "main", "_start", "__libc_start_main",
+		"foo.cold", ".cold", "@plt", "_Z", "_ZN", "_R", "_D", "_Dfoo", "_Zfoo.cold", "_D1",
+		"_ZN17hE", "_init"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		check(names[i], NULL);
+}
+
+/* Each argument is a template of the one before, twice: 2^n in print. */
+TEST(exponential_cplus_is_refused_fast)
+{
+	struct str name = {0};
+	str_puts(&name, "_Z1f1aIiiE");
+	/* S_ is a, S0_ is a<int, int>; each a<S(n), S(n)> becomes S(n+1). */
+	for (int i = 0; i < 34; i++) {
+		char last = (char)(i < 10 ? '0' + i : 'A' + i - 10);
+		str_printf(&name, "S_IS%c_S%c_E", last, last);
+	}
+	CHECK(name.len > 200 && name.len < 400);
+	CHECK(ms_to_refuse(str_text(&name)) <
+		20); /* far below a millisecond; the margin is for busy machines */
+	str_deinit(&name);
+}
+
+/* The same in Rust v0: tuples of two back references each. */
+TEST(exponential_rust_is_refused_fast)
+{
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	struct str name = {0};
+	str_puts(&name, "_RINvC1a1f");
+	size_t previous = name.len - 2; /* positions count from behind _R */
+	str_puts(&name, "TllE");
+	for (int i = 0; i < 40; i++) {
+		size_t here = name.len - 2;
+		str_putc(&name, 'T');
+		for (int twice = 0; twice < 2; twice++) {
+			str_putc(&name, 'B');
+			size_t value = previous - 1; /* "B_" is 0, "B0_" is 1 */
+			if (value >= 62)
+				str_putc(&name, digits[value / 62]);
+			str_putc(&name, digits[value % 62]);
+			str_putc(&name, '_');
+		}
+		str_putc(&name, 'E');
+		previous = here;
+	}
+	str_putc(&name, 'E');
+	CHECK(ms_to_refuse(str_text(&name)) < 20);
+	str_deinit(&name);
+}
+
+TEST(exponential_d_is_refused_fast)
+{
+	struct str name = {0};
+	str_puts(&name, "_D1fFG1i"); /* the array G1i stands at 5 */
+	size_t previous = name.len - 3;
+	for (int i = 0; i < 40; i++) {
+		size_t here = name.len;
+		str_putc(&name, 'H'); /* an associative array of two earlier ones */
+		for (int twice = 0; twice < 2; twice++) {
+			size_t distance = name.len - previous;
+			str_putc(&name, 'Q');
+			if (distance >= 26)
+				str_putc(&name, (char)('A' + distance / 26));
+			str_putc(&name, (char)('a' + distance % 26));
+		}
+		previous = here;
+	}
+	str_puts(&name, "Zv");
+	CHECK(ms_to_refuse(str_text(&name)) < 20);
+	str_deinit(&name);
+}
+
+static void check_deep(const char *before, const char *unit, size_t count, const char *after)
+{
+	struct str name = {0};
+	str_puts(&name, before);
+	for (size_t i = 0; i < count; i++)
+		str_puts(&name, unit);
+	str_puts(&name, after);
+	struct str out = {0};
+	bool ok = demangle(str_text(&name), &out);
+	CHECK(ok == (out.len > 0));
+	CHECK(out.len <= DEMANGLE_OUTPUT_MAX);
+	str_deinit(&out);
+	str_deinit(&name);
+}
+
+TEST(deep_nesting_does_not_overflow_the_stack)
+{
+	check_deep("_Z1f", "P", 60000, "i");
+	check_deep("_Z1f", "F", 60000, "i");
+	check_deep("_Z1f", "1aI", 20000, "i");
+	check_deep("_Z1fI", "RT_", 15000, "iEvv");
+	check_deep("_Z1fIiEvDT", "ps", 30000, "i");
+	check_deep("_RINvC1a1f", "R", 60000, "iE");
+	check_deep("_D1aF", "F", 60000, "Zv");
+	check_deep("_D1aF", "P", 5000, "iZv");
+	check_deep("_D1aF", "H", 30000, "iZv");
+}
+
+/* libiberty alone refuses more than 1,024 bytes; real templates exceed that. */
+TEST(long_names_are_demangled)
+{
+	struct str name = {0}, want = {0};
+	str_puts(&name, "_ZN");
+	for (int i = 0; i < 400; i++) {
+		str_puts(&name, "8outer_ns");
+		str_puts(&want, "outer_ns::");
+	}
+	str_puts(&name, "1fEv");
+	str_puts(&want, "f()");
+	check(str_text(&name), str_text(&want));
+	str_deinit(&name);
+	str_deinit(&want);
+}
+
+TEST(input_over_the_cap_is_refused)
+{
+	struct str name = {0};
+	str_puts(&name, "_Z70000");
+	str_pad(&name, 'x', 70000);
+	str_puts(&name, "v");
+	check(str_text(&name), NULL);
+	str_deinit(&name);
+}
