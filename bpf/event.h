@@ -32,7 +32,10 @@ enum event_stack_end {
 	EVENT_END_NO_REGISTERS = 4,
 };
 
-/* Sent once for each new stack, always ahead of the first sample that names it. */
+/*
+ * Sent once for each new stack, always ahead of the first sample that names it.
+ * nr_frames addresses (u64) follow: leaf first, return addresses behind the leaf.
+ */
 struct event_stack {
 	unsigned int type; /* EVENT_STACK */
 	unsigned short kind;
@@ -41,7 +44,6 @@ struct event_stack {
 	unsigned int nr_frames;
 	unsigned long long hash;
 	unsigned long long time_ns;
-	unsigned long long address[]; /* leaf first; return addresses behind the leaf */
 };
 
 struct event_sample {

@@ -6,8 +6,6 @@
 
 static const struct command *const all[] = {
 	&command_record,
-	&command_report,
-	&command_convert,
 	&command_info,
 	&command_check,
 	&command_help,

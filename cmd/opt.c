@@ -230,7 +230,7 @@ struct err *opt_u64(const char *text, void *member)
 
 struct err *opt_u32(const char *text, void *member)
 {
-	uint64_t value;
+	uint64_t value = 0;
 	try(opt_u64(text, &value));
 	if (value > UINT32_MAX)
 		return err_new(ERR_USAGE, "%s is too large", text);
@@ -306,7 +306,7 @@ struct err *opt_u32_list(const char *text, void *member)
 	CLEANUP_FREE char *copy = mem_strdup(text);
 	char *rest = copy;
 	for (char *word; (word = strsep(&rest, ","));) {
-		uint32_t value;
+		uint32_t value = 0;
 		try(opt_u32(word, &value));
 		vec_push(list, value);
 	}

@@ -169,6 +169,7 @@ static uint32_t kernel_frame(struct translate *translate, uint64_t address)
 static void take_stack(struct translate *translate, const struct event_stack *stack)
 {
 	struct process *process = NULL;
+	const unsigned long long *addresses = (const void *)(stack + 1);
 	uint32_t node = 0;
 	enum layout_truncation truncation = LAYOUT_COMPLETE;
 	if (stack->kind == EVENT_STACK_KERNEL) {
@@ -183,7 +184,7 @@ static void take_stack(struct translate *translate, const struct event_stack *st
 	for (uint32_t i = stack->nr_frames; i-- > 0;) {
 		/* A return address stands behind its call, perhaps in another function: look
 		 * inside. */
-		uint64_t address = i ? stack->address[i] - 1 : stack->address[i];
+		uint64_t address = i ? addresses[i] - 1 : addresses[i];
 		uint32_t frame = process ? user_frame(translate, process, address, stack->time_ns)
 					 : kernel_frame(translate, address);
 		node = stack_table_node(&translate->stacks, node, frame);

@@ -101,6 +101,7 @@ enum layout_truncation {
 #define X(name, number, word) name = number,
 	LAYOUT_TRUNCATIONS(X)
 #undef X
+	LAYOUT_TRUNCATED_END, /* behind the last */
 };
 
 /* Cumulative counters of a recording; the newest value of a (counter, cpu) holds. */

@@ -62,7 +62,7 @@ void symbol_index_destroy(struct symbol_index *index)
 {
 	if (!index)
 		return;
-	vec_each (&index->banks, bank) {
+	vec_each(&index->banks, bank) {
 		mem_free(bank->starts);
 		mem_free(bank->symbols);
 		mem_free(bank->buckets);
@@ -129,7 +129,7 @@ void symbol_index_add_elf(struct symbol_index *index, struct elf_symbols *symbol
 		symbols->symbols.len = 0;
 	}
 	vec_reserve(&index->candidates, symbols->symbols.len);
-	vec_each (&symbols->symbols, symbol) {
+	vec_each(&symbols->symbols, symbol) {
 		if (index->candidates.len >= MAX_SYMBOLS)
 			break;
 		vec_push(&index->candidates, (struct symbol_candidate){

@@ -1,0 +1,61 @@
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/input.h"
+#include "report/info.h"
+
+struct info_options {
+	const char *input;
+	bool json;
+};
+
+static const struct opt rows[] = {
+	{"input", 'i', "FILE|-", opt_string, offsetof(struct info_options, input),
+		"the recording (ebprof.data)", "Input and output"},
+	{"json", 0, NULL, opt_flag, offsetof(struct info_options, json),
+		"print JSON, keys are stable", NULL},
+	{0},
+};
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct info_options options = {0};
+	int rest;
+	bool wants_help;
+	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
+	if (err)
+		return console_fail(err);
+	if (wants_help) {
+		opt_print_help(command, stdout);
+		return CONSOLE_OK;
+	}
+	struct profile *profile;
+	err = input_load(options.input, argc, argv, rest, &profile);
+	if (err)
+		return console_fail(err);
+	CLEANUP(str_deinit) struct str text = {0};
+	if (options.json)
+		info_put_json(profile, &text);
+	else
+		info_put_text(profile, &text);
+	profile_destroy(profile);
+	fwrite(str_text(&text), 1, text.len, stdout);
+	return CONSOLE_OK;
+}
+
+const struct command command_info = {
+	.name = "info",
+	.summary = "say what a recording holds and how sound it is",
+	.usage = "[OPTIONS] [FILE]",
+	.description = "Shows where and how a recording was made, its counters, mappings with "
+		       "build IDs, and\n"
+		       "its health: every tick accounted for, damage named.",
+	.examples = "  ebprof info\n"
+		    "  ebprof info --json server.data | jq .stacks\n",
+	.exit_status = "  0  the recording could be read, whole or in part\n"
+		       "  1  it could not\n",
+	.options = rows,
+	.run = run,
+};

@@ -1,0 +1,394 @@
+#include "report/info.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char *const truncation_words[LAYOUT_TRUNCATED_END] = {
+#define X(name, number, word) [number] = word,
+	LAYOUT_TRUNCATIONS(X)
+#undef X
+};
+
+static const char *const counter_words[LAYOUT_COUNTER_COUNT] = {
+#define X(name, number, word) [number] = word,
+	LAYOUT_COUNTERS(X)
+#undef X
+};
+
+static const char *kind_word(enum layout_object_kind kind)
+{
+	static const char *const words[] = {
+#define X(name, number, word) [number] = word,
+		LAYOUT_OBJECT_KINDS(X)
+#undef X
+	};
+	bool is_named = (size_t)kind < sizeof(words) / sizeof(*words) && words[kind];
+	return is_named ? words[kind] : "other";
+}
+
+static const char *end_word(enum layout_end_reason reason)
+{
+	static const char *const words[] = {
+#define X(name, number, word) [number] = word,
+		LAYOUT_END_REASONS(X)
+#undef X
+	};
+	bool is_named = (size_t)reason < sizeof(words) / sizeof(*words) && words[reason];
+	return is_named ? words[reason] : "unknown";
+}
+
+/* ---- counting ---- */
+
+struct info_stacks info_count_stacks(const struct profile *profile)
+{
+	struct info_stacks out = {0};
+	size_t nr_stacks = profile->stacks.len;
+	/* The cause of each stack once, since walking to the root takes its length. */
+	CLEANUP_FREE uint8_t *causes = mem_zalloc_array(nr_stacks, 1);
+	for (size_t i = 0; i < nr_stacks; i++)
+		causes[i] = (uint8_t)profile_stack_truncation(profile, (uint32_t)i);
+	vec_each(&profile->samples, sample) {
+		uint8_t cause = causes[sample->stack];
+		if (!profile->stacks.data[sample->stack].user)
+			out.kernel_only++;
+		else if (cause)
+			out.truncated++, out.truncated_by[cause]++;
+		else
+			out.complete++;
+	}
+	return out;
+}
+
+struct distinct {
+	uint64_t processes, threads, build_ids;
+};
+
+/* Processes by (pid, start), since an exec makes another record of the same one. */
+static struct distinct count_distinct(const struct profile *profile)
+{
+	struct distinct out = {0};
+	struct map processes = {0}, threads = {0};
+	bool added;
+	for (size_t i = 1; i < profile->processes.len; i++) {
+		const struct layout_process *info = &profile->processes.data[i].info;
+		map_put(&processes, map_mix(info->start_ns) ^ info->pid, &added);
+		out.processes += added;
+	}
+	for (size_t i = 1; i < profile->threads.len; i++) {
+		const struct profile_thread *thread = &profile->threads.data[i];
+		uint64_t start_ns = profile->processes.data[thread->process].info.start_ns;
+		map_put(&threads, map_mix(map_mix(start_ns) ^ thread->pid) ^ thread->tid, &added);
+		out.threads += added;
+	}
+	for (size_t i = 1; i < profile->objects.len; i++)
+		out.build_ids += profile->objects.data[i].info.build_id_len > 0;
+	map_deinit(&processes);
+	map_deinit(&threads);
+	return out;
+}
+
+/* ---- health ---- */
+
+static double seconds_in(const struct profile *profile, uint64_t time_ns)
+{
+	return (double)(time_ns - profile->first_ns) / 1e9;
+}
+
+void info_put_damage(const struct profile *profile, struct str *out)
+{
+	const struct reader_result *file = &profile->file;
+	const struct chunk_damage *damage = &file->damage;
+	const char *separator = "";
+	if (damage->regions) {
+		str_printf(out,
+			"%s%llu damaged place%s skipped (%llu bytes), the first at offset %llu: %s",
+			separator, (unsigned long long)damage->regions,
+			damage->regions == 1 ? "" : "s", (unsigned long long)damage->bytes,
+			(unsigned long long)damage->first_offset, damage->what);
+		separator = "; ";
+	}
+	if (file->bad_chunks) {
+		str_printf(out,
+			"%s%llu chunk%s with contents that make no sense, the first at offset "
+			"%llu: %s",
+			separator, (unsigned long long)file->bad_chunks,
+			file->bad_chunks == 1 ? "" : "s", (unsigned long long)file->bad_offset,
+			file->bad_what);
+		separator = "; ";
+	}
+	if (!file->ended) {
+		str_printf(out, "%srecording cut at %.3f s", separator,
+			seconds_in(profile, profile->last_ns));
+		if (damage->truncated)
+			str_printf(out, " (offset %llu, inside a chunk)",
+				(unsigned long long)damage->cut_offset);
+		str_puts(out, ": the recorder was killed, or still runs");
+		separator = "; ";
+	}
+	if (profile->end.reason == LAYOUT_END_WRITE_ERROR) {
+		str_printf(out, "%sthe recorder stopped at %.3f s because it could not write",
+			separator, seconds_in(profile, profile->end.time_ns));
+		separator = "; ";
+	}
+	if (profile->dangling)
+		str_printf(out, "%s%llu references lead nowhere", separator,
+			(unsigned long long)profile->dangling);
+}
+
+/* ---- text ---- */
+
+static void put_field(struct str *out, const char *name, const char *value)
+{
+	str_printf(out, "%-14s ", name);
+	str_put_escaped(out, value, strlen(value));
+	str_putc(out, '\n');
+}
+
+static void put_build_id(struct str *out, const struct layout_object *info)
+{
+	for (uint32_t i = 0; i < info->build_id_len; i++)
+		str_printf(out, "%02x", info->build_id[i]);
+}
+
+static void put_wall_time(const struct profile *profile, struct str *out)
+{
+	time_t seconds = (time_t)(profile_wall_ns(profile, profile->first_ns) / 1000000000ULL);
+	struct tm utc;
+	char text[64];
+	if (!seconds || !gmtime_r(&seconds, &utc))
+		return;
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &utc);
+	put_field(out, "recorded", text);
+}
+
+static void put_origin(const struct profile *profile, struct str *out)
+{
+	static const struct {
+		const char *name, *key;
+	} fields[] = {
+		{"host", LAYOUT_META_HOST},
+		{"kernel", LAYOUT_META_KERNEL},
+		{"architecture", LAYOUT_META_ARCH},
+		{"CPU", LAYOUT_META_CPU_MODEL},
+		{"CPUs online", LAYOUT_META_CPUS},
+		{"target", LAYOUT_META_TARGET},
+		{"command", LAYOUT_META_COMMAND},
+		{"arguments", LAYOUT_META_ARGS},
+		{"ebprof", LAYOUT_META_VERSION},
+	};
+	put_wall_time(profile, out);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		const char *value = profile_meta(profile, fields[i].key);
+		if (value)
+			put_field(out, fields[i].name, value);
+	}
+	for (size_t i = 1; i < profile->events.len; i++) {
+		const struct profile_event *event = &profile->events.data[i];
+		struct str text = {0};
+		str_printf(&text, "%s, %u Hz", event->name, event->frequency_hz);
+		if (event->period)
+			str_printf(&text, ", every %llu %s", (unsigned long long)event->period,
+				event->unit);
+		put_field(out, "event", str_text(&text));
+		str_deinit(&text);
+	}
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void put_counts(const struct profile *profile, struct str *out)
+{
+	const uint64_t *counters = profile->counters;
+	struct distinct distinct = count_distinct(profile);
+	struct info_stacks stacks = info_count_stacks(profile);
+	uint64_t samples = profile->samples.len;
+	str_printf(out, "%-14s %llu in %.3f s, %llu bytes", "samples", (unsigned long long)samples,
+		profile_duration_s(profile), (unsigned long long)profile->file.file_bytes);
+	if (samples)
+		str_printf(out, " (%.1f a sample)",
+			(double)profile->file.file_bytes / (double)samples);
+	str_printf(out, "\n%-14s %llu = %llu samples + %llu idle + %llu filtered + %llu lost\n",
+		"ticks", (unsigned long long)counters[LAYOUT_COUNTER_TICKS],
+		(unsigned long long)counters[LAYOUT_COUNTER_SAMPLES],
+		(unsigned long long)counters[LAYOUT_COUNTER_IDLE],
+		(unsigned long long)counters[LAYOUT_COUNTER_FILTERED],
+		(unsigned long long)profile_lost(profile));
+	for (int i = LAYOUT_COUNTER_LOST_RING; i < LAYOUT_COUNTER_COUNT; i++)
+		if (counters[i])
+			str_printf(out, "%-14s %s %llu\n", "", counter_words[i],
+				(unsigned long long)counters[i]);
+	str_printf(out, "%-14s %.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n", "stacks",
+		percent(stacks.complete, samples), percent(stacks.truncated, samples),
+		percent(stacks.kernel_only, samples));
+	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++)
+		if (stacks.truncated_by[i])
+			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "", truncation_words[i],
+				percent(stacks.truncated_by[i], samples));
+	str_printf(out, "%-14s %llu processes, %llu threads, %zu mappings, %llu build IDs\n", "",
+		(unsigned long long)distinct.processes, (unsigned long long)distinct.threads,
+		profile->mappings.len, (unsigned long long)distinct.build_ids);
+}
+
+static void put_objects(const struct profile *profile, struct str *out)
+{
+	str_puts(out, "\nobjects:\n");
+	for (size_t i = 1; i < profile->objects.len; i++) {
+		const struct profile_object *object = &profile->objects.data[i];
+		CLEANUP(str_deinit) struct str build_id = {0};
+		put_build_id(&build_id, &object->info);
+		str_printf(out, "  %-9s %-40s ", kind_word(object->info.kind),
+			build_id.len ? str_text(&build_id) : "-");
+		str_put_escaped(out, object->path, strlen(object->path));
+		if (object->info.flags & LAYOUT_OBJECT_DELETED)
+			str_puts(out, " (deleted)");
+		if (object->info.flags & LAYOUT_OBJECT_CHANGED)
+			str_puts(out, " (replaced by another build while recording)");
+		else if (object->info.flags & LAYOUT_OBJECT_UNREADABLE)
+			str_puts(out, " (could not be read)");
+		str_putc(out, '\n');
+	}
+}
+
+static void put_mappings(const struct profile *profile, struct str *out)
+{
+	str_puts(out, "\nexecutable mappings:\n");
+	vec_each(&profile->mappings, mapping) {
+		const struct profile_process *process = &profile->processes.data[mapping->process];
+		const struct profile_object *object = &profile->objects.data[mapping->object];
+		str_printf(out, "  %7u %016llx-%016llx +%llx ", process->info.pid,
+			(unsigned long long)mapping->start,
+			(unsigned long long)(mapping->start + mapping->length),
+			(unsigned long long)mapping->offset);
+		str_put_escaped(out, object->path, strlen(object->path));
+		str_putc(out, '\n');
+	}
+}
+
+void info_put_text(const struct profile *profile, struct str *out)
+{
+	put_origin(profile, out);
+	put_counts(profile, out);
+	CLEANUP(str_deinit) struct str damage = {0};
+	info_put_damage(profile, &damage);
+	put_field(out, "ended",
+		profile->file.ended ? end_word(profile->end.reason) : "no: it was cut");
+	put_field(out, "health", damage.len ? str_text(&damage) : "whole");
+	if (profile->file.unknown_chunks)
+		str_printf(out, "%-14s %llu chunks of kinds that this version does not know\n", "",
+			(unsigned long long)profile->file.unknown_chunks);
+	put_objects(profile, out);
+	put_mappings(profile, out);
+}
+
+/* ---- JSON ---- */
+
+/* RFC 8259. Bytes that are no UTF-8 become U+FFFD, so that strict readers go on. */
+static void put_json_string(struct str *out, const char *text)
+{
+	size_t len = strlen(text);
+	str_putc(out, '"');
+	for (size_t i = 0; i < len;) {
+		uint32_t code = 0;
+		size_t used = str_utf8_decode(text + i, len - i, &code);
+		if (!used)
+			str_puts(out, "\\ufffd");
+		else if (code == '"' || code == '\\')
+			str_printf(out, "\\%c", (char)code);
+		else if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 ||
+			 code == 0x2029)
+			str_printf(out, "\\u%04x", code);
+		else
+			str_write(out, text + i, used);
+		i += used ? used : 1;
+	}
+	str_putc(out, '"');
+}
+
+static void put_json_count(struct str *out, const char *key, uint64_t value)
+{
+	str_printf(out, "  \"%s\": %llu,\n", key, (unsigned long long)value);
+}
+
+static void put_json_stacks(const struct info_stacks *stacks, struct str *out)
+{
+	str_printf(out,
+		"  \"stacks\": {\"complete\": %llu, \"truncated\": %llu, \"kernel_only\": %llu},\n",
+		(unsigned long long)stacks->complete, (unsigned long long)stacks->truncated,
+		(unsigned long long)stacks->kernel_only);
+	str_puts(out, "  \"truncated_by\": {");
+	const char *separator = "";
+	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++) {
+		if (!stacks->truncated_by[i])
+			continue;
+		str_printf(out, "%s\"%s\": %llu", separator, truncation_words[i],
+			(unsigned long long)stacks->truncated_by[i]);
+		separator = ", ";
+	}
+	str_puts(out, "},\n");
+}
+
+static void put_json_meta(const struct profile *profile, struct str *out)
+{
+	str_puts(out, "  \"meta\": {");
+	const char *separator = "";
+	vec_each(&profile->meta, meta) {
+		str_puts(out, separator);
+		put_json_string(out, meta->key);
+		str_puts(out, ": ");
+		put_json_string(out, meta->value);
+		separator = ", ";
+	}
+	str_puts(out, "},\n");
+}
+
+static void put_json_objects(const struct profile *profile, struct str *out)
+{
+	str_puts(out, "  \"objects\": [");
+	for (size_t i = 1; i < profile->objects.len; i++) {
+		const struct profile_object *object = &profile->objects.data[i];
+		str_printf(out, "%s\n    {\"kind\": \"%s\", \"path\": ", i > 1 ? "," : "",
+			kind_word(object->info.kind));
+		put_json_string(out, object->path);
+		str_puts(out, ", \"build_id\": \"");
+		put_build_id(out, &object->info);
+		str_puts(out, "\"}");
+	}
+	str_puts(out, "\n  ],\n");
+}
+
+void info_put_json(const struct profile *profile, struct str *out)
+{
+	const uint64_t *counters = profile->counters;
+	struct distinct distinct = count_distinct(profile);
+	struct info_stacks stacks = info_count_stacks(profile);
+	CLEANUP(str_deinit) struct str damage = {0};
+	info_put_damage(profile, &damage);
+	str_puts(out, "{\n");
+	put_json_count(out, "samples", profile->samples.len);
+	put_json_count(out, "ticks", counters[LAYOUT_COUNTER_TICKS]);
+	put_json_count(out, "lost", profile_lost(profile));
+	put_json_count(out, "idle", counters[LAYOUT_COUNTER_IDLE]);
+	put_json_count(out, "filtered", counters[LAYOUT_COUNTER_FILTERED]);
+	str_printf(out, "  \"duration_s\": %.6f,\n", profile_duration_s(profile));
+	put_json_count(out, "file_bytes", profile->file.file_bytes);
+	put_json_count(out, "processes", distinct.processes);
+	put_json_count(out, "threads", distinct.threads);
+	put_json_count(out, "mappings", profile->mappings.len);
+	put_json_count(out, "build_ids", distinct.build_ids);
+	put_json_stacks(&stacks, out);
+	str_puts(out, "  \"counters\": {");
+	for (int i = 1; i < LAYOUT_COUNTER_COUNT; i++)
+		str_printf(out, "%s\"%s\": %llu", i > 1 ? ", " : "", counter_words[i],
+			(unsigned long long)counters[i]);
+	str_puts(out, "},\n");
+	put_json_meta(profile, out);
+	put_json_objects(profile, out);
+	str_puts(out, "  \"ended\": ");
+	put_json_string(out, profile->file.ended ? end_word(profile->end.reason) : "");
+	str_puts(out, ",\n  \"damage\": ");
+	put_json_string(out, str_text(&damage));
+	str_puts(out, "\n}\n");
+}

@@ -1,0 +1,22 @@
+/* What a recording is and how sound it is: for info, and for the heads of reports. */
+#ifndef EBPROF_INFO_H
+#define EBPROF_INFO_H
+
+#include "format/base/str.h"
+#include "report/profile.h"
+
+/* Foreign bytes are escaped: text for a terminal. */
+void info_put_text(const struct profile *profile, struct str *out);
+/* One JSON object; the keys are stable and listed in man/ebprof-info.1. */
+void info_put_json(const struct profile *profile, struct str *out);
+/* What is damaged, cut or missing in the file, as one line; nothing when it is whole. */
+void info_put_damage(const struct profile *profile, struct str *out);
+
+struct info_stacks {
+	uint64_t complete, kernel_only, truncated;
+	uint64_t truncated_by[LAYOUT_TRUNCATED_END];
+};
+
+struct info_stacks info_count_stacks(const struct profile *profile);
+
+#endif

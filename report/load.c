@@ -1,0 +1,316 @@
+/* From the reader's visits to a profile: interning, and checking every reference once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/profile.h"
+
+/* Ids grow by one but for holes that damage tore: those become placeholders. */
+#define put_at(vec, id, ...) \
+	do { \
+		if ((id) >= (vec)->len) \
+			vec_resize((vec), (size_t)(id) + 1); \
+		(vec)->data[id] = (__VA_ARGS__); \
+	} while (0)
+
+static const char damaged[] = "[damaged]";
+
+static const char *string_at(struct profile *profile, uint32_t id)
+{
+	if (!id)
+		return "";
+	if (id < profile->strings.len && profile->strings.data[id].bytes)
+		return profile->strings.data[id].bytes;
+	profile->dangling++;
+	return damaged;
+}
+
+/* An id that may be 0 or lead nowhere. */
+static uint32_t checked(struct profile *profile, uint32_t id, size_t len)
+{
+	if (id < len)
+		return id;
+	profile->dangling++;
+	return 0;
+}
+
+static void note_time(struct profile *profile, uint64_t time_ns)
+{
+	if (!profile->first_ns || time_ns < profile->first_ns)
+		profile->first_ns = time_ns;
+	if (time_ns > profile->last_ns)
+		profile->last_ns = time_ns;
+}
+
+static void on_meta(void *context, const char *key, size_t key_len, const char *value, size_t len)
+{
+	struct profile *profile = context;
+	struct profile_meta meta = {
+		.key = arena_strndup(&profile->arena, key, key_len),
+		.value = arena_strndup(&profile->arena, value, len),
+	};
+	vec_each(&profile->meta, old) {
+		if (strcmp(old->key, meta.key) == 0) {
+			*old = meta;
+			return;
+		}
+	}
+	vec_push(&profile->meta, meta);
+}
+
+static void on_string(void *context, uint32_t id, const char *bytes, size_t len)
+{
+	struct profile *profile = context;
+	struct profile_string string = {
+		.bytes = arena_strndup(&profile->arena, bytes, len),
+		.len = (uint32_t)len,
+	};
+	put_at(&profile->strings, id, string);
+}
+
+static void on_event(void *context, uint32_t id, const struct layout_event *event)
+{
+	struct profile *profile = context;
+	struct profile_event out = {
+		.name = string_at(profile, event->name),
+		.unit = string_at(profile, event->unit),
+		.period = event->period,
+		.frequency_hz = event->frequency_hz,
+	};
+	put_at(&profile->events, id, out);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = path[0] == '/' ? strrchr(path, '/') : NULL;
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void on_object(void *context, uint32_t id, const struct layout_object *object)
+{
+	struct profile *profile = context;
+	struct profile_object out = {.info = *object, .path = string_at(profile, object->path)};
+	size_t bytes = object->nr_segments * sizeof(*object->segments);
+	out.info.segments = NULL;
+	if (bytes)
+		out.info.segments =
+			memcpy(arena_alloc(&profile->arena, bytes), object->segments, bytes);
+	out.name = last_part(out.path);
+	put_at(&profile->objects, id, out);
+}
+
+static void on_process(void *context, uint32_t id, const struct layout_process *process)
+{
+	struct profile *profile = context;
+	struct profile_process out = {
+		.info = *process,
+		.cgroup = string_at(profile, process->cgroup),
+		.container = string_at(profile, process->container),
+	};
+	out.info.exe = checked(profile, process->exe, profile->objects.len);
+	put_at(&profile->processes, id, out);
+}
+
+static void on_thread(void *context, uint32_t id, const struct layout_thread *thread)
+{
+	struct profile *profile = context;
+	struct profile_thread out = {
+		.process = checked(profile, thread->process, profile->processes.len),
+		.tid = thread->tid,
+		.comm = string_at(profile, thread->comm),
+	};
+	out.pid = profile->processes.data[out.process].info.pid;
+	put_at(&profile->threads, id, out);
+}
+
+static void on_mapping(void *context, const struct layout_mapping *mapping)
+{
+	struct profile *profile = context;
+	struct layout_mapping out = *mapping;
+	out.process = checked(profile, mapping->process, profile->processes.len);
+	out.object = checked(profile, mapping->object, profile->objects.len);
+	vec_push(&profile->mappings, out);
+}
+
+static void on_frame(void *context, uint32_t id, const struct layout_frame *frame)
+{
+	struct profile *profile = context;
+	struct profile_frame out = {.object = frame->object, .offset = frame->offset};
+	if (frame->object >= profile->objects.len) {
+		profile->dangling++;
+		out = (struct profile_frame){.offset = LAYOUT_TRUNCATED_UNKNOWN};
+	}
+	if (!out.object && (!out.offset || out.offset >= LAYOUT_TRUNCATED_END))
+		out.offset = LAYOUT_TRUNCATED_UNKNOWN; /* a cause of a later version */
+	profile->objects.data[out.object].is_used = true;
+	put_at(&profile->frames, id, out);
+}
+
+static void on_node(void *context, uint32_t id, const struct layout_node *node)
+{
+	struct profile *profile = context;
+	struct layout_node out = {
+		.parent = checked(profile, node->parent, profile->nodes.len),
+		.frame = checked(profile, node->frame, profile->frames.len),
+	};
+	put_at(&profile->nodes, id, out);
+}
+
+static uint32_t stack_of(struct profile *profile, uint32_t user, uint32_t kernel)
+{
+	bool added;
+	uint64_t *stack = map_put(&profile->stack_index, (uint64_t)user << 32 | kernel, &added);
+	if (added) {
+		*stack = profile->stacks.len;
+		vec_push(&profile->stacks, (struct profile_stack){.user = user, .kernel = kernel});
+	}
+	return (uint32_t)*stack;
+}
+
+static void on_sample(void *context, const struct layout_sample *sample)
+{
+	struct profile *profile = context;
+	size_t nr_nodes = profile->nodes.len;
+	struct profile_sample out = {
+		.time_ns = sample->time_ns,
+		.weight = sample->weight,
+		.thread = checked(profile, sample->thread, profile->threads.len),
+		.cpu = sample->cpu,
+		.event = checked(profile, sample->event, profile->events.len),
+		.stack = stack_of(profile, checked(profile, sample->user_stack, nr_nodes),
+			checked(profile, sample->kernel_stack, nr_nodes)),
+	};
+	note_time(profile, sample->time_ns);
+	vec_push(&profile->samples, out);
+}
+
+static void on_symbol(void *context, const struct layout_symbol *symbol)
+{
+	struct profile *profile = context;
+	struct profile_symbol out = {
+		.object = checked(profile, symbol->object, profile->objects.len),
+		.offset = symbol->offset,
+		.size = symbol->size,
+		.name = string_at(profile, symbol->name),
+	};
+	vec_push(&profile->symbols, out);
+}
+
+static void on_counter(void *context, const struct layout_counter_value *value)
+{
+	struct profile *profile = context;
+	if ((unsigned)value->counter >= LAYOUT_COUNTER_COUNT)
+		return; /* of a later version */
+	*map_put(&profile->counter_values, (uint64_t)value->counter << 32 | value->cpu, NULL) =
+		value->value;
+}
+
+static void on_clock(void *context, const struct layout_clock *clock)
+{
+	struct profile *profile = context;
+	if (!profile->first_clock.monotonic_ns)
+		profile->first_clock = *clock;
+	profile->last_clock = *clock;
+	note_time(profile, clock->monotonic_ns);
+}
+
+static void on_end(void *context, const struct layout_end *end)
+{
+	struct profile *profile = context;
+	profile->end = *end;
+	note_time(profile, end->time_ns);
+}
+
+static const struct reader_visitor visitor = {
+	.meta = on_meta,
+	.string = on_string,
+	.event = on_event,
+	.object = on_object,
+	.process = on_process,
+	.thread = on_thread,
+	.mapping = on_mapping,
+	.frame = on_frame,
+	.node = on_node,
+	.sample = on_sample,
+	.symbol = on_symbol,
+	.counter = on_counter,
+	.clock = on_clock,
+	.end = on_end,
+};
+
+/* ---- after reading ---- */
+
+static int compare_time(const void *a, const void *b)
+{
+	const struct profile_sample *x = a, *y = b;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static void sort_samples(struct profile *profile)
+{
+	bool is_sorted = true;
+	for (size_t i = 1; is_sorted && i < profile->samples.len; i++)
+		is_sorted =
+			profile->samples.data[i - 1].time_ns <= profile->samples.data[i].time_ns;
+	if (!is_sorted)
+		qsort(profile->samples.data, profile->samples.len, sizeof(*profile->samples.data),
+			compare_time);
+}
+
+static void sum_counters(struct profile *profile)
+{
+	size_t cursor = 0;
+	for (struct map_slot *slot; (slot = map_next(&profile->counter_values, &cursor));)
+		profile->counters[slot->key >> 32] += slot->value;
+	map_deinit(&profile->counter_values);
+}
+
+/* Index 0 of each table: what "none" and damaged references lead to. */
+static void add_placeholders(struct profile *profile)
+{
+	vec_push(&profile->strings, (struct profile_string){.bytes = ""});
+	vec_push(&profile->events, (struct profile_event){.name = "samples", .unit = "count"});
+	vec_push(&profile->objects, (struct profile_object){.path = "", .name = ""});
+	vec_push(&profile->processes, (struct profile_process){.cgroup = "", .container = ""});
+	vec_push(&profile->threads, (struct profile_thread){.comm = damaged});
+	vec_push(&profile->frames, (struct profile_frame){.offset = LAYOUT_TRUNCATED_UNKNOWN});
+	vec_push(&profile->nodes, (struct layout_node){0});
+	vec_push(&profile->functions, (struct profile_function){.name = damaged});
+}
+
+/* Holes in the tables hold zeros: give them texts to show. */
+static void fill_holes(struct profile *profile)
+{
+	vec_each(&profile->objects, object) {
+		if (!object->path)
+			object->path = object->name = damaged;
+	}
+	vec_each(&profile->processes, process) {
+		if (!process->cgroup)
+			process->cgroup = process->container = "";
+	}
+	vec_each(&profile->threads, thread) {
+		if (!thread->comm)
+			thread->comm = damaged;
+	}
+	vec_each(&profile->events, event) {
+		if (!event->name)
+			event->name = event->unit = damaged;
+	}
+}
+
+struct err *profile_load(int fd, struct profile **ret)
+{
+	struct profile *profile = mem_zalloc(sizeof(*profile));
+	add_placeholders(profile);
+	struct err *err = reader_read(fd, &visitor, profile, &profile->file);
+	if (err) {
+		profile_destroy(profile);
+		return err;
+	}
+	fill_holes(profile);
+	sum_counters(profile);
+	sort_samples(profile);
+	map_deinit(&profile->stack_index);
+	*ret = profile;
+	return NULL;
+}

@@ -1,0 +1,89 @@
+#include "report/profile.h"
+
+#include <string.h>
+
+void profile_destroy(struct profile *profile)
+{
+	if (!profile)
+		return;
+	arena_deinit(&profile->arena);
+	vec_deinit(&profile->strings);
+	vec_deinit(&profile->meta);
+	vec_deinit(&profile->events);
+	vec_deinit(&profile->objects);
+	vec_deinit(&profile->processes);
+	vec_deinit(&profile->threads);
+	vec_deinit(&profile->mappings);
+	vec_deinit(&profile->frames);
+	vec_deinit(&profile->nodes);
+	vec_deinit(&profile->stacks);
+	vec_deinit(&profile->samples);
+	vec_deinit(&profile->symbols);
+	vec_deinit(&profile->functions);
+	map_deinit(&profile->stack_index);
+	map_deinit(&profile->counter_values);
+	mem_free(profile);
+}
+
+const char *profile_meta(const struct profile *profile, const char *key)
+{
+	vec_each(&profile->meta, meta)
+		if (strcmp(meta->key, key) == 0)
+			return meta->value;
+	return NULL;
+}
+
+double profile_duration_s(const struct profile *profile)
+{
+	return (double)(profile->last_ns - profile->first_ns) / 1e9;
+}
+
+uint64_t profile_lost(const struct profile *profile)
+{
+	return profile->counters[LAYOUT_COUNTER_LOST_RING] +
+	       profile->counters[LAYOUT_COUNTER_LOST_UNRESOLVED] +
+	       profile->counters[LAYOUT_COUNTER_LOST_WRITE];
+}
+
+uint64_t profile_wall_ns(const struct profile *profile, uint64_t monotonic_ns)
+{
+	const struct layout_clock *anchor = &profile->first_clock;
+	return anchor->realtime_ns ? anchor->realtime_ns + (monotonic_ns - anchor->monotonic_ns)
+				   : 0;
+}
+
+uint64_t profile_sample_value(const struct profile *profile, const struct profile_sample *sample)
+{
+	const struct profile_event *event = &profile->events.data[sample->event];
+	return sample->weight * (event->period ? event->period : 1);
+}
+
+struct profile_walk profile_walk(const struct profile *profile, uint32_t stack)
+{
+	const struct profile_stack *it = &profile->stacks.data[stack];
+	return (struct profile_walk){.profile = profile, .kernel = it->kernel, .user = it->user};
+}
+
+uint32_t profile_walk_next(struct profile_walk *walk)
+{
+	for (;;) {
+		uint32_t *node = walk->kernel ? &walk->kernel : &walk->user;
+		if (!*node)
+			return 0;
+		const struct layout_node *it = &walk->profile->nodes.data[*node];
+		*node = it->parent;
+		if (it->frame) /* else damage took it: go on with its caller */
+			return it->frame;
+	}
+}
+
+enum layout_truncation profile_stack_truncation(const struct profile *profile, uint32_t stack)
+{
+	uint32_t node = profile->stacks.data[stack].user, root = 0;
+	for (; node; node = profile->nodes.data[node].parent)
+		root = node;
+	if (!root)
+		return LAYOUT_COMPLETE;
+	const struct profile_frame *frame = &profile->frames.data[profile->nodes.data[root].frame];
+	return frame->object ? LAYOUT_COMPLETE : (enum layout_truncation)frame->offset;
+}

@@ -1,0 +1,146 @@
+/*
+ * A recording in memory, checked: every index that stands in it is in range,
+ * so the views follow them without asking. Tables are indexed by the file's
+ * ids; index 0 is a placeholder for "none" and for what damage took away.
+ */
+#ifndef EBPROF_PROFILE_H
+#define EBPROF_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/map.h"
+#include "format/base/mem.h"
+#include "format/base/vec.h"
+#include "format/file/layout.h"
+#include "format/file/reader.h"
+
+struct profile_string {
+	const char *bytes; /* NUL-terminated; may hold anything, escape it at the sink */
+	uint32_t len;
+};
+
+struct profile_meta {
+	const char *key, *value;
+};
+
+struct profile_object {
+	struct layout_object info; /* segments owned by the arena */
+	const char *path;
+	const char *name; /* the path's last part, or the whole of a [bracketed] one */
+	uint64_t samples; /* whose leaf is here */
+	bool is_used;     /* by a frame */
+};
+
+struct profile_process {
+	struct layout_process info;
+	const char *cgroup, *container;
+};
+
+struct profile_thread {
+	uint32_t process;
+	uint32_t pid, tid;
+	const char *comm;
+};
+
+struct profile_frame {
+	uint32_t object;   /* 0: the stack is truncated here, offset is the cause */
+	uint32_t function; /* of profile_functions, once symbolized */
+	uint64_t offset;
+};
+
+/* What a frame is called: set by symbolize(). */
+struct profile_function {
+	const char *name;        /* as shown: demangled, or dso+0xoff */
+	const char *system_name; /* mangled; equal to name where nothing is */
+	uint32_t object;
+	bool is_known;  /* false: there was no symbol */
+	uint64_t start; /* virtual address or offset of the symbol */
+};
+
+/* A user stack with the kernel's frames on it; each pair once. */
+struct profile_stack {
+	uint32_t user, kernel; /* nodes */
+};
+
+struct profile_sample {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t weight;
+	uint32_t thread, cpu;
+	uint32_t stack; /* index of stacks */
+	uint32_t event;
+};
+
+struct profile_event {
+	const char *name, *unit;
+	uint64_t period;
+	uint32_t frequency_hz;
+};
+
+struct profile_symbol { /* captured when recording */
+	uint32_t object;
+	uint64_t offset, size;
+	const char *name;
+};
+
+struct profile {
+	struct arena arena;
+	VEC(struct profile_string) strings;
+	VEC(struct profile_meta) meta;
+	VEC(struct profile_event) events;
+	VEC(struct profile_object) objects;
+	VEC(struct profile_process) processes;
+	VEC(struct profile_thread) threads;
+	VEC(struct layout_mapping) mappings;
+	VEC(struct profile_frame) frames;
+	VEC(struct layout_node) nodes;
+	VEC(struct profile_stack) stacks;
+	VEC(struct profile_sample) samples; /* by time */
+	VEC(struct profile_symbol) symbols;
+	VEC(struct profile_function) functions;
+
+	uint64_t counters[LAYOUT_COUNTER_COUNT]; /* over all CPUs */
+	struct layout_clock first_clock, last_clock;
+	uint64_t first_ns, last_ns; /* of anything that has a time */
+	struct layout_end end;      /* reason 0: there was none */
+	struct reader_result file;
+	uint64_t dangling; /* references that led nowhere */
+
+	struct map stack_index;    /* user << 32 | kernel -> stack, while loading */
+	struct map counter_values; /* counter << 32 | cpu -> value, while loading */
+};
+
+/* Reads a whole recording. Damage is no error: see profile_health(). */
+struct err *profile_load(int fd, struct profile **ret);
+void profile_destroy(struct profile *profile);
+
+/* NULL when the key is not there. */
+const char *profile_meta(const struct profile *profile, const char *key);
+double profile_duration_s(const struct profile *profile);
+uint64_t profile_lost(const struct profile *profile);
+/* Wall-clock time of an instant of the recording, ns since 1970; 0 when unknown. */
+uint64_t profile_wall_ns(const struct profile *profile, uint64_t monotonic_ns);
+/* Why the user stack is incomplete; LAYOUT_COMPLETE when it is not, or there is none. */
+enum layout_truncation profile_stack_truncation(const struct profile *profile, uint32_t stack);
+
+/* ns (or whatever the event counts) that one sample of this weight stands for. */
+uint64_t profile_sample_value(const struct profile *profile, const struct profile_sample *sample);
+
+/*
+ * The frames of a stack, leaf first, the kernel's before the user's:
+ *
+ *   struct profile_walk walk = profile_walk(profile, stack);
+ *   for (uint32_t frame; (frame = profile_walk_next(&walk));)
+ *
+ * 0 ends it. The marker of a truncated stack comes last, as a frame of object 0.
+ */
+struct profile_walk {
+	const struct profile *profile;
+	uint32_t kernel, user;
+};
+
+struct profile_walk profile_walk(const struct profile *profile, uint32_t stack);
+uint32_t profile_walk_next(struct profile_walk *walk);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * Finding the file that holds an object's symbols on this machine. A file is
+ * accepted only when it is the very one that was recorded: by build ID, or where
+ * there is none by size and modification time.
+ */
+#ifndef EBPROF_SYMBOL_FILE_H
+#define EBPROF_SYMBOL_FILE_H
+
+#include "format/elf/elf_file.h"
+#include "report/profile.h"
+#include "report/symbol/symbol_index.h"
+
+struct symbol_file_options {
+	const char *symfs; /* look below this directory instead of /; NULL: / */
+};
+
+struct symbol_file {
+	char *path;                       /* of the best file; NULL when none was accepted */
+	const char *problem;              /* static text; why there is none */
+	struct elf_symbols symbols;       /* of all accepted files together */
+	VEC(struct elf_segment) segments; /* the file's, for recordings that lack them */
+};
+
+/* Fills *ret in any case. */
+void symbol_file_find(const struct profile_object *object,
+	const struct symbol_file_options *options, struct symbol_file *ret);
+void symbol_file_deinit(struct symbol_file *file);
+
+#endif

@@ -1,0 +1,19 @@
+/* Gives every frame of a profile its function. */
+#ifndef EBPROF_SYMBOLIZE_H
+#define EBPROF_SYMBOLIZE_H
+
+#include "report/profile.h"
+#include "report/symbol/symbol_file.h"
+
+struct symbolize_options {
+	struct symbol_file_options files;
+	bool keep_mangled; /* names stay as the linker wrote them */
+};
+
+/*
+ * Fills profile->functions and the frames' function, object by object. What has
+ * no symbol is called dso+0xADDRESS, one function an address.
+ */
+void symbolize(struct profile *profile, const struct symbolize_options *options);
+
+#endif
