@@ -48,6 +48,7 @@ enum {
 	CPLUS_BYTES_PER_SCOPE = 64,
 	D_BYTES_PER_STEP = 512, /* 320 measured (also FFFF...) */
 	D_STEPS_MAX = 64 << 10,
+	D_INPUT_MAX = 8 << 10, /* it copies what it has at every level: quadratic */
 };
 
 /* One name being demangled into `out`, which holds `start` bytes of other text before. */
@@ -203,7 +204,10 @@ static bool try_d(struct job *job)
 	if (strncmp(name, "_D", 2) != 0 ||
 		(!isdigit((unsigned char)name[2]) && strcmp(name, "_Dmain") != 0))
 		return false;
-	uint64_t steps = d_steps(name, strlen(name));
+	size_t len = strlen(name);
+	if (len > D_INPUT_MAX)
+		return false;
+	uint64_t steps = d_steps(name, len);
 	if (steps >= D_STEPS_MAX)
 		return false;
 	job->run = run_d;
@@ -241,8 +245,8 @@ static size_t length_before_clone(const char *name, size_t len)
 		if (!dot || dot == name)
 			return start;
 		size_t word_start = (size_t)(dot - name);
-		if (isdigit((unsigned char)dot[1])) {
-			size_t digits = strspn(dot + 1, "0123456789");
+		size_t digits = strspn(dot + 1, "0123456789ABCDEF"); /* .llvm.N is in either base */
+		if (digits) {
 			const char *before = memrchr(name, '.', word_start);
 			if (word_start + 1 + digits != start || !before || before == name)
 				return start;
