@@ -87,7 +87,13 @@ static bool run_cplus(struct job *job)
 {
 	if (setjmp(job->abort))
 		return false;
-	int options = DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP | DMGL_NO_RECURSE_LIMIT;
+	int options = DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT;
+	/*
+	 * Templates' own return types are noise. libiberty drops the first one it
+	 * prints, which in the name of a vtable or guard is that of an argument.
+	 */
+	if (job->mangled[2] != 'T' && job->mangled[2] != 'G')
+		options |= DMGL_RET_DROP;
 	return cplus_demangle_v3_callback(job->mangled, options, take_output, job) && !job->is_over;
 }
 

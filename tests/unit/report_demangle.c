@@ -43,6 +43,8 @@ TEST(cplus_names)
 	check("_ZN1aC2ERKS_", "a::a(a const&)");
 	check("_Z3maxIiET_S0_S0_", "max<int>(int, int)");
 	check("_ZTV3foo", "vtable for foo");
+	check("_ZTV1aIPFivEE", "vtable for a<int (*)()>");
+	check("_ZN1aIPFivEE1fEv", "a<int (*)()>::f()");
 }
 
 TEST(rust_names_come_before_cplus)
