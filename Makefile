@@ -23,8 +23,8 @@ all: $(O)/ebprof
 
 WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
 	-Wimplicit-fallthrough $(if $(WERROR),-Werror)
-SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined)
 , := ,
+SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(SANITIZE) -fno-omit-frame-pointer -pthread $(CFLAGS)
 ALL_CPPFLAGS = -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DEBPROF_VERSION='"$(VERSION)"' -I. -I$(O) \

@@ -162,8 +162,10 @@ static struct err *parse_phdrs(
 		return err_new(ERR_UNSUPPORTED, "more than %d program headers", PN_XNUM - 1);
 	size_t len = (size_t)count * PHDR_BYTES;
 	CLEANUP_FREE uint8_t *copy = NULL;
-	const uint8_t *table = file->head + phoff;
-	if (!range_fits(phoff, len, file->head_len)) {
+	const uint8_t *table;
+	if (range_fits(phoff, len, file->head_len)) {
+		table = file->head + phoff;
+	} else {
 		try(err_wrap(elf_file_read(file, phoff, len, &copy), "program headers"));
 		table = copy;
 	}

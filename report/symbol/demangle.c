@@ -48,6 +48,7 @@ enum {
 	CPLUS_BYTES_PER_SCOPE = 64,
 	D_BYTES_PER_STEP = 512, /* 320 measured (also FFFF...) */
 	D_STEPS_MAX = 64 << 10,
+	D_INPUT_MAX = 8 << 10, /* it copies what it has at every level: quadratic */
 };
 
 /* One name being demangled into `out`, which holds `start` bytes of other text before. */
@@ -86,7 +87,13 @@ static bool run_cplus(struct job *job)
 {
 	if (setjmp(job->abort))
 		return false;
-	int options = DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP | DMGL_NO_RECURSE_LIMIT;
+	int options = DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT;
+	/*
+	 * Templates' own return types are noise. libiberty drops the first one it
+	 * prints, which in the name of a vtable or guard is that of an argument.
+	 */
+	if (job->mangled[2] != 'T' && job->mangled[2] != 'G')
+		options |= DMGL_RET_DROP;
 	return cplus_demangle_v3_callback(job->mangled, options, take_output, job) && !job->is_over;
 }
 
@@ -203,7 +210,10 @@ static bool try_d(struct job *job)
 	if (strncmp(name, "_D", 2) != 0 ||
 		(!isdigit((unsigned char)name[2]) && strcmp(name, "_Dmain") != 0))
 		return false;
-	uint64_t steps = d_steps(name, strlen(name));
+	size_t len = strlen(name);
+	if (len > D_INPUT_MAX)
+		return false;
+	uint64_t steps = d_steps(name, len);
 	if (steps >= D_STEPS_MAX)
 		return false;
 	job->run = run_d;
@@ -241,8 +251,8 @@ static size_t length_before_clone(const char *name, size_t len)
 		if (!dot || dot == name)
 			return start;
 		size_t word_start = (size_t)(dot - name);
-		if (isdigit((unsigned char)dot[1])) {
-			size_t digits = strspn(dot + 1, "0123456789");
+		size_t digits = strspn(dot + 1, "0123456789ABCDEF"); /* .llvm.N is in either base */
+		if (digits) {
 			const char *before = memrchr(name, '.', word_start);
 			if (word_start + 1 + digits != start || !before || before == name)
 				return start;

@@ -22,7 +22,8 @@ enum {
  * Appends the demangled name, as `ns::Class<int>::method(int)`, or returns
  * false and appends nothing. What stands behind the mangled name proper - the
  * symbol's @VERSION, @plt, a clone's .cold, .part.0, .llvm.123 - is appended
- * as it is: `foo(int).cold`. Rust's hashes are dropped.
+ * as it is: `foo(int).cold`. Rust's hashes are dropped. May use 3 MiB of the
+ * caller's stack; what needs more runs in a thread of its own.
  */
 bool demangle(const char *mangled, struct str *out);
 

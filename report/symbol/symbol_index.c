@@ -412,8 +412,7 @@ void symbol_index_build(struct symbol_index *index)
 	size_t count = index->candidates.len;
 	if (!count)
 		return;
-	symbol_sort(&index->candidates.data, count);
-	index->candidates.cap = count;
+	symbol_sort(index->candidates.data, count);
 	index->ranges.len = symbol_sort_ranges(index->ranges.data, index->ranges.len);
 	const struct symbol_candidate *candidates = index->candidates.data;
 	vec_reserve(&index->symbols, count); /* at most: aliases drop out */

@@ -57,38 +57,49 @@ static int compare_candidates(const void *a, const void *b, void *candidates)
 	return ia < ib ? -1 : 1;
 }
 
-/* Puts the candidates in the order of the numbers in the lower halves of `order`. */
-static void reorder(struct symbol_candidate **candidates, size_t count, const uint64_t *order)
+/*
+ * Puts the symbols in the order of the numbers in the lower halves of `order`,
+ * which is used up. In place, cycle by cycle: fresh memory for a copy would
+ * cost more in page faults than all the moving.
+ */
+static void reorder(struct symbol_candidate *symbols, size_t count, uint64_t *order)
 {
-	struct symbol_candidate *sorted = mem_realloc_array(NULL, count, sizeof(*sorted));
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = (*candidates)[(uint32_t)order[i]];
-	mem_free(*candidates);
-	*candidates = sorted;
+	for (size_t first = 0; first < count; first++) {
+		struct symbol_candidate displaced = symbols[first];
+		size_t hole = first;
+		for (;;) {
+			size_t from = (uint32_t)order[hole];
+			order[hole] = hole; /* done */
+			if (from == first)
+				break;
+			symbols[hole] = symbols[from];
+			hole = from;
+		}
+		symbols[hole] = displaced;
+	}
 }
 
-void symbol_sort(struct symbol_candidate **candidates, size_t count)
+void symbol_sort(struct symbol_candidate *symbols, size_t count)
 {
 	if (!count)
 		return;
-	const struct symbol_candidate *all = *candidates;
 	CLEANUP_FREE uint64_t *keys = mem_realloc_array(NULL, count, sizeof(*keys));
 	CLEANUP_FREE uint64_t *spare = mem_realloc_array(NULL, count, sizeof(*spare));
-	uint64_t low = all[0].address, high = low;
+	uint64_t low = symbols[0].address, high = low;
 	for (size_t i = 1; i < count; i++) {
-		low = all[i].address < low ? all[i].address : low;
-		high = all[i].address > high ? all[i].address : high;
+		low = symbols[i].address < low ? symbols[i].address : low;
+		high = symbols[i].address > high ? symbols[i].address : high;
 	}
 	if (high - low > UINT32_MAX) {
 		for (size_t i = 0; i < count; i++)
 			keys[i] = i;
-		qsort_r(keys, count, sizeof(*keys), compare_candidates, *candidates);
-		reorder(candidates, count, keys);
+		qsort_r(keys, count, sizeof(*keys), compare_candidates, symbols);
+		reorder(symbols, count, keys);
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
-		keys[i] = (all[i].address - low) << 32 | i;
-	reorder(candidates, count, radix_sort(keys, spare, count, high - low));
+		keys[i] = (symbols[i].address - low) << 32 | i;
+	reorder(symbols, count, radix_sort(keys, spare, count, high - low));
 }
 
 static int compare_ranges(const void *a, const void *b)

@@ -14,11 +14,8 @@ struct symbol_candidate {
 	uint8_t rank; /* higher is better: the bind, then the type */
 };
 
-/*
- * Sorts by ascending address; those at one address keep their order. The array
- * is replaced by another of exactly `count` elements (less than 2^32).
- */
-void symbol_sort(struct symbol_candidate **candidates, size_t count);
+/* Sorts fewer than 2^32 symbols by ascending address; those at one address keep their order. */
+void symbol_sort(struct symbol_candidate *symbols, size_t count);
 
 /*
  * Sorts ranges and unites those that overlap; returns how many are left.

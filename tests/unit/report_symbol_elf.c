@@ -65,12 +65,12 @@ TEST(libc_has_malloc)
 {
 	Dl_info info;
 	struct link_map *map;
-	CHECK(dladdr1((void *)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort_r"), &info, (void **)&map,
-		RTLD_DL_LINKMAP));
+	CHECK(dladdr1((void *)(uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &info,
+		(void **)&map, RTLD_DL_LINKMAP));
 	struct symbol_index *index = index_file(info.dli_fname);
 	struct symbol_hit hit = {0};
 	CHECK(symbol_index_lookup(index, (uintptr_t)info.dli_saddr - map->l_addr + 1, &hit));
-	CHECK_STR(hit.name, "qsort_r");
+	CHECK_STR(hit.name, "gnu_get_libc_version");
 	bool has_malloc = false;
 	for (uint64_t address = 0; address < 4 << 20 && !has_malloc; address += 16)
 		has_malloc = symbol_index_lookup(index, address, &hit) &&
