@@ -29,8 +29,9 @@ struct profile_object {
 	struct layout_object info; /* segments owned by the arena */
 	const char *path;
 	const char *name; /* the path's last part, or the whole of a [bracketed] one */
-	uint64_t samples; /* whose leaf is here */
 	bool is_used;     /* by a frame */
+	/* Set by symbolize(): the file that gave symbols, or NULL and why there is none. */
+	const char *symbols_from, *symbols_problem;
 };
 
 struct profile_process {
