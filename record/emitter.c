@@ -13,6 +13,7 @@ void emitter_init(struct emitter *emitter, struct kernel *kernel, struct stack_t
 void emitter_deinit(struct emitter *emitter)
 {
 	map_deinit(&emitter->threads);
+	map_deinit(&emitter->thread_ids);
 	vec_deinit(&emitter->thread_names);
 }
 
@@ -22,7 +23,7 @@ void emitter_begin_file(struct emitter *emitter, struct writer *writer)
 	emitter->epoch++;
 	map_clear(&emitter->threads);
 	emitter->thread_names.len = 0;
-	emitter->nr_threads = 0;
+	map_clear(&emitter->thread_ids);
 }
 
 static uint32_t put_string(struct emitter *emitter, const char *text)
@@ -107,9 +108,8 @@ uint32_t emitter_thread(
 	struct emitter *emitter, struct process *process, uint32_t tid, const char *comm)
 {
 	uint32_t process_id = emitter_process(emitter, process);
-	bool added;
-	uint64_t *newest = map_put(&emitter->threads, (uint64_t)process->image << 32 | tid, &added);
-	emitter->nr_threads += added;
+	map_put(&emitter->thread_ids, (uint64_t)process->pid << 32 | tid, NULL);
+	uint64_t *newest = map_put(&emitter->threads, (uint64_t)process->image << 32 | tid, NULL);
 	for (uint32_t i = (uint32_t)*newest; i; i = emitter->thread_names.data[i - 1].older) {
 		struct emitter_thread *thread = &emitter->thread_names.data[i - 1];
 		if (memcmp(thread->comm, comm, sizeof(thread->comm)) == 0)

@@ -55,6 +55,8 @@ void process_table_fork(
 	struct process_table *table, uint32_t parent_pid, uint32_t pid, uint64_t time_ns);
 void process_table_exec(struct process_table *table, struct process *process);
 void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time_ns);
+/* The vDSO, the same in every process; examined from our own. */
+struct object *process_vdso(struct object_table *objects);
 void process_table_map(
 	struct process_table *table, struct process *process, const struct mapping *mapping);
 /* The pid now belongs to another process than the one we know. */

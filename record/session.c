@@ -234,6 +234,12 @@ static uint64_t sum_lost(const struct recording_counts *counts)
 	return lost;
 }
 
+static double cpu_seconds(const struct rusage *usage)
+{
+	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+}
+
 static struct session_progress progress_of(const struct session *session)
 {
 	struct rusage usage;
@@ -246,7 +252,7 @@ static struct session_progress progress_of(const struct session *session)
 		.elapsed_s = elapsed_s,
 		.samples = session->translate.stats.received - session->translate.stats.unresolved,
 		.lost = sum_lost(&session->counts),
-		.threads = session->translate.emitter.nr_threads,
+		.threads = (uint32_t)session->translate.emitter.thread_ids.len,
 		.bytes = recording_bytes(&session->recording) +
 			 (session->is_over ? 0 : writer_bytes_pending(session->recording.writer)),
 		.overhead_percent = elapsed_s > 0 ? 100 * cpu_s / elapsed_s : 0,
@@ -316,6 +322,9 @@ static void check_child(struct session *session)
 	struct session_summary *summary = session->summary;
 	if (session->has_target && !summary->has_child_status &&
 		target_poll_exit(&session->target, &summary->child_status)) {
+		struct rusage usage;
+		getrusage(RUSAGE_CHILDREN, &usage);
+		summary->child_cpu_s = cpu_seconds(&usage);
 		summary->has_child_status = true;
 		stop(session, LAYOUT_END_COMMAND);
 	}
@@ -409,8 +418,8 @@ static struct err *run(struct session *session)
 static void grant_grace(struct session *session)
 {
 	uint64_t until = recording_now_ns() + CHILD_GRACE_NS;
-	while (session->has_target && !session->summary->has_child_status
-		&& recording_now_ns() < until) {
+	while (session->has_target && !session->summary->has_child_status &&
+		recording_now_ns() < until) {
 		usleep(10000);
 		check_child(session);
 	}

@@ -82,6 +82,7 @@ struct session_summary {
 	int end_signal;        /* that stopped the session, 0 for none */
 	bool has_child_status; /* the command ended ... */
 	int child_status;      /* ... with this, as of waitpid(2) */
+	double child_cpu_s;    /* CPU time of it and of its children that ended */
 	int exec_errno;        /* the command could not be started */
 };
 

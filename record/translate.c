@@ -63,7 +63,10 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 	};
 	struct object_location where = {event->pid, mapping.start, mapping.end};
 	bool is_file = event->path[0] == '/' && event->path[1] != '/';
-	if (!is_file) { /* "//anon", "[heap]"... */
+	if (strcmp(event->path, "[vdso]") == 0) {
+		mapping.object = process_vdso(objects);
+		mapping.offset = 0;
+	} else if (!is_file) { /* "//anon", "[heap]"... */
 		mapping.object = object_table_special(objects, LAYOUT_OBJECT_ANONYMOUS,
 			event->path[0] == '[' ? event->path : "[anon]");
 		mapping.offset = event->start; /* offsets are addresses */
