@@ -6,6 +6,7 @@
 
 static const struct command *const all[] = {
 	&command_record,
+	&command_report,
 	&command_info,
 	&command_check,
 	&command_help,
