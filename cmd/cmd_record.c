@@ -526,5 +526,6 @@ const struct command command_record = {
 		       "  126  the command cannot be executed, 127: it was not found\n",
 	.options = rows,
 	.foreign = foreign,
+	.stops_at_operand = true,
 	.run = run,
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/base/str.h"
+#include "format/elf/elf_symbols.h"
 #include "record/proc.h"
 
 void emitter_init(struct emitter *emitter, struct kernel *kernel, struct stack_table *stacks)
@@ -31,6 +32,34 @@ static uint32_t put_string(struct emitter *emitter, const char *text)
 	return writer_string(emitter->writer, text, strlen(text));
 }
 
+/* Its image is part of the running kernel, so its few symbols are captured, all of them. */
+static void emit_vdso_symbols(struct emitter *emitter, const struct object *vdso)
+{
+	size_t bytes;
+	const void *image = process_vdso_image(&bytes);
+	struct elf_file *elf;
+	struct err *err = image ? elf_file_open_memory(image, bytes, &elf) : NULL;
+	if (!image || err) {
+		err_destroy(err);
+		return;
+	}
+	struct elf_symbols symbols = {0};
+	err = elf_symbols_read(elf, &symbols);
+	err_destroy(err); /* then there are none */
+	vec_each(&symbols.symbols, symbol) {
+		struct layout_symbol out = {
+			.object = vdso->file_id,
+			/* Linked to be mapped as it stands: addresses are offsets in the image. */
+			.offset = symbol->address,
+			.size = symbol->size,
+			.name = put_string(emitter, symbols.names + symbol->name),
+		};
+		writer_symbol(emitter->writer, &out);
+	}
+	elf_symbols_deinit(&symbols);
+	elf_file_destroy(elf);
+}
+
 static uint32_t emit_object(
 	struct emitter *emitter, struct object *object, const struct object_location *where)
 {
@@ -41,6 +70,8 @@ static uint32_t emit_object(
 	info.path = put_string(emitter, object->path);
 	object->file_id = writer_object(emitter->writer, &info);
 	object->file_epoch = emitter->epoch;
+	if (object->info.kind == LAYOUT_OBJECT_VDSO)
+		emit_vdso_symbols(emitter, object);
 	return object->file_id;
 }
 

@@ -124,12 +124,20 @@ struct scan {
 	uint64_t time_ns;
 };
 
+const void *process_vdso_image(size_t *bytes)
+{
+	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	*bytes = image ? VDSO_IMAGE_BYTES : 0;
+	return image;
+}
+
 struct object *process_vdso(struct object_table *objects)
 {
 	struct object *vdso = object_table_special(objects, LAYOUT_OBJECT_VDSO, "[vdso]");
-	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	size_t bytes;
+	const void *image = process_vdso_image(&bytes);
 	if (image)
-		object_examine_memory(vdso, image, VDSO_IMAGE_BYTES);
+		object_examine_memory(vdso, image, bytes);
 	return vdso;
 }
 
