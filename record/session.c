@@ -62,9 +62,10 @@ static struct err *take_signals(struct session *session)
 	return session->signal_fd < 0 ? err_sys(errno, "signalfd") : NULL;
 }
 
+/* Edge-triggered: buffers are emptied at every wake-up, and must wake us only when they fill. */
 static struct err *watch(struct session *session, int fd)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
 	if (epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event))
 		return err_sys(errno, "epoll_ctl");
 	return NULL;

@@ -419,12 +419,26 @@ struct err *writer_flush(struct writer *writer)
 	return err;
 }
 
+/* A full disk often has room left for the few bytes that tell why the recording ends. */
+static void try_end_after_failure(struct writer *writer)
+{
+	writer->out.len = 0;
+	chunk_put(&writer->out, LAYOUT_CHUNK_END, writer->sequence, writer->payload.data,
+		writer->payload.len);
+	err_destroy(writer->sink.write(writer->sink.context, writer->out.data, writer->out.len));
+}
+
 struct err *writer_finish(struct writer *writer, const struct layout_end *end)
 {
-	try(writer_flush(writer));
+	struct err *err = writer_flush(writer);
 	struct bytes_buf *payload = &writer->payload;
+	payload->len = 0;
 	bytes_put_varint(payload, end->reason);
 	bytes_put_varint(payload, end->time_ns);
+	if (err) {
+		try_end_after_failure(writer);
+		return err;
+	}
 	put_chunk(writer, LAYOUT_CHUNK_END, payload);
 	return writer_flush(writer);
 }
