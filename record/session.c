@@ -409,8 +409,8 @@ static struct err *run(struct session *session)
 static void grant_grace(struct session *session)
 {
 	uint64_t until = recording_now_ns() + CHILD_GRACE_NS;
-	while (session->has_target && !session->summary->has_child_status
-		&& recording_now_ns() < until) {
+	while (session->has_target && !session->summary->has_child_status &&
+		recording_now_ns() < until) {
 		usleep(10000);
 		check_child(session);
 	}

@@ -175,7 +175,7 @@ struct layout_object {
 struct layout_process {       /* one program image of a process: an exec begins another */
 	uint32_t pid, ns_pid; /* ns_pid: in its innermost pid namespace, 0 when the same */
 	uint32_t parent_pid;
-	uint64_t start_ns; /* CLOCK_BOOTTIME; (pid, start_ns) is the process */
+	uint64_t start_ns;          /* CLOCK_BOOTTIME; (pid, start_ns) is the process */
 	uint32_t exe;               /* object, 0 when unknown */
 	uint32_t cgroup, container; /* strings */
 };
