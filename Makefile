@@ -2,8 +2,10 @@
 #   O=build          where everything built goes
 #   WERROR=1         warnings are errors (CI)
 #   SAN=1            address and undefined-behaviour sanitizers, in a build folder of their own
-#   STATIC=1         a static binary
+#   STATIC=1         a static binary, in a build folder of its own
 #   PREFIX, DESTDIR  for `make install`
+#   FUZZ_SECONDS=60  for each target of `make fuzz`
+#   ONLY=PATTERN     `make check`: only the suites whose name matches the shell pattern
 
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
@@ -11,9 +13,10 @@ CC      ?= cc
 CLANG   ?= clang
 LLVM_STRIP ?= llvm-strip
 PKG_CONFIG ?= pkg-config
-# Ubuntu keeps it beside its kernel's tools.
+# Ubuntu keeps it beside its kernel's tools, Debian in the administrator's folder.
 BPFTOOL ?= $(shell for tool in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/bpftool; do \
 	$$tool version >/dev/null 2>&1 && echo $$tool && break; done)
+FUZZ_SECONDS ?= 60
 
 O ?= build$(if $(SAN),-san)$(if $(STATIC),-static)
 
@@ -31,25 +34,33 @@ ALL_CPPFLAGS = -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DEBPROF_VERSION='"$(VERSION
 	-MMD -MP $(CPPFLAGS)
 ALL_LDFLAGS = $(SANITIZE) -pthread $(if $(STATIC),-static) $(LDFLAGS)
 
-RECORD_LIBS = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs libbpf libelf zlib)
-REPORT_LIBS = -liberty $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs zlib)
-FORMAT_LIBS = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs zlib)
+pkg_libs = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(1))
+STATIC_OBJS := $(if $(STATIC),$(O)/record/static_libelf.o)
+RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf zlib)
+REPORT_LIBS = -liberty $(call pkg_libs,zlib)
+FORMAT_LIBS = $(call pkg_libs,zlib)
+
+# Other flags than those of the last time (WERROR=1, CFLAGS=...) build everything again.
+$(O)/flags: FORCE
+	@mkdir -p $(O)
+	@echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS)' | cmp -s - $@ || \
+		echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS)' >$@
 
 # ---- layers: each an archive, linked only against what it may call ----
 
 sources = $(sort $(wildcard $(addsuffix /*.c,$(1))))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
-FORMAT_DIRS := format/base format/elf format/file
-RECORD_DIRS := record
-REPORT_DIRS := report report/symbol report/export
+FORMAT_DIRS := format/base format/elf format/dwarf format/file
+RECORD_DIRS := record record/vm
+REPORT_DIRS := report report/symbol report/vm report/export report/tui
 FORMAT_OBJS := $(call objects,$(FORMAT_DIRS))
-RECORD_OBJS := $(call objects,$(RECORD_DIRS))
+RECORD_OBJS := $(filter-out %/static_libelf.o,$(call objects,$(RECORD_DIRS)))
 REPORT_OBJS := $(call objects,$(REPORT_DIRS))
 CMD_OBJS    := $(call objects,cmd)
 
 $(O)/format.a: $(FORMAT_OBJS)
-$(O)/record.a: $(RECORD_OBJS)
+$(O)/record.a: $(RECORD_OBJS) | $(STATIC_OBJS)
 $(O)/report.a: $(REPORT_OBJS)
 $(O)/%.a:
 	@rm -f $@
@@ -58,7 +69,7 @@ $(O)/%.a:
 $(O)/ebprof: $(CMD_OBJS) $(O)/record.a $(O)/report.a $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
-$(O)/%.o: %.c
+$(O)/%.o: %.c $(O)/flags | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
@@ -66,11 +77,13 @@ $(O)/%.o: %.c
 
 BPF_SKELETONS := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
 BPF_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
+# Where Debian and Ubuntu keep asm/types.h; clang -target bpf does not look there.
+BPF_INCLUDE = $(addprefix -idirafter /usr/include/,$(shell $(CC) -print-multiarch 2>/dev/null))
 
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/flags | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) \
-		-D__TARGET_ARCH_$(BPF_ARCH) -I. -MMD -MP -c -o $@ $<
+		-D__TARGET_ARCH_$(BPF_ARCH) -I. $(BPF_INCLUDE) -MMD -MP -c -o $@ $<
 	$(LLVM_STRIP) -g $@
 
 $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
@@ -78,12 +91,67 @@ $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 	@mv $@.tmp $@
 
 $(RECORD_OBJS): | $(BPF_SKELETONS)
-.SECONDARY:
+.SECONDARY: $(BPF_SKELETONS:.skel.h=.bpf.o)
+
+# ---- what building and testing need ----
+
+BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libiberty-dev \
+	pkg-config $(if $(STATIC),libzstd-dev)
+# A test that lacks one of these is skipped and says so.
+TEST_PACKAGES := golang-go clang-format clang-tidy cppcheck shellcheck libclang-rt-dev \
+	procps util-linux python3-minimal
+HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h zlib.h libiberty/demangle.h
+
+missing_packages = for package in $(1); do \
+	dpkg-query -W -f '$${db:Status-Status}' $$package 2>/dev/null | grep -q '^installed' || \
+	printf ' %s' $$package; done
+# apt knows bpftool where it is a package of its own (Debian, Ubuntu from 24.10 on).
+bpftool_package = if [ -z "$(BPFTOOL)" ]; then if apt-cache show bpftool 2>/dev/null | \
+	grep -q '^Filename:'; then printf ' bpftool'; else printf ' linux-tools-generic'; fi; fi
+AS_ROOT := $(if $(filter-out 0,$(shell id -u)),sudo)
+APT_GET := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
+
+# $(1): packages, $(2): a command that prints more of them.
+define install_missing
+if ! command -v apt-get >/dev/null 2>&1; then \
+	echo "no apt-get here; what is needed, by its Debian names: $(1)"; exit 0; fi; \
+missing="$$($(call missing_packages,$(1)))"; \
+[ -z "$$missing$$($(2))" ] && exit 0; \
+$(APT_GET) update || echo "apt-get update failed, trying with the lists that are here" >&2; \
+echo "installing$$missing$$($(2))"; \
+$(APT_GET) install -y --no-install-recommends $$missing$$($(2))
+endef
+
+deps: ## install what building needs (apt-get, with sudo when not root)
+	@$(call install_missing,$(BUILD_PACKAGES),$(bpftool_package))
+
+test-deps: deps ## install what tests and lint need too
+	@$(call install_missing,$(TEST_PACKAGES),true) || \
+		echo "not everything could be installed; the tests that need it are skipped" >&2
+
+$(O)/have-deps:
+	@missing=$$( \
+		for tool in $(firstword $(CC)) $(CLANG) $(LLVM_STRIP) $(PKG_CONFIG); do \
+			command -v $$tool >/dev/null 2>&1 || printf ' %s' $$tool; done; \
+		[ -n "$(BPFTOOL)" ] || printf ' bpftool'; \
+		for header in $(HEADERS_NEEDED); do \
+			echo "#include <$$header>" | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || \
+			printf ' <%s>' $$header; done); \
+	[ -z "$$missing" ] || { echo "ebprof cannot be built here, missing:$$missing; \
+	run: make deps" >&2; exit 1; }
+	@mkdir -p $(O) && touch $@
+
+# Asked for together with a build, they come first, also under -j.
+ifneq ($(filter check check-kill demo deps test-deps fuzz lint,$(MAKECMDGOALS)),)
+$(O)/have-deps: | deps $(if $(filter check check-kill lint fuzz,$(MAKECMDGOALS)),test-deps)
+endif
 
 # ---- tests ----
 
-UNIT_BASE := $(O)/tests/unit/unit.o
 unit_objects = $(patsubst %.c,$(O)/%.o,$(wildcard tests/unit/$(1)_*.c))
+UNIT_BASE := $(O)/tests/unit/unit.o
+UNIT_TESTS := $(foreach layer,format record report cmd, \
+	$(if $(call unit_objects,$(layer)),$(O)/tests/unit_$(layer)))
 
 $(O)/tests/unit_format: $(UNIT_BASE) $(call unit_objects,format) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(FORMAT_LIBS)
@@ -91,11 +159,113 @@ $(O)/tests/unit_record: $(UNIT_BASE) $(call unit_objects,record) $(O)/record.a $
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(RECORD_LIBS)
 $(O)/tests/unit_report: $(UNIT_BASE) $(call unit_objects,report) $(O)/report.a $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS)
-UNIT_TESTS := $(O)/tests/unit_format $(O)/tests/unit_record $(O)/tests/unit_report
+$(O)/tests/unit_cmd: $(UNIT_BASE) $(call unit_objects,cmd) \
+		$(filter-out $(O)/cmd/main.o,$(CMD_OBJS)) $(O)/record.a $(O)/report.a $(O)/format.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
-clean:
-	rm -rf build build-san build-static
+# Programs that end-to-end tests sample; never sanitized, their shape is what counts.
+WORKLOADS := $(patsubst %.c,$(O)/%,$(wildcard tests/e2e/*.c))
+$(O)/tests/e2e/%: tests/e2e/%.c | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -o $@ $<
+
+# Fuzz targets see every layer; a linker takes out of the archive what a target calls.
+FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+REPLAYS := $(FUZZ_NAMES:%=$(O)/tests/replay_%)
+$(O)/all.a: $(filter-out $(O)/cmd/main.o,$(CMD_OBJS)) $(RECORD_OBJS) $(REPORT_OBJS) $(FORMAT_OBJS)
+$(O)/tests/replay_%: $(O)/tests/fuzz/replay.o $(O)/tests/fuzz/fuzz_%.o $(O)/all.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
+
+.SECONDARY: $(FUZZ_NAMES:%=$(O)/tests/fuzz/fuzz_%.o)
+
+TEST_PROGRAMS := $(O)/ebprof $(UNIT_TESTS) $(WORKLOADS) $(REPLAYS)
+
+test-programs: $(TEST_PROGRAMS)
+
+check: test-deps $(TEST_PROGRAMS) ## every test; the last line is "N passed, M failed, K skipped"
+	@O=$(O) SAN=$(SAN) tests/run.sh $(if $(ONLY),'$(ONLY)')
+
+check-kill: test-deps $(TEST_PROGRAMS) ## kill -9 at 200 random moments instead of 20
+	@O=$(O) SAN=$(SAN) KILLS=200 tests/run.sh e2e/kill
+
+check-fresh: ## build, demo and tests in fresh Debian 12 and 13 systems (root, debootstrap)
+	@tests/fresh/check_fresh.sh
+
+lint: test-deps $(BPF_SKELETONS) ## layer law, headers alone, format, clang-tidy, cppcheck
+	@O=$(O) CC='$(CC)' CLANG='$(CLANG)' BPF_FLAGS='-D__TARGET_ARCH_$(BPF_ARCH) $(BPF_INCLUDE)' \
+		tests/lint/lint.sh
+
+# ---- fuzzing: clang's libFuzzer, everything compiled again with its sanitizers ----
+
+FUZZ_O := $(O)/fuzz
+FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=undefined
+FUZZERS := $(FUZZ_NAMES:%=$(FUZZ_O)/fuzz_%)
+
+$(FUZZ_O)/%.o: %.c | $(O)/have-deps $(BPF_SKELETONS)
+	@mkdir -p $(@D)
+	$(CLANG) $(ALL_CPPFLAGS) $(FUZZ_CFLAGS) -c -o $@ $<
+$(FUZZ_O)/all.a: $(patsubst $(O)/%,$(FUZZ_O)/%,$(filter-out $(O)/cmd/main.o,$(CMD_OBJS)) \
+	$(RECORD_OBJS) $(REPORT_OBJS) $(FORMAT_OBJS))
+.SECONDARY: $(FUZZ_NAMES:%=$(FUZZ_O)/tests/fuzz/fuzz_%.o)
+$(FUZZ_O)/fuzz_%: $(FUZZ_O)/tests/fuzz/fuzz_%.o $(FUZZ_O)/all.a
+	$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
+
+fuzz: test-deps $(FUZZERS) ## run every fuzz target for FUZZ_SECONDS
+	@set -e; for name in $(FUZZ_NAMES); do \
+		found=$(FUZZ_O)/corpus/$$name; mkdir -p $$found tests/fuzz/corpus/$$name; \
+		echo "== $$name"; \
+		$(FUZZ_O)/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
+			-artifact_prefix=$(FUZZ_O)/crash-$$name- -print_final_stats=1 \
+			$$found tests/fuzz/corpus/$$name 2>$(FUZZ_O)/$$name.log || \
+			{ tail -n 40 $(FUZZ_O)/$$name.log; exit 1; }; \
+		grep -E 'number_of_executed_units|peak_rss' $(FUZZ_O)/$$name.log; done
+
+# ---- a first look ----
+
+DEMO := $(O)/demo
+RECORD_AS_ROOT := $(if $(AS_ROOT),sudo)
+demo: deps $(O)/ebprof $(O)/tests/e2e/workload ## record a program of known shape and report it
+	@mkdir -p $(DEMO) && rm -f $(DEMO)/ebprof.data $(DEMO)/ebprof.data.old
+	@echo "A program that spends 60 % in heavy(), 30 % in medium() and 10 % in light(), for 5 s:"
+	$(RECORD_AS_ROOT) $(O)/ebprof record -o $(DEMO)/ebprof.data -- $(O)/tests/e2e/workload 5
+	@$(if $(AS_ROOT),sudo chown $$(id -u) $(DEMO)/ebprof.data)
+	$(O)/ebprof report --stdio -i $(DEMO)/ebprof.data | head -n 30
+	$(O)/ebprof convert --pprof -i $(DEMO)/ebprof.data -o $(DEMO)/profile.pb.gz
+	@echo "pprof profile: $(DEMO)/profile.pb.gz"
+
+# ---- installing ----
+
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+INSTALL ?= install
+MAN_PAGES := $(wildcard man/*.1 man/*.5)
+man_target = $(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(1)))/$(notdir $(1))
+
+install: $(O)/ebprof ## binary, man pages, bash completion into DESTDIR PREFIX
+	$(INSTALL) -D -m 755 $(O)/ebprof $(DESTDIR)$(BINDIR)/ebprof
+	@$(INSTALL) -d $(DESTDIR)$(COMPLETIONDIR)
+	$(O)/ebprof help --bash-completion >$(DESTDIR)$(COMPLETIONDIR)/ebprof
+	$(foreach page,$(MAN_PAGES),$(INSTALL) -D -m 644 $(page) $(call man_target,$(page)) &&) true
+
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(BINDIR)/ebprof $(DESTDIR)$(COMPLETIONDIR)/ebprof \
+		$(foreach page,$(MAN_PAGES),$(call man_target,$(page)))
+
+clean: ## remove what was built
+	rm -rf build build-san build-static build-san-static
+
+help: ## list the targets
+	@echo "make [TARGET] [VARIABLE=VALUE]"; echo
+	@printf '  %-12s %s\n' all 'build $(O)/ebprof (the default)'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | \
+		while IFS="$$(printf '\t')" read -r target text; do \
+			printf '  %-12s %s\n' "$$target" "$$text"; done
+	@echo; sed -n '2,/^$$/s/^#   /  /p' Makefile
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
-.PHONY: all clean
+.DELETE_ON_ERROR:
+.PHONY: all check check-fresh check-kill clean demo deps fuzz help install lint test-deps \
+	test-programs uninstall FORCE

@@ -1,7 +1,6 @@
 #include "format/base/str.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void str_reserve(struct str *s, size_t extra)
@@ -47,12 +46,12 @@ void str_vprintf(struct str *s, const char *fmt, va_list args)
 	va_list again;
 	va_copy(again, args);
 	int len = vsnprintf(NULL, 0, fmt, args);
-	if (len < 0)
-		abort(); /* a format string of ours that libc refuses */
-	str_reserve(s, (size_t)len);
-	vsnprintf(s->data + s->len, (size_t)len + 1, fmt, again);
+	if (len > 0) { /* below 0: libc refuses it, as text beyond INT_MAX; nothing is appended */
+		str_reserve(s, (size_t)len);
+		vsnprintf(s->data + s->len, (size_t)len + 1, fmt, again);
+		s->len += (size_t)len;
+	}
 	va_end(again);
-	s->len += (size_t)len;
 }
 
 void str_printf(struct str *s, const char *fmt, ...)

@@ -452,7 +452,7 @@ static bool search_notes(struct elf_file *file, uint64_t offset, uint64_t len)
 
 static void search_build_id(struct elf_file *file)
 {
-	vec_each (&file->notes, note)
+	vec_each(&file->notes, note)
 		if (search_notes(file, note->offset, note->len))
 			return;
 	const struct elf_section *sections;

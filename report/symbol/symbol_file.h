@@ -17,7 +17,7 @@ struct symbol_file_options {
 struct symbol_file {
 	char *path;                       /* of the best file; NULL when none was accepted */
 	const char *problem;              /* static text; why there is none */
-	struct symbol_index *index; /* built, of all accepted files together */
+	struct symbol_index *index;       /* built, of all accepted files together */
 	VEC(struct elf_segment) segments; /* the file's, for recordings that lack them */
 };
 

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	drop(elf_symbols_read(file, &symbols));
 	/* Every name must be readable to its end. */
 	volatile char last = 0;
-	vec_each (&symbols.symbols, symbol)
+	vec_each(&symbols.symbols, symbol)
 		for (const char *c = symbols.names + symbol->name; *c; c++)
 			last = *c;
 	(void)last;

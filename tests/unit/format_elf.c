@@ -110,7 +110,7 @@ static bool read_all(const void *bytes, size_t len)
 	struct elf_symbols symbols = {0};
 	err = elf_symbols_read(file, &symbols);
 	size_t name_bytes = 0;
-	vec_each (&symbols.symbols, symbol) {
+	vec_each(&symbols.symbols, symbol) {
 		CHECK(symbol->name < symbols.names_len);
 		name_bytes += strlen(symbols.names + symbol->name);
 	}

@@ -1,0 +1,112 @@
+/*
+ * A program whose profile is known: of its CPU time light() takes 10 %,
+ * medium() 30 % and heavy() 60 %, each below its own caller.
+ *   workload [SECONDS [THREADS [CHILDREN]]]
+ * Threads and child processes do the same as the main thread, all at once.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Not inlined, not merged, no tail calls: each stays a frame of its own. */
+#define FRAME     __attribute__((noinline, noclone, noipa))
+#define NO_TAIL() __asm__ volatile("" ::: "memory")
+
+enum {
+	SLICE_NS = 1000 * 1000, /* ten make a round: much shorter than any measurement */
+};
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* CPU time rather than a count of iterations: the shares hold on any CPU, under any load. */
+#define DEFINE_SPIN(name) \
+	FRAME static void name(uint64_t cpu_ns) \
+	{ \
+		uint64_t until = thread_cpu_ns() + cpu_ns; \
+		do { \
+			for (volatile int i = 0; i < 20000; i++) \
+				; \
+		} while (thread_cpu_ns() < until); \
+	}
+
+DEFINE_SPIN(light)
+DEFINE_SPIN(medium)
+DEFINE_SPIN(heavy)
+
+FRAME static void call_light(void)
+{
+	light(1 * SLICE_NS);
+	NO_TAIL();
+}
+
+FRAME static void call_medium(void)
+{
+	medium(3 * SLICE_NS);
+	NO_TAIL();
+}
+
+FRAME static void call_heavy(void)
+{
+	heavy(6 * SLICE_NS);
+	NO_TAIL();
+}
+
+static double seconds = 2;
+
+static double now_s(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+FRAME static void work(void)
+{
+	double until = now_s() + seconds;
+	while (now_s() < until) {
+		call_light();
+		call_medium();
+		call_heavy();
+	}
+}
+
+static void *run_thread(void *unused)
+{
+	work();
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		seconds = strtod(argv[1], NULL);
+	int threads = argc > 2 ? atoi(argv[2]) : 1, children = argc > 3 ? atoi(argv[3]) : 0;
+	for (int i = 0; i < children; i++) {
+		pid_t pid = fork();
+		if (pid == 0) {
+			work();
+			return 0;
+		}
+		if (pid < 0)
+			return 1;
+	}
+	for (int i = 1; i < threads; i++) {
+		pthread_t thread;
+		if (pthread_create(&thread, NULL, run_thread, NULL))
+			return 1;
+		pthread_detach(thread);
+	}
+	work();
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}

@@ -1,0 +1,93 @@
+# The dependency law of the house: who may include what.
+#   find bpf format record report cmd -name '*.[ch]' | xargs awk -f tests/lint/layers.awk
+# One line for each include that breaks it; exit status 1 when there was one.
+#
+# A row: folder, the own headers it may include (prefixes), and the foreign ones beside libc.
+# The row with the longest folder that holds a file is the one that counts.
+
+BEGIN {
+	row("bpf", "bpf/", "bpf/")
+	row("format/base", "format/base/", "")
+	row("format/elf", "format/base/ format/elf/", "libelf.h gelf.h elfutils/")
+	row("format/dwarf", "format/base/ format/dwarf/", "libelf.h gelf.h dwarf.h elfutils/")
+	row("format/file", "format/base/ format/file/", "zlib.h")
+	row("record", "record/ format/ bpf/event.h bpf/*.skel.h", "bpf/ linux/ asm/")
+	row("report", "report/ format/", "libelf.h gelf.h dwarf.h elfutils/")
+	row("report/tui", "report/ format/", "ncurses.h curses.h ncursesw/ panel.h")
+	row("report/symbol/demangle.c", "report/ format/", "libiberty/ demangle.h")
+	row("cmd", "cmd/ record/ report/ format/base/", "")
+
+	# ISO C11, POSIX and glibc.
+	split("alloca argp arpa/inet assert byteswap complex cpio ctype dirent dlfcn elf endian err " \
+		"errno error fcntl features fenv float fnmatch ftw getopt glob grp iconv inttypes " \
+		"langinfo libgen limits link locale malloc math netdb netinet/in netinet/tcp obstack " \
+		"paths poll pthread pty pwd regex sched search semaphore setjmp shadow signal spawn " \
+		"stdalign stdarg stdatomic stdbool stddef stdint stdio stdio_ext stdlib stdnoreturn " \
+		"string strings syslog tar termios threads time uchar unistd utime wchar wctype wordexp",
+		names, " ")
+	for (i in names)
+		libc[names[i] ".h"] = 1
+}
+
+function row(folder, own, foreign) {
+	rows[folder] = 1
+	own_of[folder] = own
+	foreign_of[folder] = foreign
+}
+
+# "dir/" is a prefix, "dir/*.skel.h" a pattern with one star, anything else a whole name.
+function is_in(name, list,    words, count, i, star, word) {
+	count = split(list, words, " ")
+	for (i = 1; i <= count; i++) {
+		word = words[i]
+		star = index(word, "*")
+		if (star && index(name, substr(word, 1, star - 1)) == 1 &&
+		    substr(name, length(name) - length(word) + star + 1) == substr(word, star + 1))
+			return 1
+		if (name == word || (word ~ /\/$/ && index(name, word) == 1))
+			return 1
+	}
+	return 0
+}
+
+function is_libc(name) {
+	return folder != "bpf" && (name in libc || name ~ /^sys\//)
+}
+
+function folder_of(file,    folder, best) {
+	for (folder in rows)
+		if ((file == folder || index(file, folder "/") == 1) && length(folder) > length(best))
+			best = folder
+	return best
+}
+
+function complain(what) {
+	printf "%s:%d: %s\n", FILENAME, FNR, what
+	broken = 1
+}
+
+FNR == 1 {
+	file = FILENAME
+	sub(/^\.\//, "", file)
+	folder = folder_of(file)
+	if (!folder)
+		complain("no row of the dependency law holds this file")
+}
+
+/^[ \t]*#[ \t]*include/ {
+	text = $0
+	sub(/^[ \t]*#[ \t]*include[ \t]*/, "", text)
+	name = substr(text, 2)
+	sub(/[>"].*/, "", name)
+	if (substr(text, 1, 1) == "\"") {
+		if (!is_in(name, own_of[folder]))
+			complain(folder " may not include \"" name "\"")
+	} else if (substr(text, 1, 1) == "<") {
+		if (!is_libc(name) && !is_in(name, foreign_of[folder]))
+			complain(folder " may not include <" name ">")
+	} else {
+		complain("an include that is computed: " text)
+	}
+}
+
+END { exit broken }

@@ -1,0 +1,63 @@
+#!/bin/bash
+# Does the layer law bite? Each forbidden include must be found, each allowed one must pass.
+set -u
+law=$(cd "$(dirname "$0")" && pwd)/layers.awk
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failed=0
+
+try() { # WANTED_STATUS FILE INCLUDE
+	mkdir -p "$(dirname "$2")"
+	printf '#include %s\n' "$3" >"$2"
+	awk -f "$law" "$2" >said 2>&1
+	if [[ $? == "$1" ]]; then
+		echo "ok law: $2 with $3"
+	else
+		echo "not ok law: $2 with $3: status is not $1: $(cat said)"
+		failed=1
+	fi
+	rm "$2"
+}
+forbidden() { try 1 "$@"; }
+allowed() { try 0 "$@"; }
+
+forbidden bpf/a.bpf.c '"format/base/str.h"'
+forbidden bpf/a.bpf.c '<string.h>'
+forbidden format/base/a.c '"format/file/layout.h"'
+forbidden format/base/a.c '<zlib.h>'
+forbidden format/elf/a.c '"format/file/reader.h"'
+forbidden format/file/a.c '"format/elf/elf_file.h"'
+forbidden format/file/a.c '"record/session.h"'
+forbidden record/a.c '"report/profile.h"'
+forbidden record/a.c '"bpf/unwind_fp.bpf.h"'
+forbidden record/a.c '<zlib.h>'
+forbidden report/a.c '"record/session.h"'
+forbidden report/a.c '"bpf/event.h"'
+forbidden report/a.c '<bpf/libbpf.h>'
+forbidden report/a.c '<linux/perf_event.h>'
+forbidden report/a.c '<ncurses.h>'
+forbidden report/a.c '<libiberty/demangle.h>'
+forbidden report/symbol/symbolize.c '<libiberty/demangle.h>'
+forbidden cmd/a.c '"format/file/layout.h"'
+forbidden cmd/a.c '"bpf/event.h"'
+forbidden cmd/a.c '<bpf/libbpf.h>'
+forbidden cmd/a.c '<openssl/ssl.h>'
+forbidden drawer/a.c '<string.h>'
+
+allowed bpf/a.bpf.c '"bpf/event.h"'
+allowed bpf/a.bpf.c '<bpf/bpf_helpers.h>'
+allowed format/base/a.c '<string.h>'
+allowed format/elf/a.c '<elf.h>'
+allowed format/file/a.c '<zlib.h>'
+allowed record/a.c '"bpf/sample.skel.h"'
+allowed record/a.c '"format/elf/elf_file.h"'
+allowed record/a.c '<bpf/libbpf.h>'
+allowed record/a.c '<linux/perf_event.h>'
+allowed report/a.c '"format/file/reader.h"'
+allowed report/a.c '<elfutils/libdw.h>'
+allowed report/symbol/demangle.c '<libiberty/demangle.h>'
+allowed report/tui/a.c '<ncurses.h>'
+allowed cmd/a.c '"record/session.h"'
+allowed cmd/a.c '<sys/stat.h>'
+exit $failed

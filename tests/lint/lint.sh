@@ -1,0 +1,149 @@
+#!/bin/bash
+# Everything `make lint` looks at. Each step prints one line; a broken one what it found.
+# A tool that is missing, or of another version than the rules were written for, is skipped
+# with the reason: versions disagree, and one of them has to be the judge.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+: "${O:=build}" "${CC:=cc}" "${CLANG:=clang}" "${BPF_FLAGS:=-D__TARGET_ARCH_x86}"
+read -ra bpf_flags <<<"$BPF_FLAGS"
+JUDGE=14 # of clang-format and clang-tidy: that of Debian 12
+failed=0
+found=$(mktemp) || exit 1
+trap 'rm -f "$found"' EXIT
+
+step() { # NAME COMMAND...: prints nothing and is 0 when all is well
+	local name=$1
+	shift
+	if "$@" >"$found" 2>&1; then
+		echo "ok   $name"
+	else
+		echo "FAIL $name"
+		sed 's/^/    /' "$found"
+		failed=1
+	fi
+}
+skip() { echo "skip $1: $2"; }
+
+layers=(bpf format record report cmd)
+sources() { find "$@" -name '*.[ch]' -type f | sort; }
+mapfile -t product < <(sources "${layers[@]}")
+mapfile -t headers < <(sources "${layers[@]}" tests | grep '\.h$')
+mapfile -t user_c < <(sources "${layers[@]}" tests | grep '\.c$' | grep -v '\.bpf\.c$')
+
+# ---- structure ----
+
+law_bites() { tests/lint/layers_test.sh | grep '^not ok' && return 1; return 0; }
+
+# Comments and strings do not count.
+bare() { awk '
+	{
+		line = $0
+		gsub(/\\["\\]/, "", line)
+		gsub(/"[^"]*"/, "\"\"", line)
+		out = ""
+		while (line != "") {
+			if (inside) {
+				at = index(line, "*/")
+				if (!at) break
+				line = substr(line, at + 2); inside = 0
+			} else {
+				at = index(line, "/*")
+				if (!at) { out = out line; break }
+				out = out substr(line, 1, at - 1)
+				line = substr(line, at + 2); inside = 1
+			}
+		}
+		print FILENAME ":" FNR ": " out
+	}' "$@"; }
+
+no_exit_below_cmd() {
+	for file in "${product[@]}"; do
+		case $file in
+		cmd/* | bpf/* | format/base/mem.c) ;; # out of memory ends the program there
+		*) bare "$file" | grep -E '[^_[:alnum:]](exit|abort|assert|perror) *\(|[^_[:alnum:]](stderr|stdout)\b' ;;
+		esac
+	done >"$found.bad"
+	cat "$found.bad"
+	[[ ! -s $found.bad ]]
+	local result=$?
+	rm -f "$found.bad"
+	return $result
+}
+
+no_long_file() { wc -l "${product[@]}" "${user_c[@]}" | awk '$2 != "total" && $1 > 1000 { print $2 ": " $1 " lines"; bad = 1 } END { exit bad }'; }
+
+no_drawer() { ! find "${layers[@]}" tests | grep -iE '(^|[/_.-])(util|utils|common|misc|helper|helpers)([/_.-]|$)'; }
+
+unique_names() { ! printf '%s\n' "${product[@]##*/}" | sort | uniq -d | grep .; }
+
+headers_alone() {
+	local bad=0 header
+	for header in "${headers[@]}"; do
+		case $header in
+		# A second time, so that a missing guard shows.
+		*.bpf.h) printf '#include "bpf/kernel_types.bpf.h"\n#include "%s"\n#include "%s"\n' "$header" "$header" |
+				"$CLANG" -target bpf "${bpf_flags[@]}" -I. -Wall -Wno-unused-function -fsyntax-only -Werror -x c - || bad=1 ;;
+		*) printf '#include "%s"\n#include "%s"\n' "$header" "$header" |
+			$CC -std=gnu11 -D_GNU_SOURCE -I. -I"$O" -Wall -Wextra -Wno-unused-function -Werror -fsyntax-only -x c - || bad=1 ;;
+		esac
+	done
+	return $bad
+}
+
+# ---- tools ----
+
+major() { "$1" --version 2>/dev/null | grep -oE 'version [0-9]+' | head -n 1 | grep -oE '[0-9]+'; }
+
+# Runs COMMAND only where TOOL has the version that judges.
+judged() { # NAME TOOL COMMAND...
+	local name=$1 tool=$2 version
+	shift 2
+	version=$(major "$tool")
+	if [[ -z $version ]]; then
+		skip "$name" "no $tool here"
+	elif [[ $version != "$JUDGE" ]]; then
+		skip "$name" "$tool is version $version, version $JUDGE is the judge"
+	else
+		step "$name" "$@"
+	fi
+}
+
+tidy() {
+	printf '%s\n' "${user_c[@]}" | xargs -P 2 -n 8 clang-tidy --quiet --warnings-as-errors='*' -- \
+		-std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DEBPROF_VERSION='""' -I. -I"$O" 2>&1 |
+		grep -vE '^[0-9]+ warnings? (generated|treated)|^Suppressed|^Use -header-filter' >"$found.tidy"
+	cat "$found.tidy"
+	local result=0
+	grep -qE ' (warning|error): ' "$found.tidy" && result=1
+	rm -f "$found.tidy"
+	return $result
+}
+
+cppcheck_all() {
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,performance,portability \
+		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
+		--template='{file}:{line}: {id}: {message}' -j 2 -D__linux__ -DEBPROF_VERSION='""' -I. \
+		"${layers[@]:1}"
+}
+
+step "the layer law bites" law_bites
+step "layer law" awk -f tests/lint/layers.awk "${product[@]}"
+step "no exit, abort, stdout, stderr below cmd/" no_exit_below_cmd
+step "no file over 1000 lines" no_long_file
+step "no util, common, misc, helpers" no_drawer
+step "file names are unique" unique_names
+step "headers compile alone" headers_alone
+judged "clang-format" clang-format clang-format --dry-run -Werror "${product[@]}" "${user_c[@]}"
+judged "clang-tidy" clang-tidy tidy
+if command -v cppcheck >/dev/null; then
+	step "cppcheck" cppcheck_all
+else
+	skip "cppcheck" "not installed"
+fi
+if command -v shellcheck >/dev/null; then
+	mapfile -t scripts < <(find tests .ci -type f -exec grep -lE '^#!/bin/(ba)?sh' {} +)
+	step "shellcheck" shellcheck -x -S warning "${scripts[@]}"
+else
+	skip "shellcheck" "not installed"
+fi
+exit $failed
