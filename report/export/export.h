@@ -17,6 +17,8 @@
 
 /* X(enum, function, name, file suffix, binary, help) */
 #define EXPORT_FORMATS(X) \
+	X(EXPORT_PPROF, export_pprof, "pprof", ".pb.gz", true, \
+		"profile.proto, for pprof, Pyroscope, Parca, Grafana") \
 	X(EXPORT_FOLDED, export_folded, "folded", ".folded", false, \
 		"a line a stack, for flamegraph.pl, inferno, speedscope")
 
