@@ -7,6 +7,7 @@
 static const struct command *const all[] = {
 	&command_record,
 	&command_info,
+	&command_convert,
 	&command_check,
 	&command_help,
 };
