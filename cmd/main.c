@@ -8,6 +8,7 @@ static const struct command *const all[] = {
 	&command_record,
 	&command_report,
 	&command_info,
+	&command_convert,
 	&command_check,
 	&command_help,
 };
