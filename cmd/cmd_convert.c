@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,16 +7,16 @@
 #include "cmd/console.h"
 #include "cmd/export_file.h"
 #include "cmd/input.h"
+#include "cmd/select.h"
 #include "report/export/export.h"
 #include "report/export/gzip.h"
-#include "report/symbol/symbolize.h"
 
 struct convert_options {
 	const char *input, *output;
 	bool list;
 	bool formats[EXPORT_FORMAT_COUNT];
 	struct export_options export;
-	struct symbolize_options symbolize;
+	struct select_options select;
 };
 
 static struct err *parse_labels(const char *text, void *member)
@@ -65,10 +64,7 @@ static const struct opt rows[] = {
 		"Input and output"},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
 		"where to (pprof: ebprof.pb.gz; text: -); NAME.gz is compressed", NULL},
-	{"no-demangle", 0, NULL, opt_flag, FIELD(symbolize.keep_mangled),
-		"names as the linker knows them", "Symbols"},
-	{"symfs", 0, "DIR", opt_string, FIELD(symbolize.files.symfs),
-		"look for the recorded files below DIR instead of /", NULL},
+	SELECT_ROWS(struct convert_options, select),
 	{0},
 };
 
@@ -184,7 +180,10 @@ static struct err *load_and_convert(
 					   : "ebprof.data";
 	struct profile *profile;
 	try(input_load(options->input, argc, argv, rest, &profile));
-	symbolize(profile, &options->symbolize);
+	struct filter filter = select_filter(&options->select);
+	symbolize(profile, &options->select.symbolize);
+	filter_samples(profile, &filter);
+	filter_stacks(profile, &filter);
 	struct err *err = convert(profile, exporter, options, input);
 	profile_destroy(profile);
 	return err;
@@ -196,18 +195,13 @@ static int run(const struct command *command, int argc, char **argv)
 	int rest;
 	bool wants_help;
 	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
-	if (err)
-		return console_fail(err);
-	if (wants_help) {
+	if (!err && wants_help)
 		opt_print_help(command, stdout);
-		return CONSOLE_OK;
-	}
-	if (options.list) {
+	else if (!err && options.list)
 		list_formats();
-		return CONSOLE_OK;
-	}
-	signal(SIGPIPE, SIG_IGN); /* a reader that leaves shows as EPIPE */
-	err = load_and_convert(&options, argc, argv, rest);
+	else if (!err)
+		err = load_and_convert(&options, argc, argv, rest);
+	select_deinit(&options.select);
 	return err ? console_fail(err) : CONSOLE_OK;
 }
 
