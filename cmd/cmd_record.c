@@ -212,7 +212,7 @@ static void on_ready(void *context, const char *event, uint32_t child_pid)
 			: "");
 	if (view->target == SESSION_SYSTEM)
 		str_puts(&text, "the whole system");
-	else if (child_pid)
+	else if (view->target == SESSION_COMMAND)
 		str_printf(&text, "pid %u%s", child_pid, options->no_inherit ? "" : " (+children)");
 	else
 		str_printf(&text, "%s %u%s", view->target == SESSION_THREADS ? "tid" : "pid",
@@ -346,21 +346,17 @@ static void print_summary(
 static struct err *choose_target(
 	const struct record_options *options, int operands, enum session_target *ret)
 {
-	int chosen =
-		(operands > 0) + (options->pids.len > 0) + (options->tids.len > 0) + options->all;
-	bool runs_during = operands > 0 && options->all; /* perf: the whole system while CMD runs */
-	if (!chosen)
+	int chosen = (options->pids.len > 0) + (options->tids.len > 0) + options->all;
+	if (!chosen && !operands)
 		return err_new(ERR_USAGE, "what is to be profiled? Give -- COMMAND, -p PID or -a "
 					  "(see ebprof record --help)");
-	if (chosen > 1 && !runs_during)
-		return err_new(ERR_USAGE, "give one of -- COMMAND, -p, -t and -a");
-	if (runs_during)
-		return err_new(ERR_USAGE, "-a with a command: use ebprof record -a --duration TIME "
-					  "beside the command");
-	*ret = operands > 0        ? SESSION_COMMAND
-	       : options->pids.len ? SESSION_PROCESSES
+	if (chosen > 1)
+		return err_new(ERR_USAGE, "give one of -p, -t and -a");
+	/* With one of them, a command is not what is profiled: recording lasts while it runs. */
+	*ret = options->pids.len   ? SESSION_PROCESSES
 	       : options->tids.len ? SESSION_THREADS
-				   : SESSION_SYSTEM;
+	       : options->all      ? SESSION_SYSTEM
+				   : SESSION_COMMAND;
 	return NULL;
 }
 
@@ -425,11 +421,11 @@ static int record(
 		session_destroy(session);
 		return 0;
 	}
-	bool across_output = session_options->target == SESSION_COMMAND;
+	bool has_command = session_options->argv;
 	struct view view = {
 		.options = options,
 		.target = session_options->target,
-		.shows_progress = !options->quiet && isatty(STDERR_FILENO) && !across_output,
+		.shows_progress = !options->quiet && isatty(STDERR_FILENO) && !has_command,
 	};
 	struct session_callbacks callbacks = {
 		.context = &view, .ready = on_ready, .progress = on_progress};
@@ -445,14 +441,12 @@ static int record(
 	if (err)
 		console_say("the recording stopped early, what was written can be read: %s",
 			err_message(err));
-	if (session_options->target == SESSION_COMMAND && !summary.has_child_status &&
-		!summary.end_signal) {
+	if (has_command && !summary.has_child_status && !summary.end_signal) {
 		if (!options->quiet)
 			console_say("recording done; the command still runs, waiting for it");
 		session_wait_command(session, &summary);
 	}
-	if (session_options->target == SESSION_COMMAND && !summary.has_child_status &&
-		!options->quiet)
+	if (has_command && !summary.has_child_status && !options->quiet)
 		console_say("the command still runs");
 	session_destroy(session);
 	if (err) {
@@ -482,7 +476,7 @@ static int run(const struct command *command, int argc, char **argv)
 	const struct opt_u32_list *ids = options.tids.len ? &options.tids : &options.pids;
 	struct session_options session_options = {
 		.target = target,
-		.argv = argv + rest,
+		.argv = rest < argc ? argv + rest : NULL,
 		.pids = ids->data,
 		.nr_pids = ids->len,
 		.no_inherit = options.no_inherit,
@@ -512,12 +506,13 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_record = {
 	.name = "record",
 	.summary = "sample a command, processes or the whole system into a file",
-	.usage = "[OPTIONS] -- COMMAND [ARGS]   or   -p PID   or   -a",
+	.usage = "[OPTIONS] -- COMMAND [ARGS]   or   -p PID | -t TID | -a [-- COMMAND]",
 	.description =
 		"Samples where CPU time is spent, kernel and user stacks, and writes ebprof.data.\n"
 		"Needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; ebprof check tells.",
 	.examples = "  sudo ebprof record -- ./program arg\n"
 		    "  sudo ebprof record -F 99 -a --duration 30\n"
+		    "  sudo ebprof record -a -- sleep 30\n"
 		    "  sudo ebprof record -p 4242,4243 -o server.data\n"
 		    "  sudo ebprof record -o - -- make | ssh host 'cat > make.data'\n",
 	.exit_status = "  the command's own; a signal that ends it is raised again\n"

@@ -127,7 +127,7 @@ static struct err *create(struct session *session)
 		if (!proc_is_alive(options->pids[i]))
 			return err_new(ERR_USAGE, "there is no process %u", options->pids[i]);
 	/* Forked first: the child inherits little and shows up in no sample of ours. */
-	if (options->target == SESSION_COMMAND) {
+	if (options->argv) {
 		try(target_start(options->argv, &session->target));
 		session->has_target = true;
 	}
