@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "record/cpu.h"
+#include "record/feature.h"
 
 enum {
 	/* Of a CPU, a power of two: many CPUs get small ones, so that all together stay small. */
@@ -75,7 +76,8 @@ static struct err *add_cpu(struct sideband *sideband, int cpu)
 {
 	CLEANUP_FD int fd = open_on_cpu(sideband, cpu);
 	if (fd < 0)
-		return err_sys(errno, "perf_event_open (process events on CPU %d)", cpu);
+		return feature_explain(
+			err_sys(errno, "perf_event_open (process events on CPU %d)", cpu));
 	void *base = mmap(NULL, sideband->page_bytes + sideband->buffer_bytes,
 		PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)

@@ -8,6 +8,7 @@
 enum {
 	SMALLEST_COMPRESSED_BYTES = 64,
 	READ_BYTES = 256 * 1024,
+	SEARCH_BYTES = 4096,
 	/* Deflate cannot shrink further than 1:1032; a payload that claims more lies. */
 	MAX_RATIO = 1032,
 	/* A whole recording may expand to this much, and to so many times its size. */
@@ -231,13 +232,15 @@ static struct err *seek_sync(struct chunk_stream *stream)
 	for (;;) {
 		try(fill(stream, LAYOUT_CHUNK_HEADER_BYTES));
 		size_t len = unread(stream);
+		if (len > SEARCH_BYTES) /* memmem() as sanitizers have it looks at all of it */
+			len = SEARCH_BYTES;
 		const uint8_t *start = stream->window.data + stream->pos;
 		const uint8_t *found = len ? memmem(start, len, sync, sizeof(sync)) : NULL;
 		if (found) {
 			stream->pos += (size_t)(found - start);
 			return NULL;
 		}
-		if (stream->at_end) {
+		if (stream->at_end && len == unread(stream)) {
 			stream->pos = stream->window.len;
 			return NULL;
 		}

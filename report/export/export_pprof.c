@@ -68,7 +68,9 @@ enum {
 struct pprof {
 	const struct profile *profile;
 	struct gzip *gzip;
-	struct bytes_buf out, message, inner;
+	struct bytes_buf out, message;
+	struct bytes_buf inner; /* part of a message */
+	VEC(uint64_t) values;   /* of a sample: zeros between samples */
 	struct strtab strings;
 	struct pprof_labels labels;
 	struct tally tally;   /* by group of labels and stack */
@@ -172,35 +174,50 @@ static void count_samples(struct pprof *pprof)
 	}
 }
 
+/* The location_id field of samples of this stack. */
+static void put_locations(struct pprof *pprof, uint32_t stack, struct bytes_buf *out)
+{
+	VEC(uint64_t) locations = {0};
+	struct profile_walk walk = profile_walk(pprof->profile, stack);
+	for (uint32_t frame; (frame = profile_walk_next(&walk));)
+		vec_push(&locations, frame);
+	if (!locations.len) /* pprof shows only what has a location */
+		vec_push(&locations, pprof->profile->frames.len);
+	vec_each(&locations, location)
+		pprof->is_frame_used[*location] = true;
+	protobuf_put_packed(out, SAMPLE_LOCATION_ID, locations.data, locations.len);
+	vec_deinit(&locations);
+}
+
+static void put_values(struct pprof *pprof, const struct tally_entry *entry)
+{
+	uint32_t column = pprof_labels_column(&pprof->labels, entry->group);
+	uint64_t *values = pprof->values.data;
+	values[2 * column] = entry->samples;
+	values[2 * column + 1] = entry->value;
+	protobuf_put_packed(&pprof->message, SAMPLE_VALUE, values, pprof->values.len);
+	values[2 * column] = values[2 * column + 1] = 0;
+}
+
+/* Stack by stack: its locations are put once, and gzip finds them again when they repeat. */
 static struct err *write_samples(struct pprof *pprof)
 {
-	struct err *err = NULL;
-	size_t nr_values = 2 * pprof->events.len;
-	CLEANUP_FREE uint64_t *values = mem_zalloc_array(nr_values, sizeof(*values));
-	VEC(uint64_t) locations = {0};
+	tally_sort_by_stack(&pprof->tally, pprof->profile->stacks.len);
+	vec_resize(&pprof->values, 2 * pprof->events.len);
+	const struct tally_entry *previous = NULL;
 	vec_each(&pprof->tally.entries, entry) {
-		locations.len = 0;
-		struct profile_walk walk = profile_walk(pprof->profile, entry->stack);
-		for (uint32_t frame; (frame = profile_walk_next(&walk));)
-			vec_push(&locations, frame);
-		if (!locations.len) /* pprof shows only what has a location */
-			vec_push(&locations, pprof->profile->frames.len);
-		for (size_t i = 0; i < locations.len; i++)
-			pprof->is_frame_used[locations.data[i]] = true;
-		uint32_t column = pprof_labels_column(&pprof->labels, entry->group);
-		values[2 * column] = entry->samples;
-		values[2 * column + 1] = entry->value;
-		protobuf_put_packed(
-			&pprof->message, SAMPLE_LOCATION_ID, locations.data, locations.len);
-		protobuf_put_packed(&pprof->message, SAMPLE_VALUE, values, nr_values);
+		if (!previous || previous->stack != entry->stack) {
+			pprof->inner.len = 0;
+			put_locations(pprof, entry->stack, &pprof->inner);
+		}
+		previous = entry;
+		bytes_put(&pprof->message, pprof->inner.data, pprof->inner.len);
+		put_values(pprof, entry);
 		pprof_labels_put(&pprof->labels, entry->group, &pprof->message);
-		values[2 * column] = values[2 * column + 1] = 0;
-		err = put_message(pprof, PROFILE_SAMPLE);
-		if (err)
-			break;
+		try(put_message(pprof, PROFILE_SAMPLE));
 	}
-	vec_deinit(&locations);
-	return err;
+	pprof->inner.len = 0;
+	return NULL;
 }
 
 /* ---- locations, mappings, functions ---- */
@@ -363,6 +380,7 @@ struct err *export_pprof(const struct profile *profile, const struct export_opti
 	strtab_deinit(&pprof.strings);
 	tally_deinit(&pprof.tally);
 	vec_deinit(&pprof.events);
+	vec_deinit(&pprof.values);
 	mem_free(pprof.columns);
 	mem_free(pprof.is_frame_used);
 	mem_free(pprof.is_function_used);

@@ -2,6 +2,7 @@
 #ifndef EBPROF_TALLY_H
 #define EBPROF_TALLY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "format/base/map.h"
@@ -13,13 +14,15 @@ struct tally_entry {
 	uint64_t samples, value;
 };
 
-/* {0} is empty. Entries stand in the order of their first coming. */
+/* {0} is empty. Entries stand in the order of their first coming until they are sorted. */
 struct tally {
 	VEC(struct tally_entry) entries;
 	struct map by_key;
 };
 
 void tally_add(struct tally *tally, uint32_t group, uint32_t stack, uint64_t value);
+/* Puts entries of one stack beside each other; otherwise the order stays. */
+void tally_sort_by_stack(struct tally *tally, size_t nr_stacks);
 void tally_deinit(struct tally *tally);
 
 #endif

@@ -1,0 +1,48 @@
+#!/bin/bash
+# kill -9 at random moments: what was recorded can be read, less than a second is lost.
+# KILLS=200 (make check-kill) for more of them.
+. "$(dirname "$0")/prelude.bash"
+
+# One recorder, killed after MS; how much of its time is missing from the file.
+kill_after() { # INDEX MS
+	local file=k$1.data began lived recorded
+	"$EBPROF" record -a -F 997 -o "$file" 2>"k$1.err" &
+	local pid=$!
+	wait_ready "k$1.err"
+	began=$(now_ms)
+	sleep "$(awk -v ms="$2" 'BEGIN { print ms / 1000 }')"
+	kill -KILL $pid
+	lived=$(($(now_ms) - began))
+	wait $pid
+	run "$EBPROF" info --json "$file"
+	want_status 0 "info after kill -9 at $2 ms"
+	[[ -z $(field "$file" ended) ]] || fail "killed at $2 ms, but it ended: $(field "$file" ended)"
+	[[ $(field "$file" damage) == *cut* ]] || fail "info does not say that it was cut: $(field "$file" damage)"
+	want_exact "$file"
+	recorded=$(field "$file" duration_s)
+	awk -v lived=$lived -v recorded="$recorded" 'BEGIN { exit !(lived / 1000 - recorded <= 1.0) }' ||
+		fail "killed after $lived ms, recorded $recorded s"
+	rm "$file"
+}
+
+test_kill_at_random_moments() {
+	"$WORKLOADS/workload" 1000 2>/dev/null &
+	local load=$! i
+	trap 'kill $load' EXIT
+	for ((i = 0; i < ${KILLS:-20}; i++)); do
+		kill_after $i $((RANDOM % 2500))
+	done
+}
+
+# The command goes on when its recorder dies; before it was let go it never runs.
+test_command_survives() {
+	"$EBPROF" record -- sh -c 'sleep 1; touch done' 2>err &
+	local pid=$!
+	wait_ready err
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	sleep 1.5
+	[[ -e done ]] || fail "the command died with its recorder"
+}
+
+run_tests

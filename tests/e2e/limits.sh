@@ -1,0 +1,100 @@
+#!/bin/bash
+# What bounds a recording: --duration, -D, --max-size, --switch-output.
+. "$(dirname "$0")/prelude.bash"
+
+test_duration() {
+	local began
+	began=$(now_ms)
+	run "$EBPROF" record -a --duration 1.5
+	local took=$(($(now_ms) - began))
+	want_status 0 --duration
+	((took >= 1500 && took < 4000)) || fail "took $took ms, not 1500"
+	[[ $(field ebprof.data ended) == "duration reached" ]] || fail "ended: $(field ebprof.data ended)"
+}
+
+# The command outlives the recording; its status still counts.
+test_duration_of_command() {
+	run "$EBPROF" record --duration 0.5 -- sh -c '"$WORKLOADS/workload" 2; exit 5'
+	want_status 5 '--duration with a command'
+	awk -v s="$(field ebprof.data duration_s)" 'BEGIN { exit !(s > 0.3 && s < 0.9) }' ||
+		fail "recorded $(field ebprof.data duration_s) s"
+}
+
+test_delay() {
+	run "$EBPROF" record -D 1000 -- "$WORKLOADS/workload" 2
+	want_status 0 -D
+	local samples
+	samples=$(field ebprof.data samples)
+	((samples > 200 && samples < 1300)) || fail "$samples samples: 1 s of 2 was to be recorded"
+	want_exact ebprof.data
+}
+
+test_max_size() {
+	"$WORKLOADS/workload" 20 2 &
+	local load=$! bytes
+	run timeout 60 "$EBPROF" record -a -F 5000 --max-size 24K --duration 18
+	bytes=$(stat -c %s ebprof.data)
+	kill $load
+	want_status 0 --max-size
+	((bytes <= 24 * 1024)) || fail "$bytes bytes, more than 24K"
+	want_whole ebprof.data
+	want_exact ebprof.data
+}
+
+want_files() { # MINIMUM
+	local file count=0
+	for file in sw.data*; do
+		[[ $file == *.old ]] && continue
+		count=$((count + 1))
+		want_whole "$file"
+		want_exact "$file"
+		[[ $(stat -c %a "$file") == 600 ]] || fail "$file has mode $(stat -c %a "$file")"
+	done
+	((count >= $1)) || fail "$count files, not $1: $(ls)"
+}
+
+test_switch_by_time() {
+	run "$EBPROF" record --switch-output=1s -o sw.data -- "$WORKLOADS/workload" 3.5
+	want_status 0 --switch-output=1s
+	want_files 3
+}
+
+test_switch_by_size() {
+	"$WORKLOADS/workload" 8 2 &
+	run "$EBPROF" record --switch-output=8K -F 5000 -o sw.data -a --duration 6
+	wait
+	want_status 0 --switch-output=8K
+	want_files 2
+}
+
+test_switch_by_signal() {
+	"$EBPROF" record --switch-output -o sw.data -- "$WORKLOADS/workload" 4 2>err &
+	local pid=$!
+	wait_ready err
+	sleep 0.7
+	kill -USR2 $pid
+	sleep 0.7
+	kill -USR2 $pid
+	wait $pid || fail "status $?"
+	want_files 3
+}
+
+test_switch_keeps_some() {
+	run "$EBPROF" record --switch-output=500ms --switch-max-files 2 -o sw.data -- "$WORKLOADS/workload" 3
+	want_status 0 --switch-max-files
+	want_files 2
+	local files=(sw.data*)
+	((${#files[@]} <= 2)) || fail "${#files[@]} files are left: ${files[*]}"
+}
+
+# SIGUSR2 without --switch-output does not end the recorder.
+test_usr2_is_harmless() {
+	"$EBPROF" record -- "$WORKLOADS/workload" 2 2>err &
+	local pid=$!
+	wait_ready err
+	kill -USR2 $pid
+	wait $pid || fail "status $?"
+	want_whole ebprof.data
+}
+
+run_tests

@@ -1,0 +1,142 @@
+#!/bin/bash
+# Where a recording is written to: what may be replaced, and what happens when writing fails.
+. "$(dirname "$0")/prelude.bash"
+
+test_mode() {
+	umask 0
+	run "$EBPROF" record -- true
+	[[ $(stat -c %a ebprof.data) == 600 ]] || fail "mode $(stat -c %a ebprof.data)"
+}
+
+test_old_is_kept() {
+	echo before >ebprof.data
+	run "$EBPROF" record -- true
+	want_status 0 'over a file'
+	[[ $(cat ebprof.data.old) == before ]] || fail "ebprof.data.old is not what there was"
+	want_whole ebprof.data
+	local left=(ebprof.data*)
+	[[ ${#left[@]} == 2 ]] || fail "temporary files are left: ${left[*]}"
+}
+
+test_symlink_is_refused() {
+	echo precious >target
+	ln -s target ebprof.data
+	run "$EBPROF" record -- touch ran
+	want_status 2 'a symbolic link'
+	[[ $(cat target) == precious && -L ebprof.data ]] || fail "the link's target was touched"
+	[[ ! -e ran ]] || fail "the command ran"
+}
+
+# The .old name is a link: it may go, what it points to may not.
+test_symlink_of_old_is_not_followed() {
+	echo precious >target
+	ln -s target ebprof.data.old
+	echo before >ebprof.data
+	run "$EBPROF" record -- true
+	want_status 0 'ebprof.data.old is a link'
+	[[ $(cat target) == precious ]] || fail "the link's target was touched"
+}
+
+test_fifo_is_refused() {
+	mkfifo ebprof.data
+	run timeout 10 "$EBPROF" record -- true
+	want_status 2 'a FIFO'
+	[[ -p ebprof.data ]] || fail "the FIFO is gone"
+}
+
+test_directory_is_refused() {
+	mkdir ebprof.data
+	run "$EBPROF" record -- true
+	want_status 2 'a folder'
+}
+
+test_foreign_owner_is_refused() {
+	echo theirs >ebprof.data
+	chown 65534 ebprof.data
+	run "$EBPROF" record -- true
+	want_status 125 "another user's file"
+	[[ $(cat ebprof.data) == theirs ]] || fail "another user's file was replaced"
+}
+
+# ---- writing fails ----
+
+# The command, a busy recording and enough processes to fill FILE.
+busy_record() { # RECORD_OPTIONS...
+	timeout -k 5 60 "$EBPROF" record -F 10000 "$@" -- \
+		sh -c '"$WORKLOADS/workload" 6 & seq 1500 | xargs -n1 /bin/true; wait; exit 7'
+}
+
+want_clean_stop() { # FILE
+	[[ $status == 125 ]] || fail "status $status, not 125: $(tail -n 3 err)"
+	grep -q 'stopped early' err || fail "it does not say that it stopped: $(cat err)"
+	want_readable "$1"
+	[[ $(field "$1" samples) -gt 0 ]] || fail "nothing can be read"
+	want_exact "$1"
+}
+
+test_disk_full() {
+	mkdir mnt
+	mount -t tmpfs -o size=64k tmpfs mnt || skip "cannot mount a tmpfs"
+	run busy_record -o mnt/full.data
+	(($(stat -c %s mnt/full.data) > 40000)) || fail "the disk was not full: $(cat err)"
+	want_clean_stop mnt/full.data
+}
+
+# Not even the first bytes fit.
+test_disk_full_at_once() {
+	mkdir mnt
+	mount -t tmpfs -o size=4k tmpfs mnt || skip "cannot mount a tmpfs"
+	dd if=/dev/zero of=mnt/filler bs=4k count=1 2>/dev/null
+	run timeout 20 "$EBPROF" record -o mnt/full.data -- "$WORKLOADS/workload" 1
+	want_status 125 'no room at all'
+}
+
+test_file_size_limit() {
+	run bash -c "ulimit -f 32; $(declare -f busy_record); busy_record -o limited.data"
+	want_clean_stop limited.data
+}
+
+test_closed_pipe() {
+	"$EBPROF" record -F 5000 -o - -- "$WORKLOADS/workload" 3 2>err | head -c 1000 >head.data
+	status=${PIPESTATUS[0]}
+	want_status 125 'head -c 1000'
+	"$EBPROF" info head.data >/dev/null 2>&1 || fail "info cannot read the first 1000 bytes"
+}
+
+# Nobody reads, nobody hangs up: the recorder must neither spin nor stay for ever after TERM.
+test_dead_reader() {
+	mkfifo pipe
+	sleep 30 <pipe &
+	local reader=$!
+	"$WORKLOADS/workload" 30 2 &
+	local load=$!
+	trap 'kill $reader $load 2>/dev/null' EXIT
+	"$EBPROF" record -F 20000 -a -o - >pipe 2>err &
+	local pid=$! before after
+	wait_ready err
+	sleep 6
+	before=$(awk '{ print $14 + $15 }' /proc/$pid/stat)
+	sleep 2
+	after=$(awk '{ print $14 + $15 }' /proc/$pid/stat)
+	((after - before < 100)) || fail "spins: $((after - before)) ticks of CPU in 2 s"
+	(($(awk '/VmRSS/ { print $2 }' /proc/$pid/status) < 400000)) || fail "memory grows without bound"
+	reap $pid TERM 8
+	[[ $status == 125 || $status == 143 ]] || fail "status $status"
+}
+
+# Everything that is written arrives, also through a slow pipe.
+test_slow_pipe() {
+	"$EBPROF" record -o - -- "$WORKLOADS/workload" 2 2>err |
+		(while dd bs=512 count=1 2>/dev/null | tee -a slow.data | grep -q ''; do :; done)
+	want_whole slow.data
+	want_exact slow.data
+}
+
+test_pipe_is_whole() {
+	"$EBPROF" record -o - -- "$WORKLOADS/workload" 1 2>err | cat >pipe.data
+	[[ ${PIPESTATUS[0]} == 0 ]] || fail "status ${PIPESTATUS[0]}"
+	want_whole pipe.data
+	want_exact pipe.data
+}
+
+run_tests

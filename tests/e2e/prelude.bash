@@ -1,0 +1,136 @@
+# What every end-to-end test begins with:   . "$(dirname "$0")/prelude.bash"
+#
+# A test is a function test_NAME. It runs in a shell and an empty folder of its own and passes
+# when it returns; fail "why" and skip "why" end it. run_tests at the end runs them all and
+# prints "ok NAME", "not ok NAME: why" or "skip NAME: why".
+#   $EBPROF     the program, absolute         $WORKLOADS   folder of the compiled tests/e2e/*.c
+# Background processes that a test starts are its own to end; reap() ends and collects one.
+
+set -u
+export LC_ALL=C.UTF-8 TERM=dumb
+here=$(cd "$(dirname "$0")" && pwd)
+: "${EBPROF:=$here/../../build/ebprof}" "${WORKLOADS:=$here/../../build/tests/e2e}"
+EBPROF=$(realpath "$EBPROF") WORKLOADS=$(realpath "$WORKLOADS")
+export EBPROF WORKLOADS
+
+fail() {
+	echo "not ok: $*" >result
+	exit 1
+}
+
+skip() {
+	echo "skip: $*" >result
+	exit 77
+}
+
+# Runs a command; its status is in $status, what it printed in the files out and err.
+run() {
+	"$@" >out 2>err
+	status=$?
+}
+
+want_status() { # STATUS WHAT
+	[[ $status == "$1" ]] || fail "$2: status $status, not $1: $(tail -n 3 err | tr '\n' ' ')"
+}
+
+# A number or a text of info --json FILE, by its key; the first one that is called so.
+field() { # FILE KEY
+	"$EBPROF" info --json "$1" 2>/dev/null |
+		grep -oE "\"$2\": (\"([^\"\\\\]|\\\\.)*\"|[0-9.]+)" | head -n 1 | sed -E 's/^"[^"]*": //; s/^"(.*)"$/\1/'
+}
+
+want_readable() { # FILE
+	"$EBPROF" info --json "$1" >info.json 2>info.err || fail "info cannot read $1: $(cat info.err)"
+}
+
+# Whole: ended as it should, nothing damaged.
+want_whole() { # FILE
+	want_readable "$1"
+	[[ -n $(field "$1" ended) ]] || fail "$1 has no end"
+	[[ -z $(field "$1" damage) ]] || fail "$1 is damaged: $(field "$1" damage)"
+}
+
+# Every tick is a sample in the file, idle, filtered or lost; no other way out.
+want_exact() { # FILE
+	local ticks samples idle filtered lost
+	ticks=$(field "$1" ticks) samples=$(field "$1" samples) idle=$(field "$1" idle)
+	filtered=$(field "$1" filtered) lost=$(field "$1" lost)
+	[[ $ticks == $((samples + idle + filtered + lost)) ]] ||
+		fail "$1: $ticks ticks, but $samples samples + $idle idle + $filtered filtered + $lost lost"
+}
+
+want_no_control_bytes() { # FILE...
+	# C0 but newline and tab, DEL, and C1 both as bytes and as UTF-8.
+	! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$@" ||
+		fail "control bytes: $(LC_ALL=C grep -aP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$@" | head -n 2 | cat -v)"
+}
+
+# Waits until a recorder that writes to FILE runs its timers, that is, has said so.
+wait_ready() { # ERR_FILE
+	local i
+	for ((i = 0; i < 100; i++)); do
+		grep -q 'Ctrl-C to stop' "$1" 2>/dev/null && return
+		sleep 0.1
+	done
+	fail "the recorder did not begin: $(cat "$1")"
+}
+
+# Ends a background process with a signal; its status is in $status. Not longer than SECONDS.
+reap() { # PID SIGNAL [SECONDS]
+	local i
+	kill -"$2" "$1" 2>/dev/null
+	for ((i = 0; i < ${3:-10} * 10; i++)); do
+		kill -0 "$1" 2>/dev/null || break
+		sleep 0.1
+	done
+	if kill -0 "$1" 2>/dev/null; then
+		kill -KILL "$1"
+		wait "$1"
+		fail "still runs ${3:-10} s after SIG$2"
+	fi
+	wait "$1"
+	status=$?
+}
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+has_command() { "$EBPROF" help "$1" >/dev/null 2>&1; }
+
+run_tests() {
+	local name bad=0 work reason
+	work=$(mktemp -d "${TMPDIR:-/tmp}/ebprof-e2e.XXXXXX") || exit 1
+	# shellcheck disable=SC2064
+	trap "umount '$work'/*/mnt 2>/dev/null; rm -rf '$work'" EXIT
+	reason=
+	if [[ $(id -u) != 0 ]]; then
+		reason="recording needs root"
+	elif ! "$EBPROF" check >"$work/check" 2>&1; then
+		reason="cannot record here: $(grep MISSING "$work/check" | head -n 1)"
+	fi
+	for name in $(declare -F | sed -n 's/^declare -f test_//p'); do
+		[[ ${ONLY_TEST:-$name} == "$name" ]] || continue
+		if [[ -n $reason ]]; then
+			echo "skip $name: $reason"
+			continue
+		fi
+		mkdir "$work/$name"
+		(cd "$work/$name" && "test_$name") >"$work/$name.log" 2>&1 </dev/null
+		local status=$?
+		umount "$work/$name/mnt" 2>/dev/null
+		case $status in
+		0) echo "ok $name" ;;
+		77) sed "s/^skip:/skip $name:/" "$work/$name/result" ;;
+		*)
+			bad=1
+			if [[ -s $work/$name/result ]]; then
+				tr '\n' ' ' <"$work/$name/result" | sed "s/^not ok:/not ok $name:/"
+				echo
+			else
+				echo "not ok $name: ended with status $status: $(tail -n 3 "$work/$name.log" | tr '\n' ' ')"
+			fi
+			;;
+		esac
+		rm -rf "${work:?}/$name"
+	done
+	exit $bad
+}

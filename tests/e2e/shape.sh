@@ -1,0 +1,100 @@
+#!/bin/bash
+# The profile of a program of known shape has that shape; children and threads are followed.
+. "$(dirname "$0")/prelude.bash"
+
+# Percent of the samples of folded stacks (standard input) whose stack has the frame.
+share_of() { # FRAME
+	awk -v frame="$1" '{
+		count = $NF; sub(/ [0-9]+$/, ""); all += count
+		if ((";" $0 ";") ~ (";" frame "(_\\[.\\])?;")) with += count
+	} END { printf "%.1f", all ? 100 * with / all : 0 }'
+}
+
+want_share() { # FOLDED FRAME PERCENT
+	local share
+	share=$(share_of "$2" <"$1")
+	awk -v got="$share" -v want="$3" 'BEGIN { exit !(got >= want - 3 && got <= want + 3) }' ||
+		fail "$2 has $share %, not $3 % (+-3): $(sort -k2 -n "$1" | tail -n 3)"
+}
+
+record_shape() { # WORKLOAD_ARGUMENTS...
+	has_command convert || skip "no ebprof convert yet"
+	run "$EBPROF" record -- "$WORKLOADS/workload" "$@"
+	want_status 0 workload
+	"$EBPROF" convert --folded -i ebprof.data -o shape.folded || fail "convert --folded"
+}
+
+want_shape() {
+	want_share shape.folded light 10
+	want_share shape.folded medium 30
+	want_share shape.folded heavy 60
+	want_share shape.folded call_heavy 60
+	want_share shape.folded work 100
+}
+
+test_shares() {
+	record_shape 4
+	want_shape
+}
+
+test_shares_of_threads() {
+	record_shape 2 4
+	want_shape
+}
+
+test_shares_of_children() {
+	record_shape 2 1 3
+	want_shape
+}
+
+test_rate() {
+	run "$EBPROF" record -F 500 -e cpu-clock -- "$WORKLOADS/workload" 2
+	local samples
+	samples=$(field ebprof.data samples)
+	# On a busy machine the program gets less than a whole CPU.
+	((samples > 400 && samples < 1100)) || fail "$samples samples in 2 s at 500 Hz"
+}
+
+test_threads_and_children_are_followed() {
+	run "$EBPROF" record -- "$WORKLOADS/workload" 1 3 2
+	want_status 0 workload
+	[[ $(field ebprof.data processes) == 3 ]] || fail "$(field ebprof.data processes) processes, not 3"
+	[[ $(field ebprof.data threads) == 5 ]] || fail "$(field ebprof.data threads) threads, not 5"
+}
+
+# A thread, and a child, that begin after -p did.
+test_pid_follows_new_children() {
+	bash -c 'sleep 1; "$WORKLOADS/workload" 1 2; :' &
+	local target=$!
+	run timeout 20 "$EBPROF" record -p $target
+	want_status 0 -p
+	[[ $(field ebprof.data samples) -gt 300 ]] || fail "only $(field ebprof.data samples) samples"
+	want_exact ebprof.data
+}
+
+test_no_inherit() {
+	run "$EBPROF" record -i -- sh -c '"$WORKLOADS/workload" 1; :'
+	want_status 0 -i
+	[[ $(field ebprof.data samples) -lt 50 ]] || fail "$(field ebprof.data samples) samples of a child"
+	want_exact ebprof.data
+}
+
+test_exec_is_followed() {
+	run "$EBPROF" record -- sh -c 'exec "$WORKLOADS/workload" 1'
+	[[ $(field ebprof.data samples) -gt 300 ]] || fail "only $(field ebprof.data samples) samples"
+	"$EBPROF" info ebprof.data >text
+	grep -q 'workload$' text || fail "the new program is not among the objects"
+}
+
+test_all_user_and_all_kernel() {
+	run "$EBPROF" record --all-kernel -- "$WORKLOADS/workload" 1
+	want_exact ebprof.data
+	local kernel user
+	kernel=$(field ebprof.data samples)
+	run "$EBPROF" record --all-user -- "$WORKLOADS/workload" 1
+	want_exact ebprof.data
+	user=$(field ebprof.data samples)
+	((user > 10 * kernel)) || fail "$user user and $kernel kernel samples of a program that computes"
+}
+
+run_tests
