@@ -26,9 +26,8 @@ kill_after() { # INDEX MS
 }
 
 test_kill_at_random_moments() {
-	"$WORKLOADS/workload" 1000 2>/dev/null &
-	local load=$! i
-	trap 'kill $load' EXIT
+	"$WORKLOADS/workload" 1000 &
+	local i
 	for ((i = 0; i < ${KILLS:-20}; i++)); do
 		kill_after $i $((RANDOM % 2500))
 	done
