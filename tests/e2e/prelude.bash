@@ -9,6 +9,7 @@
 # the clock.
 
 set -u
+status=0
 export LC_ALL=C.UTF-8 TERM=dumb
 here=$(cd "$(dirname "$0")" && pwd)
 : "${EBPROF:=$here/../../build/ebprof}" "${WORKLOADS:=$here/../../build/tests/e2e}"

@@ -141,7 +141,7 @@ else
 	skip "cppcheck" "not installed"
 fi
 if command -v shellcheck >/dev/null; then
-	mapfile -t scripts < <(find tests .ci -type f -exec grep -lE '^#!/bin/(ba)?sh' {} +)
+	mapfile -t scripts < <(find tests .ci -type f -exec grep -lE "^#!/bin/(ba)?sh" {} +)
 	step "shellcheck" shellcheck -x -S warning "${scripts[@]}"
 else
 	skip "shellcheck" "not installed"
