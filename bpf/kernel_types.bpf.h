@@ -46,6 +46,13 @@ enum {
 
 #define KERNEL_TYPE __attribute__((preserve_access_index))
 
+/* Asked for by name at load time: a kernel without a helper lacks its number. */
+enum bpf_func_id___ours {
+	BPF_FUNC_task_pt_regs___ours = 1,
+};
+#define KERNEL_HAS_HELPER(name) \
+	bpf_core_enum_value_exists(enum bpf_func_id___ours, BPF_FUNC_##name##___ours)
+
 #if defined(__TARGET_ARCH_x86)
 /* arch/x86/include/asm/ptrace.h; the layout of the saved registers is ABI. */
 struct pt_regs {

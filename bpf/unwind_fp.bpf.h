@@ -17,23 +17,19 @@ struct user_registers {
 };
 
 #if defined(__TARGET_ARCH_x86)
-enum {
-	/* THREAD_SIZE with KASAN off, and TOP_OF_KERNEL_STACK_PADDING (arch/x86). */
-	KERNEL_STACK_BYTES = 16 << 10,
-	KERNEL_STACK_PADDING = 0,
-};
 #define REGS_IP(regs) ((regs)->ip)
 #define REGS_SP(regs) ((regs)->sp)
 #define REGS_FP(regs) ((regs)->bp)
 #elif defined(__TARGET_ARCH_arm64)
-enum {
-	KERNEL_STACK_BYTES = 16 << 10, /* 4 KiB pages */
-	KERNEL_STACK_PADDING = 0,
-};
 #define REGS_IP(regs) ((regs)->pc)
 #define REGS_SP(regs) ((regs)->sp)
 #define REGS_FP(regs) ((regs)->regs[29])
 #endif
+
+enum {
+	/* THREAD_SIZE of x86-64 and of arm64 with 4 KiB pages, without KASAN. */
+	KERNEL_STACK_BYTES = 16 << 10,
+};
 
 static __always_inline bool is_kernel_address(__u64 address)
 {
@@ -60,10 +56,13 @@ static __always_inline bool read_user_registers(
 		*ret = now;
 		return true;
 	}
-	char *stack = BPF_CORE_READ(task, stack);
 	struct pt_regs saved;
-	const void *top = stack + KERNEL_STACK_BYTES - KERNEL_STACK_PADDING - sizeof(saved);
-	if (bpf_probe_read_kernel(&saved, sizeof(saved), top))
+	const void *at;
+	if (KERNEL_HAS_HELPER(task_pt_regs)) /* Linux 5.15 */
+		at = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	else
+		at = (const char *)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES - sizeof(saved);
+	if (bpf_probe_read_kernel(&saved, sizeof(saved), at))
 		return false;
 	ret->ip = REGS_IP(&saved);
 	ret->sp = REGS_SP(&saved);

@@ -212,7 +212,7 @@ static void on_ready(void *context, const char *event, uint32_t child_pid)
 			: "");
 	if (view->target == SESSION_SYSTEM)
 		str_puts(&text, "the whole system");
-	else if (child_pid)
+	else if (view->target == SESSION_COMMAND)
 		str_printf(&text, "pid %u%s", child_pid, options->no_inherit ? "" : " (+children)");
 	else
 		str_printf(&text, "%s %u%s", view->target == SESSION_THREADS ? "tid" : "pid",
@@ -276,7 +276,7 @@ static void put_stacks(struct str *text, const struct session_summary *summary)
 static void print_ticks(const struct session_summary *summary)
 {
 	console_say("ticks: %llu = %llu samples + %llu idle + %llu filtered + %llu lost; %llu more "
-		    "were due but never fired",
+		    "were due but did not fire (idle CPUs sleep through them)",
 		(unsigned long long)summary->ticks, (unsigned long long)summary->final.samples,
 		(unsigned long long)summary->idle, (unsigned long long)summary->filtered,
 		(unsigned long long)summary->final.lost, (unsigned long long)summary->skipped);
@@ -299,10 +299,13 @@ static void print_hints(const struct record_options *options, const struct sessi
 	if (summary->targets_full)
 		console_say("hint: %llu processes were not followed: more than %d at once; use -a",
 			(unsigned long long)summary->targets_full, 1 << 15);
-	uint64_t due = summary->ticks + summary->skipped;
-	if (percent(summary->ticks, due) < 90 && options->frequency_hz)
-		console_say("hint: only %.0f%% of the ticks came: the machine could not keep %u Hz",
-			percent(summary->ticks, due), options->frequency_hz);
+	/* Idle CPUs miss timers by design, so only a command's CPU time tells what was due. */
+	double due = summary->child_cpu_s * options->frequency_hz;
+	if (due > 100 && !options->delay_ns && !options->duration_ns &&
+		(double)summary->final.samples < 0.9 * due)
+		console_say(
+			"hint: only %.0f%% of the samples that its CPU time should give at %u Hz",
+			100 * (double)summary->final.samples / due, options->frequency_hz);
 }
 
 static void print_summary(
@@ -319,16 +322,17 @@ static void print_summary(
 	str_puts(&text, summary->files > 1 ? " in all, " : ")");
 	if (summary->files > 1)
 		str_printf(&text, "%u files)", summary->files);
+	console_say("%s", str_text(&text));
 	if (summary->final.samples) {
-		str_puts(&text, "\n        ");
+		str_truncate(&text, 0);
 		put_stacks(&text, summary);
-		str_printf(&text, "\n        files readable here: %llu/%llu; build IDs %llu/%llu",
+		console_say_more("%s", str_text(&text));
+		console_say_more("files readable here: %llu/%llu; build IDs %llu/%llu",
 			(unsigned long long)summary->dsos_readable,
 			(unsigned long long)summary->dsos,
 			(unsigned long long)summary->dsos_with_build_id,
 			(unsigned long long)summary->dsos);
 	}
-	console_say("%s", str_text(&text));
 	if (options->verbose)
 		print_ticks(summary);
 	print_hints(options, summary);
@@ -343,21 +347,17 @@ static void print_summary(
 static struct err *choose_target(
 	const struct record_options *options, int operands, enum session_target *ret)
 {
-	int chosen =
-		(operands > 0) + (options->pids.len > 0) + (options->tids.len > 0) + options->all;
-	bool runs_during = operands > 0 && options->all; /* perf: the whole system while CMD runs */
-	if (!chosen)
+	int chosen = (options->pids.len > 0) + (options->tids.len > 0) + options->all;
+	if (!chosen && !operands)
 		return err_new(ERR_USAGE, "what is to be profiled? Give -- COMMAND, -p PID or -a "
 					  "(see ebprof record --help)");
-	if (chosen > 1 && !runs_during)
-		return err_new(ERR_USAGE, "give one of -- COMMAND, -p, -t and -a");
-	if (runs_during)
-		return err_new(ERR_USAGE, "-a with a command: use ebprof record -a --duration TIME "
-					  "beside the command");
-	*ret = operands > 0        ? SESSION_COMMAND
-	       : options->pids.len ? SESSION_PROCESSES
+	if (chosen > 1)
+		return err_new(ERR_USAGE, "give one of -p, -t and -a");
+	/* With one of them, a command is not what is profiled: recording lasts while it runs. */
+	*ret = options->pids.len   ? SESSION_PROCESSES
 	       : options->tids.len ? SESSION_THREADS
-				   : SESSION_SYSTEM;
+	       : options->all      ? SESSION_SYSTEM
+				   : SESSION_COMMAND;
 	return NULL;
 }
 
@@ -367,6 +367,11 @@ static struct err *check_options(struct record_options *options, enum session_ta
 		return err_new(ERR_USAGE, "-F and -c exclude each other");
 	if (!options->frequency_given && !options->period)
 		options->frequency_hz = target == SESSION_SYSTEM ? DEFAULT_HZ_SYSTEM : DEFAULT_HZ;
+	enum {
+		SMALLEST_MAX_BYTES = 8192
+	};
+	if (options->max_bytes && options->max_bytes < SMALLEST_MAX_BYTES)
+		return err_new(ERR_USAGE, "--max-size: less than 8K holds no recording");
 	if (options->all_user && options->all_kernel)
 		return err_new(ERR_USAGE, "--all-user and --all-kernel exclude each other");
 	const struct session_switch *switching = &options->switching;
@@ -422,11 +427,11 @@ static int record(
 		session_destroy(session);
 		return 0;
 	}
-	bool across_output = session_options->target == SESSION_COMMAND;
+	bool has_command = session_options->argv;
 	struct view view = {
 		.options = options,
 		.target = session_options->target,
-		.shows_progress = !options->quiet && isatty(STDERR_FILENO) && !across_output,
+		.shows_progress = !options->quiet && isatty(STDERR_FILENO) && !has_command,
 	};
 	struct session_callbacks callbacks = {
 		.context = &view, .ready = on_ready, .progress = on_progress};
@@ -442,14 +447,12 @@ static int record(
 	if (err)
 		console_say("the recording stopped early, what was written can be read: %s",
 			err_message(err));
-	if (session_options->target == SESSION_COMMAND && !summary.has_child_status &&
-		!summary.end_signal) {
+	if (has_command && !summary.has_child_status && !summary.end_signal) {
 		if (!options->quiet)
 			console_say("recording done; the command still runs, waiting for it");
 		session_wait_command(session, &summary);
 	}
-	if (session_options->target == SESSION_COMMAND && !summary.has_child_status &&
-		!options->quiet)
+	if (has_command && !summary.has_child_status && !options->quiet)
 		console_say("the command still runs");
 	session_destroy(session);
 	if (err) {
@@ -479,7 +482,7 @@ static int run(const struct command *command, int argc, char **argv)
 	const struct opt_u32_list *ids = options.tids.len ? &options.tids : &options.pids;
 	struct session_options session_options = {
 		.target = target,
-		.argv = argv + rest,
+		.argv = rest < argc ? argv + rest : NULL,
 		.pids = ids->data,
 		.nr_pids = ids->len,
 		.no_inherit = options.no_inherit,
@@ -509,12 +512,13 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_record = {
 	.name = "record",
 	.summary = "sample a command, processes or the whole system into a file",
-	.usage = "[OPTIONS] -- COMMAND [ARGS]   or   -p PID   or   -a",
+	.usage = "[OPTIONS] -- COMMAND [ARGS]   or   -p PID | -t TID | -a [-- COMMAND]",
 	.description =
 		"Samples where CPU time is spent, kernel and user stacks, and writes ebprof.data.\n"
 		"Needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; ebprof check tells.",
 	.examples = "  sudo ebprof record -- ./program arg\n"
 		    "  sudo ebprof record -F 99 -a --duration 30\n"
+		    "  sudo ebprof record -a -- sleep 30\n"
 		    "  sudo ebprof record -p 4242,4243 -o server.data\n"
 		    "  sudo ebprof record -o - -- make | ssh host 'cat > make.data'\n",
 	.exit_status = "  the command's own; a signal that ends it is raised again\n"
@@ -523,5 +527,6 @@ const struct command command_record = {
 		       "  126  the command cannot be executed, 127: it was not found\n",
 	.options = rows,
 	.foreign = foreign,
+	.stops_at_operand = true,
 	.run = run,
 };

@@ -1,3 +1,5 @@
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,6 +8,8 @@
 
 static const struct command *const all[] = {
 	&command_record,
+	&command_report,
+	&command_convert,
 	&command_info,
 	&command_check,
 	&command_help,
@@ -43,8 +47,11 @@ int main(int argc, char **argv)
 		console_say("there is no command \"%s\"; ebprof help lists them", name);
 		return CONSOLE_USAGE;
 	}
+	signal(SIGPIPE, SIG_IGN); /* a reader that leaves shows as EPIPE, which is no failure */
 	int code = command->run(command, argc - 1, argv + 1);
-	if (fflush(stdout) && code == CONSOLE_OK)
+	if (fflush(stdout) && errno != EPIPE && code == CONSOLE_OK) {
+		console_say("standard output: %s", strerror(errno));
 		code = CONSOLE_ERROR;
+	}
 	return code;
 }

@@ -44,13 +44,15 @@ struct getopt_tables {
 	char *shorts;
 };
 
-static struct getopt_tables make_tables(const struct opt *rows, size_t count)
+static struct getopt_tables make_tables(const struct command *command, size_t count)
 {
+	const struct opt *rows = command->options;
 	struct getopt_tables tables = {
 		.longs = mem_zalloc_array(count + 2, sizeof(*tables.longs)),
 	};
 	CLEANUP(str_deinit) struct str shorts = {0};
-	str_puts(&shorts, "+:h"); /* stop at the first operand; tell a missing argument apart */
+	/* "+": stop at the first operand; ":": tell a missing argument apart */
+	str_puts(&shorts, command->stops_at_operand ? "+:h" : ":h");
 	for (size_t i = 0; i < count; i++) {
 		const struct opt *row = &rows[i];
 		tables.longs[i] = (struct option){
@@ -90,7 +92,7 @@ struct err *opt_parse(const struct command *command, int argc, char **argv, void
 	int *rest, bool *wants_help)
 {
 	size_t count = count_rows(command->options);
-	struct getopt_tables tables = make_tables(command->options, count);
+	struct getopt_tables tables = make_tables(command, count);
 	struct err *err = NULL;
 	*wants_help = false;
 	opterr = 0;

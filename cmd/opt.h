@@ -42,11 +42,14 @@ struct command {
 	const char *exit_status; /* lines */
 	const struct opt *options;
 	const struct opt_foreign *foreign;
+	bool stops_at_operand; /* what follows the first operand is not ours (a command's options)
+				*/
 	int (*run)(const struct command *command, int argc, char **argv); /* exit code */
 };
 
 /*
- * Parses argv[1..] into `options`; *rest is the index of the first operand.
+ * Parses argv[1..] into `options`; *rest is the index of the first operand (operands
+ * are moved behind the options unless the command stops at them).
  * *wants_help is set by -h and --help.
  */
 struct err *opt_parse(const struct command *command, int argc, char **argv, void *options,

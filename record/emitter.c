@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/base/str.h"
+#include "format/elf/elf_symbols.h"
 #include "record/proc.h"
 
 void emitter_init(struct emitter *emitter, struct kernel *kernel, struct stack_table *stacks)
@@ -13,6 +14,7 @@ void emitter_init(struct emitter *emitter, struct kernel *kernel, struct stack_t
 void emitter_deinit(struct emitter *emitter)
 {
 	map_deinit(&emitter->threads);
+	map_deinit(&emitter->thread_ids);
 	vec_deinit(&emitter->thread_names);
 }
 
@@ -22,12 +24,40 @@ void emitter_begin_file(struct emitter *emitter, struct writer *writer)
 	emitter->epoch++;
 	map_clear(&emitter->threads);
 	emitter->thread_names.len = 0;
-	emitter->nr_threads = 0;
+	map_clear(&emitter->thread_ids);
 }
 
 static uint32_t put_string(struct emitter *emitter, const char *text)
 {
 	return writer_string(emitter->writer, text, strlen(text));
+}
+
+/* Its image is part of the running kernel, so its few symbols are captured, all of them. */
+static void emit_vdso_symbols(struct emitter *emitter, const struct object *vdso)
+{
+	size_t bytes;
+	const void *image = process_vdso_image(&bytes);
+	struct elf_file *elf;
+	struct err *err = image ? elf_file_open_memory(image, bytes, &elf) : NULL;
+	if (!image || err) {
+		err_destroy(err);
+		return;
+	}
+	struct elf_symbols symbols = {0};
+	err = elf_symbols_read(elf, &symbols);
+	err_destroy(err); /* then there are none */
+	vec_each(&symbols.symbols, symbol) {
+		struct layout_symbol out = {
+			.object = vdso->file_id,
+			/* Linked to be mapped as it stands: addresses are offsets in the image. */
+			.offset = symbol->address,
+			.size = symbol->size,
+			.name = put_string(emitter, symbols.names + symbol->name),
+		};
+		writer_symbol(emitter->writer, &out);
+	}
+	elf_symbols_deinit(&symbols);
+	elf_file_destroy(elf);
 }
 
 static uint32_t emit_object(
@@ -40,6 +70,8 @@ static uint32_t emit_object(
 	info.path = put_string(emitter, object->path);
 	object->file_id = writer_object(emitter->writer, &info);
 	object->file_epoch = emitter->epoch;
+	if (object->info.kind == LAYOUT_OBJECT_VDSO)
+		emit_vdso_symbols(emitter, object);
 	return object->file_id;
 }
 
@@ -86,13 +118,11 @@ uint32_t emitter_process(struct emitter *emitter, struct process *process)
 		.cgroup = put_string(emitter, process->cgroup),
 		.container = put_string(emitter, str_text(&container)),
 	};
-	/* The first file that exec maps is the program itself, the loader comes behind it. */
-	struct mapping *program = NULL;
-	vec_each(&process->mappings, mapping)
-		if (mapping->object->info.kind == LAYOUT_OBJECT_FILE &&
-			(!program || mapping->time_ns < program->time_ns))
-			program = mapping;
-	if (program) {
+	/* Programs are mapped below their libraries and their loader, on every layout of Linux. */
+	struct mapping *program = process->mappings.data, *end = program + process->mappings.len;
+	while (program < end && program->object->info.kind != LAYOUT_OBJECT_FILE)
+		program++;
+	if (program < end) {
 		struct object_location where = {process->pid, program->start, program->end};
 		out.exe = emit_object(emitter, program->object, &where);
 	}
@@ -107,9 +137,8 @@ uint32_t emitter_thread(
 	struct emitter *emitter, struct process *process, uint32_t tid, const char *comm)
 {
 	uint32_t process_id = emitter_process(emitter, process);
-	bool added;
-	uint64_t *newest = map_put(&emitter->threads, (uint64_t)process->image << 32 | tid, &added);
-	emitter->nr_threads += added;
+	map_put(&emitter->thread_ids, (uint64_t)process->pid << 32 | tid, NULL);
+	uint64_t *newest = map_put(&emitter->threads, (uint64_t)process->image << 32 | tid, NULL);
 	for (uint32_t i = (uint32_t)*newest; i; i = emitter->thread_names.data[i - 1].older) {
 		struct emitter_thread *thread = &emitter->thread_names.data[i - 1];
 		if (memcmp(thread->comm, comm, sizeof(thread->comm)) == 0)

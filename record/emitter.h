@@ -26,7 +26,7 @@ struct emitter {
 		uint32_t file_id;
 		char comm[16];
 	}) thread_names;
-	uint32_t nr_threads; /* distinct threads of this file */
+	struct map thread_ids; /* pid << 32 | tid of the threads in this file */
 };
 
 void emitter_init(struct emitter *emitter, struct kernel *kernel, struct stack_table *stacks);

@@ -197,20 +197,21 @@ static void probe_kallsyms(struct feature_result *result)
 			restrict_level);
 	else
 		set(result, FEATURE_LIMITED,
-			"addresses are hidden: needs CAP_SYSLOG and kptr_restrict below 2 (it is "
-			"%ld); "
-			"kernel functions will be unnamed",
-			restrict_level);
+			"addresses are hidden, kernel functions stay unnamed: %s",
+			restrict_level >= 2 ? "kptr_restrict is 2, set it to 1 or 0"
+					    : "needs CAP_SYSLOG");
 }
 
 static void probe_ptrace(struct feature_result *result)
 {
 	CLEANUP(str_deinit) struct str maps = {0};
-	if (proc_read_file("/proc/1/maps", &maps))
+	bool is_readable = proc_read_file("/proc/1/maps", &maps) || has_capability(CAP_SYS_PTRACE);
+	if (is_readable)
 		set(result, FEATURE_OK, "mappings of other users' processes can be read");
 	else
 		set(result, FEATURE_LIMITED,
-			"no CAP_SYS_PTRACE: processes of others that ran before have no mappings");
+			"no CAP_SYS_PTRACE: of processes of other users that run already, code "
+			"cannot be told apart");
 }
 
 static void probe_pid_namespace(struct feature_result *result)
@@ -255,16 +256,16 @@ bool feature_probe(size_t index, struct feature_result *ret)
 
 struct err *feature_explain(struct err *err)
 {
+	CLEANUP(str_deinit) struct str text = {0};
+	str_puts(&text, err_message(err));
 	struct feature_result result;
 	for (size_t i = 0; feature_probe(i, &result); i++) {
-		if (result.state == FEATURE_MISSING) {
-			struct err *explained = err_new(err_code(err), "%s\n  missing: %s: %s",
-				err_message(err), result.name, str_text(&result.detail));
-			err_destroy(err);
-			str_deinit(&result.detail);
-			return explained;
-		}
+		if (result.state == FEATURE_MISSING)
+			str_printf(
+				&text, "; missing: %s: %s", result.name, str_text(&result.detail));
 		str_deinit(&result.detail);
 	}
-	return err;
+	struct err *explained = err_new(err_code(err), "%s", str_text(&text));
+	err_destroy(err);
+	return explained;
 }

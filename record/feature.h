@@ -29,7 +29,7 @@ bool feature_probe(size_t index, struct feature_result *ret);
 /* Virtual machines often offer a cycle counter that opens and then never counts: this tries it. */
 bool feature_cycles_count(void);
 
-/* Adds to an error of BPF or perf the one thing that is missing, where one can be told. */
+/* Adds to an error of BPF or perf what is missing, and how to get it, where that can be told. */
 struct err *feature_explain(struct err *err) ERR_MUST_CHECK;
 
 #endif

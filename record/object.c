@@ -10,18 +10,35 @@
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
 
+static struct object *create(enum layout_object_kind kind, const char *path)
+{
+	struct object *object = mem_zalloc(sizeof(*object));
+	object->info.kind = kind;
+	object->path = mem_strdup(path);
+	return object;
+}
+
+static void object_destroy(struct object *object)
+{
+	map_deinit(&object->frames);
+	mem_free((void *)object->info.segments);
+	mem_free(object->path);
+	mem_free(object);
+}
+
 void object_table_deinit(struct object_table *table)
 {
-	vec_each(&table->objects, it) {
-		struct object *object = *it;
-		map_deinit(&object->frames);
-		mem_free((void *)object->info.segments);
-		mem_free(object->path);
-		mem_free(object);
-	}
+	vec_each(&table->objects, object)
+		object_destroy(*object);
 	vec_deinit(&table->objects);
 	strtab_deinit(&table->keys);
 	map_deinit(&table->by_key);
+}
+
+static void add(struct object_table *table, struct object *object)
+{
+	object->serial = (uint32_t)table->objects.len;
+	vec_push(&table->objects, object);
 }
 
 /* The value under a key of text, created as 0. Values are serials plus 1. */
@@ -34,17 +51,6 @@ static uint64_t *key_slot(struct object_table *table, const struct str *key)
 static struct object *object_at(struct object_table *table, uint64_t slot)
 {
 	return slot ? table->objects.data[slot - 1] : NULL;
-}
-
-static struct object *add(
-	struct object_table *table, enum layout_object_kind kind, const char *path)
-{
-	struct object *object = mem_zalloc(sizeof(*object));
-	object->serial = (uint32_t)table->objects.len;
-	object->info.kind = kind;
-	object->path = mem_strdup(path);
-	vec_push(&table->objects, object);
-	return object;
 }
 
 static void key_of_build_id(
@@ -62,7 +68,8 @@ struct object *object_table_by_build_id(struct object_table *table, const char *
 	key_of_build_id(&key, path, build_id, build_id_len);
 	uint64_t *slot = key_slot(table, &key);
 	if (!*slot) {
-		struct object *object = add(table, LAYOUT_OBJECT_FILE, path);
+		struct object *object = create(LAYOUT_OBJECT_FILE, path);
+		add(table, object);
 		memcpy(object->info.build_id, build_id, build_id_len);
 		object->info.build_id_len = build_id_len;
 		*slot = object->serial + 1;
@@ -75,22 +82,28 @@ struct object *object_table_by_inode(struct object_table *table, const char *pat
 {
 	CLEANUP(str_deinit) struct str key = {0};
 	str_printf(&key, "i%x:%llx:%d:%s", device, (unsigned long long)inode, is_deleted, path);
-	uint64_t *slot = key_slot(table, &key);
+	uint32_t inode_key = strtab_intern(&table->keys, str_text(&key), key.len);
+	uint64_t *slot = map_put(&table->by_key, inode_key, NULL);
 	if (*slot)
 		return object_at(table, *slot);
-	struct object *object = add(table, LAYOUT_OBJECT_FILE, path);
+	struct object *object = create(LAYOUT_OBJECT_FILE, path);
 	object->info.device = device;
 	object->info.inode = inode;
 	object->info.flags |= is_deleted ? LAYOUT_OBJECT_DELETED : 0;
 	object_examine(object, where);
-	*slot = object->serial + 1;
-	if (object->info.build_id_len) { /* from now on the kernel may announce it by build ID */
-		str_truncate(&key, 0);
-		key_of_build_id(&key, path, object->info.build_id, object->info.build_id_len);
-		uint64_t *by_build_id = key_slot(table, &key);
-		if (!*by_build_id)
-			*by_build_id = object->serial + 1;
+	/* The kernel may have announced the same file by its build ID, or may do so yet. */
+	str_truncate(&key, 0);
+	key_of_build_id(&key, path, object->info.build_id, object->info.build_id_len);
+	uint64_t *known = object->info.build_id_len ? key_slot(table, &key) : NULL;
+	if (known && *known) {
+		object_destroy(object);
+		object = object_at(table, *known);
+	} else {
+		add(table, object);
+		if (known)
+			*known = object->serial + 1;
 	}
+	*map_put(&table->by_key, inode_key, NULL) = object->serial + 1;
 	return object;
 }
 
@@ -101,7 +114,8 @@ struct object *object_table_special(
 	str_printf(&key, "s%d:%s", kind, name);
 	uint64_t *slot = key_slot(table, &key);
 	if (!*slot) {
-		struct object *object = add(table, kind, name);
+		struct object *object = create(kind, name);
+		add(table, object);
 		object->is_examined = true;
 		*slot = object->serial + 1;
 	}

@@ -124,12 +124,20 @@ struct scan {
 	uint64_t time_ns;
 };
 
-static struct object *vdso_object(struct object_table *objects)
+const void *process_vdso_image(size_t *bytes)
+{
+	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	*bytes = image ? VDSO_IMAGE_BYTES : 0;
+	return image;
+}
+
+struct object *process_vdso(struct object_table *objects)
 {
 	struct object *vdso = object_table_special(objects, LAYOUT_OBJECT_VDSO, "[vdso]");
-	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	size_t bytes;
+	const void *image = process_vdso_image(&bytes);
 	if (image)
-		object_examine_memory(vdso, image, VDSO_IMAGE_BYTES);
+		object_examine_memory(vdso, image, bytes);
 	return vdso;
 }
 
@@ -145,7 +153,7 @@ static void add_proc_mapping(void *context, const struct proc_mapping *found)
 	};
 	struct object_location where = {scan->process->pid, found->start, found->end};
 	if (strcmp(found->path, "[vdso]") == 0) {
-		mapping.object = vdso_object(objects);
+		mapping.object = process_vdso(objects);
 		mapping.offset = 0;
 	} else if (found->inode) {
 		mapping.object = object_table_by_inode(objects, found->path, found->device,
@@ -207,7 +215,7 @@ const struct mapping *process_find_mapping(
 	size_t index = lower_bound(process, address);
 	if (index < process->mappings.len && process->mappings.data[index].start <= address)
 		return &process->mappings.data[index];
-	/* The vDSO is mapped without an announcement; and an announcement may have been lost. */
+	/* Older kernels map the vDSO without an announcement; and one may have been lost. */
 	bool rescan = !process->exited_ns &&
 		      (!process->has_vdso || time_ns - process->rescanned_ns > RESCAN_INTERVAL_NS);
 	if (!rescan)

@@ -55,6 +55,10 @@ void process_table_fork(
 	struct process_table *table, uint32_t parent_pid, uint32_t pid, uint64_t time_ns);
 void process_table_exec(struct process_table *table, struct process *process);
 void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time_ns);
+/* The vDSO, the same in every process: our own copy of its image (NULL: there is none). */
+const void *process_vdso_image(size_t *bytes);
+/* ... as an object, examined. */
+struct object *process_vdso(struct object_table *objects);
 void process_table_map(
 	struct process_table *table, struct process *process, const struct mapping *mapping);
 /* The pid now belongs to another process than the one we know. */

@@ -20,7 +20,6 @@
 struct timer {
 	int cpu;
 	int fd;
-	struct bpf_link *link;
 };
 
 struct sampler {
@@ -109,12 +108,11 @@ static struct err *add_timer(struct sampler *sampler, int cpu)
 		return feature_explain(err_sys(
 			errno, "perf_event_open (%s on CPU %d)", sampler_event_name(sampler), cpu));
 	vec_push(&sampler->timers, timer);
-	struct bpf_link *link =
-		bpf_program__attach_perf_event(sampler->bpf->progs.on_tick, timer.fd);
-	if (!link)
+	/* Not libbpf's attach, which starts the timer at once. Closing the timer detaches. */
+	int program = bpf_program__fd(sampler->bpf->progs.on_tick);
+	if (ioctl(timer.fd, PERF_EVENT_IOC_SET_BPF, program))
 		return feature_explain(err_sys(
 			errno, "cannot attach the BPF program to the timer of CPU %d", cpu));
-	sampler->timers.data[sampler->timers.len - 1].link = link;
 	return NULL;
 }
 
@@ -176,11 +174,8 @@ void sampler_destroy(struct sampler *sampler)
 {
 	if (!sampler)
 		return;
-	vec_each(&sampler->timers, timer) {
-		bpf_link__destroy(timer->link); /* closes timer->fd */
-		if (!timer->link)
-			close(timer->fd);
-	}
+	vec_each(&sampler->timers, timer)
+		close(timer->fd);
 	vec_deinit(&sampler->timers);
 	ring_buffer__free(sampler->ring);
 	sample_bpf__destroy(sampler->bpf);

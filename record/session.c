@@ -62,9 +62,10 @@ static struct err *take_signals(struct session *session)
 	return session->signal_fd < 0 ? err_sys(errno, "signalfd") : NULL;
 }
 
+/* Edge-triggered: buffers are emptied at every wake-up, and must wake us only when they fill. */
 static struct err *watch(struct session *session, int fd)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
 	if (epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event))
 		return err_sys(errno, "epoll_ctl");
 	return NULL;
@@ -126,7 +127,7 @@ static struct err *create(struct session *session)
 		if (!proc_is_alive(options->pids[i]))
 			return err_new(ERR_USAGE, "there is no process %u", options->pids[i]);
 	/* Forked first: the child inherits little and shows up in no sample of ours. */
-	if (options->target == SESSION_COMMAND) {
+	if (options->argv) {
 		try(target_start(options->argv, &session->target));
 		session->has_target = true;
 	}
@@ -234,6 +235,12 @@ static uint64_t sum_lost(const struct recording_counts *counts)
 	return lost;
 }
 
+static double cpu_seconds(const struct rusage *usage)
+{
+	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+}
+
 static struct session_progress progress_of(const struct session *session)
 {
 	struct rusage usage;
@@ -246,7 +253,7 @@ static struct session_progress progress_of(const struct session *session)
 		.elapsed_s = elapsed_s,
 		.samples = session->translate.stats.received - session->translate.stats.unresolved,
 		.lost = sum_lost(&session->counts),
-		.threads = session->translate.emitter.nr_threads,
+		.threads = (uint32_t)session->translate.emitter.thread_ids.len,
 		.bytes = recording_bytes(&session->recording) +
 			 (session->is_over ? 0 : writer_bytes_pending(session->recording.writer)),
 		.overhead_percent = elapsed_s > 0 ? 100 * cpu_s / elapsed_s : 0,
@@ -316,6 +323,9 @@ static void check_child(struct session *session)
 	struct session_summary *summary = session->summary;
 	if (session->has_target && !summary->has_child_status &&
 		target_poll_exit(&session->target, &summary->child_status)) {
+		struct rusage usage;
+		getrusage(RUSAGE_CHILDREN, &usage);
+		summary->child_cpu_s = cpu_seconds(&usage);
 		summary->has_child_status = true;
 		stop(session, LAYOUT_END_COMMAND);
 	}

@@ -36,7 +36,9 @@ struct session_switch {       /* begin another file ... */
 
 struct session_options {
 	enum session_target target;
-	char *const *argv; /* SESSION_COMMAND; ends with NULL */
+	/* The command to run, ends with NULL; it is what is profiled with SESSION_COMMAND, and else
+	 * (may be NULL) only says how long to record. */
+	char *const *argv;
 	const uint32_t *pids;
 	size_t nr_pids;
 	bool no_inherit; /* new children are not followed */
@@ -82,6 +84,7 @@ struct session_summary {
 	int end_signal;        /* that stopped the session, 0 for none */
 	bool has_child_status; /* the command ended ... */
 	int child_status;      /* ... with this, as of waitpid(2) */
+	double child_cpu_s;    /* CPU time of it and of its children that ended */
 	int exec_errno;        /* the command could not be started */
 };
 

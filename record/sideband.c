@@ -10,14 +10,18 @@
 #include <unistd.h>
 
 #include "record/cpu.h"
+#include "record/feature.h"
 
 enum {
-	BUFFER_BYTES = 512 * 1024, /* a CPU; a power of two */
+	/* Of a CPU, a power of two: many CPUs get small ones, so that all together stay small. */
+	BUFFER_MAX_BYTES = 512 * 1024,
+	BUFFER_MIN_BYTES = 64 * 1024,
+	BUFFERS_BYTES = 8 << 20,
 	BUILD_ID_MAX_IN_RECORD = 20,
 };
 
 struct cpu_buffer {
-	struct perf_event_mmap_page *page; /* then BUFFER_BYTES of data */
+	struct perf_event_mmap_page *page; /* then the data */
 	const uint8_t *data;
 };
 
@@ -25,7 +29,7 @@ struct sideband {
 	VEC(int) fds;
 	VEC(struct cpu_buffer) buffers;
 	uint64_t lost;
-	uint64_t page_bytes;
+	size_t page_bytes, buffer_bytes;
 	uint8_t *record; /* one record that wraps around the buffer's end, made whole */
 };
 
@@ -35,7 +39,7 @@ void sideband_batch_clear(struct sideband_batch *batch)
 	arena_deinit(&batch->strings);
 }
 
-static struct perf_event_attr attributes(void)
+static struct perf_event_attr attributes(const struct sideband *sideband)
 {
 	return (struct perf_event_attr){
 		.size = sizeof(struct perf_event_attr),
@@ -52,14 +56,14 @@ static struct perf_event_attr attributes(void)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = BUFFER_BYTES / 4,
+		.wakeup_watermark = (uint32_t)sideband->buffer_bytes / 4,
 	};
 }
 
 /* Build IDs in mmap records came with 5.12; an older kernel refuses the bit. */
-static int open_on_cpu(int cpu)
+static int open_on_cpu(const struct sideband *sideband, int cpu)
 {
-	struct perf_event_attr attr = attributes();
+	struct perf_event_attr attr = attributes(sideband);
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0 && errno == EINVAL) {
 		attr.build_id = 0;
@@ -70,11 +74,12 @@ static int open_on_cpu(int cpu)
 
 static struct err *add_cpu(struct sideband *sideband, int cpu)
 {
-	CLEANUP_FD int fd = open_on_cpu(cpu);
+	CLEANUP_FD int fd = open_on_cpu(sideband, cpu);
 	if (fd < 0)
-		return err_sys(errno, "perf_event_open (process events on CPU %d)", cpu);
-	void *base = mmap(NULL, sideband->page_bytes + BUFFER_BYTES, PROT_READ | PROT_WRITE,
-		MAP_SHARED, fd, 0);
+		return feature_explain(
+			err_sys(errno, "perf_event_open (process events on CPU %d)", cpu));
+	void *base = mmap(NULL, sideband->page_bytes + sideband->buffer_bytes,
+		PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return err_sys(errno, "mmap of the process events' buffer on CPU %d", cpu);
 	struct cpu_buffer buffer = {
@@ -89,10 +94,14 @@ static struct err *add_cpu(struct sideband *sideband, int cpu)
 struct err *sideband_create(struct sideband **ret)
 {
 	struct sideband *sideband = mem_zalloc(sizeof(*sideband));
-	sideband->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	sideband->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	sideband->record = mem_alloc(UINT16_MAX + 1);
 	struct cpu_list cpus = {0};
 	struct err *err = cpu_list_online(&cpus);
+	sideband->buffer_bytes = BUFFER_MAX_BYTES;
+	while (sideband->buffer_bytes > BUFFER_MIN_BYTES &&
+		sideband->buffer_bytes * cpus.len > BUFFERS_BYTES)
+		sideband->buffer_bytes /= 2;
 	for (size_t i = 0; !err && i < cpus.len; i++)
 		err = add_cpu(sideband, cpus.data[i]);
 	vec_deinit(&cpus);
@@ -108,7 +117,7 @@ void sideband_destroy(struct sideband *sideband)
 	if (!sideband)
 		return;
 	vec_each(&sideband->buffers, buffer)
-		munmap(buffer->page, sideband->page_bytes + BUFFER_BYTES);
+		munmap(buffer->page, sideband->page_bytes + sideband->buffer_bytes);
 	vec_each(&sideband->fds, fd)
 		close(*fd);
 	vec_deinit(&sideband->buffers);
@@ -251,11 +260,11 @@ static void drain_buffer(
 	uint64_t head = __atomic_load_n(&buffer->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = buffer->page->data_tail;
 	while (tail < head) {
-		size_t at = tail & (BUFFER_BYTES - 1);
+		size_t at = tail & (sideband->buffer_bytes - 1);
 		const struct perf_event_header *header = (const void *)(buffer->data + at);
 		size_t size = header->size;
-		if (at + size > BUFFER_BYTES) {
-			size_t first = BUFFER_BYTES - at;
+		if (at + size > sideband->buffer_bytes) {
+			size_t first = sideband->buffer_bytes - at;
 			memcpy(sideband->record, header, first);
 			memcpy(sideband->record + first, buffer->data, size - first);
 			header = (const void *)sideband->record;

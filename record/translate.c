@@ -63,7 +63,10 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 	};
 	struct object_location where = {event->pid, mapping.start, mapping.end};
 	bool is_file = event->path[0] == '/' && event->path[1] != '/';
-	if (!is_file) { /* "//anon", "[heap]"... */
+	if (strcmp(event->path, "[vdso]") == 0) {
+		mapping.object = process_vdso(objects);
+		mapping.offset = 0;
+	} else if (!is_file) { /* "//anon", "[heap]"... */
 		mapping.object = object_table_special(objects, LAYOUT_OBJECT_ANONYMOUS,
 			event->path[0] == '[' ? event->path : "[anon]");
 		mapping.offset = event->start; /* offsets are addresses */
@@ -145,50 +148,69 @@ static enum layout_truncation truncation_of(enum event_stack_end end)
 	return LAYOUT_TRUNCATED_UNKNOWN;
 }
 
-static uint32_t user_frame(
-	struct translate *translate, struct process *process, uint64_t address, uint64_t time_ns)
+/* A return address stands behind its call, perhaps in another function already: look inside. */
+static uint64_t lookup_address(const unsigned long long *addresses, uint32_t index)
 {
-	const struct mapping *mapping =
-		process_find_mapping(&translate->processes, process, address, time_ns);
-	if (!mapping)
-		return stack_table_frame(&translate->stacks,
-			object_table_special(
-				&translate->objects, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
-			address);
-	return stack_table_frame(
-		&translate->stacks, mapping->object, address - mapping->start + mapping->offset);
+	return index ? addresses[index] - 1 : addresses[index];
 }
 
-static uint32_t kernel_frame(struct translate *translate, uint64_t address)
+static uint32_t kernel_stack(struct translate *translate, const struct event_stack *stack)
 {
-	uint64_t offset;
-	struct object *object = kernel_resolve(&translate->kernel, address, &offset);
-	return stack_table_frame(&translate->stacks, object, offset);
+	const unsigned long long *addresses = (const void *)(stack + 1);
+	struct stack_table *stacks = &translate->stacks;
+	uint32_t node = 0;
+	kernel_load(&translate->kernel, &translate->objects);
+	for (uint32_t i = stack->nr_frames; i-- > 0;) {
+		uint64_t offset;
+		struct object *object =
+			kernel_resolve(&translate->kernel, lookup_address(addresses, i), &offset);
+		node = stack_table_node(stacks, node, stack_table_frame(stacks, object, offset));
+	}
+	return node;
+}
+
+/*
+ * Frames are resolved from the leaf outwards: a "caller" in memory that holds
+ * no code shows that the chain had left the stack by then, so what lies beyond
+ * is dropped. The leaf itself may be anywhere.
+ */
+static uint32_t user_stack(struct translate *translate, const struct event_stack *stack,
+	enum layout_truncation *truncation)
+{
+	const unsigned long long *addresses = (const void *)(stack + 1);
+	struct stack_table *stacks = &translate->stacks;
+	struct process *process =
+		process_table_get(&translate->processes, stack->pid, stack->time_ns);
+	uint32_t frames[EVENT_MAX_USER_FRAMES], count = 0;
+	*truncation = truncation_of(stack->end);
+	for (; count < stack->nr_frames && count < EVENT_MAX_USER_FRAMES; count++) {
+		uint64_t address = lookup_address(addresses, count);
+		const struct mapping *mapping = process_find_mapping(
+			&translate->processes, process, address, stack->time_ns);
+		if (!mapping && count) {
+			*truncation = LAYOUT_TRUNCATED_FRAME_POINTER;
+			break;
+		}
+		struct object *object = mapping ? mapping->object
+						: object_table_special(&translate->objects,
+							  LAYOUT_OBJECT_UNKNOWN, "[unknown]");
+		uint64_t offset = mapping ? address - mapping->start + mapping->offset : address;
+		frames[count] = stack_table_frame(stacks, object, offset);
+	}
+	uint32_t node = 0;
+	if (*truncation)
+		node = stack_table_node(stacks, 0, stack_table_frame(stacks, NULL, *truncation));
+	while (count)
+		node = stack_table_node(stacks, node, frames[--count]);
+	return node;
 }
 
 static void take_stack(struct translate *translate, const struct event_stack *stack)
 {
-	struct process *process = NULL;
-	const unsigned long long *addresses = (const void *)(stack + 1);
-	uint32_t node = 0;
 	enum layout_truncation truncation = LAYOUT_COMPLETE;
-	if (stack->kind == EVENT_STACK_KERNEL) {
-		kernel_load(&translate->kernel, &translate->objects);
-	} else {
-		process = process_table_get(&translate->processes, stack->pid, stack->time_ns);
-		truncation = truncation_of(stack->end);
-		if (truncation)
-			node = stack_table_node(&translate->stacks, 0,
-				stack_table_frame(&translate->stacks, NULL, truncation));
-	}
-	for (uint32_t i = stack->nr_frames; i-- > 0;) {
-		/* A return address stands behind its call, perhaps in another function: look
-		 * inside. */
-		uint64_t address = i ? addresses[i] - 1 : addresses[i];
-		uint32_t frame = process ? user_frame(translate, process, address, stack->time_ns)
-					 : kernel_frame(translate, address);
-		node = stack_table_node(&translate->stacks, node, frame);
-	}
+	uint32_t node = stack->kind == EVENT_STACK_KERNEL
+				? kernel_stack(translate, stack)
+				: user_stack(translate, stack, &truncation);
 	*map_put(&translate->stack_by_hash, stack->hash, NULL) = node | (uint64_t)truncation << 32;
 }
 

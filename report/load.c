@@ -12,6 +12,16 @@
 		(vec)->data[id] = (__VA_ARGS__); \
 	} while (0)
 
+/*
+ * Nodes share their callers, so a file of a few bytes can describe stacks whose
+ * lengths add up to anything. Consumers walk each stack: together they may take
+ * this many steps, and so many a byte of the file.
+ */
+enum {
+	WALK_FLOOR = 16 << 20,
+	WALK_RATIO = 256,
+};
+
 static const char damaged[] = "[damaged]";
 
 static const char *string_at(struct profile *profile, uint32_t id)
@@ -24,18 +34,54 @@ static const char *string_at(struct profile *profile, uint32_t id)
 	return damaged;
 }
 
-/* An id that may be 0 or lead nowhere. */
-static uint32_t checked(struct profile *profile, uint32_t id, size_t len)
+/* An id that may be 0 or lead nowhere: behind the table's end, or into a hole. */
+static uint32_t checked(struct profile *profile, uint32_t id, bool is_there)
 {
-	if (id < len)
+	if (is_there)
 		return id;
 	profile->dangling++;
 	return 0;
 }
 
+/* Whether the entity was read; `field` is NULL or 0 in holes alone. Index 0 is always there. */
+#define is_there(vec, id, field) ((id) < (vec)->len && (vec)->data[id].field)
+
+static uint32_t checked_event(struct profile *profile, uint32_t id)
+{
+	return checked(profile, id, is_there(&profile->events, id, name));
+}
+
+static uint32_t checked_object(struct profile *profile, uint32_t id)
+{
+	return checked(profile, id, is_there(&profile->objects, id, path));
+}
+
+static uint32_t checked_process(struct profile *profile, uint32_t id)
+{
+	return checked(profile, id, is_there(&profile->processes, id, cgroup));
+}
+
+static uint32_t checked_thread(struct profile *profile, uint32_t id)
+{
+	return checked(profile, id, is_there(&profile->threads, id, comm));
+}
+
+static uint32_t checked_frame(struct profile *profile, uint32_t id)
+{
+	bool is_read = id < profile->frames.len &&
+		       (profile->frames.data[id].object || profile->frames.data[id].offset);
+	return checked(profile, id, is_read);
+}
+
+static uint32_t checked_node(struct profile *profile, uint32_t id)
+{
+	bool is_read = id < profile->nodes.len && profile->node_depths.data[id];
+	return checked(profile, id, !id || is_read);
+}
+
 static void note_time(struct profile *profile, uint64_t time_ns)
 {
-	if (!profile->first_ns || time_ns < profile->first_ns)
+	if (time_ns < profile->first_ns)
 		profile->first_ns = time_ns;
 	if (time_ns > profile->last_ns)
 		profile->last_ns = time_ns;
@@ -106,7 +152,7 @@ static void on_process(void *context, uint32_t id, const struct layout_process *
 		.cgroup = string_at(profile, process->cgroup),
 		.container = string_at(profile, process->container),
 	};
-	out.info.exe = checked(profile, process->exe, profile->objects.len);
+	out.info.exe = checked_object(profile, process->exe);
 	put_at(&profile->processes, id, out);
 }
 
@@ -114,7 +160,7 @@ static void on_thread(void *context, uint32_t id, const struct layout_thread *th
 {
 	struct profile *profile = context;
 	struct profile_thread out = {
-		.process = checked(profile, thread->process, profile->processes.len),
+		.process = checked_process(profile, thread->process),
 		.tid = thread->tid,
 		.comm = string_at(profile, thread->comm),
 	};
@@ -126,19 +172,20 @@ static void on_mapping(void *context, const struct layout_mapping *mapping)
 {
 	struct profile *profile = context;
 	struct layout_mapping out = *mapping;
-	out.process = checked(profile, mapping->process, profile->processes.len);
-	out.object = checked(profile, mapping->object, profile->objects.len);
+	out.process = checked_process(profile, mapping->process);
+	out.object = checked_object(profile, mapping->object);
 	vec_push(&profile->mappings, out);
 }
 
 static void on_frame(void *context, uint32_t id, const struct layout_frame *frame)
 {
 	struct profile *profile = context;
-	struct profile_frame out = {.object = frame->object, .offset = frame->offset};
-	if (frame->object >= profile->objects.len) {
-		profile->dangling++;
-		out = (struct profile_frame){.offset = LAYOUT_TRUNCATED_UNKNOWN};
-	}
+	struct profile_frame out = {
+		.object = checked_object(profile, frame->object),
+		.offset = frame->offset,
+	};
+	if (frame->object && !out.object)
+		out.offset = LAYOUT_TRUNCATED_UNKNOWN;
 	if (!out.object && (!out.offset || out.offset >= LAYOUT_TRUNCATED_END))
 		out.offset = LAYOUT_TRUNCATED_UNKNOWN; /* a cause of a later version */
 	profile->objects.data[out.object].is_used = true;
@@ -149,35 +196,48 @@ static void on_node(void *context, uint32_t id, const struct layout_node *node)
 {
 	struct profile *profile = context;
 	struct layout_node out = {
-		.parent = checked(profile, node->parent, profile->nodes.len),
-		.frame = checked(profile, node->frame, profile->frames.len),
+		.parent = checked_node(profile, node->parent),
+		.frame = checked_frame(profile, node->frame),
 	};
+	uint32_t depth = profile->node_depths.data[out.parent] + 1;
+	if (depth > LAYOUT_MAX_DEPTH) { /* a root that says: cut, for reasons unknown */
+		profile->dangling++;
+		out = (struct layout_node){0};
+		depth = 1;
+	}
 	put_at(&profile->nodes, id, out);
+	put_at(&profile->node_depths, id, (uint16_t)depth);
 }
 
 static uint32_t stack_of(struct profile *profile, uint32_t user, uint32_t kernel)
 {
-	bool added;
-	uint64_t *stack = map_put(&profile->stack_index, (uint64_t)user << 32 | kernel, &added);
-	if (added) {
-		*stack = profile->stacks.len;
-		vec_push(&profile->stacks, (struct profile_stack){.user = user, .kernel = kernel});
+	uint64_t *known = map_get(&profile->stack_index, (uint64_t)user << 32 | kernel);
+	if (known)
+		return (uint32_t)*known;
+	const uint16_t *depths = profile->node_depths.data;
+	uint64_t limit = WALK_FLOOR + profile->file.file_bytes * WALK_RATIO;
+	uint64_t walk_frames = profile->walk_frames + depths[user] + depths[kernel];
+	if (walk_frames > limit) {
+		profile->dangling++;
+		return stack_of(profile, 0, 0);
 	}
-	return (uint32_t)*stack;
+	profile->walk_frames = walk_frames;
+	*map_put(&profile->stack_index, (uint64_t)user << 32 | kernel, NULL) = profile->stacks.len;
+	vec_push(&profile->stacks, (struct profile_stack){.user = user, .kernel = kernel});
+	return (uint32_t)profile->stacks.len - 1;
 }
 
 static void on_sample(void *context, const struct layout_sample *sample)
 {
 	struct profile *profile = context;
-	size_t nr_nodes = profile->nodes.len;
 	struct profile_sample out = {
 		.time_ns = sample->time_ns,
 		.weight = sample->weight,
-		.thread = checked(profile, sample->thread, profile->threads.len),
+		.thread = checked_thread(profile, sample->thread),
 		.cpu = sample->cpu,
-		.event = checked(profile, sample->event, profile->events.len),
-		.stack = stack_of(profile, checked(profile, sample->user_stack, nr_nodes),
-			checked(profile, sample->kernel_stack, nr_nodes)),
+		.event = checked_event(profile, sample->event),
+		.stack = stack_of(profile, checked_node(profile, sample->user_stack),
+			checked_node(profile, sample->kernel_stack)),
 	};
 	note_time(profile, sample->time_ns);
 	vec_push(&profile->samples, out);
@@ -187,7 +247,7 @@ static void on_symbol(void *context, const struct layout_symbol *symbol)
 {
 	struct profile *profile = context;
 	struct profile_symbol out = {
-		.object = checked(profile, symbol->object, profile->objects.len),
+		.object = checked_object(profile, symbol->object),
 		.offset = symbol->offset,
 		.size = symbol->size,
 		.name = string_at(profile, symbol->name),
@@ -274,12 +334,21 @@ static void add_placeholders(struct profile *profile)
 	vec_push(&profile->threads, (struct profile_thread){.comm = damaged});
 	vec_push(&profile->frames, (struct profile_frame){.offset = LAYOUT_TRUNCATED_UNKNOWN});
 	vec_push(&profile->nodes, (struct layout_node){0});
+	vec_push(&profile->node_depths, 0);
 	vec_push(&profile->functions, (struct profile_function){.name = damaged});
 }
 
 /* Holes in the tables hold zeros: give them texts to show. */
 static void fill_holes(struct profile *profile)
 {
+	vec_each(&profile->strings, string) {
+		if (!string->bytes)
+			*string = (struct profile_string){damaged, sizeof(damaged) - 1};
+	}
+	vec_each(&profile->frames, frame) {
+		if (!frame->object && !frame->offset)
+			frame->offset = LAYOUT_TRUNCATED_UNKNOWN;
+	}
 	vec_each(&profile->objects, object) {
 		if (!object->path)
 			object->path = object->name = damaged;
@@ -292,6 +361,10 @@ static void fill_holes(struct profile *profile)
 		if (!thread->comm)
 			thread->comm = damaged;
 	}
+	vec_each(&profile->frames, frame) {
+		if (!frame->object && !frame->offset)
+			frame->offset = LAYOUT_TRUNCATED_UNKNOWN;
+	}
 	vec_each(&profile->events, event) {
 		if (!event->name)
 			event->name = event->unit = damaged;
@@ -301,16 +374,20 @@ static void fill_holes(struct profile *profile)
 struct err *profile_load(int fd, struct profile **ret)
 {
 	struct profile *profile = mem_zalloc(sizeof(*profile));
+	profile->first_ns = UINT64_MAX;
 	add_placeholders(profile);
 	struct err *err = reader_read(fd, &visitor, profile, &profile->file);
 	if (err) {
 		profile_destroy(profile);
 		return err;
 	}
+	if (profile->first_ns > profile->last_ns) /* there was nothing that has a time */
+		profile->first_ns = 0;
 	fill_holes(profile);
 	sum_counters(profile);
 	sort_samples(profile);
 	map_deinit(&profile->stack_index);
+	vec_deinit(&profile->node_depths);
 	*ret = profile;
 	return NULL;
 }

@@ -106,8 +106,10 @@ struct profile {
 	uint64_t first_ns, last_ns; /* of anything that has a time */
 	struct layout_end end;      /* reason 0: there was none */
 	struct reader_result file;
-	uint64_t dangling; /* references that led nowhere */
+	uint64_t dangling; /* references that led nowhere, stacks that were too deep */
 
+	VEC(uint16_t) node_depths; /* while loading */
+	uint64_t walk_frames;      /* of all stacks together, while loading */
 	struct map stack_index;    /* user << 32 | kernel -> stack, while loading */
 	struct map counter_values; /* counter << 32 | cpu -> value, while loading */
 };
@@ -134,7 +136,8 @@ uint64_t profile_sample_value(const struct profile *profile, const struct profil
  *   struct profile_walk walk = profile_walk(profile, stack);
  *   for (uint32_t frame; (frame = profile_walk_next(&walk));)
  *
- * 0 ends it. The marker of a truncated stack comes last, as a frame of object 0.
+ * 0 ends it. The marker of a truncated stack comes last, as a frame of object 0; where damage
+ * took objects, such frames stand in between as well.
  */
 struct profile_walk {
 	const struct profile *profile;

@@ -61,7 +61,8 @@ void bytes_buf_deinit(struct bytes_buf *buf)
 struct bytes_cursor bytes_cursor(const void *bytes, size_t len)
 {
 	const uint8_t *start = bytes;
-	return (struct bytes_cursor){.start = start, .pos = start, .end = start + len};
+	const uint8_t *end = len ? start + len : start; /* NULL + 0 is undefined before C2y */
+	return (struct bytes_cursor){.start = start, .pos = start, .end = end};
 }
 
 size_t bytes_left(const struct bytes_cursor *cursor)

@@ -58,8 +58,10 @@
 		(v)->len = vec_len_; \
 	} while (0)
 
+/* An empty array has no memory, and NULL + 0 is undefined before C2y. */
 #define vec_each(v, it) \
-	for (__typeof__(*(v)->data) *it = (v)->data, *it##_end_ = (v)->data + (v)->len; \
+	for (__typeof__(*(v)->data) *it = (v)->data, \
+				    *it##_end_ = (v)->len ? (v)->data + (v)->len : (v)->data; \
 		it < it##_end_; it++)
 
 #define vec_deinit(v) \

@@ -8,11 +8,18 @@
 enum {
 	SMALLEST_COMPRESSED_BYTES = 64,
 	READ_BYTES = 256 * 1024,
+	SEARCH_BYTES = 4096,
 	/* Deflate cannot shrink further than 1:1032; a payload that claims more lies. */
 	MAX_RATIO = 1032,
 	/* A whole recording may expand to this much, and to so many times its size. */
-	TOTAL_RAW_FLOOR = 64 << 20,
-	TOTAL_RAW_RATIO = 256,
+	TOTAL_RAW_FLOOR = 16 << 20,
+	TOTAL_RAW_RATIO = 128,
+	/*
+	 * A false sync word costs a checksum over the length that it claims. So much of that may
+	 * be in vain; else a file full of them would take the square of its size.
+	 */
+	WASTED_FLOOR = 32 << 20,
+	WASTED_RATIO = 4,
 };
 
 static uint32_t header_crc(const uint8_t *header, const uint8_t *payload, size_t payload_bytes)
@@ -193,7 +200,12 @@ static struct err *read_here(struct chunk_stream *stream, struct chunk *ret, con
 	}
 	const uint8_t *start = stream->window.data + stream->pos;
 	const uint8_t *stored = start + LAYOUT_CHUNK_HEADER_BYTES;
+	if (stream->wasted_bytes + total > WASTED_FLOOR + here(stream) * WASTED_RATIO) {
+		*fault = "more broken chunks than are worth a checksum";
+		return NULL;
+	}
 	if (header_crc(start, stored, header.stored_bytes) != header.crc) {
+		stream->wasted_bytes += total;
 		*fault = "bad checksum";
 		return NULL;
 	}
@@ -220,13 +232,15 @@ static struct err *seek_sync(struct chunk_stream *stream)
 	for (;;) {
 		try(fill(stream, LAYOUT_CHUNK_HEADER_BYTES));
 		size_t len = unread(stream);
+		if (len > SEARCH_BYTES) /* memmem() as sanitizers have it looks at all of it */
+			len = SEARCH_BYTES;
 		const uint8_t *start = stream->window.data + stream->pos;
 		const uint8_t *found = len ? memmem(start, len, sync, sizeof(sync)) : NULL;
 		if (found) {
 			stream->pos += (size_t)(found - start);
 			return NULL;
 		}
-		if (stream->at_end) {
+		if (stream->at_end && len == unread(stream)) {
 			stream->pos = stream->window.len;
 			return NULL;
 		}
@@ -237,6 +251,8 @@ static struct err *seek_sync(struct chunk_stream *stream)
 static void note_damage(struct chunk_stream *stream, uint64_t from, uint64_t to, const char *fault)
 {
 	struct chunk_damage *damage = &stream->damage;
+	if (fault == ends_inside_chunk) /* but it goes on: the length is what lied */
+		fault = "a chunk whose length is wrong";
 	if (!damage->what) {
 		damage->what = fault;
 		damage->first_offset = from;

@@ -45,6 +45,7 @@ struct chunk_stream {
 	bool at_end;
 	struct bytes_buf raw; /* the decompressed payload */
 	uint64_t raw_total;
+	uint64_t wasted_bytes; /* checksummed in vain */
 	struct chunk_damage damage;
 };
 

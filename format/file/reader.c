@@ -5,10 +5,18 @@
 
 enum {
 	/*
-	 * Ids that damage may leave undefined, over all tables. Without a limit a
-	 * forged first id would make every consumer allocate gigabytes.
+	 * What a consumer may have to keep of a recording: this much, and so many times the
+	 * file's size. Without a limit a forged first id, or a well compressed table, would make
+	 * it allocate gigabytes.
 	 */
-	MAX_MISSING_IDS = 4 << 20,
+	KEPT_FLOOR = 64 << 20,
+	KEPT_RATIO = 256,
+	/* Roughly, of each entity. */
+	KEPT_META = 64,
+	KEPT_MAPPING = 64,
+	KEPT_SAMPLE = 64,
+	KEPT_SYMBOL = 48,
+	KEPT_SEGMENT = sizeof(struct layout_segment),
 };
 
 enum table {
@@ -22,12 +30,24 @@ enum table {
 	TABLE_COUNT,
 };
 
+/* Roughly what a consumer keeps of an entity, or of a hole in its place. */
+static const uint32_t kept_bytes[] = {
+	[TABLE_STRINGS] = 40,
+	[TABLE_EVENTS] = 64,
+	[TABLE_OBJECTS] = 256,
+	[TABLE_PROCESSES] = 96,
+	[TABLE_THREADS] = 32,
+	[TABLE_FRAMES] = 48, /* with the map that decodes them */
+	[TABLE_NODES] = 16,
+};
+
 struct reader {
 	const struct reader_visitor *visitor;
 	void *context;
 	struct reader_result *result;
 	uint32_t next_id[TABLE_COUNT];
-	uint64_t missing_ids;
+	uint64_t kept; /* so far, in bytes */
+	uint32_t nr_meta;
 };
 
 /* A decoder reads one payload; NULL when it was sound, else what is wrong with it. */
@@ -35,6 +55,18 @@ typedef const char *decode_fn(struct reader *reader, struct bytes_cursor *cursor
 
 static const char overrun[] = "a record that is longer than its chunk";
 static const char bad_ids[] = "ids out of order";
+static const char bad_cpu[] = "a CPU number that cannot be";
+static const char too_much[] = "more entities than a recording of this size can hold";
+
+/* Neither factor exceeds 32 bits. */
+static bool keep(struct reader *reader, uint64_t count, uint64_t bytes_each)
+{
+	uint64_t limit = KEPT_FLOOR + reader->result->file_bytes * KEPT_RATIO;
+	if (reader->kept + count * bytes_each > limit)
+		return false;
+	reader->kept += count * bytes_each;
+	return true;
+}
 
 /* Reads "first id, count" of a table and checks that they continue it. */
 static const char *get_ids(struct reader *reader, struct bytes_cursor *cursor, enum table table,
@@ -45,10 +77,10 @@ static const char *get_ids(struct reader *reader, struct bytes_cursor *cursor, e
 	uint32_t expected = reader->next_id[table];
 	if (cursor->overrun || n > bytes_left(cursor)) /* every entity takes a byte at least */
 		return overrun;
-	if (first < expected || first - expected > MAX_MISSING_IDS - reader->missing_ids ||
-		first + n > UINT32_MAX)
+	if (first < expected || first > UINT32_MAX || first + n > UINT32_MAX)
 		return bad_ids;
-	reader->missing_ids += first - expected;
+	if (!keep(reader, first - expected + n, kept_bytes[table]))
+		return too_much;
 	reader->next_id[table] = (uint32_t)(first + n);
 	*first_id = (uint32_t)first;
 	*count = (uint32_t)n;
@@ -78,6 +110,10 @@ static const char *decode_meta(struct reader *reader, struct bytes_cursor *curso
 		const uint8_t *value = bytes_get_blob(cursor, &len);
 		if (cursor->overrun)
 			return overrun;
+		if (++reader->nr_meta > LAYOUT_MAX_META)
+			return "more META entries than allowed";
+		if (!keep(reader, 1, KEPT_META + key_len + len))
+			return too_much;
 		if (reader->visitor->meta)
 			reader->visitor->meta(reader->context, (const char *)key, key_len,
 				(const char *)value, len);
@@ -89,6 +125,8 @@ static const char *decode_strings(struct reader *reader, struct bytes_cursor *cu
 {
 	uint32_t id, count;
 	const char *fault = get_ids(reader, cursor, TABLE_STRINGS, &id, &count);
+	if (!fault && !keep(reader, 1, bytes_left(cursor)))
+		fault = too_much;
 	if (fault)
 		return fault;
 	struct bytes_cursor lens = *cursor;
@@ -145,6 +183,8 @@ static const char *decode_object(struct reader *reader, struct bytes_cursor *rec
 	object.nr_segments = get_u32_varint(record);
 	if (object.nr_segments > LAYOUT_MAX_SEGMENTS)
 		return "an object with too many segments";
+	if (!keep(reader, object.nr_segments, KEPT_SEGMENT))
+		return too_much;
 	struct layout_segment segments[LAYOUT_MAX_SEGMENTS];
 	for (uint32_t i = 0; i < object.nr_segments; i++) {
 		segments[i].vaddr = bytes_get_varint(record);
@@ -225,6 +265,8 @@ static const char *decode_mappings(struct reader *reader, struct bytes_cursor *c
 		mapping.time_ns = bytes_get_varint(&record);
 		if (record.overrun)
 			return overrun;
+		if (!keep(reader, 1, KEPT_MAPPING))
+			return too_much;
 		if (reader->visitor->mapping)
 			reader->visitor->mapping(reader->context, &mapping);
 	}
@@ -264,13 +306,13 @@ static const char *decode_stacks(struct reader *reader, struct bytes_cursor *cur
 	struct bytes_cursor parents = *cursor;
 	for (uint32_t i = 0; i < count; i++)
 		bytes_get_varint(cursor);
-	int64_t frame = 0;
+	uint64_t frame = 0;
 	for (uint32_t i = 0; i < count; i++, id++) {
 		uint64_t back = bytes_get_varint(&parents);
-		frame += bytes_get_zigzag(cursor);
+		frame += (uint64_t)bytes_get_zigzag(cursor);
 		if (cursor->overrun)
 			return overrun;
-		if (back >= id || frame < 0 || frame > UINT32_MAX)
+		if (back >= id || frame > UINT32_MAX) /* below 0 counts as far above */
 			return "a stack whose caller or frame is out of range";
 		struct layout_node node = {
 			.parent = back ? id - (uint32_t)back : 0,
@@ -282,11 +324,15 @@ static const char *decode_stacks(struct reader *reader, struct bytes_cursor *cur
 	return NULL;
 }
 
-/* One cursor a column; a column that the chunk lacks yields its default. */
+/* One cursor a column; a column that the chunk lacks (start NULL) yields its default. */
 struct sample_columns {
 	struct bytes_cursor time, thread, cpu, user_stack, kernel_stack, weight;
-	bool has_weight;
 };
+
+static uint32_t get_column_u32(struct bytes_cursor *column)
+{
+	return column->start ? get_u32_varint(column) : 0;
+}
 
 static const char *get_columns(struct bytes_cursor *cursor, struct sample_columns *ret)
 {
@@ -313,12 +359,32 @@ static const char *get_columns(struct bytes_cursor *cursor, struct sample_column
 			break;
 		case LAYOUT_COLUMN_WEIGHT:
 			ret->weight = values;
-			ret->has_weight = true;
 			break;
 		default:
 			break; /* of a later version */
 		}
 	}
+	return NULL;
+}
+
+/* Everything of one sample but its time and event; user_stack is the sum of the differences. */
+static const char *get_sample(
+	struct sample_columns *columns, uint64_t *user_stack, struct layout_sample *ret)
+{
+	if (columns->user_stack.start)
+		*user_stack += (uint64_t)bytes_get_zigzag(&columns->user_stack);
+	ret->thread = get_column_u32(&columns->thread);
+	ret->cpu = get_column_u32(&columns->cpu);
+	ret->user_stack = (uint32_t)*user_stack;
+	ret->kernel_stack = get_column_u32(&columns->kernel_stack);
+	ret->weight = columns->weight.start ? bytes_get_varint(&columns->weight) : 1;
+	if (columns->thread.overrun || columns->cpu.overrun || columns->user_stack.overrun ||
+		columns->kernel_stack.overrun || columns->weight.overrun)
+		return "sample columns of different lengths";
+	if (*user_stack > UINT32_MAX) /* below 0 counts as far above */
+		return "a sample whose stack is out of range";
+	if (ret->cpu >= LAYOUT_MAX_CPUS)
+		return bad_cpu;
 	return NULL;
 }
 
@@ -333,24 +399,18 @@ static const char *decode_samples(struct reader *reader, struct bytes_cursor *cu
 		return fault;
 	if (count > bytes_left(&columns.time))
 		return "more samples than times";
-	int64_t user_stack = 0;
+	if (!keep(reader, count, KEPT_SAMPLE))
+		return too_much;
+	uint64_t user_stack = 0;
 	for (uint64_t i = 0; i < count; i++) {
+		struct layout_sample sample = {.event = event};
 		time += (uint64_t)bytes_get_zigzag(&columns.time);
-		user_stack += bytes_get_zigzag(&columns.user_stack);
-		struct layout_sample sample = {0};
 		sample.time_ns = time * unit_ns;
-		sample.event = event;
-		sample.thread = get_u32_varint(&columns.thread);
-		sample.cpu = get_u32_varint(&columns.cpu);
-		sample.user_stack = (uint32_t)user_stack;
-		sample.kernel_stack = get_u32_varint(&columns.kernel_stack);
-		sample.weight = columns.has_weight ? bytes_get_varint(&columns.weight) : 1;
-		if (columns.time.overrun || columns.thread.overrun || columns.cpu.overrun ||
-			columns.user_stack.overrun || columns.kernel_stack.overrun ||
-			columns.weight.overrun)
-			return "sample columns of different lengths";
-		if (user_stack < 0 || user_stack > UINT32_MAX)
-			return "a sample whose stack is out of range";
+		if (columns.time.overrun)
+			return "more samples than times";
+		fault = get_sample(&columns, &user_stack, &sample);
+		if (fault)
+			return fault;
 		if (reader->visitor->sample)
 			reader->visitor->sample(reader->context, &sample);
 	}
@@ -367,6 +427,8 @@ static const char *decode_symbols(struct reader *reader, struct bytes_cursor *cu
 		symbol.name = get_u32_varint(cursor);
 		if (cursor->overrun)
 			return overrun;
+		if (!keep(reader, 1, KEPT_SYMBOL))
+			return too_much;
 		if (reader->visitor->symbol)
 			reader->visitor->symbol(reader->context, &symbol);
 	}
@@ -382,6 +444,8 @@ static const char *decode_counters(struct reader *reader, struct bytes_cursor *c
 		value.value = bytes_get_varint(cursor);
 		if (cursor->overrun)
 			return overrun;
+		if (value.cpu >= LAYOUT_MAX_CPUS)
+			return bad_cpu;
 		if (reader->visitor->counter)
 			reader->visitor->counter(reader->context, &value);
 	}
@@ -469,6 +533,7 @@ struct err *reader_read(
 		if (chunk.sequence > next_sequence)
 			ret->missing_chunks += chunk.sequence - next_sequence;
 		next_sequence = chunk.sequence + 1;
+		ret->file_bytes = stream.window_offset + stream.pos;
 		decode_chunk(&reader, &chunk);
 	}
 	ret->file_bytes = stream.window_offset + stream.window.len;

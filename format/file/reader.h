@@ -36,11 +36,11 @@ struct reader_visitor {
 };
 
 struct reader_result {
-	uint64_t chunks, file_bytes;
-	uint64_t unknown_chunks; /* of types that this version does not know */
-	uint64_t missing_chunks; /* by gaps in their numbers */
-	uint64_t bad_chunks;     /* whole, but with contents that break their layout */
-	const char *bad_what;    /* of the first of them; static text */
+	uint64_t chunks, file_bytes; /* up to the running visit, while there is one */
+	uint64_t unknown_chunks;     /* of types that this version does not know */
+	uint64_t missing_chunks;     /* by gaps in their numbers */
+	uint64_t bad_chunks;         /* whole, but with contents that break their layout */
+	const char *bad_what;        /* of the first of them; static text */
 	uint64_t bad_offset;
 	bool ended; /* an END chunk was read: the recorder stopped in order */
 	struct chunk_damage damage;

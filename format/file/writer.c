@@ -10,6 +10,9 @@
 enum {
 	TIME_UNIT_NS =
 		1000, /* of the time column: a microsecond takes a byte less than a nanosecond */
+	/* What waits leaves in pieces, far below what a chunk may hold: a reader keeps one. */
+	PIECE_BYTES = 1 << 20,
+	PIECE_ENTITIES = 128 * 1024,
 };
 
 /* A table whose ids are handed out one by one: what waits of it. */
@@ -24,6 +27,8 @@ struct writer {
 	uint32_t sequence;
 	uint64_t bytes_written, samples_written;
 	bool failed;
+	uint64_t max_bytes; /* 0: no limit */
+	bool is_full;       /* something did not fit: only figures and the end still go out */
 
 	struct strtab strings;
 	uint32_t strings_written;
@@ -55,6 +60,16 @@ struct writer *writer_create(struct writer_sink sink)
 	return writer;
 }
 
+void writer_limit(struct writer *writer, uint64_t max_bytes)
+{
+	writer->max_bytes = max_bytes;
+}
+
+bool writer_is_full(const struct writer *writer)
+{
+	return writer->is_full;
+}
+
 void writer_destroy(struct writer *writer)
 {
 	if (!writer)
@@ -74,11 +89,13 @@ void writer_destroy(struct writer *writer)
 void writer_meta(struct writer *writer, const char *key, const char *value)
 {
 	bytes_put_blob(&writer->meta, key, strlen(key));
-	bytes_put_blob(&writer->meta, value, strlen(value));
+	bytes_put_blob(&writer->meta, value, strnlen(value, LAYOUT_MAX_TEXT_BYTES));
 }
 
 uint32_t writer_string(struct writer *writer, const char *bytes, size_t len)
 {
+	if (len > LAYOUT_MAX_TEXT_BYTES)
+		len = LAYOUT_MAX_TEXT_BYTES;
 	return len ? strtab_intern(&writer->strings, bytes, len) + 1 : 0;
 }
 
@@ -234,13 +251,14 @@ static void put_chunk(struct writer *writer, enum layout_chunk_type type, struct
 	payload->len = 0;
 }
 
-static void put_strings(struct writer *writer)
+/* As many strings as a piece takes, at least one. */
+static void put_some_strings(struct writer *writer)
 {
 	struct bytes_buf *payload = &writer->payload;
-	size_t count = writer->strings.entries.len - writer->strings_written;
-	if (!count)
-		return;
 	const struct strtab_entry *first = writer->strings.entries.data + writer->strings_written;
+	size_t left = writer->strings.entries.len - writer->strings_written, count = 0;
+	for (size_t bytes = 0; count < left && bytes < PIECE_BYTES; count++)
+		bytes += first[count].len;
 	bytes_put_varint(payload, writer->strings_written + 1);
 	bytes_put_varint(payload, count);
 	for (size_t i = 0; i < count; i++)
@@ -251,63 +269,111 @@ static void put_strings(struct writer *writer)
 	put_chunk(writer, LAYOUT_CHUNK_STRINGS, payload);
 }
 
+static void put_strings(struct writer *writer)
+{
+	while (writer->strings_written < writer->strings.entries.len)
+		put_some_strings(writer);
+}
+
+/* The next records that fit a piece, at least one; they are blobs. */
+static struct bytes_cursor get_piece(struct bytes_cursor *body, uint32_t *count)
+{
+	struct bytes_cursor piece = *body;
+	size_t len;
+	for (*count = 0; bytes_left(body) && body->pos - piece.pos < PIECE_BYTES; ++*count)
+		bytes_get_blob(body, &len);
+	piece.end = body->pos;
+	return piece;
+}
+
 static void put_table(
 	struct writer *writer, enum layout_chunk_type type, struct pending_table *table)
 {
-	if (!table->count)
-		return;
 	struct bytes_buf *payload = &writer->payload;
-	bytes_put_varint(payload, table->next_id - table->count);
-	bytes_put_varint(payload, table->count);
-	bytes_put(payload, table->body.data, table->body.len);
+	struct bytes_cursor body = bytes_cursor(table->body.data, table->body.len);
+	uint32_t id = table->next_id - table->count, count;
+	for (; bytes_left(&body); id += count) {
+		struct bytes_cursor piece = get_piece(&body, &count);
+		bytes_put_varint(payload, id);
+		bytes_put_varint(payload, count);
+		bytes_put(payload, piece.pos, bytes_left(&piece));
+		put_chunk(writer, type, payload);
+	}
 	table->count = 0;
 	table->body.len = 0;
-	put_chunk(writer, type, payload);
+}
+
+static void put_mappings(struct writer *writer)
+{
+	struct bytes_cursor body = bytes_cursor(writer->mappings.data, writer->mappings.len);
+	while (bytes_left(&body)) {
+		uint32_t count;
+		struct bytes_cursor piece = get_piece(&body, &count);
+		bytes_put(&writer->payload, piece.pos, bytes_left(&piece));
+		put_chunk(writer, LAYOUT_CHUNK_MAPPINGS, &writer->payload);
+	}
+	writer->mappings.len = 0;
+}
+
+static size_t piece_of(size_t left)
+{
+	return left < PIECE_ENTITIES ? left : PIECE_ENTITIES;
 }
 
 /* Two columns: objects, then offsets as differences from the last offset in the same object. */
-static void put_frames(struct writer *writer)
+static void put_some_frames(
+	struct writer *writer, uint32_t id, const struct layout_frame *frames, size_t count)
 {
-	size_t count = writer->frames.waiting.len;
-	if (!count)
-		return;
 	struct bytes_buf *payload = &writer->payload;
-	bytes_put_varint(payload, writer->frames.next_id - count);
+	bytes_put_varint(payload, id);
 	bytes_put_varint(payload, count);
-	vec_each(&writer->frames.waiting, frame)
-		bytes_put_varint(payload, frame->object);
+	for (size_t i = 0; i < count; i++)
+		bytes_put_varint(payload, frames[i].object);
 	struct map last_offset = {0};
-	vec_each(&writer->frames.waiting, frame) {
-		uint64_t *last = map_put(&last_offset, frame->object, NULL);
-		bytes_put_zigzag(payload, (int64_t)(frame->offset - *last));
-		*last = frame->offset;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t *last = map_put(&last_offset, frames[i].object, NULL);
+		bytes_put_zigzag(payload, (int64_t)(frames[i].offset - *last));
+		*last = frames[i].offset;
 	}
 	map_deinit(&last_offset);
-	writer->frames.waiting.len = 0;
 	put_chunk(writer, LAYOUT_CHUNK_FRAMES, payload);
 }
 
+static void put_frames(struct writer *writer)
+{
+	size_t count = writer->frames.waiting.len;
+	uint32_t first_id = writer->frames.next_id - (uint32_t)count;
+	for (size_t i = 0; i < count; i += PIECE_ENTITIES)
+		put_some_frames(writer, first_id + (uint32_t)i, writer->frames.waiting.data + i,
+			piece_of(count - i));
+	writer->frames.waiting.len = 0;
+}
+
 /* Two columns: parents as the distance back (0: none), then frames as differences. */
+static void put_some_nodes(
+	struct writer *writer, uint32_t id, const struct layout_node *nodes, size_t count)
+{
+	struct bytes_buf *payload = &writer->payload;
+	bytes_put_varint(payload, id);
+	bytes_put_varint(payload, count);
+	for (size_t i = 0; i < count; i++, id++)
+		bytes_put_varint(payload, nodes[i].parent ? id - nodes[i].parent : 0);
+	uint32_t last = 0;
+	for (size_t i = 0; i < count; i++) {
+		bytes_put_zigzag(payload, (int64_t)nodes[i].frame - last);
+		last = nodes[i].frame;
+	}
+	put_chunk(writer, LAYOUT_CHUNK_STACKS, payload);
+}
+
 static void put_nodes(struct writer *writer)
 {
 	size_t count = writer->nodes.waiting.len;
-	if (!count)
-		return;
-	struct bytes_buf *payload = &writer->payload;
-	uint32_t id = writer->nodes.next_id - (uint32_t)count;
-	bytes_put_varint(payload, id);
-	bytes_put_varint(payload, count);
-	vec_each(&writer->nodes.waiting, node) {
-		bytes_put_varint(payload, node->parent ? id - node->parent : 0);
-		id++;
-	}
-	uint32_t last = 0;
-	vec_each(&writer->nodes.waiting, node) {
-		bytes_put_zigzag(payload, (int64_t)node->frame - last);
-		last = node->frame;
-	}
+	uint32_t first_id = writer->nodes.next_id - (uint32_t)count;
+	for (size_t i = 0; i < count; i += PIECE_ENTITIES)
+		put_some_nodes(writer, first_id + (uint32_t)i, writer->nodes.waiting.data + i,
+			piece_of(count - i));
 	writer->nodes.waiting.len = 0;
-	put_chunk(writer, LAYOUT_CHUNK_STACKS, payload);
 }
 
 static void put_column(
@@ -318,113 +384,175 @@ static void put_column(
 	values->len = 0;
 }
 
-/* The samples of one event, in the order in which they came. */
-static void put_event_samples(struct writer *writer, uint32_t event)
+/* The columns that stand as they are: any 32-bit field of a sample. */
+static void put_field_column(struct writer *writer, enum layout_sample_column column,
+	const struct layout_sample *samples, size_t count, size_t field_offset)
 {
-	struct bytes_buf *payload = &writer->payload, values = {0};
-	size_t count = 0;
-	uint64_t base_ns = 0;
-	bool weighted = false;
-	vec_each(&writer->samples, sample) {
-		if (sample->event != event)
-			continue;
-		if (!count++)
-			base_ns = sample->time_ns;
-		weighted |= sample->weight != 1;
+	struct bytes_buf values = {0};
+	for (size_t i = 0; i < count; i++) {
+		uint32_t value;
+		memcpy(&value, (const char *)&samples[i] + field_offset, sizeof(value));
+		bytes_put_varint(&values, value);
 	}
-	bytes_put_varint(payload, event);
-	bytes_put_varint(payload, count);
-	bytes_put_varint(payload, base_ns / TIME_UNIT_NS);
-	bytes_put_varint(payload, TIME_UNIT_NS);
-
-	struct layout_sample last = {.time_ns = base_ns};
-	vec_each(&writer->samples, sample) {
-		if (sample->event != event)
-			continue;
-		bytes_put_zigzag(&values,
-			(int64_t)(sample->time_ns / TIME_UNIT_NS - last.time_ns / TIME_UNIT_NS));
-		last.time_ns = sample->time_ns;
-	}
-	put_column(payload, LAYOUT_COLUMN_TIME, &values);
-	vec_each(&writer->samples, sample)
-		if (sample->event == event)
-			bytes_put_varint(&values, sample->thread);
-	put_column(payload, LAYOUT_COLUMN_THREAD, &values);
-	vec_each(&writer->samples, sample)
-		if (sample->event == event)
-			bytes_put_varint(&values, sample->cpu);
-	put_column(payload, LAYOUT_COLUMN_CPU, &values);
-	vec_each(&writer->samples, sample) {
-		if (sample->event != event)
-			continue;
-		bytes_put_zigzag(&values, (int64_t)sample->user_stack - last.user_stack);
-		last.user_stack = sample->user_stack;
-	}
-	put_column(payload, LAYOUT_COLUMN_USER_STACK, &values);
-	vec_each(&writer->samples, sample)
-		if (sample->event == event)
-			bytes_put_varint(&values, sample->kernel_stack);
-	put_column(payload, LAYOUT_COLUMN_KERNEL_STACK, &values);
-	if (weighted) {
-		vec_each(&writer->samples, sample)
-			if (sample->event == event)
-				bytes_put_varint(&values, sample->weight);
-		put_column(payload, LAYOUT_COLUMN_WEIGHT, &values);
-	}
+	put_column(&writer->payload, column, &values);
 	bytes_buf_deinit(&values);
+}
+
+/* Differences: of the time in units, and of the stack. */
+static void put_difference_columns(
+	struct writer *writer, const struct layout_sample *samples, size_t count)
+{
+	struct bytes_buf values = {0};
+	uint64_t last_time = samples[0].time_ns / TIME_UNIT_NS;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t time = samples[i].time_ns / TIME_UNIT_NS;
+		bytes_put_zigzag(&values, (int64_t)(time - last_time));
+		last_time = time;
+	}
+	put_column(&writer->payload, LAYOUT_COLUMN_TIME, &values);
+	uint32_t last_stack = 0;
+	for (size_t i = 0; i < count; i++) {
+		bytes_put_zigzag(&values, (int64_t)samples[i].user_stack - last_stack);
+		last_stack = samples[i].user_stack;
+	}
+	put_column(&writer->payload, LAYOUT_COLUMN_USER_STACK, &values);
+	bytes_buf_deinit(&values);
+}
+
+static void put_weight_column(
+	struct writer *writer, const struct layout_sample *samples, size_t count)
+{
+	struct bytes_buf values = {0};
+	bool weighted = false;
+	for (size_t i = 0; i < count; i++) {
+		bytes_put_varint(&values, samples[i].weight);
+		weighted |= samples[i].weight != 1;
+	}
+	if (weighted)
+		put_column(&writer->payload, LAYOUT_COLUMN_WEIGHT, &values);
+	bytes_buf_deinit(&values);
+}
+
+/* Samples of one event, in the order in which they came. */
+static void put_some_samples(
+	struct writer *writer, const struct layout_sample *samples, size_t count)
+{
+	struct bytes_buf *payload = &writer->payload;
+	bytes_put_varint(payload, samples[0].event);
+	bytes_put_varint(payload, count);
+	bytes_put_varint(payload, samples[0].time_ns / TIME_UNIT_NS);
+	bytes_put_varint(payload, TIME_UNIT_NS);
+	put_difference_columns(writer, samples, count);
+	put_field_column(writer, LAYOUT_COLUMN_THREAD, samples, count,
+		offsetof(struct layout_sample, thread));
+	put_field_column(
+		writer, LAYOUT_COLUMN_CPU, samples, count, offsetof(struct layout_sample, cpu));
+	put_field_column(writer, LAYOUT_COLUMN_KERNEL_STACK, samples, count,
+		offsetof(struct layout_sample, kernel_stack));
+	put_weight_column(writer, samples, count);
 	put_chunk(writer, LAYOUT_CHUNK_SAMPLES, payload);
 }
 
+/* A chunk holds samples of one event: collects those of each. */
 static void put_samples(struct writer *writer)
 {
 	struct map events = {0};
+	VEC(struct layout_sample) group = {0};
 	vec_each(&writer->samples, sample) {
 		bool added;
 		map_put(&events, sample->event, &added);
-		if (added)
-			put_event_samples(writer, sample->event);
+		if (!added)
+			continue;
+		group.len = 0;
+		for (struct layout_sample *it = sample; it < sample_end_; it++)
+			if (it->event == sample->event)
+				vec_push(&group, *it);
+		for (size_t i = 0; i < group.len; i += PIECE_ENTITIES)
+			put_some_samples(writer, group.data + i, piece_of(group.len - i));
 	}
+	vec_deinit(&group);
 	map_deinit(&events);
 }
 
-struct err *writer_flush(struct writer *writer)
+static void put_entities(struct writer *writer)
 {
-	if (writer->failed)
-		return err_new(ERR_IO, "the output failed before");
 	put_chunk(writer, LAYOUT_CHUNK_META, &writer->meta);
 	put_strings(writer);
 	put_table(writer, LAYOUT_CHUNK_EVENTS, &writer->events);
 	put_table(writer, LAYOUT_CHUNK_OBJECTS, &writer->objects);
 	put_table(writer, LAYOUT_CHUNK_PROCESSES, &writer->processes);
 	put_table(writer, LAYOUT_CHUNK_THREADS, &writer->threads);
-	put_chunk(writer, LAYOUT_CHUNK_MAPPINGS, &writer->mappings);
+	put_mappings(writer);
 	put_chunk(writer, LAYOUT_CHUNK_SYMBOLS, &writer->symbols);
 	put_frames(writer);
 	put_nodes(writer);
 	put_samples(writer);
+}
+
+static void put_figures(struct writer *writer)
+{
 	put_chunk(writer, LAYOUT_CHUNK_CLOCKS, &writer->clocks);
 	put_chunk(writer, LAYOUT_CHUNK_COUNTERS, &writer->counters);
-	if (!writer->out.len)
+}
+
+/* What the limit keeps free for the last counters and the end. */
+static uint64_t end_reserve(const struct writer *writer)
+{
+	enum {
+		END_RESERVE_BYTES = 4096
+	};
+	uint64_t quarter = writer->max_bytes / 4;
+	return quarter < END_RESERVE_BYTES ? quarter : END_RESERVE_BYTES;
+}
+
+static bool exceeds_limit(const struct writer *writer)
+{
+	return writer->max_bytes &&
+	       writer->bytes_written + writer->out.len + end_reserve(writer) > writer->max_bytes;
+}
+
+struct err *writer_flush(struct writer *writer)
+{
+	size_t nr_samples = writer->samples.len;
+	put_entities(writer);
+	writer->samples.len = 0;
+	if (writer->is_full || exceeds_limit(writer)) {
+		writer->is_full = true;
+		writer->out.len = writer->bytes_written ? 0 : LAYOUT_HEADER_BYTES;
+		nr_samples = 0;
+	}
+	put_figures(writer);
+	size_t len = writer->out.len;
+	writer->out.len = 0; /* the bytes stay until the next flush */
+	if (writer->failed)
+		return err_new(ERR_IO, "the output failed before");
+	if (!len)
 		return NULL;
-	struct err *err =
-		writer->sink.write(writer->sink.context, writer->out.data, writer->out.len);
+	struct err *err = writer->sink.write(writer->sink.context, writer->out.data, len);
 	if (err) {
 		writer->failed = true;
 	} else {
-		writer->bytes_written += writer->out.len;
-		writer->samples_written += writer->samples.len;
+		writer->bytes_written += len;
+		writer->samples_written += nr_samples;
 	}
-	writer->out.len = 0;
-	writer->samples.len = 0;
 	return err;
 }
 
 struct err *writer_finish(struct writer *writer, const struct layout_end *end)
 {
-	try(writer_flush(writer));
+	struct err *err = writer_flush(writer);
 	struct bytes_buf *payload = &writer->payload;
 	bytes_put_varint(payload, end->reason);
 	bytes_put_varint(payload, end->time_ns);
 	put_chunk(writer, LAYOUT_CHUNK_END, payload);
-	return writer_flush(writer);
+	size_t len = writer->out.len;
+	writer->out.len = 0;
+	/* Even after a failure: a full disk often has room left for the few bytes that say so. */
+	struct err *end_err = writer->sink.write(writer->sink.context, writer->out.data, len);
+	if (!end_err)
+		writer->bytes_written += len;
+	if (!err)
+		return end_err;
+	err_destroy(end_err);
+	return err;
 }

@@ -1,0 +1,224 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/export_file.h"
+#include "cmd/input.h"
+#include "cmd/select.h"
+#include "report/export/export.h"
+#include "report/export/gzip.h"
+
+struct convert_options {
+	const char *input, *output;
+	bool list;
+	bool formats[EXPORT_FORMAT_COUNT];
+	struct export_options export;
+	struct select_options select;
+};
+
+static struct err *parse_labels(const char *text, void *member)
+{
+	static const struct {
+		const char *name;
+		enum export_label label;
+	} names[] = {
+#define X(label, bit, word) {word, label},
+		EXPORT_LABELS(X)
+#undef X
+	};
+	uint32_t labels = 0;
+	CLEANUP_FREE char *copy = mem_strdup(text);
+	char *rest = copy;
+	for (char *word; (word = strsep(&rest, ","));) {
+		uint32_t label = 0;
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+			if (strcmp(word, names[i].name) == 0)
+				label = names[i].label;
+		if (!label && strcmp(word, "none") != 0)
+			return err_new(ERR_USAGE,
+				"\"%s\" is none of comm, thread, pid, tid, "
+				"container, cgroup, cpu, none",
+				word);
+		labels |= label;
+	}
+	*(uint32_t *)member = labels;
+	return NULL;
+}
+
+#define FIELD(name) offsetof(struct convert_options, name)
+
+static const struct opt rows[] = {
+	{"list", 0, NULL, opt_flag, FIELD(list), "list the formats", "Format (exactly one)"},
+#define X(format, function, name, suffix, is_binary, help) \
+	{name, 0, NULL, opt_flag, FIELD(formats[format]), help, NULL},
+	EXPORT_FORMATS(X)
+#undef X
+		{"labels", 0, "LIST", parse_labels, FIELD(export.labels),
+			"pprof: labels of samples (comm,thread,pid,tid,container,cgroup; also cpu, "
+			"none)",
+			NULL},
+	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)",
+		"Input and output"},
+	{"output", 'o', "FILE|-", opt_string, FIELD(output),
+		"where to (pprof: ebprof.pb.gz; text: -); NAME.gz is compressed", NULL},
+	SELECT_ROWS(struct convert_options, select),
+	{0},
+};
+
+/* ---- the format ---- */
+
+static void list_formats(void)
+{
+	size_t count;
+	const struct exporter *exporters = export_all(&count);
+	for (size_t i = 0; i < count; i++)
+		printf("%-10s %-10s %s\n", exporters[i].name, exporters[i].suffix,
+			exporters[i].help);
+}
+
+static struct err *choose_format(const struct convert_options *options, const struct exporter **ret)
+{
+	size_t count, chosen = 0;
+	const struct exporter *exporters = export_all(&count);
+	CLEANUP(str_deinit) struct str names = {0};
+	for (size_t i = 0; i < count; i++) {
+		str_printf(&names, "%s--%s", i ? ", " : "", exporters[i].name);
+		if (!options->formats[i])
+			continue;
+		*ret = &exporters[i];
+		chosen++;
+	}
+	if (chosen == 1)
+		return NULL;
+	return err_new(ERR_USAGE, "%s %s",
+		chosen ? "one format at a time:" : "convert into what? Choose one of",
+		str_text(&names));
+}
+
+/* ---- the output ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+static struct err *write_export(const struct profile *profile, const struct exporter *exporter,
+	const struct convert_options *options, struct export_file *file)
+{
+	struct export_sink sink = export_file_sink(file);
+	/* A format with .gz in its own suffix compresses itself. */
+	bool is_compressed = ends_with(file->path, ".gz") && !ends_with(exporter->suffix, ".gz");
+	if (!is_compressed)
+		return exporter->write(profile, &options->export, &sink);
+	struct gzip *gzip = gzip_create(&sink);
+	struct export_sink compressed = gzip_sink(gzip);
+	struct err *err = exporter->write(profile, &options->export, &compressed);
+	if (!err)
+		err = gzip_finish(gzip);
+	gzip_destroy(gzip);
+	return err;
+}
+
+static void say_done(const struct profile *profile, const struct export_file *file)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	console_put_count(&text, profile->samples.len);
+	str_printf(&text, " samples -> %s (", file->path);
+	console_put_bytes(&text, file->bytes);
+	console_say("%s)", str_text(&text));
+}
+
+static struct err *convert(const struct profile *profile, const struct exporter *exporter,
+	const struct convert_options *options, const char *input)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	if (options->output)
+		str_puts(&name, options->output);
+	else if (exporter->is_binary)
+		str_printf(&name, "ebprof%s", exporter->suffix);
+	else
+		str_puts(&name, "-");
+	struct export_file file;
+	try(export_file_open(str_text(&name), input, &file));
+	struct err *err = write_export(profile, exporter, options, &file);
+	bool is_stdout = !file.temporary;
+	if (!err)
+		err = export_file_commit(&file);
+	if (!err && !is_stdout)
+		say_done(profile, &file);
+	if (err && is_stdout && err_errnum(err) == EPIPE) {
+		err_destroy(err); /* `| head` has seen enough: that is no failure */
+		err = NULL;
+	}
+	export_file_deinit(&file);
+	return err;
+}
+
+static struct err *check_output(
+	const struct convert_options *options, const struct exporter *exporter)
+{
+	if (exporter->is_binary && options->output && strcmp(options->output, "-") == 0 &&
+		isatty(STDOUT_FILENO))
+		return err_new(ERR_USAGE,
+			"--%s is binary: redirect standard output, it is a "
+			"terminal",
+			exporter->name);
+	return NULL;
+}
+
+static struct err *load_and_convert(
+	const struct convert_options *options, int argc, char **argv, int rest)
+{
+	const struct exporter *exporter = NULL;
+	try(choose_format(options, &exporter));
+	try(check_output(options, exporter));
+	const char *input = options->input ? options->input
+			    : rest < argc  ? argv[rest]
+					   : "ebprof.data";
+	struct profile *profile;
+	try(input_load(options->input, argc, argv, rest, &profile));
+	struct filter filter = select_filter(&options->select);
+	symbolize(profile, &options->select.symbolize);
+	filter_samples(profile, &filter);
+	filter_stacks(profile, &filter);
+	struct err *err = convert(profile, exporter, options, input);
+	profile_destroy(profile);
+	return err;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct convert_options options = {.export.labels = EXPORT_LABELS_DEFAULT};
+	int rest;
+	bool wants_help;
+	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
+	if (!err && wants_help)
+		opt_print_help(command, stdout);
+	else if (!err && options.list)
+		list_formats();
+	else if (!err)
+		err = load_and_convert(&options, argc, argv, rest);
+	select_deinit(&options.select);
+	return err ? console_fail(err) : CONSOLE_OK;
+}
+
+const struct command command_convert = {
+	.name = "convert",
+	.summary = "write a recording in the format of another tool",
+	.usage = "--FORMAT [OPTIONS] [FILE]",
+	.description = "Names the functions of a recording and writes it for another tool. A file "
+		       "appears\n"
+		       "under its name when it is complete, and replaces an older one.",
+	.examples = "  ebprof convert --pprof && go tool pprof -http : ebprof.pb.gz\n"
+		    "  ebprof convert --folded | flamegraph.pl > flame.svg\n"
+		    "  ebprof convert --folded -o server.folded.gz server.data\n",
+	.exit_status = "  0  written, or whoever reads standard output left early\n"
+		       "  1  the recording could not be read, or the output not be written\n"
+		       "  2  the request makes no sense\n",
+	.options = rows,
+	.run = run,
+};

@@ -1,0 +1,101 @@
+#include "cmd/export_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+#include "format/base/str.h"
+
+static struct err *check_replaceable(const char *path, const char *input)
+{
+	struct stat st, input_st;
+	if (lstat(path, &st))
+		return errno == ENOENT ? NULL : err_sys(errno, "%s", path);
+	if (S_ISLNK(st.st_mode))
+		return err_new(ERR_USAGE, "%s is a symbolic link; name the file itself", path);
+	if (!S_ISREG(st.st_mode))
+		return err_new(ERR_USAGE,
+			"%s is not a regular file; for anything else use -o - and redirect it",
+			path);
+	if (stat(input, &input_st) == 0 && input_st.st_dev == st.st_dev &&
+		input_st.st_ino == st.st_ino)
+		return err_new(ERR_USAGE, "%s is the recording itself", path);
+	return NULL;
+}
+
+struct err *export_file_open(const char *path, const char *input, struct export_file *ret)
+{
+	struct export_file file = {.path = path, .fd = STDOUT_FILENO};
+	if (strcmp(path, "-")) {
+		try(check_replaceable(path, input));
+		CLEANUP(str_deinit) struct str name = {0};
+		str_printf(&name, "%s.XXXXXX", path);
+		file.fd = mkostemp(name.data, O_CLOEXEC);
+		if (file.fd < 0)
+			return err_sys(errno, "cannot create %s", path);
+		file.temporary = str_steal(&name);
+	}
+	*ret = file;
+	return NULL;
+}
+
+/* mkostemp() gave 0600; what is exported is for others to read, as far as the umask lets them. */
+static struct err *publish(struct export_file *file)
+{
+	mode_t mask = umask(0);
+	umask(mask);
+	if (fchmod(file->fd, 0644 & ~mask))
+		return err_sys(errno, "%s: cannot set its mode", file->path);
+	int fd = steal_fd(file->fd);
+	if (close(fd))
+		return err_sys(errno, "%s: close", file->path);
+	if (rename(file->temporary, file->path))
+		return err_sys(errno, "cannot create %s", file->path);
+	return NULL;
+}
+
+struct err *export_file_commit(struct export_file *file)
+{
+	if (!file->temporary)
+		return NULL;
+	try(publish(file));
+	mem_free(steal_ptr(file->temporary));
+	return NULL;
+}
+
+void export_file_deinit(struct export_file *file)
+{
+	if (!file->temporary)
+		return;
+	mem_close_fd(&file->fd);
+	unlink(file->temporary);
+	mem_free(steal_ptr(file->temporary));
+}
+
+static struct err *sink_write(void *context, const void *bytes, size_t len)
+{
+	struct export_file *file = context;
+	const char *at = bytes;
+	while (len) {
+		ssize_t done = write(file->fd, at, len);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return err_sys(errno, "%s: cannot write",
+				file->temporary ? file->path : "standard output");
+		at += done;
+		len -= (size_t)done;
+		file->bytes += (uint64_t)done;
+	}
+	return NULL;
+}
+
+struct export_sink export_file_sink(struct export_file *file)
+{
+	return (struct export_sink){.write = sink_write, .context = file};
+}

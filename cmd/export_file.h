@@ -1,0 +1,29 @@
+/* Where `convert` writes: a file that appears whole under its name or not at all, or stdout. */
+#ifndef EBPROF_EXPORT_FILE_H
+#define EBPROF_EXPORT_FILE_H
+
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "report/export/export.h"
+
+struct export_file {
+	const char *path; /* borrowed; "-": standard output */
+	char *temporary;  /* NULL with standard output */
+	int fd;
+	uint64_t bytes;
+};
+
+/*
+ * Refuses a path that is there and no regular file, and that of the recording
+ * that is read, `input`.
+ */
+struct err *export_file_open(const char *path, const char *input, struct export_file *ret);
+/* Gives the file its name. */
+struct err *export_file_commit(struct export_file *file);
+/* Removes what was not committed. */
+void export_file_deinit(struct export_file *file);
+/* Borrowed. */
+struct export_sink export_file_sink(struct export_file *file);
+
+#endif

@@ -1,0 +1,34 @@
+#include "report/export/export.h"
+
+static const struct exporter all[] = {
+#define X(format, function, format_name, file_suffix, binary, text) \
+	[format] = { \
+		.name = format_name, \
+		.suffix = file_suffix, \
+		.help = text, \
+		.is_binary = binary, \
+		.write = function, \
+	},
+	EXPORT_FORMATS(X)
+#undef X
+};
+
+const struct exporter *export_all(size_t *count)
+{
+	*count = EXPORT_FORMAT_COUNT;
+	return all;
+}
+
+uint32_t export_main_event(const struct profile *profile)
+{
+	size_t count = profile->events.len;
+	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(count, sizeof(*samples));
+	vec_each(&profile->samples, sample)
+		samples[sample->event]++;
+	/* Event 0 stands for damage: of an empty recording its first real event is the answer. */
+	uint32_t best = count > 1 && !samples[0] ? 1 : 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (samples[i] > samples[best])
+			best = i;
+	return best;
+}

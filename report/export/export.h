@@ -1,0 +1,89 @@
+/*
+ * Foreign formats. An exporter turns a symbolized profile into the bytes of one
+ * format and hands them to a sink; where they go is the caller's business.
+ *
+ * A new format is one file with one function, and one row of EXPORT_FORMATS:
+ * the options of `ebprof convert`, its help and its --list come from the rows.
+ */
+#ifndef EBPROF_EXPORT_H
+#define EBPROF_EXPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "report/profile.h"
+
+/* X(enum, function, name, file suffix, binary, help) */
+#define EXPORT_FORMATS(X) \
+	X(EXPORT_PPROF, export_pprof, "pprof", ".pb.gz", true, \
+		"profile.proto, for pprof, Pyroscope, Parca, Grafana") \
+	X(EXPORT_FOLDED, export_folded, "folded", ".folded", false, \
+		"a line a stack, for flamegraph.pl, inferno, speedscope")
+
+enum export_format {
+#define X(format, function, name, suffix, is_binary, help) format,
+	EXPORT_FORMATS(X)
+#undef X
+	EXPORT_FORMAT_COUNT,
+};
+
+/* What samples are told apart by, for formats that have labels: X(enum, bit, word) */
+#define EXPORT_LABELS(X) \
+	X(EXPORT_LABEL_COMM, 0, "comm")     /* name of the process */ \
+	X(EXPORT_LABEL_THREAD, 1, "thread") /* name of a thread other than the first */ \
+	X(EXPORT_LABEL_PID, 2, "pid") \
+	X(EXPORT_LABEL_TID, 3, "tid") \
+	X(EXPORT_LABEL_CONTAINER, 4, "container") \
+	X(EXPORT_LABEL_CGROUP, 5, "cgroup") \
+	X(EXPORT_LABEL_CPU, 6, "cpu") /* multiplies the samples of most recordings */
+
+enum export_label {
+#define X(label, bit, word) label = 1 << (bit),
+	EXPORT_LABELS(X)
+#undef X
+	EXPORT_LABELS_DEFAULT = EXPORT_LABEL_COMM | EXPORT_LABEL_THREAD | EXPORT_LABEL_PID
+				| EXPORT_LABEL_TID | EXPORT_LABEL_CONTAINER | EXPORT_LABEL_CGROUP,
+};
+
+struct export_options {
+	uint32_t labels; /* enum export_label */
+};
+
+/* Takes all of the bytes or fails; called with tens of kilobytes at a time. */
+struct export_sink {
+	struct err *(*write)(void *context, const void *bytes, size_t len);
+	void *context;
+};
+
+/* The profile must have been symbolized. Fails where the sink does, and
+ * where the format has no room for what was recorded. */
+typedef struct err *export_fn(const struct profile *profile, const struct export_options *options,
+	const struct export_sink *sink);
+
+struct exporter {
+	const char *name; /* the option is --name */
+	const char *suffix;
+	const char *help;
+	bool is_binary; /* nothing for a terminal */
+	export_fn *write;
+};
+
+/* All of them, by enum export_format. */
+const struct exporter *export_all(size_t *count);
+
+/* ---- for exporters ---- */
+
+#define X(format, function, name, suffix, is_binary, help) export_fn function;
+EXPORT_FORMATS(X)
+#undef X
+
+enum {
+	EXPORT_PIECE_BYTES = 64 << 10 /* what exporters collect before they write */
+};
+
+/* The event with the most samples: for formats that can hold but one. */
+uint32_t export_main_event(const struct profile *profile);
+
+#endif

@@ -1,0 +1,38 @@
+/* Which samples a view is made of. Lists that are empty let everything pass. */
+#ifndef EBPROF_FILTER_H
+#define EBPROF_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/profile.h"
+
+struct filter_strings {
+	const char *const *data;
+	size_t len;
+};
+
+struct filter_numbers {
+	const uint32_t *data;
+	size_t len;
+};
+
+struct filter {
+	struct filter_strings comms;
+	struct filter_numbers pids, tids, cpus;
+	uint64_t from_ns, to_ns; /* since the recording's beginning; to_ns 0: no end */
+	/* Of frames: */
+	struct filter_strings dsos;    /* file names or whole paths */
+	struct filter_strings symbols; /* names, with or without parameters, or mangled */
+};
+
+/* Drops the samples whose comm, pid, tid, CPU or time is not wanted. */
+void filter_samples(struct profile *profile, const struct filter *filter);
+/* Drops the samples without any frame in the wanted dsos and symbols. After symbolize(). */
+void filter_stacks(struct profile *profile, const struct filter *filter);
+/* Whether the function is in the wanted dsos and symbols. */
+bool filter_wants_function(
+	const struct profile *profile, const struct filter *filter, uint32_t function);
+
+#endif

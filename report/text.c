@@ -1,0 +1,235 @@
+#include "report/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/info.h"
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void put_foreign(struct str *out, const char *text)
+{
+	str_put_escaped(out, text, strlen(text));
+}
+
+static bool is_kernel_object(const struct profile_object *object)
+{
+	return object->info.kind == LAYOUT_OBJECT_KERNEL ||
+	       object->info.kind == LAYOUT_OBJECT_MODULE || object->info.kind == LAYOUT_OBJECT_BPF;
+}
+
+void text_put_head(const struct profile *profile, uint64_t samples_before_filter, struct str *out)
+{
+	str_puts(out, "# ");
+	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
+	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
+	put_foreign(out, command ? command : target ? target : "recording");
+	if (profile->events.len > 1) {
+		str_puts(out, ", ");
+		put_foreign(out, profile->events.data[1].name);
+		str_printf(out, " %u Hz", profile->events.data[1].frequency_hz);
+	}
+	if (profile->samples.len == samples_before_filter)
+		str_printf(out, ", %zu samples", profile->samples.len);
+	else
+		str_printf(out, ", %zu of %llu samples", profile->samples.len,
+			(unsigned long long)samples_before_filter);
+	str_printf(out, ", %.1f s", profile_duration_s(profile));
+	struct info_stacks stacks = info_count_stacks(profile);
+	if (stacks.truncated)
+		str_printf(out, ", %.1f%% of stacks truncated",
+			percent(stacks.truncated, profile->samples.len));
+	uint64_t lost = profile_lost(profile);
+	if (lost)
+		str_printf(out, ", %llu lost (%.1f%%)", (unsigned long long)lost,
+			percent(lost, lost + samples_before_filter));
+	str_puts(out, "\n#\n");
+}
+
+/* ---- the table ---- */
+
+static void put_cell(const struct profile *profile, const struct table_row *row, enum column column,
+	struct str *out)
+{
+	const struct profile_function *function = &profile->functions.data[row->function];
+	const struct profile_object *object = &profile->objects.data[function->object];
+	const struct profile_thread *thread = &profile->threads.data[row->thread];
+	switch (column) {
+	case COLUMN_SYM:
+		str_puts(out, is_kernel_object(object) ? "[k] " : "[.] ");
+		put_foreign(out, function->name);
+		break;
+	case COLUMN_DSO:
+		put_foreign(out, object->name);
+		break;
+	case COLUMN_COMM:
+		put_foreign(out, thread->comm);
+		break;
+	case COLUMN_PID:
+		str_printf(out, "%u", thread->pid);
+		break;
+	case COLUMN_TID:
+		str_printf(out, "%u", thread->tid);
+		break;
+	case COLUMN_CPU:
+		str_printf(out, "%u", row->cpu);
+		break;
+	case COLUMN_COUNT:
+		break;
+	}
+}
+
+/* How wide each column must be; the last one is never padded, so symbols may be long. */
+static void measure(const struct profile *profile, const struct table *table, size_t nr_rows,
+	const struct table_options *options, size_t *widths)
+{
+	enum {
+		WIDEST = 40
+	};
+	CLEANUP(str_deinit) struct str cell = {0};
+	for (size_t c = 0; c < options->nr_columns; c++) {
+		widths[c] = strlen(column_info(options->columns[c])->title);
+		for (size_t i = 0; i < nr_rows; i++) {
+			str_truncate(&cell, 0);
+			put_cell(profile, &table->rows.data[i], options->columns[c], &cell);
+			if (cell.len > widths[c])
+				widths[c] = cell.len > WIDEST ? WIDEST : cell.len;
+		}
+	}
+}
+
+static void put_padded(struct str *out, const char *text, size_t len, size_t width, bool is_number)
+{
+	size_t pad = len < width ? width - len : 0;
+	str_puts(out, "  ");
+	if (is_number)
+		str_pad(out, ' ', pad);
+	str_write(out, text, len);
+	if (!is_number)
+		str_pad(out, ' ', pad);
+}
+
+static void put_row(const struct profile *profile, const struct table *table,
+	const struct table_row *row, const struct table_options *options, const size_t *widths,
+	struct str *out)
+{
+	CLEANUP(str_deinit) struct str cell = {0};
+	str_printf(out, "%7.2f%% %7.2f%% %9llu", percent(row->self, table->total),
+		percent(row->total, table->total), (unsigned long long)row->self_samples);
+	for (size_t c = 0; c < options->nr_columns; c++) {
+		str_truncate(&cell, 0);
+		put_cell(profile, row, options->columns[c], &cell);
+		size_t width = c + 1 < options->nr_columns ? widths[c] : 0;
+		put_padded(out, str_text(&cell), cell.len, width,
+			column_info(options->columns[c])->is_number);
+	}
+	str_putc(out, '\n');
+}
+
+void text_put_table(const struct profile *profile, const struct table *table,
+	const struct table_options *table_options, const struct text_options *options,
+	struct str *out)
+{
+	size_t shown = table->rows.len;
+	while (shown) {
+		const struct table_row *row = &table->rows.data[shown - 1];
+		uint64_t value = table_options->by_total ? row->total : row->self;
+		bool is_below = value == 0 ? !table_options->by_total && options->percent_limit > 0
+					   : percent(value, table->total) < options->percent_limit;
+		if (!is_below)
+			break;
+		shown--;
+	}
+	size_t widths[COLUMN_COUNT] = {0};
+	measure(profile, table, shown, table_options, widths);
+	str_printf(out, "#%7s %8s %9s", "self", "total", "samples");
+	for (size_t c = 0; c < table_options->nr_columns; c++) {
+		const struct column_info *info = column_info(table_options->columns[c]);
+		size_t width = c + 1 < table_options->nr_columns ? widths[c] : 0;
+		put_padded(out, info->title, strlen(info->title), width, info->is_number);
+	}
+	str_putc(out, '\n');
+	for (size_t i = 0; i < shown; i++) {
+		const struct table_row *row = &table->rows.data[i];
+		if (filter_wants_function(profile, options->filter, row->function))
+			put_row(profile, table, row, table_options, widths, out);
+	}
+	if (shown < table->rows.len)
+		str_printf(out, "# %zu more rows below %.2g%%\n", table->rows.len - shown,
+			options->percent_limit);
+}
+
+/* ---- the call tree ---- */
+
+struct branch {
+	uint32_t node;
+	uint32_t depth;
+};
+
+static void put_branch(const struct profile *profile, const struct tree *tree,
+	const struct tree_node *node, uint32_t depth, struct str *out)
+{
+	uint64_t whole = tree->nodes.data[0].total;
+	str_printf(
+		out, "%7.2f%% %7.2f%%  ", percent(node->total, whole), percent(node->self, whole));
+	for (uint32_t i = 0; i < depth; i++)
+		str_puts(out, "| ");
+	str_puts(out, node->is_kernel ? "[k] " : "");
+	put_foreign(out, profile->functions.data[node->function].name);
+	str_putc(out, '\n');
+}
+
+void text_put_tree(const struct profile *profile, const struct tree *tree,
+	const struct text_options *options, struct str *out)
+{
+	str_printf(out, "#%7s %8s  calls\n", "total", "self");
+	uint64_t whole = tree->nodes.data[0].total;
+	/* An explicit stack: a hostile recording may be deeper than ours. */
+	VEC(struct branch) open = {0};
+	size_t hidden = 0;
+	vec_push(&open, (struct branch){.node = tree->nodes.data[0].first_child});
+	while (open.len) {
+		struct branch branch = open.data[--open.len];
+		if (!branch.node)
+			continue;
+		const struct tree_node *node = &tree->nodes.data[branch.node];
+		vec_push(&open, (struct branch){node->next_sibling, branch.depth});
+		if (percent(node->total, whole) < options->percent_limit) {
+			hidden++;
+			continue;
+		}
+		put_branch(profile, tree, node, branch.depth, out);
+		vec_push(&open, (struct branch){node->first_child, branch.depth + 1});
+	}
+	vec_deinit(&open);
+	if (hidden)
+		str_printf(out, "# %zu branches below %.2g%%\n", hidden, options->percent_limit);
+}
+
+/* ---- what has no symbols ---- */
+
+void text_put_unsymbolized(const struct profile *profile, struct str *out)
+{
+	size_t nr_objects = profile->objects.len;
+	CLEANUP_FREE uint64_t *leaves = mem_zalloc_array(nr_objects, sizeof(*leaves));
+	vec_each(&profile->samples, sample) {
+		struct profile_walk walk = profile_walk(profile, sample->stack);
+		uint32_t frame = profile_walk_next(&walk);
+		leaves[profile->frames.data[frame].object]++;
+	}
+	bool is_first = true;
+	for (size_t i = 1; i < nr_objects; i++) {
+		const struct profile_object *object = &profile->objects.data[i];
+		if (!object->symbols_problem || percent(leaves[i], profile->samples.len) < 1.0)
+			continue;
+		if (is_first)
+			str_puts(out, "#\n# without symbols:\n");
+		is_first = false;
+		str_printf(out, "# %6.2f%%  ", percent(leaves[i], profile->samples.len));
+		put_foreign(out, object->path);
+		str_printf(out, ": %s\n", object->symbols_problem);
+	}
+}

@@ -1,0 +1,26 @@
+/* Reports as text, for --stdio. Every foreign byte is escaped. */
+#ifndef EBPROF_TEXT_H
+#define EBPROF_TEXT_H
+
+#include "format/base/str.h"
+#include "report/filter.h"
+#include "report/table.h"
+#include "report/tree.h"
+
+struct text_options {
+	double percent_limit;        /* rows and branches below are left out, and counted */
+	const struct filter *filter; /* of rows, by dso and symbol */
+	bool use_color;
+};
+
+/* "# ..." lines: what was recorded, and what is to be known before believing it. */
+void text_put_head(const struct profile *profile, uint64_t samples_before_filter, struct str *out);
+void text_put_table(const struct profile *profile, const struct table *table,
+	const struct table_options *table_options, const struct text_options *options,
+	struct str *out);
+void text_put_tree(const struct profile *profile, const struct tree *tree,
+	const struct text_options *options, struct str *out);
+/* The objects without symbols that matter, and why. */
+void text_put_unsymbolized(const struct profile *profile, struct str *out);
+
+#endif

@@ -1,0 +1,241 @@
+#!/bin/bash
+# The documents say what the program does: option rows and man pages list the same options, the
+# man pages' examples run, the completion script completes.
+#   EBPROF=build/ebprof tests/e2e/docs.sh
+# Prints "ok NAME", "not ok NAME: why" or "skip NAME: why".
+#
+# Each line in a .Bd block below .Sh EXAMPLES of man/*.1 is a command, run by bash in a folder that
+# holds ./program, ebprof.data and server.data, while a process "server" runs. Comments in front
+# of a line, which no reader of the page sees:
+#   .\" skip: WHY        not run
+#   .\" needs: PROGRAM   skipped where there is no such program
+#   .\" may fail         its exit status does not count
+#
+# Not built on prelude.bash: what needs no recording runs without privileges, too.
+set -u
+export LC_ALL=C.UTF-8 TERM=dumb
+tree=$(cd "$(dirname "$0")/../.." && pwd)
+EBPROF=$(realpath "${EBPROF:-$tree/build/ebprof}")
+export EBPROF
+work=$(mktemp -d "${TMPDIR:-/tmp}/ebprof-docs.XXXXXX") || exit 1
+server=
+cleanup() {
+	[[ -n $server ]] && kill "$server" 2>/dev/null
+	rm -rf "$work"
+}
+trap cleanup EXIT
+bad=0
+
+ok() { echo "ok $1"; }
+not_ok() { # NAME WHY
+	echo "not ok $1: $(tr '\n' ' ' <<<"$2")"
+	bad=1
+}
+skip() { echo "skip $1: $2"; }
+
+commands() { "$EBPROF" help | awk '/^Commands:/ { on = 1; next } /^$/ { on = 0 } on { print $1 }'; }
+
+# ---- options: rows and pages as lines "short long argument" ----
+
+rows_of() { "$EBPROF" help --rows "$1" | cut -f 1-3 | tr '\t' ' ' | sort; }
+
+# .It Fl i , Fl -input Ar FILE|-     .It Fl -switch-output Ns Op = Ns Ar signal|SIZE|TIME
+# Every command has --help, which is no row.
+page_of() {
+	sed -nE 's/^\.It Fl //p' "$1" |
+		sed -E 's/^([^-]) , Fl -/\1 /; t; s/^-/- /' |
+		sed -E 's/ Ns Op = Ns Ar (.*)$/ [\1]/; t; s/ Ar / /; t; s/$/ -/' |
+		grep -vx 'h help -' | sort
+}
+
+check_options() { # COMMAND
+	local page=$tree/man/ebprof-$1.1 difference
+	if [[ ! -f $page ]]; then
+		not_ok "page_$1" "there is no man/ebprof-$1.1"
+		return
+	fi
+	difference=$(diff <(rows_of "$1") <(page_of "$page"))
+	if [[ -n $difference ]]; then
+		not_ok "options_$1" "< only among the rows, > only in the page: $(grep '^[<>]' <<<"$difference")"
+	elif ! grep -qx '\.It Fl h , Fl -help' "$page" && [[ $1 != check ]]; then
+		not_ok "options_$1" "--help is missing in the page"
+	else
+		ok "options_$1"
+	fi
+}
+
+# The overview names every command.
+check_overview() {
+	local name missing=
+	while read -r name; do
+		grep -q "Xr ebprof-$name 1" "$tree/man/ebprof.1" || missing+=" $name"
+	done < <(commands)
+	if [[ -n $missing ]]; then
+		not_ok overview "man/ebprof.1 does not name$missing"
+	else
+		ok overview
+	fi
+}
+
+# Pages of commands that are gone.
+check_strays() {
+	local page name strays=
+	for page in "$tree"/man/ebprof-*.1; do
+		name=${page##*/ebprof-}
+		commands | grep -qx "${name%.1}" || strays+=" ${page##*/}"
+	done
+	if [[ -n $strays ]]; then
+		not_ok strays "no command of that name:$strays"
+	else
+		ok strays
+	fi
+}
+
+check_json_keys() {
+	local page=$tree/man/ebprof-info.1 keys key missing=
+	keys=$("$EBPROF" info --json "$work/ebprof.data" | grep -oE '"[a-z_.]+":' | tr -d '":' | sort -u)
+	for key in $keys; do
+		grep -qE "(^|[ ,])$(sed 's/\./\\./g' <<<"$key")( |$)" "$page" || missing+=" $key"
+	done
+	if [[ -z $keys || -n $missing ]]; then
+		not_ok json_keys "keys that man/ebprof-info.1 does not explain:${missing:- no JSON}"
+	else
+		ok json_keys
+	fi
+}
+
+check_mandoc() {
+	local said
+	if ! command -v mandoc >/dev/null; then
+		skip mandoc "not installed"
+		return
+	fi
+	# That a page is not installed says nothing about ours.
+	said=$(mandoc -T lint "$tree"/man/*.[1-9] 2>/dev/null | grep -v 'referenced manual not found')
+	if [[ -n $said ]]; then not_ok mandoc "$said"; else ok mandoc; fi
+}
+
+# ---- completion ----
+
+complete() { # WORD...: what bash would offer for the last one
+	bash -c 'source "$0" && COMP_WORDS=(ebprof "$@") && COMP_CWORD=$# && _ebprof && echo "${COMPREPLY[@]}"' \
+		"$work/completion" "$@" 2>&1
+}
+
+want_completion() { # NAME WANTED WORD...
+	local name=$1 wanted=$2 got
+	shift 2
+	got=$(complete "$@")
+	if [[ $got == "$wanted" ]]; then
+		ok "completion_$name"
+	else
+		not_ok "completion_$name" "\"$*\" gave \"$got\", not \"$wanted\""
+	fi
+}
+
+# ---- examples ----
+
+# "skip: WHY", "needs: PROGRAM", "may fail" or nothing, a tab, the command.
+examples_of() {
+	awk '
+		/^\.Sh / { in_examples = /^\.Sh EXAMPLES/ }
+		/^\.Ed/ { in_block = 0 }
+		in_block && /^\.\\" / { note = substr($0, 5); next }
+		in_block { print note "\t" $0; note = "" }
+		in_examples && /^\.Bd/ { in_block = 1 }
+	' "$1" | sed 's/\\e/\\/g'
+}
+
+prepare() {
+	mkdir "$work/bin"
+	ln -s "$EBPROF" "$work/bin/ebprof"
+	printf '#!/bin/sh\nexec "$@"\n' >"$work/bin/sudo"
+	cat >"$work/program" <<-'PROGRAM'
+		#!/bin/bash
+		for ((i = 0; i < 30000; i++)); do :; done
+	PROGRAM
+	chmod +x "$work/bin/sudo" "$work/program"
+	"$EBPROF" help --bash-completion >"$work/completion"
+	cp "$tree/tests/fuzz/corpus/recording/small" "$work/ebprof.data"
+	cp "$work/ebprof.data" "$work/server.data"
+}
+
+why_no_recording() {
+	if [[ $(id -u) != 0 ]]; then
+		echo "recording needs root"
+	elif ! "$EBPROF" check >"$work/check" 2>&1; then
+		echo "cannot record here: $(grep MISSING "$work/check" | head -n 1)"
+	fi
+}
+
+start_server() {
+	cp "$(command -v bash)" "$work/server"
+	# Ends by itself, should nobody be left to end it.
+	"$work/server" -c 'while ((SECONDS < 300)); do :; done' &
+	server=$!
+}
+
+run_example() { # NAME NOTE COMMAND
+	local name=$1 note=$2 command=$3
+	case $note in
+	skip:*)
+		skip "$name" "${note#skip: }: $command"
+		return
+		;;
+	needs:*)
+		command -v "${note#needs: }" >/dev/null || {
+			skip "$name" "no ${note#needs: } here: $command"
+			return
+		}
+		;;
+	esac
+	if [[ $command == *"sudo ebprof"* && -n $no_recording ]]; then
+		skip "$name" "$no_recording"
+		return
+	fi
+	# Nobody has half a minute for each.
+	local short
+	short=$(sed -E 's/--duration [0-9]+[smh]?/--duration 1/; s/sleep [0-9]+/sleep 1/' <<<"$command")
+	(cd "$work" && PATH=$work/bin:$PATH timeout -k 5 60 bash -o pipefail -c "$short") \
+		>"$work/out" 2>"$work/err" </dev/null
+	local status=$?
+	if [[ $status != 0 && $note != "may fail" ]]; then
+		not_ok "$name" "status $status of \"$command\": $(tail -n 3 "$work/err")"
+	else
+		ok "$name"
+	fi
+}
+
+run_examples() {
+	local page name number note command
+	for page in "$tree"/man/*.1; do
+		name=$(basename "$page" .1)
+		number=0
+		while IFS= read -r line; do
+			note=${line%%$'\t'*} command=${line#*$'\t'}
+			number=$((number + 1))
+			run_example "example_${name}_$number" "$note" "$command"
+		done < <(examples_of "$page")
+		[[ $number -gt 0 ]] || not_ok "example_$name" "no examples in man/$name.1"
+	done
+}
+
+prepare
+while read -r name; do
+	check_options "$name"
+done < <(commands)
+check_overview
+check_strays
+check_json_keys
+check_mandoc
+want_completion command record rec
+want_completion option --duration record --du
+want_completion option_of_report --percent-limit report --per
+want_completion option_behind_option --max-size record -F 99 --max-s
+no_recording=$(why_no_recording)
+if [[ -z $no_recording ]] && ! command -v pgrep >/dev/null; then
+	no_recording="no pgrep here"
+fi
+[[ -n $no_recording ]] || start_server
+run_examples
+exit $bad

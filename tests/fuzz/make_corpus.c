@@ -1,0 +1,95 @@
+/*
+ * Writes the seeds of fuzz_recording and fuzz_recording_chunks:
+ * make_corpus DIRECTORY fills DIRECTORY/recording and DIRECTORY/recording_chunks.
+ */
+#include <stdio.h>
+
+#include "tests/unit/forged.h"
+
+static const char *root;
+
+static void put_file(const char *folder, const char *name, const void *bytes, size_t len)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/%s/%s", root, folder, name);
+	FILE *file = fopen(path, "wb");
+	if (!file || fwrite(bytes, 1, len, file) != len || fclose(file) != 0) {
+		perror(path);
+		exit(1);
+	}
+}
+
+/* The chunks of a recording, unpacked, as fuzz_recording_chunks wants them. */
+static void put_as_chunks(const char *name, const void *bytes, size_t len)
+{
+	int fd = forged_fd(bytes, len);
+	struct chunk_stream stream;
+	struct bytes_buf out = {0};
+	struct chunk chunk;
+	bool more = true;
+	struct err *err = chunk_stream_init(&stream, fd);
+	while (!err) {
+		err = chunk_stream_next(&stream, &chunk, &more);
+		if (err || !more)
+			break;
+		bytes_put_u8(&out, (uint8_t)chunk.type);
+		bytes_put_u16(&out, (uint16_t)chunk.payload_bytes);
+		bytes_put(&out, chunk.payload, chunk.payload_bytes);
+	}
+	if (err)
+		exit(1);
+	put_file("recording_chunks", name, out.data, out.len);
+	chunk_stream_deinit(&stream);
+	bytes_buf_deinit(&out);
+	close(fd);
+}
+
+static void put_recording(const char *name, struct bytes_buf *file)
+{
+	put_file("recording", name, file->data, file->len);
+	put_as_chunks(name, file->data, file->len);
+	bytes_buf_deinit(file);
+}
+
+/* Compressed chunks: a chain of nodes and many samples on it. */
+static void make_deep(struct bytes_buf *out)
+{
+	struct writer *writer = forged_writer(out);
+	forged_put_tables(writer);
+	for (uint32_t i = 0; i < 300; i++) {
+		writer_frame(writer, &(struct layout_frame){1, 0x1000 + i * 7});
+		writer_node(writer, &(struct layout_node){i, i + 1});
+		writer_sample(writer, &(struct layout_sample){.time_ns = 1000000000 + i * 1000000,
+					      .event = 1,
+					      .thread = 1,
+					      .user_stack = i + 1,
+					      .weight = 1});
+	}
+	struct err *err =
+		writer_finish(writer, &(struct layout_end){LAYOUT_END_SIGNAL, 2000000000});
+	writer_destroy(writer);
+	if (err)
+		exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: make_corpus DIRECTORY\n");
+		return 1;
+	}
+	root = argv[1];
+	struct bytes_buf small = {0}, cut = {0}, deep = {0}, torn = {0}, empty = {0};
+	forged_small(&small);
+	bytes_put(&cut, small.data, small.len / 2);
+	bytes_put(&torn, small.data, 100);
+	bytes_put(&torn, small.data + 140, small.len - 140);
+	make_deep(&deep);
+	chunk_put_file_header(&empty);
+	put_recording("small", &small);
+	put_recording("cut", &cut);
+	put_recording("torn", &torn);
+	put_recording("deep", &deep);
+	put_recording("empty", &empty);
+	return 0;
+}

@@ -1,0 +1,64 @@
+/* Everything that the recording's fuzz targets do with a file, after making it. */
+#ifndef EBPROF_WALK_PROFILE_H
+#define EBPROF_WALK_PROFILE_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "format/base/err.h"
+#include "report/info.h"
+#include "report/profile.h"
+
+#define WALK_ASSERT(condition) \
+	do { \
+		if (!(condition)) \
+			abort(); \
+	} while (0)
+
+static inline void walk_stacks(const struct profile *profile)
+{
+	vec_each(&profile->samples, sample) {
+		WALK_ASSERT(sample->stack < profile->stacks.len);
+		WALK_ASSERT(sample->thread < profile->threads.len);
+		WALK_ASSERT(sample->event < profile->events.len);
+		WALK_ASSERT(sample->time_ns >= profile->first_ns);
+		WALK_ASSERT(sample->time_ns <= profile->last_ns);
+	}
+	for (uint32_t stack = 0; stack < profile->stacks.len; stack++) {
+		struct profile_walk walk = profile_walk(profile, stack);
+		size_t depth = 0;
+		for (uint32_t frame; (frame = profile_walk_next(&walk)); depth++)
+			WALK_ASSERT(frame < profile->frames.len &&
+				    profile->frames.data[frame].object < profile->objects.len);
+		WALK_ASSERT(depth <= 2 * LAYOUT_MAX_DEPTH);
+		WALK_ASSERT(profile_stack_truncation(profile, stack) < LAYOUT_TRUNCATED_END);
+	}
+}
+
+static inline int walk_recording(const void *bytes, size_t len)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	WALK_ASSERT(
+		fd >= 0 && write(fd, bytes, len) == (ssize_t)len && lseek(fd, 0, SEEK_SET) == 0);
+	struct profile *profile;
+	struct err *err = profile_load(fd, &profile);
+	close(fd);
+	if (err) {
+		err_destroy(err);
+		return 0;
+	}
+	walk_stacks(profile);
+	struct str text = {0};
+	info_put_text(profile, &text);
+	for (size_t i = 0; i < text.len; i++)
+		WALK_ASSERT((unsigned char)text.data[i] >= 0x20 || text.data[i] == '\n');
+	text.len = 0;
+	info_put_json(profile, &text);
+	str_deinit(&text);
+	profile_destroy(profile);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,74 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "record/cpu.h"
+#include "record/proc.h"
+#include "tests/unit/unit.h"
+
+static void check_container(const char *cgroup, const char *want)
+{
+	struct str id = {0};
+	proc_container_of(cgroup, &id);
+	CHECK_STR(str_text(&id), want);
+	str_deinit(&id);
+}
+
+#define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define ID_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+
+TEST(containers_are_found_in_cgroup_paths)
+{
+	check_container("/", "");
+	check_container("/user.slice/user-1000.slice/session-2.scope", "");
+	check_container("/docker/" ID_A, ID_A);
+	check_container("/system.slice/docker-" ID_A ".scope", ID_A);
+	check_container("/kubepods.slice/pod1/cri-containerd-" ID_A ".scope", ID_A);
+	check_container("/docker/" ID_A "/docker/" ID_B, ID_B); /* the innermost one */
+	check_container("/deadbeef/" ID_A "0", "");             /* 65 digits are something else */
+}
+
+struct seen {
+	uint64_t here;
+	bool found_self, found_vdso;
+};
+
+static void note_mapping(void *context, const struct proc_mapping *mapping)
+{
+	struct seen *seen = context;
+	if (mapping->start <= seen->here && seen->here < mapping->end)
+		seen->found_self = mapping->path[0] == '/' && mapping->inode;
+	seen->found_vdso |= strcmp(mapping->path, "[vdso]") == 0;
+}
+
+TEST(own_mappings_are_read)
+{
+	struct seen seen = {.here = (uint64_t)(uintptr_t)note_mapping};
+	CHECK(proc_each_mapping((uint32_t)getpid(), note_mapping, &seen));
+	CHECK(seen.found_self);
+	CHECK(seen.found_vdso);
+	CHECK(!proc_each_mapping(0x7fffffff, note_mapping, &seen));
+}
+
+TEST(own_stat_is_read)
+{
+	struct proc_stat stat;
+	CHECK(proc_read_stat((uint32_t)getpid(), &stat));
+	CHECK_INT(stat.parent_pid, getppid());
+	CHECK(stat.start_ns > 0);
+	CHECK(!proc_read_stat(0x7fffffff, &stat));
+}
+
+TEST(cpu_lists_are_parsed)
+{
+	struct cpu_list cpus = {0};
+	CHECK_OK(cpu_list_parse("0-2,5,7-8\n", &cpus));
+	static const int want[] = {0, 1, 2, 5, 7, 8};
+	CHECK_INT(cpus.len, 6);
+	for (size_t i = 0; i < cpus.len; i++)
+		CHECK_INT(cpus.data[i], want[i]);
+	CHECK_ERR(cpu_list_parse("3-1", &cpus), ERR_USAGE, "not a list");
+	CHECK_ERR(cpu_list_parse("a", &cpus), ERR_USAGE, "not a list");
+	CHECK_ERR(cpu_list_parse("1;2", &cpus), ERR_USAGE, "not a list");
+	CHECK_ERR(cpu_list_parse("0-99999999", &cpus), ERR_USAGE, "none beyond");
+	vec_deinit(&cpus);
+}

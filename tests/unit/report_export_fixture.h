@@ -1,0 +1,44 @@
+/* Recordings of known contents for the tests of exporters, and exports into memory. */
+#ifndef EBPROF_REPORT_EXPORT_FIXTURE_H
+#define EBPROF_REPORT_EXPORT_FIXTURE_H
+
+#include "format/base/bytes.h"
+#include "format/file/writer.h"
+#include "report/export/export.h"
+
+struct fixture {
+	struct writer *writer;
+	int fd;
+	bool is_dropping; /* what is flushed gets lost */
+	uint32_t event;   /* of the samples to come */
+	uint64_t time_ns;
+};
+
+/* A file with a clock and the event cpu-clock, 1 ms a tick. */
+void fixture_init(struct fixture *fixture);
+uint32_t fixture_string(struct fixture *fixture, const char *text);
+uint32_t fixture_event(
+	struct fixture *fixture, const char *name, const char *unit, uint64_t period);
+/* Kernel objects have base 0xffffffff81000000. */
+uint32_t fixture_object(struct fixture *fixture, enum layout_object_kind kind, const char *path);
+uint32_t fixture_process(struct fixture *fixture, uint32_t pid, uint32_t exe);
+uint32_t fixture_thread(struct fixture *fixture, uint32_t process, uint32_t tid, const char *comm);
+/* A frame with a symbol of its own, which NULL leaves out. */
+uint32_t fixture_frame(
+	struct fixture *fixture, uint32_t object, uint64_t offset, const char *symbol);
+/* A stack of frames, outermost first, 0 ends it. */
+uint32_t fixture_stack(struct fixture *fixture, const uint32_t *frames);
+#define FIXTURE_STACK(fixture, ...) fixture_stack((fixture), (const uint32_t[]){__VA_ARGS__, 0})
+/* `count` samples, on CPU 0. */
+void fixture_samples(
+	struct fixture *fixture, uint32_t thread, uint32_t user, uint32_t kernel, unsigned count);
+void fixture_flush(struct fixture *fixture);
+
+/* Ends the recording, loads and symbolizes it. */
+struct profile *fixture_profile(struct fixture *fixture);
+
+/* Exports into `out`, NUL-terminated behind its length. */
+void fixture_export(const struct profile *profile, enum export_format format, uint32_t labels,
+	struct bytes_buf *out);
+
+#endif
