@@ -81,7 +81,6 @@ stop_by() { # SIGNAL STATUS TARGET...
 test_signals_end_pid() {
 	sleep 60 &
 	local target=$!
-	trap 'kill $target 2>/dev/null' EXIT
 	stop_by INT 0 -p $target
 	stop_by TERM 143 -p $target
 	stop_by HUP 129 -p $target

@@ -21,22 +21,23 @@ test_duration_of_command() {
 }
 
 test_delay() {
-	run "$EBPROF" record -D 1000 -- "$WORKLOADS/workload" 2
+	known_bug "attaching the programs starts the timers, so -D postpones nothing"
+	run "$EBPROF" record -D 1500 -- sh -c '"$WORKLOADS/workload" 1; sleep 1.5'
 	want_status 0 -D
-	local samples
-	samples=$(field ebprof.data samples)
-	((samples > 200 && samples < 1300)) || fail "$samples samples: 1 s of 2 was to be recorded"
 	want_exact ebprof.data
+	[[ $(field ebprof.data samples) -lt 50 ]] || fail "$(field ebprof.data samples) samples from before -D"
+	run "$EBPROF" record -D 500 -- sh -c 'sleep 1.5; "$WORKLOADS/workload" 1'
+	want_exact ebprof.data
+	want_rate ebprof.data 999
 }
 
 test_max_size() {
 	"$WORKLOADS/workload" 20 2 &
-	local load=$! bytes
-	run timeout 60 "$EBPROF" record -a -F 5000 --max-size 24K --duration 18
+	local bytes
+	run timeout 60 "$EBPROF" record -a -F 5000 --max-size 64K --duration 18
 	bytes=$(stat -c %s ebprof.data)
-	kill $load
 	want_status 0 --max-size
-	((bytes <= 24 * 1024)) || fail "$bytes bytes, more than 24K"
+	((bytes <= 64 * 1024)) || fail "$bytes bytes, more than 64K"
 	want_whole ebprof.data
 	want_exact ebprof.data
 }
@@ -60,11 +61,21 @@ test_switch_by_time() {
 }
 
 test_switch_by_size() {
-	"$WORKLOADS/workload" 8 2 &
-	run "$EBPROF" record --switch-output=8K -F 5000 -o sw.data -a --duration 6
-	wait
-	want_status 0 --switch-output=8K
+	"$WORKLOADS/workload" 60 2 &
+	run timeout 60 "$EBPROF" record --switch-output=100K -F 10000 -o sw.data -a --duration 8
+	want_status 0 --switch-output=100K
 	want_files 2
+	local files=(sw.data*)
+	((${#files[@]} <= 60)) || fail "${#files[@]} files of 100K in 8 s"
+}
+
+# However small the limit: a file a flush at most, not one for each turn of the loop.
+test_switch_by_tiny_size() {
+	known_bug "a limit below what a file holds from its beginning switches without end"
+	run timeout 60 "$EBPROF" record --switch-output=4K -o sw.data -a --duration 2
+	[[ $status == 0 || $status == 2 ]] || fail "status $status"
+	local files=(sw.data*)
+	((${#files[@]} <= 30)) || fail "${#files[@]} files in 2 s"
 }
 
 test_switch_by_signal() {

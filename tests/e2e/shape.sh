@@ -50,10 +50,7 @@ test_shares_of_children() {
 
 test_rate() {
 	run "$EBPROF" record -F 500 -e cpu-clock -- "$WORKLOADS/workload" 2
-	local samples
-	samples=$(field ebprof.data samples)
-	# On a busy machine the program gets less than a whole CPU.
-	((samples > 400 && samples < 1100)) || fail "$samples samples in 2 s at 500 Hz"
+	want_rate ebprof.data 500
 }
 
 test_threads_and_children_are_followed() {
@@ -61,15 +58,16 @@ test_threads_and_children_are_followed() {
 	want_status 0 workload
 	[[ $(field ebprof.data processes) == 3 ]] || fail "$(field ebprof.data processes) processes, not 3"
 	[[ $(field ebprof.data threads) == 5 ]] || fail "$(field ebprof.data threads) threads, not 5"
+	want_rate ebprof.data 999
 }
 
 # A thread, and a child, that begin after -p did.
 test_pid_follows_new_children() {
-	bash -c 'sleep 1; "$WORKLOADS/workload" 1 2; :' &
+	bash -c 'sleep 1.5; "$WORKLOADS/workload" 1.5 2 1; :' &
 	local target=$!
 	run timeout 20 "$EBPROF" record -p $target
 	want_status 0 -p
-	[[ $(field ebprof.data samples) -gt 300 ]] || fail "only $(field ebprof.data samples) samples"
+	want_rate ebprof.data 999
 	want_exact ebprof.data
 }
 
@@ -82,7 +80,7 @@ test_no_inherit() {
 
 test_exec_is_followed() {
 	run "$EBPROF" record -- sh -c 'exec "$WORKLOADS/workload" 1'
-	[[ $(field ebprof.data samples) -gt 300 ]] || fail "only $(field ebprof.data samples) samples"
+	want_rate ebprof.data 999
 	"$EBPROF" info ebprof.data >text
 	grep -q 'workload$' text || fail "the new program is not among the objects"
 }
@@ -95,7 +93,7 @@ test_all_user_and_all_kernel() {
 	run "$EBPROF" record --all-user -- "$WORKLOADS/workload" 1
 	want_exact ebprof.data
 	user=$(field ebprof.data samples)
-	((user > 10 * kernel)) || fail "$user user and $kernel kernel samples of a program that computes"
+	((user > 3 * kernel)) || fail "$user user and $kernel kernel samples of a program that computes"
 }
 
 run_tests
