@@ -93,8 +93,9 @@ static struct err *choose_format(const struct convert_options *options, const st
 	}
 	if (chosen == 1)
 		return NULL;
-	return err_new(ERR_USAGE, "%s: choose one of %s",
-		chosen ? "one format at a time" : "convert into what?", str_text(&names));
+	return err_new(ERR_USAGE, "%s %s",
+		chosen ? "one format at a time:" : "convert into what? Choose one of",
+		str_text(&names));
 }
 
 /* ---- the output ---- */

@@ -322,16 +322,17 @@ static void print_summary(
 	str_puts(&text, summary->files > 1 ? " in all, " : ")");
 	if (summary->files > 1)
 		str_printf(&text, "%u files)", summary->files);
+	console_say("%s", str_text(&text));
 	if (summary->final.samples) {
-		str_puts(&text, "\n        ");
+		str_truncate(&text, 0);
 		put_stacks(&text, summary);
-		str_printf(&text, "\n        files readable here: %llu/%llu; build IDs %llu/%llu",
+		console_say_more("%s", str_text(&text));
+		console_say_more("files readable here: %llu/%llu; build IDs %llu/%llu",
 			(unsigned long long)summary->dsos_readable,
 			(unsigned long long)summary->dsos,
 			(unsigned long long)summary->dsos_with_build_id,
 			(unsigned long long)summary->dsos);
 	}
-	console_say("%s", str_text(&text));
 	if (options->verbose)
 		print_ticks(summary);
 	print_hints(options, summary);
@@ -366,6 +367,11 @@ static struct err *check_options(struct record_options *options, enum session_ta
 		return err_new(ERR_USAGE, "-F and -c exclude each other");
 	if (!options->frequency_given && !options->period)
 		options->frequency_hz = target == SESSION_SYSTEM ? DEFAULT_HZ_SYSTEM : DEFAULT_HZ;
+	enum {
+		SMALLEST_MAX_BYTES = 8192
+	};
+	if (options->max_bytes && options->max_bytes < SMALLEST_MAX_BYTES)
+		return err_new(ERR_USAGE, "--max-size: less than 8K holds no recording");
 	if (options->all_user && options->all_kernel)
 		return err_new(ERR_USAGE, "--all-user and --all-kernel exclude each other");
 	const struct session_switch *switching = &options->switching;

@@ -4,30 +4,28 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Line breaks of our own messages stay, everything else that acts on a terminal does not. */
-static void print_escaped(const struct str *text)
+static void print_line(const char *prefix, const char *fmt, va_list args)
 {
-	CLEANUP(str_deinit) struct str safe = {0};
-	const char *at = str_text(text), *end = at + text->len;
-	while (at < end) {
-		const char *line_end = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((line_end ? line_end : end) - at);
-		str_put_escaped(&safe, at, len);
-		if (line_end)
-			str_putc(&safe, '\n');
-		at += len + (line_end ? 1 : 0);
-	}
-	fprintf(stderr, "ebprof: %s\n", str_text(&safe));
+	CLEANUP(str_deinit) struct str text = {0}, safe = {0};
+	str_vprintf(&text, fmt, args);
+	str_put_escaped(&safe, str_text(&text), text.len);
+	fprintf(stderr, "%s%s\n", prefix, str_text(&safe));
 }
 
 void console_say(const char *fmt, ...)
 {
-	CLEANUP(str_deinit) struct str text = {0};
 	va_list args;
 	va_start(args, fmt);
-	str_vprintf(&text, fmt, args);
+	print_line("ebprof: ", fmt, args);
 	va_end(args);
-	print_escaped(&text);
+}
+
+void console_say_more(const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	print_line("        ", fmt, args);
+	va_end(args);
 }
 
 int console_fail(struct err *err)

@@ -13,8 +13,10 @@ enum console_exit {
 	CONSOLE_USAGE = 2,
 };
 
-/* "ebprof: ..." on stderr. The message may hold foreign bytes. */
+/* "ebprof: ..." on stderr, one line whatever foreign bytes the message holds. */
 void console_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Another line of the same message, indented below it. */
+void console_say_more(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints and destroys the error; the exit code that fits it. */
 int console_fail(struct err *err);
 

@@ -118,13 +118,11 @@ uint32_t emitter_process(struct emitter *emitter, struct process *process)
 		.cgroup = put_string(emitter, process->cgroup),
 		.container = put_string(emitter, str_text(&container)),
 	};
-	/* The first file that exec maps is the program itself, the loader comes behind it. */
-	struct mapping *program = NULL;
-	vec_each(&process->mappings, mapping)
-		if (mapping->object->info.kind == LAYOUT_OBJECT_FILE &&
-			(!program || mapping->time_ns < program->time_ns))
-			program = mapping;
-	if (program) {
+	/* Programs are mapped below their libraries and their loader, on every layout of Linux. */
+	struct mapping *program = process->mappings.data, *end = program + process->mappings.len;
+	while (program < end && program->object->info.kind != LAYOUT_OBJECT_FILE)
+		program++;
+	if (program < end) {
 		struct object_location where = {process->pid, program->start, program->end};
 		out.exe = emit_object(emitter, program->object, &where);
 	}

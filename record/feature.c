@@ -261,8 +261,8 @@ struct err *feature_explain(struct err *err)
 	struct feature_result result;
 	for (size_t i = 0; feature_probe(i, &result); i++) {
 		if (result.state == FEATURE_MISSING)
-			str_printf(&text, "\n  missing: %s: %s", result.name,
-				str_text(&result.detail));
+			str_printf(
+				&text, "; missing: %s: %s", result.name, str_text(&result.detail));
 		str_deinit(&result.detail);
 	}
 	struct err *explained = err_new(err_code(err), "%s", str_text(&text));

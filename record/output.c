@@ -160,8 +160,8 @@ static struct err *sink_write(void *context, const void *bytes, size_t len)
 	struct err *err = write_all(output, bytes, len);
 	if (err) {
 		/* Should this fail too, the file ends inside a chunk, which a reader copes with. */
-		int ignored = output->is_created ? ftruncate(output->fd, (off_t)output->bytes) : 0;
-		(void)ignored;
+		if (output->is_created && ftruncate(output->fd, (off_t)output->bytes) == 0)
+			lseek(output->fd, (off_t)output->bytes, SEEK_SET);
 	} else {
 		output->bytes += len;
 	}

@@ -95,6 +95,7 @@ struct err *recording_begin(struct recording *recording)
 {
 	try(output_create(recording->options->output, recording->stop_fd, &recording->output));
 	recording->writer = writer_create(output_sink(recording->output));
+	writer_limit(recording->writer, recording->options->max_bytes);
 	recording->begun_ns = recording_now_ns();
 	recording->nr_files++;
 	emitter_begin_file(&recording->translate->emitter, recording->writer);
@@ -125,10 +126,16 @@ static uint64_t due_base_of(const struct recording *recording, size_t index)
 	return index < recording->base.cpus.len ? recording->base.cpus.data[index].due : 0;
 }
 
-/* Samples may still be on their way through the ring, so their ticks only count when they arrive.
+enum moment {
+	MOMENT_FLUSH,       /* what has been collected is about to be written */
+	MOMENT_END_OF_FILE, /* it was written, or could not be */
+	MOMENT_END,         /* ... and the ring is empty: every tick is accounted for */
+};
+
+/* Samples may be on their way through the ring until the end: their ticks count when they arrive.
  */
 static void put_counters(
-	struct recording *recording, const struct recording_counts *counts, bool is_final)
+	struct recording *recording, const struct recording_counts *counts, enum moment moment)
 {
 	const struct recording_counts *base = &recording->base;
 	uint64_t accounted = 0;
@@ -142,7 +149,7 @@ static void put_counters(
 			now->lost_ring - then->lost_ring);
 		accounted += now->idle - then->idle + now->filtered - then->filtered +
 			     now->lost_ring - then->lost_ring;
-		if (!is_final)
+		if (moment != MOMENT_END)
 			continue;
 		uint64_t ticks = now->ticks - then->ticks;
 		uint64_t due = cpu->due - due_base_of(recording, i);
@@ -150,13 +157,16 @@ static void put_counters(
 		put_counter(
 			recording, LAYOUT_COUNTER_SKIPPED, cpu->cpu, due > ticks ? due - ticks : 0);
 	}
-	uint64_t samples = counts->samples - base->samples;
+	uint64_t collected = counts->samples - base->samples;
+	uint64_t samples =
+		moment == MOMENT_FLUSH ? collected : writer_samples_written(recording->writer);
+	uint64_t lost_write = collected - samples;
 	uint64_t unresolved = counts->unresolved - base->unresolved;
-	if (!is_final)
-		put_counter(recording, LAYOUT_COUNTER_TICKS, 0, accounted + samples + unresolved);
+	if (moment != MOMENT_END)
+		put_counter(recording, LAYOUT_COUNTER_TICKS, 0, accounted + collected + unresolved);
 	put_counter(recording, LAYOUT_COUNTER_SAMPLES, 0, samples);
 	put_counter(recording, LAYOUT_COUNTER_LOST_UNRESOLVED, 0, unresolved);
-	put_counter(recording, LAYOUT_COUNTER_LOST_WRITE, 0, counts->lost_write - base->lost_write);
+	put_counter(recording, LAYOUT_COUNTER_LOST_WRITE, 0, lost_write);
 	put_counter(recording, LAYOUT_COUNTER_SIDEBAND_LOST, 0,
 		counts->sideband_lost - base->sideband_lost);
 	put_counter(recording, LAYOUT_COUNTER_TARGETS_FULL, 0,
@@ -166,24 +176,31 @@ static void put_counters(
 struct err *recording_flush(struct recording *recording, const struct recording_counts *counts)
 {
 	put_clock(recording);
-	put_counters(recording, counts, false);
+	put_counters(recording, counts, MOMENT_FLUSH);
 	return writer_flush(recording->writer);
 }
 
 /* ---- the end of a file ---- */
 
 static struct err *finish_file(struct recording *recording, const struct recording_counts *counts,
-	bool is_final, enum layout_end_reason reason)
+	enum moment moment, enum layout_end_reason reason)
 {
+	/* The samples first: the counters then tell how many of them the output took. */
+	struct err *err = writer_flush(recording->writer);
 	put_clock(recording);
-	put_counters(recording, counts, is_final);
-	struct layout_end end = {.reason = reason, .time_ns = recording_now_ns()};
-	struct err *err = writer_finish(recording->writer, &end);
+	put_counters(recording, counts, moment);
+	struct layout_end end = {
+		.reason = err ? LAYOUT_END_WRITE_ERROR : reason,
+		.time_ns = recording_now_ns(),
+	};
+	struct err *end_err = writer_finish(recording->writer, &end);
 	struct err *close_err = output_close(recording->output);
-	if (!err)
-		return close_err;
-	err_destroy(close_err);
-	return err;
+	struct err *first = err ? err : end_err ? end_err : close_err;
+	if (end_err != first)
+		err_destroy(end_err);
+	if (close_err != first)
+		err_destroy(close_err);
+	return first;
 }
 
 /* What this file has told: the next one counts from here. Ticks by cause, so that sums hold. */
@@ -205,7 +222,6 @@ static void move_base(struct recording *recording, const struct recording_counts
 	}
 	base->samples = counts->samples;
 	base->unresolved = counts->unresolved;
-	base->lost_write = counts->lost_write;
 	base->sideband_lost = counts->sideband_lost;
 	base->targets_full = counts->targets_full;
 }
@@ -252,7 +268,7 @@ static void drop_writer(struct recording *recording)
 
 struct err *recording_switch(struct recording *recording, const struct recording_counts *counts)
 {
-	try(finish_file(recording, counts, false, LAYOUT_END_SWITCH));
+	try(finish_file(recording, counts, MOMENT_END_OF_FILE, LAYOUT_END_SWITCH));
 	move_base(recording, counts);
 	drop_writer(recording);
 	try(set_aside(recording));
@@ -262,7 +278,7 @@ struct err *recording_switch(struct recording *recording, const struct recording
 struct err *recording_finish(struct recording *recording, const struct recording_counts *counts,
 	enum layout_end_reason reason)
 {
-	return finish_file(recording, counts, true, reason);
+	return finish_file(recording, counts, MOMENT_END, reason);
 }
 
 void recording_deinit(struct recording *recording)
@@ -288,11 +304,8 @@ uint64_t recording_bytes(const struct recording *recording)
 
 bool recording_is_over(const struct recording *recording, uint64_t max_bytes)
 {
-	enum {
-		END_RESERVE_BYTES = 8192 /* counters and the end */
-	};
-	return max_bytes && writer_bytes_written(recording->writer) +
-					    writer_bytes_pending(recording->writer) +
-					    END_RESERVE_BYTES >=
-				    max_bytes;
+	return writer_is_full(recording->writer) ||
+	       (max_bytes && writer_bytes_written(recording->writer) +
+					     writer_bytes_pending(recording->writer) >=
+				     max_bytes);
 }

@@ -52,7 +52,7 @@ void recording_deinit(struct recording *recording);
 
 uint64_t recording_samples(const struct recording *recording); /* written, over all files */
 uint64_t recording_bytes(const struct recording *recording);   /* likewise */
-/* True when this file has reached the limit (0: none). */
+/* True when this file has reached the limit (0: none), or could, with what waits to be written. */
 bool recording_is_over(const struct recording *recording, uint64_t max_bytes);
 
 uint64_t recording_now_ns(void); /* CLOCK_MONOTONIC */

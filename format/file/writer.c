@@ -27,6 +27,8 @@ struct writer {
 	uint32_t sequence;
 	uint64_t bytes_written, samples_written;
 	bool failed;
+	uint64_t max_bytes; /* 0: no limit */
+	bool is_full;       /* something did not fit: only figures and the end still go out */
 
 	struct strtab strings;
 	uint32_t strings_written;
@@ -56,6 +58,16 @@ struct writer *writer_create(struct writer_sink sink)
 	writer->frames.next_id = writer->nodes.next_id = 1;
 	chunk_put_file_header(&writer->out);
 	return writer;
+}
+
+void writer_limit(struct writer *writer, uint64_t max_bytes)
+{
+	writer->max_bytes = max_bytes;
+}
+
+bool writer_is_full(const struct writer *writer)
+{
+	return writer->is_full;
 }
 
 void writer_destroy(struct writer *writer)
@@ -462,7 +474,7 @@ static void put_samples(struct writer *writer)
 	map_deinit(&events);
 }
 
-static void put_all(struct writer *writer)
+static void put_entities(struct writer *writer)
 {
 	put_chunk(writer, LAYOUT_CHUNK_META, &writer->meta);
 	put_strings(writer);
@@ -475,15 +487,41 @@ static void put_all(struct writer *writer)
 	put_frames(writer);
 	put_nodes(writer);
 	put_samples(writer);
+}
+
+static void put_figures(struct writer *writer)
+{
 	put_chunk(writer, LAYOUT_CHUNK_CLOCKS, &writer->clocks);
 	put_chunk(writer, LAYOUT_CHUNK_COUNTERS, &writer->counters);
+}
+
+/* What the limit keeps free for the last counters and the end. */
+static uint64_t end_reserve(const struct writer *writer)
+{
+	enum {
+		END_RESERVE_BYTES = 4096
+	};
+	uint64_t quarter = writer->max_bytes / 4;
+	return quarter < END_RESERVE_BYTES ? quarter : END_RESERVE_BYTES;
+}
+
+static bool exceeds_limit(const struct writer *writer)
+{
+	return writer->max_bytes &&
+	       writer->bytes_written + writer->out.len + end_reserve(writer) > writer->max_bytes;
 }
 
 struct err *writer_flush(struct writer *writer)
 {
 	size_t nr_samples = writer->samples.len;
-	put_all(writer);
+	put_entities(writer);
 	writer->samples.len = 0;
+	if (writer->is_full || exceeds_limit(writer)) {
+		writer->is_full = true;
+		writer->out.len = writer->bytes_written ? 0 : LAYOUT_HEADER_BYTES;
+		nr_samples = 0;
+	}
+	put_figures(writer);
 	size_t len = writer->out.len;
 	writer->out.len = 0; /* the bytes stay until the next flush */
 	if (writer->failed)
@@ -500,26 +538,21 @@ struct err *writer_flush(struct writer *writer)
 	return err;
 }
 
-/* A full disk often has room left for the few bytes that tell why the recording ends. */
-static void try_end_after_failure(struct writer *writer)
-{
-	writer->out.len = 0;
-	chunk_put(&writer->out, LAYOUT_CHUNK_END, writer->sequence, writer->payload.data,
-		writer->payload.len);
-	err_destroy(writer->sink.write(writer->sink.context, writer->out.data, writer->out.len));
-}
-
 struct err *writer_finish(struct writer *writer, const struct layout_end *end)
 {
 	struct err *err = writer_flush(writer);
 	struct bytes_buf *payload = &writer->payload;
-	payload->len = 0;
 	bytes_put_varint(payload, end->reason);
 	bytes_put_varint(payload, end->time_ns);
-	if (err) {
-		try_end_after_failure(writer);
-		return err;
-	}
 	put_chunk(writer, LAYOUT_CHUNK_END, payload);
-	return writer_flush(writer);
+	size_t len = writer->out.len;
+	writer->out.len = 0;
+	/* Even after a failure: a full disk often has room left for the few bytes that say so. */
+	struct err *end_err = writer->sink.write(writer->sink.context, writer->out.data, len);
+	if (!end_err)
+		writer->bytes_written += len;
+	if (!err)
+		return end_err;
+	err_destroy(end_err);
+	return err;
 }

@@ -27,6 +27,13 @@ struct writer_sink {
 struct writer *writer_create(struct writer_sink sink);
 void writer_destroy(struct writer *writer);
 
+/*
+ * The recording shall not grow beyond this (0: no limit). A flush that does not
+ * fit is dropped as a whole, and so is everything after it but counters and the end.
+ */
+void writer_limit(struct writer *writer, uint64_t max_bytes);
+bool writer_is_full(const struct writer *writer);
+
 void writer_meta(struct writer *writer, const char *key, const char *value);
 /* Id of the string; 0 for the empty one. */
 uint32_t writer_string(struct writer *writer, const char *bytes, size_t len);

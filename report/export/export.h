@@ -57,7 +57,8 @@ struct export_sink {
 	void *context;
 };
 
-/* The profile must have been symbolized. Fails only where the sink does. */
+/* The profile must have been symbolized. Fails where the sink does, and
+ * where the format has no room for what was recorded. */
 typedef struct err *export_fn(const struct profile *profile, const struct export_options *options,
 	const struct export_sink *sink);
 

@@ -63,6 +63,7 @@ enum function_field {
 
 enum {
 	NO_COLUMN = UINT32_MAX,
+	MAX_EVENTS = 64, /* recorders have a handful */
 };
 
 struct pprof {
@@ -111,17 +112,21 @@ static void put_text(struct pprof *pprof, uint32_t field, const char *text)
 /* ---- values ---- */
 
 /* pprof's own names where it has some, so that profiles of several tools compare. */
-static const char *type_of(const struct profile_event *event)
+static const char *type_of(const struct pprof *pprof, uint32_t event)
 {
-	return strcmp(event->name, "cpu-clock") == 0 ? "cpu" : event->name;
+	const char *name = pprof->profile->events.data[event].name;
+	if (!event || !name[0]) /* damage took it */
+		return "unknown";
+	return strcmp(name, "cpu-clock") == 0 ? "cpu" : name;
 }
 
-static const char *unit_of(const struct profile_event *event)
+static const char *unit_of(const struct pprof *pprof, uint32_t event)
 {
-	return strcmp(event->unit, "ns") == 0 ? "nanoseconds" : "count";
+	const char *unit = pprof->profile->events.data[event].unit;
+	return strcmp(unit, "ns") == 0 ? "nanoseconds" : "count";
 }
 
-static void find_events(struct pprof *pprof)
+static struct err *find_events(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->profile;
 	uint32_t main_event = export_main_event(profile);
@@ -136,6 +141,10 @@ static void find_events(struct pprof *pprof)
 			vec_push(&pprof->events, i);
 	}
 	pprof->main_column = pprof->columns[main_event];
+	if (pprof->events.len > MAX_EVENTS) /* each sample has a value of each */
+		return err_new(ERR_UNSUPPORTED, "samples of %zu events are more than pprof is for",
+			pprof->events.len);
+	return NULL;
 }
 
 static void put_value_type(
@@ -150,15 +159,13 @@ static void put_value_types(struct pprof *pprof)
 {
 	for (size_t i = 0; i < pprof->events.len; i++) {
 		uint32_t index = pprof->events.data[i];
-		const struct profile_event *event = &pprof->profile->events.data[index];
 		CLEANUP(str_deinit) struct str count = {0};
 		if (pprof->events.len > 1)
-			str_printf(&count, "%s_", type_of(event));
+			str_printf(&count, "%s_", type_of(pprof, index));
 		str_puts(&count, "samples");
 		put_value_type(pprof, PROFILE_SAMPLE_TYPE, str_text(&count), "count");
-		/* Event 0 stands in for one that damage took, and is called "samples" itself. */
-		put_value_type(pprof, PROFILE_SAMPLE_TYPE, index ? type_of(event) : "unknown",
-			unit_of(event));
+		put_value_type(
+			pprof, PROFILE_SAMPLE_TYPE, type_of(pprof, index), unit_of(pprof, index));
 	}
 }
 
@@ -323,14 +330,13 @@ static void put_head(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->profile;
 	uint32_t index = pprof->events.data[pprof->main_column];
-	const struct profile_event *event = &profile->events.data[index];
-	const char *type = index ? type_of(event) : "unknown";
+	const char *type = type_of(pprof, index);
 	put_value_types(pprof);
 	protobuf_put_varint(
 		&pprof->out, PROFILE_TIME_NANOS, profile_wall_ns(profile, profile->first_ns));
 	protobuf_put_varint(
 		&pprof->out, PROFILE_DURATION_NANOS, profile->last_ns - profile->first_ns);
-	put_value_type(pprof, PROFILE_PERIOD_TYPE, type, unit_of(event));
+	put_value_type(pprof, PROFILE_PERIOD_TYPE, type, unit_of(pprof, index));
 	protobuf_put_varint(&pprof->out, PROFILE_PERIOD, period_of(pprof, index));
 	/* Else pprof shows the last type, whichever that is. */
 	protobuf_put_varint(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(pprof, type));
@@ -349,7 +355,7 @@ static struct err *write_strings(struct pprof *pprof)
 static struct err *write_profile(struct pprof *pprof)
 {
 	string_of(pprof, ""); /* string 0 */
-	find_events(pprof);
+	try(find_events(pprof));
 	put_head(pprof);
 	count_samples(pprof);
 	try(write_samples(pprof));

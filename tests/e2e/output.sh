@@ -92,7 +92,7 @@ test_disk_full_at_once() {
 }
 
 test_file_size_limit() {
-	run bash -c "ulimit -f 32; $(declare -f busy_record); busy_record -o limited.data"
+	run bash -c "ulimit -f 100; $(declare -f busy_record); busy_record -o limited.data"
 	want_clean_stop limited.data
 }
 
