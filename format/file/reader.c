@@ -34,7 +34,7 @@ enum table {
 static const uint32_t kept_bytes[] = {
 	[TABLE_STRINGS] = 40,
 	[TABLE_EVENTS] = 64,
-	[TABLE_OBJECTS] = 256,
+	[TABLE_OBJECTS] = 512,
 	[TABLE_PROCESSES] = 96,
 	[TABLE_THREADS] = 32,
 	[TABLE_FRAMES] = 48, /* with the map that decodes them */
@@ -79,6 +79,8 @@ static const char *get_ids(struct reader *reader, struct bytes_cursor *cursor, e
 		return overrun;
 	if (first < expected || first > UINT32_MAX || first + n > UINT32_MAX)
 		return bad_ids;
+	if (table == TABLE_EVENTS && first + n > LAYOUT_MAX_EVENTS + 1)
+		return "more events than allowed";
 	if (!keep(reader, first - expected + n, kept_bytes[table]))
 		return too_much;
 	reader->next_id[table] = (uint32_t)(first + n);
