@@ -9,7 +9,7 @@ enum {
 	 * file's size. Without a limit a forged first id, or a well compressed table, would make
 	 * it allocate gigabytes.
 	 */
-	KEPT_FLOOR = 64 << 20,
+	KEPT_FLOOR = 32 << 20,
 	KEPT_RATIO = 256,
 	/* Roughly, of each entity. */
 	KEPT_META = 64,
@@ -35,8 +35,8 @@ static const uint32_t kept_bytes[] = {
 	[TABLE_STRINGS] = 40,
 	[TABLE_EVENTS] = 64,
 	[TABLE_OBJECTS] = 512,
-	[TABLE_PROCESSES] = 96,
-	[TABLE_THREADS] = 32,
+	[TABLE_PROCESSES] = 160, /* with the maps that count them */
+	[TABLE_THREADS] = 96,
 	[TABLE_FRAMES] = 48, /* with the map that decodes them */
 	[TABLE_NODES] = 16,
 };

@@ -428,7 +428,7 @@ TEST(deep_chains_are_cut)
 		while (profile_walk_next(&walk))
 			steps++;
 	}
-	CHECK(steps > 1000000 && steps <= (16ULL << 20) + file.len * 256);
+	CHECK(steps > 1000000 && steps <= (8ULL << 20) + file.len * 256);
 	struct info_stacks stacks = info_count_stacks(profile);
 	CHECK(stacks.truncated > 0); /* the cut ones are not whole */
 	profile_destroy(profile);
