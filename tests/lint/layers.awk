@@ -14,6 +14,7 @@ BEGIN {
 	row("record", "record/ format/ bpf/event.h bpf/*.skel.h", "bpf/ linux/ asm/")
 	row("report", "report/ format/", "libelf.h gelf.h dwarf.h elfutils/")
 	row("report/tui", "report/ format/", "ncurses.h curses.h ncursesw/ panel.h")
+	row("report/export/gzip.c", "report/ format/", "zlib.h")
 	row("report/symbol/demangle.c", "report/ format/", "libiberty/ demangle.h")
 	row("cmd", "cmd/ record/ report/ format/base/", "")
 
