@@ -113,10 +113,9 @@ static struct err *write_export(const struct profile *profile, const struct expo
 	/* A format with .gz in its own suffix compresses itself. */
 	bool is_compressed = ends_with(file->path, ".gz") && !ends_with(exporter->suffix, ".gz");
 	if (!is_compressed)
-		return exporter->write(profile, &options->export, &sink);
-	struct gzip *gzip = gzip_create(&sink);
-	struct export_sink compressed = gzip_sink(gzip);
-	struct err *err = exporter->write(profile, &options->export, &compressed);
+		return exporter->write(profile, &options->export, sink);
+	struct gzip *gzip = gzip_create(sink);
+	struct err *err = exporter->write(profile, &options->export, gzip_sink(gzip));
 	if (!err)
 		err = gzip_finish(gzip);
 	gzip_destroy(gzip);

@@ -135,6 +135,14 @@ void info_put_damage(const struct profile *profile, struct str *out)
 			(unsigned long long)profile->dangling);
 }
 
+/*
+ * Many entities can share one long path: a list stops when it has become this
+ * long, and says how much more there was.
+ */
+enum {
+	MAX_LIST_BYTES = 16 << 20
+};
+
 /* ---- text ---- */
 
 static void put_field(struct str *out, const char *name, const char *value)
@@ -235,7 +243,12 @@ static void put_counts(const struct profile *profile, struct str *out)
 static void put_objects(const struct profile *profile, struct str *out)
 {
 	str_puts(out, "\nobjects:\n");
+	size_t limit = out->len + MAX_LIST_BYTES;
 	for (size_t i = 1; i < profile->objects.len; i++) {
+		if (out->len > limit) {
+			str_printf(out, "  ... and %zu more\n", profile->objects.len - i);
+			return;
+		}
 		const struct profile_object *object = &profile->objects.data[i];
 		CLEANUP(str_deinit) struct str build_id = {0};
 		put_build_id(&build_id, &object->info);
@@ -255,7 +268,12 @@ static void put_objects(const struct profile *profile, struct str *out)
 static void put_mappings(const struct profile *profile, struct str *out)
 {
 	str_puts(out, "\nexecutable mappings:\n");
+	size_t limit = out->len + MAX_LIST_BYTES;
 	vec_each(&profile->mappings, mapping) {
+		if (out->len > limit) {
+			str_printf(out, "  ... and %zu more\n", (size_t)(mapping_end_ - mapping));
+			return;
+		}
 		const struct profile_process *process = &profile->processes.data[mapping->process];
 		const struct profile_object *object = &profile->objects.data[mapping->object];
 		str_printf(out, "  %7u %016llx-%016llx +%llx ", process->info.pid,
@@ -347,7 +365,8 @@ static void put_json_meta(const struct profile *profile, struct str *out)
 static void put_json_objects(const struct profile *profile, struct str *out)
 {
 	str_puts(out, "  \"objects\": [");
-	for (size_t i = 1; i < profile->objects.len; i++) {
+	size_t limit = out->len + MAX_LIST_BYTES, i;
+	for (i = 1; i < profile->objects.len && out->len <= limit; i++) {
 		const struct profile_object *object = &profile->objects.data[i];
 		str_printf(out, "%s\n    {\"kind\": \"%s\", \"path\": ", i > 1 ? "," : "",
 			kind_word(object->info.kind));
@@ -357,6 +376,7 @@ static void put_json_objects(const struct profile *profile, struct str *out)
 		str_puts(out, "\"}");
 	}
 	str_puts(out, "\n  ],\n");
+	put_json_count(out, "objects_omitted", profile->objects.len - i);
 }
 
 void info_put_json(const struct profile *profile, struct str *out)

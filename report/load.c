@@ -18,7 +18,7 @@
  * this many steps, and so many a byte of the file.
  */
 enum {
-	WALK_FLOOR = 16 << 20,
+	WALK_FLOOR = 8 << 20,
 	WALK_RATIO = 256,
 };
 

@@ -34,6 +34,13 @@ const char *profile_meta(const struct profile *profile, const char *key)
 	return NULL;
 }
 
+bool profile_is_kernel(const struct profile *profile, uint32_t object)
+{
+	enum layout_object_kind kind = profile->objects.data[object].info.kind;
+	return kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE ||
+	       kind == LAYOUT_OBJECT_BPF;
+}
+
 double profile_duration_s(const struct profile *profile)
 {
 	return (double)(profile->last_ns - profile->first_ns) / 1e9;

@@ -15,12 +15,6 @@ static void put_foreign(struct str *out, const char *text)
 	str_put_escaped(out, text, strlen(text));
 }
 
-static bool is_kernel_object(const struct profile_object *object)
-{
-	return object->info.kind == LAYOUT_OBJECT_KERNEL ||
-	       object->info.kind == LAYOUT_OBJECT_MODULE || object->info.kind == LAYOUT_OBJECT_BPF;
-}
-
 void text_put_head(const struct profile *profile, uint64_t samples_before_filter, struct str *out)
 {
 	str_puts(out, "# ");
@@ -59,7 +53,7 @@ static void put_cell(const struct profile *profile, const struct table_row *row,
 	const struct profile_thread *thread = &profile->threads.data[row->thread];
 	switch (column) {
 	case COLUMN_SYM:
-		str_puts(out, is_kernel_object(object) ? "[k] " : "[.] ");
+		str_puts(out, profile_is_kernel(profile, function->object) ? "[k] " : "[.] ");
 		put_foreign(out, function->name);
 		break;
 	case COLUMN_DSO:

@@ -12,14 +12,6 @@ struct builder {
 	VEC(uint32_t) path; /* frames of one stack, leaf first */
 };
 
-static bool is_kernel_frame(const struct profile *profile, uint32_t frame)
-{
-	enum layout_object_kind kind =
-		profile->objects.data[profile->frames.data[frame].object].info.kind;
-	return kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE ||
-	       kind == LAYOUT_OBJECT_BPF;
-}
-
 static uint32_t child_of(struct builder *builder, uint32_t parent, uint32_t frame)
 {
 	uint32_t function = builder->profile->frames.data[frame].function;
@@ -31,7 +23,8 @@ static uint32_t child_of(struct builder *builder, uint32_t parent, uint32_t fram
 			.function = function,
 			.parent = parent,
 			.next_sibling = builder->tree->nodes.data[parent].first_child,
-			.is_kernel = is_kernel_frame(builder->profile, frame),
+			.is_kernel = profile_is_kernel(
+				builder->profile, builder->profile->frames.data[frame].object),
 		};
 		vec_push(&builder->tree->nodes, fresh);
 		builder->tree->nodes.data[parent].first_child = (uint32_t)*node;

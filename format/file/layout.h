@@ -27,8 +27,9 @@ enum {
 	LAYOUT_CHUNK_HEADER_BYTES = 24,
 	LAYOUT_CHUNK_MAX_BYTES = 16 << 20, /* of a payload, stored or raw */
 	LAYOUT_BUILD_ID_MAX_BYTES = 64,
-	LAYOUT_MAX_SEGMENTS = 256,       /* PT_LOADs of one object */
-	LAYOUT_MAX_META = 1024,          /* entries */
+	LAYOUT_MAX_SEGMENTS = 256, /* PT_LOADs of one object */
+	LAYOUT_MAX_META = 1024,    /* entries */
+	LAYOUT_MAX_EVENTS = 1024,
 	LAYOUT_MAX_CPUS = 65536,         /* CPU numbers stay below */
 	LAYOUT_MAX_DEPTH = 4096,         /* nodes of one stack */
 	LAYOUT_MAX_TEXT_BYTES = 1 << 20, /* of a string or a META value; the writer cuts it there */

@@ -9,7 +9,7 @@ enum {
 	 * file's size. Without a limit a forged first id, or a well compressed table, would make
 	 * it allocate gigabytes.
 	 */
-	KEPT_FLOOR = 64 << 20,
+	KEPT_FLOOR = 32 << 20,
 	KEPT_RATIO = 256,
 	/* Roughly, of each entity. */
 	KEPT_META = 64,
@@ -34,9 +34,9 @@ enum table {
 static const uint32_t kept_bytes[] = {
 	[TABLE_STRINGS] = 40,
 	[TABLE_EVENTS] = 64,
-	[TABLE_OBJECTS] = 256,
-	[TABLE_PROCESSES] = 96,
-	[TABLE_THREADS] = 32,
+	[TABLE_OBJECTS] = 512,
+	[TABLE_PROCESSES] = 160, /* with the maps that count them */
+	[TABLE_THREADS] = 96,
 	[TABLE_FRAMES] = 48, /* with the map that decodes them */
 	[TABLE_NODES] = 16,
 };
@@ -79,6 +79,8 @@ static const char *get_ids(struct reader *reader, struct bytes_cursor *cursor, e
 		return overrun;
 	if (first < expected || first > UINT32_MAX || first + n > UINT32_MAX)
 		return bad_ids;
+	if (table == TABLE_EVENTS && first + n > LAYOUT_MAX_EVENTS + 1)
+		return "more events than allowed";
 	if (!keep(reader, first - expected + n, kept_bytes[table]))
 		return too_much;
 	reader->next_id[table] = (uint32_t)(first + n);

@@ -60,7 +60,7 @@ struct export_sink {
 /* The profile must have been symbolized. Fails where the sink does, and
  * where the format has no room for what was recorded. */
 typedef struct err *export_fn(const struct profile *profile, const struct export_options *options,
-	const struct export_sink *sink);
+	struct export_sink sink);
 
 struct exporter {
 	const char *name; /* the option is --name */

@@ -64,12 +64,6 @@ static uint32_t add_name(
 	return strtab_intern(&folded->names, name.data, name.len);
 }
 
-static bool is_kernel(enum layout_object_kind kind)
-{
-	return kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE ||
-	       kind == LAYOUT_OBJECT_BPF;
-}
-
 static uint32_t name_of_frame(struct folded *folded, uint32_t frame)
 {
 	const struct profile *profile = folded->profile;
@@ -77,8 +71,9 @@ static uint32_t name_of_frame(struct folded *folded, uint32_t frame)
 	uint32_t *name = &folded->functions[index];
 	if (!*name) {
 		const struct profile_function *function = &profile->functions.data[index];
-		enum layout_object_kind kind = profile->objects.data[function->object].info.kind;
-		*name = add_name(folded, function->name, is_kernel(kind) ? "_[k]" : "", false) + 1;
+		*name = add_name(folded, function->name,
+				profile_is_kernel(profile, function->object) ? "_[k]" : "", false) +
+			1;
 	}
 	return *name - 1;
 }
@@ -157,16 +152,16 @@ static int compare_lines(const void *a, const void *b, void *context)
 
 /* ---- writing ---- */
 
-static struct err *flush(struct folded *folded, const struct export_sink *sink, size_t limit)
+static struct err *flush(struct folded *folded, struct export_sink sink, size_t limit)
 {
 	if (folded->out.len <= limit)
 		return NULL;
-	try(sink->write(sink->context, folded->out.data, folded->out.len));
+	try(sink.write(sink.context, folded->out.data, folded->out.len));
 	str_truncate(&folded->out, 0);
 	return NULL;
 }
 
-static struct err *write_lines(struct folded *folded, const struct export_sink *sink)
+static struct err *write_lines(struct folded *folded, struct export_sink sink)
 {
 	vec_each(&folded->lines, line) {
 		struct sequence sequence = sequence_of(folded, line);
@@ -184,7 +179,7 @@ static struct err *write_lines(struct folded *folded, const struct export_sink *
 }
 
 struct err *export_folded(const struct profile *profile, const struct export_options *options,
-	const struct export_sink *sink)
+	struct export_sink sink)
 {
 	(void)options;
 	struct folded folded = {

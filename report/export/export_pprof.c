@@ -367,7 +367,7 @@ static struct err *write_profile(struct pprof *pprof)
 }
 
 struct err *export_pprof(const struct profile *profile, const struct export_options *options,
-	const struct export_sink *sink)
+	struct export_sink sink)
 {
 	struct pprof pprof = {
 		.profile = profile,

@@ -14,7 +14,7 @@ enum {
 
 struct gzip {
 	z_stream stream;
-	const struct export_sink *sink;
+	struct export_sink sink;
 	bool is_refused; /* by a zlib of another version than the one compiled against */
 	unsigned char out[EXPORT_PIECE_BYTES];
 };
@@ -32,7 +32,7 @@ static void release(void *opaque, void *block)
 	mem_free(block);
 }
 
-struct gzip *gzip_create(const struct export_sink *sink)
+struct gzip *gzip_create(struct export_sink sink)
 {
 	struct gzip *gzip = mem_zalloc(sizeof(*gzip));
 	gzip->sink = sink;
@@ -65,7 +65,7 @@ static struct err *drain(struct gzip *gzip)
 	size_t len = sizeof(gzip->out) - gzip->stream.avail_out;
 	gzip->stream.next_out = gzip->out;
 	gzip->stream.avail_out = sizeof(gzip->out);
-	return len ? gzip->sink->write(gzip->sink->context, gzip->out, len) : NULL;
+	return len ? gzip->sink.write(gzip->sink.context, gzip->out, len) : NULL;
 }
 
 struct err *gzip_write(struct gzip *gzip, const void *bytes, size_t len)

@@ -6,8 +6,8 @@
 
 struct gzip;
 
-/* `sink` is borrowed until gzip_destroy(). */
-struct gzip *gzip_create(const struct export_sink *sink);
+/* What `sink` points to is borrowed until gzip_destroy(). */
+struct gzip *gzip_create(struct export_sink sink);
 void gzip_destroy(struct gzip *gzip);
 
 struct err *gzip_write(struct gzip *gzip, const void *bytes, size_t len);

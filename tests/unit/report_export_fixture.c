@@ -135,7 +135,7 @@ void fixture_export(const struct profile *profile, enum export_format format, ui
 	size_t count;
 	struct export_options options = {.labels = labels};
 	struct export_sink sink = {.write = memory_write, .context = out};
-	CHECK_OK(export_all(&count)[format].write(profile, &options, &sink));
+	CHECK_OK(export_all(&count)[format].write(profile, &options, sink));
 	bytes_put_u8(out, 0);
 	out->len--;
 }

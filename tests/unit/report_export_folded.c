@@ -152,6 +152,6 @@ TEST(exporters_pass_errors_of_the_sink)
 	size_t count;
 	const struct exporter *exporters = export_all(&count);
 	for (size_t i = 0; i < count; i++)
-		CHECK_ERR(exporters[i].write(profile, &options, &sink), ERR_IO, "disk is full");
+		CHECK_ERR(exporters[i].write(profile, &options, sink), ERR_IO, "disk is full");
 	profile_destroy(profile);
 }

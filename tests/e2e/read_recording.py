@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""Reads an ebprof recording, knowing nothing but man/ebprof-data.5.
+
+read_recording.py [--samples] FILE prints JSON: counts and counters, and with
+--samples every sample with its stack as [object, offset] pairs, leaf first.
+"""
+import json
+import struct
+import sys
+import zlib
+
+META, STRINGS, OBJECTS, PROCESSES, THREADS, MAPPINGS, FRAMES, STACKS = range(1, 9)
+SAMPLES, SYMBOLS, COUNTERS, EVENTS, CLOCKS, END = range(9, 15)
+MAX_PAYLOAD = 16 << 20
+COUNTER_NAMES = {
+    1: "ticks", 2: "idle", 3: "filtered", 4: "samples", 5: "lost_ring",
+    6: "lost_unresolved", 7: "lost_write", 8: "skipped", 9: "sideband_lost",
+    10: "targets_full",
+}
+CAUSES = {
+    1: "unknown", 2: "broken_frame_pointer", 3: "unreadable_stack", 4: "depth_limit",
+    5: "no_user_registers",
+}
+U64 = (1 << 64) - 1
+
+
+class Damage(Exception):
+    pass
+
+
+class Cursor:
+    def __init__(self, data):
+        self.data, self.pos = data, 0
+
+    def left(self):
+        return len(self.data) - self.pos
+
+    def take(self, count):
+        if count > self.left():
+            raise Damage("a field behind the end")
+        self.pos += count
+        return self.data[self.pos - count:self.pos]
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            if shift == 63 and byte > 1:
+                raise Damage("a varint of more than 64 bits")
+            value |= (byte & 0x7F) << shift
+            if not byte & 0x80:
+                return value
+            shift += 7
+
+    def zigzag(self):
+        value = self.varint()
+        return value >> 1 ^ -(value & 1)
+
+    def blob(self):
+        return self.take(self.varint())
+
+    def record(self):
+        return Cursor(self.blob())
+
+
+class Recording:
+    def __init__(self):
+        self.meta, self.strings, self.events, self.objects = {}, {0: b""}, {}, {}
+        self.processes, self.threads, self.mappings = {}, {}, []
+        self.frames, self.nodes, self.samples, self.symbols = {}, {}, [], []
+        self.counters, self.clocks, self.end = {}, [], None
+        self.damaged_bytes = self.unknown_chunks = self.lost_chunks = 0
+
+
+def each(cursor):
+    first, count = cursor.varint(), cursor.varint()
+    if count > cursor.left():
+        raise Damage("more entities than bytes")
+    return range(first, first + count)
+
+
+def read_meta(rec, cursor):
+    while cursor.left():
+        key = cursor.blob().decode("utf-8", "replace")
+        rec.meta[key] = cursor.blob().decode("utf-8", "replace")
+
+
+def read_strings(rec, cursor):
+    ids = each(cursor)
+    lengths = [cursor.varint() for _ in ids]
+    for string, length in zip(ids, lengths):
+        rec.strings[string] = cursor.take(length)
+
+
+def read_events(rec, cursor):
+    for event in each(cursor):
+        it = cursor.record()
+        rec.events[event] = dict(
+            name=it.varint(), period=it.varint(), frequency=it.varint(), unit=it.varint())
+
+
+def read_objects(rec, cursor):
+    for number in each(cursor):
+        it = cursor.record()
+        out = dict(kind=it.varint(), flags=it.varint(), path=it.varint(), build_id=it.blob().hex())
+        for key in ("base", "size", "inode", "mtime", "device"):
+            out[key] = it.varint()
+        out["segments"] = [[it.varint() for _ in range(5)] for _ in range(it.varint())]
+        rec.objects[number] = out
+
+
+def read_processes(rec, cursor):
+    keys = ("pid", "ns_pid", "parent", "start", "exe", "cgroup", "container")
+    for number in each(cursor):
+        it = cursor.record()
+        rec.processes[number] = {key: it.varint() for key in keys}
+
+
+def read_threads(rec, cursor):
+    for number in each(cursor):
+        it = cursor.record()
+        rec.threads[number] = {key: it.varint() for key in ("process", "tid", "name")}
+
+
+def read_mappings(rec, cursor):
+    keys = ("process", "object", "start", "length", "offset", "time")
+    while cursor.left():
+        it = cursor.record()
+        rec.mappings.append({key: it.varint() for key in keys})
+
+
+def read_frames(rec, cursor):
+    ids = each(cursor)
+    objects = [cursor.varint() for _ in ids]
+    last = {}
+    for frame, number in zip(ids, objects):
+        last[number] = last.get(number, 0) + cursor.zigzag() & U64
+        rec.frames[frame] = (number, last[number])
+
+
+def read_stacks(rec, cursor):
+    ids = each(cursor)
+    backs = [cursor.varint() for _ in ids]
+    frame = 0
+    for node, back in zip(ids, backs):
+        frame = frame + cursor.zigzag() & U64
+        if back >= node:
+            raise Damage("a caller that cannot be")
+        rec.nodes[node] = (node - back if back else 0, frame)
+
+
+def read_samples(rec, cursor):
+    event, count, time, unit = (cursor.varint() for _ in range(4))
+    columns = {}
+    while cursor.left():
+        number = cursor.varint()
+        columns[number] = cursor.record()
+    if 1 not in columns or count > columns[1].left():
+        raise Damage("more samples than times")
+    stack = 0
+    for _ in range(count):
+        time = time + columns[1].zigzag() & U64
+        if 4 in columns:
+            stack = stack + columns[4].zigzag() & U64
+        thread, cpu, kernel = (columns[i].varint() if i in columns else 0 for i in (2, 3, 5))
+        weight = columns[6].varint() if 6 in columns else 1
+        rec.samples.append(dict(event=event, time=time * unit & U64, thread=thread, cpu=cpu,
+                                user=stack, kernel=kernel, weight=weight))
+
+
+def read_symbols(rec, cursor):
+    while cursor.left():
+        rec.symbols.append([cursor.varint() for _ in range(4)])
+
+
+def read_counters(rec, cursor):
+    while cursor.left():
+        counter, cpu = cursor.varint(), cursor.varint()
+        rec.counters[counter, cpu] = cursor.varint()
+
+
+def read_clocks(rec, cursor):
+    while cursor.left():
+        rec.clocks.append((cursor.varint(), cursor.varint()))
+
+
+def read_end(rec, cursor):
+    rec.end = (cursor.varint(), cursor.varint())
+
+
+DECODERS = {
+    META: read_meta, STRINGS: read_strings, OBJECTS: read_objects, PROCESSES: read_processes,
+    THREADS: read_threads, MAPPINGS: read_mappings, FRAMES: read_frames, STACKS: read_stacks,
+    SAMPLES: read_samples, SYMBOLS: read_symbols, COUNTERS: read_counters, EVENTS: read_events,
+    CLOCKS: read_clocks, END: read_end,
+}
+
+
+def chunk_at(data, pos):
+    """(type, sequence, payload or None, end) of the sound chunk there, or None."""
+    header = data[pos:pos + 24]
+    if len(header) < 24 or header[:4] != b"EBCK":
+        return None
+    kind, encoding, stored, raw, sequence, crc = struct.unpack("<HHIIII", header[4:])
+    payload = data[pos + 24:pos + 24 + stored]
+    if max(stored, raw) > MAX_PAYLOAD or len(payload) < stored:
+        return None
+    if zlib.crc32(payload, zlib.crc32(header[4:20])) != crc:
+        return None
+    end = pos + 24 + stored
+    if encoding > 1:
+        return kind, sequence, None, end
+    if encoding == 1:
+        decoder = zlib.decompressobj()
+        try:
+            payload = decoder.decompress(payload, raw + 1)
+        except zlib.error:
+            return None
+    return (kind, sequence, payload, end) if len(payload) == raw else None
+
+
+def read(data):
+    if data[:8] != b"\x89EBPROF\n" or len(data) < 16:
+        raise Damage("not a recording")
+    major, _, crc = struct.unpack("<HHI", data[8:16])
+    if zlib.crc32(data[:12]) == crc and major != 1:
+        raise Damage("format version %d" % major)
+    rec, pos, expected = Recording(), 16, 0
+    while pos < len(data):
+        chunk = chunk_at(data, pos)
+        if not chunk:
+            found = data.find(b"EBCK", pos + 1)
+            behind = found if found >= 0 else len(data)
+            rec.damaged_bytes += behind - pos
+            pos = behind
+            continue
+        kind, sequence, payload, pos = chunk
+        rec.lost_chunks += max(0, sequence - expected)
+        expected = sequence + 1
+        if payload is None or kind not in DECODERS:
+            rec.unknown_chunks += 1
+            continue
+        DECODERS[kind](rec, Cursor(payload))
+    return rec
+
+
+def frames_of(rec, sample):
+    for node in (sample["kernel"], sample["user"]):
+        while node in rec.nodes:
+            node, frame = rec.nodes[node]
+            if frame in rec.frames:
+                yield rec.frames[frame]
+
+
+def cause_of(rec, sample):
+    """None: no user stack; 0: complete; else why it is cut."""
+    node, frame = sample["user"], None
+    while node in rec.nodes:
+        node, frame = rec.nodes[node]
+    if frame is None:
+        return None
+    number, offset = rec.frames.get(frame, (0, 1))
+    return 0 if number else offset if offset in CAUSES else 1
+
+
+def summary(rec):
+    counters = dict.fromkeys(COUNTER_NAMES.values(), 0)
+    for (counter, _), value in rec.counters.items():
+        if counter in COUNTER_NAMES:
+            counters[COUNTER_NAMES[counter]] += value
+    stacks = dict(complete=0, truncated=0, kernel_only=0)
+    truncated_by = {}
+    for sample in rec.samples:
+        cause = cause_of(rec, sample)
+        stacks["kernel_only" if cause is None else "truncated" if cause else "complete"] += 1
+        if cause:
+            truncated_by[CAUSES[cause]] = truncated_by.get(CAUSES[cause], 0) + 1
+    processes = {(it["pid"], it["start"]) for it in rec.processes.values()}
+    threads = set()
+    for it in rec.threads.values():
+        process = rec.processes.get(it["process"], dict(pid=0, start=0))
+        threads.add((process["pid"], process["start"], it["tid"]))
+    return dict(
+        samples=len(rec.samples), ticks=counters["ticks"], idle=counters["idle"],
+        filtered=counters["filtered"],
+        lost=counters["lost_ring"] + counters["lost_unresolved"] + counters["lost_write"],
+        processes=len(processes), threads=len(threads), mappings=len(rec.mappings),
+        build_ids=sum(bool(it["build_id"]) for it in rec.objects.values()),
+        stacks=stacks, truncated_by=truncated_by, counters=counters, meta=rec.meta,
+        objects=[dict(path=rec.strings.get(it["path"], b"[damaged]").decode("utf-8", "replace"),
+                      build_id=it["build_id"]) for it in rec.objects.values()],
+        ended=rec.end is not None, damaged_bytes=rec.damaged_bytes)
+
+
+def main(args):
+    with open(args[-1], "rb") as file:
+        rec = read(file.read())
+    out = summary(rec)
+    if "--samples" in args:
+        for sample in rec.samples:
+            sample["stack"] = list(frames_of(rec, sample))
+        out["all_samples"] = rec.samples
+    json.dump(out, sys.stdout, indent=1)
+    print()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

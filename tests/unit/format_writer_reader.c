@@ -1,0 +1,661 @@
+/* What the writer writes, the reader reads: whole, cut, bent and forged. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "format/base/err.h"
+#include "tests/unit/recording_log.h"
+#include "tests/unit/unit.h"
+
+static struct str read_whole(const struct bytes_buf *file)
+{
+	struct str log = {0};
+	struct reader_result result;
+	CHECK_OK(log_read(file->data, file->len, &log, &result));
+	CHECK(!result.bad_chunks && !result.damage.what && !result.damage.truncated);
+	CHECK(!result.missing_chunks && !result.unknown_chunks);
+	CHECK_INT(result.file_bytes, file->len);
+	return log;
+}
+
+/* ---- round trips ---- */
+
+static void put_extreme_object(struct writer *writer)
+{
+	struct layout_segment segments[LAYOUT_MAX_SEGMENTS];
+	for (int i = 0; i < LAYOUT_MAX_SEGMENTS; i++)
+		segments[i] = (struct layout_segment){
+			UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 2, (uint64_t)i, UINT32_MAX};
+	struct layout_object object = {
+		.kind = (enum layout_object_kind)99,
+		.flags = UINT32_MAX,
+		.path = UINT32_MAX,
+		.build_id_len = LAYOUT_BUILD_ID_MAX_BYTES,
+		.base = UINT64_MAX,
+		.size_bytes = UINT64_MAX,
+		.inode = UINT64_MAX,
+		.mtime_ns = UINT64_MAX,
+		.device = UINT32_MAX,
+		.segments = segments,
+		.nr_segments = LAYOUT_MAX_SEGMENTS,
+	};
+	memset(object.build_id, 0xa5, sizeof(object.build_id));
+	CHECK_INT(writer_object(writer, &object), 1);
+}
+
+/* Sums as the log would have them; every field at its largest. */
+TEST(extreme_values_round_trip)
+{
+	const uint32_t m = UINT32_MAX;
+	const uint64_t big = UINT64_MAX;
+	struct bytes_buf file = {0};
+	struct str expected = {0};
+	struct writer *writer = forged_writer(&file);
+	writer_meta(writer, "", "");
+	CHECK_INT(writer_string(writer, "", 0), 0);
+	CHECK_INT(writer_event(writer, &(struct layout_event){m, big, m, m}), 1);
+	put_extreme_object(writer);
+	writer_process(writer, &(struct layout_process){m, m, m, big, m, m, m});
+	writer_thread(writer, &(struct layout_thread){m, m, m});
+	writer_mapping(writer, &(struct layout_mapping){m, m, big, big, big, big});
+	writer_symbol(writer, &(struct layout_symbol){m, big, big, m});
+	writer_frame(writer, &(struct layout_frame){m, big});
+	writer_frame(writer, &(struct layout_frame){m, 0});
+	writer_frame(writer, &(struct layout_frame){0, big / 2});
+	writer_node(writer, &(struct layout_node){0, m});
+	writer_node(writer, &(struct layout_node){1, 0});
+	writer_sample(writer, &(struct layout_sample){0, m, m, LAYOUT_MAX_CPUS - 1, m, m, big});
+	writer_sample(writer, &(struct layout_sample){big, m, 0, 0, 0, 0, 0});
+	writer_clock(writer, &(struct layout_clock){big, big});
+	writer_counter(writer,
+		&(struct layout_counter_value){(enum layout_counter)m, LAYOUT_MAX_CPUS - 1, big});
+	CHECK_OK(writer_finish(writer, &(struct layout_end){(enum layout_end_reason)m, big}));
+	writer_destroy(writer);
+
+	log_meta(&expected, "", 0, "", 0);
+	log_event(&expected, 1, &(struct layout_event){m, big, m, m});
+	struct str log = read_whole(&file);
+	CHECK(strncmp(log.data, expected.data, expected.len) == 0);
+	CHECK(strstr(log.data, "[ffffffffffffffff fffffffffffffffe fffffffffffffffd ff ffffffff]"));
+	str_truncate(&expected, 0);
+	log_process(&expected, 1, &(struct layout_process){m, m, m, big, m, m, m});
+	log_thread(&expected, 1, &(struct layout_thread){m, m, m});
+	log_mapping(&expected, &(struct layout_mapping){m, m, big, big, big, big});
+	log_symbol(&expected, &(struct layout_symbol){m, big, big, m});
+	log_frame(&expected, 1, &(struct layout_frame){m, big});
+	log_frame(&expected, 2, &(struct layout_frame){m, 0});
+	log_frame(&expected, 3, &(struct layout_frame){0, big / 2});
+	log_node(&expected, 1, &(struct layout_node){0, m});
+	log_node(&expected, 2, &(struct layout_node){1, 0});
+	log_sample(&expected, &(struct layout_sample){0, m, m, LAYOUT_MAX_CPUS - 1, m, m, big});
+	log_sample(&expected, &(struct layout_sample){big / 1000 * 1000, m, 0, 0, 0, 0, 0});
+	log_clock(&expected, &(struct layout_clock){big, big});
+	log_counter(&expected,
+		&(struct layout_counter_value){(enum layout_counter)m, LAYOUT_MAX_CPUS - 1, big});
+	log_end(&expected, &(struct layout_end){(enum layout_end_reason)m, big});
+	const char *rest = strstr(log.data, "process 1");
+	CHECK_STR(rest, str_text(&expected));
+	str_deinit(&log);
+	str_deinit(&expected);
+	bytes_buf_deinit(&file);
+}
+
+TEST(small_recording_reads_as_written)
+{
+	struct bytes_buf file = {0};
+	forged_small(&file);
+	struct str log = read_whole(&file);
+	CHECK_STR(log.data,
+		"meta host.name=example\nmeta target=command\n"
+		"string 1 \"cpu-clock\" 9\nstring 2 \"ns\" 2\nstring 3 \"/usr/bin/program\" 16\n"
+		"string 4 \"[kernel]\" 8\nstring 5 \"/user.slice\" 11\nstring 6 \"program\" 7\n"
+		"string 7 \"do_syscall_64\" 13\n"
+		"event 1 name 1 period 1001001 hz 999 unit 2\n"
+		"object 1 kind 1 flags 0 path 3 build_id deadbeef01020304 base 0 size 70000 "
+		"inode 4711 mtime 1790000000000000000 device 8388609 "
+		"[1000 1000 800 800 5] [2800 1800 100 300 6]\n"
+		"object 2 kind 2 flags 0 path 4 build_id  base ffffffff81000000 size 0 inode 0 "
+		"mtime 0 device 0\n"
+		"process 1 pid 100 ns_pid 0 parent 1 start 999000000 exe 1 cgroup 5 container 0\n"
+		"thread 1 process 1 tid 100 comm 6\n"
+		"mapping process 1 object 1 555555555000+1000 offset 1000 time 999500000\n"
+		"symbol object 2 4000+80 name 7\n"
+		"frame 1 object 1 offset 1100\nframe 2 object 1 offset 1204\n"
+		"frame 3 object 0 offset 4\nframe 4 object 2 offset 4010\n"
+		"node 1 parent 0 frame 1\nnode 2 parent 1 frame 2\nnode 3 parent 0 frame 3\n"
+		"node 4 parent 0 frame 4\n"
+		"sample 1001000000 event 1 thread 1 cpu 0 user 2 kernel 0 weight 1\n"
+		"sample 1002001000 event 1 thread 1 cpu 0 user 2 kernel 4 weight 1\n"
+		"sample 1003002000 event 1 thread 1 cpu 1 user 0 kernel 4 weight 1\n"
+		"sample 1004003000 event 1 thread 1 cpu 0 user 3 kernel 0 weight 1\n"
+		"clock 1000000000 1795000000000000000\n"
+		"counter 1 cpu 0 value 7\ncounter 1 cpu 1 value 2\ncounter 2 cpu 0 value 2\n"
+		"counter 2 cpu 1 value 2\ncounter 5 cpu 0 value 1\ncounter 4 cpu 0 value 4\n"
+		"string 8 \"worker\" 6\nthread 2 process 1 tid 101 comm 8\n"
+		"node 5 parent 3 frame 2\n"
+		"sample 1005004000 event 1 thread 2 cpu 1 user 5 kernel 0 weight 1\n"
+		"sample 1006005000 event 1 thread 2 cpu 1 user 1 kernel 0 weight 7\n"
+		"clock 1010000000 1795000000010000000\n"
+		"counter 1 cpu 0 value 9\ncounter 1 cpu 1 value 2\ncounter 2 cpu 0 value 2\n"
+		"counter 2 cpu 1 value 2\ncounter 5 cpu 0 value 1\ncounter 4 cpu 0 value 6\n"
+		"end 1 at 1010500000\n");
+	str_deinit(&log);
+	bytes_buf_deinit(&file);
+}
+
+/* Lines that begin so. (Sanitizers' strstr() measures all the rest each time.) */
+static size_t count_of(const struct str *log, const char *start)
+{
+	size_t count = 0;
+	for (const char *line = str_text(log), *end; (end = strchr(line, '\n')); line = end + 1)
+		count += strncmp(line, start, strlen(start)) == 0;
+	return count;
+}
+
+TEST(ids_continue_and_strings_come_once)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	for (uint32_t flush = 0; flush < 3; flush++) {
+		CHECK_INT(forged_string(writer, "always"), 1);
+		CHECK_INT(forged_string(writer, flush == 0   ? "a"
+						: flush == 1 ? "b"
+							     : "c"),
+			2 + flush);
+		CHECK_INT(writer_frame(writer, &(struct layout_frame){1, flush}), flush + 1);
+		CHECK_INT(writer_node(writer, &(struct layout_node){flush, flush + 1}), flush + 1);
+		CHECK_INT(writer_thread(writer, &(struct layout_thread){1, flush, 1}), flush + 1);
+		CHECK_OK(writer_flush(writer));
+		size_t len = file.len;
+		CHECK_OK(writer_flush(writer)); /* nothing waits: nothing is written */
+		CHECK_INT(file.len, len);
+	}
+	CHECK_INT(writer_bytes_written(writer), file.len);
+	writer_destroy(writer);
+	struct str log = read_whole(&file);
+	CHECK_INT(count_of(&log, "string 1 \"always\""), 1);
+	CHECK(strstr(log.data, "string 4 \"c\" 1\n"));
+	CHECK(strstr(log.data, "node 3 parent 2 frame 3\n"));
+	CHECK(strstr(log.data, "thread 3 process 1 tid 2 comm 1\n"));
+	str_deinit(&log);
+	bytes_buf_deinit(&file);
+}
+
+/* Events get chunks of their own, weights a column only where one is not 1, times may go back. */
+TEST(samples_of_several_events)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	const struct layout_sample samples[] = {
+		{5000, 1, 1, 0, 9, 0, 1},
+		{4000, 2, 1, 1, 3, 7, 1000},
+		{3000, 1, 2, 0, 1, 0, 1},
+		{9000, 2, 2, 1, 8, 2, 1},
+	};
+	for (int i = 0; i < 4; i++)
+		writer_sample(writer, &samples[i]);
+	CHECK_INT(writer_samples_written(writer), 0);
+	CHECK_OK(writer_flush(writer));
+	CHECK_INT(writer_samples_written(writer), 4);
+	writer_destroy(writer);
+	struct str log = read_whole(&file), expected = {0};
+	const int order[] = {0, 2, 1, 3};
+	for (int i = 0; i < 4; i++)
+		log_sample(&expected, &samples[order[i]]);
+	CHECK_STR(log.data, expected.data);
+	str_deinit(&log);
+	str_deinit(&expected);
+	bytes_buf_deinit(&file);
+}
+
+/* More of everything than one chunk takes. */
+TEST(large_flushes_are_split)
+{
+	enum {
+		COUNT = 300000,
+		MAPPINGS = 60000,
+		LONG = 3 << 20
+	};
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	CLEANUP_FREE char *text = mem_zalloc(LONG + 1);
+	memset(text, 'x', LONG);
+	writer_meta(writer, "long", text);
+	for (int i = 0; i < 3; i++, text[0]++)
+		writer_string(writer, text, LONG);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		writer_frame(writer, &(struct layout_frame){1, (uint64_t)i * 77});
+		writer_node(writer, &(struct layout_node){i, i + 1});
+		writer_sample(writer,
+			&(struct layout_sample){
+				.time_ns = (uint64_t)i * 1000, .user_stack = i + 1, .weight = 1});
+	}
+	for (uint64_t i = 0; i < MAPPINGS; i++) {
+		writer_mapping(writer, &(struct layout_mapping){1, 1, i << 40, ~0ULL, ~i, ~0ULL});
+		writer_process(writer, &(struct layout_process){.start_ns = ~i, .pid = ~0U});
+	}
+	CHECK_OK(writer_flush(writer));
+	writer_destroy(writer);
+	struct str log = read_whole(&file);
+	CHECK_INT(count_of(&log, "sample "), COUNT);
+	CHECK_INT(count_of(&log, "mapping "), MAPPINGS);
+	CHECK(strstr(log.data, "process 60000 pid 4294967295 ns_pid 0"));
+	CHECK(strstr(log.data, "node 300000 parent 299999 frame 300000\n"));
+	CHECK(strstr(log.data, "frame 300000 object 1 offset 1607a13\n"));
+	CHECK(strstr(log.data, "\" 1048576\n") && strstr(log.data, "string 3 "));
+	str_deinit(&log);
+	bytes_buf_deinit(&file);
+}
+
+/* ---- a later minor version ---- */
+
+TEST(unknown_chunks_columns_and_fields_are_passed)
+{
+	struct forged forged = forged_begin();
+	struct bytes_buf payload = {0}, record = {0};
+	bytes_put(&payload, "anything", 8);
+	forged_chunk(&forged, 200, &payload);
+	forged_varints(&record, 7, 8, 9, 10, 11, 12); /* a thread with three fields more */
+	forged_varints(&payload, 1, 1);
+	bytes_put_blob(&payload, record.data, record.len);
+	forged_chunk(&forged, LAYOUT_CHUNK_THREADS, &payload);
+	forged_varints(&payload, 1, 2, 5, 1000); /* event, count, base, unit */
+	forged_varints(&payload, 99, 3, 1, 2, 3);
+	forged_varints(&payload, LAYOUT_COLUMN_TIME, 2, 2, 4);
+	forged_varints(&payload, LAYOUT_COLUMN_THREAD, 2, 8, 9);
+	forged_chunk(&forged, LAYOUT_CHUNK_SAMPLES, &payload);
+	forged_varints(&payload, 2, 77, 88); /* END with a field more */
+	forged_chunk(&forged, LAYOUT_CHUNK_END, &payload);
+	struct str log = {0};
+	struct reader_result result;
+	CHECK_OK(log_read(forged.file.data, forged.file.len, &log, &result));
+	CHECK_STR(str_text(&log), "thread 1 process 7 tid 8 comm 9\n"
+				  "sample 6000 event 1 thread 8 cpu 0 user 0 kernel 0 weight 1\n"
+				  "sample 8000 event 1 thread 9 cpu 0 user 0 kernel 0 weight 1\n"
+				  "end 2 at 77\n");
+	CHECK(!result.bad_chunks && result.ended);
+	CHECK_INT(result.unknown_chunks, 1);
+	str_deinit(&log);
+	bytes_buf_deinit(&record);
+	bytes_buf_deinit(&forged.file);
+}
+
+/* ---- truncation and damage ---- */
+
+/* A small recording, where its chunks begin, and the log as it stands before each of them. */
+struct specimen {
+	struct bytes_buf file;
+	struct str log;
+	struct specimen_chunk {
+		size_t offset, log_len;
+	} chunks[64];
+	size_t nr_chunks; /* chunks[nr_chunks] is the end */
+};
+
+static struct specimen specimen_create(void)
+{
+	struct specimen it = {0};
+	struct reader_result result;
+	forged_small(&it.file);
+	for (size_t at = 16; at <= it.file.len;) {
+		CHECK_OK(log_read(it.file.data, at, &it.log, &result));
+		it.chunks[it.nr_chunks] = (struct specimen_chunk){at, it.log.len};
+		if (at == it.file.len)
+			break;
+		const uint8_t *len = it.file.data + at + 8;
+		at += 24 + len[0] + 256U * len[1];
+		it.nr_chunks++;
+	}
+	CHECK(it.nr_chunks > 15);
+	CHECK(result.ended);
+	return it;
+}
+
+static void specimen_destroy(struct specimen *it)
+{
+	str_deinit(&it->log);
+	bytes_buf_deinit(&it->file);
+}
+
+/* The log without what the chunks [from, to) hold. */
+static struct str log_without(const struct specimen *it, size_t from, size_t to)
+{
+	struct str log = {0};
+	str_write(&log, it->log.data, it->chunks[from].log_len);
+	str_puts(&log, it->log.data + it->chunks[to].log_len);
+	return log;
+}
+
+static size_t chunk_at(const struct specimen *it, size_t offset)
+{
+	size_t chunk = 0;
+	while (chunk < it->nr_chunks && it->chunks[chunk + 1].offset <= offset)
+		chunk++;
+	return chunk;
+}
+
+TEST(truncated_at_every_byte)
+{
+	struct specimen it = specimen_create();
+	struct str log = {0};
+	for (size_t len = 16; len <= it.file.len; len++) {
+		struct reader_result result;
+		CHECK_OK(log_read(it.file.data, len, &log, &result));
+		const struct specimen_chunk *last = &it.chunks[chunk_at(&it, len)];
+		CHECK_INT(log.len, last->log_len);
+		CHECK(strncmp(str_text(&log), it.log.data, log.len) == 0);
+		CHECK_INT(result.ended, len == it.file.len);
+		CHECK_INT(result.damage.truncated, len != last->offset);
+		if (result.damage.truncated)
+			CHECK_INT(result.damage.cut_offset, last->offset);
+		CHECK(!result.damage.what && !result.bad_chunks && !result.missing_chunks);
+	}
+	str_deinit(&log);
+	specimen_destroy(&it);
+}
+
+static void check_bent(const struct specimen *it, size_t byte, const struct reader_result *result,
+	const struct str *log)
+{
+	if (byte < 16) {
+		CHECK_STR(str_text(log), it->log.data);
+		CHECK_STR(result->damage.what, "bad checksum of the file header");
+		return;
+	}
+	size_t bent = chunk_at(it, byte);
+	struct str expected = log_without(it, bent, bent + 1);
+	CHECK_STR(str_text(log), expected.data);
+	str_deinit(&expected);
+	CHECK_INT(result->ended, bent != it->nr_chunks - 1);
+	if (result->damage.truncated) { /* the last one's length grew */
+		CHECK_INT(bent, it->nr_chunks - 1);
+		CHECK_INT(result->damage.cut_offset, it->chunks[bent].offset);
+		return;
+	}
+	CHECK(result->damage.what);
+	CHECK_INT(result->damage.regions, 1);
+	CHECK_INT(result->damage.first_offset, it->chunks[bent].offset);
+	CHECK_INT(result->damage.bytes, it->chunks[bent + 1].offset - it->chunks[bent].offset);
+	CHECK_INT(result->missing_chunks, bent != it->nr_chunks - 1);
+}
+
+TEST(every_bit_flipped)
+{
+	struct specimen it = specimen_create();
+	struct str log = {0};
+	for (size_t bit = 0; bit < it.file.len * 8; bit++) {
+		struct reader_result result;
+		it.file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		struct err *err = log_read(it.file.data, it.file.len, &log, &result);
+		it.file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		CHECK_INT(err != NULL, bit / 8 < 8); /* in the magic: it could be anything */
+		if (!err)
+			check_bent(&it, bit / 8, &result, &log);
+		err_destroy(err);
+	}
+	str_deinit(&log);
+	specimen_destroy(&it);
+}
+
+/* Every line that is read must be one that was written. */
+static bool is_subset(const char *log, const char *whole)
+{
+	char line[400];
+	for (const char *end; (end = strchr(log, '\n')); log = end + 1) {
+		snprintf(line, sizeof(line), "%.*s", (int)(end + 1 - log), log);
+		if (!strstr(whole, line))
+			return false;
+	}
+	return true;
+}
+
+/* Bytes changed, taken out and put in, at random places. */
+TEST(random_damage)
+{
+	struct specimen it = specimen_create();
+	struct str log = {0};
+	uint64_t random = 42;
+	for (int round = 0; round < 4000; round++) {
+		struct bytes_buf bent = {0};
+		random = map_mix(random + 1);
+		size_t at = 16 + random % (it.file.len - 16), take = (random >> 20) % 40;
+		size_t put = (random >> 30) % 40;
+		if (take > it.file.len - at)
+			take = it.file.len - at;
+		bytes_put(&bent, it.file.data, at);
+		for (size_t i = 0; i < put; i++)
+			bytes_put_u8(&bent, (uint8_t)map_mix(random + i));
+		bytes_put(&bent, it.file.data + at + take, it.file.len - at - take);
+		struct reader_result result;
+		CHECK_OK(log_read(bent.data, bent.len, &log, &result));
+		CHECK(is_subset(str_text(&log), it.log.data));
+		size_t first = chunk_at(&it, at), last = chunk_at(&it, at + take);
+		size_t kept = it.chunks[first].log_len +
+			      (last < it.nr_chunks ? it.log.len - it.chunks[last + 1].log_len : 0);
+		CHECK(log.len >= kept); /* all but the chunks that were touched */
+		CHECK_INT(result.file_bytes, bent.len);
+		if (take || put)
+			CHECK(result.damage.what || result.damage.truncated || !result.ended ||
+				(!take && at == it.chunks[first].offset) || log.len == it.log.len);
+		bytes_buf_deinit(&bent);
+	}
+	str_deinit(&log);
+	specimen_destroy(&it);
+}
+
+/* ---- forged chunks: sound outside, hostile inside ---- */
+
+/* One forged chunk, then a sound one, which must still be read. */
+static void check_forged(uint16_t type, struct bytes_buf *payload, const char *what)
+{
+	struct forged forged = forged_begin();
+	forged_chunk(&forged, type, payload);
+	forged_varints(payload, 123, 456);
+	forged_chunk(&forged, LAYOUT_CHUNK_CLOCKS, payload);
+	struct str log = {0};
+	struct reader_result result;
+	CHECK_OK(log_read(forged.file.data, forged.file.len, &log, &result));
+	CHECK_STR(result.bad_what, what);
+	CHECK_INT(result.bad_chunks, 1);
+	CHECK_INT(result.bad_offset, 16);
+	CHECK(strstr(str_text(&log), "clock 123 456\n"));
+	str_deinit(&log);
+	bytes_buf_deinit(&forged.file);
+}
+
+#define check_forged_varints(type, what, ...) \
+	do { \
+		struct bytes_buf forged_payload_ = {0}; \
+		forged_varints(&forged_payload_, __VA_ARGS__); \
+		check_forged((type), &forged_payload_, (what)); \
+	} while (0)
+
+static const char overrun[] = "a record that is longer than its chunk";
+static const char bad_ids[] = "ids out of order";
+
+static const uint16_t tables[] = {LAYOUT_CHUNK_STRINGS, LAYOUT_CHUNK_OBJECTS,
+	LAYOUT_CHUNK_PROCESSES, LAYOUT_CHUNK_THREADS, LAYOUT_CHUNK_FRAMES, LAYOUT_CHUNK_STACKS,
+	LAYOUT_CHUNK_EVENTS};
+
+TEST(forged_counts_and_ids)
+{
+	const char *const too_much = "more entities than a recording of this size can hold";
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		check_forged_varints(tables[i], overrun, 1, UINT64_MAX);
+		check_forged_varints(tables[i], overrun, 1, 3, 0, 0);
+		check_forged_varints(tables[i], overrun, 1, 1, 100);
+		check_forged_varints(tables[i], bad_ids, 0, 1, 0);
+		check_forged_varints(tables[i], bad_ids, UINT64_MAX, 1, 0);
+		check_forged_varints(tables[i], bad_ids, UINT32_MAX, 1, 0);
+		if (tables[i] == LAYOUT_CHUNK_EVENTS)
+			continue;
+		check_forged_varints(tables[i], too_much, UINT32_MAX - 10, 1, 0);
+		check_forged_varints(tables[i], too_much, 8 << 20, 1, 0);
+		struct bytes_buf empty = {0};
+		check_forged(tables[i], &empty, overrun);
+	}
+	check_forged_varints(
+		LAYOUT_CHUNK_EVENTS, "more events than allowed", LAYOUT_MAX_EVENTS + 1, 1, 0);
+	check_forged_varints(LAYOUT_CHUNK_STRINGS, overrun, 1, 1, UINT64_MAX);
+	check_forged_varints(LAYOUT_CHUNK_SAMPLES, "more samples than times", 1, UINT64_MAX, 0, 1,
+		LAYOUT_COLUMN_TIME, 1, 0);
+	check_forged_varints(LAYOUT_CHUNK_SAMPLES, overrun, 1, 1);
+	check_forged_varints(
+		LAYOUT_CHUNK_SAMPLES, overrun, 1, 1, 0, 1, LAYOUT_COLUMN_TIME, UINT64_MAX, 0);
+	check_forged_varints(LAYOUT_CHUNK_META, overrun, 1, 'k', UINT64_MAX);
+	check_forged_varints(LAYOUT_CHUNK_MAPPINGS, overrun, UINT64_MAX);
+	check_forged_varints(LAYOUT_CHUNK_MAPPINGS, overrun, 2, 1, 1);
+	check_forged_varints(LAYOUT_CHUNK_SYMBOLS, overrun, 1, 2, 3);
+	check_forged_varints(LAYOUT_CHUNK_COUNTERS, overrun, 1, 2);
+	check_forged_varints(LAYOUT_CHUNK_END, overrun, 1);
+	check_forged_varints(LAYOUT_CHUNK_COUNTERS, "a CPU number that cannot be", 1, 65536, 1);
+}
+
+TEST(forged_varints_that_are_too_long)
+{
+	struct bytes_buf payload = {0};
+	for (int i = 0; i < 10; i++)
+		bytes_put_u8(&payload, 0xff);
+	bytes_put_u8(&payload, 0);
+	bytes_put_u8(&payload, 0);
+	check_forged(LAYOUT_CHUNK_CLOCKS, &payload, overrun);
+}
+
+static void check_forged_object(uint32_t build_id_len, uint64_t nr_segments, const char *what)
+{
+	static const uint8_t build_id[65];
+	struct bytes_buf record = {0}, payload = {0};
+	forged_varints(&record, 1, 0, 0);
+	bytes_put_blob(&record, build_id, build_id_len);
+	forged_varints(&record, 0, 0, 0, 0, 0, nr_segments);
+	for (uint64_t i = 0; i < nr_segments && i < 300; i++)
+		forged_varints(&record, 1, 2, 3, 4, 5);
+	forged_varints(&payload, 1, 1);
+	bytes_put_blob(&payload, record.data, record.len);
+	bytes_buf_deinit(&record);
+	check_forged(LAYOUT_CHUNK_OBJECTS, &payload, what);
+}
+
+TEST(forged_objects)
+{
+	check_forged_object(65, 0, "a build ID of more than 64 bytes");
+	check_forged_object(64, 257, "an object with too many segments");
+	check_forged_object(64, UINT32_MAX, "an object with too many segments");
+	check_forged_object(64, UINT64_MAX, overrun);
+}
+
+TEST(forged_stacks)
+{
+	const char *const range = "a stack whose caller or frame is out of range";
+	/* first id, count, distances back, frames */
+	check_forged_varints(LAYOUT_CHUNK_STACKS, range, 1, 1, 1, 0);
+	check_forged_varints(LAYOUT_CHUNK_STACKS, range, 1, 2, 0, 2, 0, 0);
+	check_forged_varints(LAYOUT_CHUNK_STACKS, range, 1, 1, UINT64_MAX, 0);
+	check_forged_varints(LAYOUT_CHUNK_STACKS, range, 1, 1, 0, 1);               /* frame -1 */
+	check_forged_varints(LAYOUT_CHUNK_STACKS, range, 1, 1, 0, 1ULL << 33);      /* 2^32 */
+	check_forged_varints(LAYOUT_CHUNK_STACKS, range, 1, 2, 0, 0, 2, ~0ULL - 1); /* overflow */
+	check_forged_varints(LAYOUT_CHUNK_STACKS, range, 1, 1, 0, UINT64_MAX);
+}
+
+TEST(forged_samples)
+{
+	const char *const lengths = "sample columns of different lengths";
+	const char *const range = "a sample whose stack is out of range";
+	for (int column = LAYOUT_COLUMN_THREAD; column <= LAYOUT_COLUMN_WEIGHT; column++)
+		check_forged_varints(LAYOUT_CHUNK_SAMPLES, lengths, 1, 2, 0, 1, LAYOUT_COLUMN_TIME,
+			2, 0, 0, (uint64_t)column, 1, 2);
+	check_forged_varints(LAYOUT_CHUNK_SAMPLES, "more samples than times", 1, 2, 0, 1,
+		LAYOUT_COLUMN_TIME, 2, 0x80); /* a value of two bytes */
+	check_forged_varints(LAYOUT_CHUNK_SAMPLES, range, 1, 1, 0, 1, LAYOUT_COLUMN_TIME, 1, 0,
+		LAYOUT_COLUMN_USER_STACK, 1, 1);
+	check_forged_varints(LAYOUT_CHUNK_SAMPLES, range, 1, 2, 0, 1, LAYOUT_COLUMN_TIME, 2, 0, 0,
+		LAYOUT_COLUMN_USER_STACK, 11, 2, UINT64_MAX - 1);
+	check_forged_varints(LAYOUT_CHUNK_SAMPLES, "a CPU number that cannot be", 1, 1, 0, 1,
+		LAYOUT_COLUMN_TIME, 1, 0, LAYOUT_COLUMN_CPU, 3, 65536);
+}
+
+TEST(forged_meta_is_limited)
+{
+	struct bytes_buf payload = {0};
+	for (int i = 0; i < LAYOUT_MAX_META + 1; i++) {
+		bytes_put_blob(&payload, "key", 3);
+		bytes_put_blob(&payload, "", 0);
+	}
+	check_forged(LAYOUT_CHUNK_META, &payload, "more META entries than allowed");
+}
+
+/* A chunk that comes twice defines its ids again: the copy is refused. */
+TEST(repeated_tables_are_refused)
+{
+	struct forged forged = forged_begin();
+	for (int i = 0; i < 2; i++) {
+		struct bytes_buf payload = {0};
+		forged_varints(&payload, 1, 1, 1, 'x');
+		forged_chunk(&forged, LAYOUT_CHUNK_STRINGS, &payload);
+	}
+	struct str log = {0};
+	struct reader_result result;
+	CHECK_OK(log_read(forged.file.data, forged.file.len, &log, &result));
+	CHECK_STR(str_text(&log), "string 1 \"x\" 1\n");
+	CHECK_STR(result.bad_what, bad_ids);
+	str_deinit(&log);
+	bytes_buf_deinit(&forged.file);
+}
+
+/* ---- a sink that fails ---- */
+
+struct failing_sink {
+	int calls_left;
+	struct bytes_buf taken;
+};
+
+static struct err *failing_write(void *context, const void *bytes, size_t len)
+{
+	struct failing_sink *sink = context;
+	if (sink->calls_left-- <= 0)
+		return err_sys(ENOSPC, "sink");
+	bytes_put(&sink->taken, bytes, len);
+	return NULL;
+}
+
+TEST(failing_sinks)
+{
+	for (int calls = 0; calls < 5; calls++) {
+		struct failing_sink sink = {.calls_left = calls};
+		struct writer *writer = writer_create((struct writer_sink){failing_write, &sink});
+		for (int flush = 0; flush < 4; flush++) {
+			for (int i = 0; i <= flush; i++)
+				writer_sample(writer, &(struct layout_sample){.weight = 1});
+			struct err *err = writer_flush(writer);
+			CHECK_INT(err != NULL, flush >= calls);
+			if (err)
+				CHECK(strstr(err_message(err),
+					flush == calls ? "No space" : "failed before"));
+			err_destroy(err);
+		}
+		const uint64_t written[] = {0, 1, 3, 6, 10};
+		CHECK_INT(writer_samples_written(writer), written[calls]);
+		CHECK_INT(writer_bytes_written(writer), sink.taken.len);
+		CHECK_ERR(writer_finish(writer, &(struct layout_end){1, 1}), ERR_IO, "");
+		CHECK_INT(sink.calls_left <= 0, true);
+		writer_destroy(writer);
+		bytes_buf_deinit(&sink.taken);
+	}
+}
+
+TEST(pending_bytes_are_an_upper_bound)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	forged_put_tables(writer);
+	forged_put_stacks(writer);
+	for (int i = 0; i < 1000; i++)
+		writer_sample(writer, &(struct layout_sample){.time_ns = map_mix((uint64_t)i),
+					      .thread = ~0U,
+					      .cpu = 65535,
+					      .weight = 1});
+	uint64_t bound = writer_bytes_pending(writer);
+	CHECK_OK(writer_flush(writer));
+	CHECK(file.len <= bound);
+	writer_destroy(writer);
+	bytes_buf_deinit(&file);
+}

@@ -1,0 +1,508 @@
+/* From a file to a profile: whatever the file holds, every index of the profile leads somewhere. */
+#include <stdio.h>
+
+#include "format/base/err.h"
+#include "report/info.h"
+#include "report/profile.h"
+#include "tests/unit/forged.h"
+#include "tests/unit/unit.h"
+
+static struct profile *load(const void *bytes, size_t len)
+{
+	CLEANUP_FD int fd = forged_fd(bytes, len);
+	struct profile *profile = NULL;
+	CHECK_OK(profile_load(fd, &profile));
+	return profile;
+}
+
+/* Frees the file's bytes. */
+static struct profile *load_forged(struct forged *forged)
+{
+	struct profile *profile = load(forged->file.data, forged->file.len);
+	bytes_buf_deinit(&forged->file);
+	return profile;
+}
+
+/* ---- the checker: walks everything ---- */
+
+static void check_tables(const struct profile *profile)
+{
+	vec_each(&profile->strings, string)
+		CHECK(string->bytes && strlen(string->bytes) <= string->len);
+	vec_each(&profile->meta, meta)
+		CHECK(meta->key && meta->value);
+	vec_each(&profile->events, event)
+		CHECK(event->name && event->unit);
+	vec_each(&profile->objects, object) {
+		CHECK(object->path && object->name);
+		CHECK(object->info.build_id_len <= LAYOUT_BUILD_ID_MAX_BYTES);
+		for (uint32_t i = 0; i < object->info.nr_segments; i++)
+			CHECK(object->info.segments[i].flags <= UINT32_MAX);
+	}
+	vec_each(&profile->processes, process) {
+		CHECK(process->cgroup && process->container);
+		CHECK(process->info.exe < profile->objects.len);
+	}
+	vec_each(&profile->threads, thread) {
+		CHECK(thread->comm && thread->process < profile->processes.len);
+		CHECK(thread->pid == profile->processes.data[thread->process].info.pid);
+	}
+	vec_each(&profile->mappings, mapping)
+		CHECK(mapping->process < profile->processes.len &&
+			mapping->object < profile->objects.len);
+	vec_each(&profile->symbols, symbol)
+		CHECK(symbol->object < profile->objects.len && symbol->name);
+}
+
+static void check_stacks(const struct profile *profile)
+{
+	vec_each(&profile->frames, frame) {
+		CHECK(frame->object < profile->objects.len);
+		if (!frame->object)
+			CHECK(frame->offset > 0 && frame->offset < LAYOUT_TRUNCATED_END);
+		CHECK(frame->function < profile->functions.len);
+	}
+	for (size_t i = 0; i < profile->nodes.len; i++) {
+		const struct layout_node *node = &profile->nodes.data[i];
+		CHECK(i ? node->parent < i : !node->parent);
+		CHECK(node->frame < profile->frames.len);
+	}
+	for (uint32_t stack = 0; stack < profile->stacks.len; stack++) {
+		CHECK(profile->stacks.data[stack].user < profile->nodes.len);
+		CHECK(profile->stacks.data[stack].kernel < profile->nodes.len);
+		struct profile_walk walk = profile_walk(profile, stack);
+		size_t depth = 0;
+		for (uint32_t frame; (frame = profile_walk_next(&walk)); depth++)
+			CHECK(frame < profile->frames.len);
+		CHECK(depth <= 2 * LAYOUT_MAX_DEPTH);
+		CHECK(profile_stack_truncation(profile, stack) < LAYOUT_TRUNCATED_END);
+	}
+}
+
+static void check_samples(const struct profile *profile)
+{
+	uint64_t last_ns = profile->first_ns;
+	CHECK(profile->first_ns <= profile->last_ns);
+	vec_each(&profile->samples, sample) {
+		CHECK(sample->time_ns >= last_ns && sample->time_ns <= profile->last_ns);
+		last_ns = sample->time_ns;
+		CHECK(sample->thread < profile->threads.len);
+		CHECK(sample->event < profile->events.len);
+		CHECK(sample->stack < profile->stacks.len);
+		CHECK(sample->cpu < LAYOUT_MAX_CPUS);
+	}
+}
+
+/* The text may hold no control byte but newline, be it C0 or C1, and no text direction. */
+static bool is_safe_text(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		uint32_t code = 0;
+		size_t used = str_utf8_decode(text + i, len - i, &code);
+		if (!used || (code < 0x20 && code != '\n') || (code >= 0x7f && code < 0xa0) ||
+			(code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069))
+			return false;
+		i += used;
+	}
+	return true;
+}
+
+/* ---- a small validator of JSON (RFC 8259): the position behind the value, NULL if there is none
+ */
+
+static const char *skip_space(const char *at)
+{
+	return at + strspn(at, " \t\r\n");
+}
+
+static const char *skip_json_string(const char *at)
+{
+	if (*at++ != '"')
+		return NULL;
+	while (*at != '"') {
+		uint32_t code = 0;
+		size_t used = str_utf8_decode(at, strlen(at), &code);
+		if (!used || code < 0x20 || (code >= 0x7f && code < 0xa0))
+			return NULL;
+		if (code == '\\' && at[1] == 'u') {
+			if (strspn(at + 2, "0123456789abcdefABCDEF") < 4)
+				return NULL;
+			used = 6;
+		} else if (code == '\\') {
+			if (!at[1] || !strchr("\"\\/bfnrt", at[1]))
+				return NULL;
+			used = 2;
+		}
+		at += used;
+	}
+	return at + 1;
+}
+
+static const char *skip_json(const char *at);
+
+static const char *skip_json_list(const char *at, char close, bool has_keys)
+{
+	at = skip_space(at + 1);
+	if (*at == close)
+		return at + 1;
+	for (;;) {
+		if (has_keys) {
+			at = skip_json_string(skip_space(at));
+			at = at ? skip_space(at) : NULL;
+			if (!at || *at++ != ':')
+				return NULL;
+		}
+		at = skip_json(at);
+		if (!at)
+			return NULL;
+		at = skip_space(at);
+		if (*at == close)
+			return at + 1;
+		if (*at++ != ',')
+			return NULL;
+	}
+}
+
+static const char *skip_json(const char *at)
+{
+	at = skip_space(at);
+	if (*at == '{')
+		return skip_json_list(at, '}', true);
+	if (*at == '[')
+		return skip_json_list(at, ']', false);
+	if (*at == '"')
+		return skip_json_string(at);
+	size_t len = strspn(at, "0123456789.");
+	return len ? at + len : NULL;
+}
+
+static bool is_json(const char *text)
+{
+	const char *end = skip_json(text);
+	return end && *skip_space(end) == '\0';
+}
+
+static void check_profile(const struct profile *profile)
+{
+	if (!profile)
+		return;
+	check_tables(profile);
+	check_stacks(profile);
+	check_samples(profile);
+	CLEANUP(str_deinit) struct str text = {0};
+	info_put_text(profile, &text);
+	CHECK(is_safe_text(text.data, text.len));
+	str_truncate(&text, 0);
+	info_put_json(profile, &text);
+	CHECK(is_json(text.data));
+}
+
+/* ---- whole files ---- */
+
+TEST(small_recording_is_loaded)
+{
+	struct bytes_buf file = {0};
+	forged_small(&file);
+	struct profile *profile = load(file.data, file.len);
+	check_profile(profile);
+	CHECK_INT(profile->samples.len, 6);
+	CHECK_INT(profile->dangling, 0);
+	CHECK_STR(profile_meta(profile, "host.name"), "example");
+	CHECK(!profile_meta(profile, "nothing"));
+	CHECK_STR(profile->objects.data[1].name, "program");
+	CHECK_STR(profile->objects.data[2].name, "[kernel]");
+	CHECK_STR(profile->threads.data[2].comm, "worker");
+	CHECK_INT(profile->threads.data[2].pid, 100);
+	/* Newest value of each (counter, cpu), summed. */
+	CHECK_INT(profile->counters[LAYOUT_COUNTER_TICKS], 11);
+	CHECK_INT(profile->counters[LAYOUT_COUNTER_IDLE], 4);
+	CHECK_INT(profile->counters[LAYOUT_COUNTER_SAMPLES], 6);
+	CHECK_INT(profile_lost(profile), 1);
+	struct info_stacks stacks = info_count_stacks(profile);
+	CHECK_INT(stacks.complete, 3);
+	CHECK_INT(stacks.kernel_only, 1);
+	CHECK_INT(stacks.truncated, 2);
+	CHECK_INT(stacks.truncated_by[LAYOUT_TRUNCATED_DEPTH], 2);
+	CHECK_INT(profile_wall_ns(profile, 1000000005), 1795000000000000005);
+	CLEANUP(str_deinit) struct str damage = {0};
+	info_put_damage(profile, &damage);
+	CHECK_STR(str_text(&damage), "");
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
+TEST(walks_give_the_kernel_first)
+{
+	struct bytes_buf file = {0};
+	forged_small(&file);
+	struct profile *profile = load(file.data, file.len);
+	struct profile_walk walk = profile_walk(profile, profile->samples.data[1].stack);
+	CHECK_INT(profile_walk_next(&walk), 4);
+	CHECK_INT(profile_walk_next(&walk), 2);
+	CHECK_INT(profile_walk_next(&walk), 1);
+	CHECK_INT(profile_walk_next(&walk), 0);
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
+TEST(recording_without_anything)
+{
+	struct forged forged = forged_begin();
+	struct profile *profile = load_forged(&forged);
+	check_profile(profile);
+	CHECK_INT(profile->samples.len, 0);
+	CHECK_INT(profile->first_ns, 0);
+	CLEANUP(str_deinit) struct str damage = {0};
+	info_put_damage(profile, &damage);
+	CHECK(strstr(str_text(&damage), "recording cut at 0.000 s"));
+	profile_destroy(profile);
+}
+
+TEST(truncated_anywhere_is_sound)
+{
+	struct bytes_buf file = {0};
+	forged_small(&file);
+	for (size_t len = 16; len <= file.len; len++) {
+		struct profile *profile = load(file.data, len);
+		check_profile(profile);
+		CHECK_INT(profile->dangling, 0); /* defined before used */
+		profile_destroy(profile);
+	}
+	bytes_buf_deinit(&file);
+}
+
+TEST(damaged_anywhere_is_sound)
+{
+	struct bytes_buf file = {0};
+	forged_small(&file);
+	for (size_t byte = 8; byte < file.len; byte++) {
+		file.data[byte] ^= 0x5a;
+		struct profile *profile = load(file.data, file.len);
+		file.data[byte] ^= 0x5a;
+		check_profile(profile);
+		CLEANUP(str_deinit) struct str damage = {0};
+		info_put_damage(profile, &damage);
+		CHECK(damage.len > 0);
+		profile_destroy(profile);
+	}
+	bytes_buf_deinit(&file);
+}
+
+/* ---- references that lead nowhere ---- */
+
+static void put_varint_chunk(
+	struct forged *forged, uint16_t type, const uint64_t *values, size_t count)
+{
+	struct bytes_buf payload = {0};
+	for (size_t i = 0; i < count; i++)
+		bytes_put_varint(&payload, values[i]);
+	forged_chunk(forged, type, &payload);
+}
+
+#define put_varints(forged, type, ...) \
+	put_varint_chunk((forged), (type), (const uint64_t[]){__VA_ARGS__}, \
+		sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+/* The number of dangling references of a recording of one chunk. */
+#define dangling_of(type, ...) \
+	__extension__({ \
+		struct forged forged_ = forged_begin(); \
+		put_varints(&forged_, (type), __VA_ARGS__); \
+		struct profile *profile_ = load_forged(&forged_); \
+		check_profile(profile_); \
+		CHECK_INT(profile_->file.bad_chunks, 0); \
+		uint64_t dangling_ = profile_->dangling; \
+		profile_destroy(profile_); \
+		dangling_; \
+	})
+
+TEST(dangling_references_are_counted)
+{
+	CHECK_INT(dangling_of(LAYOUT_CHUNK_EVENTS, 1, 1, 4, 9, 1, 1, 9), 2);
+	CHECK_INT(dangling_of(LAYOUT_CHUNK_OBJECTS, 1, 1, 10, 1, 0, 5, 0, 0, 0, 0, 0, 0, 0), 1);
+	CHECK_INT(dangling_of(LAYOUT_CHUNK_PROCESSES, 1, 1, 7, 1, 1, 1, 1, 9, 9, 9), 3);
+	CHECK_INT(dangling_of(LAYOUT_CHUNK_THREADS, 1, 1, 3, 9, 1, 9), 2);
+	CHECK_INT(dangling_of(LAYOUT_CHUNK_MAPPINGS, 6, 9, 9, 1, 1, 1, 1), 2);
+	CHECK_INT(dangling_of(LAYOUT_CHUNK_SYMBOLS, 9, 1, 1, 9), 2);
+	CHECK_INT(dangling_of(LAYOUT_CHUNK_FRAMES, 1, 1, 9, 0), 1);
+	CHECK_INT(dangling_of(LAYOUT_CHUNK_STACKS, 1, 1, 0, 8), 1);
+	CHECK_INT(dangling_of(LAYOUT_CHUNK_SAMPLES, 9, 1, 0, 1, LAYOUT_COLUMN_TIME, 1, 0,
+			  LAYOUT_COLUMN_THREAD, 1, 9, LAYOUT_COLUMN_USER_STACK, 1, 8,
+			  LAYOUT_COLUMN_KERNEL_STACK, 1, 9),
+		4);
+}
+
+/* Damage took ids 1 and 2 of each table; what comes behind refers to them. */
+TEST(holes_are_filled_and_counted)
+{
+	struct forged forged = forged_begin();
+	put_varints(&forged, LAYOUT_CHUNK_STRINGS, 3, 1, 1, 'x');
+	put_varints(&forged, LAYOUT_CHUNK_EVENTS, 3, 1, 4, 1, 0, 0, 3);
+	put_varints(&forged, LAYOUT_CHUNK_OBJECTS, 3, 1, 10, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0);
+	put_varints(&forged, LAYOUT_CHUNK_PROCESSES, 3, 1, 7, 1, 0, 0, 0, 2, 0, 0);
+	put_varints(&forged, LAYOUT_CHUNK_THREADS, 3, 1, 3, 2, 5, 3);
+	put_varints(&forged, LAYOUT_CHUNK_MAPPINGS, 6, 1, 1, 0, 0, 0, 0);
+	put_varints(&forged, LAYOUT_CHUNK_SYMBOLS, 2, 0, 0, 2);
+	put_varints(&forged, LAYOUT_CHUNK_FRAMES, 3, 2, 1, 3, 0, 0);
+	put_varints(&forged, LAYOUT_CHUNK_STACKS, 3, 2, 2, 1, 4, 4);
+	put_varints(&forged, LAYOUT_CHUNK_SAMPLES, 2, 2, 0, 1, LAYOUT_COLUMN_TIME, 2, 0, 0,
+		LAYOUT_COLUMN_THREAD, 2, 2, 3, LAYOUT_COLUMN_USER_STACK, 2, 8, 3);
+	struct profile *profile = load_forged(&forged);
+	check_profile(profile);
+	CHECK_INT(profile->file.bad_chunks, 0);
+	/* event name; path; exe; process; mapping 2; symbol 2; frame 1's object; node 3's parent
+	 * and frame; of the samples: event twice, thread, stack */
+	CHECK_INT(profile->dangling, 1 + 1 + 1 + 1 + 2 + 2 + 1 + 2 + 2 + 1 + 1);
+	CHECK_STR(profile->objects.data[1].path, "[damaged]");
+	CHECK_STR(profile->threads.data[3].comm, "x");
+	CHECK_STR(profile->threads.data[1].comm, "[damaged]");
+	CHECK_STR(profile->strings.data[2].bytes, "[damaged]");
+	profile_destroy(profile);
+}
+
+TEST(truncation_causes)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	for (uint32_t cause = 0; cause < 8; cause++) {
+		writer_frame(writer, &(struct layout_frame){0, cause ? cause : UINT64_MAX});
+		writer_node(writer, &(struct layout_node){0, cause + 1});
+		writer_sample(
+			writer, &(struct layout_sample){.user_stack = cause + 1, .weight = 1});
+	}
+	CHECK_OK(writer_finish(writer, &(struct layout_end){1, 1}));
+	writer_destroy(writer);
+	struct profile *profile = load(file.data, file.len);
+	check_profile(profile);
+	for (uint32_t i = 0; i < 8; i++) {
+		bool is_known = i > 0 && i < LAYOUT_TRUNCATED_END;
+		CHECK_INT(profile_stack_truncation(profile, profile->samples.data[i].stack),
+			is_known ? i : LAYOUT_TRUNCATED_UNKNOWN);
+	}
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
+TEST(samples_are_sorted_by_time)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	for (uint64_t i = 0; i < 1000; i++)
+		writer_sample(
+			writer, &(struct layout_sample){.time_ns = map_mix(i) >> 4, .weight = 1});
+	CHECK_OK(writer_finish(writer, &(struct layout_end){1, 0}));
+	writer_destroy(writer);
+	struct profile *profile = load(file.data, file.len);
+	check_profile(profile);
+	CHECK_INT(profile->samples.len, 1000);
+	CHECK_INT(profile->first_ns, 0); /* the end's: a time of 0 counts */
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
+/* ---- hostile shapes ---- */
+
+/* A chain of a million nodes in a few KB, every node of it a stack. */
+TEST(deep_chains_are_cut)
+{
+	enum {
+		NODES = 1000000
+	};
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	forged_put_tables(writer);
+	writer_frame(writer, &(struct layout_frame){1, 0x1100});
+	for (uint32_t i = 0; i < NODES; i++) {
+		writer_node(writer, &(struct layout_node){i, 1});
+		if (i % 2)
+			writer_sample(
+				writer, &(struct layout_sample){.user_stack = i + 1, .weight = 1});
+	}
+	CHECK_OK(writer_finish(writer, &(struct layout_end){1, 0}));
+	writer_destroy(writer);
+	struct profile *profile = load(file.data, file.len);
+	CHECK(profile->dangling > 0);
+	uint64_t steps = 0;
+	for (uint32_t stack = 0; stack < profile->stacks.len; stack++) {
+		struct profile_walk walk = profile_walk(profile, stack);
+		while (profile_walk_next(&walk))
+			steps++;
+	}
+	CHECK(steps > 1000000 && steps <= (8ULL << 20) + file.len * 256);
+	struct info_stacks stacks = info_count_stacks(profile);
+	CHECK(stacks.truncated > 0); /* the cut ones are not whole */
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
+TEST(lists_end_when_they_become_long)
+{
+	enum {
+		LONG = 1 << 20
+	};
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	CLEANUP_FREE char *path = mem_zalloc(LONG);
+	memset(path, 'p', LONG);
+	uint32_t id = writer_string(writer, path, LONG);
+	for (int i = 0; i < 100; i++) {
+		writer_object(writer, &(struct layout_object){.kind = 1, .path = id});
+		writer_mapping(writer, &(struct layout_mapping){.object = 1});
+	}
+	CHECK_OK(writer_finish(writer, &(struct layout_end){1, 0}));
+	writer_destroy(writer);
+	struct profile *profile = load(file.data, file.len);
+	CLEANUP(str_deinit) struct str text = {0};
+	info_put_text(profile, &text);
+	CHECK(text.len < 40 << 20);
+	CHECK(strstr(text.data + text.len - 100, "... and 84 more\n") ||
+		strstr(text.data + text.len - 100, "... and 83 more\n"));
+	str_truncate(&text, 0);
+	info_put_json(profile, &text);
+	CHECK(text.len < 20 << 20);
+	CHECK(strstr(text.data + text.len - 200, "\"objects_omitted\": 8"));
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
+static const char hostile[] =
+	"\033]0;PWN\007 \n\r\t \x9b"
+	"31m \xc2\x9b \xe2\x80\xae rtl \xe2\x81\xa6 \xe2\x80\xa8 \xff\xfe \"\\ "
+	"</script> \xed\xa0\x80 \xf4\x90\x80\x80 \xc0\x80 \x7f end";
+
+TEST(hostile_strings_are_shown_safely)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	static const char *const keys[] = {LAYOUT_META_HOST, LAYOUT_META_KERNEL, LAYOUT_META_TARGET,
+		LAYOUT_META_COMMAND, LAYOUT_META_ARGS, LAYOUT_META_VERSION, hostile};
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		writer_meta(writer, keys[i], hostile);
+	uint32_t id = forged_string(writer, hostile);
+	writer_event(writer, &(struct layout_event){id, 1, 1, id});
+	writer_object(writer, &(struct layout_object){.kind = 1, .path = id});
+	writer_process(writer,
+		&(struct layout_process){.pid = 1, .exe = 1, .cgroup = id, .container = id});
+	writer_thread(writer, &(struct layout_thread){1, 1, id});
+	writer_mapping(writer, &(struct layout_mapping){.process = 1, .object = 1});
+	writer_symbol(writer, &(struct layout_symbol){1, 1, 1, id});
+	CHECK_OK(writer_finish(writer, &(struct layout_end){1, 0}));
+	writer_destroy(writer);
+	struct profile *profile = load(file.data, file.len);
+	check_profile(profile);
+	CLEANUP(str_deinit) struct str text = {0};
+	info_put_text(profile, &text);
+	CHECK(strstr(text.data, "\\x1b]0;PWN\\x07 \\x0a\\x0d\\x09 \\x9b31m \\xc2\\x9b "));
+	CHECK(strstr(text.data, "PWN"));
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
+TEST(the_json_validator_can_say_no)
+{
+	CHECK(is_json("{\"a\": [1, 2.5, {}, [], \"x\\n\\u00ff\"]}\n"));
+	const char *const bad[] = {"", "{", "{\"a\"}", "[1,]", "{\"a\":1,}", "\"\n\"", "\"\\x\"",
+		"\"\\u12\"", "[1] 2", "\"\xff\"", "\"\x1b\""};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		CHECK(!is_json(bad[i]));
+}
