@@ -216,7 +216,7 @@ fuzz: test-deps $(FUZZERS) ## run every fuzz target for FUZZ_SECONDS
 		found=$(FUZZ_O)/corpus/$$name; mkdir -p $$found tests/fuzz/corpus/$$name; \
 		echo "== $$name"; \
 		$(FUZZ_O)/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
-			-artifact_prefix=$(FUZZ_O)/crash-$$name- -print_final_stats=1 \
+			-artifact_prefix=$(FUZZ_O)/$$name- -print_final_stats=1 \
 			$$found tests/fuzz/corpus/$$name 2>$(FUZZ_O)/$$name.log || \
 			{ tail -n 40 $(FUZZ_O)/$$name.log; exit 1; }; \
 		grep -E 'number_of_executed_units|peak_rss' $(FUZZ_O)/$$name.log; done
