@@ -221,6 +221,15 @@ fuzz: test-deps $(FUZZERS) ## run every fuzz target for FUZZ_SECONDS
 			{ tail -n 40 $(FUZZ_O)/$$name.log; exit 1; }; \
 		grep -E 'number_of_executed_units|peak_rss' $(FUZZ_O)/$$name.log; done
 
+# ---- benchmarks: a person reads them, nothing is asserted ----
+
+BENCHES := $(patsubst %.c,$(O)/%,$(filter-out tests/bench/small.c,$(wildcard tests/bench/*.c)))
+$(BENCHES): $(O)/%: $(O)/%.o $(O)/report.a $(O)/format.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS)
+
+bench: test-deps $(O)/ebprof $(BENCHES) $(O)/tests/e2e/workload ## figures beside perf's, as ratios (root)
+	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/bench.sh
+
 # ---- a first look ----
 
 DEMO := $(O)/demo
