@@ -99,7 +99,7 @@ BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev
 	pkg-config $(if $(STATIC),libzstd-dev)
 # A test that lacks one of these is skipped and says so.
 TEST_PACKAGES := golang-go clang-format clang-tidy cppcheck shellcheck libclang-rt-dev \
-	procps util-linux python3-minimal
+	procps util-linux python3 jq mandoc
 HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h zlib.h libiberty/demangle.h
 
 missing_packages = for package in $(1); do \
@@ -176,7 +176,7 @@ $(O)/all.a: $(filter-out $(O)/cmd/main.o,$(CMD_OBJS)) $(RECORD_OBJS) $(REPORT_OB
 $(O)/tests/replay_%: $(O)/tests/fuzz/replay.o $(O)/tests/fuzz/fuzz_%.o $(O)/all.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
-.SECONDARY: $(FUZZ_NAMES:%=$(O)/tests/fuzz/fuzz_%.o)
+.SECONDARY: $(O)/tests/fuzz/replay.o $(FUZZ_NAMES:%=$(O)/tests/fuzz/fuzz_%.o)
 
 TEST_PROGRAMS := $(O)/ebprof $(UNIT_TESTS) $(WORKLOADS) $(REPLAYS)
 
@@ -216,7 +216,7 @@ fuzz: test-deps $(FUZZERS) ## run every fuzz target for FUZZ_SECONDS
 		found=$(FUZZ_O)/corpus/$$name; mkdir -p $$found tests/fuzz/corpus/$$name; \
 		echo "== $$name"; \
 		$(FUZZ_O)/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
-			-artifact_prefix=$(FUZZ_O)/crash-$$name- -print_final_stats=1 \
+			-artifact_prefix=$(FUZZ_O)/$$name- -print_final_stats=1 \
 			$$found tests/fuzz/corpus/$$name 2>$(FUZZ_O)/$$name.log || \
 			{ tail -n 40 $(FUZZ_O)/$$name.log; exit 1; }; \
 		grep -E 'number_of_executed_units|peak_rss' $(FUZZ_O)/$$name.log; done

@@ -508,9 +508,16 @@ static int record(
 	return exit_code(&summary, session_options->target);
 }
 
+static void record_options_deinit(struct record_options *options)
+{
+	vec_deinit(&options->pids);
+	vec_deinit(&options->tids);
+	vec_deinit(&options->cpus);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct record_options options = {.output = "ebprof.data"};
+	CLEANUP(record_options_deinit) struct record_options options = {.output = "ebprof.data"};
 	int rest;
 	bool wants_help;
 	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
@@ -549,11 +556,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.with_args = options.with_args,
 		.stall_ns = options.stall_ns,
 	};
-	int code = record(&options, &session_options);
-	vec_deinit(&options.pids);
-	vec_deinit(&options.tids);
-	vec_deinit(&options.cpus);
-	return code;
+	return record(&options, &session_options);
 }
 
 const struct command command_record = {

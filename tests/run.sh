@@ -69,7 +69,7 @@ for program in "$O"/tests/replay_*; do
 	suite "fuzz/$name" sum 600 "$program" "tests/fuzz/corpus/$name"
 done
 for script in tests/e2e/*.sh; do
-	suite "e2e/$(basename "$script" .sh)" lines 600 "$script"
+	suite "e2e/$(basename "$script" .sh)" lines $((600 + 5 * ${KILLS:-0})) "$script"
 done
 
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -18,7 +18,8 @@ static void str_reserve(struct str *s, size_t extra)
 void str_write(struct str *s, const void *bytes, size_t len)
 {
 	str_reserve(s, len);
-	memcpy(s->data + s->len, bytes, len);
+	if (len) /* nothing may come as NULL, which memcpy refuses (C11 7.24.1) */
+		memcpy(s->data + s->len, bytes, len);
 	s->len += len;
 	s->data[s->len] = '\0';
 }

@@ -20,7 +20,9 @@ kill_after() { # INDEX MS
 	[[ $(field "$file" damage) == *cut* ]] || fail "info does not say that it was cut: $(field "$file" damage)"
 	want_exact "$file"
 	recorded=$(field "$file" duration_s)
-	awk -v lived=$lived -v recorded="$recorded" 'BEGIN { exit !(lived / 1000 - recorded <= 1.0) }' ||
+	# By how much the sleep above came late, the whole machine stood still, the recorder too.
+	awk -v lived=$lived -v asked="$2" -v recorded="$recorded" \
+		'BEGIN { exit !(lived / 1000 - recorded <= 1.0 + (lived - asked) / 1000) }' ||
 		fail "killed after $lived ms, recorded $recorded s"
 	rm "$file"
 }

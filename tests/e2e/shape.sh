@@ -39,12 +39,12 @@ test_shares() {
 }
 
 test_shares_of_threads() {
-	record_shape 2 4
+	record_shape 4 4
 	want_shape
 }
 
 test_shares_of_children() {
-	record_shape 2 1 3
+	record_shape 4 1 3
 	want_shape
 }
 

@@ -30,13 +30,16 @@ static uint64_t thread_cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* CPU time rather than a count of iterations: the shares hold on any CPU, under any load. */
+/*
+ * CPU time rather than a count of iterations: the shares hold on any CPU, under any load.
+ * The clock is asked rarely, since libc's frame below it hides ours from a frame-pointer unwinder.
+ */
 #define DEFINE_SPIN(name) \
 	FRAME static void name(uint64_t cpu_ns) \
 	{ \
 		uint64_t until = thread_cpu_ns() + cpu_ns; \
 		do { \
-			for (volatile int i = 0; i < 20000; i++) \
+			for (volatile int i = 0; i < 200000; i++) \
 				; \
 		} while (thread_cpu_ns() < until); \
 	}

@@ -94,9 +94,7 @@ check_suite() {
 		inside "$root" "cd /root/ebprof && make $target" >"$work/$suite.log" 2>&1 ||
 			{ tail -n 60 "$work/$suite.log"; return 1; }
 		case $target in
-		demo) tail -n 40 "$work/$suite.log" ;;
-		check*) grep -vE '^(cc|clang|llvm-strip|ar|.*bpftool) |^	|^(Get|Selecting|Preparing|Unpacking|Setting|Processing)' \
-			"$work/$suite.log" | tail -n 40 ;;
+		demo | check*) grep -vE "$noise" "$work/$suite.log" | tail -n 40 ;;
 		lint) tail -n 20 "$work/$suite.log" ;;
 		esac
 	done
@@ -109,6 +107,9 @@ check_suite() {
 	said=$(inside "$root" 'cd /root/ebprof && make deps 2>&1')
 	[[ -z $said ]] || { echo "$said"; return 1; }
 }
+
+# Of compilers and of apt.
+noise='^(cc|clang|llvm-strip|ar|rm|.*bpftool) |^	|^(Get|Selecting|Preparing|Unpacking|Setting|Processing)'
 
 failed=()
 for suite in "${suites[@]}"; do
