@@ -238,7 +238,6 @@ demo: deps $(O)/ebprof $(O)/tests/e2e/workload ## record a program of known shap
 	@mkdir -p $(DEMO) && rm -f $(DEMO)/ebprof.data $(DEMO)/ebprof.data.old
 	@echo "A program that spends 60 % in heavy(), 30 % in medium() and 10 % in light(), for 5 s:"
 	$(RECORD_AS_ROOT) $(O)/ebprof record -o $(DEMO)/ebprof.data -- $(O)/tests/e2e/workload 5
-	@$(if $(AS_ROOT),sudo chown $$(id -u) $(DEMO)/ebprof.data)
 	$(O)/ebprof report --stdio -i $(DEMO)/ebprof.data | head -n 30
 	$(O)/ebprof convert --pprof -i $(DEMO)/ebprof.data -o $(DEMO)/profile.pb.gz
 	@echo "pprof profile: $(DEMO)/profile.pb.gz"
