@@ -111,13 +111,17 @@ check_suite() {
 # Of compilers and of apt.
 noise='^(cc|clang|llvm-strip|ar|rm|.*bpftool) |^	|^(Get|Selecting|Preparing|Unpacking|Setting|Processing)'
 
-failed=()
-for suite in "${suites[@]}"; do
-	set +e # in a condition, set -e would not hold inside of the function
-	(set -e; check_suite "$suite")
-	status=$?
-	set -e
-	[[ $status == 0 ]] || failed+=("$suite")
-done
-[[ ${#failed[@]} == 0 ]] || die "failed: ${failed[*]}"
-echo "check-fresh: ${suites[*]}: good"
+# Braces: bash reads all of it before it begins, so the script may change meanwhile.
+{
+	failed=()
+	for suite in "${suites[@]}"; do
+		set +e # in a condition, set -e would not hold inside of the function
+		(set -e; check_suite "$suite")
+		status=$?
+		set -e
+		[[ $status == 0 ]] || failed+=("$suite")
+	done
+	[[ ${#failed[@]} == 0 ]] || die "failed: ${failed[*]}"
+	echo "check-fresh: ${suites[*]}: good"
+	exit 0
+}
