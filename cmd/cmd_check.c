@@ -15,6 +15,8 @@ static int run(const struct command *command, int argc, char **argv)
 		opt_print_help(command, stdout);
 		return CONSOLE_OK;
 	}
+	if (rest < argc)
+		return console_fail(err_new(ERR_USAGE, "check takes no \"%s\"", argv[rest]));
 	static const char *const words[] = {
 		[FEATURE_OK] = "ok", [FEATURE_LIMITED] = "limited", [FEATURE_MISSING] = "MISSING"};
 	int missing = 0;

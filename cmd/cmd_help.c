@@ -53,6 +53,8 @@ static int run(const struct command *command, int argc, char **argv)
 		print_overview();
 		return CONSOLE_OK;
 	}
+	if (rest + 1 < argc)
+		return console_fail(err_new(ERR_USAGE, "one command at a time"));
 	const struct command *about = commands_find(argv[rest]);
 	if (!about) {
 		console_say("there is no command \"%s\"", argv[rest]);

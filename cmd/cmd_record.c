@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -23,7 +24,7 @@ enum {
 struct record_options {
 	struct opt_u32_list pids, tids;
 	bool all, all_user, all_kernel, call_graph, no_inherit, quiet, verbose, with_args;
-	bool frequency_given, dry_run, strict_freq;
+	bool frequency_given, period_given, dry_run, strict_freq;
 	uint32_t frequency_hz;
 	uint64_t period;
 	enum session_event event;
@@ -54,6 +55,13 @@ static struct err *parse_frequency(const char *text, void *member)
 	if (!options->frequency_hz || options->frequency_hz > MAX_HZ)
 		return err_new(ERR_USAGE, "%s Hz is not between 1 and %d", text, MAX_HZ);
 	return NULL;
+}
+
+static struct err *parse_period(const char *text, void *member)
+{
+	struct record_options *options = member;
+	options->period_given = true;
+	return opt_u64(text, &options->period);
 }
 
 static struct err *parse_event(const char *text, void *member)
@@ -137,7 +145,7 @@ static const struct opt rows[] = {
 	{"no-inherit", 'i', NULL, opt_flag, FIELD(no_inherit), "do not follow new children", NULL},
 	{"freq", 'F', "N|max", parse_frequency, 0, "samples a second and CPU (999; 99 with -a)",
 		"How"},
-	{"count", 'c', "N", opt_u64, FIELD(period), "a sample every N events instead", NULL},
+	{"count", 'c', "N", parse_period, 0, "a sample every N events instead", NULL},
 	{"event", 'e', "EVENT", parse_event, FIELD(event),
 		"cycles, cpu-clock, or auto: cycles where they count", NULL},
 	{"call-graph", 0, "fp", parse_call_graph, 0, "how to unwind user stacks", NULL},
@@ -167,6 +175,8 @@ static const struct opt rows[] = {
 static const struct opt_foreign foreign[] = {
 	{"--rate", "samply's name; here it is -F HZ"},
 	{"-r", "perf's realtime priority or samply's rate? For the rate use -F HZ"},
+	{"-u", "to choose a user is not possible; choose processes with -p"},
+	{"--uid", "to choose a user is not possible; choose processes with -p"},
 	{"-b", "branch stacks are not recorded"},
 	{"-j", "branch stacks are not recorded"},
 	{"-s", "per-thread counts come with report -s tid"},
@@ -205,7 +215,8 @@ static void on_ready(void *context, const char *event, uint32_t child_pid)
 	if (options->frequency_hz)
 		str_printf(&text, "%u Hz, ", options->frequency_hz);
 	else
-		str_printf(&text, "every %llu events, ", (unsigned long long)options->period);
+		str_printf(&text, "every %llu %s, ", (unsigned long long)options->period,
+			strcmp(event, "cpu-clock") ? event : "ns");
 	str_printf(&text, "%s%s, ", event,
 		options->event == SESSION_EVENT_AUTO && strcmp(event, "cpu-clock") == 0
 			? " (no hardware cycles here)"
@@ -219,6 +230,8 @@ static void on_ready(void *context, const char *event, uint32_t child_pid)
 			view->target == SESSION_THREADS ? options->tids.data[0]
 							: options->pids.data[0],
 			options->pids.len + options->tids.len > 1 ? ",..." : "");
+	if (view->target == SESSION_PROCESSES && !options->no_inherit)
+		str_puts(&text, " (+new children)");
 	console_say("%s - Ctrl-C to stop", str_text(&text));
 }
 
@@ -262,13 +275,13 @@ static void put_stacks(struct str *text, const struct session_summary *summary)
 	if (!truncated)
 		return;
 	str_printf(text, ", %.1f%% truncated (", percent(truncated, all));
-	bool first = true;
+	const char *separator = "";
 	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
-		if (!summary->truncated[i])
+		double share = percent(summary->truncated[i], all);
+		if (share < 0.05)
 			continue;
-		str_printf(text, "%s%s %.1f%%", first ? "" : ", ", causes[i],
-			percent(summary->truncated[i], all));
-		first = false;
+		str_printf(text, "%s%s %.1f%%", separator, causes[i], share);
+		separator = ", ";
 	}
 	str_putc(text, ')');
 }
@@ -289,9 +302,13 @@ static void print_hints(const struct record_options *options, const struct sessi
 		console_say("hint: %llu samples were lost, the ring buffer was full: raise -m or "
 			    "lower -F",
 			(unsigned long long)summary->lost_ring);
-	if (summary->final.samples < 100)
-		console_say("hint: only %llu samples: was it idle, or too short? Raise -F or run "
-			    "longer",
+	if (summary->lost_write)
+		console_say("hint: %llu samples were lost, the output %s",
+			(unsigned long long)summary->lost_write,
+			summary->reason == LAYOUT_END_SIZE ? "had reached --max-size" : "failed");
+	else if (summary->final.samples < 100)
+		console_say("hint: only %llu samples: too short, or waiting, which is not "
+			    "recorded? Raise -F or run longer",
 			(unsigned long long)summary->final.samples);
 	if (summary->kernel_hidden)
 		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
@@ -321,7 +338,7 @@ static void print_summary(
 	console_put_bytes(&text, summary->final.bytes);
 	str_puts(&text, summary->files > 1 ? " in all, " : ")");
 	if (summary->files > 1)
-		str_printf(&text, "%u files)", summary->files);
+		str_printf(&text, "%u files, %u kept)", summary->files, summary->files_kept);
 	console_say("%s", str_text(&text));
 	if (summary->final.samples) {
 		str_truncate(&text, 0);
@@ -336,10 +353,12 @@ static void print_summary(
 	if (options->verbose)
 		print_ticks(summary);
 	print_hints(options, summary);
+	if (!summary->final.samples || strcmp(summary->output, "-") == 0)
+		return;
 	if (strcmp(summary->output, "ebprof.data") == 0)
-		fprintf(stderr, "next:   ebprof report\n");
-	else if (strcmp(summary->output, "-") != 0)
-		console_say("next:   ebprof report -i %s", summary->output);
+		console_say("next: ebprof report");
+	else
+		console_say("next: ebprof report %s", summary->output);
 }
 
 /* ---- running ---- */
@@ -363,15 +382,17 @@ static struct err *choose_target(
 
 static struct err *check_options(struct record_options *options, enum session_target target)
 {
+	if (options->period_given && !options->period)
+		return err_new(ERR_USAGE, "-c 0: a sample every how many?");
 	if (options->frequency_given && options->period)
 		return err_new(ERR_USAGE, "-F and -c exclude each other");
 	if (!options->frequency_given && !options->period)
 		options->frequency_hz = target == SESSION_SYSTEM ? DEFAULT_HZ_SYSTEM : DEFAULT_HZ;
 	enum {
-		SMALLEST_MAX_BYTES = 8192
+		SMALLEST_MAX_BYTES = 64 << 10
 	};
 	if (options->max_bytes && options->max_bytes < SMALLEST_MAX_BYTES)
-		return err_new(ERR_USAGE, "--max-size: less than 8K holds no recording");
+		return err_new(ERR_USAGE, "--max-size: less than 64K holds no useful recording");
 	if (options->all_user && options->all_kernel)
 		return err_new(ERR_USAGE, "--all-user and --all-kernel exclude each other");
 	const struct session_switch *switching = &options->switching;
@@ -409,10 +430,42 @@ static int exit_code(const struct session_summary *summary, enum session_target 
 	return summary->end_signal ? 128 + summary->end_signal : 0;
 }
 
+/* Never 1 or 2: those may be the command's own. */
 static int fail(struct err *err)
 {
-	int code = console_fail(err);
-	return code == CONSOLE_USAGE ? CONSOLE_USAGE : EXIT_OWN_FAILURE;
+	console_fail(err);
+	return EXIT_OWN_FAILURE;
+}
+
+/* Under sudo, a recording belongs to who asked for it, so that he can read it without. */
+static struct output_owner find_owner(void)
+{
+	struct output_owner owner = {0};
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	if (geteuid() || !uid || !gid)
+		return owner;
+	struct err *err = opt_u32(uid, &owner.uid);
+	if (!err)
+		err = opt_u32(gid, &owner.gid);
+	owner.is_set = !err;
+	err_destroy(err);
+	return owner;
+}
+
+/* A recording may end before its command does, whose status is to be passed on all the same. */
+static void outlive(const struct record_options *options, struct session *session,
+	const struct session_options *session_options, struct session_summary *summary)
+{
+	if (!session_options->argv || summary->has_child_status)
+		return;
+	bool says = !options->quiet && !summary->exec_errno;
+	if (!summary->end_signal) {
+		if (says)
+			console_say("recording done; the command still runs, waiting for it");
+		session_wait_command(session, summary);
+	}
+	if (says && !summary->has_child_status)
+		console_say("the command still runs");
 }
 
 static int record(
@@ -438,22 +491,15 @@ static int record(
 	struct session_summary summary;
 	err = session_run(session, &callbacks, &summary);
 	clear_line(&view);
-	if (summary.exec_errno) {
+	if (summary.exec_errno)
 		console_say("cannot run %s: %s", session_options->argv[0],
 			strerror(summary.exec_errno));
-	} else if (!options->quiet || err) {
+	else if (!options->quiet || err)
 		print_summary(options, &summary);
-	}
 	if (err)
 		console_say("the recording stopped early, what was written can be read: %s",
 			err_message(err));
-	if (has_command && !summary.has_child_status && !summary.end_signal) {
-		if (!options->quiet)
-			console_say("recording done; the command still runs, waiting for it");
-		session_wait_command(session, &summary);
-	}
-	if (has_command && !summary.has_child_status && !options->quiet)
-		console_say("the command still runs");
+	outlive(options, session, session_options, &summary);
 	session_destroy(session);
 	if (err) {
 		err_destroy(err);
@@ -501,6 +547,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.cpus = options.cpus.data,
 		.nr_cpus = options.cpus.len,
 		.output = options.output,
+		.owner = find_owner(),
 		.delay_ns = options.delay_ns,
 		.duration_ns = options.duration_ns,
 		.max_bytes = options.max_bytes,
@@ -526,7 +573,8 @@ const struct command command_record = {
 		    "  sudo ebprof record -o - -- make | ssh host 'cat > make.data'\n",
 	.exit_status = "  the command's own; a signal that ends it is raised again\n"
 		       "  0    with -p and -a, also after Ctrl-C\n"
-		       "  125  ebprof itself failed\n"
+		       "  128+N  a signal N to ebprof ended the recording\n"
+		       "  125  ebprof itself failed, or was used wrongly\n"
 		       "  126  the command cannot be executed, 127: it was not found\n",
 	.options = rows,
 	.foreign = foreign,

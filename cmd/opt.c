@@ -302,15 +302,33 @@ struct err *opt_percent(const char *text, void *member)
 	return NULL;
 }
 
+/* "7" or "3-5" */
+static struct err *parse_range(const char *text, uint32_t *first, uint32_t *last)
+{
+	enum {
+		MAX_SPAN = 65536
+	};
+	const char *dash = strchr(text, '-');
+	CLEANUP_FREE char *copy = mem_strndup(text, dash ? (size_t)(dash - text) : strlen(text));
+	try(opt_u32(copy, first));
+	*last = *first;
+	if (dash)
+		try(opt_u32(dash + 1, last));
+	if (*last < *first || *last - *first >= MAX_SPAN)
+		return err_new(ERR_USAGE, "\"%s\" is not a range", text);
+	return NULL;
+}
+
 struct err *opt_u32_list(const char *text, void *member)
 {
 	struct opt_u32_list *list = member;
 	CLEANUP_FREE char *copy = mem_strdup(text);
 	char *rest = copy;
 	for (char *word; (word = strsep(&rest, ","));) {
-		uint32_t value = 0;
-		try(opt_u32(word, &value));
-		vec_push(list, value);
+		uint32_t first = 0, last = 0;
+		try(parse_range(word, &first, &last));
+		for (uint64_t value = first; value <= last; value++)
+			vec_push(list, (uint32_t)value);
 	}
 	return NULL;
 }

@@ -75,7 +75,7 @@ struct opt_u32_list {
 	uint32_t *data;
 	size_t len, cap;
 };
-opt_parse_fn opt_u32_list; /* struct opt_u32_list: comma-separated, repeatable */
+opt_parse_fn opt_u32_list; /* struct opt_u32_list: 1,3-5; repeatable */
 
 struct opt_string_list {
 	const char **data;

@@ -25,71 +25,73 @@ struct output {
 	int stop_fd;    /* readable: no more patience with the pipe's reader */
 	uint64_t bytes; /* whole chunks written so far */
 	char *name;
+	char *temporary; /* the name until it is published; NULL after that */
 };
 
-static struct err *check_replaceable(const char *path)
+static bool is_owner(const struct output_owner *owner, uint32_t uid)
+{
+	return uid == geteuid() || (owner->is_set && uid == owner->uid);
+}
+
+static struct err *check_replaceable(const char *path, const struct output_owner *owner)
 {
 	struct stat st;
-	if (lstat(path, &st)) {
-		if (errno == ENOENT)
-			return NULL;
-		return err_sys(errno, "%s", path);
-	}
+	if (lstat(path, &st))
+		return errno == ENOENT ? NULL : err_sys(errno, "%s", path);
 	if (S_ISLNK(st.st_mode))
 		return err_new(ERR_USAGE, "%s is a symbolic link; name the file itself", path);
 	if (!S_ISREG(st.st_mode))
 		return err_new(ERR_USAGE,
 			"%s is not a regular file; for a pipe use -o - and redirect it", path);
-	if (st.st_uid != geteuid())
+	if (!is_owner(owner, st.st_uid))
 		return err_new(ERR_PERMISSION,
 			"%s belongs to user %u; remove it or choose another name with -o", path,
 			(unsigned)st.st_uid);
 	return NULL;
 }
 
-/* A fresh file under a random name first: nobody can have prepared that one. */
-static struct err *create_file(struct output *output, const char *path)
+/* A fresh file under a random name: nobody can have prepared that one. */
+static struct err *create_file(
+	struct output *output, const char *path, const struct output_owner *owner)
 {
-	try(check_replaceable(path));
-	CLEANUP(str_deinit) struct str temporary = {0}, old = {0};
+	try(check_replaceable(path, owner));
+	struct str temporary = {0};
 	str_printf(&temporary, "%s.XXXXXX", path);
 	output->fd = mkostemp(temporary.data, O_CLOEXEC); /* O_EXCL, mode 0600 */
-	if (output->fd < 0)
-		return err_sys(errno, "cannot create %s", path);
-	str_printf(&old, "%s.old", path);
-	if (rename(path, str_text(&old)) && errno != ENOENT) {
-		struct err *err = err_sys(errno, "cannot rename %s to %s", path, str_text(&old));
-		unlink(str_text(&temporary));
-		return err;
-	}
-	output->is_created = true;
-	if (rename(str_text(&temporary), path)) {
+	if (output->fd < 0) {
 		struct err *err = err_sys(errno, "cannot create %s", path);
-		unlink(str_text(&temporary));
+		str_deinit(&temporary);
 		return err;
 	}
+	output->temporary = str_steal(&temporary);
+	if (owner->is_set && fchown(output->fd, owner->uid, owner->gid))
+		return err_sys(errno, "cannot give %s to user %u", path, owner->uid);
 	return NULL;
 }
 
-struct err *output_create(const char *path, int stop_fd, struct output **ret)
+static struct err *use_stdout(struct output *output)
+{
+	if (isatty(STDOUT_FILENO))
+		return err_new(ERR_USAGE,
+			"a recording is binary: redirect standard output, it is a terminal");
+	output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	struct stat st;
+	if (output->fd < 0 || fstat(output->fd, &st))
+		return err_sys(errno, "standard output");
+	output->is_pipe = !S_ISREG(st.st_mode);
+	return NULL;
+}
+
+struct err *output_create(
+	const char *path, const struct output_owner *owner, int stop_fd, struct output **ret)
 {
 	struct output *output = mem_zalloc(sizeof(*output));
 	output->fd = -1;
 	output->stop_fd = stop_fd;
 	output->name = mem_strdup(path);
-	struct err *err = NULL;
-	if (strcmp(path, "-") == 0) {
-		if (isatty(STDOUT_FILENO))
-			err = err_new(ERR_USAGE, "a recording is binary: redirect standard output, "
-						 "it is a terminal");
-		else
-			output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-		struct stat st;
-		output->is_pipe =
-			output->fd >= 0 && fstat(output->fd, &st) == 0 && !S_ISREG(st.st_mode);
-	} else {
-		err = create_file(output, path);
-	}
+	output->is_created = strcmp(path, "-") != 0;
+	struct err *err =
+		output->is_created ? create_file(output, path, owner) : use_stdout(output);
 	if (err)
 		output_destroy(output);
 	else
@@ -97,20 +99,35 @@ struct err *output_create(const char *path, int stop_fd, struct output **ret)
 	return err;
 }
 
+struct err *output_publish(struct output *output)
+{
+	if (!output->temporary)
+		return NULL;
+	CLEANUP(str_deinit) struct str old = {0};
+	str_printf(&old, "%s.old", output->name);
+	if (rename(output->name, str_text(&old)) && errno != ENOENT)
+		return err_sys(errno, "cannot rename %s to %s", output->name, str_text(&old));
+	if (rename(output->temporary, output->name))
+		return err_sys(errno, "cannot create %s", output->name);
+	mem_free(steal_ptr(output->temporary));
+	return NULL;
+}
+
 void output_destroy(struct output *output)
 {
 	if (!output)
 		return;
-	if (output->fd >= 0)
-		close(output->fd);
+	if (output->temporary)
+		unlink(output->temporary);
+	mem_free(output->temporary);
+	mem_close_fd(&output->fd);
 	mem_free(output->name);
 	mem_free(output);
 }
 
 struct err *output_close(struct output *output)
 {
-	int fd = output->fd;
-	output->fd = -1;
+	int fd = steal_fd(output->fd);
 	if (fd >= 0 && close(fd))
 		return err_sys(errno, "%s: close", output->name);
 	return NULL;

@@ -13,18 +13,28 @@
 
 struct output;
 
+/* Whose the file shall be; of sudo's caller, say. */
+struct output_owner {
+	bool is_set;
+	uint32_t uid, gid;
+};
+
 /*
- * Creates the file with mode 0600 and the name at once; an older file of that
- * name becomes NAME.old. Refuses a symbolic link, anything that is no regular
- * file, and a file of another user. "-" is standard output, which must not be a
- * terminal.
+ * Creates a file with mode 0600 beside `path`. Refuses a symbolic link there,
+ * anything that is no regular file, and a file of another user. "-" is standard
+ * output, which must not be a terminal.
  *
  * A pipe's reader is waited for without limit until `stop_fd` (-1: none) is
  * readable, and for 2 s from then on.
  */
-struct err *output_create(const char *path, int stop_fd, struct output **ret);
+struct err *output_create(
+	const char *path, const struct output_owner *owner, int stop_fd, struct output **ret);
+/* Gives the file its name; an older one of that name becomes NAME.old. Until then nothing changed.
+ */
+struct err *output_publish(struct output *output);
 /* Closes. Reports what closing reports: a full NFS server speaks up here. */
 struct err *output_close(struct output *output);
+/* A file that was not published is removed. */
 void output_destroy(struct output *output);
 
 /* Borrowed; the sink of a writer. A write that fails leaves the file as it was before it. */

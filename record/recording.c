@@ -93,7 +93,8 @@ static void put_event(struct recording *recording)
 
 struct err *recording_begin(struct recording *recording)
 {
-	try(output_create(recording->options->output, recording->stop_fd, &recording->output));
+	try(output_create(recording->options->output, &recording->options->owner,
+		recording->stop_fd, &recording->output));
 	recording->writer = writer_create(output_sink(recording->output));
 	writer_limit(recording->writer, recording->options->max_bytes);
 	recording->begun_ns = recording_now_ns();
@@ -102,8 +103,17 @@ struct err *recording_begin(struct recording *recording)
 	host_write_meta(recording->writer);
 	put_target(recording);
 	put_event(recording);
-	put_clock(recording);
 	return writer_flush(recording->writer);
+}
+
+struct err *recording_publish(struct recording *recording)
+{
+	return output_publish(recording->output);
+}
+
+void recording_mark_time(struct recording *recording)
+{
+	put_clock(recording);
 }
 
 /* ---- counters ---- */
@@ -272,7 +282,9 @@ struct err *recording_switch(struct recording *recording, const struct recording
 	move_base(recording, counts);
 	drop_writer(recording);
 	try(set_aside(recording));
-	return recording_begin(recording);
+	try(recording_begin(recording));
+	recording_mark_time(recording);
+	return recording_publish(recording);
 }
 
 struct err *recording_finish(struct recording *recording, const struct recording_counts *counts,
@@ -296,6 +308,11 @@ uint64_t recording_samples(const struct recording *recording)
 	return recording->earlier_samples + now;
 }
 
+uint32_t recording_files_kept(const struct recording *recording)
+{
+	return (uint32_t)recording->finished_names.len + 1;
+}
+
 uint64_t recording_bytes(const struct recording *recording)
 {
 	uint64_t now = recording->writer ? writer_bytes_written(recording->writer) : 0;
@@ -304,8 +321,17 @@ uint64_t recording_bytes(const struct recording *recording)
 
 bool recording_is_over(const struct recording *recording, uint64_t max_bytes)
 {
+	enum {
+		LEFT_OVER_BYTES = 6144 /* counters, the end, and too little for anything else */
+	};
+	uint64_t written = writer_bytes_written(recording->writer);
 	return writer_is_full(recording->writer) ||
-	       (max_bytes && writer_bytes_written(recording->writer) +
-					     writer_bytes_pending(recording->writer) >=
-				     max_bytes);
+	       (max_bytes && written + LEFT_OVER_BYTES >= max_bytes);
+}
+
+bool recording_is_filling(const struct recording *recording, uint64_t max_bytes)
+{
+	uint64_t written = writer_bytes_written(recording->writer);
+	uint64_t left = written < max_bytes ? max_bytes - written : 0;
+	return max_bytes && writer_bytes_pending(recording->writer) >= left / 2;
 }

@@ -39,8 +39,10 @@ struct recording {
 	uint32_t nr_files;
 };
 
-/* Creates the first file. The event is described by the fields set before. */
+/* Creates the first file, unnamed yet. The event is described by the fields set before. */
 struct err *recording_begin(struct recording *recording);
+/* Recording is about to run: the file gets its name, and its time begins. */
+struct err *recording_publish(struct recording *recording);
 /* Sends what has been collected, and the counters as they stand. */
 struct err *recording_flush(struct recording *recording, const struct recording_counts *counts);
 /* Finishes this file, sets it aside under a name with its time, and begins the next. */
@@ -50,10 +52,15 @@ struct err *recording_finish(struct recording *recording, const struct recording
 	enum layout_end_reason reason);
 void recording_deinit(struct recording *recording);
 
+uint32_t recording_files_kept(const struct recording *recording);
 uint64_t recording_samples(const struct recording *recording); /* written, over all files */
 uint64_t recording_bytes(const struct recording *recording);   /* likewise */
-/* True when this file has reached the limit (0: none), or could, with what waits to be written. */
+/* Notes the time, on both clocks: the recording begins with the first such note. */
+void recording_mark_time(struct recording *recording);
+/* True when this file has reached the limit (0: none). */
 bool recording_is_over(const struct recording *recording, uint64_t max_bytes);
+/* True when what waits to be written could take half of what is left: time to write it. */
+bool recording_is_filling(const struct recording *recording, uint64_t max_bytes);
 
 uint64_t recording_now_ns(void); /* CLOCK_MONOTONIC */
 

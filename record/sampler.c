@@ -116,6 +116,14 @@ static struct err *add_timer(struct sampler *sampler, int cpu)
 	return NULL;
 }
 
+static bool has_cpu(const struct cpu_list *list, int cpu)
+{
+	for (size_t i = 0; i < list->len; i++)
+		if (list->data[i] == cpu)
+			return true;
+	return false;
+}
+
 static struct err *add_timers(struct sampler *sampler, const struct sampler_options *options)
 {
 	struct cpu_list online = {0};
@@ -123,7 +131,9 @@ static struct err *add_timers(struct sampler *sampler, const struct sampler_opti
 	const int *cpus = options->nr_cpus ? options->cpus : online.data;
 	size_t nr_cpus = options->nr_cpus ? options->nr_cpus : online.len;
 	for (size_t i = 0; !err && i < nr_cpus; i++)
-		err = add_timer(sampler, cpus[i]);
+		err = has_cpu(&online, cpus[i])
+			      ? add_timer(sampler, cpus[i])
+			      : err_new(ERR_USAGE, "CPU %d is not online", cpus[i]);
 	vec_deinit(&online);
 	return err;
 }

@@ -40,7 +40,8 @@ struct session {
 
 	const struct session_callbacks *callbacks;
 	struct session_summary *summary;
-	uint64_t begun_ns, started_ns, flushed_ns, drained_ns;
+	uint64_t begun_ns, started_ns, running_ns, flushed_ns, drained_ns;
+	double running_cpu_s; /* our own CPU time when everything ran */
 	bool is_started;
 	bool is_over;
 	enum layout_end_reason reason;
@@ -217,10 +218,13 @@ static void drain(struct session *session)
 
 static struct err *flush_if_due(struct session *session)
 {
+	const struct session_options *options = &session->options;
+	const struct recording *recording = &session->recording;
 	bool is_due = session->drained_ns - session->flushed_ns >= FLUSH_INTERVAL_NS ||
-		      writer_bytes_pending(session->recording.writer) >= FLUSH_BYTES ||
-		      recording_is_over(&session->recording, session->options.max_bytes);
-	if (!is_due)
+		      writer_bytes_pending(recording->writer) >= FLUSH_BYTES ||
+		      recording_is_filling(recording, options->max_bytes) ||
+		      recording_is_filling(recording, options->switching.bytes);
+	if (!is_due || !session->is_started)
 		return NULL;
 	session->flushed_ns = session->drained_ns;
 	try(read_counts(session));
@@ -235,28 +239,37 @@ static uint64_t sum_lost(const struct recording_counts *counts)
 	return lost;
 }
 
-static double cpu_seconds(const struct rusage *usage)
+static double cpu_seconds(int who)
 {
-	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
-	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+	struct rusage usage;
+	getrusage(who, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* The share of one CPU that recording takes, without what starting it took. */
+static double overhead_percent(const struct session *session)
+{
+	uint64_t since_ns = session->drained_ns - session->running_ns;
+	double cpu_s = cpu_seconds(RUSAGE_SELF) - session->running_cpu_s;
+	return since_ns < NS_PER_S / 2 ? 0 : 100 * cpu_s * NS_PER_S / (double)since_ns;
 }
 
 static struct session_progress progress_of(const struct session *session)
 {
-	struct rusage usage;
-	getrusage(RUSAGE_SELF, &usage);
-	double cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-		       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	enum {
+		TYPICAL_COMPRESSION = 4
+	};
 	uint64_t since = session->started_ns ? session->started_ns : session->begun_ns;
 	double elapsed_s = (double)(session->drained_ns - since) / NS_PER_S;
+	uint64_t pending = session->is_over ? 0 : writer_bytes_pending(session->recording.writer);
 	return (struct session_progress){
 		.elapsed_s = elapsed_s,
 		.samples = session->translate.stats.received - session->translate.stats.unresolved,
 		.lost = sum_lost(&session->counts),
 		.threads = (uint32_t)session->translate.emitter.thread_ids.len,
-		.bytes = recording_bytes(&session->recording) +
-			 (session->is_over ? 0 : writer_bytes_pending(session->recording.writer)),
-		.overhead_percent = elapsed_s > 0 ? 100 * cpu_s / elapsed_s : 0,
+		.bytes = recording_bytes(&session->recording) + pending / TYPICAL_COMPRESSION,
+		.overhead_percent = overhead_percent(session),
 	};
 }
 
@@ -323,10 +336,8 @@ static void check_child(struct session *session)
 	struct session_summary *summary = session->summary;
 	if (session->has_target && !summary->has_child_status &&
 		target_poll_exit(&session->target, &summary->child_status)) {
-		struct rusage usage;
-		getrusage(RUSAGE_CHILDREN, &usage);
-		summary->child_cpu_s = cpu_seconds(&usage);
 		summary->has_child_status = true;
+		summary->child_cpu_s = cpu_seconds(RUSAGE_CHILDREN);
 		stop(session, LAYOUT_END_COMMAND);
 	}
 }
@@ -337,6 +348,7 @@ static struct err *start_sampling(struct session *session)
 {
 	session->is_started = true;
 	session->started_ns = recording_now_ns();
+	recording_mark_time(&session->recording);
 	return sampler_start(session->sampler);
 }
 
@@ -407,7 +419,12 @@ static struct err *run(struct session *session)
 		child = (uint32_t)session->target.pid;
 		try(target_release(&session->target, &session->summary->exec_errno));
 	}
-	if (session->callbacks->ready && !session->summary->exec_errno)
+	if (session->summary->exec_errno)
+		return NULL; /* nothing was profiled, and an older recording stays what it is */
+	try(recording_publish(&session->recording));
+	session->running_ns = recording_now_ns();
+	session->running_cpu_s = cpu_seconds(RUSAGE_SELF);
+	if (session->callbacks->ready)
 		session->callbacks->ready(
 			session->callbacks->context, sampler_event_name(session->sampler), child);
 	while (!session->is_over)
@@ -464,6 +481,7 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	summary->sideband_lost = session->counts.sideband_lost;
 	summary->kernel_hidden = session->translate.kernel.is_hidden;
 	summary->files = session->recording.nr_files;
+	summary->files_kept = recording_files_kept(&session->recording);
 	snprintf(summary->output, sizeof(summary->output), "%s", session->options.output);
 	count_objects(session, summary);
 }

@@ -13,6 +13,7 @@
 
 #include "format/base/err.h"
 #include "format/file/layout.h"
+#include "record/output.h"
 
 enum session_target {
 	SESSION_COMMAND,   /* argv */
@@ -51,6 +52,7 @@ struct session_options {
 	size_t nr_cpus;
 
 	const char *output;
+	struct output_owner owner;
 	uint64_t delay_ns, duration_ns; /* 0: none */
 	uint64_t max_bytes;             /* 0: no limit */
 	struct session_switch switching;
@@ -80,7 +82,7 @@ struct session_summary {
 	uint64_t targets_full, sideband_lost;
 	bool kernel_hidden; /* kernel symbols could not be read */
 	char output[4096];  /* the (last) file */
-	uint32_t files;
+	uint32_t files, files_kept;
 	int end_signal;        /* that stopped the session, 0 for none */
 	bool has_child_status; /* the command ended ... */
 	int child_status;      /* ... with this, as of waitpid(2) */

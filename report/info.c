@@ -193,7 +193,9 @@ static void put_origin(const struct profile *profile, struct str *out)
 	for (size_t i = 1; i < profile->events.len; i++) {
 		const struct profile_event *event = &profile->events.data[i];
 		struct str text = {0};
-		str_printf(&text, "%s, %u Hz", event->name, event->frequency_hz);
+		str_puts(&text, event->name);
+		if (event->frequency_hz)
+			str_printf(&text, ", %u Hz", event->frequency_hz);
 		if (event->period)
 			str_printf(&text, ", every %llu %s", (unsigned long long)event->period,
 				event->unit);

@@ -15,6 +15,15 @@ static void put_foreign(struct str *out, const char *text)
 	str_put_escaped(out, text, strlen(text));
 }
 
+static void put_event(const struct profile_event *event, struct str *out)
+{
+	put_foreign(out, event->name);
+	if (event->frequency_hz)
+		str_printf(out, " %u Hz", event->frequency_hz);
+	else
+		str_printf(out, " every %llu %s", (unsigned long long)event->period, event->unit);
+}
+
 void text_put_head(const struct profile *profile, uint64_t samples_before_filter, struct str *out)
 {
 	str_puts(out, "# ");
@@ -23,8 +32,7 @@ void text_put_head(const struct profile *profile, uint64_t samples_before_filter
 	put_foreign(out, command ? command : target ? target : "recording");
 	if (profile->events.len > 1) {
 		str_puts(out, ", ");
-		put_foreign(out, profile->events.data[1].name);
-		str_printf(out, " %u Hz", profile->events.data[1].frequency_hz);
+		put_event(&profile->events.data[1], out);
 	}
 	if (profile->samples.len == samples_before_filter)
 		str_printf(out, ", %zu samples", profile->samples.len);
@@ -146,12 +154,18 @@ void text_put_table(const struct profile *profile, const struct table *table,
 		put_padded(out, info->title, strlen(info->title), width, info->is_number);
 	}
 	str_putc(out, '\n');
-	for (size_t i = 0; i < shown; i++) {
+	size_t wanted = 0;
+	for (size_t i = 0; i < table->rows.len; i++) {
 		const struct table_row *row = &table->rows.data[i];
-		if (filter_wants_function(profile, options->filter, row->function))
+		if (!filter_wants_function(profile, options->filter, row->function))
+			continue;
+		wanted++;
+		if (i < shown)
 			put_row(profile, table, row, table_options, widths, out);
 	}
-	if (shown < table->rows.len)
+	if (!wanted)
+		str_puts(out, "# nothing matches\n");
+	else if (shown < table->rows.len && wanted == table->rows.len)
 		str_printf(out, "# %zu more rows below %.2g%%\n", table->rows.len - shown,
 			options->percent_limit);
 }

@@ -46,16 +46,16 @@ test_command_output_is_untouched() {
 
 test_usage() {
 	run "$EBPROF" record
-	want_status 2 'no target'
+	want_status 125 'no target'
 	run "$EBPROF" record --frobnicate -- true
-	want_status 2 'unknown option'
+	want_status 125 'unknown option'
 	[[ ! -e ebprof.data ]] || fail "a file was written"
 }
 
 test_no_such_pid() {
 	# Above the highest pid there can be.
 	run "$EBPROF" record -p 4194999
-	want_status 2 '-p of nobody'
+	want_status 125 '-p of nobody'
 	grep -q 4194999 err || fail "the pid is not in: $(cat err)"
 }
 

@@ -22,7 +22,7 @@ test_symlink_is_refused() {
 	echo precious >target
 	ln -s target ebprof.data
 	run "$EBPROF" record -- touch ran
-	want_status 2 'a symbolic link'
+	want_status 125 'a symbolic link'
 	[[ $(cat target) == precious && -L ebprof.data ]] || fail "the link's target was touched"
 	[[ ! -e ran ]] || fail "the command ran"
 }
@@ -40,14 +40,14 @@ test_symlink_of_old_is_not_followed() {
 test_fifo_is_refused() {
 	mkfifo ebprof.data
 	run timeout 10 "$EBPROF" record -- true
-	want_status 2 'a FIFO'
+	want_status 125 'a FIFO'
 	[[ -p ebprof.data ]] || fail "the FIFO is gone"
 }
 
 test_directory_is_refused() {
 	mkdir ebprof.data
 	run "$EBPROF" record -- true
-	want_status 2 'a folder'
+	want_status 125 'a folder'
 }
 
 test_foreign_owner_is_refused() {

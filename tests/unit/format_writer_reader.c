@@ -42,14 +42,11 @@ static void put_extreme_object(struct writer *writer)
 	CHECK_INT(writer_object(writer, &object), 1);
 }
 
-/* Sums as the log would have them; every field at its largest. */
-TEST(extreme_values_round_trip)
+static const uint32_t m = UINT32_MAX;
+static const uint64_t big = UINT64_MAX;
+
+static void put_extremes(struct writer *writer)
 {
-	const uint32_t m = UINT32_MAX;
-	const uint64_t big = UINT64_MAX;
-	struct bytes_buf file = {0};
-	struct str expected = {0};
-	struct writer *writer = forged_writer(&file);
 	writer_meta(writer, "", "");
 	CHECK_INT(writer_string(writer, "", 0), 0);
 	CHECK_INT(writer_event(writer, &(struct layout_event){m, big, m, m}), 1);
@@ -68,6 +65,15 @@ TEST(extreme_values_round_trip)
 	writer_clock(writer, &(struct layout_clock){big, big});
 	writer_counter(writer,
 		&(struct layout_counter_value){(enum layout_counter)m, LAYOUT_MAX_CPUS - 1, big});
+}
+
+/* Every field at its largest. */
+TEST(extreme_values_round_trip)
+{
+	struct bytes_buf file = {0};
+	struct str expected = {0};
+	struct writer *writer = forged_writer(&file);
+	put_extremes(writer);
 	CHECK_OK(writer_finish(writer, &(struct layout_end){(enum layout_end_reason)m, big}));
 	writer_destroy(writer);
 
