@@ -112,7 +112,7 @@ uint32_t emitter_process(struct emitter *emitter, struct process *process)
 	proc_container_of(process->cgroup, &container);
 	struct layout_process out = {
 		.pid = process->pid,
-		.ns_pid = process->ns_pid,
+		.ns_pid = process->ns_pid == process->pid ? 0 : process->ns_pid,
 		.parent_pid = process->parent_pid,
 		.start_ns = process->start_ns,
 		.cgroup = put_string(emitter, process->cgroup),

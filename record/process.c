@@ -209,14 +209,14 @@ struct process *process_table_get(struct process_table *table, uint32_t pid, uin
 	return process;
 }
 
-const struct mapping *process_find_mapping(
-	struct process_table *table, struct process *process, uint64_t address, uint64_t time_ns)
+const struct mapping *process_find_mapping(struct process_table *table, struct process *process,
+	uint64_t address, uint64_t time_ns, bool may_rescan)
 {
 	size_t index = lower_bound(process, address);
 	if (index < process->mappings.len && process->mappings.data[index].start <= address)
 		return &process->mappings.data[index];
 	/* Older kernels map the vDSO without an announcement; and one may have been lost. */
-	bool rescan = !process->exited_ns &&
+	bool rescan = may_rescan && !process->exited_ns &&
 		      (!process->has_vdso || time_ns - process->rescanned_ns > RESCAN_INTERVAL_NS);
 	if (!rescan)
 		return NULL;
@@ -244,7 +244,8 @@ void process_table_fork(
 	struct process *parent = process_table_get(table, parent_pid, time_ns);
 	struct process *child = add(table, pid);
 	child->parent_pid = parent_pid;
-	child->ns_pid = 0;
+	/* Whoever lives in our namespace has children there, as good as always. */
+	child->ns_pid = parent->ns_pid == parent_pid ? pid : 0;
 	child->has_vdso = parent->has_vdso;
 	vec_append(&child->mappings, parent->mappings.data, parent->mappings.len);
 	mem_free(child->cgroup);

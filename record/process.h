@@ -20,7 +20,9 @@ struct mapping {
 
 struct process {
 	uint32_t pid;
-	uint32_t parent_pid, ns_pid;
+	uint32_t parent_pid;
+	/* In its own pid namespace: 0 unknown yet, pid itself when it lives in ours. */
+	uint32_t ns_pid;
 	uint64_t start_ns; /* 0 until a sample or /proc told */
 	uint32_t image;    /* serial number of the program it runs, unique in the session */
 	VEC(struct mapping) mappings; /* by start, disjoint */
@@ -66,8 +68,11 @@ void process_table_reused(struct process_table *table, struct process *process, 
 /* Forgets processes that ended before this instant. */
 void process_table_purge(struct process_table *table, uint64_t before_ns);
 
-/* The mapping that holds the address; NULL when none does even after a second look at /proc. */
-const struct mapping *process_find_mapping(
-	struct process_table *table, struct process *process, uint64_t address, uint64_t time_ns);
+/*
+ * The mapping that holds the address, or NULL. `may_rescan`: where none is known, /proc is
+ * looked at again, which only pays for addresses that surely are code.
+ */
+const struct mapping *process_find_mapping(struct process_table *table, struct process *process,
+	uint64_t address, uint64_t time_ns, bool may_rescan);
 
 #endif

@@ -66,6 +66,7 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 	if (strcmp(event->path, "[vdso]") == 0) {
 		mapping.object = process_vdso(objects);
 		mapping.offset = 0;
+		process->has_vdso = true;
 	} else if (!is_file) { /* "//anon", "[heap]"... */
 		mapping.object = object_table_special(objects, LAYOUT_OBJECT_ANONYMOUS,
 			event->path[0] == '[' ? event->path : "[anon]");
@@ -186,7 +187,7 @@ static uint32_t user_stack(struct translate *translate, const struct event_stack
 	for (; count < stack->nr_frames && count < EVENT_MAX_USER_FRAMES; count++) {
 		uint64_t address = lookup_address(addresses, count);
 		const struct mapping *mapping = process_find_mapping(
-			&translate->processes, process, address, stack->time_ns);
+			&translate->processes, process, address, stack->time_ns, count == 0);
 		if (!mapping && count) {
 			*truncation = LAYOUT_TRUNCATED_FRAME_POINTER;
 			break;
@@ -310,8 +311,10 @@ bool translate_run(struct translate *translate, uint64_t until_ns)
 	records->len = 0;
 	apply_events_until(translate, until_ns);
 	drop_applied_events(translate);
-	if (until_ns > DEAD_PROCESS_KEPT_NS)
-		process_table_purge(&translate->processes, until_ns - DEAD_PROCESS_KEPT_NS);
+	if (until_ns - translate->purged_ns > DEAD_PROCESS_KEPT_NS) {
+		process_table_purge(&translate->processes, translate->purged_ns);
+		translate->purged_ns = until_ns;
+	}
 	bool is_full = stack_table_is_full(&translate->stacks) ||
 		       translate->stack_by_hash.len > MAX_STACK_HASHES;
 	if (is_full) {

@@ -38,6 +38,7 @@ struct translate {
 	struct bytes_buf records; /* what the ring gave, each behind a u32 length */
 	struct translate_stats stats;
 	uint32_t event_id;
+	uint64_t purged_ns; /* when dead processes were forgotten last */
 };
 
 void translate_init(struct translate *translate, bool is_system_wide);

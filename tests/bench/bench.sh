@@ -55,7 +55,7 @@ if [ $have_perf = 1 ]; then timed pready perf record -q -a -g -o x.perf true >/d
 line "set-up and tear-down of record -a, seconds" "$ours" "$(field pready 1 2>/dev/null)" "" "<= 0.2"
 
 # ---- cost of recording a busy machine at 99 Hz: two runs of different length tell the steady part ----
-busy=$build/tests/workload
+busy=$build/tests/e2e/workload
 load() {
 	for _ in $(seq "$(nproc)"); do "$busy" "$1" >/dev/null & done
 	end=$(($(date +%s) + $1))
@@ -81,7 +81,7 @@ line "recorder's peak RSS, KiB" "$(field long 4)" "$(field plong 4 2>/dev/null)"
 # ---- growth: 10k, 100k, 1M samples over the functions of a real library ----
 library=$(ls /usr/lib/*/libLLVM-*.so* /usr/lib/*/libc.so.6 2>/dev/null | head -n 1)
 for n in 10000 100000 1000000; do
-	"$build/tests/bench/gen_recording" "g$n.data" $n "$library" || exit 1
+	"$build/tests/bench/gen_recording" "g$n.data" $n 20000 30 1 "$library" || exit 1
 	timed "report$n" "$ebprof" report --stdio "g$n.data" >/dev/null
 	timed "folded$n" "$ebprof" convert --folded -o "g$n.folded" "g$n.data"
 	timed "pprof$n" "$ebprof" convert --pprof -o "g$n.pb.gz" "g$n.data"

@@ -43,7 +43,7 @@ static void map(
 static void check_at(struct fixture *fixture, uint64_t address, const char *want)
 {
 	const struct mapping *mapping =
-		process_find_mapping(&fixture->table, fixture->process, address, 1);
+		process_find_mapping(&fixture->table, fixture->process, address, 1, true);
 	char got[64] = "-";
 	if (mapping)
 		snprintf(got, sizeof(got), "%s+%llx", mapping->object->path,
@@ -134,7 +134,7 @@ TEST(our_own_process_is_read_from_proc)
 	setup(&fixture);
 	fixture.process = process_table_get(&fixture.table, (uint32_t)getpid(), 1);
 	const struct mapping *mapping = process_find_mapping(
-		&fixture.table, fixture.process, (uint64_t)(uintptr_t)setup, 1);
+		&fixture.table, fixture.process, (uint64_t)(uintptr_t)setup, 1, true);
 	CHECK(mapping && mapping->object->info.kind == LAYOUT_OBJECT_FILE);
 	CHECK(mapping && mapping->object->info.nr_segments > 0);
 	CHECK_INT(fixture.table.replacements, 0);

@@ -1,0 +1,56 @@
+#!/bin/bash
+# A recording is read on another machine: alone, with none of the binaries it names.
+. "$(dirname "$0")/prelude.bash"
+
+record_here() {
+	cp "$WORKLOADS/workload" ./program
+	run "$EBPROF" record -F 2999 -- ./program 1
+	want_status 0 record
+	mkdir elsewhere root
+	mv ebprof.data elsewhere/
+	cd elsewhere || exit
+}
+
+# --symfs of an empty folder hides every binary of this machine.
+test_without_binaries() {
+	record_here
+	run "$EBPROF" report --symfs ../root
+	want_status 0 report
+	grep -q 'program+0x' out || fail "unknown functions have no address: $(cat out)"
+	grep -q '^# .*program: the file is not on this machine' out || fail "it does not say what it lacks: $(cat out)"
+	! grep -q 'heavy' out || fail "a name from nowhere"
+	run "$EBPROF" convert --folded --symfs ../root
+	want_status 0 convert
+	grep -q 'program+0x' out || fail "folded: $(head -n 3 out)"
+}
+
+# What the recording itself holds stays known: the kernel's symbols.
+test_kernel_symbols_travel() {
+	record_here
+	"$EBPROF" record -q -o kernel.data -- dd if=/dev/zero of=/dev/null bs=64k count=60000 2>/dev/null
+	run "$EBPROF" report --symfs ../root --percent-limit 0 kernel.data
+	want_status 0 report
+	grep -q '\[k\] [a-z_]' out || fail "no kernel function has a name: $(head -n 8 out)"
+}
+
+# Another program at the same path must not lend its names.
+test_rebuilt_binary() {
+	record_here
+	cp /bin/true ../program
+	run "$EBPROF" report
+	want_status 0 report
+	grep -q 'program+0x' out || fail "names of another build: $(cat out)"
+	grep -q 'another build' out || fail "it does not say so: $(cat out)"
+}
+
+# ... and the right one below --symfs does.
+test_symfs() {
+	record_here
+	mkdir -p "../root$(dirname "$PWD")"
+	mv ../program "../root$(dirname "$PWD")/program"
+	run "$EBPROF" report --symfs ../root
+	want_status 0 report
+	grep -q 'heavy' out || fail "--symfs was not used: $(cat out)"
+}
+
+run_tests
