@@ -44,7 +44,9 @@ mirror=${mirror:-http://deb.debian.org/debian}
 mirror=${mirror% }
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/ebprof-fresh.XXXXXX")
+running=
 cleanup() {
+	[[ -z $running ]] || kill -TERM -- "-$running" 2>/dev/null || true
 	if [[ -n ${FRESH_KEEP-} ]]; then
 		echo "check-fresh: left in $work"
 	else
@@ -115,10 +117,15 @@ noise='^(cc|clang|llvm-strip|ar|rm|.*bpftool) |^	|^(Get|Selecting|Preparing|Unpa
 {
 	failed=()
 	for suite in "${suites[@]}"; do
-		set +e # in a condition, set -e would not hold inside of the function
-		(set -e; check_suite "$suite")
+		# In the background, since a trap waits for what runs in the foreground; in a process
+		# group of its own, so that the trap can end all of it.
+		set -m +e
+		(set -e; check_suite "$suite") &
+		running=$!
+		wait $running
 		status=$?
-		set -e
+		set +m -e
+		running=
 		[[ $status == 0 ]] || failed+=("$suite")
 	done
 	[[ ${#failed[@]} == 0 ]] || die "failed: ${failed[*]}"
