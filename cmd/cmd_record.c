@@ -396,6 +396,9 @@ static struct err *check_options(struct record_options *options, enum session_ta
 	if (options->all_user && options->all_kernel)
 		return err_new(ERR_USAGE, "--all-user and --all-kernel exclude each other");
 	const struct session_switch *switching = &options->switching;
+	if (switching->bytes && switching->bytes < SMALLEST_MAX_BYTES)
+		return err_new(
+			ERR_USAGE, "--switch-output: less than 64K holds no useful recording");
 	bool switches = switching->on_signal || switching->bytes || switching->interval_ns;
 	if (switches && strcmp(options->output, "-") == 0)
 		return err_new(ERR_USAGE, "--switch-output needs a file, not standard output");

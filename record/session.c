@@ -325,9 +325,12 @@ static struct err *check_limits(struct session *session)
 	if (all_targets_gone(session))
 		stop(session, LAYOUT_END_TARGET);
 	const struct session_switch *switching = &options->switching;
-	bool is_switch_due = (switching->interval_ns &&
-				     now - session->recording.begun_ns >= switching->interval_ns) ||
-			     recording_is_over(&session->recording, switching->bytes);
+	uint64_t age_ns = now - session->recording.begun_ns;
+	/* Not more often than files are written, even if what every file begins with is too much.
+	 */
+	bool is_switch_due = (switching->interval_ns && age_ns >= switching->interval_ns) ||
+			     (switching->bytes && age_ns >= FLUSH_INTERVAL_NS &&
+				     recording_is_over(&session->recording, switching->bytes));
 	return is_switch_due && !session->is_over ? switch_file(session) : NULL;
 }
 

@@ -28,7 +28,6 @@ test_path_with_newline() {
 
 # Our own messages quote names in one line.
 test_newline_in_messages() {
-	known_bug "messages keep the line breaks of the names that they quote"
 	run "$EBPROF" info $'no\nebprof: such file'
 	[[ $(wc -l <err) == 1 ]] || fail "a newline in a name makes a line of its own: $(cat -A err)"
 	run "$EBPROF" record -- $'./no\nebprof: such file'

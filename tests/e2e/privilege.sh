@@ -15,7 +15,6 @@ as_nobody() {
 }
 
 test_nobody() {
-	known_bug "perf_event_open of the sideband fails first and names no capability"
 	as_nobody record -o /tmp/ebprof-nobody.$$/x.data -- touch "$PWD/ran"
 	want_status 125 'nobody records'
 	grep -qE 'CAP_BPF|CAP_SYS_ADMIN|CAP_PERFMON|root' err || fail "the missing privilege is not named: $(cat err)"
@@ -44,7 +43,6 @@ without() { # CAPABILITY NAME
 
 test_without_bpf_and_admin() { without -bpf,-sys_admin 'CAP_BPF'; }
 test_without_perfmon_and_admin() {
-	known_bug "perf_event_open of the sideband fails first and names no capability"
 	without -perfmon,-sys_admin 'CAP_PERFMON'
 }
 
