@@ -5,7 +5,9 @@
 # Logs are in $O/tests/log.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+root=$PWD
 : "${O:=build}"
+O=$(realpath "$O") || exit 1
 pattern=${1-*}
 export EBPROF=${EBPROF:-$(realpath "$O/ebprof")}
 export WORKLOADS
@@ -24,14 +26,17 @@ passed=0 failed=0 skipped=0
 
 # A suite prints lines "ok NAME", "not ok NAME: why", "skip NAME: why" ("lines"), or, as the unit
 # tests do, FAIL and SKIP lines and a sum ("sum").
+# It runs in an empty folder of its own, so what it leaves behind goes away with that.
 suite() { # NAME KIND SECONDS COMMAND...
 	local name=$1 kind=$2 limit=$3
 	# shellcheck disable=SC2053
 	[[ $name == $pattern ]] || return 0
 	shift 3
-	local out=$log/${name//\//_}.log began=$SECONDS
-	timeout -k 10 "$limit" "$@" >"$out" 2>&1 </dev/null
+	local out=$log/${name//\//_}.log began=$SECONDS empty
+	empty=$(mktemp -d "${TMPDIR:-/tmp}/ebprof-suite.XXXXXX") || exit 1
+	(cd "$empty" && exec timeout -k 10 "$limit" "$@") >"$out" 2>&1 </dev/null
 	local status=$? good=0 bad=0 without=0
+	rm -rf "$empty"
 	if [[ $kind == lines ]]; then
 		good=$(grep -c '^ok ' "$out")
 		bad=$(grep -c '^not ok ' "$out")
@@ -61,15 +66,15 @@ suite() { # NAME KIND SECONDS COMMAND...
 for program in "$O"/tests/unit_*; do
 	[[ -x $program ]] && suite "unit/${program##*/unit_}" sum 600 "$program"
 done
-suite lint/law lines 60 tests/lint/layers_test.sh
-suite golden lines 300 tests/golden/run
+suite lint/law lines 60 "$root/tests/lint/layers_test.sh"
+suite golden lines 300 "$root/tests/golden/run"
 for program in "$O"/tests/replay_*; do
 	[[ -x $program ]] || continue
 	name=${program##*/replay_}
-	suite "fuzz/$name" sum 600 "$program" "tests/fuzz/corpus/$name"
+	suite "fuzz/$name" sum 600 "$program" "$root/tests/fuzz/corpus/$name"
 done
 for script in tests/e2e/*.sh; do
-	suite "e2e/$(basename "$script" .sh)" lines $((600 + 5 * ${KILLS:-0})) "$script"
+	suite "e2e/$(basename "$script" .sh)" lines $((600 + 5 * ${KILLS:-0})) "$root/$script"
 done
 
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -44,7 +44,9 @@ mirror=${mirror:-http://deb.debian.org/debian}
 mirror=${mirror% }
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/ebprof-fresh.XXXXXX")
+running=
 cleanup() {
+	[[ -z $running ]] || kill -TERM -- "-$running" 2>/dev/null || true
 	if [[ -n ${FRESH_KEEP-} ]]; then
 		echo "check-fresh: left in $work"
 	else
@@ -111,13 +113,22 @@ check_suite() {
 # Of compilers and of apt.
 noise='^(cc|clang|llvm-strip|ar|rm|.*bpftool) |^	|^(Get|Selecting|Preparing|Unpacking|Setting|Processing)'
 
-failed=()
-for suite in "${suites[@]}"; do
-	set +e # in a condition, set -e would not hold inside of the function
-	(set -e; check_suite "$suite")
-	status=$?
-	set -e
-	[[ $status == 0 ]] || failed+=("$suite")
-done
-[[ ${#failed[@]} == 0 ]] || die "failed: ${failed[*]}"
-echo "check-fresh: ${suites[*]}: good"
+# Braces: bash reads all of it before it begins, so the script may change meanwhile.
+{
+	failed=()
+	for suite in "${suites[@]}"; do
+		# In the background, since a trap waits for what runs in the foreground; in a process
+		# group of its own, so that the trap can end all of it.
+		set -m +e
+		(set -e; check_suite "$suite") &
+		running=$!
+		wait $running
+		status=$?
+		set +m -e
+		running=
+		[[ $status == 0 ]] || failed+=("$suite")
+	done
+	[[ ${#failed[@]} == 0 ]] || die "failed: ${failed[*]}"
+	echo "check-fresh: ${suites[*]}: good"
+	exit 0
+}

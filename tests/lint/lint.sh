@@ -74,6 +74,16 @@ no_long_file() { wc -l "${product[@]}" "${user_c[@]}" | awk '$2 != "total" && $1
 
 no_drawer() { ! find "${layers[@]}" tests | grep -iE '(^|[/_.-])(util|utils|common|misc|helper|helpers)([/_.-]|$)'; }
 
+top_level() {
+	local name
+	! git ls-files 2>/dev/null | cut -d/ -f1 | sort -u | while read -r name; do
+		case $name in
+		.* | LICENSE | Makefile | README.md | bpf | cmd | format | man | record | report | tests) ;;
+		*) echo "$name" ;;
+		esac
+	done | grep .
+}
+
 unique_names() { ! printf '%s\n' "${product[@]##*/}" | sort | uniq -d | grep .; }
 
 headers_alone() {
@@ -133,6 +143,7 @@ step "layer law" awk -f tests/lint/layers.awk "${product[@]}"
 step "no exit, abort, stdout, stderr below cmd/" no_exit_below_cmd
 step "no file over 1000 lines" no_long_file
 step "no util, common, misc, helpers" no_drawer
+step "nothing new at the top level" top_level
 step "file names are unique" unique_names
 step "headers compile alone" headers_alone
 judged "clang-format" clang-format clang-format --dry-run -Werror "${product[@]}" "${user_c[@]}"
