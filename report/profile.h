@@ -110,7 +110,7 @@ struct profile {
 
 	VEC(uint16_t) node_depths; /* while loading */
 	VEC(uint32_t)
-		plain_stacks; /* user node -> its stack without kernel frames + 1, while loading */
+	plain_stacks;         /* user node -> its stack without kernel frames + 1, while loading */
 	uint64_t walk_frames; /* of all stacks together, while loading */
 	struct map stack_index;    /* user << 32 | kernel -> stack, while loading */
 	struct map counter_values; /* counter << 32 | cpu -> value, while loading */
