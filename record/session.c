@@ -129,7 +129,8 @@ static struct err *create(struct session *session)
 			return err_new(ERR_USAGE, "there is no process %u", options->pids[i]);
 	/* Forked first: the child inherits little and shows up in no sample of ours. */
 	if (options->argv) {
-		try(target_start(options->argv, &session->target));
+		bool lends_stdout = strcmp(options->output, "-") == 0;
+		try(target_start(options->argv, lends_stdout, &session->target));
 		session->has_target = true;
 	}
 	try(sideband_create(&session->sideband));

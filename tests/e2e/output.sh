@@ -131,6 +131,14 @@ test_slow_pipe() {
 	want_exact slow.data
 }
 
+# The recording has standard output for itself: what the command prints goes to standard error.
+test_pipe_of_talkative_command() {
+	"$EBPROF" record -o - -- sh -c 'echo first; sleep 1; echo second' 2>err >talk.data
+	want_whole talk.data
+	want_exact talk.data
+	grep -q '^first$' err && grep -q '^second$' err || fail "what it printed is not in: $(cat err)"
+}
+
 test_pipe_is_whole() {
 	"$EBPROF" record -o - -- "$WORKLOADS/workload" 1 2>err | cat >pipe.data
 	[[ ${PIPESTATUS[0]} == 0 ]] || fail "status ${PIPESTATUS[0]}"
