@@ -56,6 +56,9 @@ static struct err *take_signals(struct session *session)
 	static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2};
 	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
 		sigaddset(&signals, taken[i]);
+	struct sigaction hangup;
+	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler == SIG_IGN)
+		sigdelset(&signals, SIGHUP); /* nohup: it is to outlive the terminal */
 	sigprocmask(SIG_BLOCK, &signals, &session->old_signals);
 	signal(SIGPIPE, SIG_IGN); /* both come back as errors of write */
 	signal(SIGXFSZ, SIG_IGN);
