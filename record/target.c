@@ -86,14 +86,6 @@ bool target_poll_exit(struct target *target, int *status)
 	return waitpid(target->pid, status, WNOHANG) == target->pid;
 }
 
-int target_wait_exit(struct target *target)
-{
-	int status = 0;
-	while (waitpid(target->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
-}
-
 void target_deinit(struct target *target)
 {
 	mem_close_fd(&target->release_fd);

@@ -11,7 +11,7 @@
 
 struct target {
 	pid_t pid;
-	int release_fd; /* closing or writing lets the child go on */
+	int release_fd; /* writing lets the child exec; closing, even by our death, ends it */
 	int result_fd;  /* the errno of a failed exec; ends empty when exec worked */
 	int exit_fd;    /* a pidfd, readable when the child has ended */
 };
@@ -25,8 +25,6 @@ struct err *target_start(char *const *argv, bool lends_stdout, struct target *re
 struct err *target_release(struct target *target, int *exec_errno);
 /* True when the child has ended; *status as of waitpid(2). Never blocks. */
 bool target_poll_exit(struct target *target, int *status);
-/* Waits until it ends. */
-int target_wait_exit(struct target *target);
 void target_deinit(struct target *target);
 
 #endif
