@@ -406,9 +406,12 @@ static void snapshot_targets(struct session *session)
 		translate_add_all(&session->translate, now);
 	else if (options->target == SESSION_COMMAND)
 		translate_add_process(&session->translate, (uint32_t)session->target.pid, now);
-	else
-		for (size_t i = 0; i < options->nr_pids; i++)
-			translate_add_process(&session->translate, options->pids[i], now);
+	for (size_t i = 0; i < options->nr_pids; i++) {
+		uint32_t pid = options->pids[i]; /* or a thread's, whose process is what has maps */
+		uint32_t tgid = options->target == SESSION_THREADS ? proc_read_tgid(pid) : pid;
+		if (tgid)
+			translate_add_process(&session->translate, tgid, now);
+	}
 }
 
 static struct err *run(struct session *session)
