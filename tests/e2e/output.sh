@@ -50,6 +50,16 @@ test_directory_is_refused() {
 	want_status 125 'a folder'
 }
 
+# Else the command would run, and its recording be lost for want of a name.
+test_directory_of_old_is_refused() {
+	echo precious >ebprof.data
+	mkdir ebprof.data.old
+	run "$EBPROF" record -- touch ran
+	want_status 125 'ebprof.data.old is a directory'
+	[[ $(cat ebprof.data) == precious ]] || fail "the older file was overwritten"
+	[[ ! -e ran ]] || fail "the command ran unprofiled"
+}
+
 test_foreign_owner_is_refused() {
 	echo theirs >ebprof.data
 	chown 65534 ebprof.data
