@@ -525,7 +525,10 @@ struct err *session_run(struct session *session, const struct session_callbacks 
 	*ret = (struct session_summary){0};
 	session->callbacks = callbacks;
 	session->summary = ret;
-	struct err *err = finish(session, run(session));
+	struct err *err = run(session);
+	if (session->has_target) /* when that failed early: the command must not wait for ever */
+		mem_close_fd(&session->target.release_fd);
+	err = finish(session, err);
 	fill_summary(session, ret);
 	if (session->reason == LAYOUT_END_SIGNAL)
 		grant_grace(session);
