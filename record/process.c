@@ -256,6 +256,7 @@ void process_table_exec(struct process_table *table, struct process *process)
 {
 	process->mappings.len = 0;
 	process->has_vdso = false;
+	process->exited_ns = 0; /* what ended was the leader of a thread that execs */
 	process->image = table->next_image++;
 	process->file_epoch = 0;
 }
@@ -270,7 +271,6 @@ void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time
 void process_table_reused(struct process_table *table, struct process *process, uint64_t time_ns)
 {
 	process_table_exec(table, process);
-	process->exited_ns = 0;
 	process->start_ns = 0;
 	read_identity(process);
 	scan_maps(table, process, time_ns);

@@ -56,6 +56,9 @@ static struct err *take_signals(struct session *session)
 	static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2};
 	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
 		sigaddset(&signals, taken[i]);
+	struct sigaction hangup;
+	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler == SIG_IGN)
+		sigdelset(&signals, SIGHUP); /* nohup: it is to outlive the terminal */
 	sigprocmask(SIG_BLOCK, &signals, &session->old_signals);
 	signal(SIGPIPE, SIG_IGN); /* both come back as errors of write */
 	signal(SIGXFSZ, SIG_IGN);
@@ -129,7 +132,8 @@ static struct err *create(struct session *session)
 			return err_new(ERR_USAGE, "there is no process %u", options->pids[i]);
 	/* Forked first: the child inherits little and shows up in no sample of ours. */
 	if (options->argv) {
-		try(target_start(options->argv, &session->target));
+		bool lends_stdout = strcmp(options->output, "-") == 0;
+		try(target_start(options->argv, lends_stdout, &session->target));
 		session->has_target = true;
 	}
 	try(sideband_create(&session->sideband));
@@ -405,9 +409,12 @@ static void snapshot_targets(struct session *session)
 		translate_add_all(&session->translate, now);
 	else if (options->target == SESSION_COMMAND)
 		translate_add_process(&session->translate, (uint32_t)session->target.pid, now);
-	else
-		for (size_t i = 0; i < options->nr_pids; i++)
-			translate_add_process(&session->translate, options->pids[i], now);
+	for (size_t i = 0; i < options->nr_pids; i++) {
+		uint32_t pid = options->pids[i]; /* or a thread's, whose process is what has maps */
+		uint32_t tgid = options->target == SESSION_THREADS ? proc_read_tgid(pid) : pid;
+		if (tgid)
+			translate_add_process(&session->translate, tgid, now);
+	}
 }
 
 static struct err *run(struct session *session)
@@ -521,7 +528,10 @@ struct err *session_run(struct session *session, const struct session_callbacks 
 	*ret = (struct session_summary){0};
 	session->callbacks = callbacks;
 	session->summary = ret;
-	struct err *err = finish(session, run(session));
+	struct err *err = run(session);
+	if (session->has_target) /* when that failed early: the command must not wait for ever */
+		mem_close_fd(&session->target.release_fd);
+	err = finish(session, err);
 	fill_summary(session, ret);
 	if (session->reason == LAYOUT_END_SIGNAL)
 		grant_grace(session);
