@@ -286,13 +286,16 @@ static void put_stacks(struct str *text, const struct session_summary *summary)
 	str_putc(text, ')');
 }
 
-static void print_ticks(const struct session_summary *summary)
+static void print_ticks(const struct record_options *options, const struct session_summary *summary)
 {
-	console_say("ticks: %llu = %llu samples + %llu idle + %llu filtered + %llu lost; %llu more "
-		    "were due but did not fire (idle CPUs sleep through them)",
+	console_say("ticks: %llu = %llu samples + %llu idle + %llu filtered + %llu lost",
 		(unsigned long long)summary->ticks, (unsigned long long)summary->final.samples,
 		(unsigned long long)summary->idle, (unsigned long long)summary->filtered,
-		(unsigned long long)summary->final.lost, (unsigned long long)summary->skipped);
+		(unsigned long long)summary->final.lost);
+	if (summary->skipped && !options->all_user && !options->all_kernel)
+		console_say_more(
+			"%llu more were due but did not fire (idle CPUs sleep through them)",
+			(unsigned long long)summary->skipped);
 }
 
 /* Each hint only when its condition holds, with the number and the way out. */
@@ -351,7 +354,7 @@ static void print_summary(
 			(unsigned long long)summary->dsos);
 	}
 	if (options->verbose)
-		print_ticks(summary);
+		print_ticks(options, summary);
 	print_hints(options, summary);
 	if (!summary->final.samples || strcmp(summary->output, "-") == 0)
 		return;
@@ -461,7 +464,7 @@ static void outlive(const struct record_options *options, struct session *sessio
 {
 	if (!session_options->argv || summary->has_child_status)
 		return;
-	bool says = !options->quiet && !summary->exec_errno;
+	bool says = !options->quiet && summary->is_published;
 	if (!summary->end_signal) {
 		if (says)
 			console_say("recording done; the command still runs, waiting for it");
@@ -497,11 +500,13 @@ static int record(
 	if (summary.exec_errno)
 		console_say("cannot run %s: %s", session_options->argv[0],
 			strerror(summary.exec_errno));
-	else if (!options->quiet || err)
+	else if (summary.is_published && (!options->quiet || err))
 		print_summary(options, &summary);
-	if (err)
+	if (err && summary.is_published)
 		console_say("the recording stopped early, what was written can be read: %s",
 			err_message(err));
+	else if (err)
+		console_say("%s", err_message(err));
 	outlive(options, session, session_options, &summary);
 	session_destroy(session);
 	if (err) {

@@ -236,7 +236,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->targets_full = counts->targets_full;
 }
 
-/* NAME.20261121-013000.250 by the time at which the file was begun... or is set aside. */
+/* NAME.20261121-013000.250, by the time at which it is set aside. */
 static struct err *set_aside(struct recording *recording)
 {
 	const struct session_options *options = recording->options;

@@ -9,7 +9,8 @@
 
 #include "format/base/mem.h"
 
-static void run_child(char *const *argv, bool lends_stdout, int release_fd, int result_fd)
+static void run_child(char *const *argv, const struct target_signals *signals, bool lends_stdout,
+	int release_fd, int result_fd)
 {
 	char go;
 	ssize_t got;
@@ -20,11 +21,9 @@ static void run_child(char *const *argv, bool lends_stdout, int release_fd, int 
 		_exit(125); /* the recorder failed or died: never run unprofiled */
 	if (lends_stdout)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
+	signal(SIGPIPE, signals->on_pipe);
+	signal(SIGXFSZ, signals->on_file_size);
+	sigprocmask(SIG_SETMASK, &signals->mask, NULL);
 	execvp(argv[0], argv);
 	int code = errno;
 	while (write(result_fd, &code, sizeof(code)) < 0 && errno == EINTR)
@@ -32,7 +31,8 @@ static void run_child(char *const *argv, bool lends_stdout, int release_fd, int 
 	_exit(code == ENOENT ? 127 : 126);
 }
 
-struct err *target_start(char *const *argv, bool lends_stdout, struct target *ret)
+struct err *target_start(char *const *argv, const struct target_signals *signals, bool lends_stdout,
+	struct target *ret)
 {
 	int release[2], result[2];
 	if (pipe2(release, O_CLOEXEC))
@@ -46,7 +46,7 @@ struct err *target_start(char *const *argv, bool lends_stdout, struct target *re
 	if (pid == 0) {
 		close(release[1]);
 		close(result[0]);
-		run_child(argv, lends_stdout, release[0], result[1]);
+		run_child(argv, signals, lends_stdout, release[0], result[1]);
 	}
 	int fork_errno = errno;
 	close(release[0]);

@@ -3,6 +3,7 @@
 #ifndef EBPROF_TARGET_H
 #define EBPROF_TARGET_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,11 +17,18 @@ struct target {
 	int exit_fd;    /* a pidfd, readable when the child has ended */
 };
 
+/* How signals were handled before we changed that: what the command is to find. */
+struct target_signals {
+	sigset_t mask;
+	void (*on_pipe)(int), (*on_file_size)(int);
+};
+
 /*
- * Forks; the child waits. `argv` ends with NULL. Signals that we block are unblocked in it.
+ * Forks; the child waits. `argv` ends with NULL.
  * `lends_stdout`: what it prints goes to standard error, since our standard output is taken.
  */
-struct err *target_start(char *const *argv, bool lends_stdout, struct target *ret);
+struct err *target_start(char *const *argv, const struct target_signals *signals, bool lends_stdout,
+	struct target *ret);
 /* Lets the child exec. *exec_errno is 0 when that worked. */
 struct err *target_release(struct target *target, int *exec_errno);
 /* True when the child has ended; *status as of waitpid(2). Never blocks. */
