@@ -111,8 +111,7 @@ test_switch_that_fails() {
 	sleep 0.7
 	mv folder moved
 	kill -USR2 $pid
-	wait $pid
-	status=$?
+	run wait $pid
 	want_status 125 'its folder is gone'
 	want_whole moved/sw.data
 	want_exact moved/sw.data
