@@ -78,14 +78,22 @@ static void insert_at(struct process *process, size_t index, const struct mappin
 	data[index] = *mapping;
 }
 
-/* Cuts [start, end) out of what is mapped. True when that changed anything. */
-static bool punch_hole(struct process *process, uint64_t start, uint64_t end)
+/* Whether an address that both hold is the same place in both: JIT compilers map again and again.
+ */
+static bool says_the_same(const struct mapping *a, const struct mapping *b)
 {
+	return a->object == b->object && a->offset - a->start == b->offset - b->start;
+}
+
+/* Cuts out what the new mapping covers. True when addresses there meant something else. */
+static bool punch_hole(struct process *process, const struct mapping *by)
+{
+	uint64_t start = by->start, end = by->end;
 	bool changed = false;
 	for (size_t i = lower_bound(process, start);
 		i < process->mappings.len && process->mappings.data[i].start < end;) {
 		struct mapping *it = &process->mappings.data[i], old = *it;
-		changed = true;
+		changed |= !says_the_same(&old, by);
 		struct mapping tail = old;
 		tail.offset += end - old.start;
 		tail.start = end;
@@ -111,8 +119,10 @@ void process_table_map(
 	size_t index = lower_bound(process, mapping->start);
 	if (index < process->mappings.len && is_same(&process->mappings.data[index], mapping))
 		return;
-	if (punch_hole(process, mapping->start, mapping->end))
+	if (punch_hole(process, mapping)) {
+		process->replacements++;
 		table->replacements++;
+	}
 	insert_at(process, lower_bound(process, mapping->start), mapping);
 }
 
@@ -173,13 +183,7 @@ static void scan_maps(struct process_table *table, struct process *process, uint
 	struct scan scan = {table, process, time_ns};
 	process->has_vdso = true;
 	process->rescanned_ns = time_ns;
-	uint64_t replacements = table->replacements;
-	if (!process->mappings.len) { /* the first look replaces nothing */
-		proc_each_mapping(process->pid, add_proc_mapping, &scan);
-		table->replacements = replacements;
-	} else {
-		proc_each_mapping(process->pid, add_proc_mapping, &scan);
-	}
+	proc_each_mapping(process->pid, add_proc_mapping, &scan);
 }
 
 void process_refresh(struct process *process)

@@ -26,10 +26,11 @@ struct process {
 	uint64_t start_ns; /* 0 until a sample or /proc told */
 	uint32_t image;    /* serial number of the program it runs, unique in the session */
 	VEC(struct mapping) mappings; /* by start, disjoint */
-	char *cgroup;                 /* "" when unknown */
-	bool has_vdso;                /* looked for */
-	uint64_t rescanned_ns;        /* when its maps were last read again for want of a mapping */
-	uint64_t exited_ns;           /* 0 while alive */
+	uint32_t replacements; /* of mappings by others: what addresses meant before is void */
+	char *cgroup;          /* "" when unknown */
+	bool has_vdso;         /* looked for */
+	uint64_t rescanned_ns; /* when its maps were last read again for want of a mapping */
+	uint64_t exited_ns;    /* 0 while alive */
 	uint32_t file_id, file_epoch; /* see emitter.h */
 };
 
@@ -38,7 +39,7 @@ struct process_table {
 	struct map by_pid; /* pid -> struct process * */
 	uint32_t next_image;
 	/*
-	 * Counts changes after which an address that was seen before may mean
+	 * Counts changes, of any process, after which an address that was seen before may mean
 	 * something else: a mapping that replaced another one.
 	 */
 	uint64_t replacements;

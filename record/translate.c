@@ -206,13 +206,40 @@ static uint32_t user_stack(struct translate *translate, const struct event_stack
 	return node;
 }
 
+/* What stack_by_hash holds; see there. */
+static uint64_t pack_stack(
+	uint32_t node, enum layout_truncation truncation, const struct process *process)
+{
+	enum {
+		REPLACEMENTS_MASK = 0xffffff
+	};
+	uint64_t replacements = process ? process->replacements & REPLACEMENTS_MASK : 0;
+	return node | (uint64_t)truncation << 32 | replacements << 40;
+}
+
+static uint32_t packed_node(uint64_t packed)
+{
+	return (uint32_t)packed;
+}
+
+static enum layout_truncation packed_truncation(uint64_t packed)
+{
+	return (enum layout_truncation)(packed >> 32 & 0xff);
+}
+
 static void take_stack(struct translate *translate, const struct event_stack *stack)
 {
 	enum layout_truncation truncation = LAYOUT_COMPLETE;
-	uint32_t node = stack->kind == EVENT_STACK_KERNEL
-				? kernel_stack(translate, stack)
-				: user_stack(translate, stack, &truncation);
-	*map_put(&translate->stack_by_hash, stack->hash, NULL) = node | (uint64_t)truncation << 32;
+	const struct process *process = NULL;
+	uint32_t node;
+	if (stack->kind == EVENT_STACK_KERNEL) {
+		node = kernel_stack(translate, stack);
+	} else {
+		node = user_stack(translate, stack, &truncation);
+		process = process_table_find(&translate->processes, stack->pid);
+	}
+	*map_put(&translate->stack_by_hash, stack->hash, NULL) =
+		pack_stack(node, truncation, process);
 }
 
 /* ---- samples ---- */
@@ -247,23 +274,33 @@ static void count_stack(struct translate_stats *stats, const struct event_sample
 		stats->complete++;
 }
 
-static void take_sample(struct translate *translate, const struct event_sample *sample)
+/* NULL: the stack never arrived, or its process has mapped other code there since. */
+static const uint64_t *find_stack(
+	const struct translate *translate, uint64_t hash, const struct process *process)
 {
 	static const uint64_t none = 0;
+	if (!hash)
+		return &none;
+	const uint64_t *packed = map_get(&translate->stack_by_hash, hash);
+	if (!packed)
+		return NULL;
+	uint64_t now = pack_stack(packed_node(*packed), packed_truncation(*packed), process);
+	return *packed == now ? packed : NULL;
+}
+
+static void take_sample(struct translate *translate, const struct event_sample *sample)
+{
+	struct process *process = process_of(translate, sample);
+	const uint64_t *user = find_stack(translate, sample->user_hash, process);
+	const uint64_t *kernel = find_stack(translate, sample->kernel_hash, NULL);
 	translate->stats.received++;
-	const uint64_t *user =
-		sample->user_hash ? map_get(&translate->stack_by_hash, sample->user_hash) : &none;
-	const uint64_t *kernel = sample->kernel_hash
-					 ? map_get(&translate->stack_by_hash, sample->kernel_hash)
-					 : &none;
 	if (!user || !kernel) {
 		translate->stats.unresolved++;
 		return;
 	}
-	uint32_t user_node = (uint32_t)*user, kernel_node = (uint32_t)*kernel;
-	count_stack(&translate->stats, sample, (enum layout_truncation)(*user >> 32));
+	uint32_t user_node = packed_node(*user), kernel_node = packed_node(*kernel);
+	count_stack(&translate->stats, sample, packed_truncation(*user));
 	struct emitter *emitter = &translate->emitter;
-	struct process *process = process_of(translate, sample);
 	struct layout_sample out = {
 		.time_ns = sample->time_ns,
 		.event = translate->event_id,

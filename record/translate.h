@@ -20,7 +20,7 @@ enum {
 
 struct translate_stats {
 	uint64_t received;   /* samples that came out of the ring */
-	uint64_t unresolved; /* whose stack had never arrived */
+	uint64_t unresolved; /* whose stack never arrived, or means something else by now */
 	uint64_t complete, kernel_only;
 	uint64_t truncated[TRANSLATE_MAX_CAUSES];
 };
@@ -32,7 +32,8 @@ struct translate {
 	struct kernel kernel;
 	struct stack_table stacks;
 	struct emitter emitter;
-	struct map stack_by_hash; /* node | truncation << 32 */
+	/* node | truncation << 32 | the process's replacements when it was translated << 40 */
+	struct map stack_by_hash;
 	struct sideband_batch sideband;
 	size_t sideband_applied;  /* of the batch's events */
 	struct bytes_buf records; /* what the ring gave, each behind a u32 length */

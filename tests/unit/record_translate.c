@@ -245,6 +245,30 @@ TEST(a_replaced_mapping_makes_stacks_new)
 	teardown(&fixture);
 }
 
+/* Until the sampler has heard of it, known hashes would still name the old code: those samples are
+ * lost. */
+TEST(no_sample_gets_a_frame_of_code_that_is_gone)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	static const uint64_t address[] = {0x10800};
+	push_map(&fixture, 10, 0x10000, "/lib/a");
+	push_stack(&fixture, 7, 20, EVENT_END_COMPLETE, address, 1);
+	push_sample(&fixture, 7, 20, "a");
+	push_map(&fixture, 30, 0x10000, "/lib/b");
+	push_sample(&fixture, 7, 40, "a");
+	push_stack(&fixture, 8, 50, EVENT_END_COMPLETE, address, 1);
+	push_sample(&fixture, 8, 50, "a");
+	CHECK(translate_run(&fixture.translate, 60));
+	CHECK_INT(fixture.translate.stats.unresolved, 1);
+	read_back(&fixture, &result);
+	CHECK_INT(result.nr_samples, 2);
+	CHECK_STR(leaf_path(&result, 0), "/lib/a");
+	CHECK_STR(leaf_path(&result, 1), "/lib/b");
+	teardown(&fixture);
+}
+
 TEST(events_behind_the_horizon_wait)
 {
 	struct fixture fixture;
