@@ -98,7 +98,7 @@ $(RECORD_OBJS): | $(BPF_SKELETONS)
 BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libiberty-dev \
 	pkg-config $(if $(STATIC),libzstd-dev)
 # A test that lacks one of these is skipped and says so.
-TEST_PACKAGES := golang-go clang-format clang-tidy cppcheck shellcheck libclang-rt-dev \
+TEST_PACKAGES := golang-go libdw-dev clang-format clang-tidy cppcheck shellcheck libclang-rt-dev \
 	procps util-linux python3 jq mandoc
 HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h zlib.h libiberty/demangle.h
 
@@ -169,6 +169,11 @@ $(O)/tests/e2e/%: tests/e2e/%.c | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -o $@ $<
 
+# Comparisons with other people's libraries, where those are there.
+ORACLES := $(if $(wildcard /usr/include/elfutils/libdw.h),$(patsubst %.c,$(O)/%,$(wildcard tests/oracle/*.c)))
+$(ORACLES): $(O)/%: $(O)/%.o $(O)/format.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -ldw -lelf
+
 # Fuzz targets see every layer; a linker takes out of the archive what a target calls.
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS := $(FUZZ_NAMES:%=$(O)/tests/replay_%)
@@ -178,7 +183,7 @@ $(O)/tests/replay_%: $(O)/tests/fuzz/replay.o $(O)/tests/fuzz/fuzz_%.o $(O)/all.
 
 .SECONDARY: $(O)/tests/fuzz/replay.o $(FUZZ_NAMES:%=$(O)/tests/fuzz/fuzz_%.o)
 
-TEST_PROGRAMS := $(O)/ebprof $(UNIT_TESTS) $(WORKLOADS) $(REPLAYS)
+TEST_PROGRAMS := $(O)/ebprof $(UNIT_TESTS) $(WORKLOADS) $(REPLAYS) $(ORACLES)
 
 test-programs: $(TEST_PROGRAMS)
 
@@ -238,7 +243,6 @@ demo: deps $(O)/ebprof $(O)/tests/e2e/workload ## record a program of known shap
 	@mkdir -p $(DEMO) && rm -f $(DEMO)/ebprof.data $(DEMO)/ebprof.data.old
 	@echo "A program that spends 60 % in heavy(), 30 % in medium() and 10 % in light(), for 5 s:"
 	$(RECORD_AS_ROOT) $(O)/ebprof record -o $(DEMO)/ebprof.data -- $(O)/tests/e2e/workload 5
-	@$(if $(AS_ROOT),sudo chown $$(id -u) $(DEMO)/ebprof.data)
 	$(O)/ebprof report --stdio -i $(DEMO)/ebprof.data | head -n 30
 	$(O)/ebprof convert --pprof -i $(DEMO)/ebprof.data -o $(DEMO)/profile.pb.gz
 	@echo "pprof profile: $(DEMO)/profile.pb.gz"

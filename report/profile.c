@@ -21,6 +21,7 @@ void profile_destroy(struct profile *profile)
 	vec_deinit(&profile->symbols);
 	vec_deinit(&profile->functions);
 	vec_deinit(&profile->node_depths);
+	vec_deinit(&profile->plain_stacks);
 	map_deinit(&profile->stack_index);
 	map_deinit(&profile->counter_values);
 	mem_free(profile);

@@ -109,6 +109,8 @@ struct profile {
 	uint64_t dangling; /* references that led nowhere, stacks that were too deep */
 
 	VEC(uint16_t) node_depths; /* while loading */
+	/* User node -> its stack without kernel frames, plus 1; while loading. */
+	VEC(uint32_t) plain_stacks;
 	uint64_t walk_frames;      /* of all stacks together, while loading */
 	struct map stack_index;    /* user << 32 | kernel -> stack, while loading */
 	struct map counter_values; /* counter << 32 | cpu -> value, while loading */

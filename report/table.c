@@ -25,7 +25,9 @@ struct builder {
 	bool has[COLUMN_COUNT];
 	uint32_t *thread_groups;   /* thread -> group by comm, pid, tid */
 	uint32_t *function_groups; /* function -> group by symbol, dso */
-	struct map groups;         /* thread group << 32 | cpu -> group */
+	uint64_t last_group_key;
+	uint32_t last_group;
+	struct map groups; /* thread group << 32 | cpu -> group */
 	VEC(struct group) group_samples;
 	struct map counts; /* group << 32 | stack -> index of count */
 	VEC(struct count) counted;
@@ -82,6 +84,8 @@ static uint32_t group_of(struct builder *builder, const struct profile_sample *s
 {
 	uint32_t cpu = builder->has[COLUMN_CPU] ? sample->cpu : 0;
 	uint64_t key = (uint64_t)builder->thread_groups[sample->thread] << 32 | cpu;
+	if (builder->group_samples.len && key == builder->last_group_key)
+		return builder->last_group; /* always, when no column is of the sample */
 	bool added;
 	uint64_t *group = map_put(&builder->groups, key, &added);
 	if (added) {
@@ -89,7 +93,9 @@ static uint32_t group_of(struct builder *builder, const struct profile_sample *s
 		vec_push(&builder->group_samples,
 			(struct group){.thread = sample->thread, .cpu = sample->cpu});
 	}
-	return (uint32_t)*group;
+	builder->last_group_key = key;
+	builder->last_group = (uint32_t)*group;
+	return builder->last_group;
 }
 
 static void count_samples(struct builder *builder)
