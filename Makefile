@@ -229,8 +229,8 @@ fuzz: test-deps $(FUZZERS) ## run every fuzz target for FUZZ_SECONDS
 # ---- benchmarks: a person reads them, nothing is asserted ----
 
 BENCHES := $(patsubst %.c,$(O)/%,$(filter-out tests/bench/small.c,$(wildcard tests/bench/*.c)))
-$(BENCHES): $(O)/%: $(O)/%.o $(O)/report.a $(O)/format.a
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS)
+$(BENCHES): $(O)/%: $(O)/%.o $(O)/record.a $(O)/report.a $(O)/format.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
 bench: test-deps $(O)/ebprof $(BENCHES) $(O)/tests/e2e/workload ## figures beside perf's, as ratios (root)
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/bench.sh

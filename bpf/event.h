@@ -83,4 +83,38 @@ struct event_config {
 	unsigned int wakeup_bytes; /* unread ring bytes at which the recorder is woken */
 };
 
+/* ---- unwind rules: how to get from a frame to its caller ---- */
+
+enum unwind_cfa {
+	UNWIND_CFA_NONE = 0,   /* no rule covers the address */
+	UNWIND_CFA_REGISTER,   /* register + offset */
+	UNWIND_CFA_DEREF,      /* *(register + low 16 bits of offset) + high 16 bits */
+	UNWIND_CFA_PLT,        /* sp + 8, and 8 more when (ip & 15) >= offset */
+	UNWIND_CFA_UNSUPPORTED /* known, but beyond a rule */
+};
+
+enum unwind_register {
+	UNWIND_SAME = 0, /* unchanged */
+	UNWIND_AT_CFA,   /* saved at CFA + offset */
+	UNWIND_AT_SP,    /* saved at sp + offset */
+	UNWIND_IN_REGISTER,
+	UNWIND_UNDEFINED, /* of the return address: this is the outermost frame */
+	UNWIND_UNSUPPORTED
+};
+
+enum unwind_flag {
+	UNWIND_SIGNAL_FRAME = 1, /* the caller was interrupted: its pc is exact */
+};
+
+struct unwind_rule {
+	unsigned char cfa;            /* enum unwind_cfa */
+	unsigned char cfa_register;   /* DWARF number */
+	unsigned char fp : 4, ra : 4; /* enum unwind_register */
+	unsigned char flags;
+	int cfa_offset;
+	short fp_offset, ra_offset;
+};
+
+_Static_assert(sizeof(struct unwind_rule) == 12, "the map of rules is an array of these");
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/console.h"
+#include "cmd/record_view.h"
 #include "record/cpu.h"
 #include "record/session.h"
 
@@ -188,179 +189,6 @@ static const struct opt_foreign foreign[] = {
 	{0},
 };
 
-/* ---- what a person sees ---- */
-
-struct view {
-	const struct record_options *options;
-	enum session_target target;
-	bool shows_progress; /* on a terminal, and not across a command's own output */
-	bool line_is_open;
-	double shown_at_s;
-};
-
-static void clear_line(struct view *view)
-{
-	if (view->line_is_open)
-		fprintf(stderr, "\r\033[K");
-	view->line_is_open = false;
-}
-
-static void on_ready(void *context, const char *event, uint32_t child_pid)
-{
-	struct view *view = context;
-	const struct record_options *options = view->options;
-	if (options->quiet)
-		return;
-	CLEANUP(str_deinit) struct str text = {0};
-	if (options->frequency_hz)
-		str_printf(&text, "%u Hz, ", options->frequency_hz);
-	else
-		str_printf(&text, "every %llu %s, ", (unsigned long long)options->period,
-			strcmp(event, "cpu-clock") ? event : "ns");
-	str_printf(&text, "%s%s, ", event,
-		options->event == SESSION_EVENT_AUTO && strcmp(event, "cpu-clock") == 0
-			? " (no hardware cycles here)"
-			: "");
-	if (view->target == SESSION_SYSTEM)
-		str_puts(&text, "the whole system");
-	else if (view->target == SESSION_COMMAND)
-		str_printf(&text, "pid %u%s", child_pid, options->no_inherit ? "" : " (+children)");
-	else
-		str_printf(&text, "%s %u%s", view->target == SESSION_THREADS ? "tid" : "pid",
-			view->target == SESSION_THREADS ? options->tids.data[0]
-							: options->pids.data[0],
-			options->pids.len + options->tids.len > 1 ? ",..." : "");
-	if (view->target == SESSION_PROCESSES && !options->no_inherit)
-		str_puts(&text, " (+new children)");
-	console_say("%s - Ctrl-C to stop", str_text(&text));
-}
-
-static void on_progress(void *context, const struct session_progress *progress)
-{
-	struct view *view = context;
-	if (!view->shows_progress || progress->elapsed_s - view->shown_at_s < 0.2)
-		return;
-	view->shown_at_s = progress->elapsed_s;
-	CLEANUP(str_deinit) struct str text = {0};
-	unsigned seconds = (unsigned)progress->elapsed_s;
-	str_printf(&text, " %02u:%02u  ", seconds / 60, seconds % 60);
-	console_put_count(&text, progress->samples);
-	str_printf(&text, " samples  %u thr  lost ", progress->threads);
-	console_put_count(&text, progress->lost);
-	str_puts(&text, "  ");
-	console_put_bytes(&text, progress->bytes);
-	fprintf(stderr, "\r%s  overhead %.1f%%\033[K", str_text(&text), progress->overhead_percent);
-	view->line_is_open = true;
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-static void put_stacks(struct str *text, const struct session_summary *summary)
-{
-	static const char *const causes[] = {
-#define X(name, number, word) [number] = word,
-		LAYOUT_TRUNCATIONS(X)
-#undef X
-	};
-	uint64_t truncated = 0;
-	for (size_t i = 0; i < sizeof(summary->truncated) / sizeof(*summary->truncated); i++)
-		truncated += summary->truncated[i];
-	uint64_t all = summary->complete + summary->kernel_only + truncated;
-	str_printf(text, "stacks: %.1f%% complete", percent(summary->complete, all));
-	if (summary->kernel_only)
-		str_printf(text, ", %.1f%% kernel only", percent(summary->kernel_only, all));
-	if (!truncated)
-		return;
-	str_printf(text, ", %.1f%% truncated (", percent(truncated, all));
-	const char *separator = "";
-	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
-		double share = percent(summary->truncated[i], all);
-		if (share < 0.05)
-			continue;
-		str_printf(text, "%s%s %.1f%%", separator, causes[i], share);
-		separator = ", ";
-	}
-	str_putc(text, ')');
-}
-
-static void print_ticks(const struct session_summary *summary)
-{
-	console_say("ticks: %llu = %llu samples + %llu idle + %llu filtered + %llu lost; %llu more "
-		    "were due but did not fire (idle CPUs sleep through them)",
-		(unsigned long long)summary->ticks, (unsigned long long)summary->final.samples,
-		(unsigned long long)summary->idle, (unsigned long long)summary->filtered,
-		(unsigned long long)summary->final.lost, (unsigned long long)summary->skipped);
-}
-
-/* Each hint only when its condition holds, with the number and the way out. */
-static void print_hints(const struct record_options *options, const struct session_summary *summary)
-{
-	if (summary->lost_ring)
-		console_say("hint: %llu samples were lost, the ring buffer was full: raise -m or "
-			    "lower -F",
-			(unsigned long long)summary->lost_ring);
-	if (summary->lost_write)
-		console_say("hint: %llu samples were lost, the output %s",
-			(unsigned long long)summary->lost_write,
-			summary->reason == LAYOUT_END_SIZE ? "had reached --max-size" : "failed");
-	else if (summary->final.samples < 100)
-		console_say("hint: only %llu samples: too short, or waiting, which is not "
-			    "recorded? Raise -F or run longer",
-			(unsigned long long)summary->final.samples);
-	if (summary->kernel_hidden)
-		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
-			    "kernel.kptr_restrict below 2");
-	if (summary->targets_full)
-		console_say("hint: %llu processes were not followed: more than %d at once; use -a",
-			(unsigned long long)summary->targets_full, 1 << 15);
-	/* Idle CPUs miss timers by design, so only a command's CPU time tells what was due. */
-	double due = summary->child_cpu_s * options->frequency_hz;
-	if (due > 100 && !options->delay_ns && !options->duration_ns &&
-		(double)summary->final.samples < 0.9 * due)
-		console_say(
-			"hint: only %.0f%% of the samples that its CPU time should give at %u Hz",
-			100 * (double)summary->final.samples / due, options->frequency_hz);
-}
-
-static void print_summary(
-	const struct record_options *options, const struct session_summary *summary)
-{
-	CLEANUP(str_deinit) struct str text = {0};
-	console_put_count(&text, summary->final.samples);
-	str_printf(&text, " samples, %.1f s, %u thread%s, %llu DSO%s -> %s (",
-		summary->final.elapsed_s, summary->final.threads,
-		summary->final.threads == 1 ? "" : "s", (unsigned long long)summary->dsos,
-		summary->dsos == 1 ? "" : "s",
-		strcmp(summary->output, "-") ? summary->output : "standard output");
-	console_put_bytes(&text, summary->final.bytes);
-	str_puts(&text, summary->files > 1 ? " in all, " : ")");
-	if (summary->files > 1)
-		str_printf(&text, "%u files, %u kept)", summary->files, summary->files_kept);
-	console_say("%s", str_text(&text));
-	if (summary->final.samples) {
-		str_truncate(&text, 0);
-		put_stacks(&text, summary);
-		console_say_more("%s", str_text(&text));
-		console_say_more("files readable here: %llu/%llu; build IDs %llu/%llu",
-			(unsigned long long)summary->dsos_readable,
-			(unsigned long long)summary->dsos,
-			(unsigned long long)summary->dsos_with_build_id,
-			(unsigned long long)summary->dsos);
-	}
-	if (options->verbose)
-		print_ticks(summary);
-	print_hints(options, summary);
-	if (!summary->final.samples || strcmp(summary->output, "-") == 0)
-		return;
-	if (strcmp(summary->output, "ebprof.data") == 0)
-		console_say("next: ebprof report");
-	else
-		console_say("next: ebprof report %s", summary->output);
-}
-
 /* ---- running ---- */
 
 static struct err *choose_target(
@@ -461,7 +289,7 @@ static void outlive(const struct record_options *options, struct session *sessio
 {
 	if (!session_options->argv || summary->has_child_status)
 		return;
-	bool says = !options->quiet && !summary->exec_errno;
+	bool says = !options->quiet && summary->is_published;
 	if (!summary->end_signal) {
 		if (says)
 			console_say("recording done; the command still runs, waiting for it");
@@ -484,24 +312,27 @@ static int record(
 		return 0;
 	}
 	bool has_command = session_options->argv;
-	struct view view = {
-		.options = options,
-		.target = session_options->target,
+	struct record_view view = {
+		.options = session_options,
+		.quiet = options->quiet,
+		.verbose = options->verbose,
 		.shows_progress = !options->quiet && isatty(STDERR_FILENO) && !has_command,
 	};
 	struct session_callbacks callbacks = {
-		.context = &view, .ready = on_ready, .progress = on_progress};
+		.context = &view, .ready = record_view_ready, .progress = record_view_progress};
 	struct session_summary summary;
 	err = session_run(session, &callbacks, &summary);
-	clear_line(&view);
+	record_view_clear_line(&view);
 	if (summary.exec_errno)
 		console_say("cannot run %s: %s", session_options->argv[0],
 			strerror(summary.exec_errno));
-	else if (!options->quiet || err)
-		print_summary(options, &summary);
-	if (err)
+	else if (summary.is_published && (!options->quiet || err))
+		record_view_summary(&view, &summary);
+	if (err && summary.is_published)
 		console_say("the recording stopped early, what was written can be read: %s",
 			err_message(err));
+	else if (err)
+		console_say("%s", err_message(err));
 	outlive(options, session, session_options, &summary);
 	session_destroy(session);
 	if (err) {

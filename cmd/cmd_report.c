@@ -79,10 +79,12 @@ static void put_report(
 	size_t all_samples = profile->samples.len;
 	symbolize(profile, &options->select.symbolize);
 	filter_samples(profile, &filter);
+	bool shows_tree = options->show_tree || options->show_inverted;
+	if (shows_tree) /* a table filters its rows instead */
+		filter_stacks(profile, &filter);
 	text_put_head(profile, all_samples, out);
 	struct text_options text = {.percent_limit = options->percent_limit, .filter = &filter};
-	if (options->show_tree || options->show_inverted) {
-		filter_stacks(profile, &filter);
+	if (shows_tree) {
 		struct tree tree;
 		tree_init(&tree, profile, options->show_inverted, options->max_depth);
 		text_put_tree(profile, &tree, &text, out);

@@ -47,7 +47,10 @@ int main(int argc, char **argv)
 		console_say("there is no command \"%s\"; ebprof help lists them", name);
 		return CONSOLE_USAGE;
 	}
-	signal(SIGPIPE, SIG_IGN); /* a reader that leaves shows as EPIPE, which is no failure */
+	/* A reader that leaves shows as EPIPE, which is no failure. What record starts inherits
+	 * ours. */
+	if (command != &command_record)
+		signal(SIGPIPE, SIG_IGN);
 	int code = command->run(command, argc - 1, argv + 1);
 	if (fflush(stdout) && errno != EPIPE && code == CONSOLE_OK) {
 		console_say("standard output: %s", strerror(errno));

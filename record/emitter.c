@@ -90,24 +90,11 @@ void emitter_mapping(
 	writer_mapping(emitter->writer, &out);
 }
 
-/* A process that is gone keeps what it inherited from its parent. */
-static void refresh_identity(struct process *process)
-{
-	if (!process->ns_pid)
-		process->ns_pid = proc_read_ns_pid(process->pid);
-	struct str cgroup = {0};
-	if (proc_read_cgroup(process->pid, &cgroup)) {
-		mem_free(process->cgroup);
-		process->cgroup = str_steal(&cgroup);
-	}
-	str_deinit(&cgroup);
-}
-
 uint32_t emitter_process(struct emitter *emitter, struct process *process)
 {
 	if (process->file_epoch == emitter->epoch)
 		return process->file_id;
-	refresh_identity(process);
+	process_refresh(process);
 	CLEANUP(str_deinit) struct str container = {0};
 	proc_container_of(process->cgroup, &container);
 	struct layout_process out = {

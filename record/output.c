@@ -50,11 +50,24 @@ static struct err *check_replaceable(const char *path, const struct output_owner
 	return NULL;
 }
 
+/* What has the name now is kept as NAME.old, for which there must be a place. */
+static struct err *check_old(const char *path)
+{
+	CLEANUP(str_deinit) struct str old = {0};
+	str_printf(&old, "%s.old", path);
+	struct stat st;
+	if (lstat(path, &st) || lstat(str_text(&old), &st) || !S_ISDIR(st.st_mode))
+		return NULL;
+	return err_new(ERR_USAGE, "%s is a directory, but %s is to be kept under that name",
+		str_text(&old), path);
+}
+
 /* A fresh file under a random name: nobody can have prepared that one. */
 static struct err *create_file(
 	struct output *output, const char *path, const struct output_owner *owner)
 {
 	try(check_replaceable(path, owner));
+	try(check_old(path));
 	struct str temporary = {0};
 	str_printf(&temporary, "%s.XXXXXX", path);
 	output->fd = mkostemp(temporary.data, O_CLOEXEC); /* O_EXCL, mode 0600 */

@@ -148,6 +148,15 @@ uint32_t proc_read_ns_pid(uint32_t pid)
 	return innermost;
 }
 
+uint32_t proc_read_tgid(uint32_t tid)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (!read_pid_file(tid, "status", &text))
+		return 0;
+	const char *line = strstr(str_text(&text), "\nTgid:");
+	return line ? (uint32_t)strtoul(line + strlen("\nTgid:"), NULL, 10) : 0;
+}
+
 bool proc_read_cgroup(uint32_t pid, struct str *ret)
 {
 	CLEANUP(str_deinit) struct str text = {0};

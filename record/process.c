@@ -182,6 +182,18 @@ static void scan_maps(struct process_table *table, struct process *process, uint
 	}
 }
 
+void process_refresh(struct process *process)
+{
+	CLEANUP(str_deinit) struct str cgroup = {0}, container = {0};
+	if (proc_read_cgroup(process->pid, &cgroup)) {
+		mem_free(process->cgroup);
+		process->cgroup = str_steal(&cgroup);
+	}
+	proc_container_of(process->cgroup, &container);
+	if (!process->ns_pid && container.len) /* elsewhere pid namespaces are too rare to look */
+		process->ns_pid = proc_read_ns_pid(process->pid);
+}
+
 static void read_identity(struct process *process)
 {
 	struct proc_stat stat;
@@ -190,12 +202,7 @@ static void read_identity(struct process *process)
 		process->start_ns = stat.start_ns;
 	}
 	process->ns_pid = proc_read_ns_pid(process->pid);
-	struct str cgroup = {0};
-	if (proc_read_cgroup(process->pid, &cgroup)) {
-		mem_free(process->cgroup);
-		process->cgroup = str_steal(&cgroup);
-	}
-	str_deinit(&cgroup);
+	process_refresh(process);
 }
 
 struct process *process_table_get(struct process_table *table, uint32_t pid, uint64_t time_ns)
@@ -244,8 +251,6 @@ void process_table_fork(
 	struct process *parent = process_table_get(table, parent_pid, time_ns);
 	struct process *child = add(table, pid);
 	child->parent_pid = parent_pid;
-	/* Whoever lives in our namespace has children there, as good as always. */
-	child->ns_pid = parent->ns_pid == parent_pid ? pid : 0;
 	child->has_vdso = parent->has_vdso;
 	vec_append(&child->mappings, parent->mappings.data, parent->mappings.len);
 	mem_free(child->cgroup);
@@ -256,6 +261,7 @@ void process_table_exec(struct process_table *table, struct process *process)
 {
 	process->mappings.len = 0;
 	process->has_vdso = false;
+	process->exited_ns = 0; /* what ended was the leader of a thread that execs */
 	process->image = table->next_image++;
 	process->file_epoch = 0;
 }
@@ -270,7 +276,6 @@ void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time
 void process_table_reused(struct process_table *table, struct process *process, uint64_t time_ns)
 {
 	process_table_exec(table, process);
-	process->exited_ns = 0;
 	process->start_ns = 0;
 	read_identity(process);
 	scan_maps(table, process, time_ns);

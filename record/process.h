@@ -21,7 +21,7 @@ struct mapping {
 struct process {
 	uint32_t pid;
 	uint32_t parent_pid;
-	/* In its own pid namespace: 0 unknown yet, pid itself when it lives in ours. */
+	/* In its own pid namespace; 0: unknown, or the same. */
 	uint32_t ns_pid;
 	uint64_t start_ns; /* 0 until a sample or /proc told */
 	uint32_t image;    /* serial number of the program it runs, unique in the session */
@@ -65,6 +65,8 @@ void process_table_map(
 	struct process_table *table, struct process *process, const struct mapping *mapping);
 /* The pid now belongs to another process than the one we know. */
 void process_table_reused(struct process_table *table, struct process *process, uint64_t time_ns);
+/* Reads its cgroup again; a process that is gone keeps what it inherited from its parent. */
+void process_refresh(struct process *process);
 /* Forgets processes that ended before this instant. */
 void process_table_purge(struct process_table *table, uint64_t before_ns);
 

@@ -236,7 +236,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->targets_full = counts->targets_full;
 }
 
-/* NAME.20261121-013000.250 by the time at which the file was begun... or is set aside. */
+/* NAME.20261121-013000.250, by the time at which it is set aside. */
 static struct err *set_aside(struct recording *recording)
 {
 	const struct session_options *options = recording->options;
@@ -249,6 +249,10 @@ static struct err *set_aside(struct recording *recording)
 	struct str name = {0};
 	str_printf(&name, "%s.%s.%03ld", options->output, stamp, now.tv_nsec / 1000000);
 	if (rename(options->output, str_text(&name))) {
+		if (errno == ENOENT) { /* somebody took it away: his to keep */
+			str_deinit(&name);
+			return NULL;
+		}
 		struct err *err =
 			err_sys(errno, "cannot rename %s to %s", options->output, str_text(&name));
 		str_deinit(&name);
@@ -266,23 +270,31 @@ static struct err *set_aside(struct recording *recording)
 	return NULL;
 }
 
-static void drop_writer(struct recording *recording)
+static void drop_file(struct recording *recording, struct writer *writer, struct output *output)
 {
-	if (recording->writer) {
-		recording->earlier_bytes += writer_bytes_written(recording->writer);
-		recording->earlier_samples += writer_samples_written(recording->writer);
-	}
-	writer_destroy(steal_ptr(recording->writer));
-	output_destroy(steal_ptr(recording->output));
+	recording->earlier_bytes += writer_bytes_written(writer);
+	recording->earlier_samples += writer_samples_written(writer);
+	writer_destroy(writer);
+	output_destroy(output);
+}
+
+/* Until another file is begun the finished one stays in its place: there always is a writer. */
+static struct err *replace_file(struct recording *recording)
+{
+	struct writer *finished = recording->writer;
+	struct output *output = recording->output;
+	struct err *err = recording_begin(recording);
+	if (recording->writer != finished)
+		drop_file(recording, finished, output);
+	return err;
 }
 
 struct err *recording_switch(struct recording *recording, const struct recording_counts *counts)
 {
 	try(finish_file(recording, counts, MOMENT_END_OF_FILE, LAYOUT_END_SWITCH));
 	move_base(recording, counts);
-	drop_writer(recording);
 	try(set_aside(recording));
-	try(recording_begin(recording));
+	try(replace_file(recording));
 	recording_mark_time(recording);
 	return recording_publish(recording);
 }
@@ -295,7 +307,8 @@ struct err *recording_finish(struct recording *recording, const struct recording
 
 void recording_deinit(struct recording *recording)
 {
-	drop_writer(recording);
+	writer_destroy(recording->writer);
+	output_destroy(recording->output);
 	vec_each(&recording->finished_names, name)
 		mem_free(*name);
 	vec_deinit(&recording->finished_names);

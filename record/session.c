@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "record/proc.h"
@@ -31,7 +32,8 @@ struct session {
 	struct target target;
 	bool has_target;
 	int signal_fd, epoll_fd;
-	sigset_t old_signals;
+	struct target_signals old_signals;
+	VEC(int) target_fds; /* pidfds of the targets; -1 where there can be none (threads) */
 	struct sideband *sideband;
 	struct sampler *sampler;
 	struct translate translate;
@@ -56,9 +58,13 @@ static struct err *take_signals(struct session *session)
 	static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2};
 	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
 		sigaddset(&signals, taken[i]);
-	sigprocmask(SIG_BLOCK, &signals, &session->old_signals);
-	signal(SIGPIPE, SIG_IGN); /* both come back as errors of write */
-	signal(SIGXFSZ, SIG_IGN);
+	struct sigaction hangup;
+	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler == SIG_IGN)
+		sigdelset(&signals, SIGHUP); /* nohup: it is to outlive the terminal */
+	sigprocmask(SIG_BLOCK, &signals, &session->old_signals.mask);
+	/* Both come back as errors of write. */
+	session->old_signals.on_pipe = signal(SIGPIPE, SIG_IGN);
+	session->old_signals.on_file_size = signal(SIGXFSZ, SIG_IGN);
 	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return session->signal_fd < 0 ? err_sys(errno, "signalfd") : NULL;
 }
@@ -124,12 +130,17 @@ static struct err *create(struct session *session)
 {
 	const struct session_options *options = &session->options;
 	try(take_signals(session));
-	for (size_t i = 0; i < options->nr_pids; i++)
+	for (size_t i = 0; i < options->nr_pids; i++) {
 		if (!proc_is_alive(options->pids[i]))
 			return err_new(ERR_USAGE, "there is no process %u", options->pids[i]);
+		vec_push(&session->target_fds,
+			(int)syscall(SYS_pidfd_open, options->pids[i], 0)); /* close-on-exec */
+	}
 	/* Forked first: the child inherits little and shows up in no sample of ours. */
 	if (options->argv) {
-		try(target_start(options->argv, &session->target));
+		bool lends_stdout = strcmp(options->output, "-") == 0;
+		try(target_start(
+			options->argv, &session->old_signals, lends_stdout, &session->target));
 		session->has_target = true;
 	}
 	try(sideband_create(&session->sideband));
@@ -169,8 +180,11 @@ void session_destroy(struct session *session)
 	sideband_destroy(session->sideband);
 	translate_deinit(&session->translate);
 	vec_deinit(&session->counts.cpus);
+	vec_each(&session->target_fds, fd)
+		mem_close_fd(fd);
+	vec_deinit(&session->target_fds);
 	if (session->signal_fd >= 0) {
-		sigprocmask(SIG_SETMASK, &session->old_signals, NULL);
+		sigprocmask(SIG_SETMASK, &session->old_signals.mask, NULL);
 		close(session->signal_fd);
 	}
 	mem_close_fd(&session->epoll_fd);
@@ -305,10 +319,19 @@ static struct err *take_signal(struct session *session)
 	return NULL;
 }
 
+/* A pidfd is readable once a process is dead: a zombie, too, and whoever gets its number later. */
+static bool is_target_gone(const struct session *session, size_t index)
+{
+	struct pollfd target = {.fd = session->target_fds.data[index], .events = POLLIN};
+	if (target.fd < 0)
+		return !proc_is_alive(session->options.pids[index]);
+	return poll(&target, 1, 0) == 1;
+}
+
 static bool all_targets_gone(const struct session *session)
 {
 	for (size_t i = 0; i < session->options.nr_pids; i++)
-		if (proc_is_alive(session->options.pids[i]))
+		if (!is_target_gone(session, i))
 			return false;
 	return session->options.nr_pids > 0;
 }
@@ -405,9 +428,12 @@ static void snapshot_targets(struct session *session)
 		translate_add_all(&session->translate, now);
 	else if (options->target == SESSION_COMMAND)
 		translate_add_process(&session->translate, (uint32_t)session->target.pid, now);
-	else
-		for (size_t i = 0; i < options->nr_pids; i++)
-			translate_add_process(&session->translate, options->pids[i], now);
+	for (size_t i = 0; i < options->nr_pids; i++) {
+		uint32_t pid = options->pids[i]; /* or a thread's, whose process is what has maps */
+		uint32_t tgid = options->target == SESSION_THREADS ? proc_read_tgid(pid) : pid;
+		if (tgid)
+			translate_add_process(&session->translate, tgid, now);
+	}
 }
 
 static struct err *run(struct session *session)
@@ -425,6 +451,7 @@ static struct err *run(struct session *session)
 	if (session->summary->exec_errno)
 		return NULL; /* nothing was profiled, and an older recording stays what it is */
 	try(recording_publish(&session->recording));
+	session->summary->is_published = true;
 	session->running_ns = recording_now_ns();
 	session->running_cpu_s = cpu_seconds(RUSAGE_SELF);
 	if (session->callbacks->ready)
@@ -521,7 +548,10 @@ struct err *session_run(struct session *session, const struct session_callbacks 
 	*ret = (struct session_summary){0};
 	session->callbacks = callbacks;
 	session->summary = ret;
-	struct err *err = finish(session, run(session));
+	struct err *err = run(session);
+	if (session->has_target) /* when that failed early: the command must not wait for ever */
+		mem_close_fd(&session->target.release_fd);
+	err = finish(session, err);
 	fill_summary(session, ret);
 	if (session->reason == LAYOUT_END_SIGNAL)
 		grant_grace(session);

@@ -82,6 +82,7 @@ struct session_summary {
 	uint64_t targets_full, sideband_lost;
 	bool kernel_hidden; /* kernel symbols could not be read */
 	char output[4096];  /* the (last) file */
+	bool is_published;  /* there is a file (or a stream) */
 	uint32_t files, files_kept;
 	int end_signal;        /* that stopped the session, 0 for none */
 	bool has_child_status; /* the command ended ... */

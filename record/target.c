@@ -9,7 +9,8 @@
 
 #include "format/base/mem.h"
 
-static void run_child(char *const *argv, int release_fd, int result_fd)
+static void run_child(char *const *argv, const struct target_signals *signals, bool lends_stdout,
+	int release_fd, int result_fd)
 {
 	char go;
 	ssize_t got;
@@ -18,11 +19,11 @@ static void run_child(char *const *argv, int release_fd, int result_fd)
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(125); /* the recorder failed or died: never run unprofiled */
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
+	if (lends_stdout)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	signal(SIGPIPE, signals->on_pipe);
+	signal(SIGXFSZ, signals->on_file_size);
+	sigprocmask(SIG_SETMASK, &signals->mask, NULL);
 	execvp(argv[0], argv);
 	int code = errno;
 	while (write(result_fd, &code, sizeof(code)) < 0 && errno == EINTR)
@@ -30,7 +31,8 @@ static void run_child(char *const *argv, int release_fd, int result_fd)
 	_exit(code == ENOENT ? 127 : 126);
 }
 
-struct err *target_start(char *const *argv, struct target *ret)
+struct err *target_start(char *const *argv, const struct target_signals *signals, bool lends_stdout,
+	struct target *ret)
 {
 	int release[2], result[2];
 	if (pipe2(release, O_CLOEXEC))
@@ -44,7 +46,7 @@ struct err *target_start(char *const *argv, struct target *ret)
 	if (pid == 0) {
 		close(release[1]);
 		close(result[0]);
-		run_child(argv, release[0], result[1]);
+		run_child(argv, signals, lends_stdout, release[0], result[1]);
 	}
 	int fork_errno = errno;
 	close(release[0]);
@@ -82,14 +84,6 @@ struct err *target_release(struct target *target, int *exec_errno)
 bool target_poll_exit(struct target *target, int *status)
 {
 	return waitpid(target->pid, status, WNOHANG) == target->pid;
-}
-
-int target_wait_exit(struct target *target)
-{
-	int status = 0;
-	while (waitpid(target->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
 }
 
 void target_deinit(struct target *target)

@@ -3,6 +3,7 @@
 #ifndef EBPROF_TARGET_H
 #define EBPROF_TARGET_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -11,19 +12,27 @@
 
 struct target {
 	pid_t pid;
-	int release_fd; /* closing or writing lets the child go on */
+	int release_fd; /* writing lets the child exec; closing, even by our death, ends it */
 	int result_fd;  /* the errno of a failed exec; ends empty when exec worked */
 	int exit_fd;    /* a pidfd, readable when the child has ended */
 };
 
-/* Forks; the child waits. `argv` ends with NULL. Signals that we block are unblocked in it. */
-struct err *target_start(char *const *argv, struct target *ret);
+/* How signals were handled before we changed that: what the command is to find. */
+struct target_signals {
+	sigset_t mask;
+	void (*on_pipe)(int), (*on_file_size)(int);
+};
+
+/*
+ * Forks; the child waits. `argv` ends with NULL.
+ * `lends_stdout`: what it prints goes to standard error, since our standard output is taken.
+ */
+struct err *target_start(char *const *argv, const struct target_signals *signals, bool lends_stdout,
+	struct target *ret);
 /* Lets the child exec. *exec_errno is 0 when that worked. */
 struct err *target_release(struct target *target, int *exec_errno);
 /* True when the child has ended; *status as of waitpid(2). Never blocks. */
 bool target_poll_exit(struct target *target, int *status);
-/* Waits until it ends. */
-int target_wait_exit(struct target *target);
 void target_deinit(struct target *target);
 
 #endif

@@ -389,10 +389,6 @@ static void fill_holes(struct profile *profile)
 		if (!thread->comm)
 			thread->comm = damaged;
 	}
-	vec_each(&profile->frames, frame) {
-		if (!frame->object && !frame->offset)
-			frame->offset = LAYOUT_TRUNCATED_UNKNOWN;
-	}
 	vec_each(&profile->events, event) {
 		if (!event->name)
 			event->name = event->unit = damaged;

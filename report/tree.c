@@ -55,7 +55,7 @@ static void add_stack(struct builder *builder, uint32_t stack, uint64_t value, u
 		if (builder->is_inverted && i == 0)
 			it->self += value;
 	}
-	if (!builder->is_inverted)
+	if (!builder->is_inverted && shown == depth)
 		builder->tree->nodes.data[node].self += value;
 }
 

@@ -78,6 +78,18 @@ stop_by() { # SIGNAL STATUS TARGET...
 	want_exact "$signal.data"
 }
 
+test_nohup() {
+	nohup "$EBPROF" record -a -o nohup.data 2>nohup.err </dev/null >/dev/null &
+	local pid=$!
+	wait_ready nohup.err
+	kill -HUP $pid
+	sleep 0.5
+	kill -0 $pid || fail "SIGHUP ended it under nohup"
+	reap $pid TERM 2
+	[[ $status == 143 ]] || fail "status $status"
+	want_whole nohup.data
+}
+
 test_signals_end_pid() {
 	sleep 60 &
 	local target=$!

@@ -88,6 +88,35 @@ test_switch_by_signal() {
 	want_files 3
 }
 
+# The file is moved away by somebody else: nothing to set aside, recording goes on.
+test_switch_after_file_was_taken() {
+	"$EBPROF" record --switch-output -o sw.data -- "$WORKLOADS/workload" 3 2>err &
+	local pid=$!
+	wait_ready err
+	sleep 0.7
+	mv sw.data taken
+	kill -USR2 $pid
+	wait $pid || fail "status $?: $(tail -n 3 err)"
+	want_whole taken
+	want_exact taken
+	want_files 1
+}
+
+# No file can follow: that ends the recording, with the first one whole, and not by a crash.
+test_switch_that_fails() {
+	mkdir folder
+	"$EBPROF" record --switch-output -o folder/sw.data -- "$WORKLOADS/workload" 3 2>err &
+	local pid=$!
+	wait_ready err
+	sleep 0.7
+	mv folder moved
+	kill -USR2 $pid
+	run wait $pid
+	want_status 125 'its folder is gone'
+	want_whole moved/sw.data
+	want_exact moved/sw.data
+}
+
 test_switch_keeps_some() {
 	run "$EBPROF" record --switch-output=500ms --switch-max-files 2 -o sw.data -- "$WORKLOADS/workload" 3
 	want_status 0 --switch-max-files

@@ -50,6 +50,16 @@ test_directory_is_refused() {
 	want_status 125 'a folder'
 }
 
+# Else the command would run, and its recording be lost for want of a name.
+test_directory_of_old_is_refused() {
+	echo precious >ebprof.data
+	mkdir ebprof.data.old
+	run "$EBPROF" record -- touch ran
+	want_status 125 'ebprof.data.old is a directory'
+	[[ $(cat ebprof.data) == precious ]] || fail "the older file was overwritten"
+	[[ ! -e ran ]] || fail "the command ran unprofiled"
+}
+
 test_foreign_owner_is_refused() {
 	echo theirs >ebprof.data
 	chown 65534 ebprof.data
@@ -129,6 +139,14 @@ test_slow_pipe() {
 		(while dd bs=512 count=1 2>/dev/null | tee -a slow.data | grep -q ''; do :; done)
 	want_whole slow.data
 	want_exact slow.data
+}
+
+# The recording has standard output for itself: what the command prints goes to standard error.
+test_pipe_of_talkative_command() {
+	"$EBPROF" record -o - -- sh -c 'echo first; sleep 1; echo second' 2>err >talk.data
+	want_whole talk.data
+	want_exact talk.data
+	grep -q '^first$' err && grep -q '^second$' err || fail "what it printed is not in: $(cat err)"
 }
 
 test_pipe_is_whole() {

@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,4 +72,20 @@ TEST(cpu_lists_are_parsed)
 	CHECK_ERR(cpu_list_parse("1;2", &cpus), ERR_USAGE, "not a list");
 	CHECK_ERR(cpu_list_parse("0-99999999", &cpus), ERR_USAGE, "none beyond");
 	vec_deinit(&cpus);
+}
+
+static void *tgid_of_this_thread(void *context)
+{
+	*(uint32_t *)context = proc_read_tgid((uint32_t)gettid());
+	return NULL;
+}
+
+TEST(proc_a_thread_has_a_process)
+{
+	uint32_t tgid = 0;
+	pthread_t thread;
+	CHECK_INT(pthread_create(&thread, NULL, tgid_of_this_thread, &tgid), 0);
+	pthread_join(thread, NULL);
+	CHECK_INT(tgid, getpid());
+	CHECK_INT(proc_read_tgid(0x7ffffff0), 0); /* a pid that no process has */
 }

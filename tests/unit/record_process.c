@@ -128,6 +128,19 @@ TEST(the_dead_are_purged_in_time)
 	teardown(&fixture);
 }
 
+/* A thread's exec ends the leader, whose pid the thread then has: the process lives on. */
+TEST(an_exec_by_a_thread_is_no_end)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	process_table_exit(&fixture.table, NOBODY, 100);
+	process_table_exec(&fixture.table, fixture.process);
+	CHECK_INT(fixture.process->exited_ns, 0);
+	process_table_purge(&fixture.table, 101);
+	CHECK(process_table_find(&fixture.table, NOBODY));
+	teardown(&fixture);
+}
+
 TEST(our_own_process_is_read_from_proc)
 {
 	struct fixture fixture;
