@@ -20,28 +20,32 @@
 #define NO_TAIL() __asm__ volatile("" ::: "memory")
 
 enum {
-	SLICE_NS = 1000 * 1000, /* ten make a round: much shorter than any measurement */
+	SLICE_NS = 4 * 1000 * 1000, /* ten make a round: much shorter than any measurement */
 };
 
-static uint64_t thread_cpu_ns(void)
+static int64_t thread_cpu_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /*
  * CPU time rather than a count of iterations: the shares hold on any CPU, under any load.
- * The clock is asked rarely, since libc's frame below it hides ours from a frame-pointer unwinder.
+ * The clock is asked rarely, since libc's frame below it hides ours from a frame-pointer
+ * unwinder; by how much a call came late, the thread's next one is shorter.
  */
 #define DEFINE_SPIN(name) \
-	FRAME static void name(uint64_t cpu_ns) \
+	FRAME static void name(int64_t cpu_ns) \
 	{ \
-		uint64_t until = thread_cpu_ns() + cpu_ns; \
+		static __thread int64_t late_ns; \
+		int64_t until = thread_cpu_ns() + cpu_ns - late_ns, now; \
 		do { \
-			for (volatile int i = 0; i < 200000; i++) \
+			for (volatile int i = 0; i < 1000000; i++) \
 				; \
-		} while (thread_cpu_ns() < until); \
+			now = thread_cpu_ns(); \
+		} while (now < until); \
+		late_ns = now - until; \
 	}
 
 DEFINE_SPIN(light)
