@@ -22,8 +22,8 @@ field() { tail -n 1 "$work/$1.time" | cut -d' ' -f"$2"; }
 cpu_of() { tail -n 1 "$work/$1.time" | awk '{ print $2 + $3 }'; }
 json() { "$ebprof" info --json "$1" | awk -F'[:,]' -v key="\"$2\"" '$1 ~ key { print $2 + 0; exit }'; }
 
-# perf 6.1 aborts now and then by itself: once more, then.
-perf_record() { perf record "$@" || perf record "$@" || perf record "$@"; }
+# -B: perf 6.1 now and then dies of its own build ID cache at the end.
+perf_record=(perf record -B -q -g)
 
 have_perf=0
 perf record -q -o /dev/null true 2>/dev/null && have_perf=1
@@ -39,7 +39,7 @@ compile=(clang++ -std=c++17 -O2 -g -c "$here/templates.cpp" -o /dev/null)
 ours=$(awk -v b="$(json clang.data file_bytes)" -v s="$(json clang.data samples)" 'BEGIN { print b / s }')
 theirs=0
 if [ $have_perf = 1 ]; then
-	perf_record -q -F 999 -g -o clang.perf "${compile[@]}" >perf.out 2>&1
+	"${perf_record[@]}" -F 999 -o clang.perf "${compile[@]}" >perf.out 2>&1
 	samples=$(perf report -i clang.perf --stats 2>/dev/null | awk '/SAMPLE events/ { print $3; exit }')
 	theirs=$(awk -v b="$(stat -c %s clang.perf)" -v s="$samples" 'BEGIN { print b / s }')
 fi
@@ -54,7 +54,7 @@ line "report --stdio of it, seconds" "$(field report 1)" "$(field preport 1 2>/d
 # ---- ready to sample ----
 for i in 1 2 3; do timed "ready$i" "$ebprof" record --dry-run -a 2>/dev/null; done
 ours=$(for i in 1 2 3; do field ready$i 1; done | sort -n | sed -n 2p)
-if [ $have_perf = 1 ]; then timed pready perf record -q -a -g -o x.perf true >/dev/null 2>&1; fi
+if [ $have_perf = 1 ]; then timed pready "${perf_record[@]}" -a -o x.perf true >/dev/null 2>&1; fi
 line "set-up and tear-down of record -a, seconds" "$ours" "$(field pready 1 2>/dev/null)" "" "<= 0.2"
 
 # ---- cost of recording a busy machine at 99 Hz: two runs of different length tell the steady part ----
@@ -72,8 +72,8 @@ ours=$(awk -v l="$(cpu_of long)" -v s="$(cpu_of short)" 'BEGIN { printf "%.3f", 
 theirs=0
 if [ $have_perf = 1 ]; then
 	load 33
-	timed pshort perf record -q -a -g -F 99 -o short.perf sleep 5 >/dev/null 2>&1
-	timed plong perf record -q -a -g -F 99 -o long.perf sleep 25 >/dev/null 2>&1
+	timed pshort "${perf_record[@]}" -a -F 99 -o short.perf sleep 5 >/dev/null 2>&1
+	timed plong "${perf_record[@]}" -a -F 99 -o long.perf sleep 25 >/dev/null 2>&1
 	wait
 	theirs=$(awk -v l="$(cpu_of plong)" -v s="$(cpu_of pshort)" 'BEGIN { printf "%.3f", 100 * (l - s) / 20 }')
 fi
