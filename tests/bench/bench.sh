@@ -47,7 +47,9 @@ line "bytes a sample, clang++ -O2 -g, 999 Hz" "$ours" "$theirs" "$(ratio "$their
 
 # ---- report of that recording ----
 timed report "$ebprof" report --stdio clang.data >/dev/null
-if [ $have_perf = 1 ]; then timed preport perf report -i clang.perf --stdio >/dev/null 2>&1; fi
+if [ $have_perf = 1 ]; then # it may die, as above: then there is no figure
+	timed preport perf report -i clang.perf --stdio >/dev/null 2>&1 || rm -f "$work/preport.time"
+fi
 line "report --stdio of it, seconds" "$(field report 1)" "$(field preport 1 2>/dev/null)" \
 	"$(ratio "$(field preport 1 2>/dev/null)" "$(field report 1)")" ""
 
