@@ -129,11 +129,9 @@ tidy() {
 	return $result
 }
 
-# returnDanglingLifetime: it takes an error that a vtable's function returns for the local whose
-# address that function was given; gcc and clang-tidy look for the real thing.
 cppcheck_all() {
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,performance,portability \
-		--suppress=missingIncludeSystem --suppress=returnDanglingLifetime --suppress=normalCheckLevelMaxBranches \
+		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
 		--template='{file}:{line}: {id}: {message}' -j 2 -D__linux__ -DEBPROF_VERSION='""' -I. \
 		"${layers[@]:1}"
 }
