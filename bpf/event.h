@@ -106,15 +106,20 @@ enum unwind_flag {
 	UNWIND_SIGNAL_FRAME = 1, /* the caller was interrupted: its pc is exact */
 };
 
+/* Whatever does not matter to a rule is zero, so that equal rules have equal bytes. */
 struct unwind_rule {
 	unsigned char cfa;            /* enum unwind_cfa */
 	unsigned char cfa_register;   /* DWARF number */
 	unsigned char fp : 4, ra : 4; /* enum unwind_register */
-	unsigned char flags;
+	unsigned char flags;          /* enum unwind_flag */
 	int cfa_offset;
 	short fp_offset, ra_offset;
+	/* x86-64 only: the lazy binding of ld.so keeps its CFA in rbx while it calls. */
+	short rbx_offset;
+	unsigned char rbx; /* enum unwind_register */
+	unsigned char zero;
 };
 
-_Static_assert(sizeof(struct unwind_rule) == 12, "the map of rules is an array of these");
+_Static_assert(sizeof(struct unwind_rule) == 16, "the map of rules is an array of these");
 
 #endif
