@@ -7,15 +7,23 @@
 
 enum {
 	EVENT_MAX_KERNEL_FRAMES = 127, /* sysctl kernel.perf_event_max_stack, as the kernel ships */
-	EVENT_MAX_USER_FRAMES = 512,
+	EVENT_MAX_USER_FRAMES = 1024,
 	EVENT_COMM_BYTES = 16, /* TASK_COMM_LEN */
 	EVENT_SEEN_SLOTS = 1 << 16,
 	EVENT_MAX_TARGETS = 1 << 15,
+	EVENT_MIN_FILES = 1 << 14, /* files that can be told apart; more where there are many CPUs */
+	EVENT_FILES_PER_CPU = 256,
+	EVENT_SNAPSHOT_CHUNK_BYTES = 4096,
+	EVENT_MAX_SNAPSHOT_CHUNKS = 16,
 };
 
 enum event_type {
 	EVENT_STACK = 1,
 	EVENT_SAMPLE = 2,
+	EVENT_FILE = 3,
+	EVENT_SNAPSHOT = 4,
+	EVENT_SNAPSHOT_CHUNK = 5,
+	EVENT_TABLE_WANTED = 6,
 };
 
 enum event_stack_kind {
@@ -30,20 +38,66 @@ enum event_stack_end {
 	EVENT_END_UNREADABLE = 2,
 	EVENT_END_DEPTH = 3,
 	EVENT_END_NO_REGISTERS = 4,
+	EVENT_END_NO_TABLE = 5,      /* the file's rules could not be had */
+	EVENT_END_NO_RULE = 6,       /* none covers the address */
+	EVENT_END_UNSUPPORTED = 7,   /* there is one, beyond struct unwind_rule */
+	EVENT_END_REGISTER = 8,      /* it needs a register whose value is not known */
+	EVENT_END_JIT = 9,           /* code of no file, and no frame pointer to go by */
+	EVENT_END_TABLE_PENDING = 10, /* the file's rules are not here yet */
+	EVENT_END_NO_MAPPING = 11,   /* a return address outside of all executable memory */
+};
+
+/*
+ * A frame of a user stack is one word: what kind of place, and where. Files go
+ * by the number that EVENT_FILE announced, so that a stack means the same in
+ * every process. The place of a caller is the last byte of its call.
+ */
+enum event_frame_kind {
+	EVENT_FRAME_ADDRESS = 0, /* to be looked up in the process's mappings */
+	EVENT_FRAME_FILE = 1,    /* offset in a file */
+	EVENT_FRAME_ANONYMOUS = 2,
+	EVENT_FRAME_VDSO = 3, /* offset in its image */
+};
+
+enum {
+	EVENT_FRAME_KIND_SHIFT = 60,
+	EVENT_FRAME_GUESSED_SHIFT = 59, /* bit: found by a frame pointer where no rule was */
+	EVENT_FRAME_FILE_SHIFT = 40,
+	EVENT_FRAME_FILE_BITS = 18,
 };
 
 /*
  * Sent once for each new stack, always ahead of the first sample that names it.
- * nr_frames addresses (u64) follow: leaf first, return addresses behind the leaf.
+ * nr_frames words (u64) follow, leaf first: for a user stack as above, for a
+ * kernel stack addresses, return addresses behind the leaf.
  */
 struct event_stack {
 	unsigned int type; /* EVENT_STACK */
-	unsigned short kind;
-	unsigned short end;
-	unsigned int pid; /* whose mappings the addresses mean */
+	unsigned char kind;
+	unsigned char end;
+	unsigned char has_snapshot; /* of what is left to unwind: follows, under the same hash */
+	unsigned char zero;
+	unsigned int pid;
 	unsigned int nr_frames;
 	unsigned long long hash;
 	unsigned long long time_ns;
+};
+
+/* The first frame ever seen in a file: from now on it goes by this number. */
+struct event_file {
+	unsigned int type; /* EVENT_FILE */
+	unsigned int file;
+	unsigned int pid; /* who maps it ... */
+	unsigned int zero;
+	unsigned long long start, end; /* ... here */
+	unsigned long long offset;     /* of `start` in the file */
+	unsigned long long time_ns;
+};
+
+/* The rules of a file that were dropped are needed again. */
+struct event_table_wanted {
+	unsigned int type; /* EVENT_TABLE_WANTED */
+	unsigned int file;
 };
 
 struct event_sample {
@@ -58,6 +112,7 @@ struct event_sample {
 };
 
 _Static_assert(sizeof(struct event_stack) == 32, "wire size");
+_Static_assert(sizeof(struct event_file) == 48, "wire size");
 _Static_assert(sizeof(struct event_sample) == 64, "wire size");
 
 /* Per CPU; ticks == samples + idle + filtered + lost_ring, exactly. */
@@ -76,11 +131,24 @@ enum event_filter {
 	EVENT_FILTER_THREAD = 2,  /* ... tids */
 };
 
+enum event_call_graph {
+	EVENT_CALL_GRAPH_AUTO = 0, /* by rules; snapshots where they do not suffice */
+	EVENT_CALL_GRAPH_FP = 1,
+	EVENT_CALL_GRAPH_DWARF = 2, /* a snapshot of every stack, unwound when reported */
+	EVENT_CALL_GRAPH_BOTH = 3,  /* by rules, and a snapshot all the same: for comparisons */
+};
+
 struct event_config {
 	unsigned int filter;
 	unsigned int
 		follow_children;   /* new processes, or with EVENT_FILTER_THREAD new threads, too */
 	unsigned int wakeup_bytes; /* unread ring bytes at which the recorder is woken */
+	unsigned int snapshot_limit_bytes; /* unread ring bytes above which none are taken */
+	unsigned int snapshot_chunks;
+	unsigned int call_graph;
+	unsigned int nr_cpus;   /* CPU numbers stay below */
+	unsigned int max_files; /* entries of the map of files */
+	unsigned long long vdso_bytes;
 };
 
 /* ---- unwind rules: how to get from a frame to its caller ---- */
@@ -103,7 +171,8 @@ enum unwind_register {
 };
 
 enum unwind_flag {
-	UNWIND_SIGNAL_FRAME = 1, /* the caller was interrupted: its pc is exact */
+	UNWIND_SIGNAL_FRAME = 1,    /* the caller was interrupted: its pc is exact */
+	UNWIND_SWITCHES_STACKS = 2, /* the caller's frame may lie anywhere */
 };
 
 /* Whatever does not matter to a rule is zero, so that equal rules have equal bytes. */
@@ -121,5 +190,83 @@ struct unwind_rule {
 };
 
 _Static_assert(sizeof(struct unwind_rule) == 16, "the map of rules is an array of these");
+
+enum unwind_register_number { /* DWARF's */
+#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
+	UNWIND_RBX = 3,
+	UNWIND_FP = 6,
+	UNWIND_SP = 7,
+	UNWIND_RA = 16,
+#else /* arm64: AAPCS64, "DWARF for the Arm 64-bit Architecture", 4.1 */
+	UNWIND_RBX = 19,
+	UNWIND_FP = 29,
+	UNWIND_SP = 31,
+	UNWIND_RA = 30,
+#endif
+	UNWIND_REGISTERS = 32, /* a power of two: an index is masked */
+};
+
+/* The state of a frame. */
+struct unwind_registers {
+	unsigned long long ip;
+	unsigned long long known; /* bit n: reg[n] is known */
+	unsigned long long reg[UNWIND_REGISTERS];
+};
+
+/*
+ * What is left of a stack that could not be unwound at once: the registers at
+ * the frame where unwinding stopped, and, chunk by chunk, the stack from there.
+ */
+struct event_snapshot {
+	unsigned int type; /* EVENT_SNAPSHOT */
+	unsigned char is_exact; /* ip is that of an interrupted instruction */
+	unsigned char zero[3];
+	unsigned long long hash; /* of its struct event_stack, which comes first */
+	struct unwind_registers registers;
+};
+
+struct event_snapshot_chunk {
+	unsigned int type; /* EVENT_SNAPSHOT_CHUNK */
+	unsigned int nr_bytes;
+	unsigned long long hash;
+	unsigned long long address; /* follows on the chunk before */
+	unsigned char bytes[EVENT_SNAPSHOT_CHUNK_BYTES];
+};
+
+/* ---- unwind tables in the kernel ---- */
+
+/*
+ * Rows and page directories live in shards, arrays of 32-bit words that the
+ * recorder maps and fills. A word's place is shard << UNWIND_SHARD_SHIFT | index.
+ * A page is two words: the place of its first row, and how many it has.
+ */
+enum {
+	UNWIND_PAGE_SHIFT = 12,
+	UNWIND_SHARD_SHIFT = 20,
+	UNWIND_SHARD_WORDS = 1 << UNWIND_SHARD_SHIFT,
+	UNWIND_MAX_SHARDS = 64,
+	UNWIND_MAX_RULES = 1 << 15,
+	UNWIND_RULE_NONE = 0,
+	UNWIND_RULE_FRAME_POINTER = 1, /* of code that pushed the frame pointer first of all */
+	UNWIND_MAX_PAGE_ROWS = (1 << UNWIND_PAGE_SHIFT) + 1,
+};
+
+enum unwind_table_state {
+	UNWIND_TABLE_NONE = 0,   /* asked for when the file was announced */
+	UNWIND_TABLE_READY = 1,
+	UNWIND_TABLE_ABSENT = 2, /* there is none to be had */
+	UNWIND_TABLE_DROPPED = 3, /* for want of memory; to be asked for */
+};
+
+/* Of each file, by its number. The recorder writes `state` last. */
+struct unwind_file {
+	unsigned int state; /* enum unwind_table_state */
+	unsigned int first_page, nr_pages;
+	unsigned int pages;  /* the place of the first page's words */
+	unsigned int epoch;  /* of the clock below, when it was used last */
+	unsigned int zero[3];
+};
+
+_Static_assert(sizeof(struct unwind_file) == 32, "the map of files is an array of these");
 
 #endif

@@ -27,11 +27,17 @@ enum {
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PROG_ARRAY = 3,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum {
 	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+};
+enum {
+	BPF_F_MMAPABLE = 1 << 10,
 };
 enum {
 	BPF_F_USER_STACK = 1 << 8,
@@ -49,6 +55,7 @@ enum {
 /* Asked for by name at load time: a kernel without a helper lacks its number. */
 enum bpf_func_id___ours {
 	BPF_FUNC_task_pt_regs___ours = 1,
+	BPF_FUNC_get_current_task_btf___ours = 2,
 };
 #define KERNEL_HAS_HELPER(name) \
 	bpf_core_enum_value_exists(enum bpf_func_id___ours, BPF_FUNC_##name##___ours)
@@ -77,7 +84,92 @@ struct bpf_perf_event_data {
 	__u64 addr;
 };
 
-struct mm_struct;
+/* ---- memory maps; the flavours (___) are those of other kernel versions ---- */
+
+struct super_block {
+	__u32 s_dev;
+} KERNEL_TYPE;
+
+struct timespec64 {
+	__s64 tv_sec;
+	long tv_nsec;
+} KERNEL_TYPE;
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__u32 i_generation;
+	__s64 i_mtime_sec; /* Linux 6.11 */
+	__u32 i_mtime_nsec;
+} KERNEL_TYPE;
+
+struct inode___6_7 {
+	struct timespec64 __i_mtime;
+} KERNEL_TYPE;
+
+struct inode___5_10 {
+	struct timespec64 i_mtime;
+} KERNEL_TYPE;
+
+struct file {
+	struct inode *f_inode;
+} KERNEL_TYPE;
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+} KERNEL_TYPE;
+
+struct rb_node {
+	struct rb_node *rb_right, *rb_left;
+} KERNEL_TYPE;
+
+struct rb_root {
+	struct rb_node *rb_node;
+} KERNEL_TYPE;
+
+struct vm_area_struct___5_10 {
+	struct rb_node vm_rb;
+} KERNEL_TYPE;
+
+struct maple_tree { /* Linux 6.1 */
+	void *ma_root;
+} KERNEL_TYPE;
+
+struct maple_range_64 {
+	unsigned long pivot[15];
+	void *slot[16];
+} KERNEL_TYPE;
+
+struct maple_arange_64 {
+	unsigned long pivot[9];
+	void *slot[10];
+} KERNEL_TYPE;
+
+typedef struct {
+	void *vdso;
+} KERNEL_TYPE mm_context_t;
+
+typedef struct {
+	unsigned int sequence;
+} KERNEL_TYPE seqcount_t;
+
+struct mm_struct {
+	struct maple_tree mm_mt;
+	seqcount_t mm_lock_seq; /* Linux 6.13 */
+	mm_context_t context;
+} KERNEL_TYPE;
+
+struct mm_struct___6_4 {
+	int mm_lock_seq;
+} KERNEL_TYPE;
+
+struct mm_struct___5_10 {
+	struct rb_root mm_rb;
+	__u64 vmacache_seqnum;
+} KERNEL_TYPE;
 
 struct task_struct {
 	int pid;
@@ -92,6 +184,7 @@ struct task_struct {
 
 enum {
 	PF_KTHREAD = 0x00200000, /* include/linux/sched.h */
+	VM_EXEC = 0x00000004,    /* include/linux/mm.h */
 };
 
 #endif

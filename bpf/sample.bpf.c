@@ -10,22 +10,18 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "bpf/unwind_fp.bpf.h"
+#include "bpf/registers.bpf.h"
+#include "bpf/ring.bpf.h"
+#include "bpf/snapshot.bpf.h"
+#include "bpf/unwind.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile struct event_config config;
-
-/* Raised by the recorder to make every stack new: an address may mean something else now. */
+/* Raised by the recorder to make every stack new: it has forgotten those that it was sent. */
 volatile __u64 generation;
 
 /* Processes that could not be followed because `targets` was full. */
 __u64 targets_full;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* set by the recorder */
-} ring SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -54,42 +50,6 @@ struct {
 	__type(value, __u64);
 } seen SEC(".maps");
 
-struct user_stack {
-	struct event_stack head;
-	__u64 address[EVENT_MAX_USER_FRAMES];
-};
-
-struct kernel_stack {
-	struct event_stack head;
-	__u64 address[EVENT_MAX_KERNEL_FRAMES];
-};
-
-/* Where a stack is put together; the kernel never nests two of our ticks on one CPU. */
-struct scratch {
-	struct user_stack user;
-	struct kernel_stack kernel;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} scratches SEC(".maps");
-
-static __always_inline __u64 mix(__u64 hash, __u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 29;
-}
-
-static __always_inline __u64 wakeup_flag(void)
-{
-	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= config.wakeup_bytes
-		       ? BPF_RB_FORCE_WAKEUP
-		       : BPF_RB_NO_WAKEUP;
-}
-
 /* Sends the stack unless it was seen. False when the ring had no room. */
 static __always_inline bool send_new_stack(struct event_stack *stack, __u64 max_frames)
 {
@@ -113,8 +73,6 @@ static __always_inline void take_kernel_stack(
 	struct bpf_perf_event_data *ctx, struct kernel_stack *stack)
 {
 	long bytes = bpf_get_stack(ctx, stack->address, sizeof(stack->address), 0);
-	stack->head.nr_frames = 0;
-	stack->head.hash = 0;
 	if (bytes < (long)sizeof(__u64))
 		return;
 	__u32 frames = (__u64)bytes / sizeof(__u64);
@@ -125,62 +83,122 @@ static __always_inline void take_kernel_stack(
 	stack->head.hash = hash | 1; /* 0 means none */
 }
 
-static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
-	struct task_struct *task, __u64 start_ns, struct user_stack *stack)
-{
-	stack->head.nr_frames = 0;
-	stack->head.hash = 0;
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD || !BPF_CORE_READ(task, mm))
-		return; /* kernel threads, and tasks whose memory is torn down already */
-	struct user_registers regs = {};
-	enum event_stack_end end = EVENT_END_NO_REGISTERS;
-	if (read_user_registers(ctx, task, &regs))
-		stack->head.nr_frames = unwind_fp(&regs, stack->address, &end);
-	stack->head.end = end;
-	__u64 hash = mix(generation, stack->head.pid);
-	hash = mix(hash, start_ns);
-	hash = mix(hash, BPF_CORE_READ(task, self_exec_id));
-	hash = mix(hash, end);
-	for (__u32 i = 0; i < EVENT_MAX_USER_FRAMES && i < stack->head.nr_frames; i++)
-		hash = mix(hash, stack->address[i]);
-	stack->head.hash = hash | 1;
-}
-
 static __always_inline void put_head(
 	struct event_stack *head, enum event_stack_kind kind, __u32 pid, __u64 time_ns)
 {
 	head->type = EVENT_STACK;
 	head->kind = kind;
 	head->end = EVENT_END_COMPLETE;
+	head->has_snapshot = false;
 	head->pid = pid;
+	head->nr_frames = 0;
+	head->hash = 0;
 	head->time_ns = time_ns;
 }
 
-/* False when the ring had no room for all of it. */
-static __always_inline bool send_sample(
-	struct bpf_perf_event_data *ctx, struct scratch *scratch, __u64 pid_tgid)
+/* False: there is no user stack. Kernel threads, and tasks whose memory is torn down already. */
+static __always_inline bool begin_user_stack(
+	struct bpf_perf_event_data *ctx, struct task_struct *task, struct scratch *scratch)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct event_sample sample = {
-		.type = EVENT_SAMPLE,
-		.cpu = bpf_get_smp_processor_id(),
-		.pid = pid_tgid >> 32,
-		.tid = (__u32)pid_tgid,
-		.time_ns = bpf_ktime_get_ns(),
-		.start_ns = BPF_CORE_READ(task, group_leader, start_boottime),
-	};
-	bpf_get_current_comm(sample.comm, sizeof(sample.comm));
-	put_head(&scratch->kernel.head, EVENT_STACK_KERNEL, sample.pid, sample.time_ns);
+	struct walk *walk = &scratch->walk;
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD || !mm)
+		return false;
+	identify_space(&walk->space, mm, scratch->sample.start_ns,
+		BPF_CORE_READ(task, self_exec_id));
+	walk->mapping.start = walk->mapping.end = 0;
+	walk->window.len = 0;
+	walk->hash = generation;
+	walk->is_exact = true;
+	walk->guess = EVENT_END_COMPLETE;
+	walk->end = EVENT_END_NO_REGISTERS;
+	return true;
+}
+
+static __always_inline void begin_sample(
+	struct bpf_perf_event_data *ctx, struct task_struct *task, struct scratch *scratch)
+{
+	struct event_sample *sample = &scratch->sample;
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	sample->type = EVENT_SAMPLE;
+	sample->cpu = bpf_get_smp_processor_id();
+	sample->pid = pid_tgid >> 32;
+	sample->tid = (__u32)pid_tgid;
+	sample->time_ns = bpf_ktime_get_ns();
+	sample->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
+	put_head(&scratch->kernel.head, EVENT_STACK_KERNEL, sample->pid, sample->time_ns);
+	put_head(&scratch->user.head, EVENT_STACK_USER, sample->pid, sample->time_ns);
 	take_kernel_stack(ctx, &scratch->kernel);
-	put_head(&scratch->user.head, EVENT_STACK_USER, sample.pid, sample.time_ns);
-	take_user_stack(ctx, task, sample.start_ns, &scratch->user);
-	sample.kernel_hash = scratch->kernel.head.hash;
-	sample.user_hash = scratch->user.head.hash;
-	if (sample.kernel_hash && !send_new_stack(&scratch->kernel.head, EVENT_MAX_KERNEL_FRAMES))
+}
+
+/* What is left to unwind, and whether it is worth a snapshot. */
+static __always_inline bool wants_snapshot(const struct scratch *scratch)
+{
+	switch (scratch->walk.end) {
+	case EVENT_END_TABLE_PENDING:
+	case EVENT_END_UNSUPPORTED:
+	case EVENT_END_REGISTER:
+		return true;
+	case EVENT_END_NO_MAPPING:
+		return scratch->user.head.nr_frames > 1;
+	default:
+		return config.call_graph >= EVENT_CALL_GRAPH_DWARF;
+	}
+}
+
+/* A rule that needs more than rows tell is better off with all registers: from the leaf again. */
+static __always_inline void restart_at_leaf(struct scratch *scratch)
+{
+	__u8 end = scratch->walk.end;
+	if (end != EVENT_END_UNSUPPORTED && end != EVENT_END_REGISTER)
+		return;
+	scratch->walk.regs = scratch->leaf;
+	scratch->walk.is_exact = true;
+	scratch->user.head.nr_frames = 0;
+}
+
+static __always_inline bool send_user_stack(struct scratch *scratch)
+{
+	struct walk *walk = &scratch->walk;
+	struct event_stack *head = &scratch->user.head;
+	head->end = walk->end;
+	head->hash = mix(walk->hash, walk->end) | 1; /* 0 means none */
+	if (!wants_snapshot(scratch) || unread_bytes() > config.snapshot_limit_bytes)
+		return send_new_stack(head, EVENT_MAX_USER_FRAMES);
+	restart_at_leaf(scratch);
+	head->has_snapshot = true;
+	head->hash = mix(mix(walk->hash, head->time_ns), scratch->sample.cpu) | 1; /* no other's */
+	if (!send_new_stack(head, EVENT_MAX_USER_FRAMES))
 		return false;
-	if (sample.user_hash && !send_new_stack(&scratch->user.head, EVENT_MAX_USER_FRAMES))
+	send_snapshot(&walk->regs, walk->is_exact, head->hash);
+	return true;
+}
+
+/* False when the ring had no room for all of it. */
+static __always_inline bool send_sample(struct scratch *scratch, bool has_user_stack)
+{
+	struct event_sample *sample = &scratch->sample;
+	if (scratch->kernel.head.hash &&
+		!send_new_stack(&scratch->kernel.head, EVENT_MAX_KERNEL_FRAMES))
 		return false;
-	return bpf_ringbuf_output(&ring, &sample, sizeof(sample), wakeup_flag()) == 0;
+	if (has_user_stack && !send_user_stack(scratch))
+		return false;
+	sample->kernel_hash = scratch->kernel.head.hash;
+	sample->user_hash = scratch->user.head.hash;
+	return send(sample, sizeof(*sample), wakeup_flag());
+}
+
+static __always_inline void end_sample(struct scratch *scratch, bool has_user_stack)
+{
+	__u32 zero = 0;
+	struct event_counters *count = bpf_map_lookup_elem(&counters, &zero);
+	if (!count)
+		return;
+	if (send_sample(scratch, has_user_stack))
+		count->samples++;
+	else
+		count->lost_ring++;
 }
 
 static __always_inline bool is_target(__u64 pid_tgid)
@@ -191,12 +209,12 @@ static __always_inline bool is_target(__u64 pid_tgid)
 	return bpf_map_lookup_elem(&targets, &key) != 0;
 }
 
-SEC("perf_event")
-int on_tick(struct bpf_perf_event_data *ctx)
+/* What to do with a tick, accounted for. NULL: nothing. */
+static __always_inline struct scratch *begin_tick(void)
 {
 	__u32 zero = 0;
 	struct event_counters *count = bpf_map_lookup_elem(&counters, &zero);
-	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
+	struct scratch *scratch = get_scratch();
 	if (!count || !scratch)
 		return 0;
 	count->ticks++;
@@ -205,10 +223,82 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		count->idle++;
 	else if (!is_target(pid_tgid))
 		count->filtered++;
-	else if (send_sample(ctx, scratch, pid_tgid))
-		count->samples++;
 	else
-		count->lost_ring++;
+		return scratch;
+	return 0;
+}
+
+/* True when there is a user stack to walk. */
+static __always_inline bool begin_walk(struct bpf_perf_event_data *ctx, struct scratch *scratch)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	begin_sample(ctx, task, scratch);
+	if (!begin_user_stack(ctx, task, scratch)) {
+		end_sample(scratch, false);
+		return false;
+	}
+	if (!read_user_registers(ctx, task, &scratch->walk.regs)) {
+		end_sample(scratch, true);
+		return false;
+	}
+	scratch->leaf = scratch->walk.regs;
+	return true;
+}
+
+static long on_frame(__u32 index, void *context)
+{
+	return unwind_frame() != 0;
+}
+
+SEC("perf_event")
+int on_tick(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *scratch = begin_tick();
+	if (!scratch || !begin_walk(ctx, scratch))
+		return 0;
+	bpf_loop(EVENT_MAX_USER_FRAMES, on_frame, 0, 0);
+	end_sample(scratch, true);
+	return 0;
+}
+
+/*
+ * The same where there is no bpf_loop (before Linux 5.17): a program walks some
+ * frames and calls itself for more, as often as the kernel lets it (33 times).
+ */
+enum {
+	FRAMES_A_CALL = 32,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} continuations SEC(".maps");
+
+SEC("perf_event")
+int continue_tick(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	bool is_over = false;
+	for (int i = 0; i < FRAMES_A_CALL && !is_over; i++)
+		is_over = unwind_frame();
+	if (!is_over)
+		bpf_tail_call(ctx, &continuations, 0);
+	end_sample(scratch, true);
+	return 0;
+}
+
+SEC("perf_event")
+int on_tick_without_loop(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *scratch = begin_tick();
+	if (!scratch || !begin_walk(ctx, scratch))
+		return 0;
+	bpf_tail_call(ctx, &continuations, 0);
+	end_sample(scratch, true);
 	return 0;
 }
 

@@ -1,0 +1,211 @@
+/*
+ * Which mapping of the current process holds an address, found in the kernel's
+ * own tree of mappings at the very moment of the sample: nothing has to be set
+ * up for a process, and no dlopen() or exec() comes too late.
+ *
+ * The tree is a maple tree (Linux 6.1) or a red-black tree (before). Nobody
+ * locks it for us: whatever is read may be in change, so a result counts only
+ * when the mapping found says by itself that it holds the address.
+ *
+ * Sources: include/linux/maple_tree.h, lib/maple_tree.c (6.18);
+ * include/linux/mm_types.h (5.10, 6.1, 6.18).
+ */
+#ifndef EBPROF_MAPPING_BPF_H
+#define EBPROF_MAPPING_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+struct mapping {
+	__u64 start, end;
+	__u64 delta; /* address + delta = offset in the file (or image) */
+	__u32 file;
+	__u32 kind; /* enum event_frame_kind; EVENT_FRAME_ADDRESS: not a place to find code */
+};
+
+/* ---- the trees ---- */
+
+enum {
+	MAPLE_NODE_MASK = 255, /* the low bits of a pointer to a node say what it is */
+	MAPLE_TYPE_SHIFT = 3,
+	MAPLE_TYPE_MASK = 15,
+	MAPLE_LEAF_64 = 1,
+	MAPLE_ARANGE_64 = 3,
+	MAPLE_MAX_DEPTH = 8,
+	RB_MAX_DEPTH = 40,
+};
+
+/* The slot of a node that an address belongs to. */
+static __always_inline __u32 find_slot(const unsigned long *pivot, __u32 nr_pivots, __u64 address)
+{
+	__u32 slot = 0;
+	for (; slot < nr_pivots; slot++)
+		if (pivot[slot] >= address || (slot && !pivot[slot]))
+			break;
+	return slot;
+}
+
+static __always_inline void *walk_maple_tree(struct mm_struct *mm, __u64 address)
+{
+	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
+	if ((entry & 3) != 2 || entry < 4096) /* no tree of nodes: no mappings */
+		return 0;
+	for (int depth = 0; depth < MAPLE_MAX_DEPTH; depth++) {
+		__u64 node = entry & ~(__u64)MAPLE_NODE_MASK;
+		__u32 type = entry >> MAPLE_TYPE_SHIFT & MAPLE_TYPE_MASK;
+		unsigned long pivot[15];
+		const void *slots;
+		__u32 slot;
+		if (type == MAPLE_ARANGE_64) {
+			struct maple_arange_64 *at = (void *)node;
+			if (bpf_core_read(pivot, sizeof(at->pivot), &at->pivot))
+				return 0;
+			slot = find_slot(pivot, 9, address);
+			slots = (const void *)(node +
+					       bpf_core_field_offset(struct maple_arange_64, slot));
+		} else {
+			struct maple_range_64 *at = (void *)node;
+			if (bpf_core_read(pivot, sizeof(at->pivot), &at->pivot))
+				return 0;
+			slot = find_slot(pivot, 15, address);
+			slots = (const void *)(node +
+					       bpf_core_field_offset(struct maple_range_64, slot));
+		}
+		if (bpf_probe_read_kernel(&entry, sizeof(entry), slots + slot * sizeof(void *)))
+			return 0;
+		if (type == MAPLE_LEAF_64)
+			return (void *)entry;
+		if (!entry)
+			return 0;
+	}
+	return 0;
+}
+
+static __always_inline void *walk_rb_tree(struct mm_struct *mm, __u64 address)
+{
+	struct mm_struct___5_10 *old_mm = (void *)mm;
+	__u64 node = (__u64)BPF_CORE_READ(old_mm, mm_rb.rb_node);
+	for (int depth = 0; node && depth < RB_MAX_DEPTH; depth++) {
+		__u64 vma = node - bpf_core_field_offset(struct vm_area_struct___5_10, vm_rb);
+		struct rb_node *at = (void *)node;
+		if (address < BPF_CORE_READ((struct vm_area_struct *)vma, vm_start))
+			node = (__u64)BPF_CORE_READ(at, rb_left);
+		else if (address >= BPF_CORE_READ((struct vm_area_struct *)vma, vm_end))
+			node = (__u64)BPF_CORE_READ(at, rb_right);
+		else
+			return (void *)vma;
+	}
+	return 0;
+}
+
+static __always_inline struct vm_area_struct *find_vma(struct mm_struct *mm, __u64 address)
+{
+	if (bpf_core_field_exists(mm->mm_mt))
+		return walk_maple_tree(mm, address);
+	return walk_rb_tree(mm, address);
+}
+
+/* ---- files ---- */
+
+/* What tells the contents of files apart; a file that is written again is another one. */
+struct file_key {
+	__u64 inode;
+	__u64 mtime_ns;
+	__u32 device;
+	__u32 generation;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EVENT_MIN_FILES); /* set by the recorder */
+	__type(key, struct file_key);
+	__type(value, __u32);
+} file_numbers SEC(".maps");
+
+static __always_inline void read_file_key(struct file *file, struct file_key *key)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	key->inode = BPF_CORE_READ(inode, i_ino);
+	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	key->generation = BPF_CORE_READ(inode, i_generation);
+	struct inode___6_7 *inode_6_7 = (void *)inode;
+	struct inode___5_10 *inode_5_10 = (void *)inode;
+	__u64 seconds = 0, nanoseconds = 0;
+	if (bpf_core_field_exists(inode->i_mtime_sec)) {
+		seconds = BPF_CORE_READ(inode, i_mtime_sec);
+		nanoseconds = BPF_CORE_READ(inode, i_mtime_nsec);
+	} else if (bpf_core_field_exists(inode_6_7->__i_mtime)) {
+		seconds = BPF_CORE_READ(inode_6_7, __i_mtime.tv_sec);
+		nanoseconds = BPF_CORE_READ(inode_6_7, __i_mtime.tv_nsec);
+	} else if (bpf_core_field_exists(inode_5_10->i_mtime)) {
+		seconds = BPF_CORE_READ(inode_5_10, i_mtime.tv_sec);
+		nanoseconds = BPF_CORE_READ(inode_5_10, i_mtime.tv_nsec);
+	}
+	key->mtime_ns = seconds * 1000000000 + nanoseconds;
+}
+
+/* ---- a cache from one sample to the next ---- */
+
+/*
+ * mappings[] remembers for each CPU what was found, while the kernel's count of
+ * changes to the process's mappings stands still. `space` tells address spaces
+ * apart, also those that follow each other in the same memory.
+ */
+struct address_space {
+	struct mm_struct *mm;
+	__u64 identity; /* 0: this kernel does not count changes, so nothing is remembered */
+};
+
+struct cached_mapping {
+	__u64 identity;
+	struct mapping mapping;
+};
+
+enum {
+	MAPPING_CACHE_SLOTS = 256,
+	MAPPING_CACHE_SHIFT = 20, /* one mapping of 1 MiB, one slot */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MAPPING_CACHE_SLOTS);
+	__type(key, __u32);
+	__type(value, struct cached_mapping);
+} mapping_cache SEC(".maps");
+
+static __always_inline __u64 mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+static __always_inline void identify_space(
+	struct address_space *space, struct mm_struct *mm, __u64 start_ns, __u64 exec_id)
+{
+	struct mm_struct___6_4 *mm_6_4 = (void *)mm;
+	struct mm_struct___5_10 *mm_5_10 = (void *)mm;
+	__u64 changes;
+	space->mm = mm;
+	space->identity = 0;
+	if (bpf_core_field_exists(mm->mm_lock_seq.sequence))
+		changes = BPF_CORE_READ(mm, mm_lock_seq.sequence);
+	else if (bpf_core_field_exists(mm_6_4->mm_lock_seq))
+		changes = BPF_CORE_READ(mm_6_4, mm_lock_seq);
+	else if (bpf_core_field_exists(mm_5_10->vmacache_seqnum))
+		changes = BPF_CORE_READ(mm_5_10, vmacache_seqnum);
+	else
+		return;
+	space->identity = mix(mix(mix(mix(1, (__u64)mm), start_ns), exec_id), changes) | 1;
+}
+
+static __always_inline struct cached_mapping *cache_slot(__u64 address)
+{
+	__u32 slot = (__u32)(address >> MAPPING_CACHE_SHIFT) * 0x9e3779b1u >> 24;
+	slot &= MAPPING_CACHE_SLOTS - 1;
+	return bpf_map_lookup_elem(&mapping_cache, &slot);
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* The registers with which a task left user space. */
+#ifndef EBPROF_REGISTERS_BPF_H
+#define EBPROF_REGISTERS_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+enum {
+	/* THREAD_SIZE of x86-64 and of arm64 with 4 KiB pages, without KASAN. */
+	KERNEL_STACK_BYTES = 16 << 10,
+};
+
+/* X(DWARF number, member of pt_regs) */
+#if defined(__TARGET_ARCH_x86)
+#define REGS_IP(regs) ((regs)->ip)
+#define EACH_REGISTER(X) \
+	X(0, ax) \
+	X(1, dx) \
+	X(2, cx) \
+	X(3, bx) \
+	X(4, si) \
+	X(5, di) \
+	X(6, bp) \
+	X(7, sp) \
+	X(8, r8) \
+	X(9, r9) \
+	X(10, r10) \
+	X(11, r11) \
+	X(12, r12) \
+	X(13, r13) \
+	X(14, r14) \
+	X(15, r15)
+enum {
+	ALL_REGISTERS_KNOWN = 0xffff,
+};
+#elif defined(__TARGET_ARCH_arm64)
+#define REGS_IP(regs) ((regs)->pc)
+#define EACH_REGISTER(X) \
+	X(19, regs[19]) \
+	X(29, regs[29]) \
+	X(30, regs[30]) \
+	X(31, sp)
+#define ALL_REGISTERS_KNOWN 0xe0080000ULL
+#endif
+
+/* 6.18 refuses reads of ctx through a pointer that the compiler adjusted for several fields. */
+#define READ_CONTEXT(field) \
+	({ \
+		__u64 value_ = (field); \
+		asm volatile("" : "+r"(value_)); \
+		value_; \
+	})
+
+static __always_inline bool is_kernel_address(__u64 address)
+{
+	return (__s64)address < 0;
+}
+
+/*
+ * When the tick hit user code they are the tick's own; in the kernel they stand
+ * at the top of the task's kernel stack, where the entry code pushed them.
+ */
+static __always_inline bool read_user_registers(struct bpf_perf_event_data *ctx,
+	struct task_struct *task, struct unwind_registers *ret)
+{
+	ret->known = ALL_REGISTERS_KNOWN;
+	ret->ip = READ_CONTEXT(REGS_IP(&ctx->regs));
+	if (!is_kernel_address(ret->ip)) {
+#define COPY(number, member) ret->reg[number] = READ_CONTEXT(ctx->regs.member);
+		EACH_REGISTER(COPY)
+#undef COPY
+		return true;
+	}
+	struct pt_regs saved;
+	const void *at;
+	if (KERNEL_HAS_HELPER(task_pt_regs)) /* Linux 5.15 */
+		at = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	else
+		at = (const char *)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES - sizeof(saved);
+	if (bpf_probe_read_kernel(&saved, sizeof(saved), at))
+		return false;
+	ret->ip = REGS_IP(&saved);
+#define COPY(number, member) ret->reg[number] = saved.member;
+	EACH_REGISTER(COPY)
+#undef COPY
+	return ret->ip && !is_kernel_address(ret->ip);
+}
+
+#endif

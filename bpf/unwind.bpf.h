@@ -1,0 +1,315 @@
+/*
+ * The user stack, one frame a step: find the mapping that holds the address,
+ * the rule that its file has for it, and by the rule the caller. Nothing is set
+ * up for a process; what is known of a file holds in all of them.
+ *
+ * Code that no rule covers (that of JIT compilers, or assembly) gets one try by
+ * its frame pointer, and the frame found that way is flagged.
+ */
+#ifndef EBPROF_UNWIND_BPF_H
+#define EBPROF_UNWIND_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/mapping.bpf.h"
+#include "bpf/ring.bpf.h"
+#include "bpf/unwind_step.h"
+#include "bpf/unwind_table.bpf.h"
+
+struct user_stack {
+	struct event_stack head;
+	__u64 frame[EVENT_MAX_USER_FRAMES];
+};
+
+struct kernel_stack {
+	struct event_stack head;
+	__u64 address[EVENT_MAX_KERNEL_FRAMES];
+};
+
+enum {
+	WINDOW_BYTES = 1024,
+};
+
+/* A piece of the stack, read at once for the frames that lie in it. */
+struct window {
+	__u64 address;
+	__u64 len;
+	__u8 bytes[WINDOW_BYTES + sizeof(__u64)];
+};
+
+struct walk {
+	struct unwind_registers regs;
+	struct address_space space;
+	struct mapping mapping; /* of the frame before: neighbours are often in the same */
+	struct window window;
+	__u64 hash;
+	__u8 is_exact; /* ip is where the frame is, not where a call returns to */
+	__u8 guess;    /* enum event_stack_end: why the frame had to be guessed; 0: it was not */
+	__u8 end;      /* enum event_stack_end */
+};
+
+/* Where a sample is put together; the kernel never nests two of our ticks on one CPU. */
+struct scratch {
+	struct walk walk;
+	struct unwind_registers leaf;
+	struct user_stack user;
+	struct kernel_stack kernel;
+	struct event_sample sample;
+	__u32 nr_files; /* numbers given away on this CPU */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline struct scratch *get_scratch(void)
+{
+	__u32 zero = 0;
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+/* ---- mappings ---- */
+
+/* Numbers are dealt out CPU by CPU: BPF knows no atomic counter before Linux 5.12. 0 is the vDSO. */
+static __always_inline __u32 new_file_number(struct scratch *scratch)
+{
+	__u32 number = ++scratch->nr_files * config.nr_cpus + bpf_get_smp_processor_id();
+	return number < config.max_files ? number : 0;
+}
+
+/* The number of the mapping's file, announced when it is new. 0: there is none to be had. */
+static __always_inline __u32 number_file(
+	struct scratch *scratch, const struct mapping *mapping, struct file *file)
+{
+	struct file_key key = {};
+	read_file_key(file, &key);
+	__u32 *known = bpf_map_lookup_elem(&file_numbers, &key);
+	if (known)
+		return *known;
+	__u32 number = new_file_number(scratch);
+	if (!number)
+		return 0;
+	if (bpf_map_update_elem(&file_numbers, &key, &number, BPF_NOEXIST)) {
+		known = bpf_map_lookup_elem(&file_numbers, &key); /* another CPU was first */
+		return known ? *known : 0;
+	}
+	struct event_file event = {
+		.type = EVENT_FILE,
+		.file = number,
+		.pid = scratch->user.head.pid,
+		.start = mapping->start,
+		.end = mapping->end,
+		.offset = mapping->start + mapping->delta,
+		.time_ns = scratch->user.head.time_ns,
+	};
+	if (send(&event, sizeof(event), BPF_RB_FORCE_WAKEUP))
+		return number;
+	bpf_map_delete_elem(&file_numbers, &key);
+	return 0;
+}
+
+static __always_inline void read_mapping(
+	struct scratch *scratch, struct vm_area_struct *vma, __u64 address, struct mapping *mapping)
+{
+	struct mm_struct *mm = scratch->walk.space.mm;
+	mapping->start = BPF_CORE_READ(vma, vm_start);
+	mapping->end = BPF_CORE_READ(vma, vm_end);
+	mapping->kind = EVENT_FRAME_ADDRESS;
+	if (address < mapping->start || address >= mapping->end ||
+		!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC)) {
+		mapping->start = mapping->end = 0;
+		return;
+	}
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+	if (file) {
+		mapping->delta = (BPF_CORE_READ(vma, vm_pgoff) << 12) - mapping->start;
+		mapping->file = number_file(scratch, mapping, file);
+		if (mapping->file)
+			mapping->kind = EVENT_FRAME_FILE;
+	} else if (mapping->start == (__u64)BPF_CORE_READ(mm, context.vdso)) {
+		mapping->delta = -mapping->start;
+		mapping->file = 0;
+		mapping->kind = EVENT_FRAME_VDSO;
+	} else {
+		mapping->delta = 0;
+		mapping->kind = EVENT_FRAME_ANONYMOUS;
+	}
+}
+
+static __always_inline void find_mapping(struct scratch *scratch, __u64 address)
+{
+	struct walk *walk = &scratch->walk;
+	struct cached_mapping *cached = cache_slot(address);
+	bool may_cache = cached && walk->space.identity;
+	if (may_cache && cached->identity == walk->space.identity &&
+		address >= cached->mapping.start && address < cached->mapping.end) {
+		walk->mapping = cached->mapping;
+		return;
+	}
+	struct vm_area_struct *vma = find_vma(walk->space.mm, address);
+	if (!vma) {
+		walk->mapping.start = walk->mapping.end = 0;
+		walk->mapping.kind = EVENT_FRAME_ADDRESS;
+		return;
+	}
+	read_mapping(scratch, vma, address, &walk->mapping);
+	if (may_cache && walk->mapping.kind != EVENT_FRAME_ADDRESS) {
+		cached->identity = walk->space.identity;
+		cached->mapping = walk->mapping;
+	}
+}
+
+/* ---- the stack's memory ---- */
+
+static long read_stack(void *context, __u64 address, __u64 *value)
+{
+	struct window *window = &((struct walk *)context)->window;
+	__u64 at = address - window->address;
+	if (at + sizeof(*value) > window->len) {
+		/* A page is there as a whole or not at all. */
+		__u64 len = 4096 - (address & 4095);
+		if (len > WINDOW_BYTES)
+			len = WINDOW_BYTES;
+		window->len = 0;
+		if (len < sizeof(*value))
+			return bpf_probe_read_user(value, sizeof(*value), (const void *)address);
+		if (bpf_probe_read_user(window->bytes, len, (const void *)address))
+			return -1;
+		window->address = address;
+		window->len = len;
+		at = 0;
+	}
+	*value = *(__u64 *)(window->bytes + (at & (WINDOW_BYTES - 1)));
+	return 0;
+}
+
+/* ---- frames ---- */
+
+static __always_inline void push_frame(struct scratch *scratch, __u64 place)
+{
+	const struct mapping *mapping = &scratch->walk.mapping;
+	struct walk *walk = &scratch->walk;
+	__u64 frame = place & ((1ULL << 56) - 1);
+	if (mapping->kind == EVENT_FRAME_FILE || mapping->kind == EVENT_FRAME_VDSO) {
+		__u64 offset = place + mapping->delta;
+		frame = (offset & ((1ULL << EVENT_FRAME_FILE_SHIFT) - 1)) |
+			(__u64)mapping->file << EVENT_FRAME_FILE_SHIFT;
+	}
+	frame |= (__u64)mapping->kind << EVENT_FRAME_KIND_SHIFT;
+	frame |= (__u64)!!walk->guess << EVENT_FRAME_GUESSED_SHIFT;
+	__u32 n = scratch->user.head.nr_frames;
+	if (n >= EVENT_MAX_USER_FRAMES)
+		return;
+	scratch->user.frame[n] = frame;
+	scratch->user.head.nr_frames = n + 1;
+	walk->hash = mix(walk->hash, frame);
+}
+
+static __always_inline bool is_by_frame_pointer(void)
+{
+	return config.call_graph == EVENT_CALL_GRAPH_FP;
+}
+
+/* The number of the rule for the frame at hand. Not EVENT_END_COMPLETE: there is none. */
+static __always_inline enum event_stack_end rule_of_frame(
+	const struct mapping *mapping, __u64 place, __u32 *rule)
+{
+	if (mapping->kind != EVENT_FRAME_FILE && mapping->kind != EVENT_FRAME_VDSO)
+		return EVENT_END_JIT;
+	__u32 number = mapping->file;
+	struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
+	if (!file || file->state == UNWIND_TABLE_ABSENT)
+		return EVENT_END_NO_TABLE;
+	if (file->state == UNWIND_TABLE_DROPPED) {
+		struct event_table_wanted wanted = {.type = EVENT_TABLE_WANTED, .file = number};
+		if (send(&wanted, sizeof(wanted), BPF_RB_FORCE_WAKEUP))
+			file->state = UNWIND_TABLE_NONE;
+	}
+	if (file->state != UNWIND_TABLE_READY)
+		return EVENT_END_TABLE_PENDING;
+	if (file->epoch != table_epoch)
+		file->epoch = table_epoch;
+	*rule = find_rule(file, place + mapping->delta);
+	return *rule == UNWIND_RULE_NONE ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
+}
+
+/*
+ * The same, but where no rule covers the address, and the frame pointer may be
+ * one, it is gone by that: *guess says for what reason.
+ */
+static __always_inline enum event_stack_end choose_rule(
+	const struct walk *walk, __u64 place, __u32 *rule, __u8 *guess)
+{
+	*guess = EVENT_END_COMPLETE;
+	*rule = UNWIND_RULE_FRAME_POINTER;
+	if (is_by_frame_pointer())
+		return EVENT_END_COMPLETE;
+	enum event_stack_end end = rule_of_frame(&walk->mapping, place, rule);
+	if (!end || end == EVENT_END_TABLE_PENDING || !unwind_may_guess(&walk->regs))
+		return end;
+	*guess = end;
+	*rule = UNWIND_RULE_FRAME_POINTER;
+	return EVENT_END_COMPLETE;
+}
+
+static __always_inline enum event_stack_end end_without_mapping(const struct walk *walk)
+{
+	if (is_by_frame_pointer())
+		return EVENT_END_BROKEN_FRAME_POINTER;
+	return walk->guess ? walk->guess : EVENT_END_NO_MAPPING;
+}
+
+/* To the caller by a rule, *is_exact as it is for the caller. */
+static __always_inline enum event_stack_end step(
+	struct walk *walk, __u32 rule_number, bool *is_outermost)
+{
+	struct unwind_rule *rule = bpf_map_lookup_elem(&rules, &rule_number);
+	if (!rule)
+		return EVENT_END_NO_RULE;
+	*is_outermost = is_by_frame_pointer() && !walk->regs.reg[UNWIND_FP];
+	if (*is_outermost)
+		return EVENT_END_COMPLETE;
+	walk->is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
+	return unwind_step(&walk->regs, rule, read_stack, walk, is_outermost);
+}
+
+/*
+ * One frame of this CPU's walk. 0: its caller is next; 1: that was all, and
+ * walk.end says why. A frame whose table is pending is not pushed: it is the
+ * first of those still to be unwound, and walk.regs are its registers.
+ */
+__noinline int unwind_frame(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 1;
+	struct walk *walk = &scratch->walk;
+	__u64 place = walk->regs.ip - !walk->is_exact;
+	if (place < walk->mapping.start || place >= walk->mapping.end)
+		find_mapping(scratch, place);
+	if (!walk->mapping.end) {
+		walk->end = end_without_mapping(walk);
+		if (!scratch->user.head.nr_frames) /* the leaf may be anywhere */
+			push_frame(scratch, place);
+		return 1;
+	}
+	__u32 rule = UNWIND_RULE_NONE;
+	__u8 guess = EVENT_END_COMPLETE;
+	enum event_stack_end end = choose_rule(walk, place, &rule, &guess);
+	if (end != EVENT_END_TABLE_PENDING)
+		push_frame(scratch, place);
+	bool is_outermost = false;
+	if (!end)
+		end = step(walk, rule, &is_outermost);
+	walk->end = end;
+	if (end || is_outermost)
+		return 1;
+	walk->guess = guess;
+	walk->end = EVENT_END_DEPTH;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * One step of unwinding: from the registers of a frame to those of its caller,
+ * by a rule. The only place that knows what a rule means: the BPF programs, the
+ * recorder (over a snapshot of the stack) and the tests all run this code.
+ *
+ * Sources: DWARF 5, section 6.4.1; System V x86-64 psABI, section 3.4.1; for
+ * the PLT, the expression that ld.bfd and lld write into .eh_frame.
+ */
+#ifndef EBPROF_UNWIND_STEP_H
+#define EBPROF_UNWIND_STEP_H
+
+#include "bpf/event.h"
+
+/* Reads a word of the stack. Not 0: it cannot be read. */
+typedef long unwind_read_fn(
+	void *context, unsigned long long address, unsigned long long *value);
+
+/* Always inlined, so that `read` is a direct call: BPF knows no other. */
+#define UNWIND_INLINE static inline __attribute__((always_inline))
+
+UNWIND_INLINE _Bool unwind_is_known(const struct unwind_registers *regs, unsigned int number)
+{
+	return regs->known >> (number & (UNWIND_REGISTERS - 1)) & 1;
+}
+
+/* Whether the frame pointer may be one: it points into the stack, not absurdly far. */
+UNWIND_INLINE _Bool unwind_may_guess(const struct unwind_registers *regs)
+{
+	unsigned long long fp = regs->reg[UNWIND_FP], sp = regs->reg[UNWIND_SP];
+	return unwind_is_known(regs, UNWIND_FP) && !(fp & 7) && fp >= sp && fp - sp < 1 << 20;
+}
+
+/* The canonical frame address. EVENT_END_COMPLETE: *cfa is set. */
+UNWIND_INLINE enum event_stack_end unwind_cfa(const struct unwind_registers *regs,
+	const struct unwind_rule *rule, unwind_read_fn *read, void *context,
+	unsigned long long *cfa)
+{
+	if (rule->cfa == UNWIND_CFA_NONE)
+		return EVENT_END_NO_RULE;
+	if (rule->cfa == UNWIND_CFA_UNSUPPORTED)
+		return EVENT_END_UNSUPPORTED;
+	if (rule->cfa == UNWIND_CFA_PLT) {
+		*cfa = regs->reg[UNWIND_SP] + 8;
+		if ((int)(regs->ip & 15) >= rule->cfa_offset)
+			*cfa += 8;
+		return EVENT_END_COMPLETE;
+	}
+	if (!unwind_is_known(regs, rule->cfa_register))
+		return EVENT_END_REGISTER;
+	unsigned long long base = regs->reg[rule->cfa_register & (UNWIND_REGISTERS - 1)];
+	if (rule->cfa == UNWIND_CFA_REGISTER) {
+		*cfa = base + (long long)rule->cfa_offset;
+		return EVENT_END_COMPLETE;
+	}
+	if (read(context, base + (long long)(short)rule->cfa_offset, cfa))
+		return EVENT_END_UNREADABLE;
+	*cfa += (long long)(rule->cfa_offset >> 16);
+	return EVENT_END_COMPLETE;
+}
+
+/* A callee-saved register of the caller: the new value, or *is_known becomes false. */
+UNWIND_INLINE enum event_stack_end unwind_saved(const struct unwind_registers *regs,
+	unsigned int number, unsigned int kind, int offset, unsigned long long cfa,
+	unwind_read_fn *read, void *context, unsigned long long *value, _Bool *is_known)
+{
+	unsigned long long base = kind == UNWIND_AT_SP ? regs->reg[UNWIND_SP] : cfa;
+	*is_known = 1;
+	*value = regs->reg[number];
+	if (kind == UNWIND_AT_CFA || kind == UNWIND_AT_SP) {
+		if (read(context, base + (long long)offset, value))
+			return EVENT_END_UNREADABLE;
+	} else if (kind == UNWIND_SAME) {
+		*is_known = unwind_is_known(regs, number);
+	} else if (kind == UNWIND_IN_REGISTER) {
+		*is_known = unwind_is_known(regs, offset);
+		*value = regs->reg[offset & (UNWIND_REGISTERS - 1)];
+	} else {
+		*is_known = 0;
+	}
+	return EVENT_END_COMPLETE;
+}
+
+/*
+ * Turns *regs into the caller's. EVENT_END_COMPLETE with *is_outermost: there
+ * is no caller; any other end but EVENT_END_COMPLETE: *regs is untouched.
+ */
+UNWIND_INLINE enum event_stack_end unwind_step(struct unwind_registers *regs,
+	const struct unwind_rule *rule, unwind_read_fn *read, void *context, _Bool *is_outermost)
+{
+	*is_outermost = rule->ra == UNWIND_UNDEFINED;
+	if (*is_outermost)
+		return EVENT_END_COMPLETE;
+	unsigned long long cfa, ra, fp, rbx;
+	enum event_stack_end end = unwind_cfa(regs, rule, read, context, &cfa);
+	if (end)
+		return end;
+	/* A caller's frame lies above its callee's, but where a signal or the rule switched stacks. */
+	if (cfa <= regs->reg[UNWIND_SP] && !rule->flags)
+		return EVENT_END_BROKEN_FRAME_POINTER;
+	_Bool has_ra, has_fp, has_rbx;
+	end = unwind_saved(regs, UNWIND_RA, rule->ra, rule->ra_offset, cfa, read, context, &ra,
+		&has_ra);
+	if (end)
+		return end;
+	if (!has_ra)
+		return rule->ra == UNWIND_UNSUPPORTED ? EVENT_END_UNSUPPORTED : EVENT_END_REGISTER;
+	end = unwind_saved(regs, UNWIND_FP, rule->fp, rule->fp_offset, cfa, read, context, &fp,
+		&has_fp);
+	if (end)
+		return end;
+	end = unwind_saved(regs, UNWIND_RBX, rule->rbx, rule->rbx_offset, cfa, read, context, &rbx,
+		&has_rbx);
+	if (end)
+		return end;
+	regs->ip = ra;
+	regs->reg[UNWIND_SP] = cfa;
+	regs->reg[UNWIND_FP] = fp;
+	regs->reg[UNWIND_RBX] = rbx;
+	regs->known = 1ULL << UNWIND_SP | (unsigned long long)has_fp << UNWIND_FP |
+		      (unsigned long long)has_rbx << UNWIND_RBX;
+	*is_outermost = ra == 0; /* where nobody can return to */
+	return EVENT_END_COMPLETE;
+}
+
+#endif

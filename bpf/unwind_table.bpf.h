@@ -1,0 +1,94 @@
+/*
+ * The unwind tables of files, as the recorder lays them out in shards of words
+ * that both sides map: from a file's number and an offset in it to a rule.
+ */
+#ifndef EBPROF_UNWIND_TABLE_BPF_H
+#define EBPROF_UNWIND_TABLE_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+
+#include <bpf/bpf_helpers.h>
+
+/* Raised now and then by the recorder: which tables are in use shows in the files' epochs. */
+volatile __u32 table_epoch;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, EVENT_MIN_FILES); /* set by the recorder */
+	__type(key, __u32);
+	__type(value, struct unwind_file);
+} files SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_MAX_RULES);
+	__type(key, __u32);
+	__type(value, struct unwind_rule);
+} rules SEC(".maps");
+
+struct shard {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, UNWIND_SHARD_WORDS * sizeof(__u32));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_MAX_SHARDS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+	__array(values, struct shard);
+} shards SEC(".maps");
+
+static __always_inline const __u32 *find_shard(__u32 place)
+{
+	__u32 number = place >> UNWIND_SHARD_SHIFT, zero = 0;
+	void *shard = bpf_map_lookup_elem(&shards, &number);
+	return shard ? bpf_map_lookup_elem(shard, &zero) : 0;
+}
+
+/* The number of the last row at or before `low`; rows of a page lie in one shard. */
+static __always_inline __u32 search_rows(const __u32 *words, __u32 first, __u32 count, __u32 low)
+{
+	enum { MAX_STEPS = 13 }; /* 2^12 + 1 rows */
+	_Static_assert(UNWIND_MAX_PAGE_ROWS <= 1 << MAX_STEPS, "steps suffice");
+	__u64 at = first;
+	for (int i = 0; i < MAX_STEPS && count > 1; i++) {
+		__u32 half = count >> 1;
+		__u64 row = words[(at + half) & (UNWIND_SHARD_WORDS - 1)];
+		/* Without a branch: the verifier would follow both ways at every step. */
+		__s64 before = (__s64)low - (__s64)(row & 0xffff);
+		at += half & ~(before >> 63);
+		count -= half;
+	}
+	return words[at & (UNWIND_SHARD_WORDS - 1)] >> 16;
+}
+
+/* The rule for an offset in a file whose table is there; 0: none. */
+static __always_inline __u32 find_rule(const struct unwind_file *file, __u64 offset)
+{
+	__u64 page = (offset >> UNWIND_PAGE_SHIFT) - file->first_page;
+	if (page >= file->nr_pages)
+		return 0;
+	__u32 place = file->pages + 2 * (__u32)page;
+	const __u32 *words = find_shard(place);
+	if (!words)
+		return 0;
+	__u32 first = words[place & (UNWIND_SHARD_WORDS - 2)];
+	__u32 count = words[(place & (UNWIND_SHARD_WORDS - 2)) + 1];
+	if (!count)
+		return 0;
+	if ((first ^ place) >> UNWIND_SHARD_SHIFT) {
+		words = find_shard(first);
+		if (!words)
+			return 0;
+	}
+	return search_rows(words, first, count, offset & 0xffff);
+}
+
+#endif
