@@ -1,29 +1,35 @@
 #include "record/unwind_table.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/map.h"
 
 enum {
-	PAGE_SHIFT = 16,
-	PAGE_MASK = 0xffff,
-	MAX_RULES = 1 << 16,
+	PAGE_BYTES = 1 << UNWIND_PAGE_SHIFT,
+	RULE_SHIFT = 16,
+	LOW_MASK = 0xffff,
+	MAX_RULES = UINT16_MAX,
 	LARGEST_PADDING = 64, /* functions are aligned to as much at the most */
 };
 
 struct function {
-	uint64_t start, end;
+	uint64_t start, end;   /* offsets in the file */
 	uint32_t first, count; /* of raw rows */
 };
 
 struct raw_row {
-	uint64_t address;
+	uint64_t offset;
 	uint32_t rule;
 };
 
 struct builder {
 	struct unwind_table *table;
+	const struct elf_segment *segments;
+	size_t nr_segments;
+	uint64_t delta; /* file offset - virtual address, of the function that is read */
+	bool is_outside;
 	VEC(struct function) functions;
 	VEC(struct raw_row) rows;
 	struct map rule_heads;    /* hash -> index + 1 of the first rule that has it */
@@ -115,11 +121,31 @@ static uint32_t intern_rule(struct builder *builder, const struct unwind_rule *r
 	return (uint32_t)table->rules.len - 1;
 }
 
+/* The executable segment whose bytes in the file hold all of a function. */
+static const struct elf_segment *segment_of(
+	const struct builder *builder, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < builder->nr_segments; i++) {
+		const struct elf_segment *segment = &builder->segments[i];
+		if (segment->flags & PF_X && start >= segment->vaddr &&
+			end - segment->vaddr <= segment->filesz)
+			return segment;
+	}
+	return NULL;
+}
+
 static bool on_function(void *context, uint64_t start, uint64_t end)
 {
 	struct builder *builder = context;
-	struct function function = {
-		.start = start, .end = end, .first = (uint32_t)builder->rows.len};
+	const struct elf_segment *segment = segment_of(builder, start, end);
+	builder->is_outside = !segment;
+	builder->table->outside += !segment;
+	if (!segment)
+		return true;
+	builder->delta = segment->offset - segment->vaddr;
+	struct function function = {.start = start + builder->delta,
+		.end = end + builder->delta,
+		.first = (uint32_t)builder->rows.len};
 	vec_push(&builder->functions, function);
 	return !builder->has_too_many && builder->rows.len < UINT32_MAX / 2;
 }
@@ -127,11 +153,13 @@ static bool on_function(void *context, uint64_t start, uint64_t end)
 static void on_row(void *context, uint64_t address, const struct cfi_row *row)
 {
 	struct builder *builder = context;
+	if (builder->is_outside)
+		return;
 	struct unwind_rule rule = rule_of(row);
-	struct function *function = &builder->functions.data[builder->functions.len - 1];
-	vec_push(&builder->rows,
-		(struct raw_row){.address = address, .rule = intern_rule(builder, &rule)});
-	function->count++;
+	struct raw_row raw = {
+		.offset = address + builder->delta, .rule = intern_rule(builder, &rule)};
+	vec_push(&builder->rows, raw);
+	builder->functions.data[builder->functions.len - 1].count++;
 }
 
 /* ---- into pages ---- */
@@ -144,40 +172,47 @@ static int compare_functions(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static struct unwind_page *page_at(
-	struct unwind_table *table, uint64_t address, uint32_t rule_before)
+static uint64_t end_of_pages(const struct unwind_table *table)
 {
-	uint32_t number = (uint32_t)(address >> PAGE_SHIFT);
-	struct unwind_page *last =
-		table->pages.len ? &table->pages.data[table->pages.len - 1] : NULL;
-	if (last && last->number == number)
-		return last;
-	/* What holds at the page's end holds on: through pages without a row of their own, too. */
-	uint32_t next = last && rule_before ? last->number + 1 : number;
-	for (; next <= number; next++) {
-		vec_push(&table->pages,
-			(struct unwind_page){
-				.number = next, .first = (uint32_t)table->rows.len, .count = 1});
-		vec_push(&table->rows, rule_before << PAGE_SHIFT);
-	}
-	return &table->pages.data[table->pages.len - 1];
+	return (table->first_page + (uint64_t)table->pages.len) << UNWIND_PAGE_SHIFT;
 }
 
-static void put_row(struct builder *builder, uint64_t address, uint32_t rule)
+/* A page of what holds at its first byte; none of its own where nothing is known. */
+static void add_page(struct unwind_table *table, uint32_t rule)
+{
+	struct unwind_page page = {.first = (uint32_t)table->rows.len, .count = rule != 0};
+	uint64_t start = end_of_pages(table);
+	vec_push(&table->pages, page);
+	if (rule)
+		vec_push(&table->rows, ((uint32_t)start & LOW_MASK) | rule << RULE_SHIFT);
+}
+
+/* Offsets ascend. */
+static void put_row(struct builder *builder, uint64_t offset, uint32_t rule)
 {
 	struct unwind_table *table = builder->table;
 	if (rule == builder->last_rule)
 		return;
-	struct unwind_page *page = page_at(table, address, builder->last_rule);
-	uint32_t low = (uint32_t)address & PAGE_MASK;
-	uint32_t *last = &table->rows.data[table->rows.len - 1];
-	if ((*last & PAGE_MASK) == low) {
-		*last = low | rule << PAGE_SHIFT;
-	} else {
-		vec_push(&table->rows, low | rule << PAGE_SHIFT);
+	if (!table->pages.len)
+		table->first_page = (uint32_t)(offset >> UNWIND_PAGE_SHIFT);
+	while (end_of_pages(table) < offset)
+		add_page(table, builder->last_rule);
+	builder->last_rule = rule;
+	if (end_of_pages(table) == offset) {
+		if (rule) /* else there may be no page to come */
+			add_page(table, rule);
+		return;
+	}
+	struct unwind_page *page = &table->pages.data[table->pages.len - 1];
+	uint32_t low = (uint32_t)offset & LOW_MASK;
+	if (!page->count && offset % PAGE_BYTES) {
+		vec_push(&table->rows, low & ~(uint32_t)(PAGE_BYTES - 1));
 		page->count++;
 	}
-	builder->last_rule = rule;
+	if (page->count && (table->rows.data[table->rows.len - 1] & LOW_MASK) == low)
+		table->rows.len--, page->count--;
+	vec_push(&table->rows, low | rule << RULE_SHIFT);
+	page->count++;
 }
 
 static void put_functions(struct builder *builder)
@@ -194,36 +229,62 @@ static void put_functions(struct builder *builder)
 			put_row(builder, covered, 0);
 		const struct raw_row *rows = builder->rows.data + function->first;
 		for (uint32_t i = 0; i < function->count; i++)
-			put_row(builder, rows[i].address, rows[i].rule);
+			put_row(builder, rows[i].offset, rows[i].rule);
 		covered = function->end;
 	}
 	put_row(builder, covered, 0);
 }
 
-static bool is_within_reach(const struct builder *builder)
+static struct err *check_limits(const struct builder *builder)
 {
-	const struct function *last = builder->functions.data + builder->functions.len;
-	return !builder->functions.len || last[-1].end >> 48 == 0;
+	if (builder->has_too_many)
+		return err_new(ERR_UNSUPPORTED, "more than %d different unwind rules", MAX_RULES);
+	if (!builder->functions.len)
+		return NULL;
+	uint64_t last = 0, first = builder->functions.data[0].start >> UNWIND_PAGE_SHIFT;
+	vec_each(&builder->functions, function)
+		if (function->end > last)
+			last = function->end;
+	if ((last >> UNWIND_PAGE_SHIFT) - first >= UNWIND_MAX_PAGES ||
+		last >> UNWIND_PAGE_SHIFT > UINT32_MAX)
+		return err_new(ERR_UNSUPPORTED, "more than 2 GiB of code");
+	return NULL;
 }
 
-struct err *unwind_table_build(const struct cfi_section *section, struct unwind_table *ret)
+static struct err *build(struct builder *builder, const struct cfi_section *section)
+{
+	struct cfi_visitor visitor = {.context = builder, .function = on_function, .row = on_row};
+	cfi_walk(section, &visitor, &builder->table->cfi);
+	if (builder->functions.len)
+		qsort(builder->functions.data, builder->functions.len, sizeof(struct function),
+			compare_functions);
+	try(check_limits(builder));
+	put_functions(builder);
+	return NULL;
+}
+
+struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret)
 {
 	struct unwind_table table = {0};
 	struct builder builder = {.table = &table};
 	struct unwind_rule none = {0};
 	intern_rule(&builder, &none);
-	struct cfi_visitor visitor = {.context = &builder, .function = on_function, .row = on_row};
-	cfi_walk(section, &visitor, &table.cfi);
-	if (builder.functions.len)
-		qsort(builder.functions.data, builder.functions.len, sizeof(struct function),
-			compare_functions);
+	builder.segments = elf_file_segments(elf, &builder.nr_segments);
+	const struct elf_section *found = elf_file_find_section(elf, ".eh_frame");
+	CLEANUP_FREE uint8_t *bytes = NULL;
 	struct err *err = NULL;
-	if (builder.has_too_many)
-		err = err_new(ERR_UNSUPPORTED, "more than %d different unwind rules", MAX_RULES);
-	else if (!is_within_reach(&builder))
-		err = err_new(ERR_UNSUPPORTED, "code beyond 2^48");
-	else
-		put_functions(&builder);
+	if (found)
+		err = elf_file_read(elf, found->offset, found->size, &bytes);
+	if (bytes) {
+		struct cfi_section section = {
+			.kind = CFI_EH_FRAME,
+			.bytes = bytes,
+			.len = found->size,
+			.vaddr = found->addr,
+			.machine = elf_file_machine(elf),
+		};
+		err = build(&builder, &section);
+	}
 	vec_deinit(&builder.functions);
 	vec_deinit(&builder.rows);
 	vec_deinit(&builder.next_rules);
@@ -245,33 +306,20 @@ void unwind_table_deinit(struct unwind_table *table)
 
 /* ---- searching ---- */
 
-static const struct unwind_page *find_page(const struct unwind_table *table, uint64_t number)
+const struct unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t file_offset)
 {
-	size_t low = 0, high = table->pages.len;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (table->pages.data[mid].number < number)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	bool is_there = low < table->pages.len && table->pages.data[low].number == number;
-	return is_there ? &table->pages.data[low] : NULL;
-}
-
-const struct unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t address)
-{
-	const struct unwind_page *page = find_page(table, address >> PAGE_SHIFT);
-	if (!page)
+	uint64_t number = (file_offset >> UNWIND_PAGE_SHIFT) - table->first_page;
+	if (number >= table->pages.len || !table->pages.data[number].count)
 		return &table->rules.data[0];
+	const struct unwind_page *page = &table->pages.data[number];
 	const uint32_t *rows = table->rows.data + page->first;
-	uint32_t low = 0, high = page->count; /* the row at `low` is at or before the address */
+	uint32_t low = 0, high = page->count; /* the row at `low` is at or before the offset */
 	while (high - low > 1) {
 		uint32_t mid = (low + high) / 2;
-		if ((rows[mid] & PAGE_MASK) <= (address & PAGE_MASK))
+		if ((rows[mid] & LOW_MASK) <= (file_offset & LOW_MASK))
 			low = mid;
 		else
 			high = mid;
 	}
-	return &table->rules.data[rows[low] >> PAGE_SHIFT];
+	return &table->rules.data[rows[low] >> RULE_SHIFT];
 }
