@@ -175,6 +175,21 @@ enum unwind_flag {
 	UNWIND_SWITCHES_STACKS = 2, /* the caller's frame may lie anywhere */
 };
 
+/*
+ * Where the rules of a file hold is said by rows {offset & 0xffff | rule << 16},
+ * each good until the next. They are grouped by page of the file, so that a
+ * search stays among a page's few: rows[first], ..., rows[first + count - 1]
+ * ascend, and the first of them is at the page's first byte.
+ */
+enum {
+	UNWIND_PAGE_SHIFT = 12, /* of file offsets: all that the kernel knows of an address */
+	UNWIND_MAX_PAGES = 1 << 19,
+};
+
+struct unwind_page {
+	unsigned int first, count; /* of rows; count 0: nothing is known in this page */
+};
+
 /* Whatever does not matter to a rule is zero, so that equal rules have equal bytes. */
 struct unwind_rule {
 	unsigned char cfa;            /* enum unwind_cfa */

@@ -1,11 +1,10 @@
 /*
- * The unwind rules of one file, small and quick to search: from an address to a
- * rule. Made from call frame information once for each build ID.
+ * The unwind rules of one file, small and quick to search: from an offset in
+ * the file to a rule. Made once for each build ID from whatever the file says
+ * of its frames.
  *
- * A row is four bytes, {u16 low half of the address, u16 rule}, and holds until
- * the next one. Rows are grouped by 64 KiB page, each page beginning with a row
- * of its own, so that a search stays within it. Rules are shared: a library of
- * half a million rows has some hundreds of them.
+ * By offset, since that is all the kernel knows of an address: what is mapped
+ * there, and how far into the file. bpf/event.h says what rows look like.
  */
 #ifndef EBPROF_UNWIND_TABLE_H
 #define EBPROF_UNWIND_TABLE_H
@@ -15,27 +14,49 @@
 #include "bpf/event.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
-#include "format/dwarf/cfi.h"
+#include "format/elf/elf_file.h"
 
-struct unwind_page {
-	uint32_t number;       /* virtual address >> 16 */
-	uint32_t first, count; /* of rows */
+enum {
+	UNWIND_TABLE_MAX_RULES = UINT16_MAX,
+	UNWIND_TABLE_MAX_ROWS = 1 << 24, /* twenty times those of a large library */
+};
+
+/* Who says how to unwind. Where two of them know an address, the first counts. */
+enum unwind_source {
+	UNWIND_FROM_EH_FRAME,
+	UNWIND_FROM_DEBUG_FRAME,
+	UNWIND_FROM_ENTRY, /* the code at e_entry: the first of all frames */
+	UNWIND_SOURCES
+};
+
+/* What building a table met. */
+struct unwind_statistics {
+	uint64_t functions[UNWIND_SOURCES];
+	uint64_t rows;        /* before equal neighbours were merged */
+	uint64_t bad;         /* functions left out or cut short: their data make no sense */
+	uint64_t overlapping; /* ... left out: another one of the same source covers them */
+	uint64_t outside;     /* ... left out: no executable segment holds them */
+	const char *bad_what; /* of the first bad one; static text */
 };
 
 struct unwind_table {
-	VEC(uint32_t) rows;            /* address & 0xffff | rule << 16 */
-	VEC(struct unwind_page) pages; /* ascending; those without code are left out */
-	VEC(struct unwind_rule) rules; /* rule 0: nothing is known here */
-	struct cfi_result cfi;         /* what reading it found */
-	uint64_t overlapping;          /* functions left out: another one covers them */
+	uint32_t first_page; /* number (file offset >> UNWIND_PAGE_SHIFT) of pages.data[0] */
+	VEC(struct unwind_page) pages; /* dense: one for each page from first_page on */
+	VEC(uint32_t) rows; /* file offset & 0xffff | rule << 16, ascending within a page */
+	VEC(struct unwind_rule) rules;       /* rule 0: UNWIND_CFA_NONE, nothing known */
+	struct unwind_statistics statistics; /* empty in a table from the cache */
 };
 
-/* ERR_UNSUPPORTED when the file needs more than 65,535 rules or addresses beyond 2^48. */
-struct err *unwind_table_build(
-	const struct cfi_section *section, struct unwind_table *ret) ERR_MUST_CHECK;
+/*
+ * A file that says nothing of its frames gives an empty table. ERR_UNSUPPORTED when
+ * the table would need more than UNWIND_TABLE_MAX_RULES, UNWIND_TABLE_MAX_ROWS or
+ * UNWIND_MAX_PAGES, ERR_IO when the file cannot be read, ERR_FORMAT when it lies about where
+ * things are.
+ */
+struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret) ERR_MUST_CHECK;
 void unwind_table_deinit(struct unwind_table *table);
 
-/* The rule for a virtual address; that of UNWIND_CFA_NONE where nothing is known. */
-const struct unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t address);
+/* The rule at an offset in the file; that of UNWIND_CFA_NONE where nothing is known. */
+const struct unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t file_offset);
 
 #endif

@@ -24,31 +24,17 @@ static struct err *measure(const char *path)
 	struct elf_file *file;
 	double begun = now_ms();
 	try(elf_file_open(fd, &file));
-	const struct elf_section *found = elf_file_find_section(file, ".eh_frame");
-	uint8_t *bytes = NULL;
-	if (!found)
-		return err_new(ERR_FORMAT, "no .eh_frame");
-	try(elf_file_read(file, found->offset, found->size, &bytes));
-	struct cfi_section section = {
-		.kind = CFI_EH_FRAME,
-		.bytes = bytes,
-		.len = found->size,
-		.vaddr = found->addr,
-		.machine = elf_file_machine(file),
-	};
-	double read = now_ms();
 	struct unwind_table table;
-	try(unwind_table_build(&section, &table));
+	try(unwind_table_build(file, &table));
 	double built = now_ms();
 	size_t size = table.rows.len * sizeof(*table.rows.data) +
 		      table.pages.len * sizeof(*table.pages.data) +
 		      table.rules.len * sizeof(*table.rules.data);
-	printf("%s: read %.1f ms, built %.1f ms, %llu raw rows, %zu rows, %zu rules, %zu pages, "
+	printf("%s: built %.1f ms, %llu raw rows, %zu rows, %zu rules, %zu pages, "
 	       "%.1f MB\n",
-		path, read - begun, built - read, (unsigned long long)table.cfi.rows,
-		table.rows.len, table.rules.len, table.pages.len, (double)size / 1e6);
+		path, built - begun, (unsigned long long)table.statistics.rows, table.rows.len,
+		table.rules.len, table.pages.len, (double)size / 1e6);
 	unwind_table_deinit(&table);
-	mem_free(bytes);
 	elf_file_destroy(file);
 	return NULL;
 }
