@@ -10,6 +10,7 @@
 #ifndef EBPROF_LAYOUT_H
 #define EBPROF_LAYOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,7 @@
 enum {
 	LAYOUT_MAGIC_BYTES = 8,
 	LAYOUT_VERSION_MAJOR = 1, /* a reader refuses another one */
-	LAYOUT_VERSION_MINOR = 0, /* a reader reads any */
+	LAYOUT_VERSION_MINOR = 1, /* a reader reads any */
 	LAYOUT_HEADER_BYTES = 16,
 
 	LAYOUT_CHUNK_SYNC = 0x4b434245, /* "EBCK": where a reader finds its way back after damage */
@@ -33,6 +34,8 @@ enum {
 	LAYOUT_MAX_CPUS = 65536,         /* CPU numbers stay below */
 	LAYOUT_MAX_DEPTH = 4096,         /* nodes of one stack */
 	LAYOUT_MAX_TEXT_BYTES = 1 << 20, /* of a string or a META value; the writer cuts it there */
+	LAYOUT_MAX_SNAPSHOT_BYTES = 64 << 10, /* of a stack */
+	LAYOUT_MAX_REGISTERS = 34,            /* their DWARF numbers stay below */
 };
 
 enum layout_chunk_type {
@@ -50,6 +53,7 @@ enum layout_chunk_type {
 	LAYOUT_CHUNK_EVENTS = 12,
 	LAYOUT_CHUNK_CLOCKS = 13,
 	LAYOUT_CHUNK_END = 14,
+	LAYOUT_CHUNK_SNAPSHOTS = 15,
 };
 
 enum layout_encoding {
@@ -64,6 +68,11 @@ enum layout_sample_column {
 	LAYOUT_COLUMN_USER_STACK = 4,
 	LAYOUT_COLUMN_KERNEL_STACK = 5,
 	LAYOUT_COLUMN_WEIGHT = 6,
+	LAYOUT_COLUMN_SNAPSHOT = 7,
+};
+
+enum layout_frame_column { /* behind the objects and offsets, which are always there */
+	LAYOUT_FRAME_COLUMN_FLAGS = 1,
 };
 
 /* Where code comes from. Names are what `info --json` prints. */
@@ -99,7 +108,19 @@ enum layout_object_flag {
 		"broken_frame_pointer")                       /* the chain left the stack */ \
 	X(LAYOUT_TRUNCATED_UNREADABLE, 3, "unreadable_stack") /* the page was not in memory */ \
 	X(LAYOUT_TRUNCATED_DEPTH, 4, "depth_limit") \
-	X(LAYOUT_TRUNCATED_NO_REGISTERS, 5, "no_user_registers")
+	X(LAYOUT_TRUNCATED_NO_REGISTERS, 5, "no_user_registers") \
+	X(LAYOUT_TRUNCATED_NO_TABLE, 6, \
+		"no_unwind_table") /* no file that could be read, or no call frame information */ \
+	X(LAYOUT_TRUNCATED_NO_RULE, 7, "no_unwind_rule") /* none for this address */ \
+	X(LAYOUT_TRUNCATED_UNSUPPORTED, 8, "unsupported_rule") \
+	X(LAYOUT_TRUNCATED_REGISTER, 9, \
+		"unknown_register") /* the rule needs one whose value is not known */ \
+	X(LAYOUT_TRUNCATED_JIT, 10, \
+		"unclaimed_code") /* anonymous executable memory, no frame pointer */ \
+	X(LAYOUT_TRUNCATED_TABLE_PENDING, 11, \
+		"table_pending") /* its table was not there yet, nor a snapshot taken */ \
+	X(LAYOUT_TRUNCATED_NO_MAPPING, 12, \
+		"no_mapping") /* a return address outside of every executable mapping */
 
 enum layout_truncation {
 	LAYOUT_COMPLETE = 0,
@@ -205,10 +226,42 @@ struct layout_mapping { /* executable mappings only */
 struct layout_frame {
 	uint32_t object;
 	uint64_t offset;
+	uint32_t flags; /* layout_frame_flag */
+};
+
+enum layout_frame_flag {
+	LAYOUT_FRAME_GUESSED = 1, /* no unwind rule led here: the chain of frame pointers did */
 };
 
 struct layout_node { /* a stack: this frame, called from `parent` (0: outermost) */
 	uint32_t parent, frame;
+};
+
+enum layout_snapshot_flag { /* on disk only */
+	LAYOUT_SNAPSHOT_EXACT = 1,
+};
+
+#define LAYOUT_REGISTERS_MASK ((1ULL << LAYOUT_MAX_REGISTERS) - 1)
+
+/*
+ * What is left to unwind of a user stack: the registers of its next frame and
+ * the stack's bytes from there on. The frames that were found before are the
+ * sample's user_stack, at whose root the marker says why the recorder stopped;
+ * this one's ip is not among them.
+ */
+struct layout_snapshot {
+	uint32_t process; /* whose mappings the addresses mean */
+	uint64_t time_ns; /* ... at this time: later mappings do not hold yet */
+	/*
+	 * Bit n: registers[n] is known. DWARF's numbers: System V x86-64 psABI, figure 3.36, where
+	 * 16 is the ip; AADWARF64, section 4.1, where 31 is the sp and 32 the pc.
+	 */
+	uint64_t known;
+	uint64_t registers[LAYOUT_MAX_REGISTERS]; /* 0 where not known */
+	bool is_exact;          /* ip is where a thread was interrupted, no return address */
+	uint64_t stack_address; /* of the first byte below */
+	const uint8_t *stack;   /* borrowed during the call */
+	uint32_t stack_bytes;
 };
 
 struct layout_sample {
@@ -216,6 +269,7 @@ struct layout_sample {
 	uint32_t event, thread, cpu;
 	uint32_t user_stack, kernel_stack; /* nodes; the kernel's frames stand on the user's */
 	uint64_t weight;                   /* in the event's unit; 1 for a tick */
+	uint32_t snapshot;                 /* the rest of the user stack, 0 when there is none */
 };
 
 struct layout_symbol { /* captured when recording, since it cannot be had later */

@@ -27,6 +27,7 @@ enum table {
 	TABLE_THREADS,
 	TABLE_FRAMES,
 	TABLE_NODES,
+	TABLE_SNAPSHOTS,
 	TABLE_COUNT,
 };
 
@@ -39,6 +40,7 @@ static const uint32_t kept_bytes[] = {
 	[TABLE_THREADS] = 96,
 	[TABLE_FRAMES] = 48, /* with the map that decodes them */
 	[TABLE_NODES] = 16,
+	[TABLE_SNAPSHOTS] = 64, /* they are unwound, not kept */
 };
 
 struct reader {
@@ -275,28 +277,69 @@ static const char *decode_mappings(struct reader *reader, struct bytes_cursor *c
 	return NULL;
 }
 
+/* Columns that a chunk may have or not, until its end: (number, values). NULL or a fault. */
+static const char *get_column(
+	struct bytes_cursor *cursor, uint64_t *number, struct bytes_cursor *values)
+{
+	*number = bytes_get_varint(cursor);
+	*values = get_record(cursor);
+	return cursor->overrun ? overrun : NULL;
+}
+
+static uint32_t get_column_u32(struct bytes_cursor *column)
+{
+	return column->start ? get_u32_varint(column) : 0;
+}
+
+/* One cursor a column of FRAMES. */
+struct frame_columns {
+	struct bytes_cursor objects, offsets, flags;
+};
+
+static const char *get_frame_columns(
+	struct bytes_cursor *cursor, uint32_t count, struct frame_columns *ret)
+{
+	ret->objects = *cursor;
+	for (uint32_t i = 0; i < count; i++)
+		bytes_get_varint(cursor);
+	ret->offsets = *cursor;
+	for (uint32_t i = 0; i < count; i++)
+		bytes_get_varint(cursor);
+	if (cursor->overrun)
+		return overrun;
+	while (bytes_left(cursor)) {
+		uint64_t number;
+		struct bytes_cursor values;
+		const char *fault = get_column(cursor, &number, &values);
+		if (fault)
+			return fault;
+		if (number == LAYOUT_FRAME_COLUMN_FLAGS) /* others are of a later version */
+			ret->flags = values;
+	}
+	return NULL;
+}
+
 static const char *decode_frames(struct reader *reader, struct bytes_cursor *cursor)
 {
 	uint32_t id, count;
 	const char *fault = get_ids(reader, cursor, TABLE_FRAMES, &id, &count);
-	if (fault)
-		return fault;
-	struct bytes_cursor objects = *cursor;
-	for (uint32_t i = 0; i < count; i++)
-		bytes_get_varint(cursor);
+	struct frame_columns columns = {0};
+	if (!fault)
+		fault = get_frame_columns(cursor, count, &columns);
 	struct map last_offset = {0};
-	for (uint32_t i = 0; !cursor->overrun && i < count; i++) {
-		uint32_t object = get_u32_varint(&objects);
-		uint64_t *last = map_put(&last_offset, object, NULL);
-		*last += (uint64_t)bytes_get_zigzag(cursor);
-		if (cursor->overrun || objects.overrun)
-			break;
-		if (reader->visitor->frame)
-			reader->visitor->frame(reader->context, id + i,
-				&(struct layout_frame){.object = object, .offset = *last});
+	for (uint32_t i = 0; !fault && i < count; i++) {
+		struct layout_frame frame = {.object = get_u32_varint(&columns.objects)};
+		uint64_t *last = map_put(&last_offset, frame.object, NULL);
+		*last += (uint64_t)bytes_get_zigzag(&columns.offsets);
+		frame.offset = *last;
+		frame.flags = get_column_u32(&columns.flags);
+		if (columns.objects.overrun || columns.flags.overrun)
+			fault = overrun;
+		else if (reader->visitor->frame)
+			reader->visitor->frame(reader->context, id + i, &frame);
 	}
 	map_deinit(&last_offset);
-	return cursor->overrun || objects.overrun ? overrun : NULL;
+	return fault;
 }
 
 static const char *decode_stacks(struct reader *reader, struct bytes_cursor *cursor)
@@ -328,21 +371,17 @@ static const char *decode_stacks(struct reader *reader, struct bytes_cursor *cur
 
 /* One cursor a column; a column that the chunk lacks (start NULL) yields its default. */
 struct sample_columns {
-	struct bytes_cursor time, thread, cpu, user_stack, kernel_stack, weight;
+	struct bytes_cursor time, thread, cpu, user_stack, kernel_stack, weight, snapshot;
 };
-
-static uint32_t get_column_u32(struct bytes_cursor *column)
-{
-	return column->start ? get_u32_varint(column) : 0;
-}
 
 static const char *get_columns(struct bytes_cursor *cursor, struct sample_columns *ret)
 {
 	while (bytes_left(cursor)) {
-		uint64_t column = bytes_get_varint(cursor);
-		struct bytes_cursor values = get_record(cursor);
-		if (cursor->overrun)
-			return overrun;
+		uint64_t column;
+		struct bytes_cursor values;
+		const char *fault = get_column(cursor, &column, &values);
+		if (fault)
+			return fault;
 		switch (column) {
 		case LAYOUT_COLUMN_TIME:
 			ret->time = values;
@@ -362,6 +401,9 @@ static const char *get_columns(struct bytes_cursor *cursor, struct sample_column
 		case LAYOUT_COLUMN_WEIGHT:
 			ret->weight = values;
 			break;
+		case LAYOUT_COLUMN_SNAPSHOT:
+			ret->snapshot = values;
+			break;
 		default:
 			break; /* of a later version */
 		}
@@ -369,22 +411,31 @@ static const char *get_columns(struct bytes_cursor *cursor, struct sample_column
 	return NULL;
 }
 
-/* Everything of one sample but its time and event; user_stack is the sum of the differences. */
+/* The sums of the differences up to a sample. */
+struct sample_sums {
+	uint64_t user_stack, snapshot;
+};
+
+/* Everything of one sample but its time and event. */
 static const char *get_sample(
-	struct sample_columns *columns, uint64_t *user_stack, struct layout_sample *ret)
+	struct sample_columns *columns, struct sample_sums *sums, struct layout_sample *ret)
 {
 	if (columns->user_stack.start)
-		*user_stack += (uint64_t)bytes_get_zigzag(&columns->user_stack);
+		sums->user_stack += (uint64_t)bytes_get_zigzag(&columns->user_stack);
+	if (columns->snapshot.start)
+		sums->snapshot += (uint64_t)bytes_get_zigzag(&columns->snapshot);
 	ret->thread = get_column_u32(&columns->thread);
 	ret->cpu = get_column_u32(&columns->cpu);
-	ret->user_stack = (uint32_t)*user_stack;
+	ret->user_stack = (uint32_t)sums->user_stack;
+	ret->snapshot = (uint32_t)sums->snapshot;
 	ret->kernel_stack = get_column_u32(&columns->kernel_stack);
 	ret->weight = columns->weight.start ? bytes_get_varint(&columns->weight) : 1;
 	if (columns->thread.overrun || columns->cpu.overrun || columns->user_stack.overrun ||
-		columns->kernel_stack.overrun || columns->weight.overrun)
+		columns->kernel_stack.overrun || columns->weight.overrun ||
+		columns->snapshot.overrun)
 		return "sample columns of different lengths";
-	if (*user_stack > UINT32_MAX) /* below 0 counts as far above */
-		return "a sample whose stack is out of range";
+	if (sums->user_stack > UINT32_MAX || sums->snapshot > UINT32_MAX)
+		return "a sample whose stack is out of range"; /* below 0 is far above as well */
 	if (ret->cpu >= LAYOUT_MAX_CPUS)
 		return bad_cpu;
 	return NULL;
@@ -403,20 +454,56 @@ static const char *decode_samples(struct reader *reader, struct bytes_cursor *cu
 		return "more samples than times";
 	if (!keep(reader, count, KEPT_SAMPLE))
 		return too_much;
-	uint64_t user_stack = 0;
+	struct sample_sums sums = {0};
 	for (uint64_t i = 0; i < count; i++) {
 		struct layout_sample sample = {.event = event};
 		time += (uint64_t)bytes_get_zigzag(&columns.time);
 		sample.time_ns = time * unit_ns;
 		if (columns.time.overrun)
 			return "more samples than times";
-		fault = get_sample(&columns, &user_stack, &sample);
+		fault = get_sample(&columns, &sums, &sample);
 		if (fault)
 			return fault;
 		if (reader->visitor->sample)
 			reader->visitor->sample(reader->context, &sample);
 	}
 	return NULL;
+}
+
+static const char *decode_snapshot(struct bytes_cursor *record, struct layout_snapshot *ret)
+{
+	size_t stack_bytes;
+	ret->process = get_u32_varint(record);
+	ret->time_ns = bytes_get_varint(record);
+	ret->is_exact = bytes_get_varint(record) & LAYOUT_SNAPSHOT_EXACT;
+	ret->stack_address = bytes_get_varint(record);
+	ret->known = bytes_get_varint(record);
+	if (ret->known & ~LAYOUT_REGISTERS_MASK)
+		return "a register that cannot be";
+	for (int i = 0; i < LAYOUT_MAX_REGISTERS; i++)
+		if (ret->known >> i & 1)
+			ret->registers[i] = bytes_get_u64(record);
+	ret->stack = bytes_get_blob(record, &stack_bytes);
+	if (record->overrun)
+		return overrun;
+	if (stack_bytes > LAYOUT_MAX_SNAPSHOT_BYTES)
+		return "a snapshot with too much of a stack";
+	ret->stack_bytes = (uint32_t)stack_bytes;
+	return NULL;
+}
+
+static const char *decode_snapshots(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t id, count;
+	const char *fault = get_ids(reader, cursor, TABLE_SNAPSHOTS, &id, &count);
+	for (uint32_t i = 0; !fault && i < count; i++) {
+		struct bytes_cursor record = get_record(cursor);
+		struct layout_snapshot snapshot = {0};
+		fault = decode_snapshot(&record, &snapshot);
+		if (!fault && reader->visitor->snapshot)
+			reader->visitor->snapshot(reader->context, id + i, &snapshot);
+	}
+	return fault;
 }
 
 static const char *decode_symbols(struct reader *reader, struct bytes_cursor *cursor)
@@ -496,6 +583,7 @@ static decode_fn *const decoders[] = {
 	[LAYOUT_CHUNK_EVENTS] = decode_events,
 	[LAYOUT_CHUNK_CLOCKS] = decode_clocks,
 	[LAYOUT_CHUNK_END] = decode_end,
+	[LAYOUT_CHUNK_SNAPSHOTS] = decode_snapshots,
 };
 
 static void decode_chunk(struct reader *reader, const struct chunk *chunk)

@@ -28,6 +28,8 @@ struct reader_visitor {
 	void (*frame)(void *context, uint32_t id, const struct layout_frame *frame);
 	/* node->parent < id always. */
 	void (*node)(void *context, uint32_t id, const struct layout_node *node);
+	/* Comes behind the mappings that hold at its time. */
+	void (*snapshot)(void *context, uint32_t id, const struct layout_snapshot *snapshot);
 	void (*sample)(void *context, const struct layout_sample *sample);
 	void (*symbol)(void *context, const struct layout_symbol *symbol);
 	void (*counter)(void *context, const struct layout_counter_value *value);

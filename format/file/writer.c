@@ -34,7 +34,7 @@ struct writer {
 	uint32_t strings_written;
 
 	struct bytes_buf meta;
-	struct pending_table events, objects, processes, threads;
+	struct pending_table events, objects, processes, threads, snapshots;
 	struct bytes_buf mappings, symbols, counters, clocks;
 	struct {
 		VEC(struct layout_frame) waiting;
@@ -55,7 +55,7 @@ struct writer *writer_create(struct writer_sink sink)
 	writer->sink = sink;
 	writer->events.next_id = writer->objects.next_id = 1;
 	writer->processes.next_id = writer->threads.next_id = 1;
-	writer->frames.next_id = writer->nodes.next_id = 1;
+	writer->frames.next_id = writer->nodes.next_id = writer->snapshots.next_id = 1;
 	chunk_put_file_header(&writer->out);
 	return writer;
 }
@@ -76,8 +76,9 @@ void writer_destroy(struct writer *writer)
 		return;
 	strtab_deinit(&writer->strings);
 	struct bytes_buf *bufs[] = {&writer->meta, &writer->events.body, &writer->objects.body,
-		&writer->processes.body, &writer->threads.body, &writer->mappings, &writer->symbols,
-		&writer->counters, &writer->clocks, &writer->out, &writer->payload};
+		&writer->processes.body, &writer->threads.body, &writer->snapshots.body,
+		&writer->mappings, &writer->symbols, &writer->counters, &writer->clocks,
+		&writer->out, &writer->payload};
 	for (size_t i = 0; i < sizeof(bufs) / sizeof(*bufs); i++)
 		bytes_buf_deinit(bufs[i]);
 	vec_deinit(&writer->frames.waiting);
@@ -189,6 +190,29 @@ uint32_t writer_node(struct writer *writer, const struct layout_node *node)
 	return writer->nodes.next_id++;
 }
 
+/*
+ * Registers and stack stand as they were in memory: most registers point into the stack, where
+ * zlib finds the same bytes again.
+ */
+uint32_t writer_snapshot(struct writer *writer, const struct layout_snapshot *snapshot)
+{
+	struct bytes_buf record = {0};
+	uint64_t known = snapshot->known & LAYOUT_REGISTERS_MASK;
+	uint32_t stack_bytes = snapshot->stack_bytes;
+	if (stack_bytes > LAYOUT_MAX_SNAPSHOT_BYTES)
+		stack_bytes = LAYOUT_MAX_SNAPSHOT_BYTES;
+	bytes_put_varint(&record, snapshot->process);
+	bytes_put_varint(&record, snapshot->time_ns);
+	bytes_put_varint(&record, snapshot->is_exact ? LAYOUT_SNAPSHOT_EXACT : 0);
+	bytes_put_varint(&record, snapshot->stack_address);
+	bytes_put_varint(&record, known);
+	for (int i = 0; i < LAYOUT_MAX_REGISTERS; i++)
+		if (known >> i & 1)
+			bytes_put_u64(&record, snapshot->registers[i]);
+	bytes_put_blob(&record, snapshot->stack, stack_bytes);
+	return put_record(&writer->snapshots, &record);
+}
+
 void writer_sample(struct writer *writer, const struct layout_sample *sample)
 {
 	vec_push(&writer->samples, *sample);
@@ -223,15 +247,16 @@ uint64_t writer_bytes_written(const struct writer *writer)
 uint64_t writer_bytes_pending(const struct writer *writer)
 {
 	enum {
-		SAMPLE_BOUND_BYTES = 24,
+		SAMPLE_BOUND_BYTES = 29,
 		NODE_BOUND_BYTES = 10,
-		FRAME_BOUND_BYTES = 10,
-		CHUNKS_BOUND_BYTES = 14 * LAYOUT_CHUNK_HEADER_BYTES,
+		FRAME_BOUND_BYTES = 15,
+		CHUNKS_BOUND_BYTES = 15 * LAYOUT_CHUNK_HEADER_BYTES,
 	};
 	return CHUNKS_BOUND_BYTES + writer->meta.len + writer->events.body.len +
 	       writer->objects.body.len + writer->processes.body.len + writer->threads.body.len +
-	       writer->mappings.len + writer->symbols.len + writer->counters.len +
-	       writer->clocks.len + writer->samples.len * SAMPLE_BOUND_BYTES +
+	       writer->snapshots.body.len + writer->mappings.len + writer->symbols.len +
+	       writer->counters.len + writer->clocks.len +
+	       writer->samples.len * SAMPLE_BOUND_BYTES +
 	       writer->nodes.waiting.len * NODE_BOUND_BYTES +
 	       writer->frames.waiting.len * FRAME_BOUND_BYTES;
 }
@@ -320,6 +345,23 @@ static size_t piece_of(size_t left)
 	return left < PIECE_ENTITIES ? left : PIECE_ENTITIES;
 }
 
+/* Most recordings hold no frame with a flag, and then no column. */
+static void put_frame_flags(
+	struct bytes_buf *payload, const struct layout_frame *frames, size_t count)
+{
+	struct bytes_buf flags = {0};
+	bool any = false;
+	for (size_t i = 0; i < count; i++) {
+		bytes_put_varint(&flags, frames[i].flags);
+		any |= frames[i].flags != 0;
+	}
+	if (any) {
+		bytes_put_varint(payload, LAYOUT_FRAME_COLUMN_FLAGS);
+		bytes_put_blob(payload, flags.data, flags.len);
+	}
+	bytes_buf_deinit(&flags);
+}
+
 /* Two columns: objects, then offsets as differences from the last offset in the same object. */
 static void put_some_frames(
 	struct writer *writer, uint32_t id, const struct layout_frame *frames, size_t count)
@@ -336,6 +378,7 @@ static void put_some_frames(
 		*last = frames[i].offset;
 	}
 	map_deinit(&last_offset);
+	put_frame_flags(payload, frames, count);
 	put_chunk(writer, LAYOUT_CHUNK_FRAMES, payload);
 }
 
@@ -384,22 +427,44 @@ static void put_column(
 	values->len = 0;
 }
 
+static uint32_t field_at(const struct layout_sample *sample, size_t field_offset)
+{
+	uint32_t value;
+	memcpy(&value, (const char *)sample + field_offset, sizeof(value));
+	return value;
+}
+
 /* The columns that stand as they are: any 32-bit field of a sample. */
 static void put_field_column(struct writer *writer, enum layout_sample_column column,
 	const struct layout_sample *samples, size_t count, size_t field_offset)
 {
 	struct bytes_buf values = {0};
-	for (size_t i = 0; i < count; i++) {
-		uint32_t value;
-		memcpy(&value, (const char *)&samples[i] + field_offset, sizeof(value));
-		bytes_put_varint(&values, value);
-	}
+	for (size_t i = 0; i < count; i++)
+		bytes_put_varint(&values, field_at(&samples[i], field_offset));
 	put_column(&writer->payload, column, &values);
 	bytes_buf_deinit(&values);
 }
 
-/* Differences: of the time in units, and of the stack. */
-static void put_difference_columns(
+/* The columns of differences; one that is optional is left out where it holds zeros alone. */
+static void put_difference_column(struct writer *writer, enum layout_sample_column column,
+	const struct layout_sample *samples, size_t count, size_t field_offset)
+{
+	struct bytes_buf values = {0};
+	uint32_t last = 0;
+	bool any = column != LAYOUT_COLUMN_SNAPSHOT;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t value = field_at(&samples[i], field_offset);
+		bytes_put_zigzag(&values, (int64_t)value - last);
+		last = value;
+		any |= value != 0;
+	}
+	if (any)
+		put_column(&writer->payload, column, &values);
+	bytes_buf_deinit(&values);
+}
+
+/* Differences of the time in units. */
+static void put_time_column(
 	struct writer *writer, const struct layout_sample *samples, size_t count)
 {
 	struct bytes_buf values = {0};
@@ -410,12 +475,6 @@ static void put_difference_columns(
 		last_time = time;
 	}
 	put_column(&writer->payload, LAYOUT_COLUMN_TIME, &values);
-	uint32_t last_stack = 0;
-	for (size_t i = 0; i < count; i++) {
-		bytes_put_zigzag(&values, (int64_t)samples[i].user_stack - last_stack);
-		last_stack = samples[i].user_stack;
-	}
-	put_column(&writer->payload, LAYOUT_COLUMN_USER_STACK, &values);
 	bytes_buf_deinit(&values);
 }
 
@@ -442,7 +501,9 @@ static void put_some_samples(
 	bytes_put_varint(payload, count);
 	bytes_put_varint(payload, samples[0].time_ns / TIME_UNIT_NS);
 	bytes_put_varint(payload, TIME_UNIT_NS);
-	put_difference_columns(writer, samples, count);
+	put_time_column(writer, samples, count);
+	put_difference_column(writer, LAYOUT_COLUMN_USER_STACK, samples, count,
+		offsetof(struct layout_sample, user_stack));
 	put_field_column(writer, LAYOUT_COLUMN_THREAD, samples, count,
 		offsetof(struct layout_sample, thread));
 	put_field_column(
@@ -450,6 +511,8 @@ static void put_some_samples(
 	put_field_column(writer, LAYOUT_COLUMN_KERNEL_STACK, samples, count,
 		offsetof(struct layout_sample, kernel_stack));
 	put_weight_column(writer, samples, count);
+	put_difference_column(writer, LAYOUT_COLUMN_SNAPSHOT, samples, count,
+		offsetof(struct layout_sample, snapshot));
 	put_chunk(writer, LAYOUT_CHUNK_SAMPLES, payload);
 }
 
@@ -483,6 +546,7 @@ static void put_entities(struct writer *writer)
 	put_table(writer, LAYOUT_CHUNK_PROCESSES, &writer->processes);
 	put_table(writer, LAYOUT_CHUNK_THREADS, &writer->threads);
 	put_mappings(writer);
+	put_table(writer, LAYOUT_CHUNK_SNAPSHOTS, &writer->snapshots);
 	put_chunk(writer, LAYOUT_CHUNK_SYMBOLS, &writer->symbols);
 	put_frames(writer);
 	put_nodes(writer);

@@ -44,6 +44,11 @@ uint32_t writer_thread(struct writer *writer, const struct layout_thread *thread
 void writer_mapping(struct writer *writer, const struct layout_mapping *mapping);
 uint32_t writer_frame(struct writer *writer, const struct layout_frame *frame);
 uint32_t writer_node(struct writer *writer, const struct layout_node *node);
+/*
+ * Keeps a copy of the stack, cut at LAYOUT_MAX_SNAPSHOT_BYTES. The mappings that it means must
+ * have been handed out before: a reader unwinds it when it meets it.
+ */
+uint32_t writer_snapshot(struct writer *writer, const struct layout_snapshot *snapshot);
 void writer_sample(struct writer *writer, const struct layout_sample *sample);
 void writer_symbol(struct writer *writer, const struct layout_symbol *symbol);
 void writer_counter(struct writer *writer, const struct layout_counter_value *value);

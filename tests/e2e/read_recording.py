@@ -10,7 +10,7 @@ import sys
 import zlib
 
 META, STRINGS, OBJECTS, PROCESSES, THREADS, MAPPINGS, FRAMES, STACKS = range(1, 9)
-SAMPLES, SYMBOLS, COUNTERS, EVENTS, CLOCKS, END = range(9, 15)
+SAMPLES, SYMBOLS, COUNTERS, EVENTS, CLOCKS, END, SNAPSHOTS = range(9, 16)
 MAX_PAYLOAD = 16 << 20
 COUNTER_NAMES = {
     1: "ticks", 2: "idle", 3: "filtered", 4: "samples", 5: "lost_ring",
@@ -19,8 +19,10 @@ COUNTER_NAMES = {
 }
 CAUSES = {
     1: "unknown", 2: "broken_frame_pointer", 3: "unreadable_stack", 4: "depth_limit",
-    5: "no_user_registers",
+    5: "no_user_registers", 6: "no_unwind_table", 7: "no_unwind_rule", 8: "unsupported_rule",
+    9: "unknown_register", 10: "unclaimed_code", 11: "table_pending", 12: "no_mapping",
 }
+REGISTERS, MAX_STACK = 34, 65536
 U64 = (1 << 64) - 1
 
 
@@ -68,6 +70,7 @@ class Recording:
         self.meta, self.strings, self.events, self.objects = {}, {0: b""}, {}, {}
         self.processes, self.threads, self.mappings = {}, {}, []
         self.frames, self.nodes, self.samples, self.symbols = {}, {}, [], []
+        self.snapshots, self.guessed = {}, set()
         self.counters, self.clocks, self.end = {}, [], None
         self.damaged_bytes = self.unknown_chunks = self.lost_chunks = 0
 
@@ -136,6 +139,10 @@ def read_frames(rec, cursor):
     for frame, number in zip(ids, objects):
         last[number] = last.get(number, 0) + cursor.zigzag() & U64
         rec.frames[frame] = (number, last[number])
+    while cursor.left():
+        column, values = cursor.varint(), cursor.record()
+        if column == 1:
+            rec.guessed.update([frame for frame in ids if values.varint() & 1])
 
 
 def read_stacks(rec, cursor):
@@ -157,15 +164,32 @@ def read_samples(rec, cursor):
         columns[number] = cursor.record()
     if 1 not in columns or count > columns[1].left():
         raise Damage("more samples than times")
-    stack = 0
+    stack = snapshot = 0
     for _ in range(count):
         time = time + columns[1].zigzag() & U64
         if 4 in columns:
             stack = stack + columns[4].zigzag() & U64
+        if 7 in columns:
+            snapshot = snapshot + columns[7].zigzag() & U64
         thread, cpu, kernel = (columns[i].varint() if i in columns else 0 for i in (2, 3, 5))
         weight = columns[6].varint() if 6 in columns else 1
         rec.samples.append(dict(event=event, time=time * unit & U64, thread=thread, cpu=cpu,
-                                user=stack, kernel=kernel, weight=weight))
+                                user=stack, kernel=kernel, weight=weight,
+                                snapshot=snapshot))
+
+
+def read_snapshots(rec, cursor):
+    for number in each(cursor):
+        it = cursor.record()
+        out = {key: it.varint() for key in ("process", "time", "flags", "address", "known")}
+        if out["known"] >> REGISTERS:
+            raise Damage("a register that cannot be")
+        out["registers"] = {register: struct.unpack("<Q", it.take(8))[0]
+                            for register in range(REGISTERS) if out["known"] >> register & 1}
+        out["stack"] = it.blob()
+        if len(out["stack"]) > MAX_STACK:
+            raise Damage("too much of a stack")
+        rec.snapshots[number] = out
 
 
 def read_symbols(rec, cursor):
@@ -192,7 +216,7 @@ DECODERS = {
     META: read_meta, STRINGS: read_strings, OBJECTS: read_objects, PROCESSES: read_processes,
     THREADS: read_threads, MAPPINGS: read_mappings, FRAMES: read_frames, STACKS: read_stacks,
     SAMPLES: read_samples, SYMBOLS: read_symbols, COUNTERS: read_counters, EVENTS: read_events,
-    CLOCKS: read_clocks, END: read_end,
+    CLOCKS: read_clocks, END: read_end, SNAPSHOTS: read_snapshots,
 }
 
 
@@ -263,6 +287,15 @@ def cause_of(rec, sample):
     return 0 if number else offset if offset in CAUSES else 1
 
 
+def has_guess(rec, sample):
+    node = sample["user"]
+    while node in rec.nodes:
+        node, frame = rec.nodes[node]
+        if frame in rec.guessed:
+            return True
+    return False
+
+
 def summary(rec):
     counters = dict.fromkeys(COUNTER_NAMES.values(), 0)
     for (counter, _), value in rec.counters.items():
@@ -289,6 +322,9 @@ def summary(rec):
         stacks=stacks, truncated_by=truncated_by, counters=counters, meta=rec.meta,
         objects=[dict(path=rec.strings.get(it["path"], b"[damaged]").decode("utf-8", "replace"),
                       build_id=it["build_id"]) for it in rec.objects.values()],
+        snapshots=len(rec.snapshots),
+        snapshot_bytes=sum(len(it["stack"]) for it in rec.snapshots.values()),
+        guessed_stacks=sum(has_guess(rec, sample) for sample in rec.samples),
         ended=rec.end is not None, damaged_bytes=rec.damaged_bytes)
 
 

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "format/base/map.h"
 #include "tests/unit/forged.h"
 
 static const char *root;
@@ -57,7 +58,7 @@ static void make_deep(struct bytes_buf *out)
 	struct writer *writer = forged_writer(out);
 	forged_put_tables(writer);
 	for (uint32_t i = 0; i < 300; i++) {
-		writer_frame(writer, &(struct layout_frame){1, 0x1000 + i * 7});
+		writer_frame(writer, &(struct layout_frame){1, 0x1000 + i * 7, 0});
 		writer_node(writer, &(struct layout_node){i, i + 1});
 		writer_sample(writer, &(struct layout_sample){.time_ns = 1000000000 + i * 1000000,
 					      .event = 1,
@@ -72,6 +73,39 @@ static void make_deep(struct bytes_buf *out)
 		exit(1);
 }
 
+/* Registers that are known in part, stacks of no bytes, of all, of what is no mapping. */
+static void make_snapshots(struct bytes_buf *out)
+{
+	struct writer *writer = forged_writer(out);
+	forged_put_tables(writer);
+	forged_put_stacks(writer);
+	forged_put_snapshot(writer);
+	uint8_t stack[256] = {0};
+	struct layout_snapshot snapshot = {.process = 1,
+		.time_ns = 1000000000,
+		.stack_address = 0x7ffc00001008,
+		.stack = stack};
+	for (uint32_t i = 0; i < 16; i++) {
+		snapshot.known = i % 2 ? LAYOUT_REGISTERS_MASK : map_mix(i) & LAYOUT_REGISTERS_MASK;
+		for (int reg = 0; reg < LAYOUT_MAX_REGISTERS; reg++)
+			snapshot.registers[reg] = snapshot.known >> reg & 1 ? map_mix(i * 64U) : 0;
+		snapshot.stack_bytes = i * 16;
+		snapshot.is_exact = i % 3 == 0;
+		writer_snapshot(writer, &snapshot);
+		writer_sample(writer, &(struct layout_sample){.time_ns = i,
+					      .thread = 1,
+					      .user_stack = i % 5,
+					      .kernel_stack = i % 7 ? 0 : 4,
+					      .weight = 1,
+					      .snapshot = i % 4 ? i + 2 : 0});
+	}
+	writer_frame(writer, &(struct layout_frame){1, 0x1300, LAYOUT_FRAME_GUESSED});
+	struct err *err = writer_finish(writer, &(struct layout_end){LAYOUT_END_COMMAND, 1});
+	writer_destroy(writer);
+	if (err)
+		exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -80,6 +114,7 @@ int main(int argc, char **argv)
 	}
 	root = argv[1];
 	struct bytes_buf small = {0}, cut = {0}, deep = {0}, torn = {0}, empty = {0};
+	struct bytes_buf snapshots = {0};
 	forged_small(&small);
 	bytes_put(&cut, small.data, small.len / 2);
 	bytes_put(&torn, small.data, 100);
@@ -91,5 +126,7 @@ int main(int argc, char **argv)
 	put_recording("torn", &torn);
 	put_recording("deep", &deep);
 	put_recording("empty", &empty);
+	make_snapshots(&snapshots);
+	put_recording("snapshots", &snapshots);
 	return 0;
 }

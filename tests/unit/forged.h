@@ -158,12 +158,30 @@ FORGED_MAYBE_UNUSED static void forged_put_tables(struct writer *writer)
 FORGED_MAYBE_UNUSED static void forged_put_stacks(struct writer *writer)
 {
 	const struct layout_frame frames[] = {
-		{1, 0x1100}, {1, 0x1204}, {0, LAYOUT_TRUNCATED_DEPTH}, {2, 0x4010}};
+		{1, 0x1100, 0}, {1, 0x1204, 0}, {0, LAYOUT_TRUNCATED_DEPTH, 0}, {2, 0x4010, 0}};
 	const struct layout_node nodes[] = {{0, 1}, {1, 2}, {0, 3}, {0, 4}};
 	for (int i = 0; i < 4; i++)
 		writer_frame(writer, &frames[i]);
 	for (int i = 0; i < 4; i++)
 		writer_node(writer, &nodes[i]);
+}
+
+/* Snapshot 1: of a return address in object 1, with a caller on its stack. */
+FORGED_MAYBE_UNUSED static void forged_put_snapshot(struct writer *writer)
+{
+	static const uint8_t stack[32] = {
+		[8] = 0x80, [9] = 0x51, [10] = 0x55, [11] = 0x55, [12] = 0x55, [13] = 0x55};
+	writer_snapshot(writer,
+		&(struct layout_snapshot){
+			.process = 1,
+			.time_ns = 1005000000,
+			.known = 1ULL << 16 | 1 << 7 | 1 << 6,
+			.registers =
+				{[16] = 0x555555555123, [7] = 0x7ffc00001000, [6] = 0x7ffc00001000},
+			.stack_address = 0x7ffc00001000,
+			.stack = stack,
+			.stack_bytes = sizeof(stack),
+		});
 }
 
 /* A small, complete recording of two flushes and the end: 6 samples of every kind of stack. */
@@ -173,10 +191,10 @@ FORGED_MAYBE_UNUSED static void forged_small(struct bytes_buf *out)
 	forged_put_tables(writer);
 	forged_put_stacks(writer);
 	const struct layout_sample first[] = {
-		{1001000000, 1, 1, 0, 2, 0, 1},
-		{1002001000, 1, 1, 0, 2, 4, 1},
-		{1003002000, 1, 1, 1, 0, 4, 1},
-		{1004003000, 1, 1, 0, 3, 0, 1},
+		{1001000000, 1, 1, 0, 2, 0, 1, 0},
+		{1002001000, 1, 1, 0, 2, 4, 1, 0},
+		{1003002000, 1, 1, 1, 0, 4, 1, 0},
+		{1004003000, 1, 1, 0, 3, 0, 1, 0},
 	};
 	for (int i = 0; i < 4; i++)
 		writer_sample(writer, &first[i]);
@@ -185,8 +203,9 @@ FORGED_MAYBE_UNUSED static void forged_small(struct bytes_buf *out)
 	/* The second flush: another thread, another caller of the same frame. */
 	writer_thread(writer, &(struct layout_thread){1, 101, forged_string(writer, "worker")});
 	writer_node(writer, &(struct layout_node){3, 2});
-	writer_sample(writer, &(struct layout_sample){1005004000, 1, 2, 1, 5, 0, 1});
-	writer_sample(writer, &(struct layout_sample){1006005000, 1, 2, 1, 1, 0, 7});
+	forged_put_snapshot(writer);
+	writer_sample(writer, &(struct layout_sample){1005004000, 1, 2, 1, 5, 0, 1, 1});
+	writer_sample(writer, &(struct layout_sample){1006005000, 1, 2, 1, 1, 0, 7, 0});
 	writer_clock(writer, &(struct layout_clock){1010000000, 1795000000010000000});
 	forged_counters(writer, 6);
 	if (!err)

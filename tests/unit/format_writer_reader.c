@@ -45,6 +45,33 @@ static void put_extreme_object(struct writer *writer)
 static const uint32_t m = UINT32_MAX;
 static const uint64_t big = UINT64_MAX;
 
+/* The largest one, and the smallest. */
+static const struct layout_snapshot *extreme_snapshot(void)
+{
+	static uint8_t stack[LAYOUT_MAX_SNAPSHOT_BYTES];
+	static struct layout_snapshot snapshot;
+	for (size_t i = 0; i < sizeof(stack); i++)
+		stack[i] = (uint8_t)map_mix(i);
+	snapshot = (struct layout_snapshot){
+		.process = m,
+		.time_ns = big,
+		.known = LAYOUT_REGISTERS_MASK,
+		.is_exact = true,
+		.stack_address = big,
+		.stack = stack,
+		.stack_bytes = sizeof(stack),
+	};
+	for (int i = 0; i < LAYOUT_MAX_REGISTERS; i++)
+		snapshot.registers[i] = big - (uint64_t)i;
+	return &snapshot;
+}
+
+static void put_extreme_snapshots(struct writer *writer)
+{
+	CHECK_INT(writer_snapshot(writer, extreme_snapshot()), 1);
+	CHECK_INT(writer_snapshot(writer, &(struct layout_snapshot){0}), 2);
+}
+
 static void put_extremes(struct writer *writer)
 {
 	writer_meta(writer, "", "");
@@ -55,13 +82,14 @@ static void put_extremes(struct writer *writer)
 	writer_thread(writer, &(struct layout_thread){m, m, m});
 	writer_mapping(writer, &(struct layout_mapping){m, m, big, big, big, big});
 	writer_symbol(writer, &(struct layout_symbol){m, big, big, m});
-	writer_frame(writer, &(struct layout_frame){m, big});
-	writer_frame(writer, &(struct layout_frame){m, 0});
-	writer_frame(writer, &(struct layout_frame){0, big / 2});
+	writer_frame(writer, &(struct layout_frame){m, big, m});
+	writer_frame(writer, &(struct layout_frame){m, 0, m});
+	writer_frame(writer, &(struct layout_frame){0, big / 2, 1});
 	writer_node(writer, &(struct layout_node){0, m});
 	writer_node(writer, &(struct layout_node){1, 0});
-	writer_sample(writer, &(struct layout_sample){0, m, m, LAYOUT_MAX_CPUS - 1, m, m, big});
-	writer_sample(writer, &(struct layout_sample){big, m, 0, 0, 0, 0, 0});
+	put_extreme_snapshots(writer);
+	writer_sample(writer, &(struct layout_sample){0, m, m, LAYOUT_MAX_CPUS - 1, m, m, big, m});
+	writer_sample(writer, &(struct layout_sample){big, m, 0, 0, 0, 0, 0, 0});
 	writer_clock(writer, &(struct layout_clock){big, big});
 	writer_counter(writer,
 		&(struct layout_counter_value){(enum layout_counter)m, LAYOUT_MAX_CPUS - 1, big});
@@ -86,14 +114,16 @@ TEST(extreme_values_round_trip)
 	log_process(&expected, 1, &(struct layout_process){m, m, m, big, m, m, m});
 	log_thread(&expected, 1, &(struct layout_thread){m, m, m});
 	log_mapping(&expected, &(struct layout_mapping){m, m, big, big, big, big});
+	log_snapshot(&expected, 1, extreme_snapshot());
+	log_snapshot(&expected, 2, &(struct layout_snapshot){0});
 	log_symbol(&expected, &(struct layout_symbol){m, big, big, m});
-	log_frame(&expected, 1, &(struct layout_frame){m, big});
-	log_frame(&expected, 2, &(struct layout_frame){m, 0});
-	log_frame(&expected, 3, &(struct layout_frame){0, big / 2});
+	log_frame(&expected, 1, &(struct layout_frame){m, big, m});
+	log_frame(&expected, 2, &(struct layout_frame){m, 0, m});
+	log_frame(&expected, 3, &(struct layout_frame){0, big / 2, 1});
 	log_node(&expected, 1, &(struct layout_node){0, m});
 	log_node(&expected, 2, &(struct layout_node){1, 0});
-	log_sample(&expected, &(struct layout_sample){0, m, m, LAYOUT_MAX_CPUS - 1, m, m, big});
-	log_sample(&expected, &(struct layout_sample){big / 1000 * 1000, m, 0, 0, 0, 0, 0});
+	log_sample(&expected, &(struct layout_sample){0, m, m, LAYOUT_MAX_CPUS - 1, m, m, big, m});
+	log_sample(&expected, &(struct layout_sample){big / 1000 * 1000, m, 0, 0, 0, 0, 0, 0});
 	log_clock(&expected, &(struct layout_clock){big, big});
 	log_counter(&expected,
 		&(struct layout_counter_value){(enum layout_counter)m, LAYOUT_MAX_CPUS - 1, big});
@@ -137,8 +167,10 @@ TEST(small_recording_reads_as_written)
 		"counter 1 cpu 0 value 7\ncounter 1 cpu 1 value 2\ncounter 2 cpu 0 value 2\n"
 		"counter 2 cpu 1 value 2\ncounter 5 cpu 0 value 1\ncounter 4 cpu 0 value 4\n"
 		"string 8 \"worker\" 6\nthread 2 process 1 tid 101 comm 8\n"
+		"snapshot 1 process 1 time 1005000000 registers 6:7ffc00001000 7:7ffc00001000 "
+		"16:555555555123 stack 7ffc00001000+20 crc 4f1a12a5\n"
 		"node 5 parent 3 frame 2\n"
-		"sample 1005004000 event 1 thread 2 cpu 1 user 5 kernel 0 weight 1\n"
+		"sample 1005004000 event 1 thread 2 cpu 1 user 5 kernel 0 weight 1 snapshot 1\n"
 		"sample 1006005000 event 1 thread 2 cpu 1 user 1 kernel 0 weight 7\n"
 		"clock 1010000000 1795000000010000000\n"
 		"counter 1 cpu 0 value 9\ncounter 1 cpu 1 value 2\ncounter 2 cpu 0 value 2\n"
@@ -167,7 +199,7 @@ TEST(ids_continue_and_strings_come_once)
 						: flush == 1 ? "b"
 							     : "c"),
 			2 + flush);
-		CHECK_INT(writer_frame(writer, &(struct layout_frame){1, flush}), flush + 1);
+		CHECK_INT(writer_frame(writer, &(struct layout_frame){1, flush, 0}), flush + 1);
 		CHECK_INT(writer_node(writer, &(struct layout_node){flush, flush + 1}), flush + 1);
 		CHECK_INT(writer_thread(writer, &(struct layout_thread){1, flush, 1}), flush + 1);
 		CHECK_OK(writer_flush(writer));
@@ -192,10 +224,10 @@ TEST(samples_of_several_events)
 	struct bytes_buf file = {0};
 	struct writer *writer = forged_writer(&file);
 	const struct layout_sample samples[] = {
-		{5000, 1, 1, 0, 9, 0, 1},
-		{4000, 2, 1, 1, 3, 7, 1000},
-		{3000, 1, 2, 0, 1, 0, 1},
-		{9000, 2, 2, 1, 8, 2, 1},
+		{5000, 1, 1, 0, 9, 0, 1, 0},
+		{4000, 2, 1, 1, 3, 7, 1000, 0},
+		{3000, 1, 2, 0, 1, 0, 1, 0},
+		{9000, 2, 2, 1, 8, 2, 1, 0},
 	};
 	for (int i = 0; i < 4; i++)
 		writer_sample(writer, &samples[i]);
@@ -229,7 +261,7 @@ TEST(large_flushes_are_split)
 	for (int i = 0; i < 3; i++, text[0]++)
 		writer_string(writer, text, LONG);
 	for (uint32_t i = 0; i < COUNT; i++) {
-		writer_frame(writer, &(struct layout_frame){1, (uint64_t)i * 77});
+		writer_frame(writer, &(struct layout_frame){1, (uint64_t)i * 77, 0});
 		writer_node(writer, &(struct layout_node){i, i + 1});
 		writer_sample(writer,
 			&(struct layout_sample){
@@ -252,6 +284,106 @@ TEST(large_flushes_are_split)
 	bytes_buf_deinit(&file);
 }
 
+/* ---- snapshots ---- */
+
+TEST(snapshots_round_trip)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	struct layout_snapshot snapshot = {
+		.process = 3,
+		.time_ns = 77,
+		.known = 1ULL << 16 | 1 << 7 | 1ULL << 40, /* there is no register 40 */
+		.registers = {[0] = 1, [7] = 0x7ffc00001000, [16] = 0x401000},
+		.stack_address = 0x7ffc00001000,
+		.stack = (const uint8_t *)"some stack",
+		.stack_bytes = 10,
+	};
+	CHECK_INT(writer_snapshot(writer, &snapshot), 1);
+	writer_sample(writer, &(struct layout_sample){.time_ns = 1000, .weight = 1});
+	writer_sample(writer, &(struct layout_sample){.weight = 1, .snapshot = 1});
+	CHECK_OK(writer_flush(writer));
+	CHECK_INT(writer_snapshot(writer, &snapshot), 2);
+	writer_sample(writer, &(struct layout_sample){.weight = 1, .snapshot = 2});
+	writer_sample(writer, &(struct layout_sample){.weight = 1, .snapshot = 1});
+	CHECK_OK(writer_flush(writer));
+	writer_destroy(writer);
+	struct str log = read_whole(&file);
+	CHECK_STR(log.data,
+		"snapshot 1 process 3 time 77 registers 7:7ffc00001000 16:401000 "
+		"stack 7ffc00001000+a crc 6f6847f1\n"
+		"sample 1000 event 0 thread 0 cpu 0 user 0 kernel 0 weight 1\n"
+		"sample 0 event 0 thread 0 cpu 0 user 0 kernel 0 weight 1 snapshot 1\n"
+		"snapshot 2 process 3 time 77 registers 7:7ffc00001000 16:401000 "
+		"stack 7ffc00001000+a crc 6f6847f1\n"
+		"sample 0 event 0 thread 0 cpu 0 user 0 kernel 0 weight 1 snapshot 2\n"
+		"sample 0 event 0 thread 0 cpu 0 user 0 kernel 0 weight 1 snapshot 1\n");
+	str_deinit(&log);
+	bytes_buf_deinit(&file);
+}
+
+/* A second of large ones: no chunk of it is far above 1 MiB, and too long a stack is cut. */
+TEST(snapshots_are_split)
+{
+	enum {
+		COUNT = 100
+	};
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	struct layout_snapshot snapshot = *extreme_snapshot();
+	snapshot.process = 1;
+	for (uint32_t i = 1; i <= COUNT; i++)
+		CHECK_INT(writer_snapshot(writer, &snapshot), i);
+	uint8_t *longer = mem_zalloc(LAYOUT_MAX_SNAPSHOT_BYTES + 1);
+	snapshot.stack = longer;
+	snapshot.stack_bytes++;
+	writer_snapshot(writer, &snapshot);
+	mem_free(longer); /* the writer has a copy */
+	CHECK(writer_bytes_pending(writer) > COUNT * LAYOUT_MAX_SNAPSHOT_BYTES);
+	CHECK_OK(writer_flush(writer));
+	writer_destroy(writer);
+	struct str log = read_whole(&file);
+	CHECK_INT(count_of(&log, "snapshot "), COUNT + 1);
+	CHECK_INT(count_of(&log, "snapshot 101 process 1 "), 1);
+	CHECK(strstr(log.data, "stack ffffffffffffffff+10000 crc d7978eeb\n"));
+	str_deinit(&log);
+	int fd = forged_fd(file.data, file.len);
+	struct chunk_stream stream;
+	CHECK_OK(chunk_stream_init(&stream, fd));
+	struct chunk chunk;
+	size_t chunks = 0;
+	for (bool more = true; more; chunks++) {
+		CHECK_OK(chunk_stream_next(&stream, &chunk, &more));
+		CHECK(chunk.payload_bytes < (1 << 20) + 2 * LAYOUT_MAX_SNAPSHOT_BYTES);
+	}
+	CHECK_INT(chunks, 8);
+	chunk_stream_deinit(&stream);
+	close(fd);
+	bytes_buf_deinit(&file);
+}
+
+TEST(frame_flags_take_a_column_only_where_there_are_some)
+{
+	size_t bytes[2];
+	for (uint32_t flags = 0; flags < 2; flags++) {
+		struct bytes_buf file = {0};
+		struct writer *writer = forged_writer(&file);
+		for (uint32_t i = 0; i < 10; i++)
+			writer_frame(writer, &(struct layout_frame){1, i, i == 7 ? flags : 0});
+		CHECK_OK(writer_flush(writer));
+		writer_destroy(writer);
+		bytes[flags] = file.len;
+		struct str log = read_whole(&file);
+		CHECK(strstr(log.data, flags ? "frame 8 object 1 offset 7 flags 1\n"
+					     : "frame 8 object 1 offset 7\n"));
+		CHECK(strstr(log.data, "frame 9 object 1 offset 8\n"));
+		str_deinit(&log);
+		bytes_buf_deinit(&file);
+	}
+	CHECK_INT(bytes[0], 16 + 24 + 2 + 10 + 10);
+	CHECK_INT(bytes[1], bytes[0] + 2 + 10);
+}
+
 /* ---- a later minor version ---- */
 
 TEST(unknown_chunks_columns_and_fields_are_passed)
@@ -269,6 +401,13 @@ TEST(unknown_chunks_columns_and_fields_are_passed)
 	forged_varints(&payload, LAYOUT_COLUMN_TIME, 2, 2, 4);
 	forged_varints(&payload, LAYOUT_COLUMN_THREAD, 2, 8, 9);
 	forged_chunk(&forged, LAYOUT_CHUNK_SAMPLES, &payload);
+	forged_varints(&payload, 1, 1, 9, 16, 98, 1, 5, LAYOUT_FRAME_COLUMN_FLAGS, 1, 6, 99, 0);
+	forged_chunk(&forged, LAYOUT_CHUNK_FRAMES, &payload); /* ... with two columns more */
+	size_t threads_len = record.len;
+	forged_varints(&record, 0, 0, 0, 0, 0, 0, 44); /* a snapshot with a field more */
+	forged_varints(&payload, 1, 1);
+	bytes_put_blob(&payload, record.data + threads_len, record.len - threads_len);
+	forged_chunk(&forged, LAYOUT_CHUNK_SNAPSHOTS, &payload);
 	forged_varints(&payload, 2, 77, 88); /* END with a field more */
 	forged_chunk(&forged, LAYOUT_CHUNK_END, &payload);
 	struct str log = {0};
@@ -277,6 +416,8 @@ TEST(unknown_chunks_columns_and_fields_are_passed)
 	CHECK_STR(str_text(&log), "thread 1 process 7 tid 8 comm 9\n"
 				  "sample 6000 event 1 thread 8 cpu 0 user 0 kernel 0 weight 1\n"
 				  "sample 8000 event 1 thread 9 cpu 0 user 0 kernel 0 weight 1\n"
+				  "frame 1 object 9 offset 8 flags 6\n"
+				  "snapshot 1 process 0 time 0 registers stack 0+0 crc 0\n"
 				  "end 2 at 77\n");
 	CHECK(!result.bad_chunks && result.ended);
 	CHECK_INT(result.unknown_chunks, 1);
@@ -480,7 +621,7 @@ static const char bad_ids[] = "ids out of order";
 
 static const uint16_t tables[] = {LAYOUT_CHUNK_STRINGS, LAYOUT_CHUNK_OBJECTS,
 	LAYOUT_CHUNK_PROCESSES, LAYOUT_CHUNK_THREADS, LAYOUT_CHUNK_FRAMES, LAYOUT_CHUNK_STACKS,
-	LAYOUT_CHUNK_EVENTS};
+	LAYOUT_CHUNK_EVENTS, LAYOUT_CHUNK_SNAPSHOTS};
 
 TEST(forged_counts_and_ids)
 {
@@ -566,7 +707,7 @@ TEST(forged_samples)
 {
 	const char *const lengths = "sample columns of different lengths";
 	const char *const range = "a sample whose stack is out of range";
-	for (int column = LAYOUT_COLUMN_THREAD; column <= LAYOUT_COLUMN_WEIGHT; column++)
+	for (int column = LAYOUT_COLUMN_THREAD; column <= LAYOUT_COLUMN_SNAPSHOT; column++)
 		check_forged_varints(LAYOUT_CHUNK_SAMPLES, lengths, 1, 2, 0, 1, LAYOUT_COLUMN_TIME,
 			2, 0, 0, (uint64_t)column, 1, 2);
 	check_forged_varints(LAYOUT_CHUNK_SAMPLES, "more samples than times", 1, 2, 0, 1,
@@ -575,8 +716,47 @@ TEST(forged_samples)
 		LAYOUT_COLUMN_USER_STACK, 1, 1);
 	check_forged_varints(LAYOUT_CHUNK_SAMPLES, range, 1, 2, 0, 1, LAYOUT_COLUMN_TIME, 2, 0, 0,
 		LAYOUT_COLUMN_USER_STACK, 11, 2, UINT64_MAX - 1);
+	check_forged_varints(LAYOUT_CHUNK_SAMPLES, range, 1, 1, 0, 1, LAYOUT_COLUMN_TIME, 1, 0,
+		LAYOUT_COLUMN_SNAPSHOT, 1, 1);
 	check_forged_varints(LAYOUT_CHUNK_SAMPLES, "a CPU number that cannot be", 1, 1, 0, 1,
 		LAYOUT_COLUMN_TIME, 1, 0, LAYOUT_COLUMN_CPU, 3, 65536);
+}
+
+/* process, time, flags, address, known registers; then what they say follows. */
+static void check_forged_snapshot(
+	uint64_t known, size_t register_bytes, size_t stack_bytes, const char *what)
+{
+	struct bytes_buf record = {0}, payload = {0};
+	forged_varints(&record, 1, 2, 0, 3, known);
+	for (size_t i = 0; i < register_bytes; i++)
+		bytes_put_u8(&record, 0x80);
+	bytes_put_varint(&record, stack_bytes);
+	for (size_t i = 0; i < stack_bytes && stack_bytes < 1 << 20; i++)
+		bytes_put_u8(&record, 1);
+	forged_varints(&payload, 1, 1);
+	bytes_put_blob(&payload, record.data, record.len);
+	bytes_buf_deinit(&record);
+	check_forged(LAYOUT_CHUNK_SNAPSHOTS, &payload, what);
+}
+
+TEST(forged_snapshots)
+{
+	check_forged_snapshot(1ULL << 34, 8, 1, "a register that cannot be");
+	check_forged_snapshot(UINT64_MAX, 512, 1, "a register that cannot be");
+	check_forged_snapshot(7, 23, 0, overrun);
+	check_forged_snapshot(LAYOUT_REGISTERS_MASK, 34 * 8 - 1, 0, overrun);
+	check_forged_snapshot(0, 0, 65537, "a snapshot with too much of a stack");
+	check_forged_snapshot(0, 0, UINT64_MAX, overrun);
+	check_forged_varints(LAYOUT_CHUNK_SNAPSHOTS, overrun, 1, 1, 6, 1ULL << 32, 0, 0, 0, 0, 0);
+	check_forged_varints(LAYOUT_CHUNK_SNAPSHOTS, overrun, 1, 1, 4, 0, 0, 0, 0);
+}
+
+TEST(forged_frame_columns)
+{
+	check_forged_varints(LAYOUT_CHUNK_FRAMES, overrun, 1, 2, 1, 1, 0, 0, 1, 1, 7);
+	check_forged_varints(LAYOUT_CHUNK_FRAMES, overrun, 1, 1, 1, 0, 1, 6, 1ULL << 32);
+	check_forged_varints(LAYOUT_CHUNK_FRAMES, overrun, 1, 1, 1, 0, 1, UINT64_MAX);
+	check_forged_varints(LAYOUT_CHUNK_FRAMES, overrun, 1, 1, 1, 0, 99);
 }
 
 TEST(forged_meta_is_limited)

@@ -64,7 +64,10 @@ static void log_mapping(void *log, const struct layout_mapping *it)
 
 static void log_frame(void *log, uint32_t id, const struct layout_frame *it)
 {
-	str_printf(log, "frame %u object %u offset %llx\n", id, it->object, (ull)it->offset);
+	str_printf(log, "frame %u object %u offset %llx", id, it->object, (ull)it->offset);
+	if (it->flags)
+		str_printf(log, " flags %u", it->flags);
+	str_putc(log, '\n');
 }
 
 static void log_node(void *log, uint32_t id, const struct layout_node *it)
@@ -74,11 +77,27 @@ static void log_node(void *log, uint32_t id, const struct layout_node *it)
 		abort(); /* the reader's promise */
 }
 
+static void log_snapshot(void *log, uint32_t id, const struct layout_snapshot *it)
+{
+	str_printf(log, "snapshot %u process %u time %llu%s registers", id, it->process,
+		(ull)it->time_ns, it->is_exact ? " exact" : "");
+	for (int i = 0; i < LAYOUT_MAX_REGISTERS; i++)
+		if (it->known >> i & 1)
+			str_printf(log, " %d:%llx", i, (ull)it->registers[i]);
+		else if (it->registers[i])
+			abort(); /* the reader's promise */
+	str_printf(log, " stack %llx+%x crc %lx\n", (ull)it->stack_address, it->stack_bytes,
+		crc32_z(0, it->stack, it->stack_bytes));
+}
+
 static void log_sample(void *log, const struct layout_sample *it)
 {
-	str_printf(log, "sample %llu event %u thread %u cpu %u user %u kernel %u weight %llu\n",
+	str_printf(log, "sample %llu event %u thread %u cpu %u user %u kernel %u weight %llu",
 		(ull)it->time_ns, it->event, it->thread, it->cpu, it->user_stack, it->kernel_stack,
 		(ull)it->weight);
+	if (it->snapshot)
+		str_printf(log, " snapshot %u", it->snapshot);
+	str_putc(log, '\n');
 }
 
 static void log_symbol(void *log, const struct layout_symbol *it)
@@ -113,6 +132,7 @@ static const struct reader_visitor log_visitor = {
 	.mapping = log_mapping,
 	.frame = log_frame,
 	.node = log_node,
+	.snapshot = log_snapshot,
 	.sample = log_sample,
 	.symbol = log_symbol,
 	.counter = log_counter,

@@ -364,8 +364,8 @@ TEST(truncation_causes)
 {
 	struct bytes_buf file = {0};
 	struct writer *writer = forged_writer(&file);
-	for (uint32_t cause = 0; cause < 8; cause++) {
-		writer_frame(writer, &(struct layout_frame){0, cause ? cause : UINT64_MAX});
+	for (uint32_t cause = 0; cause < LAYOUT_TRUNCATED_END + 2; cause++) {
+		writer_frame(writer, &(struct layout_frame){0, cause ? cause : UINT64_MAX, 0});
 		writer_node(writer, &(struct layout_node){0, cause + 1});
 		writer_sample(
 			writer, &(struct layout_sample){.user_stack = cause + 1, .weight = 1});
@@ -374,7 +374,7 @@ TEST(truncation_causes)
 	writer_destroy(writer);
 	struct profile *profile = load(file.data, file.len);
 	check_profile(profile);
-	for (uint32_t i = 0; i < 8; i++) {
+	for (uint32_t i = 0; i < LAYOUT_TRUNCATED_END + 2; i++) {
 		bool is_known = i > 0 && i < LAYOUT_TRUNCATED_END;
 		CHECK_INT(profile_stack_truncation(profile, profile->samples.data[i].stack),
 			is_known ? i : LAYOUT_TRUNCATED_UNKNOWN);
@@ -411,7 +411,7 @@ TEST(deep_chains_are_cut)
 	struct bytes_buf file = {0};
 	struct writer *writer = forged_writer(&file);
 	forged_put_tables(writer);
-	writer_frame(writer, &(struct layout_frame){1, 0x1100});
+	writer_frame(writer, &(struct layout_frame){1, 0x1100, 0});
 	for (uint32_t i = 0; i < NODES; i++) {
 		writer_node(writer, &(struct layout_node){i, 1});
 		if (i % 2)
