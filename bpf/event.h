@@ -23,7 +23,6 @@ enum event_type {
 	EVENT_FILE = 3,
 	EVENT_SNAPSHOT = 4,
 	EVENT_SNAPSHOT_CHUNK = 5,
-	EVENT_TABLE_WANTED = 6,
 };
 
 enum event_stack_kind {
@@ -83,7 +82,10 @@ struct event_stack {
 	unsigned long long time_ns;
 };
 
-/* The first frame ever seen in a file: from now on it goes by this number. */
+/*
+ * The first frame ever seen in a file: from now on it goes by this number. Sent
+ * again when its unwind table, dropped for want of memory, is needed once more.
+ */
 struct event_file {
 	unsigned int type; /* EVENT_FILE */
 	unsigned int file;
@@ -92,12 +94,6 @@ struct event_file {
 	unsigned long long start, end; /* ... here */
 	unsigned long long offset;     /* of `start` in the file */
 	unsigned long long time_ns;
-};
-
-/* The rules of a file that were dropped are needed again. */
-struct event_table_wanted {
-	unsigned int type; /* EVENT_TABLE_WANTED */
-	unsigned int file;
 };
 
 struct event_sample {
@@ -148,7 +144,6 @@ struct event_config {
 	unsigned int call_graph;
 	unsigned int nr_cpus;   /* CPU numbers stay below */
 	unsigned int max_files; /* entries of the map of files */
-	unsigned long long vdso_bytes;
 };
 
 /* ---- unwind rules: how to get from a frame to its caller ---- */
@@ -256,7 +251,6 @@ struct event_snapshot_chunk {
  * A page is two words: the place of its first row, and how many it has.
  */
 enum {
-	UNWIND_PAGE_SHIFT = 12,
 	UNWIND_SHARD_SHIFT = 20,
 	UNWIND_SHARD_WORDS = 1 << UNWIND_SHARD_SHIFT,
 	UNWIND_MAX_SHARDS = 64,

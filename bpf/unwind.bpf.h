@@ -80,6 +80,21 @@ static __always_inline __u32 new_file_number(struct scratch *scratch)
 	return number < config.max_files ? number : 0;
 }
 
+static __always_inline bool send_file(
+	struct scratch *scratch, const struct mapping *mapping, __u32 number)
+{
+	struct event_file event = {
+		.type = EVENT_FILE,
+		.file = number,
+		.pid = scratch->user.head.pid,
+		.start = mapping->start,
+		.end = mapping->end,
+		.offset = mapping->start + mapping->delta,
+		.time_ns = scratch->user.head.time_ns,
+	};
+	return send(&event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+}
+
 /* The number of the mapping's file, announced when it is new. 0: there is none to be had. */
 static __always_inline __u32 number_file(
 	struct scratch *scratch, const struct mapping *mapping, struct file *file)
@@ -96,16 +111,7 @@ static __always_inline __u32 number_file(
 		known = bpf_map_lookup_elem(&file_numbers, &key); /* another CPU was first */
 		return known ? *known : 0;
 	}
-	struct event_file event = {
-		.type = EVENT_FILE,
-		.file = number,
-		.pid = scratch->user.head.pid,
-		.start = mapping->start,
-		.end = mapping->end,
-		.offset = mapping->start + mapping->delta,
-		.time_ns = scratch->user.head.time_ns,
-	};
-	if (send(&event, sizeof(event), BPF_RB_FORCE_WAKEUP))
+	if (send_file(scratch, mapping, number))
 		return number;
 	bpf_map_delete_elem(&file_numbers, &key);
 	return 0;
@@ -193,6 +199,8 @@ static __always_inline void push_frame(struct scratch *scratch, __u64 place)
 	const struct mapping *mapping = &scratch->walk.mapping;
 	struct walk *walk = &scratch->walk;
 	__u64 frame = place & ((1ULL << 56) - 1);
+	if (mapping->kind == EVENT_FRAME_ADDRESS) /* means something only here and now */
+		walk->hash = mix(walk->hash, scratch->user.head.time_ns);
 	if (mapping->kind == EVENT_FRAME_FILE || mapping->kind == EVENT_FRAME_VDSO) {
 		__u64 offset = place + mapping->delta;
 		frame = (offset & ((1ULL << EVENT_FRAME_FILE_SHIFT) - 1)) |
@@ -215,19 +223,17 @@ static __always_inline bool is_by_frame_pointer(void)
 
 /* The number of the rule for the frame at hand. Not EVENT_END_COMPLETE: there is none. */
 static __always_inline enum event_stack_end rule_of_frame(
-	const struct mapping *mapping, __u64 place, __u32 *rule)
+	struct scratch *scratch, __u64 place, __u32 *rule)
 {
+	const struct mapping *mapping = &scratch->walk.mapping;
 	if (mapping->kind != EVENT_FRAME_FILE && mapping->kind != EVENT_FRAME_VDSO)
 		return EVENT_END_JIT;
 	__u32 number = mapping->file;
 	struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
 	if (!file || file->state == UNWIND_TABLE_ABSENT)
 		return EVENT_END_NO_TABLE;
-	if (file->state == UNWIND_TABLE_DROPPED) {
-		struct event_table_wanted wanted = {.type = EVENT_TABLE_WANTED, .file = number};
-		if (send(&wanted, sizeof(wanted), BPF_RB_FORCE_WAKEUP))
-			file->state = UNWIND_TABLE_NONE;
-	}
+	if (file->state == UNWIND_TABLE_DROPPED && send_file(scratch, mapping, number))
+		file->state = UNWIND_TABLE_NONE;
 	if (file->state != UNWIND_TABLE_READY)
 		return EVENT_END_TABLE_PENDING;
 	if (file->epoch != table_epoch)
@@ -241,14 +247,14 @@ static __always_inline enum event_stack_end rule_of_frame(
  * one, it is gone by that: *guess says for what reason.
  */
 static __always_inline enum event_stack_end choose_rule(
-	const struct walk *walk, __u64 place, __u32 *rule, __u8 *guess)
+	struct scratch *scratch, __u64 place, __u32 *rule, __u8 *guess)
 {
 	*guess = EVENT_END_COMPLETE;
 	*rule = UNWIND_RULE_FRAME_POINTER;
 	if (is_by_frame_pointer())
 		return EVENT_END_COMPLETE;
-	enum event_stack_end end = rule_of_frame(&walk->mapping, place, rule);
-	if (!end || end == EVENT_END_TABLE_PENDING || !unwind_may_guess(&walk->regs))
+	enum event_stack_end end = rule_of_frame(scratch, place, rule);
+	if (!end || end == EVENT_END_TABLE_PENDING || !unwind_may_guess(&scratch->walk.regs))
 		return end;
 	*guess = end;
 	*rule = UNWIND_RULE_FRAME_POINTER;
@@ -298,7 +304,7 @@ __noinline int unwind_frame(void)
 	}
 	__u32 rule = UNWIND_RULE_NONE;
 	__u8 guess = EVENT_END_COMPLETE;
-	enum event_stack_end end = choose_rule(walk, place, &rule, &guess);
+	enum event_stack_end end = choose_rule(scratch, place, &rule, &guess);
 	if (end != EVENT_END_TABLE_PENDING)
 		push_frame(scratch, place);
 	bool is_outermost = false;

@@ -167,7 +167,7 @@ static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
 	struct stack_frame *frame = &emitter->stacks->frames.data[index];
 	if (frame->file_epoch == emitter->epoch)
 		return frame->file_id;
-	struct layout_frame out = {.offset = frame->offset};
+	struct layout_frame out = {.offset = frame->offset, .flags = frame->flags};
 	if (frame->object) {
 		struct object_location nowhere = {0};
 		out.object = emit_object(emitter, frame->object, &nowhere);

@@ -170,16 +170,31 @@ static void take_stat(struct object *object, const struct stat *st)
 	object->info.device = major(st->st_dev) << 20 | minor(st->st_dev);
 }
 
-/* True when the file was the right one. Opening never blocks: a FIFO or a device is not opened. */
-static bool examine_path(struct object *object, const char *path)
+/* Opening never blocks: a FIFO or a device is not opened. -1: no regular file is there. */
+static int open_regular(const char *path, struct stat *st)
 {
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode))
+		return fd;
+	mem_close_fd(&fd);
+	return -1;
+}
+
+static bool is_other_inode(const struct object *object, const struct stat *st)
+{
+	const struct layout_object *info = &object->info;
+	return !info->build_id_len && info->inode && info->inode != st->st_ino;
+}
+
+/* True when the file was the right one. */
+static bool examine_path(void *context, const char *path)
+{
+	struct object *object = context;
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+	CLEANUP_FD int fd = open_regular(path, &st);
+	if (fd < 0)
 		return false;
-	bool is_other_inode =
-		!object->info.build_id_len && object->info.inode && object->info.inode != st.st_ino;
-	if (is_other_inode) {
+	if (is_other_inode(object, &st)) {
 		object->info.flags |= LAYOUT_OBJECT_CHANGED;
 		return false;
 	}
@@ -201,24 +216,78 @@ static bool examine_path(struct object *object, const char *path)
 	return is_right;
 }
 
+/* Tries where the file may be until `fn` finds it there. */
+static bool try_paths(const struct object *object, const struct object_location *where,
+	bool (*fn)(void *context, const char *path), void *context)
+{
+	char path[4200];
+	if (where->pid) {
+		snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", where->pid,
+			(unsigned long long)where->start, (unsigned long long)where->end);
+		if (fn(context, path))
+			return true;
+		snprintf(path, sizeof(path), "/proc/%u/root%.4096s", where->pid, object->path);
+		if (fn(context, path))
+			return true;
+	}
+	return object->path[0] == '/' && fn(context, object->path);
+}
+
 void object_examine(struct object *object, const struct object_location *where)
 {
 	if (object->is_examined)
 		return;
 	object->is_examined = true;
-	char path[4200];
-	if (where->pid) {
-		snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", where->pid,
-			(unsigned long long)where->start, (unsigned long long)where->end);
-		if (examine_path(object, path))
-			return;
-		snprintf(path, sizeof(path), "/proc/%u/root%.4096s", where->pid, object->path);
-		if (examine_path(object, path))
-			return;
+	if (!try_paths(object, where, examine_path, object))
+		object->info.flags |= LAYOUT_OBJECT_UNREADABLE;
+}
+
+struct opening {
+	const struct object *object;
+	int fd;
+	struct elf_file *elf;
+};
+
+static bool has_build_id(const struct object *object, struct elf_file *elf)
+{
+	size_t len;
+	const uint8_t *build_id = elf_file_build_id(elf, &len);
+	return len == object->info.build_id_len &&
+	       (!len || memcmp(build_id, object->info.build_id, len) == 0);
+}
+
+static bool open_path(void *context, const char *path)
+{
+	struct opening *opening = context;
+	struct stat st;
+	CLEANUP_FD int fd = open_regular(path, &st);
+	if (fd < 0 || is_other_inode(opening->object, &st))
+		return false;
+	struct elf_file *elf;
+	struct err *err = elf_file_open(fd, &elf);
+	if (err) {
+		err_destroy(err);
+		return false;
 	}
-	if (object->path[0] == '/' && examine_path(object, object->path))
-		return;
-	object->info.flags |= LAYOUT_OBJECT_UNREADABLE;
+	if (!has_build_id(opening->object, elf)) {
+		elf_file_destroy(elf);
+		return false;
+	}
+	opening->elf = elf;
+	opening->fd = fd;
+	fd = -1;
+	return true;
+}
+
+bool object_open(const struct object *object, const struct object_location *where, int *fd,
+	struct elf_file **elf)
+{
+	struct opening opening = {.object = object};
+	if (!try_paths(object, where, open_path, &opening))
+		return false;
+	*fd = opening.fd;
+	*elf = opening.elf;
+	return true;
 }
 
 void object_examine_memory(struct object *object, const void *image, size_t bytes)

@@ -12,7 +12,14 @@
 #include "format/base/map.h"
 #include "format/base/str.h"
 #include "format/base/vec.h"
+#include "format/elf/elf_file.h"
 #include "format/file/layout.h"
+
+/* Where a file can be reached: some process maps it at [start, end). pid 0: nobody. */
+struct object_location {
+	uint32_t pid;
+	uint64_t start, end;
+};
 
 struct object {
 	uint32_t serial;           /* dense, from 0, within the session */
@@ -20,6 +27,8 @@ struct object {
 	char *path;
 	bool is_examined;             /* the file was opened, or could not be */
 	struct map frames;            /* offset -> frame of the stack table, plus 1 */
+	uint32_t table;               /* its unwind table, see table_store.h */
+	struct object_location where; /* where it was mapped when it was seen last */
 	uint32_t file_id, file_epoch; /* see emitter.h */
 };
 
@@ -27,12 +36,6 @@ struct object_table {
 	VEC(struct object *) objects;
 	struct strtab keys; /* of what tells objects apart; its id + map = object */
 	struct map by_key;  /* keys' id -> serial */
-};
-
-/* Where a file can be reached: some process maps it at [start, end). pid 0: nobody. */
-struct object_location {
-	uint32_t pid;
-	uint64_t start, end;
 };
 
 void object_table_deinit(struct object_table *table);
@@ -53,6 +56,12 @@ struct object *object_table_special(
  * build ID than the kernel announced is flagged and gives no segments.
  */
 void object_examine(struct object *object, const struct object_location *where);
+/*
+ * The file itself, when the right one can still be reached: of a build ID, or
+ * an inode, as the object's. *fd and *elf are the caller's. False: there is none.
+ */
+bool object_open(const struct object *object, const struct object_location *where, int *fd,
+	struct elf_file **elf);
 /* For the vDSO: the image in our own memory serves, all processes share it. */
 void object_examine_memory(struct object *object, const void *image, size_t bytes);
 

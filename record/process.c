@@ -78,22 +78,13 @@ static void insert_at(struct process *process, size_t index, const struct mappin
 	data[index] = *mapping;
 }
 
-/* Whether an address that both hold is the same place in both: JIT compilers map again and again.
- */
-static bool says_the_same(const struct mapping *a, const struct mapping *b)
-{
-	return a->object == b->object && a->offset - a->start == b->offset - b->start;
-}
-
-/* Cuts out what the new mapping covers. True when addresses there meant something else. */
-static bool punch_hole(struct process *process, const struct mapping *by)
+/* Cuts out what the new mapping covers. */
+static void punch_hole(struct process *process, const struct mapping *by)
 {
 	uint64_t start = by->start, end = by->end;
-	bool changed = false;
 	for (size_t i = lower_bound(process, start);
 		i < process->mappings.len && process->mappings.data[i].start < end;) {
 		struct mapping *it = &process->mappings.data[i], old = *it;
-		changed |= !says_the_same(&old, by);
 		struct mapping tail = old;
 		tail.offset += end - old.start;
 		tail.start = end;
@@ -110,19 +101,14 @@ static bool punch_hole(struct process *process, const struct mapping *by)
 			process->mappings.len--;
 		}
 	}
-	return changed;
 }
 
-void process_table_map(
-	struct process_table *table, struct process *process, const struct mapping *mapping)
+void process_map(struct process *process, const struct mapping *mapping)
 {
 	size_t index = lower_bound(process, mapping->start);
 	if (index < process->mappings.len && is_same(&process->mappings.data[index], mapping))
 		return;
-	if (punch_hole(process, mapping)) {
-		process->replacements++;
-		table->replacements++;
-	}
+	punch_hole(process, mapping);
 	insert_at(process, lower_bound(process, mapping->start), mapping);
 }
 
@@ -175,7 +161,7 @@ static void add_proc_mapping(void *context, const struct proc_mapping *found)
 			objects, LAYOUT_OBJECT_ANONYMOUS, found->path[0] ? found->path : "[anon]");
 		mapping.offset = found->start; /* offsets are addresses */
 	}
-	process_table_map(scan->table, scan->process, &mapping);
+	process_map(scan->process, &mapping);
 }
 
 static void scan_maps(struct process_table *table, struct process *process, uint64_t time_ns)
@@ -196,6 +182,12 @@ void process_refresh(struct process *process)
 	proc_container_of(process->cgroup, &container);
 	if (!process->ns_pid && container.len) /* elsewhere pid namespaces are too rare to look */
 		process->ns_pid = proc_read_ns_pid(process->pid);
+}
+
+void process_rescan(struct process_table *table, struct process *process, uint64_t time_ns)
+{
+	if (!process->exited_ns && time_ns - process->rescanned_ns > RESCAN_INTERVAL_NS)
+		scan_maps(table, process, time_ns);
 }
 
 static void read_identity(struct process *process)

@@ -26,7 +26,6 @@ struct process {
 	uint64_t start_ns; /* 0 until a sample or /proc told */
 	uint32_t image;    /* serial number of the program it runs, unique in the session */
 	VEC(struct mapping) mappings; /* by start, disjoint */
-	uint32_t replacements; /* of mappings by others: what addresses meant before is void */
 	char *cgroup;          /* "" when unknown */
 	bool has_vdso;         /* looked for */
 	uint64_t rescanned_ns; /* when its maps were last read again for want of a mapping */
@@ -38,11 +37,6 @@ struct process_table {
 	struct object_table *objects;
 	struct map by_pid; /* pid -> struct process * */
 	uint32_t next_image;
-	/*
-	 * Counts changes, of any process, after which an address that was seen before may mean
-	 * something else: a mapping that replaced another one.
-	 */
-	uint64_t replacements;
 };
 
 void process_table_deinit(struct process_table *table);
@@ -62,8 +56,9 @@ void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time
 const void *process_vdso_image(size_t *bytes);
 /* ... as an object, examined. */
 struct object *process_vdso(struct object_table *objects);
-void process_table_map(
-	struct process_table *table, struct process *process, const struct mapping *mapping);
+void process_map(struct process *process, const struct mapping *mapping);
+/* Reads its maps from /proc again, unless that was done lately. */
+void process_rescan(struct process_table *table, struct process *process, uint64_t time_ns);
 /* The pid now belongs to another process than the one we know. */
 void process_table_reused(struct process_table *table, struct process *process, uint64_t time_ns);
 /* Reads its cgroup again; a process that is gone keeps what it inherited from its parent. */

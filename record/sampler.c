@@ -24,6 +24,7 @@ struct timer {
 
 struct sampler {
 	struct sample_bpf *bpf;
+	struct bpf_program *on_tick; /* the one that this kernel can run */
 	struct ring_buffer *ring;
 	VEC(struct timer) timers;
 	struct perf_event_attr attr;
@@ -66,25 +67,68 @@ static void choose_clock(struct sampler *sampler, const struct sampler_options *
 
 /* ---- loading ---- */
 
+static uint32_t max_files(uint32_t nr_cpus)
+{
+	uint64_t count = (uint64_t)nr_cpus * EVENT_FILES_PER_CPU, max = 1 << EVENT_FRAME_FILE_BITS;
+	return (uint32_t)(count < EVENT_MIN_FILES ? EVENT_MIN_FILES : count > max ? max : count);
+}
+
+static void configure(struct sampler *sampler, const struct sampler_options *options)
+{
+	struct sample_bpf *bpf = sampler->bpf;
+	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
+	bpf->rodata->config = (struct event_config){
+		.filter = options->filter,
+		.follow_children = options->follow_children,
+		.wakeup_bytes = (unsigned)(options->ring_bytes / 4),
+		.snapshot_limit_bytes = (unsigned)(options->ring_bytes / 4 * 3),
+		.snapshot_chunks = options->snapshot_bytes / EVENT_SNAPSHOT_CHUNK_BYTES,
+		.call_graph = options->call_graph,
+		.nr_cpus = nr_cpus,
+		.max_files = max_files(nr_cpus),
+	};
+	bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)options->ring_bytes);
+	bpf_map__set_max_entries(bpf->maps.files, max_files(nr_cpus));
+	bpf_map__set_max_entries(bpf->maps.file_numbers, max_files(nr_cpus));
+	bool filters = options->filter != EVENT_FILTER_NONE;
+	bpf_map__set_max_entries(bpf->maps.targets, filters ? EVENT_MAX_TARGETS : 1);
+	bpf_program__set_autoload(bpf->progs.on_fork, filters);
+	bpf_program__set_autoload(bpf->progs.on_free, filters);
+}
+
+/* A loop over frames is one helper's (Linux 5.17), or made of tail calls. */
+static void choose_loop(struct sampler *sampler)
+{
+	struct sample_bpf *bpf = sampler->bpf;
+	bool has_loop =
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+	sampler->on_tick = has_loop ? bpf->progs.on_tick : bpf->progs.on_tick_without_loop;
+	bpf_program__set_autoload(bpf->progs.on_tick, has_loop);
+	bpf_program__set_autoload(bpf->progs.on_tick_without_loop, !has_loop);
+	bpf_program__set_autoload(bpf->progs.continue_tick, !has_loop);
+}
+
+static struct err *put_continuation(struct sampler *sampler)
+{
+	uint32_t zero = 0;
+	int program = bpf_program__fd(sampler->bpf->progs.continue_tick);
+	int map = bpf_map__fd(sampler->bpf->maps.continuations);
+	if (program >= 0 && bpf_map_update_elem(map, &zero, &program, BPF_ANY))
+		return err_sys(errno, "cannot chain the BPF programs");
+	return NULL;
+}
+
 static struct err *load(struct sampler *sampler, const struct sampler_options *options)
 {
 	sampler->bpf = sample_bpf__open();
 	if (!sampler->bpf)
 		return feature_explain(err_sys(errno, "cannot open the BPF programs"));
-	sampler->bpf->rodata->config = (struct event_config){
-		.filter = options->filter,
-		.follow_children = options->follow_children,
-		.wakeup_bytes = (unsigned)(options->ring_bytes / 4),
-	};
-	bpf_map__set_max_entries(sampler->bpf->maps.ring, (uint32_t)options->ring_bytes);
-	bool filters = options->filter != EVENT_FILTER_NONE;
-	bpf_map__set_max_entries(sampler->bpf->maps.targets, filters ? EVENT_MAX_TARGETS : 1);
-	bpf_program__set_autoload(sampler->bpf->progs.on_fork, filters);
-	bpf_program__set_autoload(sampler->bpf->progs.on_free, filters);
+	configure(sampler, options);
+	choose_loop(sampler);
 	int result = sample_bpf__load(sampler->bpf);
 	if (result)
 		return feature_explain(err_sys(-result, "cannot load the BPF programs"));
-	return NULL;
+	return put_continuation(sampler);
 }
 
 static struct err *attach_tracepoints(struct sampler *sampler)
@@ -109,7 +153,7 @@ static struct err *add_timer(struct sampler *sampler, int cpu)
 			errno, "perf_event_open (%s on CPU %d)", sampler_event_name(sampler), cpu));
 	vec_push(&sampler->timers, timer);
 	/* Not libbpf's attach, which starts the timer at once. Closing the timer detaches. */
-	int program = bpf_program__fd(sampler->bpf->progs.on_tick);
+	int program = bpf_program__fd(sampler->on_tick);
 	if (ioctl(timer.fd, PERF_EVENT_IOC_SET_BPF, program))
 		return feature_explain(err_sys(
 			errno, "cannot attach the BPF program to the timer of CPU %d", cpu));
@@ -219,7 +263,8 @@ void sampler_stop(struct sampler *sampler)
 
 int sampler_fd(const struct sampler *sampler)
 {
-	return ring_buffer__epoll_fd(sampler->ring);
+	/* Not libbpf's epoll descriptor: nobody waits on that, so it would announce once only. */
+	return bpf_map__fd(sampler->bpf->maps.ring);
 }
 
 void sampler_drain(struct sampler *sampler, sampler_record_fn *fn, void *context)
@@ -227,6 +272,18 @@ void sampler_drain(struct sampler *sampler, sampler_record_fn *fn, void *context
 	sampler->fn = fn;
 	sampler->fn_context = context;
 	ring_buffer__consume(sampler->ring);
+}
+
+struct table_store_maps sampler_table_maps(const struct sampler *sampler)
+{
+	const struct sample_bpf *bpf = sampler->bpf;
+	return (struct table_store_maps){
+		.files = bpf_map__fd(bpf->maps.files),
+		.rules = bpf_map__fd(bpf->maps.rules),
+		.shards = bpf_map__fd(bpf->maps.shards),
+		.max_files = bpf->rodata->config.max_files,
+		.epoch = &bpf->bss->table_epoch,
+	};
 }
 
 void sampler_forget_stacks(struct sampler *sampler)

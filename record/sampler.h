@@ -11,6 +11,7 @@
 
 #include "bpf/event.h"
 #include "format/base/err.h"
+#include "record/table_store.h"
 
 enum sampler_clock {
 	SAMPLER_CLOCK_AUTO = 0, /* cycles where they count, else cpu-clock */
@@ -28,6 +29,8 @@ struct sampler_options {
 	enum event_filter filter;
 	bool follow_children;
 	size_t ring_bytes; /* a power of two of at least a page */
+	enum event_call_graph call_graph;
+	uint32_t snapshot_bytes; /* at most, of each stack that cannot be unwound at once */
 };
 
 struct sampler;
@@ -40,11 +43,13 @@ struct err *sampler_add_target(struct sampler *sampler, uint32_t id);
 struct err *sampler_start(struct sampler *sampler);
 void sampler_stop(struct sampler *sampler);
 
-/* Becomes readable when the ring is a quarter full. */
+/* Becomes readable when the ring is a quarter full, or holds news that cannot wait. */
 int sampler_fd(const struct sampler *sampler);
 typedef void sampler_record_fn(void *context, const void *record, size_t len);
 /* Calls fn for everything in the ring now; records begin with an enum event_type. */
 void sampler_drain(struct sampler *sampler, sampler_record_fn *fn, void *context);
+/* Where the BPF side looks for unwind tables; valid as long as the sampler. */
+struct table_store_maps sampler_table_maps(const struct sampler *sampler);
 /* Makes every stack new: it will be sent again before a sample names it. */
 void sampler_forget_stacks(struct sampler *sampler);
 

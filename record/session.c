@@ -19,7 +19,9 @@
 #include "record/translate.h"
 
 enum {
-	DEFAULT_RING_BYTES = 2 << 20,
+	DEFAULT_RING_BYTES = 4 << 20,
+	DEFAULT_TABLE_BYTES = 32 << 20,
+	DEFAULT_SNAPSHOT_BYTES = 16 << 10,
 	DRAIN_INTERVAL_NS = 100 * 1000 * 1000,
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
 	FLUSH_BYTES = 1 << 20,
@@ -36,6 +38,7 @@ struct session {
 	VEC(int) target_fds; /* pidfds of the targets; -1 where there can be none (threads) */
 	struct sideband *sideband;
 	struct sampler *sampler;
+	struct unwinder unwinder;
 	struct translate translate;
 	struct recording recording;
 	struct recording_counts counts;
@@ -103,12 +106,25 @@ static struct err *create_sampler(struct session *session)
 		.filter = filters[options->target],
 		.follow_children = !options->no_inherit,
 		.ring_bytes = options->ring_bytes ? options->ring_bytes : DEFAULT_RING_BYTES,
+		.call_graph = options->call_graph,
+		.snapshot_bytes = DEFAULT_SNAPSHOT_BYTES,
 	};
 	try(sampler_create(&sampler, &session->sampler));
 	if (options->target == SESSION_COMMAND)
 		return sampler_add_target(session->sampler, (uint32_t)session->target.pid);
 	for (size_t i = 0; i < options->nr_pids; i++)
 		try(sampler_add_target(session->sampler, options->pids[i]));
+	return NULL;
+}
+
+static struct err *create_unwinder(struct session *session)
+{
+	if (session->options.call_graph == EVENT_CALL_GRAPH_FP)
+		return NULL;
+	struct table_store_maps maps = sampler_table_maps(session->sampler);
+	struct object *vdso = process_vdso(&session->translate.objects);
+	try(unwinder_init(&session->unwinder, &maps, DEFAULT_TABLE_BYTES, vdso));
+	session->translate.resolver.unwinder = &session->unwinder;
 	return NULL;
 }
 
@@ -145,6 +161,7 @@ static struct err *create(struct session *session)
 	}
 	try(sideband_create(&session->sideband));
 	try(create_sampler(session));
+	try(create_unwinder(session));
 	try(watch_all(session));
 	session->recording.stop_fd = session->signal_fd;
 	session->recording.event_name = sampler_event_name(session->sampler);
@@ -176,6 +193,7 @@ void session_destroy(struct session *session)
 	if (session->has_target)
 		target_deinit(&session->target);
 	recording_deinit(&session->recording);
+	unwinder_deinit(&session->unwinder);
 	sampler_destroy(session->sampler);
 	sideband_destroy(session->sideband);
 	translate_deinit(&session->translate);

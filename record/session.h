@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/event.h"
 #include "format/base/err.h"
 #include "format/file/layout.h"
 #include "record/output.h"
@@ -48,6 +49,7 @@ struct session_options {
 	uint32_t frequency_hz; /* 0: period */
 	uint64_t period;
 	bool exclude_user, exclude_kernel;
+	enum event_call_graph call_graph;
 	const int *cpus; /* only these; NULL: all */
 	size_t nr_cpus;
 

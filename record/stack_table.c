@@ -19,13 +19,19 @@ void stack_table_deinit(struct stack_table *table)
 	map_deinit(&table->truncated);
 }
 
-uint32_t stack_table_frame(struct stack_table *table, struct object *object, uint64_t offset)
+uint32_t stack_table_frame(
+	struct stack_table *table, struct object *object, uint64_t offset, uint32_t flags)
 {
+	enum {
+		FLAGS_SHIFT = 60 /* offsets are shorter, but for a kernel's address, which has none */
+	};
 	bool added;
-	uint64_t *frame = map_put(object ? &object->frames : &table->truncated, offset, &added);
+	uint64_t key = offset ^ (uint64_t)flags << FLAGS_SHIFT;
+	uint64_t *frame = map_put(object ? &object->frames : &table->truncated, key, &added);
 	if (added) {
 		*frame = table->frames.len;
-		vec_push(&table->frames, (struct stack_frame){.object = object, .offset = offset});
+		vec_push(&table->frames,
+			(struct stack_frame){.object = object, .offset = offset, .flags = flags});
 	}
 	return (uint32_t)*frame;
 }

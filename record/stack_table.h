@@ -15,6 +15,7 @@
 struct stack_frame {
 	struct object *object; /* NULL: the stack is truncated here, offset says why */
 	uint64_t offset;
+	uint32_t flags; /* layout_frame_flag */
 	uint32_t file_id, file_epoch; /* see emitter.h */
 };
 
@@ -33,7 +34,8 @@ struct stack_table {
 void stack_table_init(struct stack_table *table);
 void stack_table_deinit(struct stack_table *table);
 
-uint32_t stack_table_frame(struct stack_table *table, struct object *object, uint64_t offset);
+uint32_t stack_table_frame(
+	struct stack_table *table, struct object *object, uint64_t offset, uint32_t flags);
 uint32_t stack_table_node(struct stack_table *table, uint32_t parent, uint32_t frame);
 
 /* True when the table has outgrown its memory budget and should be cleared. */

@@ -13,6 +13,8 @@ void translate_init(struct translate *translate, bool is_system_wide)
 {
 	*translate = (struct translate){.is_system_wide = is_system_wide};
 	translate->processes.objects = &translate->objects;
+	translate->resolver.processes = &translate->processes;
+	translate->resolver.stacks = &translate->stacks;
 	stack_table_init(&translate->stacks);
 	emitter_init(&translate->emitter, &translate->kernel, &translate->stacks);
 }
@@ -20,6 +22,8 @@ void translate_init(struct translate *translate, bool is_system_wide)
 void translate_deinit(struct translate *translate)
 {
 	emitter_deinit(&translate->emitter);
+	resolver_deinit(&translate->resolver);
+	snapshot_table_deinit(&translate->snapshots);
 	stack_table_deinit(&translate->stacks);
 	kernel_deinit(&translate->kernel);
 	process_table_deinit(&translate->processes);
@@ -78,7 +82,7 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 		mapping.object = object_table_by_inode(
 			objects, event->path, event->device, event->inode, false, &where);
 	}
-	process_table_map(&translate->processes, process, &mapping);
+	process_map(process, &mapping);
 	if (process->file_epoch == translate->emitter.epoch)
 		emitter_mapping(&translate->emitter, process, &mapping);
 }
@@ -132,23 +136,6 @@ static void drop_applied_events(struct translate *translate)
 
 /* ---- stacks ---- */
 
-static enum layout_truncation truncation_of(enum event_stack_end end)
-{
-	switch (end) {
-	case EVENT_END_COMPLETE:
-		return LAYOUT_COMPLETE;
-	case EVENT_END_BROKEN_FRAME_POINTER:
-		return LAYOUT_TRUNCATED_FRAME_POINTER;
-	case EVENT_END_UNREADABLE:
-		return LAYOUT_TRUNCATED_UNREADABLE;
-	case EVENT_END_DEPTH:
-		return LAYOUT_TRUNCATED_DEPTH;
-	case EVENT_END_NO_REGISTERS:
-		return LAYOUT_TRUNCATED_NO_REGISTERS;
-	}
-	return LAYOUT_TRUNCATED_UNKNOWN;
-}
-
 /* A return address stands behind its call, perhaps in another function already: look inside. */
 static uint64_t lookup_address(const unsigned long long *addresses, uint32_t index)
 {
@@ -165,81 +152,36 @@ static uint32_t kernel_stack(struct translate *translate, const struct event_sta
 		uint64_t offset;
 		struct object *object =
 			kernel_resolve(&translate->kernel, lookup_address(addresses, i), &offset);
-		node = stack_table_node(stacks, node, stack_table_frame(stacks, object, offset));
+		node = stack_table_node(stacks, node, stack_table_frame(stacks, object, offset, 0));
 	}
-	return node;
-}
-
-/*
- * Frames are resolved from the leaf outwards: a "caller" in memory that holds
- * no code shows that the chain had left the stack by then, so what lies beyond
- * is dropped. The leaf itself may be anywhere.
- */
-static uint32_t user_stack(struct translate *translate, const struct event_stack *stack,
-	enum layout_truncation *truncation)
-{
-	const unsigned long long *addresses = (const void *)(stack + 1);
-	struct stack_table *stacks = &translate->stacks;
-	struct process *process =
-		process_table_get(&translate->processes, stack->pid, stack->time_ns);
-	uint32_t frames[EVENT_MAX_USER_FRAMES], count = 0;
-	*truncation = truncation_of(stack->end);
-	for (; count < stack->nr_frames && count < EVENT_MAX_USER_FRAMES; count++) {
-		uint64_t address = lookup_address(addresses, count);
-		const struct mapping *mapping = process_find_mapping(
-			&translate->processes, process, address, stack->time_ns, count == 0);
-		if (!mapping && count) {
-			*truncation = LAYOUT_TRUNCATED_FRAME_POINTER;
-			break;
-		}
-		struct object *object = mapping ? mapping->object
-						: object_table_special(&translate->objects,
-							  LAYOUT_OBJECT_UNKNOWN, "[unknown]");
-		uint64_t offset = mapping ? address - mapping->start + mapping->offset : address;
-		frames[count] = stack_table_frame(stacks, object, offset);
-	}
-	uint32_t node = 0;
-	if (*truncation)
-		node = stack_table_node(stacks, 0, stack_table_frame(stacks, NULL, *truncation));
-	while (count)
-		node = stack_table_node(stacks, node, frames[--count]);
 	return node;
 }
 
 /* What stack_by_hash holds; see there. */
-static uint64_t pack_stack(
-	uint32_t node, enum layout_truncation truncation, const struct process *process)
+static uint64_t pack_stack(struct resolved_stack stack)
 {
-	enum {
-		REPLACEMENTS_MASK = 0xffffff
-	};
-	uint64_t replacements = process ? process->replacements & REPLACEMENTS_MASK : 0;
-	return node | (uint64_t)truncation << 32 | replacements << 40;
+	return stack.node | (uint64_t)stack.truncation << 32;
 }
 
-static uint32_t packed_node(uint64_t packed)
+static struct resolved_stack unpack_stack(uint64_t packed)
 {
-	return (uint32_t)packed;
-}
-
-static enum layout_truncation packed_truncation(uint64_t packed)
-{
-	return (enum layout_truncation)(packed >> 32 & 0xff);
+	return (struct resolved_stack){
+		.node = (uint32_t)packed, .truncation = (enum layout_truncation)(packed >> 32)};
 }
 
 static void take_stack(struct translate *translate, const struct event_stack *stack)
 {
-	enum layout_truncation truncation = LAYOUT_COMPLETE;
-	const struct process *process = NULL;
-	uint32_t node;
-	if (stack->kind == EVENT_STACK_KERNEL) {
-		node = kernel_stack(translate, stack);
-	} else {
-		node = user_stack(translate, stack, &truncation);
-		process = process_table_find(&translate->processes, stack->pid);
+	const uint64_t *words = (const void *)(stack + 1);
+	struct resolved_stack resolved = {0};
+	if (stack->has_snapshot) {
+		snapshot_table_begin(&translate->snapshots, stack, words);
+		return;
 	}
-	*map_put(&translate->stack_by_hash, stack->hash, NULL) =
-		pack_stack(node, truncation, process);
+	if (stack->kind == EVENT_STACK_KERNEL)
+		resolved.node = kernel_stack(translate, stack);
+	else
+		resolved = resolver_stack(&translate->resolver, stack, words);
+	*map_put(&translate->stack_by_hash, stack->hash, NULL) = pack_stack(resolved);
 }
 
 /* ---- samples ---- */
@@ -274,32 +216,37 @@ static void count_stack(struct translate_stats *stats, const struct event_sample
 		stats->complete++;
 }
 
-/* NULL: the stack never arrived, or its process has mapped other code there since. */
-static const uint64_t *find_stack(
-	const struct translate *translate, uint64_t hash, const struct process *process)
+/* False: the stack never arrived. */
+static bool find_stack(
+	struct translate *translate, uint64_t hash, struct resolved_stack *ret)
 {
-	static const uint64_t none = 0;
+	*ret = (struct resolved_stack){0};
 	if (!hash)
-		return &none;
+		return true;
 	const uint64_t *packed = map_get(&translate->stack_by_hash, hash);
-	if (!packed)
-		return NULL;
-	uint64_t now = pack_stack(packed_node(*packed), packed_truncation(*packed), process);
-	return *packed == now ? packed : NULL;
+	if (packed) {
+		*ret = unpack_stack(*packed);
+		return true;
+	}
+	struct snapshot *snapshot = snapshot_table_take(&translate->snapshots, hash);
+	if (snapshot)
+		*ret = resolver_snapshot(&translate->resolver, snapshot);
+	snapshot_destroy(snapshot);
+	return snapshot != NULL;
 }
 
 static void take_sample(struct translate *translate, const struct event_sample *sample)
 {
 	struct process *process = process_of(translate, sample);
-	const uint64_t *user = find_stack(translate, sample->user_hash, process);
-	const uint64_t *kernel = find_stack(translate, sample->kernel_hash, NULL);
+	struct resolved_stack user, kernel;
+	bool is_resolved = find_stack(translate, sample->user_hash, &user) &&
+			   find_stack(translate, sample->kernel_hash, &kernel);
 	translate->stats.received++;
-	if (!user || !kernel) {
+	if (!is_resolved) {
 		translate->stats.unresolved++;
 		return;
 	}
-	uint32_t user_node = packed_node(*user), kernel_node = packed_node(*kernel);
-	count_stack(&translate->stats, sample, packed_truncation(*user));
+	count_stack(&translate->stats, sample, user.truncation);
 	struct emitter *emitter = &translate->emitter;
 	struct layout_sample out = {
 		.time_ns = sample->time_ns,
@@ -308,8 +255,8 @@ static void take_sample(struct translate *translate, const struct event_sample *
 		.cpu = sample->cpu,
 		.weight = 1,
 	};
-	out.user_stack = emitter_node(emitter, user_node);
-	out.kernel_stack = emitter_node(emitter, kernel_node);
+	out.user_stack = emitter_node(emitter, user.node);
+	out.kernel_stack = emitter_node(emitter, kernel.node);
 	writer_sample(emitter->writer, &out);
 }
 
@@ -323,21 +270,35 @@ void translate_collect(void *context, const void *record, size_t len)
 	vec_resize(&translate->records, translate->records.len + padded - len);
 }
 
-static void take_record(struct translate *translate, const uint8_t *record)
+static void take_record(struct translate *translate, const void *record)
 {
-	const struct event_stack *stack = (const void *)record;
-	const struct event_sample *sample = (const void *)record;
-	bool is_sample = stack->type == EVENT_SAMPLE;
-	apply_events_until(translate, is_sample ? sample->time_ns : stack->time_ns);
-	if (is_sample)
+	const struct event_sample *sample = record;
+	const struct event_stack *stack = record;
+	const struct event_file *file = record;
+	switch ((enum event_type)sample->type) {
+	case EVENT_SAMPLE:
+		apply_events_until(translate, sample->time_ns);
 		take_sample(translate, sample);
-	else if (stack->type == EVENT_STACK)
+		break;
+	case EVENT_STACK:
+		apply_events_until(translate, stack->time_ns);
 		take_stack(translate, stack);
+		break;
+	case EVENT_FILE:
+		apply_events_until(translate, file->time_ns);
+		resolver_take_file(&translate->resolver, file);
+		break;
+	case EVENT_SNAPSHOT:
+		snapshot_table_registers(&translate->snapshots, record);
+		break;
+	case EVENT_SNAPSHOT_CHUNK:
+		snapshot_table_chunk(&translate->snapshots, record);
+		break;
+	}
 }
 
 bool translate_run(struct translate *translate, uint64_t until_ns)
 {
-	uint64_t replacements = translate->processes.replacements;
 	struct bytes_buf *records = &translate->records;
 	for (size_t at = 0; at < records->len;) {
 		uint64_t len;
@@ -350,6 +311,7 @@ bool translate_run(struct translate *translate, uint64_t until_ns)
 	drop_applied_events(translate);
 	if (until_ns - translate->purged_ns > DEAD_PROCESS_KEPT_NS) {
 		process_table_purge(&translate->processes, translate->purged_ns);
+		snapshot_table_purge(&translate->snapshots, translate->purged_ns);
 		translate->purged_ns = until_ns;
 	}
 	bool is_full = stack_table_is_full(&translate->stacks) ||
@@ -358,5 +320,5 @@ bool translate_run(struct translate *translate, uint64_t until_ns)
 		stack_table_clear(&translate->stacks, &translate->objects);
 		map_deinit(&translate->stack_by_hash);
 	}
-	return is_full || translate->processes.replacements != replacements;
+	return is_full;
 }

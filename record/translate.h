@@ -12,6 +12,7 @@
 #include "bpf/event.h"
 #include "format/base/bytes.h"
 #include "record/emitter.h"
+#include "record/resolver.h"
 #include "record/sideband.h"
 
 enum {
@@ -20,7 +21,7 @@ enum {
 
 struct translate_stats {
 	uint64_t received;   /* samples that came out of the ring */
-	uint64_t unresolved; /* whose stack never arrived, or means something else by now */
+	uint64_t unresolved; /* whose stack never arrived */
 	uint64_t complete, kernel_only;
 	uint64_t truncated[TRANSLATE_MAX_CAUSES];
 };
@@ -32,8 +33,9 @@ struct translate {
 	struct kernel kernel;
 	struct stack_table stacks;
 	struct emitter emitter;
-	/* node | truncation << 32 | the process's replacements when it was translated << 40 */
-	struct map stack_by_hash;
+	struct resolver resolver;
+	struct snapshot_table snapshots;
+	struct map stack_by_hash; /* node | truncation << 32 */
 	struct sideband_batch sideband;
 	size_t sideband_applied;  /* of the batch's events */
 	struct bytes_buf records; /* what the ring gave, each behind a u32 length */

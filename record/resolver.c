@@ -1,0 +1,219 @@
+#include "record/resolver.h"
+
+#include "bpf/unwind_step.h"
+
+enum {
+	MAX_FRAMES = EVENT_MAX_USER_FRAMES,
+};
+
+#define WORD_MASK(bits) ((1ULL << (bits)) - 1)
+
+void resolver_deinit(struct resolver *resolver)
+{
+	vec_deinit(&resolver->files);
+}
+
+/* ---- files ---- */
+
+static bool is_where_event_says(const struct mapping *mapping, const struct event_file *event)
+{
+	return mapping && mapping->object->info.kind == LAYOUT_OBJECT_FILE &&
+	       mapping->start - mapping->offset == event->start - event->offset;
+}
+
+/* Sideband announced the mapping, or /proc tells; NULL: neither. */
+static struct object *object_of_event(struct resolver *resolver, const struct event_file *event)
+{
+	struct process_table *processes = resolver->processes;
+	struct process *process = process_table_get(processes, event->pid, event->time_ns);
+	const struct mapping *mapping = process_find_mapping(
+		processes, process, event->start, event->time_ns, true);
+	if (!is_where_event_says(mapping, event)) {
+		process_rescan(processes, process, event->time_ns);
+		mapping = process_find_mapping(
+			processes, process, event->start, event->time_ns, false);
+	}
+	return is_where_event_says(mapping, event) ? mapping->object : NULL;
+}
+
+void resolver_take_file(struct resolver *resolver, const struct event_file *event)
+{
+	if (event->file >> EVENT_FRAME_FILE_BITS)
+		return;
+	struct object *object = object_of_event(resolver, event);
+	if (event->file >= resolver->files.len)
+		vec_resize(&resolver->files, event->file + 1);
+	struct object **known = &resolver->files.data[event->file];
+	if (object)
+		*known = object;
+	if (!*known || !resolver->unwinder)
+		return;
+	(*known)->where = (struct object_location){event->pid, event->start, event->end};
+	unwinder_provide(resolver->unwinder, event->file, *known);
+}
+
+/* ---- frames ---- */
+
+struct frames {
+	uint32_t frame[MAX_FRAMES]; /* of the stack table, leaf first */
+	uint32_t count;
+};
+
+static void add(struct resolver *resolver, struct frames *frames, struct object *object,
+	uint64_t offset, bool is_guessed)
+{
+	if (frames->count < MAX_FRAMES)
+		frames->frame[frames->count++] = stack_table_frame(resolver->stacks, object, offset,
+			is_guessed ? LAYOUT_FRAME_GUESSED : 0);
+}
+
+static struct object *special(
+	struct resolver *resolver, enum layout_object_kind kind, const char *name)
+{
+	return object_table_special(resolver->processes->objects, kind, name);
+}
+
+/* A place that has no file, or whose file has no number. */
+static void add_address(struct resolver *resolver, struct frames *frames,
+	const struct event_stack *head, uint64_t address, bool is_guessed)
+{
+	struct process_table *processes = resolver->processes;
+	struct process *process = process_table_get(processes, head->pid, head->time_ns);
+	const struct mapping *mapping = process_find_mapping(
+		processes, process, address, head->time_ns, frames->count == 0);
+	if (mapping)
+		add(resolver, frames, mapping->object,
+			address - mapping->start + mapping->offset, is_guessed);
+	else
+		add(resolver, frames, special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
+			address, is_guessed);
+}
+
+static void add_word(struct resolver *resolver, struct frames *frames,
+	const struct event_stack *head, uint64_t word)
+{
+	bool is_guessed = word >> EVENT_FRAME_GUESSED_SHIFT & 1;
+	uint64_t address = word & WORD_MASK(56);
+	uint64_t offset = word & WORD_MASK(EVENT_FRAME_FILE_SHIFT);
+	uint64_t number = word >> EVENT_FRAME_FILE_SHIFT & WORD_MASK(EVENT_FRAME_FILE_BITS);
+	struct object *object = NULL;
+	switch ((enum event_frame_kind)(word >> EVENT_FRAME_KIND_SHIFT)) {
+	case EVENT_FRAME_FILE:
+		object = number < resolver->files.len ? resolver->files.data[number] : NULL;
+		if (!object)
+			object = special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]");
+		add(resolver, frames, object, offset, is_guessed);
+		return;
+	case EVENT_FRAME_ANONYMOUS:
+		add(resolver, frames, special(resolver, LAYOUT_OBJECT_ANONYMOUS, "[anon]"), address,
+			is_guessed);
+		return;
+	case EVENT_FRAME_VDSO:
+		add(resolver, frames, process_vdso(resolver->processes->objects), offset,
+			is_guessed);
+		return;
+	case EVENT_FRAME_ADDRESS:
+		add_address(resolver, frames, head, address, is_guessed);
+		return;
+	}
+}
+
+/* ---- stacks ---- */
+
+static enum layout_truncation truncation_of(enum event_stack_end end)
+{
+	static const enum layout_truncation truncations[] = {
+		[EVENT_END_COMPLETE] = LAYOUT_COMPLETE,
+		[EVENT_END_BROKEN_FRAME_POINTER] = LAYOUT_TRUNCATED_FRAME_POINTER,
+		[EVENT_END_UNREADABLE] = LAYOUT_TRUNCATED_UNREADABLE,
+		[EVENT_END_DEPTH] = LAYOUT_TRUNCATED_DEPTH,
+		[EVENT_END_NO_REGISTERS] = LAYOUT_TRUNCATED_NO_REGISTERS,
+		[EVENT_END_NO_TABLE] = LAYOUT_TRUNCATED_NO_TABLE,
+		[EVENT_END_NO_RULE] = LAYOUT_TRUNCATED_NO_RULE,
+		[EVENT_END_UNSUPPORTED] = LAYOUT_TRUNCATED_UNSUPPORTED,
+		[EVENT_END_REGISTER] = LAYOUT_TRUNCATED_REGISTER,
+		[EVENT_END_JIT] = LAYOUT_TRUNCATED_JIT,
+		[EVENT_END_TABLE_PENDING] = LAYOUT_TRUNCATED_TABLE_PENDING,
+		[EVENT_END_NO_MAPPING] = LAYOUT_TRUNCATED_NO_MAPPING,
+	};
+	return end < sizeof(truncations) / sizeof(*truncations) ? truncations[end]
+								: LAYOUT_TRUNCATED_UNKNOWN;
+}
+
+static struct resolved_stack put(
+	struct resolver *resolver, const struct frames *frames, enum layout_truncation truncation)
+{
+	struct stack_table *stacks = resolver->stacks;
+	struct resolved_stack ret = {.truncation = truncation};
+	if (truncation)
+		ret.node = stack_table_node(
+			stacks, 0, stack_table_frame(stacks, NULL, truncation, 0));
+	for (uint32_t i = frames->count; i-- > 0;)
+		ret.node = stack_table_node(stacks, ret.node, frames->frame[i]);
+	return ret;
+}
+
+static void add_words(struct resolver *resolver, struct frames *frames,
+	const struct event_stack *head, const uint64_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		add_word(resolver, frames, head, words[i]);
+}
+
+struct resolved_stack resolver_stack(
+	struct resolver *resolver, const struct event_stack *head, const uint64_t *words)
+{
+	struct frames frames = {.count = 0};
+	add_words(resolver, &frames, head, words, head->nr_frames);
+	return put(resolver, &frames, truncation_of(head->end));
+}
+
+struct resolved_stack resolver_nothing(
+	struct resolver *resolver, enum layout_truncation truncation)
+{
+	struct frames none = {.count = 0};
+	return put(resolver, &none, truncation);
+}
+
+/* ---- going on over a snapshot, as bpf/unwind.bpf.h does over the stack itself ---- */
+
+static enum event_stack_end unwind_rest(
+	struct resolver *resolver, struct snapshot *snapshot, struct frames *frames)
+{
+	struct process_table *processes = resolver->processes;
+	const struct event_stack *head = &snapshot->head;
+	struct process *process = process_table_get(processes, head->pid, head->time_ns);
+	struct unwind_registers *regs = &snapshot->registers;
+	bool is_exact = snapshot->is_exact, is_guessed = false;
+	while (frames->count < MAX_FRAMES) {
+		uint64_t place = regs->ip - !is_exact;
+		const struct mapping *mapping = process_find_mapping(
+			processes, process, place, head->time_ns, frames->count == 0);
+		if (!mapping)
+			return is_guessed ? EVENT_END_NO_RULE : EVENT_END_NO_MAPPING;
+		struct object *object = mapping->object;
+		object->where = (struct object_location){head->pid, mapping->start, mapping->end};
+		uint64_t offset = place - mapping->start + mapping->offset;
+		add(resolver, frames, object, offset, is_guessed);
+		const struct unwind_rule *rule;
+		enum event_stack_end end = unwinder_choose_rule(
+			resolver->unwinder, object, offset, regs, &rule, &is_guessed);
+		bool is_outermost = false;
+		if (!end)
+			end = unwind_step(regs, rule, snapshot_read, snapshot, &is_outermost);
+		if (end || is_outermost)
+			return end;
+		is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
+	}
+	return EVENT_END_DEPTH;
+}
+
+struct resolved_stack resolver_snapshot(struct resolver *resolver, struct snapshot *snapshot)
+{
+	struct frames frames = {.count = 0};
+	enum event_stack_end end = snapshot->head.end;
+	add_words(resolver, &frames, &snapshot->head, snapshot->frames.data, snapshot->frames.len);
+	if (snapshot->has_registers && resolver->unwinder)
+		end = unwind_rest(resolver, snapshot, &frames);
+	return put(resolver, &frames, truncation_of(end));
+}

@@ -1,0 +1,44 @@
+/*
+ * From what the BPF side says of a user stack to a node of the stack table:
+ * numbers of files become objects, and what was left to unwind is unwound over
+ * its snapshot.
+ */
+#ifndef EBPROF_RESOLVER_H
+#define EBPROF_RESOLVER_H
+
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "format/file/layout.h"
+#include "record/process.h"
+#include "record/snapshot.h"
+#include "record/stack_table.h"
+#include "record/unwinder.h"
+
+struct resolver {
+	struct process_table *processes; /* borrowed, as the others */
+	struct stack_table *stacks;
+	struct unwinder *unwinder; /* NULL: no tables are wanted */
+	VEC(struct object *) files; /* by number; NULL: not known */
+};
+
+struct resolved_stack {
+	uint32_t node;
+	enum layout_truncation truncation;
+};
+
+void resolver_deinit(struct resolver *resolver);
+
+/* A file got its number, or its table is wanted again. */
+void resolver_take_file(struct resolver *resolver, const struct event_file *event);
+
+/* The head's frames follow on it, as on the wire. */
+struct resolved_stack resolver_stack(struct resolver *resolver, const struct event_stack *head,
+	const uint64_t *frames);
+/* The frames that were found before, and those found by going on over the snapshot. */
+struct resolved_stack resolver_snapshot(struct resolver *resolver, struct snapshot *snapshot);
+/* A stack of which nothing is known but why. */
+struct resolved_stack resolver_nothing(
+	struct resolver *resolver, enum layout_truncation truncation);
+
+#endif

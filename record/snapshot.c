@@ -1,0 +1,93 @@
+#include "record/snapshot.h"
+
+#include <string.h>
+
+#include "format/base/mem.h"
+
+static struct snapshot *slot_snapshot(uint64_t value)
+{
+	return (struct snapshot *)(uintptr_t)value;
+}
+
+void snapshot_destroy(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	vec_deinit(&snapshot->frames);
+	vec_deinit(&snapshot->stack);
+	mem_free(snapshot);
+}
+
+void snapshot_table_deinit(struct snapshot_table *table)
+{
+	size_t cursor = 0;
+	for (struct map_slot *slot; (slot = map_next(&table->by_hash, &cursor));)
+		snapshot_destroy(slot_snapshot(slot->value));
+	map_deinit(&table->by_hash);
+}
+
+static struct snapshot *find(const struct snapshot_table *table, uint64_t hash)
+{
+	const uint64_t *slot = map_get(&table->by_hash, hash);
+	return slot ? slot_snapshot(*slot) : NULL;
+}
+
+void snapshot_table_begin(
+	struct snapshot_table *table, const struct event_stack *head, const uint64_t *frames)
+{
+	struct snapshot *snapshot = mem_zalloc(sizeof(*snapshot));
+	snapshot->head = *head;
+	vec_append(&snapshot->frames, frames, head->nr_frames);
+	uint64_t *slot = map_put(&table->by_hash, head->hash, NULL);
+	snapshot_destroy(slot_snapshot(*slot));
+	*slot = (uintptr_t)snapshot;
+}
+
+void snapshot_table_registers(struct snapshot_table *table, const struct event_snapshot *event)
+{
+	struct snapshot *snapshot = find(table, event->hash);
+	if (!snapshot)
+		return;
+	snapshot->has_registers = true;
+	snapshot->is_exact = event->is_exact;
+	snapshot->registers = event->registers;
+	snapshot->stack_address = event->registers.reg[UNWIND_SP];
+}
+
+void snapshot_table_chunk(struct snapshot_table *table, const struct event_snapshot_chunk *chunk)
+{
+	struct snapshot *snapshot = find(table, chunk->hash);
+	uint64_t end = snapshot ? snapshot->stack_address + snapshot->stack.len : 0;
+	if (snapshot && chunk->address == end && chunk->nr_bytes <= sizeof(chunk->bytes))
+		vec_append(&snapshot->stack, chunk->bytes, chunk->nr_bytes);
+}
+
+struct snapshot *snapshot_table_take(struct snapshot_table *table, uint64_t hash)
+{
+	struct snapshot *snapshot = find(table, hash);
+	if (snapshot)
+		map_remove(&table->by_hash, hash);
+	return snapshot;
+}
+
+void snapshot_table_purge(struct snapshot_table *table, uint64_t before_ns)
+{
+	VEC(uint64_t) old = {0};
+	size_t cursor = 0;
+	for (struct map_slot *slot; (slot = map_next(&table->by_hash, &cursor));)
+		if (slot_snapshot(slot->value)->head.time_ns < before_ns)
+			vec_push(&old, slot->key);
+	vec_each(&old, hash)
+		snapshot_destroy(snapshot_table_take(table, *hash));
+	vec_deinit(&old);
+}
+
+long snapshot_read(void *context, unsigned long long address, unsigned long long *value)
+{
+	const struct snapshot *snapshot = context;
+	uint64_t at = address - snapshot->stack_address;
+	if (at >= snapshot->stack.len || snapshot->stack.len - at < sizeof(*value))
+		return -1;
+	memcpy(value, snapshot->stack.data + at, sizeof(*value));
+	return 0;
+}

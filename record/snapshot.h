@@ -1,0 +1,47 @@
+/*
+ * Stacks that the BPF side could not unwind, put together from the records that
+ * it sent of each: the frames it found, the registers where it stopped, and the
+ * stack's memory, piece by piece.
+ */
+#ifndef EBPROF_SNAPSHOT_H
+#define EBPROF_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "format/base/map.h"
+#include "format/base/vec.h"
+
+struct snapshot {
+	struct event_stack head;
+	VEC(uint64_t) frames; /* found before, as on the wire */
+	bool has_registers;   /* else the ring had no room for the rest */
+	bool is_exact;
+	struct unwind_registers registers;
+	uint64_t stack_address; /* of the first byte of `stack` */
+	VEC(uint8_t) stack;
+};
+
+struct snapshot_table {
+	struct map by_hash; /* -> struct snapshot * */
+};
+
+void snapshot_table_deinit(struct snapshot_table *table);
+
+/* `frames` of them follow on the head, as on the wire. */
+void snapshot_table_begin(
+	struct snapshot_table *table, const struct event_stack *head, const uint64_t *frames);
+void snapshot_table_registers(struct snapshot_table *table, const struct event_snapshot *event);
+void snapshot_table_chunk(struct snapshot_table *table, const struct event_snapshot_chunk *chunk);
+
+/* The caller's from now on; NULL: there is none. */
+struct snapshot *snapshot_table_take(struct snapshot_table *table, uint64_t hash);
+void snapshot_destroy(struct snapshot *snapshot);
+/* Drops those whose sample never came: all from before this time. */
+void snapshot_table_purge(struct snapshot_table *table, uint64_t before_ns);
+
+/* Reads a word of the stack; fits unwind_read_fn. */
+long snapshot_read(void *snapshot, unsigned long long address, unsigned long long *value);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * The unwind tables that the kernel has at hand: laid out in the BPF maps that
+ * bpf/unwind_table.bpf.h searches. Memory is bounded: when it is used up, the
+ * shard whose tables were used longest ago is emptied, and the BPF side asks
+ * again for what it misses.
+ */
+#ifndef EBPROF_TABLE_STORE_H
+#define EBPROF_TABLE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "format/base/err.h"
+#include "record/unwind_table.h"
+
+struct table_store;
+
+struct table_store_maps {
+	int files, rules, shards;     /* file descriptors; borrowed */
+	uint32_t max_files;           /* of the map `files` */
+	volatile uint32_t *epoch;     /* the BPF side's clock of use; borrowed */
+};
+
+enum {
+	TABLE_NOT_STORED = 0,
+	TABLE_ABSENT = 1, /* of a file that has none */
+};
+
+struct err *table_store_create(const struct table_store_maps *maps, uint64_t max_bytes,
+	struct table_store **ret);
+void table_store_destroy(struct table_store *store);
+
+/* Lays a table out. Its number, or TABLE_ABSENT when it is empty or does not fit at all. */
+uint32_t table_store_add(struct table_store *store, const struct unwind_table *table);
+/* False: it was dropped since, and its number means nothing any more. */
+bool table_store_has(const struct table_store *store, uint32_t table);
+/* From now on the BPF side finds this table for this file. */
+void table_store_bind(struct table_store *store, uint32_t file, uint32_t table);
+
+/* The rule for an offset, by a table that is there; that of UNWIND_CFA_NONE where none covers it. */
+const struct unwind_rule *table_store_find(
+	const struct table_store *store, uint32_t table, uint64_t offset);
+/* The rule of enum UNWIND_RULE_FRAME_POINTER. */
+const struct unwind_rule *table_store_frame_pointer_rule(const struct table_store *store);
+
+/* Once a second or so: what is used from here on counts as used lately. */
+void table_store_advance_epoch(struct table_store *store);
+
+uint64_t table_store_bytes(const struct table_store *store);  /* of shards */
+uint64_t table_store_dropped(const struct table_store *store); /* tables, for want of memory */
+
+#endif
