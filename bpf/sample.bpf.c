@@ -107,7 +107,7 @@ static __always_inline bool begin_user_stack(
 	identify_space(&walk->space, mm, scratch->sample.start_ns,
 		BPF_CORE_READ(task, self_exec_id));
 	walk->mapping.start = walk->mapping.end = 0;
-	walk->window.len = 0;
+	walk->window.address = 0;
 	walk->hash = generation;
 	walk->is_exact = true;
 	walk->guess = EVENT_END_COMPLETE;

@@ -27,13 +27,13 @@ struct kernel_stack {
 };
 
 enum {
-	WINDOW_BYTES = 1024,
+	WINDOW_BYTES = 256,
+	WINDOW_BELOW_BYTES = 64, /* of a return address: where its function saved registers */
 };
 
-/* A piece of the stack, read at once for the frames that lie in it. */
+/* A piece of the stack around the word that was asked for last. */
 struct window {
-	__u64 address;
-	__u64 len;
+	__u64 address; /* 0: nothing was read */
 	__u8 bytes[WINDOW_BYTES + sizeof(__u64)];
 };
 
@@ -170,23 +170,19 @@ static __always_inline void find_mapping(struct scratch *scratch, __u64 address)
 
 /* ---- the stack's memory ---- */
 
+/* Each read from user memory costs more than the bytes it fetches: a few frames at once. */
 static long read_stack(void *context, __u64 address, __u64 *value)
 {
 	struct window *window = &((struct walk *)context)->window;
 	__u64 at = address - window->address;
-	if (at + sizeof(*value) > window->len) {
-		/* A page is there as a whole or not at all. */
-		__u64 len = 4096 - (address & 4095);
-		if (len > WINDOW_BYTES)
-			len = WINDOW_BYTES;
-		window->len = 0;
-		if (len < sizeof(*value))
+	if (at > WINDOW_BYTES - sizeof(*value)) {
+		window->address = address - WINDOW_BELOW_BYTES;
+		if (bpf_probe_read_user(
+			    window->bytes, WINDOW_BYTES, (const void *)window->address)) {
+			window->address = 0; /* the end of the stack may be near */
 			return bpf_probe_read_user(value, sizeof(*value), (const void *)address);
-		if (bpf_probe_read_user(window->bytes, len, (const void *)address))
-			return -1;
-		window->address = address;
-		window->len = len;
-		at = 0;
+		}
+		at = WINDOW_BELOW_BYTES;
 	}
 	*value = *(__u64 *)(window->bytes + (at & (WINDOW_BYTES - 1)));
 	return 0;
@@ -229,6 +225,13 @@ static __always_inline enum event_stack_end rule_of_frame(
 	if (mapping->kind != EVENT_FRAME_FILE && mapping->kind != EVENT_FRAME_VDSO)
 		return EVENT_END_JIT;
 	__u32 number = mapping->file;
+	__u64 offset = place + mapping->delta;
+	__u64 where = ((__u64)number << EVENT_FRAME_FILE_SHIFT | offset) + 1;
+	struct found_rule *found = found_rule_slot(where);
+	if (found && found->place == where) {
+		*rule = found->rule;
+		return *rule == UNWIND_RULE_NONE ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
+	}
 	struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
 	if (!file || file->state == UNWIND_TABLE_ABSENT)
 		return EVENT_END_NO_TABLE;
@@ -238,7 +241,11 @@ static __always_inline enum event_stack_end rule_of_frame(
 		return EVENT_END_TABLE_PENDING;
 	if (file->epoch != table_epoch)
 		file->epoch = table_epoch;
-	*rule = find_rule(file, place + mapping->delta);
+	*rule = find_rule(file, offset);
+	if (found) {
+		found->place = where;
+		found->rule = *rule;
+	}
 	return *rule == UNWIND_RULE_NONE ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
 }
 

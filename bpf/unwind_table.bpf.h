@@ -69,6 +69,35 @@ static __always_inline __u32 search_rows(const __u32 *words, __u32 first, __u32 
 	return words[at & (UNWIND_SHARD_WORDS - 1)] >> 16;
 }
 
+/*
+ * What a search found, by place in the file: the callers of one sample are
+ * mostly those of the sample before, and a search through large tables is a
+ * walk through cold memory. Never stale: neither a file's contents nor the
+ * number of a rule ever changes.
+ */
+struct found_rule {
+	__u64 place; /* file << EVENT_FRAME_FILE_SHIFT | offset, plus 1 */
+	__u32 rule;
+	__u32 zero;
+};
+
+enum {
+	FOUND_RULES_SHIFT = 12,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << FOUND_RULES_SHIFT);
+	__type(key, __u32);
+	__type(value, struct found_rule);
+} found_rules SEC(".maps");
+
+static __always_inline struct found_rule *found_rule_slot(__u64 place)
+{
+	__u32 slot = place * 0x9e3779b97f4a7c15ULL >> (64 - FOUND_RULES_SHIFT);
+	return bpf_map_lookup_elem(&found_rules, &slot);
+}
+
 /* The rule for an offset in a file whose table is there; 0: none. */
 static __always_inline __u32 find_rule(const struct unwind_file *file, __u64 offset)
 {
