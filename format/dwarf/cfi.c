@@ -1,9 +1,9 @@
 /*
  * A frame description is a program for a machine of one table: each
  * instruction changes the rule of a register or moves on to the next address.
- * We only follow three columns of that table - the canonical frame address,
- * the frame pointer, the return address - since nothing else is needed to walk
- * a stack; the others are parsed and forgotten.
+ * We only follow four columns of that table - the canonical frame address,
+ * the frame pointer, the return address, rbx - since nothing else is needed to
+ * walk a stack; the others are parsed and forgotten.
  *
  * Every number in the section is a stranger's: lengths are bounded by the
  * section, the number of instructions by their bytes, the stack of
@@ -16,6 +16,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/map.h"
+#include "format/base/mem.h"
 #include "format/base/vec.h"
 
 /* DWARF 5, 7.24, and the GNU and MIPS extensions that gcc and clang emit. */
@@ -87,6 +88,7 @@ enum {
 enum {
 	REMEMBERED_MAX = 64,
 	AUGMENTATION_MAX = 16,
+	NO_REGISTER = UINT32_MAX,
 };
 
 struct cie {
@@ -97,27 +99,41 @@ struct cie {
 	uint8_t pointer_encoding;
 	bool has_augmentation_data;
 	bool is_signal_frame;
-	struct bytes_cursor instructions;
-	bool is_bad;
+	struct cfi_row initial; /* what its instructions set up */
+	const char *fault;      /* NULL when it is sound */
 };
 
-struct walker {
-	const struct cfi_section *section;
-	const struct cfi_visitor *visitor;
-	struct cfi_result *result;
+struct cfi_reader {
+	struct cfi_section section;
+	struct bytes_cursor cursor; /* of cfi_reader_next() */
+	struct cfi_result result;
 	uint32_t frame_pointer; /* DWARF numbers of the machine's registers */
-	uint32_t stack_pointer, instruction_pointer;
+	uint32_t stack_pointer, instruction_pointer, rbx;
 	VEC(struct cie) cies;
 	struct map cie_by_offset; /* offset -> index */
+	size_t last_cie;          /* most functions share one with their neighbour */
 };
 
 /* ---- numbers ---- */
+
+/* Nearly all operands are one byte: the two below are where the time goes. */
+static inline uint8_t get_byte(struct bytes_cursor *cursor)
+{
+	return cursor->pos < cursor->end ? *cursor->pos++ : bytes_get_u8(cursor);
+}
+
+static inline uint64_t get_uleb128(struct bytes_cursor *cursor)
+{
+	if (cursor->pos < cursor->end && *cursor->pos < 0x80)
+		return *cursor->pos++;
+	return bytes_get_varint(cursor);
+}
 
 static int64_t get_sleb128(struct bytes_cursor *cursor)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0; shift < 64; shift += 7) {
-		uint8_t byte = bytes_get_u8(cursor);
+		uint8_t byte = get_byte(cursor);
 		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (byte & 0x80)
 			continue;
@@ -132,7 +148,7 @@ static int64_t get_sleb128(struct bytes_cursor *cursor)
 /* A register number, an offset: what does not fit is no value that a compiler writes. */
 static uint32_t get_register(struct bytes_cursor *cursor)
 {
-	uint64_t value = bytes_get_varint(cursor);
+	uint64_t value = get_uleb128(cursor);
 	if (value > UINT16_MAX)
 		cursor->overrun = true;
 	return (uint32_t)value;
@@ -162,7 +178,7 @@ static uint64_t get_plain_pointer(struct bytes_cursor *cursor, uint8_t format)
 	case DW_EH_PE_sdata8:
 		return bytes_get_u64(cursor);
 	case DW_EH_PE_uleb128:
-		return bytes_get_varint(cursor);
+		return get_uleb128(cursor);
 	case DW_EH_PE_sleb128:
 		return (uint64_t)get_sleb128(cursor);
 	case DW_EH_PE_udata2:
@@ -180,9 +196,9 @@ static uint64_t get_plain_pointer(struct bytes_cursor *cursor, uint8_t format)
 }
 
 static uint64_t get_pointer(
-	const struct walker *walker, struct bytes_cursor *cursor, uint8_t encoding)
+	const struct cfi_reader *reader, struct bytes_cursor *cursor, uint8_t encoding)
 {
-	const struct cfi_section *section = walker->section;
+	const struct cfi_section *section = &reader->section;
 	uint64_t here = section->vaddr + (uint64_t)(cursor->pos - section->bytes);
 	uint64_t value = get_plain_pointer(cursor, encoding & FORMAT_MASK);
 	if (encoding & DW_EH_PE_indirect) /* memory that only a running process has */
@@ -204,7 +220,7 @@ static uint64_t get_pointer(
 
 /* ---- common information entries ---- */
 
-static const char *parse_augmentation(const struct walker *walker, struct bytes_cursor *cursor,
+static const char *parse_augmentation(const struct cfi_reader *reader, struct bytes_cursor *cursor,
 	const char *letters, struct cie *cie)
 {
 	if (!letters[0])
@@ -212,7 +228,7 @@ static const char *parse_augmentation(const struct walker *walker, struct bytes_
 	if (letters[0] != 'z')
 		return "an augmentation without a length";
 	cie->has_augmentation_data = true;
-	struct bytes_cursor data = bytes_get_cursor(cursor, bytes_get_varint(cursor));
+	struct bytes_cursor data = bytes_get_cursor(cursor, get_uleb128(cursor));
 	for (const char *letter = letters + 1; *letter; letter++) {
 		switch (*letter) {
 		case 'R':
@@ -220,7 +236,7 @@ static const char *parse_augmentation(const struct walker *walker, struct bytes_
 			break;
 		case 'P': /* the personality routine is for exceptions */
 			get_pointer(
-				walker, &data, bytes_get_u8(&data) & (uint8_t)~DW_EH_PE_indirect);
+				reader, &data, bytes_get_u8(&data) & (uint8_t)~DW_EH_PE_indirect);
 			break;
 		case 'L':
 			bytes_get_u8(&data);
@@ -238,7 +254,8 @@ static const char *parse_augmentation(const struct walker *walker, struct bytes_
 	return data.overrun ? "an augmentation that is cut" : NULL;
 }
 
-static const char *parse_cie(struct walker *walker, struct bytes_cursor body, struct cie *cie)
+static const char *parse_cie(struct cfi_reader *reader, struct bytes_cursor body, struct cie *cie,
+	struct bytes_cursor *instructions)
 {
 	uint8_t version = bytes_get_u8(&body);
 	bool is_known = version == 1 || version == 3 || version == 4;
@@ -253,16 +270,16 @@ static const char *parse_cie(struct walker *walker, struct bytes_cursor body, st
 		if (address_bytes != 8 || segment_bytes)
 			return "addresses of another size";
 	}
-	cie->code_align = bytes_get_varint(&body);
+	cie->code_align = get_uleb128(&body);
 	cie->data_align = get_sleb128(&body);
 	cie->return_register = version == 1 ? bytes_get_u8(&body) : get_register(&body);
 	cie->pointer_encoding = DW_EH_PE_absptr;
-	const char *fault = parse_augmentation(walker, &body, letters, cie);
+	const char *fault = parse_augmentation(reader, &body, letters, cie);
 	if (fault)
 		return fault;
 	if (body.overrun)
 		return "a CIE that is cut";
-	cie->instructions = bytes_get_cursor(&body, bytes_left(&body));
+	*instructions = bytes_get_cursor(&body, bytes_left(&body));
 	return NULL;
 }
 
@@ -281,9 +298,9 @@ static bool parse_deref_expression(struct bytes_cursor expression, struct cfi_ro
 		if (next == DW_OP_deref && !is_deref)
 			is_deref = true;
 		else if (next == DW_OP_plus_uconst && !is_deref)
-			offset += (int64_t)(uint32_t)bytes_get_varint(&expression);
+			offset += (int64_t)(uint32_t)get_uleb128(&expression);
 		else if (next == DW_OP_plus_uconst)
-			offset2 += (int64_t)(uint32_t)bytes_get_varint(&expression);
+			offset2 += (int64_t)(uint32_t)get_uleb128(&expression);
 		else
 			return false;
 	}
@@ -296,13 +313,13 @@ static bool parse_deref_expression(struct bytes_cursor expression, struct cfi_ro
 
 /* rsp + 8 + ((rip & 15) >= threshold) << 3: each stub of a PLT pushes in its middle. */
 static bool parse_plt_expression(
-	const struct walker *walker, struct bytes_cursor expression, struct cfi_row *row)
+	const struct cfi_reader *reader, struct bytes_cursor expression, struct cfi_row *row)
 {
 	const uint8_t *op = bytes_get(&expression, 11);
 	if (!op || bytes_left(&expression))
 		return false;
-	uint8_t sp = (uint8_t)(DW_OP_breg0 + walker->stack_pointer);
-	uint8_t ip = (uint8_t)(DW_OP_breg0 + walker->instruction_pointer);
+	uint8_t sp = (uint8_t)(DW_OP_breg0 + reader->stack_pointer);
+	uint8_t ip = (uint8_t)(DW_OP_breg0 + reader->instruction_pointer);
 	bool is_plt = op[0] == sp && op[1] == 8 && op[2] == ip && op[3] == 0 &&
 		      op[4] == DW_OP_lit0 + 15 && op[5] == DW_OP_and && op[6] >= DW_OP_lit0 &&
 		      op[6] < DW_OP_lit0 + 16 && op[7] == DW_OP_ge && op[8] == DW_OP_lit0 + 3 &&
@@ -310,18 +327,18 @@ static bool parse_plt_expression(
 	if (!is_plt)
 		return false;
 	row->cfa_kind = CFI_CFA_PLT;
-	row->cfa_register = (uint8_t)walker->stack_pointer;
+	row->cfa_register = (uint8_t)reader->stack_pointer;
 	row->cfa_offset = op[6] - DW_OP_lit0;
 	row->cfa_offset2 = 0;
 	return true;
 }
 
 static void set_cfa_expression(
-	const struct walker *walker, struct bytes_cursor expression, struct cfi_row *row)
+	const struct cfi_reader *reader, struct bytes_cursor expression, struct cfi_row *row)
 {
 	struct cfi_row parsed = *row;
 	if (parse_deref_expression(expression, &parsed) ||
-		parse_plt_expression(walker, expression, &parsed)) {
+		parse_plt_expression(reader, expression, &parsed)) {
 		*row = parsed;
 		return;
 	}
@@ -333,13 +350,14 @@ static void set_cfa_expression(
 /* ---- the machine ---- */
 
 struct machine {
-	const struct walker *walker;
+	struct cfi_reader *reader;
 	const struct cie *cie;
-	uint64_t start, end, address; /* of the function; of the row that is being built */
-	struct cfi_row row, initial;  /* initial: what the CIE set up, for restore */
-	struct cfi_row remembered[REMEMBERED_MAX];
+	uint64_t end, address; /* of the function; of the row that is being built */
+	cfi_on_row *on_row;    /* NULL: the CIE's own instructions make no rows */
+	void *context;
+	struct cfi_row row;
 	unsigned nr_remembered;
-	bool emits; /* the CIE's own instructions make no rows */
+	struct cfi_row *remembered; /* REMEMBERED_MAX */
 };
 
 /* The column of a register, NULL for those that are not followed. */
@@ -348,8 +366,10 @@ static struct cfi_register *column_of(
 {
 	if (reg == machine->cie->return_register)
 		return &row->return_address;
-	if (reg == machine->walker->frame_pointer)
+	if (reg == machine->reader->frame_pointer)
 		return &row->frame_pointer;
+	if (reg == machine->reader->rbx)
+		return &row->rbx;
 	return NULL;
 }
 
@@ -363,19 +383,18 @@ static void set_register(
 
 static void restore_register(struct machine *machine, uint32_t reg)
 {
+	struct cfi_row initial = machine->cie->initial;
 	struct cfi_register *column = column_of(machine, &machine->row, reg);
 	if (column)
-		*column = *column_of(machine, &machine->initial, reg);
+		*column = *column_of(machine, &initial, reg);
 }
 
 static void emit(struct machine *machine)
 {
-	if (!machine->emits || machine->address >= machine->end)
+	if (!machine->on_row || machine->address >= machine->end)
 		return;
-	const struct cfi_visitor *visitor = machine->walker->visitor;
-	machine->walker->result->rows++;
-	if (visitor->row)
-		visitor->row(visitor->context, machine->address, &machine->row);
+	machine->reader->result.rows++;
+	machine->on_row(machine->context, machine->address, &machine->row);
 }
 
 static const char *advance_to(struct machine *machine, uint64_t address)
@@ -427,8 +446,7 @@ static const char *run_packed(struct machine *machine, struct bytes_cursor *curs
 		return advance(machine, low);
 	case DW_CFA_offset:
 		set_register(machine, low, CFI_AT_CFA,
-			get_scaled(cursor, (int64_t)bytes_get_varint(cursor),
-				machine->cie->data_align));
+			get_scaled(cursor, (int64_t)get_uleb128(cursor), machine->cie->data_align));
 		return NULL;
 	default:
 		restore_register(machine, low);
@@ -442,7 +460,7 @@ static void set_register_expression(
 {
 	uint8_t op = bytes_get_u8(&expression);
 	int32_t offset = narrow(&expression, get_sleb128(&expression));
-	bool is_at_sp = op == DW_OP_breg0 + machine->walker->stack_pointer &&
+	bool is_at_sp = op == DW_OP_breg0 + machine->reader->stack_pointer &&
 			!bytes_left(&expression) && !expression.overrun;
 	set_register(machine, reg, is_at_sp ? CFI_AT_SP : CFI_EXPRESSION, is_at_sp ? offset : 0);
 }
@@ -460,7 +478,7 @@ static bool run_register(struct machine *machine, struct bytes_cursor *cursor, u
 	switch (op) {
 	case DW_CFA_offset_extended:
 		set_register(machine, reg, CFI_AT_CFA,
-			get_scaled(cursor, (int64_t)bytes_get_varint(cursor), align));
+			get_scaled(cursor, (int64_t)get_uleb128(cursor), align));
 		return true;
 	case DW_CFA_offset_extended_sf:
 		set_register(
@@ -468,11 +486,11 @@ static bool run_register(struct machine *machine, struct bytes_cursor *cursor, u
 		return true;
 	case DW_CFA_GNU_negative_offset_extended:
 		set_register(machine, reg, CFI_AT_CFA,
-			get_scaled(cursor, (int64_t)bytes_get_varint(cursor), -align));
+			get_scaled(cursor, (int64_t)get_uleb128(cursor), -align));
 		return true;
 	case DW_CFA_val_offset:
 		set_register(machine, reg, CFI_CFA_PLUS,
-			get_scaled(cursor, (int64_t)bytes_get_varint(cursor), align));
+			get_scaled(cursor, (int64_t)get_uleb128(cursor), align));
 		return true;
 	case DW_CFA_val_offset_sf:
 		set_register(
@@ -492,10 +510,10 @@ static bool run_register(struct machine *machine, struct bytes_cursor *cursor, u
 		return true;
 	case DW_CFA_expression:
 		set_register_expression(
-			machine, reg, bytes_get_cursor(cursor, bytes_get_varint(cursor)));
+			machine, reg, bytes_get_cursor(cursor, get_uleb128(cursor)));
 		return true;
 	case DW_CFA_val_expression:
-		bytes_get(cursor, bytes_get_varint(cursor));
+		bytes_get(cursor, get_uleb128(cursor));
 		set_register(machine, reg, CFI_EXPRESSION, 0);
 		return true;
 	default:
@@ -513,7 +531,7 @@ static bool run_cfa(
 	switch (op) {
 	case DW_CFA_def_cfa:
 		reg = get_register(cursor);
-		set_cfa(machine, cursor, reg, narrow(cursor, (int64_t)bytes_get_varint(cursor)));
+		set_cfa(machine, cursor, reg, narrow(cursor, (int64_t)get_uleb128(cursor)));
 		return true;
 	case DW_CFA_def_cfa_sf:
 		reg = get_register(cursor);
@@ -524,7 +542,7 @@ static bool run_cfa(
 		return true;
 	case DW_CFA_def_cfa_offset:
 		*fault = change_cfa(machine, cursor, row->cfa_register,
-			narrow(cursor, (int64_t)bytes_get_varint(cursor)));
+			narrow(cursor, (int64_t)get_uleb128(cursor)));
 		return true;
 	case DW_CFA_def_cfa_offset_sf:
 		*fault = change_cfa(machine, cursor, row->cfa_register,
@@ -532,7 +550,7 @@ static bool run_cfa(
 		return true;
 	case DW_CFA_def_cfa_expression:
 		set_cfa_expression(
-			machine->walker, bytes_get_cursor(cursor, bytes_get_varint(cursor)), row);
+			machine->reader, bytes_get_cursor(cursor, get_uleb128(cursor)), row);
 		return true;
 	default:
 		return false;
@@ -547,7 +565,7 @@ static const char *run_other(struct machine *machine, struct bytes_cursor *curso
 		return NULL;
 	case DW_CFA_set_loc:
 		return advance_to(machine,
-			get_pointer(machine->walker, cursor, machine->cie->pointer_encoding));
+			get_pointer(machine->reader, cursor, machine->cie->pointer_encoding));
 	case DW_CFA_advance_loc1:
 		return advance(machine, bytes_get_u8(cursor));
 	case DW_CFA_advance_loc2:
@@ -565,7 +583,7 @@ static const char *run_other(struct machine *machine, struct bytes_cursor *curso
 		machine->row = machine->remembered[--machine->nr_remembered];
 		return NULL;
 	case DW_CFA_GNU_args_size:
-		bytes_get_varint(cursor);
+		get_uleb128(cursor);
 		return NULL;
 	default:
 		return "an unknown instruction";
@@ -575,7 +593,7 @@ static const char *run_other(struct machine *machine, struct bytes_cursor *curso
 static const char *run(struct machine *machine, struct bytes_cursor instructions)
 {
 	while (bytes_left(&instructions)) {
-		uint8_t op = bytes_get_u8(&instructions);
+		uint8_t op = get_byte(&instructions);
 		const char *fault = NULL;
 		if (op & 0xc0)
 			fault = run_packed(machine, &instructions, op);
@@ -590,42 +608,7 @@ static const char *run(struct machine *machine, struct bytes_cursor instructions
 	return NULL;
 }
 
-/* ---- frame description entries ---- */
-
-static const char *run_function(struct walker *walker, const struct cie *cie, uint64_t start,
-	uint64_t end, struct bytes_cursor instructions)
-{
-	struct machine machine = {
-		.walker = walker,
-		.cie = cie,
-		.start = start,
-		.end = end,
-		.address = start,
-		.row = {.is_signal_frame = cie->is_signal_frame},
-	};
-	/* What no instruction mentions is undefined in theory; the ABI preserves the frame pointer.
-	 */
-	machine.row.return_address.kind = CFI_UNDEFINED;
-	const char *fault = run(&machine, cie->instructions);
-	if (fault)
-		return fault;
-	machine.initial = machine.row;
-	machine.address = start;
-	machine.emits = true;
-	fault = run(&machine, instructions);
-	if (!fault)
-		emit(&machine);
-	return fault;
-}
-
-static void note_bad(struct walker *walker, const char *fault, uint64_t offset)
-{
-	struct cfi_result *result = walker->result;
-	if (result->bad_functions++)
-		return;
-	result->bad_what = fault;
-	result->bad_offset = offset;
-}
+/* ---- entries ---- */
 
 /* An entry of the section: a CIE, or the FDE of a function. */
 struct entry {
@@ -636,104 +619,208 @@ struct entry {
 	struct bytes_cursor body; /* behind the id */
 };
 
-static bool get_entry(const struct walker *walker, struct bytes_cursor *cursor, struct entry *ret)
+static bool get_entry(
+	const struct cfi_reader *reader, struct bytes_cursor *cursor, struct entry *ret)
 {
-	const uint8_t *base = walker->section->bytes;
+	const uint8_t *base = reader->section.bytes;
 	ret->offset = (uint64_t)(cursor->pos - base);
 	uint64_t len = bytes_get_u32(cursor);
 	ret->is_64 = len == UINT32_MAX;
 	if (ret->is_64)
 		len = bytes_get_u64(cursor);
-	if (!len || cursor->overrun) /* .eh_frame ends with a length of 0 */
+	if (!len || cursor->overrun) /* a length of 0 terminates .eh_frame */
 		return false;
 	ret->body = bytes_get_cursor(cursor, len);
 	ret->id_offset = (uint64_t)(ret->body.pos - base);
-	bool is_wide = ret->is_64 && walker->section->kind == CFI_DEBUG_FRAME;
+	bool is_wide = ret->is_64 && reader->section.kind == CFI_DEBUG_FRAME;
 	ret->id = is_wide ? bytes_get_u64(&ret->body) : bytes_get_u32(&ret->body);
-	if (ret->is_64 && walker->section->kind == CFI_EH_FRAME && ret->id)
+	if (ret->is_64 && reader->section.kind == CFI_EH_FRAME && ret->id)
 		ret->body.overrun = true; /* nobody writes 64-bit .eh_frame of that kind */
 	return !cursor->overrun;
 }
 
-static bool is_cie(const struct walker *walker, const struct entry *entry)
+static bool is_cie(const struct cfi_reader *reader, const struct entry *entry)
 {
-	if (walker->section->kind == CFI_EH_FRAME)
+	if (reader->section.kind == CFI_EH_FRAME)
 		return entry->id == 0;
 	return entry->id == (entry->is_64 ? UINT64_MAX : UINT32_MAX);
 }
 
 /* .eh_frame: the distance back from the id field; .debug_frame: an offset in the section. */
-static uint64_t cie_offset_of(const struct walker *walker, const struct entry *entry)
+static uint64_t cie_offset_of(const struct cfi_reader *reader, const struct entry *entry)
 {
-	return walker->section->kind == CFI_EH_FRAME ? entry->id_offset - entry->id : entry->id;
+	return reader->section.kind == CFI_EH_FRAME ? entry->id_offset - entry->id : entry->id;
 }
 
-static const struct cie *find_cie(struct walker *walker, uint64_t offset)
+/* Runs the CIE's instructions once: each of its functions begins with what they set up. */
+static const char *set_up_cie(struct cfi_reader *reader, struct cie *cie)
 {
-	uint64_t *known = map_get(&walker->cie_by_offset, offset);
-	if (known)
-		return &walker->cies.data[*known];
-	const struct cfi_section *section = walker->section;
-	struct cie cie = {.offset = offset, .is_bad = true};
-	if (offset < section->len) {
-		struct bytes_cursor cursor =
-			bytes_cursor(section->bytes + offset, section->len - (size_t)offset);
-		struct entry entry;
-		if (get_entry(walker, &cursor, &entry) && is_cie(walker, &entry))
-			cie.is_bad = parse_cie(walker, entry.body, &cie);
+	const struct cfi_section *section = &reader->section;
+	if (cie->offset >= section->len)
+		return "no CIE";
+	struct bytes_cursor instructions, cursor = bytes_cursor(section->bytes + cie->offset,
+						  section->len - (size_t)cie->offset);
+	struct entry entry;
+	if (!get_entry(reader, &cursor, &entry) || !is_cie(reader, &entry))
+		return "no CIE";
+	const char *fault = parse_cie(reader, entry.body, cie, &instructions);
+	if (fault)
+		return fault;
+	struct cfi_row remembered[REMEMBERED_MAX];
+	struct machine machine = {.reader = reader, .cie = cie, .remembered = remembered};
+	/*
+	 * What no instruction mentions is undefined in theory; the ABI preserves the frame
+	 * pointer and rbx.
+	 */
+	machine.row.is_signal_frame = cie->is_signal_frame;
+	machine.row.return_address.kind = CFI_UNDEFINED;
+	fault = run(&machine, instructions);
+	cie->initial = machine.row;
+	return fault;
+}
+
+static const struct cie *find_cie(struct cfi_reader *reader, uint64_t offset)
+{
+	if (reader->cies.len && reader->cies.data[reader->last_cie].offset == offset)
+		return &reader->cies.data[reader->last_cie];
+	bool is_new;
+	uint64_t *index = map_put(&reader->cie_by_offset, offset, &is_new);
+	if (is_new) {
+		struct cie cie = {.offset = offset};
+		cie.fault = set_up_cie(reader, &cie);
+		*index = reader->cies.len;
+		vec_push(&reader->cies, cie);
 	}
-	*map_put(&walker->cie_by_offset, offset, NULL) = walker->cies.len;
-	vec_push(&walker->cies, cie);
-	return &walker->cies.data[walker->cies.len - 1];
+	reader->last_cie = *index;
+	return &reader->cies.data[*index];
 }
 
-/* NULL when it was sound; *more false when the visitor wants no more. */
-static const char *take_fde(struct walker *walker, struct entry *entry, bool *more)
+static const char *parse_fde(struct cfi_reader *reader, struct entry *entry, const struct cie **cie,
+	struct cfi_function *function)
 {
-	const struct cie *cie = find_cie(walker, cie_offset_of(walker, entry));
-	if (cie->is_bad)
-		return "no sound CIE";
+	*cie = find_cie(reader, cie_offset_of(reader, entry));
+	if ((*cie)->fault)
+		return (*cie)->fault;
 	struct bytes_cursor *body = &entry->body;
-	uint64_t start = get_pointer(walker, body, cie->pointer_encoding);
-	uint64_t len = get_plain_pointer(body, cie->pointer_encoding & FORMAT_MASK);
-	if (cie->has_augmentation_data)
-		bytes_get(body, bytes_get_varint(body));
-	uint64_t end;
-	if (body->overrun || __builtin_add_overflow(start, len, &end))
+	uint64_t start = get_pointer(reader, body, (*cie)->pointer_encoding);
+	uint64_t len = get_plain_pointer(body, (*cie)->pointer_encoding & FORMAT_MASK);
+	if ((*cie)->has_augmentation_data)
+		bytes_get(body, get_uleb128(body));
+	*function = (struct cfi_function){.start = start, .entry = entry->offset};
+	if (body->overrun || __builtin_add_overflow(start, len, &function->end))
 		return "an FDE that is cut";
-	if (!len || !start) /* code that the linker dropped */
-		return NULL;
-	const struct cfi_visitor *visitor = walker->visitor;
-	*more = !visitor->function || visitor->function(visitor->context, start, end);
-	if (!*more)
-		return NULL;
-	walker->result->functions++;
-	return run_function(walker, cie, start, end, *body);
+	return NULL;
+}
+
+static void note_bad(struct cfi_reader *reader, const char *fault, uint64_t offset)
+{
+	struct cfi_result *result = &reader->result;
+	if (result->bad_functions++)
+		return;
+	result->bad_what = fault;
+	result->bad_offset = offset;
+}
+
+/* ---- the reader ---- */
+
+struct cfi_reader *cfi_reader_create(const struct cfi_section *section)
+{
+	struct cfi_reader *reader = mem_zalloc(sizeof(*reader));
+	bool is_arm64 = section->machine == EM_AARCH64;
+	reader->section = *section;
+	reader->cursor = bytes_cursor(section->bytes, section->len);
+	reader->frame_pointer = is_arm64 ? 29 : 6;
+	reader->stack_pointer = is_arm64 ? 31 : 7;
+	reader->instruction_pointer = is_arm64 ? 32 : 16;
+	reader->rbx = is_arm64 ? NO_REGISTER : 3;
+	return reader;
+}
+
+void cfi_reader_destroy(struct cfi_reader *reader)
+{
+	if (!reader)
+		return;
+	vec_deinit(&reader->cies);
+	map_deinit(&reader->cie_by_offset);
+	mem_free(reader);
+}
+
+const struct cfi_result *cfi_reader_result(const struct cfi_reader *reader)
+{
+	return &reader->result;
+}
+
+bool cfi_reader_next(struct cfi_reader *reader, struct cfi_function *ret)
+{
+	struct entry entry;
+	while (bytes_left(&reader->cursor) >= 4 && !reader->cursor.overrun) {
+		if (!get_entry(reader, &reader->cursor, &entry))
+			continue; /* a terminator: static linking leaves some in the middle */
+		if (is_cie(reader, &entry))
+			continue; /* parsed when the first function needs it */
+		const struct cie *cie;
+		struct cfi_function function;
+		const char *fault = parse_fde(reader, &entry, &cie, &function);
+		if (fault) {
+			note_bad(reader, fault, entry.offset);
+			continue;
+		}
+		if (!function.start || function.start == function.end)
+			continue; /* code that the linker dropped */
+		reader->result.functions++;
+		*ret = function;
+		return true;
+	}
+	return false;
+}
+
+uint64_t cfi_reader_run(
+	struct cfi_reader *reader, uint64_t offset, cfi_on_row *on_row, void *context)
+{
+	struct bytes_cursor cursor =
+		bytes_cursor(reader->section.bytes + offset, reader->section.len - (size_t)offset);
+	const struct cie *cie;
+	struct entry entry;
+	struct cfi_function function;
+	if (!get_entry(reader, &cursor, &entry) || parse_fde(reader, &entry, &cie, &function))
+		return 0; /* cfi_reader_next() gives no such entry */
+	struct cfi_row remembered[REMEMBERED_MAX];
+	struct machine machine = {
+		.reader = reader,
+		.cie = cie,
+		.address = function.start,
+		.end = function.end,
+		.on_row = on_row,
+		.context = context,
+		.row = cie->initial,
+		.remembered = remembered,
+	};
+	const char *fault = run(&machine, entry.body);
+	if (fault) {
+		note_bad(reader, fault, offset);
+		return machine.address < function.end ? machine.address : function.end;
+	}
+	emit(&machine);
+	return function.end;
+}
+
+static void ignore_row(void *context, uint64_t address, const struct cfi_row *row)
+{
+	(void)context, (void)address, (void)row;
 }
 
 void cfi_walk(const struct cfi_section *section, const struct cfi_visitor *visitor,
 	struct cfi_result *ret)
 {
-	*ret = (struct cfi_result){0};
-	bool is_arm64 = section->machine == EM_AARCH64;
-	struct walker walker = {
-		.section = section,
-		.visitor = visitor,
-		.result = ret,
-		.frame_pointer = is_arm64 ? 29 : 6,
-		.stack_pointer = is_arm64 ? 31 : 7,
-		.instruction_pointer = is_arm64 ? 32 : 16,
-	};
-	struct bytes_cursor cursor = bytes_cursor(section->bytes, section->len);
-	struct entry entry;
-	bool more = true;
-	while (more && bytes_left(&cursor) >= 4 && get_entry(&walker, &cursor, &entry)) {
-		if (is_cie(&walker, &entry))
-			continue; /* parsed when the first function needs it */
-		const char *fault = take_fde(&walker, &entry, &more);
-		if (fault)
-			note_bad(&walker, fault, entry.offset);
+	struct cfi_reader *reader = cfi_reader_create(section);
+	struct cfi_function function;
+	cfi_on_row *on_row = visitor->row ? visitor->row : ignore_row;
+	while (cfi_reader_next(reader, &function)) {
+		if (visitor->function &&
+			!visitor->function(visitor->context, function.start, function.end))
+			break;
+		cfi_reader_run(reader, function.entry, on_row, visitor->context);
 	}
-	vec_deinit(&walker.cies);
-	map_deinit(&walker.cie_by_offset);
+	*ret = reader->result;
+	cfi_reader_destroy(reader);
 }

@@ -61,26 +61,53 @@ struct cfi_row {
 	bool is_signal_frame; /* the caller was interrupted, not calling: its pc is exact */
 	int32_t cfa_offset, cfa_offset2;
 	struct cfi_register frame_pointer, return_address;
+	struct cfi_register rbx; /* x86-64 only: the same elsewhere */
 };
+
+struct cfi_result {
+	uint64_t functions, rows;
+	uint64_t bad_functions; /* cut short or left out: their data make no sense */
+	const char *bad_what;   /* of the first of them; static text */
+	uint64_t bad_offset;    /* in the section */
+};
+
+/* ---- function by function, in any order ---- */
+
+struct cfi_reader;
+
+/* The section's bytes are borrowed. */
+struct cfi_reader *cfi_reader_create(const struct cfi_section *section);
+void cfi_reader_destroy(struct cfi_reader *reader);
+
+struct cfi_function {
+	uint64_t start, end; /* [start, end) */
+	uint64_t entry;      /* where the section describes it */
+};
+
+/* The next one in the section's order, which need not be that of addresses. False at the end. */
+bool cfi_reader_next(struct cfi_reader *reader, struct cfi_function *ret);
+
+/* From `address` on, until the next row or the function's end. Addresses ascend. */
+typedef void cfi_on_row(void *context, uint64_t address, const struct cfi_row *row);
+
+/* Where its rows end: the function's end, or before it where its data stop making sense. */
+uint64_t cfi_reader_run(
+	struct cfi_reader *reader, uint64_t entry, cfi_on_row *on_row, void *context);
+
+/* What was found until now. */
+const struct cfi_result *cfi_reader_result(const struct cfi_reader *reader);
+
+/* ---- all at once ---- */
 
 struct cfi_visitor {
 	void *context;
 	/* A function begins: [start, end). False stops the walk. */
 	bool (*function)(void *context, uint64_t start, uint64_t end);
-	/* From `address` on, until the next row or the function's end. Addresses ascend within it.
-	 */
-	void (*row)(void *context, uint64_t address, const struct cfi_row *row);
-};
-
-struct cfi_result {
-	uint64_t functions, rows;
-	uint64_t bad_functions; /* left out: their data make no sense */
-	const char *bad_what;   /* of the first of them; static text */
-	uint64_t bad_offset;    /* in the section */
+	cfi_on_row *row;
 };
 
 /*
- * Walks the whole section, in its order, which need not be that of addresses.
+ * Walks the whole section in its order.
  * Never fails: what makes no sense is left out and counted.
  */
 void cfi_walk(const struct cfi_section *section, const struct cfi_visitor *visitor,
