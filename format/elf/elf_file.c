@@ -36,11 +36,12 @@ struct elf_file {
 	size_t head_len;
 
 	uint16_t type, machine;
-	uint64_t shoff;
+	uint64_t entry, shoff;
 	uint16_t shentsize, shnum, shstrndx; /* as in the header, escapes not resolved */
 
 	VEC(struct elf_segment) segments;
-	VEC(struct note_range) notes; /* the PT_NOTEs */
+	struct elf_segment eh_frame_hdr; /* filesz 0: none */
+	VEC(struct note_range) notes;    /* the PT_NOTEs */
 
 	bool sections_parsed;
 	VEC(struct elf_section) sections;
@@ -136,6 +137,8 @@ static struct err *parse_phdr(struct elf_file *file, struct bytes_cursor *cursor
 
 	if (type == PT_NOTE)
 		vec_push(&file->notes, (struct note_range){segment.offset, segment.filesz});
+	if (type == PT_GNU_EH_FRAME)
+		file->eh_frame_hdr = segment;
 	if (type != PT_LOAD)
 		return NULL;
 	/*
@@ -182,7 +185,7 @@ static struct err *parse_header(struct elf_file *file)
 	file->type = bytes_get_u16(&cursor);
 	file->machine = bytes_get_u16(&cursor);
 	bytes_get_u32(&cursor); /* e_version, as in e_ident */
-	bytes_get_u64(&cursor); /* e_entry */
+	file->entry = bytes_get_u64(&cursor);
 	uint64_t phoff = bytes_get_u64(&cursor);
 	file->shoff = bytes_get_u64(&cursor);
 	bytes_get_u32(&cursor); /* e_flags */
@@ -252,6 +255,11 @@ uint16_t elf_file_machine(const struct elf_file *file)
 	return file->machine;
 }
 
+uint64_t elf_file_entry(const struct elf_file *file)
+{
+	return file->entry;
+}
+
 uint64_t elf_file_size(const struct elf_file *file)
 {
 	return file->size;
@@ -261,6 +269,14 @@ const struct elf_segment *elf_file_segments(const struct elf_file *file, size_t 
 {
 	*count = file->segments.len;
 	return file->segments.data;
+}
+
+bool elf_file_eh_frame_hdr(const struct elf_file *file, struct elf_segment *ret)
+{
+	if (!file->eh_frame_hdr.filesz)
+		return false;
+	*ret = file->eh_frame_hdr;
+	return true;
 }
 
 bool elf_segments_offset_to_vaddr(
@@ -279,6 +295,20 @@ bool elf_segments_offset_to_vaddr(
 		return false;
 	*vaddr = file_offset - found->offset + found->vaddr;
 	return true;
+}
+
+bool elf_segments_vaddr_to_offset(const struct elf_segment *segments, size_t count, uint64_t vaddr,
+	uint64_t *file_offset, uint64_t *left)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t into = vaddr - segments[i].vaddr;
+		if (vaddr < segments[i].vaddr || into >= segments[i].filesz)
+			continue;
+		*file_offset = segments[i].offset + into;
+		*left = segments[i].filesz - into;
+		return true;
+	}
+	return false;
 }
 
 /* ---- sections ---- */

@@ -62,11 +62,16 @@ void elf_file_destroy(struct elf_file *file);
 uint16_t elf_file_type(const struct elf_file *file);
 /* EM_X86_64... */
 uint16_t elf_file_machine(const struct elf_file *file);
+/* e_entry: the virtual address where a program starts, 0 for none. */
+uint64_t elf_file_entry(const struct elf_file *file);
 /* The file's length in bytes when it was opened. */
 uint64_t elf_file_size(const struct elf_file *file);
 
 /* The PT_LOADs in the file's order; borrowed. A relocatable file has none. */
 const struct elf_segment *elf_file_segments(const struct elf_file *file, size_t *count);
+
+/* PT_GNU_EH_FRAME: the table of .eh_frame_hdr. False when there is none. */
+bool elf_file_eh_frame_hdr(const struct elf_file *file, struct elf_segment *ret);
 
 /*
  * The section headers, the null section at index 0 included; borrowed. A file
@@ -106,5 +111,11 @@ struct err *elf_file_read_into(
  */
 bool elf_segments_offset_to_vaddr(
 	const struct elf_segment *segments, size_t count, uint64_t file_offset, uint64_t *vaddr);
+
+/*
+ * The reverse. `*left` is how many bytes of the segment follow in the file, that one included.
+ */
+bool elf_segments_vaddr_to_offset(const struct elf_segment *segments, size_t count, uint64_t vaddr,
+	uint64_t *file_offset, uint64_t *left);
 
 #endif
