@@ -1,44 +1,55 @@
+/*
+ * Functions come from several sources, each in an order of its own. First
+ * they are listed, 16 bytes each, and sorted by their place in the file; then
+ * each function's rows are computed and written at once, so that no copy of
+ * all rows is ever held.
+ */
 #include "record/unwind_table.h"
 
 #include <elf.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "format/base/map.h"
+#include "format/dwarf/cfi.h"
+#include "format/elf/elf_eh_frame.h"
+#include "format/elf/elf_inflate.h"
+#include "record/unwind_rows.h"
 
 enum {
-	PAGE_BYTES = 1 << UNWIND_PAGE_SHIFT,
-	RULE_SHIFT = 16,
 	LOW_MASK = 0xffff,
-	MAX_RULES = UINT16_MAX,
-	LARGEST_PADDING = 64, /* functions are aligned to as much at the most */
+	RULE_SHIFT = 16,
+	/* Of a section: that of libLLVM has 5 MiB, that of a browser 15. */
+	SECTION_MAX = 64 << 20,
+	/* Of hand-written start-up code without call frame information. */
+	ENTRY_MAX_BYTES = 256,
+	/* Radix sort of 31 bits. */
+	DIGIT_BITS = 11,
+	DIGITS = 1 << DIGIT_BITS,
 };
 
 struct function {
-	uint64_t start, end;   /* offsets in the file */
-	uint32_t first, count; /* of raw rows */
+	uint64_t start; /* offset in the file */
+	uint32_t len;
+	uint32_t entry : 28, source : 4; /* where the source describes it */
 };
 
-struct raw_row {
-	uint64_t offset;
-	uint32_t rule;
-};
+_Static_assert(SECTION_MAX <= 1 << 28, "entries fit");
 
 struct builder {
-	struct unwind_table *table;
 	const struct elf_segment *segments;
 	size_t nr_segments;
-	uint64_t delta; /* file offset - virtual address, of the function that is read */
-	bool is_outside;
+	struct unwind_statistics *statistics;
+	struct unwind_rows *rows;
+	struct cfi_reader *readers[UNWIND_SOURCES];
+	uint8_t *sections[UNWIND_SOURCES];
 	VEC(struct function) functions;
-	VEC(struct raw_row) rows;
-	struct map rule_heads;    /* hash -> index + 1 of the first rule that has it */
-	VEC(uint32_t) next_rules; /* index + 1 of another rule with the same hash */
-	bool has_too_many;
-	uint32_t last_rule; /* of the row that was put last */
+
+	/* The function being written: */
+	uint64_t start, end; /* the part of it that counts */
+	uint64_t delta;      /* file offset - virtual address */
+	bool has_delta;
 };
 
-/* ---- from rows of call frame information to shared rules ---- */
+/* ---- from rows of call frame information to rules ---- */
 
 static bool fits_short(int32_t value)
 {
@@ -59,10 +70,14 @@ static uint8_t register_kind(const struct cfi_register *rule)
 	return fits_short(rule->offset) ? kinds[rule->kind] : UNWIND_UNSUPPORTED;
 }
 
+static int16_t register_offset(uint8_t kind, const struct cfi_register *rule)
+{
+	return kind == UNWIND_UNSUPPORTED ? 0 : (int16_t)rule->offset;
+}
+
 static void take_cfa(const struct cfi_row *row, struct unwind_rule *rule)
 {
 	rule->cfa = UNWIND_CFA_UNSUPPORTED;
-	rule->cfa_register = row->cfa_register;
 	switch (row->cfa_kind) {
 	case CFI_CFA_REGISTER:
 		rule->cfa = UNWIND_CFA_REGISTER;
@@ -74,14 +89,15 @@ static void take_cfa(const struct cfi_row *row, struct unwind_rule *rule)
 		break;
 	case CFI_CFA_DEREF:
 		if (!fits_short(row->cfa_offset) || !fits_short(row->cfa_offset2))
-			break;
+			return;
 		rule->cfa = UNWIND_CFA_DEREF;
 		rule->cfa_offset = (int32_t)((uint32_t)(uint16_t)row->cfa_offset |
 					     (uint32_t)row->cfa_offset2 << 16);
 		break;
 	default:
-		break;
+		return;
 	}
+	rule->cfa_register = row->cfa_register;
 }
 
 /* Equal rules must have equal bytes: what does not matter stays zero. */
@@ -96,30 +112,14 @@ static struct unwind_rule rule_of(const struct cfi_row *row)
 	}
 	take_cfa(row, &rule);
 	rule.fp = register_kind(&row->frame_pointer) & 15;
-	if (rule.fp != UNWIND_UNSUPPORTED)
-		rule.fp_offset = (int16_t)row->frame_pointer.offset;
-	if (rule.ra != UNWIND_UNSUPPORTED)
-		rule.ra_offset = (int16_t)row->return_address.offset;
+	rule.fp_offset = register_offset(rule.fp, &row->frame_pointer);
+	rule.ra_offset = register_offset(rule.ra, &row->return_address);
+	rule.rbx = register_kind(&row->rbx);
+	rule.rbx_offset = register_offset(rule.rbx, &row->rbx);
 	return rule;
 }
 
-static uint32_t intern_rule(struct builder *builder, const struct unwind_rule *rule)
-{
-	struct unwind_table *table = builder->table;
-	uint64_t hash = map_hash_bytes(rule, sizeof(*rule), 0);
-	uint64_t *head = map_put(&builder->rule_heads, hash, NULL);
-	for (uint32_t i = (uint32_t)*head; i; i = builder->next_rules.data[i - 1])
-		if (memcmp(&table->rules.data[i - 1], rule, sizeof(*rule)) == 0)
-			return i - 1;
-	if (table->rules.len == MAX_RULES) {
-		builder->has_too_many = true;
-		return 0;
-	}
-	vec_push(&table->rules, *rule);
-	vec_push(&builder->next_rules, (uint32_t)*head);
-	*head = table->rules.len;
-	return (uint32_t)table->rules.len - 1;
-}
+/* ---- listing functions ---- */
 
 /* The executable segment whose bytes in the file hold all of a function. */
 static const struct elf_segment *segment_of(
@@ -134,161 +134,270 @@ static const struct elf_segment *segment_of(
 	return NULL;
 }
 
-static bool on_function(void *context, uint64_t start, uint64_t end)
+/* [start, end) are virtual addresses. */
+static void add_function(struct builder *builder, enum unwind_source source, uint64_t start,
+	uint64_t end, uint64_t entry)
 {
-	struct builder *builder = context;
 	const struct elf_segment *segment = segment_of(builder, start, end);
-	builder->is_outside = !segment;
-	builder->table->outside += !segment;
+	builder->statistics->outside += !segment;
 	if (!segment)
-		return true;
-	builder->delta = segment->offset - segment->vaddr;
-	struct function function = {.start = start + builder->delta,
-		.end = end + builder->delta,
-		.first = (uint32_t)builder->rows.len};
+		return;
+	builder->statistics->functions[source]++;
+	struct function function = {
+		.start = start - segment->vaddr + segment->offset,
+		.len = end - start < UINT32_MAX ? (uint32_t)(end - start) : UINT32_MAX,
+		.entry = (uint32_t)entry & ((1 << 28) - 1),
+		.source = source & 15,
+	};
 	vec_push(&builder->functions, function);
-	return !builder->has_too_many && builder->rows.len < UINT32_MAX / 2;
+}
+
+/* `bytes` become the builder's. */
+static void add_section(
+	struct builder *builder, enum unwind_source source, struct cfi_section *section)
+{
+	struct cfi_reader *reader = cfi_reader_create(section);
+	builder->readers[source] = reader;
+	struct cfi_function function;
+	while (cfi_reader_next(reader, &function))
+		add_function(builder, source, function.start, function.end, function.entry);
+}
+
+static struct err *add_eh_frame(struct builder *builder, struct elf_file *elf)
+{
+	struct elf_eh_frame found;
+	bool is_found;
+	try(err_wrap(elf_eh_frame_find(elf, &found, &is_found), ".eh_frame"));
+	if (!is_found)
+		return NULL;
+	if (found.size > SECTION_MAX)
+		return err_new(
+			ERR_UNSUPPORTED, "%llu bytes of .eh_frame", (unsigned long long)found.size);
+	uint8_t **bytes = &builder->sections[UNWIND_FROM_EH_FRAME];
+	try(err_wrap(elf_file_read(elf, found.offset, found.size, bytes), ".eh_frame"));
+	struct cfi_section section = {
+		.kind = CFI_EH_FRAME,
+		.bytes = *bytes,
+		.len = found.size,
+		.vaddr = found.vaddr,
+		.machine = elf_file_machine(elf),
+	};
+	add_section(builder, UNWIND_FROM_EH_FRAME, &section);
+	return NULL;
+}
+
+static struct err *add_debug_frame(struct builder *builder, struct elf_file *elf)
+{
+	const struct elf_section *found = elf_file_find_section(elf, ".debug_frame");
+	if (!found)
+		return NULL;
+	uint8_t **bytes = &builder->sections[UNWIND_FROM_DEBUG_FRAME];
+	uint64_t len;
+	try(elf_inflate_section(elf, found, SECTION_MAX, bytes, &len));
+	struct cfi_section section = {
+		.kind = CFI_DEBUG_FRAME,
+		.bytes = *bytes,
+		.len = len,
+		.machine = elf_file_machine(elf),
+	};
+	add_section(builder, UNWIND_FROM_DEBUG_FRAME, &section);
+	return NULL;
+}
+
+/*
+ * The kernel starts a program at e_entry, with nobody to return to. A C library's _start says
+ * so itself; that of a dynamic loader is hand-written, without call frame information.
+ */
+static void add_entry(struct builder *builder, const struct elf_file *elf)
+{
+	uint64_t entry = elf_file_entry(elf);
+	const struct elf_segment *segment = segment_of(builder, entry, entry + 1);
+	if (!entry || !segment)
+		return;
+	uint64_t left = segment->vaddr + segment->filesz - entry;
+	add_function(builder, UNWIND_FROM_ENTRY, entry,
+		entry + (left < ENTRY_MAX_BYTES ? left : ENTRY_MAX_BYTES), 0);
+}
+
+/* ---- sorting them ---- */
+
+static bool comes_before(const struct function *a, const struct function *b)
+{
+	return a->start != b->start ? a->start < b->start : a->source <= b->source;
+}
+
+/* Sorts by DIGIT_BITS of the distance from `first`, keeping the order of equals. */
+static void sort_by_digit(const struct function *from, struct function *to, size_t count,
+	uint64_t first, unsigned shift)
+{
+	uint32_t heads[DIGITS] = {0}, next = 0;
+	for (size_t i = 0; i < count; i++)
+		heads[(from[i].start - first) >> shift & (DIGITS - 1)]++;
+	for (size_t i = 0; i < DIGITS; i++) {
+		uint32_t nr = heads[i];
+		heads[i] = next;
+		next += nr;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[heads[(from[i].start - first) >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* By start; sources were listed in their order, which equals keep. */
+static struct err *sort_functions(struct builder *builder)
+{
+	struct function *functions = builder->functions.data;
+	size_t count = builder->functions.len;
+	if (!count)
+		return NULL;
+	uint64_t first = UINT64_MAX, last = 0;
+	bool is_sorted = true;
+	for (size_t i = 0; i < count; i++) {
+		first = functions[i].start < first ? functions[i].start : first;
+		last = functions[i].start > last ? functions[i].start : last;
+		is_sorted &= !i || comes_before(&functions[i - 1], &functions[i]);
+	}
+	if (last - first >= (uint64_t)UNWIND_MAX_PAGES << UNWIND_PAGE_SHIFT)
+		return err_new(ERR_UNSUPPORTED, "more than 2 GiB of code");
+	if (is_sorted)
+		return NULL;
+	CLEANUP_FREE struct function *other =
+		mem_realloc_array(NULL, count, sizeof(struct function));
+	sort_by_digit(functions, other, count, first, 0);
+	sort_by_digit(other, functions, count, first, DIGIT_BITS);
+	sort_by_digit(functions, other, count, first, 2 * DIGIT_BITS);
+	memcpy(functions, other, count * sizeof(struct function));
+	return NULL;
+}
+
+/* ---- writing their rows ---- */
+
+static void put_rule(struct builder *builder, uint64_t offset, const struct unwind_rule *rule)
+{
+	builder->statistics->rows++;
+	if (offset < builder->end)
+		unwind_rows_put(
+			builder->rows, offset > builder->start ? offset : builder->start, rule);
 }
 
 static void on_row(void *context, uint64_t address, const struct cfi_row *row)
 {
 	struct builder *builder = context;
-	if (builder->is_outside)
-		return;
+	if (!builder->has_delta) /* the first row is at the function's start */
+		builder->delta -= address;
+	builder->has_delta = true;
 	struct unwind_rule rule = rule_of(row);
-	struct raw_row raw = {
-		.offset = address + builder->delta, .rule = intern_rule(builder, &rule)};
-	vec_push(&builder->rows, raw);
-	builder->functions.data[builder->functions.len - 1].count++;
+	put_rule(builder, address + builder->delta, &rule);
 }
 
-/* ---- into pages ---- */
-
-static int compare_functions(const void *a, const void *b)
+static void put_function(struct builder *builder, const struct function *function)
 {
-	const struct function *x = a, *y = b;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
-}
-
-static uint64_t end_of_pages(const struct unwind_table *table)
-{
-	return (table->first_page + (uint64_t)table->pages.len) << UNWIND_PAGE_SHIFT;
-}
-
-/* A page of what holds at its first byte; none of its own where nothing is known. */
-static void add_page(struct unwind_table *table, uint32_t rule)
-{
-	struct unwind_page page = {.first = (uint32_t)table->rows.len, .count = rule != 0};
-	uint64_t start = end_of_pages(table);
-	vec_push(&table->pages, page);
-	if (rule)
-		vec_push(&table->rows, ((uint32_t)start & LOW_MASK) | rule << RULE_SHIFT);
-}
-
-/* Offsets ascend. */
-static void put_row(struct builder *builder, uint64_t offset, uint32_t rule)
-{
-	struct unwind_table *table = builder->table;
-	if (rule == builder->last_rule)
-		return;
-	if (!table->pages.len)
-		table->first_page = (uint32_t)(offset >> UNWIND_PAGE_SHIFT);
-	while (end_of_pages(table) < offset)
-		add_page(table, builder->last_rule);
-	builder->last_rule = rule;
-	if (end_of_pages(table) == offset) {
-		if (rule) /* else there may be no page to come */
-			add_page(table, rule);
+	if (function->source == UNWIND_FROM_ENTRY) {
+		struct unwind_rule outermost = {.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED};
+		put_rule(builder, function->start, &outermost);
 		return;
 	}
-	struct unwind_page *page = &table->pages.data[table->pages.len - 1];
-	uint32_t low = (uint32_t)offset & LOW_MASK;
-	if (!page->count && offset % PAGE_BYTES) {
-		vec_push(&table->rows, low & ~(uint32_t)(PAGE_BYTES - 1));
-		page->count++;
-	}
-	if (page->count && (table->rows.data[table->rows.len - 1] & LOW_MASK) == low)
-		table->rows.len--, page->count--;
-	vec_push(&table->rows, low | rule << RULE_SHIFT);
-	page->count++;
+	builder->delta = function->start;
+	builder->has_delta = false;
+	unwind_rows_put_none(builder->rows, builder->start);
+	uint64_t ended = cfi_reader_run(
+		builder->readers[function->source], function->entry, on_row, builder);
+	if (!builder->has_delta)
+		return;
+	ended += builder->delta;
+	if (ended < builder->end)
+		unwind_rows_put_none(
+			builder->rows, ended > builder->start ? ended : builder->start);
+}
+
+static uint64_t end_of(const struct function *function)
+{
+	return function->start + function->len;
+}
+
+/* How far a function counts: up to the next one of a better source. */
+static uint64_t visible_end(const struct builder *builder, const struct function *function)
+{
+	const struct function *end = builder->functions.data + builder->functions.len;
+	for (const struct function *next = function + 1;
+		next < end && next->start < end_of(function); next++)
+		if (next->source < function->source)
+			return next->start;
+	return end_of(function);
+}
+
+/*
+ * Linkers align functions, and nobody executes what fills the gap: a row that says so is not
+ * worth its four bytes.
+ */
+static bool is_padding(uint64_t from, uint64_t to)
+{
+	uint64_t alignment = to & -to;
+	return to - from < (alignment > 64 ? 64 : alignment);
 }
 
 static void put_functions(struct builder *builder)
 {
-	uint64_t covered = 0; /* up to here */
+	uint64_t covered = 0, covered_by[UNWIND_SOURCES] = {0}; /* up to here */
 	vec_each(&builder->functions, function) {
-		if (function->start < covered) {
-			builder->table->overlapping++;
+		uint64_t *own = &covered_by[function->source];
+		bool is_overlapping = function->start < *own;
+		builder->statistics->overlapping += is_overlapping;
+		bool is_known = function->source == UNWIND_FROM_ENTRY && function->start < covered;
+		if (is_overlapping || is_known || end_of(function) <= covered)
 			continue;
-		}
-		/* Padding up to the next function is never executed: its row is not worth four
-		 * bytes. */
-		if (function->start - covered >= LARGEST_PADDING)
-			put_row(builder, covered, 0);
-		const struct raw_row *rows = builder->rows.data + function->first;
-		for (uint32_t i = 0; i < function->count; i++)
-			put_row(builder, rows[i].offset, rows[i].rule);
-		covered = function->end;
+		*own = end_of(function);
+		builder->start = function->start > covered ? function->start : covered;
+		builder->end = visible_end(builder, function);
+		if (builder->end <= builder->start)
+			continue;
+		if (!is_padding(covered, builder->start))
+			unwind_rows_put_none(builder->rows, covered);
+		put_function(builder, function);
+		covered = builder->end;
 	}
-	put_row(builder, covered, 0);
+	unwind_rows_put_none(builder->rows, covered);
 }
 
-static struct err *check_limits(const struct builder *builder)
+/* ---- the whole ---- */
+
+static void note_bad(struct builder *builder)
 {
-	if (builder->has_too_many)
-		return err_new(ERR_UNSUPPORTED, "more than %d different unwind rules", MAX_RULES);
-	if (!builder->functions.len)
-		return NULL;
-	uint64_t last = 0, first = builder->functions.data[0].start >> UNWIND_PAGE_SHIFT;
-	vec_each(&builder->functions, function)
-		if (function->end > last)
-			last = function->end;
-	if ((last >> UNWIND_PAGE_SHIFT) - first >= UNWIND_MAX_PAGES ||
-		last >> UNWIND_PAGE_SHIFT > UINT32_MAX)
-		return err_new(ERR_UNSUPPORTED, "more than 2 GiB of code");
-	return NULL;
+	struct unwind_statistics *statistics = builder->statistics;
+	for (size_t i = 0; i < UNWIND_SOURCES; i++) {
+		if (!builder->readers[i])
+			continue;
+		const struct cfi_result *result = cfi_reader_result(builder->readers[i]);
+		statistics->bad += result->bad_functions;
+		if (!statistics->bad_what)
+			statistics->bad_what = result->bad_what;
+	}
 }
 
-static struct err *build(struct builder *builder, const struct cfi_section *section)
+static struct err *build(struct builder *builder, struct elf_file *elf)
 {
-	struct cfi_visitor visitor = {.context = builder, .function = on_function, .row = on_row};
-	cfi_walk(section, &visitor, &builder->table->cfi);
-	if (builder->functions.len)
-		qsort(builder->functions.data, builder->functions.len, sizeof(struct function),
-			compare_functions);
-	try(check_limits(builder));
+	try(add_eh_frame(builder, elf));
+	try(add_debug_frame(builder, elf));
+	add_entry(builder, elf);
+	try(sort_functions(builder));
 	put_functions(builder);
-	return NULL;
+	note_bad(builder);
+	return unwind_rows_finish(builder->rows);
 }
 
 struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret)
 {
 	struct unwind_table table = {0};
-	struct builder builder = {.table = &table};
-	struct unwind_rule none = {0};
-	intern_rule(&builder, &none);
+	struct unwind_rows rows;
+	unwind_rows_init(&rows, &table);
+	struct builder builder = {.rows = &rows, .statistics = &table.statistics};
 	builder.segments = elf_file_segments(elf, &builder.nr_segments);
-	const struct elf_section *found = elf_file_find_section(elf, ".eh_frame");
-	CLEANUP_FREE uint8_t *bytes = NULL;
-	struct err *err = NULL;
-	if (found)
-		err = elf_file_read(elf, found->offset, found->size, &bytes);
-	if (bytes) {
-		struct cfi_section section = {
-			.kind = CFI_EH_FRAME,
-			.bytes = bytes,
-			.len = found->size,
-			.vaddr = found->addr,
-			.machine = elf_file_machine(elf),
-		};
-		err = build(&builder, &section);
+	struct err *err = build(&builder, elf);
+	for (size_t i = 0; i < UNWIND_SOURCES; i++) {
+		cfi_reader_destroy(builder.readers[i]);
+		mem_free(builder.sections[i]);
 	}
 	vec_deinit(&builder.functions);
-	vec_deinit(&builder.rows);
-	vec_deinit(&builder.next_rules);
-	map_deinit(&builder.rule_heads);
+	unwind_rows_deinit(&rows);
 	if (err)
 		unwind_table_deinit(&table);
 	else

@@ -14,22 +14,44 @@
 #include "bpf/event.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
-#include "format/dwarf/cfi.h"
 #include "format/elf/elf_file.h"
+
+enum {
+	UNWIND_TABLE_MAX_RULES = UINT16_MAX,
+	UNWIND_TABLE_MAX_ROWS = 1 << 24, /* twenty times those of a large library */
+};
+
+/* Who says how to unwind. Where two of them know an address, the first counts. */
+enum unwind_source {
+	UNWIND_FROM_EH_FRAME,
+	UNWIND_FROM_DEBUG_FRAME,
+	UNWIND_FROM_ENTRY, /* the code at e_entry: the first of all frames */
+	UNWIND_SOURCES
+};
+
+/* What building a table met. */
+struct unwind_statistics {
+	uint64_t functions[UNWIND_SOURCES];
+	uint64_t rows;        /* before equal neighbours were merged */
+	uint64_t bad;         /* functions left out or cut short: their data make no sense */
+	uint64_t overlapping; /* ... left out: another one of the same source covers them */
+	uint64_t outside;     /* ... left out: no executable segment holds them */
+	const char *bad_what; /* of the first bad one; static text */
+};
 
 struct unwind_table {
 	uint32_t first_page; /* number (file offset >> UNWIND_PAGE_SHIFT) of pages.data[0] */
 	VEC(struct unwind_page) pages; /* dense: one for each page from first_page on */
 	VEC(uint32_t) rows; /* file offset & 0xffff | rule << 16, ascending within a page */
-	VEC(struct unwind_rule) rules; /* rule 0: UNWIND_CFA_NONE, nothing known */
-	struct cfi_result cfi;         /* what reading it found */
-	uint64_t overlapping;          /* functions left out: another one covers them */
-	uint64_t outside;              /* functions left out: no executable segment holds them */
+	VEC(struct unwind_rule) rules;       /* rule 0: UNWIND_CFA_NONE, nothing known */
+	struct unwind_statistics statistics; /* empty in a table from the cache */
 };
 
 /*
  * A file that says nothing of its frames gives an empty table. ERR_UNSUPPORTED when
- * the table would need more than 65,535 rules or UNWIND_MAX_PAGES pages.
+ * the table would need more than UNWIND_TABLE_MAX_RULES, UNWIND_TABLE_MAX_ROWS or
+ * UNWIND_MAX_PAGES, ERR_IO when the file cannot be read, ERR_FORMAT when it lies about where
+ * things are.
  */
 struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret) ERR_MUST_CHECK;
 void unwind_table_deinit(struct unwind_table *table);

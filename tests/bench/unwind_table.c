@@ -32,7 +32,7 @@ static struct err *measure(const char *path)
 		      table.rules.len * sizeof(*table.rules.data);
 	printf("%s: built %.1f ms, %llu raw rows, %zu rows, %zu rules, %zu pages, "
 	       "%.1f MB\n",
-		path, built - begun, (unsigned long long)table.cfi.rows, table.rows.len,
+		path, built - begun, (unsigned long long)table.statistics.rows, table.rows.len,
 		table.rules.len, table.pages.len, (double)size / 1e6);
 	unwind_table_deinit(&table);
 	elf_file_destroy(file);

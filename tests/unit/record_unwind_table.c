@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "format/base/mem.h"
+#include "format/dwarf/cfi.h"
 #include "format/elf/elf_file.h"
 #include "record/unwind_table.h"
 #include "tests/unit/unit.h"
@@ -123,8 +124,8 @@ static void check_file(const char *path)
 	cfi_walk(&fixture.section, &visitor, &result);
 	CHECK(fixture.asked > 1000);
 	CHECK_INT(fixture.wrong, 0);
-	CHECK_INT(fixture.table.overlapping, 0);
-	CHECK_INT(fixture.table.outside, 0);
+	CHECK_INT(fixture.table.statistics.overlapping, 0);
+	CHECK_INT(fixture.table.statistics.outside, 0);
 	check_pages(&fixture.table);
 	CHECK(fixture.table.rows.len < fixture.asked + fixture.table.pages.len + result.functions);
 	CHECK_INT(unwind_table_find(&fixture.table, 0)->cfa, UNWIND_CFA_NONE);

@@ -1,0 +1,48 @@
+/*
+ * Writes the rows of an unwind table: from rules at ascending offsets to pages
+ * of rows and an array of rules without duplicates. Nothing is kept beside the
+ * table but a row.
+ */
+#ifndef EBPROF_UNWIND_ROWS_H
+#define EBPROF_UNWIND_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/base/map.h"
+#include "format/base/vec.h"
+#include "record/unwind_table.h"
+
+enum {
+	UNWIND_ROWS_MEMO = 256,
+};
+
+struct unwind_rows {
+	struct unwind_table *table;
+	struct map rule_heads;           /* hash -> index + 1 of the first rule that has it */
+	VEC(uint32_t) next_rules;        /* index + 1 of another rule with the same hash */
+	uint16_t memo[UNWIND_ROWS_MEMO]; /* the rule seen last, by a few bits of its bytes */
+
+	uint64_t pending_offset; /* the row put last: the next may replace it */
+	uint32_t pending_rule;
+	bool has_pending;
+	uint32_t last_rule; /* of the row before */
+
+	bool has_too_many_rules, has_too_many_rows, is_too_large;
+};
+
+/* `table` is empty and stays the caller's. */
+void unwind_rows_init(struct unwind_rows *rows, struct unwind_table *table);
+void unwind_rows_deinit(struct unwind_rows *rows);
+
+/* From `offset` on. Offsets ascend; of two rows at one offset the later counts. */
+void unwind_rows_put(struct unwind_rows *rows, uint64_t offset, const struct unwind_rule *rule);
+
+/* From `offset` on nothing is known. */
+void unwind_rows_put_none(struct unwind_rows *rows, uint64_t offset);
+
+/* ERR_UNSUPPORTED as unwind_table_build(). */
+struct err *unwind_rows_finish(struct unwind_rows *rows) ERR_MUST_CHECK;
+
+#endif
