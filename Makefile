@@ -171,10 +171,11 @@ $(O)/tests/e2e/%: tests/e2e/%.c | $(O)/have-deps
 
 # Comparisons with other people's libraries; the tests that want one skip where it was not built.
 ORACLES := $(patsubst %.c,$(O)/%,$(wildcard tests/oracle/*.c))
-$(ORACLES): $(O)/%: %.c $(O)/format.a $(O)/flags | $(O)/have-deps
+$(ORACLES): $(O)/%: %.c $(O)/record.a $(O)/format.a $(O)/flags | $(O)/have-deps
 	@mkdir -p $(@D)
 	@if echo '#include <elfutils/libdw.h>' | $(CC) -E - >/dev/null 2>&1; then \
-		$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(O)/format.a -ldw -lelf; \
+		$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(O)/record.a \
+			$(O)/format.a -ldw $(RECORD_LIBS); \
 	else echo "no libdw-dev: $@ is not built"; fi
 
 # Fuzz targets see every layer; a linker takes out of the archive what a target calls.

@@ -413,6 +413,51 @@ void unwind_table_deinit(struct unwind_table *table)
 	*table = (struct unwind_table){0};
 }
 
+/* ---- checking ---- */
+
+static bool is_sound_rule(const struct unwind_rule *rule)
+{
+	return rule->cfa <= UNWIND_CFA_UNSUPPORTED && rule->fp <= UNWIND_UNSUPPORTED &&
+	       rule->ra <= UNWIND_UNSUPPORTED && rule->rbx <= UNWIND_UNSUPPORTED &&
+	       rule->flags <= UNWIND_SIGNAL_FRAME && !rule->zero;
+}
+
+/* The first row at the page's first byte, the others behind it in order. */
+static bool is_sound_page(const uint32_t *rows, uint32_t count, uint32_t number, size_t nr_rules)
+{
+	uint32_t start = number << UNWIND_PAGE_SHIFT & LOW_MASK;
+	uint32_t last = rows[count - 1] & LOW_MASK, wrong = 0;
+	for (uint32_t i = 0; i < count; i++)
+		wrong |= rows[i] >> RULE_SHIFT >= nr_rules;
+	for (uint32_t i = 1; i < count; i++)
+		wrong |= (rows[i] & LOW_MASK) <= (rows[i - 1] & LOW_MASK);
+	return !wrong && (rows[0] & LOW_MASK) == start && last - start < 1 << UNWIND_PAGE_SHIFT;
+}
+
+struct err *unwind_table_check(const struct unwind_table *table)
+{
+	static const struct unwind_rule none;
+	size_t nr_rules = table->rules.len, next = 0;
+	if (!nr_rules || memcmp(&table->rules.data[0], &none, sizeof(none)) != 0)
+		return err_new(ERR_FORMAT, "rule 0 is not that of nothing");
+	vec_each(&table->rules, rule)
+		if (!is_sound_rule(rule))
+			return err_new(ERR_FORMAT, "a rule of unknown kind");
+	uint32_t number = table->first_page;
+	vec_each(&table->pages, page) {
+		if (page->first != next || page->count > table->rows.len - next)
+			return err_new(ERR_FORMAT, "pages that do not follow each other");
+		if (page->count && !is_sound_page(table->rows.data + page->first, page->count,
+					   number, nr_rules))
+			return err_new(ERR_FORMAT, "rows out of order");
+		next += page->count;
+		number++;
+	}
+	if (next != table->rows.len)
+		return err_new(ERR_FORMAT, "rows of no page");
+	return NULL;
+}
+
 /* ---- searching ---- */
 
 const struct unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t file_offset)

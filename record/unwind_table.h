@@ -17,6 +17,7 @@
 #include "format/elf/elf_file.h"
 
 enum {
+	UNWIND_TABLE_VERSION = 1, /* to be raised when the same file gives another table */
 	UNWIND_TABLE_MAX_RULES = UINT16_MAX,
 	UNWIND_TABLE_MAX_ROWS = 1 << 24, /* twenty times those of a large library */
 };
@@ -58,5 +59,11 @@ void unwind_table_deinit(struct unwind_table *table);
 
 /* The rule at an offset in the file; that of UNWIND_CFA_NONE where nothing is known. */
 const struct unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t file_offset);
+
+/*
+ * ERR_FORMAT unless it is a table as unwind_table_build() makes them: whatever is searched or
+ * followed in it is in bounds and in order.
+ */
+struct err *unwind_table_check(const struct unwind_table *table) ERR_MUST_CHECK;
 
 #endif

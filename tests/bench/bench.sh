@@ -83,6 +83,11 @@ line "recorder's CPU, -a 99 Hz, busy, % of a core" "$ours" "$theirs" "$(ratio "$
 line "recorder's CPU for the start, seconds" "$(awk -v s="$(cpu_of short)" -v p="$ours" 'BEGIN { printf "%.3f", s - 5 * p / 100 }')" "" "" ""
 line "recorder's peak RSS, KiB" "$(field long 4)" "$(field plong 4 2>/dev/null)" "" "< 49152"
 
+# ---- unwind tables: from file to table, and from the cache ----
+for file in /usr/lib/*/libLLVM-*.so.1 /usr/lib/*/libc.so.6 /usr/bin/node; do
+	[ -e "$file" ] && "$build/tests/bench/unwind_table" "$file"
+done
+
 # ---- growth: 10k, 100k, 1M samples over the functions of a real library ----
 library=$(ls /usr/lib/*/libLLVM-*.so* /usr/lib/*/libc.so.6 2>/dev/null | head -n 1)
 for n in 10000 100000 1000000; do

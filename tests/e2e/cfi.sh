@@ -2,16 +2,21 @@
 # Call frame information of real libraries: every rule equals what elfutils says of it.
 . "$(dirname "$0")/prelude.bash"
 
-oracle=$(dirname "$WORKLOADS")/oracle/cfi
+oracles=$(dirname "$WORKLOADS")/oracle
 
-compare() { # FILE...
+compare_by() { # ORACLE FILE...
+	local oracle=$oracles/$1 file found=()
 	[[ -x $oracle ]] || skip "built without libdw-dev"
-	local file found=()
+	shift
 	for file in "$@"; do
 		file=$(realpath -e "$file" 2>/dev/null) && found+=("$file")
 	done
 	((${#found[@]})) || skip "none of $* is here"
 	"$oracle" "${found[@]}" >out 2>&1 || fail "$(head -n 12 out)"
+}
+compare() { # FILE...: row by row, and the table made of them
+	compare_by cfi "$@"
+	compare_by unwind_table "$@"
 }
 
 test_libc() { compare /lib/*/libc.so.6; }
@@ -19,6 +24,18 @@ test_loader() { compare /lib/*/ld-linux-*.so.?; }
 test_libstdcxx() { compare /usr/lib/*/libstdc++.so.6; }
 test_libcrypto() { compare /usr/lib/*/libcrypto.so.3; }
 test_python() { compare /usr/bin/python3; }
+test_compiler() { compare /usr/lib/gcc/*/*/cc1; }
+test_node() { compare /usr/bin/node; }
+test_llvm() { compare /usr/lib/*/libLLVM-*.so.1; }
 test_ourselves() { compare "$EBPROF"; }
+
+# .debug_frame for our own code, packed; .eh_frame for what the C library adds.
+test_debug_frame() {
+	gcc -O2 -g -gz=zlib -fno-asynchronous-unwind-tables -fno-unwind-tables -pthread -o debug_frame \
+		"$(dirname "$0")/workload.c" || skip "no gcc that packs .debug_frame"
+	readelf -SW debug_frame | grep -q '\.debug_frame.* C ' || skip "no packed .debug_frame"
+	compare_by unwind_table debug_frame
+	(($(sed 's/.*: \([0-9]*\) places.*/\1/' out) > 100)) || fail "$(cat out)"
+}
 
 run_tests
