@@ -28,6 +28,7 @@ struct object {
 	bool is_examined;             /* the file was opened, or could not be */
 	struct map frames;            /* offset -> frame of the stack table, plus 1 */
 	uint32_t table;               /* its unwind table, see table_store.h */
+	bool is_table_pending;        /* it is being made */
 	struct object_location where; /* where it was mapped when it was seen last */
 	uint32_t file_id, file_epoch; /* see emitter.h */
 };

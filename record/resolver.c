@@ -178,15 +178,15 @@ struct resolved_stack resolver_nothing(
 /* ---- going on over a snapshot, as bpf/unwind.bpf.h does over the stack itself ---- */
 
 static enum event_stack_end unwind_rest(
-	struct resolver *resolver, struct snapshot *snapshot, struct frames *frames)
+	struct resolver *resolver, const struct snapshot *snapshot, struct frames *frames)
 {
 	struct process_table *processes = resolver->processes;
 	const struct event_stack *head = &snapshot->head;
 	struct process *process = process_table_get(processes, head->pid, head->time_ns);
-	struct unwind_registers *regs = &snapshot->registers;
+	struct unwind_registers regs = snapshot->registers;
 	bool is_exact = snapshot->is_exact, is_guessed = false;
 	while (frames->count < MAX_FRAMES) {
-		uint64_t place = regs->ip - !is_exact;
+		uint64_t place = regs.ip - !is_exact;
 		const struct mapping *mapping = process_find_mapping(
 			processes, process, place, head->time_ns, frames->count == 0);
 		if (!mapping)
@@ -197,10 +197,11 @@ static enum event_stack_end unwind_rest(
 		add(resolver, frames, object, offset, is_guessed);
 		const struct unwind_rule *rule;
 		enum event_stack_end end = unwinder_choose_rule(
-			resolver->unwinder, object, offset, regs, &rule, &is_guessed);
+			resolver->unwinder, object, offset, &regs, &rule, &is_guessed);
 		bool is_outermost = false;
 		if (!end)
-			end = unwind_step(regs, rule, snapshot_read, snapshot, &is_outermost);
+			end = unwind_step(
+				&regs, rule, snapshot_read, (void *)snapshot, &is_outermost);
 		if (end || is_outermost)
 			return end;
 		is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
@@ -208,12 +209,17 @@ static enum event_stack_end unwind_rest(
 	return EVENT_END_DEPTH;
 }
 
-struct resolved_stack resolver_snapshot(struct resolver *resolver, struct snapshot *snapshot)
+bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapshot,
+	struct resolved_stack *ret)
 {
 	struct frames frames = {.count = 0};
 	enum event_stack_end end = snapshot->head.end;
 	add_words(resolver, &frames, &snapshot->head, snapshot->frames.data, snapshot->frames.len);
-	if (snapshot->has_registers && resolver->unwinder)
+	if (snapshot->has_registers && resolver->unwinder) {
 		end = unwind_rest(resolver, snapshot, &frames);
-	return put(resolver, &frames, truncation_of(end));
+		if (end == EVENT_END_TABLE_PENDING)
+			return false;
+	}
+	*ret = put(resolver, &frames, truncation_of(end));
+	return true;
 }

@@ -35,8 +35,12 @@ void resolver_take_file(struct resolver *resolver, const struct event_file *even
 /* The head's frames follow on it, as on the wire. */
 struct resolved_stack resolver_stack(struct resolver *resolver, const struct event_stack *head,
 	const uint64_t *frames);
-/* The frames that were found before, and those found by going on over the snapshot. */
-struct resolved_stack resolver_snapshot(struct resolver *resolver, struct snapshot *snapshot);
+/*
+ * The frames that were found before, and those found by going on over the
+ * snapshot. False: a table that it takes is being made, ask again.
+ */
+bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapshot,
+	struct resolved_stack *ret);
 /* A stack of which nothing is known but why. */
 struct resolved_stack resolver_nothing(
 	struct resolver *resolver, enum layout_truncation truncation);

@@ -122,8 +122,8 @@ static struct err *create_unwinder(struct session *session)
 	if (session->options.call_graph == EVENT_CALL_GRAPH_FP)
 		return NULL;
 	struct table_store_maps maps = sampler_table_maps(session->sampler);
-	struct object *vdso = process_vdso(&session->translate.objects);
-	try(unwinder_init(&session->unwinder, &maps, DEFAULT_TABLE_BYTES, vdso));
+	try(unwinder_init(&session->unwinder, &maps, DEFAULT_TABLE_BYTES, NULL,
+		&session->translate.objects));
 	session->translate.resolver.unwinder = &session->unwinder;
 	return NULL;
 }
@@ -139,6 +139,8 @@ static struct err *watch_all(struct session *session)
 	const int *fds = sideband_fds(session->sideband, &count);
 	for (size_t i = 0; i < count; i++)
 		try(watch(session, fds[i]));
+	if (session->translate.resolver.unwinder)
+		try(watch(session, unwinder_fd(&session->unwinder)));
 	return session->has_target ? watch(session, session->target.exit_fd) : NULL;
 }
 
@@ -244,7 +246,9 @@ static void drain(struct session *session)
 		return;
 	sampler_drain(session->sampler, translate_collect, &session->translate);
 	sideband_drain(session->sideband, &session->translate.sideband);
-	if (translate_run(&session->translate, now))
+	if (session->translate.resolver.unwinder)
+		unwinder_collect(&session->unwinder);
+	if (translate_run(&session->translate, now, session->is_over))
 		sampler_forget_stacks(session->sampler);
 }
 

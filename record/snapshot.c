@@ -9,7 +9,7 @@ static struct snapshot *slot_snapshot(uint64_t value)
 	return (struct snapshot *)(uintptr_t)value;
 }
 
-void snapshot_destroy(struct snapshot *snapshot)
+static void snapshot_destroy(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
@@ -26,7 +26,7 @@ void snapshot_table_deinit(struct snapshot_table *table)
 	map_deinit(&table->by_hash);
 }
 
-static struct snapshot *find(const struct snapshot_table *table, uint64_t hash)
+struct snapshot *snapshot_table_find(const struct snapshot_table *table, uint64_t hash)
 {
 	const uint64_t *slot = map_get(&table->by_hash, hash);
 	return slot ? slot_snapshot(*slot) : NULL;
@@ -45,7 +45,7 @@ void snapshot_table_begin(
 
 void snapshot_table_registers(struct snapshot_table *table, const struct event_snapshot *event)
 {
-	struct snapshot *snapshot = find(table, event->hash);
+	struct snapshot *snapshot = snapshot_table_find(table, event->hash);
 	if (!snapshot)
 		return;
 	snapshot->has_registers = true;
@@ -56,18 +56,16 @@ void snapshot_table_registers(struct snapshot_table *table, const struct event_s
 
 void snapshot_table_chunk(struct snapshot_table *table, const struct event_snapshot_chunk *chunk)
 {
-	struct snapshot *snapshot = find(table, chunk->hash);
+	struct snapshot *snapshot = snapshot_table_find(table, chunk->hash);
 	uint64_t end = snapshot ? snapshot->stack_address + snapshot->stack.len : 0;
 	if (snapshot && chunk->address == end && chunk->nr_bytes <= sizeof(chunk->bytes))
 		vec_append(&snapshot->stack, chunk->bytes, chunk->nr_bytes);
 }
 
-struct snapshot *snapshot_table_take(struct snapshot_table *table, uint64_t hash)
+void snapshot_table_drop(struct snapshot_table *table, uint64_t hash)
 {
-	struct snapshot *snapshot = find(table, hash);
-	if (snapshot)
-		map_remove(&table->by_hash, hash);
-	return snapshot;
+	snapshot_destroy(snapshot_table_find(table, hash));
+	map_remove(&table->by_hash, hash);
 }
 
 void snapshot_table_purge(struct snapshot_table *table, uint64_t before_ns)
@@ -78,7 +76,7 @@ void snapshot_table_purge(struct snapshot_table *table, uint64_t before_ns)
 		if (slot_snapshot(slot->value)->head.time_ns < before_ns)
 			vec_push(&old, slot->key);
 	vec_each(&old, hash)
-		snapshot_destroy(snapshot_table_take(table, *hash));
+		snapshot_table_drop(table, *hash);
 	vec_deinit(&old);
 }
 

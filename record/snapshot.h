@@ -35,9 +35,9 @@ void snapshot_table_begin(
 void snapshot_table_registers(struct snapshot_table *table, const struct event_snapshot *event);
 void snapshot_table_chunk(struct snapshot_table *table, const struct event_snapshot_chunk *chunk);
 
-/* The caller's from now on; NULL: there is none. */
-struct snapshot *snapshot_table_take(struct snapshot_table *table, uint64_t hash);
-void snapshot_destroy(struct snapshot *snapshot);
+/* NULL: there is none. */
+struct snapshot *snapshot_table_find(const struct snapshot_table *table, uint64_t hash);
+void snapshot_table_drop(struct snapshot_table *table, uint64_t hash);
 /* Drops those whose sample never came: all from before this time. */
 void snapshot_table_purge(struct snapshot_table *table, uint64_t before_ns);
 

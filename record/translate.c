@@ -7,6 +7,7 @@
 enum {
 	MAX_STACK_HASHES = 256 * 1024,
 	DEAD_PROCESS_KEPT_NS = 2000 * 1000 * 1000,
+	MAX_WAITING_BYTES = 16 << 20, /* of records, for unwind tables */
 };
 
 void translate_init(struct translate *translate, bool is_system_wide)
@@ -216,38 +217,39 @@ static void count_stack(struct translate_stats *stats, const struct event_sample
 		stats->complete++;
 }
 
-/* False: the stack never arrived. */
-static bool find_stack(
+enum found {
+	FOUND,
+	NOT_FOUND, /* the stack never arrived */
+	NOT_YET,   /* it waits for an unwind table */
+};
+
+static enum found find_snapshot(
+	struct translate *translate, uint64_t hash, struct resolved_stack *ret)
+{
+	struct snapshot *snapshot = snapshot_table_find(&translate->snapshots, hash);
+	if (!snapshot)
+		return NOT_FOUND;
+	if (!resolver_snapshot(&translate->resolver, snapshot, ret))
+		return NOT_YET;
+	snapshot_table_drop(&translate->snapshots, hash);
+	return FOUND;
+}
+
+static enum found find_stack(
 	struct translate *translate, uint64_t hash, struct resolved_stack *ret)
 {
 	*ret = (struct resolved_stack){0};
-	if (!hash)
-		return true;
-	const uint64_t *packed = map_get(&translate->stack_by_hash, hash);
-	if (packed) {
+	const uint64_t *packed = hash ? map_get(&translate->stack_by_hash, hash) : NULL;
+	if (packed)
 		*ret = unpack_stack(*packed);
-		return true;
-	}
-	struct snapshot *snapshot = snapshot_table_take(&translate->snapshots, hash);
-	if (snapshot)
-		*ret = resolver_snapshot(&translate->resolver, snapshot);
-	snapshot_destroy(snapshot);
-	return snapshot != NULL;
+	return packed || !hash ? FOUND : find_snapshot(translate, hash, ret);
 }
 
-static void take_sample(struct translate *translate, const struct event_sample *sample)
+static void put_sample(struct translate *translate, const struct event_sample *sample,
+	const struct resolved_stack *user, const struct resolved_stack *kernel)
 {
-	struct process *process = process_of(translate, sample);
-	struct resolved_stack user, kernel;
-	bool is_resolved = find_stack(translate, sample->user_hash, &user) &&
-			   find_stack(translate, sample->kernel_hash, &kernel);
-	translate->stats.received++;
-	if (!is_resolved) {
-		translate->stats.unresolved++;
-		return;
-	}
-	count_stack(&translate->stats, sample, user.truncation);
 	struct emitter *emitter = &translate->emitter;
+	struct process *process = process_of(translate, sample);
 	struct layout_sample out = {
 		.time_ns = sample->time_ns,
 		.event = translate->event_id,
@@ -255,9 +257,27 @@ static void take_sample(struct translate *translate, const struct event_sample *
 		.cpu = sample->cpu,
 		.weight = 1,
 	};
-	out.user_stack = emitter_node(emitter, user.node);
-	out.kernel_stack = emitter_node(emitter, kernel.node);
+	out.user_stack = emitter_node(emitter, user->node);
+	out.kernel_stack = emitter_node(emitter, kernel->node);
 	writer_sample(emitter->writer, &out);
+}
+
+/* False: not yet. */
+static bool take_sample(struct translate *translate, const struct event_sample *sample)
+{
+	struct resolved_stack user, kernel;
+	process_of(translate, sample); /* its mappings are wanted, if it is new */
+	enum found found = find_stack(translate, sample->user_hash, &user);
+	if (found == NOT_YET)
+		return false;
+	translate->stats.received++;
+	if (found != FOUND || find_stack(translate, sample->kernel_hash, &kernel) != FOUND) {
+		translate->stats.unresolved++;
+		return true;
+	}
+	count_stack(&translate->stats, sample, user.truncation);
+	put_sample(translate, sample, &user, &kernel);
+	return true;
 }
 
 void translate_collect(void *context, const void *record, size_t len)
@@ -270,7 +290,8 @@ void translate_collect(void *context, const void *record, size_t len)
 	vec_resize(&translate->records, translate->records.len + padded - len);
 }
 
-static void take_record(struct translate *translate, const void *record)
+/* False: not yet. */
+static bool take_record(struct translate *translate, const void *record)
 {
 	const struct event_sample *sample = record;
 	const struct event_stack *stack = record;
@@ -278,8 +299,7 @@ static void take_record(struct translate *translate, const void *record)
 	switch ((enum event_type)sample->type) {
 	case EVENT_SAMPLE:
 		apply_events_until(translate, sample->time_ns);
-		take_sample(translate, sample);
-		break;
+		return take_sample(translate, sample);
 	case EVENT_STACK:
 		apply_events_until(translate, stack->time_ns);
 		take_stack(translate, stack);
@@ -295,25 +315,52 @@ static void take_record(struct translate *translate, const void *record)
 		snapshot_table_chunk(&translate->snapshots, record);
 		break;
 	}
+	return true;
 }
 
-bool translate_run(struct translate *translate, uint64_t until_ns)
+static bool wait_for_table(struct translate *translate, bool may_wait)
+{
+	struct unwinder *unwinder = translate->resolver.unwinder;
+	bool is_too_much = translate->records.len > MAX_WAITING_BYTES;
+	return (may_wait || is_too_much) && unwinder && unwinder_wait(unwinder);
+}
+
+/* True when all are done; the others stay. */
+static bool take_records(struct translate *translate, bool may_wait)
 {
 	struct bytes_buf *records = &translate->records;
-	for (size_t at = 0; at < records->len;) {
+	size_t at = 0;
+	while (at < records->len) {
 		uint64_t len;
 		memcpy(&len, records->data + at, sizeof(len));
-		take_record(translate, records->data + at + sizeof(len));
-		at += sizeof(len) + len;
+		if (take_record(translate, records->data + at + sizeof(len)))
+			at += sizeof(len) + len;
+		else if (!wait_for_table(translate, may_wait))
+			break;
 	}
-	records->len = 0;
+	memmove(records->data, records->data + at, records->len - at);
+	records->len -= at;
+	return records->len == 0;
+}
+
+static void purge(struct translate *translate, uint64_t now_ns)
+{
+	if (now_ns - translate->purged_ns < DEAD_PROCESS_KEPT_NS)
+		return;
+	process_table_purge(&translate->processes, translate->purged_ns);
+	snapshot_table_purge(&translate->snapshots, translate->purged_ns);
+	translate->purged_ns = now_ns;
+}
+
+bool translate_run(struct translate *translate, uint64_t until_ns, bool may_wait)
+{
+	if (!take_records(translate, may_wait)) {
+		drop_applied_events(translate);
+		return false;
+	}
 	apply_events_until(translate, until_ns);
 	drop_applied_events(translate);
-	if (until_ns - translate->purged_ns > DEAD_PROCESS_KEPT_NS) {
-		process_table_purge(&translate->processes, translate->purged_ns);
-		snapshot_table_purge(&translate->snapshots, translate->purged_ns);
-		translate->purged_ns = until_ns;
-	}
+	purge(translate, until_ns);
 	bool is_full = stack_table_is_full(&translate->stacks) ||
 		       translate->stack_by_hash.len > MAX_STACK_HASHES;
 	if (is_full) {

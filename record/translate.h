@@ -38,7 +38,7 @@ struct translate {
 	struct map stack_by_hash; /* node | truncation << 32 */
 	struct sideband_batch sideband;
 	size_t sideband_applied;  /* of the batch's events */
-	struct bytes_buf records; /* what the ring gave, each behind a u32 length */
+	struct bytes_buf records; /* what the ring gave, each behind a u64 length */
 	struct translate_stats stats;
 	uint32_t event_id;
 	uint64_t purged_ns; /* when dead processes were forgotten last */
@@ -56,8 +56,10 @@ void translate_collect(void *context, const void *record, size_t len);
 /*
  * Works off the records collected and the sideband's events in translate->sideband,
  * which was filled after them. Events behind `until_ns`, the instant at which
- * collecting began, stay for the next time. True when stacks must be sent anew.
+ * collecting began, stay for the next time; so do records from the first on that
+ * has to wait for an unwind table, unless `may_wait`. True when stacks must be
+ * sent anew.
  */
-bool translate_run(struct translate *translate, uint64_t until_ns);
+bool translate_run(struct translate *translate, uint64_t until_ns, bool may_wait);
 
 #endif

@@ -1,7 +1,5 @@
 #include "record/unwinder.h"
 
-#include <time.h>
-
 #include "bpf/unwind_step.h"
 #include "format/base/mem.h"
 #include "record/process.h"
@@ -10,91 +8,128 @@ enum {
 	VDSO_FILE = 0, /* its number, see bpf/event.h */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
+/* ---- making tables ---- */
 
-/* Consumes nothing. The table's number in the store. */
-static uint32_t build(struct unwinder *unwinder, struct elf_file *elf)
-{
-	struct unwind_table table;
-	uint64_t begun_ns = now_ns();
-	struct err *err = unwind_table_build(elf, &table);
-	if (err) {
-		err_destroy(err);
-		return TABLE_ABSENT;
-	}
-	uint32_t number = table_store_add(unwinder->store, &table);
-	unwind_table_deinit(&table);
-	unwinder->statistics.built++;
-	unwinder->statistics.build_ns += now_ns() - begun_ns;
-	return number;
-}
-
-static uint32_t make_table(struct unwinder *unwinder, const struct object *object)
-{
-	if (object->info.kind != LAYOUT_OBJECT_FILE)
-		return TABLE_ABSENT;
-	CLEANUP_FD int fd = -1;
-	struct elf_file *elf;
-	if (!object_open(object, &object->where, &fd, &elf))
-		return TABLE_ABSENT;
-	uint32_t number = build(unwinder, elf);
-	elf_file_destroy(elf);
-	return number;
-}
-
-/* Made on the first call, and again when it was dropped. */
-static uint32_t table_of(struct unwinder *unwinder, struct object *object)
-{
-	if (!table_store_has(unwinder->store, object->table)) {
-		object->table = make_table(unwinder, object);
-		unwinder->statistics.absent += object->table == TABLE_ABSENT;
-	}
-	return object->table;
-}
-
-static struct err *provide_vdso(struct unwinder *unwinder, struct object *vdso)
+/* In a few microseconds, so at once. */
+static struct err *provide_vdso(struct unwinder *unwinder)
 {
 	size_t bytes;
 	const void *image = process_vdso_image(&bytes);
+	struct object *vdso = process_vdso(unwinder->objects);
 	struct elf_file *elf;
-	if (!vdso || !image)
+	if (!image)
 		return NULL;
 	try(elf_file_open_memory(image, bytes, &elf));
-	vdso->table = build(unwinder, elf);
+	struct unwind_table table;
+	struct err *err = unwind_table_build(elf, &table);
 	elf_file_destroy(elf);
+	if (err)
+		return err;
+	vdso->table = table_store_add(unwinder->store, &table);
+	unwind_table_deinit(&table);
 	table_store_bind(unwinder->store, VDSO_FILE, vdso->table);
 	return NULL;
 }
 
 struct err *unwinder_init(struct unwinder *unwinder, const struct table_store_maps *maps,
-	uint64_t max_bytes, struct object *vdso)
+	uint64_t max_bytes, const char *cache_folder, struct object_table *objects)
 {
-	*unwinder = (struct unwinder){0};
+	*unwinder = (struct unwinder){.objects = objects};
 	try(table_store_create(maps, max_bytes, &unwinder->store));
-	return provide_vdso(unwinder, vdso);
+	struct table_cache *cache = NULL;
+	err_destroy(table_cache_open(cache_folder, &cache)); /* then without */
+	try(table_builder_create(cache, &unwinder->builder));
+	return provide_vdso(unwinder);
 }
 
 void unwinder_deinit(struct unwinder *unwinder)
 {
+	table_builder_destroy(unwinder->builder);
 	table_store_destroy(unwinder->store);
+	vec_deinit(&unwinder->wishes);
+}
+
+/* A table, TABLE_ABSENT, or TABLE_NOT_STORED: it is being made. */
+static uint32_t table_of(struct unwinder *unwinder, struct object *object)
+{
+	if (table_store_has(unwinder->store, object->table))
+		return object->table;
+	object->table = TABLE_NOT_STORED; /* or it was dropped */
+	if (object->is_table_pending)
+		return TABLE_NOT_STORED;
+	int fd;
+	struct elf_file *elf;
+	if (object->info.kind != LAYOUT_OBJECT_FILE ||
+		!object_open(object, &object->where, &fd, &elf)) {
+		object->table = TABLE_ABSENT;
+		unwinder->statistics.failed++;
+		return TABLE_ABSENT;
+	}
+	object->is_table_pending = true;
+	table_builder_submit(unwinder->builder, object->serial, fd, elf);
+	return TABLE_NOT_STORED;
 }
 
 void unwinder_provide(struct unwinder *unwinder, uint32_t file, struct object *object)
 {
-	table_store_bind(unwinder->store, file, table_of(unwinder, object));
+	uint32_t table = table_of(unwinder, object);
+	struct unwinder_wish wish = {.file = file, .object = object};
+	if (table == TABLE_NOT_STORED)
+		vec_push(&unwinder->wishes, wish);
+	else
+		table_store_bind(unwinder->store, file, table);
 }
 
-enum event_stack_end unwinder_rule(struct unwinder *unwinder, struct object *object,
+/* Wishes that the store's making room took back stay wishes: the BPF side asks again. */
+static void grant_wishes(struct unwinder *unwinder, const struct object *object)
+{
+	size_t left = 0;
+	vec_each(&unwinder->wishes, wish) {
+		if (wish->object == object)
+			table_store_bind(unwinder->store, wish->file, object->table);
+		else
+			unwinder->wishes.data[left++] = *wish;
+	}
+	unwinder->wishes.len = left;
+}
+
+void unwinder_collect(struct unwinder *unwinder)
+{
+	struct table_result result;
+	while (table_builder_take(unwinder->builder, &result)) {
+		struct object *object = unwinder->objects->objects.data[result.id];
+		object->is_table_pending = false;
+		object->table = table_store_add(unwinder->store, &result.table);
+		unwind_table_deinit(&result.table);
+		grant_wishes(unwinder, object);
+		unwinder->statistics.cached += result.origin == TABLE_FROM_CACHE;
+		unwinder->statistics.built += result.origin == TABLE_BUILT;
+		unwinder->statistics.failed += result.origin == TABLE_FAILED;
+	}
+}
+
+bool unwinder_wait(struct unwinder *unwinder)
+{
+	bool is_pending = table_builder_wait(unwinder->builder);
+	unwinder_collect(unwinder);
+	return is_pending;
+}
+
+int unwinder_fd(const struct unwinder *unwinder)
+{
+	return table_builder_fd(unwinder->builder);
+}
+
+/* ---- rules ---- */
+
+static enum event_stack_end find_rule(struct unwinder *unwinder, struct object *object,
 	uint64_t offset, const struct unwind_rule **rule)
 {
 	if (object->info.kind != LAYOUT_OBJECT_FILE && object->info.kind != LAYOUT_OBJECT_VDSO)
 		return EVENT_END_JIT;
 	uint32_t table = table_of(unwinder, object);
+	if (table == TABLE_NOT_STORED)
+		return EVENT_END_TABLE_PENDING;
 	if (table == TABLE_ABSENT)
 		return EVENT_END_NO_TABLE;
 	*rule = table_store_find(unwinder->store, table, offset);
@@ -104,11 +139,11 @@ enum event_stack_end unwinder_rule(struct unwinder *unwinder, struct object *obj
 
 enum event_stack_end unwinder_choose_rule(struct unwinder *unwinder, struct object *object,
 	uint64_t offset, const struct unwind_registers *regs, const struct unwind_rule **rule,
-	bool *guess)
+	bool *is_guess)
 {
-	enum event_stack_end end = unwinder_rule(unwinder, object, offset, rule);
-	*guess = end && unwind_may_guess(regs);
-	if (!*guess)
+	enum event_stack_end end = find_rule(unwinder, object, offset, rule);
+	*is_guess = end && end != EVENT_END_TABLE_PENDING && unwind_may_guess(regs);
+	if (!*is_guess)
 		return end;
 	*rule = table_store_frame_pointer_rule(unwinder->store);
 	return EVENT_END_COMPLETE;

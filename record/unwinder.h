@@ -1,6 +1,6 @@
 /*
- * The recorder's part in unwinding: makes the tables that the BPF side asks
- * for, and goes on where it could not, over snapshots of the stack.
+ * The recorder's part in unwinding: has the tables made that the BPF side asks
+ * for, and knows the rules, to go on over snapshots where it could not.
  */
 #ifndef EBPROF_UNWINDER_H
 #define EBPROF_UNWINDER_H
@@ -11,36 +11,46 @@
 #include "bpf/event.h"
 #include "format/base/err.h"
 #include "record/object.h"
+#include "record/table_builder.h"
 #include "record/table_store.h"
 
 struct unwinder_statistics {
-	uint64_t built, cached, absent; /* tables */
-	uint64_t build_ns;
+	uint64_t built, cached, failed; /* tables */
 };
 
 struct unwinder {
 	struct table_store *store;
+	struct table_builder *builder;
+	struct object_table *objects; /* borrowed */
+	VEC(struct unwinder_wish {
+		uint32_t file;
+		struct object *object;
+	}) wishes; /* of the BPF side, for tables that are being made */
 	struct unwinder_statistics statistics;
 };
 
-/* `vdso`: examined, with the image that every process maps; NULL: there is none. */
+/* Tables take `max_bytes` in the kernel, and are cached in `cache_folder` as in table_cache.h. */
 struct err *unwinder_init(struct unwinder *unwinder, const struct table_store_maps *maps,
-	uint64_t max_bytes, struct object *vdso);
+	uint64_t max_bytes, const char *cache_folder, struct object_table *objects);
 void unwinder_deinit(struct unwinder *unwinder);
 
-/* The BPF side calls this file by that number and wants its table. */
+/* The BPF side calls this file by that number and wants its table, now or when it is made. */
 void unwinder_provide(struct unwinder *unwinder, uint32_t file, struct object *object);
 
+/* Hands out the tables that were made meanwhile. */
+void unwinder_collect(struct unwinder *unwinder);
+/* The same, and waits for one when there is none. False: none is being made. */
+bool unwinder_wait(struct unwinder *unwinder);
+/* Becomes readable when there is something to collect. */
+int unwinder_fd(const struct unwinder *unwinder);
+
 /*
- * The rule for an offset in an object, whose table is made where needed.
- * EVENT_END_COMPLETE: *rule is set.
+ * The rule for an offset in an object, or for want of it that of a frame
+ * pointer, where there may be one: then *is_guess. EVENT_END_COMPLETE: *rule is
+ * set; EVENT_END_TABLE_PENDING: the table is being made, ask again.
  */
-enum event_stack_end unwinder_rule(struct unwinder *unwinder, struct object *object,
-	uint64_t offset, const struct unwind_rule **rule);
-/* The same, or where there is none but the frame pointer may serve, its rule; *guess: for want of
- * a better one. */
 enum event_stack_end unwinder_choose_rule(struct unwinder *unwinder, struct object *object,
 	uint64_t offset, const struct unwind_registers *regs, const struct unwind_rule **rule,
-	bool *guess);
+	bool *is_guess);
 
 #endif

@@ -1,0 +1,166 @@
+#include "record/table_builder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+#include "format/base/vec.h"
+
+struct job {
+	uint64_t id;
+	int fd;
+	struct elf_file *elf;
+};
+
+struct table_builder {
+	struct table_cache *cache;
+	int event_fd;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of everything below */
+	pthread_cond_t submitted, finished;
+	VEC(struct job) jobs; /* from `next` on still to be done */
+	size_t next;
+	VEC(struct table_result) results; /* from `taken` on still to be taken */
+	size_t taken;
+	bool is_ending;
+};
+
+/* ---- in the thread ---- */
+
+static enum table_origin make_table(
+	const struct table_cache *cache, struct elf_file *elf, struct unwind_table *ret)
+{
+	size_t len;
+	const uint8_t *build_id = elf_file_build_id(elf, &len);
+	bool is_found = false;
+	/* A cached table that is refused is built again, and replaced. */
+	err_destroy(table_cache_load(cache, build_id, (uint32_t)len, ret, &is_found));
+	if (is_found)
+		return TABLE_FROM_CACHE;
+	struct err *err = unwind_table_build(elf, ret);
+	if (err) {
+		err_destroy(err);
+		*ret = (struct unwind_table){0};
+		return TABLE_FAILED;
+	}
+	/* Full disks and the like cost the next recording some time, nothing else. */
+	err_destroy(table_cache_store(cache, build_id, (uint32_t)len, ret));
+	return TABLE_BUILT;
+}
+
+static void run_job(struct table_builder *builder, const struct job *job)
+{
+	struct table_result result = {.id = job->id};
+	result.origin = make_table(builder->cache, job->elf, &result.table);
+	elf_file_destroy(job->elf);
+	close(job->fd);
+	pthread_mutex_lock(&builder->lock);
+	vec_push(&builder->results, result);
+	pthread_cond_signal(&builder->finished);
+	pthread_mutex_unlock(&builder->lock);
+	eventfd_write(builder->event_fd, 1);
+}
+
+static void *run(void *context)
+{
+	struct table_builder *builder = context;
+	pthread_mutex_lock(&builder->lock);
+	for (;;) {
+		while (!builder->is_ending && builder->next == builder->jobs.len)
+			pthread_cond_wait(&builder->submitted, &builder->lock);
+		if (builder->is_ending)
+			break;
+		struct job job = builder->jobs.data[builder->next++];
+		pthread_mutex_unlock(&builder->lock);
+		run_job(builder, &job);
+		pthread_mutex_lock(&builder->lock);
+	}
+	pthread_mutex_unlock(&builder->lock);
+	return NULL;
+}
+
+/* ---- outside of it ---- */
+
+struct err *table_builder_create(struct table_cache *cache, struct table_builder **ret)
+{
+	struct table_builder *builder = mem_zalloc(sizeof(*builder));
+	builder->cache = cache;
+	builder->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&builder->lock, NULL);
+	pthread_cond_init(&builder->submitted, NULL);
+	pthread_cond_init(&builder->finished, NULL);
+	int error = builder->event_fd < 0 ? errno : 0;
+	if (!error)
+		error = pthread_create(&builder->thread, NULL, run, builder);
+	if (!error) {
+		*ret = builder;
+		return NULL;
+	}
+	mem_close_fd(&builder->event_fd);
+	table_cache_close(cache);
+	mem_free(builder);
+	return err_sys(error, "cannot start a thread");
+}
+
+void table_builder_destroy(struct table_builder *builder)
+{
+	if (!builder)
+		return;
+	pthread_mutex_lock(&builder->lock);
+	builder->is_ending = true;
+	pthread_cond_signal(&builder->submitted);
+	pthread_mutex_unlock(&builder->lock);
+	pthread_join(builder->thread, NULL);
+	for (size_t i = builder->next; i < builder->jobs.len; i++) {
+		elf_file_destroy(builder->jobs.data[i].elf);
+		close(builder->jobs.data[i].fd);
+	}
+	for (size_t i = builder->taken; i < builder->results.len; i++)
+		unwind_table_deinit(&builder->results.data[i].table);
+	vec_deinit(&builder->jobs);
+	vec_deinit(&builder->results);
+	pthread_cond_destroy(&builder->submitted);
+	pthread_cond_destroy(&builder->finished);
+	pthread_mutex_destroy(&builder->lock);
+	close(builder->event_fd);
+	table_cache_close(builder->cache);
+	mem_free(builder);
+}
+
+void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, struct elf_file *elf)
+{
+	struct job job = {.id = id, .fd = fd, .elf = elf};
+	pthread_mutex_lock(&builder->lock);
+	vec_push(&builder->jobs, job);
+	pthread_cond_signal(&builder->submitted);
+	pthread_mutex_unlock(&builder->lock);
+}
+
+bool table_builder_take(struct table_builder *builder, struct table_result *ret)
+{
+	eventfd_t ignored;
+	eventfd_read(builder->event_fd, &ignored);
+	pthread_mutex_lock(&builder->lock);
+	bool is_ready = builder->taken < builder->results.len;
+	if (is_ready)
+		*ret = builder->results.data[builder->taken++];
+	pthread_mutex_unlock(&builder->lock);
+	return is_ready;
+}
+
+bool table_builder_wait(struct table_builder *builder)
+{
+	pthread_mutex_lock(&builder->lock);
+	bool is_pending = builder->taken < builder->jobs.len;
+	while (is_pending && builder->taken == builder->results.len)
+		pthread_cond_wait(&builder->finished, &builder->lock);
+	pthread_mutex_unlock(&builder->lock);
+	return is_pending;
+}
+
+int table_builder_fd(const struct table_builder *builder)
+{
+	return builder->event_fd;
+}

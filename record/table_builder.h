@@ -1,0 +1,46 @@
+/*
+ * Makes unwind tables in a thread of its own, one after the other, from the
+ * disk cache or from the file itself: a large library takes a tenth of a
+ * second, in which the ring would fill up.
+ */
+#ifndef EBPROF_TABLE_BUILDER_H
+#define EBPROF_TABLE_BUILDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/elf/elf_file.h"
+#include "record/table_cache.h"
+#include "record/unwind_table.h"
+
+struct table_builder;
+
+enum table_origin {
+	TABLE_FROM_CACHE,
+	TABLE_BUILT,
+	TABLE_FAILED, /* the file makes no sense, or asks for too much: the table is empty */
+};
+
+struct table_result {
+	uint64_t id; /* the caller's */
+	enum table_origin origin;
+	struct unwind_table table; /* the caller's from now on */
+};
+
+/* The cache may be NULL, and is the builder's from now on. */
+struct err *table_builder_create(struct table_cache *cache, struct table_builder **ret);
+/* Waits for the table at hand. */
+void table_builder_destroy(struct table_builder *builder);
+
+/* Takes `fd` and `elf` over. `id` comes back with the result. */
+void table_builder_submit(
+	struct table_builder *builder, uint64_t id, int fd, struct elf_file *elf);
+/* The next result, in the order of submission. False: none is ready. */
+bool table_builder_take(struct table_builder *builder, struct table_result *ret);
+/* Returns once a result is ready; false when nothing was submitted. */
+bool table_builder_wait(struct table_builder *builder);
+/* Becomes readable with each result. */
+int table_builder_fd(const struct table_builder *builder);
+
+#endif
