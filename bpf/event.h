@@ -140,7 +140,7 @@ struct event_config {
 		follow_children;   /* new processes, or with EVENT_FILTER_THREAD new threads, too */
 	unsigned int wakeup_bytes; /* unread ring bytes at which the recorder is woken */
 	unsigned int snapshot_limit_bytes; /* unread ring bytes above which none are taken */
-	unsigned int snapshot_chunks;
+	unsigned int snapshot_bytes;
 	unsigned int call_graph;
 	unsigned int nr_cpus;   /* CPU numbers stay below */
 	unsigned int max_files; /* entries of the map of files */

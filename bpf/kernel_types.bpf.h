@@ -158,7 +158,8 @@ typedef struct {
 
 struct mm_struct {
 	struct maple_tree mm_mt;
-	seqcount_t mm_lock_seq; /* Linux 6.13 */
+	seqcount_t mm_lock_seq; /* Linux 6.12 */
+	unsigned long start_stack;
 	mm_context_t context;
 } KERNEL_TYPE;
 
@@ -171,6 +172,16 @@ struct mm_struct___5_10 {
 	__u64 vmacache_seqnum;
 } KERNEL_TYPE;
 
+struct thread_struct {
+#if defined(__TARGET_ARCH_x86)
+	unsigned long fsbase;
+#elif defined(__TARGET_ARCH_arm64)
+	struct {
+		unsigned long tp_value;
+	} uw;
+#endif
+} KERNEL_TYPE;
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -180,6 +191,7 @@ struct task_struct {
 	__u64 self_exec_id;
 	struct mm_struct *mm;
 	void *stack;
+	struct thread_struct thread;
 } KERNEL_TYPE;
 
 enum {

@@ -162,6 +162,8 @@ static __always_inline bool send_user_stack(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
 	struct event_stack *head = &scratch->user.head;
+	if (!head->nr_frames && walk->end == EVENT_END_NO_MAPPING)
+		return true; /* in an exec, between two programs: there is none */
 	head->end = walk->end;
 	head->hash = mix(walk->hash, walk->end) | 1; /* 0 means none */
 	if (!wants_snapshot(scratch) || unread_bytes() > config.snapshot_limit_bytes)
@@ -171,7 +173,8 @@ static __always_inline bool send_user_stack(struct scratch *scratch)
 	head->hash = mix(mix(walk->hash, head->time_ns), scratch->sample.cpu) | 1; /* no other's */
 	if (!send_new_stack(head, EVENT_MAX_USER_FRAMES))
 		return false;
-	send_snapshot(&walk->regs, walk->is_exact, head->hash);
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	send_snapshot(task, &walk->regs, walk->is_exact, head->hash);
 	return true;
 }
 

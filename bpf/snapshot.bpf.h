@@ -9,15 +9,35 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/ring.bpf.h"
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* The next piece of the stack, up to the end of a page: 0 bytes when it cannot be read. */
-static __always_inline __u32 send_chunk(__u64 address, __u64 hash)
+/* Where a stack surely ends: programs above their arguments, threads above their own data. */
+static __always_inline __u64 end_of_stack(struct task_struct *task, __u64 sp)
+{
+	__u64 limit = sp + config.snapshot_bytes;
+	__u64 arguments = BPF_CORE_READ(task, mm, start_stack) + sizeof(__u64);
+#if defined(__TARGET_ARCH_x86)
+	__u64 thread_data = BPF_CORE_READ(task, thread.fsbase);
+#else
+	__u64 thread_data = 0; /* glibc's lies elsewhere */
+#endif
+	if (arguments > sp && arguments < limit)
+		limit = arguments;
+	if (thread_data > sp && thread_data < limit)
+		limit = thread_data;
+	return limit;
+}
+
+/* The next piece of the stack, at most up to the end of a page. 0: it cannot be read. */
+static __always_inline __u32 send_chunk(__u64 address, __u64 end, __u64 hash)
 {
 	struct event_snapshot_chunk *chunk = bpf_ringbuf_reserve(&ring, sizeof(*chunk), 0);
 	if (!chunk)
 		return 0;
-	__u32 bytes = EVENT_SNAPSHOT_CHUNK_BYTES - (address & (EVENT_SNAPSHOT_CHUNK_BYTES - 1));
+	__u64 bytes = EVENT_SNAPSHOT_CHUNK_BYTES - (address & (EVENT_SNAPSHOT_CHUNK_BYTES - 1));
+	if (bytes > end - address)
+		bytes = end - address;
 	if (bytes > sizeof(chunk->bytes) ||
 		bpf_probe_read_user(chunk->bytes, bytes, (const void *)address)) {
 		bpf_ringbuf_discard(chunk, BPF_RB_NO_WAKEUP);
@@ -32,7 +52,7 @@ static __always_inline __u32 send_chunk(__u64 address, __u64 hash)
 }
 
 /* What does not fit into the ring is missing: then the stack stays cut. */
-static __always_inline void send_snapshot(
+static __always_inline void send_snapshot(struct task_struct *task,
 	const struct unwind_registers *regs, bool is_exact, __u64 hash)
 {
 	struct event_snapshot *snapshot = bpf_ringbuf_reserve(&ring, sizeof(*snapshot), 0);
@@ -43,9 +63,9 @@ static __always_inline void send_snapshot(
 	snapshot->hash = hash;
 	snapshot->registers = *regs;
 	bpf_ringbuf_submit(snapshot, BPF_RB_NO_WAKEUP);
-	__u64 address = regs->reg[UNWIND_SP];
-	for (__u32 i = 0; i < EVENT_MAX_SNAPSHOT_CHUNKS && i < config.snapshot_chunks; i++) {
-		__u32 bytes = send_chunk(address, hash);
+	__u64 address = regs->reg[UNWIND_SP], end = end_of_stack(task, address);
+	for (__u32 i = 0; i <= EVENT_MAX_SNAPSHOT_CHUNKS && address < end; i++) {
+		__u32 bytes = send_chunk(address, end, hash);
 		if (!bytes)
 			break;
 		address += bytes;

@@ -305,7 +305,9 @@ __noinline int unwind_frame(void)
 		find_mapping(scratch, place);
 	if (!walk->mapping.end) {
 		walk->end = end_without_mapping(walk);
-		if (!scratch->user.head.nr_frames) /* the leaf may be anywhere */
+		/* The leaf may be anywhere, but in an exec the registers are still those of the
+		 * program that was. */
+		if (!scratch->user.head.nr_frames && !scratch->kernel.head.nr_frames)
 			push_frame(scratch, place);
 		return 1;
 	}

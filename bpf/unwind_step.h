@@ -94,8 +94,12 @@ UNWIND_INLINE enum event_stack_end unwind_step(struct unwind_registers *regs,
 	enum event_stack_end end = unwind_cfa(regs, rule, read, context, &cfa);
 	if (end)
 		return end;
-	/* A caller's frame lies above its callee's, but where a signal or the rule switched stacks. */
-	if (cfa <= regs->reg[UNWIND_SP] && !rule->flags)
+	/*
+	 * A caller's frame lies above its callee's, but where a signal or the rule switched
+	 * stacks; right at it, where vfork has its return address in a register.
+	 */
+	unsigned long long lowest = regs->reg[UNWIND_SP] + (rule->ra != UNWIND_IN_REGISTER);
+	if (cfa < lowest && !rule->flags)
 		return EVENT_END_BROKEN_FRAME_POINTER;
 	_Bool has_ra, has_fp, has_rbx;
 	end = unwind_saved(regs, UNWIND_RA, rule->ra, rule->ra_offset, cfa, read, context, &ra,

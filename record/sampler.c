@@ -82,7 +82,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.follow_children = options->follow_children,
 		.wakeup_bytes = (unsigned)(options->ring_bytes / 4),
 		.snapshot_limit_bytes = (unsigned)(options->ring_bytes / 4 * 3),
-		.snapshot_chunks = options->snapshot_bytes / EVENT_SNAPSHOT_CHUNK_BYTES,
+		.snapshot_bytes = options->snapshot_bytes,
 		.call_graph = options->call_graph,
 		.nr_cpus = nr_cpus,
 		.max_files = max_files(nr_cpus),

@@ -21,7 +21,7 @@
 enum {
 	DEFAULT_RING_BYTES = 4 << 20,
 	DEFAULT_TABLE_BYTES = 32 << 20,
-	DEFAULT_SNAPSHOT_BYTES = 16 << 10,
+	DEFAULT_SNAPSHOT_BYTES = 64 << 10, /* most stacks are a tenth of that */
 	DRAIN_INTERVAL_NS = 100 * 1000 * 1000,
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
 	FLUSH_BYTES = 1 << 20,
