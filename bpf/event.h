@@ -23,6 +23,7 @@ enum event_type {
 	EVENT_FILE = 3,
 	EVENT_SNAPSHOT = 4,
 	EVENT_SNAPSHOT_CHUNK = 5,
+	EVENT_SAMPLE_AGAIN = 6, /* a struct event_sample: the same tick, with a snapshot */
 };
 
 enum event_stack_kind {
@@ -201,6 +202,14 @@ struct unwind_rule {
 
 _Static_assert(sizeof(struct unwind_rule) == 16, "the map of rules is an array of these");
 
+/* Of code that pushed the frame pointer first of all: psABI, figure 3.3. */
+#define UNWIND_FRAME_POINTER_RULE \
+	{ \
+		.cfa = UNWIND_CFA_REGISTER, .cfa_register = UNWIND_FP, .cfa_offset = 16, \
+		.fp = UNWIND_AT_CFA, .fp_offset = -16, .ra = UNWIND_AT_CFA, .ra_offset = -8, \
+		.rbx = UNWIND_UNDEFINED, \
+	}
+
 enum unwind_register_number { /* DWARF's */
 #if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
 	UNWIND_RBX = 3,
@@ -256,7 +265,7 @@ enum {
 	UNWIND_MAX_SHARDS = 64,
 	UNWIND_MAX_RULES = 1 << 15,
 	UNWIND_RULE_NONE = 0,
-	UNWIND_RULE_FRAME_POINTER = 1, /* of code that pushed the frame pointer first of all */
+	UNWIND_RULE_FRAME_POINTER = 1,
 	UNWIND_MAX_PAGE_ROWS = (1 << UNWIND_PAGE_SHIFT) + 1,
 };
 

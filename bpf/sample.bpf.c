@@ -143,19 +143,30 @@ static __always_inline bool wants_snapshot(const struct scratch *scratch)
 	case EVENT_END_NO_MAPPING:
 		return scratch->user.head.nr_frames > 1;
 	default:
-		return config.call_graph >= EVENT_CALL_GRAPH_DWARF;
+		return false;
 	}
 }
 
 /* A rule that needs more than rows tell is better off with all registers: from the leaf again. */
 static __always_inline void restart_at_leaf(struct scratch *scratch)
 {
-	__u8 end = scratch->walk.end;
-	if (end != EVENT_END_UNSUPPORTED && end != EVENT_END_REGISTER)
-		return;
 	scratch->walk.regs = scratch->leaf;
 	scratch->walk.is_exact = true;
 	scratch->user.head.nr_frames = 0;
+}
+
+/* The stack as it is, and the snapshot from where walk.regs are. */
+static __always_inline bool send_with_snapshot(struct scratch *scratch)
+{
+	struct walk *walk = &scratch->walk;
+	struct event_stack *head = &scratch->user.head;
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	head->has_snapshot = true;
+	head->hash = mix(mix(walk->hash, head->time_ns), scratch->sample.cpu) | 1; /* no other's */
+	if (!send_new_stack(head, EVENT_MAX_USER_FRAMES))
+		return false;
+	send_snapshot(task, &walk->regs, walk->is_exact, head->hash);
+	return true;
 }
 
 static __always_inline bool send_user_stack(struct scratch *scratch)
@@ -168,14 +179,9 @@ static __always_inline bool send_user_stack(struct scratch *scratch)
 	head->hash = mix(walk->hash, walk->end) | 1; /* 0 means none */
 	if (!wants_snapshot(scratch) || unread_bytes() > config.snapshot_limit_bytes)
 		return send_new_stack(head, EVENT_MAX_USER_FRAMES);
-	restart_at_leaf(scratch);
-	head->has_snapshot = true;
-	head->hash = mix(mix(walk->hash, head->time_ns), scratch->sample.cpu) | 1; /* no other's */
-	if (!send_new_stack(head, EVENT_MAX_USER_FRAMES))
-		return false;
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	send_snapshot(task, &walk->regs, walk->is_exact, head->hash);
-	return true;
+	if (head->end == EVENT_END_UNSUPPORTED || head->end == EVENT_END_REGISTER)
+		restart_at_leaf(scratch);
+	return send_with_snapshot(scratch);
 }
 
 /* False when the ring had no room for all of it. */
@@ -192,6 +198,19 @@ static __always_inline bool send_sample(struct scratch *scratch, bool has_user_s
 	return send(sample, sizeof(*sample), wakeup_flag());
 }
 
+/* For comparisons: the same tick, left to the report from the leaf on. */
+static __always_inline void send_again(struct scratch *scratch)
+{
+	struct event_sample *sample = &scratch->sample;
+	restart_at_leaf(scratch);
+	scratch->user.head.end = EVENT_END_UNSUPPORTED;
+	if (!send_with_snapshot(scratch))
+		return;
+	sample->type = EVENT_SAMPLE_AGAIN;
+	sample->user_hash = scratch->user.head.hash;
+	send(sample, sizeof(*sample), wakeup_flag());
+}
+
 static __always_inline void end_sample(struct scratch *scratch, bool has_user_stack)
 {
 	__u32 zero = 0;
@@ -202,6 +221,8 @@ static __always_inline void end_sample(struct scratch *scratch, bool has_user_st
 		count->samples++;
 	else
 		count->lost_ring++;
+	if (config.call_graph == EVENT_CALL_GRAPH_BOTH && scratch->sample.user_hash)
+		send_again(scratch);
 }
 
 static __always_inline bool is_target(__u64 pid_tgid)
@@ -245,6 +266,11 @@ static __always_inline bool begin_walk(struct bpf_perf_event_data *ctx, struct s
 		return false;
 	}
 	scratch->leaf = scratch->walk.regs;
+	if (config.call_graph == EVENT_CALL_GRAPH_DWARF) {
+		scratch->walk.end = EVENT_END_UNSUPPORTED; /* all of it is the report's */
+		end_sample(scratch, true);
+		return false;
+	}
 	return true;
 }
 

@@ -22,14 +22,21 @@ enum {
 	MAX_HZ = 100000,
 };
 
+struct call_graph {
+	enum session_call_graph how;
+	uint32_t snapshot_bytes;
+};
+
 struct record_options {
 	struct opt_u32_list pids, tids;
-	bool all, all_user, all_kernel, call_graph, no_inherit, quiet, verbose, with_args;
+	bool all, all_user, all_kernel, call_stacks, no_inherit, quiet, verbose, with_args;
 	bool frequency_given, period_given, dry_run, strict_freq;
 	uint32_t frequency_hz;
 	uint64_t period;
 	enum session_event event;
-	const char *output;
+	struct call_graph call_graph;
+	uint64_t table_bytes;
+	const char *output, *cache_folder;
 	uint64_t delay_ns, duration_ns, max_bytes, ring_bytes, stall_ns;
 	struct session_switch switching;
 	struct cpu_list cpus;
@@ -86,12 +93,40 @@ static struct err *parse_event(const char *text, void *member)
 	return err_new(ERR_USAGE, "\"%s\" is none of auto, cycles, cpu-clock", text);
 }
 
+static struct err *parse_snapshot_bytes(const char *text, struct call_graph *call_graph)
+{
+	enum {
+		MIN = 1024,
+		MAX = 64 << 10
+	};
+	uint64_t bytes;
+	try(opt_size(text, &bytes));
+	if (bytes < MIN || bytes > MAX)
+		return err_new(ERR_USAGE, "%s bytes of a stack: not between 1K and 64K", text);
+	call_graph->snapshot_bytes = (uint32_t)bytes;
+	return NULL;
+}
+
 static struct err *parse_call_graph(const char *text, void *member)
 {
-	(void)member;
-	if (strcmp(text, "fp") == 0)
-		return NULL;
-	return err_new(ERR_USAGE, "\"%s\": this version unwinds by frame pointer, \"fp\"", text);
+	struct call_graph *call_graph = member;
+	static const struct {
+		const char *name;
+		enum session_call_graph how;
+	} names[] = {
+		{"auto", SESSION_CALL_GRAPH_AUTO},
+		{"fp", SESSION_CALL_GRAPH_FP},
+		{"dwarf", SESSION_CALL_GRAPH_DWARF},
+		{"both", SESSION_CALL_GRAPH_BOTH},
+	};
+	size_t len = strcspn(text, ",");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strlen(names[i].name) != len || memcmp(text, names[i].name, len) != 0)
+			continue;
+		call_graph->how = names[i].how;
+		return text[len] ? parse_snapshot_bytes(text + len + 1, call_graph) : NULL;
+	}
+	return err_new(ERR_USAGE, "\"%s\" is none of auto, dwarf[,BYTES], fp", text);
 }
 
 static struct err *parse_switch(const char *text, void *member)
@@ -149,13 +184,19 @@ static const struct opt rows[] = {
 	{"count", 'c', "N", parse_period, 0, "a sample every N events instead", NULL},
 	{"event", 'e', "EVENT", parse_event, FIELD(event),
 		"cycles, cpu-clock, or auto: cycles where they count", NULL},
-	{"call-graph", 0, "fp", parse_call_graph, 0, "how to unwind user stacks", NULL},
-	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_graph), "stacks are always recorded", NULL},
+	{"call-graph", 0, "HOW", parse_call_graph, FIELD(call_graph),
+		"how to unwind: auto, fp (frame pointers), dwarf[,BYTES] (by the report)", NULL},
+	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks), "stacks are always recorded",
+		NULL},
+	{"unwind-memory", 0, "SIZE", opt_size, FIELD(table_bytes),
+		"for unwind tables in the kernel (32M)", NULL},
+	{"unwind-cache", 0, "DIR", opt_string, FIELD(cache_folder),
+		"where unwind tables are kept between recordings; none: nowhere", NULL},
 	{"delay", 'D', "MS", opt_milliseconds, FIELD(delay_ns), "begin after so many ms", NULL},
 	{"duration", 0, "TIME", opt_duration, FIELD(duration_ns),
 		"stop after this time: 5, 2.5s, 1m", NULL},
 	{"mmap-size", 'm', "PAGES|SIZE", parse_ring, FIELD(ring_bytes),
-		"size of the ring buffer (2M)", NULL},
+		"size of the ring buffer (4M)", NULL},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output), "where to (ebprof.data)", "Output"},
 	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes), "stop when the file has this size",
 		NULL},
@@ -366,6 +407,7 @@ static int run(const struct command *command, int argc, char **argv)
 		err = check_options(&options, target);
 	if (err)
 		return fail(err);
+	bool is_none = options.cache_folder && strcmp(options.cache_folder, "none") == 0;
 	const struct opt_u32_list *ids = options.tids.len ? &options.tids : &options.pids;
 	struct session_options session_options = {
 		.target = target,
@@ -376,6 +418,10 @@ static int run(const struct command *command, int argc, char **argv)
 		.event = options.event,
 		.frequency_hz = options.frequency_hz,
 		.period = options.period,
+		.call_graph = options.call_graph.how,
+		.snapshot_bytes = options.call_graph.snapshot_bytes,
+		.table_bytes = options.table_bytes,
+		.cache_folder = is_none ? "" : options.cache_folder,
 		.exclude_user = options.all_kernel,
 		.exclude_kernel = options.all_user,
 		.cpus = options.cpus.data,

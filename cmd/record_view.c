@@ -63,32 +63,51 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void put_stacks(struct str *text, const struct session_summary *summary)
+static const char *cause_of(enum layout_truncation truncation)
 {
-	static const char *const causes[] = {
+	static const char *const causes[LAYOUT_TRUNCATED_END] = {
 #define X(name, number, word) [number] = word,
 		LAYOUT_TRUNCATIONS(X)
 #undef X
 	};
+	return causes[truncation];
+}
+
+static void put_stacks(struct str *text, const struct session_summary *summary)
+{
 	uint64_t truncated = 0;
 	for (size_t i = 0; i < sizeof(summary->truncated) / sizeof(*summary->truncated); i++)
 		truncated += summary->truncated[i];
-	uint64_t all = summary->complete + summary->kernel_only + truncated;
+	uint64_t all = summary->complete + summary->kernel_only + summary->left + truncated;
 	str_printf(text, "stacks: %.1f%% complete", percent(summary->complete, all));
 	if (summary->kernel_only)
 		str_printf(text, ", %.1f%% kernel only", percent(summary->kernel_only, all));
+	if (summary->left)
+		str_printf(text, ", %.1f%% left to the report", percent(summary->left, all));
 	if (!truncated)
 		return;
 	str_printf(text, ", %.1f%% truncated (", percent(truncated, all));
 	const char *separator = "";
-	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+	for (size_t i = 1; i < LAYOUT_TRUNCATED_END; i++) {
 		double share = percent(summary->truncated[i], all);
 		if (share < 0.05)
 			continue;
-		str_printf(text, "%s%s %.1f%%", separator, causes[i], share);
+		str_printf(text, "%s%s %.1f%%", separator, cause_of(i), share);
 		separator = ", ";
 	}
 	str_putc(text, ')');
+}
+
+/* Which files cut stacks short, and why; nothing when hardly any are. */
+static void print_blame(const struct session_summary *summary)
+{
+	for (size_t i = 0; i < sizeof(summary->blame) / sizeof(*summary->blame); i++) {
+		const struct session_blame *blame = &summary->blame[i];
+		double share = percent(blame->samples, summary->final.samples);
+		if (blame->path && share >= 0.1)
+			console_say_more("cut in %s: %.1f%% (%s)", blame->path, share,
+				cause_of(blame->truncation));
+	}
 }
 
 static void print_ticks(const struct record_view *view, const struct session_summary *summary)
@@ -152,6 +171,7 @@ void record_view_summary(const struct record_view *view, const struct session_su
 		str_truncate(&text, 0);
 		put_stacks(&text, summary);
 		console_say_more("%s", str_text(&text));
+		print_blame(summary);
 		console_say_more("files readable here: %llu/%llu; build IDs %llu/%llu",
 			(unsigned long long)summary->dsos_readable,
 			(unsigned long long)summary->dsos,

@@ -146,6 +146,24 @@ uint32_t emitter_thread(
 
 /* ---- stacks ---- */
 
+uint32_t emitter_snapshot(
+	struct emitter *emitter, struct process *process, const struct snapshot *snapshot)
+{
+	const struct unwind_registers *regs = &snapshot->registers;
+	struct layout_snapshot out = {
+		.process = emitter_process(emitter, process),
+		.time_ns = snapshot->head.time_ns,
+		.known = regs->known | 1ULL << SNAPSHOT_IP,
+		.is_exact = snapshot->is_exact,
+		.stack_address = snapshot->stack_address,
+		.stack = snapshot->stack.data,
+		.stack_bytes = (uint32_t)snapshot->stack.len,
+	};
+	memcpy(out.registers, regs->reg, sizeof(regs->reg));
+	out.registers[SNAPSHOT_IP] = regs->ip;
+	return writer_snapshot(emitter->writer, &out);
+}
+
 static void emit_kernel_symbol(struct emitter *emitter, const struct stack_frame *frame)
 {
 	uint64_t base = frame->object->info.base;

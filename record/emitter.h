@@ -12,6 +12,7 @@
 #include "format/file/writer.h"
 #include "record/kernel.h"
 #include "record/process.h"
+#include "record/snapshot.h"
 #include "record/stack_table.h"
 
 struct emitter {
@@ -41,6 +42,9 @@ void emitter_mapping(
 /* comm: 16 bytes, NUL-terminated unless full. */
 uint32_t emitter_thread(
 	struct emitter *emitter, struct process *process, uint32_t tid, const char *comm);
+/* The file's id of what is left of a stack. */
+uint32_t emitter_snapshot(
+	struct emitter *emitter, struct process *process, const struct snapshot *snapshot);
 /* The file's id of a node of the stack table; 0 for the root. */
 uint32_t emitter_node(struct emitter *emitter, uint32_t node);
 

@@ -29,6 +29,8 @@ struct object {
 	struct map frames;            /* offset -> frame of the stack table, plus 1 */
 	uint32_t table;               /* its unwind table, see table_store.h */
 	bool is_table_pending;        /* it is being made */
+	/* Stacks whose outermost known frame is in it, by enum layout_truncation. */
+	uint64_t truncated[LAYOUT_TRUNCATED_END];
 	struct object_location where; /* where it was mapped when it was seen last */
 	uint32_t file_id, file_epoch; /* see emitter.h */
 };

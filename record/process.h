@@ -30,6 +30,7 @@ struct process {
 	bool has_vdso;         /* looked for */
 	uint64_t rescanned_ns; /* when its maps were last read again for want of a mapping */
 	uint64_t exited_ns;    /* 0 while alive */
+	uint32_t snapshots_kept; /* of its stacks, in recordings */
 	uint32_t file_id, file_epoch; /* see emitter.h */
 };
 

@@ -82,6 +82,7 @@ static void put_event(struct recording *recording)
 {
 	struct writer *writer = recording->writer;
 	const char *name = recording->event_name, *unit = recording->event_unit;
+	static const char again[] = "snapshot"; /* the same ticks, their stacks left to the report */
 	struct layout_event event = {
 		.name = writer_string(writer, name, strlen(name)),
 		.unit = writer_string(writer, unit, strlen(unit)),
@@ -89,6 +90,10 @@ static void put_event(struct recording *recording)
 		.frequency_hz = recording->options->frequency_hz,
 	};
 	recording->translate->event_id = writer_event(writer, &event);
+	if (recording->options->call_graph != SESSION_CALL_GRAPH_BOTH)
+		return;
+	event.name = writer_string(writer, again, strlen(again));
+	recording->translate->again_event_id = writer_event(writer, &event);
 }
 
 struct err *recording_begin(struct recording *recording)

@@ -4,6 +4,7 @@
 
 enum {
 	MAX_FRAMES = EVENT_MAX_USER_FRAMES,
+	MAX_KEPT_SNAPSHOTS = 16, /* of a process */
 };
 
 #define WORD_MASK(bits) ((1ULL << (bits)) - 1)
@@ -168,13 +169,6 @@ struct resolved_stack resolver_stack(
 	return put(resolver, &frames, truncation_of(head->end));
 }
 
-struct resolved_stack resolver_nothing(
-	struct resolver *resolver, enum layout_truncation truncation)
-{
-	struct frames none = {.count = 0};
-	return put(resolver, &none, truncation);
-}
-
 /* ---- going on over a snapshot, as bpf/unwind.bpf.h does over the stack itself ---- */
 
 static enum event_stack_end unwind_rest(
@@ -209,17 +203,32 @@ static enum event_stack_end unwind_rest(
 	return EVENT_END_DEPTH;
 }
 
+/* Rules beyond rows are for libdw, within limits: snapshots are large. */
+static bool may_leave(struct resolver *resolver, const struct snapshot *snapshot)
+{
+	const struct event_stack *head = &snapshot->head;
+	struct process *process =
+		process_table_get(resolver->processes, head->pid, head->time_ns);
+	return resolver->keeps_snapshots || process->snapshots_kept++ < MAX_KEPT_SNAPSHOTS;
+}
+
 bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapshot,
 	struct resolved_stack *ret)
 {
 	struct frames frames = {.count = 0};
 	enum event_stack_end end = snapshot->head.end;
 	add_words(resolver, &frames, &snapshot->head, snapshot->frames.data, snapshot->frames.len);
-	if (snapshot->has_registers && resolver->unwinder) {
+	bool is_for_report = resolver->keeps_snapshots && end == EVENT_END_UNSUPPORTED;
+	if (snapshot->has_registers && resolver->unwinder && !is_for_report) {
 		end = unwind_rest(resolver, snapshot, &frames);
 		if (end == EVENT_END_TABLE_PENDING)
 			return false;
 	}
+	bool is_beyond = end == EVENT_END_UNSUPPORTED || end == EVENT_END_REGISTER;
+	bool is_left = snapshot->has_registers && is_beyond && may_leave(resolver, snapshot);
+	if (is_left) /* the report begins where the snapshot does */
+		frames.count = (uint32_t)snapshot->frames.len;
 	*ret = put(resolver, &frames, truncation_of(end));
+	ret->is_left = is_left;
 	return true;
 }

@@ -19,12 +19,14 @@ struct resolver {
 	struct process_table *processes; /* borrowed, as the others */
 	struct stack_table *stacks;
 	struct unwinder *unwinder; /* NULL: no tables are wanted */
+	bool keeps_snapshots; /* leaves what it is not to unwind to the report, without limit */
 	VEC(struct object *) files; /* by number; NULL: not known */
 };
 
 struct resolved_stack {
 	uint32_t node;
 	enum layout_truncation truncation;
+	bool is_left; /* to the report: the snapshot is to be kept */
 };
 
 void resolver_deinit(struct resolver *resolver);
@@ -41,8 +43,4 @@ struct resolved_stack resolver_stack(struct resolver *resolver, const struct eve
  */
 bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapshot,
 	struct resolved_stack *ret);
-/* A stack of which nothing is known but why. */
-struct resolved_stack resolver_nothing(
-	struct resolver *resolver, enum layout_truncation truncation);
-
 #endif

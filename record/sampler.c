@@ -118,6 +118,16 @@ static struct err *put_continuation(struct sampler *sampler)
 	return NULL;
 }
 
+/* The one rule that unwinding takes without any table. */
+static struct err *put_frame_pointer_rule(struct sampler *sampler)
+{
+	static const struct unwind_rule rule = UNWIND_FRAME_POINTER_RULE;
+	uint32_t number = UNWIND_RULE_FRAME_POINTER;
+	if (bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.rules), &number, &rule, BPF_ANY))
+		return err_sys(errno, "cannot write to a BPF map");
+	return NULL;
+}
+
 static struct err *load(struct sampler *sampler, const struct sampler_options *options)
 {
 	sampler->bpf = sample_bpf__open();
@@ -128,6 +138,7 @@ static struct err *load(struct sampler *sampler, const struct sampler_options *o
 	int result = sample_bpf__load(sampler->bpf);
 	if (result)
 		return feature_explain(err_sys(-result, "cannot load the BPF programs"));
+	try(put_frame_pointer_rule(sampler));
 	return put_continuation(sampler);
 }
 

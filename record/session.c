@@ -95,6 +95,12 @@ static struct err *create_sampler(struct session *session)
 		[SESSION_THREADS] = EVENT_FILTER_THREAD,
 		[SESSION_SYSTEM] = EVENT_FILTER_NONE,
 	};
+	static const enum event_call_graph call_graphs[] = {
+		[SESSION_CALL_GRAPH_AUTO] = EVENT_CALL_GRAPH_AUTO,
+		[SESSION_CALL_GRAPH_FP] = EVENT_CALL_GRAPH_FP,
+		[SESSION_CALL_GRAPH_DWARF] = EVENT_CALL_GRAPH_DWARF,
+		[SESSION_CALL_GRAPH_BOTH] = EVENT_CALL_GRAPH_BOTH,
+	};
 	struct sampler_options sampler = {
 		.clock = clocks[options->event],
 		.frequency_hz = options->frequency_hz,
@@ -106,8 +112,9 @@ static struct err *create_sampler(struct session *session)
 		.filter = filters[options->target],
 		.follow_children = !options->no_inherit,
 		.ring_bytes = options->ring_bytes ? options->ring_bytes : DEFAULT_RING_BYTES,
-		.call_graph = options->call_graph,
-		.snapshot_bytes = DEFAULT_SNAPSHOT_BYTES,
+		.call_graph = call_graphs[options->call_graph],
+		.snapshot_bytes = options->snapshot_bytes ? options->snapshot_bytes
+							  : DEFAULT_SNAPSHOT_BYTES,
 	};
 	try(sampler_create(&sampler, &session->sampler));
 	if (options->target == SESSION_COMMAND)
@@ -119,12 +126,17 @@ static struct err *create_sampler(struct session *session)
 
 static struct err *create_unwinder(struct session *session)
 {
-	if (session->options.call_graph == EVENT_CALL_GRAPH_FP)
+	const struct session_options *options = &session->options;
+	struct resolver *resolver = &session->translate.resolver;
+	resolver->keeps_snapshots = options->call_graph == SESSION_CALL_GRAPH_DWARF ||
+				    options->call_graph == SESSION_CALL_GRAPH_BOTH;
+	if (options->call_graph == SESSION_CALL_GRAPH_FP)
 		return NULL;
 	struct table_store_maps maps = sampler_table_maps(session->sampler);
-	try(unwinder_init(&session->unwinder, &maps, DEFAULT_TABLE_BYTES, NULL,
+	uint64_t table_bytes = options->table_bytes ? options->table_bytes : DEFAULT_TABLE_BYTES;
+	try(unwinder_init(&session->unwinder, &maps, table_bytes, options->cache_folder,
 		&session->translate.objects));
-	session->translate.resolver.unwinder = &session->unwinder;
+	resolver->unwinder = &session->unwinder;
 	return NULL;
 }
 
@@ -507,6 +519,32 @@ static void count_objects(const struct session *session, struct session_summary 
 	}
 }
 
+/* Keeps the worst, in order. */
+static void blame(struct session_summary *summary, const struct session_blame *one)
+{
+	enum {
+		MAX = sizeof(summary->blame) / sizeof(*summary->blame)
+	};
+	size_t at = MAX;
+	while (at > 0 && summary->blame[at - 1].samples < one->samples)
+		at--;
+	if (at == MAX)
+		return;
+	memmove(summary->blame + at + 1, summary->blame + at, (MAX - 1 - at) * sizeof(*one));
+	summary->blame[at] = *one;
+}
+
+static void blame_objects(const struct session *session, struct session_summary *summary)
+{
+	vec_each(&session->translate.objects.objects, it) {
+		const struct object *object = *it;
+		for (uint32_t i = 0; i < LAYOUT_TRUNCATED_END; i++) {
+			struct session_blame one = {object->path, i, object->truncated[i]};
+			blame(summary, &one);
+		}
+	}
+}
+
 static void fill_summary(struct session *session, struct session_summary *summary)
 {
 	const struct translate_stats *stats = &session->translate.stats;
@@ -527,6 +565,7 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	summary->lost_write = session->counts.lost_write;
 	summary->complete = stats->complete;
 	summary->kernel_only = stats->kernel_only;
+	summary->left = stats->left;
 	for (size_t i = 0; i < TRANSLATE_MAX_CAUSES; i++)
 		summary->truncated[i] = stats->truncated[i];
 	summary->targets_full = session->counts.targets_full;
@@ -536,6 +575,7 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	summary->files_kept = recording_files_kept(&session->recording);
 	snprintf(summary->output, sizeof(summary->output), "%s", session->options.output);
 	count_objects(session, summary);
+	blame_objects(session, summary);
 }
 
 /* Timers off, then the ring, then the counters: in this order every tick is accounted for. */

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/event.h"
 #include "format/base/err.h"
 #include "format/file/layout.h"
 #include "record/output.h"
@@ -27,6 +26,13 @@ enum session_event {
 	SESSION_EVENT_AUTO,
 	SESSION_EVENT_CYCLES,
 	SESSION_EVENT_CPU_CLOCK,
+};
+
+enum session_call_graph {
+	SESSION_CALL_GRAPH_AUTO,  /* by unwind tables */
+	SESSION_CALL_GRAPH_FP,    /* by frame pointers */
+	SESSION_CALL_GRAPH_DWARF, /* by the report, from copies of the stacks */
+	SESSION_CALL_GRAPH_BOTH,  /* by tables and by the report, to compare them */
 };
 
 struct session_switch {       /* begin another file ... */
@@ -49,7 +55,10 @@ struct session_options {
 	uint32_t frequency_hz; /* 0: period */
 	uint64_t period;
 	bool exclude_user, exclude_kernel;
-	enum event_call_graph call_graph;
+	enum session_call_graph call_graph;
+	uint32_t snapshot_bytes;  /* of a stack that cannot be unwound at once; 0: the default */
+	uint64_t table_bytes;     /* for unwind tables in the kernel; 0: the default */
+	const char *cache_folder; /* for unwind tables; NULL: the usual one, "": none */
 	const int *cpus; /* only these; NULL: all */
 	size_t nr_cpus;
 
@@ -73,13 +82,20 @@ struct session_progress {
 	double overhead_percent; /* of one CPU, by this process */
 };
 
+struct session_blame { /* where stacks are cut */
+	const char *path;  /* of the object; borrowed from the session */
+	enum layout_truncation truncation;
+	uint64_t samples;
+};
+
 struct session_summary {
 	struct session_progress final;
 	enum layout_end_reason reason;
 	const char *event; /* static text */
 	uint64_t ticks, idle, filtered, skipped, lost_ring, lost_unresolved, lost_write;
-	uint64_t complete, kernel_only;
+	uint64_t complete, kernel_only, left; /* left: to be unwound by the report */
 	uint64_t truncated[16]; /* by enum layout_truncation */
+	struct session_blame blame[4]; /* the worst first; path NULL: no more */
 	uint64_t dsos, dsos_with_build_id, dsos_readable;
 	uint64_t targets_full, sideband_lost;
 	bool kernel_hidden; /* kernel symbols could not be read */

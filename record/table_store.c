@@ -86,16 +86,7 @@ static struct err *add_shard(struct table_store *store)
 
 static void add_rules(struct table_store *store)
 {
-	static const struct unwind_rule frame_pointer = {
-		.cfa = UNWIND_CFA_REGISTER,
-		.cfa_register = UNWIND_FP,
-		.cfa_offset = 16,
-		.fp = UNWIND_AT_CFA,
-		.fp_offset = -16,
-		.ra = UNWIND_AT_CFA,
-		.ra_offset = -8,
-		.rbx = UNWIND_UNDEFINED,
-	};
+	static const struct unwind_rule frame_pointer = UNWIND_FRAME_POINTER_RULE;
 	rule_set_init(&store->rule_set, UNWIND_MAX_RULES);
 	rule_set_intern(&store->rule_set, &frame_pointer);
 	store->rules[UNWIND_RULE_FRAME_POINTER] = frame_pointer;

@@ -206,17 +206,6 @@ static struct process *process_of(struct translate *translate, const struct even
 	return process;
 }
 
-static void count_stack(struct translate_stats *stats, const struct event_sample *sample,
-	enum layout_truncation truncation)
-{
-	if (!sample->user_hash)
-		stats->kernel_only++;
-	else if (truncation)
-		stats->truncated[truncation]++;
-	else
-		stats->complete++;
-}
-
 enum found {
 	FOUND,
 	NOT_FOUND, /* the stack never arrived */
@@ -226,13 +215,10 @@ enum found {
 static enum found find_snapshot(
 	struct translate *translate, uint64_t hash, struct resolved_stack *ret)
 {
-	struct snapshot *snapshot = snapshot_table_find(&translate->snapshots, hash);
+	const struct snapshot *snapshot = snapshot_table_find(&translate->snapshots, hash);
 	if (!snapshot)
 		return NOT_FOUND;
-	if (!resolver_snapshot(&translate->resolver, snapshot, ret))
-		return NOT_YET;
-	snapshot_table_drop(&translate->snapshots, hash);
-	return FOUND;
+	return resolver_snapshot(&translate->resolver, snapshot, ret) ? FOUND : NOT_YET;
 }
 
 static enum found find_stack(
@@ -245,20 +231,55 @@ static enum found find_stack(
 	return packed || !hash ? FOUND : find_snapshot(translate, hash, ret);
 }
 
+/* Where a truncated stack ends: in the object of its outermost known frame. */
+static void blame_object(struct translate *translate, const struct resolved_stack *stack)
+{
+	const struct stack_table *stacks = &translate->stacks;
+	struct object *object = NULL;
+	for (uint32_t i = stack->node; i; i = stacks->nodes.data[i].parent) {
+		const struct stack_frame *frame =
+			&stacks->frames.data[stacks->nodes.data[i].frame];
+		if (frame->object)
+			object = frame->object;
+	}
+	if (object)
+		object->truncated[stack->truncation]++;
+}
+
+static void count_stack(struct translate *translate, const struct event_sample *sample,
+	const struct resolved_stack *user)
+{
+	struct translate_stats *stats = &translate->stats;
+	if (!sample->user_hash) {
+		stats->kernel_only++;
+	} else if (user->is_left) {
+		stats->left++;
+	} else if (user->truncation) {
+		stats->truncated[user->truncation]++;
+		blame_object(translate, user);
+	} else {
+		stats->complete++;
+	}
+}
+
 static void put_sample(struct translate *translate, const struct event_sample *sample,
 	const struct resolved_stack *user, const struct resolved_stack *kernel)
 {
 	struct emitter *emitter = &translate->emitter;
 	struct process *process = process_of(translate, sample);
+	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
 	struct layout_sample out = {
 		.time_ns = sample->time_ns,
-		.event = translate->event_id,
+		.event = is_again ? translate->again_event_id : translate->event_id,
 		.thread = emitter_thread(emitter, process, sample->tid, sample->comm),
 		.cpu = sample->cpu,
 		.weight = 1,
 	};
 	out.user_stack = emitter_node(emitter, user->node);
 	out.kernel_stack = emitter_node(emitter, kernel->node);
+	if (user->is_left)
+		out.snapshot = emitter_snapshot(emitter, process,
+			snapshot_table_find(&translate->snapshots, sample->user_hash));
 	writer_sample(emitter->writer, &out);
 }
 
@@ -270,13 +291,17 @@ static bool take_sample(struct translate *translate, const struct event_sample *
 	enum found found = find_stack(translate, sample->user_hash, &user);
 	if (found == NOT_YET)
 		return false;
+	bool is_resolved =
+		found == FOUND && find_stack(translate, sample->kernel_hash, &kernel) == FOUND;
+	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
 	translate->stats.received++;
-	if (found != FOUND || find_stack(translate, sample->kernel_hash, &kernel) != FOUND) {
-		translate->stats.unresolved++;
-		return true;
+	translate->stats.unresolved += !is_resolved;
+	if (is_resolved) {
+		if (!is_again)
+			count_stack(translate, sample, &user);
+		put_sample(translate, sample, &user, &kernel);
 	}
-	count_stack(&translate->stats, sample, user.truncation);
-	put_sample(translate, sample, &user, &kernel);
+	snapshot_table_drop(&translate->snapshots, sample->user_hash);
 	return true;
 }
 
@@ -298,6 +323,7 @@ static bool take_record(struct translate *translate, const void *record)
 	const struct event_file *file = record;
 	switch ((enum event_type)sample->type) {
 	case EVENT_SAMPLE:
+	case EVENT_SAMPLE_AGAIN:
 		apply_events_until(translate, sample->time_ns);
 		return take_sample(translate, sample);
 	case EVENT_STACK:
