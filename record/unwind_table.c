@@ -12,6 +12,7 @@
 #include "format/dwarf/cfi.h"
 #include "format/elf/elf_eh_frame.h"
 #include "format/elf/elf_inflate.h"
+#include "record/unwind_go.h"
 #include "record/unwind_rows.h"
 
 enum {
@@ -41,6 +42,7 @@ struct builder {
 	struct unwind_rows *rows;
 	struct cfi_reader *readers[UNWIND_SOURCES];
 	uint8_t *sections[UNWIND_SOURCES];
+	struct unwind_go *go;
 	VEC(struct function) functions;
 
 	/* The function being written: */
@@ -186,6 +188,17 @@ static struct err *add_eh_frame(struct builder *builder, struct elf_file *elf)
 	return NULL;
 }
 
+static struct err *add_go(struct builder *builder, struct elf_file *elf)
+{
+	try(unwind_go_open(elf, &builder->go));
+	uint32_t count = builder->go ? unwind_go_count(builder->go) : 0;
+	uint64_t start, end;
+	for (uint32_t i = 0; i < count; i++)
+		if (unwind_go_function(builder->go, i, &start, &end))
+			add_function(builder, UNWIND_FROM_GO, start, end, i);
+	return NULL;
+}
+
 static struct err *add_debug_frame(struct builder *builder, struct elf_file *elf)
 {
 	const struct elf_section *found = elf_file_find_section(elf, ".debug_frame");
@@ -279,14 +292,27 @@ static void put_rule(struct builder *builder, uint64_t offset, const struct unwi
 			builder->rows, offset > builder->start ? offset : builder->start, rule);
 }
 
-static void on_row(void *context, uint64_t address, const struct cfi_row *row)
+static void on_rule(void *context, uint64_t address, const struct unwind_rule *rule)
 {
 	struct builder *builder = context;
-	if (!builder->has_delta) /* the first row is at the function's start */
+	if (!builder->has_delta) /* the first one is at the function's start */
 		builder->delta -= address;
 	builder->has_delta = true;
+	put_rule(builder, address + builder->delta, rule);
+}
+
+static void on_row(void *context, uint64_t address, const struct cfi_row *row)
+{
 	struct unwind_rule rule = rule_of(row);
-	put_rule(builder, address + builder->delta, &rule);
+	on_rule(context, address, &rule);
+}
+
+/* Returns the virtual address where its rules end. */
+static uint64_t run_function(struct builder *builder, const struct function *function)
+{
+	if (function->source == UNWIND_FROM_GO)
+		return unwind_go_run(builder->go, function->entry, on_rule, builder);
+	return cfi_reader_run(builder->readers[function->source], function->entry, on_row, builder);
 }
 
 static void put_function(struct builder *builder, const struct function *function)
@@ -299,8 +325,7 @@ static void put_function(struct builder *builder, const struct function *functio
 	builder->delta = function->start;
 	builder->has_delta = false;
 	unwind_rows_put_none(builder->rows, builder->start);
-	uint64_t ended = cfi_reader_run(
-		builder->readers[function->source], function->entry, on_row, builder);
+	uint64_t ended = run_function(builder, function);
 	if (!builder->has_delta)
 		return;
 	ended += builder->delta;
@@ -376,6 +401,7 @@ static void note_bad(struct builder *builder)
 static struct err *build(struct builder *builder, struct elf_file *elf)
 {
 	try(add_eh_frame(builder, elf));
+	try(add_go(builder, elf));
 	try(add_debug_frame(builder, elf));
 	add_entry(builder, elf);
 	try(sort_functions(builder));
@@ -396,6 +422,7 @@ struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret)
 		cfi_reader_destroy(builder.readers[i]);
 		mem_free(builder.sections[i]);
 	}
+	unwind_go_destroy(builder.go);
 	vec_deinit(&builder.functions);
 	unwind_rows_deinit(&rows);
 	if (err)

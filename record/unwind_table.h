@@ -25,6 +25,7 @@ enum {
 /* Who says how to unwind. Where two of them know an address, the first counts. */
 enum unwind_source {
 	UNWIND_FROM_EH_FRAME,
+	UNWIND_FROM_GO, /* ahead of Go's .debug_frame, which says nothing of rbp */
 	UNWIND_FROM_DEBUG_FRAME,
 	UNWIND_FROM_ENTRY, /* the code at e_entry: the first of all frames */
 	UNWIND_SOURCES
