@@ -69,7 +69,10 @@ static uint8_t register_kind(const struct cfi_register *rule)
 		[CFI_CFA_PLUS] = UNWIND_UNSUPPORTED,
 		[CFI_EXPRESSION] = UNWIND_UNSUPPORTED,
 	};
-	return fits_short(rule->offset) ? kinds[rule->kind] : UNWIND_UNSUPPORTED;
+	bool is_register = rule->kind == CFI_IN_REGISTER;
+	bool fits =
+		is_register ? rule->offset <= UNWIND_TABLE_MAX_REGISTER : fits_short(rule->offset);
+	return fits ? kinds[rule->kind] : UNWIND_UNSUPPORTED;
 }
 
 static int16_t register_offset(uint8_t kind, const struct cfi_register *rule)
@@ -80,6 +83,8 @@ static int16_t register_offset(uint8_t kind, const struct cfi_register *rule)
 static void take_cfa(const struct cfi_row *row, struct unwind_rule *rule)
 {
 	rule->cfa = UNWIND_CFA_UNSUPPORTED;
+	if (row->cfa_register > UNWIND_TABLE_MAX_REGISTER)
+		return;
 	switch (row->cfa_kind) {
 	case CFI_CFA_REGISTER:
 		rule->cfa = UNWIND_CFA_REGISTER;
@@ -142,7 +147,7 @@ static void add_function(struct builder *builder, enum unwind_source source, uin
 {
 	const struct elf_segment *segment = segment_of(builder, start, end);
 	builder->statistics->outside += !segment;
-	if (!segment)
+	if (!segment || builder->functions.len > UNWIND_TABLE_MAX_FUNCTIONS)
 		return;
 	builder->statistics->functions[source]++;
 	struct function function = {
@@ -202,7 +207,7 @@ static struct err *add_go(struct builder *builder, struct elf_file *elf)
 static struct err *add_debug_frame(struct builder *builder, struct elf_file *elf)
 {
 	const struct elf_section *found = elf_file_find_section(elf, ".debug_frame");
-	if (!found)
+	if (!found || builder->go) /* Go's says nothing that its own table does not */
 		return NULL;
 	uint8_t **bytes = &builder->sections[UNWIND_FROM_DEBUG_FRAME];
 	uint64_t len;
@@ -262,6 +267,9 @@ static struct err *sort_functions(struct builder *builder)
 	size_t count = builder->functions.len;
 	if (!count)
 		return NULL;
+	if (count > UNWIND_TABLE_MAX_FUNCTIONS)
+		return err_new(
+			ERR_UNSUPPORTED, "more than %d functions", UNWIND_TABLE_MAX_FUNCTIONS);
 	uint64_t first = UINT64_MAX, last = 0;
 	bool is_sorted = true;
 	for (size_t i = 0; i < count; i++) {
@@ -379,6 +387,8 @@ static void put_functions(struct builder *builder)
 			unwind_rows_put_none(builder->rows, covered);
 		put_function(builder, function);
 		covered = builder->end;
+		if (unwind_rows_is_full(builder->rows))
+			return;
 	}
 	unwind_rows_put_none(builder->rows, covered);
 }
@@ -442,10 +452,20 @@ void unwind_table_deinit(struct unwind_table *table)
 
 /* ---- checking ---- */
 
+static bool is_sound_register(unsigned kind, int offset)
+{
+	if (kind == UNWIND_IN_REGISTER)
+		return offset >= 0 && offset <= UNWIND_TABLE_MAX_REGISTER;
+	return kind <= UNWIND_UNSUPPORTED;
+}
+
 static bool is_sound_rule(const struct unwind_rule *rule)
 {
-	return rule->cfa <= UNWIND_CFA_UNSUPPORTED && rule->fp <= UNWIND_UNSUPPORTED &&
-	       rule->ra <= UNWIND_UNSUPPORTED && rule->rbx <= UNWIND_UNSUPPORTED &&
+	return rule->cfa <= UNWIND_CFA_UNSUPPORTED &&
+	       rule->cfa_register <= UNWIND_TABLE_MAX_REGISTER &&
+	       is_sound_register(rule->fp, rule->fp_offset) &&
+	       is_sound_register(rule->ra, rule->ra_offset) &&
+	       is_sound_register(rule->rbx, rule->rbx_offset) &&
 	       rule->flags <= UNWIND_SIGNAL_FRAME && !rule->zero;
 }
 

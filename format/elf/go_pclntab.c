@@ -7,7 +7,7 @@
 #include "format/base/mem.h"
 
 enum {
-	TABLE_MAX = 128 << 20,
+	TABLE_MAX = 64 << 20, /* of a program with 50 MiB of code: 15 */
 	RELOCATIONS_MAX = 64 << 20,
 	HEADER_BYTES = 8, /* magic, two zeros, quantum of code, bytes of a pointer */
 	POINTER_BYTES = 8,

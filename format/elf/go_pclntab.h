@@ -35,7 +35,7 @@ struct go_function {
 
 /*
  * *ret is NULL when the file is none of Go's. ERR_FORMAT when its table makes no sense,
- * ERR_UNSUPPORTED for more than 128 MiB, for 32 bits, for an unknown version, and when the
+ * ERR_UNSUPPORTED for more than 64 MiB, for 32 bits, for an unknown version, and when the
  * address of the code cannot be found.
  */
 struct err *go_pclntab_open(struct elf_file *file, struct go_pclntab **ret) ERR_MUST_CHECK;
