@@ -126,6 +126,11 @@ void unwind_rows_deinit(struct unwind_rows *rows)
 	map_deinit(&rows->rule_heads);
 }
 
+bool unwind_rows_is_full(const struct unwind_rows *rows)
+{
+	return rows->has_too_many_rules || rows->has_too_many_rows || rows->is_too_large;
+}
+
 struct err *unwind_rows_finish(struct unwind_rows *rows)
 {
 	if (rows->has_pending)

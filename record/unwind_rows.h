@@ -42,6 +42,9 @@ void unwind_rows_put(struct unwind_rows *rows, uint64_t offset, const struct unw
 /* From `offset` on nothing is known. */
 void unwind_rows_put_none(struct unwind_rows *rows, uint64_t offset);
 
+/* A limit was met: what follows is not written, and unwind_rows_finish() will fail. */
+bool unwind_rows_is_full(const struct unwind_rows *rows);
+
 /* ERR_UNSUPPORTED as unwind_table_build(). */
 struct err *unwind_rows_finish(struct unwind_rows *rows) ERR_MUST_CHECK;
 

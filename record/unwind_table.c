@@ -12,6 +12,7 @@
 #include "format/dwarf/cfi.h"
 #include "format/elf/elf_eh_frame.h"
 #include "format/elf/elf_inflate.h"
+#include "record/unwind_go.h"
 #include "record/unwind_rows.h"
 
 enum {
@@ -41,6 +42,7 @@ struct builder {
 	struct unwind_rows *rows;
 	struct cfi_reader *readers[UNWIND_SOURCES];
 	uint8_t *sections[UNWIND_SOURCES];
+	struct unwind_go *go;
 	VEC(struct function) functions;
 
 	/* The function being written: */
@@ -67,7 +69,10 @@ static uint8_t register_kind(const struct cfi_register *rule)
 		[CFI_CFA_PLUS] = UNWIND_UNSUPPORTED,
 		[CFI_EXPRESSION] = UNWIND_UNSUPPORTED,
 	};
-	return fits_short(rule->offset) ? kinds[rule->kind] : UNWIND_UNSUPPORTED;
+	bool is_register = rule->kind == CFI_IN_REGISTER;
+	bool fits =
+		is_register ? rule->offset <= UNWIND_TABLE_MAX_REGISTER : fits_short(rule->offset);
+	return fits ? kinds[rule->kind] : UNWIND_UNSUPPORTED;
 }
 
 static int16_t register_offset(uint8_t kind, const struct cfi_register *rule)
@@ -78,6 +83,8 @@ static int16_t register_offset(uint8_t kind, const struct cfi_register *rule)
 static void take_cfa(const struct cfi_row *row, struct unwind_rule *rule)
 {
 	rule->cfa = UNWIND_CFA_UNSUPPORTED;
+	if (row->cfa_register > UNWIND_TABLE_MAX_REGISTER)
+		return;
 	switch (row->cfa_kind) {
 	case CFI_CFA_REGISTER:
 		rule->cfa = UNWIND_CFA_REGISTER;
@@ -140,7 +147,7 @@ static void add_function(struct builder *builder, enum unwind_source source, uin
 {
 	const struct elf_segment *segment = segment_of(builder, start, end);
 	builder->statistics->outside += !segment;
-	if (!segment)
+	if (!segment || builder->functions.len > UNWIND_TABLE_MAX_FUNCTIONS)
 		return;
 	builder->statistics->functions[source]++;
 	struct function function = {
@@ -186,10 +193,21 @@ static struct err *add_eh_frame(struct builder *builder, struct elf_file *elf)
 	return NULL;
 }
 
+static struct err *add_go(struct builder *builder, struct elf_file *elf)
+{
+	try(unwind_go_open(elf, &builder->go));
+	uint32_t count = builder->go ? unwind_go_count(builder->go) : 0;
+	uint64_t start, end;
+	for (uint32_t i = 0; i < count; i++)
+		if (unwind_go_function(builder->go, i, &start, &end))
+			add_function(builder, UNWIND_FROM_GO, start, end, i);
+	return NULL;
+}
+
 static struct err *add_debug_frame(struct builder *builder, struct elf_file *elf)
 {
 	const struct elf_section *found = elf_file_find_section(elf, ".debug_frame");
-	if (!found)
+	if (!found || builder->go) /* Go's says nothing that its own table does not */
 		return NULL;
 	uint8_t **bytes = &builder->sections[UNWIND_FROM_DEBUG_FRAME];
 	uint64_t len;
@@ -249,6 +267,9 @@ static struct err *sort_functions(struct builder *builder)
 	size_t count = builder->functions.len;
 	if (!count)
 		return NULL;
+	if (count > UNWIND_TABLE_MAX_FUNCTIONS)
+		return err_new(
+			ERR_UNSUPPORTED, "more than %d functions", UNWIND_TABLE_MAX_FUNCTIONS);
 	uint64_t first = UINT64_MAX, last = 0;
 	bool is_sorted = true;
 	for (size_t i = 0; i < count; i++) {
@@ -279,14 +300,27 @@ static void put_rule(struct builder *builder, uint64_t offset, const struct unwi
 			builder->rows, offset > builder->start ? offset : builder->start, rule);
 }
 
-static void on_row(void *context, uint64_t address, const struct cfi_row *row)
+static void on_rule(void *context, uint64_t address, const struct unwind_rule *rule)
 {
 	struct builder *builder = context;
-	if (!builder->has_delta) /* the first row is at the function's start */
+	if (!builder->has_delta) /* the first one is at the function's start */
 		builder->delta -= address;
 	builder->has_delta = true;
+	put_rule(builder, address + builder->delta, rule);
+}
+
+static void on_row(void *context, uint64_t address, const struct cfi_row *row)
+{
 	struct unwind_rule rule = rule_of(row);
-	put_rule(builder, address + builder->delta, &rule);
+	on_rule(context, address, &rule);
+}
+
+/* Returns the virtual address where its rules end. */
+static uint64_t run_function(struct builder *builder, const struct function *function)
+{
+	if (function->source == UNWIND_FROM_GO)
+		return unwind_go_run(builder->go, function->entry, on_rule, builder);
+	return cfi_reader_run(builder->readers[function->source], function->entry, on_row, builder);
 }
 
 static void put_function(struct builder *builder, const struct function *function)
@@ -299,8 +333,7 @@ static void put_function(struct builder *builder, const struct function *functio
 	builder->delta = function->start;
 	builder->has_delta = false;
 	unwind_rows_put_none(builder->rows, builder->start);
-	uint64_t ended = cfi_reader_run(
-		builder->readers[function->source], function->entry, on_row, builder);
+	uint64_t ended = run_function(builder, function);
 	if (!builder->has_delta)
 		return;
 	ended += builder->delta;
@@ -354,6 +387,8 @@ static void put_functions(struct builder *builder)
 			unwind_rows_put_none(builder->rows, covered);
 		put_function(builder, function);
 		covered = builder->end;
+		if (unwind_rows_is_full(builder->rows))
+			return;
 	}
 	unwind_rows_put_none(builder->rows, covered);
 }
@@ -376,6 +411,7 @@ static void note_bad(struct builder *builder)
 static struct err *build(struct builder *builder, struct elf_file *elf)
 {
 	try(add_eh_frame(builder, elf));
+	try(add_go(builder, elf));
 	try(add_debug_frame(builder, elf));
 	add_entry(builder, elf);
 	try(sort_functions(builder));
@@ -396,6 +432,7 @@ struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret)
 		cfi_reader_destroy(builder.readers[i]);
 		mem_free(builder.sections[i]);
 	}
+	unwind_go_destroy(builder.go);
 	vec_deinit(&builder.functions);
 	unwind_rows_deinit(&rows);
 	if (err)
@@ -415,10 +452,20 @@ void unwind_table_deinit(struct unwind_table *table)
 
 /* ---- checking ---- */
 
+static bool is_sound_register(unsigned kind, int offset)
+{
+	if (kind == UNWIND_IN_REGISTER)
+		return offset >= 0 && offset <= UNWIND_TABLE_MAX_REGISTER;
+	return kind <= UNWIND_UNSUPPORTED;
+}
+
 static bool is_sound_rule(const struct unwind_rule *rule)
 {
-	return rule->cfa <= UNWIND_CFA_UNSUPPORTED && rule->fp <= UNWIND_UNSUPPORTED &&
-	       rule->ra <= UNWIND_UNSUPPORTED && rule->rbx <= UNWIND_UNSUPPORTED &&
+	return rule->cfa <= UNWIND_CFA_UNSUPPORTED &&
+	       rule->cfa_register <= UNWIND_TABLE_MAX_REGISTER &&
+	       is_sound_register(rule->fp, rule->fp_offset) &&
+	       is_sound_register(rule->ra, rule->ra_offset) &&
+	       is_sound_register(rule->rbx, rule->rbx_offset) &&
 	       rule->flags <= UNWIND_SIGNAL_FRAME && !rule->zero;
 }
 

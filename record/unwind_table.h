@@ -20,11 +20,14 @@ enum {
 	UNWIND_TABLE_VERSION = 1, /* to be raised when the same file gives another table */
 	UNWIND_TABLE_MAX_RULES = UINT16_MAX,
 	UNWIND_TABLE_MAX_ROWS = 1 << 24, /* twenty times those of a large library */
+	UNWIND_TABLE_MAX_FUNCTIONS = 1 << 21,
+	UNWIND_TABLE_MAX_REGISTER = 31, /* of arm64; x86-64 has 16 */
 };
 
 /* Who says how to unwind. Where two of them know an address, the first counts. */
 enum unwind_source {
 	UNWIND_FROM_EH_FRAME,
+	UNWIND_FROM_GO, /* ahead of Go's .debug_frame, which says nothing of rbp */
 	UNWIND_FROM_DEBUG_FRAME,
 	UNWIND_FROM_ENTRY, /* the code at e_entry: the first of all frames */
 	UNWIND_SOURCES
@@ -50,9 +53,9 @@ struct unwind_table {
 
 /*
  * A file that says nothing of its frames gives an empty table. ERR_UNSUPPORTED when
- * the table would need more than UNWIND_TABLE_MAX_RULES, UNWIND_TABLE_MAX_ROWS or
- * UNWIND_MAX_PAGES, ERR_IO when the file cannot be read, ERR_FORMAT when it lies about where
- * things are.
+ * the table would need more than UNWIND_TABLE_MAX_RULES, UNWIND_TABLE_MAX_ROWS,
+ * UNWIND_TABLE_MAX_FUNCTIONS or UNWIND_MAX_PAGES, ERR_IO when the file cannot be read, ERR_FORMAT
+ * when it lies about where things are.
  */
 struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret) ERR_MUST_CHECK;
 void unwind_table_deinit(struct unwind_table *table);

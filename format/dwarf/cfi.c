@@ -88,6 +88,9 @@ enum {
 enum {
 	REMEMBERED_MAX = 64,
 	AUGMENTATION_MAX = 16,
+	/* Linkers merge equal CIEs, and those of compilers have some 10 bytes of instructions. */
+	CIES_MAX = 1 << 16,
+	CIE_INSTRUCTIONS_MAX = 256,
 	NO_REGISTER = UINT32_MAX,
 };
 
@@ -666,6 +669,8 @@ static const char *set_up_cie(struct cfi_reader *reader, struct cie *cie)
 	const char *fault = parse_cie(reader, entry.body, cie, &instructions);
 	if (fault)
 		return fault;
+	if (bytes_left(&instructions) > CIE_INSTRUCTIONS_MAX)
+		return "a CIE that is too long";
 	struct cfi_row remembered[REMEMBERED_MAX];
 	struct machine machine = {.reader = reader, .cie = cie, .remembered = remembered};
 	/*
@@ -673,7 +678,9 @@ static const char *set_up_cie(struct cfi_reader *reader, struct cie *cie)
 	 * pointer and rbx.
 	 */
 	machine.row.is_signal_frame = cie->is_signal_frame;
-	machine.row.return_address.kind = CFI_UNDEFINED;
+	/* arm64 keeps the return address in a register until it is saved. */
+	bool is_arm64 = section->machine == EM_AARCH64;
+	machine.row.return_address.kind = is_arm64 ? CFI_SAME : CFI_UNDEFINED;
 	fault = run(&machine, instructions);
 	cie->initial = machine.row;
 	return fault;
@@ -683,16 +690,20 @@ static const struct cie *find_cie(struct cfi_reader *reader, uint64_t offset)
 {
 	if (reader->cies.len && reader->cies.data[reader->last_cie].offset == offset)
 		return &reader->cies.data[reader->last_cie];
-	bool is_new;
-	uint64_t *index = map_put(&reader->cie_by_offset, offset, &is_new);
-	if (is_new) {
+	static const struct cie one_too_many = {.fault = "too many CIEs"};
+	uint64_t *known = map_get(&reader->cie_by_offset, offset);
+	if (!known && reader->cies.len == CIES_MAX)
+		return &one_too_many;
+	if (known) {
+		reader->last_cie = *known;
+	} else {
 		struct cie cie = {.offset = offset};
 		cie.fault = set_up_cie(reader, &cie);
-		*index = reader->cies.len;
+		reader->last_cie = reader->cies.len;
+		*map_put(&reader->cie_by_offset, offset, NULL) = reader->cies.len;
 		vec_push(&reader->cies, cie);
 	}
-	reader->last_cie = *index;
-	return &reader->cies.data[*index];
+	return &reader->cies.data[reader->last_cie];
 }
 
 static const char *parse_fde(struct cfi_reader *reader, struct entry *entry, const struct cie **cie,

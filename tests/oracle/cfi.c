@@ -19,8 +19,6 @@
 
 enum {
 	RBX = 3,
-	FRAME_POINTER = 6,
-	RETURN_ADDRESS = 16,
 	SHOWN_DIFFERENCES = 10,
 };
 
@@ -29,6 +27,7 @@ struct comparison {
 	const char *path;
 	uint64_t rows, differ_cfa, differ_fp, differ_ra, differ_rbx, missing, undecided, beyond;
 	bool has_rbx;
+	int frame_pointer, return_address; /* DWARF numbers of the machine's registers */
 	unsigned shown;
 };
 
@@ -86,7 +85,7 @@ static bool is_same_register(Dwarf_Frame *frame, int number, const struct cfi_re
 	bool is_value = ops[count - 1].atom == DW_OP_stack_value;
 	int64_t offset = 0;
 	/* The oracle pushes the CFA ahead of an expression. */
-	if (count == 2 && ops[1].atom == DW_OP_breg7)
+	if (count == 2 && (ops[1].atom == DW_OP_breg7 || ops[1].atom == DW_OP_breg31))
 		return rule->kind == CFI_AT_SP && rule->offset == (int32_t)ops[1].number;
 	if (ops[0].atom == DW_OP_call_frame_cfa &&
 		(count == 1 || ops[1].atom == DW_OP_plus_uconst ||
@@ -120,11 +119,11 @@ static void compare(void *context, uint64_t address, const struct cfi_row *row)
 		it->differ_cfa++;
 		show(it, "CFA", address, row);
 	}
-	if (!is_same_register(frame, FRAME_POINTER, &row->frame_pointer)) {
+	if (!is_same_register(frame, it->frame_pointer, &row->frame_pointer)) {
 		it->differ_fp++;
 		show(it, "frame pointer", address, row);
 	}
-	if (!is_same_register(frame, RETURN_ADDRESS, &row->return_address)) {
+	if (!is_same_register(frame, it->return_address, &row->return_address)) {
 		it->differ_ra++;
 		show(it, "return address", address, row);
 	}
@@ -159,9 +158,12 @@ static int compare_file(const char *path)
 		return 1;
 	}
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	bool is_x86 = elf_file_machine(file) == EM_X86_64;
 	struct comparison comparison = {.oracle = dwarf_getcfi_elf(elf),
 		.path = path,
-		.has_rbx = elf_file_machine(file) == EM_X86_64};
+		.has_rbx = is_x86,
+		.frame_pointer = is_x86 ? 6 : 29,
+		.return_address = is_x86 ? 16 : 30};
 	struct cfi_section cfi = {
 		.kind = CFI_EH_FRAME,
 		.bytes = bytes,

@@ -21,8 +21,6 @@
 
 enum {
 	RBX = 3,
-	FRAME_POINTER = 6,
-	RETURN_ADDRESS = 16,
 	SHOWN_DIFFERENCES = 10,
 	LARGEST_PADDING = 64,
 };
@@ -31,6 +29,7 @@ struct comparison {
 	const char *path;
 	struct unwind_table table;
 	Dwarf_CFI *eh_frame, *debug_frame;
+	bool is_x86;
 	const struct elf_segment *segments;
 	size_t nr_segments;
 	uint64_t entry;
@@ -90,7 +89,8 @@ static uint8_t read_register(Dwarf_Frame *frame, int number, int16_t *offset)
 	if (is_cfa && (count == 1 || (count == 2 && ops[1].atom == DW_OP_plus_uconst))) {
 		kind = UNWIND_AT_CFA;
 		value = count == 2 ? (int64_t)ops[1].number : 0;
-	} else if (is_cfa && count == 2 && ops[1].atom == DW_OP_breg7) {
+	} else if (is_cfa && count == 2 &&
+		   (ops[1].atom == DW_OP_breg7 || ops[1].atom == DW_OP_breg31)) {
 		kind = UNWIND_AT_SP;
 		value = (int64_t)ops[1].number;
 	} else if (ops[0].atom == DW_OP_regx) {
@@ -106,7 +106,7 @@ static uint8_t read_register(Dwarf_Frame *frame, int number, int16_t *offset)
 	return kind;
 }
 
-static struct unwind_rule rule_of(Dwarf_Frame *frame)
+static struct unwind_rule rule_of(Dwarf_Frame *frame, bool is_x86)
 {
 	struct unwind_rule rule = {0};
 	Dwarf_Op *ops;
@@ -115,7 +115,7 @@ static struct unwind_rule rule_of(Dwarf_Frame *frame)
 	dwarf_frame_info(frame, NULL, NULL, &is_signal);
 	rule.flags = is_signal ? UNWIND_SIGNAL_FRAME : 0;
 	int16_t offset;
-	rule.ra = read_register(frame, RETURN_ADDRESS, &offset) & 15;
+	rule.ra = read_register(frame, is_x86 ? 16 : 30, &offset) & 15;
 	if (rule.ra == UNWIND_UNDEFINED) { /* the outermost frame: nothing else is said */
 		rule.cfa = UNWIND_CFA_REGISTER;
 		return rule;
@@ -123,8 +123,10 @@ static struct unwind_rule rule_of(Dwarf_Frame *frame)
 	rule.ra_offset = offset;
 	if (dwarf_frame_cfa(frame, &ops, &count) == 0)
 		read_cfa(ops, count, &rule);
-	rule.fp = read_register(frame, FRAME_POINTER, &offset) & 15;
+	rule.fp = read_register(frame, is_x86 ? 6 : 29, &offset) & 15;
 	rule.fp_offset = offset;
+	if (!is_x86)
+		return rule;
 	rule.rbx = read_register(frame, RBX, &offset);
 	rule.rbx_offset = offset;
 	if (rule.rbx == UNWIND_UNDEFINED) /* elfutils 0.188 takes rax for what the ABI preserves */
@@ -140,7 +142,7 @@ static bool ask(const struct comparison *it, uint64_t address, struct unwind_rul
 		is_known =
 			it->debug_frame && !dwarf_cfi_addrframe(it->debug_frame, address, &frame);
 	if (is_known) {
-		*ret = rule_of(frame);
+		*ret = rule_of(frame, it->is_x86);
 		free(frame);
 	}
 	return is_known;
@@ -228,6 +230,7 @@ static struct err *compare_file(const char *path, bool *is_same)
 	try(unwind_table_build(file, &it.table));
 	it.segments = elf_file_segments(file, &it.nr_segments);
 	it.entry = elf_file_entry(file);
+	it.is_x86 = elf_file_machine(file) == EM_X86_64;
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	it.eh_frame = dwarf_getcfi_elf(elf);

@@ -1,0 +1,59 @@
+/*
+ * Go's own table of functions, which every Go program carries, stripped or not:
+ * where a function is, how it is called, and how far the stack pointer has moved
+ * at each of its instructions.
+ *
+ * Sources: "Go 1.2 Runtime Symbol Information" (golang.org/s/go12symtab), and
+ * runtime/symtab.go (pcHeader, functab), runtime/runtime2.go (_func) of Go 1.16,
+ * 1.18, 1.19, 1.20 and 1.24.
+ */
+#ifndef EBPROF_GO_PCLNTAB_H
+#define EBPROF_GO_PCLNTAB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/elf/elf_file.h"
+
+struct go_pclntab;
+
+/* runtime/symtab.go, funcFlag; since 1.17, none before. */
+enum go_function_flag {
+	GO_FUNCTION_TOP_FRAME = 1,
+	GO_FUNCTION_WRITES_SP =
+		2, /* other than by adding to it: what follows is not in the table */
+	GO_FUNCTION_ASSEMBLY = 4,
+};
+
+struct go_function {
+	uint64_t start, end; /* virtual addresses; padding up to the next function included */
+	const char *name;    /* borrowed, as the linker knows it: "runtime.goexit" */
+	uint8_t flags;       /* enum go_function_flag */
+	uint32_t sp_table;   /* for go_pclntab_walk_sp() */
+};
+
+/*
+ * *ret is NULL when the file is none of Go's. ERR_FORMAT when its table makes no sense,
+ * ERR_UNSUPPORTED for more than 64 MiB, for 32 bits, for an unknown version, and when the
+ * address of the code cannot be found.
+ */
+struct err *go_pclntab_open(struct elf_file *file, struct go_pclntab **ret) ERR_MUST_CHECK;
+void go_pclntab_destroy(struct go_pclntab *table);
+
+uint32_t go_pclntab_count(const struct go_pclntab *table);
+
+/* Functions ascend by address. False when the entry makes no sense. */
+bool go_pclntab_function(const struct go_pclntab *table, uint32_t index, struct go_function *ret);
+
+/*
+ * From `address` on, until the next call or the function's end, the stack pointer is `delta`
+ * bytes below where it was when the function was entered. Addresses ascend.
+ */
+typedef void go_on_sp(void *context, uint64_t address, int32_t delta);
+
+/* Where the table ends: the function's end, or before it where it stops making sense. */
+uint64_t go_pclntab_walk_sp(const struct go_pclntab *table, const struct go_function *function,
+	go_on_sp *on_sp, void *context);
+
+#endif
