@@ -6,6 +6,7 @@
 #   PREFIX, DESTDIR  for `make install`
 #   FUZZ_SECONDS=60  for each target of `make fuzz`
 #   ONLY=PATTERN     `make check`: only the suites whose name matches the shell pattern
+#   KERNELS=LIST     `make check-kernel`: of 5.10 6.1 6.12 sid running; all of them
 
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
@@ -100,6 +101,7 @@ BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev
 # A test that lacks one of these is skipped and says so.
 TEST_PACKAGES := golang-go libdw-dev clang-format clang-tidy cppcheck shellcheck libclang-rt-dev \
 	procps util-linux python3 jq mandoc
+KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring
 HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h zlib.h libiberty/demangle.h
 
 missing_packages = for package in $(1); do \
@@ -129,6 +131,9 @@ test-deps: deps ## install what tests and lint need too
 	@$(call install_missing,$(TEST_PACKAGES),true) || \
 		echo "not everything could be installed; the tests that need it are skipped" >&2
 
+kernel-test-deps: deps
+	@$(call install_missing,$(KERNEL_TEST_PACKAGES),true)
+
 $(O)/have-deps:
 	@missing=$$( \
 		for tool in $(firstword $(CC)) $(CLANG) $(LLVM_STRIP) $(PKG_CONFIG); do \
@@ -142,7 +147,7 @@ $(O)/have-deps:
 	@mkdir -p $(O) && touch $@
 
 # Asked for together with a build, they come first, also under -j.
-ifneq ($(filter check check-kill demo deps test-deps fuzz lint,$(MAKECMDGOALS)),)
+ifneq ($(filter check check-kill demo deps test-deps fuzz kernel-programs lint,$(MAKECMDGOALS)),)
 $(O)/have-deps: | deps $(if $(filter check check-kill lint fuzz,$(MAKECMDGOALS)),test-deps)
 endif
 
@@ -199,6 +204,26 @@ check-kill: test-deps $(TEST_PROGRAMS) ## kill -9 at 200 random moments instead 
 
 check-fresh: ## build, demo and tests in fresh Debian 12 and 13 systems (root, debootstrap)
 	@tests/fresh/check_fresh.sh
+
+# What goes into the guests: programs of known stacks, and ebprof as STATIC=1 makes it, but for a
+# way to ask it for the verifier's figures.
+KERNEL_TEST := $(O)/tests/kernel
+KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof shape_fp shape_static shape_dynamic)
+$(KERNEL_TEST)/ebprof: $(CMD_OBJS) $(KERNEL_TEST)/bpf_stats.o $(O)/record.a $(O)/report.a $(O)/format.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=syscall -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
+$(KERNEL_TEST)/shape_fp: SHAPE := -static -fno-omit-frame-pointer
+$(KERNEL_TEST)/shape_static: SHAPE := -static -fomit-frame-pointer
+$(KERNEL_TEST)/shape_dynamic: SHAPE := -fomit-frame-pointer
+$(KERNEL_TEST)/shape_%: tests/kernel/shape.c | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(SHAPE) -Wall -Wextra -o $@ $<
+
+kernel-programs: $(KERNEL_PROGRAMS)
+
+STATIC_O := $(O:%-static=%)-static
+check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.12, sid's, this one
+	@$(MAKE) STATIC=1 O=$(STATIC_O) kernel-programs
+	@PROGRAMS=$(STATIC_O)/tests/kernel tests/kernel/check_kernel.sh $(KERNELS)
 
 lint: test-deps $(BPF_SKELETONS) ## layer law, headers alone, format, clang-tidy, cppcheck
 	@O=$(O) CC='$(CC)' CLANG='$(CLANG)' BPF_FLAGS='-D__TARGET_ARCH_$(BPF_ARCH) $(BPF_INCLUDE)' \
@@ -284,5 +309,5 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all check check-fresh check-kill clean demo deps fuzz help install lint test-deps \
-	test-programs uninstall FORCE
+.PHONY: all check check-fresh check-kernel check-kill clean demo deps fuzz help install \
+	kernel-programs kernel-test-deps lint test-deps test-programs uninstall FORCE

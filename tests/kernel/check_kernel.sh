@@ -1,0 +1,290 @@
+#!/bin/bash
+# On each of several kernels: ebprof's BPF programs load, they sample, stacks of known shape are
+# whole. Kernels are Debian's cloud images, booted by qemu; nothing is installed.
+#   tests/kernel/check_kernel.sh [VERSION...]   (5.10 6.1 6.12 sid running), or the path of a bzImage
+# PROGRAMS=DIR         what `make check-kernel` builds: ebprof and shape_*, see there
+# KERNEL_CACHE=DIR     where images are kept, ${XDG_CACHE_HOME:-~/.cache}/ebprof/kernels. They are
+#                      downloaded once; remove DIR/sid to have a newer one.
+# KERNEL_MIRROR=URL    http://deb.debian.org; below it /debian and /debian-security
+# Guests need no root, `running` does. The last line is "N passed, M failed, K skipped".
+set -euo pipefail
+
+MAX_VERIFIED=250000 # instructions of a program: what we promise; the kernel's limit is 1,000,000
+MIN_SAMPLES=200     # of a shape: five times 600 ms at 199 Hz are 597
+MIN_STACKS=20       # of a shape's single stack: 119
+# Percent of stacks that must be complete. 0: stacks of code without frame pointers are not
+# unwound yet, they are counted and shown but not judged.
+MIN_COMPLETE=0
+BOOT_SECONDS=300
+
+die() { echo "check-kernel: $*" >&2; exit 1; }
+
+here=$(cd "$(dirname "$0")" && pwd)
+PROGRAMS=$(realpath "${PROGRAMS:-$here/../../build-static/tests/kernel}")
+cache=${KERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/kernels}
+mirror=${KERNEL_MIRROR:-http://deb.debian.org}
+versions=("$@")
+[[ ${#versions[@]} -gt 0 ]] || versions=(5.10 6.1 6.12 sid running)
+
+[[ $(uname -m) == x86_64 ]] || die "knows x86-64 only, this is $(uname -m)"
+[[ -x $PROGRAMS/ebprof ]] || die "no $PROGRAMS/ebprof: use make check-kernel"
+logs=$PROGRAMS/log
+mkdir -p "$logs"
+work=$(mktemp -d "${TMPDIR:-/tmp}/ebprof-kernel.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+passed=0 failed=0 skipped=0
+ok() { passed=$((passed + 1)); }
+not_ok() { failed=$((failed + 1)); echo "not ok $*"; }
+skip() { skipped=$((skipped + 1)); echo "skip $*"; }
+
+# ---- images: from Debian's archive into the cache ----
+
+suite_of() {
+	case $1 in
+	5.10) echo bullseye ;;
+	6.1) echo bookworm ;;
+	6.12) echo trixie ;;
+	sid) echo sid ;;
+	*) return 1 ;;
+	esac
+}
+
+# Package lists and cache of our own, and nothing of what is installed here.
+private_apt() { # FOLDER COMMAND [OPTION...]
+	local apt=$1 command=$2
+	shift 2
+	"$command" -qq -o Dir::State="$apt/state" -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" \
+		-o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
+		-o Acquire::Check-Valid-Until=false -o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Sandbox::User= "$@"
+}
+
+prepare_apt() { # FOLDER SUITE
+	local apt=$1 suite=$2 signed='[arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
+	mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial"
+	: >"$apt/status"
+	echo "deb $signed $mirror/debian $suite main" >"$apt/sources.list"
+	[[ $suite == sid ]] ||
+		echo "deb $signed $mirror/debian-security $suite-security main" >>"$apt/sources.list"
+	private_apt "$apt" apt-get -o Acquire::Languages=none -o APT::Update::Error-Mode=any update
+}
+
+# The newest image of a suite: from the package that depends on it, down to the one that has it.
+download_image() { # SUITE FOLDER
+	local suite=$1 folder=$2 apt=$2/apt package=linux-image-cloud-amd64 deb image
+	if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
+		echo "no apt-get here"
+		return 1
+	fi
+	prepare_apt "$apt" "$suite" || return
+	while package=$(next_package "$apt" "$package") && [[ -n $package ]]; do
+		(cd "$folder" && rm -f ./*.deb && private_apt "$apt" apt-get download "$package") || return
+		deb=$(ls "$folder"/*.deb)
+		image=$(dpkg-deb -c "$deb" | grep -oE '\./[^ ]*/vmlinuz[^ /]*$' || true)
+		[[ -n $image ]] || continue
+		dpkg-deb --fsys-tarfile "$deb" | tar -x -O "$image" >"$folder/vmlinuz-${package#linux-*-}"
+		rm -rf "$apt" "$deb"
+		return
+	done
+	echo "no package of $suite holds a cloud image"
+	return 1
+}
+
+next_package() { # APT PACKAGE
+	private_apt "$1" apt-cache show --no-all-versions "$2" | sed -n 's/^Depends: //p' |
+		grep -oE 'linux-(binary|image)-[^ ,]*-cloud-amd64' | sort -u | head -n 1 || true
+}
+
+# Finds $image, or says $why not.
+find_image() { # VERSION
+	local version=$1 suite partial
+	if [[ $version == */* ]]; then
+		image=$version why="cannot read $version"
+		[[ -r $version ]]
+		return
+	fi
+	why="no such kernel, there are 5.10 6.1 6.12 sid running"
+	suite=$(suite_of "$version") || return
+	image=$(find "$cache/$version" -name 'vmlinuz-*' 2>/dev/null | sort | tail -n 1)
+	[[ -z $image ]] || return 0
+	echo "downloading the kernel of Debian $suite"
+	mkdir -p "$cache"
+	partial=$(mktemp -d "$cache/partial.XXXXXX")
+	if ! download_image "$suite" "$partial" >"$work/download" 2>&1; then
+		rm -rf "$partial"
+		why="no image in $cache/$version, and none can be downloaded: $(tail -n 3 "$work/download" | tr '\n' ' ')"
+		return 1
+	fi
+	rm -rf "${cache:?}/$version"
+	mv "$partial" "$cache/$version"
+	image=$(find "$cache/$version" -name 'vmlinuz-*')
+}
+
+# ---- guests ----
+
+make_initramfs() {
+	local root=$work/root busybox library
+	busybox=$(command -v busybox) || die "needs busybox: apt-get install busybox-static"
+	ldd "$busybox" >/dev/null 2>&1 && die "needs a static busybox: apt-get install busybox-static"
+	command -v cpio >/dev/null || die "needs cpio"
+	mkdir -p "$root"/{bin,proc,sys,dev,tmp,programs}
+	cp -L "$busybox" "$root/bin/busybox"
+	cp "$here/init" "$here/steps.sh" "$root/"
+	cp "$PROGRAMS"/{ebprof,shape_fp,shape_static,shape_dynamic} "$root/programs/"
+	for library in $(ldd "$PROGRAMS/shape_dynamic" | grep -oE '/[^ ]+'); do
+		mkdir -p "$root$(dirname "$library")"
+		cp -L "$library" "$root$library"
+	done
+	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$work/initramfs"
+}
+
+# Emulated on purpose: where /dev/kvm exists it may still hang, and then this would, too.
+boot() { # IMAGE
+	[[ -e $work/initramfs ]] || make_initramfs
+	timeout -k 5 "$BOOT_SECONDS" nice qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 \
+		-m 1024 -nographic -no-reboot -nodefaults -serial stdio -kernel "$1" -initrd "$work/initramfs" \
+		-append "console=ttyS0 quiet panic=-1 tsc=reliable" </dev/null 2>&1 | tr -d '\r'
+}
+
+# ---- looking at what a kernel printed ----
+
+part() { # LOG SECTION: its output
+	awk -v name="@@@ $2" '/^@@@ /{ inside = $0 == name; next } inside' "$1"
+}
+
+status_of() { # LOG SECTION
+	awk -v name="@@@ $2" '/^@@@ status /{ if (inside) print $3; inside = 0; next } /^@@@ /{ inside = $0 == name }' "$1"
+}
+
+want_status() { # KERNEL LOG SECTION
+	local status
+	status=$(status_of "$2" "$3")
+	if [[ $status == 0 ]]; then
+		ok
+	else
+		not_ok "$1: $3: ${status:+status $status: }${status:-never came to its end:} $(part "$2" "$3" | tail -n 3 | tr '\n' ' ')"
+	fi
+}
+
+# Samples whose folded stack, with a ";" before each frame, matches.
+count_stacks() { # LOG SHAPE REGEX
+	part "$1" "folded $2" | sed -E 's/^/;/; s/ ([0-9]+)$/; \1/' | { grep -E -- "$3" || true; } |
+		awk '{ sum += $NF } END { print sum + 0 }'
+}
+
+# Name, whether frame pointers suffice, and the frames of each stack of tests/kernel/shape.c.
+stacks=(
+	"chain     yes ;main;a;b;c;spin;"
+	"recursion yes ;main;(deep;){400}bottom;"
+	"kernel    yes ;main;(reads;)?[^;]*read;[^ ]*_\\[k\\];"
+	"library   no  ;main;sorts;[^ ]*;compare;"
+	"signal    no  ;main;raises;[^ ]*;on_signal;"
+)
+is_judged() { # SHAPE FRAME_POINTERS_SUFFICE
+	[[ $MIN_COMPLETE != 0 ]] || [[ $1 == shape_fp && $2 == yes ]]
+}
+
+judge_programs() { # KERNEL LOG
+	local kernel=$1 log=$2 target name insns verified microseconds errno
+	want_status "$kernel" "$log" verify
+	while read -r _ target name insns verified microseconds errno; do
+		printf '%-28s %-8s %-16s %6d %9d %4d.%d\n' "$kernel" "$target" "$name" "$insns" "$verified" \
+			$((microseconds / 1000)) $((microseconds / 100 % 10)) >>"$work/programs"
+		if [[ $errno != 0 ]]; then
+			not_ok "$kernel: $name for $target does not load: errno $errno"
+		elif [[ $verified -lt 1 || $verified -gt $MAX_VERIFIED ]]; then
+			not_ok "$kernel: $name for $target: $verified verified instructions, at most $MAX_VERIFIED are allowed"
+		else
+			ok
+		fi
+	done < <(part "$log" verify | grep '^program ')
+}
+
+judge_shape() { # KERNEL LOG SHAPE
+	local kernel=$1 log=$2 shape=$3 samples truncated complete name suffices regex count found=
+	want_status "$kernel" "$log" "record $shape"
+	want_status "$kernel" "$log" "report $shape"
+	want_status "$kernel" "$log" "folded $shape"
+	samples=$(part "$log" "info $shape" | jq -r '.samples' 2>/dev/null || true)
+	truncated=$(part "$log" "info $shape" | jq -r '.stacks.truncated' 2>/dev/null || true)
+	if [[ ! $samples =~ ^[0-9]+$ || ! $truncated =~ ^[0-9]+$ || $samples -lt $MIN_SAMPLES ]]; then
+		not_ok "$kernel: $shape: ${samples:-no} samples, at least $MIN_SAMPLES are wanted"
+		return
+	fi
+	ok
+	complete=$(awk -v all="$samples" -v truncated="$truncated" 'BEGIN { printf "%.1f", 100 * (all - truncated) / all }')
+	for stack in "${stacks[@]}"; do
+		read -r name suffices regex <<<"$stack"
+		count=$(count_stacks "$log" "$shape" "$regex")
+		found+=$(printf ' %9d' "$count")
+		is_judged "$shape" "$suffices" || continue
+		if [[ $count -ge $MIN_STACKS ]]; then
+			ok
+		else
+			not_ok "$kernel: $shape: $count samples of the stack \"$name\", at least $MIN_STACKS are wanted"
+		fi
+	done
+	printf '%-28s %-14s %7d %9s%s\n' "$kernel" "$shape" "$samples" "$complete%" "$found" >>"$work/shapes"
+	if awk -v got="$complete" -v min="$MIN_COMPLETE" 'BEGIN { exit !(got < min) }'; then
+		not_ok "$kernel: $shape: $complete % of stacks are complete, not $MIN_COMPLETE %"
+	elif [[ $MIN_COMPLETE != 0 ]]; then
+		ok
+	fi
+}
+
+judge() { # VERSION LOG
+	local log=$2 kernel shape exact
+	kernel=$(part "$log" kernel)
+	if [[ -z $kernel ]]; then
+		not_ok "$1: did not come up: $(tail -n 3 "$log" | tr '\n' ' ')"
+		return
+	fi
+	want_status "$kernel" "$log" check
+	judge_programs "$kernel" "$log"
+	for shape in shape_fp shape_static shape_dynamic; do
+		judge_shape "$kernel" "$log" "$shape"
+	done
+	want_status "$kernel" "$log" "record system"
+	exact=$(part "$log" "info system" | jq '.samples > 20 and .ticks == .samples + .idle + .filtered + .lost' 2>/dev/null || true)
+	if [[ $exact == true ]]; then ok; else not_ok "$kernel: the whole system: ticks do not add up, or hardly any"; fi
+}
+
+run_one() { # VERSION
+	local version=$1 log image why
+	log=$logs/$(basename "$version").log
+	echo "== $version"
+	if [[ $version == running ]]; then
+		[[ $(id -u) == 0 ]] || { skip "running: recording needs root"; return; }
+		mkdir "$work/running"
+		timeout -k 5 "$BOOT_SECONDS" "$here/steps.sh" "$PROGRAMS" "$work/running" >"$log" 2>&1 </dev/null || true
+	else
+		find_image "$version" || { not_ok "$version: $why"; return; }
+		boot "$image" >"$log" || true
+	fi
+	judge "$version" "$log"
+}
+
+command -v jq >/dev/null || die "needs jq"
+command -v qemu-system-x86_64 >/dev/null || [[ ${versions[*]} == running ]] || die "needs qemu-system-x86"
+for version in "${versions[@]}"; do
+	run_one "$version"
+done
+
+echo
+printf '%-28s %-8s %-16s %6s %9s %6s\n' kernel for program insns verified ms
+cat "$work/programs" 2>/dev/null || true
+echo
+printf '%-28s %-14s %7s %9s' kernel shape samples complete
+for stack in "${stacks[@]}"; do
+	printf ' %9s' "${stack%% *}"
+done
+echo
+cat "$work/shapes" 2>/dev/null || true
+echo
+echo "logs: $logs"
+echo "$passed passed, $failed failed, $skipped skipped"
+[[ $failed == 0 ]]

@@ -1,0 +1,39 @@
+#!/bin/sh
+# What is done on each kernel, by busybox in a guest or by the shell here. Judges nothing: prints
+# sections, "@@@ NAME", the output, "@@@ status N", for check_kernel.sh to look at.
+#   steps.sh PROGRAMS WORK       folder of ebprof and shape_*; an empty folder to write to
+programs=$1 work=$2
+ebprof=$programs/ebprof
+
+section() { # NAME COMMAND...
+	echo "@@@ $1"
+	shift
+	"$@" 2>&1
+	echo "@@@ status $?"
+}
+
+# What the verifier says of the programs, which differ by what they are to look at.
+verify() {
+	verify_for command -- true && verify_for process -p $$ && verify_for thread -t $$ && verify_for system -a
+}
+
+verify_for() { # WHAT TARGET...
+	what=$1
+	shift
+	rm -f "$work/stats"
+	EBPROF_BPF_STATS=$work/stats "$ebprof" record --dry-run -o "$work/dry.data" "$@" &&
+		sed "s/^/program $what /" "$work/stats"
+}
+
+section kernel uname -r
+section check "$ebprof" check
+section verify verify
+for shape in shape_fp shape_static shape_dynamic; do
+	data=$work/$shape.data
+	section "record $shape" "$ebprof" record -F 199 -o "$data" -- "$programs/$shape"
+	section "report $shape" "$ebprof" report --stdio -i "$data"
+	section "info $shape" "$ebprof" info --json -i "$data"
+	section "folded $shape" "$ebprof" convert --folded -i "$data" -o -
+done
+section "record system" "$ebprof" record -a -F 199 -o "$work/system.data" -- "$programs/shape_fp" 100
+section "info system" "$ebprof" info --json -i "$work/system.data"
