@@ -12,21 +12,29 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* Where a stack surely ends: programs above their arguments, threads above their own data. */
+enum {
+	SMALL_SNAPSHOT_BYTES = 16 << 10,
+	LARGEST_STACK_BYTES = 64 << 20,
+};
+
+/*
+ * Where to stop: programs have their arguments above their stack, threads of
+ * glibc their own data. A stack in neither is a coroutine's, and small.
+ */
 static __always_inline __u64 end_of_stack(struct task_struct *task, __u64 sp)
 {
-	__u64 limit = sp + config.snapshot_bytes;
+	__u64 limit = sp + config.snapshot_bytes, small = sp + SMALL_SNAPSHOT_BYTES;
 	__u64 arguments = BPF_CORE_READ(task, mm, start_stack) + sizeof(__u64);
 #if defined(__TARGET_ARCH_x86)
 	__u64 thread_data = BPF_CORE_READ(task, thread.fsbase);
 #else
 	__u64 thread_data = 0; /* glibc's lies elsewhere */
 #endif
-	if (arguments > sp && arguments < limit)
-		limit = arguments;
-	if (thread_data > sp && thread_data < limit)
-		limit = thread_data;
-	return limit;
+	if (sp < arguments && arguments - sp < LARGEST_STACK_BYTES)
+		return arguments < limit ? arguments : limit;
+	if (sp < thread_data && thread_data - sp < LARGEST_STACK_BYTES)
+		return thread_data < limit ? thread_data : limit;
+	return small < limit ? small : limit;
 }
 
 /* The next piece of the stack, at most up to the end of a page. 0: it cannot be read. */

@@ -176,6 +176,8 @@ static struct unwind_rule rule_of_frame(const struct unwind_go *go, uint64_t add
 	bool is_saved = delta > 0 && go->saved && address >= go->saved;
 	if (go->role == ROLE_INTERRUPTED)
 		rule.flags = UNWIND_SIGNAL_FRAME;
+	if (go->role == ROLE_CROSSING)
+		rule.flags = UNWIND_SWITCHES_STACKS;
 	if (is_saved) {
 		rule.fp = UNWIND_AT_CFA;
 		rule.fp_offset = -16;
@@ -234,7 +236,8 @@ static uint64_t put_crossing(struct unwind_go *go)
 		.ra = UNWIND_AT_CFA,
 		.ra_offset = -8,
 		.fp = UNWIND_AT_CFA,
-		.fp_offset = -16};
+		.fp_offset = -16,
+		.flags = UNWIND_SWITCHES_STACKS};
 	return put_whole(go, &rule);
 }
 
