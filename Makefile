@@ -174,6 +174,14 @@ $(O)/tests/e2e/%: tests/e2e/%.c | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -o $@ $<
 
+# Two programs that differ in a function; their stacks have no frame pointers.
+UNWIND_SHAPES := $(O)/tests/e2e/unwind_shapes $(O)/tests/e2e/unwind_shapes_a
+WORKLOADS += $(O)/tests/e2e/unwind_shapes_a
+$(UNWIND_SHAPES): tests/e2e/unwind_shapes.c | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer -pthread -Wall -Wextra \
+		$(if $(filter %_a,$@),-DONLY_A) -o $@ $< -ldl
+
 # Comparisons with other people's libraries; the tests that want one skip where it was not built.
 ORACLES := $(patsubst %.c,$(O)/%,$(wildcard tests/oracle/*.c))
 $(ORACLES): $(O)/%: %.c $(O)/record.a $(O)/format.a $(O)/flags | $(O)/have-deps

@@ -1,0 +1,242 @@
+/*
+ * Stacks of known shape without frame pointers, each for some seconds of CPU time.
+ *   unwind_shapes SHAPE SECONDS [N]
+ * main calls the shape's function, which ends in spin() (or where the shape says):
+ *   recursion N       N frames of recurse()
+ *   callback          through qsort() of libc
+ *   signal, altstack  from a signal handler, on the same or on another stack
+ *   vdso              clock_gettime()
+ *   kernel            a system call
+ *   thread            a thread's start_routine()
+ *   jump              spin() was entered with a frame pointer that points nowhere
+ *   exec OTHER        a while of only_NAME(), NAME being argv[0]'s; then OTHER is executed, which
+ *                     does the same, and so on
+ *   dlopen A B        only_NAME() of two libraries in turns, each unloaded before the other
+ *   lives N           processes that live for N ms each, one after the other
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+/* Nothing may follow the call that is not there: keeps it from becoming a jump. */
+#define KEEP_FRAME() __asm__ volatile("" ::: "memory")
+
+static double cpu_until;
+static volatile unsigned long sink;
+
+static double cpu_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+NOINLINE static void spin(void)
+{
+	do {
+		for (unsigned long i = 0; i < 300000; i++)
+			sink += i;
+	} while (cpu_now() < cpu_until);
+	KEEP_FRAME();
+}
+
+NOINLINE static void recurse(long n)
+{
+	if (n == 0)
+		spin();
+	else
+		recurse(n - 1);
+	KEEP_FRAME();
+}
+
+static int compare(const void *a, const void *b)
+{
+	spin();
+	KEEP_FRAME();
+	return *(const char *)a - *(const char *)b;
+}
+
+NOINLINE static void callback(void)
+{
+	char two[2] = {2, 1};
+	qsort(two, 2, 1, compare);
+	KEEP_FRAME();
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	spin();
+	KEEP_FRAME();
+}
+
+NOINLINE static void interrupt(int flags)
+{
+	static char stack[256 << 10];
+	stack_t other = {.ss_sp = stack, .ss_size = sizeof(stack)};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = flags};
+	sigaltstack(&other, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	KEEP_FRAME();
+}
+
+NOINLINE static void read_clock(void)
+{
+	struct timespec now;
+	while (cpu_now() < cpu_until)
+		for (int i = 0; i < 100000; i++) {
+			clock_gettime(CLOCK_MONOTONIC, &now);
+			sink += (unsigned long)now.tv_nsec;
+		}
+	KEEP_FRAME();
+}
+
+NOINLINE static void enter_kernel(void)
+{
+	char buf[4096];
+	FILE *zero = fopen("/dev/zero", "r");
+	while (zero && cpu_now() < cpu_until)
+		for (int i = 0; i < 200; i++)
+			sink += (unsigned long)read(fileno(zero), buf, sizeof(buf));
+	KEEP_FRAME();
+}
+
+static void *start_routine(void *context)
+{
+	spin();
+	KEEP_FRAME();
+	return context;
+}
+
+NOINLINE static void start_thread(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, start_routine, NULL);
+	pthread_join(thread, NULL);
+	KEEP_FRAME();
+}
+
+/* The ABI leaves rbp to whoever keeps no frame pointer. */
+NOINLINE static void jump(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("push %%rbp\n\t"
+			 ".cfi_adjust_cfa_offset 8\n\t"
+			 ".cfi_rel_offset rbp, 0\n\t"
+			 "mov $0x1238, %%ebp\n\t"
+			 "call *%0\n\t"
+			 "pop %%rbp\n\t"
+			 ".cfi_adjust_cfa_offset -8\n\t"
+			 ".cfi_restore rbp\n\t"
+			 :
+			 : "r"(spin)
+			 : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
+			 "xmm0", "xmm1", "xmm2");
+#else
+	spin();
+#endif
+	KEEP_FRAME();
+}
+
+/* Of two programs that lie at the same addresses, each knows one of these. */
+#if defined(ONLY_A)
+#define ONLY only_a
+#else
+#define ONLY only_b
+#endif
+
+NOINLINE static void ONLY(void)
+{
+	for (unsigned long i = 0; i < 400000; i++)
+		sink += i;
+	KEEP_FRAME();
+}
+
+static void execute(char **argv)
+{
+	/* seconds are counted in CPU time over all of them */
+	ONLY();
+	if (cpu_now() >= cpu_until)
+		return;
+	char *other = argv[3], *next[] = {other, argv[1], argv[2], argv[0], NULL};
+	execv(other, next);
+	perror(other);
+}
+
+NOINLINE static void load(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW);
+	void (*only)(void) = library ? (void (*)(void))dlsym(library, "only") : NULL;
+	if (!only) {
+		fprintf(stderr, "%s: %s\n", path, dlerror());
+		exit(1);
+	}
+	only();
+	dlclose(library);
+	KEEP_FRAME();
+}
+
+NOINLINE static void live(double seconds, long ms)
+{
+	double until = (double)time(NULL) + seconds;
+	for (int i = 0; (double)time(NULL) < until; i++) {
+		pid_t child = fork();
+		if (child == 0) {
+			char name[16];
+			snprintf(name, sizeof(name), "life-%d", i);
+			prctl(PR_SET_NAME, name);
+			cpu_until = (double)ms / 1000;
+			spin();
+			printf("%s %.6f\n", name, cpu_now());
+			fflush(stdout);
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 2;
+	const char *shape = argv[1];
+	double seconds = atof(argv[2]);
+	cpu_until = cpu_now() + seconds;
+	if (strcmp(shape, "recursion") == 0)
+		recurse(argc > 3 ? atol(argv[3]) : 400);
+	else if (strcmp(shape, "callback") == 0)
+		callback();
+	else if (strcmp(shape, "signal") == 0)
+		interrupt(0);
+	else if (strcmp(shape, "altstack") == 0)
+		interrupt(SA_ONSTACK);
+	else if (strcmp(shape, "vdso") == 0)
+		read_clock();
+	else if (strcmp(shape, "kernel") == 0)
+		enter_kernel();
+	else if (strcmp(shape, "thread") == 0)
+		start_thread();
+	else if (strcmp(shape, "jump") == 0)
+		jump();
+	else if (strcmp(shape, "exec") == 0 && argc > 3) {
+		cpu_until = seconds;
+		execute(argv);
+	} else if (strcmp(shape, "dlopen") == 0 && argc > 4)
+		for (int i = 0; cpu_now() < cpu_until; i++)
+			load(argv[3 + i % 2]);
+	else if (strcmp(shape, "lives") == 0 && argc > 3)
+		live(seconds, atol(argv[3]));
+	else
+		return 2;
+	KEEP_FRAME();
+	return 0;
+}
