@@ -274,9 +274,11 @@ static bool has_frame(struct unwind_go *go)
 
 /* ---- functions ---- */
 
-static bool get_function(const struct unwind_go *go, uint32_t index, struct go_function *ret)
+static bool get_function(struct unwind_go *go, uint32_t index, struct go_function *ret)
 {
-	struct go_function next;
+	struct go_function next; /* asked for first: the name of the other must stay */
+	bool is_cut = go_pclntab_function(go->table, index + 1, &next) &&
+		      role_of(&next) == ROLE_SIGRETURN;
 	if (!go_pclntab_function(go->table, index, ret))
 		return false;
 	/*
@@ -285,8 +287,7 @@ static bool get_function(const struct unwind_go *go, uint32_t index, struct go_f
 	 */
 	if (role_of(ret) == ROLE_SIGRETURN)
 		ret->start--;
-	if (go_pclntab_function(go->table, index + 1, &next) && role_of(&next) == ROLE_SIGRETURN)
-		ret->end--;
+	ret->end -= is_cut;
 	return ret->start < ret->end;
 }
 
@@ -313,7 +314,7 @@ uint64_t unwind_go_run(
 	return go->function.end - ended < ALIGNMENT ? go->function.end : ended;
 }
 
-bool unwind_go_function(const struct unwind_go *go, uint32_t index, uint64_t *start, uint64_t *end)
+bool unwind_go_function(struct unwind_go *go, uint32_t index, uint64_t *start, uint64_t *end)
 {
 	struct go_function function;
 	if (!get_function(go, index, &function))
