@@ -24,7 +24,7 @@ void unwind_go_destroy(struct unwind_go *go);
 
 uint32_t unwind_go_count(const struct unwind_go *go);
 /* [start, end) of a function, virtual addresses. False when there is nothing to be said of it. */
-bool unwind_go_function(struct unwind_go *go, uint32_t index, uint64_t *start, uint64_t *end);
+bool unwind_go_function(const struct unwind_go *go, uint32_t index, uint64_t *start, uint64_t *end);
 
 /* From `address` on, until the next call or the function's end. The first is at its start. */
 typedef void unwind_go_on_rule(void *context, uint64_t address, const struct unwind_rule *rule);

@@ -3,10 +3,10 @@
 #include "format/base/mem.h"
 
 enum {
-	BLOCK_BYTES = 64 << 10,
+	BLOCK_BYTES = 12 << 10,
 	/* Behind each block stands the beginning of the next, so that no view is cut in two. */
 	SLOT_BYTES = BLOCK_BYTES + ELF_BLOCKS_VIEW_MAX,
-	SLOTS = 64,
+	SLOTS = 256,
 };
 
 struct slot {

@@ -132,26 +132,30 @@ static bool read_function(
 	struct bytes_cursor cursor = cursor_at(table, entry->offset);
 	bool is_wide = table->index_bytes == 16;
 	uint64_t start = is_wide ? bytes_get_u64(&cursor) : bytes_get_u32(&cursor);
-	uint32_t name = bytes_get_u32(&cursor);
+	function->name = bytes_get_u32(&cursor);
 	bytes_get(&cursor, 8);
 	function->sp_table = bytes_get_u32(&cursor);
 	function->flags = 0;
+	function->is_special = false;
 	if (table->version != GO_1_2) {
 		bytes_get(&cursor, 16); /* pcfile, pcln, npcdata, cuOffset */
 		if (table->version >= GO_1_20)
-			bytes_get_u32(&cursor); /* startLine */
-		bytes_get_u8(&cursor);          /* funcID: its numbers change */
+			bytes_get_u32(&cursor);                    /* startLine */
+		function->is_special = bytes_get_u8(&cursor) != 0; /* funcID: its numbers change */
 		function->flags = bytes_get_u8(&cursor);
 	}
-	if (cursor.overrun || start != entry->start || name >= table->len - table->names)
-		return false;
-	cursor = cursor_at(table, table->names + name);
-	/* A NUL stands behind the table; a name that is longer than a view is none. */
-	bool is_last = table->names + name + bytes_left(&cursor) == table->len;
-	if (!bytes_left(&cursor) || (!is_last && !memchr(cursor.pos, 0, bytes_left(&cursor))))
-		return false;
-	function->name = (const char *)cursor.pos;
-	return true;
+	return !cursor.overrun && start == entry->start;
+}
+
+const char *go_pclntab_name(struct go_pclntab *table, const struct go_function *function)
+{
+	uint64_t at = table->names + function->name;
+	struct bytes_cursor cursor = cursor_at(table, at);
+	/* A NUL stands behind the table. */
+	bool is_last = at + bytes_left(&cursor) == table->len;
+	bool is_whole =
+		bytes_left(&cursor) && (is_last || memchr(cursor.pos, 0, bytes_left(&cursor)));
+	return is_whole ? (const char *)cursor.pos : "";
 }
 
 bool go_pclntab_function(struct go_pclntab *table, uint32_t index, struct go_function *ret)
@@ -243,11 +247,13 @@ static struct err *find_by_relocations(struct elf_file *file, uint64_t vaddr, ui
 static uint64_t find_by_entry(struct go_pclntab *table, const struct elf_file *file)
 {
 	struct go_function function;
-	for (uint32_t i = 0; i < table->count; i++)
-		if (go_pclntab_function(table, i, &function) &&
-			(strcmp(function.name, start_name) == 0 ||
-				strcmp(function.name, start_name_arm64) == 0))
+	for (uint32_t i = 0; i < table->count; i++) {
+		if (!go_pclntab_function(table, i, &function))
+			continue;
+		const char *name = go_pclntab_name(table, &function);
+		if (strcmp(name, start_name) == 0 || strcmp(name, start_name_arm64) == 0)
 			return elf_file_entry(file) - function.start;
+	}
 	return 0;
 }
 

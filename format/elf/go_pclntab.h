@@ -28,8 +28,9 @@ enum go_function_flag {
 
 struct go_function {
 	uint64_t start, end; /* virtual addresses; padding up to the next function included */
-	const char *name;    /* as the linker knows it: "runtime.goexit"; until the next call */
 	uint8_t flags;       /* enum go_function_flag */
+	bool is_special;     /* one of the runtime's that the runtime itself treats specially */
+	uint32_t name;       /* for go_pclntab_name() */
 	uint32_t sp_table;   /* for go_pclntab_walk_sp() */
 };
 
@@ -45,6 +46,12 @@ uint32_t go_pclntab_count(const struct go_pclntab *table);
 
 /* Functions ascend by address. False when the entry makes no sense. */
 bool go_pclntab_function(struct go_pclntab *table, uint32_t index, struct go_function *ret);
+
+/*
+ * As the linker knows it: "runtime.goexit". Valid until the next call. "" when it is longer than
+ * ELF_BLOCKS_VIEW_MAX or not there.
+ */
+const char *go_pclntab_name(struct go_pclntab *table, const struct go_function *function);
 
 /*
  * From `address` on, until the next call or the function's end, the stack pointer is `delta`
