@@ -7,7 +7,8 @@
  * do since Go 1.7, and the assembler does it for functions in assembly, unless
  * these have no frame of the assembler's making and push what they like. So the
  * instruction where the stack pointer first moves is looked at, and nothing is
- * claimed of a function that does not save rbp there:
+ * claimed of a function that does not save rbp there (for what was compiled, one
+ * such look is enough):
  *   up to 1.20:  sub $n,%rsp; mov %rbp,n-8(%rsp); lea n-8(%rsp),%rbp
  *   from 1.21:   push %rbp; mov %rsp,%rbp; sub $n-8,%rsp
  *
@@ -48,8 +49,18 @@ enum role {
 	ROLE_UNKNOWN,     /* nothing can be said */
 };
 
+/* How a frame begins, the same in all that one compiler made. */
+enum prologue {
+	PROLOGUE_UNKNOWN,
+	PROLOGUE_SUB,  /* up to 1.20 */
+	PROLOGUE_PUSH, /* from 1.21 on */
+};
+
 struct unwind_go {
 	struct go_pclntab *table;
+	bool has_flags;     /* assembly is marked, since 1.18 or so: the rest is the compiler's */
+	uint32_t sigreturn; /* index of ROLE_SIGRETURN, UINT32_MAX for none */
+	enum prologue prologue; /* of the compiler */
 	const struct elf_file *elf;
 	uint8_t *window; /* some bytes of code, since functions come in order */
 	uint64_t window_vaddr;
@@ -95,16 +106,18 @@ static const struct known known[] = {
 	{"runtime.sigreturn__sigaction", ROLE_SIGRETURN},
 };
 
-static enum role role_of(const struct go_function *function)
+static enum role role_of(struct unwind_go *go, const struct go_function *function)
 {
+	if (go->has_flags && !function->flags && !function->is_special)
+		return ROLE_PLAIN;
+	const char *name = go_pclntab_name(go->table, function);
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (function->name[0] == known[i].name[0] &&
-			strcmp(function->name, known[i].name) == 0)
+		if (strcmp(name, known[i].name) == 0)
 			return known[i].role;
 	if (!(function->flags & GO_FUNCTION_WRITES_SP))
 		return ROLE_PLAIN;
 	/* Elsewhere assembly may use rbp for something else. */
-	bool is_runtime = strncmp(function->name, "runtime.", 8) == 0;
+	bool is_runtime = strncmp(name, "runtime.", 8) == 0;
 	return is_runtime ? ROLE_CROSSING : ROLE_UNKNOWN;
 }
 
@@ -142,29 +155,56 @@ static size_t match_rbp_and_rsp(const uint8_t *code, uint8_t opcode, int32_t off
 	return code[2] == 0xac && (int32_t)bytes_get_u32(&cursor) == offset ? 8 : 0;
 }
 
-/* At `address` the stack pointer has moved for the first time, by `delta`. */
-static void look_at_prologue(struct unwind_go *go, uint64_t address, int32_t delta)
+static void set_push(struct unwind_go *go, uint64_t address)
+{
+	go->saved = address;
+	go->established = address + 3;
+}
+
+static void set_sub(struct unwind_go *go, uint64_t address, size_t mov)
+{
+	go->saved = address + mov;
+	go->established = address + 2 * mov; /* lea is as long */
+}
+
+/* Whether code says so; nothing is claimed where it does not. */
+static enum prologue match_prologue(
+	struct unwind_go *go, uint64_t address, int32_t delta, size_t *mov)
 {
 	enum {
 		MOV_TO_MEMORY = 0x89,
 		LEA = 0x8d
 	};
 	if (address <= go->function.start || go->function.end - address < PROLOGUE_BYTES)
-		return;
+		return PROLOGUE_UNKNOWN;
 	const uint8_t *code = code_at(go, address - 1, PROLOGUE_BYTES);
 	if (!code)
-		return;
-	if (delta == 8 && memcmp(code, "\x55\x48\x89\xe5", 4) == 0) {
-		go->saved = address;
-		go->established = address + 3;
-		return;
-	}
-	size_t mov = match_rbp_and_rsp(code + 1, MOV_TO_MEMORY, delta - 8);
-	size_t lea = mov ? match_rbp_and_rsp(code + 1 + mov, LEA, delta - 8) : 0;
-	if (!lea)
-		return;
-	go->saved = address + mov;
-	go->established = address + mov + lea;
+		return PROLOGUE_UNKNOWN;
+	if (delta == 8 && memcmp(code, "\x55\x48\x89\xe5", 4) == 0)
+		return PROLOGUE_PUSH;
+	*mov = match_rbp_and_rsp(code + 1, MOV_TO_MEMORY, delta - 8);
+	size_t lea = *mov ? match_rbp_and_rsp(code + 1 + *mov, LEA, delta - 8) : 0;
+	return lea ? PROLOGUE_SUB : PROLOGUE_UNKNOWN;
+}
+
+/*
+ * At `address` the stack pointer has moved for the first time, by `delta`. What the compiler
+ * does it always does, so its code is read once: a large program has 400 MiB of it.
+ */
+static void look_at_prologue(struct unwind_go *go, uint64_t address, int32_t delta)
+{
+	bool is_compiled = go->has_flags && !(go->function.flags & GO_FUNCTION_ASSEMBLY);
+	enum prologue prologue = is_compiled ? go->prologue : PROLOGUE_UNKNOWN;
+	int32_t offset = delta - 8;
+	size_t mov = offset == 0 ? 4 : offset <= INT8_MAX ? 5 : 8;
+	if (!prologue)
+		prologue = match_prologue(go, address, delta, &mov);
+	if (is_compiled)
+		go->prologue = prologue;
+	if (prologue == PROLOGUE_PUSH)
+		set_push(go, address);
+	if (prologue == PROLOGUE_SUB)
+		set_sub(go, address, mov);
 }
 
 /* ---- rules ---- */
@@ -277,19 +317,16 @@ static bool has_frame(struct unwind_go *go)
 
 /* ---- functions ---- */
 
+/*
+ * A signal handler returns to the first byte of what calls rt_sigreturn, and callers are looked
+ * up by the byte before the return address: that one belongs to it, too.
+ */
 static bool get_function(const struct unwind_go *go, uint32_t index, struct go_function *ret)
 {
-	struct go_function next;
 	if (!go_pclntab_function(go->table, index, ret))
 		return false;
-	/*
-	 * A signal handler returns to the first byte of what calls rt_sigreturn, and callers are
-	 * looked up by the byte before the return address: that one belongs to it, too.
-	 */
-	if (role_of(ret) == ROLE_SIGRETURN)
-		ret->start--;
-	if (go_pclntab_function(go->table, index + 1, &next) && role_of(&next) == ROLE_SIGRETURN)
-		ret->end--;
+	ret->start -= index == go->sigreturn;
+	ret->end -= index + 1 == go->sigreturn;
 	return ret->start < ret->end;
 }
 
@@ -300,7 +337,7 @@ uint64_t unwind_go_run(
 		return 0;
 	go->on_rule = on_rule;
 	go->context = context;
-	go->role = role_of(&go->function);
+	go->role = role_of(go, &go->function);
 	go->has_moved = false;
 	go->saved = go->established = 0;
 	if (go->role == ROLE_OUTERMOST)
@@ -331,6 +368,20 @@ uint32_t unwind_go_count(const struct unwind_go *go)
 	return go_pclntab_count(go->table);
 }
 
+static void look_around(struct unwind_go *go)
+{
+	struct go_function function;
+	uint32_t count = go_pclntab_count(go->table);
+	for (uint32_t i = 0; i < count && !go->has_flags; i++)
+		go->has_flags = go_pclntab_function(go->table, i, &function) &&
+				function.flags & GO_FUNCTION_ASSEMBLY;
+	go->sigreturn = UINT32_MAX;
+	for (uint32_t i = 0; i < count; i++)
+		if (go_pclntab_function(go->table, i, &function) &&
+			role_of(go, &function) == ROLE_SIGRETURN)
+			go->sigreturn = i;
+}
+
 struct err *unwind_go_open(struct elf_file *elf, struct unwind_go **ret)
 {
 	struct go_pclntab *table = NULL;
@@ -344,6 +395,7 @@ struct err *unwind_go_open(struct elf_file *elf, struct unwind_go **ret)
 	go->table = table;
 	go->elf = elf;
 	go->window = mem_alloc(WINDOW_BYTES);
+	look_around(go);
 	*ret = go;
 	return NULL;
 }

@@ -7,6 +7,7 @@
 #include "record/unwind_table.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "format/dwarf/cfi.h"
@@ -408,11 +409,23 @@ static void note_bad(struct builder *builder)
 	}
 }
 
+/* The others may still know something. */
+static struct err *forgive(struct builder *builder, struct err *err)
+{
+	if (!err || err_code(err) == ERR_IO)
+		return err;
+	struct unwind_statistics *statistics = builder->statistics;
+	if (!statistics->fault[0])
+		snprintf(statistics->fault, sizeof(statistics->fault), "%s", err_message(err));
+	err_destroy(err);
+	return NULL;
+}
+
 static struct err *build(struct builder *builder, struct elf_file *elf)
 {
-	try(add_eh_frame(builder, elf));
-	try(add_go(builder, elf));
-	try(add_debug_frame(builder, elf));
+	try(forgive(builder, add_eh_frame(builder, elf)));
+	try(forgive(builder, add_go(builder, elf)));
+	try(forgive(builder, add_debug_frame(builder, elf)));
 	add_entry(builder, elf);
 	try(sort_functions(builder));
 	put_functions(builder);

@@ -41,6 +41,7 @@ struct unwind_statistics {
 	uint64_t overlapping; /* ... left out: another one of the same source covers them */
 	uint64_t outside;     /* ... left out: no executable segment holds them */
 	const char *bad_what; /* of the first bad one; static text */
+	char fault[128];      /* why a whole source was left out; "" when none was */
 };
 
 struct unwind_table {

@@ -5,12 +5,13 @@
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
+#include "format/elf/elf_blocks.h"
 
 enum {
-	TABLE_MAX = 64 << 20, /* of a program with 50 MiB of code: 15 */
 	RELOCATIONS_MAX = 64 << 20,
 	HEADER_BYTES = 8, /* magic, two zeros, quantum of code, bytes of a pointer */
 	POINTER_BYTES = 8,
+	PAIR_MAX_BYTES = 20,  /* of varints */
 	TEXT_START_FIELD = 2, /* the number of the header's pointer-sized fields, since 1.18 */
 	RELA_BYTES = sizeof(Elf64_Rela),
 };
@@ -26,7 +27,7 @@ enum version {
 };
 
 struct go_pclntab {
-	uint8_t *bytes;
+	struct elf_blocks *blocks; /* the table of a large program has 180 MiB */
 	uint64_t len;
 	enum version version;
 	uint8_t quantum;
@@ -37,11 +38,19 @@ struct go_pclntab {
 	uint32_t index_bytes;                 /* of one entry of the index of functions */
 };
 
+/* Some bytes at an offset, at least ELF_BLOCKS_VIEW_MAX if there are as many. */
+static struct bytes_cursor cursor_at(struct go_pclntab *table, uint64_t offset)
+{
+	size_t len;
+	const uint8_t *bytes = elf_blocks_view(table->blocks, offset, &len);
+	return bytes_cursor(bytes, len);
+}
+
 /* ---- header ---- */
 
-static uint64_t header_field(const struct go_pclntab *table, unsigned number)
+static uint64_t header_field(struct go_pclntab *table, unsigned number)
 {
-	struct bytes_cursor cursor = bytes_cursor(table->bytes, table->len);
+	struct bytes_cursor cursor = cursor_at(table, 0);
 	bytes_get(&cursor, HEADER_BYTES + (size_t)number * POINTER_BYTES);
 	return bytes_get_u64(&cursor);
 }
@@ -54,7 +63,7 @@ static struct err *read_version(struct go_pclntab *table)
 		[GO_1_18] = 0xfffffff0,
 		[GO_1_20] = 0xfffffff1,
 	};
-	struct bytes_cursor cursor = bytes_cursor(table->bytes, table->len);
+	struct bytes_cursor cursor = cursor_at(table, 0);
 	uint32_t magic = bytes_get_u32(&cursor);
 	uint16_t zeros = bytes_get_u16(&cursor);
 	table->quantum = bytes_get_u8(&cursor);
@@ -90,7 +99,7 @@ static struct err *read_layout(struct go_pclntab *table)
 		table->functions > table->len)
 		return err_new(ERR_FORMAT, "parts outside of the table");
 	/* Behind the last entry stands the address of its end. */
-	if (count >= (table->len - table->functions) / table->index_bytes)
+	if (count >= (table->len - table->functions) / table->index_bytes || count > UINT32_MAX)
 		return err_new(ERR_FORMAT, "%llu functions", (unsigned long long)count);
 	table->count = (uint32_t)count;
 	return NULL;
@@ -103,10 +112,10 @@ struct index_entry {
 	uint64_t offset; /* of the function's data, in the table */
 };
 
-static struct index_entry get_index_entry(const struct go_pclntab *table, uint32_t number)
+static struct index_entry get_index_entry(struct go_pclntab *table, uint32_t number)
 {
 	uint64_t at = table->functions + (uint64_t)number * table->index_bytes;
-	struct bytes_cursor cursor = bytes_cursor(table->bytes + at, table->len - at);
+	struct bytes_cursor cursor = cursor_at(table, at);
 	struct index_entry entry;
 	bool is_wide = table->index_bytes == 16;
 	entry.start = is_wide ? bytes_get_u64(&cursor) : bytes_get_u32(&cursor);
@@ -117,34 +126,39 @@ static struct index_entry get_index_entry(const struct go_pclntab *table, uint32
 }
 
 /* struct _func: entry, name, args, deferreturn, pcsp, pcfile, pcln, npcdata, ... */
-static bool read_function(const struct go_pclntab *table, const struct index_entry *entry,
-	struct go_function *function)
+static bool read_function(
+	struct go_pclntab *table, const struct index_entry *entry, struct go_function *function)
 {
-	if (entry->offset > table->len)
-		return false;
-	struct bytes_cursor cursor =
-		bytes_cursor(table->bytes + entry->offset, table->len - entry->offset);
+	struct bytes_cursor cursor = cursor_at(table, entry->offset);
 	bool is_wide = table->index_bytes == 16;
 	uint64_t start = is_wide ? bytes_get_u64(&cursor) : bytes_get_u32(&cursor);
-	uint32_t name = bytes_get_u32(&cursor);
+	function->name = bytes_get_u32(&cursor);
 	bytes_get(&cursor, 8);
 	function->sp_table = bytes_get_u32(&cursor);
 	function->flags = 0;
+	function->is_special = false;
 	if (table->version != GO_1_2) {
 		bytes_get(&cursor, 16); /* pcfile, pcln, npcdata, cuOffset */
 		if (table->version >= GO_1_20)
-			bytes_get_u32(&cursor); /* startLine */
-		bytes_get_u8(&cursor);          /* funcID: its numbers change */
+			bytes_get_u32(&cursor);                    /* startLine */
+		function->is_special = bytes_get_u8(&cursor) != 0; /* funcID: its numbers change */
 		function->flags = bytes_get_u8(&cursor);
 	}
-	/* A NUL stands behind the table, so that every name ends. */
-	if (cursor.overrun || start != entry->start || name >= table->len - table->names)
-		return false;
-	function->name = (const char *)table->bytes + table->names + name;
-	return true;
+	return !cursor.overrun && start == entry->start;
 }
 
-bool go_pclntab_function(const struct go_pclntab *table, uint32_t index, struct go_function *ret)
+const char *go_pclntab_name(struct go_pclntab *table, const struct go_function *function)
+{
+	uint64_t at = table->names + function->name;
+	struct bytes_cursor cursor = cursor_at(table, at);
+	/* A NUL stands behind the table. */
+	bool is_last = at + bytes_left(&cursor) == table->len;
+	bool is_whole =
+		bytes_left(&cursor) && (is_last || memchr(cursor.pos, 0, bytes_left(&cursor)));
+	return is_whole ? (const char *)cursor.pos : "";
+}
+
+bool go_pclntab_function(struct go_pclntab *table, uint32_t index, struct go_function *ret)
 {
 	if (index >= table->count)
 		return false;
@@ -167,16 +181,20 @@ uint32_t go_pclntab_count(const struct go_pclntab *table)
 /* ---- stack pointer ---- */
 
 /* Pairs of varints: by how much the value changes (zigzag), for how much code. */
-uint64_t go_pclntab_walk_sp(const struct go_pclntab *table, const struct go_function *function,
+uint64_t go_pclntab_walk_sp(struct go_pclntab *table, const struct go_function *function,
 	go_on_sp *on_sp, void *context)
 {
 	uint64_t address = function->start;
 	if (!function->sp_table || function->sp_table >= table->len - table->sp_tables)
 		return address;
 	uint64_t at = table->sp_tables + function->sp_table;
-	struct bytes_cursor cursor = bytes_cursor(table->bytes + at, table->len - at);
+	struct bytes_cursor cursor = cursor_at(table, at);
 	int64_t delta = -1;
 	while (address < function->end) {
+		if (bytes_left(&cursor) < PAIR_MAX_BYTES) {
+			at += bytes_offset(&cursor);
+			cursor = cursor_at(table, at);
+		}
 		int64_t change = bytes_get_zigzag(&cursor);
 		uint64_t len = bytes_get_varint(&cursor);
 		bool is_end = !change && address != function->start;
@@ -226,14 +244,16 @@ static struct err *find_by_relocations(struct elf_file *file, uint64_t vaddr, ui
 }
 
 /* The program's entry is a function of Go's, unless a C compiler linked it. */
-static uint64_t find_by_entry(const struct go_pclntab *table, const struct elf_file *file)
+static uint64_t find_by_entry(struct go_pclntab *table, const struct elf_file *file)
 {
 	struct go_function function;
-	for (uint32_t i = 0; i < table->count; i++)
-		if (go_pclntab_function(table, i, &function) &&
-			(strcmp(function.name, start_name) == 0 ||
-				strcmp(function.name, start_name_arm64) == 0))
+	for (uint32_t i = 0; i < table->count; i++) {
+		if (!go_pclntab_function(table, i, &function))
+			continue;
+		const char *name = go_pclntab_name(table, &function);
+		if (strcmp(name, start_name) == 0 || strcmp(name, start_name_arm64) == 0)
 			return elf_file_entry(file) - function.start;
+	}
 	return 0;
 }
 
@@ -259,9 +279,7 @@ static struct err *find_text(
 static struct err *open_section(
 	struct go_pclntab *table, struct elf_file *file, const struct elf_section *section)
 {
-	if (section->size > TABLE_MAX)
-		return err_new(ERR_UNSUPPORTED, "%llu bytes", (unsigned long long)section->size);
-	try(elf_file_read(file, section->offset, section->size, &table->bytes));
+	try(elf_blocks_create(file, section->offset, section->size, &table->blocks));
 	table->len = section->size;
 	try(read_version(table));
 	try(read_layout(table));
@@ -290,6 +308,6 @@ void go_pclntab_destroy(struct go_pclntab *table)
 {
 	if (!table)
 		return;
-	mem_free(table->bytes);
+	elf_blocks_destroy(table->blocks);
 	mem_free(table);
 }

@@ -28,15 +28,16 @@ enum go_function_flag {
 
 struct go_function {
 	uint64_t start, end; /* virtual addresses; padding up to the next function included */
-	const char *name;    /* borrowed, as the linker knows it: "runtime.goexit" */
 	uint8_t flags;       /* enum go_function_flag */
+	bool is_special;     /* one of the runtime's that the runtime itself treats specially */
+	uint32_t name;       /* for go_pclntab_name() */
 	uint32_t sp_table;   /* for go_pclntab_walk_sp() */
 };
 
 /*
  * *ret is NULL when the file is none of Go's. ERR_FORMAT when its table makes no sense,
- * ERR_UNSUPPORTED for more than 64 MiB, for 32 bits, for an unknown version, and when the
- * address of the code cannot be found.
+ * ERR_UNSUPPORTED for 32 bits, for an unknown version, and when the address of the code cannot be
+ * found. The file is borrowed: its table is read as it is asked for.
  */
 struct err *go_pclntab_open(struct elf_file *file, struct go_pclntab **ret) ERR_MUST_CHECK;
 void go_pclntab_destroy(struct go_pclntab *table);
@@ -44,7 +45,13 @@ void go_pclntab_destroy(struct go_pclntab *table);
 uint32_t go_pclntab_count(const struct go_pclntab *table);
 
 /* Functions ascend by address. False when the entry makes no sense. */
-bool go_pclntab_function(const struct go_pclntab *table, uint32_t index, struct go_function *ret);
+bool go_pclntab_function(struct go_pclntab *table, uint32_t index, struct go_function *ret);
+
+/*
+ * As the linker knows it: "runtime.goexit". Valid until the next call. "" when it is longer than
+ * ELF_BLOCKS_VIEW_MAX or not there.
+ */
+const char *go_pclntab_name(struct go_pclntab *table, const struct go_function *function);
 
 /*
  * From `address` on, until the next call or the function's end, the stack pointer is `delta`
@@ -53,7 +60,7 @@ bool go_pclntab_function(const struct go_pclntab *table, uint32_t index, struct 
 typedef void go_on_sp(void *context, uint64_t address, int32_t delta);
 
 /* Where the table ends: the function's end, or before it where it stops making sense. */
-uint64_t go_pclntab_walk_sp(const struct go_pclntab *table, const struct go_function *function,
+uint64_t go_pclntab_walk_sp(struct go_pclntab *table, const struct go_function *function,
 	go_on_sp *on_sp, void *context);
 
 #endif

@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct go_function function;
 	for (uint32_t i = 0; table && i < go_pclntab_count(table); i++)
 		if (go_pclntab_function(table, i, &function)) {
-			sum += strlen(function.name);
+			sum += strlen(go_pclntab_name(table, &function));
 			go_pclntab_walk_sp(table, &function, on_sp, &sum);
 		}
 	err_destroy(err);

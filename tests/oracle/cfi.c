@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/mem.h"
 #include "format/dwarf/cfi.h"
 #include "format/elf/elf_file.h"
 
@@ -149,7 +150,7 @@ static int compare_file(const char *path)
 		return 1;
 	}
 	const struct elf_section *section = elf_file_find_section(file, ".eh_frame");
-	uint8_t *bytes = NULL;
+	CLEANUP_FREE uint8_t *bytes = NULL;
 	if (section)
 		err = elf_file_read(file, section->offset, section->size, &bytes);
 	if (!section || err) {

@@ -290,5 +290,9 @@ int main(int argc, char **argv)
 	       ", frames %" PRIu64 "\n",
 		process.complete, process.no_mapping, process.no_rule, process.unsupported,
 		process.unreadable, process.too_deep, process.frames);
+	for (unsigned i = 0; i < process.nr_files; i++)
+		unwind_table_deinit(&process.files[i].table);
+	vec_deinit(&process.mappings);
+	mem_free(process.vdso);
 	return 0;
 }

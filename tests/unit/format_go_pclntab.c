@@ -163,7 +163,7 @@ static void check_version(int version)
 	CHECK_INT(go_pclntab_count(table), 2);
 	struct go_function function;
 	CHECK(go_pclntab_function(table, 0, &function));
-	CHECK_STR(function.name, "main.a");
+	CHECK_STR(go_pclntab_name(table, &function), "main.a");
 	CHECK_INT(function.start, TEXT);
 	CHECK_INT(function.end, TEXT + 0x40);
 	struct deltas deltas = {0};
@@ -175,7 +175,7 @@ static void check_version(int version)
 		CHECK_INT(deltas.deltas[i], want[i]);
 	}
 	CHECK(go_pclntab_function(table, 1, &function));
-	CHECK_STR(function.name, "runtime.goexit");
+	CHECK_STR(go_pclntab_name(table, &function), "runtime.goexit");
 	CHECK_INT(function.end, TEXT + 0x60);
 	CHECK_INT(function.flags, version == 2 ? 0 : GO_FUNCTION_TOP_FRAME);
 	CHECK(!go_pclntab_function(table, 2, &function));
@@ -236,7 +236,7 @@ static void visit(const struct bytes_buf *file)
 	struct deltas deltas = {0};
 	for (uint32_t i = 0; table && i < go_pclntab_count(table); i++)
 		if (go_pclntab_function(table, i, &function)) {
-			CHECK(strlen(function.name) < file->len);
+			CHECK(strlen(go_pclntab_name(table, &function)) < file->len);
 			CHECK(go_pclntab_walk_sp(table, &function, on_sp, &deltas) <= function.end);
 		}
 	err_destroy(err);
