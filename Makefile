@@ -269,8 +269,9 @@ BENCHES := $(patsubst %.c,$(O)/%,$(filter-out tests/bench/small.c,$(wildcard tes
 $(BENCHES): $(O)/%: $(O)/%.o $(O)/record.a $(O)/report.a $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
-bench: test-deps $(O)/ebprof $(BENCHES) $(O)/tests/e2e/workload ## figures beside perf's, as ratios (root)
+bench: test-deps $(O)/ebprof $(BENCHES) $(WORKLOADS) ## figures beside perf's, as ratios (root)
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/bench.sh
+	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/unwind.sh
 
 # ---- a first look ----
 

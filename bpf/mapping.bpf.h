@@ -34,17 +34,28 @@ enum {
 	MAPLE_TYPE_MASK = 15,
 	MAPLE_LEAF_64 = 1,
 	MAPLE_ARANGE_64 = 3,
-	MAPLE_MAX_DEPTH = 8,
+	MAPLE_PIVOTS = 15,
+	MAPLE_MAX_DEPTH = 6, /* 10 ways at the least and 16 in the leaf: for millions of mappings */
 	RB_MAX_DEPTH = 40,
 };
 
-/* The slot of a node that an address belongs to. */
-static __always_inline __u32 find_slot(const unsigned long *pivot, __u32 nr_pivots, __u64 address)
+/*
+ * The slot of a node that an address belongs to: the first whose pivot is not
+ * below it, or that has no pivot any more. Counted without a branch, since the
+ * verifier would follow each of them both ways. What lies behind the pivots of
+ * the shorter kind of node are slots: NULL, or pointers into the kernel, which
+ * are above any address.
+ */
+static __always_inline __u32 find_slot(const unsigned long *pivot, __u64 address)
 {
-	__u32 slot = 0;
-	for (; slot < nr_pivots; slot++)
-		if (pivot[slot] >= address || (slot && !pivot[slot]))
-			break;
+	__u64 is_live = 1, slot = 0;
+	for (int i = 0; i < MAPLE_PIVOTS; i++) {
+		__u64 is_below = ((pivot[i] - address) & ~pivot[i]) >> 63;
+		if (i)
+			is_live &= (pivot[i] | -pivot[i]) >> 63;
+		is_live &= is_below;
+		slot += is_live;
+	}
 	return slot;
 }
 
@@ -56,25 +67,16 @@ static __always_inline void *walk_maple_tree(struct mm_struct *mm, __u64 address
 	for (int depth = 0; depth < MAPLE_MAX_DEPTH; depth++) {
 		__u64 node = entry & ~(__u64)MAPLE_NODE_MASK;
 		__u32 type = entry >> MAPLE_TYPE_SHIFT & MAPLE_TYPE_MASK;
-		unsigned long pivot[15];
-		const void *slots;
-		__u32 slot;
-		if (type == MAPLE_ARANGE_64) {
-			struct maple_arange_64 *at = (void *)node;
-			if (bpf_core_read(pivot, sizeof(at->pivot), &at->pivot))
-				return 0;
-			slot = find_slot(pivot, 9, address);
-			slots = (const void *)(node +
-					       bpf_core_field_offset(struct maple_arange_64, slot));
-		} else {
-			struct maple_range_64 *at = (void *)node;
-			if (bpf_core_read(pivot, sizeof(at->pivot), &at->pivot))
-				return 0;
-			slot = find_slot(pivot, 15, address);
-			slots = (const void *)(node +
-					       bpf_core_field_offset(struct maple_range_64, slot));
-		}
-		if (bpf_probe_read_kernel(&entry, sizeof(entry), slots + slot * sizeof(void *)))
+		unsigned long pivot[MAPLE_PIVOTS];
+		struct maple_range_64 *at = (void *)node;
+		if (bpf_core_read(pivot, sizeof(pivot), &at->pivot))
+			return 0;
+		__u64 slot = find_slot(pivot, address);
+		__u64 slots = bpf_core_field_offset(struct maple_range_64, slot);
+		if (type == MAPLE_ARANGE_64)
+			slots = bpf_core_field_offset(struct maple_arange_64, slot);
+		if (bpf_probe_read_kernel(&entry, sizeof(entry),
+			    (const void *)(node + slots + slot * sizeof(void *))))
 			return 0;
 		if (type == MAPLE_LEAF_64)
 			return (void *)entry;

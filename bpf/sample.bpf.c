@@ -72,6 +72,8 @@ static __always_inline bool send_new_stack(struct event_stack *stack, __u64 max_
 static __always_inline void take_kernel_stack(
 	struct bpf_perf_event_data *ctx, struct kernel_stack *stack)
 {
+	if (!is_kernel_address(READ_CONTEXT(REGS_IP(&ctx->regs))))
+		return;
 	long bytes = bpf_get_stack(ctx, stack->address, sizeof(stack->address), 0);
 	if (bytes < (long)sizeof(__u64))
 		return;

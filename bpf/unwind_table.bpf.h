@@ -58,7 +58,7 @@ static __always_inline __u32 search_rows(const __u32 *words, __u32 first, __u32 
 	enum { MAX_STEPS = 13 }; /* 2^12 + 1 rows */
 	_Static_assert(UNWIND_MAX_PAGE_ROWS <= 1 << MAX_STEPS, "steps suffice");
 	__u64 at = first;
-	for (int i = 0; i < MAX_STEPS && count > 1; i++) {
+	for (int i = 0; i < MAX_STEPS; i++) { /* the last ones stay where they are */
 		__u32 half = count >> 1;
 		__u64 row = words[(at + half) & (UNWIND_SHARD_WORDS - 1)];
 		/* Without a branch: the verifier would follow both ways at every step. */
