@@ -223,15 +223,22 @@ static struct err *add_debug_frame(struct builder *builder, struct elf_file *elf
 	return NULL;
 }
 
+/* Older linkers made the beginning of .text the entry of a library, which has none. */
+static bool is_made_up_entry(struct elf_file *elf)
+{
+	const struct elf_section *text = elf_file_find_section(elf, ".text");
+	return elf_file_type(elf) == ET_DYN && text && text->addr == elf_file_entry(elf);
+}
+
 /*
  * The kernel starts a program at e_entry, with nobody to return to. A C library's _start says
  * so itself; that of a dynamic loader is hand-written, without call frame information.
  */
-static void add_entry(struct builder *builder, const struct elf_file *elf)
+static void add_entry(struct builder *builder, struct elf_file *elf)
 {
 	uint64_t entry = elf_file_entry(elf);
 	const struct elf_segment *segment = segment_of(builder, entry, entry + 1);
-	if (!entry || !segment)
+	if (!entry || !segment || is_made_up_entry(elf))
 		return;
 	uint64_t left = segment->vaddr + segment->filesz - entry;
 	add_function(builder, UNWIND_FROM_ENTRY, entry,
