@@ -1,13 +1,14 @@
 #include "record/feature.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -55,6 +56,65 @@ static bool can_perfmon(void)
 	return has_capability(CAP_PERFMON_BIT) || has_capability(CAP_SYS_ADMIN);
 }
 
+/* ---- locked memory: before 5.11 the maps and programs of BPF count against its limit ---- */
+
+enum {
+	/* What the recorder's maps and buffers take on a small machine, with a reserve. */
+	LOCKED_MEMORY_NEEDED_BYTES = 16 << 20,
+};
+
+void feature_raise_locked_memory(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_MEMLOCK, &limit))
+		return;
+	struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY},
+		      highest = {limit.rlim_max, limit.rlim_max};
+	if (setrlimit(RLIMIT_MEMLOCK, &none))
+		setrlimit(RLIMIT_MEMLOCK, &highest);
+}
+
+/* Not by libbpf, which raises the limit by itself. An errno; 0 when the map can be made. */
+static int try_map(unsigned bytes)
+{
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_ARRAY,
+		.key_size = 4,
+		.value_size = 8,
+		.max_entries = bytes / 8,
+	};
+	CLEANUP_FD int fd = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
+	return fd < 0 ? errno : 0;
+}
+
+/* Opening nothing needs no memory: only who forbids the whole of bpf(2) says EPERM. */
+static bool is_bpf_forbidden(void)
+{
+	union bpf_attr attr = {0};
+	CLEANUP_FD int fd = (int)syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
+	return fd < 0 && errno == EPERM;
+}
+
+static bool is_locked_memory_counted(void)
+{
+	struct rlimit old;
+	if (is_bpf_forbidden() || getrlimit(RLIMIT_MEMLOCK, &old))
+		return false;
+	struct rlimit nothing = {0, old.rlim_max};
+	setrlimit(RLIMIT_MEMLOCK, &nothing);
+	bool is_counted = try_map(8) == EPERM;
+	setrlimit(RLIMIT_MEMLOCK, &old);
+	return is_counted;
+}
+
+static bool is_locked_memory_short(void)
+{
+	if (!can_bpf() || !is_locked_memory_counted())
+		return false;
+	feature_raise_locked_memory();
+	return try_map(LOCKED_MEMORY_NEEDED_BYTES) == EPERM;
+}
+
 /* ---- the matrix ---- */
 
 static void set(struct feature_result *result, enum feature_state state, const char *fmt, ...)
@@ -78,15 +138,17 @@ static void probe_kernel(struct feature_result *result)
 
 static void probe_bpf(struct feature_result *result)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, options);
-	CLEANUP_FD int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_probe", 4, 8, 1, &options);
-	if (fd >= 0)
+	feature_raise_locked_memory();
+	int error = try_map(8);
+	if (!error)
 		set(result, FEATURE_OK, "maps can be created");
 	else if (!can_bpf())
 		set(result, FEATURE_MISSING, "no CAP_BPF: run with sudo, or setcap cap_bpf+ep");
+	else if (error == EPERM && is_locked_memory_short())
+		set(result, FEATURE_LIMITED, "cannot be tried, locked memory is short");
 	else
-		set(result, FEATURE_MISSING, "bpf(2): %s%s", strerror(errno),
-			errno == EPERM ? " although CAP_BPF is there: seccomp or lockdown" : "");
+		set(result, FEATURE_MISSING, "bpf(2): %s%s", strerror(error),
+			error == EPERM ? " although CAP_BPF is there: seccomp or lockdown" : "");
 }
 
 static void probe_perfmon(struct feature_result *result)
@@ -142,21 +204,30 @@ static void probe_lockdown(struct feature_result *result)
 
 static void probe_ring_buffer(struct feature_result *result)
 {
-	int found = can_bpf() ? libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) : -EPERM;
-	if (found > 0)
+	if (!can_bpf())
+		set(result, FEATURE_LIMITED, "cannot be tried without CAP_BPF");
+	else if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) > 0)
 		set(result, FEATURE_OK, "BPF_MAP_TYPE_RINGBUF");
+	else if (is_bpf_forbidden() || is_locked_memory_short())
+		set(result, FEATURE_LIMITED, "cannot be tried, %s",
+			is_bpf_forbidden() ? "bpf(2) is forbidden" : "locked memory is short");
 	else
-		set(result, FEATURE_MISSING, "%s",
-			found ? "cannot be tried without CAP_BPF" : "Linux 5.8 or later is needed");
+		set(result, FEATURE_MISSING, "Linux 5.8 or later is needed");
 }
 
 static void probe_memlock(struct feature_result *result)
 {
-	/* Since 5.11 BPF memory is charged to the cgroup; before, libbpf raises the limit by
-	 * itself. */
-	set(result, FEATURE_OK, "%s",
-		has_capability(CAP_SYS_RESOURCE) ? "can be raised where the kernel counts it"
-						 : "counted by cgroup since Linux 5.11");
+	struct rlimit limit;
+	if (!can_bpf() || is_bpf_forbidden())
+		set(result, FEATURE_LIMITED, "cannot be tried without BPF");
+	else if (!is_locked_memory_counted())
+		set(result, FEATURE_OK, "does not limit BPF here (since Linux 5.11)");
+	else if (!is_locked_memory_short())
+		set(result, FEATURE_OK, "can be raised as far as BPF needs it");
+	else if (!getrlimit(RLIMIT_MEMLOCK, &limit))
+		set(result, FEATURE_MISSING,
+			"limited to %llu KiB: ulimit -l unlimited, or CAP_SYS_RESOURCE to raise it",
+			(unsigned long long)limit.rlim_max / 1024);
 }
 
 bool feature_cycles_count(void)
@@ -185,14 +256,15 @@ static void probe_cycles(struct feature_result *result)
 
 static void probe_kallsyms(struct feature_result *result)
 {
-	CLEANUP(str_deinit) struct str text = {0};
+	/* The first symbols are offsets of per-CPU data, on most kernels from 0 on. */
 	FILE *file = fopen("/proc/kallsyms", "re");
 	unsigned long long address = 0;
-	bool read = file && fscanf(file, "%llx", &address) == 1;
+	while (file && !address && fscanf(file, "%llx%*[^\n]", &address) == 1)
+		;
 	if (file)
 		fclose(file);
 	long restrict_level = read_number("/proc/sys/kernel/kptr_restrict", 0);
-	if (read && address)
+	if (address)
 		set(result, FEATURE_OK, "addresses are visible (kptr_restrict %ld)",
 			restrict_level);
 	else

@@ -29,6 +29,13 @@ bool feature_probe(size_t index, struct feature_result *ret);
 /* Virtual machines often offer a cycle counter that opens and then never counts: this tries it. */
 bool feature_cycles_count(void);
 
+/*
+ * Lifts the limit of locked memory (RLIMIT_MEMLOCK) as far as is allowed, which libbpf does only
+ * where it may be lifted altogether. To be called before anything of BPF is created, and after
+ * the command has been forked, which is to keep its limits.
+ */
+void feature_raise_locked_memory(void);
+
 /* Adds to an error of BPF or perf what is missing, and how to get it, where that can be told. */
 struct err *feature_explain(struct err *err) ERR_MUST_CHECK;
 

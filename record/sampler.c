@@ -130,6 +130,7 @@ static struct err *put_frame_pointer_rule(struct sampler *sampler)
 
 static struct err *load(struct sampler *sampler, const struct sampler_options *options)
 {
+	feature_raise_locked_memory();
 	sampler->bpf = sample_bpf__open();
 	if (!sampler->bpf)
 		return feature_explain(err_sys(errno, "cannot open the BPF programs"));
