@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/mem.h"
@@ -29,8 +30,15 @@ struct table_builder {
 
 /* ---- in the thread ---- */
 
-static enum table_origin make_table(
-	const struct table_cache *cache, struct elf_file *elf, struct unwind_table *ret)
+/* Whoever makes a file chooses its build ID: only who may replace the real one is believed. */
+static bool has_trusted_owner(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
+}
+
+static enum table_origin make_table(const struct table_cache *cache, int fd,
+	struct elf_file *elf, struct unwind_table *ret)
 {
 	size_t len;
 	const uint8_t *build_id = elf_file_build_id(elf, &len);
@@ -46,14 +54,15 @@ static enum table_origin make_table(
 		return TABLE_FAILED;
 	}
 	/* Full disks and the like cost the next recording some time, nothing else. */
-	err_destroy(table_cache_store(cache, build_id, (uint32_t)len, ret));
+	if (has_trusted_owner(fd))
+		err_destroy(table_cache_store(cache, build_id, (uint32_t)len, ret));
 	return TABLE_BUILT;
 }
 
 static void run_job(struct table_builder *builder, const struct job *job)
 {
 	struct table_result result = {.id = job->id};
-	result.origin = make_table(builder->cache, job->elf, &result.table);
+	result.origin = make_table(builder->cache, job->fd, job->elf, &result.table);
 	elf_file_destroy(job->elf);
 	close(job->fd);
 	pthread_mutex_lock(&builder->lock);
