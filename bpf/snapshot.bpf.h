@@ -49,6 +49,7 @@ __noinline int send_chunk(__u64 address, __u64 end, __u64 hash)
 	__u64 bytes = EVENT_SNAPSHOT_CHUNK_BYTES - (address & (EVENT_SNAPSHOT_CHUNK_BYTES - 1));
 	if (bytes > end - address)
 		bytes = end - address;
+	asm volatile("" : "+r"(bytes)); /* or clang thinks the bound below is known anyway */
 	if (bytes > sizeof(chunk->bytes) ||
 		bpf_probe_read_user(chunk->bytes, bytes, (const void *)address)) {
 		bpf_ringbuf_discard(chunk, BPF_RB_NO_WAKEUP);

@@ -12,9 +12,7 @@ set -euo pipefail
 MAX_VERIFIED=250000 # instructions of a program: what we promise; the kernel's limit is 1,000,000
 MIN_SAMPLES=200     # of a shape: five times 600 ms at 199 Hz are 597
 MIN_STACKS=20       # of a shape's single stack: 119
-# Percent of stacks that must be complete. 0: stacks of code without frame pointers are not
-# unwound yet, they are counted and shown but not judged.
-MIN_COMPLETE=0
+MIN_COMPLETE=97     # percent of the stacks
 BOOT_SECONDS=300
 
 die() { echo "check-kernel: $*" >&2; exit 1; }
