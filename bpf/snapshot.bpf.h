@@ -13,6 +13,9 @@
 #include <bpf/bpf_helpers.h>
 
 enum {
+	/* Of a function that is returning, registers may be said to be where it popped them from:
+	 * just below the stack pointer, where nobody else writes. */
+	RED_ZONE_BYTES = 128,
 	SMALL_SNAPSHOT_BYTES = 16 << 10,
 	LARGEST_STACK_BYTES = 64 << 20,
 };
@@ -75,7 +78,7 @@ static __always_inline void send_snapshot(struct task_struct *task,
 	snapshot->hash = hash;
 	snapshot->registers = *regs;
 	bpf_ringbuf_submit(snapshot, BPF_RB_NO_WAKEUP);
-	__u64 address = regs->reg[UNWIND_SP], end = end_of_stack(task, address);
+	__u64 sp = regs->reg[UNWIND_SP], address = sp - RED_ZONE_BYTES, end = end_of_stack(task, sp);
 	for (__u32 i = 0; i <= EVENT_MAX_SNAPSHOT_CHUNKS && address < end; i++) {
 		__u32 bytes = send_chunk(address, end, hash);
 		if (!bytes)

@@ -51,14 +51,16 @@ void snapshot_table_registers(struct snapshot_table *table, const struct event_s
 	snapshot->has_registers = true;
 	snapshot->is_exact = event->is_exact;
 	snapshot->registers = event->registers;
-	snapshot->stack_address = event->registers.reg[UNWIND_SP];
 }
 
 void snapshot_table_chunk(struct snapshot_table *table, const struct event_snapshot_chunk *chunk)
 {
 	struct snapshot *snapshot = snapshot_table_find(table, chunk->hash);
-	uint64_t end = snapshot ? snapshot->stack_address + snapshot->stack.len : 0;
-	if (snapshot && chunk->address == end && chunk->nr_bytes <= sizeof(chunk->bytes))
+	if (!snapshot || chunk->nr_bytes > sizeof(chunk->bytes))
+		return;
+	if (!snapshot->stack.len)
+		snapshot->stack_address = chunk->address;
+	if (chunk->address == snapshot->stack_address + snapshot->stack.len)
 		vec_append(&snapshot->stack, chunk->bytes, chunk->nr_bytes);
 }
 
