@@ -11,7 +11,8 @@ enum {
 	EVENT_COMM_BYTES = 16, /* TASK_COMM_LEN */
 	EVENT_SEEN_SLOTS = 1 << 16,
 	EVENT_MAX_TARGETS = 1 << 15,
-	EVENT_MIN_FILES = 1 << 14, /* files that can be told apart; more where there are many CPUs */
+	EVENT_MIN_FILES =
+		1 << 14, /* files that can be told apart; more where there are many CPUs */
 	EVENT_FILES_PER_CPU = 256,
 	EVENT_SNAPSHOT_CHUNK_BYTES = 4096,
 	EVENT_MAX_SNAPSHOT_CHUNKS = 16,
@@ -38,13 +39,13 @@ enum event_stack_end {
 	EVENT_END_UNREADABLE = 2,
 	EVENT_END_DEPTH = 3,
 	EVENT_END_NO_REGISTERS = 4,
-	EVENT_END_NO_TABLE = 5,      /* the file's rules could not be had */
-	EVENT_END_NO_RULE = 6,       /* none covers the address */
-	EVENT_END_UNSUPPORTED = 7,   /* there is one, beyond struct unwind_rule */
-	EVENT_END_REGISTER = 8,      /* it needs a register whose value is not known */
-	EVENT_END_JIT = 9,           /* code of no file, and no frame pointer to go by */
+	EVENT_END_NO_TABLE = 5,       /* the file's rules could not be had */
+	EVENT_END_NO_RULE = 6,        /* none covers the address */
+	EVENT_END_UNSUPPORTED = 7,    /* there is one, beyond struct unwind_rule */
+	EVENT_END_REGISTER = 8,       /* it needs a register whose value is not known */
+	EVENT_END_JIT = 9,            /* code of no file, and no frame pointer to go by */
 	EVENT_END_TABLE_PENDING = 10, /* the file's rules are not here yet */
-	EVENT_END_NO_MAPPING = 11,   /* a return address outside of all executable memory */
+	EVENT_END_NO_MAPPING = 11,    /* a return address outside of all executable memory */
 };
 
 /*
@@ -237,7 +238,7 @@ struct unwind_registers {
  * the frame where unwinding stopped, and, chunk by chunk, the stack from there.
  */
 struct event_snapshot {
-	unsigned int type; /* EVENT_SNAPSHOT */
+	unsigned int type;      /* EVENT_SNAPSHOT */
 	unsigned char is_exact; /* ip is that of an interrupted instruction */
 	unsigned char zero[3];
 	unsigned long long hash; /* of its struct event_stack, which comes first */
@@ -270,9 +271,9 @@ enum {
 };
 
 enum unwind_table_state {
-	UNWIND_TABLE_NONE = 0,   /* asked for when the file was announced */
+	UNWIND_TABLE_NONE = 0, /* asked for when the file was announced */
 	UNWIND_TABLE_READY = 1,
-	UNWIND_TABLE_ABSENT = 2, /* there is none to be had */
+	UNWIND_TABLE_ABSENT = 2,  /* there is none to be had */
 	UNWIND_TABLE_DROPPED = 3, /* for want of memory; to be asked for */
 };
 
@@ -280,8 +281,8 @@ enum unwind_table_state {
 struct unwind_file {
 	unsigned int state; /* enum unwind_table_state */
 	unsigned int first_page, nr_pages;
-	unsigned int pages;  /* the place of the first page's words */
-	unsigned int epoch;  /* of the clock below, when it was used last */
+	unsigned int pages; /* the place of the first page's words */
+	unsigned int epoch; /* of the clock below, when it was used last */
 	unsigned int zero[3];
 };
 

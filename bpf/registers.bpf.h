@@ -63,8 +63,8 @@ static __always_inline bool is_kernel_address(__u64 address)
  * When the tick hit user code they are the tick's own; in the kernel they stand
  * at the top of the task's kernel stack, where the entry code pushed them.
  */
-static __always_inline bool read_user_registers(struct bpf_perf_event_data *ctx,
-	struct task_struct *task, struct unwind_registers *ret)
+static __always_inline bool read_user_registers(
+	struct bpf_perf_event_data *ctx, struct task_struct *task, struct unwind_registers *ret)
 {
 	ret->known = ALL_REGISTERS_KNOWN;
 	ret->ip = READ_CONTEXT(REGS_IP(&ctx->regs));

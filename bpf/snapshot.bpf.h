@@ -67,8 +67,8 @@ __noinline int send_chunk(__u64 address, __u64 end, __u64 hash)
 }
 
 /* What does not fit into the ring is missing: then the stack stays cut. */
-static __always_inline void send_snapshot(struct task_struct *task,
-	const struct unwind_registers *regs, bool is_exact, __u64 hash)
+static __always_inline void send_snapshot(
+	struct task_struct *task, const struct unwind_registers *regs, bool is_exact, __u64 hash)
 {
 	struct event_snapshot *snapshot = bpf_ringbuf_reserve(&ring, sizeof(*snapshot), 0);
 	if (!snapshot)
@@ -78,7 +78,8 @@ static __always_inline void send_snapshot(struct task_struct *task,
 	snapshot->hash = hash;
 	snapshot->registers = *regs;
 	bpf_ringbuf_submit(snapshot, BPF_RB_NO_WAKEUP);
-	__u64 sp = regs->reg[UNWIND_SP], address = sp - RED_ZONE_BYTES, end = end_of_stack(task, sp);
+	__u64 sp = regs->reg[UNWIND_SP], address = sp - RED_ZONE_BYTES,
+	      end = end_of_stack(task, sp);
 	for (__u32 i = 0; i <= EVENT_MAX_SNAPSHOT_CHUNKS && address < end; i++) {
 		__u32 bytes = send_chunk(address, end, hash);
 		if (!bytes)

@@ -12,8 +12,7 @@
 #include "bpf/event.h"
 
 /* Reads a word of the stack. Not 0: it cannot be read. */
-typedef long unwind_read_fn(
-	void *context, unsigned long long address, unsigned long long *value);
+typedef long unwind_read_fn(void *context, unsigned long long address, unsigned long long *value);
 
 /* Always inlined, so that `read` is a direct call: BPF knows no other. */
 #define UNWIND_INLINE static inline __attribute__((always_inline))
@@ -102,18 +101,18 @@ UNWIND_INLINE enum event_stack_end unwind_step(struct unwind_registers *regs,
 	if (cfa < lowest && !rule->flags)
 		return EVENT_END_BROKEN_FRAME_POINTER;
 	_Bool has_ra, has_fp, has_rbx;
-	end = unwind_saved(regs, UNWIND_RA, rule->ra, rule->ra_offset, cfa, read, context, &ra,
-		&has_ra);
+	end = unwind_saved(
+		regs, UNWIND_RA, rule->ra, rule->ra_offset, cfa, read, context, &ra, &has_ra);
 	if (end)
 		return end;
 	if (!has_ra)
 		return rule->ra == UNWIND_UNSUPPORTED ? EVENT_END_UNSUPPORTED : EVENT_END_REGISTER;
-	end = unwind_saved(regs, UNWIND_FP, rule->fp, rule->fp_offset, cfa, read, context, &fp,
-		&has_fp);
+	end = unwind_saved(
+		regs, UNWIND_FP, rule->fp, rule->fp_offset, cfa, read, context, &fp, &has_fp);
 	if (end)
 		return end;
-	end = unwind_saved(regs, UNWIND_RBX, rule->rbx, rule->rbx_offset, cfa, read, context, &rbx,
-		&has_rbx);
+	end = unwind_saved(
+		regs, UNWIND_RBX, rule->rbx, rule->rbx_offset, cfa, read, context, &rbx, &has_rbx);
 	if (end)
 		return end;
 	regs->ip = ra;

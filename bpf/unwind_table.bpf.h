@@ -55,7 +55,9 @@ static __always_inline const __u32 *find_shard(__u32 place)
 /* The number of the last row at or before `low`; rows of a page lie in one shard. */
 static __always_inline __u32 search_rows(const __u32 *words, __u32 first, __u32 count, __u32 low)
 {
-	enum { MAX_STEPS = 13 }; /* 2^12 + 1 rows */
+	enum {
+		MAX_STEPS = 13
+	}; /* 2^12 + 1 rows */
 	_Static_assert(UNWIND_MAX_PAGE_ROWS <= 1 << MAX_STEPS, "steps suffice");
 	__u64 at = first;
 	for (int i = 0; i < MAX_STEPS; i++) { /* the last ones stay where they are */

@@ -25,10 +25,10 @@ struct object {
 	uint32_t serial;           /* dense, from 0, within the session */
 	struct layout_object info; /* path unset; segments owned */
 	char *path;
-	bool is_examined;             /* the file was opened, or could not be */
-	struct map frames;            /* offset -> frame of the stack table, plus 1 */
-	uint32_t table;               /* its unwind table, see table_store.h */
-	bool is_table_pending;        /* it is being made */
+	bool is_examined;      /* the file was opened, or could not be */
+	struct map frames;     /* offset -> frame of the stack table, plus 1 */
+	uint32_t table;        /* its unwind table, see table_store.h */
+	bool is_table_pending; /* it is being made */
 	/* Stacks whose outermost known frame is in it, by enum layout_truncation. */
 	uint64_t truncated[LAYOUT_TRUNCATED_END];
 	struct object_location where; /* where it was mapped when it was seen last */

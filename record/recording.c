@@ -82,7 +82,8 @@ static void put_event(struct recording *recording)
 {
 	struct writer *writer = recording->writer;
 	const char *name = recording->event_name, *unit = recording->event_unit;
-	static const char again[] = "snapshot"; /* the same ticks, their stacks left to the report */
+	static const char again[] =
+		"snapshot"; /* the same ticks, their stacks left to the report */
 	struct layout_event event = {
 		.name = writer_string(writer, name, strlen(name)),
 		.unit = writer_string(writer, unit, strlen(unit)),

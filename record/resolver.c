@@ -27,8 +27,8 @@ static struct object *object_of_event(struct resolver *resolver, const struct ev
 {
 	struct process_table *processes = resolver->processes;
 	struct process *process = process_table_get(processes, event->pid, event->time_ns);
-	const struct mapping *mapping = process_find_mapping(
-		processes, process, event->start, event->time_ns, true);
+	const struct mapping *mapping =
+		process_find_mapping(processes, process, event->start, event->time_ns, true);
 	if (!is_where_event_says(mapping, event)) {
 		process_rescan(processes, process, event->time_ns);
 		mapping = process_find_mapping(
@@ -64,8 +64,8 @@ static void add(struct resolver *resolver, struct frames *frames, struct object 
 	uint64_t offset, bool is_guessed)
 {
 	if (frames->count < MAX_FRAMES)
-		frames->frame[frames->count++] = stack_table_frame(resolver->stacks, object, offset,
-			is_guessed ? LAYOUT_FRAME_GUESSED : 0);
+		frames->frame[frames->count++] = stack_table_frame(
+			resolver->stacks, object, offset, is_guessed ? LAYOUT_FRAME_GUESSED : 0);
 }
 
 static struct object *special(
@@ -83,8 +83,8 @@ static void add_address(struct resolver *resolver, struct frames *frames,
 	const struct mapping *mapping = process_find_mapping(
 		processes, process, address, head->time_ns, frames->count == 0);
 	if (mapping)
-		add(resolver, frames, mapping->object,
-			address - mapping->start + mapping->offset, is_guessed);
+		add(resolver, frames, mapping->object, address - mapping->start + mapping->offset,
+			is_guessed);
 	else
 		add(resolver, frames, special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
 			address, is_guessed);
@@ -147,8 +147,8 @@ static struct resolved_stack put(
 	struct stack_table *stacks = resolver->stacks;
 	struct resolved_stack ret = {.truncation = truncation};
 	if (truncation)
-		ret.node = stack_table_node(
-			stacks, 0, stack_table_frame(stacks, NULL, truncation, 0));
+		ret.node =
+			stack_table_node(stacks, 0, stack_table_frame(stacks, NULL, truncation, 0));
 	for (uint32_t i = frames->count; i-- > 0;)
 		ret.node = stack_table_node(stacks, ret.node, frames->frame[i]);
 	return ret;
@@ -207,13 +207,12 @@ static enum event_stack_end unwind_rest(
 static bool may_leave(struct resolver *resolver, const struct snapshot *snapshot)
 {
 	const struct event_stack *head = &snapshot->head;
-	struct process *process =
-		process_table_get(resolver->processes, head->pid, head->time_ns);
+	struct process *process = process_table_get(resolver->processes, head->pid, head->time_ns);
 	return resolver->keeps_snapshots || process->snapshots_kept++ < MAX_KEPT_SNAPSHOTS;
 }
 
-bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapshot,
-	struct resolved_stack *ret)
+bool resolver_snapshot(
+	struct resolver *resolver, const struct snapshot *snapshot, struct resolved_stack *ret)
 {
 	struct frames frames = {.count = 0};
 	enum event_stack_end end = snapshot->head.end;

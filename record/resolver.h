@@ -35,12 +35,12 @@ void resolver_deinit(struct resolver *resolver);
 void resolver_take_file(struct resolver *resolver, const struct event_file *event);
 
 /* The head's frames follow on it, as on the wire. */
-struct resolved_stack resolver_stack(struct resolver *resolver, const struct event_stack *head,
-	const uint64_t *frames);
+struct resolved_stack resolver_stack(
+	struct resolver *resolver, const struct event_stack *head, const uint64_t *frames);
 /*
  * The frames that were found before, and those found by going on over the
  * snapshot. False: a table that it takes is being made, ask again.
  */
-bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapshot,
-	struct resolved_stack *ret);
+bool resolver_snapshot(
+	struct resolver *resolver, const struct snapshot *snapshot, struct resolved_stack *ret);
 #endif

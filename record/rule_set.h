@@ -18,9 +18,9 @@ enum {
 
 struct rule_set {
 	VEC(struct unwind_rule) rules;
-	uint32_t max; /* of rules */
-	struct map heads;           /* hash -> number + 1 of the first rule that has it */
-	VEC(uint32_t) next;         /* number + 1 of another rule with the same hash */
+	uint32_t max;                 /* of rules */
+	struct map heads;             /* hash -> number + 1 of the first rule that has it */
+	VEC(uint32_t) next;           /* number + 1 of another rule with the same hash */
 	uint32_t memo[RULE_SET_MEMO]; /* the rule seen last, by a few bits of its bytes */
 };
 

@@ -100,8 +100,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 static void choose_loop(struct sampler *sampler)
 {
 	struct sample_bpf *bpf = sampler->bpf;
-	bool has_loop =
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+	bool has_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
 	sampler->on_tick = has_loop ? bpf->progs.on_tick : bpf->progs.on_tick_without_loop;
 	bpf_program__set_autoload(bpf->progs.on_tick, has_loop);
 	bpf_program__set_autoload(bpf->progs.on_tick_without_loop, !has_loop);

@@ -113,8 +113,8 @@ static struct err *create_sampler(struct session *session)
 		.follow_children = !options->no_inherit,
 		.ring_bytes = options->ring_bytes ? options->ring_bytes : DEFAULT_RING_BYTES,
 		.call_graph = call_graphs[options->call_graph],
-		.snapshot_bytes = options->snapshot_bytes ? options->snapshot_bytes
-							  : DEFAULT_SNAPSHOT_BYTES,
+		.snapshot_bytes =
+			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
 	};
 	try(sampler_create(&sampler, &session->sampler));
 	if (options->target == SESSION_COMMAND)

@@ -59,7 +59,7 @@ struct session_options {
 	uint32_t snapshot_bytes;  /* of a stack that cannot be unwound at once; 0: the default */
 	uint64_t table_bytes;     /* for unwind tables in the kernel; 0: the default */
 	const char *cache_folder; /* for unwind tables; NULL: the usual one, "": none */
-	const int *cpus; /* only these; NULL: all */
+	const int *cpus;          /* only these; NULL: all */
 	size_t nr_cpus;
 
 	const char *output;
@@ -82,8 +82,8 @@ struct session_progress {
 	double overhead_percent; /* of one CPU, by this process */
 };
 
-struct session_blame { /* where stacks are cut */
-	const char *path;  /* of the object; borrowed from the session */
+struct session_blame {    /* where stacks are cut */
+	const char *path; /* of the object; borrowed from the session */
 	enum layout_truncation truncation;
 	uint64_t samples;
 };
@@ -94,8 +94,8 @@ struct session_summary {
 	const char *event; /* static text */
 	uint64_t ticks, idle, filtered, skipped, lost_ring, lost_unresolved, lost_write;
 	uint64_t complete, kernel_only, left; /* left: to be unwound by the report */
-	uint64_t truncated[16]; /* by enum layout_truncation */
-	struct session_blame blame[4]; /* the worst first; path NULL: no more */
+	uint64_t truncated[16];               /* by enum layout_truncation */
+	struct session_blame blame[4];        /* the worst first; path NULL: no more */
 	uint64_t dsos, dsos_with_build_id, dsos_readable;
 	uint64_t targets_full, sideband_lost;
 	bool kernel_hidden; /* kernel symbols could not be read */

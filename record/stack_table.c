@@ -23,7 +23,8 @@ uint32_t stack_table_frame(
 	struct stack_table *table, struct object *object, uint64_t offset, uint32_t flags)
 {
 	enum {
-		FLAGS_SHIFT = 60 /* offsets are shorter, but for a kernel's address, which has none */
+		FLAGS_SHIFT =
+			60 /* offsets are shorter, but for a kernel's address, which has none */
 	};
 	bool added;
 	uint64_t key = offset ^ (uint64_t)flags << FLAGS_SHIFT;

@@ -15,7 +15,7 @@
 struct stack_frame {
 	struct object *object; /* NULL: the stack is truncated here, offset says why */
 	uint64_t offset;
-	uint32_t flags; /* layout_frame_flag */
+	uint32_t flags;               /* layout_frame_flag */
 	uint32_t file_id, file_epoch; /* see emitter.h */
 };
 

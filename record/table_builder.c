@@ -37,8 +37,8 @@ static bool has_trusted_owner(int fd)
 	return fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
 }
 
-static enum table_origin make_table(const struct table_cache *cache, int fd,
-	struct elf_file *elf, struct unwind_table *ret)
+static enum table_origin make_table(
+	const struct table_cache *cache, int fd, struct elf_file *elf, struct unwind_table *ret)
 {
 	size_t len;
 	const uint8_t *build_id = elf_file_build_id(elf, &len);

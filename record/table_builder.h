@@ -34,8 +34,7 @@ struct err *table_builder_create(struct table_cache *cache, struct table_builder
 void table_builder_destroy(struct table_builder *builder);
 
 /* Takes `fd` and `elf` over. `id` comes back with the result. */
-void table_builder_submit(
-	struct table_builder *builder, uint64_t id, int fd, struct elf_file *elf);
+void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, struct elf_file *elf);
 /* The next result, in the order of submission. False: none is ready. */
 bool table_builder_take(struct table_builder *builder, struct table_result *ret);
 /* Returns once a result is ready; false when nothing was submitted. */

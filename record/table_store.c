@@ -38,8 +38,8 @@ struct table_store {
 	struct rule_set rule_set; /* what stands in `rules` */
 	struct shard shards[UNWIND_MAX_SHARDS];
 	uint32_t nr_shards, max_shards, current;
-	VEC(struct table) tables;       /* by number */
-	VEC(uint32_t) table_of_file;    /* by number of the file; 0: none */
+	VEC(struct table) tables;    /* by number */
+	VEC(uint32_t) table_of_file; /* by number of the file; 0: none */
 	uint64_t dropped;
 };
 
@@ -64,7 +64,7 @@ static size_t map_bytes(uint32_t entries, size_t entry_bytes)
 static struct err *add_shard(struct table_store *store)
 {
 	struct shard *shard = &store->shards[store->nr_shards];
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	struct bpf_map_create_opts options = {.sz = sizeof(options), .map_flags = BPF_F_MMAPABLE};
 	int fd = bpf_map_create(
 		BPF_MAP_TYPE_ARRAY, "shard", sizeof(uint32_t), SHARD_BYTES, 1, &options);
 	if (fd < 0)
@@ -99,8 +99,9 @@ struct err *table_store_create(
 	store->maps = *maps;
 	uint64_t shards = max_bytes / SHARD_BYTES;
 	/* Two at least: one is filled while the other is in use. */
-	store->max_shards =
-		shards < 2 ? 2 : shards > UNWIND_MAX_SHARDS ? UNWIND_MAX_SHARDS : (uint32_t)shards;
+	store->max_shards = shards < 2                   ? 2
+			    : shards > UNWIND_MAX_SHARDS ? UNWIND_MAX_SHARDS
+							 : (uint32_t)shards;
 	vec_resize(&store->table_of_file, maps->max_files);
 	vec_resize(&store->tables, TABLE_ABSENT + 1);
 	store->tables.data[TABLE_NOT_STORED].is_dropped = true;
@@ -189,8 +190,7 @@ static bool recycle_shard(struct table_store *store, uint64_t keep)
 	last_uses(store, epochs);
 	keep |= 1ULL << store->current;
 	for (uint32_t i = 0; i < store->nr_shards; i++)
-		if (!(keep >> i & 1) &&
-			(oldest == UNWIND_MAX_SHARDS || epochs[i] < epochs[oldest]))
+		if (!(keep >> i & 1) && (oldest == UNWIND_MAX_SHARDS || epochs[i] < epochs[oldest]))
 			oldest = i;
 	if (oldest == UNWIND_MAX_SHARDS)
 		return false;
@@ -283,8 +283,8 @@ static bool put_pages(struct table_store *store, const struct unwind_table *from
 		return false;
 	uint32_t *out = words_at(store, table->entry.pages);
 	for (size_t i = 0; i < from->pages.len; i++)
-		if (!put_page(store, from, &from->pages.data[i], rules, table,
-			    out + i * PAGE_WORDS))
+		if (!put_page(
+			    store, from, &from->pages.data[i], rules, table, out + i * PAGE_WORDS))
 			return false;
 	return true;
 }
@@ -292,12 +292,11 @@ static bool put_pages(struct table_store *store, const struct unwind_table *from
 uint32_t table_store_add(struct table_store *store, const struct unwind_table *from)
 {
 	CLEANUP_FREE uint32_t *rules = from->pages.len ? translate_rules(store, from) : NULL;
-	struct table table = {
-		.entry = {
-			.state = UNWIND_TABLE_READY,
-			.first_page = from->first_page,
-			.nr_pages = (uint32_t)from->pages.len,
-		}};
+	struct table table = {.entry = {
+				      .state = UNWIND_TABLE_READY,
+				      .first_page = from->first_page,
+				      .nr_pages = (uint32_t)from->pages.len,
+			      }};
 	if (!rules || !put_pages(store, from, rules, &table))
 		return TABLE_ABSENT;
 	vec_push(&store->tables, table);

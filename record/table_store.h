@@ -17,9 +17,9 @@
 struct table_store;
 
 struct table_store_maps {
-	int files, rules, shards;     /* file descriptors; borrowed */
-	uint32_t max_files;           /* of the map `files` */
-	volatile uint32_t *epoch;     /* the BPF side's clock of use; borrowed */
+	int files, rules, shards; /* file descriptors; borrowed */
+	uint32_t max_files;       /* of the map `files` */
+	volatile uint32_t *epoch; /* the BPF side's clock of use; borrowed */
 };
 
 enum {
@@ -27,8 +27,8 @@ enum {
 	TABLE_ABSENT = 1, /* of a file that has none */
 };
 
-struct err *table_store_create(const struct table_store_maps *maps, uint64_t max_bytes,
-	struct table_store **ret);
+struct err *table_store_create(
+	const struct table_store_maps *maps, uint64_t max_bytes, struct table_store **ret);
 void table_store_destroy(struct table_store *store);
 
 /* Lays a table out. Its number, or TABLE_ABSENT when it is empty or does not fit at all. */
@@ -38,7 +38,8 @@ bool table_store_has(const struct table_store *store, uint32_t table);
 /* From now on the BPF side finds this table for this file. */
 void table_store_bind(struct table_store *store, uint32_t file, uint32_t table);
 
-/* The rule for an offset, by a table that is there; that of UNWIND_CFA_NONE where none covers it. */
+/* The rule for an offset, by a table that is there; that of UNWIND_CFA_NONE where none covers it.
+ */
 const struct unwind_rule *table_store_find(
 	const struct table_store *store, uint32_t table, uint64_t offset);
 /* The rule of enum UNWIND_RULE_FRAME_POINTER. */
@@ -47,7 +48,7 @@ const struct unwind_rule *table_store_frame_pointer_rule(const struct table_stor
 /* Once a second or so: what is used from here on counts as used lately. */
 void table_store_advance_epoch(struct table_store *store);
 
-uint64_t table_store_bytes(const struct table_store *store);  /* of shards */
+uint64_t table_store_bytes(const struct table_store *store);   /* of shards */
 uint64_t table_store_dropped(const struct table_store *store); /* tables, for want of memory */
 
 #endif

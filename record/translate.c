@@ -221,8 +221,7 @@ static enum found find_snapshot(
 	return resolver_snapshot(&translate->resolver, snapshot, ret) ? FOUND : NOT_YET;
 }
 
-static enum found find_stack(
-	struct translate *translate, uint64_t hash, struct resolved_stack *ret)
+static enum found find_stack(struct translate *translate, uint64_t hash, struct resolved_stack *ret)
 {
 	*ret = (struct resolved_stack){0};
 	const uint64_t *packed = hash ? map_get(&translate->stack_by_hash, hash) : NULL;
@@ -237,8 +236,7 @@ static void blame_object(struct translate *translate, const struct resolved_stac
 	const struct stack_table *stacks = &translate->stacks;
 	struct object *object = NULL;
 	for (uint32_t i = stack->node; i; i = stacks->nodes.data[i].parent) {
-		const struct stack_frame *frame =
-			&stacks->frames.data[stacks->nodes.data[i].frame];
+		const struct stack_frame *frame = &stacks->frames.data[stacks->nodes.data[i].frame];
 		if (frame->object)
 			object = frame->object;
 	}

@@ -20,8 +20,8 @@ enum {
 };
 
 struct translate_stats {
-	uint64_t received;   /* samples that came out of the ring */
-	uint64_t unresolved; /* whose stack never arrived */
+	uint64_t received;                    /* samples that came out of the ring */
+	uint64_t unresolved;                  /* whose stack never arrived */
 	uint64_t complete, kernel_only, left; /* left to the report */
 	uint64_t truncated[TRANSLATE_MAX_CAUSES];
 };
@@ -41,7 +41,7 @@ struct translate {
 	struct bytes_buf records; /* what the ring gave, each behind a u64 length */
 	struct translate_stats stats;
 	uint32_t event_id, again_event_id; /* the latter of EVENT_SAMPLE_AGAIN */
-	uint64_t purged_ns; /* when dead processes were forgotten last */
+	uint64_t purged_ns;                /* when dead processes were forgotten last */
 };
 
 void translate_init(struct translate *translate, bool is_system_wide);

@@ -139,8 +139,8 @@ NOINLINE static void jump(void)
 			 ".cfi_restore rbp\n\t"
 			 :
 			 : "r"(spin)
-			 : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
-			 "xmm0", "xmm1", "xmm2");
+			 : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10",
+			 "r11", "xmm0", "xmm1", "xmm2");
 #else
 	spin();
 #endif

@@ -12,7 +12,7 @@ BEGIN {
 	row("format/elf/elf_inflate.c", "format/base/ format/elf/", "zlib.h")
 	row("format/dwarf", "format/base/ format/dwarf/", "libelf.h gelf.h dwarf.h elfutils/")
 	row("format/file", "format/base/ format/file/", "zlib.h")
-	row("record", "record/ format/ bpf/event.h bpf/*.skel.h", "bpf/ linux/ asm/")
+	row("record", "record/ format/ bpf/event.h bpf/unwind_step.h bpf/*.skel.h", "bpf/ linux/ asm/")
 	row("report", "report/ format/", "libelf.h gelf.h dwarf.h elfutils/")
 	row("report/tui", "report/ format/", "ncurses.h curses.h ncursesw/ panel.h")
 	row("report/export/gzip.c", "report/ format/", "zlib.h")
