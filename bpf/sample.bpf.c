@@ -104,8 +104,8 @@ static __always_inline bool begin_user_stack(
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	if (BPF_CORE_READ(task, flags) & PF_KTHREAD || !mm)
 		return false;
-	identify_space(&walk->space, mm, scratch->sample.start_ns,
-		BPF_CORE_READ(task, self_exec_id));
+	identify_space(
+		&walk->space, mm, scratch->sample.start_ns, BPF_CORE_READ(task, self_exec_id));
 	walk->mapping.start = walk->mapping.end = 0;
 	walk->window.address = 0;
 	walk->hash = generation;

@@ -73,7 +73,8 @@ static __always_inline struct scratch *get_scratch(void)
 
 /* ---- mappings ---- */
 
-/* Numbers are dealt out CPU by CPU: BPF knows no atomic counter before Linux 5.12. 0 is the vDSO. */
+/* Numbers are dealt out CPU by CPU: BPF knows no atomic counter before Linux 5.12. 0 is the vDSO.
+ */
 static __always_inline __u32 new_file_number(struct scratch *scratch)
 {
 	__u32 number = ++scratch->nr_files * config.nr_cpus + bpf_get_smp_processor_id();
@@ -203,7 +204,7 @@ static __always_inline void push_frame(struct scratch *scratch, __u64 place)
 			(__u64)mapping->file << EVENT_FRAME_FILE_SHIFT;
 	}
 	frame |= (__u64)mapping->kind << EVENT_FRAME_KIND_SHIFT;
-	frame |= (__u64)!!walk->guess << EVENT_FRAME_GUESSED_SHIFT;
+	frame |= (__u64) !!walk->guess << EVENT_FRAME_GUESSED_SHIFT;
 	__u32 n = scratch->user.head.nr_frames;
 	if (n >= EVENT_MAX_USER_FRAMES)
 		return;

@@ -12,8 +12,7 @@
 #include "bpf/event.h"
 
 /* Reads a word of the stack. Not 0: it cannot be read. */
-typedef long unwind_read_fn(
-	void *context, unsigned long long address, unsigned long long *value);
+typedef long unwind_read_fn(void *context, unsigned long long address, unsigned long long *value);
 
 /* Always inlined, so that `read` is a direct call: BPF knows no other. */
 #define UNWIND_INLINE static inline __attribute__((always_inline))
@@ -94,22 +93,23 @@ UNWIND_INLINE enum event_stack_end unwind_step(struct unwind_registers *regs,
 	enum event_stack_end end = unwind_cfa(regs, rule, read, context, &cfa);
 	if (end)
 		return end;
-	/* A caller's frame lies above its callee's, but where a signal or the rule switched stacks. */
+	/* A caller's frame lies above its callee's, but where a signal or the rule switched stacks.
+	 */
 	if (cfa <= regs->reg[UNWIND_SP] && !rule->flags)
 		return EVENT_END_BROKEN_FRAME_POINTER;
 	_Bool has_ra, has_fp, has_rbx;
-	end = unwind_saved(regs, UNWIND_RA, rule->ra, rule->ra_offset, cfa, read, context, &ra,
-		&has_ra);
+	end = unwind_saved(
+		regs, UNWIND_RA, rule->ra, rule->ra_offset, cfa, read, context, &ra, &has_ra);
 	if (end)
 		return end;
 	if (!has_ra)
 		return rule->ra == UNWIND_UNSUPPORTED ? EVENT_END_UNSUPPORTED : EVENT_END_REGISTER;
-	end = unwind_saved(regs, UNWIND_FP, rule->fp, rule->fp_offset, cfa, read, context, &fp,
-		&has_fp);
+	end = unwind_saved(
+		regs, UNWIND_FP, rule->fp, rule->fp_offset, cfa, read, context, &fp, &has_fp);
 	if (end)
 		return end;
-	end = unwind_saved(regs, UNWIND_RBX, rule->rbx, rule->rbx_offset, cfa, read, context, &rbx,
-		&has_rbx);
+	end = unwind_saved(
+		regs, UNWIND_RBX, rule->rbx, rule->rbx_offset, cfa, read, context, &rbx, &has_rbx);
 	if (end)
 		return end;
 	regs->ip = ra;
