@@ -176,7 +176,7 @@ static long read_stack(void *context, __u64 address, __u64 *value)
 {
 	struct window *window = &((struct walk *)context)->window;
 	__u64 at = address - window->address;
-	if (at > WINDOW_BYTES - sizeof(*value)) {
+	if (!window->address || at > WINDOW_BYTES - sizeof(*value)) {
 		window->address = address - WINDOW_BELOW_BYTES;
 		if (bpf_probe_read_user(
 			    window->bytes, WINDOW_BYTES, (const void *)window->address)) {
