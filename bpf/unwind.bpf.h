@@ -301,6 +301,10 @@ __noinline int unwind_frame(void)
 	if (!scratch)
 		return 1;
 	struct walk *walk = &scratch->walk;
+	if (scratch->user.head.nr_frames >= EVENT_MAX_USER_FRAMES) {
+		walk->end = EVENT_END_DEPTH;
+		return 1;
+	}
 	__u64 place = walk->regs.ip - !walk->is_exact;
 	if (place < walk->mapping.start || place >= walk->mapping.end)
 		find_mapping(scratch, place);
