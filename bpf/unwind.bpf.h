@@ -236,8 +236,11 @@ static __always_inline enum event_stack_end rule_of_frame(
 	struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
 	if (!file || file->state == UNWIND_TABLE_ABSENT)
 		return EVENT_END_NO_TABLE;
-	if (file->state == UNWIND_TABLE_DROPPED && send_file(scratch, mapping, number))
-		file->state = UNWIND_TABLE_NONE;
+	if (file->state == UNWIND_TABLE_DROPPED) {
+		file->state = UNWIND_TABLE_NONE; /* first: the recorder may be quick */
+		if (!send_file(scratch, mapping, number))
+			file->state = UNWIND_TABLE_DROPPED;
+	}
 	if (file->state != UNWIND_TABLE_READY)
 		return EVENT_END_TABLE_PENDING;
 	if (file->epoch != table_epoch)
