@@ -75,9 +75,9 @@ static __always_inline struct scratch *get_scratch(void)
 
 /* Numbers are dealt out CPU by CPU: BPF knows no atomic counter before Linux 5.12. 0 is the vDSO.
  */
-static __always_inline __u32 new_file_number(struct scratch *scratch)
+static __always_inline __u32 next_file_number(const struct scratch *scratch)
 {
-	__u32 number = ++scratch->nr_files * config.nr_cpus + bpf_get_smp_processor_id();
+	__u32 number = (scratch->nr_files + 1) * config.nr_cpus + bpf_get_smp_processor_id();
 	return number < config.max_files ? number : 0;
 }
 
@@ -96,7 +96,11 @@ static __always_inline bool send_file(
 	return send(&event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
-/* The number of the mapping's file, announced when it is new. 0: there is none to be had. */
+/*
+ * The number of the mapping's file. 0: there is none to be had. A new one is
+ * announced before it can be found, so that no stack of another CPU gets ahead
+ * with a number that says nothing to the recorder.
+ */
 static __always_inline __u32 number_file(
 	struct scratch *scratch, const struct mapping *mapping, struct file *file)
 {
@@ -105,17 +109,14 @@ static __always_inline __u32 number_file(
 	__u32 *known = bpf_map_lookup_elem(&file_numbers, &key);
 	if (known)
 		return *known;
-	__u32 number = new_file_number(scratch);
-	if (!number)
+	__u32 number = next_file_number(scratch);
+	if (!number || !send_file(scratch, mapping, number))
 		return 0;
-	if (bpf_map_update_elem(&file_numbers, &key, &number, BPF_NOEXIST)) {
-		known = bpf_map_lookup_elem(&file_numbers, &key); /* another CPU was first */
-		return known ? *known : 0;
-	}
-	if (send_file(scratch, mapping, number))
+	scratch->nr_files++;
+	if (!bpf_map_update_elem(&file_numbers, &key, &number, BPF_NOEXIST))
 		return number;
-	bpf_map_delete_elem(&file_numbers, &key);
-	return 0;
+	known = bpf_map_lookup_elem(&file_numbers, &key); /* another CPU was first */
+	return known ? *known : 0;
 }
 
 static __always_inline void read_mapping(
