@@ -50,7 +50,11 @@ enum {
 	BPF_RB_AVAIL_DATA = 0,
 };
 
+#ifdef __bpf__
 #define KERNEL_TYPE __attribute__((preserve_access_index))
+#else /* for user space, where tests emulate a kernel that has these very types */
+#define KERNEL_TYPE
+#endif
 
 /* Asked for by name at load time: a kernel without a helper lacks its number. */
 enum bpf_func_id___ours {

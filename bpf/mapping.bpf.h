@@ -34,6 +34,7 @@ enum {
 	MAPLE_TYPE_MASK = 15,
 	MAPLE_LEAF_64 = 1,
 	MAPLE_ARANGE_64 = 3,
+	MAPLE_FIRST_POINTER = 4096, /* what is below says something of the tree itself */
 	MAPLE_PIVOTS = 15,
 	MAPLE_MAX_DEPTH = 6, /* 10 ways at the least and 16 in the leaf: for millions of mappings */
 	RB_MAX_DEPTH = 40,
@@ -62,7 +63,7 @@ static __always_inline __u32 find_slot(const unsigned long *pivot, __u64 address
 static __always_inline void *walk_maple_tree(struct mm_struct *mm, __u64 address)
 {
 	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
-	if ((entry & 3) != 2 || entry < 4096) /* no tree of nodes: no mappings */
+	if ((entry & 3) != 2 || entry < MAPLE_FIRST_POINTER) /* no tree of nodes: no mappings */
 		return 0;
 	for (int depth = 0; depth < MAPLE_MAX_DEPTH; depth++) {
 		__u64 node = entry & ~(__u64)MAPLE_NODE_MASK;
@@ -80,7 +81,7 @@ static __always_inline void *walk_maple_tree(struct mm_struct *mm, __u64 address
 			return 0;
 		if (type == MAPLE_LEAF_64)
 			return (void *)entry;
-		if (!entry)
+		if (entry < MAPLE_FIRST_POINTER)
 			return 0;
 	}
 	return 0;

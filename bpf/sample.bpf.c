@@ -50,6 +50,15 @@ struct {
 	__type(value, __u64);
 } seen SEC(".maps");
 
+/*
+ * Where the hash of a stack begins. Mixed, or a raised generation and another
+ * leaf would make up for each other.
+ */
+static __always_inline __u64 first_hash(void)
+{
+	return mix(1, generation);
+}
+
 /* Sends the stack unless it was seen. False when the ring had no room. */
 static __always_inline bool send_new_stack(struct event_stack *stack, __u64 max_frames)
 {
@@ -78,7 +87,7 @@ static __always_inline void take_kernel_stack(
 	if (bytes < (long)sizeof(__u64))
 		return;
 	__u32 frames = (__u64)bytes / sizeof(__u64);
-	__u64 hash = generation;
+	__u64 hash = first_hash();
 	for (__u32 i = 0; i < EVENT_MAX_KERNEL_FRAMES && i < frames; i++)
 		hash = mix(hash, stack->address[i]);
 	stack->head.nr_frames = frames;
@@ -110,7 +119,7 @@ static __always_inline bool begin_user_stack(
 		&walk->space, mm, scratch->sample.start_ns, BPF_CORE_READ(task, self_exec_id));
 	walk->mapping.start = walk->mapping.end = 0;
 	walk->window.address = 0;
-	walk->hash = generation;
+	walk->hash = first_hash();
 	walk->is_exact = true;
 	walk->guess = EVENT_END_COMPLETE;
 	walk->end = EVENT_END_NO_REGISTERS;

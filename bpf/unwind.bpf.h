@@ -75,9 +75,9 @@ static __always_inline struct scratch *get_scratch(void)
 
 /* Numbers are dealt out CPU by CPU: BPF knows no atomic counter before Linux 5.12. 0 is the vDSO.
  */
-static __always_inline __u32 new_file_number(struct scratch *scratch)
+static __always_inline __u32 next_file_number(const struct scratch *scratch)
 {
-	__u32 number = ++scratch->nr_files * config.nr_cpus + bpf_get_smp_processor_id();
+	__u32 number = (scratch->nr_files + 1) * config.nr_cpus + bpf_get_smp_processor_id();
 	return number < config.max_files ? number : 0;
 }
 
@@ -96,7 +96,11 @@ static __always_inline bool send_file(
 	return send(&event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
-/* The number of the mapping's file, announced when it is new. 0: there is none to be had. */
+/*
+ * The number of the mapping's file. 0: there is none to be had. A new one is
+ * announced before it can be found, so that no stack of another CPU gets ahead
+ * with a number that says nothing to the recorder.
+ */
 static __always_inline __u32 number_file(
 	struct scratch *scratch, const struct mapping *mapping, struct file *file)
 {
@@ -105,17 +109,14 @@ static __always_inline __u32 number_file(
 	__u32 *known = bpf_map_lookup_elem(&file_numbers, &key);
 	if (known)
 		return *known;
-	__u32 number = new_file_number(scratch);
-	if (!number)
+	__u32 number = next_file_number(scratch);
+	if (!number || !send_file(scratch, mapping, number))
 		return 0;
-	if (bpf_map_update_elem(&file_numbers, &key, &number, BPF_NOEXIST)) {
-		known = bpf_map_lookup_elem(&file_numbers, &key); /* another CPU was first */
-		return known ? *known : 0;
-	}
-	if (send_file(scratch, mapping, number))
+	scratch->nr_files++;
+	if (!bpf_map_update_elem(&file_numbers, &key, &number, BPF_NOEXIST))
 		return number;
-	bpf_map_delete_elem(&file_numbers, &key);
-	return 0;
+	known = bpf_map_lookup_elem(&file_numbers, &key); /* another CPU was first */
+	return known ? *known : 0;
 }
 
 static __always_inline void read_mapping(
@@ -171,12 +172,16 @@ static __always_inline void find_mapping(struct scratch *scratch, __u64 address)
 
 /* ---- the stack's memory ---- */
 
-/* Each read from user memory costs more than the bytes it fetches: a few frames at once. */
-static long read_stack(void *context, __u64 address, __u64 *value)
+/*
+ * Each read from user memory costs more than the bytes it fetches: a few frames at once.
+ * A word may stand anywhere if sp does; the processors we run on do not mind.
+ */
+__attribute__((no_sanitize("alignment"))) static long read_stack(
+	void *context, __u64 address, __u64 *value)
 {
 	struct window *window = &((struct walk *)context)->window;
 	__u64 at = address - window->address;
-	if (at > WINDOW_BYTES - sizeof(*value)) {
+	if (!window->address || at > WINDOW_BYTES - sizeof(*value)) {
 		window->address = address - WINDOW_BELOW_BYTES;
 		if (bpf_probe_read_user(
 			    window->bytes, WINDOW_BYTES, (const void *)window->address)) {
@@ -236,8 +241,11 @@ static __always_inline enum event_stack_end rule_of_frame(
 	struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
 	if (!file || file->state == UNWIND_TABLE_ABSENT)
 		return EVENT_END_NO_TABLE;
-	if (file->state == UNWIND_TABLE_DROPPED && send_file(scratch, mapping, number))
-		file->state = UNWIND_TABLE_NONE;
+	if (file->state == UNWIND_TABLE_DROPPED) {
+		file->state = UNWIND_TABLE_NONE; /* first: the recorder may be quick */
+		if (!send_file(scratch, mapping, number))
+			file->state = UNWIND_TABLE_DROPPED;
+	}
 	if (file->state != UNWIND_TABLE_READY)
 		return EVENT_END_TABLE_PENDING;
 	if (file->epoch != table_epoch)
@@ -301,6 +309,10 @@ __noinline int unwind_frame(void)
 	if (!scratch)
 		return 1;
 	struct walk *walk = &scratch->walk;
+	if (scratch->user.head.nr_frames >= EVENT_MAX_USER_FRAMES) {
+		walk->end = EVENT_END_DEPTH;
+		return 1;
+	}
 	__u64 place = walk->regs.ip - !walk->is_exact;
 	if (place < walk->mapping.start || place >= walk->mapping.end)
 		find_mapping(scratch, place);

@@ -19,7 +19,7 @@ typedef long unwind_read_fn(void *context, unsigned long long address, unsigned 
 
 UNWIND_INLINE _Bool unwind_is_known(const struct unwind_registers *regs, unsigned int number)
 {
-	return regs->known >> (number & (UNWIND_REGISTERS - 1)) & 1;
+	return number < UNWIND_REGISTERS && regs->known >> number & 1;
 }
 
 /* Whether the frame pointer may be one: it points into the stack, not absurdly far. */
