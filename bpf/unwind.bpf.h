@@ -73,12 +73,18 @@ static __always_inline struct scratch *get_scratch(void)
 
 /* ---- mappings ---- */
 
+/* How often a file got no number, because they are used up. */
+__u64 files_full;
+
 /* Numbers are dealt out CPU by CPU: BPF knows no atomic counter before Linux 5.12. 0 is the vDSO.
  */
 static __always_inline __u32 next_file_number(const struct scratch *scratch)
 {
 	__u32 number = (scratch->nr_files + 1) * config.nr_cpus + bpf_get_smp_processor_id();
-	return number < config.max_files ? number : 0;
+	if (number < config.max_files)
+		return number;
+	__sync_fetch_and_add(&files_full, 1);
+	return 0;
 }
 
 static __always_inline bool send_file(

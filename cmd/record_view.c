@@ -141,6 +141,10 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	if (summary->kernel_hidden)
 		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
 			    "kernel.kptr_restrict below 2");
+	if (summary->files_full)
+		console_say("hint: there were too many files to unwind them all; stacks of the "
+			    "others are cut (%llu times)",
+			(unsigned long long)summary->files_full);
 	if (summary->targets_full)
 		console_say("hint: %llu processes were not followed: more than %d at once; use -a",
 			(unsigned long long)summary->targets_full, 1 << 15);

@@ -187,6 +187,7 @@ static void put_counters(
 		counts->sideband_lost - base->sideband_lost);
 	put_counter(recording, LAYOUT_COUNTER_TARGETS_FULL, 0,
 		counts->targets_full - base->targets_full);
+	put_counter(recording, LAYOUT_COUNTER_FILES_FULL, 0, counts->files_full - base->files_full);
 }
 
 struct err *recording_flush(struct recording *recording, const struct recording_counts *counts)
@@ -240,6 +241,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->unresolved = counts->unresolved;
 	base->sideband_lost = counts->sideband_lost;
 	base->targets_full = counts->targets_full;
+	base->files_full = counts->files_full;
 }
 
 /* NAME.20261121-013000.250, by the time at which it is set aside. */

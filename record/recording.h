@@ -19,7 +19,7 @@
 /* Everything that is counted, since the session began. */
 struct recording_counts {
 	VEC(struct sampler_cpu_counters) cpus;
-	uint64_t unresolved, lost_write, sideband_lost, targets_full;
+	uint64_t unresolved, lost_write, sideband_lost, targets_full, files_full;
 	uint64_t samples; /* taken over by a writer */
 };
 

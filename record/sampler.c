@@ -302,6 +302,11 @@ void sampler_forget_stacks(struct sampler *sampler)
 	sampler->bpf->bss->generation++;
 }
 
+uint64_t sampler_files_full(const struct sampler *sampler)
+{
+	return sampler->bpf->bss->files_full;
+}
+
 uint64_t sampler_targets_full(const struct sampler *sampler)
 {
 	return sampler->bpf->bss->targets_full;

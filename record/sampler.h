@@ -62,6 +62,7 @@ struct sampler_cpu_counters {
 /* Calls fn for each CPU. */
 typedef void sampler_counters_fn(void *context, const struct sampler_cpu_counters *counters);
 struct err *sampler_read_counters(struct sampler *sampler, sampler_counters_fn *fn, void *context);
+uint64_t sampler_files_full(const struct sampler *sampler);
 uint64_t sampler_targets_full(const struct sampler *sampler);
 
 const char *sampler_event_name(const struct sampler *sampler); /* "cycles", "cpu-clock" */

@@ -245,6 +245,7 @@ static struct err *read_counts(struct session *session)
 	counts->samples = session->translate.stats.received - counts->unresolved;
 	counts->sideband_lost = sideband_lost(session->sideband);
 	counts->targets_full = sampler_targets_full(session->sampler);
+	counts->files_full = sampler_files_full(session->sampler);
 	return NULL;
 }
 
@@ -569,6 +570,7 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	for (size_t i = 0; i < TRANSLATE_MAX_CAUSES; i++)
 		summary->truncated[i] = stats->truncated[i];
 	summary->targets_full = session->counts.targets_full;
+	summary->files_full = session->counts.files_full;
 	summary->sideband_lost = session->counts.sideband_lost;
 	summary->kernel_hidden = session->translate.kernel.is_hidden;
 	summary->files = session->recording.nr_files;

@@ -97,7 +97,7 @@ struct session_summary {
 	uint64_t truncated[16];               /* by enum layout_truncation */
 	struct session_blame blame[4];        /* the worst first; path NULL: no more */
 	uint64_t dsos, dsos_with_build_id, dsos_readable;
-	uint64_t targets_full, sideband_lost;
+	uint64_t targets_full, files_full, sideband_lost;
 	bool kernel_hidden; /* kernel symbols could not be read */
 	char output[4096];  /* the (last) file */
 	bool is_published;  /* there is a file (or a stream) */

@@ -141,7 +141,8 @@ enum layout_truncation {
 	X(LAYOUT_COUNTER_LOST_WRITE, 7, "lost_write")       /* the output failed or was full */ \
 	X(LAYOUT_COUNTER_SKIPPED, 8, "skipped")             /* estimate: due, but never fired */ \
 	X(LAYOUT_COUNTER_SIDEBAND_LOST, 9, "sideband_lost") /* mmap, comm, fork records lost */ \
-	X(LAYOUT_COUNTER_TARGETS_FULL, 10, "targets_full")  /* processes not followed: map full */
+	X(LAYOUT_COUNTER_TARGETS_FULL, 10, "targets_full")  /* processes not followed: map full */ \
+	X(LAYOUT_COUNTER_FILES_FULL, 11, "files_full") /* frames of files beyond those numbered */
 
 enum layout_counter {
 #define X(name, number, word) name = number,

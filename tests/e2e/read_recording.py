@@ -16,6 +16,7 @@ COUNTER_NAMES = {
     1: "ticks", 2: "idle", 3: "filtered", 4: "samples", 5: "lost_ring",
     6: "lost_unresolved", 7: "lost_write", 8: "skipped", 9: "sideband_lost",
     10: "targets_full",
+    11: "files_full",
 }
 CAUSES = {
     1: "unknown", 2: "broken_frame_pointer", 3: "unreadable_stack", 4: "depth_limit",
