@@ -38,7 +38,7 @@ ALL_LDFLAGS = $(SANITIZE) -pthread $(if $(STATIC),-static) $(LDFLAGS)
 pkg_libs = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(1))
 STATIC_OBJS := $(if $(STATIC),$(O)/record/static_libelf.o)
 RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf zlib)
-REPORT_LIBS = -liberty $(call pkg_libs,zlib)
+REPORT_LIBS = $(STATIC_OBJS) -liberty $(call pkg_libs,libdw libelf zlib)
 FORMAT_LIBS = $(call pkg_libs,zlib)
 
 # Other flags than those of the last time (WERROR=1, CFLAGS=...) build everything again.
@@ -54,7 +54,7 @@ objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
 FORMAT_DIRS := format/base format/elf format/dwarf format/file
 RECORD_DIRS := record record/vm
-REPORT_DIRS := report report/symbol report/vm report/export report/tui
+REPORT_DIRS := report report/symbol report/unwind report/vm report/export report/tui
 FORMAT_OBJS := $(call objects,$(FORMAT_DIRS))
 RECORD_OBJS := $(filter-out %/static_libelf.o,$(call objects,$(RECORD_DIRS)))
 REPORT_OBJS := $(call objects,$(REPORT_DIRS))
@@ -62,7 +62,7 @@ CMD_OBJS    := $(call objects,cmd)
 
 $(O)/format.a: $(FORMAT_OBJS)
 $(O)/record.a: $(RECORD_OBJS) | $(STATIC_OBJS)
-$(O)/report.a: $(REPORT_OBJS)
+$(O)/report.a: $(REPORT_OBJS) | $(STATIC_OBJS)
 $(O)/%.a:
 	@rm -f $@
 	$(AR) rcs $@ $^
@@ -96,13 +96,13 @@ $(RECORD_OBJS): | $(BPF_SKELETONS)
 
 # ---- what building and testing need ----
 
-BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libiberty-dev \
-	pkg-config $(if $(STATIC),libzstd-dev)
+BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev zlib1g-dev \
+	libiberty-dev pkg-config $(if $(STATIC),libbz2-dev libzstd-dev)
 # A test that lacks one of these is skipped and says so.
-TEST_PACKAGES := golang-go libdw-dev clang-format clang-tidy cppcheck shellcheck libclang-rt-dev \
+TEST_PACKAGES := golang-go clang-format clang-tidy cppcheck shellcheck libclang-rt-dev \
 	procps util-linux python3 jq mandoc
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring
-HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h zlib.h libiberty/demangle.h
+HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h elfutils/libdw.h zlib.h libiberty/demangle.h
 
 missing_packages = for package in $(1); do \
 	dpkg-query -W -f '$${db:Status-Status}' $$package 2>/dev/null | grep -q '^installed' || \
@@ -167,6 +167,9 @@ $(O)/tests/unit_report: $(UNIT_BASE) $(call unit_objects,report) $(O)/report.a $
 $(O)/tests/unit_cmd: $(UNIT_BASE) $(call unit_objects,cmd) \
 		$(filter-out $(O)/cmd/main.o,$(CMD_OBJS)) $(O)/record.a $(O)/report.a $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
+
+# What is unwound must need its unwind rules, and nobody in between.
+$(O)/tests/unit/report_unwind_subject.o: ALL_CFLAGS += -O2 -fomit-frame-pointer -fno-sanitize=all
 
 # Programs that end-to-end tests sample; never sanitized, their shape is what counts.
 WORKLOADS := $(patsubst %.c,$(O)/%,$(wildcard tests/e2e/*.c))

@@ -179,7 +179,8 @@ static struct err *load_and_convert(
 			    : rest < argc  ? argv[rest]
 					   : "ebprof.data";
 	struct profile *profile;
-	try(input_load(options->input, argc, argv, rest, &profile));
+	try(input_load(
+		options->input, argc, argv, rest, &options->select.symbolize.files, &profile));
 	struct filter filter = select_filter(&options->select);
 	symbolize(profile, &options->select.symbolize);
 	filter_samples(profile, &filter);

@@ -32,7 +32,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return CONSOLE_OK;
 	}
 	struct profile *profile;
-	err = input_load(options.input, argc, argv, rest, &profile);
+	err = input_load(options.input, argc, argv, rest, NULL, &profile);
 	if (err)
 		return console_fail(err);
 	CLEANUP(str_deinit) struct str text = {0};

@@ -101,7 +101,8 @@ static void put_report(
 static int report(const struct report_options *options, int argc, char **argv, int rest)
 {
 	struct profile *profile;
-	struct err *err = input_load(options->input, argc, argv, rest, &profile);
+	struct err *err = input_load(
+		options->input, argc, argv, rest, &options->select.symbolize.files, &profile);
 	if (err)
 		return console_fail(err);
 	CLEANUP(str_deinit) struct str text = {0};

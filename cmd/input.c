@@ -29,7 +29,8 @@ static struct err *open_input(const char *path, int *ret)
 	return NULL;
 }
 
-struct err *input_load(const char *option, int argc, char **argv, int rest, struct profile **ret)
+struct err *input_load(const char *option, int argc, char **argv, int rest,
+	const struct symbol_file_options *files, struct profile **ret)
 {
 	const char *path = option ? option : rest < argc ? argv[rest] : "ebprof.data";
 	if (rest + (option ? 0 : 1) < argc)
@@ -37,7 +38,7 @@ struct err *input_load(const char *option, int argc, char **argv, int rest, stru
 			ERR_USAGE, "one recording at a time: \"%s\" is too many", argv[argc - 1]);
 	CLEANUP_FD int fd = -1;
 	try(open_input(path, &fd));
-	try(err_wrap(profile_load(fd, ret), "%s", path));
+	try(err_wrap(profile_load(fd, files, ret), "%s", path));
 	CLEANUP(str_deinit) struct str health = {0};
 	info_put_damage(*ret, &health);
 	if (health.len)

@@ -4,11 +4,14 @@
 
 #include "format/base/err.h"
 #include "report/profile.h"
+#include "report/symbol/symbol_file.h"
 
 /*
  * Loads the file of -i (may be NULL), or of the first operand argv[rest], or
- * ebprof.data; "-" is standard input. Says on stderr what is damaged or cut.
+ * ebprof.data; "-" is standard input. Says on stderr what is damaged or cut. `files` may be NULL,
+ * see profile_load().
  */
-struct err *input_load(const char *option, int argc, char **argv, int rest, struct profile **ret);
+struct err *input_load(const char *option, int argc, char **argv, int rest,
+	const struct symbol_file_options *files, struct profile **ret);
 
 #endif

@@ -1,22 +1,50 @@
 /*
- * Only in static binaries (make STATIC=1). Debian 13's libelf.a (elfutils 0.192)
- * calls two functions of libeu, an archive that no package holds; elfutils 0.193
- * has them in libelf.a itself. They set up and tear down a tree that serves
- * elf_getdata_rawchunk(3) alone, which neither libbpf nor we call: leaving it
- * empty is enough. Weak, so that a libelf.a with the real ones wins.
+ * Only in static binaries (make STATIC=1). Debian 13's libelf.a and libdw.a
+ * (elfutils 0.192) call functions of libeu, an archive that no package holds;
+ * elfutils 0.193 has them in libelf.a itself. They are the C library's search
+ * trees, with a lock around them that a program of one thread does not need.
+ * Weak, so that a libelf.a with the real ones wins.
  */
-void eu_search_tree_init(void *tree, int (*compare)(const void *, const void *));
-void eu_search_tree_fini(void *tree, void (*free_node)(void *));
+#include <search.h>
+#include <stddef.h>
 
-__attribute__((weak)) void eu_search_tree_init(
-	void *tree, int (*compare)(const void *, const void *))
+/* elfutils' lib/eu-search.h: a root, and behind it the lock, where there is one at all. */
+struct search_tree {
+	void *root;
+};
+
+typedef int compare_fn(const void *a, const void *b);
+
+void eu_search_tree_init(struct search_tree *tree);
+void eu_search_tree_fini(struct search_tree *tree, void (*free_node)(void *));
+void *eu_tsearch(const void *key, struct search_tree *tree, compare_fn *compare);
+void *eu_tfind(const void *key, struct search_tree *tree, compare_fn *compare);
+void *eu_tdelete(const void *key, struct search_tree *tree, compare_fn *compare);
+
+__attribute__((weak)) void eu_search_tree_init(struct search_tree *tree)
 {
-	(void)tree;
-	(void)compare;
+	tree->root = NULL;
 }
 
-__attribute__((weak)) void eu_search_tree_fini(void *tree, void (*free_node)(void *))
+__attribute__((weak)) void eu_search_tree_fini(struct search_tree *tree, void (*free_node)(void *))
 {
-	(void)tree;
-	(void)free_node;
+	tdestroy(tree->root, free_node);
+	tree->root = NULL;
+}
+
+__attribute__((weak)) void *eu_tsearch(
+	const void *key, struct search_tree *tree, compare_fn *compare)
+{
+	return tsearch(key, &tree->root, compare);
+}
+
+__attribute__((weak)) void *eu_tfind(const void *key, struct search_tree *tree, compare_fn *compare)
+{
+	return tfind(key, &tree->root, compare);
+}
+
+__attribute__((weak)) void *eu_tdelete(
+	const void *key, struct search_tree *tree, compare_fn *compare)
+{
+	return tdelete(key, &tree->root, compare);
 }

@@ -39,14 +39,26 @@ static const char *end_word(enum layout_end_reason reason)
 
 /* ---- counting ---- */
 
+static bool has_guess(const struct profile *profile, uint32_t stack)
+{
+	struct profile_walk walk = profile_walk(profile, stack);
+	for (uint32_t frame; (frame = profile_walk_next(&walk));)
+		if (profile->frames.data[frame].flags & LAYOUT_FRAME_GUESSED)
+			return true;
+	return false;
+}
+
 struct info_stacks info_count_stacks(const struct profile *profile)
 {
 	struct info_stacks out = {0};
 	size_t nr_stacks = profile->stacks.len;
 	/* The cause of each stack once, since walking to the root takes its length. */
 	CLEANUP_FREE uint8_t *causes = mem_zalloc_array(nr_stacks, 1);
-	for (size_t i = 0; i < nr_stacks; i++)
+	CLEANUP_FREE bool *guesses = mem_zalloc_array(nr_stacks, sizeof(bool));
+	for (size_t i = 0; i < nr_stacks; i++) {
 		causes[i] = (uint8_t)profile_stack_truncation(profile, (uint32_t)i);
+		guesses[i] = has_guess(profile, (uint32_t)i);
+	}
 	vec_each(&profile->samples, sample) {
 		uint8_t cause = causes[sample->stack];
 		if (!profile->stacks.data[sample->stack].user)
@@ -55,6 +67,7 @@ struct info_stacks info_count_stacks(const struct profile *profile)
 			out.truncated++, out.truncated_by[cause]++;
 		else
 			out.complete++;
+		out.guessed += guesses[sample->stack];
 	}
 	return out;
 }
@@ -237,6 +250,13 @@ static void put_counts(const struct profile *profile, struct str *out)
 		if (stacks.truncated_by[i])
 			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "", truncation_words[i],
 				percent(stacks.truncated_by[i], samples));
+	if (stacks.guessed)
+		str_printf(out, "%-14s guessed in part, by frame pointers: %.1f%%\n", "",
+			percent(stacks.guessed, samples));
+	if (profile->nr_snapshots)
+		str_printf(out, "%-14s %llu snapshots of stacks unwound here, %llu bytes\n", "",
+			(unsigned long long)profile->nr_snapshots,
+			(unsigned long long)profile->snapshot_bytes);
 	str_printf(out, "%-14s %llu processes, %llu threads, %zu mappings, %llu build IDs\n", "",
 		(unsigned long long)distinct.processes, (unsigned long long)distinct.threads,
 		profile->mappings.len, (unsigned long long)distinct.build_ids);
@@ -401,6 +421,9 @@ void info_put_json(const struct profile *profile, struct str *out)
 	put_json_count(out, "mappings", profile->mappings.len);
 	put_json_count(out, "build_ids", distinct.build_ids);
 	put_json_stacks(&stacks, out);
+	put_json_count(out, "guessed_stacks", stacks.guessed);
+	put_json_count(out, "snapshots", profile->nr_snapshots);
+	put_json_count(out, "snapshot_bytes", profile->snapshot_bytes);
 	str_puts(out, "  \"counters\": {");
 	for (int i = 1; i < LAYOUT_COUNTER_COUNT; i++)
 		str_printf(out, "%s\"%s\": %llu", i > 1 ? ", " : "", counter_words[i],

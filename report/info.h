@@ -15,6 +15,7 @@ void info_put_damage(const struct profile *profile, struct str *out);
 struct info_stacks {
 	uint64_t complete, kernel_only, truncated;
 	uint64_t truncated_by[LAYOUT_TRUNCATED_END];
+	uint64_t guessed; /* with a frame that no unwind rule led to; they count above as well */
 };
 
 struct info_stacks info_count_stacks(const struct profile *profile);

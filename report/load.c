@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/profile.h"
+#include "report/unwind/snapshots.h"
 
 /* Ids grow by one but for holes that damage tore: those become placeholders. */
 #define put_at(vec, id, ...) \
@@ -183,6 +184,7 @@ static void on_frame(void *context, uint32_t id, const struct layout_frame *fram
 	struct profile_frame out = {
 		.object = checked_object(profile, frame->object),
 		.offset = frame->offset,
+		.flags = frame->flags,
 	};
 	if (frame->object && !out.object)
 		out.offset = LAYOUT_TRUNCATED_UNKNOWN;
@@ -233,18 +235,44 @@ static uint32_t stack_of(struct profile *profile, uint32_t user, uint32_t kernel
 	return (uint32_t)profile->stacks.len - 1;
 }
 
+static void on_snapshot(void *context, uint32_t id, const struct layout_snapshot *snapshot)
+{
+	struct profile *profile = context;
+	struct layout_snapshot out = *snapshot;
+	out.process = checked_process(profile, snapshot->process);
+	if (!profile->snapshots)
+		profile->snapshots = snapshots_create(profile, profile->files);
+	snapshots_take(profile->snapshots, id, &out);
+}
+
+/* Its stack is made once all is read: see join_snapshots(). False: there is no such snapshot. */
+static bool defer_sample(struct profile *profile, uint32_t snapshot, uint32_t user, uint32_t kernel)
+{
+	struct snapshots_sample waiting = {
+		.index = profile->samples.len,
+		.user = user,
+		.kernel = kernel,
+	};
+	if (profile->snapshots && snapshots_defer(profile->snapshots, snapshot, &waiting))
+		return true;
+	profile->dangling++;
+	return false;
+}
+
 static void on_sample(void *context, const struct layout_sample *sample)
 {
 	struct profile *profile = context;
+	uint32_t user = checked_node(profile, sample->user_stack);
+	uint32_t kernel = checked_node(profile, sample->kernel_stack);
 	struct profile_sample out = {
 		.time_ns = sample->time_ns,
 		.weight = sample->weight,
 		.thread = checked_thread(profile, sample->thread),
 		.cpu = sample->cpu,
 		.event = checked_event(profile, sample->event),
-		.stack = stack_of(profile, checked_node(profile, sample->user_stack),
-			checked_node(profile, sample->kernel_stack)),
 	};
+	if (!sample->snapshot || !defer_sample(profile, sample->snapshot, user, kernel))
+		out.stack = stack_of(profile, user, kernel);
 	note_time(profile, sample->time_ns);
 	vec_push(&profile->samples, out);
 }
@@ -296,6 +324,7 @@ static const struct reader_visitor visitor = {
 	.mapping = on_mapping,
 	.frame = on_frame,
 	.node = on_node,
+	.snapshot = on_snapshot,
 	.sample = on_sample,
 	.symbol = on_symbol,
 	.counter = on_counter,
@@ -304,6 +333,20 @@ static const struct reader_visitor visitor = {
 };
 
 /* ---- after reading ---- */
+
+/* New nodes stand behind all that the file has, so their callers do come first. */
+static void join_snapshots(struct profile *profile)
+{
+	if (!profile->snapshots)
+		return;
+	size_t count;
+	const struct snapshots_sample *waiting = snapshots_deferred(profile->snapshots, &count);
+	for (size_t i = 0; i < count; i++)
+		profile->samples.data[waiting[i].index].stack = stack_of(profile,
+			snapshots_join(profile->snapshots, &waiting[i]), waiting[i].kernel);
+	snapshots_destroy(profile->snapshots);
+	profile->snapshots = NULL;
+}
 
 static int compare_time(const void *a, const void *b)
 {
@@ -395,10 +438,11 @@ static void fill_holes(struct profile *profile)
 	}
 }
 
-struct err *profile_load(int fd, struct profile **ret)
+struct err *profile_load(int fd, const struct symbol_file_options *files, struct profile **ret)
 {
 	struct profile *profile = mem_zalloc(sizeof(*profile));
 	profile->first_ns = UINT64_MAX;
+	profile->files = files;
 	add_placeholders(profile);
 	struct err *err = reader_read(fd, &visitor, profile, &profile->file);
 	if (err) {
@@ -407,6 +451,7 @@ struct err *profile_load(int fd, struct profile **ret)
 	}
 	if (profile->first_ns > profile->last_ns) /* there was nothing that has a time */
 		profile->first_ns = 0;
+	join_snapshots(profile);
 	fill_holes(profile);
 	sum_counters(profile);
 	sort_samples(profile);

