@@ -187,11 +187,11 @@ $(UNWIND_SHAPES): tests/e2e/unwind_shapes.c | $(O)/have-deps
 
 # Comparisons with other people's libraries; the tests that want one skip where it was not built.
 ORACLES := $(patsubst %.c,$(O)/%,$(wildcard tests/oracle/*.c))
-$(ORACLES): $(O)/%: %.c $(O)/record.a $(O)/format.a $(O)/flags | $(O)/have-deps
+$(ORACLES): $(O)/%: %.c $(O)/record.a $(O)/report.a $(O)/format.a $(O)/flags | $(O)/have-deps
 	@mkdir -p $(@D)
 	@if echo '#include <elfutils/libdw.h>' | $(CC) -E - >/dev/null 2>&1; then \
 		$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(O)/record.a \
-			$(O)/format.a -ldw $(RECORD_LIBS); \
+			$(O)/report.a $(O)/format.a -ldw $(REPORT_LIBS) $(RECORD_LIBS); \
 	else echo "no libdw-dev: $@ is not built"; fi
 
 # Fuzz targets see every layer; a linker takes out of the archive what a target calls.
@@ -274,7 +274,7 @@ BENCHES := $(patsubst %.c,$(O)/%,$(filter-out tests/bench/small.c,$(wildcard tes
 $(BENCHES): $(O)/%: $(O)/%.o $(O)/record.a $(O)/report.a $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
-bench: test-deps $(O)/ebprof $(BENCHES) $(WORKLOADS) ## figures beside perf's, as ratios (root)
+bench: test-deps $(O)/ebprof $(BENCHES) $(WORKLOADS) $(ORACLES) ## figures beside perf's, as ratios (root)
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/bench.sh
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/unwind.sh
 

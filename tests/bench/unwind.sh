@@ -59,6 +59,13 @@ for hz in 99 997; do
 	line "120 gcc runs, -a $hz Hz, no cache: complete/expected" "$whole%" "($all% got)" "" ">= 99%"
 done
 
+if have clang++ && [ -x "$build/tests/oracle/both_ways" ]; then
+	record -F 199 --call-graph both -m 16M "${warm[@]}" -o both.data -- "${clang[@]}"
+	line "frames of clang that libdw unwinds otherwise" \
+		"$("$build/tests/oracle/both_ways" both.data | tail -n 1 | sed -E 's/.*frames ([0-9]+), different ([0-9]+)/\2 of \1/')" \
+		"" "" "<= 0.1%"
+fi
+
 script='def f(n): return n if n < 2 else f(n - 1) + f(n - 2)'
 language() { # NAME COMMAND...
 	local name=$1

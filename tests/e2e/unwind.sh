@@ -158,4 +158,29 @@ test_by_the_report() {
 	want_share r.folded 'main;callback;.*qsort.*;compare;spin' 95
 }
 
+# The BPF program's stacks and libdw's, of the same ticks, frame for frame.
+same_as_libdw() { # COMMAND...
+	local oracle
+	oracle=$(dirname "$WORKLOADS")/oracle/both_ways
+	[[ -x $oracle ]] || skip "built without libdw-dev"
+	record r.data --call-graph both -m 16M -- "$@"
+	"$oracle" r.data >both || fail "$(cat both)"
+	local stacks frames different
+	read -r stacks frames different < <(sed -nE \
+		's/^stacks ([0-9]+),.*frames ([0-9]+), different ([0-9]+)$/\1 \2 \3/p' both)
+	((stacks > 30)) || fail "only $stacks stacks: $(tail -n 1 both)"
+	((different * 1000 <= frames)) || fail "$(tr '\n' ' ' <both)"
+}
+
+test_same_as_libdw_recursion() { same_as_libdw "$shapes" recursion 1 60; }
+test_same_as_libdw_signal() { same_as_libdw "$shapes" signal 1; }
+test_same_as_libdw_compiler() {
+	same_as_libdw cc -O2 -c -D_GNU_SOURCE -I "$here/../.." -o x.o "$here/../../format/file/writer.c"
+}
+test_same_as_libdw_python() {
+	command -v python3 >/dev/null || skip "no python3"
+	same_as_libdw python3 -c 'def f(n): return n if n < 2 else f(n - 1) + f(n - 2)
+f(26)'
+}
+
 run_tests
