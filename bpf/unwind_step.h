@@ -93,9 +93,12 @@ UNWIND_INLINE enum event_stack_end unwind_step(struct unwind_registers *regs,
 	enum event_stack_end end = unwind_cfa(regs, rule, read, context, &cfa);
 	if (end)
 		return end;
-	/* A caller's frame lies above its callee's, but where a signal or the rule switched stacks.
+	/*
+	 * A caller's frame lies above its callee's, but where a signal or the rule switched stacks;
+	 * and right at it where the callee has nothing on the stack, not even its return address.
 	 */
-	if (cfa <= regs->reg[UNWIND_SP] && !rule->flags)
+	_Bool is_empty = rule->ra == UNWIND_IN_REGISTER || rule->ra == UNWIND_SAME;
+	if (cfa + is_empty <= regs->reg[UNWIND_SP] && !rule->flags)
 		return EVENT_END_BROKEN_FRAME_POINTER;
 	_Bool has_ra, has_fp, has_rbx;
 	end = unwind_saved(

@@ -184,6 +184,22 @@ TEST(cfa_must_lie_above_the_stack_pointer)
 	CHECK_INT(sp_after(&rule), SP - 8);
 }
 
+/* vfork() of glibc pops its return address, and goes into the kernel with it in rdi. */
+TEST(frame_that_has_nothing_on_the_stack)
+{
+	struct unwind_rule rule = usual();
+	struct frame frame = new_frame();
+	rule.cfa_offset = 0;
+	rule.ra = UNWIND_IN_REGISTER;
+	rule.ra_offset = 5;
+	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
+	CHECK_INT(frame.regs.reg[UNWIND_SP], SP);
+	CHECK_INT(frame.regs.ip, 0x1005);
+	CHECK_INT(step(&frame, &rule), EVENT_END_REGISTER); /* rdi is known of the leaf alone */
+	rule.cfa_offset = -8;
+	check_end(&rule, EVENT_END_BROKEN_FRAME_POINTER);
+}
+
 /* ---- the return address ---- */
 
 TEST(return_address_of_every_kind)
