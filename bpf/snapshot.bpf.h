@@ -11,6 +11,18 @@
 
 #include <bpf/bpf_helpers.h>
 
+/* Rules of an epilogue name registers where they were saved, though sp has left them behind. */
+enum {
+	SNAPSHOT_BELOW_BYTES = 128, /* of sp; System V x86-64: the red zone */
+};
+
+/* Where a snapshot begins; not in another page than sp, which may not be there. */
+static __always_inline __u64 start_of_snapshot(__u64 sp)
+{
+	__u64 below = sp & (EVENT_SNAPSHOT_CHUNK_BYTES - 1);
+	return sp - (below < SNAPSHOT_BELOW_BYTES ? below : SNAPSHOT_BELOW_BYTES);
+}
+
 /* The next piece of the stack, up to the end of a page: 0 bytes when it cannot be read. */
 static __always_inline __u32 send_chunk(__u64 address, __u64 hash)
 {
@@ -43,7 +55,7 @@ static __always_inline void send_snapshot(
 	snapshot->hash = hash;
 	snapshot->registers = *regs;
 	bpf_ringbuf_submit(snapshot, BPF_RB_NO_WAKEUP);
-	__u64 address = regs->reg[UNWIND_SP];
+	__u64 address = start_of_snapshot(regs->reg[UNWIND_SP]);
 	for (__u32 i = 0; i < EVENT_MAX_SNAPSHOT_CHUNKS && i < config.snapshot_chunks; i++) {
 		__u32 bytes = send_chunk(address, hash);
 		if (!bytes)

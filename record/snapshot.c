@@ -57,6 +57,8 @@ void snapshot_table_registers(struct snapshot_table *table, const struct event_s
 void snapshot_table_chunk(struct snapshot_table *table, const struct event_snapshot_chunk *chunk)
 {
 	struct snapshot *snapshot = snapshot_table_find(table, chunk->hash);
+	if (snapshot && !snapshot->stack.len) /* at sp or a little below */
+		snapshot->stack_address = chunk->address;
 	uint64_t end = snapshot ? snapshot->stack_address + snapshot->stack.len : 0;
 	if (snapshot && chunk->address == end && chunk->nr_bytes <= sizeof(chunk->bytes))
 		vec_append(&snapshot->stack, chunk->bytes, chunk->nr_bytes);

@@ -644,7 +644,7 @@ TEST(pending_table_of_a_caller)
 	teardown(&fixture);
 }
 
-/* From sp up, piece by piece to the ends of pages. */
+/* From the red zone below sp up, piece by piece to the ends of pages. */
 TEST(snapshot_holds_the_stack)
 {
 	struct fixture fixture;
@@ -653,11 +653,11 @@ TEST(snapshot_holds_the_stack)
 		fixture.stack[i] = i;
 	tick(&fixture);
 	CHECK_INT(emulated_count(EVENT_SNAPSHOT_CHUNK), 4);
-	uint64_t address = STACK + 16 * 8;
+	uint64_t address = STACK;
 	for (size_t n = 0; n < 4; n++) {
 		const struct event_snapshot_chunk *chunk = emulated_record(EVENT_SNAPSHOT_CHUNK, n);
 		CHECK_INT(chunk->address, address);
-		CHECK_INT(chunk->nr_bytes, n ? 4096 : 4096 - 16 * 8);
+		CHECK_INT(chunk->nr_bytes, 4096);
 		CHECK(memcmp(chunk->bytes, (uint8_t *)fixture.stack + (address - STACK),
 			      chunk->nr_bytes) == 0);
 		address += chunk->nr_bytes;
@@ -665,6 +665,13 @@ TEST(snapshot_holds_the_stack)
 	fixture.regs.reg[UNWIND_SP] = STACK + STACK_WORDS * 8 - 4096 - 8;
 	tick(&fixture);
 	CHECK_INT(emulated_count(EVENT_SNAPSHOT_CHUNK), 2); /* then the stack is over */
+	const struct event_snapshot_chunk *chunk = emulated_record(EVENT_SNAPSHOT_CHUNK, 0);
+	CHECK_INT(chunk->address, fixture.regs.reg[UNWIND_SP] - 128);
+	CHECK_INT(chunk->nr_bytes, 8 + 128);
+	fixture.regs.reg[UNWIND_SP] = STACK + 4096 + 8; /* the page before may not be there */
+	tick(&fixture);
+	chunk = emulated_record(EVENT_SNAPSHOT_CHUNK, 0);
+	CHECK_INT(chunk->address, STACK + 4096);
 	teardown(&fixture);
 }
 
