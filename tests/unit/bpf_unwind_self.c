@@ -309,7 +309,7 @@ A_FRAME static int large(int n)
 /* A frame pointer, though nobody asked for one. */
 A_FRAME static int variable(int n)
 {
-	volatile char *space = __builtin_alloca((size_t)(n + zero));
+	volatile char *space = __builtin_alloca((size_t)n + (size_t)zero);
 	space[n / 2] = 1;
 	return large(n) + space[n / 2];
 }
@@ -318,7 +318,7 @@ A_FRAME static int variable(int n)
 A_FRAME static int aligned(int n)
 {
 	volatile char space[64] __attribute__((aligned(64)));
-	volatile char *more = __builtin_alloca((size_t)(n + zero));
+	volatile char *more = __builtin_alloca((size_t)n + (size_t)zero);
 	space[zero] = more[zero] = 1;
 	return variable(n) + space[zero] + more[zero];
 }

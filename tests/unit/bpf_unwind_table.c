@@ -99,6 +99,8 @@ static void ask_at_rows(struct fixture *fixture)
 /* A few of them outside of the table. */
 static void ask_anywhere(struct fixture *fixture, uint64_t times)
 {
+	if (!fixture->table.pages.len)
+		return;
 	uint64_t first = (uint64_t)fixture->table.first_page << UNWIND_PAGE_SHIFT;
 	uint64_t bytes = (uint64_t)fixture->table.pages.len << UNWIND_PAGE_SHIFT;
 	for (uint64_t i = 0; i < times; i++)

@@ -91,7 +91,7 @@ struct emulated_node {
 	uint64_t pivots[15], slots[16];
 };
 /* As it stands in a slot above. */
-uint64_t emulate_node(const struct emulated_node *node);
+uint64_t emulate_node(const struct emulated_node *from);
 void emulate_set_slot(uint64_t node, uint32_t slot, uint64_t entry);
 void emulate_set_root(uint64_t entry);
 /* Makes two red-black nodes each other's children. */

@@ -19,11 +19,11 @@ enum emulated_map_type { /* those of the kernel */
 struct emulated_map {
 	const void *name; /* the address that programs use */
 	uint32_t type;
+	int fd; /* -1: none; else of a file that holds `values` */
 	size_t key_bytes, value_bytes, max_entries;
 	size_t len;      /* of a hash */
 	uint8_t *keys;   /* of a hash */
 	uint8_t *values; /* of CPUs one behind the other; of maps: pointers */
-	int fd;          /* -1: none; else of a file that holds `values` */
 };
 
 void emulate_map(const struct emulated_map *map);

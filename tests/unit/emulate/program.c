@@ -7,9 +7,9 @@
 #include "tests/unit/emulate/flavours.bpf.h"
 
 int unwind_frame(void);
-int on_tick(struct bpf_perf_event_data *context);
-int on_tick_without_loop(struct bpf_perf_event_data *context);
-int continue_tick(struct bpf_perf_event_data *context);
+int on_tick(struct bpf_perf_event_data *ctx);
+int on_tick_without_loop(struct bpf_perf_event_data *ctx);
+int continue_tick(struct bpf_perf_event_data *ctx);
 int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
 

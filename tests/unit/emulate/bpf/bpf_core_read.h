@@ -26,7 +26,7 @@ _Bool emulate_has_helper(const char *helper);
 #define EMULATE_READ_1(from, a) \
 	({ \
 		__typeof__((from)->a) read_; \
-		bpf_probe_read_kernel(&read_, sizeof(read_), \
+		bpf_probe_read_kernel(&read_, sizeof(__typeof__((from)->a)), \
 			(const void *)((unsigned long)(from) + FLAVOUR_OFFSET(from) + \
 				       offsetof(__typeof__(*(from)), a))); \
 		read_; \

@@ -22,20 +22,20 @@
 #define bpf_map_update_elem emulate_map_update
 #define bpf_map_delete_elem emulate_map_delete
 
-void *bpf_map_lookup_elem(const void *map, const void *key);
+void *bpf_map_lookup_elem(const void *name, const void *key);
 long bpf_map_update_elem(
-	const void *map, const void *key, const void *value, unsigned long long flags);
-long bpf_map_delete_elem(const void *map, const void *key);
+	const void *name, const void *key, const void *value, unsigned long long flags);
+long bpf_map_delete_elem(const void *name, const void *key);
 
 long bpf_probe_read_user(void *to, unsigned int bytes, const void *from);
 long bpf_probe_read_kernel(void *to, unsigned int bytes, const void *from);
 
 long bpf_ringbuf_output(
-	void *ring, void *record, unsigned long long bytes, unsigned long long flags);
-void *bpf_ringbuf_reserve(void *ring, unsigned long long bytes, unsigned long long flags);
-void bpf_ringbuf_submit(void *record, unsigned long long flags);
-void bpf_ringbuf_discard(void *record, unsigned long long flags);
-unsigned long long bpf_ringbuf_query(void *ring, unsigned long long what);
+	void *map, void *record, unsigned long long bytes, unsigned long long flags);
+void *bpf_ringbuf_reserve(void *map, unsigned long long bytes, unsigned long long flags);
+void bpf_ringbuf_submit(void *bytes, unsigned long long flags);
+void bpf_ringbuf_discard(void *bytes, unsigned long long flags);
+unsigned long long bpf_ringbuf_query(void *map, unsigned long long what);
 
 unsigned int bpf_get_smp_processor_id(void);
 unsigned long long bpf_get_current_pid_tgid(void);
