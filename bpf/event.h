@@ -235,7 +235,8 @@ struct unwind_registers {
 
 /*
  * What is left of a stack that could not be unwound at once: the registers at
- * the frame where unwinding stopped, and, chunk by chunk, the stack from there.
+ * the frame where unwinding stopped, and, chunk by chunk, the stack from there,
+ * or from a little below.
  */
 struct event_snapshot {
 	unsigned int type;      /* EVENT_SNAPSHOT */

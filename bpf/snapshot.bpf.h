@@ -20,6 +20,13 @@ enum {
 	LARGEST_STACK_BYTES = 64 << 20,
 };
 
+/* Where a snapshot begins; not in another page than sp, which may not be there. */
+static __always_inline __u64 start_of_snapshot(__u64 sp)
+{
+	__u64 below = sp & (EVENT_SNAPSHOT_CHUNK_BYTES - 1);
+	return sp - (below < RED_ZONE_BYTES ? below : RED_ZONE_BYTES);
+}
+
 /*
  * Where to stop: programs have their arguments above their stack, threads of
  * glibc their own data. A stack in neither is a coroutine's, and small.
@@ -78,8 +85,8 @@ static __always_inline void send_snapshot(
 	snapshot->hash = hash;
 	snapshot->registers = *regs;
 	bpf_ringbuf_submit(snapshot, BPF_RB_NO_WAKEUP);
-	__u64 sp = regs->reg[UNWIND_SP], address = sp - RED_ZONE_BYTES,
-	      end = end_of_stack(task, sp);
+	__u64 sp = regs->reg[UNWIND_SP];
+	__u64 address = start_of_snapshot(sp), end = end_of_stack(task, sp);
 	for (__u32 i = 0; i <= EVENT_MAX_SNAPSHOT_CHUNKS && address < end; i++) {
 		__u32 bytes = send_chunk(address, end, hash);
 		if (!bytes)

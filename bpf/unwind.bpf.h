@@ -292,11 +292,8 @@ static __always_inline enum event_stack_end end_without_mapping(const struct wal
 
 /* To the caller by a rule, *is_exact as it is for the caller. */
 static __always_inline enum event_stack_end step(
-	struct walk *walk, __u32 rule_number, bool *is_outermost)
+	struct walk *walk, const struct unwind_rule *rule, bool *is_outermost)
 {
-	struct unwind_rule *rule = bpf_map_lookup_elem(&rules, &rule_number);
-	if (!rule)
-		return EVENT_END_NO_RULE;
 	*is_outermost = is_by_frame_pointer() && !walk->regs.reg[UNWIND_FP];
 	if (*is_outermost)
 		return EVENT_END_COMPLETE;
@@ -330,11 +327,14 @@ __noinline int unwind_frame(void)
 			push_frame(scratch, place);
 		return 1;
 	}
-	__u32 rule = UNWIND_RULE_NONE;
+	__u32 number = UNWIND_RULE_NONE;
 	__u8 guess = EVENT_END_COMPLETE;
-	enum event_stack_end end = choose_rule(scratch, place, &rule, &guess);
+	enum event_stack_end end = choose_rule(scratch, place, &number, &guess);
+	struct unwind_rule *rule = bpf_map_lookup_elem(&rules, &number);
+	if (!rule)
+		return 1; /* cannot be: numbers are checked when tables are made */
 	if (end != EVENT_END_TABLE_PENDING)
-		push_frame(scratch, place);
+		push_frame(scratch, unwind_place(place, walk->is_exact, rule));
 	bool is_outermost = false;
 	if (!end)
 		end = step(walk, rule, &is_outermost);

@@ -29,6 +29,17 @@ UNWIND_INLINE _Bool unwind_may_guess(const struct unwind_registers *regs)
 	return unwind_is_known(regs, UNWIND_FP) && !(fp & 7) && fp >= sp && fp - sp < 1 << 20;
 }
 
+/*
+ * Where the frame is, when the rule was found for `place`, the byte before a
+ * return address. A signal's handler returns to code that nobody called: the
+ * kernel put its first byte there as return address.
+ */
+UNWIND_INLINE unsigned long long unwind_place(
+	unsigned long long place, _Bool is_exact, const struct unwind_rule *rule)
+{
+	return place + (!is_exact && rule->ra == UNWIND_AT_SP);
+}
+
 /* The canonical frame address. EVENT_END_COMPLETE: *cfa is set. */
 UNWIND_INLINE enum event_stack_end unwind_cfa(const struct unwind_registers *regs,
 	const struct unwind_rule *rule, unwind_read_fn *read, void *context,
@@ -94,11 +105,11 @@ UNWIND_INLINE enum event_stack_end unwind_step(struct unwind_registers *regs,
 	if (end)
 		return end;
 	/*
-	 * A caller's frame lies above its callee's, but where a signal or the rule switched
-	 * stacks; right at it, where vfork has its return address in a register.
+	 * A caller's frame lies above its callee's, but where a signal or the rule switched stacks;
+	 * and right at it where the callee has nothing on the stack, not even its return address.
 	 */
-	unsigned long long lowest = regs->reg[UNWIND_SP] + (rule->ra != UNWIND_IN_REGISTER);
-	if (cfa < lowest && !rule->flags)
+	_Bool is_empty = rule->ra == UNWIND_IN_REGISTER || rule->ra == UNWIND_SAME;
+	if (cfa + is_empty <= regs->reg[UNWIND_SP] && !rule->flags)
 		return EVENT_END_BROKEN_FRAME_POINTER;
 	_Bool has_ra, has_fp, has_rbx;
 	end = unwind_saved(

@@ -188,10 +188,12 @@ static enum event_stack_end unwind_rest(
 		struct object *object = mapping->object;
 		object->where = (struct object_location){head->pid, mapping->start, mapping->end};
 		uint64_t offset = place - mapping->start + mapping->offset;
-		add(resolver, frames, object, offset, is_guessed);
-		const struct unwind_rule *rule;
+		const struct unwind_rule *rule = NULL;
+		bool was_guessed = is_guessed;
 		enum event_stack_end end = unwinder_choose_rule(
 			resolver->unwinder, object, offset, &regs, &rule, &is_guessed);
+		uint64_t shown = end ? offset : unwind_place(offset, is_exact, rule);
+		add(resolver, frames, object, shown, was_guessed);
 		bool is_outermost = false;
 		if (!end)
 			end = unwind_step(

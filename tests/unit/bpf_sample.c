@@ -1,0 +1,262 @@
+/* What the sampler does beside unwinding: whom it samples, what it counts, when it sends. */
+#include <string.h>
+
+#include "record/table_store.h"
+#include "tests/unit/emulate/kernel.h"
+#include "tests/unit/unit.h"
+
+enum {
+	CODE = 0x400000,
+	CODE_BYTES = 0x10000,
+	STACK = 0x7000000,
+	WAKEUP = 2, /* BPF_RB_FORCE_WAKEUP */
+};
+
+static uint64_t stack_words[512];
+
+/* A process in code of no file, without a frame pointer: its stack is one frame. */
+static struct unwind_registers boot(void)
+{
+	const struct emulated_vma vma = {
+		.start = CODE, .end = CODE + CODE_BYTES, .is_executable = true};
+	emulate_boot(EMULATED_6_13);
+	emulate_mappings(&vma, 1, 0);
+	emulate_memory(STACK, stack_words, sizeof(stack_words));
+	struct unwind_registers regs = {.ip = CODE + 0x100};
+	regs.reg[UNWIND_SP] = STACK;
+	return regs;
+}
+
+static const struct event_stack *stack_of_kind(enum event_stack_kind kind, size_t n)
+{
+	for (size_t i = 0;; i++) {
+		const struct event_stack *stack = emulated_record(EVENT_STACK, i);
+		if (!stack || (stack->kind == kind && n-- == 0))
+			return stack;
+	}
+}
+
+static void check_counters(
+	uint64_t ticks, uint64_t samples, uint64_t idle, uint64_t filtered, uint64_t lost)
+{
+	const struct event_counters *counters = emulated_counters();
+	CHECK_INT(counters->ticks, ticks);
+	CHECK_INT(counters->samples, samples);
+	CHECK_INT(counters->idle, idle);
+	CHECK_INT(counters->filtered, filtered);
+	CHECK_INT(counters->lost_ring, lost);
+}
+
+/* ---- what is counted and sent ---- */
+
+TEST(stack_is_sent_once_its_sample_always)
+{
+	struct unwind_registers regs = boot();
+	for (int i = 0; i < 3; i++)
+		emulate_tick(&regs);
+	CHECK_INT(emulated_count(EVENT_STACK), 1);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 3);
+	const struct event_sample *first = emulated_record(EVENT_SAMPLE, 0);
+	const struct event_sample *last = emulated_record(EVENT_SAMPLE, 2);
+	CHECK(first->user_hash && first->user_hash == last->user_hash);
+	const struct event_stack *stack = emulated_record(EVENT_STACK, 0);
+	CHECK(stack->hash == first->user_hash);
+	regs.ip++;
+	emulate_tick(&regs);
+	CHECK_INT(emulated_count(EVENT_STACK), 2);
+	check_counters(4, 4, 0, 0, 0);
+}
+
+/* What the recorder was sent before it forgot is not what it is told of now. */
+TEST(raised_generation_makes_every_stack_new)
+{
+	struct unwind_registers regs = boot();
+	for (uint64_t n = 0; n < 64; n++) {
+		*emulated_generation() = n;
+		regs.ip = CODE + 64 + (n ^ 21); /* the one may not undo the other */
+		emulate_tick(&regs);
+		CHECK_INT(emulated_count(EVENT_STACK), n + 1);
+	}
+}
+
+TEST(idle_ticks_are_counted)
+{
+	struct unwind_registers regs = boot();
+	emulated.pid = emulated.tid = 0;
+	emulate_tick(&regs);
+	check_counters(1, 0, 1, 0, 0);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 0);
+}
+
+TEST(samples_that_find_no_room_are_counted)
+{
+	struct unwind_registers regs = boot();
+	emulated.ring_bytes = 8;
+	emulate_tick(&regs);
+	emulated.ring_bytes = 8 + sizeof(struct event_stack) + 8; /* the stack, not the sample */
+	emulate_tick(&regs);
+	check_counters(2, 0, 0, 0, 2);
+	emulated.ring_bytes = 1 << 20;
+	emulate_tick(&regs);
+	check_counters(3, 1, 0, 0, 2);
+	CHECK_INT(emulated_count(EVENT_STACK), 1); /* it got through with the second */
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
+}
+
+TEST(recorder_is_woken_when_there_is_enough_to_read)
+{
+	struct unwind_registers regs = boot();
+	const struct emulated_record *records;
+	emulate_config()->wakeup_bytes = 300;
+	for (int i = 0; i < 8; i++)
+		emulate_tick(&regs);
+	size_t count = emulated_records(&records), unread = 0;
+	for (size_t i = 0; i < count; i++) {
+		CHECK_INT(records[i].flags == WAKEUP, unread >= 300);
+		unread += (records[i].len + 8 + 7) & ~(size_t)7;
+	}
+	CHECK(unread > 300);
+}
+
+/* ---- tasks without a user stack ---- */
+
+static void check_kernel_only(const struct unwind_registers *regs)
+{
+	static const uint64_t kernel[] = {0xffffffff81000000, 0xffffffff81000100};
+	emulated.kernel_stack = kernel;
+	emulated.nr_kernel_frames = 2;
+	emulate_tick_in_kernel(regs);
+	const struct event_sample *sample = emulated_record(EVENT_SAMPLE, 0);
+	CHECK_INT(sample->user_hash, 0);
+	CHECK(sample->kernel_hash != 0);
+	CHECK_INT(stack_of_kind(EVENT_STACK_KERNEL, 0)->nr_frames, 2);
+	CHECK(!stack_of_kind(EVENT_STACK_USER, 0));
+	check_counters(1, 1, 0, 0, 0);
+}
+
+TEST(kernel_thread)
+{
+	struct unwind_registers regs = boot();
+	emulated.is_kernel_thread = true;
+	check_kernel_only(&regs);
+}
+
+TEST(task_whose_memory_is_gone)
+{
+	struct unwind_registers regs = boot();
+	emulated.has_no_memory = true;
+	check_kernel_only(&regs);
+}
+
+TEST(task_without_user_registers)
+{
+	struct unwind_registers regs = boot();
+	regs.ip = 0;
+	emulate_tick_in_kernel(&regs);
+	const struct event_stack *stack = stack_of_kind(EVENT_STACK_USER, 0);
+	CHECK_INT(stack->end, EVENT_END_NO_REGISTERS);
+	CHECK_INT(stack->nr_frames, 0);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
+}
+
+TEST(kernel_stack_longer_than_we_keep)
+{
+	uint64_t kernel[200];
+	struct unwind_registers regs = boot();
+	for (size_t i = 0; i < 200; i++)
+		kernel[i] = 0xffffffff81000000 + i;
+	emulated.kernel_stack = kernel;
+	emulated.nr_kernel_frames = 200;
+	emulate_tick_in_kernel(&regs);
+	CHECK_INT(stack_of_kind(EVENT_STACK_KERNEL, 0)->nr_frames, EVENT_MAX_KERNEL_FRAMES);
+}
+
+/* ---- by frame pointers alone ---- */
+
+TEST(frame_pointers_alone)
+{
+	struct unwind_registers regs = boot();
+	struct table_store *store; /* has the rule for it */
+	CHECK_OK(emulate_table_store(1, &store));
+	emulate_config()->call_graph = EVENT_CALL_GRAPH_FP;
+	for (uint64_t i = 0; i < 4; i++) {
+		stack_words[2 + i * 10] = i < 3 ? STACK + (12 + i * 10) * 8 : 0;
+		stack_words[3 + i * 10] = CODE + 0x200 + i * 16;
+	}
+	regs.reg[UNWIND_FP] = STACK + 2 * 8;
+	emulate_tick(&regs);
+	const struct event_stack *stack = stack_of_kind(EVENT_STACK_USER, 0);
+	CHECK_INT(stack->end, EVENT_END_COMPLETE);
+	CHECK_INT(stack->nr_frames, 5);
+	uint64_t frames[5];
+	memcpy(frames, stack + 1, sizeof(frames));
+	CHECK_INT(frames[4] & 0xffffffff, CODE + 0x200 + 3 * 16 - 1);
+	CHECK_INT(frames[4] >> EVENT_FRAME_GUESSED_SHIFT, EVENT_FRAME_ANONYMOUS << 1);
+	stack_words[3] = 0x1234;
+	++*emulated_generation();
+	emulate_tick(&regs);
+	CHECK_INT(stack_of_kind(EVENT_STACK_USER, 1)->end, EVENT_END_BROKEN_FRAME_POINTER);
+	table_store_destroy(store);
+}
+
+/* ---- whom to sample ---- */
+
+TEST(only_targets_are_sampled)
+{
+	struct unwind_registers regs = boot();
+	emulate_config()->filter = EVENT_FILTER_PROCESS;
+	emulate_tick(&regs);
+	check_counters(1, 0, 0, 1, 0);
+	emulate_target(emulated.tid, 0); /* a thread's number is not the process's */
+	emulate_tick(&regs);
+	check_counters(2, 0, 0, 2, 0);
+	emulate_config()->filter = EVENT_FILTER_THREAD;
+	emulate_tick(&regs);
+	check_counters(3, 1, 0, 2, 0);
+}
+
+TEST(children_of_targets_are_targets)
+{
+	const struct emulated_task parent = {100, 100, 5}, child = {200, 200, 6};
+	const struct emulated_task stranger = {300, 300, 7}, other = {400, 400, 8};
+	boot();
+	emulate_config()->filter = EVENT_FILTER_PROCESS;
+	emulate_target(100, 5);
+	emulate_fork(&parent, &child);
+	CHECK(!emulated_is_target(200));
+	emulate_config()->follow_children = true;
+	emulate_fork(&parent, &child);
+	CHECK(emulated_is_target(200));
+	emulate_fork(&stranger, &other);
+	CHECK(!emulated_is_target(400));
+}
+
+TEST(threads_of_target_threads_are_targets)
+{
+	const struct emulated_task parent = {101, 100, 5}, child = {102, 100, 6};
+	boot();
+	emulate_config()->follow_children = true;
+	emulate_config()->filter = EVENT_FILTER_PROCESS;
+	emulate_target(100, 5);
+	emulate_fork(&parent, &child);
+	CHECK(!emulated_is_target(102)); /* it is one by its process */
+	emulate_config()->filter = EVENT_FILTER_THREAD;
+	emulate_target(101, 5);
+	emulate_fork(&parent, &child);
+	CHECK(emulated_is_target(102));
+}
+
+/* The number may be another task's by now. */
+TEST(freed_task_is_no_target_any_more)
+{
+	const struct emulated_task task = {200, 200, 6}, reused = {200, 200, 9};
+	boot();
+	emulate_target(200, 6);
+	emulate_free(&reused);
+	CHECK(emulated_is_target(200));
+	emulate_free(&task);
+	CHECK(!emulated_is_target(200));
+	emulate_target(200, 0); /* when it began is not known */
+	emulate_free(&task);
+	CHECK(!emulated_is_target(200));
+}

@@ -1,0 +1,41 @@
+/*
+ * A kernel type has other fields in other releases; bpf/kernel_types.bpf.h
+ * declares each such flavour by itself. Emulated objects hold all of them.
+ */
+#ifndef EBPROF_EMULATE_FLAVOURS_BPF_H
+#define EBPROF_EMULATE_FLAVOURS_BPF_H
+
+#include <stddef.h>
+
+#include "bpf/kernel_types.bpf.h"
+
+struct all_inode {
+	struct inode now;
+	struct inode___6_7 at_6_7;
+	struct inode___5_10 at_5_10;
+};
+
+struct all_vma {
+	struct vm_area_struct now;
+	struct vm_area_struct___5_10 at_5_10;
+};
+
+struct all_mm {
+	struct mm_struct now;
+	struct mm_struct___6_4 at_6_4;
+	struct mm_struct___5_10 at_5_10;
+};
+
+/* Of what a pointer of a flavour's type points to, in the whole object. */
+/* clang-format off */
+#define FLAVOUR_OFFSET(pointer) \
+	_Generic((pointer), \
+		struct inode___6_7 *: offsetof(struct all_inode, at_6_7), \
+		struct inode___5_10 *: offsetof(struct all_inode, at_5_10), \
+		struct vm_area_struct___5_10 *: offsetof(struct all_vma, at_5_10), \
+		struct mm_struct___6_4 *: offsetof(struct all_mm, at_6_4), \
+		struct mm_struct___5_10 *: offsetof(struct all_mm, at_5_10), \
+		default: (size_t)0)
+/* clang-format on */
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * The kernel that bpf/ is compiled against for user space: one task whose
+ * mappings, registers and memory the test lays out, maps, a ring that keeps what
+ * was sent, and clocks that stand still. `emulated` is what a test may set; an
+ * emulated kernel lasts for one test, which runs in a process of its own.
+ */
+#ifndef EBPROF_EMULATE_KERNEL_H
+#define EBPROF_EMULATE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+
+/* Those whose types differ as far as our programs can tell. */
+enum emulated_release {
+	EMULATED_5_10, /* red-black tree, vmacache_seqnum, no bpf_task_pt_regs */
+	EMULATED_6_1,  /* maple tree, no count of changes */
+	EMULATED_6_4,  /* mm_lock_seq */
+	EMULATED_6_7,  /* __i_mtime */
+	EMULATED_6_11, /* i_mtime_sec */
+	EMULATED_6_13, /* mm_lock_seq is a seqcount_t */
+	EMULATED_RELEASES
+};
+
+enum {
+	EMULATED_CPUS = 2,
+	EMULATED_MAX_FILES = 64, /* numbers; of the map `files` */
+};
+
+struct emulated_kernel {
+	enum emulated_release release;
+	uint32_t cpu;
+	uint32_t pid, tid;
+	uint64_t time_ns, start_ns, exec_id;
+	uint64_t changes; /* of the mappings, as the kernel counts them */
+	bool is_kernel_thread, has_no_memory;
+	const uint64_t *kernel_stack;
+	size_t nr_kernel_frames;
+	uint64_t ring_bytes;       /* its size */
+	uint64_t file_numbers_max; /* entries */
+	uint64_t user_reads;       /* so many reads of user memory were asked for */
+	void (*on_submit)(void);   /* NULL, or a recorder that is quicker than the program */
+};
+
+extern struct emulated_kernel emulated;
+
+/* With one process without mappings, and the configuration of `ebprof record`. */
+void emulate_boot(enum emulated_release release);
+struct event_config *emulate_config(void);
+
+/* ---- mappings ---- */
+
+struct emulated_file {
+	uint64_t inode, mtime_ns;
+	uint32_t device, generation;
+};
+
+struct emulated_vma {
+	uint64_t start, end;
+	uint64_t offset;                  /* of `start` in the file */
+	const struct emulated_file *file; /* NULL: none */
+	bool is_executable;
+};
+
+/* Of a maple tree; zeroes: full nodes of the kinds that the kernel uses. */
+struct emulated_shape {
+	uint32_t leaf_slots, inner_slots; /* at most so many are used in a node */
+	bool has_range_nodes;             /* inner nodes range_64, not arange_64 */
+	bool is_cut;                      /* the last pivot in use is 0 */
+};
+
+/* They ascend. The tree is the one that the release has. */
+void emulate_mappings(const struct emulated_vma *vmas, size_t count, uint64_t vdso);
+void emulate_shaped_mappings(
+	const struct emulated_vma *vmas, size_t count, const struct emulated_shape *shape);
+uint32_t emulate_depth(void); /* of the maple tree, in nodes */
+
+/* By hand: an object in the kernel's memory, its address. */
+uint64_t emulate_vma(const struct emulated_vma *vma);
+uint64_t emulate_file(const struct emulated_file *file);
+enum emulated_maple {
+	EMULATED_MAPLE_LEAF = 1,
+	EMULATED_MAPLE_RANGE = 2,
+	EMULATED_MAPLE_ARANGE = 3,
+};
+struct emulated_node {
+	enum emulated_maple type;
+	uint32_t nr_pivots, nr_slots;
+	uint64_t pivots[15], slots[16];
+};
+/* As it stands in a slot above. */
+uint64_t emulate_node(const struct emulated_node *from);
+void emulate_set_slot(uint64_t node, uint32_t slot, uint64_t entry);
+void emulate_set_root(uint64_t entry);
+/* Makes two red-black nodes each other's children. */
+void emulate_rb_cycle(uint64_t vma, uint64_t other);
+
+/* What bpf/mapping.bpf.h finds. 0: nothing. */
+uint64_t emulated_find_vma(uint64_t address);
+struct emulated_mapping {
+	uint64_t start, end, delta;
+	uint32_t file, kind;
+};
+void emulated_find_mapping(uint64_t address, struct emulated_mapping *ret);
+
+/* ---- the process's memory; what was not given cannot be read ---- */
+
+/* `bytes` are borrowed. */
+void emulate_memory(uint64_t address, const void *bytes, size_t len);
+
+/* ---- running ---- */
+
+/* A tick that hits user code, or the kernel called by it, at these registers. */
+void emulate_tick(const struct unwind_registers *regs);
+void emulate_tick_without_loop(const struct unwind_registers *regs);
+void emulate_tick_in_kernel(const struct unwind_registers *regs);
+
+struct emulated_record {
+	uint64_t flags;
+	size_t len;
+	void *bytes;
+	bool is_whole; /* submitted, not just reserved */
+};
+
+size_t emulated_records(const struct emulated_record **ret);
+/* The n-th of a type, NULL when there are fewer. */
+const void *emulated_record(enum event_type type, size_t n);
+size_t emulated_count(enum event_type type);
+/* The recorder has read everything. */
+void emulate_drain(void);
+
+const struct event_counters *emulated_counters(void);
+volatile uint32_t *emulated_epoch(void);
+volatile uint64_t *emulated_generation(void);
+
+/* bpf/unwind_table.bpf.h's search, and the same by way of its cache. */
+uint32_t emulated_find_rule(uint32_t file, uint64_t offset);
+enum event_stack_end emulated_rule_of_frame(uint32_t file, uint64_t offset, uint32_t *rule);
+struct unwind_file *emulated_unwind_file(uint32_t number);
+const struct unwind_rule *emulated_rules(void);
+
+/* ---- tasks, for the programs that follow them ---- */
+
+struct emulated_task {
+	uint32_t pid, tgid;
+	uint64_t start_ns;
+};
+void emulate_fork(const struct emulated_task *parent, const struct emulated_task *child);
+void emulate_free(const struct emulated_task *task);
+void emulate_target(uint32_t id, uint64_t start_ns);
+bool emulated_is_target(uint32_t id);
+
+/* ---- the recorder's side of the maps ---- */
+
+struct table_store;
+struct err;
+struct err *emulate_table_store(uint64_t max_bytes, struct table_store **ret);
+
+#endif

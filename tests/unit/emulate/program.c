@@ -1,0 +1,315 @@
+/* bpf/sample.bpf.c, all of it, compiled for user space; and what tests ask of its insides. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/unit/emulate/flavours.bpf.h"
+
+int unwind_frame(void);
+int on_tick(struct bpf_perf_event_data *ctx);
+int on_tick_without_loop(struct bpf_perf_event_data *ctx);
+int continue_tick(struct bpf_perf_event_data *ctx);
+int on_fork(struct task_struct *parent, struct task_struct *child);
+int on_free(struct task_struct *task);
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "bpf/sample.bpf.c"
+#pragma GCC diagnostic pop
+
+#include "tests/unit/emulate/kernel.h"
+#include "tests/unit/emulate/map.h"
+#include "tests/unit/emulate/memory.h"
+#include "tests/unit/emulate/task.h"
+
+enum {
+	MAX_TAIL_CALLS = 33, /* MAX_TAIL_CALL_CNT */
+};
+
+static struct {
+	struct task_struct *task;
+	struct all_mm *mm;
+	uint8_t *stack; /* of the kernel */
+	unsigned nr_tail_calls;
+} process;
+
+/* ---- booting ---- */
+
+#define NUMBER(map, member) (sizeof(*(map).member) / sizeof(int))
+#define DESCRIBE(map) \
+	(struct emulated_map) \
+	{ \
+		.name = &(map), .type = NUMBER(map, type), .key_bytes = sizeof(*(map).key), \
+		.value_bytes = sizeof(*(map).value), .max_entries = NUMBER(map, max_entries), \
+	}
+
+static void make_maps(void)
+{
+	struct emulated_map shared_files = DESCRIBE(files), numbers = DESCRIBE(file_numbers);
+	shared_files.max_entries = EMULATED_MAX_FILES;
+	numbers.max_entries = emulated.file_numbers_max;
+	emulate_shared_map(&shared_files);
+	emulate_shared_map(&DESCRIBE(rules));
+	emulate_map(&(struct emulated_map){
+		.name = &shards,
+		.type = NUMBER(shards, type),
+		.key_bytes = sizeof(__u32),
+		.max_entries = NUMBER(shards, max_entries),
+	});
+	emulate_map(&numbers);
+	emulate_map(&DESCRIBE(found_rules));
+	emulate_map(&DESCRIBE(mapping_cache));
+	emulate_map(&DESCRIBE(scratches));
+	emulate_map(&DESCRIBE(counters));
+	emulate_map(&DESCRIBE(targets));
+	emulate_map(&DESCRIBE(seen));
+}
+
+/* The program may not write it; the recorder does before loading. */
+struct event_config *emulate_config(void)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)&config & ~(page - 1);
+	uintptr_t end = ((uintptr_t)(&config + 1) + page - 1) & ~(page - 1);
+	if (mprotect((void *)start, end - start, PROT_READ | PROT_WRITE))
+		__builtin_trap();
+	struct event_config *ret = (struct event_config *)(uintptr_t)&config;
+	__asm__("" : "+r"(ret)); /* which the compiler takes for writable, then */
+	return ret;
+}
+
+void emulate_boot(enum emulated_release release)
+{
+	emulated = (struct emulated_kernel){
+		.release = release,
+		.pid = 100,
+		.tid = 101,
+		.time_ns = 1000000000,
+		.start_ns = 5,
+		.exec_id = 1,
+		.changes = 2,
+		.ring_bytes = 1 << 20,
+		.file_numbers_max = EMULATED_MAX_FILES,
+	};
+	*emulate_config() = (struct event_config){
+		.wakeup_bytes = 1 << 16,
+		.snapshot_limit_bytes = 1 << 19,
+		.snapshot_chunks = 4,
+		.nr_cpus = EMULATED_CPUS,
+		.max_files = EMULATED_MAX_FILES,
+	};
+	make_maps();
+	process.task = emulate_kernel_memory(sizeof(*process.task));
+	process.mm = emulate_kernel_memory(sizeof(*process.mm));
+	process.stack = emulate_kernel_memory(KERNEL_STACK_BYTES);
+}
+
+struct all_mm *emulate_mm(void)
+{
+	return process.mm;
+}
+
+/* ---- the current task ---- */
+
+static void put_task(struct task_struct *task, const struct emulated_task *from)
+{
+	task->pid = (int)from->pid;
+	task->tgid = (int)from->tgid;
+	task->start_boottime = from->start_ns;
+	task->group_leader = task;
+}
+
+static void put_process(void)
+{
+	struct task_struct *task = process.task;
+	put_task(task, &(struct emulated_task){emulated.tid, emulated.pid, emulated.start_ns});
+	task->flags = emulated.is_kernel_thread ? PF_KTHREAD : 0;
+	task->self_exec_id = emulated.exec_id;
+	task->mm = emulated.has_no_memory ? NULL : &process.mm->now;
+	task->stack = process.stack;
+	if (emulated.release >= EMULATED_6_13)
+		process.mm->now.mm_lock_seq.sequence = (unsigned int)emulated.changes;
+	else if (emulated.release >= EMULATED_6_4)
+		process.mm->at_6_4.mm_lock_seq = (int)emulated.changes;
+	else
+		process.mm->at_5_10.vmacache_seqnum = emulated.changes;
+}
+
+unsigned long long bpf_get_current_task(void)
+{
+	return (unsigned long long)process.task;
+}
+
+struct task_struct *bpf_get_current_task_btf(void)
+{
+	return process.task;
+}
+
+/* Where the entry code pushes them: at the very top of the stack. */
+static struct pt_regs *saved_registers(void)
+{
+	return (struct pt_regs *)(process.stack + KERNEL_STACK_BYTES) - 1;
+}
+
+long bpf_task_pt_regs(struct task_struct *task)
+{
+	return task == process.task ? (long)saved_registers() : 0;
+}
+
+/* ---- ticks ---- */
+
+static void put_registers(struct pt_regs *to, const struct unwind_registers *from)
+{
+	REGS_IP(to) = from->ip;
+#define PUT(number, member) to->member = from->reg[number];
+	EACH_REGISTER(PUT)
+#undef PUT
+}
+
+static void begin(const struct unwind_registers *regs, struct bpf_perf_event_data *context)
+{
+	put_process();
+	process.nr_tail_calls = 0;
+	memset(context, 0, sizeof(*context));
+	put_registers(&context->regs, regs);
+}
+
+void emulate_tick(const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	begin(regs, &context);
+	on_tick(&context);
+}
+
+void emulate_tick_without_loop(const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	begin(regs, &context);
+	on_tick_without_loop(&context);
+}
+
+void emulate_tick_in_kernel(const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	begin(regs, &context);
+	put_registers(saved_registers(), regs);
+	memset(&context, 0, sizeof(context));
+	REGS_IP(&context.regs) = 0xffffffff81000000;
+	on_tick(&context);
+}
+
+int emulate_tail_call(void *context, const void *programs, unsigned int index)
+{
+	if (programs != &continuations || index || process.nr_tail_calls++ >= MAX_TAIL_CALLS)
+		return 0;
+	continue_tick(context);
+	return 1;
+}
+
+/* ---- asking ---- */
+
+static struct scratch *any_scratch(void)
+{
+	put_process();
+	struct scratch *scratch = get_scratch();
+	identify_space(&scratch->walk.space, &process.mm->now, emulated.start_ns, emulated.exec_id);
+	return scratch;
+}
+
+uint64_t emulated_find_vma(uint64_t address)
+{
+	put_process();
+	return (uint64_t)find_vma(&process.mm->now, address);
+}
+
+void emulated_find_mapping(uint64_t address, struct emulated_mapping *ret)
+{
+	struct scratch *scratch = any_scratch();
+	find_mapping(scratch, address);
+	const struct mapping *found = &scratch->walk.mapping;
+	*ret = (struct emulated_mapping){
+		found->start, found->end, found->delta, found->file, found->kind};
+}
+
+struct unwind_file *emulated_unwind_file(uint32_t number)
+{
+	return bpf_map_lookup_elem(&files, &number);
+}
+
+const struct unwind_rule *emulated_rules(void)
+{
+	__u32 zero = 0;
+	return bpf_map_lookup_elem(&rules, &zero);
+}
+
+uint32_t emulated_find_rule(uint32_t file, uint64_t offset)
+{
+	return find_rule(emulated_unwind_file(file), offset);
+}
+
+enum event_stack_end emulated_rule_of_frame(uint32_t file, uint64_t offset, uint32_t *rule)
+{
+	struct scratch *scratch = get_scratch();
+	scratch->walk.mapping = (struct mapping){.file = file, .kind = EVENT_FRAME_FILE};
+	return rule_of_frame(scratch, offset, rule);
+}
+
+const struct event_counters *emulated_counters(void)
+{
+	__u32 zero = 0;
+	return bpf_map_lookup_elem(&counters, &zero);
+}
+
+volatile uint32_t *emulated_epoch(void)
+{
+	return &table_epoch;
+}
+
+volatile uint64_t *emulated_generation(void)
+{
+	return (volatile uint64_t *)&generation;
+}
+
+/* ---- other tasks ---- */
+
+void emulate_fork(const struct emulated_task *parent, const struct emulated_task *child)
+{
+	struct task_struct *tasks = emulate_kernel_memory(2 * sizeof(*tasks));
+	put_task(&tasks[0], parent);
+	put_task(&tasks[1], child);
+	on_fork(&tasks[0], &tasks[1]);
+}
+
+void emulate_free(const struct emulated_task *task)
+{
+	struct task_struct *freed = emulate_kernel_memory(sizeof(*freed));
+	put_task(freed, task);
+	on_free(freed);
+}
+
+void emulate_target(uint32_t id, uint64_t start_ns)
+{
+	bpf_map_update_elem(&targets, &id, &start_ns, BPF_ANY);
+}
+
+bool emulated_is_target(uint32_t id)
+{
+	return bpf_map_lookup_elem(&targets, &id) != NULL;
+}
+
+/* ---- the recorder's side ---- */
+
+const void *emulated_files_map(void)
+{
+	return &files;
+}
+
+const void *emulated_rules_map(void)
+{
+	return &rules;
+}
+
+const void *emulated_shards_map(void)
+{
+	return &shards;
+}
