@@ -36,6 +36,7 @@ enum {
 	MAPLE_ARANGE_64 = 3,
 	MAPLE_FIRST_POINTER = 4096, /* what is below says something of the tree itself */
 	MAPLE_PIVOTS = 15,
+	MAPLE_ARANGE_PIVOTS = 9,
 	MAPLE_MAX_DEPTH = 6, /* 10 ways at the least and 16 in the leaf: for millions of mappings */
 	RB_MAX_DEPTH = 40,
 };
@@ -44,17 +45,18 @@ enum {
  * The slot of a node that an address belongs to: the first whose pivot is not
  * below it, or that has no pivot any more. Counted without a branch, since the
  * verifier would follow each of them both ways. What lies behind the pivots of
- * the shorter kind of node are slots: NULL, or pointers into the kernel, which
- * are above any address.
+ * the shorter kind of node are its slots: the caller knows how many count.
  */
 static __always_inline __u32 find_slot(const unsigned long *pivot, __u64 address)
 {
 	__u64 is_live = 1, slot = 0;
+#pragma unroll
 	for (int i = 0; i < MAPLE_PIVOTS; i++) {
 		__u64 is_below = ((pivot[i] - address) & ~pivot[i]) >> 63;
 		if (i)
 			is_live &= (pivot[i] | -pivot[i]) >> 63;
 		is_live &= is_below;
+		asm volatile("" : "+r"(is_live)); /* or clang makes a branch of it */
 		slot += is_live;
 	}
 	return slot;
@@ -72,10 +74,15 @@ static __always_inline void *walk_maple_tree(struct mm_struct *mm, __u64 address
 		struct maple_range_64 *at = (void *)node;
 		if (bpf_core_read(pivot, sizeof(pivot), &at->pivot))
 			return 0;
-		__u64 slot = find_slot(pivot, address);
-		__u64 slots = bpf_core_field_offset(struct maple_range_64, slot);
-		if (type == MAPLE_ARANGE_64)
-			slots = bpf_core_field_offset(struct maple_arange_64, slot);
+		/* The same without branches: `slots` and the last slot by the type of node. */
+		__u64 is_arange = type & type >> 1 & 1;
+		__u64 slots =
+			bpf_core_field_offset(struct maple_range_64, slot) -
+			is_arange * (bpf_core_field_offset(struct maple_range_64, slot) -
+					    bpf_core_field_offset(struct maple_arange_64, slot));
+		__s64 last = MAPLE_PIVOTS - is_arange * (MAPLE_PIVOTS - MAPLE_ARANGE_PIVOTS);
+		__s64 beyond = (__s64)find_slot(pivot, address) - last;
+		__u64 slot = last + (beyond & beyond >> 63);
 		if (bpf_probe_read_kernel(&entry, sizeof(entry),
 			    (const void *)(node + slots + slot * sizeof(void *))))
 			return 0;

@@ -94,7 +94,7 @@ void emulate_boot(enum emulated_release release)
 	*emulate_config() = (struct event_config){
 		.wakeup_bytes = 1 << 16,
 		.snapshot_limit_bytes = 1 << 19,
-		.snapshot_chunks = 4,
+		.snapshot_bytes = 4 * EVENT_SNAPSHOT_CHUNK_BYTES,
 		.nr_cpus = EMULATED_CPUS,
 		.max_files = EMULATED_MAX_FILES,
 	};
