@@ -207,9 +207,11 @@ check-fresh: ## build, demo and tests in fresh Debian 12 and 13 systems (root, d
 # What goes into the guests: programs of known stacks, and ebprof as STATIC=1 makes it, but for a
 # way to ask it for the verifier's figures.
 KERNEL_TEST := $(O)/tests/kernel
-KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof shape_fp shape_static shape_dynamic)
+KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof limited shape_fp shape_static shape_dynamic)
 $(KERNEL_TEST)/ebprof: $(CMD_OBJS) $(KERNEL_TEST)/bpf_stats.o $(O)/record.a $(O)/report.a $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=syscall -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
+$(KERNEL_TEST)/limited: $(KERNEL_TEST)/limited.o
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^
 $(KERNEL_TEST)/shape_fp: SHAPE := -static -fno-omit-frame-pointer
 $(KERNEL_TEST)/shape_static: SHAPE := -static -fomit-frame-pointer
 $(KERNEL_TEST)/shape_dynamic: SHAPE := -fomit-frame-pointer

@@ -2,7 +2,7 @@
 # On each of several kernels: ebprof's BPF programs load, they sample, stacks of known shape are
 # whole. Kernels are Debian's cloud images, booted by qemu; nothing is installed.
 #   tests/kernel/check_kernel.sh [VERSION...]   (5.10 6.1 6.12 sid running), or the path of a bzImage
-# PROGRAMS=DIR         what `make check-kernel` builds: ebprof and shape_*, see there
+# PROGRAMS=DIR         what `make check-kernel` builds, ebprof among it
 # KERNEL_CACHE=DIR     where images are kept, ${XDG_CACHE_HOME:-~/.cache}/ebprof/kernels. They are
 #                      downloaded once; remove DIR/sid to have a newer one.
 # KERNEL_MIRROR=URL    http://deb.debian.org; below it /debian and /debian-security
@@ -134,7 +134,7 @@ make_initramfs() {
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,programs}
 	cp -L "$busybox" "$root/bin/busybox"
 	cp "$here/init" "$here/steps.sh" "$root/"
-	cp "$PROGRAMS"/{ebprof,shape_fp,shape_static,shape_dynamic} "$root/programs/"
+	cp "$PROGRAMS"/{ebprof,limited,shape_fp,shape_static,shape_dynamic} "$root/programs/"
 	for library in $(ldd "$PROGRAMS/shape_dynamic" | grep -oE '/[^ ]+'); do
 		mkdir -p "$root$(dirname "$library")"
 		cp -L "$library" "$root$library"
@@ -236,6 +236,23 @@ judge_shape() { # KERNEL LOG SHAPE
 	fi
 }
 
+# Records, or names locked memory as what is missing, and nothing else.
+judge_limits() { # KERNEL LOG
+	local kernel=$1 log=$2 said
+	want_status "$kernel" "$log" "soft limit"
+	if part "$log" "soft limit" | grep -qx 64; then
+		ok
+	else
+		not_ok "$kernel: the command does not have its own limit of locked memory: $(part "$log" "soft limit" | head -n 1)"
+	fi
+	said=$(part "$log" "hard limit")
+	if [[ $(status_of "$log" "hard limit") == 0 || $said == *"missing: locked memory: limited to 64 KiB"* && $said != *missing:*missing:* ]]; then
+		ok
+	else
+		not_ok "$kernel: little locked memory is not named: $said"
+	fi
+}
+
 judge() { # VERSION LOG
 	local log=$2 kernel shape exact
 	kernel=$(part "$log" kernel)
@@ -244,6 +261,7 @@ judge() { # VERSION LOG
 		return
 	fi
 	want_status "$kernel" "$log" check
+	if part "$log" check | grep -q '^ok *kernel symbols'; then ok; else not_ok "$kernel: the kernel's symbols are not found"; fi
 	judge_programs "$kernel" "$log"
 	for shape in shape_fp shape_static shape_dynamic; do
 		judge_shape "$kernel" "$log" "$shape"
@@ -251,6 +269,7 @@ judge() { # VERSION LOG
 	want_status "$kernel" "$log" "record system"
 	exact=$(part "$log" "info system" | jq '.samples > 20 and .ticks == .samples + .idle + .filtered + .lost' 2>/dev/null || true)
 	if [[ $exact == true ]]; then ok; else not_ok "$kernel: the whole system: ticks do not add up, or hardly any"; fi
+	judge_limits "$kernel" "$log"
 }
 
 run_one() { # VERSION

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is done on each kernel, by busybox in a guest or by the shell here. Judges nothing: prints
 # sections, "@@@ NAME", the output, "@@@ status N", for check_kernel.sh to look at.
-#   steps.sh PROGRAMS WORK       folder of ebprof and shape_*; an empty folder to write to
+#   steps.sh PROGRAMS WORK       folder of ebprof, shape_*, limited; an empty folder to write to
 programs=$1 work=$2
 ebprof=$programs/ebprof
 
@@ -37,3 +37,7 @@ for shape in shape_fp shape_static shape_dynamic; do
 done
 section "record system" "$ebprof" record -a -F 199 -o "$work/system.data" -- "$programs/shape_fp" 100
 section "info system" "$ebprof" info --json -i "$work/system.data"
+# Before 5.11 BPF memory is locked memory.
+little=65536 enough=67108864
+section "soft limit" "$programs/limited" $little $enough "$ebprof" record -o "$work/soft.data" -- sh -c 'ulimit -l'
+section "hard limit" "$programs/limited" $little $little "$ebprof" record -o "$work/hard.data" -- true
