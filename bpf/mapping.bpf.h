@@ -44,19 +44,19 @@ enum {
 /*
  * The slot of a node that an address belongs to: the first whose pivot is not
  * below it, or that has no pivot any more. Counted without a branch, since the
- * verifier would follow each of them both ways. What lies behind the pivots of
- * the shorter kind of node are its slots: the caller knows how many count.
+ * verifier would follow each of them both ways. Behind the pivots of the shorter
+ * kind of node are its slots.
  */
-static __always_inline __u32 find_slot(const unsigned long *pivot, __u64 address)
+static __always_inline __u32 find_slot(const unsigned long *pivot, __u64 is_short, __u64 address)
 {
 	__u64 is_live = 1, slot = 0;
-#pragma unroll
 	for (int i = 0; i < MAPLE_PIVOTS; i++) {
 		__u64 is_below = ((pivot[i] - address) & ~pivot[i]) >> 63;
 		if (i)
 			is_live &= (pivot[i] | -pivot[i]) >> 63;
+		if (i >= MAPLE_ARANGE_PIVOTS)
+			is_live &= is_short ^ 1;
 		is_live &= is_below;
-		asm volatile("" : "+r"(is_live)); /* or clang makes a branch of it */
 		slot += is_live;
 	}
 	return slot;
@@ -74,15 +74,10 @@ static __always_inline void *walk_maple_tree(struct mm_struct *mm, __u64 address
 		struct maple_range_64 *at = (void *)node;
 		if (bpf_core_read(pivot, sizeof(pivot), &at->pivot))
 			return 0;
-		/* The same without branches: `slots` and the last slot by the type of node. */
-		__u64 is_arange = type & type >> 1 & 1;
-		__u64 slots =
-			bpf_core_field_offset(struct maple_range_64, slot) -
-			is_arange * (bpf_core_field_offset(struct maple_range_64, slot) -
-					    bpf_core_field_offset(struct maple_arange_64, slot));
-		__s64 last = MAPLE_PIVOTS - is_arange * (MAPLE_PIVOTS - MAPLE_ARANGE_PIVOTS);
-		__s64 beyond = (__s64)find_slot(pivot, address) - last;
-		__u64 slot = last + (beyond & beyond >> 63);
+		__u64 slot = find_slot(pivot, type == MAPLE_ARANGE_64, address);
+		__u64 slots = bpf_core_field_offset(struct maple_range_64, slot);
+		if (type == MAPLE_ARANGE_64)
+			slots = bpf_core_field_offset(struct maple_arange_64, slot);
 		if (bpf_probe_read_kernel(&entry, sizeof(entry),
 			    (const void *)(node + slots + slot * sizeof(void *))))
 			return 0;

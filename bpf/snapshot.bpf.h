@@ -51,6 +51,7 @@ static __always_inline __u64 end_of_stack(struct task_struct *task, __u64 sp)
  * The next piece of the stack, at most up to the end of a page. 0: it cannot be read. A global
  * function, which the verifier looks at once and not for each piece.
  */
+__noinline int send_chunk(__u64 address, __u64 end, __u64 hash);
 __noinline int send_chunk(__u64 address, __u64 end, __u64 hash)
 {
 	struct event_snapshot_chunk *chunk = bpf_ringbuf_reserve(&ring, sizeof(*chunk), 0);

@@ -60,7 +60,7 @@ static bool can_perfmon(void)
 
 enum {
 	/* What the recorder's maps and buffers take on a small machine, with a reserve. */
-	LOCKED_MEMORY_NEEDED_BYTES = 16 << 20,
+	LOCKED_MEMORY_NEEDED_BYTES = 24 << 20,
 };
 
 void feature_raise_locked_memory(void)

@@ -12,13 +12,13 @@ set -euo pipefail
 MAX_VERIFIED=250000 # instructions of a program: what we promise; the kernel's limit is 1,000,000
 MIN_SAMPLES=200     # of a shape: five times 600 ms at 199 Hz are 597
 MIN_STACKS=20       # of a shape's single stack: 119
-MIN_COMPLETE=97     # percent of the stacks
-BOOT_SECONDS=300
+: "${MIN_COMPLETE:=97}"    # percent of the stacks
+: "${BOOT_SECONDS:=300}" # of a guest, from its start to its end; here about 30
 
 die() { echo "check-kernel: $*" >&2; exit 1; }
 
 here=$(cd "$(dirname "$0")" && pwd)
-PROGRAMS=$(realpath "${PROGRAMS:-$here/../../build-static/tests/kernel}")
+PROGRAMS=$(realpath -m "${PROGRAMS:-$here/../../build-static/tests/kernel}")
 cache=${KERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/kernels}
 mirror=${KERNEL_MIRROR:-http://deb.debian.org}
 versions=("$@")
@@ -29,10 +29,23 @@ versions=("$@")
 logs=$PROGRAMS/log
 mkdir -p "$logs"
 work=$(mktemp -d "${TMPDIR:-/tmp}/ebprof-kernel.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+running=
+cleanup() {
+	[[ -z $running ]] || kill -TERM "$running" 2>/dev/null || true
+	rm -rf "$work"
+}
+trap cleanup EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+# Not longer than BOOT_SECONDS. In the background, since a trap waits for what runs in the foreground.
+run_limited() { # COMMAND...
+	timeout -k 5 "$BOOT_SECONDS" "$@" </dev/null 2>&1 &
+	running=$!
+	wait $running || true
+	running=
+}
 
 passed=0 failed=0 skipped=0
 ok() { passed=$((passed + 1)); }
@@ -142,10 +155,9 @@ make_initramfs() {
 
 # Emulated on purpose: where /dev/kvm exists it may still hang, and then this would, too.
 boot() { # IMAGE
-	[[ -e $work/initramfs ]] || make_initramfs
-	timeout -k 5 "$BOOT_SECONDS" nice qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 \
-		-m 1024 -nographic -no-reboot -nodefaults -serial stdio -kernel "$1" -initrd "$work/initramfs" \
-		-append "console=ttyS0 quiet panic=-1 tsc=reliable" </dev/null 2>&1 | tr -d '\r'
+	run_limited nice qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1024 \
+		-nographic -no-reboot -nodefaults -serial stdio -kernel "$1" -initrd "$work/initramfs" \
+		-append "console=ttyS0 quiet panic=-1 tsc=reliable"
 }
 
 # ---- looking at what a kernel printed ----
@@ -174,11 +186,13 @@ count_stacks() { # LOG SHAPE REGEX
 		awk '{ sum += $NF } END { print sum + 0 }'
 }
 
-# Name, whether frame pointers suffice, and the frames of each stack of tests/kernel/shape.c.
+# Name, whether frame pointers suffice, and the frames of each stack of tests/kernel/shape.c. Without
+# any, libc's read() hides its caller from an unwinder by frame pointers.
 stacks=(
 	"chain     yes ;main;a;b;c;spin;"
 	"recursion yes ;main;(deep;){400}bottom;"
 	"kernel    yes ;main;(reads;)?[^;]*read;[^ ]*_\\[k\\];"
+	"caller    no  ;main;reads;[^;]*read;[^ ]*_\\[k\\];"
 	"library   no  ;main;sorts;[^ ]*;compare;"
 	"signal    no  ;main;raises;[^ ]*;on_signal;"
 )
@@ -277,16 +291,20 @@ run_one() { # VERSION
 	if [[ $version == running ]]; then
 		[[ $(id -u) == 0 ]] || { skip "running: recording needs root"; return; }
 		mkdir "$work/running"
-		timeout -k 5 "$BOOT_SECONDS" "$here/steps.sh" "$PROGRAMS" "$work/running" >"$log" 2>&1 </dev/null || true
+		run_limited "$here/steps.sh" "$PROGRAMS" "$work/running" >"$log"
 	else
 		find_image "$version" || { not_ok "$version: $why"; return; }
-		boot "$image" >"$log" || true
+		boot "$image" >"$log"
+		sed -i -E $'s/\r$//; s/\e(\\[[0-9;?]*[a-zA-Z]|c)//g' "$log" # the firmware's colours
 	fi
 	judge "$version" "$log"
 }
 
 command -v jq >/dev/null || die "needs jq"
-command -v qemu-system-x86_64 >/dev/null || [[ ${versions[*]} == running ]] || die "needs qemu-system-x86"
+if [[ ${versions[*]} != running ]]; then
+	command -v qemu-system-x86_64 >/dev/null || die "needs qemu-system-x86"
+	make_initramfs
+fi
 for version in "${versions[@]}"; do
 	run_one "$version"
 done

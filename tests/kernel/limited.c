@@ -14,11 +14,11 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		return 2;
 	struct rlimit old, limit = {strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10)};
-	if (setrlimit(RLIMIT_MEMLOCK, &limit) && !getrlimit(RLIMIT_MEMLOCK, &old)) {
+	/* A container's root may not raise the hard limit; lowering is all it can have. */
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) && !getrlimit(RLIMIT_MEMLOCK, &old))
 		limit.rlim_max = old.rlim_max;
-		setrlimit(RLIMIT_MEMLOCK, &limit);
-	}
-	if (prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0)) {
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) ||
+		prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0)) {
 		perror("limited");
 		return 1;
 	}

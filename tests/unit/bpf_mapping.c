@@ -96,7 +96,7 @@ TEST(maple_tree_of_nodes_that_lack_one_slot)
 
 TEST(maple_tree_as_deep_as_we_go)
 {
-	check_shape(&(struct emulated_shape){.leaf_slots = 2, .inner_slots = 2}, 100, 8);
+	check_shape(&(struct emulated_shape){.leaf_slots = 2, .inner_slots = 2}, 25, 6);
 }
 
 TEST(maple_tree_without_a_node)

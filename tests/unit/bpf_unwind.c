@@ -287,7 +287,7 @@ TEST(place_under_a_signal_frame_is_exact)
 	frame[2] = address_of(&fixture, frame + 20); /* sp there */
 	frame[20] = in(OUTERMOST);
 	check_frames(tick(&fixture), EVENT_END_COMPLETE,
-		FRAMES(LEAF(file, ONE_WORD), caller_frame(file, SIGNAL), LEAF(file, ONE_WORD) - 5,
+		FRAMES(LEAF(file, ONE_WORD), caller_frame(file, SIGNAL) + 1, LEAF(file, ONE_WORD) - 5,
 			caller_frame(file, OUTERMOST)));
 	/* On an alternate stack sp may go down. */
 	fixture.words = frame + 30;
@@ -652,7 +652,8 @@ TEST(snapshot_holds_the_stack)
 	for (uint64_t i = 0; i < STACK_WORDS; i++)
 		fixture.stack[i] = i;
 	tick(&fixture);
-	CHECK_INT(emulated_count(EVENT_SNAPSHOT_CHUNK), 4);
+	/* 16 KiB from sp on, and what lies in its page below it. */
+	CHECK_INT(emulated_count(EVENT_SNAPSHOT_CHUNK), 5);
 	uint64_t address = STACK;
 	for (size_t n = 0; n < 4; n++) {
 		const struct event_snapshot_chunk *chunk = emulated_record(EVENT_SNAPSHOT_CHUNK, n);

@@ -256,7 +256,8 @@ static bool are_same_callers(const struct event_stack *stack, void *const *wante
 		return false;
 	for (uint32_t i = 1; i < nr_wanted; i++) {
 		uint64_t frame = frame_of(stack, i);
-		uint64_t place = (uint64_t)wanted[i] - !is_signal_return(wanted[i - 1]);
+		bool is_exact = is_signal_return(wanted[i - 1]) || is_signal_return(wanted[i]);
+		uint64_t place = (uint64_t)wanted[i] - !is_exact;
 		if (address_of(frame) != place || frame >> EVENT_FRAME_GUESSED_SHIFT & 1)
 			return false;
 	}
