@@ -338,7 +338,8 @@ static bool take_records(struct translate *translate, bool may_wait)
 		else if (!wait_for_table(translate, may_wait))
 			break;
 	}
-	memmove(records->data, records->data + at, records->len - at);
+	if (at) /* there may be no memory yet */
+		memmove(records->data, records->data + at, records->len - at);
 	records->len -= at;
 	return records->len == 0;
 }
