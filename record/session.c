@@ -122,8 +122,8 @@ static struct err *create_unwinder(struct session *session)
 	if (session->options.call_graph == EVENT_CALL_GRAPH_FP)
 		return NULL;
 	struct table_store_maps maps = sampler_table_maps(session->sampler);
-	try(unwinder_init(&session->unwinder, &maps, DEFAULT_TABLE_BYTES, NULL,
-		&session->translate.objects));
+	try(unwinder_init(
+		&session->unwinder, &maps, DEFAULT_TABLE_BYTES, NULL, &session->translate.objects));
 	session->translate.resolver.unwinder = &session->unwinder;
 	return NULL;
 }
@@ -161,6 +161,8 @@ static struct err *create(struct session *session)
 			options->argv, &session->old_signals, lends_stdout, &session->target));
 		session->has_target = true;
 	}
+	if (!options->exclude_kernel) /* early: it has time until the first flush */
+		kernel_symbols_start(&session->translate.kernel.symbols);
 	try(sideband_create(&session->sideband));
 	try(create_sampler(session));
 	try(create_unwinder(session));

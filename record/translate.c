@@ -148,11 +148,11 @@ static uint32_t kernel_stack(struct translate *translate, const struct event_sta
 	const unsigned long long *addresses = (const void *)(stack + 1);
 	struct stack_table *stacks = &translate->stacks;
 	uint32_t node = 0;
-	kernel_load(&translate->kernel, &translate->objects);
+	kernel_load(&translate->kernel, &translate->objects, stack->time_ns);
 	for (uint32_t i = stack->nr_frames; i-- > 0;) {
 		uint64_t offset;
-		struct object *object =
-			kernel_resolve(&translate->kernel, lookup_address(addresses, i), &offset);
+		struct object *object = kernel_resolve(
+			&translate->kernel, lookup_address(addresses, i), stack->time_ns, &offset);
 		node = stack_table_node(stacks, node, stack_table_frame(stacks, object, offset, 0));
 	}
 	return node;
@@ -235,8 +235,7 @@ static enum found find_snapshot(
 	return FOUND;
 }
 
-static enum found find_stack(
-	struct translate *translate, uint64_t hash, struct resolved_stack *ret)
+static enum found find_stack(struct translate *translate, uint64_t hash, struct resolved_stack *ret)
 {
 	*ret = (struct resolved_stack){0};
 	const uint64_t *packed = hash ? map_get(&translate->stack_by_hash, hash) : NULL;
