@@ -16,6 +16,8 @@ void emitter_deinit(struct emitter *emitter)
 	map_deinit(&emitter->threads);
 	map_deinit(&emitter->thread_ids);
 	vec_deinit(&emitter->thread_names);
+	vec_deinit(&emitter->unnamed);
+	map_deinit(&emitter->kernel_symbols);
 }
 
 void emitter_begin_file(struct emitter *emitter, struct writer *writer)
@@ -25,6 +27,8 @@ void emitter_begin_file(struct emitter *emitter, struct writer *writer)
 	map_clear(&emitter->threads);
 	emitter->thread_names.len = 0;
 	map_clear(&emitter->thread_ids);
+	emitter->unnamed.len = 0;
+	map_clear(&emitter->kernel_symbols);
 }
 
 static uint32_t put_string(struct emitter *emitter, const char *text)
@@ -164,22 +168,6 @@ uint32_t emitter_snapshot(
 	return writer_snapshot(emitter->writer, &out);
 }
 
-static void emit_kernel_symbol(struct emitter *emitter, const struct stack_frame *frame)
-{
-	uint64_t base = frame->object->info.base;
-	struct kernel_symbol *symbol = kernel_find_symbol(emitter->kernel, base + frame->offset);
-	if (!symbol || symbol->written_epoch == emitter->epoch)
-		return;
-	symbol->written_epoch = emitter->epoch;
-	struct layout_symbol out = {
-		.object = frame->object->file_id,
-		.offset = symbol->address - base,
-		.size = symbol->size,
-		.name = put_string(emitter, kernel_symbol_name(emitter->kernel, symbol)),
-	};
-	writer_symbol(emitter->writer, &out);
-}
-
 static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
 {
 	struct stack_frame *frame = &emitter->stacks->frames.data[index];
@@ -191,7 +179,8 @@ static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
 		out.object = emit_object(emitter, frame->object, &nowhere);
 		enum layout_object_kind kind = frame->object->info.kind;
 		if (kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE)
-			emit_kernel_symbol(emitter, frame);
+			vec_push(&emitter->unnamed,
+				(struct emitter_wish){frame->object, frame->offset});
 	}
 	frame->file_id = writer_frame(emitter->writer, &out);
 	frame->file_epoch = emitter->epoch;
@@ -216,4 +205,46 @@ uint32_t emitter_node(struct emitter *emitter, uint32_t node)
 	}
 	vec_deinit(&missing);
 	return node ? nodes[node].file_id : 0;
+}
+
+/* ---- names of the kernel's functions ---- */
+
+static void emit_kernel_symbol(struct emitter *emitter, const struct emitter_wish *wish)
+{
+	uint64_t base = wish->object->info.base;
+	struct kernel_symbol symbol;
+	bool is_new;
+	if (!kernel_symbols_find(&emitter->kernel->symbols, base + wish->offset, &symbol))
+		return;
+	/* The module came when symbols had been read: this one is of whatever lies ahead of it. */
+	if (wish->object->info.kind == LAYOUT_OBJECT_MODULE && symbol.address < base)
+		return;
+	map_put(&emitter->kernel_symbols, symbol.address, &is_new);
+	if (!is_new)
+		return;
+	struct layout_symbol out = {
+		.object = wish->object->file_id,
+		.offset = symbol.address - base,
+		.size = symbol.size,
+		.name = put_string(emitter, symbol.name),
+	};
+	writer_symbol(emitter->writer, &out);
+}
+
+void emitter_kernel_symbols(struct emitter *emitter)
+{
+	if (!emitter->unnamed.len)
+		return;
+	kernel_symbols_wait(&emitter->kernel->symbols);
+	vec_each(&emitter->unnamed, wish)
+		emit_kernel_symbol(emitter, wish);
+	emitter->unnamed.len = 0;
+}
+
+uint64_t emitter_bytes_pending(const struct emitter *emitter)
+{
+	enum {
+		TYPICAL_SYMBOL_BYTES = 32 /* most of it the name; few frames share a function */
+	};
+	return emitter->unnamed.len * TYPICAL_SYMBOL_BYTES;
 }

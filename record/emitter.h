@@ -28,6 +28,11 @@ struct emitter {
 		char comm[16];
 	}) thread_names;
 	struct map thread_ids; /* pid << 32 | tid of the threads in this file */
+	VEC(struct emitter_wish {
+		const struct object *object;
+		uint64_t offset;
+	}) unnamed;                /* frames of the kernel that the file lacks the symbols of */
+	struct map kernel_symbols; /* addresses of those it has */
 };
 
 void emitter_init(struct emitter *emitter, struct kernel *kernel, struct stack_table *stacks);
@@ -47,5 +52,12 @@ uint32_t emitter_snapshot(
 	struct emitter *emitter, struct process *process, const struct snapshot *snapshot);
 /* The file's id of a node of the stack table; 0 for the root. */
 uint32_t emitter_node(struct emitter *emitter, uint32_t node);
+/*
+ * Writes the kernel's symbols that frames need since the last time; for these it waits until
+ * the symbols were read. To be called before the writer is flushed.
+ */
+void emitter_kernel_symbols(struct emitter *emitter);
+/* About how much that will be. */
+uint64_t emitter_bytes_pending(const struct emitter *emitter);
 
 #endif

@@ -1,13 +1,20 @@
 #include "record/kernel.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
+#include "record/kallsyms.h"
 #include "record/proc.h"
+
+enum {
+	MODULES_INTERVAL_NS = 1000 * 1000 * 1000,
+	MAX_LINES_BEFORE_TEXT = 4096, /* a few hundred per-CPU variables on x86 before 6.15 */
+};
 
 /* /sys/kernel/notes and the notes of modules are raw ELF note sections. */
 static void read_build_id(const char *path, struct layout_object *object)
@@ -33,139 +40,169 @@ static void read_build_id(const char *path, struct layout_object *object)
 	}
 }
 
+/* ---- the kernel itself ---- */
+
+struct base_search {
+	uint64_t text, stext;
+	bool is_visible;
+	unsigned lines_left;
+};
+
+static bool look_for_text(void *context, const struct kallsyms_symbol *symbol)
+{
+	struct base_search *search = context;
+	if (symbol->address && kallsyms_is_function(symbol))
+		search->is_visible = true;
+	if (kallsyms_has_name(symbol, "_stext"))
+		search->stext = symbol->address;
+	if (!kallsyms_has_name(symbol, "_text"))
+		return --search->lines_left > 0;
+	search->text = symbol->address;
+	return false;
+}
+
+/* _text is where the linker's script begins: among the first lines, all architectures have it. */
+uint64_t kernel_read_base(int fd, bool *is_hidden)
+{
+	struct base_search search = {.lines_left = MAX_LINES_BEFORE_TEXT};
+	kallsyms_read(fd, look_for_text, &search);
+	*is_hidden = !search.is_visible;
+	return search.text ? search.text : search.stext;
+}
+
+static void load_base(struct kernel *kernel)
+{
+	CLEANUP_FD int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	kernel->is_hidden = true;
+	if (fd >= 0)
+		kernel->object->info.base = kernel_read_base(fd, &kernel->is_hidden);
+}
+
+/* ---- modules ---- */
+
 static int compare_modules(const void *a, const void *b)
 {
 	const struct kernel_module *x = a, *y = b;
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* name size refcount dependencies state address */
-static void load_modules(struct kernel *kernel, struct object_table *objects)
+/* NULL: the address is in none. */
+static struct kernel_module *find_module(const struct kernel *kernel, uint64_t address)
 {
-	CLEANUP(str_deinit) struct str text = {0};
-	if (!proc_read_file("/proc/modules", &text))
-		return; /* a kernel without loadable modules */
-	char *rest = text.data;
-	for (char *line; rest && (line = strsep(&rest, "\n"));) {
-		char name[64], path[128];
-		unsigned long long size, start;
-		if (sscanf(line, "%63s %llu %*s %*s %*s %llx", name, &size, &start) != 3 || !start)
-			continue;
-		char bracketed[sizeof(name) + 2];
-		snprintf(bracketed, sizeof(bracketed), "[%s]", name);
-		struct kernel_module module = {
-			.start = start,
-			.end = start + size,
-			.object = object_table_special(objects, LAYOUT_OBJECT_MODULE, bracketed),
-		};
-		module.object->info.base = start;
-		snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id", name);
-		read_build_id(path, &module.object->info);
-		vec_push(&kernel->modules, module);
-	}
-	if (kernel->modules.len)
-		qsort(kernel->modules.data, kernel->modules.len, sizeof(*kernel->modules.data),
-			compare_modules);
-}
-
-static int compare_symbols(const void *a, const void *b)
-{
-	const struct kernel_symbol *x = a, *y = b;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name; /* the order of kallsyms */
-}
-
-/* address type name [module] */
-static void load_symbols(struct kernel *kernel)
-{
-	FILE *file = fopen("/proc/kallsyms", "re");
-	if (!file)
-		return;
-	char *line = NULL;
-	size_t cap = 0;
-	while (getline(&line, &cap, file) > 0) {
-		char *at;
-		uint64_t address = strtoull(line, &at, 16);
-		if (at[0] != ' ' || !at[1] || at[2] != ' ' || !strchr("tTwW", at[1]))
-			continue;
-		char *name = at + 3;
-		name[strcspn(name, "\t\n")] = '\0';
-		if (!address)
-			continue;
-		if (strcmp(name, "_text") == 0)
-			kernel->object->info.base = address;
-		struct kernel_symbol symbol = {
-			.address = address,
-			.name = (uint32_t)kernel->names.len,
-		};
-		str_write(&kernel->names, name, strlen(name) + 1);
-		vec_push(&kernel->symbols, symbol);
-	}
-	free(line);
-	fclose(file);
-	if (!kernel->symbols.len)
-		return;
-	qsort(kernel->symbols.data, kernel->symbols.len, sizeof(*kernel->symbols.data),
-		compare_symbols);
-	size_t len = kernel->symbols.len;
-	struct kernel_symbol *symbols = kernel->symbols.data;
-	for (size_t i = len - 1; i-- > 0;)
-		symbols[i].size = symbols[i + 1].address == symbols[i].address
-					  ? symbols[i + 1].size
-					  : symbols[i + 1].address - symbols[i].address;
-}
-
-void kernel_load(struct kernel *kernel, struct object_table *objects)
-{
-	if (kernel->is_loaded)
-		return;
-	kernel->is_loaded = true;
-	kernel->object = object_table_special(objects, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]");
-	read_build_id("/sys/kernel/notes", &kernel->object->info);
-	load_modules(kernel, objects);
-	load_symbols(kernel);
-	kernel->is_hidden = !kernel->symbols.len;
-}
-
-void kernel_deinit(struct kernel *kernel)
-{
-	vec_deinit(&kernel->modules);
-	vec_deinit(&kernel->symbols);
-	str_deinit(&kernel->names);
-}
-
-struct object *kernel_resolve(const struct kernel *kernel, uint64_t address, uint64_t *offset)
-{
-	struct object *object = kernel->object;
-	vec_each(&kernel->modules, module)
-		if (address >= module->start && address < module->end)
-			object = module->object;
-	*offset = address - object->info.base;
-	return object;
-}
-
-/* The last symbol at or before the address, and of several at one address the first one listed. */
-struct kernel_symbol *kernel_find_symbol(struct kernel *kernel, uint64_t address)
-{
-	size_t low = 0, high = kernel->symbols.len;
-	struct kernel_symbol *symbols = kernel->symbols.data;
+	struct kernel_module *modules = kernel->modules.data;
+	size_t low = 0, high = kernel->modules.len;
 	while (low < high) {
 		size_t mid = (low + high) / 2;
-		if (symbols[mid].address <= address)
+		if (modules[mid].end <= address)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (!low)
-		return NULL;
-	size_t found = low - 1;
-	while (found && symbols[found - 1].address == symbols[found].address)
-		found--;
-	return &symbols[found];
+	bool is_inside = low < kernel->modules.len && modules[low].start <= address;
+	return is_inside ? &modules[low] : NULL;
 }
 
-const char *kernel_symbol_name(const struct kernel *kernel, const struct kernel_symbol *symbol)
+/* name size refcount dependencies state address. False: no such line. */
+static bool parse_module(struct kernel *kernel, const char *line, struct kernel_module *ret)
 {
-	return kernel->names.data + symbol->name;
+	char name[64], bracketed[sizeof(name) + 2];
+	unsigned long long size, start;
+	bool is_sound = sscanf(line, "%63s %llu %*s %*s %*s %llx", name, &size, &start) == 3 &&
+			start && start + size > start;
+	if (!is_sound)
+		return false;
+	snprintf(bracketed, sizeof(bracketed), "[%s]", name);
+	*ret = (struct kernel_module){
+		.start = start,
+		.end = start + size,
+		.object = object_table_special(kernel->objects, LAYOUT_OBJECT_MODULE, bracketed),
+	};
+	return true;
+}
+
+bool kernel_take_modules(struct kernel *kernel, char *text)
+{
+	__typeof__(kernel->modules) modules = {0};
+	bool has_new = false;
+	for (char *line; text && (line = strsep(&text, "\n"));) {
+		struct kernel_module module;
+		if (!parse_module(kernel, line, &module))
+			continue;
+		const struct kernel_module *known = find_module(kernel, module.start);
+		if (known && known->object == module.object && known->start == module.start)
+			module.is_identified = known->is_identified;
+		else
+			has_new = true;
+		module.object->info.base = module.start;
+		vec_push(&modules, module);
+	}
+	if (modules.len)
+		qsort(modules.data, modules.len, sizeof(*modules.data), compare_modules);
+	vec_deinit(&kernel->modules);
+	memcpy(&kernel->modules, &modules, sizeof(modules));
+	return has_new;
+}
+
+static bool load_modules(struct kernel *kernel, uint64_t now_ns)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	kernel->modules_read_ns = now_ns;
+	if (!proc_read_file("/proc/modules", &text))
+		return false; /* a kernel without loadable modules */
+	return kernel_take_modules(kernel, text.data);
+}
+
+/* Not of all of them at once: there are 200, and few turn up. */
+static void identify(struct kernel_module *module)
+{
+	if (module->is_identified)
+		return;
+	module->is_identified = true;
+	const char *bracketed = module->object->path;
+	char path[128];
+	snprintf(path, sizeof(path), "/sys/module/%.*s/notes/.note.gnu.build-id",
+		(int)strlen(bracketed) - 2, bracketed + 1);
+	read_build_id(path, &module->object->info);
+}
+
+/* ---- addresses ---- */
+
+void kernel_load(struct kernel *kernel, struct object_table *objects, uint64_t now_ns)
+{
+	if (kernel->objects)
+		return;
+	kernel->objects = objects;
+	kernel->object = object_table_special(objects, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]");
+	read_build_id("/sys/kernel/notes", &kernel->object->info);
+	load_base(kernel);
+	load_modules(kernel, now_ns);
+}
+
+void kernel_deinit(struct kernel *kernel)
+{
+	kernel_symbols_deinit(&kernel->symbols);
+	vec_deinit(&kernel->modules);
+}
+
+/* While the end of the kernel is not known, all is the kernel's: that is not for long. */
+static bool is_outside(const struct kernel *kernel, uint64_t address)
+{
+	uint64_t end = kernel_symbols_text_end(&kernel->symbols);
+	return end && (address < kernel->object->info.base || address >= end);
+}
+
+struct object *kernel_resolve(
+	struct kernel *kernel, uint64_t address, uint64_t now_ns, uint64_t *offset)
+{
+	struct kernel_module *module = find_module(kernel, address);
+	bool is_due = now_ns >= kernel->modules_read_ns + MODULES_INTERVAL_NS;
+	if (!module && is_due && is_outside(kernel, address) && load_modules(kernel, now_ns)) {
+		kernel_symbols_start(&kernel->symbols);
+		module = find_module(kernel, address);
+	}
+	if (module)
+		identify(module);
+	struct object *object = module ? module->object : kernel->object;
+	*offset = address - object->info.base;
+	return object;
 }

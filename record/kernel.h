@@ -1,45 +1,54 @@
 /*
- * The kernel's own code: its text, modules and symbols. Addresses are stored as
+ * The kernel's own code: its text and its modules. Addresses are stored as
  * offsets from the kernel's _text or a module's base, so KASLR is gone, and the
  * symbols that samples need go into the recording: kallsyms cannot be read later.
+ *
+ * Finding out in which object an address is takes little and is done at once;
+ * names take long and are left to kernel_symbols.h.
  */
 #ifndef EBPROF_KERNEL_H
 #define EBPROF_KERNEL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "record/kernel_symbols.h"
 #include "record/object.h"
-
-struct kernel_symbol {
-	uint64_t address, size;
-	uint32_t name;          /* offset in kernel.names */
-	uint32_t written_epoch; /* of the file that has it already; see emitter.h */
-};
 
 struct kernel_module {
 	uint64_t start, end;
 	struct object *object;
+	bool is_identified; /* its build ID was looked for */
 };
 
 struct kernel {
-	bool is_loaded;
-	bool is_hidden; /* kptr_restrict or a missing CAP_SYSLOG zeroes all addresses */
+	struct object_table *objects; /* borrowed; NULL until kernel_load() */
 	struct object *object;
+	bool is_hidden; /* kptr_restrict or a missing CAP_SYSLOG zeroes all addresses */
 	VEC(struct kernel_module) modules; /* by address */
-	VEC(struct kernel_symbol) symbols; /* functions, by address */
-	struct str names;
+	uint64_t modules_read_ns;
+	struct kernel_symbols symbols;
 };
 
-/* Reads kallsyms and the modules, once; about 40 ms, so only when a kernel frame turns up. */
-void kernel_load(struct kernel *kernel, struct object_table *objects);
+/* Looks where the kernel is, and its modules, once; less than a millisecond. */
+void kernel_load(struct kernel *kernel, struct object_table *objects, uint64_t now_ns);
 void kernel_deinit(struct kernel *kernel);
 
-/* Which object the address is in, and where. */
-struct object *kernel_resolve(const struct kernel *kernel, uint64_t address, uint64_t *offset);
-/* The function at or before the address; NULL when there is none. */
-struct kernel_symbol *kernel_find_symbol(struct kernel *kernel, uint64_t address);
-const char *kernel_symbol_name(const struct kernel *kernel, const struct kernel_symbol *symbol);
+/*
+ * Which object the address is in, and where. An address outside of all that is
+ * known means new modules, perhaps: then they are read again, and the symbols
+ * with them, at most once in a second.
+ */
+struct object *kernel_resolve(
+	struct kernel *kernel, uint64_t address, uint64_t now_ns, uint64_t *offset);
+
+/* ---- the parts of kernel_load() ---- */
+
+/*
+ * From a file like /proc/kallsyms: the address of _text; 0 when it is hidden, and then *is_hidden.
+ */
+uint64_t kernel_read_base(int fd, bool *is_hidden);
+/* From a text like /proc/modules, which is changed. True: there are some that were not known. */
+bool kernel_take_modules(struct kernel *kernel, char *text);
 
 #endif

@@ -192,6 +192,7 @@ static void put_counters(
 
 struct err *recording_flush(struct recording *recording, const struct recording_counts *counts)
 {
+	emitter_kernel_symbols(&recording->translate->emitter);
 	put_clock(recording);
 	put_counters(recording, counts, MOMENT_FLUSH);
 	return writer_flush(recording->writer);
@@ -202,6 +203,7 @@ struct err *recording_flush(struct recording *recording, const struct recording_
 static struct err *finish_file(struct recording *recording, const struct recording_counts *counts,
 	enum moment moment, enum layout_end_reason reason)
 {
+	emitter_kernel_symbols(&recording->translate->emitter);
 	/* The samples first: the counters then tell how many of them the output took. */
 	struct err *err = writer_flush(recording->writer);
 	put_clock(recording);
@@ -354,5 +356,7 @@ bool recording_is_filling(const struct recording *recording, uint64_t max_bytes)
 {
 	uint64_t written = writer_bytes_written(recording->writer);
 	uint64_t left = written < max_bytes ? max_bytes - written : 0;
-	return max_bytes && writer_bytes_pending(recording->writer) >= left / 2;
+	uint64_t pending = writer_bytes_pending(recording->writer) +
+			   emitter_bytes_pending(&recording->translate->emitter);
+	return max_bytes && pending >= left / 2;
 }

@@ -173,6 +173,8 @@ static struct err *create(struct session *session)
 			options->argv, &session->old_signals, lends_stdout, &session->target));
 		session->has_target = true;
 	}
+	if (!options->exclude_kernel) /* early: it has time until the first flush */
+		kernel_symbols_start(&session->translate.kernel.symbols);
 	try(sideband_create(&session->sideband));
 	try(create_sampler(session));
 	try(create_unwinder(session));

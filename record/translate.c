@@ -148,11 +148,11 @@ static uint32_t kernel_stack(struct translate *translate, const struct event_sta
 	const unsigned long long *addresses = (const void *)(stack + 1);
 	struct stack_table *stacks = &translate->stacks;
 	uint32_t node = 0;
-	kernel_load(&translate->kernel, &translate->objects);
+	kernel_load(&translate->kernel, &translate->objects, stack->time_ns);
 	for (uint32_t i = stack->nr_frames; i-- > 0;) {
 		uint64_t offset;
-		struct object *object =
-			kernel_resolve(&translate->kernel, lookup_address(addresses, i), &offset);
+		struct object *object = kernel_resolve(
+			&translate->kernel, lookup_address(addresses, i), stack->time_ns, &offset);
 		node = stack_table_node(stacks, node, stack_table_frame(stacks, object, offset, 0));
 	}
 	return node;
@@ -362,7 +362,8 @@ static bool take_records(struct translate *translate, bool may_wait)
 		else if (!wait_for_table(translate, may_wait))
 			break;
 	}
-	memmove(records->data, records->data + at, records->len - at);
+	if (at) /* there may be no memory yet */
+		memmove(records->data, records->data + at, records->len - at);
 	records->len -= at;
 	return records->len == 0;
 }

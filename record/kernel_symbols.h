@@ -1,0 +1,56 @@
+/*
+ * The names of the kernel's functions. There are 100,000 and more, so they are
+ * read in a thread of their own, which begins while the BPF programs are being
+ * loaded and is waited for when the first name is wanted.
+ */
+#ifndef EBPROF_KERNEL_SYMBOLS_H
+#define EBPROF_KERNEL_SYMBOLS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/str.h"
+#include "format/base/vec.h"
+
+struct kernel_symbol {
+	uint64_t address, size; /* size 0: nothing stands behind it */
+	const char *name;       /* borrowed until the next kernel_symbols_start() */
+};
+
+/* The thread's until kernel_symbols_wait(), but for the fields said to be shared. */
+struct kernel_symbols {
+	VEC(struct kernel_symbols_entry {
+		uint64_t address;
+		uint32_t name; /* offset in `names` */
+	}) entries;            /* by address, and of equal ones in the order of kallsyms */
+	struct str names;
+	bool is_unordered; /* while reading */
+
+	pthread_t thread;
+	bool has_thread, is_ready;
+	int thread_id;     /* shared; 0 before the thread runs */
+	bool is_wanted;    /* shared: somebody waits */
+	bool is_ending;    /* shared: nobody will ask any more */
+	uint64_t text_end; /* shared; 0 until it was read, and when it is hidden */
+};
+
+/* Begins to read them, or reads them anew. */
+void kernel_symbols_start(struct kernel_symbols *symbols);
+/* Stops the thread. */
+void kernel_symbols_deinit(struct kernel_symbols *symbols);
+
+/* Returns once they are there; without a thread it reads them itself. */
+void kernel_symbols_wait(struct kernel_symbols *symbols);
+/* The last function at or before the address, of equal ones the first. False: there is none. */
+bool kernel_symbols_find(
+	const struct kernel_symbols *symbols, uint64_t address, struct kernel_symbol *ret);
+
+/* Where the kernel's own text ends (_etext); 0 when that is not known, or not yet. */
+uint64_t kernel_symbols_text_end(const struct kernel_symbols *symbols);
+
+/* What the thread does: reads them from a file like /proc/kallsyms. */
+void kernel_symbols_read(struct kernel_symbols *symbols, int fd);
+
+#endif
