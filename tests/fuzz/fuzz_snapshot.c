@@ -106,13 +106,15 @@ static uint64_t get_word(struct bytes_cursor *input)
 	}
 }
 
-static void check(const struct unwinder_stack *stack)
+static void check(const struct unwinder *unwinder, const struct unwinder_stack *stack)
 {
 	if (stack->cause >= LAYOUT_TRUNCATED_END || stack->count > UNWINDER_MAX_FRAMES)
 		abort();
-	for (size_t i = 0; i < stack->count; i++)
-		if (!stack->frames[i].object || stack->frames[i].object >= profile->objects.len)
+	for (size_t i = 0; i < stack->count; i++) {
+		struct layout_frame frame = unwinder_frame(unwinder, stack->frames[i]);
+		if (!frame.object || frame.object >= profile->objects.len)
 			abort();
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -138,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct unwinder *unwinder = unwinder_create(profile, NULL);
 	uint32_t number = unwinder_take(unwinder, &snapshot);
 	struct unwinder_stack result = unwinder_stack_at(unwinder, number);
-	check(&result);
+	check(unwinder, &result);
 	if (unwinder_take(unwinder, &snapshot) != number)
 		abort();
 	unwinder_destroy(unwinder);
