@@ -284,7 +284,14 @@ static size_t next_index(struct evaluation *it, size_t index)
 enum layout_truncation expression_evaluate(const struct thread_state *state, const uint64_t *cfa,
 	const Dwarf_Op *ops, size_t count, uint64_t *value)
 {
-	struct evaluation it = {.state = state, .cfa = cfa, .ops = ops, .count = count};
+	struct evaluation it; /* zeros for its stack would cost more than all the rest */
+	it.state = state;
+	it.cfa = cfa;
+	it.ops = ops;
+	it.count = count;
+	it.depth = 0;
+	it.is_location = false;
+	it.fault = LAYOUT_COMPLETE;
 	size_t steps = 0;
 	for (size_t i = 0; i < count && !it.fault; i = next_index(&it, i)) {
 		const Dwarf_Op *op = &ops[i];

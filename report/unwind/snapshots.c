@@ -16,10 +16,11 @@ struct snapshots {
 	VEC(uint32_t) outcomes; /* by id; + 1, 0: missing */
 	VEC(struct snapshots_sample) samples;
 
-	VEC(struct map) frames; /* by object: offset and flags -> frame */
-	struct map nodes;       /* parent << 32 | frame -> node */
-	struct map joined;      /* user node << 32 | outcome -> node */
-	uint64_t nr_joined;     /* nodes that were visited for it */
+	VEC(uint32_t) frames; /* the unwinder's number -> the profile's, 0: not there yet */
+	uint32_t markers[LAYOUT_TRUNCATED_END]; /* why a stack ends -> frame */
+	struct map nodes;                       /* parent << 32 | frame -> node */
+	struct map joined;                      /* user node << 32 | outcome -> node */
+	uint64_t nr_joined;                     /* nodes that were visited for it */
 };
 
 struct snapshots *snapshots_create(struct profile *profile, const struct symbol_file_options *files)
@@ -37,8 +38,6 @@ void snapshots_destroy(struct snapshots *snapshots)
 	unwinder_destroy(snapshots->unwinder);
 	vec_deinit(&snapshots->outcomes);
 	vec_deinit(&snapshots->samples);
-	vec_each(&snapshots->frames, frames)
-		map_deinit(frames);
 	vec_deinit(&snapshots->frames);
 	map_deinit(&snapshots->nodes);
 	map_deinit(&snapshots->joined);
@@ -74,22 +73,33 @@ const struct snapshots_sample *snapshots_deferred(const struct snapshots *snapsh
 
 /* ---- joining ---- */
 
-static uint32_t add_frame(struct snapshots *snapshots, const struct layout_frame *frame)
+/* `index` is where its place in the profile is kept. */
+static uint32_t add_frame(
+	struct snapshots *snapshots, const struct layout_frame *frame, uint32_t *index)
 {
 	struct profile *profile = snapshots->profile;
-	if (snapshots->frames.len < profile->objects.len)
-		vec_resize(&snapshots->frames, profile->objects.len);
-	bool added;
-	uint64_t *known = map_put(&snapshots->frames.data[frame->object],
-		frame->offset << 1 | (frame->flags & LAYOUT_FRAME_GUESSED), &added);
-	if (added) {
-		*known = profile->frames.len;
+	if (!*index) {
+		*index = (uint32_t)profile->frames.len;
 		vec_push(&profile->frames, (struct profile_frame){.object = frame->object,
 						   .offset = frame->offset,
 						   .flags = frame->flags});
 		profile->objects.data[frame->object].is_used = true;
 	}
-	return (uint32_t)*known;
+	return *index;
+}
+
+static uint32_t add_marker(struct snapshots *snapshots, enum layout_truncation cause)
+{
+	struct layout_frame marker = {.offset = cause};
+	return add_frame(snapshots, &marker, &snapshots->markers[cause]);
+}
+
+static uint32_t add_found(struct snapshots *snapshots, uint32_t number)
+{
+	struct layout_frame frame = unwinder_frame(snapshots->unwinder, number);
+	if (number >= snapshots->frames.len)
+		vec_resize(&snapshots->frames, (size_t)number + 1);
+	return add_frame(snapshots, &frame, &snapshots->frames.data[number]);
 }
 
 static uint32_t add_node(struct snapshots *snapshots, uint32_t parent, uint32_t frame)
@@ -111,12 +121,10 @@ static uint32_t join(struct snapshots *snapshots, const struct unwinder_stack *s
 	const uint32_t *found, size_t nr_found)
 {
 	uint32_t node = 0;
-	if (stack->cause) {
-		struct layout_frame marker = {.offset = stack->cause};
-		node = add_node(snapshots, node, add_frame(snapshots, &marker));
-	}
+	if (stack->cause)
+		node = add_node(snapshots, node, add_marker(snapshots, stack->cause));
 	for (size_t i = stack->count; i; i--)
-		node = add_node(snapshots, node, add_frame(snapshots, &stack->frames[i - 1]));
+		node = add_node(snapshots, node, add_found(snapshots, stack->frames[i - 1]));
 	for (size_t i = nr_found; i; i--)
 		node = add_node(snapshots, node, found[i - 1]);
 	return node;

@@ -31,7 +31,7 @@ static const struct unwind_machine x86_64 = {EM_X86_64, 17, 6, 7, 16, ~0ULL};
 static const struct unwind_machine arm64 = {EM_AARCH64, 33, 29, 31, 32, (1ULL << 48) - 1};
 
 struct outcome {
-	size_t first, count; /* of the frames */
+	size_t first, count; /* of the stacks' frames */
 	enum layout_truncation cause;
 };
 
@@ -41,7 +41,9 @@ struct unwinder {
 	size_t nr_mappings_seen;           /* of the profile's, that stand in the spaces */
 	VEC(struct address_space) spaces;  /* by process */
 	VEC(struct call_frames *) objects; /* by object, as they are needed */
-	VEC(struct layout_frame) frames;   /* of all outcomes */
+	VEC(struct layout_frame) frames;   /* each once */
+	VEC(struct map) frame_numbers;     /* by object: offset and flags -> index of frames */
+	VEC(uint32_t) stacks;              /* of all outcomes, one behind the other */
 	VEC(struct outcome) outcomes;
 	struct map by_contents; /* hash of a snapshot -> outcome */
 	uint64_t seed;
@@ -77,7 +79,11 @@ void unwinder_destroy(struct unwinder *unwinder)
 		call_frames_destroy(*object);
 	vec_deinit(&unwinder->spaces);
 	vec_deinit(&unwinder->objects);
+	vec_each(&unwinder->frame_numbers, numbers)
+		map_deinit(numbers);
+	vec_deinit(&unwinder->frame_numbers);
 	vec_deinit(&unwinder->frames);
+	vec_deinit(&unwinder->stacks);
 	vec_deinit(&unwinder->outcomes);
 	map_deinit(&unwinder->by_contents);
 	mem_free(unwinder);
@@ -281,6 +287,21 @@ static bool locate(struct walk *walk, struct layout_frame *ret)
 	return true;
 }
 
+static void add_frame(struct unwinder *unwinder, const struct layout_frame *frame)
+{
+	size_t nr_objects = unwinder->profile->objects.len;
+	if (unwinder->frame_numbers.len < nr_objects)
+		vec_resize(&unwinder->frame_numbers, nr_objects);
+	bool added;
+	uint64_t key = frame->offset << 1 | (frame->flags & LAYOUT_FRAME_GUESSED);
+	uint64_t *number = map_put(&unwinder->frame_numbers.data[frame->object], key, &added);
+	if (added) {
+		*number = unwinder->frames.len;
+		vec_push(&unwinder->frames, *frame);
+	}
+	vec_push(&unwinder->stacks, (uint32_t)*number);
+}
+
 static bool is_within_budget(struct unwinder *unwinder)
 {
 	return unwinder->steps++ < STEPS_FLOOR + unwinder->profile->file.file_bytes;
@@ -335,7 +356,7 @@ static enum layout_truncation walk_frames(struct walk *walk)
 		enum layout_truncation fault =
 			find_rules(unwinder, &frame, walk->machine->elf_machine, &rules);
 		frame.offset += !fault && is_trampoline(walk, rules);
-		vec_push(&unwinder->frames, frame);
+		add_frame(unwinder, &frame);
 		fault = fault ? go_by_guess(walk, fault, &frame)
 			      : go_by_rules(walk, rules, &frame, &is_outermost);
 		if (fault || is_outermost)
@@ -361,9 +382,9 @@ static struct outcome unwind(struct unwinder *unwinder, const struct layout_snap
 	};
 	for (int i = 0; i < LAYOUT_MAX_REGISTERS; i++)
 		walk.state.registers[i] = snapshot->registers[i];
-	struct outcome out = {.first = unwinder->frames.len};
+	struct outcome out = {.first = unwinder->stacks.len};
 	out.cause = space ? walk_frames(&walk) : LAYOUT_TRUNCATED_NO_MAPPING;
-	out.count = unwinder->frames.len - out.first;
+	out.count = unwinder->stacks.len - out.first;
 	return out;
 }
 
@@ -397,8 +418,13 @@ struct unwinder_stack unwinder_stack_at(const struct unwinder *unwinder, uint32_
 {
 	const struct outcome *it = &unwinder->outcomes.data[number];
 	return (struct unwinder_stack){
-		.frames = it->count ? unwinder->frames.data + it->first : NULL,
+		.frames = it->count ? unwinder->stacks.data + it->first : NULL,
 		.count = it->count,
 		.cause = it->cause,
 	};
+}
+
+struct layout_frame unwinder_frame(const struct unwinder *unwinder, uint32_t number)
+{
+	return unwinder->frames.data[number];
 }

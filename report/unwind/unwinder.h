@@ -17,7 +17,7 @@ enum {
 
 /* What a snapshot led to. */
 struct unwinder_stack {
-	const struct layout_frame *frames; /* leaf first */
+	const uint32_t *frames; /* numbers, leaf first */
 	size_t count;
 	enum layout_truncation cause; /* why it ends there; LAYOUT_COMPLETE: at the outermost */
 };
@@ -34,5 +34,7 @@ void unwinder_destroy(struct unwinder *unwinder);
 uint32_t unwinder_take(struct unwinder *unwinder, const struct layout_snapshot *snapshot);
 /* Borrowed until the next unwinder_take(). */
 struct unwinder_stack unwinder_stack_at(const struct unwinder *unwinder, uint32_t number);
+/* The frame of a number; those stay as long as the unwinder, and are dense from 0. */
+struct layout_frame unwinder_frame(const struct unwinder *unwinder, uint32_t number);
 
 #endif

@@ -199,7 +199,7 @@ static struct layout_frame draw_frame(
 	uint64_t limit = 1 + draw(gen, count);
 	const struct function *function = &functions[draw(gen, limit)];
 	uint64_t site = draw(gen, 6) * 0x9e3779b9 % function->size;
-	return (struct layout_frame){function->object, function->offset + site};
+	return (struct layout_frame){function->object, function->offset + site, 0};
 }
 
 static uint32_t add_node(struct generator *gen, uint32_t parent, struct layout_frame frame)
