@@ -240,7 +240,7 @@ static __always_inline enum event_stack_end rule_of_frame(
 	__u64 offset = place + mapping->delta;
 	__u64 where = ((__u64)number << EVENT_FRAME_FILE_SHIFT | offset) + 1;
 	struct found_rule *found = found_rule_slot(where);
-	if (found && found->place == where) {
+	if (found && found->place == where && found->epoch == table_epoch) {
 		*rule = found->rule;
 		return *rule == UNWIND_RULE_NONE ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
 	}
@@ -260,6 +260,7 @@ static __always_inline enum event_stack_end rule_of_frame(
 	if (found) {
 		found->place = where;
 		found->rule = *rule;
+		found->epoch = table_epoch;
 	}
 	return *rule == UNWIND_RULE_NONE ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
 }

@@ -80,7 +80,7 @@ static __always_inline __u32 search_rows(const __u32 *words, __u32 first, __u32 
 struct found_rule {
 	__u64 place; /* file << EVENT_FRAME_FILE_SHIFT | offset, plus 1 */
 	__u32 rule;
-	__u32 zero;
+	__u32 epoch; /* of table_epoch: it holds on, but the table is to be known as in use */
 };
 
 enum {

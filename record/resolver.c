@@ -47,10 +47,10 @@ void resolver_take_file(struct resolver *resolver, const struct event_file *even
 	struct object **known = &resolver->files.data[event->file];
 	if (object)
 		*known = object;
-	if (!*known || !resolver->unwinder)
+	if (!*known || !resolver->rules)
 		return;
 	(*known)->where = (struct object_location){event->pid, event->start, event->end};
-	unwinder_provide(resolver->unwinder, event->file, *known);
+	rule_source_provide(resolver->rules, event->file, *known);
 }
 
 /* ---- frames ---- */
@@ -190,8 +190,8 @@ static enum event_stack_end unwind_rest(
 		uint64_t offset = place - mapping->start + mapping->offset;
 		const struct unwind_rule *rule = NULL;
 		bool was_guessed = is_guessed;
-		enum event_stack_end end = unwinder_choose_rule(
-			resolver->unwinder, object, offset, &regs, &rule, &is_guessed);
+		enum event_stack_end end = rule_source_choose(
+			resolver->rules, object, offset, &regs, &rule, &is_guessed);
 		uint64_t shown = end ? offset : unwind_place(offset, is_exact, rule);
 		add(resolver, frames, object, shown, was_guessed);
 		bool is_outermost = false;
@@ -220,7 +220,7 @@ bool resolver_snapshot(
 	enum event_stack_end end = snapshot->head.end;
 	add_words(resolver, &frames, &snapshot->head, snapshot->frames.data, snapshot->frames.len);
 	bool is_for_report = resolver->keeps_snapshots && end == EVENT_END_UNSUPPORTED;
-	if (snapshot->has_registers && resolver->unwinder && !is_for_report) {
+	if (snapshot->has_registers && resolver->rules && !is_for_report) {
 		end = unwind_rest(resolver, snapshot, &frames);
 		if (end == EVENT_END_TABLE_PENDING)
 			return false;

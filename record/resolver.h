@@ -11,14 +11,14 @@
 #include "bpf/event.h"
 #include "format/file/layout.h"
 #include "record/process.h"
+#include "record/rule_source.h"
 #include "record/snapshot.h"
 #include "record/stack_table.h"
-#include "record/unwinder.h"
 
 struct resolver {
 	struct process_table *processes; /* borrowed, as the others */
 	struct stack_table *stacks;
-	struct unwinder *unwinder; /* NULL: no tables are wanted */
+	struct rule_source *rules; /* NULL: no tables are wanted */
 	bool keeps_snapshots; /* leaves what it is not to unwind to the report, without limit */
 	VEC(struct object *) files; /* by number; NULL: not known */
 };

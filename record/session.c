@@ -38,7 +38,7 @@ struct session {
 	VEC(int) target_fds; /* pidfds of the targets; -1 where there can be none (threads) */
 	struct sideband *sideband;
 	struct sampler *sampler;
-	struct unwinder unwinder;
+	struct rule_source rules;
 	struct translate translate;
 	struct recording recording;
 	struct recording_counts counts;
@@ -124,7 +124,7 @@ static struct err *create_sampler(struct session *session)
 	return NULL;
 }
 
-static struct err *create_unwinder(struct session *session)
+static struct err *create_rule_source(struct session *session)
 {
 	const struct session_options *options = &session->options;
 	struct resolver *resolver = &session->translate.resolver;
@@ -134,9 +134,9 @@ static struct err *create_unwinder(struct session *session)
 		return NULL;
 	struct table_store_maps maps = sampler_table_maps(session->sampler);
 	uint64_t table_bytes = options->table_bytes ? options->table_bytes : DEFAULT_TABLE_BYTES;
-	try(unwinder_init(&session->unwinder, &maps, table_bytes, options->cache_folder,
+	try(rule_source_init(&session->rules, &maps, table_bytes, options->cache_folder,
 		&session->translate.objects));
-	resolver->unwinder = &session->unwinder;
+	resolver->rules = &session->rules;
 	return NULL;
 }
 
@@ -151,8 +151,8 @@ static struct err *watch_all(struct session *session)
 	const int *fds = sideband_fds(session->sideband, &count);
 	for (size_t i = 0; i < count; i++)
 		try(watch(session, fds[i]));
-	if (session->translate.resolver.unwinder)
-		try(watch(session, unwinder_fd(&session->unwinder)));
+	if (session->translate.resolver.rules)
+		try(watch(session, rule_source_fd(&session->rules)));
 	return session->has_target ? watch(session, session->target.exit_fd) : NULL;
 }
 
@@ -177,7 +177,7 @@ static struct err *create(struct session *session)
 		kernel_symbols_start(&session->translate.kernel.symbols);
 	try(sideband_create(&session->sideband));
 	try(create_sampler(session));
-	try(create_unwinder(session));
+	try(create_rule_source(session));
 	try(watch_all(session));
 	session->recording.stop_fd = session->signal_fd;
 	session->recording.event_name = sampler_event_name(session->sampler);
@@ -209,7 +209,7 @@ void session_destroy(struct session *session)
 	if (session->has_target)
 		target_deinit(&session->target);
 	recording_deinit(&session->recording);
-	unwinder_deinit(&session->unwinder);
+	rule_source_deinit(&session->rules);
 	sampler_destroy(session->sampler);
 	sideband_destroy(session->sideband);
 	translate_deinit(&session->translate);
@@ -261,8 +261,8 @@ static void drain(struct session *session)
 		return;
 	sampler_drain(session->sampler, translate_collect, &session->translate);
 	sideband_drain(session->sideband, &session->translate.sideband);
-	if (session->translate.resolver.unwinder)
-		unwinder_collect(&session->unwinder);
+	if (session->translate.resolver.rules)
+		rule_source_collect(&session->rules);
 	if (translate_run(&session->translate, now, session->is_over))
 		sampler_forget_stacks(session->sampler);
 }
@@ -278,6 +278,8 @@ static struct err *flush_if_due(struct session *session)
 	if (!is_due || !session->is_started)
 		return NULL;
 	session->flushed_ns = session->drained_ns;
+	if (session->rules.store)
+		table_store_advance_epoch(session->rules.store);
 	try(read_counts(session));
 	return recording_flush(&session->recording, &session->counts);
 }

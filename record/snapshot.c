@@ -56,9 +56,11 @@ void snapshot_table_registers(struct snapshot_table *table, const struct event_s
 void snapshot_table_chunk(struct snapshot_table *table, const struct event_snapshot_chunk *chunk)
 {
 	struct snapshot *snapshot = snapshot_table_find(table, chunk->hash);
-	if (!snapshot || chunk->nr_bytes > sizeof(chunk->bytes))
+	if (!snapshot || !snapshot->has_registers || chunk->nr_bytes > sizeof(chunk->bytes))
 		return;
-	if (!snapshot->stack.len)
+	/* The first begins at the stack pointer or in the red zone below. */
+	uint64_t below = snapshot->registers.reg[UNWIND_SP] - chunk->address;
+	if (!snapshot->stack.len && below < EVENT_SNAPSHOT_CHUNK_BYTES)
 		snapshot->stack_address = chunk->address;
 	if (chunk->address == snapshot->stack_address + snapshot->stack.len)
 		vec_append(&snapshot->stack, chunk->bytes, chunk->nr_bytes);

@@ -344,9 +344,9 @@ static bool take_record(struct translate *translate, const void *record)
 
 static bool wait_for_table(struct translate *translate, bool may_wait)
 {
-	struct unwinder *unwinder = translate->resolver.unwinder;
+	struct rule_source *rules = translate->resolver.rules;
 	bool is_too_much = translate->records.len > MAX_WAITING_BYTES;
-	return (may_wait || is_too_much) && unwinder && unwinder_wait(unwinder);
+	return (may_wait || is_too_much) && rules && rule_source_wait(rules);
 }
 
 /* True when all are done; the others stay. */

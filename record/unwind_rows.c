@@ -1,7 +1,5 @@
 #include "record/unwind_rows.h"
 
-#include <string.h>
-
 enum {
 	PAGE_BYTES = 1 << UNWIND_PAGE_SHIFT,
 	RULE_SHIFT = 16,
@@ -10,35 +8,11 @@ enum {
 
 /* ---- rules ---- */
 
-static uint32_t intern_slowly(struct unwind_rows *rows, const struct unwind_rule *rule)
-{
-	struct unwind_table *table = rows->table;
-	uint64_t hash = map_hash_bytes(rule, sizeof(*rule), 0);
-	uint64_t *head = map_put(&rows->rule_heads, hash, NULL);
-	for (uint32_t i = (uint32_t)*head; i; i = rows->next_rules.data[i - 1])
-		if (memcmp(&table->rules.data[i - 1], rule, sizeof(*rule)) == 0)
-			return i - 1;
-	if (table->rules.len == UNWIND_TABLE_MAX_RULES) {
-		rows->has_too_many_rules = true;
-		return 0;
-	}
-	vec_push(&table->rules, *rule);
-	vec_push(&rows->next_rules, (uint32_t)*head);
-	*head = table->rules.len;
-	return (uint32_t)table->rules.len - 1;
-}
-
-/* Some dozens of a file's rules make up nearly all of its rows. */
 static uint32_t intern_rule(struct unwind_rows *rows, const struct unwind_rule *rule)
 {
-	uint64_t words[2];
-	_Static_assert(sizeof(words) == sizeof(*rule), "all of a rule");
-	memcpy(words, rule, sizeof(words));
-	uint64_t mixed = (words[0] ^ words[1] * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
-	uint16_t *memo = &rows->memo[mixed >> 56];
-	if (memcmp(&rows->table->rules.data[*memo], rule, sizeof(*rule)) != 0)
-		*memo = (uint16_t)intern_slowly(rows, rule);
-	return *memo;
+	uint32_t number = rule_set_intern(&rows->rules, rule);
+	rows->has_too_many_rules |= number == RULE_SET_FULL;
+	return number == RULE_SET_FULL ? 0 : number;
 }
 
 /* ---- pages ---- */
@@ -116,14 +90,12 @@ void unwind_rows_put_none(struct unwind_rows *rows, uint64_t offset)
 void unwind_rows_init(struct unwind_rows *rows, struct unwind_table *table)
 {
 	*rows = (struct unwind_rows){.table = table};
-	struct unwind_rule none = {0};
-	intern_slowly(rows, &none);
+	rule_set_init(&rows->rules, UNWIND_TABLE_MAX_RULES);
 }
 
 void unwind_rows_deinit(struct unwind_rows *rows)
 {
-	vec_deinit(&rows->next_rules);
-	map_deinit(&rows->rule_heads);
+	rule_set_deinit(&rows->rules);
 }
 
 bool unwind_rows_is_full(const struct unwind_rows *rows)
@@ -142,5 +114,7 @@ struct err *unwind_rows_finish(struct unwind_rows *rows)
 		return err_new(ERR_UNSUPPORTED, "more than 2 GiB of code");
 	if (rows->has_too_many_rows)
 		return err_new(ERR_UNSUPPORTED, "more than %d rows", UNWIND_TABLE_MAX_ROWS);
+	struct rule_set *set = &rows->rules;
+	vec_append(&rows->table->rules, set->rules.data, set->rules.len);
 	return NULL;
 }

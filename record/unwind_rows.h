@@ -10,19 +10,13 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
-#include "format/base/map.h"
 #include "format/base/vec.h"
+#include "record/rule_set.h"
 #include "record/unwind_table.h"
-
-enum {
-	UNWIND_ROWS_MEMO = 256,
-};
 
 struct unwind_rows {
 	struct unwind_table *table;
-	struct map rule_heads;           /* hash -> index + 1 of the first rule that has it */
-	VEC(uint32_t) next_rules;        /* index + 1 of another rule with the same hash */
-	uint16_t memo[UNWIND_ROWS_MEMO]; /* the rule seen last, by a few bits of its bytes */
+	struct rule_set rules; /* the table gets them in the end */
 
 	uint64_t pending_offset; /* the row put last: the next may replace it */
 	uint32_t pending_rule;

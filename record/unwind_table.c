@@ -486,7 +486,7 @@ static bool is_sound_rule(const struct unwind_rule *rule)
 	       is_sound_register(rule->fp, rule->fp_offset) &&
 	       is_sound_register(rule->ra, rule->ra_offset) &&
 	       is_sound_register(rule->rbx, rule->rbx_offset) &&
-	       rule->flags <= UNWIND_SIGNAL_FRAME && !rule->zero;
+	       !(rule->flags & ~(UNWIND_SIGNAL_FRAME | UNWIND_SWITCHES_STACKS)) && !rule->zero;
 }
 
 /* The first row at the page's first byte, the others behind it in order. */

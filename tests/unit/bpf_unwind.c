@@ -287,8 +287,8 @@ TEST(place_under_a_signal_frame_is_exact)
 	frame[2] = address_of(&fixture, frame + 20); /* sp there */
 	frame[20] = in(OUTERMOST);
 	check_frames(tick(&fixture), EVENT_END_COMPLETE,
-		FRAMES(LEAF(file, ONE_WORD), caller_frame(file, SIGNAL) + 1, LEAF(file, ONE_WORD) - 5,
-			caller_frame(file, OUTERMOST)));
+		FRAMES(LEAF(file, ONE_WORD), caller_frame(file, SIGNAL) + 1,
+			LEAF(file, ONE_WORD) - 5, caller_frame(file, OUTERMOST)));
 	/* On an alternate stack sp may go down. */
 	fixture.words = frame + 30;
 	push(&fixture, in(SIGNAL));

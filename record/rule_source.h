@@ -2,8 +2,8 @@
  * The recorder's part in unwinding: has the tables made that the BPF side asks
  * for, and knows the rules, to go on over snapshots where it could not.
  */
-#ifndef EBPROF_UNWINDER_H
-#define EBPROF_UNWINDER_H
+#ifndef EBPROF_RULE_SOURCE_H
+#define EBPROF_RULE_SOURCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,42 +14,42 @@
 #include "record/table_builder.h"
 #include "record/table_store.h"
 
-struct unwinder_statistics {
+struct rule_source_statistics {
 	uint64_t built, cached, failed; /* tables */
 };
 
-struct unwinder {
+struct rule_source {
 	struct table_store *store;
 	struct table_builder *builder;
 	struct object_table *objects; /* borrowed */
-	VEC(struct unwinder_wish {
+	VEC(struct rule_wish {
 		uint32_t file;
 		struct object *object;
 	}) wishes; /* of the BPF side, for tables that are being made */
-	struct unwinder_statistics statistics;
+	struct rule_source_statistics statistics;
 };
 
 /* Tables take `max_bytes` in the kernel, and are cached in `cache_folder` as in table_cache.h. */
-struct err *unwinder_init(struct unwinder *unwinder, const struct table_store_maps *maps,
+struct err *rule_source_init(struct rule_source *rules, const struct table_store_maps *maps,
 	uint64_t max_bytes, const char *cache_folder, struct object_table *objects);
-void unwinder_deinit(struct unwinder *unwinder);
+void rule_source_deinit(struct rule_source *rules);
 
 /* The BPF side calls this file by that number and wants its table, now or when it is made. */
-void unwinder_provide(struct unwinder *unwinder, uint32_t file, struct object *object);
+void rule_source_provide(struct rule_source *rules, uint32_t file, struct object *object);
 
 /* Hands out the tables that were made meanwhile. */
-void unwinder_collect(struct unwinder *unwinder);
+void rule_source_collect(struct rule_source *rules);
 /* The same, and waits for one when there is none. False: none is being made. */
-bool unwinder_wait(struct unwinder *unwinder);
+bool rule_source_wait(struct rule_source *rules);
 /* Becomes readable when there is something to collect. */
-int unwinder_fd(const struct unwinder *unwinder);
+int rule_source_fd(const struct rule_source *rules);
 
 /*
  * The rule for an offset in an object, or for want of it that of a frame
  * pointer, where there may be one: then *is_guess. EVENT_END_COMPLETE: *rule is
  * set; EVENT_END_TABLE_PENDING: the table is being made, ask again.
  */
-enum event_stack_end unwinder_choose_rule(struct unwinder *unwinder, struct object *object,
+enum event_stack_end rule_source_choose(struct rule_source *rules, struct object *object,
 	uint64_t offset, const struct unwind_registers *regs, const struct unwind_rule **rule,
 	bool *is_guess);
 

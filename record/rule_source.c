@@ -1,0 +1,150 @@
+#include "record/rule_source.h"
+
+#include "bpf/unwind_step.h"
+#include "format/base/mem.h"
+#include "record/process.h"
+
+enum {
+	VDSO_FILE = 0, /* its number, see bpf/event.h */
+};
+
+/* ---- making tables ---- */
+
+/* In a few microseconds, so at once. */
+static struct err *provide_vdso(struct rule_source *rules)
+{
+	size_t bytes;
+	const void *image = process_vdso_image(&bytes);
+	struct object *vdso = process_vdso(rules->objects);
+	struct elf_file *elf;
+	if (!image)
+		return NULL;
+	try(elf_file_open_memory(image, bytes, &elf));
+	struct unwind_table table;
+	struct err *err = unwind_table_build(elf, &table);
+	elf_file_destroy(elf);
+	if (err)
+		return err;
+	vdso->table = table_store_add(rules->store, &table);
+	unwind_table_deinit(&table);
+	table_store_bind(rules->store, VDSO_FILE, vdso->table);
+	return NULL;
+}
+
+struct err *rule_source_init(struct rule_source *rules, const struct table_store_maps *maps,
+	uint64_t max_bytes, const char *cache_folder, struct object_table *objects)
+{
+	*rules = (struct rule_source){.objects = objects};
+	try(table_store_create(maps, max_bytes, &rules->store));
+	struct table_cache *cache = NULL;
+	err_destroy(table_cache_open(cache_folder, &cache)); /* then without */
+	try(table_builder_create(cache, &rules->builder));
+	return provide_vdso(rules);
+}
+
+void rule_source_deinit(struct rule_source *rules)
+{
+	table_builder_destroy(rules->builder);
+	table_store_destroy(rules->store);
+	vec_deinit(&rules->wishes);
+}
+
+/* A table, TABLE_ABSENT, or TABLE_NOT_STORED: it is being made. */
+static uint32_t table_of(struct rule_source *rules, struct object *object)
+{
+	if (table_store_has(rules->store, object->table))
+		return object->table;
+	object->table = TABLE_NOT_STORED; /* or it was dropped */
+	if (object->is_table_pending)
+		return TABLE_NOT_STORED;
+	int fd;
+	struct elf_file *elf;
+	if (object->info.kind != LAYOUT_OBJECT_FILE ||
+		!object_open(object, &object->where, &fd, &elf)) {
+		object->table = TABLE_ABSENT;
+		rules->statistics.failed++;
+		return TABLE_ABSENT;
+	}
+	object->is_table_pending = true;
+	table_builder_submit(rules->builder, object->serial, fd, elf);
+	return TABLE_NOT_STORED;
+}
+
+void rule_source_provide(struct rule_source *rules, uint32_t file, struct object *object)
+{
+	uint32_t table = table_of(rules, object);
+	struct rule_wish wish = {.file = file, .object = object};
+	if (table == TABLE_NOT_STORED)
+		vec_push(&rules->wishes, wish);
+	else
+		table_store_bind(rules->store, file, table);
+}
+
+/* Wishes that the store's making room took back stay wishes: the BPF side asks again. */
+static void grant_wishes(struct rule_source *rules, const struct object *object)
+{
+	size_t left = 0;
+	vec_each(&rules->wishes, wish) {
+		if (wish->object == object)
+			table_store_bind(rules->store, wish->file, object->table);
+		else
+			rules->wishes.data[left++] = *wish;
+	}
+	rules->wishes.len = left;
+}
+
+void rule_source_collect(struct rule_source *rules)
+{
+	struct table_result result;
+	while (table_builder_take(rules->builder, &result)) {
+		struct object *object = rules->objects->objects.data[result.id];
+		object->is_table_pending = false;
+		object->table = table_store_add(rules->store, &result.table);
+		unwind_table_deinit(&result.table);
+		grant_wishes(rules, object);
+		rules->statistics.cached += result.origin == TABLE_FROM_CACHE;
+		rules->statistics.built += result.origin == TABLE_BUILT;
+		rules->statistics.failed += result.origin == TABLE_FAILED;
+	}
+}
+
+bool rule_source_wait(struct rule_source *rules)
+{
+	bool is_pending = table_builder_wait(rules->builder);
+	rule_source_collect(rules);
+	return is_pending;
+}
+
+int rule_source_fd(const struct rule_source *rules)
+{
+	return table_builder_fd(rules->builder);
+}
+
+/* ---- rules ---- */
+
+static enum event_stack_end find_rule(struct rule_source *rules, struct object *object,
+	uint64_t offset, const struct unwind_rule **rule)
+{
+	if (object->info.kind != LAYOUT_OBJECT_FILE && object->info.kind != LAYOUT_OBJECT_VDSO)
+		return EVENT_END_JIT;
+	uint32_t table = table_of(rules, object);
+	if (table == TABLE_NOT_STORED)
+		return EVENT_END_TABLE_PENDING;
+	if (table == TABLE_ABSENT)
+		return EVENT_END_NO_TABLE;
+	*rule = table_store_find(rules->store, table, offset);
+	bool is_none = (*rule)->cfa == UNWIND_CFA_NONE && (*rule)->ra != UNWIND_UNDEFINED;
+	return is_none ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
+}
+
+enum event_stack_end rule_source_choose(struct rule_source *rules, struct object *object,
+	uint64_t offset, const struct unwind_registers *regs, const struct unwind_rule **rule,
+	bool *is_guess)
+{
+	enum event_stack_end end = find_rule(rules, object, offset, rule);
+	*is_guess = end && end != EVENT_END_TABLE_PENDING && unwind_may_guess(regs);
+	if (!*is_guess)
+		return end;
+	*rule = table_store_frame_pointer_rule(rules->store);
+	return EVENT_END_COMPLETE;
+}
