@@ -31,7 +31,7 @@ static struct err *check_replaceable(const char *path, const char *input)
 struct err *export_file_open(const char *path, const char *input, struct export_file *ret)
 {
 	struct export_file file = {.path = path, .fd = STDOUT_FILENO};
-	if (strcmp(path, "-")) {
+	if (strcmp(path, "-") != 0) {
 		try(check_replaceable(path, input));
 		CLEANUP(str_deinit) struct str name = {0};
 		str_printf(&name, "%s.XXXXXX", path);

@@ -274,8 +274,7 @@ static bool open_path(void *context, const char *path)
 		return false;
 	}
 	opening->elf = elf;
-	opening->fd = fd;
-	fd = -1;
+	opening->fd = steal_fd(fd);
 	return true;
 }
 

@@ -36,7 +36,7 @@ void resolver_take_file(struct resolver *resolver, const struct event_file *even
 
 /* The head's frames follow on it, as on the wire. */
 struct resolved_stack resolver_stack(
-	struct resolver *resolver, const struct event_stack *head, const uint64_t *frames);
+	struct resolver *resolver, const struct event_stack *head, const uint64_t *words);
 /*
  * The frames that were found before, and those found by going on over the
  * snapshot. False: a table that it takes is being made, ask again.

@@ -49,7 +49,7 @@ void snapshot_table_drop(struct snapshot_table *table, uint64_t hash);
 /* Drops those whose sample never came: all from before this time. */
 void snapshot_table_purge(struct snapshot_table *table, uint64_t before_ns);
 
-/* Reads a word of the stack; fits unwind_read_fn. */
-long snapshot_read(void *snapshot, unsigned long long address, unsigned long long *value);
+/* Reads a word of the stack of a struct snapshot; fits unwind_read_fn. */
+long snapshot_read(void *context, unsigned long long address, unsigned long long *value);
 
 #endif

@@ -32,7 +32,7 @@ struct err *table_store_create(
 void table_store_destroy(struct table_store *store);
 
 /* Lays a table out. Its number, or TABLE_ABSENT when it is empty or does not fit at all. */
-uint32_t table_store_add(struct table_store *store, const struct unwind_table *table);
+uint32_t table_store_add(struct table_store *store, const struct unwind_table *from);
 /* False: it was dropped since, and its number means nothing any more. */
 bool table_store_has(const struct table_store *store, uint32_t table);
 /* From now on the BPF side finds this table for this file. */

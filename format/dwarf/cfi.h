@@ -92,7 +92,7 @@ typedef void cfi_on_row(void *context, uint64_t address, const struct cfi_row *r
 
 /* Where its rows end: the function's end, or before it where its data stop making sense. */
 uint64_t cfi_reader_run(
-	struct cfi_reader *reader, uint64_t entry, cfi_on_row *on_row, void *context);
+	struct cfi_reader *reader, uint64_t offset, cfi_on_row *on_row, void *context);
 
 /* What was found until now. */
 const struct cfi_result *cfi_reader_result(const struct cfi_reader *reader);

@@ -28,6 +28,6 @@ uint32_t pprof_labels_group(
 	struct pprof_labels *labels, uint32_t thread, uint32_t cpu, uint32_t column);
 uint32_t pprof_labels_column(const struct pprof_labels *labels, uint32_t group);
 /* Appends the group's labels to a Sample message. */
-void pprof_labels_put(struct pprof_labels *labels, uint32_t group, struct bytes_buf *message);
+void pprof_labels_put(struct pprof_labels *labels, uint32_t id, struct bytes_buf *message);
 
 #endif
