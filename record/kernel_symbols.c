@@ -1,14 +1,12 @@
 #include "record/kernel_symbols.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "format/base/mem.h"
 #include "record/kallsyms.h"
 
 enum {
-	NICE = 10,
 	MAX_SYMBOLS = 4 << 20,      /* twenty times what there are */
 	MAX_NAME_BYTES = 256 << 20, /* of all of them */
 };
@@ -87,32 +85,12 @@ static void read_all(struct kernel_symbols *symbols)
 }
 
 /*
- * What is profiled goes first, but for the time when the recorder waits: then a machine that is
- * busy must not make it wait long. Each side says its own before it looks at the other's.
+ * At the usual priority. It is 50 ms of one CPU, once, mostly before what is profiled runs; a nice
+ * thread would take a second for it on a busy machine, and the recorder would wait for it.
  */
-static void lower_priority(struct kernel_symbols *symbols)
-{
-	int usual = getpriority(PRIO_PROCESS, 0);
-	__atomic_store_n(&symbols->thread_id, gettid(), __ATOMIC_SEQ_CST);
-	setpriority(PRIO_PROCESS, 0, usual + NICE); /* of this thread alone, on Linux */
-	if (__atomic_load_n(&symbols->is_wanted, __ATOMIC_SEQ_CST))
-		setpriority(PRIO_PROCESS, 0, usual);
-}
-
-static void raise_priority(struct kernel_symbols *symbols)
-{
-	__atomic_store_n(&symbols->is_wanted, true, __ATOMIC_SEQ_CST);
-	int thread_id = __atomic_load_n(&symbols->thread_id, __ATOMIC_SEQ_CST);
-	if (thread_id) /* may be denied: then it takes what it takes */
-		setpriority(PRIO_PROCESS, (id_t)thread_id, getpriority(PRIO_PROCESS, 0));
-}
-
 static void *run(void *context)
 {
-	struct kernel_symbols *symbols = context;
-	lower_priority(symbols);
-	read_all(symbols);
-	__atomic_store_n(&symbols->thread_id, 0, __ATOMIC_SEQ_CST); /* soon somebody else's */
+	read_all(context);
 	return NULL;
 }
 
@@ -145,7 +123,6 @@ void kernel_symbols_wait(struct kernel_symbols *symbols)
 		read_all(symbols);
 		return;
 	}
-	raise_priority(symbols);
 	pthread_join(symbols->thread, NULL);
 	symbols->has_thread = false;
 }

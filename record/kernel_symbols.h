@@ -30,8 +30,6 @@ struct kernel_symbols {
 
 	pthread_t thread;
 	bool has_thread, is_ready;
-	int thread_id;     /* shared; 0 before the thread runs */
-	bool is_wanted;    /* shared: somebody waits */
 	bool is_ending;    /* shared: nobody will ask any more */
 	uint64_t text_end; /* shared; 0 until it was read, and when it is hidden */
 };
