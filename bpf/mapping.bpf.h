@@ -62,7 +62,9 @@ static __always_inline __u32 find_slot(const unsigned long *pivot, __u64 is_shor
 	return slot;
 }
 
-static __always_inline void *walk_maple_tree(struct mm_struct *mm, __u64 address)
+/* `pivot` has room for MAPLE_PIVOTS; the stack of BPF has not, before Linux 6.6. */
+static __always_inline void *walk_maple_tree(
+	struct mm_struct *mm, __u64 address, unsigned long *pivot)
 {
 	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 	if ((entry & 3) != 2 || entry < MAPLE_FIRST_POINTER) /* no tree of nodes: no mappings */
@@ -70,9 +72,8 @@ static __always_inline void *walk_maple_tree(struct mm_struct *mm, __u64 address
 	for (int depth = 0; depth < MAPLE_MAX_DEPTH; depth++) {
 		__u64 node = entry & ~(__u64)MAPLE_NODE_MASK;
 		__u32 type = entry >> MAPLE_TYPE_SHIFT & MAPLE_TYPE_MASK;
-		unsigned long pivot[MAPLE_PIVOTS];
 		struct maple_range_64 *at = (void *)node;
-		if (bpf_core_read(pivot, sizeof(pivot), &at->pivot))
+		if (bpf_core_read(pivot, MAPLE_PIVOTS * sizeof(*pivot), &at->pivot))
 			return 0;
 		__u64 slot = find_slot(pivot, type == MAPLE_ARANGE_64, address);
 		__u64 slots = bpf_core_field_offset(struct maple_range_64, slot);
@@ -106,10 +107,11 @@ static __always_inline void *walk_rb_tree(struct mm_struct *mm, __u64 address)
 	return 0;
 }
 
-static __always_inline struct vm_area_struct *find_vma(struct mm_struct *mm, __u64 address)
+static __always_inline struct vm_area_struct *find_vma(
+	struct mm_struct *mm, __u64 address, unsigned long *pivot)
 {
 	if (bpf_core_field_exists(mm->mm_mt))
-		return walk_maple_tree(mm, address);
+		return walk_maple_tree(mm, address, pivot);
 	return walk_rb_tree(mm, address);
 }
 

@@ -42,6 +42,7 @@ struct walk {
 	struct address_space space;
 	struct mapping mapping; /* of the frame before: neighbours are often in the same */
 	struct window window;
+	unsigned long pivot[MAPLE_PIVOTS]; /* of the tree's node at hand */
 	__u64 hash;
 	__u8 is_exact; /* ip is where the frame is, not where a call returns to */
 	__u8 guess;    /* enum event_stack_end: why the frame had to be guessed; 0: it was not */
@@ -163,7 +164,7 @@ static __always_inline void find_mapping(struct scratch *scratch, __u64 address)
 		walk->mapping = cached->mapping;
 		return;
 	}
-	struct vm_area_struct *vma = find_vma(walk->space.mm, address);
+	struct vm_area_struct *vma = find_vma(walk->space.mm, address, walk->pivot);
 	if (!vma) {
 		walk->mapping.start = walk->mapping.end = 0;
 		walk->mapping.kind = EVENT_FRAME_ADDRESS;

@@ -219,7 +219,8 @@ static struct scratch *any_scratch(void)
 uint64_t emulated_find_vma(uint64_t address)
 {
 	put_process();
-	return (uint64_t)find_vma(&process.mm->now, address);
+	unsigned long pivot[MAPLE_PIVOTS];
+	return (uint64_t)find_vma(&process.mm->now, address, pivot);
 }
 
 void emulated_find_mapping(uint64_t address, struct emulated_mapping *ret)
