@@ -260,6 +260,11 @@ uint64_t elf_file_entry(const struct elf_file *file)
 	return file->entry;
 }
 
+int elf_file_fd(const struct elf_file *file)
+{
+	return file->fd;
+}
+
 uint64_t elf_file_size(const struct elf_file *file)
 {
 	return file->size;

@@ -64,6 +64,8 @@ uint16_t elf_file_type(const struct elf_file *file);
 uint16_t elf_file_machine(const struct elf_file *file);
 /* e_entry: the virtual address where a program starts, 0 for none. */
 uint64_t elf_file_entry(const struct elf_file *file);
+/* The descriptor it was opened with, -1 for memory. */
+int elf_file_fd(const struct elf_file *file);
 /* The file's length in bytes when it was opened. */
 uint64_t elf_file_size(const struct elf_file *file);
 

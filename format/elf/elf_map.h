@@ -1,0 +1,40 @@
+/*
+ * A range of a file in memory without copying it.
+ *
+ * Who may write to a mapped file may also cut it short, and the next look at a
+ * lost page is SIGBUS. A debug file belongs to a package or to whoever built the
+ * program, and a rebuild during a report is an everyday thing. So a handler of
+ * SIGBUS puts a page of zeros where one was lost and lets the reader go on: it
+ * sees damage, which it must survive anyway. A SIGBUS elsewhere goes on to
+ * whoever handled it before. Short ranges are copied: a page fault costs more.
+ *
+ * For the report alone: the recorder, which is root, never maps what others own.
+ */
+#ifndef EBPROF_ELF_MAP_H
+#define EBPROF_ELF_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/elf/elf_file.h"
+
+struct elf_map {
+	const uint8_t *bytes;
+	uint64_t len;
+	void *base; /* of whole pages, NULL for a copy */
+	size_t base_len;
+	int slot; /* in the handler's table */
+	uint8_t *copy;
+};
+
+/* ERR_FORMAT outside of the file. */
+struct err *elf_map_range(const struct elf_file *file, uint64_t offset, uint64_t len,
+	struct elf_map *ret) ERR_MUST_CHECK;
+void elf_map_release(struct elf_map *map);
+
+/* Gives the pages of a range back that has been read: they come again from the page cache. */
+void elf_map_forget(const struct elf_map *map, uint64_t offset, uint64_t len);
+
+#endif
