@@ -1,0 +1,158 @@
+#include "format/dwarf/dwarf_map.h"
+
+#include "format/dwarf/dwarf_names.h"
+#include "format/dwarf/dwarf_ranges.h"
+
+struct mapper {
+	struct dwarf_reader *reader;
+	const struct dwarf_file *file;
+	const uint64_t *addresses;
+	size_t count;
+	uint32_t *units;
+	uint8_t *has_set; /* by unit */
+};
+
+static size_t lower_bound(const struct mapper *mapper, uint64_t address)
+{
+	size_t low = 0, count = mapper->count;
+	while (count) {
+		size_t half = count / 2;
+		bool is_before = mapper->addresses[low + half] < address;
+		low = is_before ? low + half + 1 : low;
+		count = is_before ? count - half - 1 : half;
+	}
+	return low;
+}
+
+static void claim(struct mapper *mapper, uint32_t unit, uint64_t start, uint64_t end)
+{
+	size_t i = lower_bound(mapper, start);
+	if (i == mapper->count || mapper->addresses[i] >= end ||
+		!dwarf_file_is_code(mapper->file, start))
+		return;
+	for (; i < mapper->count && mapper->addresses[i] < end; i++)
+		if (unit < mapper->units[i])
+			mapper->units[i] = unit;
+}
+
+static bool is_complete(const struct mapper *mapper)
+{
+	for (size_t i = 0; i < mapper->count; i++)
+		if (mapper->units[i] == DWARF_NO_UNIT)
+			return false;
+	return true;
+}
+
+/* ---- .debug_aranges: DWARF 5, 6.1.2 ---- */
+
+static void read_set(struct mapper *mapper, struct bytes_cursor body, uint8_t offset_bytes)
+{
+	uint16_t version = dwarf_u16(&body);
+	uint64_t offset = dwarf_unsigned(&body, offset_bytes);
+	unsigned bytes = dwarf_u8(&body), segment_bytes = dwarf_u8(&body);
+	size_t unit = dwarf_file_unit_at(mapper->file, offset);
+	if (body.overrun || version != 2 || segment_bytes || (bytes != 4 && bytes != 8) ||
+		unit >= DWARF_NO_UNIT || mapper->file->units.data[unit].offset != offset)
+		return;
+	/* The pairs are aligned to their size, counted from the length on. */
+	uint64_t header_bytes = bytes_offset(&body) + (offset_bytes == 8 ? 12 : 4);
+	dwarf_skip(&body, -header_bytes & (2 * bytes - 1));
+	mapper->has_set[unit] = true;
+	while (bytes_left(&body) >= 2 * (size_t)bytes) {
+		uint64_t start = dwarf_unsigned(&body, bytes), len = dwarf_unsigned(&body, bytes);
+		if (!start && !len)
+			break; /* some linkers leave a second list behind the end; nobody reads it
+				*/
+		if (len && start + len > start)
+			claim(mapper, (uint32_t)unit, start, start + len);
+	}
+}
+
+static void map_by_aranges(struct mapper *mapper)
+{
+	struct dwarf_span section = mapper->file->sections[DWARF_ARANGES];
+	struct bytes_cursor cursor = bytes_cursor(section.data, (size_t)section.len);
+	while (bytes_left(&cursor) && !cursor.overrun) {
+		uint8_t offset_bytes;
+		struct bytes_cursor body = dwarf_unit_body(&cursor, &offset_bytes);
+		if (!body.overrun)
+			read_set(mapper, body, offset_bytes);
+	}
+}
+
+/* ---- root DIEs ---- */
+
+static bool has_functions(const struct dwarf_unit_header *header)
+{
+	return header->type == DW_UT_compile || header->type == DW_UT_skeleton;
+}
+
+static void map_by_root(struct mapper *mapper, uint32_t index)
+{
+	if (!has_functions(&mapper->file->units.data[index]))
+		return;
+	struct dwarf_unit *unit = dwarf_reader_unit(mapper->reader, mapper->file, index);
+	struct dwarf_ranges ranges;
+	if (unit && dwarf_ranges_of_root(&ranges, unit))
+		for (uint64_t start, end; dwarf_ranges_next(&ranges, &start, &end);)
+			claim(mapper, index, start, end);
+	dwarf_reader_trim(mapper->reader);
+}
+
+static void map_by_roots(struct mapper *mapper, bool with_set)
+{
+	for (size_t i = 0; i < mapper->file->units.len; i++)
+		if (mapper->has_set[i] == with_set)
+			map_by_root(mapper, (uint32_t)i);
+}
+
+/* ---- line programs ---- */
+
+static void map_by_line_program(struct mapper *mapper, uint32_t index, struct dwarf_row *rows)
+{
+	if (!has_functions(&mapper->file->units.data[index]))
+		return;
+	struct dwarf_unit *unit = dwarf_reader_unit(mapper->reader, mapper->file, index);
+	struct dwarf_ranges ranges;
+	if (!unit || dwarf_ranges_of_root(&ranges, unit))
+		return;
+	const struct dwarf_line_header *lines = dwarf_unit_lines(unit);
+	if (lines) {
+		memset(rows, 0, mapper->count * sizeof(*rows));
+		dwarf_line_run(lines, mapper->file, mapper->addresses, mapper->count, rows);
+		for (size_t i = 0; i < mapper->count; i++)
+			if (rows[i].is_known && mapper->units[i] == DWARF_NO_UNIT)
+				mapper->units[i] = index;
+	}
+	dwarf_reader_trim(mapper->reader);
+}
+
+static void map_by_lines(struct mapper *mapper)
+{
+	CLEANUP_FREE struct dwarf_row *rows = mem_zalloc_array(mapper->count, sizeof(*rows));
+	for (size_t i = 0; i < mapper->file->units.len && !is_complete(mapper); i++)
+		map_by_line_program(mapper, (uint32_t)i, rows);
+}
+
+void dwarf_map_addresses(
+	struct dwarf_reader *reader, const uint64_t *addresses, size_t count, uint32_t *units)
+{
+	CLEANUP_FREE uint8_t *has_set = mem_zalloc(reader->file->units.len + 1);
+	struct mapper mapper = {
+		.reader = reader,
+		.file = reader->file,
+		.addresses = addresses,
+		.count = count,
+		.units = units,
+		.has_set = has_set,
+	};
+	for (size_t i = 0; i < count; i++)
+		units[i] = DWARF_NO_UNIT;
+	map_by_aranges(&mapper);
+	if (!is_complete(&mapper))
+		map_by_roots(&mapper, false);
+	if (!is_complete(&mapper))
+		map_by_roots(&mapper, true);
+	if (!is_complete(&mapper))
+		map_by_lines(&mapper);
+}

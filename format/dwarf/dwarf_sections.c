@@ -1,0 +1,98 @@
+#include "format/dwarf/dwarf_sections.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "format/elf/elf_inflate.h"
+
+enum {
+	UNPACKED_MAX = (1U << 31) - 1,
+};
+
+static const char *const names[] = {
+#define X(id, name) [id] = name,
+	DWARF_SECTIONS(X)
+#undef X
+};
+
+/* Whether a section is called .NAME or .zNAME, with .dwo behind it or without. */
+static bool is_called(const char *section, const char *name, bool is_dwo)
+{
+	size_t len = strlen(name);
+	if (*section++ != '.')
+		return false;
+	if (*section == 'z')
+		section++;
+	return strncmp(section, name, len) == 0 && strcmp(section + len, is_dwo ? ".dwo" : "") == 0;
+}
+
+static void take_section(struct dwarf_sections *sections, enum dwarf_section_id id,
+	const struct elf_section *section)
+{
+	if (sections->file.sections[id].len || sections->packed[id].size || !section->size)
+		return;
+	if (section->flags & SHF_COMPRESSED || section->name[1] == 'z') {
+		sections->packed[id] = *section;
+		return;
+	}
+	struct elf_map *map = &sections->maps[id];
+	struct err *err = elf_map_range(sections->elf, section->offset, section->size, map);
+	err_destroy(err); /* outside of the file: as good as not there */
+	sections->file.sections[id] = (struct dwarf_span){map->bytes, map->len};
+}
+
+/*
+ * Executable sections tell exactly where code stands, also in a separate debug
+ * file, which keeps their headers; segments do where the headers were stripped.
+ */
+static void take_code(struct dwarf_sections *sections, const struct elf_section *list, size_t count)
+{
+	if (elf_file_type(sections->elf) == ET_REL)
+		return; /* addresses are not given out yet */
+	for (size_t i = 0; i < count; i++)
+		if (list[i].flags & SHF_EXECINSTR && list[i].flags & SHF_ALLOC && list[i].size)
+			vec_push(&sections->file.code,
+				(struct dwarf_code){list[i].addr, list[i].addr + list[i].size});
+}
+
+bool dwarf_sections_open(struct elf_file *elf, bool is_dwo, struct dwarf_sections *ret)
+{
+	const struct elf_section *list;
+	size_t count;
+	struct err *err = elf_file_sections(elf, &list, &count);
+	if (err) {
+		err_destroy(err);
+		return false;
+	}
+	*ret = (struct dwarf_sections){.elf = elf};
+	for (size_t i = 1; i < count; i++)
+		for (size_t id = 0; id < DWARF_SECTION_COUNT && list[i].type != SHT_NOBITS; id++)
+			if (is_called(list[i].name, names[id], is_dwo))
+				take_section(ret, (enum dwarf_section_id)id, &list[i]);
+	take_code(ret, list, count);
+	if (ret->file.sections[DWARF_INFO].len || ret->packed[DWARF_INFO].size)
+		return true;
+	dwarf_sections_deinit(ret);
+	return false;
+}
+
+void dwarf_sections_unpack(struct dwarf_sections *sections, enum dwarf_section_id id)
+{
+	if (!sections->packed[id].size)
+		return;
+	uint64_t len = 0;
+	struct err *err = elf_inflate_section(
+		sections->elf, &sections->packed[id], UNPACKED_MAX, &sections->unpacked[id], &len);
+	err_destroy(err); /* damage or an unknown compression: as good as not there */
+	sections->packed[id].size = 0;
+	sections->file.sections[id] = (struct dwarf_span){sections->unpacked[id], len};
+}
+
+void dwarf_sections_deinit(struct dwarf_sections *sections)
+{
+	for (size_t id = 0; id < DWARF_SECTION_COUNT; id++) {
+		elf_map_release(&sections->maps[id]);
+		mem_free(sections->unpacked[id]);
+	}
+	dwarf_file_deinit(&sections->file);
+}
