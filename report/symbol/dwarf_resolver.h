@@ -1,0 +1,55 @@
+/*
+ * From addresses to functions, inlined ones included, files and lines, by DWARF.
+ *
+ * An offline report knows all addresses beforehand, so they are resolved in one
+ * batch: each unit of the debug information that holds some is read once, by one
+ * of several threads, the largest first. Nothing about the file is indexed or
+ * kept, which is why memory does not grow with it.
+ */
+#ifndef EBPROF_DWARF_RESOLVER_H
+#define EBPROF_DWARF_RESOLVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/elf/elf_file.h"
+
+struct dwarf_frame {
+	const char *function;  /* mangled; NULL: not told, as for assembler code */
+	const char *file;      /* NULL: unknown */
+	const char *decl_file; /* where the function stands; NULL: unknown */
+	uint32_t line,
+		column; /* of the address, or of the call that the next frame came by; or 0 */
+	uint32_t decl_line;
+	bool is_inlined; /* into the next frame */
+};
+
+/* Innermost first; the last frame is the function that has a symbol. count 0: nothing is known. */
+struct dwarf_chain {
+	const struct dwarf_frame *frames;
+	uint32_t count;
+};
+
+struct dwarf_resolver;
+
+struct dwarf_resolver_options {
+	unsigned nr_threads; /* 0: as many as there are CPUs */
+};
+
+/* NULL when the file has no debug information. `elf` is borrowed until the resolver is destroyed.
+ */
+struct dwarf_resolver *dwarf_resolver_create(
+	struct elf_file *elf, const struct dwarf_resolver_options *options);
+
+/*
+ * Fills chains[i] for addresses[i]: virtual addresses of the file, ascending,
+ * each once. Callers' addresses must be inside of the call. All that the chains
+ * lead to belongs to the resolver.
+ */
+void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *addresses, size_t count,
+	struct dwarf_chain *chains);
+
+void dwarf_resolver_destroy(struct dwarf_resolver *resolver);
+
+#endif

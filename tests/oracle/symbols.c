@@ -1,0 +1,153 @@
+/*
+ * Addresses of a file to functions, files and lines, as llvm-symbolizer prints
+ * them, for comparison with other symbolizers:
+ *
+ *   symbols FILE [random COUNT [SEED]] <ADDRESSES
+ *
+ * Addresses are read from standard input, one a line, or with "random" drawn from the
+ * file's executable sections and printed ("random" alone prints nothing else).
+ * Each address gives its line, then for each level FUNCTION and FILE:LINE, then an empty
+ * line. Time and memory go to standard error.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "format/base/mem.h"
+#include "format/base/vec.h"
+#include "report/symbol/dwarf_resolver.h"
+
+struct list {
+	VEC(uint64_t) addresses;
+};
+
+static int fail(struct err *err, const char *what)
+{
+	fprintf(stderr, "symbols: %s: %s\n", what, err ? err_message(err) : "failed");
+	err_destroy(err);
+	return 1;
+}
+
+static double now_s(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A number drawn below `limit`: splitmix64, the same everywhere. */
+static uint64_t draw(uint64_t *state, uint64_t limit)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return (z ^ z >> 31) % limit;
+}
+
+static int print_random(struct elf_file *elf, size_t wanted, uint64_t seed)
+{
+	const struct elf_section *sections, *text = NULL;
+	size_t count;
+	struct err *err = elf_file_sections(elf, &sections, &count);
+	if (err)
+		return fail(err, "sections");
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(sections[i].name, ".text") == 0)
+			text = &sections[i];
+	if (!text || !text->size)
+		return fail(NULL, "no .text");
+	for (size_t i = 0; i < wanted; i++)
+		printf("0x%llx\n", (unsigned long long)(text->addr + draw(&seed, text->size)));
+	return 0;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static void read_addresses(struct list *list)
+{
+	char line[64];
+	while (fgets(line, sizeof(line), stdin))
+		vec_push(&list->addresses, strtoull(line, NULL, 16));
+	if (!list->addresses.len)
+		return;
+	qsort(list->addresses.data, list->addresses.len, sizeof(uint64_t), compare_addresses);
+	size_t kept = 1;
+	for (size_t i = 1; i < list->addresses.len; i++)
+		if (list->addresses.data[i] != list->addresses.data[kept - 1])
+			list->addresses.data[kept++] = list->addresses.data[i];
+	list->addresses.len = kept;
+}
+
+static void print_chain(uint64_t address, const struct dwarf_chain *chain)
+{
+	printf("0x%llx\n", (unsigned long long)address);
+	for (uint32_t i = 0; i < chain->count; i++) {
+		const struct dwarf_frame *frame = &chain->frames[i];
+		printf("%s\n%s:%u\n", frame->function ? frame->function : "??",
+			frame->file ? frame->file : "??", frame->line);
+	}
+	if (!chain->count)
+		printf("??\n??:0\n");
+	printf("\n");
+}
+
+/* Anonymous memory at its most, as the kernel counts it; rougher than a peak, but without files. */
+static void print_memory(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	char line[128];
+	while (status && fgets(line, sizeof(line), status))
+		if (strncmp(line, "RssAnon", 7) == 0 || strncmp(line, "VmHWM", 5) == 0)
+			fprintf(stderr, "%s", line);
+	if (status)
+		fclose(status);
+}
+
+static int resolve(struct elf_file *elf)
+{
+	struct list list = {0};
+	read_addresses(&list);
+	double began = now_s();
+	const char *threads = getenv("THREADS");
+	struct dwarf_resolver_options options = {
+		.nr_threads = threads ? (unsigned)strtoul(threads, NULL, 10) : 0};
+	struct dwarf_resolver *resolver = dwarf_resolver_create(elf, &options);
+	if (!resolver) {
+		vec_deinit(&list.addresses);
+		return fail(NULL, "no debug information");
+	}
+	struct dwarf_chain *chains = mem_zalloc_array(list.addresses.len + 1, sizeof(*chains));
+	dwarf_resolver_run(resolver, list.addresses.data, list.addresses.len, chains);
+	fprintf(stderr, "symbols: %zu addresses in %.3f s\n", list.addresses.len, now_s() - began);
+	print_memory();
+	for (size_t i = 0; i < list.addresses.len; i++)
+		print_chain(list.addresses.data[i], &chains[i]);
+	mem_free(chains);
+	dwarf_resolver_destroy(resolver);
+	vec_deinit(&list.addresses);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return 2;
+	CLEANUP_FD int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
+	struct elf_file *elf;
+	struct err *err = elf_file_open(fd, &elf);
+	if (err)
+		return fail(err, argv[1]);
+	int status = argc > 3 && strcmp(argv[2], "random") == 0
+			     ? print_random(elf, strtoul(argv[3], NULL, 10),
+				       argc > 4 ? strtoull(argv[4], NULL, 10) : 1)
+			     : resolve(elf);
+	elf_file_destroy(elf);
+	return status;
+}
