@@ -36,9 +36,11 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 			"only this span, in seconds from the beginning", NULL}, \
 		{"symfs", 0, "DIR", opt_string, offsetof(type, member.symbolize.files.symfs), \
 			"look for binaries below DIR", "Symbols"}, \
+		{"no-demangle", 0, NULL, opt_flag, offsetof(type, member.symbolize.keep_mangled), \
+			"show names as the linker has them", NULL}, \
 	{ \
-		"no-demangle", 0, NULL, opt_flag, offsetof(type, member.symbolize.keep_mangled), \
-			"show names as the linker has them", NULL \
+		"no-inline", 0, NULL, opt_flag, offsetof(type, member.symbolize.no_inline), \
+			"leave out functions that were inlined", NULL \
 	}
 
 /* Borrows from the options. */

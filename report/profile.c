@@ -78,15 +78,20 @@ struct profile_walk profile_walk(const struct profile *profile, uint32_t stack)
 
 uint32_t profile_walk_next(struct profile_walk *walk)
 {
-	for (;;) {
+	const struct profile *profile = walk->profile;
+	uint32_t frame = walk->outer;
+	while (!frame) {
 		uint32_t *node = walk->kernel ? &walk->kernel : &walk->user;
 		if (!*node)
 			return 0;
-		const struct layout_node *it = &walk->profile->nodes.data[*node];
+		const struct layout_node *it = &profile->nodes.data[*node];
 		*node = it->parent;
-		if (it->frame) /* else damage took it: go on with its caller */
-			return it->frame;
+		frame = it->frame; /* 0: damage took it, go on with its caller */
+		if (profile->frames.data[frame].innermost)
+			frame = profile->frames.data[frame].innermost;
 	}
+	walk->outer = profile->frames.data[frame].outer;
+	return frame;
 }
 
 enum layout_truncation profile_stack_truncation(const struct profile *profile, uint32_t stack)

@@ -53,6 +53,15 @@ struct profile_frame {
 	uint32_t function; /* of profile_functions, once symbolized */
 	uint64_t offset;
 	uint32_t flags; /* layout_frame_flag */
+	/*
+	 * One address can stand in several functions, each inlined into the next. All but the
+	 * last become frames of their own, behind those that were recorded: this one's
+	 * `innermost` begins the chain, `outer` leads from each to the next and at last back here.
+	 */
+	uint32_t innermost; /* 0: nothing was inlined */
+	uint32_t outer;     /* 0: this frame was recorded */
+	const char *file;   /* of the address, or of the call that was inlined; NULL: unknown */
+	uint32_t line;      /* 0: unknown */
 };
 
 /* What a frame is called: set by symbolize(). */
@@ -60,8 +69,10 @@ struct profile_function {
 	const char *name;        /* as shown: demangled, or dso+0xoff */
 	const char *system_name; /* mangled; equal to name where nothing is */
 	uint32_t object;
-	bool is_known;  /* false: there was no symbol */
-	uint64_t start; /* virtual address or offset of the symbol */
+	bool is_known;    /* false: there was no symbol */
+	uint64_t start;   /* virtual address or offset of the symbol; 0 for what was only inlined */
+	const char *file; /* where it is declared; NULL: unknown */
+	uint32_t line;
 };
 
 /* A user stack with the kernel's frames on it; each pair once. */
@@ -151,12 +162,14 @@ uint64_t profile_sample_value(const struct profile *profile, const struct profil
  *   struct profile_walk walk = profile_walk(profile, stack);
  *   for (uint32_t frame; (frame = profile_walk_next(&walk));)
  *
- * 0 ends it. The marker of a truncated stack comes last, as a frame of object 0; where damage
+ * 0 ends it. Functions that were inlined come as frames of their own, before what they were
+ * inlined into. The marker of a truncated stack comes last, as a frame of object 0; where damage
  * took objects, such frames stand in between as well.
  */
 struct profile_walk {
 	const struct profile *profile;
 	uint32_t kernel, user;
+	uint32_t outer; /* what the last frame was inlined into */
 };
 
 struct profile_walk profile_walk(const struct profile *profile, uint32_t stack);

@@ -2,7 +2,9 @@
  * Folded stacks, as Brendan Gregg's stackcollapse scripts write them: one line
  * for each distinct stack, outermost first, and how often it was seen.
  *
- *   comm;main;work;sys_read_[k] 42
+ *   comm;main;work;copy_[i];sys_read_[k] 42
+ *
+ * _[k] marks the kernel's functions, _[i] calls that were inlined.
  *
  * Readers split at ';' and take the count behind the last space. flamegraph.pl
  * takes a second number in front of it for the count of another profile, so no
@@ -25,9 +27,9 @@ struct line {
 
 struct folded {
 	const struct profile *profile;
-	struct strtab names;     /* of frames and comms, fit for a line */
-	uint32_t *comms;         /* name of each thread */
-	uint32_t *functions;     /* name + 1 of each function, 0: not made yet */
+	struct strtab names; /* of frames and comms, fit for a line */
+	uint32_t *comms;     /* name of each thread */
+	uint32_t *functions; /* two for each function, called and inlined: name + 1, 0: none yet */
 	struct strtab sequences; /* arrays of names (uint32_t), the comm first */
 	VEC(struct line) lines;  /* by sequence */
 	struct tally tally;
@@ -68,12 +70,14 @@ static uint32_t name_of_frame(struct folded *folded, uint32_t frame)
 {
 	const struct profile *profile = folded->profile;
 	uint32_t index = profile->frames.data[frame].function;
-	uint32_t *name = &folded->functions[index];
+	bool is_inlined = profile->frames.data[frame].outer;
+	uint32_t *name = &folded->functions[2 * (size_t)index + is_inlined];
 	if (!*name) {
 		const struct profile_function *function = &profile->functions.data[index];
-		*name = add_name(folded, function->name,
-				profile_is_kernel(profile, function->object) ? "_[k]" : "", false) +
-			1;
+		const char *suffix = is_inlined                                     ? "_[i]"
+				     : profile_is_kernel(profile, function->object) ? "_[k]"
+										    : "";
+		*name = add_name(folded, function->name, suffix, false) + 1;
 	}
 	return *name - 1;
 }
@@ -185,7 +189,7 @@ struct err *export_folded(const struct profile *profile, const struct export_opt
 	struct folded folded = {
 		.profile = profile,
 		.comms = mem_zalloc_array(profile->threads.len, sizeof(uint32_t)),
-		.functions = mem_zalloc_array(profile->functions.len, sizeof(uint32_t)),
+		.functions = mem_zalloc_array(2 * profile->functions.len, sizeof(uint32_t)),
 	};
 	count_samples(&folded);
 	merge_lines(&folded);

@@ -53,12 +53,15 @@ enum location_field {
 
 enum line_field {
 	LINE_FUNCTION_ID = 1,
+	LINE_LINE = 2,
 };
 
 enum function_field {
 	FUNCTION_ID = 1,
 	FUNCTION_NAME = 2,
 	FUNCTION_SYSTEM_NAME = 3,
+	FUNCTION_FILENAME = 4,
+	FUNCTION_START_LINE = 5,
 };
 
 enum {
@@ -187,7 +190,8 @@ static void put_locations(struct pprof *pprof, uint32_t stack, struct bytes_buf 
 	VEC(uint64_t) locations = {0};
 	struct profile_walk walk = profile_walk(pprof->profile, stack);
 	for (uint32_t frame; (frame = profile_walk_next(&walk));)
-		vec_push(&locations, frame);
+		if (!pprof->profile->frames.data[frame].outer) /* the inlined are lines of it */
+			vec_push(&locations, frame);
 	if (!locations.len) /* pprof shows only what has a location */
 		vec_push(&locations, pprof->profile->frames.len);
 	vec_each(&locations, location)
@@ -229,6 +233,23 @@ static struct err *write_samples(struct pprof *pprof)
 
 /* ---- locations, mappings, functions ---- */
 
+static void put_line(struct pprof *pprof, size_t function, uint32_t line)
+{
+	pprof->is_function_used[function] = true;
+	protobuf_put_varint(&pprof->inner, LINE_FUNCTION_ID, function + 1);
+	protobuf_put_varint(&pprof->inner, LINE_LINE, line);
+	protobuf_put_message(&pprof->message, LOCATION_LINE, &pprof->inner);
+}
+
+/* A line for each function that the address stands in, innermost first. */
+static void put_lines(struct pprof *pprof, size_t recorded)
+{
+	const struct profile_frame *frames = pprof->profile->frames.data;
+	size_t frame = frames[recorded].innermost ? frames[recorded].innermost : recorded;
+	for (; frame; frame = frames[frame].outer)
+		put_line(pprof, frames[frame].function, frames[frame].line);
+}
+
 static struct err *write_locations(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->profile;
@@ -236,17 +257,15 @@ static struct err *write_locations(struct pprof *pprof)
 		if (!pprof->is_frame_used[i])
 			continue;
 		struct pprof_place place = {0};
-		size_t function = profile->functions.len; /* "no stack" */
-		if (i < profile->frames.len) {
+		if (i < profile->frames.len)
 			place = pprof_mappings_place(&pprof->mappings, &profile->frames.data[i]);
-			function = profile->frames.data[i].function;
-		}
-		pprof->is_function_used[function] = true;
 		protobuf_put_varint(&pprof->message, LOCATION_ID, i);
 		protobuf_put_varint(&pprof->message, LOCATION_MAPPING_ID, place.mapping);
 		protobuf_put_varint(&pprof->message, LOCATION_ADDRESS, place.address);
-		protobuf_put_varint(&pprof->inner, LINE_FUNCTION_ID, function + 1);
-		protobuf_put_message(&pprof->message, LOCATION_LINE, &pprof->inner);
+		if (i < profile->frames.len)
+			put_lines(pprof, i);
+		else
+			put_line(pprof, profile->functions.len, 0); /* "no stack" */
 		try(put_message(pprof, PROFILE_LOCATION));
 	}
 	return NULL;
@@ -276,6 +295,9 @@ static struct err *write_functions(struct pprof *pprof)
 		protobuf_put_varint(&pprof->message, FUNCTION_ID, i + 1);
 		put_text(pprof, FUNCTION_NAME, function->name);
 		put_text(pprof, FUNCTION_SYSTEM_NAME, system_name ? system_name : function->name);
+		if (function->file)
+			put_text(pprof, FUNCTION_FILENAME, function->file);
+		protobuf_put_varint(&pprof->message, FUNCTION_START_LINE, function->line);
 		try(put_message(pprof, PROFILE_FUNCTION));
 	}
 	return NULL;

@@ -30,6 +30,12 @@ static bool is_same_file(const struct layout_object *info, const struct stat *st
 	return info->size_bytes == (uint64_t)st->st_size && info->mtime_ns == mtime_ns;
 }
 
+static bool has_debug_info(struct elf_file *elf)
+{
+	return elf_file_find_section(elf, ".debug_info") ||
+	       elf_file_find_section(elf, ".zdebug_info");
+}
+
 static void take_segments(struct symbol_file *file, const struct elf_file *elf)
 {
 	size_t count;
@@ -79,6 +85,10 @@ static enum verdict try_path(
 		symbol_index_add_elf(file->index, &symbols);
 	elf_symbols_deinit(&symbols);
 	take_segments(file, elf);
+	if (!file->debug && has_debug_info(elf)) {
+		file->debug = steal_ptr(elf);
+		file->debug_fd = steal_fd(fd);
+	}
 	elf_file_destroy(elf);
 	return verdict;
 }
@@ -105,7 +115,7 @@ static void put_debug_path(struct str *path, const char *root, const struct layo
 void symbol_file_find(const struct profile_object *object,
 	const struct symbol_file_options *options, struct symbol_file *ret)
 {
-	*ret = (struct symbol_file){.index = symbol_index_create()};
+	*ret = (struct symbol_file){.index = symbol_index_create(), .debug_fd = -1};
 	const struct layout_object *info = &object->info;
 	const char *root = options->symfs ? options->symfs : "";
 	enum verdict verdict = VERDICT_ABSENT;
@@ -153,5 +163,7 @@ void symbol_file_deinit(struct symbol_file *file)
 	mem_free(file->path);
 	symbol_index_destroy(file->index);
 	vec_deinit(&file->segments);
-	*file = (struct symbol_file){0};
+	elf_file_destroy(file->debug);
+	mem_close_fd(&file->debug_fd);
+	*file = (struct symbol_file){.debug_fd = -1};
 }

@@ -19,6 +19,8 @@ struct symbol_file {
 	const char *problem;              /* static text; why there is none */
 	struct symbol_index *index;       /* built, of all accepted files together */
 	VEC(struct elf_segment) segments; /* the file's, for recordings that lack them */
+	struct elf_file *debug;           /* the first one with debug information, or NULL */
+	int debug_fd;                     /* its file, or -1 */
 };
 
 /* Fills *ret in any case. */

@@ -1,10 +1,12 @@
 #include "report/symbol/symbolize.h"
 
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/base/str.h"
 #include "report/symbol/demangle.h"
+#include "report/symbol/dwarf_resolver.h"
 #include "report/symbol/symbol_index.h"
 
 /* The frames of one object. */
@@ -14,6 +16,9 @@ struct batch {
 	const struct symbolize_options *options;
 	VEC(uint32_t) frames;
 	VEC(uint64_t) addresses; /* as the symbols count: virtual, or offsets from a base */
+	struct strtab names;     /* mangled, of its functions */
+	VEC(uint32_t) by_name;   /* name -> the first function that is called so */
+	struct map files;        /* a resolver's string -> the profile's */
 };
 
 static uint32_t add_function(struct profile *profile, const struct profile_function *function)
@@ -30,17 +35,32 @@ static const char *shown_name(struct batch *batch, const char *system_name)
 	return arena_strndup(&batch->profile->arena, str_text(&name), name.len);
 }
 
-static uint32_t known_function(struct batch *batch, const struct symbol_hit *hit)
+static uint32_t known_function(struct batch *batch, const char *name, uint64_t start)
 {
-	struct arena *arena = &batch->profile->arena;
+	size_t len = strlen(name);
 	struct profile_function function = {
-		.system_name = arena_strndup(arena, hit->name, strlen(hit->name)),
+		.system_name = arena_strndup(&batch->profile->arena, name, len),
 		.object = batch->object,
 		.is_known = true,
-		.start = hit->start,
+		.start = start,
 	};
 	function.name = shown_name(batch, function.system_name);
-	return add_function(batch->profile, &function);
+	uint32_t index = add_function(batch->profile, &function);
+	if (strtab_intern(&batch->names, name, len) == batch->by_name.len)
+		vec_push(&batch->by_name, index);
+	return index;
+}
+
+/* A function that was inlined is the one that also has a symbol, where the name is the same. */
+static uint32_t named_function(struct batch *batch, const char *name)
+{
+	uint32_t id = strtab_intern(&batch->names, name, strlen(name));
+	if (id < batch->by_name.len)
+		return batch->by_name.data[id];
+	vec_push(&batch->by_name, 0);
+	uint32_t index = known_function(batch, name, 0);
+	batch->by_name.data[id] = index;
+	return index;
 }
 
 static uint32_t unknown_function(struct batch *batch, uint64_t address)
@@ -71,12 +91,122 @@ static void name_frames(struct batch *batch, const struct symbol_index *index)
 		uint64_t *function = hits[i].name ? map_put(&by_symbol, hits[i].id, &added)
 						  : map_put(&by_address, address, &added);
 		if (added)
-			*function = hits[i].name ? known_function(batch, &hits[i])
-						 : unknown_function(batch, address);
+			*function = hits[i].name
+					    ? known_function(batch, hits[i].name, hits[i].start)
+					    : unknown_function(batch, address);
 		batch->profile->frames.data[batch->frames.data[i]].function = (uint32_t)*function;
 	}
 	map_deinit(&by_symbol);
 	map_deinit(&by_address);
+}
+
+/* ---- inlined functions, files and lines ---- */
+
+static const char *keep_string(struct batch *batch, const char *text)
+{
+	if (!text)
+		return NULL;
+	bool added;
+	uint64_t *kept = map_put(&batch->files, (uint64_t)(uintptr_t)text, &added);
+	if (added)
+		*kept = (uint64_t)(uintptr_t)arena_strndup(
+			&batch->profile->arena, text, strlen(text));
+	return (const char *)(uintptr_t)*kept;
+}
+
+/* The frame of one function of the chain. */
+static void set_place(struct batch *batch, uint32_t frame, const struct dwarf_frame *from)
+{
+	struct profile_frame *to = &batch->profile->frames.data[frame];
+	struct profile_function *function = &batch->profile->functions.data[to->function];
+	to->file = keep_string(batch, from->file);
+	to->line = from->line;
+	if (function->file || !function->is_known)
+		return;
+	function->file = keep_string(batch, from->decl_file ? from->decl_file : from->file);
+	function->line = from->decl_file ? from->decl_line : 0;
+}
+
+static uint32_t add_inlined(struct batch *batch, uint32_t outer, const struct dwarf_frame *from)
+{
+	struct profile *profile = batch->profile;
+	struct profile_frame frame = {
+		.object = batch->object,
+		.offset = profile->frames.data[outer].offset,
+		.outer = outer,
+		.function = named_function(batch, from->function ? from->function : "[unnamed]"),
+	};
+	uint32_t index = (uint32_t)profile->frames.len;
+	vec_push(&profile->frames, frame);
+	set_place(batch, index, from);
+	return index;
+}
+
+/* Symbols know the outermost function best: clones (.cold, .isra) have names of their own there. */
+static void apply_chain(struct batch *batch, uint32_t frame, const struct dwarf_chain *chain)
+{
+	struct profile *profile = batch->profile;
+	if (!chain->count)
+		return;
+	const struct dwarf_frame *last = &chain->frames[chain->count - 1];
+	uint32_t function = profile->frames.data[frame].function;
+	if (!profile->functions.data[function].is_known && last->function)
+		profile->frames.data[frame].function = named_function(batch, last->function);
+	set_place(batch, frame, last);
+	if (batch->options->no_inline)
+		return;
+	uint32_t inner = frame;
+	for (uint32_t i = chain->count - 1; i-- > 0;)
+		inner = add_inlined(batch, inner, &chain->frames[i]);
+	if (inner != frame)
+		profile->frames.data[frame].innermost = inner;
+}
+
+struct located {
+	uint64_t address;
+	uint32_t frame;
+};
+
+static int compare_located(const void *a, const void *b)
+{
+	const struct located *x = a, *y = b;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+/* Sorts the frames by address; returns how many different addresses there are, in `addresses`. */
+static size_t sort_frames(const struct batch *batch, struct located *located, uint64_t *addresses)
+{
+	size_t distinct = 0;
+	for (size_t i = 0; i < batch->frames.len; i++)
+		located[i] = (struct located){batch->addresses.data[i], batch->frames.data[i]};
+	qsort(located, batch->frames.len, sizeof(*located), compare_located);
+	for (size_t i = 0; i < batch->frames.len; i++)
+		if (!distinct || addresses[distinct - 1] != located[i].address)
+			addresses[distinct++] = located[i].address;
+	return distinct;
+}
+
+/* What debug information adds to frames that symbols have named. */
+static void expand_frames(struct batch *batch, struct elf_file *debug)
+{
+	struct dwarf_resolver_options options = {0};
+	struct dwarf_resolver *resolver = dwarf_resolver_create(debug, &options);
+	if (!resolver)
+		return;
+	size_t count = batch->frames.len;
+	CLEANUP_FREE struct located *located = mem_zalloc_array(count, sizeof(*located));
+	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));
+	CLEANUP_FREE struct dwarf_chain *chains = mem_zalloc_array(count, sizeof(*chains));
+	size_t distinct = sort_frames(batch, located, addresses);
+	dwarf_resolver_run(resolver, addresses, distinct, chains);
+	for (size_t i = 0, at = 0; i < count; i++) {
+		if (addresses[at] != located[i].address)
+			at++;
+		apply_chain(batch, located[i].frame, &chains[at]);
+	}
+	dwarf_resolver_destroy(resolver);
 }
 
 /* ---- files ---- */
@@ -116,6 +246,8 @@ static void symbolize_file(struct batch *batch)
 			object->symbols_problem = "the file has no symbol table";
 	}
 	name_frames(batch, file.index);
+	if (file.debug)
+		expand_frames(batch, file.debug);
 	symbol_file_deinit(&file);
 }
 
@@ -200,6 +332,9 @@ void symbolize(struct profile *profile, const struct symbolize_options *options)
 		symbolize_object(batch);
 		vec_deinit(&batch->frames);
 		vec_deinit(&batch->addresses);
+		strtab_deinit(&batch->names);
+		vec_deinit(&batch->by_name);
+		map_deinit(&batch->files);
 	}
 	mem_free(batches);
 }

@@ -8,11 +8,13 @@
 struct symbolize_options {
 	struct symbol_file_options files;
 	bool keep_mangled; /* names stay as the linker wrote them */
+	bool no_inline;    /* a frame is one function, whatever was inlined into it */
 };
 
 /*
  * Fills profile->functions and the frames' function, object by object. What has
- * no symbol is called dso+0xADDRESS, one function an address.
+ * no symbol is called dso+0xADDRESS, one function an address. Where debug information is found,
+ * frames get files and lines, and inlined functions frames of their own.
  */
 void symbolize(struct profile *profile, const struct symbolize_options *options);
 
