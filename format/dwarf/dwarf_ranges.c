@@ -74,7 +74,7 @@ static void set_base(struct dwarf_ranges *ranges, uint64_t base)
 {
 	uint64_t highest =
 		ranges->unit->header.encoding.address_bytes == 4 ? UINT32_MAX : UINT64_MAX;
-	const struct dwarf_file *file = ranges->unit->file;
+	const struct dwarf_file *file = ranges->unit->line_file; /* a .dwo has no code */
 	ranges->base = base;
 	ranges->is_dead =
 		base >= highest - 1 || (!base && file->code.len && !dwarf_file_is_code(file, 0));

@@ -360,6 +360,11 @@ static struct dwarf_unit *create_unit(struct dwarf_reader *reader, const struct 
 		.line_file = file,
 		.dwo_id = header->dwo_id,
 	};
+	if (header->type == DW_UT_split_compile) {
+		/* Behind the headers of the only contributions: DWARF 5, 7.26 and 7.28. */
+		unit->str_offsets_base = header->encoding.offset_bytes == 8 ? 16 : 8;
+		unit->rnglists_base = header->encoding.offset_bytes == 8 ? 20 : 12;
+	}
 	read_root(unit);
 	reader->bytes += sizeof(*unit);
 	return unit;

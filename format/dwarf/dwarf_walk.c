@@ -128,8 +128,12 @@ static void visit_code(struct walker *walker, const struct dwarf_abbrev *abbrev,
 	uint32_t outer = walker->level_nodes[walker->depth], node = 0;
 	bool is_inlined = abbrev->kind == DWARF_INLINED;
 	struct dwarf_ranges ranges;
-	if ((outer || !is_inlined) && dwarf_ranges_start(&ranges, walker->unit, captured))
-		node = claim(walker, &ranges, die, is_inlined ? outer : 0);
+	if (outer || !is_inlined) {
+		if (dwarf_ranges_start(&ranges, walker->unit, captured))
+			node = claim(walker, &ranges, die, is_inlined ? outer : 0);
+		else if (is_inlined)
+			node = outer; /* DWARF 2 cannot say several ranges; what is below may */
+	}
 	if (!abbrev->has_children)
 		return;
 	if (node || (walker->thoroughness == THOROUGH_FUNCTIONS && !is_inlined))

@@ -1,6 +1,7 @@
 #include "format/elf/elf_inflate.h"
 
 #include <elf.h>
+#include <string.h>
 #include <zlib.h>
 
 #include "format/base/bytes.h"
@@ -34,6 +35,18 @@ static struct err *inflate_all(struct bytes_cursor in, uint8_t *out, uint64_t le
 	return NULL;
 }
 
+static struct err *inflate_bytes(struct bytes_cursor in, const struct elf_section *section,
+	uint64_t size, uint64_t max, uint8_t **ret, uint64_t *len)
+{
+	try(check_size(section, size, max));
+	CLEANUP_FREE uint8_t *bytes = mem_alloc((size_t)size + 1);
+	try(err_wrap(inflate_all(in, bytes, size), "%s", section->name));
+	bytes[size] = 0;
+	*ret = steal_ptr(bytes);
+	*len = size;
+	return NULL;
+}
+
 static struct err *inflate_section(struct bytes_cursor in, const struct elf_section *section,
 	uint64_t max, uint8_t **ret, uint64_t *len)
 {
@@ -45,13 +58,20 @@ static struct err *inflate_section(struct bytes_cursor in, const struct elf_sect
 		return err_new(ERR_FORMAT, "%s: no compression header", section->name);
 	if (type != ELFCOMPRESS_ZLIB)
 		return err_new(ERR_UNSUPPORTED, "%s: compression %u", section->name, type);
-	try(check_size(section, size, max));
-	CLEANUP_FREE uint8_t *bytes = mem_alloc((size_t)size + 1);
-	try(err_wrap(inflate_all(in, bytes, size), "%s", section->name));
-	bytes[size] = 0;
-	*ret = steal_ptr(bytes);
-	*len = size;
-	return NULL;
+	return inflate_bytes(in, section, size, max, ret, len);
+}
+
+/* What binutils called .zdebug before there was SHF_COMPRESSED: "ZLIB" and a big-endian size. */
+static struct err *inflate_old(struct bytes_cursor in, const struct elf_section *section,
+	uint64_t max, uint8_t **ret, uint64_t *len)
+{
+	const uint8_t *magic = bytes_get(&in, 4);
+	if (!magic || memcmp(magic, "ZLIB", 4) != 0)
+		return err_new(ERR_FORMAT, "%s: not compressed as its name tells", section->name);
+	uint64_t size = 0;
+	for (int i = 0; i < 8; i++)
+		size = size << 8 | bytes_get_u8(&in);
+	return inflate_bytes(in, section, size, max, ret, len);
 }
 
 struct err *elf_inflate_section(const struct elf_file *file, const struct elf_section *section,
@@ -65,6 +85,8 @@ struct err *elf_inflate_section(const struct elf_file *file, const struct elf_se
 		struct bytes_cursor packed = bytes_cursor(bytes, section->size);
 		return inflate_section(packed, section, max, ret, len);
 	}
+	if (strncmp(section->name, ".zdebug_", 8) == 0)
+		return inflate_old(bytes_cursor(bytes, section->size), section, max, ret, len);
 	*ret = steal_ptr(bytes);
 	*len = section->size;
 	return NULL;

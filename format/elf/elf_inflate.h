@@ -1,5 +1,6 @@
 /*
- * The contents of a section, unpacked when it is compressed (SHF_COMPRESSED).
+ * The contents of a section, unpacked when it is compressed (SHF_COMPRESSED, or
+ * the older way of sections called .zdebug_).
  * A file of its own: only here does reading ELF need zlib.
  *
  * Source: System V gABI, chapter 4, "Section Compression".

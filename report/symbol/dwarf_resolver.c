@@ -10,6 +10,7 @@
 #include "format/dwarf/dwarf_names.h"
 #include "format/dwarf/dwarf_sections.h"
 #include "format/dwarf/dwarf_walk.h"
+#include "report/symbol/dwarf_companion.h"
 
 enum {
 	THREADS_MAX = 64,
@@ -39,7 +40,8 @@ struct place {
 struct worker {
 	struct dwarf_resolver *resolver;
 	pthread_t thread;
-	struct dwarf_reader reader;
+	struct dwarf_reader own_reader; /* of the file */
+	struct dwarf_reader *reader;    /* of what the job at hand reads: it, or a .dwo */
 	struct dwarf_walk walk;
 	struct arena frames;
 	struct strtab strings;
@@ -57,6 +59,8 @@ struct worker {
 
 struct dwarf_resolver {
 	struct dwarf_sections sections;
+	struct dwarf_companion alt, package;
+	struct dwarf_places places; /* path NULL: no companions */
 	unsigned nr_threads;
 	struct worker *workers;
 
@@ -100,6 +104,17 @@ static unsigned count_cpus(void)
 	return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : (unsigned)count;
 }
 
+static void open_companions(
+	struct dwarf_resolver *resolver, const struct dwarf_resolver_options *options)
+{
+	resolver->places = (struct dwarf_places){
+		.path = options->path, .root = options->root ? options->root : ""};
+	dwarf_companion_open_alt(&resolver->alt, resolver->sections.elf, &resolver->places);
+	if (resolver->alt.is_open)
+		resolver->sections.file.alt = &resolver->alt.sections.file;
+	dwarf_companion_open_package(&resolver->package, &resolver->places);
+}
+
 struct dwarf_resolver *dwarf_resolver_create(
 	struct elf_file *elf, const struct dwarf_resolver_options *options)
 {
@@ -114,16 +129,18 @@ struct dwarf_resolver *dwarf_resolver_create(
 	resolver->workers = mem_zalloc_array(resolver->nr_threads, sizeof(*resolver->workers));
 	for (unsigned i = 0; i < resolver->nr_threads; i++) {
 		resolver->workers[i].resolver = resolver;
-		dwarf_reader_init(&resolver->workers[i].reader, &resolver->sections.file);
+		dwarf_reader_init(&resolver->workers[i].own_reader, &resolver->sections.file);
 	}
 	run_workers(resolver, DWARF_SECTION_COUNT, unpack_sections);
 	dwarf_file_read_units(&resolver->sections.file);
+	if (options->path)
+		open_companions(resolver, options);
 	return resolver;
 }
 
 static void worker_deinit(struct worker *worker)
 {
-	dwarf_reader_deinit(&worker->reader);
+	dwarf_reader_deinit(&worker->own_reader);
 	dwarf_walk_deinit(&worker->walk);
 	arena_deinit(&worker->frames);
 	strtab_deinit(&worker->strings);
@@ -146,6 +163,8 @@ void dwarf_resolver_destroy(struct dwarf_resolver *resolver)
 	mem_free(resolver->workers);
 	vec_deinit(&resolver->order);
 	vec_deinit(&resolver->jobs);
+	dwarf_companion_close(&resolver->alt);
+	dwarf_companion_close(&resolver->package);
 	dwarf_sections_deinit(&resolver->sections);
 	mem_free(resolver);
 }
@@ -185,7 +204,7 @@ static uint32_t function_of(struct worker *worker, struct dwarf_die die)
 	if (!added)
 		return (uint32_t)*slot;
 	struct dwarf_function told;
-	dwarf_read_function(&worker->reader, die, &told);
+	dwarf_read_function(worker->reader, die, &told);
 	struct function function = {.decl_line = narrow(told.decl_line)};
 	if (told.name.len)
 		function.name = strtab_intern(&worker->strings, (const char *)told.name.data,
@@ -208,7 +227,7 @@ static const struct place *place_of(
 	struct dwarf_die die = {unit, node->die};
 	if (node->parent) {
 		struct dwarf_call call;
-		dwarf_read_call(&worker->reader, die, &call);
+		dwarf_read_call(worker->reader, die, &call);
 		place->is_inlined = true;
 		place->call_line = narrow(call.line);
 		place->call_column = narrow(call.column);
@@ -289,6 +308,35 @@ static void resolve_unit(struct worker *worker, struct dwarf_unit *unit, const s
 			build_chain(worker, unit, worker->nodes.data[i], &worker->rows.data[i]);
 }
 
+/*
+ * A skeleton's functions stand in a .dwo or in the package. It is open for this job
+ * alone, so nothing may be remembered by where it was in memory.
+ */
+static bool resolve_split(struct worker *worker, struct dwarf_unit *skeleton, const struct job *job)
+{
+	struct dwarf_resolver *resolver = worker->resolver;
+	struct dwarf_companion companion = {0};
+	struct dwarf_file slice = {0};
+	const struct dwarf_file *file = &slice;
+	if (!resolver->package.is_open ||
+		!dwarf_split_take(&resolver->package.sections.file, skeleton->dwo_id, &slice)) {
+		dwarf_companion_open_dwo(&companion, skeleton, &resolver->places);
+		file = &companion.sections.file;
+	}
+	struct dwarf_reader reader;
+	dwarf_reader_init(&reader, file);
+	struct dwarf_unit *unit = dwarf_split_unit(&reader, skeleton);
+	if (unit) {
+		worker->reader = &reader;
+		resolve_unit(worker, unit, job);
+		map_clear(&worker->by_die);
+	}
+	dwarf_reader_deinit(&reader);
+	dwarf_file_deinit(&slice);
+	dwarf_companion_close(&companion);
+	return unit;
+}
+
 static void *run_jobs(void *context)
 {
 	struct worker *worker = context;
@@ -296,14 +344,18 @@ static void *run_jobs(void *context)
 	for (size_t i; (i = atomic_fetch_add(&resolver->next_job, 1)) < resolver->jobs.len;) {
 		const struct job *job = &resolver->jobs.data[i];
 		struct dwarf_unit *unit =
-			dwarf_reader_unit(&worker->reader, &resolver->sections.file, job->unit);
+			dwarf_reader_unit(&worker->own_reader, &resolver->sections.file, job->unit);
 		if (!unit)
 			continue;
-		resolve_unit(worker, unit, job);
+		if (!unit->dwo_name.len || !resolver->places.path ||
+			!resolve_split(worker, unit, job)) {
+			worker->reader = &worker->own_reader;
+			resolve_unit(worker, unit, job);
+		}
 		elf_map_forget(&resolver->sections.maps[DWARF_INFO], unit->header.offset,
 			unit->header.end - unit->header.offset);
 		map_clear(&worker->paths);
-		dwarf_reader_trim(&worker->reader);
+		dwarf_reader_trim(&worker->own_reader);
 	}
 	return NULL;
 }
@@ -359,7 +411,7 @@ void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *address
 	if (!count || count > UINT32_MAX)
 		return;
 	CLEANUP_FREE uint32_t *units = mem_zalloc_array(count, sizeof(*units));
-	dwarf_map_addresses(&resolver->workers[0].reader, addresses, count, units);
+	dwarf_map_addresses(&resolver->workers[0].own_reader, addresses, count, units);
 	make_jobs(resolver, units, count);
 	resolver->addresses = addresses;
 	resolver->chains = chains;

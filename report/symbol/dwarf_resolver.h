@@ -35,9 +35,14 @@ struct dwarf_resolver;
 
 struct dwarf_resolver_options {
 	unsigned nr_threads; /* 0: as many as there are CPUs */
+	/* For files that stand beside this one: split DWARF, dwz. */
+	const char *path; /* NULL: they are not looked for */
+	const char *root; /* where absolute paths start; NULL: / */
 };
 
-/* NULL when the file has no debug information. `elf` is borrowed until the resolver is destroyed.
+/*
+ * NULL when the file has no debug information. `elf` and the options' texts are
+ * borrowed until the resolver is destroyed.
  */
 struct dwarf_resolver *dwarf_resolver_create(
 	struct elf_file *elf, const struct dwarf_resolver_options *options);

@@ -88,6 +88,7 @@ static enum verdict try_path(
 	if (!file->debug && has_debug_info(elf)) {
 		file->debug = steal_ptr(elf);
 		file->debug_fd = steal_fd(fd);
+		file->debug_path = mem_strdup(path);
 	}
 	elf_file_destroy(elf);
 	return verdict;
@@ -165,5 +166,6 @@ void symbol_file_deinit(struct symbol_file *file)
 	vec_deinit(&file->segments);
 	elf_file_destroy(file->debug);
 	mem_close_fd(&file->debug_fd);
+	mem_free(file->debug_path);
 	*file = (struct symbol_file){.debug_fd = -1};
 }

@@ -21,6 +21,7 @@ struct symbol_file {
 	VEC(struct elf_segment) segments; /* the file's, for recordings that lack them */
 	struct elf_file *debug;           /* the first one with debug information, or NULL */
 	int debug_fd;                     /* its file, or -1 */
+	char *debug_path;
 };
 
 /* Fills *ret in any case. */

@@ -189,10 +189,11 @@ static size_t sort_frames(const struct batch *batch, struct located *located, ui
 }
 
 /* What debug information adds to frames that symbols have named. */
-static void expand_frames(struct batch *batch, struct elf_file *debug)
+static void expand_frames(struct batch *batch, const struct symbol_file *file)
 {
-	struct dwarf_resolver_options options = {0};
-	struct dwarf_resolver *resolver = dwarf_resolver_create(debug, &options);
+	struct dwarf_resolver_options options = {
+		.path = file->debug_path, .root = batch->options->files.symfs};
+	struct dwarf_resolver *resolver = dwarf_resolver_create(file->debug, &options);
 	if (!resolver)
 		return;
 	size_t count = batch->frames.len;
@@ -247,7 +248,7 @@ static void symbolize_file(struct batch *batch)
 	}
 	name_frames(batch, file.index);
 	if (file.debug)
-		expand_frames(batch, file.debug);
+		expand_frames(batch, &file);
 	symbol_file_deinit(&file);
 }
 

@@ -110,14 +110,14 @@ static void print_memory(void)
 		fclose(status);
 }
 
-static int resolve(struct elf_file *elf)
+static int resolve(struct elf_file *elf, const char *path)
 {
 	struct list list = {0};
 	read_addresses(&list);
 	double began = now_s();
 	const char *threads = getenv("THREADS");
 	struct dwarf_resolver_options options = {
-		.nr_threads = threads ? (unsigned)strtoul(threads, NULL, 10) : 0};
+		.nr_threads = threads ? (unsigned)strtoul(threads, NULL, 10) : 0, .path = path};
 	struct dwarf_resolver *resolver = dwarf_resolver_create(elf, &options);
 	if (!resolver) {
 		vec_deinit(&list.addresses);
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 	int status = argc > 3 && strcmp(argv[2], "random") == 0
 			     ? print_random(elf, strtoul(argv[3], NULL, 10),
 				       argc > 4 ? strtoull(argv[4], NULL, 10) : 1)
-			     : resolve(elf);
+			     : resolve(elf, argv[1]);
 	elf_file_destroy(elf);
 	return status;
 }

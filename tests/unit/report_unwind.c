@@ -112,7 +112,7 @@ static struct profile *finish(struct recording *it)
 	struct profile *profile = NULL;
 	CHECK_OK(profile_load(fd, NULL, &profile));
 	CHECK_INT(profile->dangling, 0);
-	symbolize(profile, &(struct symbolize_options){0});
+	symbolize(profile, &(struct symbolize_options){.no_inline = true});
 	return profile;
 }
 
