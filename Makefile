@@ -99,7 +99,8 @@ $(RECORD_OBJS): | $(BPF_SKELETONS)
 BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev zlib1g-dev \
 	libiberty-dev pkg-config $(if $(STATIC),libbz2-dev libzstd-dev)
 # A test that lacks one of these is skipped and says so.
-TEST_PACKAGES := golang-go clang-format clang-tidy cppcheck shellcheck libclang-rt-dev \
+TEST_PACKAGES := golang-go g++ binutils dwz clang-format clang-tidy cppcheck shellcheck \
+	libclang-rt-dev \
 	procps util-linux python3 jq mandoc
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring
 HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h elfutils/libdw.h zlib.h libiberty/demangle.h
@@ -286,6 +287,9 @@ bench: test-deps $(O)/ebprof $(BENCHES) $(WORKLOADS) $(ORACLES) ## figures besid
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/bench.sh
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/unwind.sh
 
+bench-symbols: $(O)/tests/oracle/symbols ## naming addresses, beside other symbolizers (downloads)
+	@BUILD=$(abspath $(O)) tests/bench/symbols.sh
+
 # ---- a first look ----
 
 DEMO := $(O)/demo
@@ -331,5 +335,5 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all check check-fresh check-kernel check-kill clean demo deps fuzz help install \
+.PHONY: all bench-symbols check check-fresh check-kernel check-kill clean demo deps fuzz help install \
 	kernel-programs kernel-test-deps lint test-deps test-programs uninstall FORCE
