@@ -330,6 +330,7 @@ static bool resolve_split(struct worker *worker, struct dwarf_unit *skeleton, co
 		worker->reader = &reader;
 		resolve_unit(worker, unit, job);
 		map_clear(&worker->by_die);
+		worker->reader = &worker->own_reader;
 	}
 	dwarf_reader_deinit(&reader);
 	dwarf_file_deinit(&slice);

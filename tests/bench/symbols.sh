@@ -28,10 +28,10 @@ fetch() { # prints the path of a debug file without compression
 
 # NAME ADDRESSES COMMAND...: the best of two runs, the first of which warms the caches.
 measure() {
-	local name=$1 addresses=$2 best="" run
+	local name=$1 addresses=$2 best=""
 	shift 2
 	command -v "$1" >/dev/null || { printf '%-28s not installed\n' "$name" && return; }
-	for run in 1 2; do
+	for _ in 1 2; do
 		/usr/bin/env bash -c 'TIMEFORMAT="%R %U %S"; time "$@" >/dev/null 2>&1' - "$@" \
 			<"$addresses" 2>"$work/time"
 		if [[ -z $best ]] || awk -v a="$(cut -d' ' -f1 "$work/time")" -v b="${best%% *}" 'BEGIN { exit !(a < b) }'; then
