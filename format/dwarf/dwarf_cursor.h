@@ -17,12 +17,21 @@ struct dwarf_span {
 	uint64_t len;
 };
 
+/* Never over NULL, to which not even 0 may be added before C2y. */
+static inline struct bytes_cursor dwarf_cursor(struct dwarf_span span)
+{
+	static const uint8_t nothing[1];
+	return bytes_cursor(span.data ? span.data : nothing, span.data ? (size_t)span.len : 0);
+}
+
 static inline struct bytes_cursor dwarf_cursor_at(struct dwarf_span span, uint64_t offset)
 {
-	bool fits = offset < span.len;
-	struct bytes_cursor cursor = bytes_cursor(
-		fits ? span.data + offset : span.data, fits ? (size_t)(span.len - offset) : 0);
-	cursor.overrun = !fits;
+	struct bytes_cursor cursor = dwarf_cursor(span);
+	if (offset < span.len)
+		cursor.start = cursor.pos = cursor.pos + offset;
+	else
+		cursor.start = cursor.pos = cursor.end;
+	cursor.overrun = offset >= span.len;
 	return cursor;
 }
 
@@ -195,7 +204,7 @@ static inline struct bytes_cursor dwarf_unit_body(
 		*offset_bytes = 8;
 	}
 	struct dwarf_span span = dwarf_block(cursor, len);
-	struct bytes_cursor body = bytes_cursor(span.data, (size_t)span.len);
+	struct bytes_cursor body = dwarf_cursor(span);
 	body.overrun = cursor->overrun;
 	return body;
 }

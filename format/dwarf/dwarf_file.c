@@ -25,8 +25,8 @@ static bool parse_header(struct bytes_cursor *body, struct dwarf_unit_header *un
 
 bool dwarf_file_read_units(struct dwarf_file *file)
 {
-	const uint8_t *start = file->sections[DWARF_INFO].data;
-	struct bytes_cursor cursor = bytes_cursor(start, file->sections[DWARF_INFO].len);
+	struct bytes_cursor cursor = dwarf_cursor(file->sections[DWARF_INFO]);
+	const uint8_t *start = cursor.start;
 	bool is_broken = false;
 	while (bytes_left(&cursor)) {
 		struct dwarf_unit_header unit = {.offset = bytes_offset(&cursor)};

@@ -131,7 +131,7 @@ static bool get_header(
 		dwarf_u8(body); /* segment selectors: of no machine here */
 	}
 	struct dwarf_span rest = dwarf_block(body, dwarf_unsigned(body, encoding->offset_bytes));
-	struct bytes_cursor names = bytes_cursor(rest.data, (size_t)rest.len);
+	struct bytes_cursor names = dwarf_cursor(rest);
 	if (body->overrun || !get_numbers(header, &names))
 		return false;
 	if (encoding->version < 5) {
@@ -311,7 +311,7 @@ static inline void advance(struct machine *machine, uint64_t operations)
 static void run_extended(struct machine *machine, struct bytes_cursor *cursor)
 {
 	struct dwarf_span span = dwarf_block(cursor, dwarf_uleb(cursor));
-	struct bytes_cursor body = bytes_cursor(span.data, (size_t)span.len);
+	struct bytes_cursor body = dwarf_cursor(span);
 	switch ((enum dwarf_lne)dwarf_u8(&body)) {
 	case DW_LNE_end_sequence:
 		if (machine->in_sequence && machine->address > machine->target)

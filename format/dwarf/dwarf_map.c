@@ -71,7 +71,7 @@ static void read_set(struct mapper *mapper, struct bytes_cursor body, uint8_t of
 static void map_by_aranges(struct mapper *mapper)
 {
 	struct dwarf_span section = mapper->file->sections[DWARF_ARANGES];
-	struct bytes_cursor cursor = bytes_cursor(section.data, (size_t)section.len);
+	struct bytes_cursor cursor = dwarf_cursor(section);
 	while (bytes_left(&cursor) && !cursor.overrun) {
 		uint8_t offset_bytes;
 		struct bytes_cursor body = dwarf_unit_body(&cursor, &offset_bytes);

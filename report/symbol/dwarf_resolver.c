@@ -40,8 +40,9 @@ struct place {
 struct worker {
 	struct dwarf_resolver *resolver;
 	pthread_t thread;
-	struct dwarf_reader own_reader; /* of the file */
-	struct dwarf_reader *reader;    /* of what the job at hand reads: it, or a .dwo */
+	struct dwarf_reader own_reader;   /* of the file */
+	struct dwarf_reader split_reader; /* of a .dwo, while a job reads it */
+	struct dwarf_reader *reader;      /* the one of both that the job at hand uses */
 	struct dwarf_walk walk;
 	struct arena frames;
 	struct strtab strings;
@@ -323,16 +324,16 @@ static bool resolve_split(struct worker *worker, struct dwarf_unit *skeleton, co
 		dwarf_companion_open_dwo(&companion, skeleton, &resolver->places);
 		file = &companion.sections.file;
 	}
-	struct dwarf_reader reader;
-	dwarf_reader_init(&reader, file);
-	struct dwarf_unit *unit = dwarf_split_unit(&reader, skeleton);
+	struct dwarf_reader *reader = &worker->split_reader;
+	dwarf_reader_init(reader, file);
+	struct dwarf_unit *unit = dwarf_split_unit(reader, skeleton);
 	if (unit) {
-		worker->reader = &reader;
+		worker->reader = reader;
 		resolve_unit(worker, unit, job);
 		map_clear(&worker->by_die);
 		worker->reader = &worker->own_reader;
 	}
-	dwarf_reader_deinit(&reader);
+	dwarf_reader_deinit(reader);
 	dwarf_file_deinit(&slice);
 	dwarf_companion_close(&companion);
 	return unit;

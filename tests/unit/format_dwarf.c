@@ -1,0 +1,241 @@
+#include <string.h>
+
+#include "format/base/bytes.h"
+#include "format/base/str.h"
+#include "format/dwarf/dwarf_line.h"
+#include "format/dwarf/dwarf_names.h"
+#include "format/dwarf/dwarf_ranges.h"
+#include "format/dwarf/dwarf_walk.h"
+#include "tests/unit/unit.h"
+
+/* One unit of DWARF 4 or 5 under construction, with addresses of 8 bytes. */
+struct builder {
+	struct bytes_buf info, abbrev, ranges;
+	uint8_t version;
+	bool is_64;
+};
+
+static void put(struct bytes_buf *buf, const char *bytes, size_t len)
+{
+	bytes_put(buf, bytes, len);
+}
+
+#define PUT(buf, bytes) put((buf), (bytes), sizeof(bytes) - 1)
+
+static void start_unit(struct builder *builder, uint8_t version, bool is_64)
+{
+	*builder = (struct builder){.version = version, .is_64 = is_64};
+	if (is_64)
+		bytes_put_u32(&builder->info, 0xffffffff);
+	bytes_put_u32(&builder->info, 0); /* the length, filled in at last */
+	if (is_64)
+		bytes_put_u32(&builder->info, 0);
+	bytes_put_u16(&builder->info, version);
+	if (version >= 5)
+		PUT(&builder->info, "\x01\x08");
+	bytes_put_u32(&builder->info, 0);
+	if (is_64)
+		bytes_put_u32(&builder->info, 0);
+	if (version < 5)
+		bytes_put_u8(&builder->info, 8);
+}
+
+static void finish(struct builder *builder, struct dwarf_file *file)
+{
+	size_t at = builder->is_64 ? 4 : 0, bytes = builder->is_64 ? 12 : 4;
+	builder->info.data[at] = (uint8_t)(builder->info.len - bytes);
+	*file = (struct dwarf_file){0};
+	file->sections[DWARF_INFO] = (struct dwarf_span){builder->info.data, builder->info.len};
+	file->sections[DWARF_ABBREV] =
+		(struct dwarf_span){builder->abbrev.data, builder->abbrev.len};
+	enum dwarf_section_id id = builder->version >= 5 ? DWARF_RNGLISTS : DWARF_RANGES;
+	file->sections[id] = (struct dwarf_span){builder->ranges.data, builder->ranges.len};
+	dwarf_file_read_units(file);
+	CHECK_INT(file->units.len, 1);
+}
+
+static void discard(struct builder *builder, struct dwarf_file *file)
+{
+	bytes_buf_deinit(&builder->info);
+	bytes_buf_deinit(&builder->abbrev);
+	bytes_buf_deinit(&builder->ranges);
+	dwarf_file_deinit(file);
+}
+
+/* The names from the innermost function to the outermost, with '<' between them. */
+static void check_chain(struct dwarf_file *file, uint64_t address, const char *want)
+{
+	struct dwarf_reader reader;
+	struct dwarf_walk walk = {0};
+	CLEANUP(str_deinit) struct str names = {0};
+	uint32_t node;
+	dwarf_reader_init(&reader, file);
+	struct dwarf_unit *unit = dwarf_reader_unit(&reader, file, 0);
+	dwarf_walk_unit(&walk, unit, &address, 1, &node);
+	for (; node; node = walk.nodes.data[node].parent) {
+		struct dwarf_die die = {unit, walk.nodes.data[node].die};
+		struct dwarf_call call;
+		struct dwarf_function function;
+		dwarf_read_call(&reader, die, &call);
+		dwarf_read_function(
+			&reader, walk.nodes.data[node].parent ? call.function : die, &function);
+		if (names.len)
+			str_putc(&names, '<');
+		str_write(&names, function.name.data, function.name.len);
+	}
+	CHECK_STR(str_text(&names), want);
+	dwarf_walk_deinit(&walk);
+	dwarf_reader_deinit(&reader);
+}
+
+/*
+ * 1 unit, 2 function (name, low, high as data8), 3 inlined (origin ref4, low, high as an address),
+ * 4 function without addresses (name), 5 function (name, ranges), 6 function (name, low,
+ * high as an implicit constant of 16), 7 a block without addresses.
+ */
+static void put_abbrevs(struct bytes_buf *out)
+{
+	PUT(out, "\x01\x11\x01\x00\x00");
+	PUT(out, "\x02\x2e\x01\x03\x08\x11\x01\x12\x07\x00\x00");
+	PUT(out, "\x03\x1d\x00\x31\x13\x11\x01\x12\x01\x00\x00");
+	PUT(out, "\x04\x2e\x00\x03\x08\x00\x00");
+	PUT(out, "\x05\x2e\x00\x03\x08\x55\x17\x00\x00");
+	PUT(out, "\x06\x2e\x00\x03\x08\x11\x01\x12\x21\x10\x00\x00");
+	PUT(out, "\x07\x0b\x01\x00\x00");
+	PUT(out, "\x00");
+}
+
+static void put_function(struct builder *builder, const char *name, uint64_t low, uint64_t len)
+{
+	bytes_put_u8(&builder->info, 2);
+	bytes_put(&builder->info, name, strlen(name) + 1);
+	bytes_put_u64(&builder->info, low);
+	bytes_put_u64(&builder->info, len);
+}
+
+/* A function in another one is no inlined call, and what it inlines is its own. */
+TEST(nested_functions_and_inlined_calls)
+{
+	for (int is_64 = 0; is_64 < 2; is_64++) {
+		struct builder builder;
+		struct dwarf_file file;
+		start_unit(&builder, 5, is_64);
+		put_abbrevs(&builder.abbrev);
+		PUT(&builder.info, "\x01");
+		uint32_t abstract = (uint32_t)builder.info.len;
+		PUT(&builder.info, "\x04small\0");
+		put_function(&builder, "outer", 0x1000, 0x100);
+		PUT(&builder.info, "\x07");
+		put_function(&builder, "nested", 0x2000, 0x20);
+		bytes_put_u8(&builder.info, 3);
+		bytes_put_u32(&builder.info, abstract);
+		bytes_put_u64(&builder.info, 0x2008);
+		bytes_put_u64(&builder.info, 0x2010);
+		PUT(&builder.info, "\x00\x00\x00\x00");
+		finish(&builder, &file);
+		check_chain(&file, 0x2007, "nested");
+		check_chain(&file, 0x2008, "small<nested");
+		check_chain(&file, 0x2010, "nested");
+		check_chain(&file, 0x10ff, "outer");
+		check_chain(&file, 0x1100, "");
+		discard(&builder, &file);
+	}
+}
+
+TEST(implicit_constant_is_a_length)
+{
+	struct builder builder;
+	struct dwarf_file file;
+	start_unit(&builder, 5, false);
+	put_abbrevs(&builder.abbrev);
+	PUT(&builder.info, "\x01\x06short\0");
+	bytes_put_u64(&builder.info, 0x3000);
+	PUT(&builder.info, "\x00");
+	finish(&builder, &file);
+	check_chain(&file, 0x300f, "short");
+	check_chain(&file, 0x3010, "");
+	discard(&builder, &file);
+}
+
+/* DWARF 4: a base address entry, a tombstone, and a list that is not ended. */
+TEST(ranges_of_version_4)
+{
+	struct builder builder;
+	struct dwarf_file file;
+	start_unit(&builder, 4, false);
+	put_abbrevs(&builder.abbrev);
+	PUT(&builder.info, "\x01\x05parts\0\0\0\0\0\x00");
+	const uint64_t words[] = {UINT64_MAX, 0x5000, 0x10, 0x20, UINT64_MAX, UINT64_MAX, 0, 0x8000,
+		UINT64_MAX, 0, 0x6000, 0x6001};
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		bytes_put_u64(&builder.ranges, words[i]);
+	finish(&builder, &file);
+	check_chain(&file, 0x5010, "parts");
+	check_chain(&file, 0x5020, "");
+	check_chain(&file, 0x7000, "");
+	check_chain(&file, 0x6000, "parts");
+	discard(&builder, &file);
+}
+
+/* Origins that lead in a circle end, and so do those that lead nowhere. */
+TEST(origins_end)
+{
+	static const uint32_t offsets[] = {13, 0, 0xffffffff};
+	for (size_t i = 0; i < 3; i++) {
+		struct builder builder;
+		struct dwarf_file file;
+		start_unit(&builder, 5, false);
+		PUT(&builder.abbrev, "\x01\x11\x01\x00\x00\x02\x2e\x00\x31\x13\x00\x00\x00");
+		PUT(&builder.info, "\x01\x02");
+		bytes_put_u32(&builder.info, offsets[i]);
+		PUT(&builder.info, "\x00");
+		finish(&builder, &file);
+		struct dwarf_reader reader;
+		dwarf_reader_init(&reader, &file);
+		struct dwarf_die die = {dwarf_reader_unit(&reader, &file, 0), 13};
+		struct dwarf_function function;
+		dwarf_read_function(&reader, die, &function);
+		CHECK_INT(function.name.len, 0);
+		dwarf_reader_deinit(&reader);
+		discard(&builder, &file);
+	}
+}
+
+/* DWARF 5: file 0 is the first; line 0 is no line, and no error; a dropped sequence counts not. */
+TEST(lines_of_version_5)
+{
+	static const char program[] =
+		"\x00\x00\x00\x00\x05\x00\x08\x00\x00\x00\x00\x00\x01\x01\x01\xfb\x0e\x0d"
+		"\x00\x01\x01\x01\x01\x00\x00\x00\x01\x00\x00\x01"
+		"\x01\x01\x08\x01/d\0"
+		"\x02\x01\x08\x02\x0b\x01"
+		"a.c\0\x00"
+		"\x00\x09\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x02\xff\x7f\x00\x01\x01"
+		"\x00\x09\x02\x00\x10\x00\x00\x00\x00\x00\x00\x04\x00\x03\x04\x01\x02\x04"
+		"\x03\x7b\x01\x02\x04\x00\x01\x01";
+	struct bytes_buf line = {0};
+	bytes_put(&line, program, sizeof(program) - 1);
+	line.data[0] = (uint8_t)(line.len - 4);
+	line.data[8] = 36; /* the header behind its own length */
+	struct dwarf_file file = {.sections[DWARF_LINE] = {line.data, line.len}};
+	vec_push(&file.code, (struct dwarf_code){0x1000, 0x2000});
+	struct dwarf_line_header *header = dwarf_line_header_create(&file, 0, 8);
+	CHECK(header);
+	const uint64_t addresses[] = {0x10, 0x1003, 0x1004, 0x1008};
+	struct dwarf_row rows[4] = {0};
+	CLEANUP(str_deinit) struct str path = {0};
+	if (header) {
+		dwarf_line_run(header, &file, addresses, 4, rows);
+		CHECK(dwarf_line_put_path(header, (struct dwarf_span){0}, 0, &path));
+		CHECK_STR(str_text(&path), "/d/a.c");
+	}
+	CHECK(!rows[0].is_known);
+	CHECK(rows[1].is_known);
+	CHECK_INT(rows[1].line, 5);
+	CHECK(rows[2].is_known);
+	CHECK_INT(rows[2].line, 0);
+	CHECK(!rows[3].is_known);
+	dwarf_line_header_destroy(header);
+	bytes_buf_deinit(&line);
+	dwarf_file_deinit(&file);
+}
