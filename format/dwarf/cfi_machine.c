@@ -1,0 +1,381 @@
+#include "format/dwarf/cfi_machine.h"
+
+#include "format/dwarf/cfi_numbers.h"
+#include "format/dwarf/dwarf_cursor.h"
+
+/* DWARF 5, 7.24, and the GNU and MIPS extensions that gcc and clang emit. */
+enum {
+	DW_CFA_advance_loc = 0x40, /* with the delta in the low six bits */
+	DW_CFA_offset = 0x80,
+	DW_CFA_restore = 0xc0,
+	DW_CFA_nop = 0x00,
+	DW_CFA_set_loc = 0x01,
+	DW_CFA_advance_loc1 = 0x02,
+	DW_CFA_advance_loc2 = 0x03,
+	DW_CFA_advance_loc4 = 0x04,
+	DW_CFA_offset_extended = 0x05,
+	DW_CFA_restore_extended = 0x06,
+	DW_CFA_undefined = 0x07,
+	DW_CFA_same_value = 0x08,
+	DW_CFA_register = 0x09,
+	DW_CFA_remember_state = 0x0a,
+	DW_CFA_restore_state = 0x0b,
+	DW_CFA_def_cfa = 0x0c,
+	DW_CFA_def_cfa_register = 0x0d,
+	DW_CFA_def_cfa_offset = 0x0e,
+	DW_CFA_def_cfa_expression = 0x0f,
+	DW_CFA_expression = 0x10,
+	DW_CFA_offset_extended_sf = 0x11,
+	DW_CFA_def_cfa_sf = 0x12,
+	DW_CFA_def_cfa_offset_sf = 0x13,
+	DW_CFA_val_offset = 0x14,
+	DW_CFA_val_offset_sf = 0x15,
+	DW_CFA_val_expression = 0x16,
+	DW_CFA_AARCH64_negate_ra_state = 0x2d, /* pointer authentication: masked when unwinding */
+	DW_CFA_GNU_args_size = 0x2e,
+	DW_CFA_GNU_negative_offset_extended = 0x2f,
+};
+
+/* Operations that the expressions we know are made of. */
+enum {
+	DW_OP_deref = 0x06,
+	DW_OP_const1u = 0x08,
+	DW_OP_and = 0x1a,
+	DW_OP_plus = 0x22,
+	DW_OP_plus_uconst = 0x23,
+	DW_OP_shl = 0x24,
+	DW_OP_ge = 0x2a,
+	DW_OP_lit0 = 0x30,
+	DW_OP_breg0 = 0x70,
+};
+
+/* ---- numbers ---- */
+
+static int32_t narrow(struct bytes_cursor *cursor, int64_t value)
+{
+	if (value < INT32_MIN || value > INT32_MAX)
+		cursor->overrun = true;
+	return (int32_t)value;
+}
+
+/* value * factor, for factors of a few bytes. */
+static int32_t get_scaled(struct bytes_cursor *cursor, int64_t value, int64_t factor)
+{
+	int64_t product;
+	if (__builtin_mul_overflow(value, factor, &product))
+		cursor->overrun = true;
+	return cursor->overrun ? 0 : narrow(cursor, product);
+}
+
+/* ---- expressions ---- */
+
+/* breg N, [deref, plus_uconst M]: what compilers write where the stack was realigned. */
+static bool parse_deref_expression(struct bytes_cursor expression, struct cfi_row *row)
+{
+	uint8_t op = bytes_get_u8(&expression);
+	if (op < DW_OP_breg0 || op >= DW_OP_breg0 + 32)
+		return false;
+	int64_t offset = dwarf_sleb(&expression), offset2 = 0;
+	bool is_deref = false;
+	while (bytes_left(&expression)) {
+		uint8_t next = bytes_get_u8(&expression);
+		if (next == DW_OP_deref && !is_deref)
+			is_deref = true;
+		else if (next == DW_OP_plus_uconst && !is_deref)
+			offset += (int64_t)(uint32_t)dwarf_uleb(&expression);
+		else if (next == DW_OP_plus_uconst)
+			offset2 += (int64_t)(uint32_t)dwarf_uleb(&expression);
+		else
+			return false;
+	}
+	row->cfa_offset = narrow(&expression, offset);
+	row->cfa_offset2 = narrow(&expression, offset2);
+	row->cfa_register = (uint8_t)(op - DW_OP_breg0);
+	row->cfa_kind = is_deref ? CFI_CFA_DEREF : CFI_CFA_REGISTER;
+	return !expression.overrun;
+}
+
+/* rsp + 8 + ((rip & 15) >= threshold) << 3: each stub of a PLT pushes in its middle. */
+static bool parse_plt_expression(
+	const struct cfi_registers *registers, struct bytes_cursor expression, struct cfi_row *row)
+{
+	const uint8_t *op = bytes_get(&expression, 11);
+	if (!op || bytes_left(&expression))
+		return false;
+	uint8_t sp = (uint8_t)(DW_OP_breg0 + registers->stack_pointer);
+	uint8_t ip = (uint8_t)(DW_OP_breg0 + registers->instruction_pointer);
+	bool is_plt = op[0] == sp && op[1] == 8 && op[2] == ip && op[3] == 0 &&
+		      op[4] == DW_OP_lit0 + 15 && op[5] == DW_OP_and && op[6] >= DW_OP_lit0 &&
+		      op[6] < DW_OP_lit0 + 16 && op[7] == DW_OP_ge && op[8] == DW_OP_lit0 + 3 &&
+		      op[9] == DW_OP_shl && op[10] == DW_OP_plus;
+	if (!is_plt)
+		return false;
+	row->cfa_kind = CFI_CFA_PLT;
+	row->cfa_register = (uint8_t)registers->stack_pointer;
+	row->cfa_offset = op[6] - DW_OP_lit0;
+	row->cfa_offset2 = 0;
+	return true;
+}
+
+static void set_cfa_expression(
+	const struct cfi_registers *registers, struct bytes_cursor expression, struct cfi_row *row)
+{
+	struct cfi_row parsed = *row;
+	if (parse_deref_expression(expression, &parsed) ||
+		parse_plt_expression(registers, expression, &parsed)) {
+		*row = parsed;
+		return;
+	}
+	row->cfa_kind = CFI_CFA_EXPRESSION;
+	row->cfa_register = 0;
+	row->cfa_offset = row->cfa_offset2 = 0;
+}
+
+/* ---- the table ---- */
+
+/* The column of a register, NULL for those that are not followed. */
+static struct cfi_register *column_of(
+	const struct cfi_machine *machine, struct cfi_row *row, uint32_t reg)
+{
+	if (reg == machine->cie->return_register)
+		return &row->return_address;
+	if (reg == machine->registers->frame_pointer)
+		return &row->frame_pointer;
+	if (reg == machine->registers->rbx)
+		return &row->rbx;
+	return NULL;
+}
+
+static void set_register(
+	struct cfi_machine *machine, uint32_t reg, enum cfi_register_kind kind, int32_t offset)
+{
+	struct cfi_register *column = column_of(machine, &machine->row, reg);
+	if (column)
+		*column = (struct cfi_register){.kind = (uint8_t)kind, .offset = offset};
+}
+
+static void restore_register(struct cfi_machine *machine, uint32_t reg)
+{
+	struct cfi_row initial = machine->cie->initial;
+	struct cfi_register *column = column_of(machine, &machine->row, reg);
+	if (column)
+		*column = *column_of(machine, &initial, reg);
+}
+
+void cfi_machine_emit(struct cfi_machine *machine)
+{
+	if (!machine->on_row || machine->address >= machine->end)
+		return;
+	machine->rows++;
+	machine->on_row(machine->context, machine->address, &machine->row);
+}
+
+static const char *advance_to(struct cfi_machine *machine, uint64_t address)
+{
+	if (address < machine->address)
+		return "a row that goes back";
+	if (address > machine->address)
+		cfi_machine_emit(machine);
+	machine->address = address;
+	return NULL;
+}
+
+static const char *advance(struct cfi_machine *machine, uint64_t delta)
+{
+	uint64_t step, address;
+	if (__builtin_mul_overflow(delta, machine->cie->code_align, &step) ||
+		__builtin_add_overflow(machine->address, step, &address))
+		return "a row beyond the end of memory";
+	return advance_to(machine, address);
+}
+
+static void set_cfa(
+	struct cfi_machine *machine, struct bytes_cursor *cursor, uint32_t reg, int32_t offset)
+{
+	if (reg > UINT8_MAX)
+		cursor->overrun = true;
+	machine->row.cfa_kind = CFI_CFA_REGISTER;
+	machine->row.cfa_register = (uint8_t)reg;
+	machine->row.cfa_offset = offset;
+	machine->row.cfa_offset2 = 0;
+}
+
+/* def_cfa_register and def_cfa_offset change one half of a rule that must have two. */
+static const char *change_cfa(
+	struct cfi_machine *machine, struct bytes_cursor *cursor, uint32_t reg, int32_t offset)
+{
+	if (machine->row.cfa_kind != CFI_CFA_REGISTER)
+		return "half a rule for the CFA";
+	set_cfa(machine, cursor, reg, offset);
+	return NULL;
+}
+
+/* Instructions with their operand in the low six bits. */
+static const char *run_packed(struct cfi_machine *machine, struct bytes_cursor *cursor, uint8_t op)
+{
+	uint32_t low = op & 0x3f;
+	switch (op & 0xc0) {
+	case DW_CFA_advance_loc:
+		return advance(machine, low);
+	case DW_CFA_offset:
+		set_register(machine, low, CFI_AT_CFA,
+			get_scaled(cursor, (int64_t)dwarf_uleb(cursor), machine->cie->data_align));
+		return NULL;
+	default:
+		restore_register(machine, low);
+		return NULL;
+	}
+}
+
+/* breg SP + n: where the kernel saved the registers of whom a signal interrupted. */
+static void set_register_expression(
+	struct cfi_machine *machine, uint32_t reg, struct bytes_cursor expression)
+{
+	uint8_t op = bytes_get_u8(&expression);
+	int32_t offset = narrow(&expression, dwarf_sleb(&expression));
+	bool is_at_sp = op == DW_OP_breg0 + machine->registers->stack_pointer &&
+			!bytes_left(&expression) && !expression.overrun;
+	set_register(machine, reg, is_at_sp ? CFI_AT_SP : CFI_EXPRESSION, is_at_sp ? offset : 0);
+}
+
+/* Instructions that change the rule of a register; false: it is none of them. */
+static bool run_register(struct cfi_machine *machine, struct bytes_cursor *cursor, uint8_t op)
+{
+	int64_t align = machine->cie->data_align;
+	uint32_t reg = 0;
+	if ((op >= DW_CFA_offset_extended && op <= DW_CFA_register) || op == DW_CFA_expression ||
+		op == DW_CFA_offset_extended_sf ||
+		(op >= DW_CFA_val_offset && op <= DW_CFA_val_expression) ||
+		op == DW_CFA_GNU_negative_offset_extended)
+		reg = cfi_get_register(cursor);
+	switch (op) {
+	case DW_CFA_offset_extended:
+		set_register(machine, reg, CFI_AT_CFA,
+			get_scaled(cursor, (int64_t)dwarf_uleb(cursor), align));
+		return true;
+	case DW_CFA_offset_extended_sf:
+		set_register(
+			machine, reg, CFI_AT_CFA, get_scaled(cursor, dwarf_sleb(cursor), align));
+		return true;
+	case DW_CFA_GNU_negative_offset_extended:
+		set_register(machine, reg, CFI_AT_CFA,
+			get_scaled(cursor, (int64_t)dwarf_uleb(cursor), -align));
+		return true;
+	case DW_CFA_val_offset:
+		set_register(machine, reg, CFI_CFA_PLUS,
+			get_scaled(cursor, (int64_t)dwarf_uleb(cursor), align));
+		return true;
+	case DW_CFA_val_offset_sf:
+		set_register(
+			machine, reg, CFI_CFA_PLUS, get_scaled(cursor, dwarf_sleb(cursor), align));
+		return true;
+	case DW_CFA_restore_extended:
+		restore_register(machine, reg);
+		return true;
+	case DW_CFA_undefined:
+		set_register(machine, reg, CFI_UNDEFINED, 0);
+		return true;
+	case DW_CFA_same_value:
+		set_register(machine, reg, CFI_SAME, 0);
+		return true;
+	case DW_CFA_register:
+		set_register(machine, reg, CFI_IN_REGISTER, (int32_t)cfi_get_register(cursor));
+		return true;
+	case DW_CFA_expression:
+		set_register_expression(machine, reg, bytes_get_cursor(cursor, dwarf_uleb(cursor)));
+		return true;
+	case DW_CFA_val_expression:
+		bytes_get(cursor, dwarf_uleb(cursor));
+		set_register(machine, reg, CFI_EXPRESSION, 0);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Instructions that change the rule of the CFA; false: it is none of them. */
+static bool run_cfa(
+	struct cfi_machine *machine, struct bytes_cursor *cursor, uint8_t op, const char **fault)
+{
+	struct cfi_row *row = &machine->row;
+	int64_t align = machine->cie->data_align;
+	uint32_t reg;
+	switch (op) {
+	case DW_CFA_def_cfa:
+		reg = cfi_get_register(cursor);
+		set_cfa(machine, cursor, reg, narrow(cursor, (int64_t)dwarf_uleb(cursor)));
+		return true;
+	case DW_CFA_def_cfa_sf:
+		reg = cfi_get_register(cursor);
+		set_cfa(machine, cursor, reg, get_scaled(cursor, dwarf_sleb(cursor), align));
+		return true;
+	case DW_CFA_def_cfa_register:
+		*fault = change_cfa(machine, cursor, cfi_get_register(cursor), row->cfa_offset);
+		return true;
+	case DW_CFA_def_cfa_offset:
+		*fault = change_cfa(machine, cursor, row->cfa_register,
+			narrow(cursor, (int64_t)dwarf_uleb(cursor)));
+		return true;
+	case DW_CFA_def_cfa_offset_sf:
+		*fault = change_cfa(machine, cursor, row->cfa_register,
+			get_scaled(cursor, dwarf_sleb(cursor), align));
+		return true;
+	case DW_CFA_def_cfa_expression:
+		set_cfa_expression(
+			machine->registers, bytes_get_cursor(cursor, dwarf_uleb(cursor)), row);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const char *run_other(struct cfi_machine *machine, struct bytes_cursor *cursor, uint8_t op)
+{
+	switch (op) {
+	case DW_CFA_nop:
+	case DW_CFA_AARCH64_negate_ra_state:
+		return NULL;
+	case DW_CFA_set_loc:
+		return advance_to(machine,
+			cfi_get_pointer(machine->section, cursor, machine->cie->pointer_encoding));
+	case DW_CFA_advance_loc1:
+		return advance(machine, bytes_get_u8(cursor));
+	case DW_CFA_advance_loc2:
+		return advance(machine, bytes_get_u16(cursor));
+	case DW_CFA_advance_loc4:
+		return advance(machine, bytes_get_u32(cursor));
+	case DW_CFA_remember_state:
+		if (machine->nr_remembered == CFI_REMEMBERED_MAX)
+			return "too many remembered states";
+		machine->remembered[machine->nr_remembered++] = machine->row;
+		return NULL;
+	case DW_CFA_restore_state:
+		if (!machine->nr_remembered)
+			return "a restore without a remember";
+		machine->row = machine->remembered[--machine->nr_remembered];
+		return NULL;
+	case DW_CFA_GNU_args_size:
+		dwarf_uleb(cursor);
+		return NULL;
+	default:
+		return "an unknown instruction";
+	}
+}
+
+const char *cfi_machine_run(struct cfi_machine *machine, struct bytes_cursor instructions)
+{
+	while (bytes_left(&instructions)) {
+		uint8_t op = dwarf_u8(&instructions);
+		const char *fault = NULL;
+		if (op & 0xc0)
+			fault = run_packed(machine, &instructions, op);
+		else if (!run_register(machine, &instructions, op) &&
+			 !run_cfa(machine, &instructions, op, &fault))
+			fault = run_other(machine, &instructions, op);
+		if (fault)
+			return fault;
+		if (instructions.overrun)
+			return "an instruction that is cut";
+	}
+	return NULL;
+}
