@@ -228,11 +228,13 @@ static __always_inline void end_sample(struct scratch *scratch, bool has_user_st
 	struct event_counters *count = bpf_map_lookup_elem(&counters, &zero);
 	if (!count)
 		return;
-	if (send_sample(scratch, has_user_stack))
-		count->samples++;
-	else
+	if (!send_sample(scratch, has_user_stack)) {
 		count->lost_ring++;
-	if (config.call_graph == EVENT_CALL_GRAPH_BOTH && scratch->sample.user_hash)
+		return;
+	}
+	count->samples++;
+	bool has_leaf = scratch->sample.user_hash && scratch->walk.end != EVENT_END_NO_REGISTERS;
+	if (config.call_graph == EVENT_CALL_GRAPH_BOTH && has_leaf)
 		send_again(scratch);
 }
 
