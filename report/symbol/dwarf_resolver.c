@@ -55,7 +55,7 @@ struct worker {
 	VEC(uint64_t) addresses;
 	VEC(uint32_t) nodes;
 	VEC(struct dwarf_row) rows;
-	VEC(struct dwarf_frame) chain;
+	VEC(struct chain_frame) chain;
 };
 
 struct dwarf_resolver {
@@ -67,7 +67,7 @@ struct dwarf_resolver {
 
 	/* Of the run at hand. */
 	const uint64_t *addresses;
-	struct dwarf_chain *chains;
+	struct chain *chains;
 	VEC(uint32_t) order; /* indices of addresses, those of a unit together, ascending */
 	VEC(struct job) jobs;
 	atomic_size_t next_job;
@@ -247,7 +247,7 @@ static const char *string_of(const struct worker *worker, uint32_t index)
 /* ---- chains ---- */
 
 static void put_functions(
-	struct worker *worker, const struct dwarf_unit *unit, uint32_t node, struct dwarf_frame at)
+	struct worker *worker, const struct dwarf_unit *unit, uint32_t node, struct chain_frame at)
 {
 	for (; node && worker->chain.len < INLINE_DEPTH_MAX;
 		node = worker->walk.nodes.data[node].parent) {
@@ -264,10 +264,10 @@ static void put_functions(
 	}
 }
 
-static struct dwarf_chain build_chain(struct worker *worker, const struct dwarf_unit *unit,
-	uint32_t node, const struct dwarf_row *row)
+static struct chain build_chain(struct worker *worker, const struct dwarf_unit *unit, uint32_t node,
+	const struct dwarf_row *row)
 {
-	struct dwarf_frame at = {0};
+	struct chain_frame at = {0};
 	if (row->is_known) {
 		at.file = string_of(worker, path_of(worker, unit, row->file));
 		at.line = row->line;
@@ -278,11 +278,11 @@ static struct dwarf_chain build_chain(struct worker *worker, const struct dwarf_
 	if (!node && row->is_known)
 		vec_push(&worker->chain, at);
 	if (!worker->chain.len)
-		return (struct dwarf_chain){0};
+		return (struct chain){0};
 	size_t bytes = worker->chain.len * sizeof(*worker->chain.data);
-	struct dwarf_frame *frames = arena_alloc(&worker->frames, bytes);
+	struct chain_frame *frames = arena_alloc(&worker->frames, bytes);
 	memcpy(frames, worker->chain.data, bytes);
-	return (struct dwarf_chain){frames, (uint32_t)worker->chain.len};
+	return (struct chain){frames, (uint32_t)worker->chain.len};
 }
 
 static void resolve_unit(struct worker *worker, struct dwarf_unit *unit, const struct job *job)
@@ -407,7 +407,7 @@ static void make_jobs(struct dwarf_resolver *resolver, uint32_t *units, size_t c
 }
 
 void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *addresses, size_t count,
-	struct dwarf_chain *chains)
+	struct chain *chains)
 {
 	memset(chains, 0, count * sizeof(*chains));
 	if (!count || count > UINT32_MAX)

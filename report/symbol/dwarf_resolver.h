@@ -14,22 +14,7 @@
 #include <stdint.h>
 
 #include "format/elf/elf_file.h"
-
-struct dwarf_frame {
-	const char *function;  /* mangled; NULL: not told, as for assembler code */
-	const char *file;      /* NULL: unknown */
-	const char *decl_file; /* where the function stands; NULL: unknown */
-	uint32_t line,
-		column; /* of the address, or of the call that the next frame came by; or 0 */
-	uint32_t decl_line;
-	bool is_inlined; /* into the next frame */
-};
-
-/* Innermost first; the last frame is the function that has a symbol. count 0: nothing is known. */
-struct dwarf_chain {
-	const struct dwarf_frame *frames;
-	uint32_t count;
-};
+#include "report/symbol/chain.h"
 
 struct dwarf_resolver;
 
@@ -53,7 +38,7 @@ struct dwarf_resolver *dwarf_resolver_create(
  * lead to belongs to the resolver.
  */
 void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *addresses, size_t count,
-	struct dwarf_chain *chains);
+	struct chain *chains);
 
 void dwarf_resolver_destroy(struct dwarf_resolver *resolver);
 

@@ -115,7 +115,7 @@ static const char *keep_string(struct batch *batch, const char *text)
 }
 
 /* The frame of one function of the chain. */
-static void set_place(struct batch *batch, uint32_t frame, const struct dwarf_frame *from)
+static void set_place(struct batch *batch, uint32_t frame, const struct chain_frame *from)
 {
 	struct profile_frame *to = &batch->profile->frames.data[frame];
 	struct profile_function *function = &batch->profile->functions.data[to->function];
@@ -127,7 +127,7 @@ static void set_place(struct batch *batch, uint32_t frame, const struct dwarf_fr
 	function->line = from->decl_file ? from->decl_line : 0;
 }
 
-static uint32_t add_inlined(struct batch *batch, uint32_t outer, const struct dwarf_frame *from)
+static uint32_t add_inlined(struct batch *batch, uint32_t outer, const struct chain_frame *from)
 {
 	struct profile *profile = batch->profile;
 	struct profile_frame frame = {
@@ -143,12 +143,12 @@ static uint32_t add_inlined(struct batch *batch, uint32_t outer, const struct dw
 }
 
 /* Symbols know the outermost function best: clones (.cold, .isra) have names of their own there. */
-static void apply_chain(struct batch *batch, uint32_t frame, const struct dwarf_chain *chain)
+static void apply_chain(struct batch *batch, uint32_t frame, const struct chain *chain)
 {
 	struct profile *profile = batch->profile;
 	if (!chain->count)
 		return;
-	const struct dwarf_frame *last = &chain->frames[chain->count - 1];
+	const struct chain_frame *last = &chain->frames[chain->count - 1];
 	uint32_t function = profile->frames.data[frame].function;
 	if (!profile->functions.data[function].is_known && last->function)
 		profile->frames.data[frame].function = named_function(batch, last->function);
@@ -199,7 +199,7 @@ static void expand_frames(struct batch *batch, const struct symbol_file *file)
 	size_t count = batch->frames.len;
 	CLEANUP_FREE struct located *located = mem_zalloc_array(count, sizeof(*located));
 	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));
-	CLEANUP_FREE struct dwarf_chain *chains = mem_zalloc_array(count, sizeof(*chains));
+	CLEANUP_FREE struct chain *chains = mem_zalloc_array(count, sizeof(*chains));
 	size_t distinct = sort_frames(batch, located, addresses);
 	dwarf_resolver_run(resolver, addresses, distinct, chains);
 	for (size_t i = 0, at = 0; i < count; i++) {

@@ -85,11 +85,11 @@ static void read_addresses(struct list *list)
 	list->addresses.len = kept;
 }
 
-static void print_chain(uint64_t address, const struct dwarf_chain *chain)
+static void print_chain(uint64_t address, const struct chain *chain)
 {
 	printf("0x%llx\n", (unsigned long long)address);
 	for (uint32_t i = 0; i < chain->count; i++) {
-		const struct dwarf_frame *frame = &chain->frames[i];
+		const struct chain_frame *frame = &chain->frames[i];
 		printf("%s\n%s:%u\n", frame->function ? frame->function : "??",
 			frame->file ? frame->file : "??", frame->line);
 	}
@@ -123,7 +123,7 @@ static int resolve(struct elf_file *elf, const char *path)
 		vec_deinit(&list.addresses);
 		return fail(NULL, "no debug information");
 	}
-	struct dwarf_chain *chains = mem_zalloc_array(list.addresses.len + 1, sizeof(*chains));
+	struct chain *chains = mem_zalloc_array(list.addresses.len + 1, sizeof(*chains));
 	dwarf_resolver_run(resolver, list.addresses.data, list.addresses.len, chains);
 	fprintf(stderr, "symbols: %zu addresses in %.3f s\n", list.addresses.len, now_s() - began);
 	print_memory();

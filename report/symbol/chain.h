@@ -1,0 +1,27 @@
+/*
+ * What is known of one address: the function that has a symbol, and the functions that were
+ * inlined into it there. All readers of debug information answer with chains.
+ */
+#ifndef EBPROF_CHAIN_H
+#define EBPROF_CHAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct chain_frame {
+	const char *function;  /* mangled; NULL: not told, as for assembler code */
+	const char *file;      /* NULL: unknown */
+	const char *decl_file; /* where the function stands; NULL: unknown */
+	uint32_t line,
+		column; /* of the address, or of the call that the next frame came by; or 0 */
+	uint32_t decl_line;
+	bool is_inlined; /* into the next frame */
+};
+
+/* Innermost first; the last frame is the function that has a symbol. count 0: nothing is known. */
+struct chain {
+	const struct chain_frame *frames;
+	uint32_t count;
+};
+
+#endif
