@@ -16,7 +16,7 @@ struct job {
 };
 
 struct table_builder {
-	struct table_cache *cache;
+	struct cache *cache;
 	int event_fd;
 	pthread_t thread;
 	pthread_mutex_t lock; /* of everything below */
@@ -38,7 +38,7 @@ static bool has_trusted_owner(int fd)
 }
 
 static enum table_origin make_table(
-	const struct table_cache *cache, int fd, struct elf_file *elf, struct unwind_table *ret)
+	const struct cache *cache, int fd, struct elf_file *elf, struct unwind_table *ret)
 {
 	size_t len;
 	const uint8_t *build_id = elf_file_build_id(elf, &len);
@@ -92,7 +92,7 @@ static void *run(void *context)
 
 /* ---- outside of it ---- */
 
-struct err *table_builder_create(struct table_cache *cache, struct table_builder **ret)
+struct err *table_builder_create(struct cache *cache, struct table_builder **ret)
 {
 	struct table_builder *builder = mem_zalloc(sizeof(*builder));
 	builder->cache = cache;
@@ -108,7 +108,7 @@ struct err *table_builder_create(struct table_cache *cache, struct table_builder
 		return NULL;
 	}
 	mem_close_fd(&builder->event_fd);
-	table_cache_close(cache);
+	cache_close(cache);
 	mem_free(builder);
 	return err_sys(error, "cannot start a thread");
 }
@@ -134,7 +134,7 @@ void table_builder_destroy(struct table_builder *builder)
 	pthread_cond_destroy(&builder->finished);
 	pthread_mutex_destroy(&builder->lock);
 	close(builder->event_fd);
-	table_cache_close(builder->cache);
+	cache_close(builder->cache);
 	mem_free(builder);
 }
 

@@ -43,7 +43,7 @@ static struct err *measure_load(
 	struct elf_file *file, const struct unwind_table *table, double *best)
 {
 	char folder[] = "/tmp/ebprof-bench.XXXXXX", command[64];
-	struct table_cache *cache;
+	struct cache *cache;
 	size_t len;
 	const uint8_t *id = elf_file_build_id(file, &len);
 	*best = -1;
@@ -62,7 +62,7 @@ static struct err *measure_load(
 		if (is_found && (*best < 0 || took < *best))
 			*best = took;
 	}
-	table_cache_close(cache);
+	cache_close(cache);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	return system(command) ? err_new(ERR_IO, "%s", command) : NULL;
 }

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 static const uint8_t build_id[4] = {0xab, 0xcd, 0xef, 0x01};
 static char folder[] = "/tmp/ebprof-fuzz.XXXXXX", path[64];
-static struct table_cache *cache;
+static struct cache *cache;
 
 static void remove_folder(void)
 {

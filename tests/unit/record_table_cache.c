@@ -20,7 +20,7 @@ static const uint8_t id[] = {0xde, 0xad, 0xbe, 0xef, 0x01};
 
 struct fixture {
 	char folder[64], file[128];
-	struct table_cache *cache;
+	struct cache *cache;
 	struct unwind_table table;
 };
 
@@ -68,7 +68,7 @@ static void remove_folder(const char *folder)
 
 static void teardown(struct fixture *fixture)
 {
-	table_cache_close(fixture->cache);
+	cache_close(fixture->cache);
 	unwind_table_deinit(&fixture->table);
 	remove_folder(fixture->folder);
 }
@@ -212,7 +212,7 @@ TEST(table_cache_refuses_what_is_no_file)
 
 TEST(table_cache_refuses_folders_of_others)
 {
-	struct table_cache *cache;
+	struct cache *cache;
 	char folder[] = "cache.XXXXXX", link[64];
 	CHECK(mkdtemp(folder));
 	CHECK_INT(chmod(folder, 0770), 0);
@@ -235,7 +235,7 @@ TEST(table_cache_refuses_folders_of_others)
 
 TEST(table_cache_can_do_without_a_folder)
 {
-	struct table_cache *cache;
+	struct cache *cache;
 	struct unwind_table table = {0};
 	bool found = true;
 	CHECK_OK(table_cache_open("", &cache));
@@ -243,19 +243,19 @@ TEST(table_cache_can_do_without_a_folder)
 	CHECK_OK(table_cache_store(cache, id, sizeof(id), &table));
 	CHECK_OK(table_cache_load(cache, id, sizeof(id), &table, &found));
 	CHECK(!found);
-	table_cache_close(cache);
+	cache_close(cache);
 }
 
 TEST(table_cache_makes_its_folder)
 {
-	struct table_cache *cache;
+	struct cache *cache;
 	char base[] = "cache.XXXXXX", path[256], *here = getcwd(NULL, 0);
 	struct stat st;
 	CHECK(mkdtemp(base));
 	snprintf(path, sizeof(path), "%s/%s/deep", here, base);
 	CHECK_INT(setenv("XDG_CACHE_HOME", path, 1), 0);
 	CHECK_OK(table_cache_open(NULL, &cache));
-	table_cache_close(cache);
+	cache_close(cache);
 	strcat(path, "/ebprof/unwind");
 	CHECK_INT(stat(path, &st), 0);
 	CHECK_INT(st.st_mode & 0777, 0700);
@@ -286,12 +286,12 @@ TEST(table_cache_forgets_what_nobody_uses)
 	unwind_table_deinit(&table);
 	CHECK_INT(utimensat(AT_FDCWD, mine, old, 0), 0);
 	CHECK_INT(utimensat(AT_FDCWD, unfinished, old, 0), 0);
-	table_cache_close(fixture.cache);
+	cache_close(fixture.cache);
 	CHECK_OK(table_cache_open(fixture.folder, &fixture.cache));
 	CHECK(is_found(&fixture, &table));
 	unwind_table_deinit(&table);
 	CHECK_INT(utimensat(AT_FDCWD, fixture.file, old, 0), 0);
-	table_cache_close(fixture.cache);
+	cache_close(fixture.cache);
 	CHECK_OK(table_cache_open(fixture.folder, &fixture.cache));
 	CHECK(!is_found(&fixture, &table));
 	CHECK_INT(access(mine, F_OK), 0);
@@ -351,7 +351,7 @@ TEST(table_cache_survives_a_full_disk)
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 1000, .rlim_max = 1000});
 	static const uint8_t id2[] = {1, 2, 3, 4};
 	CHECK_ERR(table_cache_store(fixture.cache, id2, sizeof(id2), &fixture.table), ERR_IO,
-		"cannot cache");
+		"File too large");
 	struct unwind_table table;
 	CHECK(is_found(&fixture, &table)); /* what was there still is */
 	unwind_table_deinit(&table);

@@ -1,0 +1,371 @@
+/* An entry is a file: its pieces, then a checksum of them, little-endian. */
+#include "format/base/cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/base/map.h"
+#include "format/base/mem.h"
+#include "format/base/str.h"
+#include "format/base/vec.h"
+
+enum {
+	CHECKSUM_BYTES = 8,
+	UNUSED_SECONDS = 30 * 24 * 3600,
+	UNFINISHED_SECONDS = 3600, /* the writer of such a temporary file is dead */
+	TOUCH_SECONDS = 24 * 3600,
+	FILE_NAME_BYTES = CACHE_NAME_MAX + 32,
+};
+
+static const char hex_digits[] = "0123456789abcdef";
+
+struct cache {
+	int folder_fd;
+	const char *kind;
+};
+
+/* ---- the folder ---- */
+
+/* NULL when it can be trusted, else why not. */
+static const char *distrust(const struct stat *st, mode_t type)
+{
+	if ((st->st_mode & S_IFMT) != type)
+		return type == S_IFDIR ? "not a folder" : "not a regular file";
+	if (st->st_uid != geteuid())
+		return "owned by somebody else";
+	if (st->st_mode & (S_IWGRP | S_IWOTH))
+		return "writable for others";
+	return NULL;
+}
+
+static struct err *usual_folder(const char *kind, struct str *path)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	if (cache && cache[0] == '/') /* relative ones are to be ignored, says XDG */
+		str_printf(path, "%s", cache);
+	else if (geteuid() == 0)
+		str_puts(path, "/var/cache");
+	else if (home && home[0] == '/')
+		str_printf(path, "%s/.cache", home);
+	else
+		return err_new(ERR_USAGE, "no home folder to keep it in");
+	str_printf(path, "/ebprof/%s", kind);
+	return NULL;
+}
+
+/* Those that exist stay as they are. */
+static void make_folders(const char *path)
+{
+	CLEANUP_FREE char *copy = mem_strdup(path);
+	for (char *at = copy + 1; *at; at++) {
+		if (*at != '/')
+			continue;
+		*at = 0;
+		mkdir(copy, 0700);
+		*at = '/';
+	}
+	mkdir(copy, 0700);
+}
+
+static struct err *open_folder(const char *path, int *ret)
+{
+	make_folders(path);
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		return err_sys(errno, "%s", path);
+	const char *why = distrust(&st, S_IFDIR);
+	if (why)
+		return err_new(ERR_PERMISSION, "%s is %s", path, why);
+	*ret = steal_fd(fd);
+	return NULL;
+}
+
+/* ---- names ---- */
+
+/* False for what cannot be an entry's name. */
+static bool put_file_name(
+	const struct cache *cache, const char *name, const char *ending, char ret[FILE_NAME_BYTES])
+{
+	size_t len = strlen(name);
+	if (!len || len > CACHE_NAME_MAX || strspn(name, hex_digits) != len)
+		return false;
+	int written = snprintf(ret, FILE_NAME_BYTES, "%s.%s%s", name, cache->kind, ending);
+	return written < FILE_NAME_BYTES;
+}
+
+/* What else stands in the folder is not ours. */
+static bool is_own_name(const struct cache *cache, const char *name, const char *ending)
+{
+	char own[FILE_NAME_BYTES], digits[CACHE_NAME_MAX + 1];
+	size_t len = strspn(name, hex_digits);
+	if (len > CACHE_NAME_MAX)
+		return false;
+	memcpy(digits, name, len);
+	digits[len] = 0;
+	return put_file_name(cache, digits, ending, own) && strcmp(own, name) == 0;
+}
+
+static const char unfinished[] = "-new";
+
+/* ---- what is old ---- */
+
+struct kept {
+	time_t used;
+	uint64_t bytes;
+	char name[FILE_NAME_BYTES];
+};
+
+struct sweep {
+	const struct cache *cache;
+	time_t now;
+	uint64_t bytes;
+	VEC(struct kept) kept;
+};
+
+static void sweep_file(struct sweep *sweep, const char *name)
+{
+	int folder_fd = sweep->cache->folder_fd;
+	bool is_unfinished = is_own_name(sweep->cache, name, unfinished);
+	struct stat st;
+	if ((!is_unfinished && !is_own_name(sweep->cache, name, "")) ||
+		fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) || distrust(&st, S_IFREG))
+		return;
+	if (sweep->now - st.st_mtime > (is_unfinished ? UNFINISHED_SECONDS : UNUSED_SECONDS)) {
+		unlinkat(folder_fd, name, 0);
+		return;
+	}
+	struct kept kept = {.used = st.st_mtime, .bytes = (uint64_t)st.st_size};
+	memcpy(kept.name, name, strlen(name) + 1); /* an own name: it fits */
+	sweep->bytes += kept.bytes;
+	vec_push(&sweep->kept, kept);
+}
+
+static int compare_used(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+	return x->used < y->used ? -1 : x->used > y->used;
+}
+
+static void sweep_excess(struct sweep *sweep, uint64_t max_bytes)
+{
+	if (!max_bytes || sweep->bytes <= max_bytes)
+		return;
+	qsort(sweep->kept.data, sweep->kept.len, sizeof(*sweep->kept.data), compare_used);
+	for (size_t i = 0; i < sweep->kept.len && sweep->bytes > max_bytes; i++) {
+		unlinkat(sweep->cache->folder_fd, sweep->kept.data[i].name, 0);
+		sweep->bytes -= sweep->kept.data[i].bytes;
+	}
+}
+
+static void sweep_folder(const struct cache *cache, uint64_t max_bytes)
+{
+	int fd = openat(cache->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	if (!folder) {
+		mem_close_fd(&fd);
+		return;
+	}
+	struct sweep sweep = {.cache = cache, .now = time(NULL)};
+	for (struct dirent *entry; (entry = readdir(folder));)
+		sweep_file(&sweep, entry->d_name);
+	sweep_excess(&sweep, max_bytes);
+	vec_deinit(&sweep.kept);
+	closedir(folder);
+}
+
+struct err *cache_open(const struct cache_options *options, struct cache **ret)
+{
+	CLEANUP(str_deinit) struct str path = {0};
+	int fd = -1;
+	if (options->folder && !options->folder[0]) {
+		*ret = NULL;
+		return NULL;
+	}
+	if (options->folder)
+		str_puts(&path, options->folder);
+	else
+		try(err_wrap(usual_folder(options->kind, &path), "cache of %s", options->kind));
+	try(err_wrap(open_folder(str_text(&path), &fd), "cache of %s", options->kind));
+	struct cache *cache = mem_zalloc(sizeof(*cache));
+	cache->folder_fd = fd;
+	cache->kind = options->kind;
+	sweep_folder(cache, options->max_bytes);
+	*ret = cache;
+	return NULL;
+}
+
+void cache_close(struct cache *cache)
+{
+	if (!cache)
+		return;
+	mem_close_fd(&cache->folder_fd);
+	mem_free(cache);
+}
+
+/* ---- checksum ---- */
+
+static uint64_t word_at(const uint8_t *bytes)
+{
+	uint64_t word;
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+/*
+ * Four lanes at once, each step of which can be undone: damage to a single word always shows,
+ * other damage with a chance of 1 - 2^-64. Eight times as fast as a CRC.
+ */
+static uint64_t add_to_checksum(uint64_t sum, const void *data, size_t len)
+{
+	const uint8_t *bytes = data;
+	uint64_t lanes[4] = {sum, sum + 1, sum + 2, sum + 3};
+	sum = map_mix(sum ^ len);
+	for (; len >= sizeof(lanes); bytes += sizeof(lanes), len -= sizeof(lanes))
+		for (size_t i = 0; i < 4; i++) {
+			uint64_t mixed = (lanes[i] ^ word_at(bytes + 8 * i)) * 0x9e3779b97f4a7c15;
+			lanes[i] = mixed ^ mixed >> 32;
+		}
+	for (size_t i = 0; i < 4; i++)
+		sum = map_mix(sum ^ lanes[i]);
+	for (; len; len--)
+		sum = map_mix(sum ^ *bytes++);
+	return sum;
+}
+
+/* ---- storing ---- */
+
+static struct err *write_all(int fd, const void *bytes, size_t len)
+{
+	const uint8_t *at = bytes;
+	while (len) {
+		ssize_t done = write(fd, at, len);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return err_sys(errno, "write");
+		at += done;
+		len -= (size_t)done;
+	}
+	return NULL;
+}
+
+static struct err *write_pieces(int fd, const struct cache_piece *pieces, size_t nr_pieces)
+{
+	uint64_t checksum = 0;
+	for (size_t i = 0; i < nr_pieces; i++) {
+		checksum = add_to_checksum(checksum, pieces[i].bytes, pieces[i].len);
+		try(write_all(fd, pieces[i].bytes, pieces[i].len));
+	}
+	return write_all(fd, &checksum, CHECKSUM_BYTES);
+}
+
+struct err *cache_store(const struct cache *cache, const char *name,
+	const struct cache_piece *pieces, size_t nr_pieces)
+{
+	char file[FILE_NAME_BYTES], temporary[FILE_NAME_BYTES], random[17];
+	if (!cache || !put_file_name(cache, name, "", file))
+		return NULL;
+	snprintf(random, sizeof(random), "%016llx", (unsigned long long)map_random_seed());
+	put_file_name(cache, random, unfinished, temporary);
+	CLEANUP_FD int fd = openat(cache->folder_fd, temporary,
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(errno, "cache of %s", cache->kind);
+	struct err *err = write_pieces(fd, pieces, nr_pieces);
+	if (!err && renameat(cache->folder_fd, temporary, cache->folder_fd, file))
+		err = err_sys(errno, "rename");
+	if (err)
+		unlinkat(cache->folder_fd, temporary, 0);
+	return err_wrap(err, "cache of %s", cache->kind);
+}
+
+/* ---- loading ---- */
+
+/* An entry in use does not grow old. */
+static void touch(int fd, const struct stat *st)
+{
+	if (time(NULL) - st->st_mtime > TOUCH_SECONDS)
+		futimens(fd, NULL);
+}
+
+static struct err *open_entry(int fd, struct cache_entry *ret)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return err_sys(errno, "fstat");
+	const char *why = distrust(&st, S_IFREG);
+	if (why)
+		return err_new(ERR_PERMISSION, "%s", why);
+	if (st.st_size < CHECKSUM_BYTES)
+		return err_new(ERR_FORMAT, "cut short");
+	touch(fd, &st);
+	ret->bytes_left = (uint64_t)st.st_size - CHECKSUM_BYTES;
+	return NULL;
+}
+
+struct err *cache_entry_open(const struct cache *cache, const char *name, struct cache_entry *ret)
+{
+	char file[FILE_NAME_BYTES];
+	*ret = (struct cache_entry){.fd = -1};
+	if (!cache || !put_file_name(cache, name, "", file))
+		return NULL;
+	/* O_NONBLOCK: nobody waits for the writer of a FIFO. */
+	CLEANUP_FD int fd =
+		openat(cache->folder_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? NULL : err_sys(errno, "cached %s", file);
+	try(err_wrap(open_entry(fd, ret), "cached %s", file));
+	ret->fd = steal_fd(fd);
+	return NULL;
+}
+
+static struct err *read_all(int fd, void *bytes, size_t len)
+{
+	uint8_t *at = bytes;
+	while (len) {
+		ssize_t done = read(fd, at, len);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return err_sys(errno, "read");
+		if (!done)
+			return err_new(ERR_FORMAT, "cut short");
+		at += done;
+		len -= (size_t)done;
+	}
+	return NULL;
+}
+
+struct err *cache_entry_read(struct cache_entry *entry, void *bytes, size_t len)
+{
+	if (len > entry->bytes_left)
+		return err_new(ERR_FORMAT, "cut short");
+	try(read_all(entry->fd, bytes, len));
+	entry->bytes_left -= len;
+	entry->checksum = add_to_checksum(entry->checksum, bytes, len);
+	return NULL;
+}
+
+struct err *cache_entry_check(struct cache_entry *entry)
+{
+	uint64_t checksum;
+	if (entry->bytes_left)
+		return err_new(ERR_FORMAT, "of a wrong length");
+	try(read_all(entry->fd, &checksum, CHECKSUM_BYTES));
+	if (checksum != entry->checksum)
+		return err_new(ERR_FORMAT, "damaged");
+	return NULL;
+}
+
+void cache_entry_close(struct cache_entry *entry)
+{
+	mem_close_fd(&entry->fd);
+}
