@@ -21,7 +21,7 @@
 enum {
 	LAYOUT_MAGIC_BYTES = 8,
 	LAYOUT_VERSION_MAJOR = 1, /* a reader refuses another one */
-	LAYOUT_VERSION_MINOR = 1, /* a reader reads any */
+	LAYOUT_VERSION_MINOR = 2, /* a reader reads any */
 	LAYOUT_HEADER_BYTES = 16,
 
 	LAYOUT_CHUNK_SYNC = 0x4b434245, /* "EBCK": where a reader finds its way back after damage */
@@ -54,6 +54,8 @@ enum layout_chunk_type {
 	LAYOUT_CHUNK_CLOCKS = 13,
 	LAYOUT_CHUNK_END = 14,
 	LAYOUT_CHUNK_SNAPSHOTS = 15,
+	LAYOUT_CHUNK_ANSWERS = 16,
+	LAYOUT_CHUNK_UNWOUND = 17,
 };
 
 enum layout_encoding {
@@ -265,6 +267,11 @@ struct layout_snapshot {
 	uint32_t stack_bytes;
 };
 
+struct layout_unwound { /* of an archived recording: a snapshot needs not be unwound any more */
+	uint32_t snapshot;
+	uint32_t node; /* the whole user stack of the samples that have it */
+};
+
 struct layout_sample {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t event, thread, cpu;
@@ -299,6 +306,11 @@ struct layout_counter_value {
 struct layout_end {
 	enum layout_end_reason reason;
 	uint64_t time_ns;
+};
+
+/* The ids and the number of the next chunk that would continue a recording. */
+struct layout_position {
+	uint32_t frame, node, sequence;
 };
 
 #endif

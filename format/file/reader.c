@@ -16,7 +16,9 @@ enum {
 	KEPT_MAPPING = 64,
 	KEPT_SAMPLE = 64,
 	KEPT_SYMBOL = 48,
+	KEPT_UNWOUND = 48,
 	KEPT_SEGMENT = sizeof(struct layout_segment),
+	KEPT_ANSWERED_BYTE = 10, /* a frame takes 6 in the file at least */
 };
 
 enum table {
@@ -524,6 +526,37 @@ static const char *decode_symbols(struct reader *reader, struct bytes_cursor *cu
 	return NULL;
 }
 
+static const char *decode_unwound(struct reader *reader, struct bytes_cursor *cursor)
+{
+	while (bytes_left(cursor)) {
+		struct layout_unwound unwound = {0};
+		unwound.snapshot = get_u32_varint(cursor);
+		unwound.node = get_u32_varint(cursor);
+		if (cursor->overrun)
+			return overrun;
+		if (!keep(reader, 1, KEPT_UNWOUND))
+			return too_much;
+		if (reader->visitor->unwound)
+			reader->visitor->unwound(reader->context, &unwound);
+	}
+	return NULL;
+}
+
+static const char *decode_answers(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t object = get_u32_varint(cursor);
+	if (cursor->overrun)
+		return overrun;
+	struct answers *answers = NULL;
+	if (reader->visitor->answers)
+		answers = reader->visitor->answers(reader->context, object);
+	if (!answers)
+		return NULL;
+	if (!keep(reader, bytes_left(cursor), KEPT_ANSWERED_BYTE))
+		return too_much;
+	return answers_decode(answers, cursor);
+}
+
 static const char *decode_counters(struct reader *reader, struct bytes_cursor *cursor)
 {
 	while (bytes_left(cursor)) {
@@ -584,6 +617,8 @@ static decode_fn *const decoders[] = {
 	[LAYOUT_CHUNK_CLOCKS] = decode_clocks,
 	[LAYOUT_CHUNK_END] = decode_end,
 	[LAYOUT_CHUNK_SNAPSHOTS] = decode_snapshots,
+	[LAYOUT_CHUNK_ANSWERS] = decode_answers,
+	[LAYOUT_CHUNK_UNWOUND] = decode_unwound,
 };
 
 static void decode_chunk(struct reader *reader, const struct chunk *chunk)
@@ -627,6 +662,9 @@ struct err *reader_read(
 		decode_chunk(&reader, &chunk);
 	}
 	ret->file_bytes = stream.window_offset + stream.window.len;
+	ret->end = (struct layout_position){.frame = reader.next_id[TABLE_FRAMES],
+		.node = reader.next_id[TABLE_NODES],
+		.sequence = next_sequence};
 	ret->damage = stream.damage;
 	chunk_stream_deinit(&stream);
 	return err;

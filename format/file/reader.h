@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
+#include "format/file/answers.h"
 #include "format/file/chunk.h"
 #include "format/file/layout.h"
 
@@ -32,6 +33,9 @@ struct reader_visitor {
 	void (*snapshot)(void *context, uint32_t id, const struct layout_snapshot *snapshot);
 	void (*sample)(void *context, const struct layout_sample *sample);
 	void (*symbol)(void *context, const struct layout_symbol *symbol);
+	void (*unwound)(void *context, const struct layout_unwound *unwound);
+	/* Where answers for this object are to be added; NULL: nowhere. */
+	struct answers *(*answers)(void *context, uint32_t object);
 	void (*counter)(void *context, const struct layout_counter_value *value);
 	void (*clock)(void *context, const struct layout_clock *clock);
 	void (*end)(void *context, const struct layout_end *end);
@@ -44,7 +48,8 @@ struct reader_result {
 	uint64_t bad_chunks;         /* whole, but with contents that break their layout */
 	const char *bad_what;        /* of the first of them; static text */
 	uint64_t bad_offset;
-	bool ended; /* an END chunk was read: the recorder stopped in order */
+	struct layout_position end; /* where a writer could go on */
+	bool ended;                 /* an END chunk was read: the recorder stopped in order */
 	struct chunk_damage damage;
 };
 

@@ -35,7 +35,7 @@ struct writer {
 
 	struct bytes_buf meta;
 	struct pending_table events, objects, processes, threads, snapshots;
-	struct bytes_buf mappings, symbols, counters, clocks;
+	struct bytes_buf mappings, symbols, unwound, counters, clocks;
 	struct {
 		VEC(struct layout_frame) waiting;
 		uint32_t next_id;
@@ -60,6 +60,16 @@ struct writer *writer_create(struct writer_sink sink)
 	return writer;
 }
 
+struct writer *writer_create_behind(struct writer_sink sink, const struct layout_position *position)
+{
+	struct writer *writer = writer_create(sink);
+	writer->out.len = 0; /* the recording has its header */
+	writer->frames.next_id = position->frame;
+	writer->nodes.next_id = position->node;
+	writer->sequence = position->sequence;
+	return writer;
+}
+
 void writer_limit(struct writer *writer, uint64_t max_bytes)
 {
 	writer->max_bytes = max_bytes;
@@ -77,8 +87,8 @@ void writer_destroy(struct writer *writer)
 	strtab_deinit(&writer->strings);
 	struct bytes_buf *bufs[] = {&writer->meta, &writer->events.body, &writer->objects.body,
 		&writer->processes.body, &writer->threads.body, &writer->snapshots.body,
-		&writer->mappings, &writer->symbols, &writer->counters, &writer->clocks,
-		&writer->out, &writer->payload};
+		&writer->mappings, &writer->symbols, &writer->unwound, &writer->counters,
+		&writer->clocks, &writer->out, &writer->payload};
 	for (size_t i = 0; i < sizeof(bufs) / sizeof(*bufs); i++)
 		bytes_buf_deinit(bufs[i]);
 	vec_deinit(&writer->frames.waiting);
@@ -226,6 +236,12 @@ void writer_symbol(struct writer *writer, const struct layout_symbol *symbol)
 	bytes_put_varint(&writer->symbols, symbol->name);
 }
 
+void writer_unwound(struct writer *writer, const struct layout_unwound *unwound)
+{
+	bytes_put_varint(&writer->unwound, unwound->snapshot);
+	bytes_put_varint(&writer->unwound, unwound->node);
+}
+
 void writer_counter(struct writer *writer, const struct layout_counter_value *value)
 {
 	bytes_put_varint(&writer->counters, value->counter);
@@ -274,6 +290,16 @@ static void put_chunk(struct writer *writer, enum layout_chunk_type type, struct
 		chunk_put(&writer->out, (uint16_t)type, writer->sequence++, payload->data,
 			payload->len);
 	payload->len = 0;
+}
+
+void writer_answers(struct writer *writer, uint32_t object, const struct answers *answers)
+{
+	struct bytes_buf *payload = &writer->payload;
+	for (size_t next = 0; next < answers_count(answers);) {
+		bytes_put_varint(payload, object);
+		next = answers_encode(answers, next, payload);
+		put_chunk(writer, LAYOUT_CHUNK_ANSWERS, payload);
+	}
 }
 
 /* As many strings as a piece takes, at least one. */
@@ -550,6 +576,7 @@ static void put_entities(struct writer *writer)
 	put_chunk(writer, LAYOUT_CHUNK_SYMBOLS, &writer->symbols);
 	put_frames(writer);
 	put_nodes(writer);
+	put_chunk(writer, LAYOUT_CHUNK_UNWOUND, &writer->unwound);
 	put_samples(writer);
 }
 

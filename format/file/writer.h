@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
+#include "format/file/answers.h"
 #include "format/file/layout.h"
 
 struct writer;
@@ -25,6 +26,9 @@ struct writer_sink {
 };
 
 struct writer *writer_create(struct writer_sink sink);
+/* Goes on behind a recording that is complete: what it hands out has the ids from there on. */
+struct writer *writer_create_behind(
+	struct writer_sink sink, const struct layout_position *position);
 void writer_destroy(struct writer *writer);
 
 /*
@@ -51,6 +55,9 @@ uint32_t writer_node(struct writer *writer, const struct layout_node *node);
 uint32_t writer_snapshot(struct writer *writer, const struct layout_snapshot *snapshot);
 void writer_sample(struct writer *writer, const struct layout_sample *sample);
 void writer_symbol(struct writer *writer, const struct layout_symbol *symbol);
+void writer_unwound(struct writer *writer, const struct layout_unwound *unwound);
+/* All of them, at once; the object is there already. */
+void writer_answers(struct writer *writer, uint32_t object, const struct answers *answers);
 void writer_counter(struct writer *writer, const struct layout_counter_value *value);
 void writer_clock(struct writer *writer, const struct layout_clock *clock);
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "format/elf/elf_file.h"
-#include "report/symbol/chain.h"
+#include "format/file/chain.h"
 
 struct dwarf_resolver;
 

@@ -1,6 +1,7 @@
 /*
  * What is known of one address: the function that has a symbol, and the functions that were
- * inlined into it there. All readers of debug information answer with chains.
+ * inlined into it there. All readers of debug information answer with chains; caches and
+ * recordings keep them.
  */
 #ifndef EBPROF_CHAIN_H
 #define EBPROF_CHAIN_H
@@ -15,6 +16,8 @@ struct chain_frame {
 	uint32_t line,
 		column; /* of the address, or of the call that the next frame came by; or 0 */
 	uint32_t decl_line;
+	uint64_t start;  /* address of the function's symbol; 0: unknown, as of one that was inlined
+			  */
 	bool is_inlined; /* into the next frame */
 };
 

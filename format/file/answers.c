@@ -1,0 +1,249 @@
+/*
+ * One part: flags, the texts (each with its NUL, so that they can be used where they stand), then
+ * the answers, whose frames refer to texts by number, 0 for none.
+ */
+#include "format/file/answers.h"
+
+#include <string.h>
+
+#include "format/base/mem.h"
+
+enum {
+	PART_BYTES = 1 << 20,
+	SMALLEST_FRAME_BYTES = 6,
+	FLAG_LINES = 1,
+};
+
+/* ---- keeping ---- */
+
+static const char *keep_text(struct answers *answers, const char *text)
+{
+	if (!text)
+		return NULL;
+	size_t len = strnlen(text, ANSWERS_MAX_TEXT_BYTES);
+	return strtab_get(&answers->strings, strtab_intern(&answers->strings, text, len));
+}
+
+static void begin_answer(struct answers *answers, uint64_t offset)
+{
+	*map_put(&answers->by_offset, offset, NULL) = answers->list.len;
+	struct answer answer = {.offset = offset, .first = (uint32_t)answers->frames.len};
+	vec_push(&answers->list, answer);
+}
+
+/* Its texts are kept already. */
+static void push_frame(struct answers *answers, const struct chain_frame *frame)
+{
+	answers->list.data[answers->list.len - 1].count++;
+	vec_push(&answers->frames, *frame);
+}
+
+void answers_add(struct answers *answers, uint64_t offset, const struct chain *chain)
+{
+	begin_answer(answers, offset);
+	/* The outermost is the one that a profile cannot do without. */
+	uint32_t skipped = chain->count > ANSWERS_MAX_DEPTH ? chain->count - ANSWERS_MAX_DEPTH : 0;
+	for (uint32_t i = skipped; i < chain->count; i++) {
+		struct chain_frame frame = chain->frames[i];
+		frame.function = keep_text(answers, frame.function);
+		frame.file = keep_text(answers, frame.file);
+		frame.decl_file = keep_text(answers, frame.decl_file);
+		push_frame(answers, &frame);
+	}
+}
+
+bool answers_find(const struct answers *answers, uint64_t offset, struct chain *ret)
+{
+	return answers_find_since(answers, 0, offset, ret);
+}
+
+bool answers_find_since(
+	const struct answers *answers, size_t first, uint64_t offset, struct chain *ret)
+{
+	const uint64_t *index = map_get(&answers->by_offset, offset);
+	if (!index || *index < first)
+		return false;
+	const struct answer *answer = &answers->list.data[*index];
+	*ret = (struct chain){.count = answer->count};
+	if (answer->count)
+		ret->frames = &answers->frames.data[answer->first];
+	return true;
+}
+
+size_t answers_count(const struct answers *answers)
+{
+	return answers->list.len;
+}
+
+void answers_deinit(struct answers *answers)
+{
+	strtab_deinit(&answers->strings);
+	vec_deinit(&answers->frames);
+	vec_deinit(&answers->list);
+	map_deinit(&answers->by_offset);
+	*answers = (struct answers){0};
+}
+
+/* ---- encoding ---- */
+
+/* The texts of a part, numbered from 1 as they come. */
+struct texts {
+	struct map numbers; /* of a text, by where it stands in memory: each stands there once */
+	VEC(const char *) list;
+	size_t bytes;
+};
+
+static uint32_t number_of(struct texts *texts, const char *text)
+{
+	if (!text)
+		return 0;
+	bool is_new;
+	uint64_t *number = map_put(&texts->numbers, (uint64_t)(uintptr_t)text, &is_new);
+	if (is_new) {
+		vec_push(&texts->list, text);
+		*number = texts->list.len;
+		texts->bytes += strlen(text) + 1;
+	}
+	return (uint32_t)*number;
+}
+
+static void put_frame(struct bytes_buf *out, struct texts *texts, const struct chain_frame *frame)
+{
+	bytes_put_varint(out, number_of(texts, frame->function));
+	bytes_put_varint(out, number_of(texts, frame->file));
+	bytes_put_varint(out, frame->line);
+	bytes_put_varint(out, frame->column);
+	bytes_put_varint(out, number_of(texts, frame->decl_file));
+	bytes_put_varint(out, frame->decl_line);
+}
+
+static void put_answer(struct bytes_buf *out, struct texts *texts, const struct answers *answers,
+	const struct answer *answer)
+{
+	const struct chain_frame *frames = answers->frames.data + answer->first;
+	bytes_put_varint(out, answer->count);
+	for (uint32_t i = 0; i < answer->count; i++)
+		put_frame(out, texts, &frames[i]);
+	if (answer->count) /* inlined functions have no symbol */
+		bytes_put_zigzag(out, (int64_t)(answer->offset - frames[answer->count - 1].start));
+}
+
+size_t answers_encode(const struct answers *answers, size_t first, struct bytes_buf *out)
+{
+	CLEANUP(bytes_buf_deinit) struct bytes_buf list = {0};
+	struct texts texts = {0};
+	uint64_t offset = 0;
+	size_t end = first;
+	while (end < answers->list.len && list.len + texts.bytes < PART_BYTES) {
+		const struct answer *answer = &answers->list.data[end++];
+		bytes_put_zigzag(&list, (int64_t)(answer->offset - offset));
+		offset = answer->offset;
+		put_answer(&list, &texts, answers, answer);
+	}
+	bytes_put_varint(out, answers->has_lines ? FLAG_LINES : 0);
+	bytes_put_varint(out, texts.list.len);
+	vec_each(&texts.list, text)
+		bytes_put_blob(out, *text, strlen(*text) + 1);
+	bytes_put_varint(out, end - first);
+	bytes_put(out, list.data, list.len);
+	vec_deinit(&texts.list);
+	map_deinit(&texts.numbers);
+	return end;
+}
+
+/* ---- decoding ---- */
+
+static const char overrun[] = "answers that are longer than their chunk";
+static const char bad_text[] = "a text of an answer that is none";
+
+/* The texts of a part, as `answers` keeps them; texts[0] is NULL. */
+struct kept_texts {
+	VEC(const char *) list;
+};
+
+static const char *get_texts(
+	struct answers *answers, struct bytes_cursor *cursor, struct kept_texts *texts)
+{
+	uint64_t count = bytes_get_varint(cursor);
+	if (count > bytes_left(cursor))
+		return overrun;
+	vec_push(&texts->list, NULL);
+	for (uint64_t i = 0; i < count; i++) {
+		size_t len;
+		const char *text = (const char *)bytes_get_blob(cursor, &len);
+		if (cursor->overrun)
+			return overrun;
+		if (!len || memchr(text, 0, len) != text + len - 1)
+			return bad_text;
+		vec_push(&texts->list, keep_text(answers, text));
+	}
+	return NULL;
+}
+
+static uint32_t get_u32(struct bytes_cursor *cursor)
+{
+	uint64_t value = bytes_get_varint(cursor);
+	return value > UINT32_MAX ? 0 : (uint32_t)value;
+}
+
+/* NULL for 0; *is_bad when there is no such text. */
+static const char *get_text(
+	struct bytes_cursor *cursor, const struct kept_texts *texts, bool *is_bad)
+{
+	uint64_t number = bytes_get_varint(cursor);
+	if (number < texts->list.len)
+		return texts->list.data[number];
+	*is_bad = true;
+	return NULL;
+}
+
+static const char *get_frames(struct answers *answers, struct bytes_cursor *cursor,
+	const struct kept_texts *texts, uint64_t count)
+{
+	bool is_bad = false;
+	for (uint64_t i = 0; i < count; i++) {
+		struct chain_frame frame = {.is_inlined = i + 1 < count};
+		frame.function = get_text(cursor, texts, &is_bad);
+		frame.file = get_text(cursor, texts, &is_bad);
+		frame.line = get_u32(cursor);
+		frame.column = get_u32(cursor);
+		frame.decl_file = get_text(cursor, texts, &is_bad);
+		frame.decl_line = get_u32(cursor);
+		push_frame(answers, &frame);
+	}
+	return is_bad ? bad_text : NULL;
+}
+
+static const char *get_answer(struct answers *answers, struct bytes_cursor *cursor,
+	const struct kept_texts *texts, uint64_t *offset)
+{
+	*offset += (uint64_t)bytes_get_zigzag(cursor);
+	uint64_t count = bytes_get_varint(cursor);
+	if (cursor->overrun || count > bytes_left(cursor) / SMALLEST_FRAME_BYTES)
+		return overrun;
+	if (count > ANSWERS_MAX_DEPTH)
+		return "an answer that is too deep";
+	begin_answer(answers, *offset);
+	const char *fault = get_frames(answers, cursor, texts, count);
+	if (fault || !count)
+		return fault;
+	struct chain_frame *outermost = &answers->frames.data[answers->frames.len - 1];
+	outermost->start = *offset - (uint64_t)bytes_get_zigzag(cursor);
+	return cursor->overrun ? overrun : NULL;
+}
+
+const char *answers_decode(struct answers *answers, struct bytes_cursor *cursor)
+{
+	struct kept_texts texts = {0};
+	uint64_t flags = bytes_get_varint(cursor);
+	const char *fault = get_texts(answers, cursor, &texts);
+	uint64_t count = fault ? 0 : bytes_get_varint(cursor), offset = 0;
+	for (uint64_t i = 0; !fault && i < count; i++)
+		fault = get_answer(answers, cursor, &texts, &offset);
+	if (!fault && cursor->overrun)
+		fault = overrun;
+	if (!fault && flags & FLAG_LINES)
+		answers->has_lines = true;
+	vec_deinit(&texts.list);
+	return fault;
+}

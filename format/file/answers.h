@@ -1,0 +1,65 @@
+/*
+ * What symbolization answered for places of one object: a chain of functions for
+ * each offset that was asked for. It stands in an archived recording and in
+ * report's cache, in the same bytes; man/ebprof-data.5 describes them.
+ */
+#ifndef EBPROF_ANSWERS_H
+#define EBPROF_ANSWERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/bytes.h"
+#include "format/base/map.h"
+#include "format/base/str.h"
+#include "format/base/vec.h"
+#include "format/file/chain.h"
+
+enum {
+	/* So that any single answer fits into a chunk. */
+	ANSWERS_MAX_DEPTH = 256, /* frames of a chain; the innermost beyond are left out */
+	ANSWERS_MAX_TEXT_BYTES = 16 << 10, /* of a name; it is cut there */
+};
+
+struct answer {
+	uint64_t offset; /* as of frames: layout_frame */
+	uint32_t first, count;
+};
+
+struct answers {
+	bool has_lines; /* debug information was asked, not symbol tables alone */
+	/* private: */
+	struct strtab strings;
+	VEC(struct chain_frame) frames;
+	VEC(struct answer) list;
+	struct map by_offset; /* -> index of list, the newest */
+};
+
+/*
+ * Copies the chain and its texts. A later answer for an offset replaces the earlier one. An empty
+ * chain says that nothing can be known.
+ */
+void answers_add(struct answers *answers, uint64_t offset, const struct chain *chain);
+
+/* False when `offset` was not asked for. *ret is valid until the next answer is added. */
+bool answers_find(const struct answers *answers, uint64_t offset, struct chain *ret);
+
+/* The same among the answers that were added since there were `first`. */
+bool answers_find_since(
+	const struct answers *answers, size_t first, uint64_t offset, struct chain *ret);
+
+size_t answers_count(const struct answers *answers);
+
+/*
+ * Appends answers from number `first` on, about 1 MiB of them. Returns the number of
+ * the first answer that was left out: answers_count() once all is done.
+ */
+size_t answers_encode(const struct answers *answers, size_t first, struct bytes_buf *out);
+
+/* Adds what was encoded. NULL, or what is wrong with it: then some may have been added. */
+const char *answers_decode(struct answers *answers, struct bytes_cursor *cursor);
+
+void answers_deinit(struct answers *answers);
+
+#endif
