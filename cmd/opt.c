@@ -219,6 +219,11 @@ struct err *opt_string(const char *text, void *member)
 	return NULL;
 }
 
+struct err *opt_cache_folder(const char *text, void *member)
+{
+	return opt_string(strcmp(text, "none") == 0 ? "" : text, member);
+}
+
 struct err *opt_u64(const char *text, void *member)
 {
 	char *end;

@@ -64,6 +64,7 @@ void opt_print_bash_completion(const struct command *const *commands, size_t cou
 opt_parse_fn opt_flag;         /* bool: true */
 opt_parse_fn opt_clear;        /* bool: false */
 opt_parse_fn opt_string;       /* const char * (borrowed) */
+opt_parse_fn opt_cache_folder; /* const char *: a folder, or "none", which becomes "" */
 opt_parse_fn opt_u32;          /* uint32_t */
 opt_parse_fn opt_u64;          /* uint64_t */
 opt_parse_fn opt_size;         /* uint64_t bytes: 64K, 10M, 2G (binary) */

@@ -18,6 +18,15 @@ struct select_options {
 opt_parse_fn select_parse_words; /* struct opt_string_list: comma-separated, repeatable */
 opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, either may be empty */
 
+/* Where names come from: of a struct symbolize_options, for archive too. */
+#define SYMBOL_FILE_ROWS(type, member) \
+	{"symfs", 0, "DIR", opt_string, offsetof(type, member.files.symfs), \
+		"look for binaries below DIR", "Symbols"}, \
+	{ \
+		"symbol-cache", 0, "DIR", opt_cache_folder, offsetof(type, member.cache_folder), \
+			"where names and lines are kept, or \"none\"", NULL \
+	}
+
 /* Rows to be placed among a command's own; `member` is that of its options struct. */
 #define SELECT_ROWS(type, member) \
 	{"comms", 'c', "COMM[,..]", select_parse_words, offsetof(type, member.comms), \
@@ -34,8 +43,7 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 			"only these CPUs", NULL}, \
 		{"time", 0, "FROM,TO", select_parse_time, offsetof(type, member.time), \
 			"only this span, in seconds from the beginning", NULL}, \
-		{"symfs", 0, "DIR", opt_string, offsetof(type, member.symbolize.files.symfs), \
-			"look for binaries below DIR", "Symbols"}, \
+		SYMBOL_FILE_ROWS(type, member.symbolize), \
 		{"no-demangle", 0, NULL, opt_flag, offsetof(type, member.symbolize.keep_mangled), \
 			"show names as the linker has them", NULL}, \
 	{ \

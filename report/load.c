@@ -289,6 +289,21 @@ static void on_symbol(void *context, const struct layout_symbol *symbol)
 	vec_push(&profile->symbols, out);
 }
 
+static void on_unwound(void *context, const struct layout_unwound *unwound)
+{
+	struct profile *profile = context;
+	uint32_t node = checked_node(profile, unwound->node);
+	if (node)
+		*map_put(&profile->archived_stacks, unwound->snapshot, NULL) = node;
+}
+
+static struct answers *on_answers(void *context, uint32_t object)
+{
+	struct profile *profile = context;
+	object = checked_object(profile, object);
+	return object ? &profile->objects.data[object].answers : NULL;
+}
+
 static void on_counter(void *context, const struct layout_counter_value *value)
 {
 	struct profile *profile = context;
@@ -327,12 +342,29 @@ static const struct reader_visitor visitor = {
 	.snapshot = on_snapshot,
 	.sample = on_sample,
 	.symbol = on_symbol,
+	.unwound = on_unwound,
+	.answers = on_answers,
 	.counter = on_counter,
 	.clock = on_clock,
 	.end = on_end,
 };
 
 /* ---- after reading ---- */
+
+/* The node of the whole user stack: as it was archived, or as it is found here. */
+static uint32_t join_snapshot(struct profile *profile, const struct snapshots_sample *sample)
+{
+	const uint64_t *archived = map_get(&profile->archived_stacks, sample->snapshot);
+	if (archived)
+		return (uint32_t)*archived;
+	struct layout_unwound unwound = {
+		.snapshot = sample->snapshot,
+		.node = snapshots_join(profile->snapshots, sample),
+	};
+	if (unwound.node != sample->user)
+		vec_push(&profile->unwound, unwound);
+	return unwound.node;
+}
 
 /* New nodes stand behind all that the file has, so their callers do come first. */
 static void join_snapshots(struct profile *profile)
@@ -342,8 +374,8 @@ static void join_snapshots(struct profile *profile)
 	size_t count;
 	const struct snapshots_sample *waiting = snapshots_deferred(profile->snapshots, &count);
 	for (size_t i = 0; i < count; i++)
-		profile->samples.data[waiting[i].index].stack = stack_of(profile,
-			snapshots_join(profile->snapshots, &waiting[i]), waiting[i].kernel);
+		profile->samples.data[waiting[i].index].stack =
+			stack_of(profile, join_snapshot(profile, &waiting[i]), waiting[i].kernel);
 	snapshots_destroy(profile->snapshots);
 	profile->snapshots = NULL;
 }
@@ -451,11 +483,14 @@ struct err *profile_load(int fd, const struct symbol_file_options *files, struct
 	}
 	if (profile->first_ns > profile->last_ns) /* there was nothing that has a time */
 		profile->first_ns = 0;
+	vec_each(&profile->objects, object)
+		object->nr_archived = answers_count(&object->answers);
 	join_snapshots(profile);
 	fill_holes(profile);
 	sum_counters(profile);
 	sort_samples(profile);
 	map_deinit(&profile->stack_index);
+	map_deinit(&profile->archived_stacks);
 	vec_deinit(&profile->node_depths);
 	vec_deinit(&profile->plain_stacks);
 	*ret = profile;

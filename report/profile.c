@@ -12,6 +12,8 @@ void profile_destroy(struct profile *profile)
 	vec_deinit(&profile->strings);
 	vec_deinit(&profile->meta);
 	vec_deinit(&profile->events);
+	vec_each(&profile->objects, object)
+		answers_deinit(&object->answers);
 	vec_deinit(&profile->objects);
 	vec_deinit(&profile->processes);
 	vec_deinit(&profile->threads);
@@ -22,10 +24,12 @@ void profile_destroy(struct profile *profile)
 	vec_deinit(&profile->samples);
 	vec_deinit(&profile->symbols);
 	vec_deinit(&profile->functions);
+	vec_deinit(&profile->unwound);
 	vec_deinit(&profile->node_depths);
 	vec_deinit(&profile->plain_stacks);
 	map_deinit(&profile->stack_index);
 	map_deinit(&profile->counter_values);
+	map_deinit(&profile->archived_stacks);
 	snapshots_destroy(profile->snapshots);
 	mem_free(profile);
 }

@@ -13,6 +13,7 @@
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
+#include "format/file/answers.h"
 #include "format/file/layout.h"
 #include "format/file/reader.h"
 
@@ -33,6 +34,9 @@ struct profile_object {
 	const char *path;
 	const char *name; /* the path's last part, or the whole of a [bracketed] one */
 	bool is_used;     /* by a frame */
+	/* What an archived recording has for it, completed by symbolize(). */
+	struct answers answers;
+	size_t nr_archived; /* the first of them, which stand in the recording */
 	/* Set by symbolize(): the file that gave symbols, or NULL and why there is none. */
 	const char *symbols_from, *symbols_problem;
 };
@@ -123,12 +127,14 @@ struct profile {
 	struct reader_result file;
 	uint64_t dangling; /* references that led nowhere, stacks that were too deep */
 	uint64_t nr_snapshots, snapshot_bytes; /* of stacks that were left to be unwound here */
+	VEC(struct layout_unwound) unwound;    /* ... and were, by this reader */
 
 	VEC(uint16_t) node_depths; /* while loading */
 	/* User node -> its stack without kernel frames, plus 1; while loading. */
 	VEC(uint32_t) plain_stacks;
 	uint64_t walk_frames;                    /* of all stacks together, while loading */
 	struct map stack_index;                  /* user << 32 | kernel -> stack, while loading */
+	struct map archived_stacks;              /* snapshot -> node, while loading */
 	struct map counter_values;               /* counter << 32 | cpu -> value, while loading */
 	const struct symbol_file_options *files; /* while loading; may be NULL */
 	struct snapshots *snapshots;             /* while loading; NULL: there were none yet */

@@ -1,30 +1,39 @@
 #include "report/symbol/symbolize.h"
 
 #include <elf.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "format/base/str.h"
+#include "report/symbol/answer.h"
+#include "report/symbol/answer_cache.h"
 #include "report/symbol/demangle.h"
-#include "report/symbol/dwarf_resolver.h"
-#include "report/symbol/symbol_index.h"
 
-/* The frames of one object. */
+/* The frames of one object, and the functions that they turned out to be. */
 struct batch {
 	struct profile *profile;
 	uint32_t object;
 	const struct symbolize_options *options;
+	const struct cache *cache;
 	VEC(uint32_t) frames;
-	VEC(uint64_t) addresses; /* as the symbols count: virtual, or offsets from a base */
-	struct strtab names;     /* mangled, of its functions */
-	VEC(uint32_t) by_name;   /* name -> the first function that is called so */
-	struct map files;        /* a resolver's string -> the profile's */
+	struct map by_name;    /* text of an answer -> the newest function that is called so */
+	struct map by_address; /* -> the function of an address without a name */
+	VEC(uint32_t) older; /* of the same name, for each function from first_function on; or 0 */
+	size_t first_function;
 };
 
-static uint32_t add_function(struct profile *profile, const struct profile_function *function)
+static struct profile_object *object_of(const struct batch *batch)
 {
-	vec_push(&profile->functions, *function);
-	return (uint32_t)profile->functions.len - 1;
+	return &batch->profile->objects.data[batch->object];
+}
+
+/* ---- functions ---- */
+
+static uint32_t add_function(
+	struct batch *batch, const struct profile_function *function, uint64_t older)
+{
+	vec_push(&batch->profile->functions, *function);
+	vec_push(&batch->older, (uint32_t)older);
+	return (uint32_t)batch->profile->functions.len - 1;
 }
 
 static const char *shown_name(struct batch *batch, const char *system_name)
@@ -35,39 +44,36 @@ static const char *shown_name(struct batch *batch, const char *system_name)
 	return arena_strndup(&batch->profile->arena, str_text(&name), name.len);
 }
 
-static uint32_t known_function(struct batch *batch, const char *name, uint64_t start)
+/*
+ * The function of that name whose symbol is at `start`, or with `is_any` whichever is called so.
+ * Equal names of one object's answers are one text, so the pointer is the key.
+ */
+static uint32_t named_function(struct batch *batch, const char *name, uint64_t start, bool is_any)
 {
-	size_t len = strlen(name);
+	const struct profile_function *functions = batch->profile->functions.data;
+	uint64_t *newest = map_put(&batch->by_name, (uint64_t)(uintptr_t)name, NULL);
+	for (uint64_t at = *newest; at; at = batch->older.data[at - batch->first_function])
+		if (is_any || functions[at].start == start)
+			return (uint32_t)at;
 	struct profile_function function = {
-		.system_name = arena_strndup(&batch->profile->arena, name, len),
+		.name = *newest ? functions[*newest].name : shown_name(batch, name),
+		.system_name = name,
 		.object = batch->object,
 		.is_known = true,
 		.start = start,
 	};
-	function.name = shown_name(batch, function.system_name);
-	uint32_t index = add_function(batch->profile, &function);
-	if (strtab_intern(&batch->names, name, len) == batch->by_name.len)
-		vec_push(&batch->by_name, index);
-	return index;
-}
-
-/* A function that was inlined is the one that also has a symbol, where the name is the same. */
-static uint32_t named_function(struct batch *batch, const char *name)
-{
-	uint32_t id = strtab_intern(&batch->names, name, strlen(name));
-	if (id < batch->by_name.len)
-		return batch->by_name.data[id];
-	vec_push(&batch->by_name, 0);
-	uint32_t index = known_function(batch, name, 0);
-	batch->by_name.data[id] = index;
-	return index;
+	*newest = add_function(batch, &function, *newest);
+	return (uint32_t)*newest;
 }
 
 static uint32_t unknown_function(struct batch *batch, uint64_t address)
 {
-	const struct profile_object *object = &batch->profile->objects.data[batch->object];
+	bool is_new;
+	uint64_t *index = map_put(&batch->by_address, address, &is_new);
+	if (!is_new)
+		return (uint32_t)*index;
 	CLEANUP(str_deinit) struct str name = {0};
-	str_printf(&name, "%s+0x%llx", object->name, (unsigned long long)address);
+	str_printf(&name, "%s+0x%llx", object_of(batch)->name, (unsigned long long)address);
 	const char *text = arena_strndup(&batch->profile->arena, str_text(&name), name.len);
 	struct profile_function function = {
 		.name = text,
@@ -75,56 +81,55 @@ static uint32_t unknown_function(struct batch *batch, uint64_t address)
 		.object = batch->object,
 		.start = address,
 	};
-	return add_function(batch->profile, &function);
+	*index = add_function(batch, &function, 0);
+	return (uint32_t)*index;
 }
 
-/* Looks the batch up in the index and names its frames. */
-static void name_frames(struct batch *batch, const struct symbol_index *index)
+/* ---- frames ---- */
+
+/* The offset itself where no segment holds it. `file` is NULL where none was looked for. */
+static uint64_t to_address(
+	const struct profile_object *object, const struct symbol_file *file, uint64_t offset)
 {
-	size_t count = batch->frames.len;
-	CLEANUP_FREE struct symbol_hit *hits = mem_zalloc_array(count, sizeof(*hits));
-	symbol_index_lookup_batch(index, batch->addresses.data, count, hits);
-	struct map by_symbol = {0}, by_address = {0};
-	for (size_t i = 0; i < count; i++) {
-		bool added;
-		uint64_t address = batch->addresses.data[i];
-		uint64_t *function = hits[i].name ? map_put(&by_symbol, hits[i].id, &added)
-						  : map_put(&by_address, address, &added);
-		if (added)
-			*function = hits[i].name
-					    ? known_function(batch, hits[i].name, hits[i].start)
-					    : unknown_function(batch, address);
-		batch->profile->frames.data[batch->frames.data[i]].function = (uint32_t)*function;
+	const struct layout_object *info = &object->info;
+	uint64_t address;
+	for (uint32_t i = 0; i < info->nr_segments; i++) {
+		const struct layout_segment *segment = &info->segments[i];
+		if (segment->flags & PF_X && offset - segment->offset < segment->filesz)
+			return offset - segment->offset + segment->vaddr;
 	}
-	map_deinit(&by_symbol);
-	map_deinit(&by_address);
+	if (!info->nr_segments && file &&
+		elf_segments_offset_to_vaddr(
+			file->segments.data, file->segments.len, offset, &address))
+		return address;
+	return offset;
 }
 
-/* ---- inlined functions, files and lines ---- */
-
-static const char *keep_string(struct batch *batch, const char *text)
-{
-	if (!text)
-		return NULL;
-	bool added;
-	uint64_t *kept = map_put(&batch->files, (uint64_t)(uintptr_t)text, &added);
-	if (added)
-		*kept = (uint64_t)(uintptr_t)arena_strndup(
-			&batch->profile->arena, text, strlen(text));
-	return (const char *)(uintptr_t)*kept;
-}
-
-/* The frame of one function of the chain. */
 static void set_place(struct batch *batch, uint32_t frame, const struct chain_frame *from)
 {
 	struct profile_frame *to = &batch->profile->frames.data[frame];
 	struct profile_function *function = &batch->profile->functions.data[to->function];
-	to->file = keep_string(batch, from->file);
+	to->file = from->file;
 	to->line = from->line;
 	if (function->file || !function->is_known)
 		return;
-	function->file = keep_string(batch, from->decl_file ? from->decl_file : from->file);
+	function->file = from->decl_file ? from->decl_file : from->file;
 	function->line = from->decl_file ? from->decl_line : 0;
+}
+
+static void name_frame(struct batch *batch, uint32_t index, const struct symbol_file *file)
+{
+	struct profile_object *object = object_of(batch);
+	struct profile_frame *frame = &batch->profile->frames.data[index];
+	struct chain chain = {0};
+	answers_find(&object->answers, frame->offset, &chain);
+	const struct chain_frame *outermost =
+		chain.count ? &chain.frames[chain.count - 1] : &(struct chain_frame){0};
+	frame->function =
+		outermost->function
+			? named_function(batch, outermost->function, outermost->start, false)
+			: unknown_function(batch, to_address(object, file, frame->offset));
+	set_place(batch, index, outermost);
 }
 
 static uint32_t add_inlined(struct batch *batch, uint32_t outer, const struct chain_frame *from)
@@ -134,7 +139,8 @@ static uint32_t add_inlined(struct batch *batch, uint32_t outer, const struct ch
 		.object = batch->object,
 		.offset = profile->frames.data[outer].offset,
 		.outer = outer,
-		.function = named_function(batch, from->function ? from->function : "[unnamed]"),
+		.function = named_function(
+			batch, from->function ? from->function : "[unnamed]", 0, true),
 	};
 	uint32_t index = (uint32_t)profile->frames.len;
 	vec_push(&profile->frames, frame);
@@ -142,113 +148,110 @@ static uint32_t add_inlined(struct batch *batch, uint32_t outer, const struct ch
 	return index;
 }
 
-/* Symbols know the outermost function best: clones (.cold, .isra) have names of their own there. */
-static void apply_chain(struct batch *batch, uint32_t frame, const struct chain *chain)
+static void add_inlined_frames(struct batch *batch, uint32_t frame)
 {
 	struct profile *profile = batch->profile;
-	if (!chain->count)
-		return;
-	const struct chain_frame *last = &chain->frames[chain->count - 1];
-	uint32_t function = profile->frames.data[frame].function;
-	if (!profile->functions.data[function].is_known && last->function)
-		profile->frames.data[frame].function = named_function(batch, last->function);
-	set_place(batch, frame, last);
-	if (batch->options->no_inline)
-		return;
+	struct chain chain = {0};
+	answers_find(&object_of(batch)->answers, profile->frames.data[frame].offset, &chain);
 	uint32_t inner = frame;
-	for (uint32_t i = chain->count - 1; i-- > 0;)
-		inner = add_inlined(batch, inner, &chain->frames[i]);
+	for (uint32_t i = chain.count; i-- > 1;)
+		inner = add_inlined(batch, inner, &chain.frames[i - 1]);
 	if (inner != frame)
 		profile->frames.data[frame].innermost = inner;
 }
 
-struct located {
-	uint64_t address;
-	uint32_t frame;
-};
-
-static int compare_located(const void *a, const void *b)
+/* Functions with symbols come first: one that was inlined elsewhere is the same function. */
+static void apply_answers(struct batch *batch, const struct symbol_file *file)
 {
-	const struct located *x = a, *y = b;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->frame < y->frame ? -1 : x->frame > y->frame;
-}
-
-/* Sorts the frames by address; returns how many different addresses there are, in `addresses`. */
-static size_t sort_frames(const struct batch *batch, struct located *located, uint64_t *addresses)
-{
-	size_t distinct = 0;
-	for (size_t i = 0; i < batch->frames.len; i++)
-		located[i] = (struct located){batch->addresses.data[i], batch->frames.data[i]};
-	qsort(located, batch->frames.len, sizeof(*located), compare_located);
-	for (size_t i = 0; i < batch->frames.len; i++)
-		if (!distinct || addresses[distinct - 1] != located[i].address)
-			addresses[distinct++] = located[i].address;
-	return distinct;
-}
-
-/* What debug information adds to frames that symbols have named. */
-static void expand_frames(struct batch *batch, const struct symbol_file *file)
-{
-	struct dwarf_resolver_options options = {
-		.path = file->debug_path, .root = batch->options->files.symfs};
-	struct dwarf_resolver *resolver = dwarf_resolver_create(file->debug, &options);
-	if (!resolver)
+	batch->first_function = batch->profile->functions.len;
+	vec_each(&batch->frames, frame)
+		name_frame(batch, *frame, file);
+	if (batch->options->no_inline)
 		return;
-	size_t count = batch->frames.len;
-	CLEANUP_FREE struct located *located = mem_zalloc_array(count, sizeof(*located));
-	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));
-	CLEANUP_FREE struct chain *chains = mem_zalloc_array(count, sizeof(*chains));
-	size_t distinct = sort_frames(batch, located, addresses);
-	dwarf_resolver_run(resolver, addresses, distinct, chains);
-	for (size_t i = 0, at = 0; i < count; i++) {
-		if (addresses[at] != located[i].address)
-			at++;
-		apply_chain(batch, located[i].frame, &chains[at]);
-	}
-	dwarf_resolver_destroy(resolver);
+	vec_each(&batch->frames, frame)
+		add_inlined_frames(batch, *frame);
 }
 
-/* ---- files ---- */
+/* ---- answers ---- */
 
-static bool to_vaddr(const struct profile_object *object, const struct symbol_file *file,
-	uint64_t offset, uint64_t *ret)
+/* Asks for what is not answered yet; returns how much that was. */
+static size_t ask(
+	struct batch *batch, const struct answer_sources *sources, const struct symbol_file *file)
 {
-	const struct layout_object *info = &object->info;
-	for (uint32_t i = 0; i < info->nr_segments; i++) {
-		const struct layout_segment *segment = &info->segments[i];
-		if (segment->flags & PF_X && offset - segment->offset < segment->filesz) {
-			*ret = offset - segment->offset + segment->vaddr;
-			return true;
-		}
+	struct profile_object *object = object_of(batch);
+	CLEANUP_FREE struct answer_place *places =
+		mem_zalloc_array(batch->frames.len, sizeof(*places));
+	size_t count = 0;
+	vec_each(&batch->frames, frame) {
+		uint64_t offset = batch->profile->frames.data[*frame].offset;
+		struct chain chain;
+		if (!answers_find(&object->answers, offset, &chain))
+			places[count++] =
+				(struct answer_place){to_address(object, file, offset), offset};
 	}
-	if (info->nr_segments)
-		return false;
-	return elf_segments_offset_to_vaddr(file->segments.data, file->segments.len, offset, ret);
+	answer_places(sources, places, count, &object->answers);
+	return count;
+}
+
+static bool is_answered(const struct batch *batch)
+{
+	const struct answers *answers = &object_of(batch)->answers;
+	struct chain chain;
+	vec_each(&batch->frames, frame)
+		if (!answers_find(answers, batch->profile->frames.data[*frame].offset, &chain))
+			return false;
+	return true;
+}
+
+/* By what earlier reports found out, or by the files themselves. */
+static void ask_files(struct batch *batch, const struct symbol_file *file)
+{
+	struct profile_object *object = object_of(batch);
+	struct answer_key key = {0};
+	struct answer_sources sources = {
+		.index = file->index,
+		.debug = file->debug,
+		.debug_options = {.path = file->debug_path, .root = batch->options->files.symfs},
+	};
+	if (!answers_count(&object->answers)) {
+		key = answer_cache_key(&object->info, file);
+		answer_cache_load(batch->cache, &key, &object->answers);
+	}
+	if (ask(batch, &sources, file))
+		answer_cache_store(batch->cache, &key, &object->answers);
+}
+
+static void note_origin(struct batch *batch, const struct symbol_file *file)
+{
+	struct profile_object *object = object_of(batch);
+	if (!object->symbols_from)
+		object->symbols_problem = file->problem;
+	if (!file->path)
+		return;
+	object->symbols_from =
+		arena_strndup(&batch->profile->arena, file->path, strlen(file->path));
+	if (!symbol_index_count(file->index))
+		object->symbols_problem = "the file has no symbol table";
 }
 
 static void symbolize_file(struct batch *batch)
 {
-	struct profile_object *object = &batch->profile->objects.data[batch->object];
+	struct profile_object *object = object_of(batch);
+	if (answers_count(&object->answers))
+		object->symbols_from = "the recording";
+	if (object->answers.has_lines && is_answered(batch)) {
+		apply_answers(batch, NULL);
+		return;
+	}
 	struct symbol_file file;
 	symbol_file_find(object, &batch->options->files, &file);
-	for (size_t i = 0; i < batch->frames.len; i++) {
-		uint64_t offset = batch->profile->frames.data[batch->frames.data[i]].offset;
-		uint64_t vaddr;
-		vec_push(&batch->addresses,
-			to_vaddr(object, &file, offset, &vaddr) ? vaddr : offset);
+	if (file.debug && !object->answers.has_lines) { /* there is more to be had here */
+		answers_deinit(&object->answers);
+		object->nr_archived = 0;
 	}
-	object->symbols_problem = file.problem;
-	if (file.path) {
-		object->symbols_from =
-			arena_strndup(&batch->profile->arena, file.path, strlen(file.path));
-		if (!symbol_index_count(file.index))
-			object->symbols_problem = "the file has no symbol table";
-	}
-	name_frames(batch, file.index);
-	if (file.debug)
-		expand_frames(batch, &file);
+	ask_files(batch, &file);
+	note_origin(batch, &file);
+	apply_answers(batch, &file);
 	symbol_file_deinit(&file);
 }
 
@@ -257,27 +260,25 @@ static void symbolize_file(struct batch *batch)
 /* Memory of no file has no symbols either way, and its addresses become its names. */
 static void symbolize_captured(struct batch *batch, const char *problem)
 {
-	struct profile *profile = batch->profile;
-	struct profile_object *object = &profile->objects.data[batch->object];
+	struct profile_object *object = object_of(batch);
 	struct symbol_index *index = symbol_index_create();
-	vec_each(&profile->symbols, symbol)
+	vec_each(&batch->profile->symbols, symbol)
 		if (symbol->object == batch->object)
 			symbol_index_add(index, symbol->offset, symbol->size, symbol->name,
 				STB_GLOBAL, STT_FUNC);
 	symbol_index_build(index);
-	vec_each(&batch->frames, frame)
-		vec_push(&batch->addresses, profile->frames.data[*frame].offset);
 	if (symbol_index_count(index))
 		object->symbols_from = "the recording";
 	else
 		object->symbols_problem = problem;
-	name_frames(batch, index);
+	ask(batch, &(struct answer_sources){.index = index}, NULL);
+	apply_answers(batch, NULL);
 	symbol_index_destroy(index);
 }
 
 static void symbolize_object(struct batch *batch)
 {
-	switch (batch->profile->objects.data[batch->object].info.kind) {
+	switch (object_of(batch)->info.kind) {
 	case LAYOUT_OBJECT_FILE:
 		symbolize_file(batch);
 		break;
@@ -308,16 +309,22 @@ static void name_truncations(struct profile *profile)
 		if (frame->object)
 			continue;
 		uint32_t *function = &functions[frame->offset];
-		if (!*function)
-			*function = add_function(
-				profile, &(struct profile_function){.name = names[frame->offset],
-						 .system_name = names[frame->offset]});
+		if (!*function) {
+			struct profile_function cause = {
+				.name = names[frame->offset],
+				.system_name = names[frame->offset],
+			};
+			*function = (uint32_t)profile->functions.len;
+			vec_push(&profile->functions, cause);
+		}
 		frame->function = *function;
 	}
 }
 
 void symbolize(struct profile *profile, const struct symbolize_options *options)
 {
+	struct cache *cache = NULL;
+	err_destroy(answer_cache_open(options->cache_folder, &cache)); /* then without */
 	name_truncations(profile);
 	struct batch *batches = mem_zalloc_array(profile->objects.len, sizeof(*batches));
 	for (size_t i = 1; i < profile->frames.len; i++)
@@ -330,12 +337,13 @@ void symbolize(struct profile *profile, const struct symbolize_options *options)
 		batch->profile = profile;
 		batch->object = (uint32_t)i;
 		batch->options = options;
+		batch->cache = cache;
 		symbolize_object(batch);
 		vec_deinit(&batch->frames);
-		vec_deinit(&batch->addresses);
-		strtab_deinit(&batch->names);
-		vec_deinit(&batch->by_name);
-		map_deinit(&batch->files);
+		vec_deinit(&batch->older);
+		map_deinit(&batch->by_name);
+		map_deinit(&batch->by_address);
 	}
 	mem_free(batches);
+	cache_close(cache);
 }

@@ -7,8 +7,9 @@
 
 struct symbolize_options {
 	struct symbol_file_options files;
-	bool keep_mangled; /* names stay as the linker wrote them */
-	bool no_inline;    /* a frame is one function, whatever was inlined into it */
+	const char *cache_folder; /* as in answer_cache.h; NULL: the usual one, "": none */
+	bool keep_mangled;        /* names stay as the linker wrote them */
+	bool no_inline;           /* a frame is one function, whatever was inlined into it */
 };
 
 /*

@@ -60,6 +60,7 @@ bool snapshots_defer(
 	if (id >= snapshots->outcomes.len || !snapshots->outcomes.data[id])
 		return false;
 	struct snapshots_sample deferred = *sample;
+	deferred.snapshot = id;
 	deferred.outcome = snapshots->outcomes.data[id] - 1;
 	vec_push(&snapshots->samples, deferred);
 	return true;

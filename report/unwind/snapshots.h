@@ -17,6 +17,7 @@ struct snapshots;
 /* A sample that waits for the rest of its stack. */
 struct snapshots_sample {
 	size_t index;          /* of the profile's samples */
+	uint32_t snapshot;     /* its id */
 	uint32_t user, kernel; /* nodes, as the recorder found them */
 	uint32_t outcome;
 };

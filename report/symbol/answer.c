@@ -1,0 +1,84 @@
+#include "report/symbol/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/mem.h"
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct answer_place *x = a, *y = b;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* The chains of `count` places, by ascending address. NULL when there is no debug information. */
+static struct dwarf_resolver *resolve(const struct answer_sources *sources,
+	const struct answer_place *places, size_t count, struct chain *chains)
+{
+	struct dwarf_resolver *resolver =
+		sources->debug ? dwarf_resolver_create(sources->debug, &sources->debug_options)
+			       : NULL;
+	if (!resolver)
+		return NULL;
+	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));
+	CLEANUP_FREE struct chain *distinct = mem_zalloc_array(count, sizeof(*distinct));
+	size_t nr_distinct = 0;
+	for (size_t i = 0; i < count; i++)
+		if (!i || places[i].address != places[i - 1].address)
+			addresses[nr_distinct++] = places[i].address;
+	dwarf_resolver_run(resolver, addresses, nr_distinct, distinct);
+	for (size_t i = 0, at = 0; i < count; i++) {
+		at += addresses[at] != places[i].address;
+		chains[i] = distinct[at];
+	}
+	return resolver;
+}
+
+struct joined {
+	VEC(struct chain_frame) frames;
+};
+
+/* Symbols know the outermost function best: clones (.cold, .isra) have names of their own there. */
+static struct chain join(
+	struct joined *joined, const struct chain *chain, const struct symbol_hit *hit)
+{
+	joined->frames.len = 0;
+	if (chain->count)
+		vec_append(&joined->frames, chain->frames, chain->count);
+	else if (hit->name)
+		vec_push(&joined->frames, (struct chain_frame){0});
+	size_t count = joined->frames.len;
+	if (count && hit->name) {
+		struct chain_frame *outermost = &joined->frames.data[count - 1];
+		outermost->function = hit->name;
+		outermost->start = hit->start;
+	}
+	return (struct chain){.frames = joined->frames.data, .count = (uint32_t)count};
+}
+
+void answer_places(const struct answer_sources *sources, struct answer_place *places, size_t count,
+	struct answers *answers)
+{
+	if (!count)
+		return;
+	qsort(places, count, sizeof(*places), compare_places);
+	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));
+	CLEANUP_FREE struct symbol_hit *hits = mem_zalloc_array(count, sizeof(*hits));
+	CLEANUP_FREE struct chain *chains = mem_zalloc_array(count, sizeof(*chains));
+	for (size_t i = 0; i < count; i++)
+		addresses[i] = places[i].address;
+	symbol_index_lookup_batch(sources->index, addresses, count, hits);
+	struct dwarf_resolver *resolver = resolve(sources, places, count, chains);
+	struct joined joined = {0};
+	for (size_t i = 0; i < count; i++) {
+		if (i && places[i].offset == places[i - 1].offset)
+			continue;
+		struct chain chain = join(&joined, &chains[i], &hits[i]);
+		answers_add(answers, places[i].offset, &chain);
+	}
+	answers->has_lines |= resolver != NULL;
+	vec_deinit(&joined.frames);
+	dwarf_resolver_destroy(resolver);
+}

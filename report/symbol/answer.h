@@ -1,0 +1,24 @@
+/* Asks symbol tables and debug information, and joins what both say of an address. */
+#ifndef EBPROF_ANSWER_H
+#define EBPROF_ANSWER_H
+
+#include "format/file/answers.h"
+#include "report/symbol/dwarf_resolver.h"
+#include "report/symbol/symbol_index.h"
+
+struct answer_sources {
+	const struct symbol_index *index;
+	struct elf_file *debug; /* with debug information; NULL: there is none */
+	struct dwarf_resolver_options debug_options;
+};
+
+struct answer_place {
+	uint64_t address; /* as the sources count */
+	uint64_t offset;  /* as the recording does */
+};
+
+/* Adds an answer for each place; sorts them by address. */
+void answer_places(const struct answer_sources *sources, struct answer_place *places, size_t count,
+	struct answers *answers);
+
+#endif

@@ -1,0 +1,116 @@
+/* An entry: a version and the number of bytes of answers, then the answers, part by part. */
+#include "report/symbol/answer_cache.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "format/base/bytes.h"
+#include "format/base/mem.h"
+
+enum {
+	FORMAT_VERSION = 1, /* also when the same files give other answers than before */
+	HEADER_BYTES = 4 + 8,
+	MAX_ENTRY_BYTES = 256 << 20,
+};
+
+struct err *answer_cache_open(const char *folder, struct cache **ret)
+{
+	struct cache_options options = {
+		.kind = "answers",
+		.folder = folder,
+		.max_bytes = (uint64_t)ANSWER_CACHE_MAX_MB << 20,
+	};
+	return cache_open(&options, ret);
+}
+
+/* ---- keys ---- */
+
+/* False when the file cannot be told from another. */
+static bool add_file(const char *path, uint64_t *identity)
+{
+	struct stat st;
+	if (!path)
+		return true;
+	if (stat(path, &st))
+		return false;
+	const uint64_t facts[] = {st.st_dev, st.st_ino, (uint64_t)st.st_size,
+		(uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec,
+		(uint64_t)st.st_ctim.tv_sec, (uint64_t)st.st_ctim.tv_nsec};
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+		*identity = map_mix(*identity ^ facts[i]) + i;
+	return true;
+}
+
+struct answer_key answer_cache_key(
+	const struct layout_object *object, const struct symbol_file *file)
+{
+	struct answer_key key = {.name = ""};
+	uint64_t identity = FORMAT_VERSION;
+	if (!file->path || !object->build_id_len ||
+		2 * object->build_id_len + 16 > CACHE_NAME_MAX || !add_file(file->path, &identity))
+		return key;
+	identity = map_mix(identity);
+	if (!add_file(file->debug_path, &identity))
+		return key;
+	char *at = key.name;
+	for (uint32_t i = 0; i < object->build_id_len; i++)
+		at += sprintf(at, "%02x", object->build_id[i]);
+	sprintf(at, "%016llx", (unsigned long long)identity);
+	return key;
+}
+
+/* ---- loading ---- */
+
+static struct err *read_answers(struct cache_entry *entry, struct answers *answers)
+{
+	uint8_t header[HEADER_BYTES];
+	try(cache_entry_read(entry, header, sizeof(header)));
+	struct bytes_cursor cursor = bytes_cursor(header, sizeof(header));
+	if (bytes_get_u32(&cursor) != FORMAT_VERSION)
+		return err_new(ERR_FORMAT, "of another version");
+	uint64_t len = bytes_get_u64(&cursor);
+	if (len != entry->bytes_left || len > MAX_ENTRY_BYTES)
+		return err_new(ERR_FORMAT, "of a wrong length");
+	CLEANUP_FREE uint8_t *bytes = mem_alloc(len);
+	try(cache_entry_read(entry, bytes, len));
+	try(cache_entry_check(entry));
+	cursor = bytes_cursor(bytes, len);
+	while (bytes_left(&cursor)) {
+		const char *fault = answers_decode(answers, &cursor);
+		if (fault)
+			return err_new(ERR_FORMAT, "%s", fault);
+	}
+	return NULL;
+}
+
+void answer_cache_load(
+	const struct cache *cache, const struct answer_key *key, struct answers *answers)
+{
+	struct cache_entry entry;
+	struct err *err = cache_entry_open(cache, key->name, &entry);
+	if (!err && entry.fd >= 0)
+		err = read_answers(&entry, answers);
+	cache_entry_close(&entry);
+	if (err)
+		answers_deinit(answers);
+	err_destroy(err);
+}
+
+/* ---- storing ---- */
+
+void answer_cache_store(
+	const struct cache *cache, const struct answer_key *key, const struct answers *answers)
+{
+	CLEANUP(bytes_buf_deinit) struct bytes_buf parts = {0}, header = {0};
+	if (!cache || !key->name[0])
+		return;
+	for (size_t next = 0; next < answers_count(answers);)
+		next = answers_encode(answers, next, &parts);
+	if (parts.len > MAX_ENTRY_BYTES)
+		return;
+	bytes_put_u32(&header, FORMAT_VERSION);
+	bytes_put_u64(&header, parts.len);
+	const struct cache_piece pieces[] = {{header.data, header.len}, {parts.data, parts.len}};
+	err_destroy(cache_store(cache, key->name, pieces, sizeof(pieces) / sizeof(*pieces)));
+}
