@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/archive_file.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/record_view.h"
@@ -30,7 +31,7 @@ struct call_graph {
 struct record_options {
 	struct opt_u32_list pids, tids;
 	bool all, all_user, all_kernel, call_stacks, no_inherit, quiet, verbose, with_args;
-	bool frequency_given, period_given, dry_run, strict_freq;
+	bool frequency_given, period_given, dry_run, strict_freq, archives;
 	uint32_t frequency_hz;
 	uint64_t period;
 	enum session_event event;
@@ -190,7 +191,7 @@ static const struct opt rows[] = {
 		NULL},
 	{"unwind-memory", 0, "SIZE", opt_size, FIELD(table_bytes),
 		"for unwind tables in the kernel (32M)", NULL},
-	{"unwind-cache", 0, "DIR", opt_string, FIELD(cache_folder),
+	{"unwind-cache", 0, "DIR", opt_cache_folder, FIELD(cache_folder),
 		"where unwind tables are kept between recordings; none: nowhere", NULL},
 	{"delay", 'D', "MS", opt_milliseconds, FIELD(delay_ns), "begin after so many ms", NULL},
 	{"duration", 0, "TIME", opt_duration, FIELD(duration_ns),
@@ -198,6 +199,8 @@ static const struct opt rows[] = {
 	{"mmap-size", 'm', "PAGES|SIZE", parse_ring, FIELD(ring_bytes),
 		"size of the ring buffer (4M)", NULL},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output), "where to (ebprof.data)", "Output"},
+	{"archive", 0, NULL, opt_flag, FIELD(archives),
+		"put names and lines into the file at the end, to read it anywhere", NULL},
 	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes), "stop when the file has this size",
 		NULL},
 	{"switch-output", 0, "[signal|SIZE|TIME]", parse_switch, FIELD(switching),
@@ -271,6 +274,11 @@ static struct err *check_options(struct record_options *options, enum session_ta
 	bool switches = switching->on_signal || switching->bytes || switching->interval_ns;
 	if (switches && strcmp(options->output, "-") == 0)
 		return err_new(ERR_USAGE, "--switch-output needs a file, not standard output");
+	if (options->archives && strcmp(options->output, "-") == 0)
+		return err_new(ERR_USAGE, "--archive needs a file, not standard output");
+	if (options->archives && switches)
+		return err_new(ERR_USAGE, "--archive and --switch-output exclude each other: use "
+					  "ebprof archive on the files");
 	return NULL;
 }
 
@@ -340,6 +348,19 @@ static void outlive(const struct record_options *options, struct session *sessio
 		console_say("the command still runs");
 }
 
+/* Without it the recording is as good as before: no failure of record's. */
+static void archive(const struct record_options *options)
+{
+	struct symbolize_options symbolize = {0};
+	struct archive_file_result result;
+	struct err *err = archive_file(options->output, &symbolize, &result);
+	if (err)
+		console_say("not archived: %s", err_message(err));
+	else if (!options->quiet)
+		archive_file_say(options->output, &result);
+	err_destroy(err);
+}
+
 static int record(
 	const struct record_options *options, const struct session_options *session_options)
 {
@@ -376,6 +397,8 @@ static int record(
 		console_say("%s", err_message(err));
 	outlive(options, session, session_options, &summary);
 	session_destroy(session);
+	if (summary.is_published && options->archives)
+		archive(options);
 	if (err) {
 		err_destroy(err);
 		return EXIT_OWN_FAILURE;
@@ -407,7 +430,6 @@ static int run(const struct command *command, int argc, char **argv)
 		err = check_options(&options, target);
 	if (err)
 		return fail(err);
-	bool is_none = options.cache_folder && strcmp(options.cache_folder, "none") == 0;
 	const struct opt_u32_list *ids = options.tids.len ? &options.tids : &options.pids;
 	struct session_options session_options = {
 		.target = target,
@@ -421,7 +443,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.call_graph = options.call_graph.how,
 		.snapshot_bytes = options.call_graph.snapshot_bytes,
 		.table_bytes = options.table_bytes,
-		.cache_folder = is_none ? "" : options.cache_folder,
+		.cache_folder = options.cache_folder,
 		.exclude_user = options.all_kernel,
 		.exclude_kernel = options.all_user,
 		.cpus = options.cpus.data,

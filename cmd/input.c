@@ -10,13 +10,9 @@
 #include "format/base/mem.h"
 #include "report/info.h"
 
-static struct err *open_input(const char *path, int *ret)
+struct err *input_open(const char *path, int flags, int *ret)
 {
-	if (strcmp(path, "-") == 0) {
-		*ret = dup(STDIN_FILENO);
-		return *ret < 0 ? err_sys(errno, "standard input") : NULL;
-	}
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_FD int fd = open(path, flags | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT && strcmp(path, "ebprof.data") == 0)
 		return err_new(ERR_USAGE, "there is no ebprof.data here: make one with ebprof "
 					  "record, or name a file");
@@ -29,19 +25,37 @@ static struct err *open_input(const char *path, int *ret)
 	return NULL;
 }
 
-struct err *input_load(const char *option, int argc, char **argv, int rest,
-	const struct symbol_file_options *files, struct profile **ret)
+struct err *input_choose(const char *option, int argc, char **argv, int rest, const char **ret)
 {
-	const char *path = option ? option : rest < argc ? argv[rest] : "ebprof.data";
 	if (rest + (option ? 0 : 1) < argc)
 		return err_new(
 			ERR_USAGE, "one recording at a time: \"%s\" is too many", argv[argc - 1]);
-	CLEANUP_FD int fd = -1;
-	try(open_input(path, &fd));
+	*ret = option ? option : rest < argc ? argv[rest] : "ebprof.data";
+	return NULL;
+}
+
+struct err *input_load_open(
+	const char *path, int fd, const struct symbol_file_options *files, struct profile **ret)
+{
 	try(err_wrap(profile_load(fd, files, ret), "%s", path));
 	CLEANUP(str_deinit) struct str health = {0};
 	info_put_damage(*ret, &health);
 	if (health.len)
 		console_say("%s: %s", path, str_text(&health));
 	return NULL;
+}
+
+struct err *input_load(const char *option, int argc, char **argv, int rest,
+	const struct symbol_file_options *files, struct profile **ret)
+{
+	const char *path = NULL;
+	try(input_choose(option, argc, argv, rest, &path));
+	CLEANUP_FD int fd = -1;
+	if (strcmp(path, "-") == 0)
+		fd = dup(STDIN_FILENO);
+	else
+		try(input_open(path, O_RDONLY, &fd));
+	if (fd < 0)
+		return err_sys(errno, "standard input");
+	return input_load_open(path, fd, files, ret);
 }

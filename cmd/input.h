@@ -14,4 +14,11 @@
 struct err *input_load(const char *option, int argc, char **argv, int rest,
 	const struct symbol_file_options *files, struct profile **ret);
 
+/* The parts of it, for commands that do more with the file. `flags` are open()'s. */
+struct err *input_choose(
+	const char *option, int argc, char **argv, int rest, const char **ret) ERR_MUST_CHECK;
+struct err *input_open(const char *path, int flags, int *ret) ERR_MUST_CHECK;
+struct err *input_load_open(const char *path, int fd, const struct symbol_file_options *files,
+	struct profile **ret) ERR_MUST_CHECK;
+
 #endif

@@ -10,6 +10,7 @@ static const struct command *const all[] = {
 	&command_record,
 	&command_report,
 	&command_convert,
+	&command_archive,
 	&command_info,
 	&command_check,
 	&command_help,

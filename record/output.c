@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +78,7 @@ static struct err *create_file(
 		return err;
 	}
 	output->temporary = str_steal(&temporary);
+	flock(output->fd, LOCK_EX | LOCK_NB); /* who appends to recordings waits for the end */
 	if (owner->is_set && fchown(output->fd, owner->uid, owner->gid))
 		return err_sys(errno, "cannot give %s to user %u", path, owner->uid);
 	return NULL;

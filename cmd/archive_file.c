@@ -1,0 +1,96 @@
+#include "cmd/archive_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/console.h"
+#include "cmd/input.h"
+#include "format/base/mem.h"
+
+struct target {
+	int fd;
+	uint64_t bytes; /* appended */
+};
+
+static struct err *open_target(const char *path, struct target *target, off_t *size)
+{
+	CLEANUP_FD int fd = -1;
+	struct stat st;
+	if (strcmp(path, "-") == 0)
+		return err_new(ERR_USAGE, "only a file can be archived, not standard input");
+	try(input_open(path, O_RDWR | O_APPEND | O_NONBLOCK, &fd));
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return err_new(ERR_USAGE, "%s is not a regular file", path);
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return err_new(ERR_USAGE, "%s is being recorded, or archived", path);
+	*size = st.st_size;
+	target->fd = steal_fd(fd);
+	return NULL;
+}
+
+static struct err *append(void *context, const void *bytes, size_t len)
+{
+	struct target *target = context;
+	const char *at = bytes;
+	while (len) {
+		ssize_t done = write(target->fd, at, len);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return err_sys(errno, "cannot write");
+		at += done;
+		len -= (size_t)done;
+		target->bytes += (uint64_t)done;
+	}
+	return NULL;
+}
+
+static struct err *archive(const char *path, struct target *target, off_t size,
+	const struct symbolize_options *options, struct archive_result *ret)
+{
+	struct profile *profile;
+	try(input_load_open(path, target->fd, &options->files, &profile));
+	symbolize(profile, options);
+	struct writer_sink sink = {.write = append, .context = target};
+	struct err *err = archive_write(profile, sink, ret);
+	profile_destroy(profile);
+	if (err && ftruncate(target->fd, size))
+		err_destroy(err_sys(errno, "ftruncate")); /* a reader skips what is cut */
+	return err_wrap(err, "%s", path);
+}
+
+struct err *archive_file(
+	const char *path, const struct symbolize_options *options, struct archive_file_result *ret)
+{
+	struct target target = {.fd = -1};
+	off_t size = 0;
+	*ret = (struct archive_file_result){0};
+	try(open_target(path, &target, &size));
+	struct err *err = archive(path, &target, size, options, &ret->archived);
+	ret->bytes = target.bytes;
+	mem_close_fd(&target.fd);
+	return err;
+}
+
+void archive_file_say(const char *path, const struct archive_file_result *result)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	const struct archive_result *archived = &result->archived;
+	console_put_count(&text, archived->places - archived->unknown);
+	str_puts(&text, " of ");
+	console_put_count(&text, archived->places);
+	str_puts(&text, " places have names");
+	if (archived->stacks) {
+		str_puts(&text, ", ");
+		console_put_count(&text, archived->stacks);
+		str_puts(&text, " stacks were unwound");
+	}
+	str_puts(&text, " (+");
+	console_put_bytes(&text, result->bytes);
+	str_puts(&text, ")");
+	console_say("%s: %s", path, str_text(&text));
+}

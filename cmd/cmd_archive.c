@@ -1,0 +1,61 @@
+#include "cmd/archive_file.h"
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/input.h"
+#include "cmd/select.h"
+
+struct archive_options {
+	const char *input;
+	bool quiet;
+	struct symbolize_options symbolize;
+};
+
+static const struct opt rows[] = {
+	{"input", 'i', "FILE", opt_string, offsetof(struct archive_options, input),
+		"the recording (ebprof.data)", "Input"},
+	{"quiet", 'q', NULL, opt_flag, offsetof(struct archive_options, quiet),
+		"say nothing but errors", NULL},
+	SYMBOL_FILE_ROWS(struct archive_options, symbolize),
+	{0},
+};
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct archive_options options = {0};
+	struct archive_file_result result;
+	const char *path = NULL;
+	int rest;
+	bool wants_help;
+	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
+	if (!err && wants_help) {
+		opt_print_help(command, stdout);
+		return CONSOLE_OK;
+	}
+	if (!err)
+		err = input_choose(options.input, argc, argv, rest, &path);
+	if (!err)
+		err = archive_file(path, &options.symbolize, &result);
+	if (err)
+		return console_fail(err);
+	if (!options.quiet)
+		archive_file_say(path, &result);
+	return CONSOLE_OK;
+}
+
+const struct command command_archive = {
+	.name = "archive",
+	.summary = "put names and lines into a recording, to read it anywhere",
+	.usage = "[OPTIONS] [FILE]",
+	.description =
+		"Looks up the functions, inlined functions, files and lines of all that was "
+		"sampled\n"
+		"and appends them to the recording: report and convert then need no binaries, no\n"
+		"debug files and no network. What stands in the file is not changed.",
+	.examples = "  ebprof archive\n"
+		    "  ebprof archive server.data && scp server.data laptop:\n",
+	.exit_status = "  0  it was done; what has no names is told by report\n"
+		       "  1  the recording could not be read or written; it is as it was\n"
+		       "  2  wrong usage\n",
+	.options = rows,
+	.run = run,
+};
