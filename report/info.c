@@ -102,6 +102,15 @@ static struct distinct count_distinct(const struct profile *profile)
 
 /* ---- health ---- */
 
+/* Answers may have been replaced by later ones; nobody archives often enough for that to show. */
+static uint64_t archived_places(const struct profile *profile)
+{
+	uint64_t places = 0;
+	vec_each(&profile->objects, object)
+		places += object->nr_archived;
+	return places;
+}
+
 static double seconds_in(const struct profile *profile, uint64_t time_ns)
 {
 	return (double)(time_ns - profile->first_ns) / 1e9;
@@ -257,6 +266,9 @@ static void put_counts(const struct profile *profile, struct str *out)
 		str_printf(out, "%-14s %llu snapshots of stacks unwound here, %llu bytes\n", "",
 			(unsigned long long)profile->nr_snapshots,
 			(unsigned long long)profile->snapshot_bytes);
+	if (archived_places(profile))
+		str_printf(out, "%-14s %llu archived places in code\n", "",
+			(unsigned long long)archived_places(profile));
 	str_printf(out, "%-14s %llu processes, %llu threads, %zu mappings, %llu build IDs\n", "",
 		(unsigned long long)distinct.processes, (unsigned long long)distinct.threads,
 		profile->mappings.len, (unsigned long long)distinct.build_ids);
@@ -424,6 +436,7 @@ void info_put_json(const struct profile *profile, struct str *out)
 	put_json_count(out, "guessed_stacks", stacks.guessed);
 	put_json_count(out, "snapshots", profile->nr_snapshots);
 	put_json_count(out, "snapshot_bytes", profile->snapshot_bytes);
+	put_json_count(out, "archived_places", archived_places(profile));
 	str_puts(out, "  \"counters\": {");
 	for (int i = 1; i < LAYOUT_COUNTER_COUNT; i++)
 		str_printf(out, "%s\"%s\": %llu", i > 1 ? ", " : "", counter_words[i],

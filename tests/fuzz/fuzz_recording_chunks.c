@@ -2,7 +2,7 @@
  * Payloads of any bytes in sound chunks, so that the decoders behind the
  * checksums are reached. The input is a sequence of (type: 1 byte, length:
  * 2 bytes, payload); a length past the end takes what is left. Of the type,
- * the upper four bits say what else is odd: 1 skips a sequence number.
+ * the upper three bits say what else is odd: 1 skips a sequence number.
  */
 #include "format/base/bytes.h"
 #include "format/file/chunk.h"
@@ -21,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		if (payload_bytes > bytes_left(&input))
 			payload_bytes = bytes_left(&input);
 		const uint8_t *payload = bytes_get(&input, payload_bytes);
-		sequence += type >> 4 == 1;
-		chunk_put(&file, type & 0x0f, sequence, payload ? payload : bytes, payload_bytes);
+		sequence += type >> 5 == 1;
+		chunk_put(&file, type & 0x1f, sequence, payload ? payload : bytes, payload_bytes);
 	}
 	walk_recording(file.data, file.len);
 	bytes_buf_deinit(&file);

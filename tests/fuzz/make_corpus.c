@@ -106,6 +106,37 @@ static void make_snapshots(struct bytes_buf *out)
 		exit(1);
 }
 
+/* What archiving appends: stacks that were unwound, and answers. */
+static void make_archived(struct bytes_buf *out)
+{
+	make_snapshots(out);
+	struct chain_frame chain[2] = {
+		{.function = "inlined", .file = "a.h", .line = 3, .is_inlined = true},
+		{.function = "_Z4mainv",
+			.file = "a.c",
+			.decl_file = "a.c",
+			.line = 7,
+			.start = 0x1100},
+	};
+	struct answers answers = {.has_lines = true};
+	for (uint64_t i = 0; i < 20; i++) {
+		chain[0].line = (uint32_t)i;
+		answers_add(&answers, 0x1100 + i * 16, &(struct chain){chain, 2});
+	}
+	struct layout_position position = {.frame = 20, .node = 20, .sequence = 40};
+	struct writer *writer =
+		writer_create_behind((struct writer_sink){forged_sink_write, out}, &position);
+	writer_frame(writer, &(struct layout_frame){1, 0x1400, 0});
+	writer_node(writer, &(struct layout_node){0, 20});
+	writer_unwound(writer, &(struct layout_unwound){1, 20});
+	writer_answers(writer, 1, &answers);
+	struct err *err = writer_flush(writer);
+	writer_destroy(writer);
+	answers_deinit(&answers);
+	if (err)
+		exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -114,7 +145,7 @@ int main(int argc, char **argv)
 	}
 	root = argv[1];
 	struct bytes_buf small = {0}, cut = {0}, deep = {0}, torn = {0}, empty = {0};
-	struct bytes_buf snapshots = {0};
+	struct bytes_buf snapshots = {0}, archived = {0};
 	forged_small(&small);
 	bytes_put(&cut, small.data, small.len / 2);
 	bytes_put(&torn, small.data, 100);
@@ -128,5 +159,7 @@ int main(int argc, char **argv)
 	put_recording("empty", &empty);
 	make_snapshots(&snapshots);
 	put_recording("snapshots", &snapshots);
+	make_archived(&archived);
+	put_recording("archived", &archived);
 	return 0;
 }
