@@ -37,9 +37,12 @@ ALL_LDFLAGS = $(SANITIZE) -pthread $(if $(STATIC),-static) $(LDFLAGS)
 
 pkg_libs = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(1))
 STATIC_OBJS := $(if $(STATIC),$(O)/record/static_libelf.o)
-RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf zlib)
-REPORT_LIBS = $(STATIC_OBJS) -liberty $(call pkg_libs,libdw libelf zlib)
-FORMAT_LIBS = $(call pkg_libs,zlib)
+# format/elf/elf_inflate.c takes what is there.
+UNPACK_LIBS = $(call pkg_libs,zlib $(shell for library in libdeflate libzstd; do \
+	$(PKG_CONFIG) --exists $$library && echo $$library; done))
+RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf) $(UNPACK_LIBS)
+REPORT_LIBS = $(STATIC_OBJS) -liberty $(call pkg_libs,libdw libelf) $(UNPACK_LIBS)
+FORMAT_LIBS = $(UNPACK_LIBS)
 
 # Other flags than those of the last time (WERROR=1, CFLAGS=...) build everything again.
 $(O)/flags: FORCE
@@ -97,7 +100,7 @@ $(RECORD_OBJS): | $(BPF_SKELETONS)
 # ---- what building and testing need ----
 
 BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev zlib1g-dev \
-	libiberty-dev pkg-config $(if $(STATIC),libbz2-dev libzstd-dev)
+	libiberty-dev libdeflate-dev libzstd-dev pkg-config $(if $(STATIC),libbz2-dev)
 # A test that lacks one of these is skipped and says so.
 TEST_PACKAGES := golang-go g++ binutils dwz clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev \

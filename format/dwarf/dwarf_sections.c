@@ -5,9 +5,7 @@
 
 #include "format/elf/elf_inflate.h"
 
-enum {
-	UNPACKED_MAX = (1U << 31) - 1,
-};
+#define UNPACKED_MAX ((uint64_t)4 << 30)
 
 static const char *const names[] = {
 #define X(id, name) [id] = name,
@@ -80,19 +78,16 @@ void dwarf_sections_unpack(struct dwarf_sections *sections, enum dwarf_section_i
 {
 	if (!sections->packed[id].size)
 		return;
-	uint64_t len = 0;
-	struct err *err = elf_inflate_section(
-		sections->elf, &sections->packed[id], UNPACKED_MAX, &sections->unpacked[id], &len);
+	struct elf_map *map = &sections->maps[id];
+	struct err *err = elf_inflate_map(sections->elf, &sections->packed[id], UNPACKED_MAX, map);
 	err_destroy(err); /* damage or an unknown compression: as good as not there */
 	sections->packed[id].size = 0;
-	sections->file.sections[id] = (struct dwarf_span){sections->unpacked[id], len};
+	sections->file.sections[id] = (struct dwarf_span){map->bytes, map->len};
 }
 
 void dwarf_sections_deinit(struct dwarf_sections *sections)
 {
-	for (size_t id = 0; id < DWARF_SECTION_COUNT; id++) {
+	for (size_t id = 0; id < DWARF_SECTION_COUNT; id++)
 		elf_map_release(&sections->maps[id]);
-		mem_free(sections->unpacked[id]);
-	}
 	dwarf_file_deinit(&sections->file);
 }

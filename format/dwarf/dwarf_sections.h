@@ -15,7 +15,6 @@ struct dwarf_sections {
 	struct dwarf_file file;
 	struct elf_map maps[DWARF_SECTION_COUNT];
 	struct elf_section packed[DWARF_SECTION_COUNT]; /* size 0: not, or not any more */
-	uint8_t *unpacked[DWARF_SECTION_COUNT];
 };
 
 /*

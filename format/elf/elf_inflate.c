@@ -1,78 +1,165 @@
 #include "format/elf/elf_inflate.h"
 
 #include <elf.h>
+#include <limits.h>
 #include <string.h>
 #include <zlib.h>
+/* What speeds it up, or widens it, where it was there to build with. */
+#if __has_include(<libdeflate.h>)
+#include <libdeflate.h>
+#endif
+#if __has_include(<zstd.h>)
+#include <zstd.h>
+#endif
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 
 enum {
-	ZLIB_LARGEST = 1 << 30, /* zlib counts in unsigned int */
+	COMPRESSION_NONE = 0,
+	COMPRESSION_ZSTD = 2,  /* ELFCOMPRESS_ZSTD, newer than some <elf.h> */
+	DEFLATE_FACTOR = 1032, /* 258 bytes from two bits: nothing grows more */
 };
+
+/* What a section holds, behind the header that told so. */
+struct packed {
+	struct bytes_cursor bytes;
+	uint32_t type;
+	uint64_t size; /* unpacked */
+};
+
+/* ---- decoders: all of `len` bytes, or false ---- */
+
+#if __has_include(<libdeflate.h>)
+static bool inflate_all(struct bytes_cursor in, uint8_t *out, uint64_t len)
+{
+	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+	if (!decompressor)
+		return false;
+	size_t done = 0;
+	enum libdeflate_result result = libdeflate_zlib_decompress(
+		decompressor, in.pos, bytes_left(&in), out, (size_t)len, &done);
+	libdeflate_free_decompressor(decompressor);
+	return result == LIBDEFLATE_SUCCESS && done == len;
+}
+#else
+/* zlib counts in unsigned int, so it gets its input and room piece by piece. */
+static uInt piece_of(uint64_t len)
+{
+	return len > UINT_MAX ? UINT_MAX : (uInt)len;
+}
+
+static bool inflate_all(struct bytes_cursor in, uint8_t *out, uint64_t len)
+{
+	z_stream stream = {.next_in = (uint8_t *)in.pos, .next_out = out}; /* input is only read */
+	if (inflateInit(&stream) != Z_OK)
+		return false;
+	int status;
+	do {
+		stream.avail_in = piece_of((uint64_t)(in.end - stream.next_in));
+		stream.avail_out = piece_of(len - (uint64_t)(stream.next_out - out));
+		status = inflate(&stream, Z_NO_FLUSH);
+	} while (status == Z_OK);
+	inflateEnd(&stream);
+	return status == Z_STREAM_END && (uint64_t)(stream.next_out - out) == len;
+}
+#endif
+
+static bool unpack_zlib(const struct packed *packed, uint8_t *out)
+{
+	return packed->size / DEFLATE_FACTOR <= bytes_left(&packed->bytes) &&
+	       inflate_all(packed->bytes, out, packed->size);
+}
+
+#if __has_include(<zstd.h>)
+static bool unpack_zstd(const struct packed *packed, uint8_t *out)
+{
+	const struct bytes_cursor *in = &packed->bytes;
+	return ZSTD_decompress(out, (size_t)packed->size, in->pos, bytes_left(in)) == packed->size;
+}
+#endif
+
+static bool unpack_nothing(const struct packed *packed, uint8_t *out)
+{
+	memcpy(out, packed->bytes.pos, (size_t)packed->size);
+	return true;
+}
+
+static const struct {
+	uint32_t type;
+	bool (*unpack)(const struct packed *packed, uint8_t *out);
+} decoders[] = {
+	{COMPRESSION_NONE, unpack_nothing},
+	{ELFCOMPRESS_ZLIB, unpack_zlib},
+#if __has_include(<zstd.h>)
+	{COMPRESSION_ZSTD, unpack_zstd},
+#endif
+};
+
+static struct err *unpack(
+	const struct packed *packed, const struct elf_section *section, uint8_t *out)
+{
+	for (size_t i = 0; i < sizeof(decoders) / sizeof(*decoders); i++) {
+		if (decoders[i].type != packed->type)
+			continue;
+		if (decoders[i].unpack(packed, out))
+			return NULL;
+		return err_new(ERR_FORMAT, "%s: compressed data are damaged", section->name);
+	}
+	return err_new(ERR_UNSUPPORTED, "%s: compression %u", section->name, packed->type);
+}
+
+/* ---- headers ---- */
 
 static struct err *check_size(const struct elf_section *section, uint64_t size, uint64_t max)
 {
-	if (size <= max && size < ZLIB_LARGEST)
+	if (size <= max)
 		return NULL;
 	return err_new(
 		ERR_UNSUPPORTED, "%llu bytes of %s", (unsigned long long)size, section->name);
 }
 
-/* All of `out`, which is what the header promised, or nothing. */
-static struct err *inflate_all(struct bytes_cursor in, uint8_t *out, uint64_t len)
+static struct err *read_header(const struct elf_section *section, struct packed *packed)
 {
-	z_stream stream = {.next_in = (uint8_t *)in.pos, /* zlib only reads it */
-		.avail_in = (uInt)bytes_left(&in),
-		.next_out = out,
-		.avail_out = (uInt)len};
-	if (inflateInit(&stream) != Z_OK)
-		return err_new(ERR_UNSUPPORTED, "zlib does not start");
-	int status = inflate(&stream, Z_FINISH);
-	inflateEnd(&stream);
-	if (status != Z_STREAM_END || stream.avail_out)
-		return err_new(ERR_FORMAT, "compressed data are damaged");
-	return NULL;
-}
-
-static struct err *inflate_bytes(struct bytes_cursor in, const struct elf_section *section,
-	uint64_t size, uint64_t max, uint8_t **ret, uint64_t *len)
-{
-	try(check_size(section, size, max));
-	CLEANUP_FREE uint8_t *bytes = mem_alloc((size_t)size + 1);
-	try(err_wrap(inflate_all(in, bytes, size), "%s", section->name));
-	bytes[size] = 0;
-	*ret = steal_ptr(bytes);
-	*len = size;
-	return NULL;
-}
-
-static struct err *inflate_section(struct bytes_cursor in, const struct elf_section *section,
-	uint64_t max, uint8_t **ret, uint64_t *len)
-{
-	uint32_t type = bytes_get_u32(&in);
-	bytes_get_u32(&in); /* ch_reserved */
-	uint64_t size = bytes_get_u64(&in);
-	bytes_get_u64(&in); /* ch_addralign */
-	if (in.overrun)
+	struct bytes_cursor *in = &packed->bytes;
+	packed->type = bytes_get_u32(in);
+	bytes_get_u32(in); /* ch_reserved */
+	packed->size = bytes_get_u64(in);
+	bytes_get_u64(in); /* ch_addralign */
+	if (in->overrun)
 		return err_new(ERR_FORMAT, "%s: no compression header", section->name);
-	if (type != ELFCOMPRESS_ZLIB)
-		return err_new(ERR_UNSUPPORTED, "%s: compression %u", section->name, type);
-	return inflate_bytes(in, section, size, max, ret, len);
+	if (packed->type == COMPRESSION_NONE)
+		return err_new(ERR_UNSUPPORTED, "%s: compression 0", section->name);
+	return NULL;
 }
 
 /* What binutils called .zdebug before there was SHF_COMPRESSED: "ZLIB" and a big-endian size. */
-static struct err *inflate_old(struct bytes_cursor in, const struct elf_section *section,
-	uint64_t max, uint8_t **ret, uint64_t *len)
+static struct err *read_old_header(const struct elf_section *section, struct packed *packed)
 {
-	const uint8_t *magic = bytes_get(&in, 4);
+	const uint8_t *magic = bytes_get(&packed->bytes, 4);
 	if (!magic || memcmp(magic, "ZLIB", 4) != 0)
 		return err_new(ERR_FORMAT, "%s: not compressed as its name tells", section->name);
-	uint64_t size = 0;
+	packed->type = ELFCOMPRESS_ZLIB;
+	packed->size = 0;
 	for (int i = 0; i < 8; i++)
-		size = size << 8 | bytes_get_u8(&in);
-	return inflate_bytes(in, section, size, max, ret, len);
+		packed->size = packed->size << 8 | bytes_get_u8(&packed->bytes);
+	return NULL;
 }
+
+static struct err *open_packed(const struct elf_section *section, uint64_t max,
+	const uint8_t *bytes, struct packed *packed)
+{
+	*packed = (struct packed){.bytes = bytes_cursor(bytes, (size_t)section->size),
+		.type = COMPRESSION_NONE,
+		.size = section->size};
+	if (section->flags & SHF_COMPRESSED)
+		try(read_header(section, packed));
+	else if (strncmp(section->name, ".zdebug_", 8) == 0)
+		try(read_old_header(section, packed));
+	return check_size(section, packed->size, max);
+}
+
+/* ---- sections ---- */
 
 struct err *elf_inflate_section(const struct elf_file *file, const struct elf_section *section,
 	uint64_t max, uint8_t **ret, uint64_t *len)
@@ -81,13 +168,41 @@ struct err *elf_inflate_section(const struct elf_file *file, const struct elf_se
 	try(check_size(section, section->size, max));
 	try(err_wrap(
 		elf_file_read(file, section->offset, section->size, &bytes), "%s", section->name));
-	if (section->flags & SHF_COMPRESSED) {
-		struct bytes_cursor packed = bytes_cursor(bytes, section->size);
-		return inflate_section(packed, section, max, ret, len);
+	struct packed packed;
+	try(open_packed(section, max, bytes, &packed));
+	if (packed.type != COMPRESSION_NONE) {
+		CLEANUP_FREE uint8_t *unpacked = mem_alloc((size_t)packed.size + 1);
+		try(unpack(&packed, section, unpacked));
+		unpacked[packed.size] = 0;
+		mem_free(bytes);
+		bytes = steal_ptr(unpacked);
 	}
-	if (strncmp(section->name, ".zdebug_", 8) == 0)
-		return inflate_old(bytes_cursor(bytes, section->size), section, max, ret, len);
 	*ret = steal_ptr(bytes);
-	*len = section->size;
+	*len = packed.size;
 	return NULL;
+}
+
+static struct err *unpack_into(
+	const struct packed *packed, const struct elf_section *section, struct elf_map *ret)
+{
+	struct elf_map out;
+	struct err *err = unpack(packed, section, elf_map_create(packed->size, &out));
+	if (err)
+		elf_map_release(&out);
+	else
+		*ret = out;
+	return err;
+}
+
+struct err *elf_inflate_map(const struct elf_file *file, const struct elf_section *section,
+	uint64_t max, struct elf_map *ret)
+{
+	struct elf_map in;
+	struct packed packed;
+	try(elf_map_range(file, section->offset, section->size, &in));
+	struct err *err = open_packed(section, max, in.bytes, &packed);
+	if (!err)
+		err = unpack_into(&packed, section, ret);
+	elf_map_release(&in);
+	return err;
 }

@@ -1,9 +1,12 @@
 #include "format/elf/elf_map.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,6 +14,8 @@
 
 enum {
 	COPIED_BYTES = 256 << 10,
+	KEPT_BYTES = 4 << 20,
+	POPULATED_BYTES = 4 << 20,
 	SLOTS = 512,
 };
 
@@ -36,8 +41,8 @@ static void on_sigbus(int signal, siginfo_t *info, void *context)
 	uintptr_t address = (uintptr_t)info->si_addr;
 	void *page = (void *)(address & ~(uintptr_t)(page_bytes - 1));
 	if (info->si_code != BUS_ADRERR || !is_mapped(address) ||
-		mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-			MAP_FAILED)
+		mmap(page, page_bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		sigaction(signal, &previous, NULL); /* it comes again, to its owner */
 	errno = saved;
 }
@@ -63,14 +68,14 @@ static int take_slot(uintptr_t start, size_t len)
 	return -1;
 }
 
-static bool map_pages(const struct elf_file *file, uint64_t offset, struct elf_map *map)
+/* Whole pages of a file from `offset` on, which need not be a multiple of their size. */
+static bool map_pages(int fd, uint64_t offset, int protection, int flags, struct elf_map *map)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, install);
 	size_t into = (size_t)(offset & (page_bytes - 1));
 	map->base_len = (size_t)map->len + into;
-	map->base = mmap(NULL, map->base_len, PROT_READ, MAP_PRIVATE, elf_file_fd(file),
-		(off_t)(offset - into));
+	map->base = mmap(NULL, map->base_len, protection, flags, fd, (off_t)(offset - into));
 	if (map->base == MAP_FAILED)
 		return false;
 	map->slot = take_slot((uintptr_t)map->base, map->base_len);
@@ -91,7 +96,8 @@ struct err *elf_map_range(
 		return err_new(ERR_FORMAT, "%llu bytes at offset %#llx are not in a file of %llu",
 			(unsigned long long)len, (unsigned long long)offset,
 			(unsigned long long)size);
-	if (len <= COPIED_BYTES || elf_file_fd(file) < 0 || !map_pages(file, offset, &map)) {
+	if (len <= COPIED_BYTES || elf_file_fd(file) < 0 ||
+		!map_pages(elf_file_fd(file), offset, PROT_READ, MAP_PRIVATE, &map)) {
 		map.base = NULL;
 		try(elf_file_read(file, offset, len, &map.copy));
 		map.bytes = map.copy;
@@ -100,8 +106,81 @@ struct err *elf_map_range(
 	return NULL;
 }
 
+/* Not every file system has files without a name: overlays of old kernels do not. */
+static int open_nameless(void)
+{
+	const char *directory = getenv("TMPDIR");
+	if (!directory || directory[0] != '/')
+		directory = "/var/tmp";
+	int fd = open(directory, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	char path[4096];
+	int len = snprintf(path, sizeof(path), "%s/ebprof-XXXXXX", directory);
+	if (len < 0 || (size_t)len >= sizeof(path))
+		return -1;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	return fd;
+}
+
+/* Space is taken beforehand: what a full disk refuses later would be a SIGBUS. */
+static bool create_pages(struct elf_map *map)
+{
+	CLEANUP_FD int fd = open_nameless();
+	return fd >= 0 && !posix_fallocate(fd, 0, (off_t)map->len) &&
+	       map_pages(fd, 0, PROT_READ | PROT_WRITE, MAP_SHARED, map);
+}
+
+struct range {
+	uint8_t *start;
+	size_t len;
+};
+
+/* Runs ahead of who writes: a page that is there already costs the writer no fault. */
+static void *populate(void *context)
+{
+#ifdef MADV_POPULATE_WRITE /* since Linux 5.14 */
+	const struct range *range = context;
+	int failed = 0;
+	for (size_t done = 0; done < range->len && !failed; done += POPULATED_BYTES) {
+		size_t left = range->len - done;
+		failed = madvise(range->start + done,
+			left < POPULATED_BYTES ? left : POPULATED_BYTES, MADV_POPULATE_WRITE);
+	}
+#endif
+	mem_free(context);
+	return NULL;
+}
+
+static void start_populating(struct elf_map *map)
+{
+	struct range *range = mem_alloc(sizeof(*range));
+	*range = (struct range){map->base, map->base_len};
+	map->is_populating = !pthread_create(&map->populator, NULL, populate, range);
+	if (!map->is_populating)
+		mem_free(range);
+}
+
+uint8_t *elf_map_create(uint64_t len, struct elf_map *ret)
+{
+	struct elf_map map = {.len = len, .slot = -1};
+	if (len <= KEPT_BYTES || !create_pages(&map)) {
+		map.base = NULL;
+		map.copy = mem_alloc((size_t)len + 1);
+		map.bytes = map.copy;
+	} else {
+		start_populating(&map);
+	}
+	*ret = map;
+	return map.copy ? map.copy : map.base;
+}
+
 void elf_map_release(struct elf_map *map)
 {
+	if (map->is_populating)
+		pthread_join(map->populator, NULL);
 	if (map->base) {
 		munmap(map->base, map->base_len);
 		atomic_store(&slots[map->slot].end, 0);

@@ -1,5 +1,5 @@
 /*
- * A range of a file in memory without copying it.
+ * A range of a file in memory without copying it, and memory of the size of a file.
  *
  * Who may write to a mapped file may also cut it short, and the next look at a
  * lost page is SIGBUS. A debug file belongs to a package or to whoever built the
@@ -13,6 +13,7 @@
 #ifndef EBPROF_ELF_MAP_H
 #define EBPROF_ELF_MAP_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +28,17 @@ struct elf_map {
 	size_t base_len;
 	int slot; /* in the handler's table */
 	uint8_t *copy;
+	pthread_t populator; /* while is_populating */
+	bool is_populating;
 };
+
+/*
+ * Memory for `len` bytes that the caller fills and then reads through *ret. Much of it is a
+ * file without a name in TMPDIR, or else /var/tmp: pages that the kernel can write back and
+ * take away, so that unpacking half a gigabyte takes no memory from programs. Where there
+ * is no such file, and for little, it is memory like any other.
+ */
+uint8_t *elf_map_create(uint64_t len, struct elf_map *ret);
 
 /* ERR_FORMAT outside of the file. */
 struct err *elf_map_range(const struct elf_file *file, uint64_t offset, uint64_t len,

@@ -9,7 +9,7 @@ BEGIN {
 	row("bpf", "bpf/", "bpf/")
 	row("format/base", "format/base/", "")
 	row("format/elf", "format/base/ format/elf/", "libelf.h gelf.h elfutils/")
-	row("format/elf/elf_inflate.c", "format/base/ format/elf/", "zlib.h")
+	row("format/elf/elf_inflate.c", "format/base/ format/elf/", "zlib.h libdeflate.h zstd.h")
 	row("format/dwarf", "format/base/ format/elf/ format/dwarf/", "libelf.h gelf.h dwarf.h elfutils/")
 	row("format/file", "format/base/ format/file/", "zlib.h")
 	row("record", "record/ format/ bpf/event.h bpf/unwind_step.h bpf/*.skel.h", "bpf/ linux/ asm/")

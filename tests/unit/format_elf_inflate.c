@@ -1,7 +1,11 @@
 /* Sections of an ELF file in memory, packed as their header says or not. */
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+#if __has_include(<zstd.h>)
+#include <zstd.h>
+#endif
 
 #include "format/base/mem.h"
 #include "format/elf/elf_inflate.h"
@@ -73,6 +77,75 @@ static void check_refused(uint32_t type, uint64_t claimed, uint64_t cut, int cod
 	elf_file_destroy(fixture.elf);
 }
 
+/* So much that it goes into a file, from a file, and back. */
+TEST(elf_inflate_maps)
+{
+	enum {
+		LARGE = 9 << 20
+	};
+	uint8_t *plain = mem_zalloc(LARGE), *file = mem_zalloc(LARGE);
+	for (size_t i = 0; i < LARGE; i++)
+		plain[i] = (uint8_t)(i * i >> 12);
+	uLongf len = LARGE - DATA_AT - sizeof(Elf64_Chdr);
+	Elf64_Chdr packed = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = LARGE, .ch_addralign = 1};
+	compress(file + DATA_AT + sizeof(packed), &len, plain, LARGE);
+	struct fixture small;
+	setup(&small, ELFCOMPRESS_ZLIB, LEN);
+	memcpy(file, small.file, DATA_AT);
+	memcpy(file + DATA_AT, &packed, sizeof(packed));
+	struct elf_file *elf;
+	CHECK_OK(elf_file_open_memory(file, LARGE, &elf));
+	struct elf_section section = small.section;
+	section.size = sizeof(packed) + len;
+	struct elf_map map = {0};
+	CHECK_OK(elf_inflate_map(elf, &section, LARGE, &map));
+	CHECK_INT(map.len, LARGE);
+	CHECK(map.len == LARGE && memcmp(map.bytes, plain, LARGE) == 0);
+	elf_map_forget(&map, 0, LARGE);
+	CHECK(map.len == LARGE && memcmp(map.bytes, plain, LARGE) == 0);
+	elf_map_release(&map);
+	CHECK_ERR(
+		elf_inflate_map(elf, &section, LARGE - 1, &map), ERR_UNSUPPORTED, "9437184 bytes");
+	section.size -= len / 2;
+	CHECK_ERR(elf_inflate_map(elf, &section, LARGE, &map), ERR_FORMAT, "damaged");
+	setenv("TMPDIR", "/proc/self", 1); /* where no file can be made */
+	section.size += len / 2;
+	CHECK_OK(elf_inflate_map(elf, &section, LARGE, &map));
+	CHECK(map.copy && memcmp(map.bytes, plain, LARGE) == 0);
+	elf_map_release(&map);
+	elf_file_destroy(elf);
+	elf_file_destroy(small.elf);
+	mem_free(plain);
+	mem_free(file);
+}
+
+#if __has_include(<zstd.h>)
+TEST(elf_inflate_zstd)
+{
+	struct fixture fixture;
+	setup(&fixture, 2, LEN); /* ELFCOMPRESS_ZSTD, newer than some <elf.h> */
+	uint8_t plain[LEN], *bytes = NULL;
+	uint64_t len = 0;
+	for (size_t i = 0; i < LEN; i++)
+		plain[i] = (uint8_t)(i * i);
+	uint8_t *at = fixture.file + DATA_AT + sizeof(Elf64_Chdr);
+	size_t packed = ZSTD_compress(
+		at, sizeof(fixture.file) - (size_t)(at - fixture.file), plain, LEN, 3);
+	CHECK(!ZSTD_isError(packed));
+	fixture.section.size = sizeof(Elf64_Chdr) + packed;
+	elf_file_destroy(fixture.elf); /* it remembers the beginning of its file */
+	CHECK_OK(elf_file_open_memory(fixture.file, sizeof(fixture.file), &fixture.elf));
+	CHECK_OK(elf_inflate_section(fixture.elf, &fixture.section, MAX, &bytes, &len));
+	CHECK_INT(len, LEN);
+	CHECK(bytes && memcmp(bytes, plain, LEN) == 0);
+	mem_free(bytes);
+	fixture.section.size--;
+	CHECK_ERR(elf_inflate_section(fixture.elf, &fixture.section, MAX, &bytes, &len), ERR_FORMAT,
+		"damaged");
+	elf_file_destroy(fixture.elf);
+}
+#endif
+
 TEST(elf_inflate_refuses)
 {
 	check_refused(ELFCOMPRESS_ZLIB, LEN - 1, 0, ERR_FORMAT, "damaged"); /* more than promised */
@@ -80,7 +153,8 @@ TEST(elf_inflate_refuses)
 	check_refused(ELFCOMPRESS_ZLIB, LEN, 1, ERR_FORMAT, "damaged");
 	check_refused(ELFCOMPRESS_ZLIB, MAX + 1, 0, ERR_UNSUPPORTED, "10001 bytes");
 	check_refused(ELFCOMPRESS_ZLIB, UINT64_MAX, 0, ERR_UNSUPPORTED, "bytes of .debug_frame");
-	check_refused(2, LEN, 0, ERR_UNSUPPORTED, "compression 2");
+	check_refused(0, LEN, 0, ERR_UNSUPPORTED, "compression 0");
+	check_refused(3, LEN, 0, ERR_UNSUPPORTED, "compression 3");
 	struct fixture fixture;
 	setup(&fixture, ELFCOMPRESS_ZLIB, LEN);
 	fixture.section.size = sizeof(Elf64_Chdr) - 1;
