@@ -216,7 +216,9 @@ static bool is_number(uint16_t form, struct dwarf_encoding encoding)
 
 struct compiler {
 	struct dwarf_abbrevs *abbrevs;
-	uint64_t skipped; /* bytes that are still to be put into an OP_SKIP */
+	uint64_t skipped;   /* bytes that are still to be put into an OP_SKIP */
+	uint64_t bytes;     /* of the DIE so far, while is_fixed */
+	uint8_t sibling_at; /* or DWARF_NO_SIBLING */
 	bool is_fixed;
 };
 
@@ -234,13 +236,11 @@ static void flush_skip(struct compiler *compiler)
 	}
 }
 
-/* An instruction with its operand of `bytes` bytes, the first of which is a slot where it has one.
- */
+/* An instruction with its operand of `bytes` bytes, before which a slot stands where it has one. */
 static void put_instruction(
 	struct compiler *compiler, enum op op, int slot, uint64_t operand, int bytes)
 {
 	flush_skip(compiler);
-	compiler->is_fixed = false;
 	put_op(compiler, (uint8_t)op);
 	if (slot >= 0)
 		put_op(compiler, (uint8_t)slot);
@@ -258,7 +258,7 @@ static void compile_attribute(struct compiler *compiler, int slot, uint16_t form
 	else if (slot >= 0 && is_number(form, encoding))
 		put_instruction(compiler, OP_CAPTURE, slot, form, 2);
 	else if (size >= 0)
-		compiler->skipped += (unsigned)size;
+		compiler->skipped += (unsigned)size; /* of a slot too: data16 is no number */
 	else if (is_leb(form))
 		put_instruction(compiler, OP_LEB, -1, 0, 0);
 	else if (form == DW_FORM_string)
@@ -271,6 +271,18 @@ static void compile_attribute(struct compiler *compiler, int slot, uint16_t form
 		put_instruction(compiler, OP_BROKEN, -1, 0, 0);
 }
 
+/* What a walk needs to know to step over such a DIE without running its program. */
+static void measure_attribute(struct compiler *compiler, int slot, uint16_t form)
+{
+	int size = dwarf_form_size(form, compiler->abbrevs->encoding);
+	if (slot == DWARF_SLOT_SIBLING && form == DW_FORM_ref4 &&
+		compiler->bytes < DWARF_NO_SIBLING)
+		compiler->sibling_at = (uint8_t)compiler->bytes;
+	else if (slot >= 0 || size < 0)
+		compiler->is_fixed = false;
+	compiler->bytes += size > 0 ? (unsigned)size : 0;
+}
+
 /* One abbreviation behind its code; false at the end of what is sound. */
 static bool compile(
 	struct dwarf_abbrevs *abbrevs, struct bytes_cursor *cursor, struct dwarf_abbrev *ret)
@@ -281,7 +293,9 @@ static bool compile(
 	abbrev.has_children = dwarf_u8(cursor);
 	abbrev.specs = (uint32_t)bytes_offset(cursor);
 	abbrev.program = (uint32_t)abbrevs->programs.len;
-	struct compiler compiler = {.abbrevs = abbrevs, .is_fixed = true};
+	struct compiler compiler = {
+		.abbrevs = abbrevs, .sibling_at = DWARF_NO_SIBLING, .is_fixed = true};
+	bool is_placed = false;
 	for (;;) {
 		uint64_t attribute = dwarf_uleb(cursor), form = dwarf_uleb(cursor);
 		int64_t constant = form == DW_FORM_implicit_const ? dwarf_sleb(cursor) : 0;
@@ -289,10 +303,17 @@ static bool compile(
 			return false;
 		if (!attribute && !form)
 			break;
-		compile_attribute(&compiler, slot_of(attribute, &abbrev),
-			form > UINT16_MAX ? 0 : (uint16_t)form, constant);
+		uint16_t narrow = form > UINT16_MAX ? 0 : (uint16_t)form;
+		int slot = slot_of(attribute, &abbrev);
+		compile_attribute(&compiler, slot, narrow, constant);
+		measure_attribute(&compiler, slot, narrow);
+		is_placed |= slot > DWARF_SLOT_SIBLING;
 	}
-	abbrev.fixed = compiler.is_fixed ? (uint32_t)compiler.skipped : DWARF_VARIES;
+	if (abbrev.kind == DWARF_FUNCTION && !is_placed)
+		abbrev.kind = DWARF_DECLARED;
+	bool is_fixed = compiler.is_fixed && compiler.bytes < DWARF_VARIES;
+	abbrev.fixed = is_fixed ? (uint32_t)compiler.bytes : DWARF_VARIES;
+	abbrev.sibling_at = compiler.sibling_at;
 	flush_skip(&compiler);
 	put_op(&compiler, OP_END);
 	*ret = abbrev;

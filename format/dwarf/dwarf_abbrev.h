@@ -5,7 +5,8 @@
  * attributes these bytes are. A walk over all DIEs of a unit wants four of them
  * from some and nothing from most. So each abbreviation is translated once into
  * a program: skip 11 bytes, skip a LEB128, capture the address, ... and where
- * nothing varies or matters, into a single number of bytes.
+ * nothing varies or matters but where the sibling is, into two numbers: how many
+ * bytes there are, and where among them that reference stands.
  *
  * Source: DWARF 5, 7.5.3 and 7.5.6.
  */
@@ -26,9 +27,11 @@ enum dwarf_kind {
 	DWARF_OTHER,    /* skip it with all below it */
 	DWARF_SCOPE,    /* a namespace, a module, the unit: go in */
 	DWARF_TYPE,     /* a class or the like: local ones hold functions */
+	DWARF_DECLARED, /* a subprogram that is not told to have code: declared, or abstract */
 	DWARF_FUNCTION, /* a subprogram */
 	DWARF_INLINED,
 	DWARF_BLOCK, /* a lexical block or the like */
+	DWARF_KINDS,
 };
 
 enum dwarf_slot {
@@ -41,15 +44,19 @@ enum dwarf_slot {
 
 enum {
 	DWARF_VARIES = UINT32_MAX,
+	DWARF_NO_SIBLING = UINT8_MAX,
 };
 
 struct dwarf_abbrev {
 	uint32_t specs;   /* where its (attribute, form) pairs start in the table's bytes */
 	uint32_t program; /* where its program starts in the table's */
-	uint32_t fixed;   /* bytes of such a DIE when nothing is captured; DWARF_VARIES */
-	uint16_t tag;
+	/* Bytes of such a DIE behind its code when nothing is captured but maybe a sibling of
+	 * 4 bytes, and where that stands; DWARF_VARIES, DWARF_NO_SIBLING. */
+	uint32_t fixed;
+	uint8_t sibling_at;
 	uint8_t kind; /* enum dwarf_kind */
 	bool has_children;
+	uint16_t tag;
 };
 
 struct dwarf_abbrevs {
@@ -103,7 +110,7 @@ static inline void dwarf_abbrev_run(const struct dwarf_abbrevs *abbrevs,
 	const struct dwarf_abbrev *abbrev, struct bytes_cursor *cursor,
 	struct dwarf_captured *captured)
 {
-	if (abbrev->fixed != DWARF_VARIES)
+	if (abbrev->fixed != DWARF_VARIES && abbrev->sibling_at == DWARF_NO_SIBLING)
 		dwarf_skip(cursor, abbrev->fixed);
 	else
 		dwarf_abbrev_run_program(abbrevs, abbrev, cursor, captured);

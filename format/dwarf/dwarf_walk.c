@@ -4,12 +4,68 @@
 
 enum {
 	DEPTH_MAX = 4096, /* real code nests some dozens of levels */
+	SKIPPED = UINT32_MAX,
 };
 
 /* How much is jumped over. */
 enum thoroughness {
 	THOROUGH_HITS,      /* all functions without a hit */
 	THOROUGH_FUNCTIONS, /* nothing that may hold a function: local ones stand in others */
+};
+
+/* What the DIEs at some depth stand in. */
+enum place {
+	PLACE_FREE,
+	PLACE_FUNCTION,
+	PLACE_SKIPPED, /* below something that is passed by and tells no sibling */
+	PLACES,
+};
+
+enum action {
+	PASS,     /* go on behind what stands below */
+	ENTER,    /* what stands below is in the same function */
+	ENTER_IT, /* what stands below is in no function that is known */
+	VISIT,    /* the addresses decide */
+};
+
+static const uint8_t actions[][PLACES][DWARF_KINDS] = {
+	[THOROUGH_HITS] =
+		{
+			[PLACE_FREE] =
+				{
+					[DWARF_SCOPE] = ENTER,
+					[DWARF_FUNCTION] = VISIT,
+					[DWARF_BLOCK] = VISIT,
+				},
+			[PLACE_FUNCTION] =
+				{
+					[DWARF_SCOPE] = ENTER,
+					[DWARF_TYPE] = ENTER,
+					[DWARF_FUNCTION] = VISIT,
+					[DWARF_INLINED] = VISIT,
+					[DWARF_BLOCK] = VISIT,
+				},
+		},
+	[THOROUGH_FUNCTIONS] =
+		{
+			[PLACE_FREE] =
+				{
+					[DWARF_SCOPE] = ENTER,
+					[DWARF_TYPE] = ENTER,
+					[DWARF_DECLARED] = ENTER_IT,
+					[DWARF_FUNCTION] = VISIT,
+					[DWARF_BLOCK] = ENTER,
+				},
+			[PLACE_FUNCTION] =
+				{
+					[DWARF_SCOPE] = ENTER,
+					[DWARF_TYPE] = ENTER,
+					[DWARF_DECLARED] = ENTER_IT,
+					[DWARF_FUNCTION] = VISIT,
+					[DWARF_INLINED] = VISIT,
+					[DWARF_BLOCK] = ENTER,
+				},
+		},
 };
 
 struct walker {
@@ -22,7 +78,8 @@ struct walker {
 	const uint8_t *info; /* of .debug_info, where offsets count from */
 	struct bytes_cursor cursor;
 	uint32_t depth;
-	uint32_t level_nodes[DEPTH_MAX]; /* by depth: the function that the DIEs there stand in */
+	/* By depth: the function that the DIEs there stand in, 0 for none, or SKIPPED. */
+	uint32_t level_nodes[DEPTH_MAX];
 };
 
 /* ---- addresses ---- */
@@ -86,32 +143,6 @@ static bool jump_to_sibling(struct walker *walker, const struct dwarf_captured *
 	return true;
 }
 
-/* Skips what stands below a DIE. */
-static void skip_children(struct walker *walker, const struct dwarf_captured *captured)
-{
-	if (jump_to_sibling(walker, captured))
-		return;
-	const struct dwarf_abbrevs *abbrevs = walker->unit->abbrevs;
-	struct bytes_cursor *cursor = &walker->cursor;
-	for (uint64_t depth = 1; depth && cursor->pos < cursor->end;) {
-		uint64_t code = dwarf_uleb(cursor);
-		if (!code) {
-			depth--;
-			continue;
-		}
-		const struct dwarf_abbrev *abbrev = dwarf_abbrevs_find(abbrevs, code);
-		if (!abbrev) {
-			dwarf_overrun(cursor);
-			return;
-		}
-		struct dwarf_captured below;
-		below.forms[DWARF_SLOT_SIBLING] = 0;
-		dwarf_abbrev_run(abbrevs, abbrev, cursor, &below);
-		if (abbrev->has_children && !jump_to_sibling(walker, &below))
-			depth++;
-	}
-}
-
 static void enter(struct walker *walker, uint32_t node)
 {
 	if (walker->depth + 1 == DEPTH_MAX) {
@@ -121,6 +152,12 @@ static void enter(struct walker *walker, uint32_t node)
 	walker->level_nodes[++walker->depth] = node;
 }
 
+static void skip_children(struct walker *walker, const struct dwarf_captured *captured)
+{
+	if (!jump_to_sibling(walker, captured))
+		enter(walker, SKIPPED);
+}
+
 /* A function or an inlined call: go in where it holds an address. */
 static void visit_code(struct walker *walker, const struct dwarf_abbrev *abbrev,
 	const struct dwarf_captured *captured, uint64_t die)
@@ -128,12 +165,10 @@ static void visit_code(struct walker *walker, const struct dwarf_abbrev *abbrev,
 	uint32_t outer = walker->level_nodes[walker->depth], node = 0;
 	bool is_inlined = abbrev->kind == DWARF_INLINED;
 	struct dwarf_ranges ranges;
-	if (outer || !is_inlined) {
-		if (dwarf_ranges_start(&ranges, walker->unit, captured))
-			node = claim(walker, &ranges, die, is_inlined ? outer : 0);
-		else if (is_inlined)
-			node = outer; /* DWARF 2 cannot say several ranges; what is below may */
-	}
+	if (dwarf_ranges_start(&ranges, walker->unit, captured))
+		node = claim(walker, &ranges, die, is_inlined ? outer : 0);
+	else if (is_inlined)
+		node = outer; /* DWARF 2 cannot say several ranges; what is below may */
 	if (!abbrev->has_children)
 		return;
 	if (node || (walker->thoroughness == THOROUGH_FUNCTIONS && !is_inlined))
@@ -149,8 +184,7 @@ static void visit_block(struct walker *walker, const struct dwarf_abbrev *abbrev
 	if (!abbrev->has_children)
 		return;
 	struct dwarf_ranges ranges;
-	bool is_hit = walker->thoroughness == THOROUGH_FUNCTIONS ||
-		      !dwarf_ranges_start(&ranges, walker->unit, captured);
+	bool is_hit = !dwarf_ranges_start(&ranges, walker->unit, captured);
 	for (uint64_t start, end; !is_hit && dwarf_ranges_next(&ranges, &start, &end);) {
 		size_t i = first_at_or_behind(walker, start);
 		is_hit = i < walker->count && walker->addresses[i] < end;
@@ -159,6 +193,23 @@ static void visit_block(struct walker *walker, const struct dwarf_abbrev *abbrev
 		enter(walker, walker->level_nodes[walker->depth]);
 	else
 		skip_children(walker, captured);
+}
+
+static const uint8_t *actions_at(const struct walker *walker, uint32_t depth)
+{
+	uint32_t node = walker->level_nodes[depth];
+	enum place place = PLACE_FUNCTION;
+	if (!node || node == SKIPPED)
+		place = node ? PLACE_SKIPPED : PLACE_FREE;
+	return actions[walker->thoroughness][place];
+}
+
+/* The function of what stands below a DIE that nothing is asked of but its kind. */
+static uint32_t node_below(const struct walker *walker, uint32_t depth, enum action action)
+{
+	if (action == PASS)
+		return SKIPPED;
+	return action == ENTER ? walker->level_nodes[depth] : 0;
 }
 
 /* False at the end of the unit. */
@@ -180,32 +231,77 @@ static bool visit_die(struct walker *walker)
 	struct dwarf_captured captured;
 	memset(captured.forms, 0, sizeof(captured.forms));
 	dwarf_abbrev_run(walker->unit->abbrevs, abbrev, cursor, &captured);
-	uint32_t node = walker->level_nodes[walker->depth];
-	switch ((enum dwarf_kind)abbrev->kind) {
-	case DWARF_FUNCTION:
-	case DWARF_INLINED:
-		visit_code(walker, abbrev, &captured, die);
-		break;
-	case DWARF_BLOCK:
+	enum action action = actions_at(walker, walker->depth)[abbrev->kind];
+	if (action == VISIT && abbrev->kind == DWARF_BLOCK)
 		visit_block(walker, abbrev, &captured);
-		break;
-	case DWARF_SCOPE:
-		if (abbrev->has_children)
-			enter(walker, node);
-		break;
-	case DWARF_TYPE:
-		if (abbrev->has_children && (node || walker->thoroughness == THOROUGH_FUNCTIONS))
-			enter(walker, node);
-		else if (abbrev->has_children)
-			skip_children(walker, &captured);
-		break;
-	case DWARF_OTHER:
-	default:
-		if (abbrev->has_children)
-			skip_children(walker, &captured);
-		break;
-	}
+	else if (action == VISIT)
+		visit_code(walker, abbrev, &captured, die);
+	else if (abbrev->has_children && (action != PASS || !jump_to_sibling(walker, &captured)))
+		enter(walker, node_below(walker, walker->depth, action));
 	return walker->depth > 0;
+}
+
+/* What follows a DIE of known size whose children are passed by; NULL when it does not tell. */
+static const uint8_t *sibling_of(const struct walker *walker, const struct dwarf_abbrev *abbrev,
+	const uint8_t *values, const uint8_t *next)
+{
+	const uint8_t *unit = walker->info + walker->unit->header.offset;
+	uint32_t offset;
+	if (abbrev->sibling_at == DWARF_NO_SIBLING)
+		return NULL;
+	memcpy(&offset, values + abbrev->sibling_at, sizeof(offset));
+	offset = le32toh(offset);
+	if (offset <= next - unit || offset > walker->cursor.end - unit)
+		return NULL;
+	return unit + offset;
+}
+
+/*
+ * The same as visit_die() for all DIEs up to one that must be visited or whose abbreviation
+ * does not tell its size: nine of ten are of this kind, so this is where the time goes.
+ * What it cannot do it leaves as it is.
+ */
+static void glide(struct walker *walker)
+{
+	const struct dwarf_abbrevs *abbrevs = walker->unit->abbrevs;
+	const uint8_t *pos = walker->cursor.pos, *end = walker->cursor.end;
+	uint32_t depth = walker->depth;
+	const uint8_t *here = actions_at(walker, depth);
+	while (pos < end) {
+		const uint8_t *values = pos + 1;
+		uint32_t code = *pos;
+		if (code >= 0x80) {
+			if (values == end || *values >= 0x80)
+				break;
+			code = (code & 0x7f) | (uint32_t)*values++ << 7;
+		}
+		if (!code) {
+			if (depth <= 1)
+				break;
+			here = actions_at(walker, --depth);
+			pos = values;
+			continue;
+		}
+		if (code > abbrevs->nr_dense)
+			break;
+		const struct dwarf_abbrev *abbrev = &abbrevs->list.data[code - 1];
+		enum action action = here[abbrev->kind];
+		if (action == VISIT || abbrev->fixed == DWARF_VARIES ||
+			abbrev->fixed > (uint64_t)(end - values))
+			break;
+		const uint8_t *next = values + abbrev->fixed, *sibling = NULL;
+		if (abbrev->has_children && action == PASS)
+			sibling = sibling_of(walker, abbrev, values, next);
+		if (abbrev->has_children && !sibling) {
+			if (depth + 1 == DEPTH_MAX)
+				break;
+			walker->level_nodes[depth + 1] = node_below(walker, depth, action);
+			here = actions_at(walker, ++depth);
+		}
+		pos = sibling ? sibling : next;
+	}
+	walker->cursor.pos = pos;
+	walker->depth = depth;
 }
 
 static void pass(struct walker *walker)
@@ -218,7 +314,7 @@ static void pass(struct walker *walker)
 	walker->depth = 0;
 	walker->level_nodes[0] = 0;
 	while (walker->cursor.pos < walker->cursor.end && visit_die(walker))
-		;
+		glide(walker);
 	if (walker->cursor.overrun)
 		walker->walk->is_damaged = true;
 }
