@@ -144,6 +144,7 @@ enum dwarf_lne {
 	DW_LNE_end_sequence = 0x01,
 	DW_LNE_set_address = 0x02,
 	DW_LNE_define_file = 0x03,
+	DW_LNE_set_discriminator = 0x04,
 };
 
 enum dwarf_lnct {

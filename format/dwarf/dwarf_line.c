@@ -224,6 +224,7 @@ struct machine {
 	struct dwarf_row last;
 	uint64_t last_address;
 	bool in_sequence;
+	size_t left;     /* addresses without a row */
 	size_t next;     /* the first address at or behind last_address */
 	uint64_t target; /* that address, so that most rows are one comparison */
 };
@@ -274,8 +275,10 @@ static void pass_addresses(struct machine *machine)
 	while (machine->next < machine->count &&
 		machine->addresses[machine->next] < machine->address) {
 		struct dwarf_row *row = &machine->rows[machine->next++];
-		if (!row->is_known)
-			*row = machine->last;
+		if (row->is_known)
+			continue;
+		*row = machine->last;
+		machine->left--;
 	}
 	machine->target =
 		machine->next < machine->count ? machine->addresses[machine->next] : UINT64_MAX;
@@ -374,6 +377,127 @@ static void run_standard(struct machine *machine, struct bytes_cursor *cursor, u
 	}
 }
 
+/* What a special opcode adds, so that none of them divides. */
+struct specials {
+	uint8_t operations[256];
+	uint32_t lines[256];
+};
+
+static void compute_specials(const struct dwarf_line_header *header, struct specials *specials)
+{
+	for (unsigned i = header->opcode_base; i < 256; i++) {
+		unsigned adjusted = i - header->opcode_base;
+		specials->operations[i] = (uint8_t)(adjusted / header->line_range);
+		specials->lines[i] =
+			(uint32_t)(header->line_base + (int)(adjusted % header->line_range));
+	}
+}
+
+static void run_one(
+	struct machine *machine, const struct specials *specials, struct bytes_cursor *cursor)
+{
+	uint8_t opcode = *cursor->pos++;
+	if (opcode < machine->header->opcode_base) {
+		run_standard(machine, cursor, opcode);
+		return;
+	}
+	advance(machine, specials->operations[opcode]);
+	machine->row.line += specials->lines[opcode];
+	write_row(machine);
+}
+
+/* Whether the opcodes that run_rows() knows have their usual operands and effects. */
+static bool is_usual(const struct dwarf_line_header *header)
+{
+	static const uint8_t usual[] = {0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0};
+	return header->max_operations == 1 && header->opcode_base >= sizeof(usual) &&
+	       memcmp(header->operands, usual, sizeof(usual)) == 0;
+}
+
+/* A LEB128 of at most two bytes; false leaves *pos alone. */
+static inline bool get_short_leb(const uint8_t **pos, const uint8_t *end, uint32_t *value)
+{
+	if (*pos < end && **pos < 0x80) {
+		*value = *(*pos)++;
+		return true;
+	}
+	if (end - *pos < 2 || (*pos)[1] >= 0x80)
+		return false;
+	*value = ((*pos)[0] & 0x7fU) | (uint32_t)(*pos)[1] << 7;
+	*pos += 2;
+	return true;
+}
+
+static inline bool get_short_sleb(const uint8_t **pos, const uint8_t *end, uint32_t *value)
+{
+	const uint8_t *start = *pos;
+	if (!get_short_leb(pos, end, value))
+		return false;
+	uint32_t sign = *pos - start == 1 ? 0x40 : 0x2000;
+	*value = (*value ^ sign) - sign;
+	return true;
+}
+
+/*
+ * Inside of a sequence, up to the next address that is looked for: the machine with its registers
+ * in those of the processor. Stops before whatever else there is; that is for run_one().
+ */
+static const uint8_t *run_rows(struct machine *machine, const struct specials *specials,
+	const uint8_t *pos, const uint8_t *end)
+{
+	const uint8_t opcode_base = machine->header->opcode_base;
+	const uint64_t unit = machine->header->min_instruction_bytes, target = machine->target;
+	uint64_t address = machine->address, last_address = machine->last_address;
+	struct dwarf_row row = machine->row, last = machine->last;
+	for (const uint8_t *next; pos < end; pos = next) {
+		uint8_t opcode = *pos;
+		uint32_t operand = 0;
+		uint64_t to = address;
+		next = pos + 1;
+		if (opcode >= opcode_base) {
+			to += specials->operations[opcode] * unit;
+			operand = specials->lines[opcode];
+		} else if (opcode == DW_LNS_set_column) {
+			if (!get_short_leb(&next, end, &row.column))
+				break;
+			continue;
+		} else if (opcode == DW_LNS_advance_line) {
+			if (!get_short_sleb(&next, end, &operand))
+				break;
+			row.line += operand;
+			continue;
+		} else if (opcode == DW_LNS_negate_stmt) {
+			continue;
+		} else if (opcode == DW_LNS_set_file) {
+			if (!get_short_leb(&next, end, &row.file))
+				break;
+			continue;
+		} else if (opcode == DW_LNS_advance_pc) {
+			if (!get_short_leb(&next, end, &operand))
+				break;
+			address += operand * unit;
+			continue;
+		} else if (opcode == DW_LNS_extended) {
+			if (end - pos < 4 || pos[1] != 2 || pos[2] != DW_LNE_set_discriminator)
+				break;
+			next = pos + 4;
+			continue;
+		} else if (opcode != DW_LNS_copy) {
+			break;
+		}
+		if (to > target || to < last_address)
+			break;
+		last_address = address = to;
+		row.line += operand;
+		last = row;
+	}
+	machine->address = address;
+	machine->last_address = last_address;
+	machine->row = row;
+	machine->last = last;
+	return pos;
+}
+
 void dwarf_line_run(const struct dwarf_line_header *header, const struct dwarf_file *file,
 	const uint64_t *addresses, size_t count, struct dwarf_row *rows)
 {
@@ -383,23 +507,17 @@ void dwarf_line_run(const struct dwarf_line_header *header, const struct dwarf_f
 		.addresses = addresses,
 		.count = count,
 		.rows = rows,
+		.left = count,
 	};
 	struct bytes_cursor cursor = header->program;
-	/* What a special opcode adds, so that none of them divides. */
-	uint8_t operations[256], lines[256];
-	for (unsigned i = header->opcode_base; i < 256; i++) {
-		operations[i] = (uint8_t)((i - header->opcode_base) / header->line_range);
-		lines[i] = (uint8_t)((i - header->opcode_base) % header->line_range);
-	}
+	struct specials specials;
+	compute_specials(header, &specials);
+	bool can_run_rows = is_usual(header);
 	reset(&machine);
-	while (cursor.pos < cursor.end) {
-		uint8_t opcode = *cursor.pos++;
-		if (opcode < header->opcode_base) {
-			run_standard(&machine, &cursor, opcode);
-			continue;
-		}
-		advance(&machine, operations[opcode]);
-		machine.row.line += (uint32_t)(header->line_base + lines[opcode]);
-		write_row(&machine);
+	while (cursor.pos < cursor.end && machine.left) {
+		if (can_run_rows && machine.in_sequence)
+			cursor.pos = run_rows(&machine, &specials, cursor.pos, cursor.end);
+		if (cursor.pos < cursor.end)
+			run_one(&machine, &specials, &cursor);
 	}
 }
