@@ -208,9 +208,8 @@ static int slot_of(uint64_t attribute, const struct dwarf_abbrev *abbrev)
 	}
 }
 
-static bool is_number(uint16_t form, struct dwarf_encoding encoding)
+static bool is_number(uint16_t form, int size)
 {
-	int size = dwarf_form_size(form, encoding);
 	return is_leb(form) || (size > 0 && size <= 8);
 }
 
@@ -248,14 +247,13 @@ static void put_instruction(
 		put_op(compiler, (uint8_t)(operand >> (8 * i)));
 }
 
-static void compile_attribute(struct compiler *compiler, int slot, uint16_t form, int64_t constant)
+static void compile_attribute(
+	struct compiler *compiler, int slot, uint16_t form, int size, int64_t constant)
 {
-	struct dwarf_encoding encoding = compiler->abbrevs->encoding;
-	int size = dwarf_form_size(form, encoding);
 	int length_bytes = block_length_bytes(form);
 	if (slot >= 0 && form == DW_FORM_implicit_const)
 		put_instruction(compiler, OP_CONSTANT, slot, (uint64_t)constant, 8);
-	else if (slot >= 0 && is_number(form, encoding))
+	else if (slot >= 0 && is_number(form, size))
 		put_instruction(compiler, OP_CAPTURE, slot, form, 2);
 	else if (size >= 0)
 		compiler->skipped += (unsigned)size; /* of a slot too: data16 is no number */
@@ -271,10 +269,15 @@ static void compile_attribute(struct compiler *compiler, int slot, uint16_t form
 		put_instruction(compiler, OP_BROKEN, -1, 0, 0);
 }
 
-/* What a walk needs to know to step over such a DIE without running its program. */
-static void measure_attribute(struct compiler *compiler, int slot, uint16_t form)
+static int size_of(const struct dwarf_abbrevs *abbrevs, uint16_t form)
 {
-	int size = dwarf_form_size(form, compiler->abbrevs->encoding);
+	return form < DWARF_FORMS ? abbrevs->form_sizes[form]
+				  : dwarf_form_size(form, abbrevs->encoding);
+}
+
+/* What a walk needs to know to step over such a DIE without running its program. */
+static void measure_attribute(struct compiler *compiler, int slot, uint16_t form, int size)
+{
 	if (slot == DWARF_SLOT_SIBLING && form == DW_FORM_ref4 &&
 		compiler->bytes < DWARF_NO_SIBLING)
 		compiler->sibling_at = (uint8_t)compiler->bytes;
@@ -305,8 +308,14 @@ static bool compile(
 			break;
 		uint16_t narrow = form > UINT16_MAX ? 0 : (uint16_t)form;
 		int slot = slot_of(attribute, &abbrev);
-		compile_attribute(&compiler, slot, narrow, constant);
-		measure_attribute(&compiler, slot, narrow);
+		int size = size_of(abbrevs, narrow);
+		if (slot < 0 && size >= 0) { /* nearly all */
+			compiler.skipped += (unsigned)size;
+			compiler.bytes += (unsigned)size;
+			continue;
+		}
+		compile_attribute(&compiler, slot, narrow, size, constant);
+		measure_attribute(&compiler, slot, narrow, size);
 		is_placed |= slot > DWARF_SLOT_SIBLING;
 	}
 	if (abbrev.kind == DWARF_FUNCTION && !is_placed)
@@ -320,28 +329,65 @@ static bool compile(
 	return true;
 }
 
-void dwarf_abbrevs_init(struct dwarf_abbrevs *abbrevs, struct dwarf_span section, uint64_t offset,
-	struct dwarf_encoding encoding)
+static struct bytes_cursor start_table(struct dwarf_abbrevs *abbrevs, struct dwarf_span section,
+	uint64_t offset, struct dwarf_encoding encoding)
 {
 	struct bytes_cursor cursor = dwarf_cursor_at(section, offset);
 	if (bytes_left(&cursor) > INT32_MAX) /* offsets are kept in 32 bits */
 		cursor.end = cursor.pos + INT32_MAX;
 	*abbrevs = (struct dwarf_abbrevs){
 		.bytes = {cursor.pos, bytes_left(&cursor)}, .encoding = encoding};
-	for (uint64_t code; (code = dwarf_uleb(&cursor));) {
-		struct dwarf_abbrev abbrev;
-		if (!compile(abbrevs, &cursor, &abbrev))
-			break;
-		if (code == abbrevs->list.len + 1 && abbrevs->nr_dense == abbrevs->list.len)
-			abbrevs->nr_dense++;
-		else if (code > abbrevs->nr_dense) {
-			bool added;
-			uint64_t *index = map_put(&abbrevs->sparse, code, &added);
-			if (added)
-				*index = abbrevs->list.len;
-		}
-		vec_push(&abbrevs->list, abbrev);
+	for (uint16_t form = 0; form < DWARF_FORMS; form++)
+		abbrevs->form_sizes[form] = (int8_t)dwarf_form_size(form, encoding);
+	return cursor;
+}
+
+static void put_abbrev(struct dwarf_abbrevs *abbrevs, uint64_t code, struct dwarf_abbrev abbrev)
+{
+	if (code == abbrevs->list.len + 1 && abbrevs->nr_dense == abbrevs->list.len) {
+		abbrevs->nr_dense++;
+	} else if (code > abbrevs->nr_dense) {
+		bool added;
+		uint64_t *index = map_put(&abbrevs->sparse, code, &added);
+		if (added)
+			*index = abbrevs->list.len;
 	}
+	vec_push(&abbrevs->list, abbrev);
+}
+
+void dwarf_abbrevs_init(struct dwarf_abbrevs *abbrevs, struct dwarf_span section, uint64_t offset,
+	struct dwarf_encoding encoding)
+{
+	struct bytes_cursor cursor = start_table(abbrevs, section, offset, encoding);
+	struct dwarf_abbrev abbrev;
+	for (uint64_t code; (code = dwarf_uleb(&cursor)) && compile(abbrevs, &cursor, &abbrev);)
+		put_abbrev(abbrevs, code, abbrev);
+	abbrevs->parsed = bytes_offset(&cursor);
+}
+
+/* An abbreviation behind its code; the cursor overruns when it has no end. */
+static void skip_abbrev(struct bytes_cursor *cursor)
+{
+	dwarf_skip_leb(cursor);
+	dwarf_u8(cursor);
+	for (uint64_t attribute = 1, form = 1; (attribute || form) && !cursor->overrun;) {
+		attribute = dwarf_uleb(cursor);
+		form = dwarf_uleb(cursor);
+		if (form == DW_FORM_implicit_const)
+			dwarf_skip_leb(cursor);
+	}
+}
+
+void dwarf_abbrevs_init_one(struct dwarf_abbrevs *abbrevs, struct dwarf_span section,
+	uint64_t offset, struct dwarf_encoding encoding, uint64_t code)
+{
+	struct bytes_cursor cursor = start_table(abbrevs, section, offset, encoding);
+	struct dwarf_abbrev abbrev;
+	uint64_t found;
+	while ((found = dwarf_uleb(&cursor)) && found != code)
+		skip_abbrev(&cursor);
+	if (found && compile(abbrevs, &cursor, &abbrev))
+		put_abbrev(abbrevs, code, abbrev);
 	abbrevs->parsed = bytes_offset(&cursor);
 }
 

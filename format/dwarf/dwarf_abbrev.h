@@ -43,6 +43,7 @@ enum dwarf_slot {
 };
 
 enum {
+	DWARF_FORMS = 0x30, /* those of the standard are below */
 	DWARF_VARIES = UINT32_MAX,
 	DWARF_NO_SIBLING = UINT8_MAX,
 };
@@ -62,6 +63,7 @@ struct dwarf_abbrev {
 struct dwarf_abbrevs {
 	struct dwarf_span bytes; /* the section from the table on */
 	struct dwarf_encoding encoding;
+	int8_t form_sizes[DWARF_FORMS]; /* what dwarf_form_size() says: a table is full of them */
 	VEC(struct dwarf_abbrev) list;
 	VEC(uint8_t) programs;
 	size_t nr_dense;   /* the first ones have the codes 1, 2, 3... */
@@ -77,6 +79,9 @@ struct dwarf_captured {
 /* Never fails: what is broken ends the table, and a DIE that needs the rest ends its unit. */
 void dwarf_abbrevs_init(struct dwarf_abbrevs *abbrevs, struct dwarf_span section, uint64_t offset,
 	struct dwarf_encoding encoding);
+/* The same with nothing but the first of this code: all that a single DIE needs. */
+void dwarf_abbrevs_init_one(struct dwarf_abbrevs *abbrevs, struct dwarf_span section,
+	uint64_t offset, struct dwarf_encoding encoding, uint64_t code);
 void dwarf_abbrevs_deinit(struct dwarf_abbrevs *abbrevs);
 
 const struct dwarf_abbrev *dwarf_abbrevs_find_sparse(

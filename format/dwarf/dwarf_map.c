@@ -9,7 +9,9 @@ struct mapper {
 	const uint64_t *addresses;
 	size_t count;
 	uint32_t *units;
-	uint8_t *has_set; /* by unit */
+	/* By unit. */
+	uint8_t *has_set;
+	uint8_t *may_need_lines; /* its root has been read, and has no ranges */
 };
 
 static size_t lower_bound(const struct mapper *mapper, uint64_t address)
@@ -91,12 +93,14 @@ static void map_by_root(struct mapper *mapper, uint32_t index)
 {
 	if (!has_functions(&mapper->file->units.data[index]))
 		return;
-	struct dwarf_unit *unit = dwarf_reader_unit(mapper->reader, mapper->file, index);
+	struct dwarf_unit unit;
 	struct dwarf_ranges ranges;
-	if (unit && dwarf_ranges_of_root(&ranges, unit))
+	if (!dwarf_reader_root(mapper->reader, mapper->file, index, &unit))
+		return;
+	mapper->may_need_lines[index] = !dwarf_ranges_of_root(&ranges, &unit);
+	if (!mapper->may_need_lines[index])
 		for (uint64_t start, end; dwarf_ranges_next(&ranges, &start, &end);)
 			claim(mapper, index, start, end);
-	dwarf_reader_trim(mapper->reader);
 }
 
 static void map_by_roots(struct mapper *mapper, bool with_set)
@@ -110,11 +114,10 @@ static void map_by_roots(struct mapper *mapper, bool with_set)
 
 static void map_by_line_program(struct mapper *mapper, uint32_t index, struct dwarf_row *rows)
 {
-	if (!has_functions(&mapper->file->units.data[index]))
+	if (!mapper->may_need_lines[index])
 		return;
 	struct dwarf_unit *unit = dwarf_reader_unit(mapper->reader, mapper->file, index);
-	struct dwarf_ranges ranges;
-	if (!unit || dwarf_ranges_of_root(&ranges, unit))
+	if (!unit)
 		return;
 	const struct dwarf_line_header *lines = dwarf_unit_lines(unit);
 	if (lines) {
@@ -137,7 +140,9 @@ static void map_by_lines(struct mapper *mapper)
 void dwarf_map_addresses(
 	struct dwarf_reader *reader, const uint64_t *addresses, size_t count, uint32_t *units)
 {
-	CLEANUP_FREE uint8_t *has_set = mem_zalloc(reader->file->units.len + 1);
+	size_t nr_units = reader->file->units.len;
+	CLEANUP_FREE uint8_t *has_set = mem_zalloc(nr_units + 1);
+	CLEANUP_FREE uint8_t *may_need_lines = mem_zalloc(nr_units + 1);
 	struct mapper mapper = {
 		.reader = reader,
 		.file = reader->file,
@@ -145,6 +150,7 @@ void dwarf_map_addresses(
 		.count = count,
 		.units = units,
 		.has_set = has_set,
+		.may_need_lines = may_need_lines,
 	};
 	for (size_t i = 0; i < count; i++)
 		units[i] = DWARF_NO_UNIT;

@@ -319,14 +319,21 @@ void dwarf_reader_deinit(struct dwarf_reader *reader)
 	map_deinit(&reader->units);
 }
 
-/* Tables are shared by offset; hostile references must not compile them for ever. */
+/* Hostile references must not compile tables for ever. */
+static bool can_compile(const struct dwarf_reader *reader, struct dwarf_span section,
+	const struct dwarf_unit_header *header)
+{
+	return header->abbrev_offset < section.len &&
+	       reader->effort <= EFFORT_BASE + EFFORT_FACTOR * section.len;
+}
+
+/* Tables are shared by offset. */
 static const struct dwarf_abbrevs *get_abbrevs(struct dwarf_reader *reader,
 	const struct dwarf_file *file, const struct dwarf_unit_header *header)
 {
 	struct dwarf_span section = file->sections[DWARF_ABBREV];
 	struct dwarf_encoding encoding = header->encoding;
-	if (header->abbrev_offset >= section.len ||
-		reader->effort > EFFORT_BASE + EFFORT_FACTOR * section.len)
+	if (!can_compile(reader, section, header))
 		return NULL;
 	bool added;
 	uint64_t key = (uint64_t)(uintptr_t)(section.data + header->abbrev_offset) << 8 |
@@ -344,14 +351,10 @@ static const struct dwarf_abbrevs *get_abbrevs(struct dwarf_reader *reader,
 	return (const struct dwarf_abbrevs *)(uintptr_t)*slot;
 }
 
-static struct dwarf_unit *create_unit(struct dwarf_reader *reader, const struct dwarf_file *file,
-	const struct dwarf_unit_header *header)
+static struct dwarf_unit read_unit(const struct dwarf_file *file,
+	const struct dwarf_unit_header *header, const struct dwarf_abbrevs *abbrevs)
 {
-	const struct dwarf_abbrevs *abbrevs = get_abbrevs(reader, file, header);
-	if (!abbrevs)
-		return NULL;
-	struct dwarf_unit *unit = mem_zalloc(sizeof(*unit));
-	*unit = (struct dwarf_unit){
+	struct dwarf_unit unit = {
 		.file = file,
 		.header = *header,
 		.abbrevs = abbrevs,
@@ -362,12 +365,43 @@ static struct dwarf_unit *create_unit(struct dwarf_reader *reader, const struct 
 	};
 	if (header->type == DW_UT_split_compile) {
 		/* Behind the headers of the only contributions: DWARF 5, 7.26 and 7.28. */
-		unit->str_offsets_base = header->encoding.offset_bytes == 8 ? 16 : 8;
-		unit->rnglists_base = header->encoding.offset_bytes == 8 ? 20 : 12;
+		unit.str_offsets_base = header->encoding.offset_bytes == 8 ? 16 : 8;
+		unit.rnglists_base = header->encoding.offset_bytes == 8 ? 20 : 12;
 	}
-	read_root(unit);
+	read_root(&unit);
+	return unit;
+}
+
+static struct dwarf_unit *create_unit(struct dwarf_reader *reader, const struct dwarf_file *file,
+	const struct dwarf_unit_header *header)
+{
+	const struct dwarf_abbrevs *abbrevs = get_abbrevs(reader, file, header);
+	if (!abbrevs)
+		return NULL;
+	struct dwarf_unit *unit = mem_alloc(sizeof(*unit));
+	*unit = read_unit(file, header, abbrevs);
 	reader->bytes += sizeof(*unit);
 	return unit;
+}
+
+bool dwarf_reader_root(struct dwarf_reader *reader, const struct dwarf_file *file, size_t index,
+	struct dwarf_unit *ret)
+{
+	if (index >= file->units.len)
+		return false;
+	const struct dwarf_unit_header *header = &file->units.data[index];
+	struct dwarf_span section = file->sections[DWARF_ABBREV];
+	struct bytes_cursor root = dwarf_cursor_at(file->sections[DWARF_INFO], header->first_die);
+	uint64_t code = dwarf_uleb(&root);
+	if (!code || !can_compile(reader, section, header))
+		return false;
+	struct dwarf_abbrevs abbrevs;
+	dwarf_abbrevs_init_one(&abbrevs, section, header->abbrev_offset, header->encoding, code);
+	reader->effort += abbrevs.parsed;
+	*ret = read_unit(file, header, &abbrevs);
+	ret->abbrevs = NULL;
+	dwarf_abbrevs_deinit(&abbrevs);
+	return true;
 }
 
 struct dwarf_unit *dwarf_reader_unit(

@@ -56,6 +56,13 @@ void dwarf_reader_deinit(struct dwarf_reader *reader);
 struct dwarf_unit *dwarf_reader_unit(
 	struct dwarf_reader *reader, const struct dwarf_file *file, size_t index);
 
+/*
+ * The same with nothing but its root DIE to read, which is much less work: no abbreviations.
+ * False when it cannot be read.
+ */
+bool dwarf_reader_root(struct dwarf_reader *reader, const struct dwarf_file *file, size_t index,
+	struct dwarf_unit *ret);
+
 /* ---- DIEs ---- */
 
 /* The attributes of one DIE, one after the other. */

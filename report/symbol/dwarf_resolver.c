@@ -16,6 +16,7 @@ enum {
 	THREADS_MAX = 64,
 	INLINE_DEPTH_MAX = 256,
 	FILE_NUMBER_MAX = 1 << 20,
+	FORGOTTEN_BYTES = 256 << 10,
 };
 
 /* The addresses of one unit: a run of resolver->order. */
@@ -354,8 +355,10 @@ static void *run_jobs(void *context)
 			worker->reader = &worker->own_reader;
 			resolve_unit(worker, unit, job);
 		}
-		elf_map_forget(&resolver->sections.maps[DWARF_INFO], unit->header.offset,
-			unit->header.end - unit->header.offset);
+		/* Many small ones would cost more than they take. */
+		if (job->bytes >= FORGOTTEN_BYTES)
+			elf_map_forget(&resolver->sections.maps[DWARF_INFO], unit->header.offset,
+				job->bytes);
 		map_clear(&worker->paths);
 		dwarf_reader_trim(&worker->own_reader);
 	}
