@@ -97,12 +97,29 @@ static size_t first_at_or_behind(const struct walker *walker, uint64_t address)
 	return low;
 }
 
+static uint32_t add_node(struct walker *walker, uint64_t die, uint32_t parent)
+{
+	uint32_t node = (uint32_t)walker->walk->nodes.len;
+	vec_push(&walker->walk->nodes, (struct dwarf_node){.die = die, .parent = parent});
+	return node;
+}
+
+/*
+ * DWARF 2 has no lists of ranges. Where code is in pieces, strict compilers tell
+ * the first one; what is below may stand outside of it, even outside of the function.
+ */
+static bool has_loose_ranges(const struct walker *walker)
+{
+	return walker->unit->header.encoding.version == 2;
+}
+
 /* Gives a new node the addresses of a DIE; 0 when it has none of those that are looked for. */
 static uint32_t claim(
 	struct walker *walker, struct dwarf_ranges *ranges, uint64_t die, uint32_t parent)
 {
 	uint32_t node = 0;
 	uint64_t first = walker->addresses[0], last = walker->addresses[walker->count - 1];
+	bool is_modest = !parent && has_loose_ranges(walker);
 	for (uint64_t start, end; dwarf_ranges_next(ranges, &start, &end);) {
 		if (start > last || end <= first)
 			continue;
@@ -110,13 +127,11 @@ static uint32_t claim(
 		if (i == walker->count || walker->addresses[i] >= end ||
 			!dwarf_file_is_code(walker->unit->line_file, start))
 			continue;
-		if (!node) {
-			node = (uint32_t)walker->walk->nodes.len;
-			vec_push(&walker->walk->nodes,
-				(struct dwarf_node){.die = die, .parent = parent});
-		}
+		if (!node)
+			node = add_node(walker, die, parent);
 		for (; i < walker->count && walker->addresses[i] < end; i++)
-			walker->nodes[i] = node;
+			if (!is_modest || !walker->nodes[i])
+				walker->nodes[i] = node;
 	}
 	return node;
 }
@@ -165,12 +180,13 @@ static void visit_code(struct walker *walker, const struct dwarf_abbrev *abbrev,
 	uint32_t outer = walker->level_nodes[walker->depth], node = 0;
 	bool is_inlined = abbrev->kind == DWARF_INLINED;
 	struct dwarf_ranges ranges;
-	if (dwarf_ranges_start(&ranges, walker->unit, captured))
+	bool has_ranges = dwarf_ranges_start(&ranges, walker->unit, captured);
+	if (has_ranges)
 		node = claim(walker, &ranges, die, is_inlined ? outer : 0);
-	else if (is_inlined)
-		node = outer; /* DWARF 2 cannot say several ranges; what is below may */
 	if (!abbrev->has_children)
 		return;
+	if (!node && (has_loose_ranges(walker) || (is_inlined && !has_ranges)))
+		node = add_node(walker, die, is_inlined ? outer : 0);
 	if (node || (walker->thoroughness == THOROUGH_FUNCTIONS && !is_inlined))
 		enter(walker, node);
 	else
@@ -184,7 +200,8 @@ static void visit_block(struct walker *walker, const struct dwarf_abbrev *abbrev
 	if (!abbrev->has_children)
 		return;
 	struct dwarf_ranges ranges;
-	bool is_hit = !dwarf_ranges_start(&ranges, walker->unit, captured);
+	bool is_hit =
+		has_loose_ranges(walker) || !dwarf_ranges_start(&ranges, walker->unit, captured);
 	for (uint64_t start, end; !is_hit && dwarf_ranges_next(&ranges, &start, &end);) {
 		size_t i = first_at_or_behind(walker, start);
 		is_hit = i < walker->count && walker->addresses[i] < end;

@@ -107,6 +107,7 @@ test_gcc_4_O0() { build_and_compare "" g++ -gdwarf-4 -O0; }
 test_gcc_4_O2() { build_and_compare "" g++ -gdwarf-4 -O2; }
 test_gcc_5_O0() { build_and_compare "" g++ -gdwarf-5 -O0; }
 test_gcc_5_O2() { build_and_compare "" g++ -gdwarf-5 -O2; }
+test_gcc_2() { build_and_compare llvm g++ -gdwarf-2 -gstrict-dwarf -O2; }
 test_gcc_3() { build_and_compare llvm g++ -gdwarf-3 -gstrict-dwarf -O2; }
 test_gcc_lto() { build_and_compare llvm g++ -g -O2 -flto; }
 test_gcc_no_pie() { build_and_compare "" g++ -g -O2 -no-pie; }
