@@ -1,15 +1,18 @@
 #!/bin/bash
 # Wall time, processor time and memory of naming addresses, side by side with other symbolizers:
 # the same addresses of one large debug file, each level of inlined functions with file and line.
-#   make bench-symbols [DEBUG_FILE=PATH] [COUNT=10000] [SLOW_COUNT=100]
+#   make bench-symbols [DEBUG_FILE=PATH] [COUNT=10000] [SLOW_COUNT=100] [RUNS=3]
 # Without DEBUG_FILE Debian's debug symbols of ceph-osd are fetched (0.5 GB) into
-# ${XDG_CACHE_HOME:-~/.cache}/ebprof/bench and unpacked (another 1.2 GB).
+# ${XDG_CACHE_HOME:-~/.cache}/ebprof/bench and unpacked (another 1.2 GB); they are measured
+# both plain and compressed, as the package has them.
 set -u
-: "${BUILD:=build}" "${COUNT:=10000}" "${SLOW_COUNT:=100}" "${DEBUG_FILE:=}"
+: "${BUILD:=build}" "${COUNT:=10000}" "${SLOW_COUNT:=100}" "${DEBUG_FILE:=}" "${RUNS:=3}"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/bench
 NEEDED_KB=2500000
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+
+packed_file() { find "$cache/ceph" -name '*.debug' -printf '%s %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-; }
 
 fetch() { # prints the path of a debug file without compression
 	local plain=$cache/ceph-osd.plain.debug packed
@@ -20,7 +23,7 @@ fetch() { # prints the path of a debug file without compression
 			return 1
 		}
 		(cd "$cache" && apt-get -q download ceph-osd-dbg && dpkg -x ceph-osd-dbg_*.deb ceph) >&2 || return 1
-		packed=$(find "$cache/ceph" -name '*.debug' -printf '%s %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)
+		packed=$(packed_file)
 		objcopy --decompress-debug-sections "$packed" "$plain.new" 2>/dev/null && mv "$plain.new" "$plain" || return 1
 	fi
 	echo "$plain"
@@ -43,16 +46,53 @@ measure() {
 		printf "%-28s %9d %9.3f %9.3f %12.1f\n", name, n, $1, $2 + $3, $1 * 1e6 / n }' <<<"$best"
 }
 
+# Wall and processor time of one run, appended to a file.
+run_once() { # TIMES ADDRESSES COMMAND...
+	local times=$1 addresses=$2
+	shift 2
+	/usr/bin/env bash -c 'TIMEFORMAT="%R %U %S"; time "$@" >/dev/null 2>&1' - "$@" \
+		<"$addresses" 2>&1 | awk '{ print $1, $2 + $3 }' >>"$times"
+}
+
+# FILE ADDRESSES: ebprof and llvm-symbolizer by turns, so that what else the machine does meets both;
+# the least of RUNS runs each, and how many times as long the other one takes.
+beside() {
+	local file=$1 addresses=$2
+	command -v llvm-symbolizer >/dev/null || { echo "llvm-symbolizer: not installed" && return; }
+	rm -f "$work/ours" "$work/one" "$work/llvm"
+	for ((i = 0; i < RUNS; i++)); do
+		run_once "$work/llvm" "$addresses" llvm-symbolizer --obj="$file" --functions=linkage \
+			--inlines --no-demangle
+		run_once "$work/ours" "$addresses" "$symbols" "$file"
+		run_once "$work/one" "$addresses" env THREADS=1 "$symbols" "$file"
+	done
+	awk -v n="$(wc -l <"$addresses")" '
+		FNR == 1 { name[++k] = k == 1 ? "llvm-symbolizer" : k == 2 ? "ebprof" : "ebprof, 1 thread" }
+		FNR == 1 || $1 < wall[k] { wall[k] = $1 }
+		FNR == 1 || $2 < cpu[k] { cpu[k] = $2 }
+		END { for (i = 1; i <= k; i++)
+			printf "%-28s %9d %9.3f %9.3f %12.1f %8.1fx %8.1fx\n", name[i], n, wall[i], cpu[i],
+				wall[i] * 1e6 / n, wall[1] / wall[i], cpu[1] / cpu[i] }
+		' "$work/llvm" "$work/ours" "$work/one"
+	"$symbols" "$file" <"$addresses" 2>&1 >/dev/null | grep RssAnon
+}
+
+announce() { # FILE
+	echo "$1: $(du -h "$1" | cut -f1), $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg)"
+	printf '%-28s %9s %9s %9s %12s %9s %9s\n' "" addresses "wall s" "cpu s" "us/address" "llvm's" "its cpu"
+}
+
 file=${DEBUG_FILE:-$(fetch)} || exit 1
 symbols=$BUILD/tests/oracle/symbols
 "$symbols" "$file" random "$COUNT" 1 | sort -u >"$work/all" || exit 1
 shuf -n "$SLOW_COUNT" --random-source="$work/all" "$work/all" | sort >"$work/few"
-echo "$file: $(du -h "$file" | cut -f1), $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg)"
-printf '%-28s %9s %9s %9s %12s\n' "" addresses "wall s" "cpu s" "us/address"
-measure "ebprof" "$work/all" "$symbols" "$file"
-measure "ebprof, 1 thread" "$work/all" env THREADS=1 "$symbols" "$file"
-measure "llvm-symbolizer" "$work/all" llvm-symbolizer --obj="$file" --functions=linkage --inlines --no-demangle
+announce "$file"
+beside "$file" "$work/all"
 measure "ebprof" "$work/few" "$symbols" "$file"
 measure "eu-addr2line -i" "$work/few" timeout 120 eu-addr2line -i -f -e "$file"
 measure "addr2line -i" "$work/few" timeout 120 addr2line -i -f -e "$file"
-"$symbols" "$file" <"$work/all" 2>&1 >/dev/null | grep -E 'RssAnon|addresses'
+packed=$([[ $DEBUG_FILE ]] || packed_file)
+if [[ -s $packed ]]; then
+	announce "$packed"
+	beside "$packed" "$work/all"
+fi
