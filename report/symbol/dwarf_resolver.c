@@ -17,6 +17,7 @@ enum {
 	INLINE_DEPTH_MAX = 256,
 	FILE_NUMBER_MAX = 1 << 20,
 	FORGOTTEN_BYTES = 256 << 10,
+	SPLIT_BYTES = 64 << 10,
 };
 
 /* The addresses of one unit: a run of resolver->order. */
@@ -51,6 +52,7 @@ struct worker {
 	struct map by_die; /* where its DIE is in memory -> index of function plus 1 */
 
 	/* Of the job at hand. */
+	struct dwarf_unit *unit;
 	struct map paths; /* line header and file number -> string plus 1 */
 	VEC(struct place) places;
 	VEC(uint64_t) addresses;
@@ -286,10 +288,48 @@ static struct chain build_chain(struct worker *worker, const struct dwarf_unit *
 	return (struct chain){frames, (uint32_t)worker->chain.len};
 }
 
+static void *run_lines(void *context)
+{
+	struct worker *worker = context;
+	const struct dwarf_unit *unit = worker->unit;
+	dwarf_line_run(unit->lines, unit->line_file, worker->addresses.data, worker->addresses.len,
+		worker->rows.data);
+	return NULL;
+}
+
+static void run_walk(struct worker *worker)
+{
+	dwarf_walk_unit(&worker->walk, worker->unit, worker->addresses.data, worker->addresses.len,
+		worker->nodes.data);
+}
+
+/*
+ * DIEs and lines have nothing to do with each other before chains are built. When there are no
+ * other jobs for the threads that are there they are read side by side: what was linked
+ * as a whole (LTO) may be a single unit.
+ */
+static void read_unit(struct worker *worker, const struct job *job)
+{
+	struct dwarf_resolver *resolver = worker->resolver;
+	pthread_t thread;
+	bool is_split = resolver->nr_threads > 1 && job->bytes >= SPLIT_BYTES &&
+			atomic_load(&resolver->next_job) >= resolver->jobs.len;
+	if (!dwarf_unit_lines(worker->unit)) {
+		run_walk(worker);
+	} else if (is_split && !pthread_create(&thread, NULL, run_lines, worker)) {
+		run_walk(worker);
+		pthread_join(thread, NULL);
+	} else {
+		run_walk(worker);
+		run_lines(worker);
+	}
+}
+
 static void resolve_unit(struct worker *worker, struct dwarf_unit *unit, const struct job *job)
 {
 	struct dwarf_resolver *resolver = worker->resolver;
 	const uint32_t *order = resolver->order.data + job->first;
+	worker->unit = unit;
 	worker->addresses.len = 0;
 	for (size_t i = 0; i < job->count; i++)
 		vec_push(&worker->addresses, resolver->addresses[order[i]]);
@@ -297,14 +337,9 @@ static void resolve_unit(struct worker *worker, struct dwarf_unit *unit, const s
 	worker->rows.len = 0;
 	vec_resize(&worker->rows, job->count);
 	worker->walk.nodes.len = 0;
-	dwarf_walk_unit(
-		&worker->walk, unit, worker->addresses.data, job->count, worker->nodes.data);
+	read_unit(worker, job);
 	worker->places.len = 0;
 	vec_resize(&worker->places, worker->walk.nodes.len);
-	const struct dwarf_line_header *lines = dwarf_unit_lines(unit);
-	if (lines)
-		dwarf_line_run(lines, unit->line_file, worker->addresses.data, job->count,
-			worker->rows.data);
 	for (size_t i = 0; i < job->count; i++)
 		resolver->chains[order[i]] =
 			build_chain(worker, unit, worker->nodes.data[i], &worker->rows.data[i]);
