@@ -337,8 +337,8 @@ static struct bytes_cursor start_table(struct dwarf_abbrevs *abbrevs, struct dwa
 		cursor.end = cursor.pos + INT32_MAX;
 	*abbrevs = (struct dwarf_abbrevs){
 		.bytes = {cursor.pos, bytes_left(&cursor)}, .encoding = encoding};
-	for (uint16_t form = 0; form < DWARF_FORMS; form++)
-		abbrevs->form_sizes[form] = (int8_t)dwarf_form_size(form, encoding);
+	for (unsigned form = 0; form < DWARF_FORMS; form++)
+		abbrevs->form_sizes[form] = (int8_t)dwarf_form_size((uint16_t)form, encoding);
 	return cursor;
 }
 
