@@ -1,13 +1,8 @@
 /*
- * Line number programs, versions 2 to 5.
+ * Line number programs, versions 2 to 5: their headers and their tables of files.
+ * What runs them is in dwarf_line_machine.h.
  *
- * A program is a machine that writes a table of (address, file, line) with a row
- * for every few bytes of code. The table is never built: the machine runs once
- * over the unit's sorted addresses, and each of them keeps the row that was last
- * when the machine's address passed it. Between two addresses of interest a row
- * costs a few additions and a comparison.
- *
- * Source: DWARF 5, 6.2; DWARF 4, 6.2.
+ * Source: DWARF 5, 6.2.4; DWARF 4, 6.2.4.
  */
 #ifndef EBPROF_DWARF_LINE_H
 #define EBPROF_DWARF_LINE_H
@@ -34,18 +29,6 @@ struct dwarf_line_header {
 struct dwarf_line_header *dwarf_line_header_create(
 	const struct dwarf_file *file, uint64_t offset, uint8_t address_bytes);
 void dwarf_line_header_destroy(struct dwarf_line_header *header);
-
-struct dwarf_row {
-	uint32_t file, line, column;
-	bool is_known;
-};
-
-/*
- * Fills rows[i] for those of the ascending addresses[i] that a sequence of the
- * program holds; the others stay as they are. A broken program does what stands before the damage.
- */
-void dwarf_line_run(const struct dwarf_line_header *header, const struct dwarf_file *file,
-	const uint64_t *addresses, size_t count, struct dwarf_row *rows);
 
 /*
  * The path of a file by its number, put together from the compilation's

@@ -1,5 +1,6 @@
 #include "format/dwarf/dwarf_map.h"
 
+#include "format/dwarf/dwarf_line_machine.h"
 #include "format/dwarf/dwarf_names.h"
 #include "format/dwarf/dwarf_ranges.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "format/base/str.h"
+#include "format/dwarf/dwarf_line_machine.h"
 #include "format/dwarf/dwarf_map.h"
 #include "format/dwarf/dwarf_names.h"
 #include "format/dwarf/dwarf_sections.h"

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "format/base/str.h"
-#include "format/dwarf/dwarf_line.h"
+#include "format/dwarf/dwarf_line_machine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -2,7 +2,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/str.h"
-#include "format/dwarf/dwarf_line.h"
+#include "format/dwarf/dwarf_line_machine.h"
 #include "format/dwarf/dwarf_names.h"
 #include "format/dwarf/dwarf_ranges.h"
 #include "format/dwarf/dwarf_walk.h"
@@ -142,6 +142,34 @@ TEST(nested_functions_and_inlined_calls)
 	}
 }
 
+/* What stands below may be outside of the one range that there is, and in a later function's. */
+TEST(pieces_in_version_2)
+{
+	for (uint8_t version = 2; version <= 3; version++) {
+		struct builder builder;
+		struct dwarf_file file;
+		start_unit(&builder, version, false);
+		put_abbrevs(&builder.abbrev);
+		PUT(&builder.info, "\x01");
+		uint32_t abstract = (uint32_t)builder.info.len;
+		PUT(&builder.info, "\x04small\0");
+		put_function(&builder, "outer", 0x1000, 0x10);
+		PUT(&builder.info, "\x07");
+		bytes_put_u8(&builder.info, 3);
+		bytes_put_u32(&builder.info, abstract);
+		bytes_put_u64(&builder.info, 0x2008);
+		bytes_put_u64(&builder.info, 0x2010);
+		PUT(&builder.info, "\x00\x00\x00");
+		put_function(&builder, "cold", 0x2000, 0x20);
+		PUT(&builder.info, "\x00\x00");
+		finish(&builder, &file);
+		check_chain(&file, 0x1008, "outer");
+		check_chain(&file, 0x2007, "cold");
+		check_chain(&file, 0x2008, version == 2 ? "small<outer" : "cold");
+		discard(&builder, &file);
+	}
+}
+
 TEST(implicit_constant_is_a_length)
 {
 	struct builder builder;
@@ -238,4 +266,78 @@ TEST(lines_of_version_5)
 	dwarf_line_header_destroy(header);
 	bytes_buf_deinit(&line);
 	dwarf_file_deinit(&file);
+}
+
+static uint32_t draw(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 16;
+}
+
+/* Opcodes as they come, most of them the usual ones, in sequences of about 60. */
+static void put_opcodes(struct bytes_buf *program, uint32_t *state)
+{
+	for (int i = 0; i < 300; i++) {
+		uint32_t kind = draw(state) % 60;
+		if (kind == 0 || i == 0) {
+			PUT(program, "\x00\x01\x01\x00\x09\x02");
+			bytes_put_u64(program, 0x1000 + draw(state) % 0x400);
+		} else if (kind < 10) {
+			PUT(program, "\x01");
+		} else if (kind < 20) {
+			bytes_put_u8(program, (uint8_t)(2 + draw(state) % 4)); /* one LEB128 */
+			if (draw(state) % 3 == 0)
+				bytes_put_u8(program, (uint8_t)(0x80 | draw(state)));
+			bytes_put_u8(program, draw(state) & 0x7f);
+		} else if (kind < 22) {
+			PUT(program, "\x00\x02\x04\x05"); /* a discriminator */
+		} else if (kind < 24) {
+			bytes_put_u8(program, "\x06\x07\x08\x0a"[draw(state) % 4]);
+		} else if (kind == 24) {
+			PUT(program, "\x03\x80\x80\x01\x03\xff\xff\x7e");
+		} else {
+			bytes_put_u8(program, (uint8_t)(13 + draw(state) % 243));
+		}
+	}
+}
+
+/* The loop for usual opcodes does what the machine does: that one runs alone when an opcode
+ * that does not even occur has an operand. */
+TEST(lines_both_ways)
+{
+	enum {
+		COUNT = 40
+	};
+	uint32_t state = 1, known = 0;
+	for (int round = 0; round < 200; round++) {
+		struct bytes_buf line = {0};
+		PUT(&line, "\x00\x00\x00\x00\x04\x00\x14\x00\x00\x00\x01\x01\x01\xfb\x0e\x0d"
+			   "\x00\x01\x01\x01\x01\x00\x00\x00\x01\x00\x00\x01\x00\x00");
+		put_opcodes(&line, &state);
+		line.data[0] = (uint8_t)(line.len - 4);
+		line.data[1] = (uint8_t)((line.len - 4) >> 8);
+		struct dwarf_file file = {.sections[DWARF_LINE] = {line.data, line.len}};
+		uint64_t addresses[COUNT];
+		for (int i = 0; i < COUNT; i++)
+			addresses[i] = 0x1000 + (uint64_t)i * 41;
+		struct dwarf_row rows[2][COUNT] = {0};
+		for (int way = 0; way < 2; way++) {
+			struct dwarf_line_header *header = dwarf_line_header_create(&file, 0, 8);
+			CHECK(header);
+			if (header && way)
+				header->operands[11] = 1;
+			if (header)
+				dwarf_line_run(header, &file, addresses, COUNT, rows[way]);
+			dwarf_line_header_destroy(header);
+		}
+		for (int i = 0; i < COUNT; i++) {
+			CHECK_INT(rows[0][i].is_known, rows[1][i].is_known);
+			CHECK_INT(rows[0][i].line, rows[1][i].line);
+			CHECK_INT(rows[0][i].file, rows[1][i].file);
+			CHECK_INT(rows[0][i].column, rows[1][i].column);
+			known += rows[0][i].is_known;
+		}
+		bytes_buf_deinit(&line);
+	}
+	CHECK(known > 1000);
 }
