@@ -159,7 +159,7 @@ TEST(pieces_in_version_2)
 		bytes_put_u32(&builder.info, abstract);
 		bytes_put_u64(&builder.info, 0x2008);
 		bytes_put_u64(&builder.info, 0x2010);
-		PUT(&builder.info, "\x00\x00\x00");
+		PUT(&builder.info, "\x00\x00");
 		put_function(&builder, "cold", 0x2000, 0x20);
 		PUT(&builder.info, "\x00\x00");
 		finish(&builder, &file);
