@@ -84,6 +84,7 @@ static void get_entries(struct dwarf_line_header *header, const struct dwarf_fil
 	uint64_t count = dwarf_uleb(cursor);
 	for (uint64_t i = 0; i < count && i < NAMES_MAX && nr_formats && !cursor->overrun; i++) {
 		struct dwarf_line_file entry = {0};
+		const uint8_t *start = cursor->pos;
 		for (size_t j = 0; j < nr_formats; j++) {
 			if (formats[j].content == DW_LNCT_path)
 				entry.name = get_path(header, file, cursor, formats[j].form);
@@ -94,7 +95,7 @@ static void get_entries(struct dwarf_line_header *header, const struct dwarf_fil
 			else
 				dwarf_form_skip(cursor, formats[j].form, header->encoding);
 		}
-		if (cursor->overrun)
+		if (cursor->overrun || cursor->pos == start) /* no bytes, no end */
 			break;
 		if (is_directories)
 			vec_push(&header->directories, entry.name);
