@@ -15,8 +15,10 @@ struct select_options {
 	struct symbolize_options symbolize;
 };
 
-opt_parse_fn select_parse_words; /* struct opt_string_list: comma-separated, repeatable */
-opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, either may be empty */
+opt_parse_fn select_parse_words;       /* struct opt_string_list: comma-separated, repeatable */
+opt_parse_fn select_parse_demangle;    /* enum demangle_mode; full without an argument */
+opt_parse_fn select_parse_no_demangle; /* enum demangle_mode: none */
+opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, either may be empty */
 
 /* Where names come from: of a struct symbolize_options, for archive too. */
 #define SYMBOL_FILE_ROWS(type, member) \
@@ -44,7 +46,11 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 		{"time", 0, "FROM,TO", select_parse_time, offsetof(type, member.time), \
 			"only this span, in seconds from the beginning", NULL}, \
 		SYMBOL_FILE_ROWS(type, member.symbolize), \
-		{"no-demangle", 0, NULL, opt_flag, offsetof(type, member.symbolize.keep_mangled), \
+		{"demangle", 0, "[MODE]", select_parse_demangle, \
+			offsetof(type, member.symbolize.demangle), \
+			"names in full, or templates, simplified, none (full)", NULL}, \
+		{"no-demangle", 0, NULL, select_parse_no_demangle, \
+			offsetof(type, member.symbolize.demangle), \
 			"show names as the linker has them", NULL}, \
 	{ \
 		"no-inline", 0, NULL, opt_flag, offsetof(type, member.symbolize.no_inline), \

@@ -4,7 +4,7 @@
  * Names come from files that anybody may have made, and demanglers are
  * interpreters of a compressed language: a few hundred bytes can stand for
  * gigabytes. So a name that is too long, would print too much or needs too much
- * stack is left mangled.
+ * stack or time is left mangled.
  */
 #ifndef EBPROF_DEMANGLE_H
 #define EBPROF_DEMANGLE_H
@@ -18,13 +18,21 @@ enum {
 	DEMANGLE_OUTPUT_MAX = 16 << 10, /* bytes it may become */
 };
 
+/* How much of a name is shown. Rust's have no parameters: there TEMPLATES is as FULL. */
+enum demangle_mode {
+	DEMANGLE_FULL,       /* ns::Class<int>::method<char>(char) const */
+	DEMANGLE_TEMPLATES,  /* ns::Class<int>::method<char> */
+	DEMANGLE_SIMPLIFIED, /* ns::Class<...>::method<...> */
+	DEMANGLE_NONE,       /* as the linker has it */
+};
+
 /*
- * Appends the demangled name, as `ns::Class<int>::method(int)`, or returns
- * false and appends nothing. What stands behind the mangled name proper - the
- * symbol's @VERSION, @plt, a clone's .cold, .part.0, .llvm.123 - is appended
- * as it is: `foo(int).cold`. Rust's hashes are dropped. May use 3 MiB of the
- * caller's stack; what needs more runs in a thread of its own.
+ * Appends the demangled name, or returns false and appends nothing. What stands
+ * behind the mangled name proper - the symbol's @VERSION, @plt, a clone's .cold,
+ * .part.0, .llvm.123 - is appended as it is: `foo(int).cold`. Return types of
+ * C++ templates and Rust's hashes are dropped. May use 3 MiB of the caller's
+ * stack; what needs more runs in a thread of its own.
  */
-bool demangle(const char *mangled, struct str *out);
+bool demangle(const char *mangled, enum demangle_mode mode, struct str *out);
 
 #endif

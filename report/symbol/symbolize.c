@@ -6,7 +6,6 @@
 #include "format/base/str.h"
 #include "report/symbol/answer.h"
 #include "report/symbol/answer_cache.h"
-#include "report/symbol/demangle.h"
 
 /* The frames of one object, and the functions that they turned out to be. */
 struct batch {
@@ -39,7 +38,7 @@ static uint32_t add_function(
 static const char *shown_name(struct batch *batch, const char *system_name)
 {
 	CLEANUP(str_deinit) struct str name = {0};
-	if (batch->options->keep_mangled || !demangle(system_name, &name))
+	if (!demangle(system_name, batch->options->demangle, &name))
 		return system_name;
 	return arena_strndup(&batch->profile->arena, str_text(&name), name.len);
 }

@@ -3,13 +3,14 @@
 #define EBPROF_SYMBOLIZE_H
 
 #include "report/profile.h"
+#include "report/symbol/demangle.h"
 #include "report/symbol/symbol_file.h"
 
 struct symbolize_options {
 	struct symbol_file_options files;
-	const char *cache_folder; /* as in answer_cache.h; NULL: the usual one, "": none */
-	bool keep_mangled;        /* names stay as the linker wrote them */
-	bool no_inline;           /* a frame is one function, whatever was inlined into it */
+	const char *cache_folder;    /* as in answer_cache.h; NULL: the usual one, "": none */
+	enum demangle_mode demangle; /* how much of a name is shown */
+	bool no_inline;              /* a frame is one function, whatever was inlined into it */
 };
 
 /*

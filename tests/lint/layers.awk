@@ -17,7 +17,7 @@ BEGIN {
 	row("report/unwind", "report/ format/", "libelf.h gelf.h dwarf.h elfutils/")
 	row("report/tui", "report/ format/", "ncurses.h curses.h ncursesw/ panel.h")
 	row("report/export/gzip.c", "report/ format/", "zlib.h")
-	row("report/symbol/demangle.c", "report/ format/", "libiberty/ demangle.h")
+	row("report/symbol/demangle_libiberty.c", "report/ format/", "libiberty/ demangle.h")
 	row("cmd", "cmd/ record/ report/ format/base/", "")
 
 	# ISO C11, POSIX and glibc.

@@ -11,7 +11,7 @@ static void check(const char *mangled, const char *want)
 {
 	struct str out = {0};
 	str_puts(&out, ">");
-	bool ok = demangle(mangled, &out);
+	bool ok = demangle(mangled, DEMANGLE_FULL, &out);
 	if (!want) {
 		CHECK(!ok);
 		CHECK_STR(str_text(&out), ">");
@@ -27,7 +27,7 @@ static double ms_to_refuse(const char *mangled)
 	struct timespec a, b;
 	struct str out = {0};
 	clock_gettime(CLOCK_MONOTONIC, &a);
-	CHECK(!demangle(mangled, &out));
+	CHECK(!demangle(mangled, DEMANGLE_FULL, &out));
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	CHECK_INT(out.len, 0);
 	str_deinit(&out);
@@ -137,7 +137,7 @@ static void check_exponential_rust(const char *innermost, int levels, bool refus
 	if (refused)
 		CHECK(ms_to_refuse(str_text(&name)) < 20);
 	else
-		CHECK(demangle(str_text(&name), &out));
+		CHECK(demangle(str_text(&name), DEMANGLE_FULL, &out));
 	str_deinit(&out);
 	str_deinit(&name);
 }
@@ -182,7 +182,7 @@ static void check_deep(const char *before, const char *unit, size_t count, const
 		str_puts(&name, unit);
 	str_puts(&name, after);
 	struct str out = {0};
-	bool ok = demangle(str_text(&name), &out);
+	bool ok = demangle(str_text(&name), DEMANGLE_FULL, &out);
 	CHECK(ok == (out.len > 0));
 	CHECK(out.len <= DEMANGLE_OUTPUT_MAX);
 	str_deinit(&out);
