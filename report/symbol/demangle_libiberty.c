@@ -250,10 +250,11 @@ static uint64_t cplus_stack(const char *mangled, size_t len)
 static size_t conversions(const char *mangled)
 {
 	size_t count = 0;
-	const char *at = strstr(mangled, "cv");
-	while (at && (at = strchr(at, 'T'))) {
-		at++;
-		const char *end = at + strspn(at, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	const char *conversion = strstr(mangled, "cv");
+	for (const char *at = conversion ? conversion : ""; *at; at++) {
+		if (*at != 'T')
+			continue;
+		const char *end = at + 1 + strspn(at + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
 		count += end[0] == '_' && end[1] == 'I';
 	}
 	return count;
