@@ -56,7 +56,7 @@ static void emit_vdso_symbols(struct emitter *emitter, const struct object *vdso
 			/* Linked to be mapped as it stands: addresses are offsets in the image. */
 			.offset = symbol->address,
 			.size = symbol->size,
-			.name = put_string(emitter, symbols.names + symbol->name),
+			.name = put_string(emitter, elf_symbols_name(&symbols, symbol)),
 		};
 		writer_symbol(emitter->writer, &out);
 	}

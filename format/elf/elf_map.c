@@ -74,17 +74,31 @@ static bool map_pages(int fd, uint64_t offset, int protection, int flags, struct
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, install);
 	size_t into = (size_t)(offset & (page_bytes - 1));
-	map->base_len = (size_t)map->len + into;
-	map->base = mmap(NULL, map->base_len, protection, flags, fd, (off_t)(offset - into));
+	size_t file_len = ((size_t)map->len + into + page_bytes - 1) & ~(page_bytes - 1);
+	map->base_len = file_len + page_bytes;
+	map->base = mmap(NULL, map->base_len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map->base == MAP_FAILED)
 		return false;
 	map->slot = take_slot((uintptr_t)map->base, map->base_len);
-	if (map->slot < 0) {
+	if (map->slot < 0 || mmap(map->base, file_len, protection, flags | MAP_FIXED, fd,
+				     (off_t)(offset - into)) == MAP_FAILED) {
+		if (map->slot >= 0)
+			atomic_store(&slots[map->slot].end, 0);
 		munmap(map->base, map->base_len);
 		return false;
 	}
 	map->bytes = (const uint8_t *)map->base + into;
 	return true;
+}
+
+struct err *elf_map_copy(
+	const struct elf_file *file, uint64_t offset, uint64_t len, struct elf_map *ret)
+{
+	struct elf_map map = {.len = len, .slot = -1};
+	try(elf_file_read(file, offset, len, &map.copy));
+	map.bytes = map.copy;
+	*ret = map;
+	return NULL;
 }
 
 struct err *elf_map_range(
@@ -97,11 +111,8 @@ struct err *elf_map_range(
 			(unsigned long long)len, (unsigned long long)offset,
 			(unsigned long long)size);
 	if (len <= COPIED_BYTES || elf_file_fd(file) < 0 ||
-		!map_pages(elf_file_fd(file), offset, PROT_READ, MAP_PRIVATE, &map)) {
-		map.base = NULL;
-		try(elf_file_read(file, offset, len, &map.copy));
-		map.bytes = map.copy;
-	}
+		!map_pages(elf_file_fd(file), offset, PROT_READ, MAP_PRIVATE, &map))
+		return elf_map_copy(file, offset, len, ret);
 	*ret = map;
 	return NULL;
 }
@@ -157,7 +168,7 @@ static void *populate(void *context)
 static void start_populating(struct elf_map *map)
 {
 	struct range *range = mem_alloc(sizeof(*range));
-	*range = (struct range){map->base, map->base_len};
+	*range = (struct range){map->base, (size_t)map->len};
 	map->is_populating = !pthread_create(&map->populator, NULL, populate, range);
 	if (!map->is_populating)
 		mem_free(range);
@@ -169,6 +180,7 @@ uint8_t *elf_map_create(uint64_t len, struct elf_map *ret)
 	if (len <= KEPT_BYTES || !create_pages(&map)) {
 		map.base = NULL;
 		map.copy = mem_alloc((size_t)len + 1);
+		map.copy[len] = 0;
 		map.bytes = map.copy;
 	} else {
 		start_populating(&map);

@@ -8,6 +8,9 @@
  * sees damage, which it must survive anyway. A SIGBUS elsewhere goes on to
  * whoever handled it before. Short ranges are copied: a page fault costs more.
  *
+ * A NUL stands behind the bytes, or behind whatever the file has between their
+ * end and that of the last page: a text that begins in them ends.
+ *
  * For the report alone: the recorder, which is root, never maps what others own.
  */
 #ifndef EBPROF_ELF_MAP_H
@@ -42,6 +45,9 @@ uint8_t *elf_map_create(uint64_t len, struct elf_map *ret);
 
 /* ERR_FORMAT outside of the file. */
 struct err *elf_map_range(const struct elf_file *file, uint64_t offset, uint64_t len,
+	struct elf_map *ret) ERR_MUST_CHECK;
+/* The same as a copy, with the NUL right behind. */
+struct err *elf_map_copy(const struct elf_file *file, uint64_t offset, uint64_t len,
 	struct elf_map *ret) ERR_MUST_CHECK;
 void elf_map_release(struct elf_map *map);
 

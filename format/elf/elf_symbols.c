@@ -1,6 +1,7 @@
 #include "format/elf/elf_symbols.h"
 
 #include <elf.h>
+#include <endian.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -62,34 +63,51 @@ static void collect_code(struct reader *reader)
 
 /* ---- names ---- */
 
-/*
- * Appends a string table to the names, and a NUL, so that every offset inside
- * it ends there at the latest. *base is where it begins.
- */
-static struct err *read_names(struct reader *reader, uint32_t index, uint32_t *base, uint32_t *len)
+const char *elf_names_get(const struct elf_names *names, size_t count, uint32_t number)
+{
+	size_t i = count - 1;
+	while (i && number < names[i].first)
+		i--;
+	return (const char *)names[i].text.bytes + (number - names[i].first);
+}
+
+const char *elf_symbols_name(const struct elf_symbols *symbols, const struct elf_symbol *symbol)
+{
+	return elf_names_get(symbols->names, symbols->names_count, symbol->name);
+}
+
+/* Puts a table behind the others; 1 is left free for the NUL behind it. */
+static const struct elf_names *append_names(struct elf_symbols *out, const struct elf_map *text)
+{
+	struct elf_names *names = &out->names[out->names_count++];
+	*names = (struct elf_names){.text = *text, .first = out->names_end};
+	out->names_end += (uint32_t)text->len + 1;
+	return names;
+}
+
+/* Appends a string table; *ret stays NULL where it has no contents. Every name in it ends in it. */
+static struct err *read_names(struct reader *reader, uint32_t index, const struct elf_names **ret)
 {
 	if (index == 0 || index >= reader->section_count)
 		return err_new(ERR_FORMAT, "string table %u of %zu sections", index,
 			reader->section_count);
 	const struct elf_section *table = &reader->sections[index];
-	if (table->type != SHT_STRTAB || !has_contents(table)) {
-		*len = 0;
+	if (table->type != SHT_STRTAB || !has_contents(table))
 		return NULL;
-	}
 	/* Checked before memory is asked for: the size is the file's claim. */
 	uint64_t file_size = elf_file_size(reader->file);
 	if (table->size > NAMES_MAX || table->size > file_size)
 		return err_new(ERR_FORMAT, "a string table of %llu bytes in a file of %llu",
 			(unsigned long long)table->size, (unsigned long long)file_size);
-	struct elf_symbols *out = reader->out;
-	out->names = mem_realloc_array(out->names, out->names_len + (size_t)table->size + 1, 1);
-	try(err_wrap(elf_file_read_into(reader->file, table->offset, out->names + out->names_len,
-			     (size_t)table->size),
-		"string table"));
-	*base = (uint32_t)out->names_len;
-	*len = (uint32_t)table->size;
-	out->names_len += (size_t)table->size + 1;
-	out->names[out->names_len - 1] = 0;
+	struct elf_map text;
+	try(err_wrap(
+		elf_map_range(reader->file, table->offset, table->size, &text), "string table"));
+	if (text.base && text.bytes[text.len - 1]) { /* what follows is none of the last name */
+		elf_map_release(&text);
+		try(err_wrap(elf_map_copy(reader->file, table->offset, table->size, &text),
+			"string table"));
+	}
+	*ret = append_names(reader->out, &text);
 	return NULL;
 }
 
@@ -106,16 +124,18 @@ static bool is_function_name(const char *name)
 
 /* ---- symbol tables ---- */
 
-static bool is_function(
+static inline bool is_function(
 	const struct reader *reader, uint8_t type, uint16_t section, uint64_t address)
 {
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return false;
 	if (section == SHN_UNDEF || (section >= SHN_LORESERVE && section != SHN_XINDEX))
 		return false; /* undefined, absolute, common */
 	if (section != SHN_XINDEX && section >= reader->section_count)
 		return false;
-	if (type == STT_FUNC || type == STT_GNU_IFUNC)
+	if (type != STT_NOTYPE)
 		return true;
-	if (type != STT_NOTYPE || section == SHN_XINDEX)
+	if (section == SHN_XINDEX)
 		return false;
 	const struct elf_section *home = &reader->sections[section];
 	/* A relocatable file's values count from the section, whose address is 0. */
@@ -124,39 +144,34 @@ static bool is_function(
 	return home->flags & SHF_EXECINSTR && is_inside;
 }
 
-static void read_symbol(
-	struct reader *reader, const uint8_t *bytes, uint32_t names, uint32_t names_len)
+/* Without a call for each field: a kernel has 10^5 symbols, and most are no functions. */
+static inline bool read_symbol(const struct reader *reader, const uint8_t *bytes,
+	const struct elf_names *names, struct elf_symbol *ret)
 {
-	struct bytes_cursor cursor = bytes_cursor(bytes, SYM_BYTES);
-	uint32_t name = bytes_get_u32(&cursor);
-	uint8_t info = bytes_get_u8(&cursor);
-	bytes_get_u8(&cursor); /* st_other */
-	uint16_t section = bytes_get_u16(&cursor);
-	uint64_t address = bytes_get_u64(&cursor);
-	uint64_t size = bytes_get_u64(&cursor);
-	uint8_t type = ELF64_ST_TYPE(info);
-	if (name >= names_len || !is_function(reader, type, section, address) ||
-		!is_function_name(reader->out->names + names + name))
-		return;
-	vec_push(&reader->out->symbols, (struct elf_symbol){
-						.address = address,
-						.size = size,
-						.name = names + name,
-						.section = section,
-						.type = type,
-						.bind = ELF64_ST_BIND(info),
-					});
+	Elf64_Sym symbol;
+	memcpy(&symbol, bytes, sizeof(symbol));
+	uint32_t name = le32toh(symbol.st_name);
+	*ret = (struct elf_symbol){
+		.address = le64toh(symbol.st_value),
+		.size = le64toh(symbol.st_size),
+		.name = names->first + name,
+		.section = le16toh(symbol.st_shndx),
+		.type = ELF64_ST_TYPE(symbol.st_info),
+		.bind = ELF64_ST_BIND(symbol.st_info),
+	};
+	return is_function(reader, ret->type, ret->section, ret->address) &&
+	       name < names->text.len && is_function_name((const char *)names->text.bytes + name);
 }
 
-/* A table of fixed-size records, whole, in memory of the caller. */
+/* A table of fixed-size records. */
 static struct err *read_table(struct reader *reader, const struct elf_section *table,
-	size_t entry_bytes, uint8_t **ret, size_t *count)
+	size_t entry_bytes, struct elf_map *ret, size_t *count)
 {
 	if (table->entsize != entry_bytes)
 		return err_new(ERR_FORMAT, "%s: entries of %llu bytes, not %zu", table->name,
 			(unsigned long long)table->entsize, entry_bytes);
 	uint64_t whole = table->size / entry_bytes;
-	try(err_wrap(elf_file_read(reader->file, table->offset, whole * entry_bytes, ret), "%s",
+	try(err_wrap(elf_map_range(reader->file, table->offset, whole * entry_bytes, ret), "%s",
 		table->name));
 	*count = (size_t)whole;
 	return NULL;
@@ -166,13 +181,19 @@ static struct err *read_symbols(struct reader *reader, const struct elf_section 
 {
 	if (!table)
 		return NULL;
-	uint32_t names = 0, names_len = 0;
-	try(read_names(reader, table->link, &names, &names_len));
-	CLEANUP_FREE uint8_t *bytes = NULL;
+	const struct elf_names *names = NULL;
+	try(read_names(reader, table->link, &names));
+	CLEANUP(elf_map_release) struct elf_map entries = {0};
 	size_t count;
-	try(read_table(reader, table, SYM_BYTES, &bytes, &count));
-	for (size_t i = 1; i < count; i++) /* symbol 0 is the null symbol */
-		read_symbol(reader, bytes + i * SYM_BYTES, names, names_len);
+	try(read_table(reader, table, SYM_BYTES, &entries, &count));
+	if (!names)
+		return NULL;
+	struct elf_symbols *out = reader->out;
+	vec_reserve(&out->symbols, count);
+	for (size_t i = 1; i < count; i++) { /* symbol 0 is the null symbol */
+		struct elf_symbol *next = &out->symbols.data[out->symbols.len];
+		out->symbols.len += read_symbol(reader, entries.bytes + i * SYM_BYTES, names, next);
+	}
 	return NULL;
 }
 
@@ -202,7 +223,7 @@ static void add_plt_stub(struct reader *reader, const struct plt *plt, size_t sl
 			.address = section->addr + plt->header_bytes + slot * PLT_ENTRY_BYTES,
 			.size = PLT_ENTRY_BYTES,
 			.name = name,
-			.section = plt->index,
+			.section = (uint16_t)plt->index,
 			.type = STT_FUNC,
 			.bind = STB_LOCAL,
 		});
@@ -226,48 +247,39 @@ static struct plt find_plt(const struct reader *reader, const char *name, uint32
 	return (struct plt){section, index, header_bytes};
 }
 
-/* Moves what was written to `pool` behind the names; offsets given out before counted on that. */
-static void append_names(struct elf_symbols *out, const struct str *pool)
-{
-	if (!pool->len)
-		return;
-	out->names = mem_realloc_array(out->names, out->names_len + pool->len, 1);
-	memcpy(out->names + out->names_len, pool->data, pool->len);
-	out->names_len += pool->len;
-}
-
 static struct err *name_plt_stubs(struct reader *reader, const struct elf_section *rela,
-	const uint8_t *symbols, size_t symbol_count, const struct elf_section *names)
+	const struct elf_map *symbols, size_t symbol_count, const struct elf_map *names)
 {
 	struct plt plain = find_plt(reader, ".plt", PLT_HEADER_BYTES);
 	struct plt secure = find_plt(reader, ".plt.sec", 0);
 	if (!plain.section && !secure.section)
 		return NULL;
-	CLEANUP_FREE uint8_t *relocations = NULL, *name_bytes = NULL;
+	CLEANUP(elf_map_release) struct elf_map relocations = {0};
 	size_t count;
 	try(read_table(reader, rela, RELA_BYTES, &relocations, &count));
-	try(err_wrap(elf_file_read(reader->file, names->offset, names->size, &name_bytes), "%s",
-		names->name));
 	struct str pool = {0};
 	for (size_t slot = 0; slot < count && pool.len < STUB_NAMES_MAX; slot++) {
 		struct bytes_cursor cursor =
-			bytes_cursor(relocations + slot * RELA_BYTES, RELA_BYTES);
+			bytes_cursor(relocations.bytes + slot * RELA_BYTES, RELA_BYTES);
 		bytes_get_u64(&cursor); /* r_offset */
 		uint64_t info = bytes_get_u64(&cursor);
 		if (ELF64_R_TYPE(info) != R_X86_64_JUMP_SLOT)
 			continue; /* IRELATIVE: a local ifunc, nameless here */
-		const char *name = dynamic_name(symbols, symbol_count, (uint32_t)ELF64_R_SYM(info),
-			(const char *)name_bytes, names->size);
+		const char *name = dynamic_name(symbols->bytes, symbol_count,
+			(uint32_t)ELF64_R_SYM(info), (const char *)names->bytes, names->len);
 		if (!*name || strnlen(name, STUB_NAME_MAX) == STUB_NAME_MAX)
 			continue;
-		uint32_t offset = (uint32_t)(reader->out->names_len + pool.len);
+		uint32_t number = reader->out->names_end + (uint32_t)pool.len;
 		str_puts(&pool, name);
 		str_write(&pool, "@plt", sizeof("@plt"));
-		add_plt_stub(reader, &plain, slot, offset);
-		add_plt_stub(reader, &secure, slot, offset);
+		add_plt_stub(reader, &plain, slot, number);
+		add_plt_stub(reader, &secure, slot, number);
 	}
-	append_names(reader->out, &pool);
-	str_deinit(&pool);
+	if (!pool.len)
+		return NULL;
+	uint8_t *text = (uint8_t *)pool.data;
+	append_names(reader->out,
+		&(struct elf_map){.bytes = text, .len = pool.len, .slot = -1, .copy = text});
 	return NULL;
 }
 
@@ -277,14 +289,16 @@ static struct err *read_plt(struct reader *reader, const struct elf_section *dyn
 	if (elf_file_machine(reader->file) != EM_X86_64 || !dynsym || !rela ||
 		rela->type != SHT_RELA || !has_contents(rela))
 		return NULL;
-	const struct elf_section *names =
+	const struct elf_section *table =
 		&reader->sections[dynsym->link]; /* read_symbols() checked it */
-	if (names->type != SHT_STRTAB || !has_contents(names))
+	if (table->type != SHT_STRTAB || !has_contents(table))
 		return NULL;
-	CLEANUP_FREE uint8_t *symbols = NULL;
+	CLEANUP(elf_map_release) struct elf_map symbols = {0};
 	size_t count;
 	try(read_table(reader, dynsym, SYM_BYTES, &symbols, &count));
-	return name_plt_stubs(reader, rela, symbols, count, names);
+	/* The table that read_symbols() read last. */
+	const struct elf_names *names = &reader->out->names[reader->out->names_count - 1];
+	return name_plt_stubs(reader, rela, &symbols, count, &names->text);
 }
 
 /* ---- all of it ---- */
@@ -314,6 +328,7 @@ void elf_symbols_deinit(struct elf_symbols *symbols)
 {
 	vec_deinit(&symbols->symbols);
 	vec_deinit(&symbols->code);
-	mem_free(symbols->names);
+	for (size_t i = 0; i < symbols->names_count; i++)
+		elf_map_release(&symbols->names[i].text);
 	*symbols = (struct elf_symbols){0};
 }

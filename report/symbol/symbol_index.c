@@ -1,6 +1,9 @@
 /*
  * How the index is built and asked.
  *
+ * Names stay where they are, in the mapped files' string tables; one is looked
+ * at again only where aliases compete, or when it was found.
+ *
  * 1. Sort by address (symbol_sort.h), and cut into banks of 4 GiB: one, unless
  *    somebody is playing. In a bank an address is a 32-bit offset.
  * 2. Choose. Symbols at one address compete; the winner stays, followed by any
@@ -44,10 +47,11 @@ struct piece_bank {
 };
 
 struct symbol_index {
-	VEC(struct symbol_candidate) candidates;
+	VEC(struct elf_symbol) candidates;
 	VEC(struct elf_code_range) ranges;
-	char *names;
-	size_t names_len, names_cap;
+	VEC(struct elf_names) names; /* `first` ascends */
+	size_t own_cap;              /* of the last one, where names are added one by one; else 0 */
+	uint32_t names_end;
 
 	VEC(struct symbol) symbols;
 	VEC(struct piece_bank) banks; /* ascending; one, nearly always */
@@ -71,7 +75,9 @@ void symbol_index_destroy(struct symbol_index *index)
 	vec_deinit(&index->symbols);
 	vec_deinit(&index->candidates);
 	vec_deinit(&index->ranges);
-	mem_free(index->names);
+	vec_each(&index->names, names)
+		elf_map_release(&names->text);
+	vec_deinit(&index->names);
 	mem_free(index);
 }
 
@@ -85,16 +91,27 @@ static uint8_t rank_of(uint8_t bind, uint8_t type)
 	return bind == STB_WEAK ? rank | 2 : rank;
 }
 
-/* Room for `len` more bytes of names; false when offsets would not fit 32 bits. */
-static bool reserve_names(struct symbol_index *index, size_t len)
+static const char *name_of(const struct symbol_index *index, uint32_t number)
 {
-	if (len > UINT32_MAX - index->names_len)
+	return elf_names_get(index->names.data, index->names.len, number);
+}
+
+/* Copies a name behind those that were added last; false when the numbers end. */
+static bool copy_name(struct symbol_index *index, const char *name, size_t len)
+{
+	if (len > UINT32_MAX - index->names_end)
 		return false;
-	size_t need = index->names_len + len;
-	if (need > index->names_cap) {
-		index->names_cap = need > index->names_cap * 2 ? need : index->names_cap * 2;
-		index->names = mem_realloc_array(index->names, index->names_cap, 1);
+	if (!index->own_cap)
+		vec_push(&index->names,
+			(struct elf_names){.first = index->names_end, .text = {.slot = -1}});
+	struct elf_map *text = &index->names.data[index->names.len - 1].text;
+	if (text->len + len > index->own_cap) {
+		index->own_cap = (text->len + len) * 2;
+		text->copy = mem_realloc_array(text->copy, index->own_cap, 1);
+		text->bytes = text->copy;
 	}
+	memcpy(text->copy + text->len, name, len);
+	text->len += len;
 	return true;
 }
 
@@ -102,42 +119,49 @@ void symbol_index_add(struct symbol_index *index, uint64_t address, uint64_t siz
 	uint8_t bind, uint8_t type)
 {
 	size_t len = strlen(name) + 1;
-	if (len == 1 || index->candidates.len >= MAX_SYMBOLS || !reserve_names(index, len))
+	if (len == 1 || index->candidates.len >= MAX_SYMBOLS || !copy_name(index, name, len))
 		return;
-	memcpy(index->names + index->names_len, name, len);
-	vec_push(&index->candidates, (struct symbol_candidate){
+	vec_push(&index->candidates, (struct elf_symbol){
 					     .address = address,
 					     .size = size,
-					     .name = (uint32_t)index->names_len,
-					     .rank = rank_of(bind, type),
+					     .name = index->names_end,
+					     .type = type,
+					     .bind = bind,
 				     });
-	index->names_len += len;
+	index->names_end += (uint32_t)len;
+}
+
+/* Their numbers begin behind those that there are. */
+static void append_symbols(struct symbol_index *index, struct elf_symbols *symbols)
+{
+	if (!index->candidates.len) { /* the usual case: nothing is copied */
+		vec_deinit(&index->candidates);
+		index->candidates.data = steal_ptr(symbols->symbols.data);
+		index->candidates.len = symbols->symbols.len;
+		index->candidates.cap = symbols->symbols.cap;
+		symbols->symbols.len = symbols->symbols.cap = 0;
+	} else {
+		vec_append(&index->candidates, symbols->symbols.data, symbols->symbols.len);
+	}
+	if (index->candidates.len > MAX_SYMBOLS)
+		index->candidates.len = MAX_SYMBOLS;
 }
 
 void symbol_index_add_elf(struct symbol_index *index, struct elf_symbols *symbols)
 {
-	uint32_t base = 0;
-	if (!index->names_len) { /* the usual case: the names move without a copy */
-		mem_free(index->names);
-		index->names = steal_ptr(symbols->names);
-		index->names_len = index->names_cap = symbols->names_len;
-	} else if (symbols->names_len && reserve_names(index, symbols->names_len)) {
-		base = (uint32_t)index->names_len;
-		memcpy(index->names + base, symbols->names, symbols->names_len);
-		index->names_len += symbols->names_len;
-	} else {
-		symbols->symbols.len = 0;
-	}
-	vec_reserve(&index->candidates, symbols->symbols.len);
-	vec_each(&symbols->symbols, symbol) {
-		if (index->candidates.len >= MAX_SYMBOLS)
-			break;
-		vec_push(&index->candidates, (struct symbol_candidate){
-						     .address = symbol->address,
-						     .size = symbol->size,
-						     .name = base + symbol->name,
-						     .rank = rank_of(symbol->bind, symbol->type),
-					     });
+	uint32_t base = index->names_end;
+	if (symbols->names_end <= UINT32_MAX - base) {
+		size_t first = index->candidates.len;
+		append_symbols(index, symbols);
+		for (size_t i = first; base && i < index->candidates.len; i++)
+			index->candidates.data[i].name += base;
+		for (size_t i = 0; i < symbols->names_count; i++) {
+			symbols->names[i].first += base;
+			vec_push(&index->names, symbols->names[i]);
+		}
+		index->own_cap = symbols->names_count ? 0 : index->own_cap;
+		index->names_end += symbols->names_end;
+		symbols->names_count = 0; /* they are ours */
 	}
 	vec_append(&index->ranges, symbols->code.data, symbols->code.len);
 	elf_symbols_deinit(symbols);
@@ -156,26 +180,34 @@ static size_t leading_underscores(const char *name)
 	return strspn(name, "_");
 }
 
-static bool is_better(const struct symbol_index *index, const struct symbol_candidate *a,
-	const struct symbol_candidate *b)
+static bool is_better(
+	const struct symbol_index *index, const struct elf_symbol *a, const struct elf_symbol *b)
 {
-	if (a->rank != b->rank)
-		return a->rank > b->rank;
+	uint8_t rank_a = rank_of(a->bind, a->type), rank_b = rank_of(b->bind, b->type);
+	if (rank_a != rank_b)
+		return rank_a > rank_b;
 	if (a->size != b->size)
 		return a->size > b->size;
-	return leading_underscores(index->names + a->name) <
-	       leading_underscores(index->names + b->name);
+	return leading_underscores(name_of(index, a->name)) <
+	       leading_underscores(name_of(index, b->name));
+}
+
+/* The candidate that stands at a place of the order. */
+static const struct elf_symbol *candidate_at(const struct symbol_index *index, uint64_t place)
+{
+	return &index->candidates.data[(uint32_t)place];
 }
 
 /* The best of `count` candidates that have `min_size` bytes or more, NULL when none has. */
-static const struct symbol_candidate *best_of(const struct symbol_index *index,
-	const struct symbol_candidate *candidates, size_t count, uint64_t min_size)
+static const struct elf_symbol *best_of(
+	const struct symbol_index *index, const uint64_t *order, size_t count, uint64_t min_size)
 {
-	const struct symbol_candidate *best = NULL;
-	for (size_t i = 0; i < count; i++)
-		if (candidates[i].size >= min_size &&
-			(!best || is_better(index, &candidates[i], best)))
-			best = &candidates[i];
+	const struct elf_symbol *best = NULL;
+	for (size_t i = 0; i < count; i++) {
+		const struct elf_symbol *candidate = candidate_at(index, order[i]);
+		if (candidate->size >= min_size && (!best || is_better(index, candidate, best)))
+			best = candidate;
+	}
 	return best;
 }
 
@@ -280,17 +312,15 @@ static void open_sized(struct sweep *sweep, uint64_t address, uint64_t size, uin
  * longer ones. Each of those is the best of all that are longer than the one
  * before; a hostile table may have any number, so CHAIN_MAX are enough.
  */
-static void open_aliases(
-	struct sweep *sweep, const struct symbol_candidate *candidates, size_t count)
+static void open_aliases(struct sweep *sweep, const uint64_t *order, size_t count)
 {
 	enum {
 		CHAIN_MAX = 4
 	};
-	const struct symbol_candidate *chain[CHAIN_MAX];
+	const struct elf_symbol *chain[CHAIN_MAX];
 	size_t len = 0;
 	for (uint64_t min_size = 1; len < CHAIN_MAX && min_size;) {
-		const struct symbol_candidate *best =
-			best_of(sweep->index, candidates, count, min_size);
+		const struct elf_symbol *best = best_of(sweep->index, order, count, min_size);
 		if (!best)
 			break;
 		chain[len++] = best;
@@ -301,16 +331,16 @@ static void open_aliases(
 }
 
 /* Opens what the `count` candidates at one address amount to. `next` is where the next ones are. */
-static void place_symbols(struct sweep *sweep, const struct symbol_candidate *candidates,
-	size_t count, uint64_t next, bool is_last)
+static void place_symbols(
+	struct sweep *sweep, const uint64_t *order, size_t count, uint64_t next, bool is_last)
 {
-	const struct symbol_candidate *best = best_of(sweep->index, candidates, count, 0);
+	const struct elf_symbol *best = best_of(sweep->index, order, count, 0);
 	if (best->size) {
-		open_aliases(sweep, candidates, count);
+		open_aliases(sweep, order, count);
 		return;
 	}
 	/* The name of the best, and the size of an alias that has one. */
-	const struct symbol_candidate *sized = best_of(sweep->index, candidates, count, 1);
+	const struct elf_symbol *sized = best_of(sweep->index, order, count, 1);
 	if (sized)
 		open_sized(sweep, best->address, sized->size, best->name);
 	else
@@ -319,8 +349,7 @@ static void place_symbols(struct sweep *sweep, const struct symbol_candidate *ca
 }
 
 /* The usual symbol: alone at its address, in no other, and ended before the next one begins. */
-static bool is_plain(
-	const struct sweep *sweep, const struct symbol_candidate *candidate, uint64_t next)
+static bool is_plain(const struct sweep *sweep, const struct elf_symbol *candidate, uint64_t next)
 {
 	return !sweep->open.len && candidate->address != next && candidate->size &&
 	       candidate->size <= next - candidate->address;
@@ -328,8 +357,7 @@ static bool is_plain(
 
 /* What opening and closing it would come to, without the stack: this is where building spends its
  * time. */
-static void place_plain(
-	struct sweep *sweep, const struct symbol_candidate *candidate, uint64_t next)
+static void place_plain(struct sweep *sweep, const struct elf_symbol *candidate, uint64_t next)
 {
 	struct symbol_index *index = sweep->index;
 	struct piece_bank *bank = sweep->bank;
@@ -345,24 +373,26 @@ static void place_plain(
 	index->symbols.data[index->symbols.len++] = (struct symbol){start, end, candidate->name};
 }
 
-static void sweep_symbols(
-	struct sweep *sweep, const struct symbol_candidate *candidates, size_t count)
+static void sweep_symbols(struct sweep *sweep, const uint64_t *order, size_t count)
 {
+	const struct symbol_index *index = sweep->index;
 	for (size_t i = 0, run; i < count; i += run) {
 		run = 1;
-		uint64_t address = candidates[i].address;
-		uint64_t next = i + 1 < count ? candidates[i + 1].address : sweep->limit;
+		const struct elf_symbol *candidate = candidate_at(index, order[i]);
+		uint64_t address = candidate->address;
+		uint64_t next =
+			i + 1 < count ? candidate_at(index, order[i + 1])->address : sweep->limit;
 		if (sweep->open.len)
 			close_until(sweep, offset_in(sweep, address));
-		if (is_plain(sweep, &candidates[i], next)) {
-			place_plain(sweep, &candidates[i], next);
+		if (is_plain(sweep, candidate, next)) {
+			place_plain(sweep, candidate, next);
 			continue;
 		}
-		while (i + run < count && candidates[i + run].address == address)
+		while (i + run < count && candidate_at(index, order[i + run])->address == address)
 			run++;
 		bool is_last = i + run == count;
-		next = is_last ? sweep->limit : candidates[i + run].address;
-		place_symbols(sweep, &candidates[i], run, next, is_last);
+		next = is_last ? sweep->limit : candidate_at(index, order[i + run])->address;
+		place_symbols(sweep, &order[i], run, next, is_last);
 	}
 	close_until(sweep, UINT32_MAX);
 }
@@ -383,12 +413,11 @@ static void build_buckets(struct piece_bank *bank)
 		bank->buckets[i] += bank->buckets[i - 1];
 }
 
-/* Sweeps the sorted candidates that fit one bank; `limit` is the address of the first that does
- * not. */
-static void build_bank(struct symbol_index *index, const struct symbol_candidate *candidates,
-	size_t count, uint64_t limit)
+/* Sweeps candidates that fit one bank; `limit` is the address of the first that does not. */
+static void build_bank(
+	struct symbol_index *index, const uint64_t *order, size_t count, uint64_t limit)
 {
-	struct piece_bank bank = {.base = candidates[0].address};
+	struct piece_bank bank = {.base = candidate_at(index, order[0])->address};
 	/* A bank spans offsets of 32 bits, its end included. */
 	if (limit - bank.base > UINT32_MAX)
 		limit = bank.base + UINT32_MAX;
@@ -396,7 +425,7 @@ static void build_bank(struct symbol_index *index, const struct symbol_candidate
 	bank.starts = mem_realloc_array(NULL, count * 2, sizeof(*bank.starts));
 	bank.symbols = mem_realloc_array(NULL, count * 2, sizeof(*bank.symbols));
 	struct sweep sweep = {.index = index, .bank = &bank, .limit = limit};
-	sweep_symbols(&sweep, candidates, count);
+	sweep_symbols(&sweep, order, count);
 	vec_deinit(&sweep.open);
 	if (!bank.count) { /* a lone symbol at the last address there is */
 		mem_free(bank.starts);
@@ -407,22 +436,31 @@ static void build_bank(struct symbol_index *index, const struct symbol_candidate
 	vec_push(&index->banks, bank);
 }
 
+/* How many of the candidates from the first on lie within 4 GiB. */
+static size_t bank_len(const struct symbol_index *index, const uint64_t *order, size_t count)
+{
+	uint64_t base = candidate_at(index, order[0])->address;
+	if (candidate_at(index, order[count - 1])->address - base < UINT32_MAX)
+		return count;
+	size_t len = 1;
+	while (candidate_at(index, order[len])->address - base < UINT32_MAX)
+		len++;
+	return len;
+}
+
 void symbol_index_build(struct symbol_index *index)
 {
 	size_t count = index->candidates.len;
 	if (!count)
 		return;
-	symbol_sort(index->candidates.data, count);
+	CLEANUP_FREE uint64_t *order = symbol_sort(index->candidates.data, count);
 	index->ranges.len = symbol_sort_ranges(index->ranges.data, index->ranges.len);
-	const struct symbol_candidate *candidates = index->candidates.data;
 	vec_reserve(&index->symbols, count); /* at most: aliases drop out */
-	for (size_t first = 0, end; first < count; first = end) {
-		uint64_t base = candidates[first].address;
-		for (end = first + 1; end < count; end++)
-			if (candidates[end].address - base >= UINT32_MAX)
-				break;
-		uint64_t limit = end < count ? candidates[end].address : UINT64_MAX;
-		build_bank(index, &candidates[first], end - first, limit);
+	for (size_t first = 0, len; first < count; first += len) {
+		len = bank_len(index, &order[first], count - first);
+		bool is_last = first + len == count;
+		build_bank(index, &order[first], len,
+			is_last ? UINT64_MAX : candidate_at(index, order[first + len])->address);
 	}
 	vec_deinit(&index->candidates);
 	vec_deinit(&index->ranges);
@@ -470,7 +508,7 @@ bool symbol_index_lookup(const struct symbol_index *index, uint64_t address, str
 		return false;
 	const struct symbol *symbol = &index->symbols.data[id];
 	*hit = (struct symbol_hit){
-		.name = index->names + symbol->name,
+		.name = name_of(index, symbol->name),
 		.start = bank->base + symbol->start,
 		.size = symbol->end - symbol->start,
 		.id = (uint32_t)id,

@@ -48,7 +48,8 @@ void symbol_index_destroy(struct symbol_index *index);
 void symbol_index_add(struct symbol_index *index, uint64_t address, uint64_t size, const char *name,
 	uint8_t bind, uint8_t type);
 
-/* Adds all of `symbols` and its code ranges, and leaves it empty: the names are taken over. */
+/* Adds all of `symbols` and its code ranges, and leaves it empty: names and mappings are taken
+ * over. */
 void symbol_index_add_elf(struct symbol_index *index, struct elf_symbols *symbols);
 
 /* Tells that code stands in [start, end). */

@@ -7,15 +7,11 @@
 
 #include "format/elf/elf_symbols.h"
 
-/* A symbol as it was added. */
-struct symbol_candidate {
-	uint64_t address, size;
-	uint32_t name;
-	uint8_t rank; /* higher is better: the bind, then the type */
-};
-
-/* Sorts fewer than 2^32 symbols by ascending address; those at one address keep their order. */
-void symbol_sort(struct symbol_candidate *symbols, size_t count);
+/*
+ * The order of fewer than 2^32 symbols by ascending address, those at one
+ * address as they stand: the lower halves are their numbers. To be freed.
+ */
+uint64_t *symbol_sort(const struct elf_symbol *symbols, size_t count);
 
 /*
  * Sorts ranges and unites those that overlap; returns how many are left.

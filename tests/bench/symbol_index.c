@@ -26,21 +26,25 @@ static double now_ns(void)
 static void make_symbols(struct elf_symbols *out, uint64_t *end)
 {
 	uint64_t address = 0x401000;
-	out->names = mem_zalloc(SYMBOLS * 16);
+	char *names = mem_zalloc(SYMBOLS * 16);
 	vec_reserve(&out->symbols, SYMBOLS);
 	for (uint32_t i = 0; i < SYMBOLS; i++) {
-		snprintf(out->names + out->names_len, 16, "function_%u", i);
+		snprintf(names + (size_t)i * 16, 16, "function_%u", i);
 		uint64_t size = 16 + (uint64_t)rand() % 256;
 		vec_push(&out->symbols, (struct elf_symbol){.address = address,
 						.size = size,
-						.name = (uint32_t)out->names_len,
+						.name = i * 16,
 						.section = 1,
 						.type = STT_FUNC,
 						.bind = STB_GLOBAL});
-		out->names_len += 16;
 		if (rand() % 10)
 			address += (size + 15) / 16 * 16;
 	}
+	out->names[out->names_count++].text = (struct elf_map){.bytes = (uint8_t *)names,
+		.len = SYMBOLS * 16,
+		.slot = -1,
+		.copy = (uint8_t *)names};
+	out->names_end = SYMBOLS * 16;
 	*end = address;
 	for (size_t i = SYMBOLS - 1; i > 0; i--) {
 		size_t j = (size_t)rand() % (i + 1);

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	/* Every name must be readable to its end. */
 	volatile char last = 0;
 	vec_each(&symbols.symbols, symbol)
-		for (const char *c = symbols.names + symbol->name; *c; c++)
+		for (const char *c = elf_symbols_name(&symbols, symbol); *c; c++)
 			last = *c;
 	(void)last;
 	elf_symbols_deinit(&symbols);

@@ -111,8 +111,8 @@ static bool read_all(const void *bytes, size_t len)
 	err = elf_symbols_read(file, &symbols);
 	size_t name_bytes = 0;
 	vec_each(&symbols.symbols, symbol) {
-		CHECK(symbol->name < symbols.names_len);
-		name_bytes += strlen(symbols.names + symbol->name);
+		CHECK(symbol->name < symbols.names_end);
+		name_bytes += strlen(elf_symbols_name(&symbols, symbol));
 	}
 	CHECK(name_bytes >= symbols.symbols.len);
 	elf_symbols_deinit(&symbols);
@@ -143,8 +143,8 @@ TEST(small_file_is_read)
 	struct elf_symbols symbols = {0};
 	CHECK_OK(elf_symbols_read(file, &symbols));
 	CHECK_INT(symbols.symbols.len, 2);
-	CHECK_STR(symbols.names + symbols.symbols.data[0].name, "main");
-	CHECK_STR(symbols.names + symbols.symbols.data[1].name, "helper");
+	CHECK_STR(elf_symbols_name(&symbols, &symbols.symbols.data[0]), "main");
+	CHECK_STR(elf_symbols_name(&symbols, &symbols.symbols.data[1]), "helper");
 	CHECK_INT(symbols.code.len, 1);
 	elf_symbols_deinit(&symbols);
 	elf_file_destroy(file);

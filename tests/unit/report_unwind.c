@@ -414,7 +414,7 @@ TEST(the_vdso_is_our_own)
 	CHECK_OK(elf_symbols_read(elf, &symbols));
 	uint64_t function = 0;
 	vec_each(&symbols.symbols, symbol)
-		if (strcmp(symbols.names + symbol->name, "__vdso_clock_gettime") == 0)
+		if (strcmp(elf_symbols_name(&symbols, symbol), "__vdso_clock_gettime") == 0)
 			function = symbol->address;
 	CHECK(function);
 	for (uint8_t bent = 0; bent < 2; bent++) {
