@@ -124,42 +124,56 @@ static bool is_function_name(const char *name)
 
 /* ---- symbol tables ---- */
 
-static inline bool is_function(
-	const struct reader *reader, uint8_t type, uint16_t section, uint64_t address)
+/* What may be a function in a section. */
+enum {
+	HOLDS_FUNCTIONS = 1 << 0, /* what says that it is one */
+	HOLDS_LABELS = 1 << 1,    /* what does not say what it is */
+};
+
+/* By section index; SHN_XINDEX stands for all that have a larger one. */
+static uint8_t *classify_sections(const struct reader *reader)
 {
-	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
-		return false;
-	if (section == SHN_UNDEF || (section >= SHN_LORESERVE && section != SHN_XINDEX))
-		return false; /* undefined, absolute, common */
-	if (section != SHN_XINDEX && section >= reader->section_count)
-		return false;
-	if (type != STT_NOTYPE)
-		return true;
-	if (section == SHN_XINDEX)
-		return false;
-	const struct elf_section *home = &reader->sections[section];
-	/* A relocatable file's values count from the section, whose address is 0. */
-	bool is_inside =
-		address - home->addr < home->size; /* markers like _etext stand at the end */
-	return home->flags & SHF_EXECINSTR && is_inside;
+	uint8_t *classes = mem_zalloc_array(SHN_XINDEX + 1, 1);
+	size_t count =
+		reader->section_count < SHN_LORESERVE ? reader->section_count : SHN_LORESERVE;
+	for (size_t i = 1; i < count; i++) {
+		bool is_code = reader->sections[i].flags & SHF_EXECINSTR;
+		classes[i] = HOLDS_FUNCTIONS | (is_code ? HOLDS_LABELS : 0);
+	}
+	classes[SHN_XINDEX] = HOLDS_FUNCTIONS;
+	return classes; /* undefined, absolute, common: nothing */
+}
+
+/* Markers like _etext stand at a section's end. A relocatable file's values count from the
+ * section, whose address is 0. */
+static bool is_inside(const struct elf_section *section, uint64_t address)
+{
+	return address - section->addr < section->size;
 }
 
 /* Without a call for each field: a kernel has 10^5 symbols, and most are no functions. */
 static inline bool read_symbol(const struct reader *reader, const uint8_t *bytes,
-	const struct elf_names *names, struct elf_symbol *ret)
+	const struct elf_names *names, const uint8_t *classes, struct elf_symbol *ret)
 {
+	static const uint8_t wanted[16] = {[STT_NOTYPE] = HOLDS_LABELS,
+		[STT_FUNC] = HOLDS_FUNCTIONS,
+		[STT_GNU_IFUNC] = HOLDS_FUNCTIONS};
 	Elf64_Sym symbol;
 	memcpy(&symbol, bytes, sizeof(symbol));
+	uint16_t section = le16toh(symbol.st_shndx);
+	uint8_t type = ELF64_ST_TYPE(symbol.st_info);
+	if (!(classes[section] & wanted[type]))
+		return false;
 	uint32_t name = le32toh(symbol.st_name);
 	*ret = (struct elf_symbol){
 		.address = le64toh(symbol.st_value),
 		.size = le64toh(symbol.st_size),
 		.name = names->first + name,
-		.section = le16toh(symbol.st_shndx),
-		.type = ELF64_ST_TYPE(symbol.st_info),
+		.section = section,
+		.type = type,
 		.bind = ELF64_ST_BIND(symbol.st_info),
 	};
-	return is_function(reader, ret->type, ret->section, ret->address) &&
+	return (type != STT_NOTYPE || is_inside(&reader->sections[section], ret->address)) &&
 	       name < names->text.len && is_function_name((const char *)names->text.bytes + name);
 }
 
@@ -190,9 +204,11 @@ static struct err *read_symbols(struct reader *reader, const struct elf_section 
 		return NULL;
 	struct elf_symbols *out = reader->out;
 	vec_reserve(&out->symbols, count);
+	CLEANUP_FREE uint8_t *classes = classify_sections(reader);
 	for (size_t i = 1; i < count; i++) { /* symbol 0 is the null symbol */
 		struct elf_symbol *next = &out->symbols.data[out->symbols.len];
-		out->symbols.len += read_symbol(reader, entries.bytes + i * SYM_BYTES, names, next);
+		out->symbols.len +=
+			read_symbol(reader, entries.bytes + i * SYM_BYTES, names, classes, next);
 	}
 	return NULL;
 }

@@ -11,9 +11,7 @@
  * 3. Flatten. Symbols may nest and overlap. A sweep over the starts with a
  *    stack of open symbols cuts them into pieces that do not: each piece is
  *    [its start, the next one's start) and belongs to one symbol or to none.
- * 4. Guide. Pieces are searched by binary search within a bucket: a table maps
- *    the upper bits of an offset to the first piece in that bucket, with about
- *    as many buckets as pieces, so usually one or two pieces are left.
+ * 4. Guide: symbol_pieces.h.
  */
 #include "report/symbol/symbol_index.h"
 
@@ -23,27 +21,17 @@
 
 #include "format/base/mem.h"
 #include "format/base/vec.h"
+#include "report/symbol/symbol_pieces.h"
 #include "report/symbol/symbol_sort.h"
 
 enum {
 	MAX_SYMBOLS = 1 << 30,
-	NO_SYMBOL = -1,
+	CANDIDATES_AHEAD = 16, /* prefetched while sweeping */
 };
 
 /* A symbol that survived; its offsets count from its bank's base. */
 struct symbol {
 	uint32_t start, end, name;
-};
-
-struct piece_bank {
-	uint64_t base;
-	uint32_t *starts;  /* ascending, of `count` pieces */
-	int32_t *symbols;  /* the piece's symbol or NO_SYMBOL */
-	uint32_t count;    /* at least 1, the first one starts at 0 */
-	uint32_t *buckets; /* the first piece that starts at or behind bucket << shift; one more at
-			      the end */
-	uint32_t bucket_count;
-	unsigned shift;
 };
 
 struct symbol_index {
@@ -66,11 +54,8 @@ void symbol_index_destroy(struct symbol_index *index)
 {
 	if (!index)
 		return;
-	vec_each(&index->banks, bank) {
-		mem_free(bank->starts);
-		mem_free(bank->symbols);
-		mem_free(bank->buckets);
-	}
+	vec_each(&index->banks, bank)
+		symbol_pieces_deinit(bank);
 	vec_deinit(&index->banks);
 	vec_deinit(&index->symbols);
 	vec_deinit(&index->candidates);
@@ -222,17 +207,6 @@ struct sweep {
 			      order */
 };
 
-static void put_piece(struct sweep *sweep, uint32_t start, int32_t symbol)
-{
-	struct piece_bank *bank = sweep->bank;
-	if (bank->count && bank->starts[bank->count - 1] == start)
-		bank->count--; /* replaced before it had any length */
-	if (bank->count && bank->symbols[bank->count - 1] == symbol)
-		return;
-	bank->starts[bank->count] = start;
-	bank->symbols[bank->count++] = symbol;
-}
-
 /* Closes all symbols that end at or before `offset`, and gives the bytes behind each to what is
  * open around it. */
 static void close_until(struct sweep *sweep, uint32_t offset)
@@ -246,8 +220,9 @@ static void close_until(struct sweep *sweep, uint32_t offset)
 			sweep->open.len--;
 		} while (sweep->open.len &&
 			 symbols[sweep->open.data[sweep->open.len - 1]].end <= end);
-		put_piece(sweep, end,
-			sweep->open.len ? sweep->open.data[sweep->open.len - 1] : NO_SYMBOL);
+		symbol_pieces_put(sweep->bank, end,
+			sweep->open.len ? sweep->open.data[sweep->open.len - 1]
+					: SYMBOL_PIECES_NONE);
 	}
 }
 
@@ -259,7 +234,7 @@ static void open_symbol(struct sweep *sweep, uint32_t start, uint32_t end, uint3
 	int32_t id = (int32_t)index->symbols.len;
 	index->symbols.data[index->symbols.len++] = (struct symbol){start, end, name};
 	vec_push(&sweep->open, id);
-	put_piece(sweep, start, id);
+	symbol_pieces_put(sweep->bank, start, id);
 }
 
 /* The range that holds `address`; they are sorted and disjoint by now. */
@@ -364,11 +339,9 @@ static void place_plain(struct sweep *sweep, const struct elf_symbol *candidate,
 	uint32_t start = (uint32_t)(candidate->address - bank->base);
 	uint32_t end = start + (uint32_t)candidate->size;
 	uint32_t piece = bank->count;
-	piece -= piece && bank->starts[piece - 1] == start;
-	bank->starts[piece] = start;
-	bank->symbols[piece] = (int32_t)index->symbols.len;
-	bank->starts[piece + 1] = end;
-	bank->symbols[piece + 1] = NO_SYMBOL;
+	piece -= piece && bank->pieces[piece - 1].start == start;
+	bank->pieces[piece] = (struct piece){start, (int32_t)index->symbols.len};
+	bank->pieces[piece + 1] = (struct piece){end, SYMBOL_PIECES_NONE};
 	bank->count = piece + 1 + (candidate->address + candidate->size != next);
 	index->symbols.data[index->symbols.len++] = (struct symbol){start, end, candidate->name};
 }
@@ -378,6 +351,8 @@ static void sweep_symbols(struct sweep *sweep, const uint64_t *order, size_t cou
 	const struct symbol_index *index = sweep->index;
 	for (size_t i = 0, run; i < count; i += run) {
 		run = 1;
+		if (i + CANDIDATES_AHEAD < count)
+			__builtin_prefetch(candidate_at(index, order[i + CANDIDATES_AHEAD]));
 		const struct elf_symbol *candidate = candidate_at(index, order[i]);
 		uint64_t address = candidate->address;
 		uint64_t next =
@@ -397,21 +372,7 @@ static void sweep_symbols(struct sweep *sweep, const uint64_t *order, size_t cou
 	close_until(sweep, UINT32_MAX);
 }
 
-/* ---- the bucket table ---- */
-
-static void build_buckets(struct piece_bank *bank)
-{
-	uint32_t last = bank->starts[bank->count - 1];
-	while (last >> bank->shift > bank->count)
-		bank->shift++;
-	bank->bucket_count = (last >> bank->shift) + 1;
-	bank->buckets = mem_zalloc_array((size_t)bank->bucket_count + 1, sizeof(*bank->buckets));
-	/* Count each bucket's pieces one place further up, then sum: no branch to mispredict. */
-	for (uint32_t i = 0; i < bank->count; i++)
-		bank->buckets[(bank->starts[i] >> bank->shift) + 1]++;
-	for (uint32_t i = 1; i <= bank->bucket_count; i++)
-		bank->buckets[i] += bank->buckets[i - 1];
-}
+/* ---- all of it ---- */
 
 /* Sweeps candidates that fit one bank; `limit` is the address of the first that does not. */
 static void build_bank(
@@ -422,17 +383,15 @@ static void build_bank(
 	if (limit - bank.base > UINT32_MAX)
 		limit = bank.base + UINT32_MAX;
 	/* A symbol begins one piece, and one more begins where it ends. */
-	bank.starts = mem_realloc_array(NULL, count * 2, sizeof(*bank.starts));
-	bank.symbols = mem_realloc_array(NULL, count * 2, sizeof(*bank.symbols));
+	bank.pieces = mem_realloc_array(NULL, count * 2, sizeof(*bank.pieces));
 	struct sweep sweep = {.index = index, .bank = &bank, .limit = limit};
 	sweep_symbols(&sweep, order, count);
 	vec_deinit(&sweep.open);
 	if (!bank.count) { /* a lone symbol at the last address there is */
-		mem_free(bank.starts);
-		mem_free(bank.symbols);
+		symbol_pieces_deinit(&bank);
 		return;
 	}
-	build_buckets(&bank);
+	symbol_pieces_guide(&bank);
 	vec_push(&index->banks, bank);
 }
 
@@ -481,30 +440,13 @@ static const struct piece_bank *find_bank(const struct symbol_index *index, uint
 	return found;
 }
 
-/* The last piece that starts at or before `offset`; there is one, since the first starts at 0. */
-static uint32_t find_piece(const struct piece_bank *bank, uint32_t offset)
-{
-	uint32_t bucket = offset >> bank->shift;
-	if (bucket >= bank->bucket_count)
-		return bank->count - 1;
-	uint32_t low = bank->buckets[bucket], high = bank->buckets[bucket + 1];
-	while (low < high) { /* the first piece behind `offset` */
-		uint32_t middle = low + (high - low) / 2;
-		if (bank->starts[middle] <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low - 1;
-}
-
 bool symbol_index_lookup(const struct symbol_index *index, uint64_t address, struct symbol_hit *hit)
 {
 	const struct piece_bank *bank = find_bank(index, address);
 	if (!bank || address - bank->base > UINT32_MAX)
 		return false;
-	int32_t id = bank->symbols[find_piece(bank, (uint32_t)(address - bank->base))];
-	if (id == NO_SYMBOL)
+	int32_t id = symbol_pieces_find(bank, (uint32_t)(address - bank->base));
+	if (id == SYMBOL_PIECES_NONE)
 		return false;
 	const struct symbol *symbol = &index->symbols.data[id];
 	*hit = (struct symbol_hit){

@@ -1,57 +1,90 @@
 /*
- * What the symbol index costs: nanoseconds a symbol to build, nanoseconds a
- * look-up, on synthetic symbols. Prints the best of several rounds.
+ * What the symbol index costs: nanoseconds a symbol from an ELF file in the page
+ * cache to an index that answers, and nanoseconds a look-up of addresses of
+ * its functions, in random and in ascending order. Processor time, the best of
+ * several rounds.
+ *   symbol_index FILE
  */
 #include <elf.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "format/base/err.h"
 #include "format/base/mem.h"
 #include "report/symbol/symbol_index.h"
 
 enum {
-	SYMBOLS = 100000,
-	ROUNDS = 20,
+	ADDRESSES = 100000,
+	ROUNDS = 30,
+};
+
+struct figures {
+	double read_ns, build_ns; /* of the best round */
+	size_t entries, functions;
 };
 
 static double now_ns(void)
 {
 	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
-/* Functions of 16 to 271 bytes with small gaps, in random order, some with an alias. */
-static void make_symbols(struct elf_symbols *out, uint64_t *end)
+static void check(struct err *err)
 {
-	uint64_t address = 0x401000;
-	char *names = mem_zalloc(SYMBOLS * 16);
-	vec_reserve(&out->symbols, SYMBOLS);
-	for (uint32_t i = 0; i < SYMBOLS; i++) {
-		snprintf(names + (size_t)i * 16, 16, "function_%u", i);
-		uint64_t size = 16 + (uint64_t)rand() % 256;
-		vec_push(&out->symbols, (struct elf_symbol){.address = address,
-						.size = size,
-						.name = i * 16,
-						.section = 1,
-						.type = STT_FUNC,
-						.bind = STB_GLOBAL});
-		if (rand() % 10)
-			address += (size + 15) / 16 * 16;
+	if (!err)
+		return;
+	fprintf(stderr, "symbol_index: %s\n", err_message(err));
+	exit(1);
+}
+
+static size_t count_entries(struct elf_file *file)
+{
+	const struct elf_section *sections;
+	size_t count, entries = 0;
+	check(elf_file_sections(file, &sections, &count));
+	for (size_t i = 0; i < count; i++)
+		if (sections[i].type == SHT_SYMTAB || sections[i].type == SHT_DYNSYM)
+			entries += sections[i].size / sizeof(Elf64_Sym);
+	return entries;
+}
+
+/* Addresses of functions, one for each at first, drawn at random. */
+static void draw_addresses(const struct elf_symbols *symbols, uint64_t *addresses)
+{
+	for (size_t i = 0; i < ADDRESSES && symbols->symbols.len; i++) {
+		size_t draw = ((size_t)rand() << 16 ^ (size_t)rand()) % symbols->symbols.len;
+		const struct elf_symbol *symbol = &symbols->symbols.data[draw];
+		addresses[i] = symbol->address + (symbol->size ? (size_t)rand() % symbol->size : 0);
 	}
-	out->names[out->names_count++].text = (struct elf_map){.bytes = (uint8_t *)names,
-		.len = SYMBOLS * 16,
-		.slot = -1,
-		.copy = (uint8_t *)names};
-	out->names_end = SYMBOLS * 16;
-	*end = address;
-	for (size_t i = SYMBOLS - 1; i > 0; i--) {
-		size_t j = (size_t)rand() % (i + 1);
-		struct elf_symbol swapped = out->symbols.data[i];
-		out->symbols.data[i] = out->symbols.data[j];
-		out->symbols.data[j] = swapped;
+}
+
+/* One round; the index is the caller's. */
+static struct symbol_index *build(int fd, uint64_t *addresses, struct figures *figures)
+{
+	double start = now_ns();
+	struct elf_file *file;
+	struct elf_symbols symbols = {0};
+	check(elf_file_open(fd, &file));
+	check(elf_symbols_read(file, &symbols));
+	double read = now_ns();
+	figures->functions = symbols.symbols.len;
+	figures->entries = count_entries(file);
+	draw_addresses(&symbols, addresses);
+	double drawn = now_ns();
+	struct symbol_index *index = symbol_index_create();
+	symbol_index_add_elf(index, &symbols);
+	symbol_index_build(index);
+	double built = now_ns();
+	if (read - start + built - drawn < figures->read_ns + figures->build_ns) {
+		figures->read_ns = read - start;
+		figures->build_ns = built - drawn;
 	}
+	elf_file_destroy(file);
+	return index;
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -66,43 +99,40 @@ static double lookup_ns(
 	double best = 1e18;
 	for (int round = 0; round < ROUNDS; round++) {
 		double start = now_ns();
-		symbol_index_lookup_batch(index, addresses, SYMBOLS, hits);
+		symbol_index_lookup_batch(index, addresses, ADDRESSES, hits);
 		double took = now_ns() - start;
 		best = took < best ? took : best;
 	}
-	return best / SYMBOLS;
+	return best / ADDRESSES;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	double build = 1e18, add = 1e18;
+	CLEANUP_FD int fd = argc == 2 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0) {
+		fprintf(stderr, "usage: symbol_index FILE\n");
+		return 2;
+	}
+	struct figures figures = {.read_ns = 1e18, .build_ns = 1e18};
+	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(ADDRESSES, sizeof(*addresses));
+	CLEANUP_FREE struct symbol_hit *hits = mem_zalloc_array(ADDRESSES, sizeof(*hits));
 	struct symbol_index *index = NULL;
-	uint64_t end = 0;
 	for (int round = 0; round < ROUNDS; round++) {
 		symbol_index_destroy(index);
-		index = symbol_index_create();
-		struct elf_symbols symbols = {0};
-		make_symbols(&symbols, &end);
-		double start = now_ns();
-		symbol_index_add_elf(index, &symbols);
-		double added = now_ns();
-		symbol_index_build(index);
-		double took = now_ns() - added;
-		build = took < build ? took : build;
-		add = added - start < add ? added - start : add;
+		index = build(fd, addresses, &figures);
 	}
-	uint64_t *addresses = mem_zalloc_array(SYMBOLS, sizeof(*addresses));
-	struct symbol_hit *hits = mem_zalloc_array(SYMBOLS, sizeof(*hits));
-	for (size_t i = 0; i < SYMBOLS; i++)
-		addresses[i] =
-			0x401000 + ((uint64_t)rand() << 16 ^ (uint64_t)rand()) % (end - 0x401000);
 	double random = lookup_ns(index, addresses, hits);
-	qsort(addresses, SYMBOLS, sizeof(*addresses), compare_u64);
+	qsort(addresses, ADDRESSES, sizeof(*addresses), compare_u64);
 	double sorted = lookup_ns(index, addresses, hits);
-	printf("add %.1f ns/symbol, build %.1f ns/symbol, look-up %.1f ns sorted, %.1f ns random\n",
-		add / SYMBOLS, build / SYMBOLS, sorted, random);
-	mem_free(addresses);
-	mem_free(hits);
+	double sum = figures.read_ns + figures.build_ns;
+	printf("symbol index: %.1f ns a symbol (%zu entries), %.1f a function (%zu: read %.1f, "
+	       "build %.1f)\n",
+		sum / (double)(figures.entries | 1), figures.entries,
+		sum / (double)(figures.functions | 1), figures.functions,
+		figures.read_ns / (double)(figures.functions | 1),
+		figures.build_ns / (double)(figures.functions | 1));
+	printf("symbol index: %.1f ns a look-up at random, %.1f in ascending order\n", random,
+		sorted);
 	symbol_index_destroy(index);
 	return 0;
 }

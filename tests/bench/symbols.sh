@@ -96,3 +96,4 @@ if [[ -s $packed ]]; then
 	announce "$packed"
 	beside "$packed" "$work/all"
 fi
+"$BUILD/tests/bench/symbol_index" "$file"

@@ -1,0 +1,55 @@
+#include "report/symbol/symbol_pieces.h"
+
+#include "format/base/mem.h"
+
+void symbol_pieces_put(struct piece_bank *bank, uint32_t start, int32_t symbol)
+{
+	if (bank->count && bank->pieces[bank->count - 1].start == start)
+		bank->count--; /* replaced before it had any length */
+	if (bank->count && bank->pieces[bank->count - 1].symbol == symbol)
+		return;
+	bank->pieces[bank->count++] = (struct piece){start, symbol};
+}
+
+void symbol_pieces_guide(struct piece_bank *bank)
+{
+	uint32_t last = bank->pieces[bank->count - 1].start;
+	while (last >> bank->shift > bank->count)
+		bank->shift++;
+	bank->bucket_count = (last >> bank->shift) + 1;
+	bank->buckets = mem_zalloc_array((size_t)bank->bucket_count + 1, sizeof(*bank->buckets));
+	/* Count each bucket's pieces one place further up, then sum: no branch to mispredict. */
+	for (uint32_t i = 0; i < bank->count; i++)
+		bank->buckets[(bank->pieces[i].start >> bank->shift) + 1]++;
+	for (uint32_t i = 1; i <= bank->bucket_count; i++)
+		bank->buckets[i] += bank->buckets[i - 1];
+}
+
+/* The last piece that starts at or before `offset`; there is one, since the first starts at 0. */
+static uint32_t find_piece(const struct piece_bank *bank, uint32_t offset)
+{
+	uint32_t bucket = offset >> bank->shift;
+	if (bucket >= bank->bucket_count)
+		return bank->count - 1;
+	uint32_t low = bank->buckets[bucket], high = bank->buckets[bucket + 1];
+	while (low < high) { /* the first piece behind `offset` */
+		uint32_t middle = low + (high - low) / 2;
+		if (bank->pieces[middle].start <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low - 1;
+}
+
+int32_t symbol_pieces_find(const struct piece_bank *bank, uint32_t offset)
+{
+	return bank->pieces[find_piece(bank, offset)].symbol;
+}
+
+void symbol_pieces_deinit(struct piece_bank *bank)
+{
+	mem_free(bank->pieces);
+	mem_free(bank->buckets);
+	*bank = (struct piece_bank){0};
+}

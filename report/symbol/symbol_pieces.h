@@ -1,0 +1,44 @@
+/*
+ * Inside of symbol_index.h: which symbol each byte of 4 GiB belongs to, as
+ * pieces that neither overlap nor leave gaps.
+ *
+ * Pieces are searched by binary search within a bucket: a table maps the upper
+ * bits of an offset to the first piece in that bucket, with about as many
+ * buckets as pieces, so usually one or two pieces are left.
+ */
+#ifndef EBPROF_SYMBOL_PIECES_H
+#define EBPROF_SYMBOL_PIECES_H
+
+#include <stdint.h>
+
+enum {
+	SYMBOL_PIECES_NONE = -1, /* no symbol */
+};
+
+struct piece {
+	uint32_t start;
+	int32_t symbol; /* or SYMBOL_PIECES_NONE */
+};
+
+struct piece_bank {
+	uint64_t base;
+	struct piece *pieces; /* by ascending start; the first one starts at 0 */
+	uint32_t count;
+	uint32_t *buckets; /* the first piece that starts at or behind bucket << shift; one more at
+			      the end */
+	uint32_t bucket_count;
+	unsigned shift;
+};
+
+/* Appends a piece, for which there is room; the last one ends there. */
+void symbol_pieces_put(struct piece_bank *bank, uint32_t start, int32_t symbol);
+
+/* Makes the table of buckets; there is a piece. */
+void symbol_pieces_guide(struct piece_bank *bank);
+
+/* The symbol that holds the byte at `offset`, or SYMBOL_PIECES_NONE. */
+int32_t symbol_pieces_find(const struct piece_bank *bank, uint32_t offset);
+
+void symbol_pieces_deinit(struct piece_bank *bank);
+
+#endif
