@@ -18,6 +18,7 @@ enum {
 	NAMES_MAX = 1 << 30,
 	STUB_NAMES_MAX = 64 << 20,
 	STUB_NAME_MAX = 64 << 10,
+	NAMES_AHEAD = 12,
 };
 
 /* What the readers below share. */
@@ -191,6 +192,16 @@ static struct err *read_table(struct reader *reader, const struct elf_section *t
 	return NULL;
 }
 
+/* Names are all over their table: a look at one mostly misses the caches. */
+static inline void prefetch_name(const struct elf_names *names, const uint8_t *entry)
+{
+	uint32_t name;
+	memcpy(&name, entry, sizeof(name)); /* st_name */
+	name = le32toh(name);
+	if (name < names->text.len)
+		__builtin_prefetch(names->text.bytes + name);
+}
+
 static struct err *read_symbols(struct reader *reader, const struct elf_section *table)
 {
 	if (!table)
@@ -206,6 +217,8 @@ static struct err *read_symbols(struct reader *reader, const struct elf_section 
 	vec_reserve(&out->symbols, count);
 	CLEANUP_FREE uint8_t *classes = classify_sections(reader);
 	for (size_t i = 1; i < count; i++) { /* symbol 0 is the null symbol */
+		if (i + NAMES_AHEAD < count)
+			prefetch_name(names, entries.bytes + (i + NAMES_AHEAD) * SYM_BYTES);
 		struct elf_symbol *next = &out->symbols.data[out->symbols.len];
 		out->symbols.len +=
 			read_symbol(reader, entries.bytes + i * SYM_BYTES, names, classes, next);

@@ -162,7 +162,10 @@ void symbol_index_add_range(struct symbol_index *index, uint64_t start, uint64_t
 
 static size_t leading_underscores(const char *name)
 {
-	return strspn(name, "_");
+	size_t count = 0;
+	while (name[count] == '_')
+		count++;
+	return count;
 }
 
 static bool is_better(
