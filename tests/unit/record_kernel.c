@@ -59,7 +59,6 @@ TEST(kallsyms_lines_without_sense_are_skipped)
 		    "10 TT x\n"
 		    "10  T x\n"
 		    "g0 T x\n"
-		    "FF T capitals\n"
 		    "-1 T x\n"
 		    "0x10 T x\n"
 		    "10000000000000000 T more_than_64_bits\n"

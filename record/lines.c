@@ -1,0 +1,92 @@
+#include "record/lines.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+
+/* Digits, plus 1; 0: not a digit. */
+static const uint8_t hex_digits[256] = {
+	['0'] = 1,
+	['1'] = 2,
+	['2'] = 3,
+	['3'] = 4,
+	['4'] = 5,
+	['5'] = 6,
+	['6'] = 7,
+	['7'] = 8,
+	['8'] = 9,
+	['9'] = 10,
+	['a'] = 11,
+	['b'] = 12,
+	['c'] = 13,
+	['d'] = 14,
+	['e'] = 15,
+	['f'] = 16,
+	['A'] = 11,
+	['B'] = 12,
+	['C'] = 13,
+	['D'] = 14,
+	['E'] = 15,
+	['F'] = 16,
+};
+
+bool lines_get_hex(const char **at, const char *end, uint64_t *ret)
+{
+	enum {
+		MAX_DIGITS = 16
+	};
+	const char *start = *at;
+	uint64_t value = 0;
+	for (unsigned digit; *at < end && (digit = hex_digits[(uint8_t) * *at]); ++*at)
+		value = value << 4 | (digit - 1);
+	*ret = value;
+	return *at > start && *at - start <= MAX_DIGITS;
+}
+
+struct reading {
+	char *bytes;
+	size_t len;
+	uint64_t offset; /* of bytes[0] in the file */
+	bool is_inside;  /* of a line whose beginning was dropped: too long */
+};
+
+/* False when fn had enough. Keeps the line whose end is not here yet. */
+static bool take_lines(struct reading *reading, lines_fn *fn, void *context)
+{
+	char *at = reading->bytes, *end = at + reading->len;
+	for (char *newline; (newline = memchr(at, '\n', (size_t)(end - at)));) {
+		struct line line = {at, newline, reading->offset + (uint64_t)(at - reading->bytes)};
+		bool is_whole = !reading->is_inside;
+		reading->is_inside = false;
+		if (is_whole && !fn(context, &line))
+			return false;
+		at = newline + 1;
+	}
+	reading->offset += (uint64_t)(at - reading->bytes);
+	reading->len = (size_t)(end - at);
+	memmove(reading->bytes, at, reading->len);
+	if (reading->len == LINES_MAX_BYTES) {
+		reading->is_inside = true;
+		reading->offset += reading->len;
+		reading->len = 0;
+	}
+	return true;
+}
+
+void lines_read(int fd, uint64_t max_bytes, lines_fn *fn, void *context)
+{
+	CLEANUP_FREE char *bytes = mem_alloc(LINES_MAX_BYTES);
+	struct reading reading = {.bytes = bytes};
+	while (!max_bytes || reading.offset < max_bytes) {
+		ssize_t got = read(fd, bytes + reading.len, LINES_MAX_BYTES - reading.len);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return;
+		reading.len += (size_t)got;
+		if (!take_lines(&reading, fn, context))
+			return;
+	}
+}
