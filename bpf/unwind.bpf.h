@@ -210,6 +210,8 @@ static __always_inline void push_frame(struct scratch *scratch, __u64 place)
 	__u64 frame = place & ((1ULL << 56) - 1);
 	if (mapping->kind == EVENT_FRAME_ADDRESS) /* means something only here and now */
 		walk->hash = mix(walk->hash, scratch->user.head.time_ns);
+	if (mapping->kind == EVENT_FRAME_ANONYMOUS) /* ... and something else in each process */
+		walk->hash = mix(walk->hash, scratch->user.head.pid);
 	if (mapping->kind == EVENT_FRAME_FILE || mapping->kind == EVENT_FRAME_VDSO) {
 		__u64 offset = place + mapping->delta;
 		frame = (offset & ((1ULL << EVENT_FRAME_FILE_SHIFT) - 1)) |

@@ -6,9 +6,10 @@
 #include "format/elf/elf_symbols.h"
 #include "record/proc.h"
 
-void emitter_init(struct emitter *emitter, struct kernel *kernel, struct stack_table *stacks)
+void emitter_init(struct emitter *emitter, struct kernel *kernel, struct jit_table *jit,
+	struct stack_table *stacks)
 {
-	*emitter = (struct emitter){.kernel = kernel, .stacks = stacks};
+	*emitter = (struct emitter){.kernel = kernel, .jit = jit, .stacks = stacks};
 }
 
 void emitter_deinit(struct emitter *emitter)
@@ -29,6 +30,7 @@ void emitter_begin_file(struct emitter *emitter, struct writer *writer)
 	map_clear(&emitter->thread_ids);
 	emitter->unnamed.len = 0;
 	map_clear(&emitter->kernel_symbols);
+	jit_table_forget_wanted(emitter->jit);
 }
 
 static uint32_t put_string(struct emitter *emitter, const char *text)
@@ -83,9 +85,10 @@ void emitter_mapping(
 	struct emitter *emitter, struct process *process, const struct mapping *mapping)
 {
 	struct object_location where = {process->pid, mapping->start, mapping->end};
+	struct object *object = jit_table_object_of(emitter->jit, process, mapping);
 	struct layout_mapping out = {
 		.process = process->file_id,
-		.object = emit_object(emitter, mapping->object, &where),
+		.object = emit_object(emitter, object, &where),
 		.start = mapping->start,
 		.length = mapping->end - mapping->start,
 		.offset = mapping->offset,
@@ -181,6 +184,8 @@ static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
 		if (kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE)
 			vec_push(&emitter->unnamed,
 				(struct emitter_wish){frame->object, frame->offset});
+		if (kind == LAYOUT_OBJECT_ANONYMOUS)
+			jit_table_want(emitter->jit, frame->object, frame->offset);
 	}
 	frame->file_id = writer_frame(emitter->writer, &out);
 	frame->file_epoch = emitter->epoch;
@@ -239,6 +244,44 @@ void emitter_kernel_symbols(struct emitter *emitter)
 	vec_each(&emitter->unnamed, wish)
 		emit_kernel_symbol(emitter, wish);
 	emitter->unnamed.len = 0;
+}
+
+/* ---- names of compiled code ---- */
+
+struct naming {
+	struct emitter *emitter;
+	const struct object *object;
+};
+
+static void emit_compiled_symbol(void *context, const struct perf_map_entry *entry)
+{
+	const struct naming *naming = context;
+	struct writer *writer = naming->emitter->writer;
+	struct layout_symbol out = {
+		.object = naming->object->file_id, /* its frames are in the file */
+		.offset = entry->start,
+		.size = entry->size,
+		.name = writer_string(writer, entry->name, entry->name_len),
+	};
+	writer_symbol(writer, &out);
+}
+
+static void name_compiled(struct emitter *emitter, const struct object *object, bool is_over)
+{
+	struct naming naming = {emitter, object};
+	jit_table_name(emitter->jit, object, is_over, emit_compiled_symbol, &naming);
+}
+
+void emitter_compiled_symbols(struct emitter *emitter, const struct process *process)
+{
+	if (process->compiled)
+		name_compiled(emitter, process->compiled, true);
+}
+
+void emitter_all_compiled_symbols(struct emitter *emitter)
+{
+	vec_each(&emitter->jit->images, image)
+		name_compiled(emitter, image->object, false);
 }
 
 uint64_t emitter_bytes_pending(const struct emitter *emitter)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "format/file/writer.h"
+#include "record/jit.h"
 #include "record/kernel.h"
 #include "record/process.h"
 #include "record/snapshot.h"
@@ -19,6 +20,7 @@ struct emitter {
 	struct writer *writer; /* borrowed */
 	uint32_t epoch;        /* from 1 */
 	struct kernel *kernel;
+	struct jit_table *jit;
 	struct stack_table *stacks;
 	/* (image, tid) -> index + 1 of the thread's newest name */
 	struct map threads;
@@ -35,7 +37,8 @@ struct emitter {
 	struct map kernel_symbols; /* addresses of those it has */
 };
 
-void emitter_init(struct emitter *emitter, struct kernel *kernel, struct stack_table *stacks);
+void emitter_init(struct emitter *emitter, struct kernel *kernel, struct jit_table *jit,
+	struct stack_table *stacks);
 void emitter_deinit(struct emitter *emitter);
 /* Everything from now on goes to this writer, whose file is empty. */
 void emitter_begin_file(struct emitter *emitter, struct writer *writer);
@@ -57,7 +60,14 @@ uint32_t emitter_node(struct emitter *emitter, uint32_t node);
  * the symbols were read. To be called before the writer is flushed.
  */
 void emitter_kernel_symbols(struct emitter *emitter);
-/* About how much that will be. */
+/*
+ * Writes what is known of the code that the process has compiled, for the frames that are in the
+ * file. Before its program image ends, or becomes another.
+ */
+void emitter_compiled_symbols(struct emitter *emitter, const struct process *process);
+/* ... of all processes: the file ends. */
+void emitter_all_compiled_symbols(struct emitter *emitter);
+/* About how much the kernel's symbols will be. */
 uint64_t emitter_bytes_pending(const struct emitter *emitter);
 
 #endif

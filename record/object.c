@@ -122,6 +122,14 @@ struct object *object_table_special(
 	return object_at(table, *slot);
 }
 
+struct object *object_table_anonymous(struct object_table *table)
+{
+	struct object *object = create(LAYOUT_OBJECT_ANONYMOUS, "[anon]");
+	add(table, object);
+	object->is_examined = true;
+	return object;
+}
+
 /* ---- reading the file ---- */
 
 static void take_segments(struct object *object, const struct elf_file *elf)

@@ -54,6 +54,9 @@ struct object *object_table_by_build_id(struct object_table *table, const char *
 struct object *object_table_special(
 	struct object_table *table, enum layout_object_kind kind, const char *name);
 
+/* Another one, of the executable memory of no file of one program image. See jit.h. */
+struct object *object_table_anonymous(struct object_table *table);
+
 /*
  * Reads segments and build ID from the file, once. A file that holds another
  * build ID than the kernel announced is flagged and gives no segments.

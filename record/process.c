@@ -256,6 +256,7 @@ void process_table_fork(
 void process_table_exec(struct process_table *table, struct process *process)
 {
 	process->mappings.len = 0;
+	process->compiled = NULL;
 	process->has_vdso = false;
 	process->exited_ns = 0; /* what ended was the leader of a thread that execs */
 	process->image = table->next_image++;

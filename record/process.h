@@ -27,6 +27,7 @@ struct process {
 	uint32_t image;    /* serial number of the program it runs, unique in the session */
 	VEC(struct mapping) mappings; /* by start, disjoint */
 	char *cgroup;                 /* "" when unknown */
+	struct object *compiled;      /* its memory of no file, NULL: not needed yet; see jit.h */
 	bool has_vdso;                /* looked for */
 	uint64_t rescanned_ns;        /* when its maps were last read again for want of a mapping */
 	uint64_t exited_ns;           /* 0 while alive */

@@ -204,6 +204,7 @@ static struct err *finish_file(struct recording *recording, const struct recordi
 	enum moment moment, enum layout_end_reason reason)
 {
 	emitter_kernel_symbols(&recording->translate->emitter);
+	emitter_all_compiled_symbols(&recording->translate->emitter);
 	/* The samples first: the counters then tell how many of them the output took. */
 	struct err *err = writer_flush(recording->writer);
 	put_clock(recording);

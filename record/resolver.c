@@ -83,8 +83,8 @@ static void add_address(struct resolver *resolver, struct frames *frames,
 	const struct mapping *mapping = process_find_mapping(
 		processes, process, address, head->time_ns, frames->count == 0);
 	if (mapping)
-		add(resolver, frames, mapping->object, address - mapping->start + mapping->offset,
-			is_guessed);
+		add(resolver, frames, jit_table_object_of(resolver->jit, process, mapping),
+			address - mapping->start + mapping->offset, is_guessed);
 	else
 		add(resolver, frames, special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
 			address, is_guessed);
@@ -98,6 +98,7 @@ static void add_word(struct resolver *resolver, struct frames *frames,
 	uint64_t offset = word & WORD_MASK(EVENT_FRAME_FILE_SHIFT);
 	uint64_t number = word >> EVENT_FRAME_FILE_SHIFT & WORD_MASK(EVENT_FRAME_FILE_BITS);
 	struct object *object = NULL;
+	struct process *process;
 	switch ((enum event_frame_kind)(word >> EVENT_FRAME_KIND_SHIFT)) {
 	case EVENT_FRAME_FILE:
 		object = number < resolver->files.len ? resolver->files.data[number] : NULL;
@@ -106,7 +107,8 @@ static void add_word(struct resolver *resolver, struct frames *frames,
 		add(resolver, frames, object, offset, is_guessed);
 		return;
 	case EVENT_FRAME_ANONYMOUS:
-		add(resolver, frames, special(resolver, LAYOUT_OBJECT_ANONYMOUS, "[anon]"), address,
+		process = process_table_get(resolver->processes, head->pid, head->time_ns);
+		add(resolver, frames, jit_table_object(resolver->jit, process), address,
 			is_guessed);
 		return;
 	case EVENT_FRAME_VDSO:
@@ -185,7 +187,7 @@ static enum event_stack_end unwind_rest(
 			processes, process, place, head->time_ns, frames->count == 0);
 		if (!mapping)
 			return is_guessed ? EVENT_END_NO_RULE : EVENT_END_NO_MAPPING;
-		struct object *object = mapping->object;
+		struct object *object = jit_table_object_of(resolver->jit, process, mapping);
 		object->where = (struct object_location){head->pid, mapping->start, mapping->end};
 		uint64_t offset = place - mapping->start + mapping->offset;
 		const struct unwind_rule *rule = NULL;

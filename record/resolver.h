@@ -10,6 +10,7 @@
 
 #include "bpf/event.h"
 #include "format/file/layout.h"
+#include "record/jit.h"
 #include "record/process.h"
 #include "record/rule_source.h"
 #include "record/snapshot.h"
@@ -17,6 +18,7 @@
 
 struct resolver {
 	struct process_table *processes; /* borrowed, as the others */
+	struct jit_table *jit;
 	struct stack_table *stacks;
 	struct rule_source *rules; /* NULL: no tables are wanted */
 	bool keeps_snapshots; /* leaves what it is not to unwind to the report, without limit */

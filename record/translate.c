@@ -16,14 +16,17 @@ void translate_init(struct translate *translate, bool is_system_wide)
 	translate->processes.objects = &translate->objects;
 	translate->resolver.processes = &translate->processes;
 	translate->resolver.stacks = &translate->stacks;
+	translate->resolver.jit = &translate->jit;
+	translate->jit.objects = &translate->objects;
 	stack_table_init(&translate->stacks);
-	emitter_init(&translate->emitter, &translate->kernel, &translate->stacks);
+	emitter_init(&translate->emitter, &translate->kernel, &translate->jit, &translate->stacks);
 }
 
 void translate_deinit(struct translate *translate)
 {
 	emitter_deinit(&translate->emitter);
 	resolver_deinit(&translate->resolver);
+	jit_table_deinit(&translate->jit);
 	snapshot_table_deinit(&translate->snapshots);
 	stack_table_deinit(&translate->stacks);
 	kernel_deinit(&translate->kernel);
@@ -92,6 +95,9 @@ static void apply_event(struct translate *translate, const struct sideband_event
 {
 	struct process_table *processes = &translate->processes;
 	struct process *process = process_table_find(processes, event->pid);
+	bool is_image_over = event->kind == SIDEBAND_EXIT || event->kind == SIDEBAND_EXEC;
+	if (process && is_image_over)
+		emitter_compiled_symbols(&translate->emitter, process);
 	switch (event->kind) {
 	case SIDEBAND_FORK:
 		if (translate->is_system_wide || process_table_find(processes, event->parent_pid))
@@ -200,8 +206,10 @@ static struct process *process_of(struct translate *translate, const struct even
 {
 	struct process *process =
 		process_table_get(&translate->processes, sample->pid, sample->time_ns);
-	if (process->start_ns && !is_same_start(process->start_ns, sample->start_ns))
+	if (process->start_ns && !is_same_start(process->start_ns, sample->start_ns)) {
+		emitter_compiled_symbols(&translate->emitter, process);
 		process_table_reused(&translate->processes, process, sample->time_ns);
+	}
 	process->start_ns = sample->start_ns;
 	return process;
 }

@@ -31,6 +31,7 @@ struct translate {
 	struct object_table objects;
 	struct process_table processes;
 	struct kernel kernel;
+	struct jit_table jit;
 	struct stack_table stacks;
 	struct emitter emitter;
 	struct resolver resolver;

@@ -79,14 +79,14 @@ enum layout_frame_column { /* behind the objects and offsets, which are always t
 
 /* Where code comes from. Names are what `info --json` prints. */
 #define LAYOUT_OBJECT_KINDS(X) \
-	X(LAYOUT_OBJECT_FILE, 1, "file")     /* offset: in the file */ \
-	X(LAYOUT_OBJECT_KERNEL, 2, "kernel") /* offset: address - base */ \
-	X(LAYOUT_OBJECT_MODULE, 3, "module") /* offset: address - base */ \
-	X(LAYOUT_OBJECT_VDSO, 4, "vdso")     /* offset: in the image */ \
-	X(LAYOUT_OBJECT_ANONYMOUS, 5, \
-		"anonymous") /* executable memory of no file (JIT); offset: address */ \
-	X(LAYOUT_OBJECT_UNKNOWN, 6, "unknown") /* no mapping was known; offset: address */ \
-	X(LAYOUT_OBJECT_BPF, 7, "bpf")         /* JITed BPF program; offset: address - base */
+	X(LAYOUT_OBJECT_FILE, 1, "file")           /* offset: in the file */ \
+	X(LAYOUT_OBJECT_KERNEL, 2, "kernel")       /* offset: address - base */ \
+	X(LAYOUT_OBJECT_MODULE, 3, "module")       /* offset: address - base */ \
+	X(LAYOUT_OBJECT_VDSO, 4, "vdso")           /* offset: in the image */ \
+	X(LAYOUT_OBJECT_ANONYMOUS, 5, "anonymous") /* executable memory of no file (JIT) of one \
+						      image; offset: address */ \
+	X(LAYOUT_OBJECT_UNKNOWN, 6, "unknown")     /* no mapping was known; offset: address */ \
+	X(LAYOUT_OBJECT_BPF, 7, "bpf")             /* JITed BPF program; offset: address - base */
 
 enum layout_object_kind {
 #define X(name, number, word) name = number,

@@ -290,7 +290,7 @@ static void symbolize_object(struct batch *batch)
 	case LAYOUT_OBJECT_ANONYMOUS:
 	case LAYOUT_OBJECT_UNKNOWN:
 	default:
-		symbolize_captured(batch, "code of no file");
+		symbolize_captured(batch, "no perf map named this code of no file");
 		break;
 	}
 }

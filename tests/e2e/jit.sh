@@ -1,0 +1,146 @@
+#!/bin/bash
+# Code that runtimes compiled: what they tell of it gets into the recording, of the right process
+# and only when it may be believed.
+. "$(dirname "$0")/prelude.bash"
+
+MADE=$WORKLOADS/jit_code
+
+# The share of a symbol's own samples, in percent.
+share_of() { # FILE SYMBOL
+	"$EBPROF" report --stdio --percent-limit 0 -i "$1" 2>/dev/null |
+		awk -v want="] $2" 'index($0, want) == length($0) - length(want) + 1 { sub(/%/, "", $1); sum += $1 } END { printf "%.0f", sum }'
+}
+
+want_share() { # FILE SYMBOL LOW HIGH
+	local share
+	share=$(share_of "$1" "$2")
+	((share >= $3 && share <= $4)) ||
+		fail "$2 has $share %, not $3 to $4: $("$EBPROF" report --stdio -i "$1" 2>&1 | grep -v '^#' | head -n 5 | tr '\n' '|')"
+}
+
+# Runtimes leave their maps behind; the names in them are ours.
+drop_maps() {
+	grep -lE 'alpha \(made here\)|ours$|theirs$|planted$|hot\.(js|py)' /tmp/perf-*.map 2>/dev/null | xargs -r rm -f
+}
+
+record_made() { # MODE SECONDS
+	run "$EBPROF" record -o data -- "$MADE" "$1" "$2"
+	want_status 0 "recording $1"
+	want_whole data
+}
+
+test_perf_map() {
+	record_made map 1
+	want_share data "alpha (made here)" 60 85
+	want_share data beta 15 35
+	rm -f data.old
+	[[ $(stat -c %s data) -lt 16384 ]] || fail "the recording has $(stat -c %s data) bytes"
+}
+
+test_perf_map_of_a_short_life() {
+	record_made map 0.05
+	want_share data "alpha (made here)" 40 90
+}
+
+test_two_processes_at_one_address() {
+	record_made pair 1
+	want_share data ours 35 65
+	want_share data theirs 35 65
+}
+
+test_no_map_is_said() {
+	record_made none 0.3
+	run "$EBPROF" report --stdio -i data
+	want_status 0 report
+	grep -q 'without symbols' out || fail "nothing says that there are no names"
+	grep -q 'perf map' out || fail "the reason is not told: $(grep anon out)"
+}
+
+# The shell's number is that of the program it becomes.
+test_foreign_map_is_not_believed() {
+	local low=600000000000 all=1000
+	run "$EBPROF" record -o data -- sh -c "echo $low $all planted >/tmp/perf-\$\$.map; exec $MADE none 0.3"
+	want_share data planted 80 100
+	run "$EBPROF" record -o data -- sh -c "echo $low $all planted >/tmp/perf-\$\$.map
+		chown 65534 /tmp/perf-\$\$.map; exec $MADE none 0.3; "
+	want_share data planted 0 0
+	run "$EBPROF" record -o data -- sh -c "echo $low $all planted >secret
+		ln -s \$PWD/secret /tmp/perf-\$\$.map; exec $MADE none 0.3"
+	want_share data planted 0 0
+}
+
+# A pid and a /tmp of its own, both gone by the time at which the recorder looks.
+test_container() {
+	unshare --mount --pid --fork true 2>/dev/null || skip "cannot make namespaces here"
+	mkdir own && cp "$MADE" own/
+	run "$EBPROF" record -o data -- unshare --mount --pid --fork --mount-proc \
+		sh -c "mount --bind own /tmp && /tmp/jit_code map 0.5"
+	want_status 0 "recording in namespaces"
+	want_share data "alpha (made here)" 55 85
+}
+
+test_running_process() {
+	"$MADE" map 20 &
+	sleep 0.3
+	run "$EBPROF" record -o data -p $! --duration 0.5
+	want_status 0 "recording a running process"
+	reap $! TERM
+	want_share data "alpha (made here)" 60 85
+}
+
+test_every_file_has_the_names() {
+	run "$EBPROF" record -o data --switch-output=500ms -- "$MADE" map 1.6
+	want_status 0 "recording with switching"
+	local file
+	for file in data.*; do
+		[[ $(field "$file" samples) -gt 100 ]] || continue
+		want_share "$file" "alpha (made here)" 55 90
+	done
+}
+
+write_script() {
+	cat >hot.js <<'END'
+function hot(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) | 0; return s; }
+const until = Date.now() + 1500;
+let t = 0;
+while (Date.now() < until) t += hot(200000);
+console.log(t);
+END
+}
+
+test_node_perf_map() {
+	command -v node >/dev/null || skip "no node here"
+	write_script
+	run "$EBPROF" record -o data -- node --perf-basic-prof hot.js
+	want_status 0 "recording node"
+	"$EBPROF" report --stdio -i data | grep -qE '^ *[5-9][0-9]\.[0-9]+%.*JS:\*hot .*hot\.js:1' ||
+		fail "hot() is not there: $("$EBPROF" report --stdio -i data | grep -v '^#' | head -n 3 | tr '\n' '|')"
+}
+
+test_python_perf_map() {
+	local python found=
+	for python in python3 python3.12 python3.13 python3.14; do
+		"$python" -c 'import sys; sys.activate_stack_trampoline' 2>/dev/null || continue
+		found=$("$python" -c 'import sys; print(sys.executable)')
+		break
+	done
+	[[ -n $found ]] || skip "no python of 3.12 or later here"
+	cat >hot.py <<'END'
+import time
+def hot(n):
+    s = 0
+    for i in range(n):
+        s = s * 31 + i & 0xffff
+    return s
+until = time.time() + 1
+while time.time() < until:
+    hot(20000)
+END
+	run "$EBPROF" record -o data -- "$found" -X perf hot.py
+	want_status 0 "recording python"
+	"$EBPROF" convert --folded -i data -o - | grep -q ';py::hot:.*hot.py;' ||
+		fail "hot() is not there: $("$EBPROF" convert --folded -i data -o - | head -n 3)"
+}
+
+trap drop_maps EXIT
+(run_tests)
