@@ -5,6 +5,8 @@
 # PROGRAMS=DIR         what `make check-kernel` builds, ebprof among it
 # KERNEL_CACHE=DIR     where images are kept, ${XDG_CACHE_HOME:-~/.cache}/ebprof/kernels. They are
 #                      downloaded once; remove DIR/sid to have a newer one.
+# KERNEL_DEBUG=LIST    of these versions the debug symbols, too, 0.3 GB each: inlined functions and
+#                      lines of the kernel are checked where they are in the cache
 # KERNEL_MIRROR=URL    http://deb.debian.org; below it /debian and /debian-security
 # Guests need no root, `running` does. The last line is "N passed, M failed, K skipped".
 set -euo pipefail
@@ -135,6 +137,23 @@ find_image() { # VERSION
 	image=$(find "$cache/$version" -name 'vmlinuz-*')
 }
 
+# The vmlinux of the very build, below a folder that stands for /. Nothing when there is none.
+find_debug() { # VERSION RELEASE
+	local version=$1 release=$2 folder=$cache/$1/debug partial
+	if [[ " ${KERNEL_DEBUG:-} " == *" $version "* && ! -d $folder ]]; then
+		partial=$(mktemp -d "$cache/partial.XXXXXX")
+		if prepare_apt "$partial/apt" "$(suite_of "$version")" >&2 &&
+			(cd "$partial" && private_apt apt apt-get download "linux-image-$release-dbg") >&2 &&
+			dpkg-deb --fsys-tarfile "$partial"/*.deb | tar -x -C "$partial" --wildcards '*/boot/vmlinux-*'; then
+			rm -rf "$partial"/apt "$partial"/*.deb
+			mv "$partial" "$folder"
+		else
+			rm -rf "$partial"
+		fi
+	fi
+	[[ ! -r $folder/usr/lib/debug/boot/vmlinux-$release ]] || echo "$folder"
+}
+
 # ---- guests ----
 
 make_initramfs() {
@@ -248,6 +267,23 @@ judge_shape() { # KERNEL LOG SHAPE
 	fi
 }
 
+# Read here, with the debug symbols of the guest's kernel: what vfs_read() was inlined into, and lines.
+judge_kernel_lines() { # VERSION KERNEL LOG
+	local version=$1 kernel=$2 log=$3 debug folded lines
+	debug=$(find_debug "$version" "$kernel")
+	if [[ -z $debug ]]; then
+		skip "$kernel: lines of the kernel: no debug symbols in $cache/$version/debug, see KERNEL_DEBUG"
+		return
+	fi
+	part "$log" "data shape_fp" | base64 -d >"$work/guest.data" 2>/dev/null || true
+	folded=$("$PROGRAMS/ebprof" convert --folded --symfs "$debug" -i "$work/guest.data" -o - 2>&1 || true)
+	if grep -qE ';vfs_read_\[k\];.*_\[i\]' <<<"$folded"; then ok; else
+		not_ok "$kernel: nothing is inlined below vfs_read(): $(grep -m 1 vfs_read <<<"$folded")"; fi
+	lines=$("$PROGRAMS/ebprof" convert --pprof --symfs "$debug" -i "$work/guest.data" -o - 2>/dev/null |
+		gunzip 2>/dev/null | grep -a -c 'fs/read_write\.c' || true)
+	if [[ $lines -gt 0 ]]; then ok; else not_ok "$kernel: vfs_read() has no file"; fi
+}
+
 # Records, or names locked memory as what is missing, and nothing else.
 judge_limits() { # KERNEL LOG
 	local kernel=$1 log=$2 said
@@ -282,6 +318,7 @@ judge() { # VERSION LOG
 	exact=$(part "$log" "info system" | jq '.samples > 20 and .ticks == .samples + .idle + .filtered + .lost' 2>/dev/null || true)
 	if [[ $exact == true ]]; then ok; else not_ok "$kernel: the whole system: ticks do not add up, or hardly any"; fi
 	judge_limits "$kernel" "$log"
+	[[ $1 == running || $1 == */* ]] || judge_kernel_lines "$1" "$kernel" "$log"
 }
 
 run_one() { # VERSION

@@ -35,6 +35,7 @@ for shape in shape_fp shape_static shape_dynamic; do
 	section "info $shape" "$ebprof" info --json -i "$data"
 	section "folded $shape" "$ebprof" convert --folded -i "$data" -o -
 done
+section "data shape_fp" base64 "$work/shape_fp.data"
 section "record system" "$ebprof" record -a -F 199 -o "$work/system.data" -- "$programs/shape_fp" 100
 section "info system" "$ebprof" info --json -i "$work/system.data"
 # Before 5.11 BPF memory is locked memory.
