@@ -54,6 +54,7 @@ enum layout_chunk_type {
 	LAYOUT_CHUNK_CLOCKS = 13,
 	LAYOUT_CHUNK_END = 14,
 	LAYOUT_CHUNK_SNAPSHOTS = 15,
+	LAYOUT_CHUNK_CODE = 16,
 	LAYOUT_CHUNK_ANSWERS = 17,
 	LAYOUT_CHUNK_UNWOUND = 18,
 };
@@ -284,6 +285,20 @@ struct layout_symbol { /* captured when recording, since it cannot be had later 
 	uint32_t object;
 	uint64_t offset, size; /* size 0: up to the next one */
 	uint32_t name;
+};
+
+/*
+ * What stood at a sampled place in memory of no file, from a time on. Compilers move code and
+ * put other code in its place: the newest one of the place that is not newer than the sample holds,
+ * or the oldest.
+ */
+struct layout_code {
+	uint32_t object;
+	uint64_t offset;  /* that of the frame */
+	uint64_t start;   /* of the function */
+	uint64_t time_ns; /* 0: unknown */
+	uint32_t name;
+	uint32_t file, line; /* of the place; 0: unknown */
 };
 
 struct layout_event {

@@ -16,6 +16,7 @@ enum {
 	KEPT_MAPPING = 64,
 	KEPT_SAMPLE = 64,
 	KEPT_SYMBOL = 48,
+	KEPT_CODE = 96, /* with the nodes that it may split */
 	KEPT_UNWOUND = 48,
 	KEPT_SEGMENT = sizeof(struct layout_segment),
 	KEPT_ANSWERED_BYTE = 10, /* a frame takes 6 in the file at least */
@@ -526,6 +527,28 @@ static const char *decode_symbols(struct reader *reader, struct bytes_cursor *cu
 	return NULL;
 }
 
+static const char *decode_code(struct reader *reader, struct bytes_cursor *cursor)
+{
+	while (bytes_left(cursor)) {
+		struct bytes_cursor record = get_record(cursor);
+		struct layout_code code = {0};
+		code.object = get_u32_varint(&record);
+		code.offset = bytes_get_varint(&record);
+		code.start = code.offset - (uint64_t)bytes_get_zigzag(&record);
+		code.time_ns = bytes_get_varint(&record);
+		code.name = get_u32_varint(&record);
+		code.file = get_u32_varint(&record);
+		code.line = get_u32_varint(&record);
+		if (record.overrun)
+			return overrun;
+		if (!keep(reader, 1, KEPT_CODE))
+			return too_much;
+		if (reader->visitor->code)
+			reader->visitor->code(reader->context, &code);
+	}
+	return NULL;
+}
+
 static const char *decode_unwound(struct reader *reader, struct bytes_cursor *cursor)
 {
 	while (bytes_left(cursor)) {
@@ -617,6 +640,7 @@ static decode_fn *const decoders[] = {
 	[LAYOUT_CHUNK_CLOCKS] = decode_clocks,
 	[LAYOUT_CHUNK_END] = decode_end,
 	[LAYOUT_CHUNK_SNAPSHOTS] = decode_snapshots,
+	[LAYOUT_CHUNK_CODE] = decode_code,
 	[LAYOUT_CHUNK_ANSWERS] = decode_answers,
 	[LAYOUT_CHUNK_UNWOUND] = decode_unwound,
 };

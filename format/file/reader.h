@@ -33,6 +33,7 @@ struct reader_visitor {
 	void (*snapshot)(void *context, uint32_t id, const struct layout_snapshot *snapshot);
 	void (*sample)(void *context, const struct layout_sample *sample);
 	void (*symbol)(void *context, const struct layout_symbol *symbol);
+	void (*code)(void *context, const struct layout_code *code);
 	void (*unwound)(void *context, const struct layout_unwound *unwound);
 	/* Where answers for this object are to be added; NULL: nowhere. */
 	struct answers *(*answers)(void *context, uint32_t object);

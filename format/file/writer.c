@@ -35,7 +35,7 @@ struct writer {
 
 	struct bytes_buf meta;
 	struct pending_table events, objects, processes, threads, snapshots;
-	struct bytes_buf mappings, symbols, unwound, counters, clocks;
+	struct bytes_buf mappings, symbols, code, unwound, counters, clocks;
 	struct {
 		VEC(struct layout_frame) waiting;
 		uint32_t next_id;
@@ -87,8 +87,8 @@ void writer_destroy(struct writer *writer)
 	strtab_deinit(&writer->strings);
 	struct bytes_buf *bufs[] = {&writer->meta, &writer->events.body, &writer->objects.body,
 		&writer->processes.body, &writer->threads.body, &writer->snapshots.body,
-		&writer->mappings, &writer->symbols, &writer->unwound, &writer->counters,
-		&writer->clocks, &writer->out, &writer->payload};
+		&writer->mappings, &writer->symbols, &writer->code, &writer->unwound,
+		&writer->counters, &writer->clocks, &writer->out, &writer->payload};
 	for (size_t i = 0; i < sizeof(bufs) / sizeof(*bufs); i++)
 		bytes_buf_deinit(bufs[i]);
 	vec_deinit(&writer->frames.waiting);
@@ -236,6 +236,20 @@ void writer_symbol(struct writer *writer, const struct layout_symbol *symbol)
 	bytes_put_varint(&writer->symbols, symbol->name);
 }
 
+void writer_code(struct writer *writer, const struct layout_code *code)
+{
+	struct bytes_buf record = {0};
+	bytes_put_varint(&record, code->object);
+	bytes_put_varint(&record, code->offset);
+	bytes_put_zigzag(&record, (int64_t)(code->offset - code->start));
+	bytes_put_varint(&record, code->time_ns);
+	bytes_put_varint(&record, code->name);
+	bytes_put_varint(&record, code->file);
+	bytes_put_varint(&record, code->line);
+	bytes_put_blob(&writer->code, record.data, record.len);
+	bytes_buf_deinit(&record);
+}
+
 void writer_unwound(struct writer *writer, const struct layout_unwound *unwound)
 {
 	bytes_put_varint(&writer->unwound, unwound->snapshot);
@@ -271,7 +285,7 @@ uint64_t writer_bytes_pending(const struct writer *writer)
 	return CHUNKS_BOUND_BYTES + writer->meta.len + writer->events.body.len +
 	       writer->objects.body.len + writer->processes.body.len + writer->threads.body.len +
 	       writer->snapshots.body.len + writer->mappings.len + writer->symbols.len +
-	       writer->counters.len + writer->clocks.len +
+	       writer->code.len + writer->counters.len + writer->clocks.len +
 	       writer->samples.len * SAMPLE_BOUND_BYTES +
 	       writer->nodes.waiting.len * NODE_BOUND_BYTES +
 	       writer->frames.waiting.len * FRAME_BOUND_BYTES;
@@ -574,6 +588,7 @@ static void put_entities(struct writer *writer)
 	put_mappings(writer);
 	put_table(writer, LAYOUT_CHUNK_SNAPSHOTS, &writer->snapshots);
 	put_chunk(writer, LAYOUT_CHUNK_SYMBOLS, &writer->symbols);
+	put_chunk(writer, LAYOUT_CHUNK_CODE, &writer->code);
 	put_frames(writer);
 	put_nodes(writer);
 	put_chunk(writer, LAYOUT_CHUNK_UNWOUND, &writer->unwound);

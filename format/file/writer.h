@@ -55,6 +55,7 @@ uint32_t writer_node(struct writer *writer, const struct layout_node *node);
 uint32_t writer_snapshot(struct writer *writer, const struct layout_snapshot *snapshot);
 void writer_sample(struct writer *writer, const struct layout_sample *sample);
 void writer_symbol(struct writer *writer, const struct layout_symbol *symbol);
+void writer_code(struct writer *writer, const struct layout_code *code);
 void writer_unwound(struct writer *writer, const struct layout_unwound *unwound);
 /* All of them, at once; the object is there already. */
 void writer_answers(struct writer *writer, uint32_t object, const struct answers *answers);

@@ -10,7 +10,7 @@ import sys
 import zlib
 
 META, STRINGS, OBJECTS, PROCESSES, THREADS, MAPPINGS, FRAMES, STACKS = range(1, 9)
-SAMPLES, SYMBOLS, COUNTERS, EVENTS, CLOCKS, END, SNAPSHOTS = range(9, 16)
+SAMPLES, SYMBOLS, COUNTERS, EVENTS, CLOCKS, END, SNAPSHOTS, CODE = range(9, 17)
 MAX_PAYLOAD = 16 << 20
 COUNTER_NAMES = {
     1: "ticks", 2: "idle", 3: "filtered", 4: "samples", 5: "lost_ring",
@@ -71,6 +71,7 @@ class Recording:
         self.meta, self.strings, self.events, self.objects = {}, {0: b""}, {}, {}
         self.processes, self.threads, self.mappings = {}, {}, []
         self.frames, self.nodes, self.samples, self.symbols = {}, {}, [], []
+        self.code = []
         self.snapshots, self.guessed = {}, set()
         self.counters, self.clocks, self.end = {}, [], None
         self.damaged_bytes = self.unknown_chunks = self.lost_chunks = 0
@@ -198,6 +199,15 @@ def read_symbols(rec, cursor):
         rec.symbols.append([cursor.varint() for _ in range(4)])
 
 
+def read_code(rec, cursor):
+    while cursor.left():
+        it = cursor.record()
+        out = dict(object=it.varint(), offset=it.varint())
+        out["start"] = out["offset"] - it.zigzag() & U64
+        out.update({key: it.varint() for key in ("time", "name", "file", "line")})
+        rec.code.append(out)
+
+
 def read_counters(rec, cursor):
     while cursor.left():
         counter, cpu = cursor.varint(), cursor.varint()
@@ -218,6 +228,7 @@ DECODERS = {
     THREADS: read_threads, MAPPINGS: read_mappings, FRAMES: read_frames, STACKS: read_stacks,
     SAMPLES: read_samples, SYMBOLS: read_symbols, COUNTERS: read_counters, EVENTS: read_events,
     CLOCKS: read_clocks, END: read_end, SNAPSHOTS: read_snapshots,
+    CODE: read_code,
 }
 
 

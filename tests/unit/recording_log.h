@@ -106,6 +106,12 @@ static void log_symbol(void *log, const struct layout_symbol *it)
 		(ull)it->size, it->name);
 }
 
+static void log_code(void *log, const struct layout_code *it)
+{
+	str_printf(log, "code object %u %llx of %llx time %llu name %u at %u:%u\n", it->object,
+		(ull)it->offset, (ull)it->start, (ull)it->time_ns, it->name, it->file, it->line);
+}
+
 static void log_counter(void *log, const struct layout_counter_value *it)
 {
 	str_printf(log, "counter %u cpu %u value %llu\n", (unsigned)it->counter, it->cpu,
@@ -135,6 +141,7 @@ static const struct reader_visitor log_visitor = {
 	.snapshot = log_snapshot,
 	.sample = log_sample,
 	.symbol = log_symbol,
+	.code = log_code,
 	.counter = log_counter,
 	.clock = log_clock,
 	.end = log_end,
