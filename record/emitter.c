@@ -266,10 +266,27 @@ static void emit_compiled_symbol(void *context, const struct perf_map_entry *ent
 	writer_symbol(writer, &out);
 }
 
+static void emit_place(void *context, const struct jitdump_place *place)
+{
+	const struct naming *naming = context;
+	struct emitter *emitter = naming->emitter;
+	struct layout_code out = {
+		.object = naming->object->file_id,
+		.offset = place->address,
+		.start = place->start,
+		.time_ns = place->time_ns,
+		.name = put_string(emitter, place->name),
+		.file = place->file ? put_string(emitter, place->file) : 0,
+		.line = place->line,
+	};
+	writer_code(emitter->writer, &out);
+}
+
 static void name_compiled(struct emitter *emitter, const struct object *object, bool is_over)
 {
 	struct naming naming = {emitter, object};
-	jit_table_name(emitter->jit, object, is_over, emit_compiled_symbol, &naming);
+	struct jit_names names = {emit_place, emit_compiled_symbol, &naming};
+	jit_table_name(emitter->jit, object, is_over, &names);
 }
 
 void emitter_compiled_symbols(struct emitter *emitter, const struct process *process)

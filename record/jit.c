@@ -14,22 +14,22 @@
 #include "record/proc.h"
 
 enum {
-	MAX_OPEN = 128,         /* /tmps, for processes of containers */
+	MAX_OPEN = 256,         /* jitdumps, and the /tmps of containers */
 	MAX_WANTED = 256 << 10, /* addresses of all images: 2 MiB, and 4 to look them up */
 	NS_PER_S = 1000 * 1000 * 1000,
 };
 
-static void close_tmp(struct jit_table *table, struct jit_image *image)
+static void close_files(struct jit_table *table, struct jit_image *image)
 {
-	if (image->tmp_fd >= 0)
-		table->nr_open--;
+	table->nr_open -= (image->tmp_fd >= 0) + (image->dump_fd >= 0);
 	mem_close_fd(&image->tmp_fd);
+	mem_close_fd(&image->dump_fd);
 }
 
 void jit_table_deinit(struct jit_table *table)
 {
 	vec_each(&table->images, image) {
-		close_tmp(table, image);
+		close_files(table, image);
 		vec_deinit(&image->wanted);
 	}
 	vec_deinit(&table->images);
@@ -88,18 +88,49 @@ static void look_at(struct jit_table *table, struct jit_image *image, const stru
 	table->nr_open += image->tmp_fd >= 0;
 }
 
+static bool is_marker(const struct mapping *mapping)
+{
+	return mapping->object->info.kind == LAYOUT_OBJECT_FILE &&
+	       jitdump_is_marker(mapping->object->path);
+}
+
+/* Now: a short-lived process may remove it, and a container takes it along. */
+static void open_dump(
+	struct jit_table *table, struct jit_image *image, const struct mapping *marker)
+{
+	if (image->dump_fd >= 0 || table->nr_open >= MAX_OPEN)
+		return;
+	struct object_location where = {image->pid, marker->start, marker->end};
+	image->dump_fd = object_open_any(marker->object, &where);
+	table->nr_open += image->dump_fd >= 0;
+}
+
+static struct jit_image *image_of(struct jit_table *table, struct process *process)
+{
+	if (process->compiled)
+		return &table->images.data[*map_get(&table->by_object, process->compiled->serial)];
+	process->compiled = object_table_anonymous(table->objects);
+	struct jit_image image = {
+		.object = process->compiled, .pid = process->pid, .tmp_fd = -1, .dump_fd = -1};
+	look_at(table, &image, process);
+	vec_each(&process->mappings, mapping)
+		if (is_marker(mapping))
+			open_dump(table, &image, mapping);
+	*map_put(&table->by_object, process->compiled->serial, NULL) = table->images.len;
+	vec_push(&table->images, image);
+	return &table->images.data[table->images.len - 1];
+}
+
+void jit_table_note_dump(
+	struct jit_table *table, struct process *process, const struct mapping *marker)
+{
+	if (is_marker(marker))
+		open_dump(table, image_of(table, process), marker);
+}
+
 struct object *jit_table_object(struct jit_table *table, struct process *process)
 {
-	if (!process->compiled) {
-		struct object *object = object_table_anonymous(table->objects);
-		struct jit_image image = {.object = object, .pid = process->pid, .tmp_fd = -1};
-		look_at(table, &image, process);
-		*map_put(&table->by_object, object->serial, NULL) = table->images.len;
-		vec_push(&table->images, image);
-		process->compiled = object;
-	}
-	uint64_t *index = map_get(&table->by_object, process->compiled->serial);
-	table->images.data[*index].start_ns = process->start_ns;
+	image_of(table, process)->start_ns = process->start_ns;
 	return process->compiled;
 }
 
@@ -186,20 +217,56 @@ static int open_map(const struct jit_image *image)
 	return steal_fd(fd);
 }
 
+/* ---- names ---- */
+
+struct naming {
+	const struct jit_names *names;
+	bool *is_known; /* of each wanted address */
+};
+
+static void take_place(void *context, const struct jitdump_place *place)
+{
+	const struct naming *naming = context;
+	naming->is_known[place->index] = true;
+	naming->names->place(naming->names->context, place);
+}
+
+static void name_by_dump(struct jit_image *image, const struct jit_names *names)
+{
+	size_t count = image->wanted.len, left = 0;
+	if (image->dump_fd < 0 || !count)
+		return;
+	CLEANUP_FREE bool *is_known = mem_zalloc_array(count, sizeof(*is_known));
+	struct naming naming = {names, is_known};
+	jitdump_read(image->dump_fd, image->wanted.data, count, take_place, &naming);
+	for (size_t i = 0; i < count; i++)
+		if (!is_known[i])
+			image->wanted.data[left++] = image->wanted.data[i];
+	image->wanted.len = left;
+}
+
+static void name_by_map(struct jit_image *image, const struct jit_names *names)
+{
+	CLEANUP_FD int fd = image->wanted.len ? open_map(image) : -1;
+	if (fd >= 0)
+		perf_map_read(
+			fd, image->wanted.data, image->wanted.len, names->symbol, names->context);
+}
+
 void jit_table_name(struct jit_table *table, const struct object *object, bool is_over,
-	perf_map_fn *fn, void *context)
+	const struct jit_names *names)
 {
 	uint64_t *index = map_get(&table->by_object, object->serial);
 	if (!index)
 		return;
 	struct jit_image *image = &table->images.data[*index];
-	CLEANUP_FD int fd = image->wanted.len ? open_map(image) : -1;
 	table->nr_wanted -= image->wanted.len;
-	if (fd >= 0) {
+	if (image->wanted.len) {
 		sort_wanted(image);
-		perf_map_read(fd, image->wanted.data, image->wanted.len, fn, context);
+		name_by_dump(image, names);
+		name_by_map(image, names);
 	}
 	vec_deinit(&image->wanted);
 	if (is_over)
-		close_tmp(table, image);
+		close_files(table, image);
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record/jitdump.h"
 #include "record/object.h"
 #include "record/perf_map.h"
 #include "record/process.h"
@@ -23,6 +24,7 @@ struct jit_image {
 	uint32_t uid;         /* whose files are believed, besides root's */
 	bool has_own_tmp;     /* another /tmp than ours */
 	int tmp_fd;           /* that one, to outlive the process; -1: not open */
+	int dump_fd;          /* its jitdump, -1: none */
 	VEC(uint64_t) wanted; /* addresses that the recording lacks names of */
 };
 
@@ -47,11 +49,22 @@ void jit_table_want(struct jit_table *table, const struct object *object, uint64
 /* Nothing is wanted any more: another file begins. */
 void jit_table_forget_wanted(struct jit_table *table);
 
+/* The process maps what is the sign of a jitdump. */
+void jit_table_note_dump(
+	struct jit_table *table, struct process *process, const struct mapping *marker);
+
+/* Who is told of names. */
+struct jit_names {
+	jitdump_fn *place;   /* for each address, what stood there when */
+	perf_map_fn *symbol; /* for each function; of addresses of which no dump knows */
+	void *context;
+};
+
 /*
- * Calls fn for each function in which something is wanted and whose name can be had now;
- * what was wanted of the object is then done with. `is_over`: the process ends.
+ * Tells the names that can be had now of what is wanted in the object, which is then done with.
+ * `is_over`: the process ends.
  */
 void jit_table_name(struct jit_table *table, const struct object *object, bool is_over,
-	perf_map_fn *fn, void *context);
+	const struct jit_names *names);
 
 #endif

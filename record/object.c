@@ -297,6 +297,24 @@ bool object_open(const struct object *object, const struct object_location *wher
 	return true;
 }
 
+static bool open_any(void *context, const char *path)
+{
+	struct opening *opening = context;
+	struct stat st;
+	CLEANUP_FD int fd = open_regular(path, &st);
+	if (fd < 0 || is_other_inode(opening->object, &st))
+		return false;
+	opening->fd = steal_fd(fd);
+	return true;
+}
+
+int object_open_any(const struct object *object, const struct object_location *where)
+{
+	struct opening opening = {.object = object, .fd = -1};
+	try_paths(object, where, open_any, &opening);
+	return opening.fd;
+}
+
 void object_examine_memory(struct object *object, const void *image, size_t bytes)
 {
 	if (object->info.nr_segments)

@@ -68,6 +68,8 @@ void object_examine(struct object *object, const struct object_location *where);
  */
 bool object_open(const struct object *object, const struct object_location *where, int *fd,
 	struct elf_file **elf);
+/* The same, whatever the file holds; -1: there is none. */
+int object_open_any(const struct object *object, const struct object_location *where);
 /* For the vDSO: the image in our own memory serves, all processes share it. */
 void object_examine_memory(struct object *object, const void *image, size_t bytes);
 

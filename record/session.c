@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "record/jitdump.h"
 #include "record/proc.h"
 #include "record/recording.h"
 #include "record/sampler.h"
@@ -516,7 +517,9 @@ static void count_objects(const struct session *session, struct session_summary 
 {
 	vec_each(&session->translate.objects.objects, it) {
 		const struct object *object = *it;
-		if (object->info.kind != LAYOUT_OBJECT_FILE || !object->file_epoch)
+		bool is_code =
+			object->info.kind == LAYOUT_OBJECT_FILE && !jitdump_is_marker(object->path);
+		if (!is_code || !object->file_epoch)
 			continue;
 		summary->dsos++;
 		summary->dsos_with_build_id += object->info.build_id_len > 0;

@@ -87,6 +87,8 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 			objects, event->path, event->device, event->inode, false, &where);
 	}
 	process_map(process, &mapping);
+	if (is_file)
+		jit_table_note_dump(&translate->jit, process, &mapping);
 	if (process->file_epoch == translate->emitter.epoch)
 		emitter_mapping(&translate->emitter, process, &mapping);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/code_versions.h"
 #include "report/profile.h"
 #include "report/unwind/snapshots.h"
 
@@ -289,6 +290,22 @@ static void on_symbol(void *context, const struct layout_symbol *symbol)
 	vec_push(&profile->symbols, out);
 }
 
+static void on_code(void *context, const struct layout_code *code)
+{
+	struct profile *profile = context;
+	struct profile_code out = {
+		.object = checked_object(profile, code->object),
+		.order = (uint32_t)profile->codes.len,
+		.offset = code->offset,
+		.start = code->start,
+		.time_ns = code->time_ns,
+		.name = string_at(profile, code->name),
+		.file = code->file ? string_at(profile, code->file) : NULL,
+		.line = code->line,
+	};
+	vec_push(&profile->codes, out);
+}
+
 static void on_unwound(void *context, const struct layout_unwound *unwound)
 {
 	struct profile *profile = context;
@@ -342,6 +359,7 @@ static const struct reader_visitor visitor = {
 	.snapshot = on_snapshot,
 	.sample = on_sample,
 	.symbol = on_symbol,
+	.code = on_code,
 	.unwound = on_unwound,
 	.answers = on_answers,
 	.counter = on_counter,
@@ -350,6 +368,20 @@ static const struct reader_visitor visitor = {
 };
 
 /* ---- after reading ---- */
+
+uint32_t profile_add_node(
+	struct profile *profile, struct map *known, uint32_t parent, uint32_t frame)
+{
+	bool added;
+	uint64_t *node = map_put(known, (uint64_t)parent << 32 | frame, &added);
+	if (added) {
+		*node = profile->nodes.len;
+		vec_push(&profile->nodes, (struct layout_node){parent, frame});
+		vec_push(&profile->node_depths, (uint16_t)(profile->node_depths.data[parent] + 1));
+		vec_push(&profile->plain_stacks, 0);
+	}
+	return (uint32_t)*node;
+}
 
 /* The node of the whole user stack: as it was archived, or as it is found here. */
 static uint32_t join_snapshot(struct profile *profile, const struct snapshots_sample *sample)
@@ -378,6 +410,20 @@ static void join_snapshots(struct profile *profile)
 			stack_of(profile, join_snapshot(profile, &waiting[i]), waiting[i].kernel);
 	snapshots_destroy(profile->snapshots);
 	profile->snapshots = NULL;
+}
+
+/* Stacks whose code changed from sample to sample become several. */
+static void split_stacks(struct profile *profile)
+{
+	struct code_versions *versions = code_versions_create(profile);
+	for (size_t i = 0; versions && i < profile->samples.len; i++) {
+		struct profile_sample *sample = &profile->samples.data[i];
+		struct profile_stack stack = profile->stacks.data[sample->stack];
+		uint32_t user = code_versions_node(versions, stack.user, sample->time_ns);
+		if (user != stack.user)
+			sample->stack = stack_of(profile, user, stack.kernel);
+	}
+	code_versions_destroy(versions);
 }
 
 static int compare_time(const void *a, const void *b)
@@ -486,6 +532,7 @@ struct err *profile_load(int fd, const struct symbol_file_options *files, struct
 	vec_each(&profile->objects, object)
 		object->nr_archived = answers_count(&object->answers);
 	join_snapshots(profile);
+	split_stacks(profile);
 	fill_holes(profile);
 	sum_counters(profile);
 	sort_samples(profile);

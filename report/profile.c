@@ -23,6 +23,7 @@ void profile_destroy(struct profile *profile)
 	vec_deinit(&profile->stacks);
 	vec_deinit(&profile->samples);
 	vec_deinit(&profile->symbols);
+	vec_deinit(&profile->codes);
 	vec_deinit(&profile->functions);
 	vec_deinit(&profile->unwound);
 	vec_deinit(&profile->node_depths);

@@ -57,6 +57,7 @@ struct profile_frame {
 	uint32_t function; /* of profile_functions, once symbolized */
 	uint64_t offset;
 	uint32_t flags; /* layout_frame_flag */
+	uint32_t code;  /* index of profile_codes plus 1, 0: none was told */
 	/*
 	 * One address can stand in several functions, each inlined into the next. All but the
 	 * last become frames of their own, behind those that were recorded: this one's
@@ -104,6 +105,15 @@ struct profile_symbol { /* captured when recording */
 	const char *name;
 };
 
+struct profile_code { /* told when recording: of memory of no file */
+	uint32_t object;
+	uint32_t order; /* of coming */
+	uint64_t offset, start, time_ns;
+	const char *name;
+	const char *file; /* NULL: unknown */
+	uint32_t line;
+};
+
 struct profile {
 	struct arena arena;
 	VEC(struct profile_string) strings;
@@ -118,6 +128,7 @@ struct profile {
 	VEC(struct profile_stack) stacks;
 	VEC(struct profile_sample) samples; /* by time */
 	VEC(struct profile_symbol) symbols;
+	VEC(struct profile_code) codes; /* by place, then by time */
 	VEC(struct profile_function) functions;
 
 	uint64_t counters[LAYOUT_COUNTER_COUNT]; /* over all CPUs */
@@ -147,6 +158,13 @@ struct profile {
  */
 struct err *profile_load(int fd, const struct symbol_file_options *files, struct profile **ret);
 void profile_destroy(struct profile *profile);
+
+/*
+ * While loading: the node of `frame` called from `parent`; `known` is the caller's, of all that it
+ * has added. New nodes stand behind all others.
+ */
+uint32_t profile_add_node(
+	struct profile *profile, struct map *known, uint32_t parent, uint32_t frame);
 
 /* NULL when the key is not there. */
 const char *profile_meta(const struct profile *profile, const char *key);

@@ -103,31 +103,19 @@ static uint32_t add_found(struct snapshots *snapshots, uint32_t number)
 	return add_frame(snapshots, &frame, &snapshots->frames.data[number]);
 }
 
-static uint32_t add_node(struct snapshots *snapshots, uint32_t parent, uint32_t frame)
-{
-	struct profile *profile = snapshots->profile;
-	bool added;
-	uint64_t *known = map_put(&snapshots->nodes, (uint64_t)parent << 32 | frame, &added);
-	if (added) {
-		*known = profile->nodes.len;
-		vec_push(&profile->nodes, (struct layout_node){parent, frame});
-		vec_push(&profile->node_depths, (uint16_t)(profile->node_depths.data[parent] + 1));
-		vec_push(&profile->plain_stacks, 0);
-	}
-	return (uint32_t)*known;
-}
-
 /* Callers first: why it ends, the frames of the snapshot, those that the recorder found. */
 static uint32_t join(struct snapshots *snapshots, const struct unwinder_stack *stack,
 	const uint32_t *found, size_t nr_found)
 {
 	uint32_t node = 0;
 	if (stack->cause)
-		node = add_node(snapshots, node, add_marker(snapshots, stack->cause));
+		node = profile_add_node(snapshots->profile, &snapshots->nodes, node,
+			add_marker(snapshots, stack->cause));
 	for (size_t i = stack->count; i; i--)
-		node = add_node(snapshots, node, add_found(snapshots, stack->frames[i - 1]));
+		node = profile_add_node(snapshots->profile, &snapshots->nodes, node,
+			add_found(snapshots, stack->frames[i - 1]));
 	for (size_t i = nr_found; i; i--)
-		node = add_node(snapshots, node, found[i - 1]);
+		node = profile_add_node(snapshots->profile, &snapshots->nodes, node, found[i - 1]);
 	return node;
 }
 

@@ -98,6 +98,58 @@ test_every_file_has_the_names() {
 	done
 }
 
+test_jitdump() {
+	record_made dump 1
+	want_share data "alpha (made here)" 60 85
+	want_share data beta 15 35
+	[[ $(stat -c %s data) -lt 16384 ]] || fail "the recording has $(stat -c %s data) bytes"
+	# The loop stands in line 7, the head of the function in line 3.
+	"$EBPROF" convert --pprof -i data -o - 2>/dev/null | gunzip | grep -a -q 'made/alpha\.src' ||
+		fail "alpha() has no file"
+	! "$EBPROF" report --stdio -i data | grep -q 'without symbols' || fail "something has no name"
+}
+
+test_jitdump_of_a_short_life() {
+	record_made dump 0.05
+	want_share data "alpha (made here)" 40 90
+}
+
+# The same address, one function after the other; and a function that was moved.
+test_jitdump_tells_when() {
+	record_made move 1.2
+	want_share data early 35 65
+	want_share data late 35 65
+}
+
+test_jitdump_in_a_container() {
+	unshare --mount --pid --fork true 2>/dev/null || skip "cannot make namespaces here"
+	mkdir own && cp "$MADE" own/
+	run "$EBPROF" record -o data -- unshare --mount --pid --fork --mount-proc \
+		sh -c "mount --bind own /tmp && cd /tmp && ./jit_code dump 0.5"
+	want_status 0 "recording in namespaces"
+	want_share data "alpha (made here)" 55 85
+}
+
+test_jitdump_of_a_running_process() {
+	"$MADE" dump 20 &
+	sleep 0.3
+	run "$EBPROF" record -o data -p $! --duration 0.5
+	want_status 0 "recording a running process"
+	reap $! TERM
+	# What the program still has in its own buffer nobody can know.
+	want_whole data
+}
+
+test_node_jitdump() {
+	command -v node >/dev/null || skip "no node here"
+	write_script
+	run "$EBPROF" record -o data -- node --perf-prof hot.js
+	want_status 0 "recording node"
+	ls jit-*.dump >/dev/null 2>&1 || skip "this node writes no jitdump"
+	"$EBPROF" report --stdio -i data | grep -qE '^ *[5-9][0-9]\.[0-9]+%.*JS:\*hot .*hot\.js:1' ||
+		fail "hot() is not there: $("$EBPROF" report --stdio -i data | grep -v '^#' | head -n 3 | tr '\n' '|')"
+}
+
 write_script() {
 	cat >hot.js <<'END'
 function hot(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) | 0; return s; }

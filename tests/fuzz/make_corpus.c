@@ -106,6 +106,33 @@ static void make_snapshots(struct bytes_buf *out)
 		exit(1);
 }
 
+/* Compiled code: places that changed, that did not, and what is told of none. */
+static void make_code(struct bytes_buf *out)
+{
+	struct writer *writer = forged_writer(out);
+	forged_put_tables(writer);
+	forged_put_stacks(writer);
+	writer_object(writer, &(struct layout_object){.kind = LAYOUT_OBJECT_ANONYMOUS});
+	for (uint32_t i = 0; i < 8; i++) {
+		writer_frame(writer, &(struct layout_frame){3, i, 0});
+		writer_node(writer, &(struct layout_node){i + 1, i + 5});
+	}
+	for (uint32_t i = 0; i < 24; i++) {
+		writer_code(writer, &(struct layout_code){3, i % 10, 0,
+					    1000000000 + i / 5 * 1000000, i % 7, i % 3, i});
+		writer_sample(writer, &(struct layout_sample){.time_ns = 1000000000 + i * 1000000,
+					      .event = 1,
+					      .thread = 1,
+					      .user_stack = 5 + i % 8,
+					      .kernel_stack = i % 4 ? 0 : 4,
+					      .weight = 1});
+	}
+	struct err *err = writer_finish(writer, &(struct layout_end){LAYOUT_END_COMMAND, 1});
+	writer_destroy(writer);
+	if (err)
+		exit(1);
+}
+
 /* What archiving appends: stacks that were unwound, and answers. */
 static void make_archived(struct bytes_buf *out)
 {
@@ -145,7 +172,7 @@ int main(int argc, char **argv)
 	}
 	root = argv[1];
 	struct bytes_buf small = {0}, cut = {0}, deep = {0}, torn = {0}, empty = {0};
-	struct bytes_buf snapshots = {0}, archived = {0};
+	struct bytes_buf snapshots = {0}, archived = {0}, code = {0};
 	forged_small(&small);
 	bytes_put(&cut, small.data, small.len / 2);
 	bytes_put(&torn, small.data, 100);
@@ -159,6 +186,8 @@ int main(int argc, char **argv)
 	put_recording("empty", &empty);
 	make_snapshots(&snapshots);
 	put_recording("snapshots", &snapshots);
+	make_code(&code);
+	put_recording("code", &code);
 	make_archived(&archived);
 	put_recording("archived", &archived);
 	return 0;

@@ -140,7 +140,8 @@ static void check_name(struct fixture *fixture, uint64_t address, const char *wa
 	CLEANUP(str_deinit) struct str got = {0};
 	struct object *object = jit_table_object(&fixture->table, fixture->process);
 	jit_table_want(&fixture->table, object, address);
-	jit_table_name(&fixture->table, object, false, log_entry, &got);
+	struct jit_names names = {.symbol = log_entry, .context = &got};
+	jit_table_name(&fixture->table, object, false, &names);
 	CHECK_STR(str_text(&got), want);
 	CHECK_INT(fixture->table.nr_wanted, 0);
 }

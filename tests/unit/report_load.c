@@ -4,6 +4,7 @@
 #include "format/base/err.h"
 #include "report/info.h"
 #include "report/profile.h"
+#include "report/symbol/symbolize.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/unit.h"
 
@@ -50,6 +51,8 @@ static void check_tables(const struct profile *profile)
 	vec_each(&profile->mappings, mapping)
 		CHECK(mapping->process < profile->processes.len &&
 			mapping->object < profile->objects.len);
+	vec_each(&profile->codes, code)
+		CHECK(code->object < profile->objects.len && code->name);
 	vec_each(&profile->symbols, symbol)
 		CHECK(symbol->object < profile->objects.len && symbol->name);
 }
@@ -61,6 +64,7 @@ static void check_stacks(const struct profile *profile)
 		if (!frame->object)
 			CHECK(frame->offset > 0 && frame->offset < LAYOUT_TRUNCATED_END);
 		CHECK(frame->function < profile->functions.len);
+		CHECK(frame->code <= profile->codes.len);
 	}
 	for (size_t i = 0; i < profile->nodes.len; i++) {
 		const struct layout_node *node = &profile->nodes.data[i];
@@ -360,6 +364,108 @@ TEST(holes_are_filled_and_counted)
 	CHECK_STR(profile->threads.data[3].comm, "x");
 	CHECK_STR(profile->threads.data[1].comm, "[damaged]");
 	CHECK_STR(profile->strings.data[2].bytes, "[damaged]");
+	profile_destroy(profile);
+}
+
+/* ---- compiled code ---- */
+
+/* Object 3 is of no file; its places 0x10 and 0x20 are frames 5 and 6, nodes 5, and 6 that 5 calls.
+ */
+static void put_compiled(struct writer *writer)
+{
+	forged_put_tables(writer);
+	forged_put_stacks(writer);
+	writer_object(writer, &(struct layout_object){.kind = LAYOUT_OBJECT_ANONYMOUS,
+				      .path = forged_string(writer, "[anon]")});
+	writer_frame(writer, &(struct layout_frame){3, 0x10, 0});
+	writer_frame(writer, &(struct layout_frame){3, 0x20, 0});
+	writer_node(writer, &(struct layout_node){1, 5});
+	writer_node(writer, &(struct layout_node){5, 6});
+}
+
+static void put_code(
+	struct writer *writer, uint64_t offset, uint64_t time_ns, const char *name, uint32_t line)
+{
+	writer_code(writer, &(struct layout_code){3, offset, offset & ~15ULL, time_ns,
+				    forged_string(writer, name),
+				    line ? forged_string(writer, "made.src") : 0, line});
+}
+
+static void put_sample_at(struct writer *writer, uint64_t time_ns, uint32_t user, uint32_t kernel)
+{
+	writer_sample(writer, &(struct layout_sample){.time_ns = time_ns,
+				      .event = 1,
+				      .thread = 1,
+				      .user_stack = user,
+				      .kernel_stack = kernel,
+				      .weight = 1});
+}
+
+static struct profile *load_written(struct writer *writer, struct bytes_buf *file)
+{
+	CHECK_OK(writer_finish(writer, &(struct layout_end){LAYOUT_END_COMMAND, 1}));
+	writer_destroy(writer);
+	struct profile *profile = load(file->data, file->len);
+	bytes_buf_deinit(file);
+	symbolize(profile, &(struct symbolize_options){0});
+	return profile;
+}
+
+/* The functions of a sample's stack, leaf first. */
+static void check_functions(const struct profile *profile, size_t sample, const char *want)
+{
+	CLEANUP(str_deinit) struct str got = {0};
+	struct profile_walk walk = profile_walk(profile, profile->samples.data[sample].stack);
+	for (uint32_t frame; (frame = profile_walk_next(&walk));) {
+		const struct profile_frame *it = &profile->frames.data[frame];
+		str_printf(&got, "%s%s", got.len ? " " : "",
+			profile->functions.data[it->function].name);
+		if (it->line)
+			str_printf(&got, "@%s:%u", it->file, it->line);
+	}
+	CHECK_STR(str_text(&got), want);
+}
+
+TEST(compiled_code_is_named_by_time)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	put_compiled(writer);
+	put_code(writer, 0x20, 3000, "late", 0); /* in no order of times */
+	put_code(writer, 0x20, 1000, "early", 7);
+	put_code(writer, 0x20, 3000, "later yet", 0);
+	put_code(writer, 0x10, 2000, "caller", 3);
+	put_sample_at(writer, 10000, 6, 0);
+	put_sample_at(writer, 2000, 6, 0);
+	put_sample_at(writer, 500, 6, 4);
+	put_sample_at(writer, 3000, 6, 4);
+	put_sample_at(writer, 9000, 5, 0);
+	struct profile *profile = load_written(writer, &file);
+	check_functions(
+		profile, 0, "do_syscall_64 early@made.src:7 caller@made.src:3 program+0x1100");
+	check_functions(profile, 1, "early@made.src:7 caller@made.src:3 program+0x1100");
+	check_functions(profile, 2, "do_syscall_64 later yet caller@made.src:3 program+0x1100");
+	check_functions(profile, 3, "caller@made.src:3 program+0x1100");
+	check_functions(profile, 4, "later yet caller@made.src:3 program+0x1100");
+	check_profile(profile);
+	profile_destroy(profile);
+}
+
+/* What was told of one place does not name others, and symbols name what is left. */
+TEST(compiled_code_without_times)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	put_compiled(writer);
+	put_code(writer, 0x10, 0, "first", 0);
+	put_code(writer, 0x10, 0, "second", 0);
+	put_code(writer, 0x21, 0, "elsewhere", 0);
+	writer_symbol(writer, &(struct layout_symbol){3, 0, 0x30, forged_string(writer, "map")});
+	writer_code(writer, &(struct layout_code){99, 0x20, 0x20, 0, 1, 0, 0});
+	put_sample_at(writer, 1000, 6, 0);
+	struct profile *profile = load_written(writer, &file);
+	check_functions(profile, 0, "map second program+0x1100");
+	CHECK_INT(profile->dangling, 1);
 	profile_destroy(profile);
 }
 
