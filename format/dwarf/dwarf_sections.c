@@ -4,8 +4,13 @@
 #include <string.h>
 
 #include "format/elf/elf_inflate.h"
+#include "format/elf/elf_relocate.h"
 
 #define UNPACKED_MAX ((uint64_t)4 << 30)
+
+enum {
+	RELOCATED_MAX = 256 << 20,
+};
 
 static const char *const names[] = {
 #define X(id, name) [id] = name,
@@ -39,35 +44,71 @@ static void take_section(struct dwarf_sections *sections, enum dwarf_section_id 
 	sections->file.sections[id] = (struct dwarf_span){map->bytes, map->len};
 }
 
+/* In a file that was not linked yet: a copy, with its values filled in. */
+static void take_relocated(struct dwarf_sections *sections, enum dwarf_section_id id,
+	const struct elf_section *section, size_t index, const struct elf_layout *layout)
+{
+	uint64_t len = section->size;
+	if (sections->unpacked[id] || !len)
+		return;
+	bool is_packed = section->flags & SHF_COMPRESSED || section->name[1] == 'z';
+	struct err *err = NULL;
+	if (is_packed)
+		err = elf_inflate_section(
+			sections->elf, section, RELOCATED_MAX, &sections->unpacked[id], &len);
+	else if (len <= RELOCATED_MAX && len <= elf_file_size(sections->elf))
+		err = elf_file_read(sections->elf, section->offset, len, &sections->unpacked[id]);
+	if (!err && sections->unpacked[id])
+		err = elf_relocate(sections->elf, layout, index, sections->unpacked[id], len);
+	if (!err && sections->unpacked[id])
+		sections->file.sections[id] = (struct dwarf_span){sections->unpacked[id], len};
+	err_destroy(err); /* damage: as good as not there */
+}
+
 /*
  * Executable sections tell exactly where code stands, also in a separate debug
  * file, which keeps their headers; segments do where the headers were stripped.
  */
-static void take_code(struct dwarf_sections *sections, const struct elf_section *list, size_t count)
+static void take_code(struct dwarf_sections *sections, const struct elf_section *list, size_t count,
+	const struct elf_layout *layout)
 {
-	if (elf_file_type(sections->elf) == ET_REL)
-		return; /* addresses are not given out yet */
-	for (size_t i = 0; i < count; i++)
+	bool is_laid_out = layout->addresses.len == count;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t start = is_laid_out ? layout->addresses.data[i] : list[i].addr;
 		if (list[i].flags & SHF_EXECINSTR && list[i].flags & SHF_ALLOC && list[i].size)
 			vec_push(&sections->file.code,
-				(struct dwarf_code){list[i].addr, list[i].addr + list[i].size});
+				(struct dwarf_code){start, start + list[i].size});
+	}
 }
 
 bool dwarf_sections_open(struct elf_file *elf, bool is_dwo, struct dwarf_sections *ret)
 {
 	const struct elf_section *list;
 	size_t count;
+	struct elf_layout layout = {0};
 	struct err *err = elf_file_sections(elf, &list, &count);
+	bool is_linked = is_dwo || elf_file_type(elf) != ET_REL; /* a .dwo needs no values */
+	if (!err && !is_linked)
+		err = elf_layout_make(elf, &layout);
 	if (err) {
 		err_destroy(err);
 		return false;
 	}
 	*ret = (struct dwarf_sections){.elf = elf};
-	for (size_t i = 1; i < count; i++)
-		for (size_t id = 0; id < DWARF_SECTION_COUNT && list[i].type != SHT_NOBITS; id++)
-			if (is_called(list[i].name, names[id], is_dwo))
+	for (size_t i = 1; i < count; i++) {
+		for (size_t id = 0; id < DWARF_SECTION_COUNT && list[i].type != SHT_NOBITS; id++) {
+			if (!is_called(list[i].name, names[id], is_dwo))
+				continue;
+			if (is_linked)
 				take_section(ret, (enum dwarf_section_id)id, &list[i]);
-	take_code(ret, list, count);
+			else
+				take_relocated(
+					ret, (enum dwarf_section_id)id, &list[i], i, &layout);
+		}
+	}
+	if (!is_dwo)
+		take_code(ret, list, count, &layout);
+	elf_layout_deinit(&layout);
 	if (ret->file.sections[DWARF_INFO].len || ret->packed[DWARF_INFO].size)
 		return true;
 	dwarf_sections_deinit(ret);

@@ -22,6 +22,12 @@ static bool is_release(const char *text)
 	return text && *text && *text != '.' && !strchr(text, '/') && strlen(text) < 128;
 }
 
+const char *kernel_file_release(const struct profile *profile)
+{
+	const char *release = profile_meta(profile, LAYOUT_META_KERNEL);
+	return is_release(release) ? release : NULL;
+}
+
 /* Through the usual search, as if the object had this path: that verifies the build ID. */
 static bool try_place(const struct profile_object *object, const char *place, const char *release,
 	const struct symbol_file_options *options, struct symbol_file *ret)
@@ -59,9 +65,9 @@ static bool find_text(struct elf_file *elf, uint64_t *ret)
 bool kernel_file_find(const struct profile *profile, const struct profile_object *object,
 	const struct symbol_file_options *options, struct kernel_file *ret)
 {
-	const char *release = profile_meta(profile, LAYOUT_META_KERNEL);
+	const char *release = kernel_file_release(profile);
 	*ret = (struct kernel_file){.file.debug_fd = -1};
-	if (!object->info.build_id_len || !object->info.base || !is_release(release))
+	if (!object->info.build_id_len || !object->info.base || !release)
 		return false;
 	bool is_found = false;
 	for (size_t i = 0; !is_found && i < sizeof(places) / sizeof(*places); i++)

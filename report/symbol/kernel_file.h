@@ -21,6 +21,9 @@ struct kernel_file {
 bool kernel_file_find(const struct profile *profile, const struct profile_object *object,
 	const struct symbol_file_options *options, struct kernel_file *ret);
 
+/* The recorded kernel's, fit to be part of a path; NULL when it is not known. */
+const char *kernel_file_release(const struct profile *profile);
+
 void kernel_file_deinit(struct kernel_file *file);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "format/base/err.h"
 #include "format/elf/elf_file.h"
+#include "format/elf/elf_relocate.h"
 #include "format/elf/elf_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
@@ -10,6 +11,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 static void drop(struct err *err)
 {
 	err_destroy(err);
+}
+
+/* The sections' contents are of no matter: zeros stand for them. */
+static void relocate(struct elf_file *file, const struct elf_section *sections, size_t count)
+{
+	enum {
+		MAX_BYTES = 4096
+	};
+	uint8_t contents[MAX_BYTES] = {0};
+	struct elf_layout layout = {0};
+	struct err *err = elf_layout_make(file, &layout);
+	for (size_t i = 1; !err && i < count && i < 64; i++) {
+		uint64_t len = sections[i].size < MAX_BYTES ? sections[i].size : MAX_BYTES;
+		drop(elf_relocate(file, &layout, i, contents, len));
+	}
+	drop(err);
+	elf_layout_deinit(&layout);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -27,7 +45,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	elf_file_build_id(file, &count);
 	elf_file_find_section(file, ".text");
 	const struct elf_section *sections;
-	drop(elf_file_sections(file, &sections, &count));
+	err = elf_file_sections(file, &sections, &count);
+	if (!err)
+		relocate(file, sections, count);
+	drop(err);
 	struct elf_symbols symbols = {0};
 	drop(elf_symbols_read(file, &symbols));
 	/* Every name must be readable to its end. */

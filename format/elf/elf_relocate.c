@@ -1,0 +1,117 @@
+#include "format/elf/elf_relocate.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "format/base/bytes.h"
+#include "format/base/mem.h"
+
+enum {
+	FIRST_ADDRESS = 0x1000, /* 0 stands for code that a linker dropped */
+	MAX_ALIGNED = 1 << 12,
+};
+
+struct err *elf_layout_make(struct elf_file *file, struct elf_layout *ret)
+{
+	const struct elf_section *sections;
+	size_t count;
+	if (elf_file_type(file) != ET_REL)
+		return err_new(ERR_UNSUPPORTED, "not a relocatable file");
+	try(elf_file_sections(file, &sections, &count));
+	vec_resize(&ret->addresses, count);
+	uint64_t next = FIRST_ADDRESS;
+	for (size_t i = 1; i < count; i++) {
+		if (!(sections[i].flags & SHF_ALLOC) || sections[i].size > UINT32_MAX)
+			continue;
+		ret->addresses.data[i] = next;
+		next = (next + sections[i].size + MAX_ALIGNED) & ~(uint64_t)(MAX_ALIGNED - 1);
+	}
+	return NULL;
+}
+
+void elf_layout_deinit(struct elf_layout *layout)
+{
+	vec_deinit(&layout->addresses);
+}
+
+/* How many bytes the relocation fills with symbol + addend; 0: another kind. */
+static unsigned width_of(uint16_t machine, uint32_t type)
+{
+	bool is_arm = machine == EM_AARCH64;
+	if (type == (is_arm ? R_AARCH64_ABS64 : R_X86_64_64))
+		return 8;
+	if (type == (is_arm ? R_AARCH64_ABS32 : R_X86_64_32))
+		return 4;
+	return !is_arm && type == R_X86_64_32S ? 4 : 0;
+}
+
+struct tables {
+	uint8_t *symbols, *relocations;
+	size_t nr_symbols, nr_relocations;
+};
+
+static uint64_t value_of(
+	const struct tables *tables, const struct elf_layout *layout, uint64_t symbol)
+{
+	if (symbol >= tables->nr_symbols)
+		return 0;
+	struct bytes_cursor cursor =
+		bytes_cursor(tables->symbols + symbol * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
+	bytes_get(&cursor, 4 + 1 + 1); /* name, info, other */
+	uint16_t section = bytes_get_u16(&cursor);
+	uint64_t value = bytes_get_u64(&cursor);
+	if (section == SHN_UNDEF)
+		return 0;
+	return value + (section < layout->addresses.len ? layout->addresses.data[section] : 0);
+}
+
+static void fill(const struct tables *tables, const struct elf_layout *layout, uint16_t machine,
+	uint8_t *bytes, uint64_t len)
+{
+	struct bytes_cursor cursor =
+		bytes_cursor(tables->relocations, tables->nr_relocations * sizeof(Elf64_Rela));
+	for (size_t i = 0; i < tables->nr_relocations; i++) {
+		uint64_t offset = bytes_get_u64(&cursor), info = bytes_get_u64(&cursor);
+		uint64_t addend = bytes_get_u64(&cursor);
+		unsigned width = width_of(machine, (uint32_t)info);
+		if (!width || offset > len || len - offset < width)
+			continue;
+		uint64_t value = value_of(tables, layout, info >> 32) + addend;
+		for (unsigned byte = 0; byte < width; byte++)
+			bytes[offset + byte] = (uint8_t)(value >> 8 * byte);
+	}
+}
+
+static struct err *read_table(struct elf_file *file, const struct elf_section *section,
+	size_t entry_bytes, uint8_t **ret, size_t *count)
+{
+	if (section->flags & SHF_COMPRESSED || section->size > elf_file_size(file))
+		return err_new(ERR_FORMAT, "%s: no such table", section->name);
+	*count = (size_t)(section->size / entry_bytes);
+	return elf_file_read(file, section->offset, *count * entry_bytes, ret);
+}
+
+struct err *elf_relocate(struct elf_file *file, const struct elf_layout *layout, size_t index,
+	uint8_t *bytes, uint64_t len)
+{
+	const struct elf_section *sections;
+	size_t count;
+	try(elf_file_sections(file, &sections, &count));
+	for (size_t i = 1; i < count; i++) {
+		if (sections[i].type != SHT_RELA || sections[i].info != index ||
+			sections[i].link >= count)
+			continue;
+		CLEANUP_FREE uint8_t *symbols = NULL;
+		CLEANUP_FREE uint8_t *relocations = NULL;
+		struct tables tables = {0};
+		try(read_table(file, &sections[sections[i].link], sizeof(Elf64_Sym), &symbols,
+			&tables.nr_symbols));
+		try(read_table(file, &sections[i], sizeof(Elf64_Rela), &relocations,
+			&tables.nr_relocations));
+		tables.symbols = symbols;
+		tables.relocations = relocations;
+		fill(&tables, layout, elf_file_machine(file), bytes, len);
+		break; /* more than one is not for a section */
+	}
+	return NULL;
+}
