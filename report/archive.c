@@ -63,14 +63,12 @@ static void write_stacks(
 	const struct profile *profile, struct writer *writer, struct archive_result *result)
 {
 	const struct layout_position *position = &profile->file.end;
-	for (size_t i = position->frame; i < profile->frames.len; i++) {
+	for (size_t i = position->frame; i < profile->nr_unwound_frames; i++) {
 		const struct profile_frame *frame = &profile->frames.data[i];
-		if (frame->outer) /* inlined: added later, by symbolizing */
-			break;
 		writer_frame(
 			writer, &(struct layout_frame){frame->object, frame->offset, frame->flags});
 	}
-	for (size_t i = position->node; i < profile->nodes.len; i++)
+	for (size_t i = position->node; i < profile->nr_unwound_nodes; i++)
 		writer_node(writer, &profile->nodes.data[i]);
 	for (size_t i = 0; i < profile->unwound.len && i < MAX_STACKS; i++) {
 		writer_unwound(writer, &profile->unwound.data[i]);

@@ -532,6 +532,8 @@ struct err *profile_load(int fd, const struct symbol_file_options *files, struct
 	vec_each(&profile->objects, object)
 		object->nr_archived = answers_count(&object->answers);
 	join_snapshots(profile);
+	profile->nr_unwound_frames = profile->frames.len;
+	profile->nr_unwound_nodes = profile->nodes.len;
 	split_stacks(profile);
 	fill_holes(profile);
 	sum_counters(profile);

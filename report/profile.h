@@ -139,6 +139,7 @@ struct profile {
 	uint64_t dangling; /* references that led nowhere, stacks that were too deep */
 	uint64_t nr_snapshots, snapshot_bytes; /* of stacks that were left to be unwound here */
 	VEC(struct layout_unwound) unwound;    /* ... and were, by this reader */
+	size_t nr_unwound_frames, nr_unwound_nodes; /* with what that added to the tables */
 
 	VEC(uint16_t) node_depths; /* while loading */
 	/* User node -> its stack without kernel frames, plus 1; while loading. */

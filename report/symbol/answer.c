@@ -8,8 +8,8 @@
 static int compare_places(const void *a, const void *b)
 {
 	const struct answer_place *x = a, *y = b;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
+	if (x->debug_address != y->debug_address)
+		return x->debug_address < y->debug_address ? -1 : 1;
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
@@ -26,11 +26,11 @@ static struct dwarf_resolver *resolve(const struct answer_sources *sources,
 	CLEANUP_FREE struct chain *distinct = mem_zalloc_array(count, sizeof(*distinct));
 	size_t nr_distinct = 0;
 	for (size_t i = 0; i < count; i++)
-		if (!i || places[i].address != places[i - 1].address)
-			addresses[nr_distinct++] = places[i].address;
+		if (!i || places[i].debug_address != places[i - 1].debug_address)
+			addresses[nr_distinct++] = places[i].debug_address;
 	dwarf_resolver_run(resolver, addresses, nr_distinct, distinct);
 	for (size_t i = 0, at = 0; i < count; i++) {
-		at += addresses[at] != places[i].address;
+		at += addresses[at] != places[i].debug_address;
 		chains[i] = distinct[at];
 	}
 	return resolver;

@@ -13,11 +13,12 @@ struct answer_sources {
 };
 
 struct answer_place {
-	uint64_t address; /* as the sources count */
-	uint64_t offset;  /* as the recording does */
+	uint64_t address;       /* as the symbols count */
+	uint64_t debug_address; /* as the debug information does */
+	uint64_t offset;        /* as the recording does */
 };
 
-/* Adds an answer for each place; sorts them by address. */
+/* Adds an answer for each place; sorts them. */
 void answer_places(const struct answer_sources *sources, struct answer_place *places, size_t count,
 	struct answers *answers);
 

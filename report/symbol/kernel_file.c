@@ -52,7 +52,7 @@ static bool find_text(struct elf_file *elf, uint64_t *ret)
 	struct err *err = elf_symbols_read(elf, &symbols);
 	bool is_found = false;
 	vec_each(&symbols.symbols, symbol) {
-		if (is_found || strcmp(symbols.names + symbol->name, "_text") != 0)
+		if (is_found || strcmp(elf_symbols_name(&symbols, symbol), "_text") != 0)
 			continue;
 		*ret = symbol->address;
 		is_found = true;

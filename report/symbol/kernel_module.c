@@ -135,7 +135,7 @@ static void collect_votes(const struct profile *profile, uint32_t object,
 			vec_push(&offsets, symbol->offset);
 	size_t known = offsets.len;
 	vec_each(&symbols->symbols, symbol) {
-		const char *name = symbols->names + symbol->name;
+		const char *name = elf_symbols_name(symbols, symbol);
 		uint32_t id = strtab_intern(&names, name, strlen(name));
 		if (id < known && votes->len < MAX_VOTES)
 			cast_vote(votes, symbol->section, offsets.data[id] - symbol->address);

@@ -6,6 +6,10 @@
 #include "format/base/str.h"
 #include "report/symbol/answer.h"
 #include "report/symbol/answer_cache.h"
+#include "report/symbol/kernel_file.h"
+#include "report/symbol/kernel_module.h"
+
+static const char unreadable[] = "its symbols could not be read when recording";
 
 /* The frames of one object, and the functions that they turned out to be. */
 struct batch {
@@ -162,7 +166,6 @@ static void add_inlined_frames(struct batch *batch, uint32_t frame)
 /* Functions with symbols come first: one that was inlined elsewhere is the same function. */
 static void apply_answers(struct batch *batch, const struct symbol_file *file)
 {
-	batch->first_function = batch->profile->functions.len;
 	vec_each(&batch->frames, frame)
 		name_frame(batch, *frame, file);
 	if (batch->options->no_inline)
@@ -173,33 +176,60 @@ static void apply_answers(struct batch *batch, const struct symbol_file *file)
 
 /* ---- answers ---- */
 
-/* Asks for what is not answered yet; returns how much that was. */
-static size_t ask(
-	struct batch *batch, const struct answer_sources *sources, const struct symbol_file *file)
+static bool is_known(const struct batch *batch, uint32_t frame)
 {
-	struct profile_object *object = object_of(batch);
-	CLEANUP_FREE struct answer_place *places =
-		mem_zalloc_array(batch->frames.len, sizeof(*places));
-	size_t count = 0;
+	struct chain chain;
+	uint64_t offset = batch->profile->frames.data[frame].offset;
+	return answers_find(&object_of(batch)->answers, offset, &chain);
+}
+
+struct places {
+	VEC(struct answer_place) list;
+};
+
+/* Those of the batch that are not answered yet, at their addresses in the file. */
+static struct places open_places(const struct batch *batch, const struct symbol_file *file)
+{
+	struct places places = {0};
 	vec_each(&batch->frames, frame) {
+		if (is_known(batch, *frame))
+			continue;
 		uint64_t offset = batch->profile->frames.data[*frame].offset;
-		struct chain chain;
-		if (!answers_find(&object->answers, offset, &chain))
-			places[count++] =
-				(struct answer_place){to_address(object, file, offset), offset};
+		uint64_t address = to_address(object_of(batch), file, offset);
+		struct answer_place place = {
+			.address = address,
+			.debug_address = address,
+			.offset = offset,
+		};
+		vec_push(&places.list, place);
 	}
-	answer_places(sources, places, count, &object->answers);
+	return places;
+}
+
+/* Asks for them; returns how many there were. */
+static size_t ask(struct batch *batch, const struct answer_sources *sources, struct places *places)
+{
+	size_t count = places->list.len;
+	answer_places(sources, places->list.data, count, &object_of(batch)->answers);
+	vec_deinit(&places->list);
 	return count;
 }
 
 static bool is_answered(const struct batch *batch)
 {
-	const struct answers *answers = &object_of(batch)->answers;
-	struct chain chain;
 	vec_each(&batch->frames, frame)
-		if (!answers_find(answers, batch->profile->frames.data[*frame].offset, &chain))
+		if (!is_known(batch, *frame))
 			return false;
 	return true;
+}
+
+static struct answer_sources sources_of(const struct batch *batch, const struct symbol_file *file)
+{
+	return (struct answer_sources){
+		.index = file->index,
+		.debug = file->debug,
+		.debug_options = {.path = file->debug_path, .root = batch->options->files.symfs},
+	};
 }
 
 /* By what earlier reports found out, or by the files themselves. */
@@ -207,16 +237,13 @@ static void ask_files(struct batch *batch, const struct symbol_file *file)
 {
 	struct profile_object *object = object_of(batch);
 	struct answer_key key = {0};
-	struct answer_sources sources = {
-		.index = file->index,
-		.debug = file->debug,
-		.debug_options = {.path = file->debug_path, .root = batch->options->files.symfs},
-	};
+	struct answer_sources sources = sources_of(batch, file);
 	if (!answers_count(&object->answers)) {
 		key = answer_cache_key(&object->info, file);
 		answer_cache_load(batch->cache, &key, &object->answers);
 	}
-	if (ask(batch, &sources, file))
+	struct places places = open_places(batch, file);
+	if (ask(batch, &sources, &places))
 		answer_cache_store(batch->cache, &key, &object->answers);
 }
 
@@ -256,8 +283,7 @@ static void symbolize_file(struct batch *batch)
 
 /* ---- what was captured when recording: the kernel, its modules, the vDSO ---- */
 
-/* Memory of no file has no symbols either way, and its addresses become its names. */
-static void symbolize_captured(struct batch *batch, const char *problem)
+static struct symbol_index *captured_index(struct batch *batch, const char *problem)
 {
 	struct profile_object *object = object_of(batch);
 	struct symbol_index *index = symbol_index_create();
@@ -268,29 +294,115 @@ static void symbolize_captured(struct batch *batch, const char *problem)
 	symbol_index_build(index);
 	if (symbol_index_count(index))
 		object->symbols_from = "the recording";
-	else
+	else if (!object->symbols_from)
 		object->symbols_problem = problem;
-	ask(batch, &(struct answer_sources){.index = index}, NULL);
+	return index;
+}
+
+/* Memory of no file has no symbols either way, and its addresses become its names. */
+static void symbolize_captured(struct batch *batch, const char *problem)
+{
+	struct symbol_index *index = captured_index(batch, problem);
+	struct places places = open_places(batch, NULL);
+	ask(batch, &(struct answer_sources){.index = index}, &places);
 	apply_answers(batch, NULL);
 	symbol_index_destroy(index);
 }
 
+/*
+ * Names are those that were captured; a file of the same build adds the rest. What an archive has
+ * is only asked for again where that has no lines.
+ */
+static void symbolize_kernel(struct batch *batch, const struct symbol_file *file,
+	uint64_t (*to_debug)(const void *context, uint64_t offset), const void *context)
+{
+	struct symbol_index *index = captured_index(batch, unreadable);
+	struct answer_sources sources = sources_of(batch, file);
+	struct places places = open_places(batch, NULL);
+	sources.index = index;
+	vec_each(&places.list, place)
+		place->debug_address = to_debug(context, place->offset);
+	ask(batch, &sources, &places);
+	apply_answers(batch, NULL);
+	symbol_index_destroy(index);
+}
+
+static uint64_t image_address(const void *context, uint64_t offset)
+{
+	const struct kernel_file *kernel = context;
+	return kernel->base + offset;
+}
+
+static void symbolize_image(struct batch *batch)
+{
+	struct kernel_file kernel = {.file.debug_fd = -1};
+	if (!is_answered(batch) &&
+		kernel_file_find(batch->profile, object_of(batch), &batch->options->files, &kernel))
+		symbolize_kernel(batch, &kernel.file, image_address, &kernel);
+	else
+		symbolize_captured(batch, unreadable);
+	kernel_file_deinit(&kernel);
+}
+
+static uint64_t module_address(const void *context, uint64_t offset)
+{
+	return kernel_module_address(context, offset);
+}
+
+static void symbolize_module(struct batch *batch)
+{
+	struct kernel_module_file module = {.file.debug_fd = -1};
+	if (!is_answered(batch) &&
+		kernel_module_find(batch->profile, batch->object, &batch->options->files, &module))
+		symbolize_kernel(batch, &module.file, module_address, &module);
+	else
+		symbolize_captured(batch, unreadable);
+	kernel_module_deinit(&module);
+}
+
+/* A runtime told what stood there: those frames leave the batch. */
+static void name_compiled(struct batch *batch)
+{
+	struct profile *profile = batch->profile;
+	size_t left = 0;
+	vec_each(&batch->frames, index) {
+		struct profile_frame *frame = &profile->frames.data[*index];
+		if (!frame->code) {
+			batch->frames.data[left++] = *index;
+			continue;
+		}
+		const struct profile_code *code = &profile->codes.data[frame->code - 1];
+		frame->function = named_function(batch, code->name, code->start, false);
+		set_place(batch, *index,
+			&(struct chain_frame){.file = code->file, .line = code->line});
+	}
+	if (left < batch->frames.len)
+		object_of(batch)->symbols_from = "the recording";
+	batch->frames.len = left;
+}
+
 static void symbolize_object(struct batch *batch)
 {
+	batch->first_function = batch->profile->functions.len;
 	switch (object_of(batch)->info.kind) {
 	case LAYOUT_OBJECT_FILE:
 		symbolize_file(batch);
 		break;
 	case LAYOUT_OBJECT_KERNEL:
+		symbolize_image(batch);
+		break;
 	case LAYOUT_OBJECT_MODULE:
+		symbolize_module(batch);
+		break;
 	case LAYOUT_OBJECT_BPF:
 	case LAYOUT_OBJECT_VDSO:
-		symbolize_captured(batch, "its symbols could not be read when recording");
+		symbolize_captured(batch, unreadable);
 		break;
 	case LAYOUT_OBJECT_ANONYMOUS:
 	case LAYOUT_OBJECT_UNKNOWN:
 	default:
-		symbolize_captured(batch, "no perf map named this code of no file");
+		name_compiled(batch);
+		symbolize_captured(batch, "no perf map or jitdump named this code of no file");
 		break;
 	}
 }
