@@ -4,7 +4,9 @@
  * An offline report knows all addresses beforehand, so they are resolved in one
  * batch: each unit of the debug information that holds some is read once, by one
  * of several threads, the largest first. Nothing about the file is indexed or
- * kept, which is why memory does not grow with it.
+ * kept, which is why memory does not grow with it. Compressed sections are unpacked
+ * as a whole before that, side by side, into memory that is no program's own
+ * (elf_inflate.h tells why).
  */
 #ifndef EBPROF_DWARF_RESOLVER_H
 #define EBPROF_DWARF_RESOLVER_H
