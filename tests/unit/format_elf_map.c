@@ -159,3 +159,21 @@ TEST(blocks_are_what_the_file_holds)
 	CHECK_ERR(elf_blocks_create(fixture.elf, 1, UINT64_MAX, &blocks), ERR_FORMAT, "");
 	teardown(&fixture);
 }
+
+/* The last name of a table ends, even where the file says no more of it than this. */
+TEST(zeros_stand_behind_a_mapping)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t offset = (fixture.begin + page - 1) & ~(page - 1);
+	struct elf_map map;
+	CHECK_OK(elf_map_range(fixture.elf, offset, MAPPED_BYTES, &map));
+	CHECK(map.base != NULL);
+	CHECK_INT(strlen((const char *)map.bytes), MAPPED_BYTES); /* ours have no 0 */
+	elf_map_release(&map);
+	CHECK_OK(elf_map_copy(fixture.elf, offset, MAPPED_BYTES, &map));
+	CHECK(map.base == NULL && map.bytes[MAPPED_BYTES] == 0);
+	elf_map_release(&map);
+	teardown(&fixture);
+}
