@@ -48,20 +48,18 @@ static void take_section(struct dwarf_sections *sections, enum dwarf_section_id 
 static void take_relocated(struct dwarf_sections *sections, enum dwarf_section_id id,
 	const struct elf_section *section, size_t index, const struct elf_layout *layout)
 {
-	uint64_t len = section->size;
-	if (sections->unpacked[id] || !len)
+	struct elf_map *map = &sections->maps[id];
+	if (map->len || !section->size || section->size > RELOCATED_MAX)
 		return;
 	bool is_packed = section->flags & SHF_COMPRESSED || section->name[1] == 'z';
-	struct err *err = NULL;
-	if (is_packed)
-		err = elf_inflate_section(
-			sections->elf, section, RELOCATED_MAX, &sections->unpacked[id], &len);
-	else if (len <= RELOCATED_MAX && len <= elf_file_size(sections->elf))
-		err = elf_file_read(sections->elf, section->offset, len, &sections->unpacked[id]);
-	if (!err && sections->unpacked[id])
-		err = elf_relocate(sections->elf, layout, index, sections->unpacked[id], len);
-	if (!err && sections->unpacked[id])
-		sections->file.sections[id] = (struct dwarf_span){sections->unpacked[id], len};
+	struct err *err =
+		is_packed ? elf_inflate_map(sections->elf, section, RELOCATED_MAX, map)
+			  : elf_map_copy(sections->elf, section->offset, section->size, map);
+	if (!err)
+		err = elf_relocate(
+			sections->elf, layout, index, map->copy ? map->copy : map->base, map->len);
+	if (!err)
+		sections->file.sections[id] = (struct dwarf_span){map->bytes, map->len};
 	err_destroy(err); /* damage: as good as not there */
 }
 
