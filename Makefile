@@ -32,7 +32,7 @@ SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=un
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(SANITIZE) -fno-omit-frame-pointer -pthread $(CFLAGS)
 ALL_CPPFLAGS = -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DEBPROF_VERSION='"$(VERSION)"' -I. -I$(O) \
-	-MMD -MP $(CPPFLAGS)
+	-MMD -MP $(if $(STATIC),-DEBPROF_STATIC) $(CPPFLAGS)
 ALL_LDFLAGS = $(SANITIZE) -pthread $(if $(STATIC),-static) $(LDFLAGS)
 
 pkg_libs = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(1))
@@ -41,7 +41,7 @@ STATIC_OBJS := $(if $(STATIC),$(O)/record/static_libelf.o)
 UNPACK_LIBS = $(call pkg_libs,zlib $(shell for library in libdeflate libzstd; do \
 	$(PKG_CONFIG) --exists $$library && echo $$library; done))
 RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf) $(UNPACK_LIBS)
-REPORT_LIBS = $(STATIC_OBJS) -liberty $(call pkg_libs,libdw libelf) $(UNPACK_LIBS)
+REPORT_LIBS = $(STATIC_OBJS) -liberty $(call pkg_libs,libdw libelf liblzma) $(UNPACK_LIBS)
 FORMAT_LIBS = $(UNPACK_LIBS)
 
 # Other flags than those of the last time (WERROR=1, CFLAGS=...) build everything again.
@@ -100,13 +100,13 @@ $(RECORD_OBJS): | $(BPF_SKELETONS)
 # ---- what building and testing need ----
 
 BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev zlib1g-dev \
-	libiberty-dev libdeflate-dev libzstd-dev pkg-config $(if $(STATIC),libbz2-dev)
+	liblzma-dev libiberty-dev libdeflate-dev libzstd-dev pkg-config $(if $(STATIC),libbz2-dev)
 # A test that lacks one of these is skipped and says so.
 TEST_PACKAGES := golang-go g++ binutils dwz clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev \
-	procps util-linux python3 jq mandoc
+	procps util-linux python3 jq mandoc debuginfod libdebuginfod1 xz-utils
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring
-HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h elfutils/libdw.h zlib.h libiberty/demangle.h
+HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h elfutils/libdw.h zlib.h lzma.h libiberty/demangle.h
 
 missing_packages = for package in $(1); do \
 	dpkg-query -W -f '$${db:Status-Status}' $$package 2>/dev/null | grep -q '^installed' || \

@@ -1,0 +1,65 @@
+#include "report/symbol/debug_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+#include "report/symbol/debug_link.h"
+
+static bool is_same_time(const struct debug_identity *identity, const struct stat *st)
+{
+	uint64_t mtime_ns =
+		(uint64_t)st->st_mtim.tv_sec * 1000000000ULL + (uint64_t)st->st_mtim.tv_nsec;
+	return identity->size_bytes == (uint64_t)st->st_size && identity->mtime_ns == mtime_ns;
+}
+
+static enum debug_verdict judge(
+	const struct debug_identity *identity, struct elf_file *elf, int fd, const struct stat *st)
+{
+	if (identity->build_id_len) {
+		size_t len;
+		const uint8_t *found = elf_file_build_id(elf, &len);
+		return len == identity->build_id_len && memcmp(found, identity->build_id, len) == 0
+			       ? DEBUG_ACCEPTED
+			       : DEBUG_OTHER_BUILD;
+	}
+	if (identity->has_crc)
+		return debug_link_is_crc(fd, identity->crc) ? DEBUG_ACCEPTED : DEBUG_OTHER_CRC;
+	if (identity->size_bytes || identity->mtime_ns)
+		return is_same_time(identity, st) ? DEBUG_ACCEPTED : DEBUG_OTHER_BUILD;
+	return DEBUG_UNVERIFIABLE;
+}
+
+enum debug_verdict debug_file_open(
+	const char *path, const struct debug_identity *identity, int *fd, struct elf_file **elf)
+{
+	CLEANUP_FD int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	if (opened < 0)
+		return errno == EACCES || errno == EPERM ? DEBUG_UNREADABLE : DEBUG_ABSENT;
+	if (fstat(opened, &st) || !S_ISREG(st.st_mode))
+		return DEBUG_ABSENT;
+	struct elf_file *file;
+	struct err *err = elf_file_open(opened, &file);
+	if (err) {
+		err_destroy(err);
+		return DEBUG_NOT_ELF;
+	}
+	enum debug_verdict verdict = judge(identity, file, opened, &st);
+	if (verdict != DEBUG_ACCEPTED) {
+		elf_file_destroy(file);
+		return verdict;
+	}
+	*elf = file;
+	*fd = steal_fd(opened);
+	return DEBUG_ACCEPTED;
+}
+
+bool debug_file_has_dwarf(struct elf_file *elf)
+{
+	return elf_file_find_section(elf, ".debug_info") ||
+	       elf_file_find_section(elf, ".zdebug_info");
+}
