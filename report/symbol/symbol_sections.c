@@ -1,0 +1,84 @@
+#include "report/symbol/symbol_sections.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/base/bytes.h"
+#include "format/base/mem.h"
+
+enum {
+	SYM_BYTES = sizeof(Elf64_Sym),
+	SECTION_MAX = 1 << 30,
+	NOTE_MAX = 1 << 16,
+	NOTE_HEADER_BYTES = 12,
+};
+
+/* The whole of a regular file of at most `max` bytes, with a NUL behind; NULL for anything else. */
+static uint8_t *read_whole(const char *path, size_t max, size_t *len)
+{
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > max)
+		return NULL;
+	CLEANUP_FREE uint8_t *bytes = mem_alloc((size_t)st.st_size + 1);
+	for (*len = 0; *len < (size_t)st.st_size;) {
+		ssize_t got = read(fd, bytes + *len, (size_t)st.st_size - *len);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return NULL;
+		*len += (size_t)got;
+	}
+	bytes[*len] = 0;
+	return steal_ptr(bytes);
+}
+
+static bool is_function(uint8_t type, uint16_t section)
+{
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && section != SHN_UNDEF &&
+	       (section < SHN_LORESERVE || section == SHN_XINDEX);
+}
+
+bool symbol_sections_read(
+	const char *symtab_path, const char *strtab_path, struct symbol_index *index)
+{
+	size_t len = 0, names_len = 0;
+	CLEANUP_FREE uint8_t *symtab = read_whole(symtab_path, SECTION_MAX, &len);
+	CLEANUP_FREE uint8_t *names = read_whole(strtab_path, SECTION_MAX, &names_len);
+	if (!symtab || !names || len % SYM_BYTES)
+		return false;
+	bool has_any = false;
+	for (size_t at = SYM_BYTES; at < len; at += SYM_BYTES) {
+		struct bytes_cursor cursor = bytes_cursor(symtab + at, SYM_BYTES);
+		uint32_t name = bytes_get_u32(&cursor);
+		uint8_t info = bytes_get_u8(&cursor);
+		bytes_get_u8(&cursor); /* st_other */
+		uint16_t section = bytes_get_u16(&cursor);
+		uint64_t address = bytes_get_u64(&cursor), size = bytes_get_u64(&cursor);
+		if (name >= names_len || !is_function(ELF64_ST_TYPE(info), section))
+			continue;
+		symbol_index_add(index, address, size, (const char *)names + name,
+			ELF64_ST_BIND(info), STT_FUNC);
+		has_any = true;
+	}
+	return has_any;
+}
+
+bool symbol_sections_has_build_id(const char *note_path, const uint8_t *build_id, size_t len)
+{
+	static const uint8_t gnu[4] = "GNU";
+	size_t note_len = 0;
+	CLEANUP_FREE uint8_t *note = read_whole(note_path, NOTE_MAX, &note_len);
+	if (!note || note_len < NOTE_HEADER_BYTES + sizeof(gnu) + len)
+		return false;
+	struct bytes_cursor cursor = bytes_cursor(note, note_len);
+	bool is_build_id = bytes_get_u32(&cursor) == sizeof(gnu) && bytes_get_u32(&cursor) == len &&
+			   bytes_get_u32(&cursor) == NT_GNU_BUILD_ID;
+	const uint8_t *name = note + NOTE_HEADER_BYTES;
+	return is_build_id && memcmp(name, gnu, sizeof(gnu)) == 0 &&
+	       memcmp(name + sizeof(gnu), build_id, len) == 0;
+}
