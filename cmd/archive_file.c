@@ -50,13 +50,15 @@ static struct err *append(void *context, const void *bytes, size_t len)
 }
 
 static struct err *archive(const char *path, struct target *target, off_t size,
-	const struct symbolize_options *options, struct archive_result *ret)
+	struct naming_options *options, struct archive_result *ret)
 {
 	struct profile *profile;
-	try(input_load_open(path, target->fd, &options->files, &profile));
-	symbolize(profile, options);
+	try(input_load_open(path, target->fd, &options->symbolize.files, &profile));
+	naming_begin(options);
+	symbolize(profile, &options->symbolize);
 	struct writer_sink sink = {.write = append, .context = target};
 	struct err *err = archive_write(profile, sink, ret);
+	naming_end(options);
 	profile_destroy(profile);
 	if (err && ftruncate(target->fd, size))
 		err_destroy(err_sys(errno, "ftruncate")); /* a reader skips what is cut */
@@ -64,7 +66,7 @@ static struct err *archive(const char *path, struct target *target, off_t size,
 }
 
 struct err *archive_file(
-	const char *path, const struct symbolize_options *options, struct archive_file_result *ret)
+	const char *path, struct naming_options *options, struct archive_file_result *ret)
 {
 	struct target target = {.fd = -1};
 	off_t size = 0;

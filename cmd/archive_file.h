@@ -2,8 +2,8 @@
 #ifndef EBPROF_ARCHIVE_FILE_H
 #define EBPROF_ARCHIVE_FILE_H
 
+#include "cmd/naming.h"
 #include "report/archive.h"
-#include "report/symbol/symbolize.h"
 
 struct archive_file_result {
 	struct archive_result archived;
@@ -14,7 +14,7 @@ struct archive_file_result {
  * Appends to the recording. Where that fails the file is as it was before. A recording that is
  * being made is refused.
  */
-struct err *archive_file(const char *path, const struct symbolize_options *options,
+struct err *archive_file(const char *path, struct naming_options *options,
 	struct archive_file_result *ret) ERR_MUST_CHECK;
 
 /* Says what was done, on one line. */

@@ -2,12 +2,12 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/input.h"
-#include "cmd/select.h"
+#include "cmd/naming.h"
 
 struct archive_options {
 	const char *input;
 	bool quiet;
-	struct symbolize_options symbolize;
+	struct naming_options naming;
 };
 
 static const struct opt rows[] = {
@@ -15,7 +15,7 @@ static const struct opt rows[] = {
 		"the recording (ebprof.data)", "Input"},
 	{"quiet", 'q', NULL, opt_flag, offsetof(struct archive_options, quiet),
 		"say nothing but errors", NULL},
-	SYMBOL_FILE_ROWS(struct archive_options, symbolize),
+	NAMING_FILE_ROWS(struct archive_options, naming),
 	{0},
 };
 
@@ -34,7 +34,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!err)
 		err = input_choose(options.input, argc, argv, rest, &path);
 	if (!err)
-		err = archive_file(path, &options.symbolize, &result);
+		err = archive_file(path, &options.naming, &result);
 	if (err)
 		return console_fail(err);
 	if (!options.quiet)

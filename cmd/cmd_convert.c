@@ -170,7 +170,7 @@ static struct err *check_output(
 }
 
 static struct err *load_and_convert(
-	const struct convert_options *options, int argc, char **argv, int rest)
+	struct convert_options *options, int argc, char **argv, int rest)
 {
 	const struct exporter *exporter = NULL;
 	try(choose_format(options, &exporter));
@@ -179,13 +179,16 @@ static struct err *load_and_convert(
 			    : rest < argc  ? argv[rest]
 					   : "ebprof.data";
 	struct profile *profile;
-	try(input_load(
-		options->input, argc, argv, rest, &options->select.symbolize.files, &profile));
+	try(input_load(options->input, argc, argv, rest, &options->select.naming.symbolize.files,
+		&profile));
 	struct filter filter = select_filter(&options->select);
-	symbolize(profile, &options->select.symbolize);
+	naming_begin(&options->select.naming);
+	symbolize(profile, &options->select.naming.symbolize);
+	console_show_end();
 	filter_samples(profile, &filter);
 	filter_stacks(profile, &filter);
 	struct err *err = convert(profile, exporter, options, input);
+	naming_end(&options->select.naming);
 	profile_destroy(profile);
 	return err;
 }

@@ -351,9 +351,9 @@ static void outlive(const struct record_options *options, struct session *sessio
 /* Without it the recording is as good as before: no failure of record's. */
 static void archive(const struct record_options *options)
 {
-	struct symbolize_options symbolize = {0};
+	struct naming_options naming = {0};
 	struct archive_file_result result;
-	struct err *err = archive_file(options->output, &symbolize, &result);
+	struct err *err = archive_file(options->output, &naming, &result);
 	if (err)
 		console_say("not archived: %s", err_message(err));
 	else if (!options->quiet)

@@ -77,7 +77,7 @@ static void put_report(
 {
 	struct filter filter = select_filter(&options->select);
 	size_t all_samples = profile->samples.len;
-	symbolize(profile, &options->select.symbolize);
+	symbolize(profile, &options->select.naming.symbolize);
 	filter_samples(profile, &filter);
 	bool shows_tree = options->show_tree || options->show_inverted;
 	if (shows_tree) /* a table filters its rows instead */
@@ -101,8 +101,8 @@ static void put_report(
 static int report(const struct report_options *options, int argc, char **argv, int rest)
 {
 	struct profile *profile;
-	struct err *err = input_load(
-		options->input, argc, argv, rest, &options->select.symbolize.files, &profile);
+	struct err *err = input_load(options->input, argc, argv, rest,
+		&options->select.naming.symbolize.files, &profile);
 	if (err)
 		return console_fail(err);
 	CLEANUP(str_deinit) struct str text = {0};

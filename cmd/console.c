@@ -3,13 +3,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-static void print_line(const char *prefix, const char *fmt, va_list args)
+static void print_text(const char *prefix, const char *suffix, const char *fmt, va_list args)
 {
 	CLEANUP(str_deinit) struct str text = {0}, safe = {0};
 	str_vprintf(&text, fmt, args);
 	str_put_escaped(&safe, str_text(&text), text.len);
-	fprintf(stderr, "%s%s\n", prefix, str_text(&safe));
+	fprintf(stderr, "%s%s%s", prefix, str_text(&safe), suffix);
+}
+
+static void print_line(const char *prefix, const char *fmt, va_list args)
+{
+	print_text(prefix, "\n", fmt, args);
 }
 
 void console_say(const char *fmt, ...)
@@ -26,6 +32,22 @@ void console_say_more(const char *fmt, ...)
 	va_start(args, fmt);
 	print_line("        ", fmt, args);
 	va_end(args);
+}
+
+void console_show(const char *fmt, ...)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	va_list args;
+	va_start(args, fmt);
+	print_text("\r\033[Kebprof: ", "", fmt, args);
+	va_end(args);
+}
+
+void console_show_end(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
 }
 
 int console_fail(struct err *err)

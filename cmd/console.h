@@ -17,6 +17,10 @@ enum console_exit {
 void console_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Another line of the same message, indented below it. */
 void console_say_more(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A line that the next one replaces, on a terminal; elsewhere nothing. */
+void console_show(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Removes it. */
+void console_show_end(void);
 /* Prints and destroys the error; the exit code that fits it. */
 int console_fail(struct err *err);
 

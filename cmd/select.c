@@ -49,33 +49,6 @@ struct err *select_parse_time(const char *text, void *member)
 	return parse_seconds(comma + 1, strlen(comma + 1), &time->to_ns);
 }
 
-struct err *select_parse_demangle(const char *text, void *member)
-{
-	static const char *const names[] = {
-		[DEMANGLE_FULL] = "full",
-		[DEMANGLE_TEMPLATES] = "templates",
-		[DEMANGLE_SIMPLIFIED] = "simplified",
-		[DEMANGLE_NONE] = "none",
-	};
-	enum demangle_mode *mode = member;
-	*mode = DEMANGLE_FULL;
-	if (!text)
-		return NULL;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(text, names[i]) == 0) {
-			*mode = (enum demangle_mode)i;
-			return NULL;
-		}
-	return err_new(ERR_USAGE, "\"%s\" is none of none, simplified, templates, full", text);
-}
-
-struct err *select_parse_no_demangle(const char *text, void *member)
-{
-	(void)text; /* it has no argument */
-	*(enum demangle_mode *)member = DEMANGLE_NONE;
-	return NULL;
-}
-
 struct filter select_filter(const struct select_options *options)
 {
 	return (struct filter){
@@ -105,4 +78,5 @@ void select_deinit(struct select_options *options)
 	vec_deinit(&options->pids);
 	vec_deinit(&options->tids);
 	vec_deinit(&options->cpus);
+	naming_deinit(&options->naming);
 }

@@ -2,9 +2,9 @@
 #ifndef EBPROF_SELECT_H
 #define EBPROF_SELECT_H
 
+#include "cmd/naming.h"
 #include "cmd/opt.h"
 #include "report/filter.h"
-#include "report/symbol/symbolize.h"
 
 struct select_options {
 	struct opt_string_list comms, dsos, symbols;
@@ -12,22 +12,11 @@ struct select_options {
 	struct {
 		uint64_t from_ns, to_ns;
 	} time;
-	struct symbolize_options symbolize;
+	struct naming_options naming;
 };
 
-opt_parse_fn select_parse_words;       /* struct opt_string_list: comma-separated, repeatable */
-opt_parse_fn select_parse_demangle;    /* enum demangle_mode; full without an argument */
-opt_parse_fn select_parse_no_demangle; /* enum demangle_mode: none */
-opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, either may be empty */
-
-/* Where names come from: of a struct symbolize_options, for archive too. */
-#define SYMBOL_FILE_ROWS(type, member) \
-	{"symfs", 0, "DIR", opt_string, offsetof(type, member.files.symfs), \
-		"look for binaries below DIR", "Symbols"}, \
-	{ \
-		"symbol-cache", 0, "DIR", opt_cache_folder, offsetof(type, member.cache_folder), \
-			"where names and lines are kept, or \"none\"", NULL \
-	}
+opt_parse_fn select_parse_words; /* struct opt_string_list: comma-separated, repeatable */
+opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, either may be empty */
 
 /* Rows to be placed among a command's own; `member` is that of its options struct. */
 #define SELECT_ROWS(type, member) \
@@ -45,17 +34,7 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 			"only these CPUs", NULL}, \
 		{"time", 0, "FROM,TO", select_parse_time, offsetof(type, member.time), \
 			"only this span, in seconds from the beginning", NULL}, \
-		SYMBOL_FILE_ROWS(type, member.symbolize), \
-		{"demangle", 0, "[MODE]", select_parse_demangle, \
-			offsetof(type, member.symbolize.demangle), \
-			"names in full, or templates, simplified, none (full)", NULL}, \
-		{"no-demangle", 0, NULL, select_parse_no_demangle, \
-			offsetof(type, member.symbolize.demangle), \
-			"show names as the linker has them", NULL}, \
-	{ \
-		"no-inline", 0, NULL, opt_flag, offsetof(type, member.symbolize.no_inline), \
-			"leave out functions that were inlined", NULL \
-	}
+		NAMING_FILE_ROWS(type, member.naming), NAMING_SHOW_ROWS(type, member.naming)
 
 /* Borrows from the options. */
 struct filter select_filter(const struct select_options *options);

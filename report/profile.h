@@ -16,6 +16,7 @@
 #include "format/file/answers.h"
 #include "format/file/layout.h"
 #include "format/file/reader.h"
+#include "report/symbol/debug_attempt.h"
 
 struct snapshots;
 struct symbol_file_options;
@@ -39,6 +40,9 @@ struct profile_object {
 	size_t nr_archived; /* the first of them, which stand in the recording */
 	/* Set by symbolize(): the file that gave symbols, or NULL and why there is none. */
 	const char *symbols_from, *symbols_problem;
+	enum symbol_level symbols_level;
+	const struct debug_attempt *attempts; /* what was tried, in this order */
+	uint32_t nr_attempts;
 };
 
 struct profile_process {

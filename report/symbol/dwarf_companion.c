@@ -34,19 +34,11 @@ static void open_path(struct dwarf_companion *companion, const char *path, bool 
 	elf_file_destroy(elf);
 }
 
-static void put_directory(struct str *path, const char *of)
+static void put_beside(struct str *path, const char *file, const char *name)
 {
-	const char *slash = strrchr(of, '/');
-	str_write(path, of, slash ? (size_t)(slash - of) + 1 : 0);
-}
-
-static void put_by_build_id(
-	struct str *path, const struct dwarf_places *places, const uint8_t *build_id, size_t len)
-{
-	str_printf(path, "%s/usr/lib/debug/.build-id/", places->root);
-	for (size_t i = 0; i < len; i++)
-		str_printf(path, i ? "%02x" : "%02x/", build_id[i]);
-	str_puts(path, ".debug");
+	const char *slash = strrchr(file, '/');
+	str_write(path, file, slash ? (size_t)(slash - file) + 1 : 0);
+	str_puts(path, name);
 }
 
 void dwarf_companion_open_alt(
@@ -59,17 +51,13 @@ void dwarf_companion_open_alt(
 	if (!dwarf_split_alt_link(elf, &name, build_id, &len))
 		return;
 	CLEANUP(str_deinit) struct str path = {0};
-	if (name[0] == '/')
-		str_puts(&path, places->root);
+	if (places->alt_path)
+		str_puts(&path, places->alt_path);
+	else if (name[0] == '/')
+		str_printf(&path, "%s%s", places->root, name);
 	else
-		put_directory(&path, places->path);
-	str_puts(&path, name);
+		put_beside(&path, places->path, name);
 	open_path(companion, str_text(&path), false, build_id, len);
-	if (!companion->is_open) {
-		str_truncate(&path, 0);
-		put_by_build_id(&path, places, build_id, len);
-		open_path(companion, str_text(&path), false, build_id, len);
-	}
 	if (companion->is_open)
 		dwarf_file_read_units(&companion->sections.file);
 }

@@ -10,8 +10,9 @@
 
 /* Where they are looked for. */
 struct dwarf_places {
-	const char *path; /* of the debug file */
-	const char *root; /* absolute paths count from here; "" for / */
+	const char *path;     /* of the debug file */
+	const char *root;     /* absolute paths count from here; "" for / */
+	const char *alt_path; /* of dwz's file, where somebody has found it; else NULL */
 };
 
 struct dwarf_companion {
@@ -19,7 +20,7 @@ struct dwarf_companion {
 	bool is_open;
 };
 
-/* dwz's file: beside the debug file, and by its build ID below /usr/lib/debug. */
+/* dwz's file: at places->alt_path, or where the debug file says that it is. */
 void dwarf_companion_open_alt(
 	struct dwarf_companion *companion, struct elf_file *elf, const struct dwarf_places *places);
 

@@ -113,7 +113,10 @@ static void open_companions(
 	struct dwarf_resolver *resolver, const struct dwarf_resolver_options *options)
 {
 	resolver->places = (struct dwarf_places){
-		.path = options->path, .root = options->root ? options->root : ""};
+		.path = options->path,
+		.root = options->root ? options->root : "",
+		.alt_path = options->alt_path,
+	};
 	dwarf_companion_open_alt(&resolver->alt, resolver->sections.elf, &resolver->places);
 	if (resolver->alt.is_open)
 		resolver->sections.file.alt = &resolver->alt.sections.file;

@@ -23,8 +23,9 @@ struct dwarf_resolver;
 struct dwarf_resolver_options {
 	unsigned nr_threads; /* 0: as many as there are CPUs */
 	/* For files that stand beside this one: split DWARF, dwz. */
-	const char *path; /* NULL: they are not looked for */
-	const char *root; /* where absolute paths start; NULL: / */
+	const char *path;     /* NULL: they are not looked for */
+	const char *root;     /* where absolute paths start; NULL: / */
+	const char *alt_path; /* of what dwz moved out; NULL: where the file says it is */
 };
 
 /*

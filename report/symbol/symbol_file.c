@@ -1,40 +1,49 @@
 #include "report/symbol/symbol_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <elf.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/str.h"
+#include "format/dwarf/dwarf_split.h"
+#include "report/symbol/debuginfod.h"
+#include "report/symbol/minidebug.h"
+#include "report/symbol/symbol_sections.h"
 
-/* What one candidate path turned out to be. */
-enum verdict {
-	VERDICT_ABSENT,
-	VERDICT_OTHER_BUILD, /* there, but not what was recorded */
-	VERDICT_NOT_ELF,
-	VERDICT_ACCEPTED,
+enum {
+	/* Of all samples: what has as many gets its lines and inlined functions unasked. */
+	HOT_PERCENT = 5,
 };
 
-static bool has_build_id(const struct layout_object *info, struct elf_file *elf)
+static struct debug_identity identity_of(const struct layout_object *info)
 {
-	size_t len;
-	const uint8_t *build_id = elf_file_build_id(elf, &len);
-	return len == info->build_id_len && memcmp(build_id, info->build_id, len) == 0;
+	return (struct debug_identity){
+		.build_id = info->build_id,
+		.build_id_len = info->build_id_len,
+		.size_bytes = info->size_bytes,
+		.mtime_ns = info->mtime_ns,
+	};
 }
 
-static bool is_same_file(const struct layout_object *info, const struct stat *st)
+static enum symbol_level level_of(struct elf_file *elf)
 {
-	uint64_t mtime_ns =
-		(uint64_t)st->st_mtim.tv_sec * 1000000000ULL + (uint64_t)st->st_mtim.tv_nsec;
-	return info->size_bytes == (uint64_t)st->st_size && info->mtime_ns == mtime_ns;
+	if (debug_file_has_dwarf(elf))
+		return SYMBOL_LEVEL_DWARF;
+	if (elf_file_find_section(elf, ".symtab"))
+		return SYMBOL_LEVEL_SYMTAB;
+	if (elf_file_find_section(elf, ".gnu_debugdata"))
+		return SYMBOL_LEVEL_MINI;
+	return elf_file_find_section(elf, ".dynsym") ? SYMBOL_LEVEL_DYNSYM : SYMBOL_LEVEL_NONE;
 }
 
-static bool has_debug_info(struct elf_file *elf)
-{
-	return elf_file_find_section(elf, ".debug_info") ||
-	       elf_file_find_section(elf, ".zdebug_info");
-}
+/* ---- what is accepted ---- */
+
+/* A search under way; the symbols of .gnu_debugdata count only where no .symtab is found. */
+struct finding {
+	struct symbol_file *file;
+	struct elf_symbols mini;
+};
 
 static void take_segments(struct symbol_file *file, const struct elf_file *elf)
 {
@@ -44,119 +53,226 @@ static void take_segments(struct symbol_file *file, const struct elf_file *elf)
 		vec_append(&file->segments, segments, count);
 }
 
-/*
- * Opens regular files only, and never waits: the path comes from the recording. Where it is
- * accepted, *fd and *elf are the caller's.
- */
-static enum verdict open_path(
-	const struct layout_object *info, const char *path, int *fd, struct elf_file **elf)
+static void take_symbols(struct finding *finding, struct elf_file *elf, enum symbol_level level)
 {
-	CLEANUP_FD int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	if (opened < 0 || fstat(opened, &st) || !S_ISREG(st.st_mode))
-		return VERDICT_ABSENT;
-	struct err *err = elf_file_open(opened, elf);
-	if (err) {
-		err_destroy(err);
-		return VERDICT_NOT_ELF;
-	}
-	bool is_right = info->build_id_len ? has_build_id(info, *elf) : is_same_file(info, &st);
-	if (!is_right) {
-		elf_file_destroy(*elf);
-		return VERDICT_OTHER_BUILD;
-	}
-	*fd = steal_fd(opened);
-	return VERDICT_ACCEPTED;
-}
-
-static enum verdict try_path(
-	const struct layout_object *info, const char *path, struct symbol_file *file)
-{
-	CLEANUP_FD int fd = -1;
-	struct elf_file *elf;
-	enum verdict verdict = open_path(info, path, &fd, &elf);
-	if (verdict != VERDICT_ACCEPTED)
-		return verdict;
 	struct elf_symbols symbols = {0};
 	struct err *err = elf_symbols_read(elf, &symbols);
 	if (err)
 		err_destroy(err); /* a broken table is no table */
 	else
-		symbol_index_add_elf(file->index, &symbols);
+		symbol_index_add_elf(finding->file->index, &symbols);
 	elf_symbols_deinit(&symbols);
+	if (level == SYMBOL_LEVEL_MINI && !finding->mini.symbols.len)
+		minidebug_read(elf, &finding->mini);
+}
+
+static bool take_file(
+	void *context, const struct debug_attempt *attempt, struct elf_file *elf, int fd)
+{
+	struct finding *finding = context;
+	struct symbol_file *file = finding->file;
+	enum symbol_level level = level_of(elf);
+	take_symbols(finding, elf, level);
 	take_segments(file, elf);
-	if (!file->debug && has_debug_info(elf)) {
-		file->debug = steal_ptr(elf);
-		file->debug_fd = steal_fd(fd);
-		file->debug_path = mem_strdup(path);
+	if (!file->path || level > file->level) {
+		mem_free(file->path);
+		file->path = mem_strdup(attempt->path);
+	}
+	if (level > file->level)
+		file->level = level;
+	if (level == SYMBOL_LEVEL_DWARF && !file->debug) {
+		file->debug = elf;
+		file->debug_fd = fd;
+		file->debug_path = mem_strdup(attempt->path);
+		return true;
 	}
 	elf_file_destroy(elf);
-	return verdict;
+	close(fd);
+	return false;
 }
 
-static void put_own_path(struct str *path, const char *root, const struct profile_object *object)
+/* ---- debuginfod ---- */
+
+/* Asks for what is missing; once is as good as twice. */
+static void fetch_missing(struct debuginfod *debuginfod, const struct layout_object *info,
+	enum symbol_level level, bool is_hot)
 {
-	str_truncate(path, 0);
-	if (object->path[0] == '/')
-		str_printf(path, "%s%s", root, object->path);
+	enum debuginfod_mode mode = debuginfod_mode(debuginfod);
+	bool wants_whole = mode == DEBUGINFOD_FULL || mode == DEBUGINFOD_LINES || is_hot;
+	struct debuginfod_want want = {
+		.build_id = info->build_id,
+		.build_id_len = info->build_id_len,
+		.parts = {[DEBUGINFOD_PART_NAMES] = level < SYMBOL_LEVEL_SYMTAB,
+			[DEBUGINFOD_PART_WHOLE] = wants_whole && level < SYMBOL_LEVEL_DWARF},
+	};
+	debuginfod_fetch(debuginfod, &want);
 }
 
-/* Nothing where there is no build ID. */
-static void put_debug_path(struct str *path, const char *root, const struct layout_object *info)
+/* Two parts of a file may fail alike; that is said once. */
+static void note_answer(struct symbol_file *file, const struct debuginfod *debuginfod,
+	const struct debuginfod_answer *answer, const char *path)
 {
-	str_truncate(path, 0);
-	if (!info->build_id_len)
+	struct debug_attempt attempt = {.place = DEBUG_PLACE_DEBUGINFOD,
+		.verdict = answer->verdict,
+		.errnum = answer->errnum,
+		.path = path ? path : debuginfod_urls(debuginfod)};
+	vec_each(&file->attempts.list, other)
+		if (other->place == attempt.place && other->verdict == attempt.verdict &&
+			strcmp(other->path, attempt.path) == 0)
+			return;
+	debug_attempts_add(&file->attempts, &attempt);
+}
+
+/* What was fetched as a whole is checked like any other file. */
+static void take_fetched(struct finding *finding, const struct debuginfod *debuginfod,
+	struct debuginfod_answer *answer, const struct debug_identity *identity)
+{
+	struct elf_file *elf = NULL;
+	int fd = -1;
+	if (!answer->is_wanted)
 		return;
-	str_printf(path, "%s/usr/lib/debug/.build-id/", root);
-	for (uint32_t i = 0; i < info->build_id_len; i++)
-		str_printf(path, i ? "%02x" : "%02x/", info->build_id[i]);
-	str_puts(path, ".debug");
+	if (answer->verdict == DEBUG_ACCEPTED)
+		answer->verdict = debug_file_open(answer->files[0], identity, &fd, &elf);
+	note_answer(finding->file, debuginfod, answer, answer->files[0]);
+	struct debug_attempt attempt = {.path = answer->files[0]};
+	if (answer->verdict == DEBUG_ACCEPTED)
+		take_file(finding, &attempt, elf, fd);
+}
+
+static void take_fetched_names(struct finding *finding, const struct debuginfod *debuginfod,
+	struct debuginfod_answer *answer)
+{
+	struct symbol_file *file = finding->file;
+	if (!answer->is_wanted || file->level >= SYMBOL_LEVEL_SYMTAB)
+		return;
+	if (answer->verdict == DEBUG_ACCEPTED &&
+		!symbol_sections_read(answer->files[0], answer->files[1], file->index))
+		answer->verdict = DEBUG_NOT_ELF;
+	note_answer(file, debuginfod, answer, answer->files[0]);
+	if (answer->verdict != DEBUG_ACCEPTED)
+		return;
+	file->level = SYMBOL_LEVEL_SYMTAB;
+	mem_free(file->path);
+	file->path = mem_strdup(answer->files[0]);
+}
+
+static void ask_debuginfod(struct finding *finding, struct debuginfod *debuginfod,
+	const struct layout_object *info, const struct debug_identity *identity)
+{
+	if (!debuginfod || !info->build_id_len || finding->file->level == SYMBOL_LEVEL_DWARF)
+		return;
+	fetch_missing(debuginfod, info, finding->file->level, false);
+	struct debuginfod_answer answers[DEBUGINFOD_PART_COUNT];
+	debuginfod_wait(debuginfod, info->build_id, info->build_id_len, answers);
+	take_fetched(finding, debuginfod, &answers[DEBUGINFOD_PART_WHOLE], identity);
+	take_fetched_names(finding, debuginfod, &answers[DEBUGINFOD_PART_NAMES]);
+}
+
+/* ---- what dwz moved out ---- */
+
+/* Closes what it is given: all that is wanted is the path. */
+static bool take_path(
+	void *context, const struct debug_attempt *attempt, struct elf_file *elf, int fd)
+{
+	char **path = context;
+	*path = mem_strdup(attempt->path);
+	elf_file_destroy(elf);
+	close(fd);
+	return true;
+}
+
+static char *fetch_alt(struct debuginfod *debuginfod, const struct debug_identity *identity,
+	struct symbol_file *file)
+{
+	struct debuginfod_want want = {.build_id = identity->build_id,
+		.build_id_len = identity->build_id_len,
+		.parts = {[DEBUGINFOD_PART_WHOLE] = true}};
+	debuginfod_fetch(debuginfod, &want);
+	struct debuginfod_answer answers[DEBUGINFOD_PART_COUNT];
+	debuginfod_wait(debuginfod, identity->build_id, identity->build_id_len, answers);
+	struct debuginfod_answer *whole = &answers[DEBUGINFOD_PART_WHOLE];
+	char *path = NULL;
+	struct elf_file *elf;
+	int fd;
+	if (!whole->is_wanted)
+		return NULL;
+	if (whole->verdict == DEBUG_ACCEPTED)
+		whole->verdict = debug_file_open(whole->files[0], identity, &fd, &elf);
+	note_answer(file, debuginfod, whole, whole->files[0]);
+	if (whole->verdict == DEBUG_ACCEPTED)
+		take_path(&path, &(struct debug_attempt){.path = whole->files[0]}, elf, fd);
+	return path;
+}
+
+static void find_alt(struct symbol_file *file, const struct symbol_file_options *options)
+{
+	CLEANUP_FREE char *name = NULL;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	struct debug_identity identity = {.build_id = build_id};
+	if (!file->debug ||
+		!dwarf_split_alt_link(file->debug, &name, build_id, &identity.build_id_len) ||
+		!name[0])
+		return;
+	struct debug_search search = {.options = options,
+		.take = take_path,
+		.context = &file->alt_path,
+		.attempts = &file->attempts};
+	debug_search_alt(&search, file->debug_path, name, &identity);
+	if (!file->alt_path && options->debuginfod && identity.build_id_len)
+		file->alt_path = fetch_alt(options->debuginfod, &identity, file);
+}
+
+/* ---- an object ---- */
+
+/* Of the object's own file, or else of the first that was refused. */
+static const char *problem_of(const struct debug_attempts *attempts)
+{
+	static const char *const problems[] = {
+		[DEBUG_ABSENT] = "the file is not on this machine",
+		[DEBUG_UNREADABLE] = "the file may not be read",
+		[DEBUG_NOT_ELF] = "not an ELF file of 64 bits",
+		[DEBUG_OTHER_BUILD] = "the file here is another build",
+	};
+	enum debug_verdict verdict =
+		attempts->list.len && attempts->list.data[0].place == DEBUG_PLACE_OWN
+			? attempts->list.data[0].verdict
+			: DEBUG_ABSENT;
+	return problems[verdict <= DEBUG_OTHER_BUILD ? verdict : DEBUG_ABSENT];
 }
 
 void symbol_file_find(const struct profile_object *object,
 	const struct symbol_file_options *options, struct symbol_file *ret)
 {
 	*ret = (struct symbol_file){.index = symbol_index_create(), .debug_fd = -1};
-	const struct layout_object *info = &object->info;
-	const char *root = options->symfs ? options->symfs : "";
-	enum verdict verdict = VERDICT_ABSENT;
-	CLEANUP(str_deinit) struct str path = {0};
-	put_own_path(&path, root, object);
-	if (path.len) {
-		verdict = try_path(info, str_text(&path), ret);
-		if (verdict == VERDICT_ACCEPTED)
-			ret->path = mem_strdup(str_text(&path));
-	}
-	/* A stripped binary's full table stands in the distribution's debug package. */
-	put_debug_path(&path, root, info);
-	if (path.len && try_path(info, str_text(&path), ret) == VERDICT_ACCEPTED && !ret->path)
-		ret->path = mem_strdup(str_text(&path));
+	struct debug_identity identity = identity_of(&object->info);
+	struct finding finding = {.file = ret};
+	struct debug_search search = {.options = options,
+		.take = take_file,
+		.context = &finding,
+		.attempts = &ret->attempts};
+	debug_search_object(&search, object->path, &identity);
+	ask_debuginfod(&finding, options->debuginfod, &object->info, &identity);
+	if (finding.mini.symbols.len && ret->level <= SYMBOL_LEVEL_MINI)
+		symbol_index_add_elf(ret->index, &finding.mini);
+	elf_symbols_deinit(&finding.mini);
+	find_alt(ret, options);
 	symbol_index_build(ret->index);
-	if (ret->path)
-		return;
-	static const char *const problems[] = {
-		[VERDICT_ABSENT] = "the file is not on this machine",
-		[VERDICT_OTHER_BUILD] = "the file here is another build",
-		[VERDICT_NOT_ELF] = "not an ELF file",
-		[VERDICT_ACCEPTED] = "",
-	};
-	ret->problem = problems[verdict];
+	if (!ret->path)
+		ret->problem = problem_of(&ret->attempts);
 }
 
-int symbol_file_open(const struct profile_object *object, const struct symbol_file_options *options,
-	enum symbol_file_kind kind)
+void symbol_file_keep_attempts(
+	const struct symbol_file *file, struct arena *arena, struct profile_object *object)
 {
-	const char *root = options->symfs ? options->symfs : "";
-	CLEANUP(str_deinit) struct str path = {0};
-	if (kind == SYMBOL_FILE_OWN)
-		put_own_path(&path, root, object);
-	else
-		put_debug_path(&path, root, &object->info);
-	int fd = -1;
-	struct elf_file *elf;
-	if (path.len && open_path(&object->info, str_text(&path), &fd, &elf) == VERDICT_ACCEPTED)
-		elf_file_destroy(elf);
-	return fd;
+	size_t count = file->attempts.list.len;
+	struct debug_attempt *kept = arena_alloc(arena, (count + 1) * sizeof(*kept));
+	for (size_t i = 0; i < count; i++) {
+		kept[i] = file->attempts.list.data[i];
+		kept[i].path = arena_strndup(arena, kept[i].path, strlen(kept[i].path));
+	}
+	object->attempts = kept;
+	object->nr_attempts = (uint32_t)count;
+	object->symbols_level = file->level;
 }
 
 void symbol_file_deinit(struct symbol_file *file)
@@ -167,5 +283,107 @@ void symbol_file_deinit(struct symbol_file *file)
 	elf_file_destroy(file->debug);
 	mem_close_fd(&file->debug_fd);
 	mem_free(file->debug_path);
+	mem_free(file->alt_path);
+	debug_attempts_deinit(&file->attempts);
 	*file = (struct symbol_file){.debug_fd = -1};
+}
+
+/* ---- a file by its kind ---- */
+
+struct opening {
+	enum symbol_file_kind kind;
+	int fd;
+};
+
+static bool take_descriptor(
+	void *context, const struct debug_attempt *attempt, struct elf_file *elf, int fd)
+{
+	struct opening *opening = context;
+	bool is_own = attempt->place == DEBUG_PLACE_OWN;
+	bool is_wanted = is_own == (opening->kind == SYMBOL_FILE_OWN);
+	elf_file_destroy(elf);
+	if (is_wanted)
+		opening->fd = fd;
+	else
+		close(fd);
+	return is_wanted || opening->kind == SYMBOL_FILE_OWN;
+}
+
+int symbol_file_open(const struct profile_object *object, const struct symbol_file_options *options,
+	enum symbol_file_kind kind)
+{
+	struct debug_identity identity = identity_of(&object->info);
+	struct debug_attempts attempts = {0};
+	struct opening opening = {.kind = kind, .fd = -1};
+	struct debug_search search = {.options = options,
+		.take = take_descriptor,
+		.context = &opening,
+		.attempts = &attempts};
+	debug_search_object(&search, object->path, &identity);
+	debug_attempts_deinit(&attempts);
+	return opening.fd;
+}
+
+/* ---- beginning early ---- */
+
+struct wanted {
+	const struct profile_object *object;
+	uint64_t samples;
+};
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return x->object < y->object ? -1 : x->object > y->object;
+}
+
+static bool take_level(
+	void *context, const struct debug_attempt *attempt, struct elf_file *elf, int fd)
+{
+	enum symbol_level *level = context, found = level_of(elf);
+	(void)attempt;
+	if (found > *level)
+		*level = found;
+	elf_file_destroy(elf);
+	close(fd);
+	return found == SYMBOL_LEVEL_DWARF;
+}
+
+static enum symbol_level level_here(
+	const struct profile_object *object, const struct symbol_file_options *options)
+{
+	struct debug_identity identity = identity_of(&object->info);
+	struct debug_attempts attempts = {0};
+	enum symbol_level level = SYMBOL_LEVEL_NONE;
+	struct debug_search search = {
+		.options = options, .take = take_level, .context = &level, .attempts = &attempts};
+	debug_search_object(&search, object->path, &identity);
+	debug_attempts_deinit(&attempts);
+	return level;
+}
+
+void symbol_file_prefetch(const struct profile *profile, const struct symbol_file_options *options)
+{
+	if (!options->debuginfod)
+		return;
+	size_t count = profile->objects.len;
+	CLEANUP_FREE struct wanted *wanted = mem_zalloc_array(count, sizeof(*wanted));
+	for (size_t i = 0; i < count; i++)
+		wanted[i].object = &profile->objects.data[i];
+	vec_each(&profile->samples, sample) {
+		struct profile_walk walk = profile_walk(profile, sample->stack);
+		wanted[profile->frames.data[profile_walk_next(&walk)].object].samples++;
+	}
+	qsort(wanted, count, sizeof(*wanted), compare_wanted);
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_object *object = wanted[i].object;
+		if (object == profile->objects.data || !object->is_used ||
+			object->info.kind != LAYOUT_OBJECT_FILE || !object->info.build_id_len)
+			continue;
+		bool is_hot = wanted[i].samples * 100 >= HOT_PERCENT * profile->samples.len;
+		fetch_missing(options->debuginfod, &object->info, level_here(object, options),
+			is_hot && debuginfod_mode(options->debuginfod) == DEBUGINFOD_AUTO);
+	}
 }

@@ -1,36 +1,47 @@
 /*
- * Finding the file that holds an object's symbols on this machine. A file is
- * accepted only when it is the very one that was recorded: by build ID, or where
- * there is none by size and modification time.
+ * What was found of an object's symbols, on this machine or by debuginfod. A file is
+ * accepted only when it is the very one that was recorded, see debug_file.h; where they are looked
+ * for, see debug_search.h.
  */
 #ifndef EBPROF_SYMBOL_FILE_H
 #define EBPROF_SYMBOL_FILE_H
 
 #include "format/elf/elf_file.h"
 #include "report/profile.h"
+#include "report/symbol/debug_search.h"
+#include "report/symbol/symbol_file_options.h"
 #include "report/symbol/symbol_index.h"
-
-struct symbol_file_options {
-	const char *symfs; /* look below this directory instead of /; NULL: / */
-};
 
 struct symbol_file {
 	char *path;                       /* of the best file; NULL when none was accepted */
 	const char *problem;              /* static text; why there is none */
+	enum symbol_level level;          /* of all accepted files together */
 	struct symbol_index *index;       /* built, of all accepted files together */
 	VEC(struct elf_segment) segments; /* the file's, for recordings that lack them */
 	struct elf_file *debug;           /* the first one with debug information, or NULL */
 	int debug_fd;                     /* its file, or -1 */
 	char *debug_path;
+	char *alt_path;                 /* of what dwz moved out of it, or NULL */
+	struct debug_attempts attempts; /* all that was tried */
 };
 
-/* Fills *ret in any case. */
+/*
+ * Begins to fetch in the background what this machine lacks for the objects of a profile, those
+ * with most samples first. Does nothing without options->debuginfod, and may be left out.
+ */
+void symbol_file_prefetch(const struct profile *profile, const struct symbol_file_options *options);
+
+/* Fills *ret in any case. May wait for debuginfod, within its limits. */
 void symbol_file_find(const struct profile_object *object,
 	const struct symbol_file_options *options, struct symbol_file *ret);
 
+/* Copies the level and what was tried to the object, for report/unsymbolized.h. */
+void symbol_file_keep_attempts(
+	const struct symbol_file *file, struct arena *arena, struct profile_object *object);
+
 enum symbol_file_kind {
 	SYMBOL_FILE_OWN,   /* the object's own */
-	SYMBOL_FILE_DEBUG, /* that of its debug package */
+	SYMBOL_FILE_DEBUG, /* a separate one, of those on this machine */
 };
 
 /* The object's file, open for reading, or -1 when none was accepted. */

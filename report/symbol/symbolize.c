@@ -228,7 +228,9 @@ static struct answer_sources sources_of(const struct batch *batch, const struct 
 	return (struct answer_sources){
 		.index = file->index,
 		.debug = file->debug,
-		.debug_options = {.path = file->debug_path, .root = batch->options->files.symfs},
+		.debug_options = {.path = file->debug_path,
+			.root = batch->options->files.symfs,
+			.alt_path = file->alt_path},
 	};
 }
 
@@ -252,6 +254,7 @@ static void note_origin(struct batch *batch, const struct symbol_file *file)
 	struct profile_object *object = object_of(batch);
 	if (!object->symbols_from)
 		object->symbols_problem = file->problem;
+	symbol_file_keep_attempts(file, &batch->profile->arena, object);
 	if (!file->path)
 		return;
 	object->symbols_from =
@@ -437,6 +440,7 @@ void symbolize(struct profile *profile, const struct symbolize_options *options)
 	struct cache *cache = NULL;
 	err_destroy(answer_cache_open(options->cache_folder, &cache)); /* then without */
 	name_truncations(profile);
+	symbol_file_prefetch(profile, &options->files);
 	struct batch *batches = mem_zalloc_array(profile->objects.len, sizeof(*batches));
 	for (size_t i = 1; i < profile->frames.len; i++)
 		if (profile->frames.data[i].object)

@@ -1,0 +1,108 @@
+#include "cmd/naming.h"
+
+#include <string.h>
+
+#include "cmd/console.h"
+
+struct err *naming_parse_demangle(const char *text, void *member)
+{
+	static const char *const names[] = {
+		[DEMANGLE_FULL] = "full",
+		[DEMANGLE_TEMPLATES] = "templates",
+		[DEMANGLE_SIMPLIFIED] = "simplified",
+		[DEMANGLE_NONE] = "none",
+	};
+	enum demangle_mode *mode = member;
+	*mode = DEMANGLE_FULL;
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(text, names[i]) == 0) {
+			*mode = (enum demangle_mode)i;
+			return NULL;
+		}
+	return err_new(ERR_USAGE, "\"%s\" is none of none, simplified, templates, full", text);
+}
+
+struct err *naming_parse_no_demangle(const char *text, void *member)
+{
+	(void)text; /* it has no argument */
+	*(enum demangle_mode *)member = DEMANGLE_NONE;
+	return NULL;
+}
+
+struct err *naming_parse_dir(const char *text, void *member)
+{
+	struct debug_dirs *dirs = member;
+	if (!text[0])
+		return err_new(ERR_USAGE, "an empty name");
+	vec_push(dirs, text);
+	return NULL;
+}
+
+struct err *naming_parse_debuginfod(const char *text, void *member)
+{
+	static const struct {
+		const char *word;
+		enum debuginfod_mode mode;
+	} modes[] = {{"off", DEBUGINFOD_OFF}, {"names", DEBUGINFOD_NAMES},
+		{"lines", DEBUGINFOD_LINES}, {"full", DEBUGINFOD_FULL}};
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		if (strcmp(text, modes[i].word) != 0)
+			continue;
+		*(enum debuginfod_mode *)member = modes[i].mode;
+		return NULL;
+	}
+	return err_new(ERR_USAGE, "\"%s\" is none of off, names, lines, full", text);
+}
+
+/* ---- debuginfod ---- */
+
+static void show_progress(void *context, const struct debuginfod_progress *progress)
+{
+	(void)context;
+	CLEANUP(str_deinit) struct str text = {0};
+	str_printf(&text, "debuginfod: %zu of %zu files asked for, ", progress->nr_done,
+		progress->nr_wanted);
+	console_put_bytes(&text, progress->bytes);
+	console_show("%s", str_text(&text));
+}
+
+void naming_begin(struct naming_options *options)
+{
+	struct debuginfod_options debuginfod = {
+		.mode = options->is_offline ? DEBUGINFOD_OFF : options->debuginfod,
+		.progress = show_progress,
+	};
+	struct debuginfod *session = debuginfod_create(&debuginfod);
+	options->symbolize.files.debuginfod = session;
+	if (session && !debuginfod_is_ready(session))
+		console_say("DEBUGINFOD_URLS is set, but libdebuginfod.so.1 cannot be loaded%s",
+			debuginfod_is_possible() ? ": install libdebuginfod1"
+						 : ": this program is a static one");
+}
+
+void naming_end(struct naming_options *options)
+{
+	struct debuginfod *session = options->symbolize.files.debuginfod;
+	options->symbolize.files.debuginfod = NULL;
+	if (!session)
+		return;
+	struct debuginfod_progress progress = debuginfod_destroy(session);
+	console_show_end();
+	CLEANUP(str_deinit) struct str bytes = {0};
+	console_put_bytes(&bytes, progress.bytes);
+	if (progress.bytes)
+		console_say("debuginfod: fetched %s", str_text(&bytes));
+	if (progress.nr_unfinished)
+		console_say("debuginfod: too slow, went on without %zu of %zu files",
+			progress.nr_unfinished, progress.nr_wanted);
+	if (progress.nr_failed)
+		console_say("debuginfod: %zu of %zu files failed: %s", progress.nr_failed,
+			progress.nr_wanted, strerror(progress.errnum));
+}
+
+void naming_deinit(struct naming_options *options)
+{
+	vec_deinit(&options->symbolize.files.debug_dirs);
+}

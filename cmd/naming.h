@@ -1,0 +1,61 @@
+/* The option rows that say where names come from: the same words for report, convert, archive. */
+#ifndef EBPROF_NAMING_H
+#define EBPROF_NAMING_H
+
+#include "cmd/opt.h"
+#include "report/symbol/debuginfod.h"
+#include "report/symbol/symbolize.h"
+
+struct naming_options {
+	struct symbolize_options symbolize;
+	enum debuginfod_mode debuginfod;
+	bool is_offline;
+};
+
+opt_parse_fn naming_parse_dir;         /* struct debug_dirs: one an option */
+opt_parse_fn naming_parse_debuginfod;  /* enum debuginfod_mode */
+opt_parse_fn naming_parse_demangle;    /* enum demangle_mode; full without an argument */
+opt_parse_fn naming_parse_no_demangle; /* enum demangle_mode: none */
+
+/* Rows to be placed among a command's own; `member` is that of its options struct. */
+#define NAMING_FILE_ROWS(type, member) \
+	{"symfs", 0, "DIR", opt_string, offsetof(type, member.symbolize.files.symfs), \
+		"look for binaries below DIR", "Symbols"}, \
+		{"debug-dir", 0, "DIR", naming_parse_dir, \
+			offsetof(type, member.symbolize.files.debug_dirs), \
+			"look for debug files in DIR first; repeatable", NULL}, \
+		{"debuginfod", 0, "off|names|lines|full", naming_parse_debuginfod, \
+			offsetof(type, member.debuginfod), \
+			"what to fetch from the servers of DEBUGINFOD_URLS", NULL}, \
+		{"offline", 0, NULL, opt_flag, offsetof(type, member.is_offline), \
+			"do not use the network", NULL}, \
+	{ \
+		"symbol-cache", 0, "DIR", opt_cache_folder, \
+			offsetof(type, member.symbolize.cache_folder), \
+			"where names and lines are kept, or \"none\"", NULL \
+	}
+
+/* How they are shown. */
+#define NAMING_SHOW_ROWS(type, member) \
+	{"demangle", 0, "[MODE]", naming_parse_demangle, \
+		offsetof(type, member.symbolize.demangle), \
+		"names in full, or templates, simplified, none (full)", NULL}, \
+		{"no-demangle", 0, NULL, naming_parse_no_demangle, \
+			offsetof(type, member.symbolize.demangle), \
+			"show names as the linker has them", NULL}, \
+	{ \
+		"no-inline", 0, NULL, opt_flag, offsetof(type, member.symbolize.no_inline), \
+			"leave out functions that were inlined", NULL \
+	}
+
+/*
+ * Asks debuginfod from here on for what symbols lack, if that is set up and wanted; before
+ * symbols are looked for. Says on stderr how it goes.
+ */
+void naming_begin(struct naming_options *options);
+/* Says what came of it, and ends it. */
+void naming_end(struct naming_options *options);
+
+void naming_deinit(struct naming_options *options);
+
+#endif
