@@ -7,6 +7,7 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "report/text.h"
+#include "report/unsymbolized.h"
 
 struct report_options {
 	const char *input;
@@ -95,10 +96,10 @@ static void put_report(
 		text_put_table(profile, &table, &options->table, &text, out);
 		table_deinit(&table);
 	}
-	text_put_unsymbolized(profile, out);
+	unsymbolized_put(profile, &options->select.symbolize.files, out);
 }
 
-static int report(const struct report_options *options, int argc, char **argv, int rest)
+static int report(struct report_options *options, int argc, char **argv, int rest)
 {
 	struct profile *profile;
 	struct err *err = input_load(options->input, argc, argv, rest,
@@ -106,9 +107,13 @@ static int report(const struct report_options *options, int argc, char **argv, i
 	if (err)
 		return console_fail(err);
 	CLEANUP(str_deinit) struct str text = {0};
+	select_begin_debuginfod(&options->select);
 	put_report(profile, options, &text);
-	profile_destroy(profile);
+	console_show_end();
 	fwrite(str_text(&text), 1, text.len, stdout);
+	fflush(stdout); /* before the network is waited for once more */
+	select_end_debuginfod(&options->select);
+	profile_destroy(profile);
 	return CONSOLE_OK;
 }
 

@@ -216,28 +216,3 @@ void text_put_tree(const struct profile *profile, const struct tree *tree,
 	if (hidden)
 		str_printf(out, "# %zu branches below %.2g%%\n", hidden, options->percent_limit);
 }
-
-/* ---- what has no symbols ---- */
-
-void text_put_unsymbolized(const struct profile *profile, struct str *out)
-{
-	size_t nr_objects = profile->objects.len;
-	CLEANUP_FREE uint64_t *leaves = mem_zalloc_array(nr_objects, sizeof(*leaves));
-	vec_each(&profile->samples, sample) {
-		struct profile_walk walk = profile_walk(profile, sample->stack);
-		uint32_t frame = profile_walk_next(&walk);
-		leaves[profile->frames.data[frame].object]++;
-	}
-	bool is_first = true;
-	for (size_t i = 1; i < nr_objects; i++) {
-		const struct profile_object *object = &profile->objects.data[i];
-		if (!object->symbols_problem || percent(leaves[i], profile->samples.len) < 1.0)
-			continue;
-		if (is_first)
-			str_puts(out, "#\n# without symbols:\n");
-		is_first = false;
-		str_printf(out, "# %6.2f%%  ", percent(leaves[i], profile->samples.len));
-		put_foreign(out, object->path);
-		str_printf(out, ": %s\n", object->symbols_problem);
-	}
-}

@@ -20,7 +20,5 @@ void text_put_table(const struct profile *profile, const struct table *table,
 	struct str *out);
 void text_put_tree(const struct profile *profile, const struct tree *tree,
 	const struct text_options *options, struct str *out);
-/* The objects without symbols that matter, and why. */
-void text_put_unsymbolized(const struct profile *profile, struct str *out);
 
 #endif

@@ -1,0 +1,213 @@
+#include "report/unsymbolized.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/symbol/debuginfod.h"
+
+enum {
+	ROWS_MAX = 10,
+	/* Attempts shown of an object; those that found nothing are only counted. */
+	ATTEMPTS_MAX = 4,
+};
+
+static const double least_percent = 1.0;
+
+struct row {
+	uint32_t object;
+	uint64_t samples; /* of its code */
+	uint64_t unnamed; /* of them, without a symbol */
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	if (x->unnamed != y->unnamed)
+		return x->unnamed > y->unnamed ? -1 : 1;
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return x->object < y->object ? -1 : x->object > y->object;
+}
+
+static void count_samples(const struct profile *profile, struct row *rows)
+{
+	for (uint32_t i = 0; i < profile->objects.len; i++)
+		rows[i].object = i;
+	vec_each(&profile->samples, sample) {
+		struct profile_walk walk = profile_walk(profile, sample->stack);
+		const struct profile_frame *frame = &profile->frames.data[profile_walk_next(&walk)];
+		rows[frame->object].samples++;
+		rows[frame->object].unnamed += !profile->functions.data[frame->function].is_known;
+	}
+}
+
+/* There was something, but it was not taken. */
+static bool is_refused(const struct debug_attempt *attempt)
+{
+	return attempt->verdict != DEBUG_ABSENT && attempt->verdict != DEBUG_ACCEPTED;
+}
+
+/* A path or an answer that ought to be known also where all functions have names. */
+static bool is_wrong(const struct debug_attempt *attempt)
+{
+	return is_refused(attempt) && attempt->verdict != DEBUG_UNKNOWN &&
+	       attempt->verdict != DEBUG_UNKNOWN_BEFORE;
+}
+
+static bool has(const struct profile_object *object, bool (*is)(const struct debug_attempt *))
+{
+	for (uint32_t i = 0; i < object->nr_attempts; i++)
+		if (is(&object->attempts[i]))
+			return true;
+	return false;
+}
+
+static bool is_shown(const struct profile *profile, const struct row *row)
+{
+	const struct profile_object *object = &profile->objects.data[row->object];
+	uint64_t all = profile->samples.len;
+	if (!row->object || !row->samples)
+		return false;
+	if (percent(row->unnamed, all) >= least_percent)
+		return true;
+	return object->symbols_level < SYMBOL_LEVEL_DWARF && has(object, is_wrong) &&
+	       percent(row->samples, all) >= least_percent;
+}
+
+/* ---- a row ---- */
+
+static const struct debug_attempt *last_of(
+	const struct profile_object *object, enum debug_verdict verdict)
+{
+	const struct debug_attempt *found = NULL;
+	for (uint32_t i = 0; i < object->nr_attempts; i++)
+		if (object->attempts[i].verdict == verdict)
+			found = &object->attempts[i];
+	return found;
+}
+
+static bool is_own_here(const struct profile_object *object)
+{
+	return object->nr_attempts && object->attempts[0].place == DEBUG_PLACE_OWN &&
+	       object->attempts[0].verdict == DEBUG_ACCEPTED;
+}
+
+static const char *reason(const struct profile_object *object)
+{
+	static const char *const levels[] = {
+		[SYMBOL_LEVEL_NONE] = "the file has no symbol table",
+		[SYMBOL_LEVEL_DYNSYM] = "stripped: only exported functions have names",
+		[SYMBOL_LEVEL_MINI] = "its small symbol table (.gnu_debugdata) lacks them",
+		[SYMBOL_LEVEL_SYMTAB] = "its symbol table lacks them",
+		[SYMBOL_LEVEL_DWARF] = "its symbol table lacks them",
+	};
+	if (object->symbols_problem && object->symbols_level == SYMBOL_LEVEL_NONE)
+		return object->symbols_problem;
+	return levels[object->symbols_level];
+}
+
+/* What the user can do about it; nothing where there is nothing. */
+static void put_fix(const struct profile_object *object, const struct symbol_file_options *options,
+	struct str *out)
+{
+	if (object->info.kind != LAYOUT_OBJECT_FILE)
+		return;
+	if (!object->info.build_id_len) {
+		str_puts(out, "link it with --build-id, so that debug files can be told apart");
+	} else if (last_of(object, DEBUG_NO_LIBRARY)) {
+		str_printf(out, "%s, or install the debug package",
+			debuginfod_is_possible() ? "install libdebuginfod1"
+						 : "use an ebprof that is not a static one");
+	} else if (last_of(object, DEBUG_CUT_OFF)) {
+		str_puts(out, "run it again with --debuginfod=full, which waits while data comes");
+	} else {
+		if (!is_own_here(object))
+			str_puts(out, "--symfs DIR or --debug-dir DIR, where its files are; ");
+		str_puts(out, "install its debug package (-dbgsym, -debuginfo)");
+		if (!options->debuginfod)
+			str_puts(out, ", or set DEBUGINFOD_URLS");
+	}
+}
+
+static void put_attempt(const struct debug_attempt *attempt, struct str *out)
+{
+	static const char *const texts[] = {
+#define X(verdict, text) [verdict] = text,
+		DEBUG_VERDICTS(X)
+#undef X
+	};
+	str_puts(out, attempt->place == DEBUG_PLACE_DEBUGINFOD ? "debuginfod: " : "");
+	str_put_escaped(out, attempt->path, strlen(attempt->path));
+	str_printf(out, " %s", texts[attempt->verdict]);
+	if (attempt->errnum)
+		str_printf(out, " (%s)", strerror(attempt->errnum));
+}
+
+static void put_line(struct str *out, const char *what)
+{
+	str_printf(out, "#          %-7s", what);
+}
+
+static void put_tried(const struct profile_object *object, struct str *out)
+{
+	uint32_t nr_absent = 0, nr_shown = 0;
+	for (uint32_t i = 0; i < object->nr_attempts; i++) {
+		const struct debug_attempt *attempt = &object->attempts[i];
+		nr_absent += attempt->verdict == DEBUG_ABSENT;
+		if (!is_refused(attempt) || nr_shown == ATTEMPTS_MAX)
+			continue;
+		nr_shown++;
+		put_line(out, "not:");
+		put_attempt(attempt, out);
+		str_putc(out, '\n');
+	}
+	if (!nr_absent)
+		return;
+	put_line(out, "tried:");
+	str_printf(out, "%u %s without a file\n", nr_absent, nr_absent == 1 ? "place" : "places");
+}
+
+static void put_row(const struct profile *profile, const struct row *row,
+	const struct symbol_file_options *options, struct str *out)
+{
+	const struct profile_object *object = &profile->objects.data[row->object];
+	uint64_t all = profile->samples.len;
+	str_printf(out, "# %6.2f%%  ", percent(row->unnamed, all));
+	str_put_escaped(out, object->path, strlen(object->path));
+	bool is_named = percent(row->unnamed, all) < least_percent;
+	str_printf(out, ": %s\n", is_named ? "a debug file was refused" : reason(object));
+	put_tried(object, out);
+	CLEANUP(str_deinit) struct str fix = {0};
+	put_fix(object, options, &fix);
+	if (!fix.len)
+		return;
+	put_line(out, "fix:");
+	str_printf(out, "%s\n", str_text(&fix));
+}
+
+void unsymbolized_put(
+	const struct profile *profile, const struct symbol_file_options *options, struct str *out)
+{
+	size_t count = profile->objects.len, nr_shown = 0, nr_left = 0;
+	CLEANUP_FREE struct row *rows = mem_zalloc_array(count, sizeof(*rows));
+	count_samples(profile, rows);
+	qsort(rows, count, sizeof(*rows), compare_rows);
+	for (size_t i = 0; i < count; i++) {
+		if (!is_shown(profile, &rows[i]))
+			continue;
+		if (nr_shown == ROWS_MAX) {
+			nr_left++;
+			continue;
+		}
+		if (!nr_shown++)
+			str_puts(out, "#\n# unsymbolized, as a share of all samples, because:\n");
+		put_row(profile, &rows[i], options, out);
+	}
+	if (nr_left)
+		str_printf(out, "# and %zu more files\n", nr_left);
+}

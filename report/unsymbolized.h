@@ -1,0 +1,17 @@
+/* Why code has no names: the table at the end of a report. */
+#ifndef EBPROF_UNSYMBOLIZED_H
+#define EBPROF_UNSYMBOLIZED_H
+
+#include "format/base/str.h"
+#include "report/profile.h"
+#include "report/symbol/symbol_file_options.h"
+
+/*
+ * The objects with samples that no symbol names, those with most first: what was tried, what was
+ * refused, what would help. Also those where a debug file was refused that would have
+ * told lines. Nothing when all is well. Needs a symbolized profile.
+ */
+void unsymbolized_put(
+	const struct profile *profile, const struct symbol_file_options *options, struct str *out);
+
+#endif
