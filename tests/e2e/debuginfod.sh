@@ -1,0 +1,227 @@
+#!/bin/bash
+# Debug files by HTTP: from Debian's own server, and from servers that are dead, slow or lie.
+# shellcheck disable=SC2034
+. "$(dirname "$0")/prelude.bash"
+
+unset DEBUGINFOD_PROGRESS DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH DEBUGINFOD_TIMEOUT
+
+# A recording of a stripped program; its debug file is in served/.
+record_stripped() {
+	export XDG_CACHE_HOME=$PWD/cache HOME=$PWD
+	ldconfig -p | grep -q 'libdebuginfod\.so\.1' || skip "no libdebuginfod.so.1 here"
+	mkdir served
+	cp "$WORKLOADS/workload" program && objcopy --only-keep-debug program served/program.debug &&
+		strip program || skip "no objcopy here"
+	run "$EBPROF" record -F 2999 -- ./program 0.5
+	want_status 0 record
+	build_id=$(readelf -n program | sed -n 's/.*Build ID: //p')
+}
+
+# Sets DEBUGINFOD_URLS to a real server of served/.
+start_real() {
+	local i
+	command -v debuginfod >/dev/null || skip "no debuginfod here"
+	for ((i = 0; i < 5; i++)); do
+		port=$((20000 + RANDOM % 20000))
+		debuginfod -F served -p $port -d :memory: -t 1000 -vv >server.log 2>&1 &
+		server=$!
+		for ((j = 0; j < 100; j++)); do
+			grep -q 'fts traversed' server.log && break 2
+			kill -0 $server 2>/dev/null || break
+			sleep 0.1
+		done
+	done
+	grep -q 'fts traversed' server.log || fail "debuginfod does not run: $(tail -n 3 server.log)"
+	export DEBUGINFOD_URLS=http://127.0.0.1:$port
+}
+
+start_odd() { # KIND [FILE]
+	local i
+	command -v python3 >/dev/null || skip "no python3 here"
+	rm -f port
+	"$here/odd_server.py" "$@" >port 2>requests &
+	for ((i = 0; i < 100; i++)); do
+		[[ -s port ]] && break
+		sleep 0.1
+	done
+	DEBUGINFOD_URLS=http://127.0.0.1:$(cat port)
+	export DEBUGINFOD_URLS
+}
+
+report() { # OPTION...
+	local began
+	began=$(now_ms)
+	run "$EBPROF" report "$@"
+	took_ms=$(($(now_ms) - began))
+	want_status 0 report
+	want_no_control_bytes out err
+}
+
+want_names() { grep -q '\[\.\] heavy$' out || fail "no names: $(cat out err)"; }
+want_no_names() {
+	! grep -q heavy out || fail "a name from nowhere: $(cat out)"
+	grep -q 'program+0x' out || fail "no report: $(cat out err)"
+}
+want_reason() { grep -q "$1" out || fail "it does not say \"$1\": $(cat out)"; }
+want_said() { grep -q "$1" err || fail "it does not say \"$1\" on stderr: $(cat err)"; }
+want_ms_below() { ((took_ms < $1)) || fail "took $took_ms ms"; }
+
+test_real_server() {
+	record_stripped
+	start_real
+	report
+	want_names
+	want_said 'debuginfod: fetched'
+	[[ -s cache/debuginfod_client/$build_id/debuginfo ]] || fail "not in the library's cache"
+	kill $server
+	rm -r cache/ebprof
+	report
+	want_names # from the cache
+}
+
+# As much as names need, and no more.
+test_names() {
+	record_stripped
+	start_real
+	report --debuginfod=names
+	want_names
+	[[ -s cache/debuginfod_client/$build_id/section-.symtab ]] || fail "no section was fetched"
+	! grep -q "buildid/$build_id/debuginfo" server.log || fail "the whole file was fetched"
+}
+
+test_full_has_lines() {
+	record_stripped
+	start_real
+	run "$EBPROF" convert --pprof --debuginfod=full -o out.pb.gz
+	want_status 0 convert
+	zcat out.pb.gz | grep -qa 'workload\.c' || fail "no file names"
+}
+
+test_off() {
+	record_stripped
+	start_odd unknown
+	report --debuginfod=off
+	want_no_names
+	report --offline
+	DEBUGINFOD_URLS='' report
+	[[ ! -s requests ]] || fail "it asked: $(cat requests)"
+	want_reason 'set DEBUGINFOD_URLS'
+	run "$EBPROF" report --debuginfod=some
+	want_status 2 "a bad tier"
+}
+
+test_dead_server() {
+	record_stripped
+	DEBUGINFOD_URLS=http://127.0.0.1:1 report
+	want_no_names
+	want_ms_below 5000
+	want_reason 'debuginfod: http://127.0.0.1:1 failed (Connection refused)'
+	want_said 'Connection refused'
+}
+
+# Every object hangs: that must not add up.
+test_hanging_server() {
+	record_stripped
+	start_odd hang
+	report
+	want_no_names
+	want_ms_below 15000
+	want_reason 'was too slow'
+	want_said 'too slow'
+	report --debuginfod=full
+	want_no_names
+	want_ms_below 15000
+}
+
+test_dripping_server() {
+	record_stripped
+	start_odd drip
+	report --debuginfod=full
+	want_no_names
+	want_ms_below 15000
+	want_reason 'was too slow'
+}
+
+# What was cut off is not taken for unknown: the next time it is asked again.
+test_slow_then_well() {
+	record_stripped
+	start_odd hang
+	report
+	want_no_names
+	start_odd serve served/program.debug
+	report
+	want_names
+}
+
+test_wrong_build() {
+	record_stripped
+	echo 'int main(void) { return 0; }' >other.c
+	"${CC:-cc}" -g other.c -o other || skip "no compiler here"
+	start_odd serve other
+	report --debuginfod=full
+	want_no_names
+	want_reason 'debuginfod: .* is another build'
+}
+
+test_garbage() {
+	record_stripped
+	start_odd garbage
+	report --debuginfod=full
+	want_no_names
+	want_reason 'debuginfod: .*/debuginfo is not an ELF file'
+}
+
+test_broken_off() {
+	record_stripped
+	start_odd die
+	report --debuginfod=full
+	want_no_names
+	want_reason 'debuginfod: .* failed'
+	want_said 'failed'
+	[[ -z $(ls cache/ebprof/debuginfod) ]] || fail "taken for unknown"
+}
+
+# A server that has no sections gives the whole; that is taken as long as it is small.
+test_no_sections() {
+	record_stripped
+	start_odd nosections served/program.debug
+	report --debuginfod=names
+	want_names
+}
+
+test_memo() {
+	record_stripped
+	start_odd unknown
+	report
+	want_no_names
+	want_reason 'knows no such build ID'
+	grep -q "$build_id" requests || fail "it did not ask: $(cat requests err)"
+	# The library has a memory of its own, for ten minutes.
+	: >requests
+	rm -r cache/debuginfod_client
+	report
+	[[ ! -s requests ]] || fail "it asked again: $(cat requests)"
+	want_reason 'knew no such build ID'
+	find cache/ebprof -name '*.unknown' -exec touch -d '5 hours ago' {} +
+	report
+	grep -q "$build_id" requests || fail "it never asks again"
+	rm -r cache/debuginfod_client
+	start_odd serve served/program.debug # others may know
+	report
+	want_names
+}
+
+# A library that cannot be loaded matters only to those who want it.
+test_no_library() {
+	record_stripped
+	mkdir lib && : >lib/libdebuginfod.so.1
+	export LD_LIBRARY_PATH=$PWD/lib
+	report
+	! grep -q libdebuginfod out err || fail "unasked: $(cat out err)"
+	DEBUGINFOD_URLS=http://127.0.0.1:1 report
+	want_no_names
+	want_said 'libdebuginfod.so.1 cannot be loaded'
+	want_reason 'install libdebuginfod1'
+}
+
+run_tests
