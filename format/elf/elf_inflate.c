@@ -161,6 +161,16 @@ static struct err *open_packed(const struct elf_section *section, uint64_t max,
 
 /* ---- sections ---- */
 
+static struct err *unpack_copy(
+	const struct packed *packed, const struct elf_section *section, uint8_t **ret)
+{
+	CLEANUP_FREE uint8_t *unpacked = mem_alloc((size_t)packed->size + 1);
+	try(unpack(packed, section, unpacked));
+	unpacked[packed->size] = 0;
+	*ret = steal_ptr(unpacked);
+	return NULL;
+}
+
 struct err *elf_inflate_section(const struct elf_file *file, const struct elf_section *section,
 	uint64_t max, uint8_t **ret, uint64_t *len)
 {
@@ -170,15 +180,22 @@ struct err *elf_inflate_section(const struct elf_file *file, const struct elf_se
 		elf_file_read(file, section->offset, section->size, &bytes), "%s", section->name));
 	struct packed packed;
 	try(open_packed(section, max, bytes, &packed));
-	if (packed.type != COMPRESSION_NONE) {
-		CLEANUP_FREE uint8_t *unpacked = mem_alloc((size_t)packed.size + 1);
-		try(unpack(&packed, section, unpacked));
-		unpacked[packed.size] = 0;
-		mem_free(bytes);
-		bytes = steal_ptr(unpacked);
-	}
-	*ret = steal_ptr(bytes);
+	if (packed.type == COMPRESSION_NONE)
+		*ret = steal_ptr(bytes);
+	else
+		try(unpack_copy(&packed, section, ret));
 	*len = packed.size;
+	return NULL;
+}
+
+struct err *elf_inflate_bytes(
+	const uint8_t *bytes, uint64_t len, uint64_t max, uint8_t **ret, uint64_t *ret_len)
+{
+	struct elf_section section = {.name = "section", .size = len, .flags = SHF_COMPRESSED};
+	struct packed packed;
+	try(open_packed(&section, max, bytes, &packed));
+	try(unpack_copy(&packed, &section, ret));
+	*ret_len = packed.size;
 	return NULL;
 }
 

@@ -18,8 +18,9 @@ static struct dwarf_resolver *resolve(const struct answer_sources *sources,
 	const struct answer_place *places, size_t count, struct chain *chains)
 {
 	struct dwarf_resolver *resolver =
-		sources->debug ? dwarf_resolver_create(sources->debug, &sources->debug_options)
-			       : NULL;
+		sources->debug || sources->debug_options.lines
+			? dwarf_resolver_create(sources->debug, &sources->debug_options)
+			: NULL;
 	if (!resolver)
 		return NULL;
 	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));

@@ -12,6 +12,7 @@
 #include "format/dwarf/dwarf_sections.h"
 #include "format/dwarf/dwarf_walk.h"
 #include "report/symbol/dwarf_companion.h"
+#include "report/symbol/line_sections.h"
 
 enum {
 	THREADS_MAX = 64,
@@ -65,7 +66,8 @@ struct worker {
 struct dwarf_resolver {
 	struct dwarf_sections sections;
 	struct dwarf_companion alt, package;
-	struct dwarf_places places; /* path NULL: no companions */
+	struct dwarf_places places;  /* path NULL: no companions */
+	struct line_sections *lines; /* not NULL: all that there is */
 	unsigned nr_threads;
 	struct worker *workers;
 
@@ -127,7 +129,12 @@ struct dwarf_resolver *dwarf_resolver_create(
 	struct elf_file *elf, const struct dwarf_resolver_options *options)
 {
 	struct dwarf_sections sections;
-	if (!dwarf_sections_open(elf, false, &sections))
+	if (!elf && options->lines) {
+		struct dwarf_resolver *by_lines = mem_zalloc(sizeof(*by_lines));
+		by_lines->lines = options->lines;
+		return by_lines;
+	}
+	if (!elf || !dwarf_sections_open(elf, false, &sections))
 		return NULL;
 	struct dwarf_resolver *resolver = mem_zalloc(sizeof(*resolver));
 	resolver->sections = sections;
@@ -454,6 +461,10 @@ void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *address
 	memset(chains, 0, count * sizeof(*chains));
 	if (!count || count > UINT32_MAX)
 		return;
+	if (resolver->lines) {
+		line_sections_run(resolver->lines, addresses, count, chains);
+		return;
+	}
 	CLEANUP_FREE uint32_t *units = mem_zalloc_array(count, sizeof(*units));
 	dwarf_map_addresses(&resolver->workers[0].own_reader, addresses, count, units);
 	make_jobs(resolver, units, count);

@@ -20,17 +20,20 @@
 
 struct dwarf_resolver;
 
+struct line_sections;
+
 struct dwarf_resolver_options {
 	unsigned nr_threads; /* 0: as many as there are CPUs */
 	/* For files that stand beside this one: split DWARF, dwz. */
-	const char *path;     /* NULL: they are not looked for */
-	const char *root;     /* where absolute paths start; NULL: / */
-	const char *alt_path; /* of what dwz moved out; NULL: where the file says it is */
+	const char *path;            /* NULL: they are not looked for */
+	const char *root;            /* where absolute paths start; NULL: / */
+	struct line_sections *lines; /* instead of a file: lines alone; borrowed, or NULL */
+	const char *alt_path;        /* of what dwz moved out; NULL: where the file says it is */
 };
 
 /*
- * NULL when the file has no debug information. `elf` and the options' texts are
- * borrowed until the resolver is destroyed.
+ * NULL when the file has no debug information. `elf`, NULL where there are lines instead, and the
+ * options' texts are borrowed until the resolver is destroyed.
  */
 struct dwarf_resolver *dwarf_resolver_create(
 	struct elf_file *elf, const struct dwarf_resolver_options *options);

@@ -8,6 +8,7 @@
 #include "format/base/str.h"
 #include "format/dwarf/dwarf_split.h"
 #include "report/symbol/debuginfod.h"
+#include "report/symbol/line_sections.h"
 #include "report/symbol/minidebug.h"
 #include "report/symbol/symbol_sections.h"
 
@@ -98,11 +99,13 @@ static void fetch_missing(struct debuginfod *debuginfod, const struct layout_obj
 	enum symbol_level level, bool is_hot)
 {
 	enum debuginfod_mode mode = debuginfod_mode(debuginfod);
-	bool wants_whole = mode == DEBUGINFOD_FULL || mode == DEBUGINFOD_LINES || is_hot;
+	bool wants_whole = mode == DEBUGINFOD_FULL || is_hot;
 	struct debuginfod_want want = {
 		.build_id = info->build_id,
 		.build_id_len = info->build_id_len,
 		.parts = {[DEBUGINFOD_PART_NAMES] = level < SYMBOL_LEVEL_SYMTAB,
+			[DEBUGINFOD_PART_LINES] =
+				mode == DEBUGINFOD_LINES && level < SYMBOL_LEVEL_DWARF,
 			[DEBUGINFOD_PART_WHOLE] = wants_whole && level < SYMBOL_LEVEL_DWARF},
 	};
 	debuginfod_fetch(debuginfod, &want);
@@ -147,13 +150,30 @@ static void take_fetched_names(struct finding *finding, const struct debuginfod 
 		return;
 	if (answer->verdict == DEBUG_ACCEPTED &&
 		!symbol_sections_read(answer->files[0], answer->files[1], file->index))
-		answer->verdict = DEBUG_NOT_ELF;
+		answer->verdict = DEBUG_DAMAGED;
 	note_answer(file, debuginfod, answer, answer->files[0]);
 	if (answer->verdict != DEBUG_ACCEPTED)
 		return;
 	file->level = SYMBOL_LEVEL_SYMTAB;
 	mem_free(file->path);
 	file->path = mem_strdup(answer->files[0]);
+}
+
+static void take_fetched_lines(struct finding *finding, const struct debuginfod *debuginfod,
+	struct debuginfod_answer *answer, const struct layout_object *info)
+{
+	struct symbol_file *file = finding->file;
+	if (!answer->is_wanted || file->debug)
+		return;
+	if (answer->verdict == DEBUG_ACCEPTED && !(file->lines = line_sections_open(answer->files)))
+		answer->verdict = DEBUG_DAMAGED;
+	note_answer(file, debuginfod, answer, answer->files[0]);
+	for (uint32_t i = 0; file->lines && i < info->nr_segments; i++) {
+		const struct layout_segment *segment = &info->segments[i];
+		if (segment->flags & PF_X)
+			line_sections_add_code(
+				file->lines, segment->vaddr, segment->vaddr + segment->filesz);
+	}
 }
 
 static void ask_debuginfod(struct finding *finding, struct debuginfod *debuginfod,
@@ -166,6 +186,7 @@ static void ask_debuginfod(struct finding *finding, struct debuginfod *debuginfo
 	debuginfod_wait(debuginfod, info->build_id, info->build_id_len, answers);
 	take_fetched(finding, debuginfod, &answers[DEBUGINFOD_PART_WHOLE], identity);
 	take_fetched_names(finding, debuginfod, &answers[DEBUGINFOD_PART_NAMES]);
+	take_fetched_lines(finding, debuginfod, &answers[DEBUGINFOD_PART_LINES], info);
 }
 
 /* ---- what dwz moved out ---- */
@@ -231,6 +252,7 @@ static const char *problem_of(const struct debug_attempts *attempts)
 		[DEBUG_ABSENT] = "the file is not on this machine",
 		[DEBUG_UNREADABLE] = "the file may not be read",
 		[DEBUG_NOT_ELF] = "not an ELF file of 64 bits",
+		[DEBUG_DAMAGED] = "the file is damaged",
 		[DEBUG_OTHER_BUILD] = "the file here is another build",
 	};
 	enum debug_verdict verdict =
@@ -281,6 +303,7 @@ void symbol_file_deinit(struct symbol_file *file)
 	symbol_index_destroy(file->index);
 	vec_deinit(&file->segments);
 	elf_file_destroy(file->debug);
+	line_sections_destroy(file->lines);
 	mem_close_fd(&file->debug_fd);
 	mem_free(file->debug_path);
 	mem_free(file->alt_path);

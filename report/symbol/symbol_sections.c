@@ -17,8 +17,7 @@ enum {
 	NOTE_HEADER_BYTES = 12,
 };
 
-/* The whole of a regular file of at most `max` bytes, with a NUL behind; NULL for anything else. */
-static uint8_t *read_whole(const char *path, size_t max, size_t *len)
+uint8_t *symbol_sections_read_whole(const char *path, size_t max, size_t *len)
 {
 	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
@@ -47,8 +46,9 @@ bool symbol_sections_read(
 	const char *symtab_path, const char *strtab_path, struct symbol_index *index)
 {
 	size_t len = 0, names_len = 0;
-	CLEANUP_FREE uint8_t *symtab = read_whole(symtab_path, SECTION_MAX, &len);
-	CLEANUP_FREE uint8_t *names = read_whole(strtab_path, SECTION_MAX, &names_len);
+	CLEANUP_FREE uint8_t *symtab = symbol_sections_read_whole(symtab_path, SECTION_MAX, &len);
+	CLEANUP_FREE uint8_t *names =
+		symbol_sections_read_whole(strtab_path, SECTION_MAX, &names_len);
 	if (!symtab || !names || len % SYM_BYTES)
 		return false;
 	bool has_any = false;
@@ -72,7 +72,7 @@ bool symbol_sections_has_build_id(const char *note_path, const uint8_t *build_id
 {
 	static const uint8_t gnu[4] = "GNU";
 	size_t note_len = 0;
-	CLEANUP_FREE uint8_t *note = read_whole(note_path, NOTE_MAX, &note_len);
+	CLEANUP_FREE uint8_t *note = symbol_sections_read_whole(note_path, NOTE_MAX, &note_len);
 	if (!note || note_len < NOTE_HEADER_BYTES + sizeof(gnu) + len)
 		return false;
 	struct bytes_cursor cursor = bytes_cursor(note, note_len);

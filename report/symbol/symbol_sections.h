@@ -6,6 +6,8 @@
 #define EBPROF_SYMBOL_SECTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "report/symbol/symbol_index.h"
 
@@ -15,6 +17,10 @@
  */
 bool symbol_sections_read(
 	const char *symtab_path, const char *strtab_path, struct symbol_index *index);
+
+/* All of a regular file of at most `max` bytes, with a NUL behind; yours. NULL for anything else.
+ */
+uint8_t *symbol_sections_read_whole(const char *path, size_t max, size_t *len);
 
 /* Whether a file holds a note with this build ID: how a server is checked that gives sections. */
 bool symbol_sections_has_build_id(const char *note_path, const uint8_t *build_id, size_t len);

@@ -230,7 +230,8 @@ static struct answer_sources sources_of(const struct batch *batch, const struct 
 		.debug = file->debug,
 		.debug_options = {.path = file->debug_path,
 			.root = batch->options->files.symfs,
-			.alt_path = file->alt_path},
+			.alt_path = file->alt_path,
+			.lines = file->lines},
 	};
 }
 

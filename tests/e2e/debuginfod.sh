@@ -97,6 +97,66 @@ test_full_has_lines() {
 	zcat out.pb.gz | grep -qa 'workload\.c' || fail "no file names"
 }
 
+# As much as lines need: no inlined functions, but all others have theirs.
+test_lines() {
+	record_stripped
+	start_real
+	run "$EBPROF" convert --pprof --debuginfod=lines -o out.pb.gz
+	want_status 0 convert
+	zcat out.pb.gz | grep -qa 'workload\.c' || fail "no file names"
+	! grep -q "buildid/$build_id/debuginfo" server.log || fail "the whole file was fetched"
+	report --debuginfod=lines
+	want_names
+}
+
+# The same lines from sections as from the file, in older DWARF and packed ones, too.
+test_lines_of_kinds() {
+	local kind source=$here/workload.c
+	export XDG_CACHE_HOME=$PWD/cache HOME=$PWD
+	command -v go >/dev/null || skip "no go tool pprof here"
+	mkdir served
+	for kind in -gdwarf-4 -gdwarf-5 '-gdwarf-5 -gz'; do
+		rm -rf cache whole lines
+		# shellcheck disable=SC2086
+		"${CC:-cc}" -O2 $kind "$source" -o program -lpthread 2>err || skip "cannot build: $(cat err)"
+		"$EBPROF" record -q -F 2999 -- ./program 0.3 >/dev/null 2>&1
+		"$EBPROF" convert --pprof -o whole.pb.gz --no-inline 2>/dev/null
+		objcopy --only-keep-debug program served/program.debug && strip program
+		start_real
+		"$EBPROF" convert --pprof -o lines.pb.gz --debuginfod=lines 2>err || fail "$(cat err)"
+		kill $server
+		for name in whole lines; do
+			go tool pprof -lines -top -nodecount=1000 $name.pb.gz 2>/dev/null |
+				sed -nE 's/.* ([a-z_]+) .*\/?(workload\.c:[0-9]+).*/\1 \2/p' | sort -u >$name
+		done
+		[[ -s whole ]] || fail "no lines at all"
+		diff whole lines >difference || fail "$kind: $(cat difference)"
+	done
+}
+
+# What dwz moved out of a debug file is fetched after it.
+test_dwz() {
+	local name
+	export XDG_CACHE_HOME=$PWD/cache HOME=$PWD
+	command -v dwz >/dev/null || skip "no dwz here"
+	mkdir served
+	for name in program twin; do
+		"${CC:-cc}" -g -O2 -D_GNU_SOURCE "$here/workload.c" -o $name -lpthread 2>err ||
+			skip "cannot build: $(cat err)"
+		objcopy --only-keep-debug $name served/$name.debug
+	done
+	dwz -m served/moved.debug -M /nowhere/moved.debug served/program.debug served/twin.debug 2>err ||
+		skip "dwz: $(cat err)"
+	strip program
+	"$EBPROF" record -q -F 2999 -- ./program 0.5 >/dev/null 2>&1
+	start_real
+	run "$EBPROF" convert --pprof --debuginfod=full -o out.pb.gz
+	want_status 0 convert
+	zcat out.pb.gz | grep -qa 'workload\.c' || fail "no file names: $(cat err)"
+	moved=$(readelf -n served/moved.debug | sed -n 's/.*Build ID: //p')
+	[[ -s cache/debuginfod_client/$moved/debuginfo ]] || fail "$moved was not fetched: $(grep GET server.log)"
+}
+
 test_off() {
 	record_stripped
 	start_odd unknown
