@@ -1,7 +1,8 @@
 /*
  * Lines from .debug_line and the sections of its names alone, as a debuginfod server gives them: a
  * twentieth of a debug file. Without .debug_info nobody knows which functions were
- * inlined, nor, before DWARF 5, in which folder a file was compiled.
+ * inlined (a line is then that of the innermost one), nor, before DWARF 5, in which folder a file
+ * was compiled.
  */
 #ifndef EBPROF_LINE_SECTIONS_H
 #define EBPROF_LINE_SECTIONS_H

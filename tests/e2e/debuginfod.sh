@@ -19,10 +19,11 @@ record_stripped() {
 
 # Sets DEBUGINFOD_URLS to a real server of served/.
 start_real() {
-	local i
+	local i j port
 	command -v debuginfod >/dev/null || skip "no debuginfod here"
 	for ((i = 0; i < 5; i++)); do
 		port=$((20000 + RANDOM % 20000))
+		rm -f server.log # one that is about to end may still write to its own
 		debuginfod -F served -p $port -d :memory: -t 1000 -vv >server.log 2>&1 &
 		server=$!
 		for ((j = 0; j < 100; j++)); do
@@ -109,7 +110,8 @@ test_lines() {
 	want_names
 }
 
-# The same lines from sections as from the file, in older DWARF and packed ones, too.
+# The same lines from sections as from the file, in older DWARF and packed ones, too. Nothing is
+# inlined: lines alone would give the innermost one, whatever function that is of.
 test_lines_of_kinds() {
 	local kind source=$here/workload.c
 	export XDG_CACHE_HOME=$PWD/cache HOME=$PWD
@@ -118,7 +120,7 @@ test_lines_of_kinds() {
 	for kind in -gdwarf-4 -gdwarf-5 '-gdwarf-5 -gz'; do
 		rm -rf cache whole lines
 		# shellcheck disable=SC2086
-		"${CC:-cc}" -O2 $kind "$source" -o program -lpthread 2>err || skip "cannot build: $(cat err)"
+		"${CC:-cc}" -O2 -fno-inline $kind "$source" -o program -lpthread 2>err || skip "cannot build: $(cat err)"
 		"$EBPROF" record -q -F 2999 -- ./program 0.3 >/dev/null 2>&1
 		"$EBPROF" convert --pprof -o whole.pb.gz --no-inline 2>/dev/null
 		objcopy --only-keep-debug program served/program.debug && strip program
@@ -132,6 +134,34 @@ test_lines_of_kinds() {
 		[[ -s whole ]] || fail "no lines at all"
 		diff whole lines >difference || fail "$kind: $(cat difference)"
 	done
+}
+
+# libdebuginfod before 0.188 has no sections: then names come with the whole file.
+test_old_library() {
+	record_stripped
+	start_real
+	cat >old.c <<'EOF'
+#include <dlfcn.h>
+static void *real(const char *name) {
+	static void *library;
+	if (!library) library = dlopen(REAL, RTLD_NOW);
+	return dlsym(library, name);
+}
+void *debuginfod_begin(void) { return ((void *(*)(void))real("debuginfod_begin"))(); }
+void debuginfod_end(void *c) { ((void (*)(void *))real("debuginfod_end"))(c); }
+int debuginfod_find_debuginfo(void *c, const unsigned char *b, int n, char **p) {
+	return ((int (*)(void *, const unsigned char *, int, char **))real("debuginfod_find_debuginfo"))(c, b, n, p);
+}
+void debuginfod_set_progressfn(void *c, void *f) { ((void (*)(void *, void *))real("debuginfod_set_progressfn"))(c, f); }
+const char *debuginfod_get_url(void *c) { return ((const char *(*)(void *))real("debuginfod_get_url"))(c); }
+EOF
+	mkdir lib
+	library=$(ldconfig -p | sed -n 's/.*libdebuginfod\.so\.1 .*=> //p' | head -n 1)
+	"${CC:-cc}" -shared -fPIC -DREAL="\"$library\"" old.c -o lib/libdebuginfod.so.1 2>err || skip "cannot build: $(cat err)"
+	LD_LIBRARY_PATH=$PWD/lib report --debuginfod=names
+	want_names
+	[[ -s cache/debuginfod_client/$build_id/debuginfo ]] || fail "not by the whole file"
+	! grep -q /section/ server.log || fail "it asked for sections"
 }
 
 # What dwz moved out of a debug file is fetched after it.

@@ -1,0 +1,130 @@
+#include "report/symbol/debuginfod_transfer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+
+enum {
+	/* A server that drips its bytes makes no progress: 6.4 KB/s is the least that counts. */
+	PROGRESS_BYTES = 64 << 10,
+	NS_PER_S = 1000 * 1000 * 1000,
+};
+
+static const int64_t patience_ns = DEBUGINFOD_PATIENCE_S * (int64_t)NS_PER_S;
+
+int64_t debuginfod_transfer_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static void count_bytes(struct debuginfod_transfer *transfer, long bytes, int64_t now)
+{
+	if (bytes > transfer->seen_bytes)
+		atomic_fetch_add(&transfer->meter->bytes,
+			(unsigned long long)(bytes - transfer->seen_bytes));
+	transfer->seen_bytes = bytes;
+	/* The next file of the same question begins at 0 again. */
+	if (bytes >= transfer->mark_bytes && bytes - transfer->mark_bytes < PROGRESS_BYTES)
+		return;
+	transfer->mark_bytes = bytes;
+	transfer->mark_ns = now;
+	atomic_fetch_add(&transfer->meter->steps, 1);
+}
+
+/*
+ * Called about once a second while a query runs. Before a server has answered, `done` counts the
+ * calls, and there is no address; `whole` is 0 or -1 where the server does not say it.
+ * Not 0 ends the query.
+ */
+static int look_at(struct debuginfod_transfer *transfer, long done, long whole)
+{
+	const char *url = transfer->library->get_url(transfer->client);
+	int64_t now = debuginfod_transfer_now_ns();
+	transfer->is_asked = true;
+	transfer->is_answered |= url != NULL;
+	if (url)
+		count_bytes(transfer, done, now);
+	bool is_whole = url && !strstr(url, "/section/");
+	if (is_whole && (whole > transfer->bytes_max || done > transfer->bytes_max))
+		transfer->cut = DEBUG_TOO_LARGE;
+	else if (atomic_load(&transfer->meter->is_over) || now - transfer->mark_ns > patience_ns)
+		transfer->cut = DEBUG_CUT_OFF;
+	return transfer->cut != DEBUG_ACCEPTED;
+}
+
+/* The library's functions are found at run time, and it hands back nothing but its client. */
+static _Thread_local struct debuginfod_transfer *current;
+
+static int on_progress(struct debuginfod_client *client, long done, long whole)
+{
+	(void)client;
+	return look_at(current, done, whole);
+}
+
+/* What a query of the library means; *errnum for DEBUG_FAILED. */
+static enum debug_verdict judge(const struct debuginfod_transfer *transfer, int result, int *errnum)
+{
+	if (result >= 0)
+		return DEBUG_ACCEPTED;
+	if (transfer->cut != DEBUG_ACCEPTED)
+		return transfer->cut;
+	if (result == -ETIME)
+		return DEBUG_CUT_OFF;
+	/* It also says so when a server broke off in the middle. */
+	bool is_broken = result == -ENOENT && transfer->is_answered;
+	if (result != -ENOENT || is_broken) {
+		*errnum = is_broken ? ECONNRESET : -result;
+		return DEBUG_FAILED;
+	}
+	return transfer->is_asked ? DEBUG_UNKNOWN : DEBUG_UNKNOWN_BEFORE;
+}
+
+enum debug_verdict debuginfod_transfer_fetch(
+	struct debuginfod_transfer *transfer, const char *section, char **path, int *errnum)
+{
+	const struct debuginfod_library *library = transfer->library;
+	int len = (int)transfer->build_id_len;
+	char *found = NULL;
+	transfer->mark_bytes = transfer->seen_bytes = 0;
+	transfer->mark_ns = debuginfod_transfer_now_ns();
+	transfer->is_asked = transfer->is_answered = false;
+	transfer->cut = DEBUG_ACCEPTED;
+	current = transfer;
+	int fd = section ? library->find_section(
+				   transfer->client, transfer->build_id, len, section, &found)
+			 : library->find_debuginfo(
+				   transfer->client, transfer->build_id, len, &found);
+	enum debug_verdict verdict = judge(transfer, fd, errnum);
+	if (fd >= 0)
+		close(fd);
+	if (verdict == DEBUG_ACCEPTED && found)
+		*path = mem_strdup(found);
+	else if (verdict == DEBUG_ACCEPTED)
+		verdict = DEBUG_ABSENT;
+	if (verdict == DEBUG_CUT_OFF || verdict == DEBUG_TOO_LARGE || verdict == DEBUG_FAILED)
+		debuginfod_library_forget_miss(transfer->build_id, transfer->build_id_len, section);
+	free(found);
+	atomic_fetch_add(&transfer->meter->steps, verdict != DEBUG_CUT_OFF);
+	return verdict;
+}
+
+bool debuginfod_transfer_init(struct debuginfod_transfer *transfer)
+{
+	transfer->client = transfer->library->begin();
+	if (transfer->client)
+		transfer->library->set_progressfn(transfer->client, on_progress);
+	return transfer->client != NULL;
+}
+
+void debuginfod_transfer_deinit(struct debuginfod_transfer *transfer)
+{
+	if (transfer->client)
+		transfer->library->end(transfer->client);
+	transfer->client = NULL;
+}
