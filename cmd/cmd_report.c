@@ -96,7 +96,7 @@ static void put_report(
 		text_put_table(profile, &table, &options->table, &text, out);
 		table_deinit(&table);
 	}
-	unsymbolized_put(profile, &options->select.symbolize.files, out);
+	unsymbolized_put(profile, &options->select.naming.symbolize.files, out);
 }
 
 static int report(struct report_options *options, int argc, char **argv, int rest)
@@ -107,12 +107,12 @@ static int report(struct report_options *options, int argc, char **argv, int res
 	if (err)
 		return console_fail(err);
 	CLEANUP(str_deinit) struct str text = {0};
-	select_begin_debuginfod(&options->select);
+	naming_begin(&options->select.naming);
 	put_report(profile, options, &text);
 	console_show_end();
 	fwrite(str_text(&text), 1, text.len, stdout);
 	fflush(stdout); /* before the network is waited for once more */
-	select_end_debuginfod(&options->select);
+	naming_end(&options->select.naming);
 	profile_destroy(profile);
 	return CONSOLE_OK;
 }

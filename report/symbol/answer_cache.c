@@ -46,7 +46,8 @@ struct answer_key answer_cache_key(
 	const struct layout_object *object, const struct symbol_file *file)
 {
 	struct answer_key key = {.name = ""};
-	uint64_t identity = FORMAT_VERSION;
+	uint64_t identity =
+		map_mix(FORMAT_VERSION << 16 | (uint64_t)file->level << 8 | (file->lines != NULL));
 	if (!file->path || !object->build_id_len ||
 		2 * object->build_id_len + 16 > CACHE_NAME_MAX || !add_file(file->path, &identity))
 		return key;

@@ -5,7 +5,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/str.h"
-#include "format/dwarf/dwarf_line.h"
+#include "format/dwarf/dwarf_line_machine.h"
 #include "format/elf/elf_inflate.h"
 #include "report/symbol/symbol_sections.h"
 

@@ -8,7 +8,7 @@
 #define EBPROF_LINE_SECTIONS_H
 
 #include "format/dwarf/dwarf_file.h"
-#include "report/symbol/chain.h"
+#include "format/file/chain.h"
 
 struct line_sections;
 
