@@ -65,57 +65,6 @@ struct bytes_cursor bytes_cursor(const void *bytes, size_t len)
 	return (struct bytes_cursor){.start = start, .pos = start, .end = end};
 }
 
-size_t bytes_left(const struct bytes_cursor *cursor)
-{
-	return (size_t)(cursor->end - cursor->pos);
-}
-
-size_t bytes_offset(const struct bytes_cursor *cursor)
-{
-	return (size_t)(cursor->pos - cursor->start);
-}
-
-const uint8_t *bytes_get(struct bytes_cursor *cursor, size_t len)
-{
-	if (cursor->overrun || len > bytes_left(cursor)) {
-		cursor->overrun = true;
-		cursor->pos = cursor->end;
-		return NULL;
-	}
-	const uint8_t *bytes = cursor->pos;
-	cursor->pos += len;
-	return bytes;
-}
-
-static uint64_t get_le(struct bytes_cursor *cursor, size_t len)
-{
-	const uint8_t *bytes = bytes_get(cursor, len);
-	uint64_t value = 0;
-	for (size_t i = 0; bytes && i < len; i++)
-		value |= (uint64_t)bytes[i] << (8 * i);
-	return value;
-}
-
-uint8_t bytes_get_u8(struct bytes_cursor *cursor)
-{
-	return (uint8_t)get_le(cursor, 1);
-}
-
-uint16_t bytes_get_u16(struct bytes_cursor *cursor)
-{
-	return (uint16_t)get_le(cursor, 2);
-}
-
-uint32_t bytes_get_u32(struct bytes_cursor *cursor)
-{
-	return (uint32_t)get_le(cursor, 4);
-}
-
-uint64_t bytes_get_u64(struct bytes_cursor *cursor)
-{
-	return get_le(cursor, 8);
-}
-
 uint64_t bytes_get_varint(struct bytes_cursor *cursor)
 {
 	uint64_t value = 0;

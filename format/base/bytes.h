@@ -8,9 +8,11 @@
 #ifndef EBPROF_BYTES_H
 #define EBPROF_BYTES_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "format/base/vec.h"
 
@@ -42,18 +44,67 @@ struct bytes_cursor {
 };
 
 struct bytes_cursor bytes_cursor(const void *bytes, size_t len);
-size_t bytes_left(const struct bytes_cursor *cursor);
+
+static inline size_t bytes_left(const struct bytes_cursor *cursor)
+{
+	return (size_t)(cursor->end - cursor->pos);
+}
+
 /* Bytes consumed so far: where an error is to be placed. */
-size_t bytes_offset(const struct bytes_cursor *cursor);
-uint8_t bytes_get_u8(struct bytes_cursor *cursor);
-uint16_t bytes_get_u16(struct bytes_cursor *cursor);
-uint32_t bytes_get_u32(struct bytes_cursor *cursor);
-uint64_t bytes_get_u64(struct bytes_cursor *cursor);
+static inline size_t bytes_offset(const struct bytes_cursor *cursor)
+{
+	return (size_t)(cursor->pos - cursor->start);
+}
+
+/* `len` bytes inside the cursor's memory, NULL on overrun. */
+static inline const uint8_t *bytes_get(struct bytes_cursor *cursor, size_t len)
+{
+	if (cursor->overrun || len > bytes_left(cursor)) {
+		cursor->overrun = true;
+		cursor->pos = cursor->end;
+		return NULL;
+	}
+	const uint8_t *bytes = cursor->pos;
+	cursor->pos += len;
+	return bytes;
+}
+
+static inline uint8_t bytes_get_u8(struct bytes_cursor *cursor)
+{
+	const uint8_t *bytes = bytes_get(cursor, 1);
+	return bytes ? *bytes : 0;
+}
+
+static inline uint16_t bytes_get_u16(struct bytes_cursor *cursor)
+{
+	uint16_t value = 0;
+	const uint8_t *bytes = bytes_get(cursor, sizeof(value));
+	if (bytes)
+		memcpy(&value, bytes, sizeof(value));
+	return le16toh(value);
+}
+
+static inline uint32_t bytes_get_u32(struct bytes_cursor *cursor)
+{
+	uint32_t value = 0;
+	const uint8_t *bytes = bytes_get(cursor, sizeof(value));
+	if (bytes)
+		memcpy(&value, bytes, sizeof(value));
+	return le32toh(value);
+}
+
+static inline uint64_t bytes_get_u64(struct bytes_cursor *cursor)
+{
+	uint64_t value = 0;
+	const uint8_t *bytes = bytes_get(cursor, sizeof(value));
+	if (bytes)
+		memcpy(&value, bytes, sizeof(value));
+	return le64toh(value);
+}
+
 /* A varint of more than 64 bits counts as an overrun. */
 uint64_t bytes_get_varint(struct bytes_cursor *cursor);
 int64_t bytes_get_zigzag(struct bytes_cursor *cursor);
-/* `len` bytes inside the cursor's memory, NULL on overrun. */
-const uint8_t *bytes_get(struct bytes_cursor *cursor, size_t len);
 /* What bytes_put_blob() put; *len is 0 and the result NULL on overrun. */
 const uint8_t *bytes_get_blob(struct bytes_cursor *cursor, size_t *len);
 /* A cursor over the next `len` bytes, which this one skips. */
