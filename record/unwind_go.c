@@ -110,7 +110,7 @@ static enum role role_of(struct unwind_go *go, const struct go_function *functio
 {
 	if (go->has_flags && !function->flags && !function->is_special)
 		return ROLE_PLAIN;
-	const char *name = go_pclntab_name(go->table, function);
+	const char *name = go_pclntab_name(go->table, function->name);
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strcmp(name, known[i].name) == 0)
 			return known[i].role;

@@ -1,6 +1,7 @@
 #include "format/elf/elf_blocks.h"
 
 #include "format/base/mem.h"
+#include "format/elf/elf_map.h"
 
 enum {
 	BLOCK_BYTES = 12 << 10,
@@ -18,6 +19,8 @@ struct slot {
 struct elf_blocks {
 	const struct elf_file *file;
 	uint64_t offset, len;
+	bool is_mapped;
+	struct elf_map map; /* instead of slots */
 	struct slot slots[SLOTS];
 };
 
@@ -37,10 +40,25 @@ struct err *elf_blocks_create(
 	return NULL;
 }
 
+struct err *elf_blocks_map(
+	const struct elf_file *file, uint64_t offset, uint64_t len, struct elf_blocks **ret)
+{
+	struct elf_map map;
+	try(elf_map_range(file, offset, len, &map));
+	struct elf_blocks *blocks = mem_zalloc(sizeof(*blocks));
+	blocks->len = len;
+	blocks->is_mapped = true;
+	blocks->map = map;
+	*ret = blocks;
+	return NULL;
+}
+
 void elf_blocks_destroy(struct elf_blocks *blocks)
 {
 	if (!blocks)
 		return;
+	if (blocks->is_mapped)
+		elf_map_release(&blocks->map);
 	for (size_t i = 0; i < SLOTS; i++)
 		mem_free(blocks->slots[i].bytes);
 	mem_free(blocks);
@@ -55,14 +73,13 @@ static void fill(struct elf_blocks *blocks, struct slot *slot, uint64_t block)
 {
 	uint64_t start = block * BLOCK_BYTES, left = blocks->len - start;
 	if (!slot->bytes)
-		slot->bytes = mem_alloc(SLOT_BYTES + 1);
+		slot->bytes = mem_alloc(SLOT_BYTES);
 	slot->block = block;
 	slot->len = left < SLOT_BYTES ? (size_t)left : SLOT_BYTES;
 	struct err *err =
 		elf_file_read_into(blocks->file, blocks->offset + start, slot->bytes, slot->len);
 	if (err)
 		slot->len = 0;
-	slot->bytes[slot->len] = 0;
 	err_destroy(err);
 }
 
@@ -71,6 +88,10 @@ const uint8_t *elf_blocks_view(struct elf_blocks *blocks, uint64_t at, size_t *l
 	*len = 0;
 	if (at >= blocks->len)
 		return NULL;
+	if (blocks->is_mapped) {
+		*len = (size_t)(blocks->len - at);
+		return blocks->map.bytes + at;
+	}
 	uint64_t block = at / BLOCK_BYTES;
 	struct slot *slot = &blocks->slots[block % SLOTS];
 	if (!slot->bytes || slot->block != block)

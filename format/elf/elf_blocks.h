@@ -20,13 +20,18 @@ struct elf_blocks;
 /* `len` bytes at `offset` of the file, which is borrowed. ERR_FORMAT when they are not in it. */
 struct err *elf_blocks_create(const struct elf_file *file, uint64_t offset, uint64_t len,
 	struct elf_blocks **ret) ERR_MUST_CHECK;
+
+/* The same over a mapping (see elf_map.h): for the report, which reads much of the part. */
+struct err *elf_blocks_map(const struct elf_file *file, uint64_t offset, uint64_t len,
+	struct elf_blocks **ret) ERR_MUST_CHECK;
+
 void elf_blocks_destroy(struct elf_blocks *blocks);
 
 uint64_t elf_blocks_len(const struct elf_blocks *blocks);
 
 /*
  * The bytes at `at`, at least ELF_BLOCKS_VIEW_MAX unless the part ends before: *len says how many.
- * A NUL follows them where the part ends. NULL (and 0) behind its end, and when reading fails.
+ * NULL (and 0) behind its end, and when reading fails.
  * Valid until the next call.
  */
 const uint8_t *elf_blocks_view(struct elf_blocks *blocks, uint64_t at, size_t *len);

@@ -3,55 +3,43 @@
 #include <elf.h>
 #include <string.h>
 
-#include "format/base/bytes.h"
 #include "format/base/mem.h"
-#include "format/elf/elf_blocks.h"
+#include "format/elf/go_module.h"
+#include "format/elf/go_table.h"
+#include "format/elf/go_values.h"
 
 enum {
-	RELOCATIONS_MAX = 64 << 20,
 	HEADER_BYTES = 8, /* magic, two zeros, quantum of code, bytes of a pointer */
-	POINTER_BYTES = 8,
-	PAIR_MAX_BYTES = 20,  /* of varints */
-	TEXT_START_FIELD = 2, /* the number of the header's pointer-sized fields, since 1.18 */
-	RELA_BYTES = sizeof(Elf64_Rela),
+	TEXT_START_FIELD =
+		2, /* the number of the header's pointer-sized fields, from 1.18 to 1.25 */
+	TABLE_ALIGNMENT = 32,
+	HEADERS_TRIED_MAX = 8,
 };
 
 static const char start_name[] = "_rt0_amd64_linux", start_name_arm64[] = "_rt0_arm64_linux";
 
-/* By the oldest release that writes it. */
-enum version {
-	GO_1_2,
-	GO_1_16,
-	GO_1_18,
-	GO_1_20,
-};
-
-struct go_pclntab {
-	struct elf_blocks *blocks; /* the table of a large program has 180 MiB */
-	uint64_t len;
-	enum version version;
-	uint8_t quantum;
-	uint64_t text_start; /* what addresses are relative to; 0 before 1.18 */
-	uint32_t count;
-	/* Offsets in the table, each checked to be in it: */
-	uint64_t names, sp_tables, functions; /* functions: also what their data are relative to */
-	uint32_t index_bytes;                 /* of one entry of the index of functions */
-};
-
-/* Some bytes at an offset, at least ELF_BLOCKS_VIEW_MAX if there are as many. */
-static struct bytes_cursor cursor_at(struct go_pclntab *table, uint64_t offset)
+struct bytes_cursor go_table_cursor(struct go_pclntab *table, uint64_t offset)
 {
 	size_t len;
 	const uint8_t *bytes = elf_blocks_view(table->blocks, offset, &len);
-	return bytes_cursor(bytes, len);
+	return (struct bytes_cursor){bytes, bytes, bytes ? bytes + len : bytes, !bytes};
+}
+
+const char *go_table_text(struct go_pclntab *table, uint64_t offset)
+{
+	size_t len;
+	const uint8_t *bytes = elf_blocks_view(table->blocks, offset, &len);
+	if (len > ELF_BLOCKS_VIEW_MAX)
+		len = ELF_BLOCKS_VIEW_MAX;
+	return len && memchr(bytes, 0, len) ? (const char *)bytes : "";
 }
 
 /* ---- header ---- */
 
 static uint64_t header_field(struct go_pclntab *table, unsigned number)
 {
-	struct bytes_cursor cursor = cursor_at(table, 0);
-	bytes_get(&cursor, HEADER_BYTES + (size_t)number * POINTER_BYTES);
+	struct bytes_cursor cursor = go_table_cursor(table, 0);
+	bytes_get(&cursor, HEADER_BYTES + (size_t)number * GO_POINTER_BYTES);
 	return bytes_get_u64(&cursor);
 }
 
@@ -63,7 +51,7 @@ static struct err *read_version(struct go_pclntab *table)
 		[GO_1_18] = 0xfffffff0,
 		[GO_1_20] = 0xfffffff1,
 	};
-	struct bytes_cursor cursor = cursor_at(table, 0);
+	struct bytes_cursor cursor = go_table_cursor(table, 0);
 	uint32_t magic = bytes_get_u32(&cursor);
 	uint16_t zeros = bytes_get_u16(&cursor);
 	table->quantum = bytes_get_u8(&cursor);
@@ -71,14 +59,25 @@ static struct err *read_version(struct go_pclntab *table)
 	bool is_quantum = table->quantum == 1 || table->quantum == 2 || table->quantum == 4;
 	if (cursor.overrun || zeros || !is_quantum)
 		return err_new(ERR_FORMAT, "no header");
-	if (pointer_bytes != POINTER_BYTES)
+	if (pointer_bytes != GO_POINTER_BYTES)
 		return err_new(ERR_UNSUPPORTED, "pointers of %d bytes", pointer_bytes);
 	for (unsigned i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
 		if (magics[i] == magic) {
-			table->version = (enum version)i;
+			table->version = (enum go_version)i;
 			return NULL;
 		}
 	return err_new(ERR_UNSUPPORTED, "version %#x", magic);
+}
+
+/* Up to 1.15 all offsets are the table's; behind the index stands that of the list of files. */
+static void read_old_layout(struct go_pclntab *table, uint64_t count)
+{
+	table->functions = HEADER_BYTES + GO_POINTER_BYTES;
+	if (count >= table->len / table->index_bytes)
+		return;
+	struct bytes_cursor cursor = go_table_cursor(
+		table, table->functions + count * table->index_bytes + GO_POINTER_BYTES);
+	table->files = bytes_get_u32(&cursor);
 }
 
 /* Which of the header's fields say where the parts are. */
@@ -88,15 +87,17 @@ static struct err *read_layout(struct go_pclntab *table)
 	bool is_relative = table->version >= GO_1_18;
 	table->index_bytes = is_relative ? 8 : 16;
 	if (table->version == GO_1_2) {
-		table->functions = HEADER_BYTES + POINTER_BYTES;
+		read_old_layout(table, count);
 	} else {
-		unsigned first = is_relative ? 3 : 2; /* names; then units, files, sp, functions */
+		unsigned first = is_relative ? 3 : 2;
 		table->names = header_field(table, first);
-		table->sp_tables = header_field(table, first + 3);
+		table->units = header_field(table, first + 1);
+		table->files = header_field(table, first + 2);
+		table->values = header_field(table, first + 3);
 		table->functions = header_field(table, first + 4);
 	}
-	if (table->names > table->len || table->sp_tables > table->len ||
-		table->functions > table->len)
+	if (table->names > table->len || table->units > table->len || table->files > table->len ||
+		table->values > table->len || table->functions > table->len)
 		return err_new(ERR_FORMAT, "parts outside of the table");
 	/* Behind the last entry stands the address of its end. */
 	if (count >= (table->len - table->functions) / table->index_bytes || count > UINT32_MAX)
@@ -115,7 +116,7 @@ struct index_entry {
 static struct index_entry get_index_entry(struct go_pclntab *table, uint32_t number)
 {
 	uint64_t at = table->functions + (uint64_t)number * table->index_bytes;
-	struct bytes_cursor cursor = cursor_at(table, at);
+	struct bytes_cursor cursor = go_table_cursor(table, at);
 	struct index_entry entry;
 	bool is_wide = table->index_bytes == 16;
 	entry.start = is_wide ? bytes_get_u64(&cursor) : bytes_get_u32(&cursor);
@@ -129,33 +130,34 @@ static struct index_entry get_index_entry(struct go_pclntab *table, uint32_t num
 static bool read_function(
 	struct go_pclntab *table, const struct index_entry *entry, struct go_function *function)
 {
-	struct bytes_cursor cursor = cursor_at(table, entry->offset);
+	struct bytes_cursor cursor = go_table_cursor(table, entry->offset);
 	bool is_wide = table->index_bytes == 16;
 	uint64_t start = is_wide ? bytes_get_u64(&cursor) : bytes_get_u32(&cursor);
 	function->name = bytes_get_u32(&cursor);
 	bytes_get(&cursor, 8);
 	function->sp_table = bytes_get_u32(&cursor);
-	function->flags = 0;
-	function->is_special = false;
-	if (table->version != GO_1_2) {
-		bytes_get(&cursor, 16); /* pcfile, pcln, npcdata, cuOffset */
-		if (table->version >= GO_1_20)
-			bytes_get_u32(&cursor);                    /* startLine */
-		function->is_special = bytes_get_u8(&cursor) != 0; /* funcID: its numbers change */
-		function->flags = bytes_get_u8(&cursor);
+	function->file_table = bytes_get_u32(&cursor);
+	function->line_table = bytes_get_u32(&cursor);
+	function->nr_tables = bytes_get_u32(&cursor);
+	if (table->version >= GO_1_16)
+		function->unit = bytes_get_u32(&cursor);
+	if (table->version >= GO_1_20)
+		function->start_line = bytes_get_u32(&cursor);
+	uint8_t id = bytes_get_u8(&cursor), flags = bytes_get_u8(&cursor);
+	bytes_get_u8(&cursor);
+	function->nr_data = bytes_get_u8(&cursor);
+	function->data = entry->offset + bytes_offset(&cursor);
+	if (table->version >= GO_1_16) {
+		function->is_special = id != 0; /* funcID: its numbers change */
+		function->flags = flags;
 	}
 	return !cursor.overrun && start == entry->start;
 }
 
-const char *go_pclntab_name(struct go_pclntab *table, const struct go_function *function)
+const char *go_pclntab_name(struct go_pclntab *table, uint32_t name)
 {
-	uint64_t at = table->names + function->name;
-	struct bytes_cursor cursor = cursor_at(table, at);
-	/* A NUL stands behind the table. */
-	bool is_last = at + bytes_left(&cursor) == table->len;
-	bool is_whole =
-		bytes_left(&cursor) && (is_last || memchr(cursor.pos, 0, bytes_left(&cursor)));
-	return is_whole ? (const char *)cursor.pos : "";
+	/* Up to 1.15 the table's header is at 0. */
+	return name || table->names ? go_table_text(table, table->names + name) : "";
 }
 
 bool go_pclntab_function(struct go_pclntab *table, uint32_t index, struct go_function *ret)
@@ -178,96 +180,88 @@ uint32_t go_pclntab_count(const struct go_pclntab *table)
 	return table->count;
 }
 
+/* The address where a function starts; of number `count` where the last one ends. */
+static uint64_t start_of(struct go_pclntab *table, uint32_t number)
+{
+	struct bytes_cursor cursor =
+		go_table_cursor(table, table->functions + (uint64_t)number * table->index_bytes);
+	bool is_wide = table->index_bytes == 16;
+	return table->text_start + (is_wide ? bytes_get_u64(&cursor) : bytes_get_u32(&cursor));
+}
+
+bool go_pclntab_find(struct go_pclntab *table, uint64_t address, uint32_t *index)
+{
+	uint64_t step = 1;
+	uint32_t low = *index;
+	if (low >= table->count || start_of(table, low) > address)
+		low = 0;
+	if (!table->count || start_of(table, low) > address)
+		return false;
+	while (step < table->count - low && start_of(table, low + (uint32_t)step) <= address) {
+		low += (uint32_t)step;
+		step *= 2;
+	}
+	/* It starts at `low` or behind, and before `high`. */
+	uint32_t high = step < table->count - low ? low + (uint32_t)step : table->count;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+		if (start_of(table, middle) <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	*index = low;
+	return address < start_of(table, low + 1);
+}
+
 /* ---- stack pointer ---- */
 
-/* Pairs of varints: by how much the value changes (zigzag), for how much code. */
 uint64_t go_pclntab_walk_sp(struct go_pclntab *table, const struct go_function *function,
 	go_on_sp *on_sp, void *context)
 {
+	struct go_values values = {0};
 	uint64_t address = function->start;
-	if (!function->sp_table || function->sp_table >= table->len - table->sp_tables)
-		return address;
-	uint64_t at = table->sp_tables + function->sp_table;
-	struct bytes_cursor cursor = cursor_at(table, at);
-	int64_t delta = -1;
-	while (address < function->end) {
-		if (bytes_left(&cursor) < PAIR_MAX_BYTES) {
-			at += bytes_offset(&cursor);
-			cursor = cursor_at(table, at);
-		}
-		int64_t change = bytes_get_zigzag(&cursor);
-		uint64_t len = bytes_get_varint(&cursor);
-		bool is_end = !change && address != function->start;
-		if (cursor.overrun || is_end || !len || len > UINT32_MAX)
-			break;
-		if (change < INT32_MIN || change > INT32_MAX)
-			break;
-		delta += change;
-		if (delta < 0 || delta > INT32_MAX)
-			break;
-		on_sp(context, address, (int32_t)delta);
-		address += len * table->quantum;
+	go_values_start(&values, table, function, function->sp_table);
+	while (go_values_next(&values) && values.last.value >= 0) {
+		on_sp(context, address, values.last.value);
+		address = function->start + values.last.end;
 	}
-	return address < function->end ? address : function->end;
+	return address;
 }
 
 /* ---- where the code is ---- */
 
-/* In a position-independent program the field is filled in when it is loaded. */
-static struct err *find_relocation(
-	struct elf_file *file, const struct elf_section *section, uint64_t vaddr, uint64_t *ret)
-{
-	if (section->type != SHT_RELA || section->size > RELOCATIONS_MAX)
-		return NULL;
-	uint32_t relative =
-		elf_file_machine(file) == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
-	CLEANUP_FREE uint8_t *bytes = NULL;
-	try(elf_file_read(file, section->offset, section->size, &bytes));
-	struct bytes_cursor cursor = bytes_cursor(bytes, section->size);
-	while (bytes_left(&cursor) >= RELA_BYTES) {
-		uint64_t place = bytes_get_u64(&cursor), info = bytes_get_u64(&cursor);
-		uint64_t addend = bytes_get_u64(&cursor);
-		if (place == vaddr && ELF64_R_TYPE(info) == relative)
-			*ret = addend;
-	}
-	return NULL;
-}
-
-static struct err *find_by_relocations(struct elf_file *file, uint64_t vaddr, uint64_t *ret)
-{
-	const struct elf_section *sections;
-	size_t count;
-	try(elf_file_sections(file, &sections, &count));
-	for (size_t i = 0; i < count && !*ret; i++)
-		try(find_relocation(file, &sections[i], vaddr, ret));
-	return NULL;
-}
-
 /* The program's entry is a function of Go's, unless a C compiler linked it. */
-static uint64_t find_by_entry(struct go_pclntab *table, const struct elf_file *file)
+static uint64_t find_by_entry(struct go_pclntab *table)
 {
 	struct go_function function;
 	for (uint32_t i = 0; i < table->count; i++) {
 		if (!go_pclntab_function(table, i, &function))
 			continue;
-		const char *name = go_pclntab_name(table, &function);
+		const char *name = go_pclntab_name(table, function.name);
 		if (strcmp(name, start_name) == 0 || strcmp(name, start_name_arm64) == 0)
-			return elf_file_entry(file) - function.start;
+			return elf_file_entry(table->file) - function.start;
 	}
 	return 0;
 }
 
-static struct err *find_text(
-	struct go_pclntab *table, struct elf_file *file, const struct elf_section *section)
+/*
+ * The header's field is 0 in a program that is loaded anywhere, where the loader fills it in, and
+ * in all of them since 1.26.
+ */
+static struct err *find_text(struct go_pclntab *table)
 {
+	struct go_module module;
+	bool found = false;
 	if (table->version < GO_1_18)
 		return NULL; /* addresses are absolute */
 	uint64_t start = header_field(table, TEXT_START_FIELD);
-	uint64_t field = section->addr + HEADER_BYTES + TEXT_START_FIELD * POINTER_BYTES;
 	if (!start)
-		try(find_by_relocations(file, field, &start));
+		try(go_module_find(table, &module, &found));
+	if (found)
+		start = module.words[GO_MODULE_TEXT];
 	if (!start)
-		start = find_by_entry(table, file);
+		start = find_by_entry(table);
 	if (!start)
 		return err_new(ERR_UNSUPPORTED, "the code's address is unknown");
 	table->text_start = start;
@@ -276,32 +270,106 @@ static struct err *find_text(
 
 /* ---- the whole ---- */
 
-static struct err *open_section(
-	struct go_pclntab *table, struct elf_file *file, const struct elf_section *section)
+typedef struct err *open_blocks(
+	const struct elf_file *file, uint64_t offset, uint64_t len, struct elf_blocks **ret);
+
+/* A table `into` bytes into a section. */
+static struct err *open_table(struct go_pclntab *table, const struct elf_section *section,
+	uint64_t into, open_blocks *open)
 {
-	try(elf_blocks_create(file, section->offset, section->size, &table->blocks));
-	table->len = section->size;
+	try(open(table->file, section->offset + into, section->size - into, &table->blocks));
+	table->vaddr = section->addr + into;
+	table->len = section->size - into;
 	try(read_version(table));
 	try(read_layout(table));
-	return find_text(table, file, section);
+	return find_text(table);
 }
 
-struct err *go_pclntab_open(struct elf_file *file, struct go_pclntab **ret)
+static struct err *open_at(struct elf_file *file, const struct elf_section *section, uint64_t into,
+	open_blocks *open, struct go_pclntab **ret)
 {
-	const struct elf_section *section = elf_file_find_section(file, ".gopclntab");
-	if (!section)
-		section = elf_file_find_section(file, ".data.rel.ro.gopclntab");
-	if (!section) {
-		*ret = NULL;
-		return NULL;
-	}
 	struct go_pclntab *table = mem_zalloc(sizeof(*table));
-	struct err *err = err_wrap(open_section(table, file, section), "%s", section->name);
+	table->file = file;
+	struct err *err = err_wrap(open_table(table, section, into, open), "%s", section->name);
 	if (err)
 		go_pclntab_destroy(table);
 	else
 		*ret = table;
 	return err;
+}
+
+/* Where a header might be, from *into on. */
+static bool find_header(struct elf_blocks *blocks, uint64_t addr, uint64_t *into)
+{
+	uint64_t at = *into + (0 - (addr + *into)) % TABLE_ALIGNMENT;
+	for (;; at += TABLE_ALIGNMENT) {
+		size_t len;
+		const uint8_t *bytes = elf_blocks_view(blocks, at, &len);
+		if (len < HEADER_BYTES)
+			return false;
+		if ((bytes[0] == 0xf0 || bytes[0] == 0xf1 || bytes[0] == 0xfa ||
+			    bytes[0] == 0xfb) &&
+			memcmp(bytes + 1, "\xff\xff\xff\0\0", 5) == 0 &&
+			bytes[7] == GO_POINTER_BYTES) {
+			*into = at;
+			return true;
+		}
+	}
+}
+
+/* In a position-independent program a C linker puts the table among other read-only data. */
+static struct err *search_section(struct elf_file *file, const struct elf_section *section,
+	open_blocks *open, struct go_pclntab **ret)
+{
+	struct elf_blocks *blocks;
+	uint64_t into = 0;
+	try(elf_blocks_create(file, section->offset, section->size, &blocks));
+	for (int i = 0; i < HEADERS_TRIED_MAX && !*ret; i++) {
+		if (!find_header(blocks, section->addr, &into))
+			break;
+		err_destroy(open_at(file, section, into, open, ret));
+		into += TABLE_ALIGNMENT;
+	}
+	elf_blocks_destroy(blocks);
+	return NULL;
+}
+
+static const struct elf_section *own_section(struct elf_file *file)
+{
+	const struct elf_section *section = elf_file_find_section(file, ".gopclntab");
+	return section ? section : elf_file_find_section(file, ".data.rel.ro.gopclntab");
+}
+
+/* The section to be searched in a file of Go's, or NULL. */
+static const struct elf_section *other_section(struct elf_file *file)
+{
+	bool is_go = elf_file_find_section(file, ".go.buildinfo") ||
+		     elf_file_find_section(file, ".note.go.buildid");
+	return is_go ? elf_file_find_section(file, ".data.rel.ro") : NULL;
+}
+
+bool go_pclntab_is_in(struct elf_file *file)
+{
+	return own_section(file) || other_section(file);
+}
+
+static struct err *open_file(struct elf_file *file, open_blocks *open, struct go_pclntab **ret)
+{
+	const struct elf_section *own = own_section(file), *other = other_section(file);
+	*ret = NULL;
+	if (own)
+		return open_at(file, own, 0, open, ret);
+	return other ? search_section(file, other, open, ret) : NULL;
+}
+
+struct err *go_pclntab_open(struct elf_file *file, struct go_pclntab **ret)
+{
+	return open_file(file, elf_blocks_create, ret);
+}
+
+struct err *go_pclntab_map(struct elf_file *file, struct go_pclntab **ret)
+{
+	return open_file(file, elf_blocks_map, ret);
 }
 
 void go_pclntab_destroy(struct go_pclntab *table)

@@ -1,140 +1,23 @@
 /* Go's table of functions in each of its versions, forged in a file of nothing else. */
-#include <elf.h>
 #include <string.h>
 
-#include "format/base/bytes.h"
+#include "format/elf/go_inline.h"
+#include "format/elf/go_lines.h"
 #include "format/elf/go_pclntab.h"
+#include "format/elf/go_values.h"
+#include "tests/unit/forged_go.h"
 #include "tests/unit/unit.h"
 
 enum {
-	TEXT = 0x401000,
-	TABLE_VADDR = 0x500000,
-	TABLE_OFFSET = 0x400,
-	NAMES = 0x60,
-	SP_TABLES = 0x80,
-	FUNCTIONS = 0xa0,
-	OTHER_FUNCTION = 0x80, /* data of functions, behind their index */
+	TEXT = FORGED_GO_TEXT,
+	TABLE_OFFSET = FORGED_GO_OFFSET,
 };
-
-static void pad_to(struct bytes_buf *out, size_t len)
-{
-	while (out->len < len)
-		bytes_put_u8(out, 0);
-}
-
-/* "main.a" at TEXT, 0x40 bytes; "runtime.goexit" behind it, 0x20 bytes. */
-static void put_index(struct bytes_buf *out, bool is_wide, uint64_t base)
-{
-	static const uint64_t starts[] = {0, 0x40, 0x60};
-	for (int i = 0; i < 3; i++) {
-		uint64_t data = base + OTHER_FUNCTION + (uint64_t)i * 0x40;
-		if (is_wide) {
-			bytes_put_u64(out, TEXT + starts[i]);
-			if (i < 2)
-				bytes_put_u64(out, data);
-		} else {
-			bytes_put_u32(out, (uint32_t)starts[i]);
-			if (i < 2)
-				bytes_put_u32(out, (uint32_t)data);
-		}
-	}
-}
-
-static void put_function(struct bytes_buf *out, int version, uint64_t start, uint32_t name,
-	uint32_t sp, uint8_t flags)
-{
-	if (version < 18)
-		bytes_put_u64(out, TEXT + start);
-	else
-		bytes_put_u32(out, (uint32_t)start);
-	bytes_put_u32(out, name);
-	bytes_put_u64(out, 0); /* args, deferreturn */
-	bytes_put_u32(out, sp);
-	bytes_put_u64(out, 0); /* pcfile, pcln */
-	bytes_put_u64(out, 0); /* npcdata, cuOffset */
-	if (version >= 20)
-		bytes_put_u32(out, 77); /* startLine */
-	bytes_put_u8(out, 3);
-	bytes_put_u8(out, flags);
-	bytes_put_u16(out, 0);
-}
-
-static void put_table(struct bytes_buf *out, int version, uint64_t text_start)
-{
-	size_t at = out->len;
-	uint32_t magic = version == 2    ? 0xfffffffb
-			 : version == 16 ? 0xfffffffa
-			 : version == 18 ? 0xfffffff0
-					 : 0xfffffff1;
-	uint32_t parts = version == 2 ? 0 : 1; /* Go 1.2 has no parts: offsets are the table's */
-	bytes_put_u32(out, magic);
-	bytes_put_u16(out, 0);
-	bytes_put_u8(out, 1);
-	bytes_put_u8(out, 8);
-	bytes_put_u64(out, 2);
-	if (version == 2) {
-		put_index(out, true, 0x100);
-	} else {
-		bytes_put_u64(out, 0);
-		if (version >= 18)
-			bytes_put_u64(out, text_start);
-		bytes_put_u64(out, NAMES);
-		bytes_put_u64(out, 0);
-		bytes_put_u64(out, 0);
-		bytes_put_u64(out, SP_TABLES);
-		bytes_put_u64(out, FUNCTIONS);
-	}
-	pad_to(out, at + NAMES);
-	bytes_put(out, "\0main.a\0runtime.goexit", 23);
-	pad_to(out, at + SP_TABLES);
-	/* 0 for 4 bytes, 24 for 0x30, 0 for 0xc, the end */
-	bytes_put(out, "\0\2\4\60\60\57\14\0", 8);
-	pad_to(out, at + FUNCTIONS);
-	if (version != 2)
-		put_index(out, version < 18, 0);
-	uint64_t data = version == 2 ? 0x100 + OTHER_FUNCTION : FUNCTIONS + OTHER_FUNCTION;
-	pad_to(out, at + data);
-	put_function(out, version, 0, 1 + (parts ? 0 : NAMES), 1 + (parts ? 0 : SP_TABLES), 0);
-	pad_to(out, at + data + 0x40);
-	put_function(out, version, 0x40, 8 + (parts ? 0 : NAMES), 0, GO_FUNCTION_TOP_FRAME);
-	pad_to(out, at + data + 0x80);
-}
 
 static void put_elf(struct bytes_buf *out, int version, uint64_t text_start)
 {
-	static const char names[] = "\0.gopclntab\0.names";
-	struct bytes_buf table = {0};
-	put_table(&table, version, text_start);
-	Elf64_Ehdr header = {.e_ident = ELFMAG,
-		.e_type = ET_EXEC,
-		.e_machine = EM_X86_64,
-		.e_shoff = 0x100,
-		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = 3,
-		.e_shstrndx = 2};
-	header.e_ident[EI_CLASS] = ELFCLASS64;
-	header.e_ident[EI_DATA] = ELFDATA2LSB;
-	header.e_ident[EI_VERSION] = EV_CURRENT;
-	Elf64_Shdr sections[3] = {
-		{0},
-		{.sh_name = 1,
-			.sh_type = SHT_PROGBITS,
-			.sh_addr = TABLE_VADDR,
-			.sh_offset = TABLE_OFFSET,
-			.sh_size = table.len},
-		{.sh_name = 12,
-			.sh_type = SHT_STRTAB,
-			.sh_offset = 0x300,
-			.sh_size = sizeof(names)},
-	};
-	bytes_put(out, &header, sizeof(header));
-	pad_to(out, 0x100);
-	bytes_put(out, sections, sizeof(sections));
-	pad_to(out, 0x300);
-	bytes_put(out, names, sizeof(names));
-	pad_to(out, TABLE_OFFSET);
-	bytes_put(out, table.data, table.len);
-	bytes_buf_deinit(&table);
+	forged_go_put(out, &(struct forged_go){.version = version,
+				   .text_start = text_start,
+				   .has_no_record = !text_start});
 }
 
 struct deltas {
@@ -163,7 +46,7 @@ static void check_version(int version)
 	CHECK_INT(go_pclntab_count(table), 2);
 	struct go_function function;
 	CHECK(go_pclntab_function(table, 0, &function));
-	CHECK_STR(go_pclntab_name(table, &function), "main.a");
+	CHECK_STR(go_pclntab_name(table, function.name), "main.a");
 	CHECK_INT(function.start, TEXT);
 	CHECK_INT(function.end, TEXT + 0x40);
 	struct deltas deltas = {0};
@@ -175,13 +58,107 @@ static void check_version(int version)
 		CHECK_INT(deltas.deltas[i], want[i]);
 	}
 	CHECK(go_pclntab_function(table, 1, &function));
-	CHECK_STR(go_pclntab_name(table, &function), "runtime.goexit");
+	CHECK_STR(go_pclntab_name(table, function.name), "runtime.goexit");
 	CHECK_INT(function.end, TEXT + 0x60);
 	CHECK_INT(function.flags, version == 2 ? 0 : GO_FUNCTION_TOP_FRAME);
 	CHECK(!go_pclntab_function(table, 2, &function));
 	go_pclntab_destroy(table);
 	elf_file_destroy(elf);
 	bytes_buf_deinit(&file);
+}
+
+/* The index of the function that holds an address, from any hint; -1 for none. */
+static int find(struct go_pclntab *table, uint64_t address, uint32_t hint)
+{
+	return go_pclntab_find(table, address, &hint) ? (int)hint : -1;
+}
+
+static void check_find(struct go_pclntab *table)
+{
+	for (uint32_t hint = 0; hint < 4; hint++) {
+		CHECK_INT(find(table, TEXT - 1, hint), -1);
+		CHECK_INT(find(table, TEXT, hint), 0);
+		CHECK_INT(find(table, TEXT + 0x3f, hint), 0);
+		CHECK_INT(find(table, TEXT + 0x40, hint), 1);
+		CHECK_INT(find(table, TEXT + 0x5f, hint), 1);
+		CHECK_INT(find(table, TEXT + 0x60, hint), -1);
+	}
+}
+
+static void check_lines(struct go_pclntab *table, const struct go_function *function)
+{
+	struct go_values files = {0}, lines = {0};
+	static const struct {
+		uint32_t into;
+		int32_t line;
+		const char *path;
+	} want[] = {{0x3f, 13, "/a.go"}, {0, 10, "/a.go"}, {8, 12, "/a.go"}, {0x10, 300, "/b.go"},
+		{0x2f, 310, "/b.go"}, {7, 10, "/a.go"}, {0x40, -1, ""}};
+	go_values_start(&files, table, function, function->file_table);
+	go_values_start(&lines, table, function, function->line_table);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		int32_t number = go_values_at(&files, want[i].into);
+		uint32_t file = go_lines_file(table, function, number);
+		CHECK_INT(go_values_at(&lines, want[i].into), want[i].line);
+		CHECK_STR(go_lines_path(table, file), want[i].path);
+	}
+	CHECK_INT(lines.nr_read, 5);
+	go_values_deinit(&files);
+	go_values_deinit(&lines);
+}
+
+static void check_inlines(struct go_pclntab *table, const struct go_function *function)
+{
+	struct go_inline *inlines;
+	struct go_inline_tree tree;
+	struct go_inlined call;
+	CHECK_OK(go_inline_open(table, &inlines));
+	CHECK(inlines);
+	CHECK(go_inline_tree(inlines, function, &tree));
+	CHECK(go_inline_call(inlines, &tree, 1, &call));
+	CHECK_STR(go_pclntab_name(table, call.name), "main.deep");
+	CHECK_INT(call.call, 0x10);
+	CHECK(!go_inline_call(inlines, &tree, -1, &call));
+	CHECK(!go_inline_call(inlines, &tree, 1 << 20, &call));
+	go_inline_destroy(inlines);
+}
+
+static void check_whole(const struct forged_go *forged)
+{
+	struct bytes_buf file = {0};
+	struct elf_file *elf;
+	struct go_pclntab *table;
+	struct go_function function;
+	forged_go_put(&file, forged);
+	CHECK_OK(elf_file_open_memory(file.data, file.len, &elf));
+	CHECK(go_pclntab_is_in(elf));
+	CHECK_OK(go_pclntab_map(elf, &table));
+	CHECK(table);
+	check_find(table);
+	CHECK(go_pclntab_function(table, 0, &function));
+	CHECK_INT(function.start_line, forged->version == 20 ? 9 : 0);
+	check_lines(table, &function);
+	check_inlines(table, &function);
+	go_pclntab_destroy(table);
+	elf_file_destroy(elf);
+	bytes_buf_deinit(&file);
+}
+
+TEST(go_pclntab_lines_and_inlines_of_every_version)
+{
+	check_whole(&(struct forged_go){.version = 2, .text_start = TEXT});
+	check_whole(&(struct forged_go){.version = 16, .text_start = TEXT});
+	check_whole(&(struct forged_go){.version = 18, .text_start = TEXT});
+	check_whole(&(struct forged_go){.version = 20, .text_start = TEXT});
+}
+
+/* The code's address stands in the linker's record alone; that, or the table, is hard to find. */
+TEST(go_pclntab_finds_what_the_linker_hid)
+{
+	check_whole(&(struct forged_go){.version = 20});
+	check_whole(&(struct forged_go){.version = 18, .is_hidden = true});
+	check_whole(&(struct forged_go){.version = 20, .is_relocated = true});
+	check_whole(&(struct forged_go){.version = 18, .is_relocated = true, .is_hidden = true});
 }
 
 TEST(go_pclntab_of_every_version)
@@ -214,7 +191,7 @@ TEST(go_pclntab_of_other_files)
 	check_refused(&file, ERR_UNSUPPORTED, "pointers of 4 bytes");
 	file.data[TABLE_OFFSET + 5] = 4;
 	check_refused(&file, ERR_FORMAT, "no header");
-	file.data[0x302] = 'x'; /* the section has another name */
+	file.data[0x302] = 'x'; /* the section has another name, and there is no .data.rel.ro */
 	CHECK_OK(elf_file_open_memory(file.data, file.len, &elf));
 	CHECK_OK(go_pclntab_open(elf, &table));
 	CHECK(!table);
@@ -233,10 +210,14 @@ static void visit(const struct bytes_buf *file)
 	}
 	err = go_pclntab_open(elf, &table);
 	struct go_function function;
+	struct go_inline *inlines = NULL;
 	struct deltas deltas = {0};
+	if (table)
+		err_destroy(go_inline_open(table, &inlines));
+	go_inline_destroy(inlines);
 	for (uint32_t i = 0; table && i < go_pclntab_count(table); i++)
 		if (go_pclntab_function(table, i, &function)) {
-			CHECK(strlen(go_pclntab_name(table, &function)) < file->len);
+			CHECK(strlen(go_pclntab_name(table, function.name)) < file->len);
 			CHECK(go_pclntab_walk_sp(table, &function, on_sp, &deltas) <= function.end);
 		}
 	err_destroy(err);

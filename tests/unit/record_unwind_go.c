@@ -45,7 +45,7 @@ static const struct unwind_rule *rule_at(const struct fixture *fixture, const ch
 	const struct elf_segment *segments = elf_file_segments(fixture->elf, &count);
 	for (uint32_t i = 0; i < go_pclntab_count(fixture->functions); i++)
 		if (go_pclntab_function(fixture->functions, i, &function) &&
-			strcmp(go_pclntab_name(fixture->functions, &function), name) == 0 &&
+			strcmp(go_pclntab_name(fixture->functions, function.name), name) == 0 &&
 			elf_segments_vaddr_to_offset(
 				segments, count, function.start, &offset, &left))
 			return unwind_table_find(&fixture->table, offset + (uint64_t)(int64_t)into);
