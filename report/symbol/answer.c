@@ -14,13 +14,13 @@ static int compare_places(const void *a, const void *b)
 }
 
 /* The chains of `count` places, by ascending address. NULL when there is no debug information. */
-static struct dwarf_resolver *resolve(const struct answer_sources *sources,
+static struct chain_resolver *resolve(const struct answer_sources *sources,
 	const struct answer_place *places, size_t count, struct chain *chains)
 {
-	struct dwarf_resolver *resolver =
-		sources->debug || sources->debug_options.lines
-			? dwarf_resolver_create(sources->debug, &sources->debug_options)
-			: NULL;
+	bool has_any = sources->go || sources->debug || sources->debug_options.lines;
+	struct chain_resolver *resolver = has_any ? chain_resolver_create(sources->go,
+							    sources->debug, &sources->debug_options)
+						  : NULL;
 	if (!resolver)
 		return NULL;
 	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));
@@ -29,7 +29,7 @@ static struct dwarf_resolver *resolve(const struct answer_sources *sources,
 	for (size_t i = 0; i < count; i++)
 		if (!i || places[i].debug_address != places[i - 1].debug_address)
 			addresses[nr_distinct++] = places[i].debug_address;
-	dwarf_resolver_run(resolver, addresses, nr_distinct, distinct);
+	chain_resolver_run(resolver, addresses, nr_distinct, distinct);
 	for (size_t i = 0, at = 0; i < count; i++) {
 		at += addresses[at] != places[i].debug_address;
 		chains[i] = distinct[at];
@@ -71,7 +71,7 @@ void answer_places(const struct answer_sources *sources, struct answer_place *pl
 	for (size_t i = 0; i < count; i++)
 		addresses[i] = places[i].address;
 	symbol_index_lookup_batch(sources->index, addresses, count, hits);
-	struct dwarf_resolver *resolver = resolve(sources, places, count, chains);
+	struct chain_resolver *resolver = resolve(sources, places, count, chains);
 	struct joined joined = {0};
 	for (size_t i = 0; i < count; i++) {
 		if (i && places[i].offset == places[i - 1].offset)
@@ -81,5 +81,5 @@ void answer_places(const struct answer_sources *sources, struct answer_place *pl
 	}
 	answers->has_lines |= resolver != NULL;
 	vec_deinit(&joined.frames);
-	dwarf_resolver_destroy(resolver);
+	chain_resolver_destroy(resolver);
 }

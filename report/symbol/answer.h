@@ -3,12 +3,13 @@
 #define EBPROF_ANSWER_H
 
 #include "format/file/answers.h"
-#include "report/symbol/dwarf_resolver.h"
+#include "report/symbol/chain_resolver.h"
 #include "report/symbol/symbol_index.h"
 
 struct answer_sources {
 	const struct symbol_index *index;
 	struct elf_file *debug; /* with debug information; NULL: there is none */
+	struct elf_file *go;    /* with Go's tables, which may be the same; or NULL */
 	struct dwarf_resolver_options debug_options;
 };
 

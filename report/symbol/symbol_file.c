@@ -7,6 +7,7 @@
 
 #include "format/base/str.h"
 #include "format/dwarf/dwarf_split.h"
+#include "format/elf/go_pclntab.h"
 #include "report/symbol/debuginfod.h"
 #include "report/symbol/line_sections.h"
 #include "report/symbol/minidebug.h"
@@ -46,6 +47,22 @@ struct finding {
 	struct elf_symbols mini;
 };
 
+/* Needs a file of its own, since the same one may be that with the debug information. */
+static void take_go(struct symbol_file *file, int fd)
+{
+	CLEANUP_FD int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	struct elf_file *elf;
+	struct err *err = elf_file_open(copy, &elf);
+	err_destroy(err);
+	if (err)
+		return;
+	if (go_pclntab_is_in(elf)) {
+		file->go = steal_ptr(elf);
+		file->go_fd = steal_fd(copy);
+	}
+	elf_file_destroy(elf);
+}
+
 static void take_segments(struct symbol_file *file, const struct elf_file *elf)
 {
 	size_t count;
@@ -75,6 +92,8 @@ static bool take_file(
 	enum symbol_level level = level_of(elf);
 	take_symbols(finding, elf, level);
 	take_segments(file, elf);
+	if (!file->go)
+		take_go(file, fd);
 	if (!file->path || level > file->level) {
 		mem_free(file->path);
 		file->path = mem_strdup(attempt->path);
@@ -265,7 +284,7 @@ static const char *problem_of(const struct debug_attempts *attempts)
 void symbol_file_find(const struct profile_object *object,
 	const struct symbol_file_options *options, struct symbol_file *ret)
 {
-	*ret = (struct symbol_file){.index = symbol_index_create(), .debug_fd = -1};
+	*ret = (struct symbol_file){.index = symbol_index_create(), .debug_fd = -1, .go_fd = -1};
 	struct debug_identity identity = identity_of(&object->info);
 	struct finding finding = {.file = ret};
 	struct debug_search search = {.options = options,
@@ -306,9 +325,11 @@ void symbol_file_deinit(struct symbol_file *file)
 	line_sections_destroy(file->lines);
 	mem_close_fd(&file->debug_fd);
 	mem_free(file->debug_path);
+	elf_file_destroy(file->go);
+	mem_close_fd(&file->go_fd);
 	mem_free(file->alt_path);
 	debug_attempts_deinit(&file->attempts);
-	*file = (struct symbol_file){.debug_fd = -1};
+	*file = (struct symbol_file){.debug_fd = -1, .go_fd = -1};
 }
 
 /* ---- a file by its kind ---- */

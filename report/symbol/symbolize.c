@@ -228,6 +228,7 @@ static struct answer_sources sources_of(const struct batch *batch, const struct 
 	return (struct answer_sources){
 		.index = file->index,
 		.debug = file->debug,
+		.go = file->go,
 		.debug_options = {.path = file->debug_path,
 			.root = batch->options->files.symfs,
 			.alt_path = file->alt_path,
@@ -260,7 +261,7 @@ static void note_origin(struct batch *batch, const struct symbol_file *file)
 		return;
 	object->symbols_from =
 		arena_strndup(&batch->profile->arena, file->path, strlen(file->path));
-	if (!symbol_index_count(file->index))
+	if (!symbol_index_count(file->index) && !file->go)
 		object->symbols_problem = "the file has no symbol table";
 }
 
@@ -275,7 +276,8 @@ static void symbolize_file(struct batch *batch)
 	}
 	struct symbol_file file;
 	symbol_file_find(object, &batch->options->files, &file);
-	if (file.debug && !object->answers.has_lines) { /* there is more to be had here */
+	if ((file.debug || file.go) &&
+		!object->answers.has_lines) { /* there is more to be had here */
 		answers_deinit(&object->answers);
 		object->nr_archived = 0;
 	}

@@ -1,0 +1,28 @@
+/*
+ * From addresses to chains by whatever a file has that tells of them: Go's own
+ * tables for Go's code, DWARF for the rest, which may be C in a Go program.
+ */
+#ifndef EBPROF_CHAIN_RESOLVER_H
+#define EBPROF_CHAIN_RESOLVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/symbol/dwarf_resolver.h"
+
+struct chain_resolver;
+
+/*
+ * `go` is the file with Go's tables, `debug` the one with DWARF; they may be the same, and either
+ * may be NULL. They and the options are borrowed. NULL when neither has anything to tell.
+ */
+struct chain_resolver *chain_resolver_create(
+	struct elf_file *go, struct elf_file *debug, const struct dwarf_resolver_options *options);
+
+/* As dwarf_resolver_run(). */
+void chain_resolver_run(struct chain_resolver *resolver, const uint64_t *addresses, size_t count,
+	struct chain *chains);
+
+void chain_resolver_destroy(struct chain_resolver *resolver);
+
+#endif
