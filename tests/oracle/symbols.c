@@ -7,7 +7,8 @@
  * Addresses are read from standard input, one a line, or with "random" drawn from the
  * file's executable sections and printed ("random" alone prints nothing else).
  * Each address gives its line, then for each level FUNCTION and FILE:LINE, then an empty
- * line. Time and memory go to standard error.
+ * line. Time and memory go to standard error. It is DWARF that is read, or with READER=go in the
+ * environment Go's tables.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #include "format/base/mem.h"
 #include "format/base/vec.h"
 #include "report/symbol/dwarf_resolver.h"
+#include "report/symbol/go_resolver.h"
 
 struct list {
 	VEC(uint64_t) addresses;
@@ -31,10 +33,10 @@ static int fail(struct err *err, const char *what)
 	return 1;
 }
 
-static double now_s(void)
+static double now_s(clockid_t clock)
 {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
@@ -110,27 +112,39 @@ static void print_memory(void)
 		fclose(status);
 }
 
+/* Keeps the resolver, to which the chains belong, for the few moments until the process ends. */
+static bool run(
+	struct elf_file *elf, const char *path, const struct list *list, struct chain *chains)
+{
+	const char *reader = getenv("READER"), *threads = getenv("THREADS");
+	if (reader && strcmp(reader, "go") == 0) {
+		struct go_resolver *go = go_resolver_create(elf);
+		if (go)
+			go_resolver_run(go, list->addresses.data, list->addresses.len, chains);
+		return go;
+	}
+	struct dwarf_resolver_options options = {
+		.nr_threads = threads ? (unsigned)strtoul(threads, NULL, 10) : 0, .path = path};
+	struct dwarf_resolver *dwarf = dwarf_resolver_create(elf, &options);
+	if (dwarf)
+		dwarf_resolver_run(dwarf, list->addresses.data, list->addresses.len, chains);
+	return dwarf;
+}
+
 static int resolve(struct elf_file *elf, const char *path)
 {
 	struct list list = {0};
 	read_addresses(&list);
-	double began = now_s();
-	const char *threads = getenv("THREADS");
-	struct dwarf_resolver_options options = {
-		.nr_threads = threads ? (unsigned)strtoul(threads, NULL, 10) : 0, .path = path};
-	struct dwarf_resolver *resolver = dwarf_resolver_create(elf, &options);
-	if (!resolver) {
-		vec_deinit(&list.addresses);
-		return fail(NULL, "no debug information");
-	}
 	struct chain *chains = mem_zalloc_array(list.addresses.len + 1, sizeof(*chains));
-	dwarf_resolver_run(resolver, list.addresses.data, list.addresses.len, chains);
-	fprintf(stderr, "symbols: %zu addresses in %.3f s\n", list.addresses.len, now_s() - began);
+	double began = now_s(CLOCK_MONOTONIC), cpu = now_s(CLOCK_PROCESS_CPUTIME_ID);
+	if (!run(elf, path, &list, chains))
+		return fail(NULL, "no debug information");
+	fprintf(stderr, "symbols: %zu addresses in %.6f s, %.6f s of CPU\n", list.addresses.len,
+		now_s(CLOCK_MONOTONIC) - began, now_s(CLOCK_PROCESS_CPUTIME_ID) - cpu);
 	print_memory();
 	for (size_t i = 0; i < list.addresses.len; i++)
 		print_chain(list.addresses.data[i], &chains[i]);
 	mem_free(chains);
-	dwarf_resolver_destroy(resolver);
 	vec_deinit(&list.addresses);
 	return 0;
 }

@@ -1,0 +1,156 @@
+#!/bin/bash
+# Go programs: what we read from their own tables against what Go's runtime says of itself, and
+# what the report makes of it, also where nothing but these tables is left in the file.
+. "$(dirname "$0")/prelude.bash"
+
+SYMBOLS=$(realpath -m "$WORKLOADS/../oracle/symbols")
+COUNT=20000
+
+build() { # OUTPUT FOLDER FLAGS...
+	command -v go >/dev/null || skip "no go here"
+	local output=$1 folder=$2 minor extra=
+	shift 2
+	# From 1.23 on the linker refuses to let a program call the runtime's own functions.
+	minor=$(go version | sed -E 's/.*go1\.([0-9]+).*/\1/')
+	((minor < 23)) || extra=-checklinkname=0
+	(cd "$folder" && HOME=$PWD GOCACHE=$PWD/../../cache GO111MODULE=off GOFLAGS='' go build -o "$output" "$@" \
+		-ldflags="$extra ${LDFLAGS-}" .) >go.log 2>&1 || skip "go build $*: $(tail -n 1 go.log)"
+}
+
+# ---- each address as the runtime names it ----
+
+frames() { # FLAGS...
+	command -v python3 >/dev/null || skip "no python3 here"
+	[[ -x $SYMBOLS ]] || skip "$SYMBOLS is not built"
+	mkdir frames && cp "$here"/../oracle/go_frames/* frames
+	build "$PWD/program" frames "$@"
+	"$SYMBOLS" program random $COUNT 7 | sort -u >drawn || fail "no addresses"
+	READER=go "$SYMBOLS" program <drawn >ours 2>err || fail "$(cat err)"
+	./program <drawn >theirs 2>err || fail "the program: $(head -n 1 err)"
+	"$here/../oracle/compare_go.py" ours theirs >result.txt ||
+		fail "$(head -n 2 result.txt; tail -n 1 result.txt)"
+}
+
+test_frames() { frames; }
+test_frames_stripped() { LDFLAGS='-s -w' frames; }
+test_frames_pie() { LDFLAGS=-s frames -buildmode=pie; }
+test_frames_linked_by_c() { LDFLAGS='-s -linkmode=external' frames; }
+test_frames_pie_linked_by_c() { LDFLAGS='-s -linkmode=external' frames -buildmode=pie; }
+test_frames_nothing_inlined() { frames -gcflags=all=-l; }
+
+# ---- the report ----
+
+# outer() calls middle(), which calls inner(), which burns; the compiler inlines the latter two.
+write_program() { # FOLDER
+	mkdir "$1" && cat >"$1/main.go" <<'GO'
+package main
+
+import (
+	"os"
+	"time"
+)
+
+var sink uint32
+
+func inner(x uint32) uint32 { // line 10
+	return x*1664525 + 1013904223
+}
+
+func middle(x uint32) uint32 {
+	return inner(x) ^ x
+}
+
+//go:noinline
+func outer(x uint32) uint32 {
+	for i := 0; i < 1000; i++ {
+		x = middle(x) // line 21
+	}
+	return x
+}
+
+func main() {
+	began := time.Now()
+	for time.Since(began) < time.Second {
+		sink = outer(sink)
+	}
+	if sink == 7 {
+		os.Exit(1)
+	}
+}
+GO
+}
+
+record() {
+	run "$EBPROF" record -o go.data -- ./program
+	want_status 0 record
+	run "$EBPROF" report --stdio -g --percent-limit 1 -i go.data
+	want_status 0 report
+	cp out tree
+}
+
+# The chain main.main, outer, middle, inner, each below the one before.
+want_chain() {
+	awk '/\| main\.outer$/ { outer = NR } /\| \| main\.middle$/ && outer { middle = NR }
+		/\| \| \| main\.inner$/ && middle { found = 1 } END { exit !found }' tree ||
+		fail "no chain of inlined functions: $(cat tree)"
+	! grep -q 'program+0x' tree || fail "a function has no name: $(grep 'program+0x' tree)"
+}
+
+want_lines() {
+	go tool pprof -h >/dev/null 2>&1
+	(($? <= 2)) || skip "go tool pprof is not installed"
+	"$EBPROF" convert --pprof -i go.data -o go.pb.gz 2>err || fail "convert: $(cat err)"
+	go tool pprof -lines -top go.pb.gz >lines 2>err || fail "pprof: $(cat err)"
+	grep -Eq ' main\.inner .*/main\.go:11' lines || fail "inner has no line: $(cat lines)"
+	grep -Eq ' main\.outer .*/main\.go:(20|21)' lines || fail "outer has no line: $(cat lines)"
+}
+
+report() { # FLAGS...
+	write_program source
+	build "$PWD/program" source "$@"
+	record
+	want_chain
+	want_lines
+}
+
+test_report() { report; }
+test_report_stripped() { LDFLAGS='-s -w' report; }
+test_report_pie_stripped() { LDFLAGS='-s -w' report -buildmode=pie; }
+
+# C in a Go program has lines by DWARF, Go beside it by its own tables.
+test_report_go_and_c() {
+	mkdir source && cat >source/main.go <<'GO'
+package main
+
+/*
+#cgo CFLAGS: -O2 -g
+static inline unsigned scale(unsigned x, int n)
+{
+	for (int i = 0; i < n; i++)
+		x = (x * 1664525u + 1013904223u) ^ (x >> 3);
+	return x;
+}
+static __attribute__((noinline)) unsigned burn(unsigned x, int n) { return scale(x, n) + 1; }
+*/
+import "C"
+import "time"
+
+func main() {
+	x := C.uint(1)
+	for began := time.Now(); time.Since(began) < time.Second; {
+		x = C.burn(x, 1000000)
+	}
+	if x == 7 {
+		panic(x)
+	}
+}
+GO
+	build "$PWD/program" source
+	record
+	grep -q '| burn$' tree || fail "no C function: $(cat tree)"
+	awk '/\| burn$/ { burn = NR } /\| scale$/ && burn { found = 1 } END { exit !found }' tree ||
+		fail "what was inlined into C is missing: $(cat tree)"
+	grep -Eq '\| main\.main$' tree || fail "no Go function: $(cat tree)"
+}
+
+run_tests

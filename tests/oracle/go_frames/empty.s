@@ -1,0 +1,1 @@
+// With this the compiler accepts functions without a body.
