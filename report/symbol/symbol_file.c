@@ -1,6 +1,7 @@
 #include "report/symbol/symbol_file.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

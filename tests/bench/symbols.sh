@@ -1,12 +1,15 @@
 #!/bin/bash
 # Wall time, processor time and memory of naming addresses, side by side with other symbolizers:
 # the same addresses of one large debug file, each level of inlined functions with file and line.
-#   make bench-symbols [DEBUG_FILE=PATH] [COUNT=10000] [SLOW_COUNT=100] [RUNS=3]
+#   make bench-symbols [DEBUG_FILE=PATH] [VMLINUX=PATH] [GO_FILE=PATH] [COUNT=10000] [SLOW_COUNT=100] [RUNS=3]
 # Without DEBUG_FILE Debian's debug symbols of ceph-osd are fetched (0.5 GB) into
 # ${XDG_CACHE_HOME:-~/.cache}/ebprof/bench and unpacked (another 1.2 GB); they are measured
-# both plain and compressed, as the package has them.
+# both plain and compressed, as the package has them. VMLINUX is by default one that
+# `make check-kernel` was told to fetch (KERNEL_DEBUG). GO_FILE is a Go program for its own tables, go
+# itself by default.
 set -u
-: "${BUILD:=build}" "${COUNT:=10000}" "${SLOW_COUNT:=100}" "${DEBUG_FILE:=}" "${RUNS:=3}"
+: "${BUILD:=build}" "${COUNT:=10000}" "${SLOW_COUNT:=100}" "${DEBUG_FILE:=}" "${RUNS:=3}" "${VMLINUX:=}"
+: "${GO_FILE:=$(command -v go)}"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/bench
 NEEDED_KB=2500000
 work=$(mktemp -d) || exit 1
@@ -97,3 +100,30 @@ if [[ -s $packed ]]; then
 	beside "$packed" "$work/all"
 fi
 "$BUILD/tests/bench/symbol_index" "$file"
+
+kernels=${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/kernels
+VMLINUX=${VMLINUX:-$(find "$kernels"/*/debug -type f -name 'vmlinux-*' 2>/dev/null | head -n 1)}
+if [[ -n $VMLINUX ]]; then
+	"$symbols" "$VMLINUX" random "$COUNT" 1 | sort -u >"$work/kernel"
+	announce "$VMLINUX"
+	beside "$VMLINUX" "$work/kernel"
+	"$BUILD/tests/bench/symbol_index" "$VMLINUX"
+else
+	echo "no vmlinux below $kernels: make check-kernel KERNELS=6.1 KERNEL_DEBUG=6.1 fetches one"
+fi
+
+# Go's own tables: what the resolver takes, without starting, reading and printing.
+measure_go() { # COUNT
+	"$symbols" "$GO_FILE" random "$1" 1 | sort -u >"$work/go"
+	for _ in 1 2 3 4 5; do
+		READER=go "$symbols" "$GO_FILE" <"$work/go" 2>&1 >/dev/null | grep addresses
+	done | awk '{ wall = $5 / $2 * 1e6; cpu = $7 / $2 * 1e6; n = $2
+		if (NR == 1 || wall < w) w = wall
+		if (NR == 1 || cpu < c) c = cpu }
+		END { printf "%-28s %9d %9.3f %9.3f\n", "Go, us/address: wall, cpu", n, w, c }'
+}
+if [[ -n $GO_FILE ]]; then
+	echo "$GO_FILE: $(du -hL "$GO_FILE" | cut -f1)"
+	measure_go "$COUNT"
+	measure_go $((COUNT * 10))
+fi
