@@ -198,7 +198,7 @@ TEST(go_names_are_not_demangled)
 		"github.com/a/b%2ec.(*X).Y.gowrap1", "slices.SortFunc[...]"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		CLEANUP(str_deinit) struct str text = {0};
-		if (demangle(names[i], &text))
+		if (demangle(names[i], DEMANGLE_FULL, &text))
 			unit_fail(__FILE__, __LINE__, "%s becomes %s", names[i], str_text(&text));
 	}
 }
