@@ -52,7 +52,7 @@ test_no_map_is_said() {
 	record_made none 0.3
 	run "$EBPROF" report --stdio -i data
 	want_status 0 report
-	grep -q 'without symbols' out || fail "nothing says that there are no names"
+	grep -q 'unsymbolized' out || fail "nothing says that there are no names"
 	grep -q 'perf map' out || fail "the reason is not told: $(grep anon out)"
 }
 
