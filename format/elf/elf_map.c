@@ -1,16 +1,14 @@
 #include "format/elf/elf_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "format/base/mem.h"
+#include "format/elf/elf_scratch.h"
 
 enum {
 	COPIED_BYTES = 256 << 10,
@@ -117,31 +115,10 @@ struct err *elf_map_range(
 	return NULL;
 }
 
-/* Not every file system has files without a name: overlays of old kernels do not. */
-static int open_nameless(void)
-{
-	const char *directory = getenv("TMPDIR");
-	if (!directory || directory[0] != '/')
-		directory = "/var/tmp";
-	int fd = open(directory, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		return fd;
-	char path[4096];
-	int len = snprintf(path, sizeof(path), "%s/ebprof-XXXXXX", directory);
-	if (len < 0 || (size_t)len >= sizeof(path))
-		return -1;
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(path);
-	return fd;
-}
-
-/* Space is taken beforehand: what a full disk refuses later would be a SIGBUS. */
 static bool create_pages(struct elf_map *map)
 {
-	CLEANUP_FD int fd = open_nameless();
-	return fd >= 0 && !posix_fallocate(fd, 0, (off_t)map->len) &&
-	       map_pages(fd, 0, PROT_READ | PROT_WRITE, MAP_SHARED, map);
+	CLEANUP_FD int fd = elf_scratch_open(map->len);
+	return fd >= 0 && map_pages(fd, 0, PROT_READ | PROT_WRITE, MAP_SHARED, map);
 }
 
 struct range {

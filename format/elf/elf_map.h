@@ -37,9 +37,8 @@ struct elf_map {
 
 /*
  * Memory for `len` bytes that the caller fills and then reads through *ret. Much of it is a
- * file without a name in TMPDIR, or else /var/tmp: pages that the kernel can write back and
- * take away, so that unpacking half a gigabyte takes no memory from programs. Where there
- * is no such file, and for little, it is memory like any other.
+ * file without a name, see elf_scratch.h; where there is no room for one, and for little, it is
+ * memory like any other.
  */
 uint8_t *elf_map_create(uint64_t len, struct elf_map *ret);
 

@@ -1,7 +1,11 @@
 /* Sections of an ELF file in memory, packed as their header says or not. */
 #include <elf.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 #if __has_include(<zstd.h>)
 #include <zstd.h>
@@ -9,6 +13,7 @@
 
 #include "format/base/mem.h"
 #include "format/elf/elf_inflate.h"
+#include "format/elf/elf_scratch.h"
 #include "tests/unit/unit.h"
 
 enum {
@@ -108,7 +113,10 @@ TEST(elf_inflate_maps)
 		elf_inflate_map(elf, &section, LARGE - 1, &map), ERR_UNSUPPORTED, "9437184 bytes");
 	section.size -= len / 2;
 	CHECK_ERR(elf_inflate_map(elf, &section, LARGE, &map), ERR_FORMAT, "damaged");
-	setenv("TMPDIR", "/proc/self", 1); /* where no file can be made */
+	/* No room for a file, in memory or on a disk. */
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 1 << 20, .rlim_max = 1 << 20});
+	CHECK_INT(elf_scratch_open(LARGE), -1);
 	section.size += len / 2;
 	CHECK_OK(elf_inflate_map(elf, &section, LARGE, &map));
 	CHECK(map.copy && memcmp(map.bytes, plain, LARGE) == 0);
@@ -117,6 +125,17 @@ TEST(elf_inflate_maps)
 	elf_file_destroy(small.elf);
 	mem_free(plain);
 	mem_free(file);
+}
+
+/* More than memory has room for goes to a disk, if that has. */
+TEST(elf_scratch_where_there_is_room)
+{
+	int fd = elf_scratch_open(1 << 20);
+	struct stat st;
+	CHECK(fd >= 0 && !fstat(fd, &st) && st.st_size == 1 << 20);
+	CHECK_INT(pwrite(fd, "x", 1, (1 << 20) - 1), 1);
+	close(fd);
+	CHECK_INT(elf_scratch_open(1ULL << 62), -1);
 }
 
 #if __has_include(<zstd.h>)
