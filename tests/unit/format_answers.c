@@ -1,4 +1,5 @@
 /* What symbolization answered, kept and encoded: the same comes back, and damage is refused. */
+#include <stdio.h>
 #include <string.h>
 
 #include "format/file/answers.h"
