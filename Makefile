@@ -290,8 +290,8 @@ bench: test-deps $(O)/ebprof $(BENCHES) $(WORKLOADS) $(ORACLES) ## figures besid
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/bench.sh
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/unwind.sh
 
-bench-symbols: $(O)/tests/oracle/symbols $(O)/tests/bench/symbol_index ## naming addresses, beside other symbolizers (downloads)
-	@BUILD=$(abspath $(O)) tests/bench/symbols.sh
+bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(O)/tests/bench/symbol_index ## naming addresses, beside other symbolizers (downloads)
+	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/symbols.sh
 
 # ---- a first look ----
 

@@ -8,7 +8,7 @@
 # `make check-kernel` was told to fetch (KERNEL_DEBUG). GO_FILE is a Go program for its own tables, go
 # itself by default.
 set -u
-: "${BUILD:=build}" "${COUNT:=10000}" "${SLOW_COUNT:=100}" "${DEBUG_FILE:=}" "${RUNS:=3}" "${VMLINUX:=}"
+: "${BUILD:=build}" "${EBPROF:=$BUILD/ebprof}" "${COUNT:=10000}" "${SLOW_COUNT:=100}" "${DEBUG_FILE:=}" "${RUNS:=3}" "${VMLINUX:=}"
 : "${GO_FILE:=$(command -v go)}"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/bench
 NEEDED_KB=2500000
@@ -126,4 +126,33 @@ if [[ -n $GO_FILE ]]; then
 	echo "$GO_FILE: $(du -hL "$GO_FILE" | cut -f1)"
 	measure_go "$COUNT"
 	measure_go $((COUNT * 10))
+fi
+
+# A report of some 15,000 samples of a compiler, which looks for names, finds those it kept, or has
+# them in the recording. Inlined functions are there as far as debug packages are installed.
+measure_report() {
+	local compiler recording=$work/compiler.data
+	compiler=$(command -v clang++ || command -v clang++-14 || command -v g++) || return
+	printf '#include <regex>\n#include <sstream>\n#include <functional>\nint main(int argc, char **argv) {
+		return std::regex_match(argv[0], std::regex("a+b")); }\n' >"$work/source.cc"
+	for seconds in 3 30; do # -F 4999: half a minute of samples in a few seconds
+		"$EBPROF" record -q -F 4999 --duration "$seconds" -o "$recording" -- bash -c \
+			"while $compiler -O2 -g -c '$work/source.cc' -o '$work/object.o' && ((SECONDS < $seconds)); do :; done" \
+			2>/dev/null || return
+		(($("$EBPROF" info --json "$recording" | grep -oE '"samples": [0-9]+' | grep -oE '[0-9]+') > 14000)) && break
+	done
+	printf '%-28s %9s %9s\n' "$(basename "$compiler"), report --stdio" "wall s" "cpu s"
+	for how in cold kept kept archived; do
+		[[ $how == archived ]] && "$EBPROF" archive -q --symbol-cache "$work/answers" "$recording"
+		local cache=$work/answers
+		[[ $how == archived ]] && cache=none
+		: >"$work/times"
+		run_once "$work/times" /dev/null "$EBPROF" report --stdio --symbol-cache "$cache" "$recording"
+		awk -v how="$how" '{ printf "%-28s %9.3f %9.3f\n", how, $1, $2 }' "$work/times"
+	done
+}
+if ((EUID == 0)); then
+	measure_report
+else
+	echo "report: recording needs root"
 fi
