@@ -171,6 +171,22 @@ uint32_t emitter_snapshot(
 	return writer_snapshot(emitter->writer, &out);
 }
 
+/* The name of a BPF program came with it. */
+static void emit_program_symbol(struct emitter *emitter, const struct object *program)
+{
+	bool is_new;
+	map_put(&emitter->kernel_symbols, program->info.base, &is_new);
+	if (!is_new)
+		return;
+	struct layout_symbol out = {
+		.object = program->file_id,
+		.size = program->info.size_bytes,
+		.name = writer_string(
+			emitter->writer, program->path + 1, strlen(program->path) - 2),
+	};
+	writer_symbol(emitter->writer, &out);
+}
+
 static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
 {
 	struct stack_frame *frame = &emitter->stacks->frames.data[index];
@@ -181,6 +197,8 @@ static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
 		struct object_location nowhere = {0};
 		out.object = emit_object(emitter, frame->object, &nowhere);
 		enum layout_object_kind kind = frame->object->info.kind;
+		if (kind == LAYOUT_OBJECT_BPF)
+			emit_program_symbol(emitter, frame->object);
 		if (kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE)
 			vec_push(&emitter->unnamed,
 				(struct emitter_wish){frame->object, frame->offset});

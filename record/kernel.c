@@ -13,6 +13,7 @@
 
 enum {
 	MODULES_INTERVAL_NS = 1000 * 1000 * 1000,
+	MAX_PROGRAMS = 1 << 16,
 	MAX_LINES_BEFORE_TEXT = 4096, /* a few hundred per-CPU variables on x86 before 6.15 */
 };
 
@@ -165,6 +166,35 @@ static void identify(struct kernel_module *module)
 	read_build_id(path, &module->object->info);
 }
 
+/* ---- BPF programs ---- */
+
+void kernel_add_program(struct kernel *kernel, uint64_t start, uint64_t length, const char *name)
+{
+	CLEANUP(str_deinit) struct str path = {0};
+	if (!name[0] || !length || start + length < start || kernel->programs.len >= MAX_PROGRAMS)
+		return;
+	str_printf(&path, "[%s]", name);
+	struct kernel_program program = {
+		.start = start,
+		.end = start + length,
+		.object = object_table_special(kernel->objects, LAYOUT_OBJECT_BPF, str_text(&path)),
+	};
+	program.object->info.base = start;
+	program.object->info.size_bytes = length;
+	vec_push(&kernel->programs, program);
+}
+
+/* NULL: in none that was compiled while we record. There are few, and samples in them fewer. */
+static struct object *find_program(const struct kernel *kernel, uint64_t address)
+{
+	for (size_t i = kernel->programs.len; i--;) {
+		const struct kernel_program *program = &kernel->programs.data[i];
+		if (address >= program->start && address < program->end)
+			return program->object;
+	}
+	return NULL;
+}
+
 /* ---- addresses ---- */
 
 void kernel_load(struct kernel *kernel, struct object_table *objects, uint64_t now_ns)
@@ -182,6 +212,7 @@ void kernel_deinit(struct kernel *kernel)
 {
 	kernel_symbols_deinit(&kernel->symbols);
 	vec_deinit(&kernel->modules);
+	vec_deinit(&kernel->programs);
 }
 
 /* While the end of the kernel is not known, all is the kernel's: that is not for long. */
@@ -195,14 +226,16 @@ struct object *kernel_resolve(
 	struct kernel *kernel, uint64_t address, uint64_t now_ns, uint64_t *offset)
 {
 	struct kernel_module *module = find_module(kernel, address);
+	struct object *program = module ? NULL : find_program(kernel, address);
 	bool is_due = now_ns >= kernel->modules_read_ns + MODULES_INTERVAL_NS;
-	if (!module && is_due && is_outside(kernel, address) && load_modules(kernel, now_ns)) {
+	if (!module && !program && is_due && is_outside(kernel, address) &&
+		load_modules(kernel, now_ns)) {
 		kernel_symbols_start(&kernel->symbols);
 		module = find_module(kernel, address);
 	}
 	if (module)
 		identify(module);
-	struct object *object = module ? module->object : kernel->object;
+	struct object *object = module ? module->object : program ? program : kernel->object;
 	*offset = address - object->info.base;
 	return object;
 }

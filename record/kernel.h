@@ -21,11 +21,18 @@ struct kernel_module {
 	bool is_identified; /* its build ID was looked for */
 };
 
+/* A BPF program that was compiled while we record; those from before are in kallsyms. */
+struct kernel_program {
+	uint64_t start, end;
+	struct object *object;
+};
+
 struct kernel {
 	struct object_table *objects; /* borrowed; NULL until kernel_load() */
 	struct object *object;
 	bool is_hidden; /* kptr_restrict or a missing CAP_SYSLOG zeroes all addresses */
-	VEC(struct kernel_module) modules; /* by address */
+	VEC(struct kernel_module) modules;   /* by address */
+	VEC(struct kernel_program) programs; /* the oldest first; later ones may take their place */
 	uint64_t modules_read_ns;
 	struct kernel_symbols symbols;
 };
@@ -33,6 +40,9 @@ struct kernel {
 /* Looks where the kernel is, and its modules, once; less than a millisecond. */
 void kernel_load(struct kernel *kernel, struct object_table *objects, uint64_t now_ns);
 void kernel_deinit(struct kernel *kernel);
+
+/* Code of that name stands at [start, start + length) from now on. After kernel_load(). */
+void kernel_add_program(struct kernel *kernel, uint64_t start, uint64_t length, const char *name);
 
 /*
  * Which object the address is in, and where. An address outside of all that is

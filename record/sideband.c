@@ -53,6 +53,7 @@ static struct perf_event_attr attributes(const struct sideband *sideband)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
+		.ksymbol = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
@@ -222,6 +223,32 @@ static void take_mmap2(struct sideband_batch *batch, const struct perf_event_hea
 	vec_push(&batch->events, event);
 }
 
+struct ksymbol_record { /* PERF_RECORD_KSYMBOL, since Linux 5.1 */
+	struct perf_event_header header;
+	uint64_t address;
+	uint32_t length;
+	uint16_t type, flags;
+	char name[];
+};
+
+static void take_ksymbol(struct sideband_batch *batch, const struct perf_event_header *header)
+{
+	const struct ksymbol_record *record = (const void *)header;
+	if (header->size < sizeof(*record) + sizeof(struct record_tail) ||
+		record->type != PERF_RECORD_KSYMBOL_TYPE_BPF ||
+		record->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
+		return;
+	size_t room = header->size - sizeof(*record) - sizeof(struct record_tail);
+	struct sideband_event event = {
+		.kind = SIDEBAND_PROGRAM,
+		.time_ns = record_time(header),
+		.start = record->address,
+		.length = record->length,
+		.path = arena_strndup(&batch->strings, record->name, strnlen(record->name, room)),
+	};
+	vec_push(&batch->events, event);
+}
+
 static void take_record(struct sideband *sideband, struct sideband_batch *batch,
 	const struct perf_event_header *header)
 {
@@ -242,6 +269,9 @@ static void take_record(struct sideband *sideband, struct sideband_batch *batch,
 		break;
 	case PERF_RECORD_MMAP2:
 		take_mmap2(batch, header);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		take_ksymbol(batch, header);
 		break;
 	case PERF_RECORD_LOST: { /* {u64 id, u64 lost} */
 		uint64_t lost;

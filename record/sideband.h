@@ -21,6 +21,7 @@ enum sideband_kind {
 	SIDEBAND_EXEC,
 	SIDEBAND_EXIT, /* of a process's main thread */
 	SIDEBAND_MAP,
+	SIDEBAND_PROGRAM, /* a BPF program was compiled */
 };
 
 struct sideband_event {
@@ -28,13 +29,14 @@ struct sideband_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	size_t order;     /* of arrival, among events of one time */
 	uint32_t pid, parent_pid;
+	uint64_t start, length; /* of SIDEBAND_MAP and SIDEBAND_PROGRAM */
 	/* SIDEBAND_MAP only: */
-	uint64_t start, length, offset;
+	uint64_t offset;
 	uint32_t device;
 	uint64_t inode;
 	uint8_t build_id[LAYOUT_BUILD_ID_MAX_BYTES];
 	uint32_t build_id_len; /* 0: device and inode are set instead */
-	const char *path;
+	const char *path;      /* or the program's name */
 };
 
 /* Events in the order of time; strings live in the arena. Reset by sideband_batch_clear(). */

@@ -116,6 +116,10 @@ static void apply_event(struct translate *translate, const struct sideband_event
 	case SIDEBAND_MAP:
 		apply_map(translate, event);
 		break;
+	case SIDEBAND_PROGRAM:
+		kernel_load(&translate->kernel, &translate->objects, event->time_ns);
+		kernel_add_program(&translate->kernel, event->start, event->length, event->path);
+		break;
 	}
 }
 

@@ -353,6 +353,28 @@ TEST(kernel_modules_are_found)
 	teardown(&fixture);
 }
 
+/* Reading the modules anew leaves programs where they are; of two at one place the later one is. */
+TEST(kernel_programs_are_found)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	kernel_add_program(&fixture.kernel, 0x600000, 0x100, "bpf_prog_1_a");
+	kernel_add_program(&fixture.kernel, 0x700000, 0x100, "bpf_prog_2_b");
+	kernel_add_program(&fixture.kernel, 0x600080, 0x100, "bpf_prog_3_c");
+	kernel_add_program(&fixture.kernel, 0x800000, 0, "bpf_prog_4_empty");
+	kernel_add_program(&fixture.kernel, UINT64_MAX, 2, "bpf_prog_5_wraps");
+	kernel_add_program(&fixture.kernel, 0x900000, 16, "");
+	take_modules(&fixture, "ext4 8192 1 - Live 0x0000000000400000\n");
+	check_at(&fixture, 0x600010, "[bpf_prog_1_a]+10");
+	check_at(&fixture, 0x600080, "[bpf_prog_3_c]+0");
+	check_at(&fixture, 0x7000ff, "[bpf_prog_2_b]+ff");
+	check_at(&fixture, 0x700100, "[kernel.kallsyms]+600100");
+	check_at(&fixture, 0x800000, "[kernel.kallsyms]+700000");
+	check_at(&fixture, 0x900000, "[kernel.kallsyms]+800000");
+	check_at(&fixture, 0x400001, "[ext4]+1");
+	teardown(&fixture);
+}
+
 TEST(kernel_modules_without_sense_are_skipped)
 {
 	struct fixture fixture;
