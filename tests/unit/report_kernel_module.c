@@ -74,6 +74,8 @@ static void teardown(struct fixture *fixture)
 	struct profile *profile = &fixture->profile;
 	snprintf(command, sizeof(command), "rm -rf '%s'", fixture->root);
 	CHECK_INT(system(command), 0);
+	vec_each(&profile->objects, object)
+		answers_deinit(&object->answers);
 	vec_deinit(&profile->meta);
 	vec_deinit(&profile->objects);
 	vec_deinit(&profile->frames);
