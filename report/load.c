@@ -484,7 +484,8 @@ static void add_placeholders(struct profile *profile)
 	vec_push(&profile->nodes, (struct layout_node){0});
 	vec_push(&profile->node_depths, 0);
 	vec_push(&profile->plain_stacks, 0);
-	vec_push(&profile->functions, (struct profile_function){.name = damaged});
+	vec_push(&profile->functions,
+		(struct profile_function){.name = damaged, .system_name = damaged});
 }
 
 /* Holes in the tables hold zeros: give them texts to show. */

@@ -38,6 +38,19 @@ test_shares() {
 	want_shape
 }
 
+test_shares_of_one_function() {
+	record_shape 4
+	run "$EBPROF" report -g -S medium
+	want_status 0 "report -g -S"
+	grep -q ' medium$' out || fail "the tree lacks what was chosen: $(cat out)"
+	! grep -q ' heavy$' out || fail "the tree has what was not chosen: $(cat out)"
+	"$EBPROF" convert --folded -S medium -o shape.folded || fail "convert -S"
+	want_share shape.folded medium 100
+	run "$EBPROF" report -G -S no_such_function
+	want_status 0 "report -G -S"
+	grep -q ' 0 of ' out || fail "something matches: $(cat out)"
+}
+
 test_shares_of_threads() {
 	record_shape 4 4
 	want_shape

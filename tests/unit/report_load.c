@@ -55,6 +55,9 @@ static void check_tables(const struct profile *profile)
 		CHECK(code->object < profile->objects.len && code->name);
 	vec_each(&profile->symbols, symbol)
 		CHECK(symbol->object < profile->objects.len && symbol->name);
+	vec_each(&profile->functions, function)
+		CHECK(function->name && function->system_name &&
+			function->object < profile->objects.len);
 }
 
 static void check_stacks(const struct profile *profile)
