@@ -75,7 +75,8 @@ static bool is_shown(const struct profile *profile, const struct row *row)
 		return false;
 	if (percent(row->unnamed, all) >= least_percent)
 		return true;
-	return object->symbols_level < SYMBOL_LEVEL_DWARF && has(object, is_wrong) &&
+	bool is_refused_file = object->symbols_level < SYMBOL_LEVEL_DWARF && has(object, is_wrong);
+	return (is_refused_file || object->lacks_debug_parts) &&
 	       percent(row->samples, all) >= least_percent;
 }
 
@@ -106,6 +107,8 @@ static const char *reason(const struct profile_object *object)
 		[SYMBOL_LEVEL_SYMTAB] = "its symbol table lacks them",
 		[SYMBOL_LEVEL_DWARF] = "its symbol table lacks them",
 	};
+	if (object->lacks_debug_parts)
+		return "parts of its debug information stand in other files, which are missing";
 	if (object->symbols_problem && object->symbols_level == SYMBOL_LEVEL_NONE)
 		return object->symbols_problem;
 	return levels[object->symbols_level];
@@ -117,7 +120,11 @@ static void put_fix(const struct profile_object *object, const struct symbol_fil
 {
 	if (object->info.kind != LAYOUT_OBJECT_FILE)
 		return;
-	if (!object->info.build_id_len) {
+	if (object->lacks_debug_parts) {
+		str_puts(out,
+			"its .dwo files where they were built, or its .dwp beside it, or what dwz "
+			"moved out of it in /usr/lib/debug/.dwz");
+	} else if (!object->info.build_id_len) {
 		str_puts(out, "link it with --build-id, so that debug files can be told apart");
 	} else if (last_of(object, DEBUG_NO_LIBRARY)) {
 		str_printf(out, "%s, or install the debug package",
@@ -179,7 +186,7 @@ static void put_row(const struct profile *profile, const struct row *row,
 	uint64_t all = profile->samples.len;
 	str_printf(out, "# %6.2f%%  ", percent(row->unnamed, all));
 	str_put_escaped(out, object->path, strlen(object->path));
-	bool is_named = percent(row->unnamed, all) < least_percent;
+	bool is_named = !object->lacks_debug_parts && percent(row->unnamed, all) < least_percent;
 	str_printf(out, ": %s\n", is_named ? "a debug file was refused" : reason(object));
 	put_tried(object, out);
 	CLEANUP(str_deinit) struct str fix = {0};

@@ -28,7 +28,7 @@ struct answer {
 };
 
 struct answers {
-	bool has_lines; /* debug information was asked, not symbol tables alone */
+	bool has_lines; /* debug information was asked, all of it, not symbol tables alone */
 	/* private: */
 	struct strtab strings;
 	VEC(struct chain_frame) frames;

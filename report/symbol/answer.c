@@ -59,11 +59,11 @@ static struct chain join(
 	return (struct chain){.frames = joined->frames.data, .count = (uint32_t)count};
 }
 
-void answer_places(const struct answer_sources *sources, struct answer_place *places, size_t count,
+bool answer_places(const struct answer_sources *sources, struct answer_place *places, size_t count,
 	struct answers *answers)
 {
 	if (!count)
-		return;
+		return true;
 	qsort(places, count, sizeof(*places), compare_places);
 	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));
 	CLEANUP_FREE struct symbol_hit *hits = mem_zalloc_array(count, sizeof(*hits));
@@ -79,7 +79,9 @@ void answer_places(const struct answer_sources *sources, struct answer_place *pl
 		struct chain chain = join(&joined, &chains[i], &hits[i]);
 		answers_add(answers, places[i].offset, &chain);
 	}
-	answers->has_lines |= resolver != NULL;
+	bool is_whole = !resolver || !chain_resolver_lacks_parts(resolver);
+	answers->has_lines = is_whole && (answers->has_lines || resolver);
 	vec_deinit(&joined.frames);
 	chain_resolver_destroy(resolver);
+	return is_whole;
 }

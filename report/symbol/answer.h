@@ -19,8 +19,11 @@ struct answer_place {
 	uint64_t offset;        /* as the recording does */
 };
 
-/* Adds an answer for each place; sorts them. */
-void answer_places(const struct answer_sources *sources, struct answer_place *places, size_t count,
+/*
+ * Adds an answer for each place; sorts them. False when parts of the debug information lacked:
+ * the answers may be better another time.
+ */
+bool answer_places(const struct answer_sources *sources, struct answer_place *places, size_t count,
 	struct answers *answers);
 
 #endif

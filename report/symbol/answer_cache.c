@@ -9,7 +9,7 @@
 #include "format/base/mem.h"
 
 enum {
-	FORMAT_VERSION = 1, /* also when the same files give other answers than before */
+	FORMAT_VERSION = 2, /* also when the same files give other answers than before */
 	HEADER_BYTES = 4 + 8,
 	MAX_ENTRY_BYTES = 256 << 20,
 };

@@ -40,6 +40,11 @@ void chain_resolver_destroy(struct chain_resolver *resolver)
 	mem_free(resolver);
 }
 
+bool chain_resolver_lacks_parts(const struct chain_resolver *resolver)
+{
+	return resolver->dwarf && dwarf_resolver_lacks_parts(resolver->dwarf);
+}
+
 /* What Go's tables know no line of is not Go's: C has at most a name there. */
 static bool is_go(const struct chain *chain)
 {

@@ -23,6 +23,9 @@ struct chain_resolver *chain_resolver_create(
 void chain_resolver_run(struct chain_resolver *resolver, const uint64_t *addresses, size_t count,
 	struct chain *chains);
 
+/* As dwarf_resolver_lacks_parts(). */
+bool chain_resolver_lacks_parts(const struct chain_resolver *resolver);
+
 void chain_resolver_destroy(struct chain_resolver *resolver);
 
 #endif

@@ -41,7 +41,7 @@ static void put_beside(struct str *path, const char *file, const char *name)
 	str_puts(path, name);
 }
 
-void dwarf_companion_open_alt(
+bool dwarf_companion_open_alt(
 	struct dwarf_companion *companion, struct elf_file *elf, const struct dwarf_places *places)
 {
 	*companion = (struct dwarf_companion){0};
@@ -49,7 +49,7 @@ void dwarf_companion_open_alt(
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t len;
 	if (!dwarf_split_alt_link(elf, &name, build_id, &len))
-		return;
+		return true;
 	CLEANUP(str_deinit) struct str path = {0};
 	if (places->alt_path)
 		str_puts(&path, places->alt_path);
@@ -60,6 +60,7 @@ void dwarf_companion_open_alt(
 	open_path(companion, str_text(&path), false, build_id, len);
 	if (companion->is_open)
 		dwarf_file_read_units(&companion->sections.file);
+	return companion->is_open;
 }
 
 void dwarf_companion_open_package(

@@ -20,8 +20,11 @@ struct dwarf_companion {
 	bool is_open;
 };
 
-/* dwz's file: at places->alt_path, or where the debug file says that it is. */
-void dwarf_companion_open_alt(
+/*
+ * dwz's file: at places->alt_path, or where the debug file says that it is. False when it is
+ * needed and could not be had.
+ */
+bool dwarf_companion_open_alt(
 	struct dwarf_companion *companion, struct elf_file *elf, const struct dwarf_places *places);
 
 /* PATH.dwp */

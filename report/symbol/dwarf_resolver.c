@@ -68,6 +68,7 @@ struct dwarf_resolver {
 	struct dwarf_companion alt, package;
 	struct dwarf_places places;  /* path NULL: no companions */
 	struct line_sections *lines; /* not NULL: all that there is */
+	atomic_bool lacks_parts;
 	unsigned nr_threads;
 	struct worker *workers;
 
@@ -119,7 +120,9 @@ static void open_companions(
 		.root = options->root ? options->root : "",
 		.alt_path = options->alt_path,
 	};
-	dwarf_companion_open_alt(&resolver->alt, resolver->sections.elf, &resolver->places);
+	bool lacks_alt = !dwarf_companion_open_alt(
+		&resolver->alt, resolver->sections.elf, &resolver->places);
+	atomic_store(&resolver->lacks_parts, lacks_alt);
 	if (resolver->alt.is_open)
 		resolver->sections.file.alt = &resolver->alt.sections.file;
 	dwarf_companion_open_package(&resolver->package, &resolver->places);
@@ -379,6 +382,8 @@ static bool resolve_split(struct worker *worker, struct dwarf_unit *skeleton, co
 		resolve_unit(worker, unit, job);
 		map_clear(&worker->by_die);
 		worker->reader = &worker->own_reader;
+	} else {
+		atomic_store(&resolver->lacks_parts, true);
 	}
 	dwarf_reader_deinit(reader);
 	dwarf_file_deinit(&slice);
@@ -472,4 +477,9 @@ void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *address
 	resolver->chains = chains;
 	if (resolver->jobs.len)
 		run_workers(resolver, resolver->jobs.len, run_jobs);
+}
+
+bool dwarf_resolver_lacks_parts(const struct dwarf_resolver *resolver)
+{
+	return atomic_load(&resolver->lacks_parts);
 }

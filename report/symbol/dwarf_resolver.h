@@ -46,6 +46,9 @@ struct dwarf_resolver *dwarf_resolver_create(
 void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *addresses, size_t count,
 	struct chain *chains);
 
+/* Whether a .dwo was looked for in vain in some run, or dwz's file: with it, more is known. */
+bool dwarf_resolver_lacks_parts(const struct dwarf_resolver *resolver);
+
 void dwarf_resolver_destroy(struct dwarf_resolver *resolver);
 
 #endif

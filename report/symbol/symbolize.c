@@ -145,6 +145,7 @@ static uint32_t add_inlined(struct batch *batch, uint32_t outer, const struct ch
 		.function = named_function(
 			batch, from->function ? from->function : "[unnamed]", 0, true),
 	};
+	profile->functions.data[frame.function].is_known = from->function;
 	uint32_t index = (uint32_t)profile->frames.len;
 	vec_push(&profile->frames, frame);
 	set_place(batch, index, from);
@@ -206,13 +207,15 @@ static struct places open_places(const struct batch *batch, const struct symbol_
 	return places;
 }
 
-/* Asks for them; returns how many there were. */
-static size_t ask(struct batch *batch, const struct answer_sources *sources, struct places *places)
+/* Asks for them. True when there were any, and all that the files name was there to answer. */
+static bool ask(struct batch *batch, const struct answer_sources *sources, struct places *places)
 {
+	struct profile_object *object = object_of(batch);
 	size_t count = places->list.len;
-	answer_places(sources, places->list.data, count, &object_of(batch)->answers);
+	bool is_whole = answer_places(sources, places->list.data, count, &object->answers);
+	object->lacks_debug_parts |= !is_whole;
 	vec_deinit(&places->list);
-	return count;
+	return count && is_whole;
 }
 
 static bool is_answered(const struct batch *batch)

@@ -148,4 +148,23 @@ test_the_cache() {
 	cmp first.txt fifth.txt || fail "the same file elsewhere"
 }
 
+# What was found out without a part of the debug information is no lasting truth.
+test_a_part_that_comes_later() {
+	make_program
+	gcc -O2 -g -gsplit-dwarf -o program inlined.c || fail "gcc"
+	"$EBPROF" record -q -- ./program
+	mkdir away
+	mv ./*.dwo away
+	run "$EBPROF" report -g --symbol-cache kept
+	! grep -q scramble out || fail "from where?"
+	grep -q 'other files, which are missing' out || fail "it does not say what lacks: $(cat out)"
+	"$EBPROF" archive -q --symbol-cache kept || fail "archive"
+	mv away/*.dwo .
+	run "$EBPROF" report -g --symbol-cache kept
+	grep -q scramble out || fail "what the cache and the archive have was believed: $(cat out)"
+	! grep -q 'are missing' out || fail "it says that something lacks"
+	"$EBPROF" archive -q --symbol-cache kept || fail "archive again"
+	"$EBPROF" report -g --symfs root --symbol-cache none | grep -q scramble || fail "nothing was added"
+}
+
 run_tests
