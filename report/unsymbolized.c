@@ -137,7 +137,8 @@ static void put_fix(const struct profile_object *object, const struct symbol_fil
 			str_puts(out, "--symfs DIR or --debug-dir DIR, where its files are; ");
 		str_puts(out, "install its debug package (-dbgsym, -debuginfo)");
 		if (!options->debuginfod)
-			str_puts(out, ", or set DEBUGINFOD_URLS");
+			str_puts(out, debuginfod_has_servers() ? ", or let debuginfod be used"
+							       : ", or set DEBUGINFOD_URLS");
 	}
 }
 

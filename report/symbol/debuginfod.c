@@ -209,14 +209,19 @@ static void start_thread(struct debuginfod *session)
 
 /* ---- the caller's side ---- */
 
-struct debuginfod *debuginfod_create(const struct debuginfod_options *options)
+bool debuginfod_has_servers(void)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	if (options->mode == DEBUGINFOD_OFF || !urls || !urls[strspn(urls, " \t\n")])
+	return urls && urls[strspn(urls, " \t\n")];
+}
+
+struct debuginfod *debuginfod_create(const struct debuginfod_options *options)
+{
+	if (options->mode == DEBUGINFOD_OFF || !debuginfod_has_servers())
 		return NULL;
 	struct debuginfod *session = mem_zalloc(sizeof(*session));
 	session->options = *options;
-	session->urls = mem_strdup(urls);
+	session->urls = mem_strdup(getenv("DEBUGINFOD_URLS"));
 	session->is_ready = debuginfod_library_load(&session->library);
 	session->memo = session->is_ready ? debuginfod_memo_open() : -1;
 	session->budget_ns = patience_ns;

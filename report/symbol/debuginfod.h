@@ -54,6 +54,8 @@ enum debuginfod_mode debuginfod_mode(const struct debuginfod *session);
 const char *debuginfod_urls(const struct debuginfod *session);
 /* Whether libdebuginfod could be loaded. */
 bool debuginfod_is_ready(const struct debuginfod *session);
+/* Whether DEBUGINFOD_URLS names servers. */
+bool debuginfod_has_servers(void);
 /* Whether this program could load it, if it were there: not a static one. */
 bool debuginfod_is_possible(void);
 

@@ -193,6 +193,7 @@ test_off() {
 	report --debuginfod=off
 	want_no_names
 	report --offline
+	want_reason 'let debuginfod be used'
 	DEBUGINFOD_URLS='' report
 	[[ ! -s requests ]] || fail "it asked: $(cat requests)"
 	want_reason 'set DEBUGINFOD_URLS'
