@@ -374,6 +374,7 @@ int symbol_file_open(const struct profile_object *object, const struct symbol_fi
 struct wanted {
 	const struct profile_object *object;
 	uint64_t samples;
+	bool is_open; /* the recording itself does not say all of it */
 };
 
 static int compare_wanted(const void *a, const void *b)
@@ -409,6 +410,18 @@ static enum symbol_level level_here(
 	return level;
 }
 
+static void find_open(const struct profile *profile, struct wanted *wanted)
+{
+	vec_each(&profile->frames, frame) {
+		const struct answers *answers = &profile->objects.data[frame->object].answers;
+		struct wanted *it = &wanted[frame->object];
+		struct chain chain;
+		if (!it->is_open)
+			it->is_open = !answers->has_lines ||
+				      !answers_find(answers, frame->offset, &chain);
+	}
+}
+
 void symbol_file_prefetch(const struct profile *profile, const struct symbol_file_options *options)
 {
 	if (!options->debuginfod)
@@ -417,6 +430,7 @@ void symbol_file_prefetch(const struct profile *profile, const struct symbol_fil
 	CLEANUP_FREE struct wanted *wanted = mem_zalloc_array(count, sizeof(*wanted));
 	for (size_t i = 0; i < count; i++)
 		wanted[i].object = &profile->objects.data[i];
+	find_open(profile, wanted);
 	vec_each(&profile->samples, sample) {
 		struct profile_walk walk = profile_walk(profile, sample->stack);
 		wanted[profile->frames.data[profile_walk_next(&walk)].object].samples++;
@@ -424,7 +438,7 @@ void symbol_file_prefetch(const struct profile *profile, const struct symbol_fil
 	qsort(wanted, count, sizeof(*wanted), compare_wanted);
 	for (size_t i = 0; i < count; i++) {
 		const struct profile_object *object = wanted[i].object;
-		if (object == profile->objects.data || !object->is_used ||
+		if (object == profile->objects.data || !object->is_used || !wanted[i].is_open ||
 			object->info.kind != LAYOUT_OBJECT_FILE || !object->info.build_id_len)
 			continue;
 		bool is_hot = wanted[i].samples * 100 >= HOT_PERCENT * profile->samples.len;

@@ -30,7 +30,8 @@ struct symbol_file {
 
 /*
  * Begins to fetch in the background what this machine lacks for the objects of a profile, those
- * with most samples first. Does nothing without options->debuginfod, and may be left out.
+ * with most samples first, but not what an archived recording says itself. Does nothing without
+ * options->debuginfod, and may be left out.
  */
 void symbol_file_prefetch(const struct profile *profile, const struct symbol_file_options *options);
 

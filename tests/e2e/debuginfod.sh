@@ -210,6 +210,18 @@ test_dead_server() {
 	want_said 'Connection refused'
 }
 
+# What an archive says is not asked for.
+test_archived() {
+	record_stripped
+	start_odd hang
+	mkdir -p "own/${build_id:0:2}"
+	cp served/program.debug "own/${build_id:0:2}/${build_id:2}.debug"
+	"$EBPROF" archive -q --offline --debug-dir own || fail "archive"
+	DEBUGINFOD_URLS='' "$EBPROF" report --symfs served --symbol-cache none | grep -q heavy || fail "no names"
+	report --symfs served --symbol-cache none
+	! grep -q "$build_id" requests || fail "it asked: $(cat requests)"
+}
+
 # Every object hangs: that must not add up.
 test_hanging_server() {
 	record_stripped
