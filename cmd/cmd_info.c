@@ -41,8 +41,7 @@ static int run(const struct command *command, int argc, char **argv)
 	else
 		info_put_text(profile, &text);
 	profile_destroy(profile);
-	fwrite(str_text(&text), 1, text.len, stdout);
-	return CONSOLE_OK;
+	return console_print(&text);
 }
 
 const struct command command_info = {

@@ -110,11 +110,10 @@ static int report(struct report_options *options, int argc, char **argv, int res
 	naming_begin(&options->select.naming);
 	put_report(profile, options, &text);
 	console_show_end();
-	fwrite(str_text(&text), 1, text.len, stdout);
-	fflush(stdout); /* before the network is waited for once more */
+	int code = console_print(&text); /* before the network is waited for once more */
 	naming_end(&options->select.naming);
 	profile_destroy(profile);
-	return CONSOLE_OK;
+	return code;
 }
 
 static int run(const struct command *command, int argc, char **argv)

@@ -1,5 +1,6 @@
 #include "cmd/console.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,15 @@ void console_show_end(void)
 {
 	if (isatty(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
+}
+
+int console_print(const struct str *text)
+{
+	bool is_written = fwrite(str_text(text), 1, text->len, stdout) == text->len;
+	if ((is_written && !fflush(stdout)) || errno == EPIPE)
+		return CONSOLE_OK;
+	console_say("standard output: %s", strerror(errno));
+	return CONSOLE_ERROR;
 }
 
 int console_fail(struct err *err)

@@ -156,4 +156,22 @@ test_pipe_is_whole() {
 	want_exact pipe.data
 }
 
+# What cannot be printed is said, be it much or little; a reader that leaves is no failure.
+test_standard_output_is_full() {
+	"$EBPROF" record -q -F 4999 -- "$WORKLOADS/workload" 0.3 >/dev/null
+	for how in "report" "report --percent-limit 0 -g" "info" "info --json"; do
+		# shellcheck disable=SC2086
+		"$EBPROF" $how >/dev/full 2>err
+		status=$?
+		want_status 1 "$how to a full disk"
+		grep -q 'No space left' err || fail "$how: $(cat err)"
+	done
+	(
+		trap '' PIPE
+		"$EBPROF" report 2>err
+		echo $? >status.txt
+	) | true
+	[[ $(cat status.txt) == 0 && ! -s err ]] || fail "a reader that left: $(cat status.txt err)"
+}
+
 run_tests
