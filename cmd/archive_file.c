@@ -49,11 +49,25 @@ static struct err *append(void *context, const void *bytes, size_t len)
 	return NULL;
 }
 
+/*
+ * Behind the end of what was recorded, what is cut short is an archive that was not finished: it
+ * is written again. Returns the file's size.
+ */
+static off_t cut_tail(int fd, const struct profile *profile)
+{
+	off_t size = (off_t)profile->file.damage.cut_offset;
+	if (ftruncate(fd, size))
+		err_destroy(err_sys(errno, "ftruncate")); /* a reader skips it */
+	return size;
+}
+
 static struct err *archive(const char *path, struct target *target, off_t size,
 	struct naming_options *options, struct archive_result *ret)
 {
 	struct profile *profile;
 	try(input_load_open(path, target->fd, &options->symbolize.files, &profile));
+	if (profile->file.ended && profile->file.damage.truncated)
+		size = cut_tail(target->fd, profile);
 	naming_begin(options);
 	symbolize(profile, &options->symbolize);
 	struct writer_sink sink = {.write = append, .context = target};

@@ -11,12 +11,13 @@ enum {
 /* Symbols of the kernel and of JIT compilers stand in the recording anyway; lines do not. */
 static bool needs_answers(const struct profile_object *object)
 {
-	return object->info.kind == LAYOUT_OBJECT_FILE || object->answers.has_lines;
+	return object->info.kind == LAYOUT_OBJECT_FILE || object->answers.detail > ANSWERS_SYMBOLS;
 }
 
 /*
  * Those that the recording does not have yet, and of places that occur in it: a cache has more.
- * That nothing is known here is not kept: it may be elsewhere.
+ * That nothing is known of a place is kept where all debug information was asked; else it may be
+ * known elsewhere.
  */
 static void collect(
 	const struct profile *profile, struct answers *of_object, struct archive_result *result)
@@ -31,9 +32,9 @@ static void collect(
 		if (!needs_answers(object) ||
 			!answers_find_since(
 				&object->answers, object->nr_archived, frame->offset, &chain) ||
-			!chain.count)
+			(!chain.count && object->answers.detail < ANSWERS_INLINED))
 			continue;
-		of_object[frame->object].has_lines = object->answers.has_lines;
+		of_object[frame->object].detail = object->answers.detail;
 		answers_add(&of_object[frame->object], frame->offset, &chain);
 	}
 }
@@ -55,7 +56,7 @@ static void write_answers(
 static bool is_whole(const struct reader_result *file)
 {
 	return !file->missing_chunks && !file->bad_chunks && !file->damage.regions &&
-	       !file->damage.truncated;
+	       (file->ended || !file->damage.truncated);
 }
 
 /* What the reader added when it unwound snapshots stands behind what the file has, in order. */

@@ -1,6 +1,6 @@
 /*
- * One part: flags, the texts (each with its NUL, so that they can be used where they stand), then
- * the answers, whose frames refer to texts by number, 0 for none.
+ * One part: the detail, the texts (each with its NUL, so that they can be used where they stand),
+ * then the answers, whose frames refer to texts by number, 0 for none.
  */
 #include "format/file/answers.h"
 
@@ -11,7 +11,6 @@
 enum {
 	PART_BYTES = 1 << 20,
 	SMALLEST_FRAME_BYTES = 6,
-	FLAG_LINES = 1,
 };
 
 /* ---- keeping ---- */
@@ -140,7 +139,7 @@ size_t answers_encode(const struct answers *answers, size_t first, struct bytes_
 		offset = answer->offset;
 		put_answer(&list, &texts, answers, answer);
 	}
-	bytes_put_varint(out, answers->has_lines ? FLAG_LINES : 0);
+	bytes_put_varint(out, answers->detail);
 	bytes_put_varint(out, texts.list.len);
 	vec_each(&texts.list, text)
 		bytes_put_blob(out, *text, strlen(*text) + 1);
@@ -235,15 +234,16 @@ static const char *get_answer(struct answers *answers, struct bytes_cursor *curs
 const char *answers_decode(struct answers *answers, struct bytes_cursor *cursor)
 {
 	struct kept_texts texts = {0};
-	uint64_t flags = bytes_get_varint(cursor);
+	uint64_t detail = bytes_get_varint(cursor);
 	const char *fault = get_texts(answers, cursor, &texts);
 	uint64_t count = fault ? 0 : bytes_get_varint(cursor), offset = 0;
 	for (uint64_t i = 0; !fault && i < count; i++)
 		fault = get_answer(answers, cursor, &texts, &offset);
 	if (!fault && cursor->overrun)
 		fault = overrun;
-	if (!fault && flags & FLAG_LINES)
-		answers->has_lines = true;
+	if (!fault && detail > answers->detail)
+		answers->detail =
+			detail < ANSWERS_DETAIL_END ? (enum answers_detail)detail : ANSWERS_INLINED;
 	vec_deinit(&texts.list);
 	return fault;
 }

@@ -22,13 +22,21 @@ enum {
 	ANSWERS_MAX_TEXT_BYTES = 16 << 10, /* of a name; it is cut there */
 };
 
+/* What was asked; each tells more than those before it. */
+enum answers_detail {
+	ANSWERS_SYMBOLS = 0, /* symbol tables, or debug information of which a part was missing */
+	ANSWERS_LINES = 1,   /* tables of lines as well */
+	ANSWERS_INLINED = 2, /* all debug information */
+	ANSWERS_DETAIL_END,
+};
+
 struct answer {
 	uint64_t offset; /* as of frames: layout_frame */
 	uint32_t first, count;
 };
 
 struct answers {
-	bool has_lines; /* debug information was asked, all of it, not symbol tables alone */
+	enum answers_detail detail;
 	/* private: */
 	struct strtab strings;
 	VEC(struct chain_frame) frames;

@@ -59,6 +59,13 @@ static struct chain join(
 	return (struct chain){.frames = joined->frames.data, .count = (uint32_t)count};
 }
 
+enum answers_detail answer_detail(const struct answer_sources *sources)
+{
+	if (sources->debug || sources->go)
+		return ANSWERS_INLINED;
+	return sources->debug_options.lines ? ANSWERS_LINES : ANSWERS_SYMBOLS;
+}
+
 bool answer_places(const struct answer_sources *sources, struct answer_place *places, size_t count,
 	struct answers *answers)
 {
@@ -80,7 +87,11 @@ bool answer_places(const struct answer_sources *sources, struct answer_place *pl
 		answers_add(answers, places[i].offset, &chain);
 	}
 	bool is_whole = !resolver || !chain_resolver_lacks_parts(resolver);
-	answers->has_lines = is_whole && (answers->has_lines || resolver);
+	enum answers_detail detail = resolver ? answer_detail(sources) : ANSWERS_SYMBOLS;
+	if (!is_whole)
+		answers->detail = ANSWERS_SYMBOLS;
+	else if (detail > answers->detail)
+		answers->detail = detail;
 	vec_deinit(&joined.frames);
 	chain_resolver_destroy(resolver);
 	return is_whole;

@@ -26,4 +26,7 @@ struct answer_place {
 bool answer_places(const struct answer_sources *sources, struct answer_place *places, size_t count,
 	struct answers *answers);
 
+/* How much the sources can tell. */
+enum answers_detail answer_detail(const struct answer_sources *sources);
+
 #endif

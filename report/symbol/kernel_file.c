@@ -38,7 +38,9 @@ static bool try_place(const struct profile_object *object, const char *place, co
 	str_write(&path, place, (size_t)(mark - place));
 	str_printf(&path, "%s%s", release, mark + 2);
 	as_file.path = str_text(&path);
-	symbol_file_find(&as_file, options, ret);
+	struct symbol_file_options here = *options;
+	here.debuginfod = NULL; /* not for each place: it would be asked again and again */
+	symbol_file_find(&as_file, &here, ret);
 	if (ret->debug)
 		return true;
 	symbol_file_deinit(ret);

@@ -43,7 +43,9 @@ static bool try_path(struct search *search)
 {
 	struct profile_object as_file = *search->object;
 	as_file.path = str_text(&search->path);
-	symbol_file_find(&as_file, search->options, search->file);
+	struct symbol_file_options here = *search->options;
+	here.debuginfod = NULL; /* as for the kernel itself */
+	symbol_file_find(&as_file, &here, search->file);
 	if (search->file->debug && elf_file_type(search->file->debug) == ET_REL)
 		return true;
 	symbol_file_deinit(search->file);

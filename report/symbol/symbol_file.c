@@ -417,7 +417,7 @@ static void find_open(const struct profile *profile, struct wanted *wanted)
 		struct wanted *it = &wanted[frame->object];
 		struct chain chain;
 		if (!it->is_open)
-			it->is_open = !answers->has_lines ||
+			it->is_open = answers->detail < ANSWERS_INLINED ||
 				      !answers_find(answers, frame->offset, &chain);
 	}
 }

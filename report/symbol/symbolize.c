@@ -240,17 +240,17 @@ static struct answer_sources sources_of(const struct batch *batch, const struct 
 }
 
 /* By what earlier reports found out, or by the files themselves. */
-static void ask_files(struct batch *batch, const struct symbol_file *file)
+static void ask_files(
+	struct batch *batch, const struct symbol_file *file, const struct answer_sources *sources)
 {
 	struct profile_object *object = object_of(batch);
 	struct answer_key key = {0};
-	struct answer_sources sources = sources_of(batch, file);
 	if (!answers_count(&object->answers)) {
 		key = answer_cache_key(&object->info, file);
 		answer_cache_load(batch->cache, &key, &object->answers);
 	}
 	struct places places = open_places(batch, file);
-	if (ask(batch, &sources, &places))
+	if (ask(batch, sources, &places))
 		answer_cache_store(batch->cache, &key, &object->answers);
 }
 
@@ -273,18 +273,18 @@ static void symbolize_file(struct batch *batch)
 	struct profile_object *object = object_of(batch);
 	if (answers_count(&object->answers))
 		object->symbols_from = "the recording";
-	if (object->answers.has_lines && is_answered(batch)) {
+	if (object->answers.detail == ANSWERS_INLINED && is_answered(batch)) {
 		apply_answers(batch, NULL);
 		return;
 	}
 	struct symbol_file file;
 	symbol_file_find(object, &batch->options->files, &file);
-	if ((file.debug || file.go) &&
-		!object->answers.has_lines) { /* there is more to be had here */
+	struct answer_sources sources = sources_of(batch, &file);
+	if (answer_detail(&sources) > object->answers.detail) { /* there is more to be had here */
 		answers_deinit(&object->answers);
 		object->nr_archived = 0;
 	}
-	ask_files(batch, &file);
+	ask_files(batch, &file, &sources);
 	note_origin(batch, &file);
 	apply_answers(batch, &file);
 	symbol_file_deinit(&file);

@@ -93,6 +93,20 @@ test_a_damaged_recording() {
 	grep -q spin out || fail "no names"
 }
 
+# An archive that was not finished, as after kill -9, is made anew: the recording stays whole.
+test_an_archive_cut_short() {
+	make_program
+	"$EBPROF" record -q --call-graph dwarf -- ./program
+	local recorded
+	recorded=$(stat -c %s ebprof.data)
+	"$EBPROF" archive -q || fail "archive"
+	truncate -s $(((recorded + $(stat -c %s ebprof.data)) / 2)) ebprof.data
+	run "$EBPROF" archive
+	want_status 0 "archive again"
+	want_whole ebprof.data
+	want_same_elsewhere ebprof.data
+}
+
 test_what_is_refused() {
 	run "$EBPROF" archive
 	want_status 2 "no file"

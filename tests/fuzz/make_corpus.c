@@ -145,7 +145,7 @@ static void make_archived(struct bytes_buf *out)
 			.line = 7,
 			.start = 0x1100},
 	};
-	struct answers answers = {.has_lines = true};
+	struct answers answers = {.detail = ANSWERS_INLINED};
 	for (uint64_t i = 0; i < 20; i++) {
 		chain[0].line = (uint32_t)i;
 		answers_add(&answers, 0x1100 + i * 16, &(struct chain){chain, 2});

@@ -54,7 +54,7 @@ static void check_two(const struct answers *answers, uint64_t offset)
 
 TEST(answers_come_back_as_they_were)
 {
-	struct answers answers = {.has_lines = true}, again = {0};
+	struct answers answers = {.detail = ANSWERS_INLINED}, again = {0};
 	answers_add(&answers, 0x1234, &two);
 	answers_add(&answers, 0x20, &nothing);
 	answers_add(&answers, UINT64_MAX, &two);
@@ -63,7 +63,7 @@ TEST(answers_come_back_as_they_were)
 	CHECK_INT(parts, 1);
 	CHECK(!decode_all(&again, bytes.data, bytes.len));
 	CHECK_INT(answers_count(&again), 3);
-	CHECK(again.has_lines);
+	CHECK_INT(again.detail, ANSWERS_INLINED);
 	check_two(&again, 0x1234);
 	check_two(&again, UINT64_MAX);
 	struct chain chain = two;
