@@ -37,7 +37,8 @@ struct err *input_choose(const char *option, int argc, char **argv, int rest, co
 struct err *input_load_open(
 	const char *path, int fd, const struct symbol_file_options *files, struct profile **ret)
 {
-	try(err_wrap(profile_load(fd, files, ret), "%s", path));
+	struct profile_options options = {.files = files};
+	try(err_wrap(profile_load(fd, &options, ret), "%s", path));
 	CLEANUP(str_deinit) struct str health = {0};
 	info_put_damage(*ret, &health);
 	if (health.len)

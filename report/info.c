@@ -116,6 +116,29 @@ static double seconds_in(const struct profile *profile, uint64_t time_ns)
 	return (double)(time_ns - profile->first_ns) / 1e9;
 }
 
+static uint64_t unwind_losses(const struct profile *profile)
+{
+	const struct profile_unwind_losses *losses = &profile->unwind_losses;
+	return losses->crashed + losses->hung + losses->abandoned;
+}
+
+/* No damage of the file perhaps, but as good as that: stacks of it are cut. False: none. */
+static bool put_unwind_losses(const struct profile *profile, const char *separator, struct str *out)
+{
+	const struct profile_unwind_losses *losses = &profile->unwind_losses;
+	uint64_t all = unwind_losses(profile);
+	if (!all)
+		return false;
+	str_printf(out,
+		"%s%llu snapshot%s could not be unwound: libdw crashed over %llu and took too long "
+		"over %llu",
+		separator, (unsigned long long)all, all == 1 ? "" : "s",
+		(unsigned long long)losses->crashed, (unsigned long long)losses->hung);
+	if (losses->abandoned)
+		str_printf(out, ", %llu were not tried", (unsigned long long)losses->abandoned);
+	return true;
+}
+
 void info_put_damage(const struct profile *profile, struct str *out)
 {
 	const struct reader_result *file = &profile->file;
@@ -152,6 +175,8 @@ void info_put_damage(const struct profile *profile, struct str *out)
 			separator, seconds_in(profile, profile->end.time_ns));
 		separator = "; ";
 	}
+	if (put_unwind_losses(profile, separator, out))
+		separator = "; ";
 	if (profile->dangling)
 		str_printf(out, "%s%llu references lead nowhere", separator,
 			(unsigned long long)profile->dangling);
@@ -436,6 +461,7 @@ void info_put_json(const struct profile *profile, struct str *out)
 	put_json_count(out, "guessed_stacks", stacks.guessed);
 	put_json_count(out, "snapshots", profile->nr_snapshots);
 	put_json_count(out, "snapshot_bytes", profile->snapshot_bytes);
+	put_json_count(out, "snapshots_lost", unwind_losses(profile));
 	put_json_count(out, "archived_places", archived_places(profile));
 	str_puts(out, "  \"counters\": {");
 	for (int i = 1; i < LAYOUT_COUNTER_COUNT; i++)

@@ -242,7 +242,7 @@ static void on_snapshot(void *context, uint32_t id, const struct layout_snapshot
 	struct layout_snapshot out = *snapshot;
 	out.process = checked_process(profile, snapshot->process);
 	if (!profile->snapshots)
-		profile->snapshots = snapshots_create(profile, profile->files);
+		profile->snapshots = snapshots_create(profile, profile->options);
 	snapshots_take(profile->snapshots, id, &out);
 }
 
@@ -403,6 +403,7 @@ static void join_snapshots(struct profile *profile)
 {
 	if (!profile->snapshots)
 		return;
+	snapshots_finish(profile->snapshots);
 	size_t count;
 	const struct snapshots_sample *waiting = snapshots_deferred(profile->snapshots, &count);
 	for (size_t i = 0; i < count; i++)
@@ -517,11 +518,12 @@ static void fill_holes(struct profile *profile)
 	}
 }
 
-struct err *profile_load(int fd, const struct symbol_file_options *files, struct profile **ret)
+struct err *profile_load(int fd, const struct profile_options *options, struct profile **ret)
 {
+	static const struct profile_options usual = {0};
 	struct profile *profile = mem_zalloc(sizeof(*profile));
 	profile->first_ns = UINT64_MAX;
-	profile->files = files;
+	profile->options = options ? options : &usual;
 	add_placeholders(profile);
 	struct err *err = reader_read(fd, &visitor, profile, &profile->file);
 	if (err) {

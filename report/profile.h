@@ -110,6 +110,13 @@ struct profile_symbol { /* captured when recording */
 	const char *name;
 };
 
+/* Snapshots that were not unwound, since that was done by a process which failed. */
+struct profile_unwind_losses {
+	uint64_t crashed;   /* it died over these */
+	uint64_t hung;      /* ... took too long over these */
+	uint64_t abandoned; /* ... failed too often before these, or there could be no process */
+};
+
 struct profile_code { /* told when recording: of memory of no file */
 	uint32_t object;
 	uint32_t order; /* of coming */
@@ -143,26 +150,35 @@ struct profile {
 	struct reader_result file;
 	uint64_t dangling; /* references that led nowhere, stacks that were too deep */
 	uint64_t nr_snapshots, snapshot_bytes; /* of stacks that were left to be unwound here */
-	VEC(struct layout_unwound) unwound;    /* ... and were, by this reader */
+	struct profile_unwind_losses unwind_losses;
+	VEC(struct layout_unwound) unwound;         /* ... and were, by this reader */
 	size_t nr_unwound_frames, nr_unwound_nodes; /* with what that added to the tables */
 
 	VEC(uint16_t) node_depths; /* while loading */
 	/* User node -> its stack without kernel frames, plus 1; while loading. */
 	VEC(uint32_t) plain_stacks;
-	uint64_t walk_frames;                    /* of all stacks together, while loading */
-	struct map stack_index;                  /* user << 32 | kernel -> stack, while loading */
-	struct map archived_stacks;              /* snapshot -> node, while loading */
-	struct map counter_values;               /* counter << 32 | cpu -> value, while loading */
-	const struct symbol_file_options *files; /* while loading; may be NULL */
-	struct snapshots *snapshots;             /* while loading; NULL: there were none yet */
+	uint64_t walk_frames;                  /* of all stacks together, while loading */
+	struct map stack_index;                /* user << 32 | kernel -> stack, while loading */
+	struct map archived_stacks;            /* snapshot -> node, while loading */
+	struct map counter_values;             /* counter << 32 | cpu -> value, while loading */
+	const struct profile_options *options; /* while loading */
+	struct snapshots *snapshots;           /* while loading; NULL: there were none yet */
+};
+
+struct profile_options {
+	const struct symbol_file_options *files; /* NULL: the usual places */
+	/*
+	 * Unwind in this process, which then crashes with libdw: for tests that look for crashes.
+	 */
+	bool unwinds_here;
 };
 
 /*
  * Reads a whole recording. Damage is no error: see profile_health(). Stacks that the recorder left
- * to be unwound are, by the rules of the files on this machine; `files` (NULL: the usual places)
- * says where those are.
+ * to be unwound are, by a child process, by the rules of the files on this machine. `options` may
+ * be NULL.
  */
-struct err *profile_load(int fd, const struct symbol_file_options *files, struct profile **ret);
+struct err *profile_load(int fd, const struct profile_options *options, struct profile **ret);
 void profile_destroy(struct profile *profile);
 
 /*

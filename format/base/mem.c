@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void out_of_memory(size_t bytes)
@@ -66,6 +67,20 @@ char *mem_strndup(const void *bytes, size_t len)
 void mem_free(void *block)
 {
 	free(block);
+}
+
+void *mem_alloc_shared(size_t bytes)
+{
+	void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (block == MAP_FAILED)
+		out_of_memory(bytes);
+	return block;
+}
+
+void mem_free_shared(void *block, size_t bytes)
+{
+	if (block)
+		munmap(block, bytes);
 }
 
 void mem_free_ptr(void *pointer_to_pointer)

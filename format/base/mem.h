@@ -18,6 +18,9 @@ char *mem_strdup(const char *text) __attribute__((malloc, returns_nonnull));
 /* A copy of `len` bytes with a NUL behind them. */
 char *mem_strndup(const void *bytes, size_t len) __attribute__((malloc, returns_nonnull));
 void mem_free(void *block);
+/* Zeroed, and the same for child processes; freed by mem_free_shared() alone, NULL is safe. */
+void *mem_alloc_shared(size_t bytes) __attribute__((malloc, returns_nonnull));
+void mem_free_shared(void *block, size_t bytes);
 
 /* Runs fn(&variable) when the variable leaves its scope. */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))

@@ -30,24 +30,15 @@ struct unwind_machine {
 static const struct unwind_machine x86_64 = {EM_X86_64, 17, 6, 7, 16, ~0ULL};
 static const struct unwind_machine arm64 = {EM_AARCH64, 33, 29, 31, 32, (1ULL << 48) - 1};
 
-struct outcome {
-	size_t first, count; /* of the stacks' frames */
-	enum layout_truncation cause;
-};
-
 struct unwinder {
 	const struct profile *profile;
 	const struct symbol_file_options *files;
 	size_t nr_mappings_seen;           /* of the profile's, that stand in the spaces */
 	VEC(struct address_space) spaces;  /* by process */
 	VEC(struct call_frames *) objects; /* by object, as they are needed */
-	VEC(struct layout_frame) frames;   /* each once */
-	VEC(struct map) frame_numbers;     /* by object: offset and flags -> index of frames */
-	VEC(uint32_t) stacks;              /* of all outcomes, one behind the other */
-	VEC(struct outcome) outcomes;
-	struct map by_contents; /* hash of a snapshot -> outcome */
+	struct unwound *unwound;
+	struct map by_contents; /* hash of a snapshot -> number of its stack */
 	uint64_t seed;
-	uint64_t steps; /* so far */
 };
 
 /*
@@ -58,13 +49,14 @@ enum {
 	STEPS_FLOOR = 1 << 20,
 };
 
-struct unwinder *unwinder_create(
-	const struct profile *profile, const struct symbol_file_options *files)
+struct unwinder *unwinder_create(const struct profile *profile,
+	const struct symbol_file_options *files, struct unwound *unwound)
 {
 	static const struct symbol_file_options nowhere_else = {0};
 	struct unwinder *unwinder = mem_zalloc(sizeof(*unwinder));
 	unwinder->profile = profile;
 	unwinder->files = files ? files : &nowhere_else;
+	unwinder->unwound = unwound;
 	unwinder->seed = map_random_seed();
 	return unwinder;
 }
@@ -79,12 +71,6 @@ void unwinder_destroy(struct unwinder *unwinder)
 		call_frames_destroy(*object);
 	vec_deinit(&unwinder->spaces);
 	vec_deinit(&unwinder->objects);
-	vec_each(&unwinder->frame_numbers, numbers)
-		map_deinit(numbers);
-	vec_deinit(&unwinder->frame_numbers);
-	vec_deinit(&unwinder->frames);
-	vec_deinit(&unwinder->stacks);
-	vec_deinit(&unwinder->outcomes);
 	map_deinit(&unwinder->by_contents);
 	mem_free(unwinder);
 }
@@ -277,7 +263,7 @@ static bool locate(struct walk *walk, struct layout_frame *ret)
 	uint64_t address = pc - !walk->state.is_exact, before = walk->space->scanned;
 	const struct layout_mapping *mapping =
 		address_space_find(walk->space, address, walk->space_state);
-	walk->unwinder->steps += (walk->space->scanned - before) / 64;
+	walk->unwinder->unwound->steps += (walk->space->scanned - before) / 64;
 	if (!mapping || !mapping->object)
 		return false;
 	*ret = (struct layout_frame){
@@ -287,24 +273,9 @@ static bool locate(struct walk *walk, struct layout_frame *ret)
 	return true;
 }
 
-static void add_frame(struct unwinder *unwinder, const struct layout_frame *frame)
-{
-	size_t nr_objects = unwinder->profile->objects.len;
-	if (unwinder->frame_numbers.len < nr_objects)
-		vec_resize(&unwinder->frame_numbers, nr_objects);
-	bool added;
-	uint64_t key = frame->offset << 1 | (frame->flags & LAYOUT_FRAME_GUESSED);
-	uint64_t *number = map_put(&unwinder->frame_numbers.data[frame->object], key, &added);
-	if (added) {
-		*number = unwinder->frames.len;
-		vec_push(&unwinder->frames, *frame);
-	}
-	vec_push(&unwinder->stacks, (uint32_t)*number);
-}
-
 static bool is_within_budget(struct unwinder *unwinder)
 {
-	return unwinder->steps++ < STEPS_FLOOR + unwinder->profile->file.file_bytes;
+	return unwinder->unwound->steps++ < STEPS_FLOOR + unwinder->profile->file.file_bytes;
 }
 
 /* To the caller by rules, which is located; *is_outermost: there is none. */
@@ -356,7 +327,7 @@ static enum layout_truncation walk_frames(struct walk *walk)
 		enum layout_truncation fault =
 			find_rules(unwinder, &frame, walk->machine->elf_machine, &rules);
 		frame.offset += !fault && is_trampoline(walk, rules);
-		add_frame(unwinder, &frame);
+		unwound_add(unwinder->unwound, &frame);
 		fault = fault ? go_by_guess(walk, fault, &frame)
 			      : go_by_rules(walk, rules, &frame, &is_outermost);
 		if (fault || is_outermost)
@@ -365,7 +336,7 @@ static enum layout_truncation walk_frames(struct walk *walk)
 	return LAYOUT_TRUNCATED_DEPTH;
 }
 
-static struct outcome unwind(struct unwinder *unwinder, const struct layout_snapshot *snapshot,
+static uint32_t unwind(struct unwinder *unwinder, const struct layout_snapshot *snapshot,
 	struct address_space *space, size_t space_state)
 {
 	bool is_arm64 = snapshot->known >> arm64.pc & 1;
@@ -382,10 +353,8 @@ static struct outcome unwind(struct unwinder *unwinder, const struct layout_snap
 	};
 	for (int i = 0; i < LAYOUT_MAX_REGISTERS; i++)
 		walk.state.registers[i] = snapshot->registers[i];
-	struct outcome out = {.first = unwinder->stacks.len};
-	out.cause = space ? walk_frames(&walk) : LAYOUT_TRUNCATED_NO_MAPPING;
-	out.count = unwinder->stacks.len - out.first;
-	return out;
+	return unwound_end(
+		unwinder->unwound, space ? walk_frames(&walk) : LAYOUT_TRUNCATED_NO_MAPPING);
 }
 
 /* ---- the face ---- */
@@ -407,24 +376,7 @@ uint32_t unwinder_take(struct unwinder *unwinder, const struct layout_snapshot *
 	bool added;
 	uint64_t *number =
 		map_put(&unwinder->by_contents, hash_of(unwinder, snapshot, space_state), &added);
-	if (added) {
-		*number = unwinder->outcomes.len;
-		vec_push(&unwinder->outcomes, unwind(unwinder, snapshot, space, space_state));
-	}
+	if (added)
+		*number = unwind(unwinder, snapshot, space, space_state);
 	return (uint32_t)*number;
-}
-
-struct unwinder_stack unwinder_stack_at(const struct unwinder *unwinder, uint32_t number)
-{
-	const struct outcome *it = &unwinder->outcomes.data[number];
-	return (struct unwinder_stack){
-		.frames = it->count ? unwinder->stacks.data + it->first : NULL,
-		.count = it->count,
-		.cause = it->cause,
-	};
-}
-
-struct layout_frame unwinder_frame(const struct unwinder *unwinder, uint32_t number)
-{
-	return unwinder->frames.data[number];
 }

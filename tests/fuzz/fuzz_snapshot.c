@@ -106,12 +106,13 @@ static uint64_t get_word(struct bytes_cursor *input)
 	}
 }
 
-static void check(const struct unwinder *unwinder, const struct unwinder_stack *stack)
+static void check(const struct unwound *unwound, uint32_t number)
 {
-	if (stack->cause >= LAYOUT_TRUNCATED_END || stack->count > UNWINDER_MAX_FRAMES)
+	struct unwound_stack stack = unwound_at(unwound, number);
+	if (stack.cause >= LAYOUT_TRUNCATED_END || stack.count > UNWINDER_MAX_FRAMES)
 		abort();
-	for (size_t i = 0; i < stack->count; i++) {
-		struct layout_frame frame = unwinder_frame(unwinder, stack->frames[i]);
+	for (size_t i = 0; i < stack.count; i++) {
+		struct layout_frame frame = unwound_frame(unwound, stack.frames[i]);
 		if (!frame.object || frame.object >= profile->objects.len)
 			abort();
 	}
@@ -137,12 +138,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	while (bytes_left(&input) && words < STACK_BYTES_MAX / 8)
 		stack[words++] = get_word(&input);
 	snapshot.stack_bytes = words * 8;
-	struct unwinder *unwinder = unwinder_create(profile, NULL);
+	struct unwound unwound = {0};
+	struct unwinder *unwinder = unwinder_create(profile, NULL, &unwound);
 	uint32_t number = unwinder_take(unwinder, &snapshot);
-	struct unwinder_stack result = unwinder_stack_at(unwinder, number);
-	check(unwinder, &result);
+	check(&unwound, number);
 	if (unwinder_take(unwinder, &snapshot) != number)
 		abort();
 	unwinder_destroy(unwinder);
+	unwound_deinit(&unwound);
 	return 0;
 }

@@ -61,7 +61,8 @@ static inline int walk_recording(const void *bytes, size_t len)
 	WALK_ASSERT(
 		fd >= 0 && write(fd, bytes, len) == (ssize_t)len && lseek(fd, 0, SEEK_SET) == 0);
 	struct profile *profile;
-	struct err *err = profile_load(fd, NULL, &profile);
+	struct profile_options options = {.unwinds_here = true}; /* crashes are to be seen */
+	struct err *err = profile_load(fd, &options, &profile);
 	close(fd);
 	if (err) {
 		err_destroy(err);

@@ -103,8 +103,7 @@ int main(int argc, char **argv)
 		return 2;
 	int fd = open(argv[1], O_RDONLY);
 	struct profile *profile;
-	struct symbol_file_options files = {0};
-	struct err *err = profile_load(fd, &files, &profile);
+	struct err *err = profile_load(fd, NULL, &profile);
 	if (err) {
 		printf("%s\n", err_message(err));
 		err_destroy(err);
