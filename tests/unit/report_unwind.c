@@ -30,6 +30,9 @@ struct recording {
 	struct writer *writer;
 	const char *replaced_path; /* NULL: the objects' own */
 	bool bends_build_ids;
+	bool unwinds_here;
+	struct layout_mapping mappings[64]; /* of process 1 */
+	size_t nr_mappings;
 };
 
 static uint32_t put_file_object(struct recording *it, const char *path)
@@ -77,6 +80,8 @@ static void put_mappings(struct recording *it, uint32_t process)
 		struct layout_mapping mapping = {
 			process, object, start, end - start, offset, TIME_NS};
 		writer_mapping(it->writer, &mapping);
+		if (it->nr_mappings < 64)
+			it->mappings[it->nr_mappings++] = mapping;
 	}
 	if (maps)
 		fclose(maps);
@@ -93,14 +98,20 @@ static void begin(struct recording *it)
 	put_mappings(it, 1);
 }
 
-static void put_sample(struct recording *it, const struct layout_snapshot *snapshot)
+static void put_sample_of(
+	struct recording *it, uint32_t process, const struct layout_snapshot *snapshot)
 {
 	struct layout_snapshot copy = *snapshot;
-	copy.process = 1;
+	copy.process = process;
 	copy.time_ns = TIME_NS;
 	struct layout_sample sample = {.thread = 1, .user_stack = 1, .weight = 1};
 	sample.snapshot = writer_snapshot(it->writer, &copy);
 	writer_sample(it->writer, &sample);
+}
+
+static void put_sample(struct recording *it, const struct layout_snapshot *snapshot)
+{
+	put_sample_of(it, 1, snapshot);
 }
 
 static struct profile *finish(struct recording *it)
@@ -110,8 +121,12 @@ static struct profile *finish(struct recording *it)
 	CLEANUP_FD int fd = forged_fd(it->file.data, it->file.len);
 	bytes_buf_deinit(&it->file);
 	struct profile *profile = NULL;
-	CHECK_OK(profile_load(fd, NULL, &profile));
+	struct profile_options options = {.unwinds_here = it->unwinds_here};
+	CHECK_OK(profile_load(fd, &options, &profile));
 	CHECK_INT(profile->dangling, 0);
+	CHECK_INT(profile->unwind_losses.crashed, 0);
+	CHECK_INT(profile->unwind_losses.hung, 0);
+	CHECK_INT(profile->unwind_losses.abandoned, 0);
 	symbolize(profile, &(struct symbolize_options){.no_inline = true});
 	return profile;
 }
@@ -298,6 +313,75 @@ TEST(later_mappings_do_not_hold_yet)
 	struct profile *profile = finish(&it);
 	CHECK_INT(stack_at(profile, 0).count, subject.nr_callers);
 	profile_destroy(profile);
+}
+
+/* ---- by a child process ---- */
+
+/* More snapshots than are kept at a time, which lead to little. */
+static void put_many(struct recording *it)
+{
+	subject_calls(&subject);
+	struct layout_snapshot snapshot = subject.snapshot;
+	snapshot.stack_bytes = 64;
+	for (int i = 0; i < 8500; i++)
+		put_sample(it, &snapshot);
+	CHECK_OK(writer_flush(it->writer));
+}
+
+static void put_process(struct recording *it, uint32_t process, uint32_t anonymous)
+{
+	writer_process(it->writer, &(struct layout_process){.pid = process, .start_ns = 1});
+	for (size_t i = 0; i < it->nr_mappings; i++) {
+		struct layout_mapping mapping = it->mappings[i];
+		mapping.process = process;
+		mapping.object = anonymous ?: mapping.object;
+		writer_mapping(it->writer, &mapping);
+	}
+	put_sample_of(it, process, &subject.snapshot);
+	CHECK_OK(writer_flush(it->writer));
+}
+
+/* What is read after the child began: a process of known objects, then an object. */
+static struct profile *load_news(bool unwinds_here)
+{
+	struct recording it = {.unwinds_here = unwinds_here};
+	begin(&it);
+	put_many(&it);
+	put_process(&it, 2, 0);
+	put_many(&it);
+	put_process(&it, 3, 0);
+	put_many(&it);
+	uint32_t object =
+		writer_object(it.writer, &(struct layout_object){.kind = LAYOUT_OBJECT_ANONYMOUS,
+						 .path = forged_string(it.writer, "[anon]")});
+	put_process(&it, 4, object);
+	put_many(&it);
+	put_process(&it, 5, 0);
+	return finish(&it);
+}
+
+TEST(the_child_hears_the_news)
+{
+	struct profile *both[2]; /* called from one place: that is in the stacks */
+	for (int i = 0; i < 2; i++)
+		both[i] = load_news(i);
+	struct profile *apart = both[0], *here = both[1];
+	CHECK_INT(apart->samples.len, 4 * 8501);
+	CHECK_INT(apart->samples.len, here->samples.len);
+	CHECK_INT(apart->stacks.len, here->stacks.len);
+	for (size_t i = 0; i < apart->samples.len && i < here->samples.len; i++) {
+		struct stack a = stack_at(apart, i), b = stack_at(here, i);
+		CHECK(a.count == b.count && a.cause == b.cause);
+		if (i % 8501 == 8500 && i / 8501 == 2)
+			CHECK_INT(a.cause, LAYOUT_TRUNCATED_JIT);
+		else if (i % 8501 == 8500)
+			CHECK_INT(a.count, subject.nr_callers);
+		for (size_t j = 0; j < a.count && j < b.count; j++)
+			CHECK(a.frames[j]->object == b.frames[j]->object &&
+				a.frames[j]->offset == b.frames[j]->offset);
+	}
+	profile_destroy(apart);
+	profile_destroy(here);
 }
 
 /* ---- ends before the outermost frame ---- */
