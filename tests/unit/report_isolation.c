@@ -198,8 +198,12 @@ TEST(a_child_that_is_gone_is_replaced)
 TEST(no_process_can_be_had)
 {
 	struct job *job = new_job();
-	CHECK(!setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0})); /* root may fork at will */
+	struct rlimit old, none = {0}; /* of descriptors, since root may fork at will */
+	CHECK(!getrlimit(RLIMIT_NOFILE, &old));
+	none.rlim_max = old.rlim_max;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &none));
 	isolation_run(&job->isolation, COUNT, job->numbers);
+	CHECK(!setrlimit(RLIMIT_NOFILE, &old));
 	CHECK_INT(job->losses.abandoned, COUNT);
 	CHECK_INT(job->losses.crashed, 0);
 	for (size_t i = 0; i < COUNT; i++)
