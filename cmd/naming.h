@@ -3,7 +3,7 @@
 #define EBPROF_NAMING_H
 
 #include "cmd/opt.h"
-#include "report/symbol/debuginfod.h"
+#include "report/debugfile/debuginfod.h"
 #include "report/symbol/symbolize.h"
 
 struct naming_options {

@@ -16,7 +16,7 @@
 #include "format/file/answers.h"
 #include "format/file/layout.h"
 #include "format/file/reader.h"
-#include "report/symbol/debug_attempt.h"
+#include "report/debugfile/debug_attempt.h"
 
 struct snapshots;
 struct symbol_file_options;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/symbol/debuginfod.h"
+#include "report/debugfile/debuginfod.h"
 
 enum {
 	ROWS_MAX = 10,

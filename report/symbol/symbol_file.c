@@ -9,9 +9,9 @@
 #include "format/base/str.h"
 #include "format/dwarf/dwarf_split.h"
 #include "format/elf/go_pclntab.h"
-#include "report/symbol/debuginfod.h"
+#include "report/debugfile/debuginfod.h"
+#include "report/debugfile/minidebug.h"
 #include "report/symbol/line_sections.h"
-#include "report/symbol/minidebug.h"
 #include "report/symbol/symbol_sections.h"
 
 enum {

@@ -7,8 +7,8 @@
 #define EBPROF_SYMBOL_FILE_H
 
 #include "format/elf/elf_file.h"
+#include "report/debugfile/debug_search.h"
 #include "report/profile.h"
-#include "report/symbol/debug_search.h"
 #include "report/symbol/symbol_file_options.h"
 #include "report/symbol/symbol_index.h"
 

@@ -2,8 +2,8 @@
 #ifndef EBPROF_SYMBOLIZE_H
 #define EBPROF_SYMBOLIZE_H
 
+#include "report/demangle/demangle.h"
 #include "report/profile.h"
-#include "report/symbol/demangle.h"
 #include "report/symbol/symbol_file.h"
 
 struct symbolize_options {

@@ -17,9 +17,9 @@ BEGIN {
 	row("report/unwind", "report/ format/", "libelf.h gelf.h dwarf.h elfutils/")
 	row("report/tui", "report/ format/", "ncurses.h curses.h ncursesw/ panel.h")
 	row("report/export/gzip.c", "report/ format/", "zlib.h")
-	row("report/symbol/demangle_libiberty.c", "report/ format/", "libiberty/ demangle.h")
-	row("report/symbol/debug_link.c", "report/ format/", "zlib.h")
-	row("report/symbol/minidebug.c", "report/ format/", "lzma.h")
+	row("report/demangle/demangle_libiberty.c", "report/ format/", "libiberty/ demangle.h")
+	row("report/debugfile/debug_link.c", "report/ format/", "zlib.h")
+	row("report/debugfile/minidebug.c", "report/ format/", "lzma.h")
 	row("cmd", "cmd/ record/ report/ format/base/", "")
 
 	# ISO C11, POSIX and glibc.

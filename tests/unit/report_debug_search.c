@@ -12,7 +12,7 @@
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
-#include "report/symbol/debug_search.h"
+#include "report/debugfile/debug_search.h"
 #include "report/symbol/symbol_file.h"
 #include "tests/unit/unit.h"
 

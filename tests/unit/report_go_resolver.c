@@ -3,8 +3,8 @@
 
 #include "format/base/err.h"
 #include "format/base/str.h"
+#include "report/demangle/demangle.h"
 #include "report/symbol/chain_resolver.h"
-#include "report/symbol/demangle.h"
 #include "report/symbol/go_resolver.h"
 #include "tests/unit/forged_go.h"
 #include "tests/unit/unit.h"

@@ -1,11 +1,11 @@
-#include "report/symbol/debug_search.h"
+#include "report/debugfile/debug_search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/mem.h"
 #include "format/base/str.h"
-#include "report/symbol/debug_link.h"
+#include "report/debugfile/debug_link.h"
 
 /* One search under way. */
 struct walk {

@@ -1,4 +1,4 @@
-#include "report/symbol/debuginfod_library.h"
+#include "report/debugfile/debuginfod_library.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

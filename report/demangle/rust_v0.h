@@ -2,7 +2,7 @@
 #ifndef EBPROF_RUST_V0_H
 #define EBPROF_RUST_V0_H
 
-#include "report/symbol/demangle_sink.h"
+#include "report/demangle/demangle_sink.h"
 
 /*
  * How many of the `len` bytes are such a name; 0 when it is none, or asks for

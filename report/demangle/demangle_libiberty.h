@@ -2,7 +2,7 @@
 #ifndef EBPROF_DEMANGLE_LIBIBERTY_H
 #define EBPROF_DEMANGLE_LIBIBERTY_H
 
-#include "report/symbol/demangle_sink.h"
+#include "report/demangle/demangle_sink.h"
 
 /*
  * False when the name is none of the language, or would take more output, stack

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "format/elf/elf_file.h"
-#include "report/symbol/debug_attempt.h"
+#include "report/debugfile/debug_attempt.h"
 
 struct debug_identity {
 	const uint8_t *build_id; /* borrowed */

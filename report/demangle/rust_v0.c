@@ -16,13 +16,13 @@
  * Source: RFC 2603, and "v0 Symbol Format" in the rustc book (1.95), whose
  * rules are named in the comments.
  */
-#include "report/symbol/rust_v0.h"
+#include "report/demangle/rust_v0.h"
 
 #include <string.h>
 
-#include "report/symbol/punycode.h"
-#include "report/symbol/rust_v0_const.h"
-#include "report/symbol/rust_v0_reader.h"
+#include "report/demangle/punycode.h"
+#include "report/demangle/rust_v0_const.h"
+#include "report/demangle/rust_v0_reader.h"
 
 /* ---- paths ---- */
 

@@ -1,4 +1,4 @@
-#include "report/symbol/debuginfod.h"
+#include "report/debugfile/debuginfod.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -9,9 +9,9 @@
 
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
-#include "report/symbol/debuginfod_library.h"
-#include "report/symbol/debuginfod_memo.h"
-#include "report/symbol/debuginfod_transfer.h"
+#include "report/debugfile/debuginfod_library.h"
+#include "report/debugfile/debuginfod_memo.h"
+#include "report/debugfile/debuginfod_transfer.h"
 #include "report/symbol/symbol_sections.h"
 
 enum {

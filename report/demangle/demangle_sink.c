@@ -1,4 +1,4 @@
-#include "report/symbol/demangle_sink.h"
+#include "report/demangle/demangle_sink.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-#include "report/symbol/rust_v0_reader.h"
+#include "report/demangle/rust_v0_reader.h"
 
 #include <string.h>
 
-#include "report/symbol/punycode.h"
+#include "report/demangle/punycode.h"
 
 enum {
 	DEPTH_MAX = 500,      /* as rustc's own demangler */

@@ -16,8 +16,8 @@
 #define EBPROF_DEBUG_SEARCH_H
 
 #include "format/base/vec.h"
-#include "report/symbol/debug_attempt.h"
-#include "report/symbol/debug_file.h"
+#include "report/debugfile/debug_attempt.h"
+#include "report/debugfile/debug_file.h"
 #include "report/symbol/symbol_file_options.h"
 
 struct debug_attempts {

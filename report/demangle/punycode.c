@@ -1,4 +1,4 @@
-#include "report/symbol/punycode.h"
+#include "report/demangle/punycode.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "report/symbol/debuginfod_memo.h"
+#include "report/debugfile/debuginfod_memo.h"
 
 #include <dirent.h>
 #include <fcntl.h>

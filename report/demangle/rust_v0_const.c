@@ -3,7 +3,7 @@
  * strings and structured values, which stable Rust does not have there (1.95),
  * the proposal that rustc follows (rust-lang/rust#87194).
  */
-#include "report/symbol/rust_v0_const.h"
+#include "report/demangle/rust_v0_const.h"
 
 #include <stdio.h>
 #include <string.h>

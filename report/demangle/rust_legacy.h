@@ -6,7 +6,7 @@
 #ifndef EBPROF_RUST_LEGACY_H
 #define EBPROF_RUST_LEGACY_H
 
-#include "report/symbol/demangle_sink.h"
+#include "report/demangle/demangle_sink.h"
 
 /*
  * How many of the `len` bytes are such a name, its hash included; 0 when it is

@@ -1,4 +1,4 @@
-#include "report/symbol/debuginfod_transfer.h"
+#include "report/debugfile/debuginfod_transfer.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "report/symbol/debug_link.h"
+#include "report/debugfile/debug_link.h"
 
 #include <errno.h>
 #include <string.h>

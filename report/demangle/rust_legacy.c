@@ -5,7 +5,7 @@
  * - :: within a part stands as two dots;
  * - a part that would begin with $ has a _ in front.
  */
-#include "report/symbol/rust_legacy.h"
+#include "report/demangle/rust_legacy.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef EBPROF_RUST_V0_READER_H
 #define EBPROF_RUST_V0_READER_H
 
-#include "report/symbol/demangle_sink.h"
+#include "report/demangle/demangle_sink.h"
 
 struct rust_v0 {
 	const char *text; /* behind _R: places count from there */

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/symbol/debug_attempt.h"
+#include "report/debugfile/debug_attempt.h"
 
 enum debuginfod_mode {
 	DEBUGINFOD_AUTO, /* names, and all of what has many samples */

@@ -1,4 +1,4 @@
-#include "report/symbol/debug_file.h"
+#include "report/debugfile/debug_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "format/base/mem.h"
-#include "report/symbol/debug_link.h"
+#include "report/debugfile/debug_link.h"
 
 static bool is_same_time(const struct debug_identity *identity, const struct stat *st)
 {

@@ -10,7 +10,7 @@
  * Behind parameters nothing but qualifiers, a further scope or the end may
  * follow. Where the text turns out otherwise, the whole name is shown.
  */
-#include "report/symbol/demangle_collapse.h"
+#include "report/demangle/demangle_collapse.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,16 +2,16 @@
  * Which language a name is of, what stands behind the name proper, and how much
  * of it is shown.
  */
-#include "report/symbol/demangle.h"
+#include "report/demangle/demangle.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "format/base/mem.h"
-#include "report/symbol/demangle_collapse.h"
-#include "report/symbol/demangle_libiberty.h"
-#include "report/symbol/rust_legacy.h"
-#include "report/symbol/rust_v0.h"
+#include "report/demangle/demangle_collapse.h"
+#include "report/demangle/demangle_libiberty.h"
+#include "report/demangle/rust_legacy.h"
+#include "report/demangle/rust_v0.h"
 
 /* ---- suffixes ---- */
 

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/symbol/debug_attempt.h"
-#include "report/symbol/debuginfod_library.h"
+#include "report/debugfile/debug_attempt.h"
+#include "report/debugfile/debuginfod_library.h"
 
 enum {
 	DEBUGINFOD_PATIENCE_S = 10,

@@ -1,4 +1,4 @@
-#include "report/symbol/minidebug.h"
+#include "report/debugfile/minidebug.h"
 
 #include <lzma.h>
 

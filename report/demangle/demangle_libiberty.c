@@ -26,7 +26,7 @@
  * D has no callback either: dlang_demangle() returns a string. A back reference
  * makes it parse an earlier part again, so the steps it may take are counted first.
  */
-#include "report/symbol/demangle_libiberty.h"
+#include "report/demangle/demangle_libiberty.h"
 
 #include <ctype.h>
 #include <libiberty/demangle.h>
