@@ -7,20 +7,24 @@
  * Addresses are read from standard input, one a line, or with "random" drawn from the
  * file's executable sections and printed ("random" alone prints nothing else).
  * Each address gives its line, then for each level FUNCTION and FILE:LINE, then an empty
- * line. Time and memory go to standard error. It is DWARF that is read, or with READER=go in the
- * environment Go's tables.
+ * line. Time and memory go to standard error. It is DWARF that is read, or as READER in the environment
+ * says: "go", Go's tables; "report", whatever a report finds for FILE, which may be in other files,
+ * joined with symbol tables.
  */
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "format/base/mem.h"
 #include "format/base/vec.h"
+#include "report/symbol/answer.h"
 #include "report/symbol/dwarf_resolver.h"
 #include "report/symbol/go_resolver.h"
+#include "report/symbol/symbol_file.h"
 
 struct list {
 	VEC(uint64_t) addresses;
@@ -131,6 +135,55 @@ static bool run(
 	return dwarf;
 }
 
+/* The object that a recording of the file would have. */
+static struct profile_object describe(struct elf_file *elf, int fd, const char *path)
+{
+	struct profile_object object = {.path = path, .name = path};
+	size_t len;
+	const uint8_t *build_id = elf_file_build_id(elf, &len);
+	if (build_id && len <= sizeof(object.info.build_id)) {
+		memcpy(object.info.build_id, build_id, len);
+		object.info.build_id_len = (uint32_t)len;
+	}
+	struct stat stat = {0};
+	if (fstat(fd, &stat) == 0) {
+		object.info.size_bytes = (uint64_t)stat.st_size;
+		object.info.mtime_ns = (uint64_t)stat.st_mtim.tv_sec * 1000000000 +
+				       (uint64_t)stat.st_mtim.tv_nsec;
+	}
+	return object;
+}
+
+static int resolve_as_report(struct elf_file *elf, int fd, const char *path)
+{
+	struct list list = {0};
+	read_addresses(&list);
+	CLEANUP_FREE char *absolute = realpath(path, NULL);
+	struct profile_object object = describe(elf, fd, absolute);
+	struct symbol_file file;
+	symbol_file_find(&object, &(struct symbol_file_options){0}, &file);
+	struct answer_place *places = mem_zalloc_array(list.addresses.len + 1, sizeof(*places));
+	vec_each(&list.addresses, address)
+		places[address - list.addresses.data] =
+			(struct answer_place){*address, *address, *address};
+	answer_places(&(struct answer_sources){.index = file.index,
+			      .debug = file.debug,
+			      .go = file.go,
+			      .debug_options = {.path = file.debug_path, .alt_path = file.alt_path}},
+		places, list.addresses.len, &object.answers);
+	fprintf(stderr, "symbols: from %s\n", file.path ? file.path : file.problem);
+	vec_each(&list.addresses, address) {
+		struct chain chain = {0};
+		answers_find(&object.answers, *address, &chain);
+		print_chain(*address, &chain);
+	}
+	mem_free(places);
+	answers_deinit(&object.answers);
+	symbol_file_deinit(&file);
+	vec_deinit(&list.addresses);
+	return 0;
+}
+
 static int resolve(struct elf_file *elf, const char *path)
 {
 	struct list list = {0};
@@ -158,10 +211,15 @@ int main(int argc, char **argv)
 	struct err *err = elf_file_open(fd, &elf);
 	if (err)
 		return fail(err, argv[1]);
-	int status = argc > 3 && strcmp(argv[2], "random") == 0
-			     ? print_random(elf, strtoul(argv[3], NULL, 10),
-				       argc > 4 ? strtoull(argv[4], NULL, 10) : 1)
-			     : resolve(elf, argv[1]);
+	const char *reader = getenv("READER");
+	int status;
+	if (argc > 3 && strcmp(argv[2], "random") == 0)
+		status = print_random(elf, strtoul(argv[3], NULL, 10),
+			argc > 4 ? strtoull(argv[4], NULL, 10) : 1);
+	else if (reader && strcmp(reader, "report") == 0)
+		status = resolve_as_report(elf, fd, argv[1]);
+	else
+		status = resolve(elf, argv[1]);
 	elf_file_destroy(elf);
 	return status;
 }

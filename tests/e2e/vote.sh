@@ -1,0 +1,245 @@
+#!/bin/bash
+# Functions, inlined ones too, files and lines: what a report says against what other symbolizers
+# say, by vote, over programs of several compilers, languages and kinds. COUNT=N: so many
+# addresses of each program.
+. "$(dirname "$0")/prelude.bash"
+
+SYMBOLS=$(realpath -m "$WORKLOADS/../oracle/symbols")
+VOTE=$here/../oracle/vote.py
+: "${COUNT:=300}"
+
+need() {
+	for tool in "$@"; do
+		command -v "$tool" >/dev/null || skip "no $tool here"
+	done
+	[[ -x $SYMBOLS ]] || skip "$SYMBOLS is not built"
+}
+
+# ---- programs ----
+
+# Makes ./program of the sources of a kind, which are copied here.
+build() { # KIND COMPILER OPTION...
+	local kind=$1 sources
+	shift
+	need "$1"
+	cp "$here"/../oracle/corpus/* .
+	case $kind in
+	c) sources="knot.c knot_more.c bare.S" ;;
+	cpp) sources="a.cc b.cc" ;;
+	rust) sources=tangle.rs ;;
+	go) sources="" && cp "$here"/../oracle/go_frames/* . ;;
+	esac
+	# shellcheck disable=SC2086
+	HOME=${KEEP_HOME-$HOME} "$@" $sources -o program >build.log 2>&1 ||
+		skip "cannot build with $*: $(head -n 1 build.log)"
+	cp program whole
+}
+
+# ---- what becomes of them; the original stays as ./whole ----
+
+compressed() { objcopy --compress-debug-sections="$1" program; }
+compressed_zlib() { compressed zlib; }
+compressed_zlib_gnu() { compressed zlib-gnu; }
+compressed_zstd() { compressed zstd; }
+
+dwz_alone() { dwz program; }
+
+dwz_moved() {
+	cp program another
+	dwz -m moved program another
+}
+
+debug_alone() {
+	objcopy --only-keep-debug whole program
+}
+
+debug_linked() {
+	objcopy --only-keep-debug whole program.debug && strip program &&
+		objcopy --add-gnu-debuglink=program.debug program
+}
+
+debug_linked_compressed() {
+	compressed_zlib && mv program packed && objcopy --only-keep-debug packed program.debug && rm packed &&
+		strip -o program whole && objcopy --add-gnu-debuglink=program.debug program
+}
+
+# What dwz moved out is found beside the debug file, which is found beside the program.
+debug_linked_dwz() {
+	cp whole another && dwz_moved && mkdir .debug && objcopy --only-keep-debug program .debug/program.debug &&
+		mv moved .debug && strip -o program whole &&
+		objcopy --add-gnu-debuglink=.debug/program.debug program
+}
+
+packed_dwo() {
+	dwp -e program -o program.dwp && rm -f ./*.dwo
+}
+
+# Functions that .dynsym lacks, as Fedora's packages have them.
+minidebug() {
+	nm -D whole --format=posix --defined-only | cut -d' ' -f1 | sort >dynamic
+	nm whole --format=posix --defined-only | awk '$2 ~ /[Tt]/ { print $1 }' | sort >all
+	comm -13 dynamic all >kept
+	objcopy --only-keep-debug whole mini && objcopy -S --remove-section .comment --keep-symbols=kept mini &&
+		xz mini && strip program && objcopy --add-section .gnu_debugdata=mini.xz program && rm mini.xz
+}
+
+become() { # CHANGE
+	[[ $1 == - ]] && return
+	need objcopy
+	"$1" >change.log 2>&1 || skip "$1: $(head -n 1 change.log)"
+}
+
+# ---- rows: NAME KIND CHANGE COMPILER OPTION..., each a test ----
+
+vote() { # KIND CHANGE COMPILER OPTION...
+	local kind=$1 change=$2
+	shift 2
+	need python3 nm objdump
+	command -v llvm-symbolizer >/dev/null || command -v addr2line >/dev/null ||
+		skip "neither llvm-symbolizer nor addr2line here"
+	build "$kind" "$@"
+	become "$change"
+	"$VOTE" -c "$COUNT" -o whole "$SYMBOLS" program >result.txt 2>&1 ||
+		fail "$(head -n 2 result.txt | cut -c1-1500; grep -E ' agree|known faults' result.txt)"
+	[[ -z ${VOTE_LOG-} ]] || sed "s/^/$name: /" result.txt >>"$VOTE_LOG"
+}
+
+row() {
+	eval "test_$1() { vote $(printf '%q ' "${@:2}"); }"
+}
+
+row c_gcc_4_O0 c - gcc -w -gdwarf-4 -O0
+row c_gcc_4_O2 c - gcc -w -gdwarf-4 -O2
+row c_gcc_5_O0 c - gcc -w -gdwarf-5 -O0
+row c_gcc_5_O2 c - gcc -w -gdwarf-5 -O2
+row c_gcc_O3_unrolled c - gcc -w -g -O3 -funroll-loops
+row c_gcc_lto c - gcc -w -g -O2 -flto
+row c_gcc_split c - gcc -w -g -O2 -gsplit-dwarf
+row c_gcc_no_views c - gcc -w -g -O2 -gno-variable-location-views -gno-column-info
+row c_clang_4_O0 c - clang -w -gdwarf-4 -O0
+row c_clang_4_O2 c - clang -w -gdwarf-4 -O2
+row c_clang_5_O0 c - clang -w -gdwarf-5 -O0
+row c_clang_5_O2 c - clang -w -gdwarf-5 -O2
+row c_clang_lto c - clang -w -g -O2 -flto -fuse-ld=lld
+
+row gcc_2 cpp - g++ -gdwarf-2 -gstrict-dwarf -O2
+row gcc_3 cpp - g++ -gdwarf-3 -gstrict-dwarf -O2
+row gcc_4_O0 cpp - g++ -gdwarf-4 -O0
+row gcc_4_O2 cpp - g++ -gdwarf-4 -O2
+row gcc_5_O0 cpp - g++ -gdwarf-5 -O0
+row gcc_5_O2 cpp - g++ -gdwarf-5 -O2
+row gcc_64 cpp - g++ -g -gdwarf64 -O2
+row gcc_types cpp - g++ -g -O2 -fdebug-types-section
+row gcc_lto_4 cpp - g++ -gdwarf-4 -O2 -flto
+row gcc_lto_5 cpp - g++ -gdwarf-5 -O2 -flto
+row gcc_no_pie cpp - g++ -g -O2 -no-pie
+row gcc_separate_code cpp - g++ -g -O2 -Wl,-z,separate-code
+row gcc_code_at_0 cpp - g++ -g -O2 -ffunction-sections -Wl,--gc-sections -Wl,-z,noseparate-code
+row gcc_split_4 cpp - g++ -gdwarf-4 -O2 -gsplit-dwarf
+row gcc_split_5 cpp - g++ -gdwarf-5 -O2 -gsplit-dwarf
+row gcc_split_dwp_4 cpp packed_dwo g++ -gdwarf-4 -O2 -gsplit-dwarf
+row gcc_split_dwp_5 cpp packed_dwo g++ -gdwarf-5 -O2 -gsplit-dwarf
+row gcc_packed cpp compressed_zlib g++ -g -O2
+row gcc_packed_old cpp compressed_zlib_gnu g++ -g -O2
+row gcc_packed_zstd cpp compressed_zstd g++ -g -O2
+row gcc_dwz_4 cpp dwz_alone g++ -gdwarf-4 -O2
+row gcc_dwz_5 cpp dwz_alone g++ -gdwarf-5 -O2
+row gcc_dwz_moved_4 cpp dwz_moved g++ -gdwarf-4 -O2
+row gcc_dwz_moved_5 cpp dwz_moved g++ -gdwarf-5 -O2
+row gcc_debug_file cpp debug_alone g++ -g -O2
+row gcc_debuglink cpp debug_linked g++ -g -O2
+row gcc_debuglink_by_crc cpp debug_linked g++ -g -O2 -Wl,--build-id=none
+row gcc_debuglink_packed cpp debug_linked_compressed g++ -g -O2
+row gcc_debuglink_dwz cpp debug_linked_dwz g++ -g -O2
+
+row clang_4_O0 cpp - clang++ -gdwarf-4 -O0
+row clang_4_O2 cpp - clang++ -gdwarf-4 -O2
+row clang_5_O0 cpp - clang++ -gdwarf-5 -O0
+row clang_5_O2 cpp - clang++ -gdwarf-5 -O2
+row clang_gc cpp - clang++ -g -O2 -ffunction-sections -Wl,--gc-sections
+row clang_lld_gc cpp - clang++ -g -O2 -ffunction-sections -fuse-ld=lld -Wl,--gc-sections -Wl,--icf=all
+row clang_lto_5 cpp - clang++ -gdwarf-5 -O2 -flto -fuse-ld=lld
+row clang_split_4 cpp - clang++ -gdwarf-4 -O2 -gsplit-dwarf
+row clang_split_5 cpp - clang++ -gdwarf-5 -O2 -gsplit-dwarf
+row clang_debuglink cpp debug_linked clang++ -g -O2
+
+row rust_O0 rust - rustc -g
+row rust_O2 rust - rustc -g -O
+row rust_5 rust - rustc -g -O -C dwarf-version=5
+row rust_lto rust - rustc -g -C opt-level=3 -C lto=fat -C codegen-units=1
+row rust_split rust - rustc -g -O -C split-debuginfo=unpacked
+row rust_debuglink rust debug_linked rustc -g -O
+
+# ---- names alone ----
+
+# The outermost functions, by address; whose address no symbol covers is left out.
+names() { # FILE
+	READER=report "$SYMBOLS" "$1" <addresses 2>err | awk '
+		/^0x[0-9a-f]+$/ { address = $0; n = 0; next }
+		NF == 0 { if (address && last != "??") print address, last; address = ""; next }
+		{ if (n++ % 2 == 0) last = $0 }'
+}
+
+test_minidebug_names() {
+	need nm comm xz strip
+	build cpp g++ -g -O2
+	become minidebug
+	"$SYMBOLS" whole random 5000 7 >addresses || fail "no addresses"
+	names whole >before
+	names program >after
+	[[ $(wc -l <before) -gt 4000 ]] || fail "$(wc -l <before) of 5000 addresses are named"
+	cmp before after || fail "other names: $(diff before after | head -n 3)"
+}
+
+# ---- a recording: the program it was made of is replaced by one with less in it ----
+
+folded() { # OUTPUT OPTION...
+	run "$EBPROF" convert --folded --symbol-cache none -o "$@"
+	want_status 0 convert
+}
+
+record_knot() {
+	build c gcc -w -g -O2
+	run "$EBPROF" record -F 2999 -- ./program 3000000
+	want_status 0 record
+	[[ $(field ebprof.data samples) -gt 300 ]] || fail "$(field ebprof.data samples) samples"
+}
+
+# Says the same names for the recording once the program has become another.
+recorded() { # CHANGE OPTION...
+	local change=$1
+	shift
+	record_knot
+	folded before "$@"
+	grep -q 'twist\|variable' before || fail "no names: $(head -n 3 before)"
+	become "$change"
+	folded after "$@"
+	cmp before after || fail "$change: other names: $(diff before after | head -n 3)"
+}
+
+test_recorded_debuglink() { recorded debug_linked; }
+test_recorded_debuglink_dwz() { recorded debug_linked_dwz; }
+test_recorded_minidebug() {
+	need nm comm xz strip
+	recorded minidebug --no-inline
+}
+
+# What is remembered is what was found: without a memo, the first and the second time with one.
+test_memo() {
+	record_knot
+	mkdir memo
+	local memo time
+	for time in none first second; do
+		memo=memo
+		[[ $time != none ]] || memo=none
+		"$EBPROF" report --stdio -g --percent-limit 0 --symbol-cache $memo >report.$time 2>err || fail "$(cat err)"
+		"$EBPROF" convert --folded --symbol-cache $memo >folded.$time 2>err || fail "$(cat err)"
+		"$EBPROF" convert --pprof --symbol-cache $memo -o - 2>err | gzip -dc >pprof.$time || fail "$(cat err)"
+	done
+	[[ -n $(find memo -type f) ]] || fail "nothing was remembered"
+	for kind in report folded pprof; do
+		cmp $kind.none $kind.first && cmp $kind.first $kind.second || fail "$kind: other answers with a memo"
+	done
+}
+
+run_tests

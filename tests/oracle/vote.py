@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+"""Functions, inlined ones too, files and lines: ours against what other symbolizers say, by vote.
+
+    vote.py [-c COUNT] [-o ORIGINAL] [-r READER] [-v] SYMBOLS FILE [TRAIT...]
+
+Draws COUNT addresses of FILE, half of them where rows of the line table begin and right before that.
+SYMBOLS, our own symbolizer, is asked for those in FILE; llvm-symbolizer, eu-addr2line, addr2line and
+gdb, those of them that are installed, in ORIGINAL, or in FILE too.
+
+Each address has a vote on how many levels there are, and then one on the function, the file and
+the line of each level. Ours must be what most say; where there is no majority, what one of them says.
+gdb only breaks ties. What a reference is known to get wrong (FAULTS) loses it its vote, and is
+counted. Prints at most 10 addresses where ours lost, and the sums; the exit status tells.
+"""
+import argparse
+import bisect
+import collections
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+UNTOLD = "-"
+
+
+# ---- addresses ----
+
+
+def code_ranges(path):
+    """Where code is: (address, size) of the executable sections of a 64-bit ELF file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    (offset,) = struct.unpack_from("<Q", data, 0x28)
+    size, count = struct.unpack_from("<HH", data, 0x3A)
+    ranges = []
+    for i in range(count):
+        _, _, flags, address, _, length = struct.unpack_from("<IIQQQQ", data, offset + i * size)
+        if flags & 4 and length:
+            ranges.append((address, length))
+    return ranges
+
+
+def row_addresses(path):
+    dump = subprocess.run(
+        ["objdump", "--dwarf=decodedline", path], capture_output=True, text=True, errors="replace"
+    ).stdout
+    return {int(m, 16) for m in re.findall(r"\s(0x[0-9a-f]+)(?:\s|$)", dump)}
+
+
+def draw(path, count, seed=7):
+    chance = random.Random(seed)
+    ranges = code_ranges(path)
+    starts = [r for r in sorted(row_addresses(path)) if any(a <= r < a + n for a, n in ranges)]
+    rows = chance.sample(starts, min(len(starts), count // 4))
+    drawn = set(rows) | {r - 1 for r in rows if any(a < r for a, _ in ranges)}
+    weights = [n for _, n in ranges]
+    while len(drawn) < min(count, sum(weights) // 2):
+        address, length = chance.choices(ranges, weights)[0]
+        drawn.add(address + chance.randrange(length))
+    return sorted(drawn)
+
+
+# ---- who is asked ----
+
+LLVM = "llvm-symbolizer --obj={file} --functions=linkage --inlines --no-demangle --output-style=LLVM -a"
+REFERENCES = {
+    "llvm": LLVM,
+    "eu": "eu-addr2line -a -f -i -e {file}",
+    "binutils": "addr2line -a -f -i -e {file}",
+    "gdb": "gdb -nx -batch -x {here}/ask_gdb.py {file}",
+}
+WEIGHT = {"llvm": 2, "eu": 2, "binutils": 2, "gdb": 1}
+
+
+def plain(name):
+    """Without what a symbol table adds to a name (.cold, .isra.0) and eu-addr2line appends."""
+    return re.sub(r"(?<=.)(\.(cold|part|isra|constprop|lto_priv|llvm)\b.*|@@?[A-Z].*| .*)", "", name)
+
+
+def read_place(text):
+    if text.startswith("-:"):
+        return UNTOLD, UNTOLD
+    match = re.match(r"(.*?):(\d+|\?)(?::\d+)?(?: \(.*\))?$", text)
+    file, line = match.group(1), match.group(2)
+    return (os.path.normpath(file) if file != "??" else file, int(line) if line != "?" else 0)
+
+
+def read_answers(text):
+    chains, chain, function = {}, None, None
+    for line in text.splitlines():
+        if re.fullmatch(r"0x[0-9a-f]+", line):
+            chain, function = chains.setdefault(int(line, 16), []), None
+        elif not line or chain is None:
+            continue
+        elif function is None:
+            function = line
+        else:
+            chain.append((plain(function),) + read_place(line))
+            function = None
+    return chains
+
+
+def ask(commands, addresses):
+    """Runs them all at once; answers by name."""
+    running = {}
+    with tempfile.NamedTemporaryFile("w", suffix=".addresses") as asked:
+        asked.writelines(f"{a:#x}\n" for a in addresses)
+        asked.flush()
+        environment = dict(os.environ, ADDRESSES=asked.name, DEBUGINFOD_URLS="")
+        for name, (command, extra) in commands.items():
+            output = tempfile.TemporaryFile("w+", errors="replace")
+            with open(asked.name) as stdin:
+                process = subprocess.Popen(
+                    command, stdin=stdin, stdout=output, stderr=subprocess.DEVNULL, env=dict(environment, **extra)
+                )
+            running[name] = process, output
+        answers = {}
+        for name, (process, output) in running.items():
+            process.wait()
+            output.seek(0)
+            answers[name] = read_answers(output.read())
+    return answers
+
+
+# ---- what references are known to get wrong ----
+
+
+class Case:
+    """A difference: of what (levels, function, file, line), at which level, between which chains."""
+
+    def __init__(self, vote, address, field, level, mine, other):
+        self.traits, self.symbols, self.address = vote.traits, vote.symbols.at(address), address
+        self.field, self.level, self.mine, self.other = field, level, mine, other
+
+    def is_outermost(self):
+        return self.level + 1 == len(self.mine)
+
+    def names(self):
+        return self.mine[self.level][0], self.other[self.level][0]
+
+
+# reference: whose fault. holds(case) recognizes it.
+Fault = collections.namedtuple("Fault", "reference name holds reason")
+
+
+def is_other_symbol(case):
+    return case.field == "function" and case.is_outermost() and set(case.names()) <= case.symbols
+
+
+def is_padding(case):
+    return case.field == "function" and len(case.mine) == 1 and case.names()[0] == "??"
+
+
+def is_short_name(case):
+    """foo, foo<int> or operator() of what the linker calls _Z3fooIiEvv or foo.0."""
+    if case.field != "function" or not case.is_outermost():
+        return False
+    own, other = case.names()
+    if own not in case.symbols or other.startswith(("_Z", "_R")):
+        return False
+    word = re.match(r"\w*", other).group()
+    return own.startswith(f"{other}.") or word == "operator" or f"{len(word)}{word}" in own
+
+
+FAULTS = [
+    Fault("llvm eu binutils gdb", "another symbol of the address", is_other_symbol,
+          "constructors, and functions that were folded, have several; each is right"),
+    Fault("eu binutils gdb", "name without scope", is_short_name,
+          "what has no linkage name in DWARF, of local types or nested, has one in the symbol table"),
+    Fault("binutils", "padding named", is_padding, "what is between functions counts to the one before"),
+]
+
+
+def fault_of(reference, case):
+    for fault in FAULTS:
+        if reference in fault.reference.split() and fault.holds(case):
+            return fault
+    return None
+
+
+# ---- the vote ----
+
+
+class Symbols:
+    """Names by address, as nm tells them: all of the last symbols that begin before it."""
+
+    def __init__(self, path):
+        listed = subprocess.run(["nm", "--defined-only", path], capture_output=True, text=True).stdout
+        self.names = collections.defaultdict(set)
+        for address, kind, name in re.findall(r"^([0-9a-f]+) ([tTwWiuvV]) (.*)$", listed, re.M):
+            self.names[int(address, 16)].add(plain(name))
+        self.starts = sorted(self.names)
+
+    def at(self, address):
+        index = bisect.bisect_right(self.starts, address)
+        return self.names[self.starts[index - 1]] if index else set()
+
+
+def is_unknown(chain):
+    """Also a name of the symbol table alone, without a line."""
+    return not chain or (len(chain) == 1 and chain[0][2] == 0)
+
+
+class Vote:
+    def __init__(self, traits, symbols, verbose):
+        self.traits, self.symbols, self.verbose = set(traits), symbols, verbose
+        self.levels = 0
+        self.faults, self.outvoted = collections.Counter(), collections.Counter()
+
+    def note(self, reference, case, fault):
+        """A reference that says otherwise, where ours won."""
+        if fault:
+            self.faults[f"{reference}: {fault.name}"] += 1
+            return
+        self.outvoted[reference] += 1
+        if self.verbose:
+            print(f"{reference}, {case.field} of level {case.level}: {case.address:#x} {case.mine} {case.other}")
+
+    def decide(self, address, field, level, mine, others, values, ours):
+        """Whether ours wins among values, by reference, with known faults left out."""
+        votes, differing = collections.Counter(), []
+        for reference, value in values.items():
+            if value != ours:
+                case = Case(self, address, field, level, mine, others[reference])
+                fault = fault_of(reference, case)
+                differing.append((reference, case, fault))
+                if fault:
+                    continue
+            votes[value] += WEIGHT[reference]
+        if votes[ours] < max(votes.values(), default=0):
+            return False
+        for one in differing:
+            self.note(*one)
+        return True
+
+    def levels_differ(self, address, mine, others):
+        """What differs from those who tell as many levels as ours, or None."""
+        for level, own in enumerate(mine):
+            self.levels += 1
+            for field, at in (("line", 2), ("function", 0), ("file", 1)):
+                if at == 1 and own[2] == 0:
+                    continue  # it is of no file
+                silent = (UNTOLD, "??") if own[at] != "??" else (UNTOLD,)
+                values = {r: c[level][at] for r, c in others.items() if c[level][at] not in silent}
+                if not self.decide(address, field, level, mine, others, values, own[at]):
+                    return f"{field} of level {level}"
+        return None
+
+    def differs(self, address, mine, others):
+        """What of ours lost, or None. Who does not know has no say about those who do."""
+        if is_unknown(mine):
+            mine = []
+        others = {r: [] if is_unknown(c) else c for r, c in others.items()}
+        if mine and any(others.values()):
+            others = {r: c for r, c in others.items() if c}
+        if not self.decide(address, "levels", 0, mine, others, {r: len(c) for r, c in others.items()}, len(mine)):
+            return "levels"
+        return self.levels_differ(address, mine, {r: c for r, c in others.items() if len(c) == len(mine)})
+
+
+def parse_options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-c", "--count", type=int, default=600)
+    parser.add_argument("-o", "--original")
+    parser.add_argument("-r", "--reader", default="report")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("symbols")
+    parser.add_argument("file")
+    parser.add_argument("traits", nargs="*")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    original = options.original or options.file
+    addresses = draw(original, options.count)
+    commands = {"ours": ([options.symbols, options.file], {"READER": options.reader})}
+    for name, template in REFERENCES.items():
+        words = template.format(file=original, here=HERE).split()
+        if shutil.which(words[0]):
+            commands[name] = words, {}
+    answers = ask(commands, addresses)
+    ours = answers.pop("ours")
+    if not any(not is_unknown(chain) for chain in ours.values()):
+        print("ours knows no line")
+        return 1
+    vote = Vote(options.traits, Symbols(original), options.verbose)
+    wrong = 0
+    for address in addresses:
+        others = {reference: chains.get(address, []) for reference, chains in answers.items()}
+        differs = vote.differs(address, ours.get(address, []), others)
+        if differs:
+            wrong += 1
+            if wrong <= 10:
+                print(f"{address:#x}: {differs}: ours {ours.get(address)}; {others}")
+    print(f"{len(addresses) - wrong} of {len(addresses)} addresses agree, {vote.levels} levels")
+    for title, sums in ("known faults", vote.faults), ("outvoted", vote.outvoted):
+        if sums:
+            print(f"{title}: " + ", ".join(f"{name} {count}" for name, count in sorted(sums.items())))
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
