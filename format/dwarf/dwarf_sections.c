@@ -18,15 +18,20 @@ static const char *const names[] = {
 #undef X
 };
 
-/* Whether a section is called .NAME or .zNAME, with .dwo behind it or without. */
-static bool is_called(const char *section, const char *name, bool is_dwo)
+/*
+ * Whether a section is called .NAME or .zNAME, with .dwo behind it or without. The index of a
+ * package of .dwo files has none (DWARF 5, 7.3.5).
+ */
+static bool is_called(const char *section, enum dwarf_section_id id, bool is_dwo)
 {
+	const char *name = names[id];
 	size_t len = strlen(name);
+	const char *suffix = is_dwo && id != DWARF_CU_INDEX ? ".dwo" : "";
 	if (*section++ != '.')
 		return false;
 	if (*section == 'z')
 		section++;
-	return strncmp(section, name, len) == 0 && strcmp(section + len, is_dwo ? ".dwo" : "") == 0;
+	return strncmp(section, name, len) == 0 && strcmp(section + len, suffix) == 0;
 }
 
 static void take_section(struct dwarf_sections *sections, enum dwarf_section_id id,
@@ -95,7 +100,7 @@ bool dwarf_sections_open(struct elf_file *elf, bool is_dwo, struct dwarf_section
 	*ret = (struct dwarf_sections){.elf = elf};
 	for (size_t i = 1; i < count; i++) {
 		for (size_t id = 0; id < DWARF_SECTION_COUNT && list[i].type != SHT_NOBITS; id++) {
-			if (!is_called(list[i].name, names[id], is_dwo))
+			if (!is_called(list[i].name, (enum dwarf_section_id)id, is_dwo))
 				continue;
 			if (is_linked)
 				take_section(ret, (enum dwarf_section_id)id, &list[i]);
