@@ -102,7 +102,7 @@ $(RECORD_OBJS): | $(BPF_SKELETONS)
 BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev zlib1g-dev \
 	liblzma-dev libiberty-dev libdeflate-dev libzstd-dev pkg-config $(if $(STATIC),libbz2-dev)
 # A test that lacks one of these is skipped and says so.
-TEST_PACKAGES := golang-go g++ binutils dwz clang-format clang-tidy cppcheck shellcheck \
+TEST_PACKAGES := golang-go g++ rustc lld binutils dwz elfutils gdb clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev \
 	procps util-linux python3 jq mandoc debuginfod libdebuginfod1 xz-utils
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring

@@ -7,9 +7,9 @@
  * Addresses are read from standard input, one a line, or with "random" drawn from the
  * file's executable sections and printed ("random" alone prints nothing else).
  * Each address gives its line, then for each level FUNCTION and FILE:LINE, then an empty
- * line. Time and memory go to standard error. It is DWARF that is read, or as READER in the environment
- * says: "go", Go's tables; "report", whatever a report finds for FILE, which may be in other files,
- * joined with symbol tables.
+ * line. Time and memory go to standard error. It is DWARF that is read, or as READER in the
+ * environment says: "go", Go's tables; "report", whatever a report finds for FILE, which may be in
+ * other files, joined with symbol tables.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -148,8 +148,8 @@ static struct profile_object describe(struct elf_file *elf, int fd, const char *
 	struct stat stat = {0};
 	if (fstat(fd, &stat) == 0) {
 		object.info.size_bytes = (uint64_t)stat.st_size;
-		object.info.mtime_ns = (uint64_t)stat.st_mtim.tv_sec * 1000000000 +
-				       (uint64_t)stat.st_mtim.tv_nsec;
+		object.info.mtime_ns =
+			(uint64_t)stat.st_mtim.tv_sec * 1000000000 + (uint64_t)stat.st_mtim.tv_nsec;
 	}
 	return object;
 }
@@ -166,10 +166,11 @@ static int resolve_as_report(struct elf_file *elf, int fd, const char *path)
 	vec_each(&list.addresses, address)
 		places[address - list.addresses.data] =
 			(struct answer_place){*address, *address, *address};
-	answer_places(&(struct answer_sources){.index = file.index,
-			      .debug = file.debug,
-			      .go = file.go,
-			      .debug_options = {.path = file.debug_path, .alt_path = file.alt_path}},
+	answer_places(
+		&(struct answer_sources){.index = file.index,
+			.debug = file.debug,
+			.go = file.go,
+			.debug_options = {.path = file.debug_path, .alt_path = file.alt_path}},
 		places, list.addresses.len, &object.answers);
 	fprintf(stderr, "symbols: from %s\n", file.path ? file.path : file.problem);
 	vec_each(&list.addresses, address) {

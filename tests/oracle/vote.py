@@ -133,9 +133,9 @@ def ask(commands, addresses):
 class Case:
     """A difference: of what (levels, function, file, line), at which level, between which chains."""
 
-    def __init__(self, vote, address, field, level, mine, other):
+    def __init__(self, vote, address, field, level, mine, other, deepest):
         self.traits, self.symbols, self.address = vote.traits, vote.symbols.at(address), address
-        self.field, self.level, self.mine, self.other = field, level, mine, other
+        self.field, self.level, self.mine, self.other, self.deepest = field, level, mine, other, deepest
 
     def is_outermost(self):
         return self.level + 1 == len(self.mine)
@@ -152,10 +152,6 @@ def is_other_symbol(case):
     return case.field == "function" and case.is_outermost() and set(case.names()) <= case.symbols
 
 
-def is_padding(case):
-    return case.field == "function" and len(case.mine) == 1 and case.names()[0] == "??"
-
-
 def is_short_name(case):
     """foo, foo<int> or operator() of what the linker calls _Z3fooIiEvv or foo.0."""
     if case.field != "function" or not case.is_outermost():
@@ -167,12 +163,37 @@ def is_short_name(case):
     return own.startswith(f"{other}.") or word == "operator" or f"{len(word)}{word}" in own
 
 
+def is_padding(case):
+    return case.field == "function" and len(case.mine) == 1 and case.names()[0] == "??"
+
+
+def lacks_levels(*traits):
+    """In files that have one of these traits: the address's own line, but not all functions around it."""
+
+    def holds(case):
+        if case.field != "levels" or not case.traits.intersection(traits):
+            return False
+        return 0 < len(case.other) < len(case.deepest) and case.other[0][2] in (0, case.deepest[0][2])
+
+    return holds
+
+
 FAULTS = [
     Fault("llvm eu binutils gdb", "another symbol of the address", is_other_symbol,
           "constructors, and functions that were folded, have several; each is right"),
     Fault("eu binutils gdb", "name without scope", is_short_name,
           "what has no linkage name in DWARF, of local types or nested, has one in the symbol table"),
     Fault("binutils", "padding named", is_padding, "what is between functions counts to the one before"),
+    Fault("eu", "no inlined functions", lacks_levels("rust", "-flto", "-gsplit-dwarf", "-gdwarf-2"),
+          "elfutils 0.188: origins in other units and split units are not followed; before DWARF 3 "
+          "there is no line of a call, by which levels are told"),
+    Fault("eu", "nothing known", lambda case: not case.other and case.traits & {"clang", "clang++"},
+          "elfutils 0.188 finds units by .debug_aranges alone, which clang does not write"),
+    Fault("binutils", "no inlined functions",
+          lacks_levels("-gsplit-dwarf", "-gdwarf-2", "-fdebug-types-section", "clang", "clang++", "split-debuginfo=unpacked"),
+          "binutils 2.40: ranges by index (DW_FORM_rnglistx) and .dwo files are not read"),
+    Fault("llvm", "no inlined functions", lacks_levels("-gsplit-dwarf"),
+          "LLVM 14: ranges of a .dwo file count from the skeleton unit's DW_AT_low_pc, not from 0"),
 ]
 
 
@@ -224,28 +245,37 @@ class Vote:
     def decide(self, address, field, level, mine, others, values, ours):
         """Whether ours wins among values, by reference, with known faults left out."""
         votes, differing = collections.Counter(), []
+        deepest = max([mine, *others.values()], key=len)
         for reference, value in values.items():
-            if value != ours:
-                case = Case(self, address, field, level, mine, others[reference])
+            # Who leaves out levels that others tell has no say about that, also where ours does too.
+            if value != ours or field == "levels":
+                case = Case(self, address, field, level, mine, others[reference], deepest)
                 fault = fault_of(reference, case)
+                if value == ours and not fault:
+                    votes[value] += WEIGHT[reference]
+                    continue
                 differing.append((reference, case, fault))
-                if fault:
+                if is_other_symbol(case):
+                    value = ours
+                elif fault:
                     continue
             votes[value] += WEIGHT[reference]
-        if votes[ours] < max(votes.values(), default=0):
+        if values and not 0 < votes[ours] >= max(votes.values()):
             return False
         for one in differing:
             self.note(*one)
         return True
 
-    def levels_differ(self, address, mine, others):
-        """What differs from those who tell as many levels as ours, or None."""
+    def levels_differ(self, address, mine, known):
+        """What differs from those who tell as many levels as ours, or None. All have a say about the
+        line of the address itself, however many levels they tell."""
         for level, own in enumerate(mine):
             self.levels += 1
             for field, at in (("line", 2), ("function", 0), ("file", 1)):
                 if at == 1 and own[2] == 0:
                     continue  # it is of no file
                 silent = (UNTOLD, "??") if own[at] != "??" else (UNTOLD,)
+                others = {r: c for r, c in known.items() if len(c) == len(mine) or at and not level and c[0][2]}
                 values = {r: c[level][at] for r, c in others.items() if c[level][at] not in silent}
                 if not self.decide(address, field, level, mine, others, values, own[at]):
                     return f"{field} of level {level}"
@@ -260,7 +290,7 @@ class Vote:
             others = {r: c for r, c in others.items() if c}
         if not self.decide(address, "levels", 0, mine, others, {r: len(c) for r, c in others.items()}, len(mine)):
             return "levels"
-        return self.levels_differ(address, mine, {r: c for r, c in others.items() if len(c) == len(mine)})
+        return self.levels_differ(address, mine, {r: c for r, c in others.items() if c})
 
 
 def parse_options():
