@@ -7,7 +7,7 @@
 
 SYMBOLS=$(realpath -m "$WORKLOADS/../oracle/symbols")
 VOTE=$here/../oracle/vote.py
-: "${COUNT:=300}"
+: "${COUNT:=120}"
 
 need() {
 	for tool in "$@"; do
