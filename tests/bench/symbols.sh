@@ -139,7 +139,7 @@ measure_report() {
 		"$EBPROF" record -q -F 4999 --duration "$seconds" -o "$recording" -- bash -c \
 			"while $compiler -O2 -g -c '$work/source.cc' -o '$work/object.o' && ((SECONDS < $seconds)); do :; done" \
 			2>/dev/null || return
-		(($("$EBPROF" info --json "$recording" | grep -oE '"samples": [0-9]+' | grep -oE '[0-9]+') > 14000)) && break
+		(($("$EBPROF" info --json "$recording" | grep -oE '"samples": [0-9]+' | grep -oE '[0-9]+' | head -n 1) > 14000)) && break
 	done
 	printf '%-28s %9s %9s\n' "$(basename "$compiler"), report --stdio" "wall s" "cpu s"
 	for how in cold kept kept archived; do
