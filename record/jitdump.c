@@ -15,6 +15,7 @@
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "format/base/vec.h"
+#include "record/sampled_addresses.h"
 
 enum {
 	DUMP_MAGIC = 0x4a695444,
@@ -146,22 +147,9 @@ static void each_record(struct dump *dump, record_fn *fn)
 
 /* ---- what stood at the addresses ---- */
 
-static size_t lower_bound(const struct dump *dump, uint64_t limit)
-{
-	size_t low = 0, high = dump->count;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (dump->addresses[mid] < limit)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 static bool has_address(const struct dump *dump, uint64_t start, uint64_t size)
 {
-	size_t first = lower_bound(dump, start);
+	size_t first = sampled_addresses_below(dump->addresses, dump->count, start);
 	return first < dump->count && dump->addresses[first] - start < size;
 }
 
@@ -328,7 +316,7 @@ static void tell_code(struct dump *dump, const struct code *code, jitdump_fn *fn
 	get_text(dump, code->name, &name);
 	if (!name.len)
 		return;
-	for (size_t i = lower_bound(dump, code->start);
+	for (size_t i = sampled_addresses_below(dump->addresses, dump->count, code->start);
 		i < dump->count && dump->addresses[i] - code->start < code->size &&
 		dump->nr_places < MAX_PLACES;
 		i++, dump->nr_places++) {

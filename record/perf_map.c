@@ -6,6 +6,7 @@
 
 #include "format/base/mem.h"
 #include "record/lines.h"
+#include "record/sampled_addresses.h"
 
 enum {
 	MAX_FILE_BYTES = 64 << 20, /* a large Java server's has 20 MB; 60 ms */
@@ -54,28 +55,17 @@ static bool parse(const struct line *line, struct perf_map_entry *ret)
 	return ret->name_len > 0;
 }
 
-/* How many addresses are below `limit`. */
-static size_t lower_bound(const struct newest_lines *lines, uint64_t limit)
-{
-	size_t low = 0, high = lines->count;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (lines->addresses[mid] < limit)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 static bool note_line(void *context, const struct line *line)
 {
 	struct newest_lines *lines = context;
 	struct perf_map_entry entry;
 	if (!parse(line, &entry))
 		return true;
-	size_t low = lower_bound(lines, entry.start) + lines->count;
-	size_t high = lower_bound(lines, entry.start + entry.size) + lines->count;
+	size_t low =
+		sampled_addresses_below(lines->addresses, lines->count, entry.start) + lines->count;
+	size_t high =
+		sampled_addresses_below(lines->addresses, lines->count, entry.start + entry.size) +
+		lines->count;
 	for (; low < high; low /= 2, high /= 2) {
 		if (low & 1)
 			lines->nodes[low++] = line->offset + 1;

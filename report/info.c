@@ -251,11 +251,6 @@ static void put_origin(const struct profile *profile, struct str *out)
 	}
 }
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 static void put_counts(const struct profile *profile, struct str *out)
 {
 	const uint64_t *counters = profile->counters;
@@ -278,15 +273,16 @@ static void put_counts(const struct profile *profile, struct str *out)
 			str_printf(out, "%-14s %s %llu\n", "", counter_words[i],
 				(unsigned long long)counters[i]);
 	str_printf(out, "%-14s %.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n", "stacks",
-		percent(stacks.complete, samples), percent(stacks.truncated, samples),
-		percent(stacks.kernel_only, samples));
+		profile_percent(stacks.complete, samples),
+		profile_percent(stacks.truncated, samples),
+		profile_percent(stacks.kernel_only, samples));
 	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++)
 		if (stacks.truncated_by[i])
 			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "", truncation_words[i],
-				percent(stacks.truncated_by[i], samples));
+				profile_percent(stacks.truncated_by[i], samples));
 	if (stacks.guessed)
 		str_printf(out, "%-14s guessed in part, by frame pointers: %.1f%%\n", "",
-			percent(stacks.guessed, samples));
+			profile_percent(stacks.guessed, samples));
 	if (profile->nr_snapshots)
 		str_printf(out, "%-14s %llu snapshots of stacks unwound here, %llu bytes\n", "",
 			(unsigned long long)profile->nr_snapshots,

@@ -50,6 +50,11 @@ bool profile_is_kernel(const struct profile *profile, uint32_t object)
 	       kind == LAYOUT_OBJECT_BPF;
 }
 
+double profile_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
 double profile_duration_s(const struct profile *profile)
 {
 	return (double)(profile->last_ns - profile->first_ns) / 1e9;

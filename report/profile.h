@@ -192,6 +192,8 @@ uint32_t profile_add_node(
 const char *profile_meta(const struct profile *profile, const char *key);
 /* Whether the frame ran in the kernel: its own code, a module, a BPF program. */
 bool profile_is_kernel(const struct profile *profile, uint32_t object);
+/* A share; 0 of nothing. */
+double profile_percent(uint64_t part, uint64_t whole);
 double profile_duration_s(const struct profile *profile);
 uint64_t profile_lost(const struct profile *profile);
 /* Wall-clock time of an instant of the recording, ns since 1970; 0 when unknown. */

@@ -5,11 +5,6 @@
 
 #include "report/info.h"
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 static void put_foreign(struct str *out, const char *text)
 {
 	str_put_escaped(out, text, strlen(text));
@@ -43,11 +38,11 @@ void text_put_head(const struct profile *profile, uint64_t samples_before_filter
 	struct info_stacks stacks = info_count_stacks(profile);
 	if (stacks.truncated)
 		str_printf(out, ", %.1f%% of stacks truncated",
-			percent(stacks.truncated, profile->samples.len));
+			profile_percent(stacks.truncated, profile->samples.len));
 	uint64_t lost = profile_lost(profile);
 	if (lost)
 		str_printf(out, ", %llu lost (%.1f%%)", (unsigned long long)lost,
-			percent(lost, lost + samples_before_filter));
+			profile_percent(lost, lost + samples_before_filter));
 	str_puts(out, "\n#\n");
 }
 
@@ -119,8 +114,8 @@ static void put_row(const struct profile *profile, const struct table *table,
 	struct str *out)
 {
 	CLEANUP(str_deinit) struct str cell = {0};
-	str_printf(out, "%7.2f%% %7.2f%% %9llu", percent(row->self, table->total),
-		percent(row->total, table->total), (unsigned long long)row->self_samples);
+	str_printf(out, "%7.2f%% %7.2f%% %9llu", profile_percent(row->self, table->total),
+		profile_percent(row->total, table->total), (unsigned long long)row->self_samples);
 	for (size_t c = 0; c < options->nr_columns; c++) {
 		str_truncate(&cell, 0);
 		put_cell(profile, row, options->columns[c], &cell);
@@ -139,8 +134,9 @@ void text_put_table(const struct profile *profile, const struct table *table,
 	while (shown) {
 		const struct table_row *row = &table->rows.data[shown - 1];
 		uint64_t value = table_options->by_total ? row->total : row->self;
-		bool is_below = value == 0 ? !table_options->by_total && options->percent_limit > 0
-					   : percent(value, table->total) < options->percent_limit;
+		bool is_below =
+			value == 0 ? !table_options->by_total && options->percent_limit > 0
+				   : profile_percent(value, table->total) < options->percent_limit;
 		if (!is_below)
 			break;
 		shown--;
@@ -181,8 +177,8 @@ static void put_branch(const struct profile *profile, const struct tree *tree,
 	const struct tree_node *node, uint32_t depth, struct str *out)
 {
 	uint64_t whole = tree->nodes.data[0].total;
-	str_printf(
-		out, "%7.2f%% %7.2f%%  ", percent(node->total, whole), percent(node->self, whole));
+	str_printf(out, "%7.2f%% %7.2f%%  ", profile_percent(node->total, whole),
+		profile_percent(node->self, whole));
 	for (uint32_t i = 0; i < depth; i++)
 		str_puts(out, "| ");
 	str_puts(out, node->is_kernel ? "[k] " : "");
@@ -205,7 +201,7 @@ void text_put_tree(const struct profile *profile, const struct tree *tree,
 			continue;
 		const struct tree_node *node = &tree->nodes.data[branch.node];
 		vec_push(&open, (struct branch){node->next_sibling, branch.depth});
-		if (percent(node->total, whole) < options->percent_limit) {
+		if (profile_percent(node->total, whole) < options->percent_limit) {
 			hidden++;
 			continue;
 		}

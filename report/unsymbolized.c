@@ -19,11 +19,6 @@ struct row {
 	uint64_t unnamed; /* of them, without a symbol */
 };
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -73,11 +68,11 @@ static bool is_shown(const struct profile *profile, const struct row *row)
 	uint64_t all = profile->samples.len;
 	if (!row->object || !row->samples)
 		return false;
-	if (percent(row->unnamed, all) >= least_percent)
+	if (profile_percent(row->unnamed, all) >= least_percent)
 		return true;
 	bool is_refused_file = object->symbols_level < SYMBOL_LEVEL_DWARF && has(object, is_wrong);
 	return (is_refused_file || object->lacks_debug_parts) &&
-	       percent(row->samples, all) >= least_percent;
+	       profile_percent(row->samples, all) >= least_percent;
 }
 
 /* ---- a row ---- */
@@ -185,9 +180,10 @@ static void put_row(const struct profile *profile, const struct row *row,
 {
 	const struct profile_object *object = &profile->objects.data[row->object];
 	uint64_t all = profile->samples.len;
-	str_printf(out, "# %6.2f%%  ", percent(row->unnamed, all));
+	str_printf(out, "# %6.2f%%  ", profile_percent(row->unnamed, all));
 	str_put_escaped(out, object->path, strlen(object->path));
-	bool is_named = !object->lacks_debug_parts && percent(row->unnamed, all) < least_percent;
+	bool is_named =
+		!object->lacks_debug_parts && profile_percent(row->unnamed, all) < least_percent;
 	str_printf(out, ": %s\n", is_named ? "a debug file was refused" : reason(object));
 	put_tried(object, out);
 	CLEANUP(str_deinit) struct str fix = {0};
