@@ -7,6 +7,10 @@ struct machine {
 	size_t count;
 	struct dwarf_row *rows;
 
+	/* Instead of addresses and rows: dwarf_line_visit(). NULL: not. */
+	void (*visit)(void *context, uint64_t address);
+	void *context;
+
 	/* Its registers. */
 	uint64_t address, operation;
 	struct dwarf_row row;
@@ -14,17 +18,17 @@ struct machine {
 	/* The row that was written last: it holds until the next one's address. */
 	struct dwarf_row last;
 	uint64_t last_address;
-	bool in_sequence;
-	size_t left;     /* addresses without a row */
-	size_t next;     /* the first address at or behind last_address */
-	uint64_t target; /* that address, so that most rows are one comparison */
+	bool in_sequence, is_live; /* the sequence's code was not dropped */
+	size_t left;               /* addresses without a row */
+	size_t next;               /* the first address at or behind last_address */
+	uint64_t target;           /* that address, so that most rows are one comparison */
 };
 
 static void reset(struct machine *machine)
 {
 	machine->address = machine->operation = 0;
 	machine->row = (struct dwarf_row){.file = 1, .line = 1, .is_known = true};
-	machine->in_sequence = false;
+	machine->in_sequence = machine->is_live = false;
 	machine->target = UINT64_MAX;
 }
 
@@ -55,7 +59,8 @@ static void start_sequence(struct machine *machine)
 {
 	machine->in_sequence = true;
 	machine->last_address = machine->address;
-	if (dwarf_file_is_code(machine->file, machine->address))
+	machine->is_live = dwarf_file_is_code(machine->file, machine->address);
+	if (machine->is_live)
 		seek(machine);
 }
 
@@ -77,11 +82,13 @@ static void pass_addresses(struct machine *machine)
 
 static inline void write_row(struct machine *machine)
 {
-	if (machine->address > machine->target)
+	if (machine->visit)
+		machine->visit(machine->context, machine->address);
+	else if (machine->address > machine->target)
 		pass_addresses(machine);
 	else if (!machine->in_sequence)
 		start_sequence(machine);
-	else if (machine->address < machine->last_address && machine->target != UINT64_MAX) {
+	else if (machine->address < machine->last_address && machine->is_live) {
 		machine->last_address = machine->address; /* not allowed, but survivable */
 		seek(machine);
 	}
@@ -108,7 +115,9 @@ static void run_extended(struct machine *machine, struct bytes_cursor *cursor)
 	struct bytes_cursor body = dwarf_cursor(span);
 	switch ((enum dwarf_lne)dwarf_u8(&body)) {
 	case DW_LNE_end_sequence:
-		if (machine->in_sequence && machine->address > machine->target)
+		if (machine->visit)
+			machine->visit(machine->context, machine->address);
+		else if (machine->in_sequence && machine->address > machine->target)
 			pass_addresses(machine);
 		reset(machine);
 		break;
@@ -311,4 +320,16 @@ void dwarf_line_run(const struct dwarf_line_header *header, const struct dwarf_f
 		if (cursor.pos < cursor.end)
 			run_one(&machine, &specials, &cursor);
 	}
+}
+
+void dwarf_line_visit(const struct dwarf_line_header *header,
+	void (*visit)(void *context, uint64_t address), void *context)
+{
+	struct machine machine = {.header = header, .visit = visit, .context = context};
+	struct bytes_cursor cursor = header->program;
+	struct specials specials;
+	compute_specials(header, &specials);
+	reset(&machine);
+	while (cursor.pos < cursor.end)
+		run_one(&machine, &specials, &cursor);
 }

@@ -26,4 +26,11 @@ struct dwarf_row {
 void dwarf_line_run(const struct dwarf_line_header *header, const struct dwarf_file *file,
 	const uint64_t *addresses, size_t count, struct dwarf_row *rows);
 
+/*
+ * Visits the address of every row and the end of every sequence, as they come: what
+ * dwarf_line_run() says of an address can only change there.
+ */
+void dwarf_line_visit(const struct dwarf_line_header *header,
+	void (*visit)(void *context, uint64_t address), void *context);
+
 #endif

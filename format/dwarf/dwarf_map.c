@@ -1,5 +1,7 @@
 #include "format/dwarf/dwarf_map.h"
 
+#include <stdlib.h>
+
 #include "format/dwarf/dwarf_line_machine.h"
 #include "format/dwarf/dwarf_names.h"
 #include "format/dwarf/dwarf_ranges.h"
@@ -10,10 +12,19 @@ struct mapper {
 	const uint64_t *addresses;
 	size_t count;
 	uint32_t *units;
+	uint8_t *is_settled; /* by address: a source before the one at hand knew it */
+	struct dwarf_boundaries *boundaries; /* collected instead; NULL: not */
 	/* By unit. */
 	uint8_t *has_set;
 	uint8_t *may_need_lines; /* its root has been read, and has no ranges */
 };
+
+static void put_boundary(void *context, uint64_t address)
+{
+	struct dwarf_boundaries *boundaries = context;
+	if (boundaries->list.len < DWARF_BOUNDARIES_MAX)
+		vec_push(&boundaries->list, address);
+}
 
 static size_t lower_bound(const struct mapper *mapper, uint64_t address)
 {
@@ -29,21 +40,27 @@ static size_t lower_bound(const struct mapper *mapper, uint64_t address)
 
 static void claim(struct mapper *mapper, uint32_t unit, uint64_t start, uint64_t end)
 {
+	if (mapper->boundaries) {
+		put_boundary(mapper->boundaries, start);
+		put_boundary(mapper->boundaries, end);
+		return;
+	}
 	size_t i = lower_bound(mapper, start);
 	if (i == mapper->count || mapper->addresses[i] >= end ||
 		!dwarf_file_is_code(mapper->file, start))
 		return;
 	for (; i < mapper->count && mapper->addresses[i] < end; i++)
-		if (unit < mapper->units[i])
+		if (unit < mapper->units[i] && !mapper->is_settled[i])
 			mapper->units[i] = unit;
 }
 
-static bool is_complete(const struct mapper *mapper)
+/* What is known so far stays: an answer must not depend on what else was asked. */
+static bool settle(struct mapper *mapper)
 {
+	size_t nr_settled = 0;
 	for (size_t i = 0; i < mapper->count; i++)
-		if (mapper->units[i] == DWARF_NO_UNIT)
-			return false;
-	return true;
+		nr_settled += mapper->is_settled[i] = mapper->units[i] != DWARF_NO_UNIT;
+	return nr_settled == mapper->count && !mapper->boundaries;
 }
 
 /* ---- .debug_aranges: DWARF 5, 6.1.2 ---- */
@@ -121,7 +138,9 @@ static void map_by_line_program(struct mapper *mapper, uint32_t index, struct dw
 	if (!unit)
 		return;
 	const struct dwarf_line_header *lines = dwarf_unit_lines(unit);
-	if (lines) {
+	if (lines && mapper->boundaries) {
+		dwarf_line_visit(lines, put_boundary, mapper->boundaries);
+	} else if (lines) {
 		memset(rows, 0, mapper->count * sizeof(*rows));
 		dwarf_line_run(lines, mapper->file, mapper->addresses, mapper->count, rows);
 		for (size_t i = 0; i < mapper->count; i++)
@@ -134,32 +153,60 @@ static void map_by_line_program(struct mapper *mapper, uint32_t index, struct dw
 static void map_by_lines(struct mapper *mapper)
 {
 	CLEANUP_FREE struct dwarf_row *rows = mem_zalloc_array(mapper->count, sizeof(*rows));
-	for (size_t i = 0; i < mapper->file->units.len && !is_complete(mapper); i++)
+	for (size_t i = 0; i < mapper->file->units.len && !settle(mapper); i++)
 		map_by_line_program(mapper, (uint32_t)i, rows);
+}
+
+static void map(struct mapper *mapper)
+{
+	size_t nr_units = mapper->file->units.len;
+	CLEANUP_FREE uint8_t *has_set = mem_zalloc(nr_units + 1);
+	CLEANUP_FREE uint8_t *may_need_lines = mem_zalloc(nr_units + 1);
+	CLEANUP_FREE uint8_t *is_settled = mem_zalloc(mapper->count + 1);
+	mapper->has_set = has_set;
+	mapper->may_need_lines = may_need_lines;
+	mapper->is_settled = is_settled;
+	map_by_aranges(mapper);
+	if (!settle(mapper))
+		map_by_roots(mapper, false);
+	if (!settle(mapper))
+		map_by_roots(mapper, true);
+	if (!settle(mapper))
+		map_by_lines(mapper);
 }
 
 void dwarf_map_addresses(
 	struct dwarf_reader *reader, const uint64_t *addresses, size_t count, uint32_t *units)
 {
-	size_t nr_units = reader->file->units.len;
-	CLEANUP_FREE uint8_t *has_set = mem_zalloc(nr_units + 1);
-	CLEANUP_FREE uint8_t *may_need_lines = mem_zalloc(nr_units + 1);
 	struct mapper mapper = {
 		.reader = reader,
 		.file = reader->file,
 		.addresses = addresses,
 		.count = count,
 		.units = units,
-		.has_set = has_set,
-		.may_need_lines = may_need_lines,
 	};
 	for (size_t i = 0; i < count; i++)
 		units[i] = DWARF_NO_UNIT;
-	map_by_aranges(&mapper);
-	if (!is_complete(&mapper))
-		map_by_roots(&mapper, false);
-	if (!is_complete(&mapper))
-		map_by_roots(&mapper, true);
-	if (!is_complete(&mapper))
-		map_by_lines(&mapper);
+	map(&mapper);
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+bool dwarf_map_boundaries(struct dwarf_reader *reader, struct dwarf_boundaries *ret)
+{
+	struct mapper mapper = {.reader = reader, .file = reader->file, .boundaries = ret};
+	map(&mapper);
+	if (!ret->list.len || ret->list.len >= DWARF_BOUNDARIES_MAX)
+		return false;
+	qsort(ret->list.data, ret->list.len, sizeof(*ret->list.data), compare_addresses);
+	size_t kept = 1;
+	for (size_t i = 1; i < ret->list.len; i++)
+		if (ret->list.data[i] != ret->list.data[kept - 1])
+			ret->list.data[kept++] = ret->list.data[i];
+	ret->list.len = kept;
+	return true;
 }
