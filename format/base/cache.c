@@ -223,7 +223,7 @@ static uint64_t word_at(const uint8_t *bytes)
  * Four lanes at once, each step of which can be undone: damage to a single word always shows,
  * other damage with a chance of 1 - 2^-64. Eight times as fast as a CRC.
  */
-static uint64_t add_to_checksum(uint64_t sum, const void *data, size_t len)
+uint64_t cache_checksum(uint64_t sum, const void *data, size_t len)
 {
 	const uint8_t *bytes = data;
 	uint64_t lanes[4] = {sum, sum + 1, sum + 2, sum + 3};
@@ -257,34 +257,78 @@ static struct err *write_all(int fd, const void *bytes, size_t len)
 	return NULL;
 }
 
-static struct err *write_pieces(int fd, const struct cache_piece *pieces, size_t nr_pieces)
+struct cache_writer {
+	const struct cache *cache;
+	int fd;
+	bool is_committed;
+	uint64_t checksum;
+	char file[FILE_NAME_BYTES], temporary[FILE_NAME_BYTES];
+};
+
+struct err *cache_writer_open(
+	const struct cache *cache, const char *name, struct cache_writer **ret)
 {
-	uint64_t checksum = 0;
-	for (size_t i = 0; i < nr_pieces; i++) {
-		checksum = add_to_checksum(checksum, pieces[i].bytes, pieces[i].len);
-		try(write_all(fd, pieces[i].bytes, pieces[i].len));
-	}
-	return write_all(fd, &checksum, CHECKSUM_BYTES);
+	char file[FILE_NAME_BYTES], temporary[FILE_NAME_BYTES], random[17];
+	*ret = NULL;
+	if (!cache || !put_file_name(cache, name, "", file))
+		return NULL;
+	snprintf(random, sizeof(random), "%016llx", (unsigned long long)map_random_seed());
+	put_file_name(cache, random, unfinished, temporary);
+	int fd = openat(cache->folder_fd, temporary,
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(errno, "cache of %s", cache->kind);
+	struct cache_writer *writer = mem_zalloc(sizeof(*writer));
+	*writer = (struct cache_writer){.cache = cache, .fd = fd};
+	memcpy(writer->file, file, sizeof(file));
+	memcpy(writer->temporary, temporary, sizeof(temporary));
+	*ret = writer;
+	return NULL;
+}
+
+struct err *cache_writer_put(struct cache_writer *writer, const void *bytes, size_t len)
+{
+	writer->checksum = cache_checksum(writer->checksum, bytes, len);
+	return err_wrap(write_all(writer->fd, bytes, len), "cache of %s", writer->cache->kind);
+}
+
+struct err *cache_writer_commit(struct cache_writer *writer)
+{
+	const struct cache *cache = writer->cache;
+	try(err_wrap(write_all(writer->fd, &writer->checksum, CHECKSUM_BYTES), "cache of %s",
+		cache->kind));
+	if (renameat(cache->folder_fd, writer->temporary, cache->folder_fd, writer->file))
+		return err_sys(errno, "cache of %s: rename", cache->kind);
+	writer->is_committed = true;
+	return NULL;
+}
+
+void cache_writer_close(struct cache_writer *writer)
+{
+	if (!writer)
+		return;
+	if (!writer->is_committed)
+		unlinkat(writer->cache->folder_fd, writer->temporary, 0);
+	mem_close_fd(&writer->fd);
+	mem_free(writer);
+}
+
+static struct err *write_pieces(
+	struct cache_writer *writer, const struct cache_piece *pieces, size_t nr_pieces)
+{
+	for (size_t i = 0; i < nr_pieces; i++)
+		try(cache_writer_put(writer, pieces[i].bytes, pieces[i].len));
+	return cache_writer_commit(writer);
 }
 
 struct err *cache_store(const struct cache *cache, const char *name,
 	const struct cache_piece *pieces, size_t nr_pieces)
 {
-	char file[FILE_NAME_BYTES], temporary[FILE_NAME_BYTES], random[17];
-	if (!cache || !put_file_name(cache, name, "", file))
-		return NULL;
-	snprintf(random, sizeof(random), "%016llx", (unsigned long long)map_random_seed());
-	put_file_name(cache, random, unfinished, temporary);
-	CLEANUP_FD int fd = openat(cache->folder_fd, temporary,
-		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return err_sys(errno, "cache of %s", cache->kind);
-	struct err *err = write_pieces(fd, pieces, nr_pieces);
-	if (!err && renameat(cache->folder_fd, temporary, cache->folder_fd, file))
-		err = err_sys(errno, "rename");
-	if (err)
-		unlinkat(cache->folder_fd, temporary, 0);
-	return err_wrap(err, "cache of %s", cache->kind);
+	struct cache_writer *writer;
+	try(cache_writer_open(cache, name, &writer));
+	struct err *err = writer ? write_pieces(writer, pieces, nr_pieces) : NULL;
+	cache_writer_close(writer);
+	return err;
 }
 
 /* ---- loading ---- */
@@ -350,7 +394,7 @@ struct err *cache_entry_read(struct cache_entry *entry, void *bytes, size_t len)
 		return err_new(ERR_FORMAT, "cut short");
 	try(read_all(entry->fd, bytes, len));
 	entry->bytes_left -= len;
-	entry->checksum = add_to_checksum(entry->checksum, bytes, len);
+	entry->checksum = cache_checksum(entry->checksum, bytes, len);
 	return NULL;
 }
 

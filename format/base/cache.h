@@ -48,6 +48,22 @@ struct cache_piece {
 struct err *cache_store(const struct cache *cache, const char *name,
 	const struct cache_piece *pieces, size_t nr_pieces) ERR_MUST_CHECK;
 
+/*
+ * The same for what is too large to be in memory at once: an entry is written from its start to its
+ * end, and is there once it is committed. *ret is NULL without a cache.
+ */
+struct cache_writer;
+struct err *cache_writer_open(
+	const struct cache *cache, const char *name, struct cache_writer **ret) ERR_MUST_CHECK;
+struct err *cache_writer_put(
+	struct cache_writer *writer, const void *bytes, size_t len) ERR_MUST_CHECK;
+struct err *cache_writer_commit(struct cache_writer *writer) ERR_MUST_CHECK;
+/* What was not committed is gone. */
+void cache_writer_close(struct cache_writer *writer);
+
+/* What entries end in; `sum` is that of the pieces before, 0 for the first. */
+uint64_t cache_checksum(uint64_t sum, const void *bytes, size_t len);
+
 /* An entry that is being read, piece by piece, in the sizes in which it was stored. */
 struct cache_entry {
 	int fd;              /* -1: there is no such entry */

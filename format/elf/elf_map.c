@@ -115,6 +115,15 @@ struct err *elf_map_range(
 	return NULL;
 }
 
+struct err *elf_map_file(int fd, uint64_t len, struct elf_map *ret)
+{
+	struct elf_map map = {.len = len, .slot = -1};
+	if (!len || !map_pages(fd, 0, PROT_READ, MAP_PRIVATE, &map))
+		return err_new(ERR_IO, "%llu bytes cannot be mapped", (unsigned long long)len);
+	*ret = map;
+	return NULL;
+}
+
 static bool create_pages(struct elf_map *map)
 {
 	CLEANUP_FD int fd = elf_scratch_open(map->len);

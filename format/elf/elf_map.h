@@ -48,6 +48,8 @@ struct err *elf_map_range(const struct elf_file *file, uint64_t offset, uint64_t
 /* The same as a copy, with the NUL right behind. */
 struct err *elf_map_copy(const struct elf_file *file, uint64_t offset, uint64_t len,
 	struct elf_map *ret) ERR_MUST_CHECK;
+/* All `len` bytes of a regular file of any kind. ERR_IO when it cannot be mapped. */
+struct err *elf_map_file(int fd, uint64_t len, struct elf_map *ret) ERR_MUST_CHECK;
 void elf_map_release(struct elf_map *map);
 
 /* Gives the pages of a range back that has been read: they come again from the page cache. */
