@@ -5,21 +5,16 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "format/base/str.h"
-#include "format/dwarf/dwarf_line_machine.h"
 #include "format/dwarf/dwarf_map.h"
-#include "format/dwarf/dwarf_names.h"
 #include "format/dwarf/dwarf_sections.h"
-#include "format/dwarf/dwarf_walk.h"
 #include "report/symbol/dwarf_companion.h"
 #include "report/symbol/line_sections.h"
 
 enum {
 	THREADS_MAX = 64,
-	INLINE_DEPTH_MAX = 256,
-	FILE_NUMBER_MAX = 1 << 20,
 	FORGOTTEN_BYTES = 256 << 10,
 	SPLIT_BYTES = 64 << 10,
+	TEXT_BYTES_MAX = 4 << 20,
 };
 
 /* The addresses of one unit: a run of resolver->order. */
@@ -29,38 +24,15 @@ struct job {
 	uint64_t bytes;
 };
 
-/* What is known of a function; indices of strings, plus 1, 0 for none. */
-struct function {
-	uint32_t name, decl_file, decl_line;
-};
-
-/* What a node of the walk turned out to be, once a chain needed it. */
-struct place {
-	uint32_t function; /* index plus 1; 0: not read yet */
-	uint32_t call_file, call_line, call_column;
-	bool is_inlined;
-};
-
 struct worker {
 	struct dwarf_resolver *resolver;
 	pthread_t thread;
 	struct dwarf_reader own_reader;   /* of the file */
 	struct dwarf_reader split_reader; /* of a .dwo, while a job reads it */
-	struct dwarf_reader *reader;      /* the one of both that the job at hand uses */
-	struct dwarf_walk walk;
+	struct unit_resolver units;
 	struct arena frames;
-	struct strtab strings;
-	VEC(struct function) functions;
-	struct map by_die; /* where its DIE is in memory -> index of function plus 1 */
-
-	/* Of the job at hand. */
-	struct dwarf_unit *unit;
-	struct map paths; /* line header and file number -> string plus 1 */
-	VEC(struct place) places;
-	VEC(uint64_t) addresses;
-	VEC(uint32_t) nodes;
-	VEC(struct dwarf_row) rows;
-	VEC(struct chain_frame) chain;
+	VEC(uint64_t) addresses; /* of the job at hand */
+	struct dwarf_survey survey;
 };
 
 struct dwarf_resolver {
@@ -75,9 +47,16 @@ struct dwarf_resolver {
 	/* Of the run at hand. */
 	const uint64_t *addresses;
 	struct chain *chains;
+	void (*visit)(struct worker *worker, struct dwarf_reader *reader, struct dwarf_unit *unit,
+		const struct job *job);
 	VEC(uint32_t) order; /* indices of addresses, those of a unit together, ascending */
 	VEC(struct job) jobs;
 	atomic_size_t next_job;
+
+	/* Of a survey, where jobs are runs of its ranges. */
+	const struct dwarf_survey_taker *taker;
+	struct dwarf_survey_ranges ranges;
+	atomic_bool is_damaged;
 };
 
 /* ---- threads ---- */
@@ -159,17 +138,10 @@ struct dwarf_resolver *dwarf_resolver_create(
 static void worker_deinit(struct worker *worker)
 {
 	dwarf_reader_deinit(&worker->own_reader);
-	dwarf_walk_deinit(&worker->walk);
+	unit_resolver_deinit(&worker->units);
 	arena_deinit(&worker->frames);
-	strtab_deinit(&worker->strings);
-	vec_deinit(&worker->functions);
-	map_deinit(&worker->by_die);
-	map_deinit(&worker->paths);
-	vec_deinit(&worker->places);
 	vec_deinit(&worker->addresses);
-	vec_deinit(&worker->nodes);
-	vec_deinit(&worker->rows);
-	vec_deinit(&worker->chain);
+	dwarf_survey_deinit(&worker->survey);
 }
 
 void dwarf_resolver_destroy(struct dwarf_resolver *resolver)
@@ -181,182 +153,44 @@ void dwarf_resolver_destroy(struct dwarf_resolver *resolver)
 	mem_free(resolver->workers);
 	vec_deinit(&resolver->order);
 	vec_deinit(&resolver->jobs);
+	vec_deinit(&resolver->ranges.list);
 	dwarf_companion_close(&resolver->alt);
 	dwarf_companion_close(&resolver->package);
 	dwarf_sections_deinit(&resolver->sections);
 	mem_free(resolver);
 }
 
-/* ---- names and files ---- */
-
-static uint32_t path_of(struct worker *worker, const struct dwarf_unit *unit, uint64_t number)
-{
-	/* The unit is the reader's own, so its line header may be filled in. */
-	const struct dwarf_line_header *lines = dwarf_unit_lines((struct dwarf_unit *)unit);
-	if (!lines || number >= FILE_NUMBER_MAX)
-		return 0;
-	/* A header is aligned to 16 bytes: its address leaves room for the number. */
-	uint64_t key = (uint64_t)(uintptr_t)lines << 16 | number;
-	bool added;
-	uint64_t *slot = map_put(&worker->paths, key, &added);
-	if (added) {
-		CLEANUP(str_deinit) struct str path = {0};
-		*slot = dwarf_line_put_path(lines, unit->comp_dir, number, &path)
-				? strtab_intern(&worker->strings, str_text(&path), path.len) + 1
-				: 0;
-	}
-	return (uint32_t)*slot;
-}
-
-static uint32_t narrow(uint64_t value)
-{
-	return value > UINT32_MAX ? 0 : (uint32_t)value;
-}
-
-/* The index of the function whose DIE this is, plus 1. */
-static uint32_t function_of(struct worker *worker, struct dwarf_die die)
-{
-	const uint8_t *where = die.unit->file->sections[DWARF_INFO].data + die.offset;
-	bool added;
-	uint64_t *slot = map_put(&worker->by_die, (uint64_t)(uintptr_t)where, &added);
-	if (!added)
-		return (uint32_t)*slot;
-	struct dwarf_function told;
-	dwarf_read_function(worker->reader, die, &told);
-	struct function function = {.decl_line = narrow(told.decl_line)};
-	if (told.name.len)
-		function.name = strtab_intern(&worker->strings, (const char *)told.name.data,
-					(size_t)told.name.len) +
-				1;
-	if (told.unit)
-		function.decl_file = path_of(worker, told.unit, told.decl_file);
-	vec_push(&worker->functions, function);
-	*slot = worker->functions.len;
-	return (uint32_t)*slot;
-}
-
-static const struct place *place_of(
-	struct worker *worker, const struct dwarf_unit *unit, uint32_t index)
-{
-	struct place *place = &worker->places.data[index];
-	if (place->function)
-		return place;
-	const struct dwarf_node *node = &worker->walk.nodes.data[index];
-	struct dwarf_die die = {unit, node->die};
-	if (node->parent) {
-		struct dwarf_call call;
-		dwarf_read_call(worker->reader, die, &call);
-		place->is_inlined = true;
-		place->call_line = narrow(call.line);
-		place->call_column = narrow(call.column);
-		place->call_file = call.has_file ? path_of(worker, unit, call.file) : 0;
-		die = call.function;
-	}
-	place->function = function_of(worker, die);
-	return place;
-}
-
-static const char *string_of(const struct worker *worker, uint32_t index)
-{
-	return index ? strtab_get(&worker->strings, index - 1) : NULL;
-}
-
-/* ---- chains ---- */
-
-static void put_functions(
-	struct worker *worker, const struct dwarf_unit *unit, uint32_t node, struct chain_frame at)
-{
-	for (; node && worker->chain.len < INLINE_DEPTH_MAX;
-		node = worker->walk.nodes.data[node].parent) {
-		const struct place *place = place_of(worker, unit, node);
-		const struct function *function = &worker->functions.data[place->function - 1];
-		at.function = string_of(worker, function->name);
-		at.decl_file = string_of(worker, function->decl_file);
-		at.decl_line = function->decl_line;
-		at.is_inlined = place->is_inlined;
-		vec_push(&worker->chain, at);
-		at.file = string_of(worker, place->call_file);
-		at.line = place->call_line;
-		at.column = place->call_column;
-	}
-}
-
-static struct chain build_chain(struct worker *worker, const struct dwarf_unit *unit, uint32_t node,
-	const struct dwarf_row *row)
-{
-	struct chain_frame at = {0};
-	if (row->is_known) {
-		at.file = string_of(worker, path_of(worker, unit, row->file));
-		at.line = row->line;
-		at.column = row->column;
-	}
-	worker->chain.len = 0;
-	put_functions(worker, unit, node, at);
-	if (!node && row->is_known)
-		vec_push(&worker->chain, at);
-	if (!worker->chain.len)
-		return (struct chain){0};
-	size_t bytes = worker->chain.len * sizeof(*worker->chain.data);
-	struct chain_frame *frames = arena_alloc(&worker->frames, bytes);
-	memcpy(frames, worker->chain.data, bytes);
-	return (struct chain){frames, (uint32_t)worker->chain.len};
-}
-
-static void *run_lines(void *context)
-{
-	struct worker *worker = context;
-	const struct dwarf_unit *unit = worker->unit;
-	dwarf_line_run(unit->lines, unit->line_file, worker->addresses.data, worker->addresses.len,
-		worker->rows.data);
-	return NULL;
-}
-
-static void run_walk(struct worker *worker)
-{
-	dwarf_walk_unit(&worker->walk, worker->unit, worker->addresses.data, worker->addresses.len,
-		worker->nodes.data);
-}
+/* ---- units ---- */
 
 /*
- * DIEs and lines have nothing to do with each other before chains are built. When there are no
- * other jobs for the threads that are there they are read side by side: what was linked
- * as a whole (LTO) may be a single unit.
+ * When there are no other jobs for the threads that are there, DIEs and lines are read side by
+ * side: what was linked as a whole (LTO) may be a single unit.
  */
-static void read_unit(struct worker *worker, const struct job *job)
+static bool has_idle_thread(struct dwarf_resolver *resolver, const struct job *job)
 {
-	struct dwarf_resolver *resolver = worker->resolver;
-	pthread_t thread;
-	bool is_split = resolver->nr_threads > 1 && job->bytes >= SPLIT_BYTES &&
-			atomic_load(&resolver->next_job) >= resolver->jobs.len;
-	if (!dwarf_unit_lines(worker->unit)) {
-		run_walk(worker);
-	} else if (is_split && !pthread_create(&thread, NULL, run_lines, worker)) {
-		run_walk(worker);
-		pthread_join(thread, NULL);
-	} else {
-		run_walk(worker);
-		run_lines(worker);
-	}
+	return resolver->nr_threads > 1 && job->bytes >= SPLIT_BYTES &&
+	       atomic_load(&resolver->next_job) >= resolver->jobs.len;
 }
 
-static void resolve_unit(struct worker *worker, struct dwarf_unit *unit, const struct job *job)
+static void resolve_unit(struct worker *worker, struct dwarf_reader *reader,
+	struct dwarf_unit *unit, const struct job *job)
 {
 	struct dwarf_resolver *resolver = worker->resolver;
 	const uint32_t *order = resolver->order.data + job->first;
-	worker->unit = unit;
 	worker->addresses.len = 0;
 	for (size_t i = 0; i < job->count; i++)
 		vec_push(&worker->addresses, resolver->addresses[order[i]]);
-	vec_resize(&worker->nodes, job->count);
-	worker->rows.len = 0;
-	vec_resize(&worker->rows, job->count);
-	worker->walk.nodes.len = 0;
-	read_unit(worker, job);
-	worker->places.len = 0;
-	vec_resize(&worker->places, worker->walk.nodes.len);
-	for (size_t i = 0; i < job->count; i++)
-		resolver->chains[order[i]] =
-			build_chain(worker, unit, worker->nodes.data[i], &worker->rows.data[i]);
+	unit_resolver_read(&worker->units, reader, unit, worker->addresses.data, job->count,
+		has_idle_thread(resolver, job));
+	for (size_t i = 0; i < job->count; i++) {
+		struct chain chain = unit_resolver_chain(&worker->units, i);
+		if (!chain.count)
+			continue;
+		size_t bytes = chain.count * sizeof(*chain.frames);
+		struct chain_frame *frames = arena_alloc(&worker->frames, bytes);
+		memcpy(frames, chain.frames, bytes);
+		resolver->chains[order[i]] = (struct chain){frames, chain.count};
+	}
 }
 
 /*
@@ -378,10 +212,8 @@ static bool resolve_split(struct worker *worker, struct dwarf_unit *skeleton, co
 	dwarf_reader_init(reader, file);
 	struct dwarf_unit *unit = dwarf_split_unit(reader, skeleton);
 	if (unit) {
-		worker->reader = reader;
-		resolve_unit(worker, unit, job);
-		map_clear(&worker->by_die);
-		worker->reader = &worker->own_reader;
+		resolver->visit(worker, reader, unit, job);
+		unit_resolver_forget_file(&worker->units);
 	} else {
 		atomic_store(&resolver->lacks_parts, true);
 	}
@@ -402,15 +234,13 @@ static void *run_jobs(void *context)
 		if (!unit)
 			continue;
 		if (!unit->dwo_name.len || !resolver->places.path ||
-			!resolve_split(worker, unit, job)) {
-			worker->reader = &worker->own_reader;
-			resolve_unit(worker, unit, job);
-		}
+			!resolve_split(worker, unit, job))
+			resolver->visit(worker, &worker->own_reader, unit, job);
 		/* Many small ones would cost more than they take. */
 		if (job->bytes >= FORGOTTEN_BYTES)
 			elf_map_forget(&resolver->sections.maps[DWARF_INFO], unit->header.offset,
 				job->bytes);
-		map_clear(&worker->paths);
+		unit_resolver_forget_unit(&worker->units);
 		dwarf_reader_trim(&worker->own_reader);
 	}
 	return NULL;
@@ -435,9 +265,29 @@ static int compare_by_size(const void *a, const void *b)
 	return x->unit < y->unit ? -1 : x->unit > y->unit;
 }
 
+/* The unit of a job more, or of the last one. */
+static void add_to_job(struct dwarf_resolver *resolver, uint32_t unit, size_t at)
+{
+	const struct dwarf_unit_header *header = &resolver->sections.file.units.data[unit];
+	size_t count = resolver->jobs.len;
+	if (!count || resolver->jobs.data[count - 1].unit != unit)
+		vec_push(&resolver->jobs,
+			(struct job){
+				.unit = unit, .first = at, .bytes = header->end - header->offset});
+	resolver->jobs.data[resolver->jobs.len - 1].count++;
+}
+
+static void run_all_jobs(struct dwarf_resolver *resolver)
+{
+	if (!resolver->jobs.len)
+		return;
+	qsort(resolver->jobs.data, resolver->jobs.len, sizeof(*resolver->jobs.data),
+		compare_by_size);
+	run_workers(resolver, resolver->jobs.len, run_jobs);
+}
+
 static void make_jobs(struct dwarf_resolver *resolver, uint32_t *units, size_t count)
 {
-	const struct dwarf_file *file = &resolver->sections.file;
 	resolver->order.len = resolver->jobs.len = 0;
 	for (size_t i = 0; i < count; i++)
 		if (units[i] != DWARF_NO_UNIT)
@@ -446,18 +296,8 @@ static void make_jobs(struct dwarf_resolver *resolver, uint32_t *units, size_t c
 		return;
 	qsort_r(resolver->order.data, resolver->order.len, sizeof(*resolver->order.data),
 		compare_by_unit, units);
-	for (size_t i = 0; i < resolver->order.len; i++) {
-		uint32_t unit = units[resolver->order.data[i]];
-		if (!i || unit != units[resolver->order.data[i - 1]]) {
-			const struct dwarf_unit_header *header = &file->units.data[unit];
-			vec_push(&resolver->jobs, (struct job){.unit = unit,
-							  .first = i,
-							  .bytes = header->end - header->offset});
-		}
-		resolver->jobs.data[resolver->jobs.len - 1].count++;
-	}
-	qsort(resolver->jobs.data, resolver->jobs.len, sizeof(*resolver->jobs.data),
-		compare_by_size);
+	for (size_t i = 0; i < resolver->order.len; i++)
+		add_to_job(resolver, units[resolver->order.data[i]], i);
 }
 
 void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *addresses, size_t count,
@@ -475,8 +315,47 @@ void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *address
 	make_jobs(resolver, units, count);
 	resolver->addresses = addresses;
 	resolver->chains = chains;
-	if (resolver->jobs.len)
-		run_workers(resolver, resolver->jobs.len, run_jobs);
+	resolver->visit = resolve_unit;
+	run_all_jobs(resolver);
+}
+
+/* ---- surveys ---- */
+
+static void survey_unit(struct worker *worker, struct dwarf_reader *reader, struct dwarf_unit *unit,
+	const struct job *job)
+{
+	struct dwarf_resolver *resolver = worker->resolver;
+	const struct dwarf_survey_taker *taker = resolver->taker;
+	unsigned thread = (unsigned)(worker - resolver->workers);
+	if (atomic_load(&resolver->is_damaged))
+		return;
+	if (!dwarf_survey_unit(&worker->survey, &worker->units, reader, unit,
+		    resolver->ranges.list.data + job->first, job->count, taker, thread))
+		atomic_store(&resolver->is_damaged, true);
+	if (unit_resolver_text_bytes(&worker->units) < TEXT_BYTES_MAX)
+		return;
+	taker->forget(taker->context, thread);
+	unit_resolver_deinit(&worker->units);
+}
+
+bool dwarf_resolver_survey(struct dwarf_resolver *resolver, const struct dwarf_survey_taker *taker)
+{
+	vec_deinit(&resolver->ranges.list);
+	if (resolver->lines ||
+		!dwarf_survey_find_ranges(&resolver->workers[0].own_reader, &resolver->ranges))
+		return false;
+	resolver->jobs.len = 0;
+	for (size_t i = 0; i < resolver->ranges.list.len; i++)
+		add_to_job(resolver, resolver->ranges.list.data[i].unit, i);
+	resolver->taker = taker;
+	resolver->visit = survey_unit;
+	run_all_jobs(resolver);
+	return !atomic_load(&resolver->is_damaged) && !dwarf_resolver_lacks_parts(resolver);
+}
+
+unsigned dwarf_resolver_threads(const struct dwarf_resolver *resolver)
+{
+	return resolver->lines ? 1 : resolver->nr_threads;
 }
 
 bool dwarf_resolver_lacks_parts(const struct dwarf_resolver *resolver)

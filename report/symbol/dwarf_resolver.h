@@ -17,6 +17,7 @@
 
 #include "format/elf/elf_file.h"
 #include "format/file/chain.h"
+#include "report/symbol/dwarf_survey.h"
 
 struct dwarf_resolver;
 
@@ -45,6 +46,16 @@ struct dwarf_resolver *dwarf_resolver_create(
  */
 void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *addresses, size_t count,
 	struct chain *chains);
+
+/* The threads that a survey's taker hears of are fewer. */
+unsigned dwarf_resolver_threads(const struct dwarf_resolver *resolver);
+
+/*
+ * Tells of all code. Texts that are told are forgotten when the resolver is destroyed, if not
+ * before. False when that is not all that there is to be known, or the debug information is
+ * damaged: then answers for single addresses may be others.
+ */
+bool dwarf_resolver_survey(struct dwarf_resolver *resolver, const struct dwarf_survey_taker *taker);
 
 /* Whether a .dwo was looked for in vain in some run, or dwz's file: with it, more is known. */
 bool dwarf_resolver_lacks_parts(const struct dwarf_resolver *resolver);
