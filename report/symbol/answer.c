@@ -18,9 +18,10 @@ static struct chain_resolver *resolve(const struct answer_sources *sources,
 	const struct answer_place *places, size_t count, struct chain *chains)
 {
 	bool has_any = sources->go || sources->debug || sources->debug_options.lines;
-	struct chain_resolver *resolver = has_any ? chain_resolver_create(sources->go,
-							    sources->debug, &sources->debug_options)
-						  : NULL;
+	struct chain_resolver *resolver =
+		has_any ? chain_resolver_create(sources->go, sources->debug,
+				  &sources->debug_options, &sources->debug_index)
+			: NULL;
 	if (!resolver)
 		return NULL;
 	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));

@@ -11,6 +11,7 @@ struct answer_sources {
 	struct elf_file *debug; /* with debug information; NULL: there is none */
 	struct elf_file *go;    /* with Go's tables, which may be the same; or NULL */
 	struct dwarf_resolver_options debug_options;
+	struct chain_index debug_index;
 };
 
 struct answer_place {

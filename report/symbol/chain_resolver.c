@@ -1,14 +1,26 @@
 #include "report/symbol/chain_resolver.h"
 
+#include <elf.h>
+
 #include "format/base/mem.h"
 #include "format/base/vec.h"
+#include "report/symbol/address_index.h"
+#include "report/symbol/address_index_writer.h"
 #include "report/symbol/go_resolver.h"
+
+enum {
+	/* .debug_info of as many bytes in the file takes a tenth of a second, or some. */
+	MUCH_PACKED = 4 << 20,
+	MUCH = 64 << 20,
+};
 
 struct chain_resolver {
 	struct go_resolver *go;
 	struct elf_file *debug;
 	struct dwarf_resolver_options options;
 	struct dwarf_resolver *dwarf; /* opened when it is asked: that may mean much unpacking */
+	struct chain_index index_place;
+	struct address_index *index;
 };
 
 static bool open_dwarf(struct chain_resolver *resolver)
@@ -18,14 +30,17 @@ static bool open_dwarf(struct chain_resolver *resolver)
 	return resolver->dwarf;
 }
 
-struct chain_resolver *chain_resolver_create(
-	struct elf_file *go, struct elf_file *debug, const struct dwarf_resolver_options *options)
+struct chain_resolver *chain_resolver_create(struct elf_file *go, struct elf_file *debug,
+	const struct dwarf_resolver_options *options, const struct chain_index *index)
 {
 	struct chain_resolver *resolver = mem_zalloc(sizeof(*resolver));
 	resolver->go = go ? go_resolver_create(go) : NULL;
 	resolver->debug = debug;
 	resolver->options = *options;
-	if (resolver->go || open_dwarf(resolver))
+	resolver->index_place = index ? *index : (struct chain_index){0};
+	if (index && debug)
+		resolver->index = address_index_open(index->cache, index->name);
+	if (resolver->go || resolver->index || open_dwarf(resolver))
 		return resolver;
 	mem_free(resolver);
 	return NULL;
@@ -37,12 +52,59 @@ void chain_resolver_destroy(struct chain_resolver *resolver)
 		return;
 	go_resolver_destroy(resolver->go);
 	dwarf_resolver_destroy(resolver->dwarf);
+	address_index_close(resolver->index);
 	mem_free(resolver);
 }
 
 bool chain_resolver_lacks_parts(const struct chain_resolver *resolver)
 {
 	return resolver->dwarf && dwarf_resolver_lacks_parts(resolver->dwarf);
+}
+
+static bool is_much(struct elf_file *elf)
+{
+	const struct elf_section *info = elf_file_find_section(elf, ".debug_info");
+	if (info && !(info->flags & SHF_COMPRESSED))
+		return info->size >= MUCH;
+	if (!info)
+		info = elf_file_find_section(elf, ".zdebug_info");
+	return info && info->size >= MUCH_PACKED;
+}
+
+static void make_index(struct chain_resolver *resolver)
+{
+	const struct chain_index *place = &resolver->index_place;
+	if (!place->cache || !place->may_make || !resolver->debug || !is_much(resolver->debug) ||
+		!open_dwarf(resolver) || dwarf_resolver_lacks_parts(resolver->dwarf) ||
+		!address_index_write(place->cache, place->name, resolver->dwarf))
+		return;
+	resolver->index = address_index_open(place->cache, place->name);
+}
+
+/* One that turns out to be damaged is none. */
+static bool run_index(struct chain_resolver *resolver, const uint64_t *addresses, size_t count,
+	struct chain *chains)
+{
+	if (!resolver->index)
+		return false;
+	if (address_index_run(resolver->index, addresses, count, chains))
+		return true;
+	address_index_close(resolver->index);
+	resolver->index = NULL;
+	return false;
+}
+
+static void run_dwarf(struct chain_resolver *resolver, const uint64_t *addresses, size_t count,
+	struct chain *chains)
+{
+	if (run_index(resolver, addresses, count, chains))
+		return;
+	make_index(resolver);
+	if (run_index(resolver, addresses, count, chains))
+		return;
+	memset(chains, 0, count * sizeof(*chains));
+	if (open_dwarf(resolver))
+		dwarf_resolver_run(resolver->dwarf, addresses, count, chains);
 }
 
 /* What Go's tables know no line of is not Go's: C has at most a name there. */
@@ -63,8 +125,8 @@ static void fill_up(struct chain_resolver *resolver, const uint64_t *addresses, 
 			vec_push(&places, i);
 		}
 	CLEANUP_FREE struct chain *found = mem_zalloc_array(left.len + 1, sizeof(*found));
-	if (left.len && open_dwarf(resolver))
-		dwarf_resolver_run(resolver->dwarf, left.data, left.len, found);
+	if (left.len)
+		run_dwarf(resolver, left.data, left.len, found);
 	for (size_t i = 0; i < left.len; i++)
 		if (found[i].count)
 			chains[places.data[i]] = found[i];
@@ -76,7 +138,7 @@ void chain_resolver_run(struct chain_resolver *resolver, const uint64_t *address
 	struct chain *chains)
 {
 	if (!resolver->go) {
-		dwarf_resolver_run(resolver->dwarf, addresses, count, chains);
+		run_dwarf(resolver, addresses, count, chains);
 		return;
 	}
 	go_resolver_run(resolver->go, addresses, count, chains);

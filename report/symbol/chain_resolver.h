@@ -8,16 +8,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/base/cache.h"
 #include "report/symbol/dwarf_resolver.h"
 
 struct chain_resolver;
 
 /*
- * `go` is the file with Go's tables, `debug` the one with DWARF; they may be the same, and either
- * may be NULL. They and the options are borrowed. NULL when neither has anything to tell.
+ * The address index of the DWARF: used where there is one, made where there is none and
+ * `may_make`. Making one takes as long as some walks for single addresses, so it is done instead of
+ * a walk where those cost most: the debug information is compressed, or much.
  */
-struct chain_resolver *chain_resolver_create(
-	struct elf_file *go, struct elf_file *debug, const struct dwarf_resolver_options *options);
+struct chain_index {
+	const struct cache *cache; /* as in address_index.h; NULL: none */
+	const char *name;
+	bool may_make;
+};
+
+/*
+ * `go` is the file with Go's tables, `debug` the one with DWARF; they may be the same, and either
+ * may be NULL. They, the options and the index, NULL for none, are
+ * borrowed. NULL when neither has anything to tell.
+ */
+struct chain_resolver *chain_resolver_create(struct elf_file *go, struct elf_file *debug,
+	const struct dwarf_resolver_options *options, const struct chain_index *index);
 
 /* As dwarf_resolver_run(). */
 void chain_resolver_run(struct chain_resolver *resolver, const uint64_t *addresses, size_t count,

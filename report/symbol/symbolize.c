@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/str.h"
+#include "report/symbol/address_index.h"
 #include "report/symbol/answer.h"
 #include "report/symbol/answer_cache.h"
 #include "report/symbol/kernel_file.h"
@@ -16,7 +17,7 @@ struct batch {
 	struct profile *profile;
 	uint32_t object;
 	const struct symbolize_options *options;
-	const struct cache *cache;
+	const struct cache *cache, *index_cache;
 	VEC(uint32_t) frames;
 	struct map by_name;    /* text of an answer -> the newest function that is called so */
 	struct map by_address; /* -> the function of an address without a name */
@@ -241,13 +242,18 @@ static struct answer_sources sources_of(const struct batch *batch, const struct 
 
 /* By what earlier reports found out, or by the files themselves. */
 static void ask_files(
-	struct batch *batch, const struct symbol_file *file, const struct answer_sources *sources)
+	struct batch *batch, const struct symbol_file *file, struct answer_sources *sources)
 {
 	struct profile_object *object = object_of(batch);
 	struct answer_key key = {0};
 	if (!answers_count(&object->answers)) {
 		key = answer_cache_key(&object->info, file);
 		answer_cache_load(batch->cache, &key, &object->answers);
+		sources->debug_index = (struct chain_index){
+			.cache = batch->index_cache,
+			.name = key.name,
+			.may_make = answers_count(&object->answers), /* not the first time */
+		};
 	}
 	struct places places = open_places(batch, file);
 	if (ask(batch, sources, &places))
@@ -443,8 +449,9 @@ static void name_truncations(struct profile *profile)
 
 void symbolize(struct profile *profile, const struct symbolize_options *options)
 {
-	struct cache *cache = NULL;
+	struct cache *cache = NULL, *index_cache = NULL;
 	err_destroy(answer_cache_open(options->cache_folder, &cache)); /* then without */
+	err_destroy(address_index_cache_open(options->cache_folder, &index_cache));
 	name_truncations(profile);
 	symbol_file_prefetch(profile, &options->files);
 	struct batch *batches = mem_zalloc_array(profile->objects.len, sizeof(*batches));
@@ -459,6 +466,7 @@ void symbolize(struct profile *profile, const struct symbolize_options *options)
 		batch->object = (uint32_t)i;
 		batch->options = options;
 		batch->cache = cache;
+		batch->index_cache = index_cache;
 		symbolize_object(batch);
 		vec_deinit(&batch->frames);
 		vec_deinit(&batch->older);
@@ -467,4 +475,5 @@ void symbolize(struct profile *profile, const struct symbolize_options *options)
 	}
 	mem_free(batches);
 	cache_close(cache);
+	cache_close(index_cache);
 }

@@ -146,8 +146,8 @@ TEST(go_resolver_of_other_files)
 	bytes_put(&fixture.file, &header, sizeof(header));
 	open_file(&fixture);
 	CHECK(!fixture.resolver);
-	CHECK(!chain_resolver_create(fixture.elf, fixture.elf, &options));
-	CHECK(!chain_resolver_create(NULL, NULL, &options));
+	CHECK(!chain_resolver_create(fixture.elf, fixture.elf, &options, NULL));
+	CHECK(!chain_resolver_create(NULL, NULL, &options, NULL));
 	chain_resolver_destroy(NULL);
 	teardown(&fixture);
 }
@@ -158,7 +158,7 @@ TEST(chain_resolver_asks_go)
 	struct chain chains[COUNT];
 	struct dwarf_resolver_options options = {0};
 	setup(&fixture, 18);
-	struct chain_resolver *resolver = chain_resolver_create(fixture.elf, fixture.elf, &options);
+	struct chain_resolver *resolver = chain_resolver_create(fixture.elf, fixture.elf, &options, NULL);
 	CHECK(resolver);
 	chain_resolver_run(resolver, addresses, COUNT, chains);
 	check_chain(&chains[3], "main.inl /b.go:300 0 < main.a /a.go:12 0");
