@@ -223,20 +223,20 @@ static uint64_t word_at(const uint8_t *bytes)
  * Four lanes at once, each step of which can be undone: damage to a single word always shows,
  * other damage with a chance of 1 - 2^-64. Eight times as fast as a CRC.
  */
-uint64_t cache_checksum(uint64_t sum, const void *data, size_t len)
+uint64_t cache_checksum(uint64_t sum, const void *bytes, size_t len)
 {
-	const uint8_t *bytes = data;
+	const uint8_t *at = bytes;
 	uint64_t lanes[4] = {sum, sum + 1, sum + 2, sum + 3};
 	sum = map_mix(sum ^ len);
-	for (; len >= sizeof(lanes); bytes += sizeof(lanes), len -= sizeof(lanes))
+	for (; len >= sizeof(lanes); at += sizeof(lanes), len -= sizeof(lanes))
 		for (size_t i = 0; i < 4; i++) {
-			uint64_t mixed = (lanes[i] ^ word_at(bytes + 8 * i)) * 0x9e3779b97f4a7c15;
+			uint64_t mixed = (lanes[i] ^ word_at(at + 8 * i)) * 0x9e3779b97f4a7c15;
 			lanes[i] = mixed ^ mixed >> 32;
 		}
 	for (size_t i = 0; i < 4; i++)
 		sum = map_mix(sum ^ lanes[i]);
 	for (; len; len--)
-		sum = map_mix(sum ^ *bytes++);
+		sum = map_mix(sum ^ *at++);
 	return sum;
 }
 

@@ -1,4 +1,7 @@
-/* An entry: a version and the number of bytes of answers, then the answers, part by part. */
+/*
+ * An entry: a version, how often it was stored before, and the number of bytes of answers, then the
+ * answers, part by part.
+ */
 #include "report/symbol/answer_cache.h"
 
 #include <stdio.h>
@@ -9,8 +12,8 @@
 #include "format/base/mem.h"
 
 enum {
-	FORMAT_VERSION = 2, /* also when the same files give other answers than before */
-	HEADER_BYTES = 4 + 8,
+	FORMAT_VERSION = 3, /* also when the same files give other answers than before */
+	HEADER_BYTES = 4 + 4 + 8,
 	MAX_ENTRY_BYTES = 256 << 20,
 };
 
@@ -63,13 +66,15 @@ struct answer_key answer_cache_key(
 
 /* ---- loading ---- */
 
-static struct err *read_answers(struct cache_entry *entry, struct answers *answers)
+static struct err *read_answers(
+	struct cache_entry *entry, uint32_t *nr_stored, struct answers *answers)
 {
 	uint8_t header[HEADER_BYTES];
 	try(cache_entry_read(entry, header, sizeof(header)));
 	struct bytes_cursor cursor = bytes_cursor(header, sizeof(header));
 	if (bytes_get_u32(&cursor) != FORMAT_VERSION)
 		return err_new(ERR_FORMAT, "of another version");
+	uint32_t nr_before = bytes_get_u32(&cursor);
 	uint64_t len = bytes_get_u64(&cursor);
 	if (len != entry->bytes_left || len > MAX_ENTRY_BYTES)
 		return err_new(ERR_FORMAT, "of a wrong length");
@@ -82,16 +87,16 @@ static struct err *read_answers(struct cache_entry *entry, struct answers *answe
 		if (fault)
 			return err_new(ERR_FORMAT, "%s", fault);
 	}
+	*nr_stored = nr_before < UINT32_MAX ? nr_before + 1 : nr_before;
 	return NULL;
 }
 
-void answer_cache_load(
-	const struct cache *cache, const struct answer_key *key, struct answers *answers)
+void answer_cache_load(const struct cache *cache, struct answer_key *key, struct answers *answers)
 {
 	struct cache_entry entry;
 	struct err *err = cache_entry_open(cache, key->name, &entry);
 	if (!err && entry.fd >= 0)
-		err = read_answers(&entry, answers);
+		err = read_answers(&entry, &key->nr_stored, answers);
 	cache_entry_close(&entry);
 	if (err)
 		answers_deinit(answers);
@@ -111,6 +116,7 @@ void answer_cache_store(
 	if (parts.len > MAX_ENTRY_BYTES)
 		return;
 	bytes_put_u32(&header, FORMAT_VERSION);
+	bytes_put_u32(&header, key->nr_stored);
 	bytes_put_u64(&header, parts.len);
 	const struct cache_piece pieces[] = {{header.data, header.len}, {parts.data, parts.len}};
 	err_destroy(cache_store(cache, key->name, pieces, sizeof(pieces) / sizeof(*pieces)));

@@ -22,6 +22,7 @@ enum {
 /* Which entry, or none: an empty name. */
 struct answer_key {
 	char name[CACHE_NAME_MAX + 1];
+	uint32_t nr_stored; /* how often it was stored before, as far as is known */
 };
 
 /* `folder` as in format/base/cache.h. */
@@ -32,8 +33,7 @@ struct answer_key answer_cache_key(
 	const struct layout_object *object, const struct symbol_file *file);
 
 /* `answers` is empty, and stays so where there is no sound entry. */
-void answer_cache_load(
-	const struct cache *cache, const struct answer_key *key, struct answers *answers);
+void answer_cache_load(const struct cache *cache, struct answer_key *key, struct answers *answers);
 
 /* Replaces the entry. What cannot be written is asked for again the next time. */
 void answer_cache_store(

@@ -14,14 +14,16 @@
 struct chain_resolver;
 
 /*
- * The address index of the DWARF: used where there is one, made where there is none and
- * `may_make`. Making one takes as long as some walks for single addresses, so it is done instead of
- * a walk where those cost most: the debug information is compressed, or much.
+ * The address index of the DWARF: used where there is one. Where there is none, it is made instead
+ * of a walk once there were as many of these as it takes (somebody who comes that often comes
+ * again, and has spent no more than twice of what was needed whatever comes): with compressed debug
+ * information two walks, since unpacking is most of both, else seven. Little of it is walked
+ * faster than anybody would notice.
  */
 struct chain_index {
 	const struct cache *cache; /* as in address_index.h; NULL: none */
 	const char *name;
-	bool may_make;
+	unsigned nr_walks; /* before this one */
 };
 
 /*

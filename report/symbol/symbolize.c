@@ -252,7 +252,7 @@ static void ask_files(
 		sources->debug_index = (struct chain_index){
 			.cache = batch->index_cache,
 			.name = key.name,
-			.may_make = answers_count(&object->answers), /* not the first time */
+			.nr_walks = key.nr_stored,
 		};
 	}
 	struct places places = open_places(batch, file);

@@ -158,7 +158,8 @@ TEST(chain_resolver_asks_go)
 	struct chain chains[COUNT];
 	struct dwarf_resolver_options options = {0};
 	setup(&fixture, 18);
-	struct chain_resolver *resolver = chain_resolver_create(fixture.elf, fixture.elf, &options, NULL);
+	struct chain_resolver *resolver =
+		chain_resolver_create(fixture.elf, fixture.elf, &options, NULL);
 	CHECK(resolver);
 	chain_resolver_run(resolver, addresses, COUNT, chains);
 	check_chain(&chains[3], "main.inl /b.go:300 0 < main.a /a.go:12 0");
