@@ -104,7 +104,7 @@ BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev 
 # A test that lacks one of these is skipped and says so.
 TEST_PACKAGES := golang-go g++ rustc lld binutils dwz elfutils gdb clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev \
-	procps util-linux python3 jq mandoc debuginfod libdebuginfod1 xz-utils
+	procps strace util-linux python3 jq mandoc debuginfod libdebuginfod1 xz-utils
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring
 HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h elfutils/libdw.h zlib.h lzma.h libiberty/demangle.h
 
@@ -290,7 +290,7 @@ bench: test-deps $(O)/ebprof $(BENCHES) $(WORKLOADS) $(ORACLES) ## figures besid
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/bench.sh
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/unwind.sh
 
-bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(O)/tests/bench/symbol_index ## naming addresses, beside other symbolizers (downloads)
+bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(O)/tests/bench/symbol_index $(O)/tests/bench/address_index ## naming addresses, beside other symbolizers (downloads)
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/symbols.sh
 
 # ---- a first look ----

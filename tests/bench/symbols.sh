@@ -85,6 +85,11 @@ announce() { # FILE
 	printf '%-28s %9s %9s %9s %12s %9s %9s\n' "" addresses "wall s" "cpu s" "us/address" "llvm's" "its cpu"
 }
 
+announce_index() { # FILE
+	echo "$1: index of all addresses"
+	printf '%-28s %9s %9s %9s\n' "" "" "wall s" "cpu s"
+}
+
 file=${DEBUG_FILE:-$(fetch)} || exit 1
 symbols=$BUILD/tests/oracle/symbols
 "$symbols" "$file" random "$COUNT" 1 | sort -u >"$work/all" || exit 1
@@ -100,6 +105,10 @@ if [[ -s $packed ]]; then
 	beside "$packed" "$work/all"
 fi
 "$BUILD/tests/bench/symbol_index" "$file"
+for indexed in "$file" ${packed:+"$packed"}; do
+	announce_index "$indexed"
+	"$BUILD/tests/bench/address_index" "$indexed" "$COUNT"
+done
 
 kernels=${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/kernels
 VMLINUX=${VMLINUX:-$(find "$kernels"/*/debug -type f -name 'vmlinux-*' 2>/dev/null | head -n 1)}
