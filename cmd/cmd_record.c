@@ -10,6 +10,7 @@
 #include "cmd/archive_file.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
+#include "cmd/kept_naming.h"
 #include "cmd/record_view.h"
 #include "record/cpu.h"
 #include "record/session.h"
@@ -349,9 +350,13 @@ static void outlive(const struct record_options *options, struct session *sessio
 }
 
 /* Without it the recording is as good as before: no failure of record's. */
-static void archive(const struct record_options *options)
+static void archive(const struct record_options *options, const struct kept_files *files)
 {
-	struct naming_options naming = {0};
+	struct kept_naming kept;
+	kept_naming_init(&kept, files);
+	struct naming_options naming = {
+		.symbolize.files = {.kept = kept.files, .nr_kept = kept.count},
+	};
 	struct archive_file_result result;
 	struct err *err = archive_file(options->output, &naming, &result);
 	if (err)
@@ -359,6 +364,7 @@ static void archive(const struct record_options *options)
 	else if (!options->quiet)
 		archive_file_say(options->output, &result);
 	err_destroy(err);
+	kept_naming_deinit(&kept);
 }
 
 static int record(
@@ -396,9 +402,11 @@ static int record(
 	else if (err)
 		console_say("%s", err_message(err));
 	outlive(options, session, session_options, &summary);
+	struct kept_files *files = session_take_kept_files(session);
 	session_destroy(session);
 	if (summary.is_published && options->archives)
-		archive(options);
+		archive(options, files);
+	kept_files_destroy(files);
 	if (err) {
 		err_destroy(err);
 		return EXIT_OWN_FAILURE;
@@ -456,6 +464,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.switching = options.switching,
 		.ring_bytes = options.ring_bytes,
 		.with_args = options.with_args,
+		.keeps_files = options.archives,
 		.stall_ns = options.stall_ns,
 	};
 	return record(&options, &session_options);

@@ -47,10 +47,13 @@ void resolver_take_file(struct resolver *resolver, const struct event_file *even
 	struct object **known = &resolver->files.data[event->file];
 	if (object)
 		*known = object;
-	if (!*known || !resolver->rules)
+	if (!*known)
 		return;
 	(*known)->where = (struct object_location){event->pid, event->start, event->end};
-	rule_source_provide(resolver->rules, event->file, *known);
+	if (resolver->kept_files)
+		kept_files_add(resolver->kept_files, *known, resolver->processes->objects);
+	if (resolver->rules)
+		rule_source_provide(resolver->rules, event->file, *known);
 }
 
 /* ---- frames ---- */

@@ -11,6 +11,7 @@
 #include "bpf/event.h"
 #include "format/file/layout.h"
 #include "record/jit.h"
+#include "record/kept_files.h"
 #include "record/process.h"
 #include "record/rule_source.h"
 #include "record/snapshot.h"
@@ -20,7 +21,8 @@ struct resolver {
 	struct process_table *processes; /* borrowed, as the others */
 	struct jit_table *jit;
 	struct stack_table *stacks;
-	struct rule_source *rules; /* NULL: no tables are wanted */
+	struct rule_source *rules;     /* NULL: no tables are wanted */
+	struct kept_files *kept_files; /* NULL: none are wanted */
 	bool keeps_snapshots; /* leaves what it is not to unwind to the report, without limit */
 	VEC(struct object *) files; /* by number; NULL: not known */
 };

@@ -41,6 +41,7 @@ struct session {
 	struct sampler *sampler;
 	struct rule_source rules;
 	struct translate translate;
+	struct kept_files *kept_files; /* or NULL */
 	struct recording recording;
 	struct recording_counts counts;
 
@@ -195,6 +196,9 @@ struct err *session_create(const struct session_options *options, struct session
 	translate_init(&session->translate, options->target == SESSION_SYSTEM);
 	session->recording.options = &session->options;
 	session->recording.translate = &session->translate;
+	if (options->keeps_files)
+		session->kept_files = kept_files_create();
+	session->translate.resolver.kept_files = session->kept_files;
 	struct err *err = create(session);
 	if (err)
 		session_destroy(session);
@@ -214,6 +218,7 @@ void session_destroy(struct session *session)
 	sampler_destroy(session->sampler);
 	sideband_destroy(session->sideband);
 	translate_deinit(&session->translate);
+	kept_files_destroy(session->kept_files);
 	vec_deinit(&session->counts.cpus);
 	vec_each(&session->target_fds, fd)
 		mem_close_fd(fd);
@@ -224,6 +229,11 @@ void session_destroy(struct session *session)
 	}
 	mem_close_fd(&session->epoll_fd);
 	mem_free(session);
+}
+
+struct kept_files *session_take_kept_files(struct session *session)
+{
+	return steal_ptr(session->kept_files);
 }
 
 const char *session_event_name(const struct session *session)
@@ -596,6 +606,8 @@ static struct err *finish(struct session *session, struct err *err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
 	drain(session);
 	drain(session); /* what the first pass held back */
+	if (session->kept_files)
+		kept_files_finish(session->kept_files, &session->translate.objects);
 	struct err *count_err = read_counts(session);
 	if (!err)
 		err = count_err;

@@ -13,6 +13,7 @@
 
 #include "format/base/err.h"
 #include "format/file/layout.h"
+#include "record/kept_files.h"
 #include "record/output.h"
 
 enum session_target {
@@ -69,6 +70,7 @@ struct session_options {
 	struct session_switch switching;
 	size_t ring_bytes; /* 0: the default */
 	bool with_args;    /* store the command's arguments */
+	bool keeps_files;  /* see session_take_kept_files() */
 
 	/* Debugging: reads nothing from the ring for so long after the start. */
 	uint64_t stall_ns;
@@ -133,6 +135,8 @@ struct err *session_run(struct session *session, const struct session_callbacks 
  */
 bool session_wait_command(struct session *session, struct session_summary *summary);
 const char *session_event_name(const struct session *session);
+/* With options->keeps_files, after session_run(): yours. NULL without. */
+struct kept_files *session_take_kept_files(struct session *session);
 void session_destroy(struct session *session);
 
 #endif

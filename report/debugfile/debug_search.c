@@ -14,6 +14,7 @@ struct walk {
 	const struct debug_identity *identity;
 	struct str path; /* of the candidate */
 	bool is_over;
+	bool has_own; /* it was accepted */
 	bool has_link;
 	struct debug_link link; /* of the object itself */
 };
@@ -34,9 +35,8 @@ void debug_attempts_deinit(struct debug_attempts *attempts)
 
 static struct walk begin(const struct debug_search *search, const struct debug_identity *identity)
 {
-	return (struct walk){.search = search,
-		.root = search->options->symfs ? search->options->symfs : "",
-		.identity = identity};
+	const char *root = search->root ? search->root : search->options->symfs;
+	return (struct walk){.search = search, .root = root ? root : "", .identity = identity};
 }
 
 /* Tries the path that was put together, and begins a new one. */
@@ -49,8 +49,10 @@ static void try_path(
 	attempt.verdict = debug_file_open(attempt.path, identity, &fd, &elf);
 	debug_attempts_add(walk->search->attempts, &attempt);
 	if (attempt.verdict == DEBUG_ACCEPTED) {
-		if (place == DEBUG_PLACE_OWN)
+		if (place == DEBUG_PLACE_OWN) {
+			walk->has_own = true;
 			walk->has_link = debug_link_read(elf, &walk->link);
+		}
 		walk->is_over = walk->search->take(walk->search->context, &attempt, elf, fd);
 	}
 	str_truncate(&walk->path, 0);
@@ -69,10 +71,17 @@ static void put_directory(struct str *path, const char *of)
 	str_write(path, of, slash ? (size_t)(slash - of) + 1 : 0);
 }
 
+static void try_own_path(struct walk *walk, const char *root, const char *path)
+{
+	if (walk->is_over || walk->has_own)
+		return;
+	str_printf(&walk->path, "%s%s", root, path);
+	try_path(walk, DEBUG_PLACE_OWN, walk->identity);
+}
+
 static void try_own(struct walk *walk, const char *object)
 {
-	str_printf(&walk->path, "%s%s", walk->root, object);
-	try_path(walk, DEBUG_PLACE_OWN, walk->identity);
+	try_own_path(walk, walk->root, object);
 }
 
 /* `top` is the folder that the build IDs' folders stand in, with a slash at its end. */
@@ -150,11 +159,58 @@ static void try_perf(struct walk *walk)
 	}
 }
 
+static bool is_kept(const struct symbol_file_kept *kept, const struct debug_identity *identity)
+{
+	if (identity->build_id_len)
+		return kept->build_id_len == identity->build_id_len &&
+		       memcmp(kept->build_id, identity->build_id, kept->build_id_len) == 0;
+	return !kept->build_id_len && identity->size_bytes &&
+	       kept->size_bytes == identity->size_bytes && kept->mtime_ns == identity->mtime_ns;
+}
+
+/* By its path in there first: other files may stand beside it. */
+static void try_root(struct walk *walk, const struct symbol_file_kept *kept, const char *object)
+{
+	const char *usual = walk->root;
+	walk->root = kept->root;
+	if (object)
+		try_own(walk, object);
+	try_own_path(walk, "", kept->path);
+	try_build_id(walk, DEBUG_PLACE_SYSTEM, walk->root, "/usr/lib/debug/.build-id/");
+	if (object)
+		try_link(walk, object);
+	walk->root = usual;
+}
+
+static void try_kept(struct walk *walk, const char *object)
+{
+	const struct symbol_file_options *options = walk->search->options;
+	for (size_t i = 0; i < options->nr_kept; i++) {
+		const struct symbol_file_kept *kept = &options->kept[i];
+		if (!is_kept(kept, walk->identity))
+			continue;
+		if (kept->root)
+			try_root(walk, kept, object);
+		else
+			try_own_path(walk, "", kept->path);
+	}
+}
+
+const char *debug_search_root(
+	const struct symbol_file_options *options, const struct debug_identity *identity)
+{
+	for (size_t i = 0; i < options->nr_kept; i++)
+		if (options->kept[i].root && is_kept(&options->kept[i], identity))
+			return options->kept[i].root;
+	return options->symfs;
+}
+
 void debug_search_object(
 	const struct debug_search *search, const char *path, const struct debug_identity *identity)
 {
 	struct walk walk = begin(search, identity);
 	const char *object = path && path[0] == '/' ? path : NULL;
+	try_kept(&walk, object);
 	if (object)
 		try_own(&walk, object);
 	try_debug_dirs(&walk, object);

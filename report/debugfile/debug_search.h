@@ -1,6 +1,7 @@
 /*
  * Where on this machine an object's symbols are looked for, and in which order:
  *
+ *   what was kept      options->kept: that itself, and its root as if it were /
  *   the object itself
  *   --debug-dir DIR    DIR/.build-id/xx/rest.debug, DIR/xx/rest.debug, DIR/PATH.debug
  *   /usr/lib/debug     .build-id/xx/rest.debug
@@ -35,12 +36,17 @@ struct debug_search {
 	const struct symbol_file_options *options;
 	debug_take_fn *take;
 	void *context;
+	const char *root;                /* where absolute paths count from; NULL: --symfs */
 	struct debug_attempts *attempts; /* every path that was tried is added */
 };
 
 /* `path`: the object's own; NULL or relative: it is not tried. */
 void debug_search_object(
 	const struct debug_search *search, const char *path, const struct debug_identity *identity);
+
+/* Where absolute paths that are named in the object's files count from; NULL: /. */
+const char *debug_search_root(
+	const struct symbol_file_options *options, const struct debug_identity *identity);
 
 /*
  * What dwz moved out of a debug file: `name` is the name of .gnu_debugaltlink, `beside` the debug

@@ -257,6 +257,7 @@ static void find_alt(struct symbol_file *file, const struct symbol_file_options 
 	struct debug_search search = {.options = options,
 		.take = take_path,
 		.context = &file->alt_path,
+		.root = file->root,
 		.attempts = &file->attempts};
 	debug_search_alt(&search, file->debug_path, name, &identity);
 	if (!file->alt_path && options->debuginfod && identity.build_id_len)
@@ -292,6 +293,7 @@ void symbol_file_find(const struct profile_object *object,
 		.take = take_file,
 		.context = &finding,
 		.attempts = &ret->attempts};
+	ret->root = debug_search_root(options, &identity);
 	debug_search_object(&search, object->path, &identity);
 	ask_debuginfod(&finding, options->debuginfod, &object->info, &identity);
 	if (finding.mini.symbols.len && ret->level <= SYMBOL_LEVEL_MINI)

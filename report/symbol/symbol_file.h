@@ -24,6 +24,7 @@ struct symbol_file {
 	struct elf_file *go;            /* the first one with Go's table of functions, or NULL */
 	int go_fd;                      /* its file, or -1 */
 	struct line_sections *lines;    /* only where there is no debug; or NULL */
+	const char *root;               /* see debug_search_root() */
 	char *alt_path;                 /* of what dwz moved out of it, or NULL */
 	struct debug_attempts attempts; /* all that was tried */
 };

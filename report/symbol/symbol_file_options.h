@@ -3,6 +3,7 @@
 #define EBPROF_SYMBOL_FILE_OPTIONS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct debuginfod;
 
@@ -11,9 +12,20 @@ struct debug_dirs {
 	size_t len, cap;
 };
 
+/* A file that is not at its recorded path, or not for whom looks from here. */
+struct symbol_file_kept {
+	const uint8_t *build_id;
+	size_t build_id_len; /* 0: it has none, then size and time are compared */
+	uint64_t size_bytes, mtime_ns;
+	const char *path; /* that leads to it now */
+	const char *root; /* of the container that it is in, where its debug files are; or NULL */
+};
+
 struct symbol_file_options {
-	const char *symfs;             /* look below this directory instead of /; NULL: / */
-	struct debug_dirs debug_dirs;  /* --debug-dir, in the order given */
+	const char *symfs;                   /* look below this directory instead of /; NULL: / */
+	struct debug_dirs debug_dirs;        /* --debug-dir, in the order given */
+	const struct symbol_file_kept *kept; /* tried before all else */
+	size_t nr_kept;
 	struct debuginfod *debuginfod; /* whom to ask last; NULL: nobody */
 };
 

@@ -227,14 +227,14 @@ static bool is_answered(const struct batch *batch)
 	return true;
 }
 
-static struct answer_sources sources_of(const struct batch *batch, const struct symbol_file *file)
+static struct answer_sources sources_of(const struct symbol_file *file)
 {
 	return (struct answer_sources){
 		.index = file->index,
 		.debug = file->debug,
 		.go = file->go,
 		.debug_options = {.path = file->debug_path,
-			.root = batch->options->files.symfs,
+			.root = file->root,
 			.alt_path = file->alt_path,
 			.lines = file->lines},
 	};
@@ -285,7 +285,7 @@ static void symbolize_file(struct batch *batch)
 	}
 	struct symbol_file file;
 	symbol_file_find(object, &batch->options->files, &file);
-	struct answer_sources sources = sources_of(batch, &file);
+	struct answer_sources sources = sources_of(&file);
 	if (answer_detail(&sources) > object->answers.detail) { /* there is more to be had here */
 		answers_deinit(&object->answers);
 		object->nr_archived = 0;
@@ -332,7 +332,7 @@ static void symbolize_kernel(struct batch *batch, const struct symbol_file *file
 	uint64_t (*to_debug)(const void *context, uint64_t offset), const void *context)
 {
 	struct symbol_index *index = captured_index(batch, unreadable);
-	struct answer_sources sources = sources_of(batch, file);
+	struct answer_sources sources = sources_of(file);
 	struct places places = open_places(batch, NULL);
 	sources.index = index;
 	vec_each(&places.list, place)

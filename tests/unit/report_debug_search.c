@@ -306,6 +306,61 @@ TEST(only_regular_files_are_opened)
 	machine_remove(&machine);
 }
 
+/* ---- what was kept while recording ---- */
+
+TEST(kept_files_and_their_roots_come_first)
+{
+	struct machine machine = machine_make();
+	char path[100], root[100];
+	struct symbol_file_kept kept[] = {
+		{.build_id = (const uint8_t[]){9}, .build_id_len = 1, .path = "/wrong"},
+		{.build_id = build_id, .build_id_len = sizeof(build_id), .path = path},
+		{.build_id = build_id,
+			.build_id_len = sizeof(build_id),
+			.path = path,
+			.root = root},
+	};
+	snprintf(path, sizeof(path), "%s/descriptor", machine.root);
+	snprintf(root, sizeof(root), "%s/container", machine.root);
+	machine.options.kept = kept;
+	machine.options.nr_kept = 3;
+	struct bytes_buf link = {0};
+	put_link(&link, "prog.debug", 1);
+	const struct part own[] = {
+		NOTE, {".gnu_debuglink", SHT_PROGBITS, link.data, link.len}, END_OF_LIST};
+	write_elf(&machine, "/descriptor", own);
+	write_elf(&machine, "/prog", (const struct part[]){NOTE_OTHER, DWARF, END_OF_LIST});
+	write_elf(&machine, "/container/usr/lib/debug/prog.debug",
+		(const struct part[]){NOTE, DWARF, END_OF_LIST});
+	check_search(&machine, "/prog",
+		"own yes /descriptor\n"
+		"system - /container/usr/lib/debug/.build-id/01/02030405060708.debug\n"
+		"link - /container/prog.debug\n"
+		"link - /container/.debug/prog.debug\n"
+		"link yes /container/usr/lib/debug/prog.debug\n");
+	CHECK_STR(debug_search_root(&machine.options, &machine.identity), root);
+	bytes_buf_deinit(&link);
+	machine_remove(&machine);
+}
+
+TEST(kept_files_of_another_build_are_refused)
+{
+	struct machine machine = machine_make();
+	char path[100];
+	struct symbol_file_kept kept = {
+		.build_id = build_id, .build_id_len = sizeof(build_id), .path = path};
+	snprintf(path, sizeof(path), "%s/descriptor", machine.root);
+	machine.options.kept = &kept;
+	machine.options.nr_kept = 1;
+	write_elf(&machine, "/descriptor", (const struct part[]){NOTE_OTHER, DWARF, END_OF_LIST});
+	check_search(&machine, "/prog",
+		"own no /descriptor\n"
+		"own - /prog\n"
+		"system - /usr/lib/debug/.build-id/01/02030405060708.debug\n");
+	CHECK_STR(debug_search_root(&machine.options, &machine.identity), machine.root);
+	machine_remove(&machine);
+}
+
 /* ---- .gnu_debuglink ---- */
 
 /* Without build IDs: the object is known by size and time, its debug file by checksum. */

@@ -1,0 +1,207 @@
+#include "record/kept_files.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "format/base/map.h"
+#include "format/base/mem.h"
+#include "format/base/vec.h"
+
+enum {
+	/* Together well below the 1,024 descriptors that a process usually may have. */
+	MAX_FILES = 256,
+	MAX_ROOTS = 32,
+};
+
+/* A root directory, as processes see it: by its place and by what is mounted there. */
+struct root {
+	dev_t device;
+	ino_t inode, mounts;
+	int fd;
+	int mounts_fd; /* as long as it is open, nothing is unmounted when the last process ends */
+};
+
+struct kept_files {
+	VEC(struct kept_file) list;
+	VEC(struct root) roots; /* the first is our own */
+	struct map by_object;   /* serial -> index in the list + 1 */
+};
+
+/* ---- root directories ---- */
+
+/* False: the process is gone, or not ours to see. */
+static bool open_root(const char *process, struct root *ret)
+{
+	char path[64];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%s/root", process);
+	CLEANUP_FD int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return false;
+	*ret = (struct root){.device = st.st_dev, .inode = st.st_ino};
+	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", process);
+	CLEANUP_FD int mounts_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (mounts_fd < 0 || fstat(mounts_fd, &st))
+		return false;
+	ret->mounts = st.st_ino;
+	ret->fd = steal_fd(fd);
+	ret->mounts_fd = steal_fd(mounts_fd);
+	return true;
+}
+
+static void root_deinit(struct root *root)
+{
+	mem_close_fd(&root->fd);
+	mem_close_fd(&root->mounts_fd);
+}
+
+/* Takes it over. */
+static int keep_root(struct kept_files *files, struct root *root)
+{
+	vec_each(&files->roots, known) {
+		bool is_same = known->device == root->device && known->inode == root->inode &&
+			       known->mounts == root->mounts;
+		if (!is_same)
+			continue;
+		root_deinit(root);
+		return known == files->roots.data ? -1 : known->fd;
+	}
+	if (files->roots.len == MAX_ROOTS) {
+		root_deinit(root);
+		return -1;
+	}
+	vec_push(&files->roots, *root);
+	return root->fd;
+}
+
+static int root_of(struct kept_files *files, uint32_t pid)
+{
+	char process[16];
+	struct root root;
+	snprintf(process, sizeof(process), "%u", pid);
+	return files->roots.len && open_root(process, &root) ? keep_root(files, &root) : -1;
+}
+
+/* ---- files ---- */
+
+struct kept_files *kept_files_create(void)
+{
+	struct kept_files *files = mem_zalloc(sizeof(*files));
+	struct root own;
+	if (open_root("self", &own))
+		vec_push(&files->roots, own);
+	return files;
+}
+
+void kept_files_destroy(struct kept_files *files)
+{
+	if (!files)
+		return;
+	vec_each(&files->list, file)
+		mem_close_fd(&file->fd);
+	vec_each(&files->roots, root)
+		root_deinit(root);
+	vec_deinit(&files->list);
+	vec_deinit(&files->roots);
+	map_deinit(&files->by_object);
+	mem_free(files);
+}
+
+static bool is_same_inode(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool has_own_root(const struct kept_files *files, const struct kept_file *file)
+{
+	struct stat own, root;
+	return file->root_fd < 0 ||
+	       (!fstat(files->roots.data[0].fd, &own) && !fstat(file->root_fd, &root) &&
+		       is_same_inode(&own, &root));
+}
+
+/* Whether whoever looks there later finds this very file, and its debug files as well. */
+static bool is_at_path(
+	const struct kept_files *files, const struct kept_file *file, const struct object *object)
+{
+	struct stat kept, there;
+	return object->path[0] == '/' && !fstat(file->fd, &kept) && !stat(object->path, &there) &&
+	       is_same_inode(&kept, &there) && has_own_root(files, file);
+}
+
+/* The same of a file that is not open, by what was noted of it. */
+static bool was_at_path(const struct object *object)
+{
+	struct stat there;
+	return object->path[0] == '/' && !stat(object->path, &there) &&
+	       object->info.inode == there.st_ino &&
+	       object->info.device == (major(there.st_dev) << 20 | minor(there.st_dev));
+}
+
+static void give_up_reachable(struct kept_files *files, const struct object_table *objects)
+{
+	size_t left = 0;
+	map_clear(&files->by_object);
+	vec_each(&files->list, file) {
+		if (is_at_path(files, file, objects->objects.data[file->object])) {
+			mem_close_fd(&file->fd);
+			continue;
+		}
+		files->list.data[left++] = *file;
+		*map_put(&files->by_object, file->object, NULL) = left;
+	}
+	files->list.len = left;
+}
+
+static void keep(struct kept_files *files, const struct object *object, int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st)) {
+		mem_close_fd(&fd);
+		return;
+	}
+	struct kept_file file = {
+		.object = object->serial,
+		.size_bytes = (uint64_t)st.st_size,
+		.mtime_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000ULL + (uint64_t)st.st_mtim.tv_nsec,
+		.fd = fd,
+		.root_fd = root_of(files, object->where.pid),
+	};
+	memcpy(file.build_id, object->info.build_id, object->info.build_id_len);
+	file.build_id_len = object->info.build_id_len;
+	vec_push(&files->list, file);
+	*map_put(&files->by_object, object->serial, NULL) = files->list.len;
+}
+
+void kept_files_add(
+	struct kept_files *files, const struct object *object, const struct object_table *objects)
+{
+	int fd;
+	struct elf_file *elf;
+	if (object->info.kind != LAYOUT_OBJECT_FILE || map_get(&files->by_object, object->serial))
+		return;
+	if (files->list.len == MAX_FILES)
+		give_up_reachable(files, objects);
+	if (files->list.len == MAX_FILES || !object_open(object, &object->where, &fd, &elf))
+		return;
+	elf_file_destroy(elf);
+	keep(files, object, fd);
+}
+
+void kept_files_finish(struct kept_files *files, const struct object_table *objects)
+{
+	give_up_reachable(files, objects);
+	vec_each(&objects->objects, object)
+		if ((*object)->where.pid && files->list.len < MAX_FILES && !was_at_path(*object))
+			kept_files_add(files, *object, objects);
+}
+
+const struct kept_file *kept_files_list(const struct kept_files *files, size_t *count)
+{
+	*count = files ? files->list.len : 0;
+	return files ? files->list.data : NULL;
+}

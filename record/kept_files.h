@@ -1,0 +1,41 @@
+/*
+ * The files that samples are in, kept open, for record --archive: when names are looked for at its
+ * end, a program may have been deleted or built anew, and one of a container is at its path only
+ * in there. So is its debug information, for which the root directory of the container is kept.
+ */
+#ifndef EBPROF_KEPT_FILES_H
+#define EBPROF_KEPT_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/file/layout.h"
+#include "record/object.h"
+
+struct kept_file {
+	uint32_t object; /* its serial within the session */
+	uint8_t build_id[LAYOUT_BUILD_ID_MAX_BYTES];
+	uint32_t build_id_len; /* 0: there is none */
+	uint64_t size_bytes, mtime_ns;
+	int fd;
+	int root_fd; /* of another root directory than our own, borrowed; -1: none, or not kept */
+};
+
+struct kept_files;
+
+struct kept_files *kept_files_create(void);
+void kept_files_destroy(struct kept_files *files);
+
+/* One of `objects`, once its `where` is known, and as soon as it is: processes may end soon. */
+void kept_files_add(
+	struct kept_files *files, const struct object *object, const struct object_table *objects);
+/*
+ * The recording is over: tries once more what could not be opened, or was given up to stay within
+ * the limits, and gives up what is found at its path anyway.
+ */
+void kept_files_finish(struct kept_files *files, const struct object_table *objects);
+
+/* Borrowed. NULL has none. */
+const struct kept_file *kept_files_list(const struct kept_files *files, size_t *count);
+
+#endif

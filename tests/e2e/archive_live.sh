@@ -1,0 +1,123 @@
+#!/bin/bash
+# record --archive names what is not at its path when recording is over, or never was for us.
+. "$(dirname "$0")/prelude.bash"
+
+make_program() { # a static one of two functions: main > spin
+	command -v gcc >/dev/null || skip "no gcc here"
+	cat >spin.c <<'END_OF_C'
+__attribute__((noinline)) unsigned spin(long rounds)
+{
+	unsigned sum = 0;
+	for (long i = 0; i < rounds; i++)
+		sum = sum * 2654435761u ^ sum >> 7 ^ (unsigned)i;
+	return sum;
+}
+int main(int argc, char **argv) { return spin(1200000000) == 1 && argc && argv; }
+END_OF_C
+	gcc -O2 -g -static -o program spin.c 2>gcc.err || skip "gcc links nothing statically: $(tail -n 1 gcc.err)"
+	mkdir elsewhere # where nothing is
+}
+
+# With nothing but the recording at hand: a name, a file and a line.
+want_named() { # FILE
+	"$EBPROF" report -g --symfs elsewhere --symbol-cache none "$1" >report.txt 2>&1
+	awk '$1 + 0 > 60 && / spin/ { found = 1 } END { exit !found }' report.txt ||
+		fail "spin has no name: $(grep -v '^#' report.txt | head -n 5)"
+	"$EBPROF" convert --pprof --symfs elsewhere --symbol-cache none -o named.pb.gz "$1" 2>convert.err ||
+		fail "convert: $(cat convert.err)"
+	gzip -dc named.pb.gz | grep -aq 'spin\.c' || fail "it has no lines"
+}
+
+# Moves all debug information to where the build ID tells, below a root.
+split_debug() { # PROGRAM ROOT
+	local id
+	id=$(readelf -n "$1" | sed -n 's/.*Build ID: //p')
+	[[ -n $id ]] || skip "gcc makes no build IDs here"
+	mkdir -p "$2/usr/lib/debug/.build-id/${id:0:2}"
+	objcopy --only-keep-debug "$1" "$2/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
+	strip "$1"
+}
+
+test_a_deleted_program() {
+	make_program
+	run "$EBPROF" record --archive -- bash -c './program & sleep 0.2; rm program; wait'
+	want_status 0 record
+	want_named ebprof.data
+}
+
+test_a_program_that_was_rebuilt() {
+	make_program
+	gcc -O2 -g -static -Dspin=other -o newer spin.c || fail "gcc"
+	run "$EBPROF" record --archive -- bash -c './program & sleep 0.2; mv newer program; wait'
+	want_status 0 record
+	want_named ebprof.data
+}
+
+# The process is older than the recording: /proc says "(deleted)", the kernel announces nothing.
+test_a_program_that_was_deleted_before() {
+	make_program
+	./program &
+	local pid=$!
+	rm program
+	run "$EBPROF" record --archive -p $pid --duration 0.5
+	kill $pid
+	want_status 0 record
+	want_named ebprof.data
+}
+
+test_a_program_in_memory() {
+	make_program
+	command -v python3 >/dev/null || skip "no python3 here"
+	cat >in_memory.py <<'END_OF_PYTHON'
+import os, sys
+fd = os.memfd_create("program", 0)
+os.write(fd, open("program", "rb").read())
+os.execve(fd, ["program"], os.environ)
+END_OF_PYTHON
+	run "$EBPROF" record --archive -- python3 in_memory.py
+	want_status 0 record
+	want_named ebprof.data
+}
+
+# Neither the program nor its debug information can be seen from here under that name.
+test_another_root_directory() {
+	make_program
+	mkdir -p container/bin
+	cp program container/bin
+	split_debug container/bin/program container
+	rm program
+	run "$EBPROF" record --archive -- chroot container /bin/program
+	want_status 0 record
+	want_named ebprof.data
+}
+
+# As a container has it: all is gone with its last process, long before recording ends.
+test_another_mount_namespace() {
+	make_program
+	mkdir image
+	cat >contain.sh <<'END_OF_SCRIPT'
+mount -t tmpfs tmpfs image || exit 77
+mkdir -p image/opt/mounted image/usr && mount -t tmpfs tmpfs image/opt/mounted || exit 77
+cp program image/opt/mounted && cp -r debug/usr/lib image/usr && rm -r debug program
+chroot image /opt/mounted/program
+END_OF_SCRIPT
+	mkdir debug
+	split_debug program debug
+	unshare -m true 2>/dev/null || skip "no mount namespaces here"
+	run "$EBPROF" record --archive -- bash -c 'unshare -m bash contain.sh && sleep 0.5'
+	[[ $status != 77 ]] || skip "nothing can be mounted here"
+	want_status 0 record
+	[[ ! -e image/opt ]] || fail "it is to be seen here"
+	want_named ebprof.data
+}
+
+# A file without a build ID is known by its size and time.
+test_without_a_build_id() {
+	make_program
+	gcc -O2 -g -static -Wl,--build-id=none -o program spin.c || fail "gcc"
+	run "$EBPROF" record --archive -- bash -c './program & sleep 0.2; rm program; wait'
+	want_status 0 record
+	want_named ebprof.data
+}
+
+run_tests
