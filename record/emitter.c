@@ -187,6 +187,24 @@ static void emit_program_symbol(struct emitter *emitter, const struct object *pr
 	writer_symbol(emitter->writer, &out);
 }
 
+static void emit_program_line(
+	struct emitter *emitter, const struct object *program, uint64_t offset)
+{
+	const char *file;
+	uint32_t line;
+	if (!kernel_program_line(emitter->kernel, program, offset, &file, &line))
+		return;
+	struct layout_code out = {
+		.object = program->file_id,
+		.offset = offset,
+		.name = writer_string(
+			emitter->writer, program->path + 1, strlen(program->path) - 2),
+		.file = put_string(emitter, file),
+		.line = line,
+	};
+	writer_code(emitter->writer, &out);
+}
+
 static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
 {
 	struct stack_frame *frame = &emitter->stacks->frames.data[index];
@@ -197,8 +215,10 @@ static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
 		struct object_location nowhere = {0};
 		out.object = emit_object(emitter, frame->object, &nowhere);
 		enum layout_object_kind kind = frame->object->info.kind;
-		if (kind == LAYOUT_OBJECT_BPF)
+		if (kind == LAYOUT_OBJECT_BPF) {
 			emit_program_symbol(emitter, frame->object);
+			emit_program_line(emitter, frame->object, frame->offset);
+		}
 		if (kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE)
 			vec_push(&emitter->unnamed,
 				(struct emitter_wish){frame->object, frame->offset});

@@ -168,31 +168,86 @@ static void identify(struct kernel_module *module)
 
 /* ---- BPF programs ---- */
 
-void kernel_add_program(struct kernel *kernel, uint64_t start, uint64_t length, const char *name)
+static void name_program(struct kernel *kernel, struct kernel_program *program, const char *name)
 {
 	CLEANUP(str_deinit) struct str path = {0};
-	if (!name[0] || !length || start + length < start || kernel->programs.len >= MAX_PROGRAMS)
-		return;
 	str_printf(&path, "[%s]", name);
-	struct kernel_program program = {
-		.start = start,
-		.end = start + length,
-		.object = object_table_special(kernel->objects, LAYOUT_OBJECT_BPF, str_text(&path)),
-	};
-	program.object->info.base = start;
-	program.object->info.size_bytes = length;
+	program->object = object_table_special(kernel->objects, LAYOUT_OBJECT_BPF, str_text(&path));
+	program->object->info.base = program->start;
+	program->object->info.size_bytes = program->end - program->start;
+}
+
+static bool has_room(const struct kernel *kernel, uint64_t start, uint64_t length)
+{
+	return length && start + length >= start && kernel->programs.len < MAX_PROGRAMS;
+}
+
+void kernel_add_program(struct kernel *kernel, uint64_t start, uint64_t length, const char *name)
+{
+	struct kernel_program program = {.start = start, .end = start + length};
+	if (!name[0] || !has_room(kernel, start, length))
+		return;
+	name_program(kernel, &program, name);
 	vec_push(&kernel->programs, program);
 }
 
-/* NULL: in none that was compiled while we record. There are few, and samples in them fewer. */
-static struct object *find_program(const struct kernel *kernel, uint64_t address)
+/* Of the many that there may be few are sampled: those get their names then. */
+static void add_loaded(void *context, const struct bpf_program_function *function)
+{
+	struct kernel *kernel = context;
+	if (has_room(kernel, function->start, function->length))
+		vec_push(&kernel->programs, (struct kernel_program){.start = function->start,
+						    .end = function->start + function->length,
+						    .id = function->id});
+}
+
+static struct bpf_program_function function_of(const struct kernel_program *program)
+{
+	return (struct bpf_program_function){
+		program->id, program->start, program->end - program->start};
+}
+
+/* When it is gone, its name in kallsyms is left. */
+static void identify_program(struct kernel *kernel, struct kernel_program *program)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	struct bpf_program_function function = function_of(program);
+	if (program->object || !program->id)
+		return;
+	if (bpf_program_name(&function, &name))
+		name_program(kernel, program, str_text(&name));
+	else
+		program->id = 0;
+}
+
+/* NULL: in none that is known. */
+static struct kernel_program *find_program(const struct kernel *kernel, uint64_t address)
 {
 	for (size_t i = kernel->programs.len; i--;) {
-		const struct kernel_program *program = &kernel->programs.data[i];
+		struct kernel_program *program = &kernel->programs.data[i];
 		if (address >= program->start && address < program->end)
-			return program->object;
+			return program;
 	}
 	return NULL;
+}
+
+bool kernel_program_line(struct kernel *kernel, const struct object *object, uint64_t offset,
+	const char **file, uint32_t *line)
+{
+	uint64_t address = object->info.base + offset;
+	struct kernel_program *program = find_program(kernel, address);
+	if (!program || program->object != object)
+		return false;
+	struct bpf_program_function function = function_of(program);
+	if (!program->are_lines_read)
+		bpf_lines_read(&function, &program->lines);
+	program->are_lines_read = true;
+	const struct bpf_line *found = bpf_lines_find(&program->lines, address);
+	if (!found || found->address < program->start)
+		return false;
+	*file = strtab_get(&program->lines.files, found->file);
+	*line = found->line;
+	return true;
 }
 
 /* ---- addresses ---- */
@@ -206,12 +261,15 @@ void kernel_load(struct kernel *kernel, struct object_table *objects, uint64_t n
 	read_build_id("/sys/kernel/notes", &kernel->object->info);
 	load_base(kernel);
 	load_modules(kernel, now_ns);
+	bpf_program_each(add_loaded, kernel);
 }
 
 void kernel_deinit(struct kernel *kernel)
 {
 	kernel_symbols_deinit(&kernel->symbols);
 	vec_deinit(&kernel->modules);
+	vec_each(&kernel->programs, program)
+		bpf_lines_deinit(&program->lines);
 	vec_deinit(&kernel->programs);
 }
 
@@ -222,20 +280,32 @@ static bool is_outside(const struct kernel *kernel, uint64_t address)
 	return end && (address < kernel->object->info.base || address >= end);
 }
 
+static struct object *resolve_program(struct kernel *kernel, uint64_t address, uint64_t *offset)
+{
+	bool is_text = kernel_symbols_text_end(&kernel->symbols) && !is_outside(kernel, address);
+	struct kernel_program *program = is_text ? NULL : find_program(kernel, address);
+	if (!program)
+		return NULL;
+	identify_program(kernel, program);
+	*offset = address - program->start;
+	return program->object;
+}
+
 struct object *kernel_resolve(
 	struct kernel *kernel, uint64_t address, uint64_t now_ns, uint64_t *offset)
 {
 	struct kernel_module *module = find_module(kernel, address);
-	struct object *program = module ? NULL : find_program(kernel, address);
+	struct object *object = module ? NULL : resolve_program(kernel, address, offset);
+	if (object)
+		return object;
 	bool is_due = now_ns >= kernel->modules_read_ns + MODULES_INTERVAL_NS;
-	if (!module && !program && is_due && is_outside(kernel, address) &&
-		load_modules(kernel, now_ns)) {
+	if (!module && is_due && is_outside(kernel, address) && load_modules(kernel, now_ns)) {
 		kernel_symbols_start(&kernel->symbols);
 		module = find_module(kernel, address);
 	}
 	if (module)
 		identify(module);
-	struct object *object = module ? module->object : program ? program : kernel->object;
+	object = module ? module->object : kernel->object;
 	*offset = address - object->info.base;
 	return object;
 }

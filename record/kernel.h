@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record/bpf_program.h"
 #include "record/kernel_symbols.h"
 #include "record/object.h"
 
@@ -21,10 +22,14 @@ struct kernel_module {
 	bool is_identified; /* its build ID was looked for */
 };
 
-/* A BPF program that was compiled while we record; those from before are in kallsyms. */
+/* A function of a BPF program. Programs that are loaded again share an object: one tag, one code.
+ */
 struct kernel_program {
 	uint64_t start, end;
-	struct object *object;
+	uint32_t id;           /* 0: not known */
+	struct object *object; /* NULL: its name was not asked for yet, or cannot be had */
+	bool are_lines_read;
+	struct bpf_lines lines;
 };
 
 struct kernel {
@@ -43,6 +48,13 @@ void kernel_deinit(struct kernel *kernel);
 
 /* Code of that name stands at [start, start + length) from now on. After kernel_load(). */
 void kernel_add_program(struct kernel *kernel, uint64_t start, uint64_t length, const char *name);
+
+/*
+ * The line that a place in a BPF program's object was compiled from; *file is borrowed. The first
+ * time a program is asked for it is read: soon, while it is loaded. False: not known.
+ */
+bool kernel_program_line(struct kernel *kernel, const struct object *object, uint64_t offset,
+	const char **file, uint32_t *line);
 
 /*
  * Which object the address is in, and where. An address outside of all that is

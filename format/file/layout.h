@@ -288,9 +288,9 @@ struct layout_symbol { /* captured when recording, since it cannot be had later 
 };
 
 /*
- * What stood at a sampled place in memory of no file, from a time on. Compilers move code and
- * put other code in its place: the newest one of the place that is not newer than the sample holds,
- * or the oldest.
+ * What stood at a sampled place in memory of no file, or in a BPF program, from a time on.
+ * Compilers move code and put other code in its place: the newest one of the place that is not
+ * newer than the sample holds, or the oldest.
  */
 struct layout_code {
 	uint32_t object;

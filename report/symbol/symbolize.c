@@ -410,6 +410,9 @@ static void symbolize_object(struct batch *batch)
 		symbolize_module(batch);
 		break;
 	case LAYOUT_OBJECT_BPF:
+		name_compiled(batch);
+		symbolize_captured(batch, unreadable);
+		break;
 	case LAYOUT_OBJECT_VDSO:
 		symbolize_captured(batch, unreadable);
 		break;

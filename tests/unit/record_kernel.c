@@ -375,6 +375,55 @@ TEST(kernel_programs_are_found)
 	teardown(&fixture);
 }
 
+/* One object, whose places count from where each of them begins; its base is the newest one's. */
+TEST(kernel_programs_that_were_loaded_twice)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	kernel_add_program(&fixture.kernel, 0x600000, 0x100, "bpf_prog_1_a");
+	kernel_add_program(&fixture.kernel, 0x700000, 0x100, "bpf_prog_1_a");
+	check_at(&fixture, 0x600010, "[bpf_prog_1_a]+10");
+	check_at(&fixture, 0x700020, "[bpf_prog_1_a]+20");
+	teardown(&fixture);
+}
+
+static void check_program_line(struct fixture *fixture, uint64_t address, const char *want)
+{
+	CLEANUP(str_deinit) struct str got = {0};
+	uint64_t offset;
+	const char *file = "?";
+	uint32_t line = 0;
+	struct object *object = kernel_resolve(&fixture->kernel, address, 1, &offset);
+	if (kernel_program_line(&fixture->kernel, object, offset, &file, &line))
+		str_printf(&got, "%s:%u", file, line);
+	CHECK_STR(got.len ? str_text(&got) : "-", want);
+}
+
+TEST(kernel_programs_have_lines)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	kernel_add_program(&fixture.kernel, 0x600000, 0x100, "bpf_prog_1_a");
+	kernel_add_program(&fixture.kernel, 0x600100, 0x100, "bpf_prog_1_F");
+	struct bpf_lines *lines = &fixture.kernel.programs.data[0].lines;
+	uint32_t a = strtab_intern(&lines->files, "a.c", 3);
+	vec_push(&lines->list, (struct bpf_line){0x600110, a, 9});
+	vec_push(&lines->list, (struct bpf_line){0x600020, a, 7});
+	vec_push(&lines->list, (struct bpf_line){0x600010, a, 5});
+	bpf_lines_sort(lines);
+	fixture.kernel.programs.data[0].are_lines_read = true;
+	check_program_line(&fixture, 0x60000f, "-");
+	check_program_line(&fixture, 0x600010, "a.c:5");
+	check_program_line(&fixture, 0x60001f, "a.c:5");
+	check_program_line(&fixture, 0x6000ff, "a.c:7");
+	check_program_line(
+		&fixture, 0x600110, "-"); /* of another function, whose lines are not known */
+	fixture.kernel.programs.data[1].lines.list.len = 0;
+	vec_push(&fixture.kernel.programs.data[1].lines.list, (struct bpf_line){0x6000f0, 0, 8});
+	check_program_line(&fixture, 0x600100, "-"); /* a line of the function before */
+	teardown(&fixture);
+}
+
 TEST(kernel_modules_without_sense_are_skipped)
 {
 	struct fixture fixture;
