@@ -8,6 +8,7 @@
 
 #include "format/base/mem.h"
 #include "report/debugfile/debug_link.h"
+#include "report/debugfile/packed_file.h"
 
 static bool is_same_time(const struct debug_identity *identity, const struct stat *st)
 {
@@ -42,6 +43,13 @@ enum debug_verdict debug_file_open(
 		return errno == EACCES || errno == EPERM ? DEBUG_UNREADABLE : DEBUG_ABSENT;
 	if (fstat(opened, &st) || !S_ISREG(st.st_mode))
 		return DEBUG_ABSENT;
+	if (identity->may_be_packed && packed_file_is(opened)) {
+		int unpacked = packed_file_unpack(opened, (uint64_t)st.st_size);
+		if (unpacked < 0)
+			return DEBUG_DAMAGED;
+		close(opened);
+		opened = unpacked;
+	}
 	struct elf_file *file;
 	struct err *err = elf_file_open(opened, &file);
 	if (err) {

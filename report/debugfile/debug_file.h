@@ -19,6 +19,7 @@ struct debug_identity {
 	bool has_crc;
 	uint32_t crc;
 	uint64_t size_bytes, mtime_ns; /* 0 and 0: unknown */
+	bool may_be_packed;            /* see packed_file.h */
 };
 
 /*

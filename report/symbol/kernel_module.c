@@ -34,8 +34,11 @@ static bool is_file_of(const struct search *search, const char *file)
 		if (c != search->name[i])
 			return false;
 	}
-	const char *suffix = file + search->name_len;
-	return strcmp(suffix, ".ko") == 0 || strcmp(suffix, ".ko.debug") == 0;
+	static const char *const suffixes[] = {".ko", ".ko.debug", ".ko.xz", ".ko.zst", ".ko.gz"};
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
+		if (strcmp(suffixes[i], file + search->name_len) == 0)
+			return true;
+	return false;
 }
 
 /* Through the usual search, as if the object had this path: that verifies the build ID. */

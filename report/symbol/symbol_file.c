@@ -26,6 +26,7 @@ static struct debug_identity identity_of(const struct layout_object *info)
 		.build_id_len = info->build_id_len,
 		.size_bytes = info->size_bytes,
 		.mtime_ns = info->mtime_ns,
+		.may_be_packed = info->kind == LAYOUT_OBJECT_MODULE,
 	};
 }
 

@@ -20,6 +20,7 @@ BEGIN {
 	row("report/demangle/demangle_libiberty.c", "report/ format/", "libiberty/ demangle.h")
 	row("report/debugfile/debug_link.c", "report/ format/", "zlib.h")
 	row("report/debugfile/minidebug.c", "report/ format/", "lzma.h")
+	row("report/debugfile/packed_file.c", "report/ format/", "lzma.h zlib.h zstd.h")
 	row("cmd", "cmd/ record/ report/ format/base/", "")
 
 	# ISO C11, POSIX and glibc.

@@ -141,6 +141,44 @@ TEST(kernel_module_gets_lines)
 	teardown(&fixture);
 }
 
+/* As CONFIG_MODULE_COMPRESS installs them. */
+static void check_packed(const char *packer, const char *suffix)
+{
+	struct fixture fixture;
+	CLEANUP(str_deinit) struct str command = {0};
+	setup(&fixture);
+	capture(&fixture, "first", TEXT);
+	capture(&fixture, "outer", TEXT);
+	str_printf(&command,
+		"cd %s && mkdir -p lib/modules/%s && "
+		"%s <usr/lib/debug/lib/modules/%s/kernel/drivers/my-mod.ko "
+		">lib/modules/%s/my-mod.ko.%s 2>/dev/null && rm -r usr",
+		fixture.root, RELEASE, packer, RELEASE, RELEASE, suffix);
+	if (system(str_text(&command)) != 0)
+		unit_skip("no such packer here");
+	symbolize(&fixture.profile, &fixture.options);
+	check_frame(&fixture, 1, "first@mod.c:7");
+	check_frame(&fixture, 2, "inner@mod.c:5 < outer@mod.c:9");
+	teardown(&fixture);
+}
+
+TEST(kernel_module_packed_by_xz)
+{
+	check_packed("xz --check=crc32 --lzma2=dict=2MiB", "xz");
+}
+
+TEST(kernel_module_packed_by_gzip)
+{
+	check_packed("gzip -n", "gz");
+}
+
+#if __has_include(<zstd.h>)
+TEST(kernel_module_packed_by_zstd)
+{
+	check_packed("zstd -q", "zst");
+}
+#endif
+
 TEST(kernel_module_of_another_build_gets_none)
 {
 	struct fixture fixture;
