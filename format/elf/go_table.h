@@ -29,7 +29,12 @@ struct go_pclntab {
 	uint64_t vaddr, len;
 	enum go_version version;
 	uint8_t quantum;
-	uint64_t text_start; /* what addresses are relative to; 0 before 1.18 */
+	/*
+	 * What addresses are relative to; 0 before 1.18. One for all: Go's linker makes several
+	 * text sections (runtime.textsectmap) for ppc64 alone, of those that run Linux. Source:
+	 * splitTextSections() of cmd/link/internal/ld/data.go, Go 1.19.
+	 */
+	uint64_t text_start;
 	uint32_t count;
 	/* Offsets in the table, each checked to be in it: */
 	uint64_t names, units, files, values, functions; /* functions: also what their data are
