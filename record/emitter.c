@@ -86,6 +86,10 @@ void emitter_mapping(
 {
 	struct object_location where = {process->pid, mapping->start, mapping->end};
 	struct object *object = jit_table_object_of(emitter->jit, process, mapping);
+	if (emitter->kept_files) {
+		object->where = where;
+		kept_files_add(emitter->kept_files, object, emitter->jit->objects);
+	}
 	struct layout_mapping out = {
 		.process = process->file_id,
 		.object = emit_object(emitter, object, &where),

@@ -11,6 +11,7 @@
 
 #include "format/file/writer.h"
 #include "record/jit.h"
+#include "record/kept_files.h"
 #include "record/kernel.h"
 #include "record/process.h"
 #include "record/snapshot.h"
@@ -22,6 +23,7 @@ struct emitter {
 	struct kernel *kernel;
 	struct jit_table *jit;
 	struct stack_table *stacks;
+	struct kept_files *kept_files; /* of all mappings, or NULL */
 	/* (image, tid) -> index + 1 of the thread's newest name */
 	struct map threads;
 	VEC(struct emitter_thread {

@@ -126,12 +126,18 @@ static struct err *create_sampler(struct session *session)
 	return NULL;
 }
 
+/* To be unwound by the report. */
+static bool leaves_stacks(const struct session_options *options)
+{
+	return options->call_graph == SESSION_CALL_GRAPH_DWARF ||
+	       options->call_graph == SESSION_CALL_GRAPH_BOTH;
+}
+
 static struct err *create_rule_source(struct session *session)
 {
 	const struct session_options *options = &session->options;
 	struct resolver *resolver = &session->translate.resolver;
-	resolver->keeps_snapshots = options->call_graph == SESSION_CALL_GRAPH_DWARF ||
-				    options->call_graph == SESSION_CALL_GRAPH_BOTH;
+	resolver->keeps_snapshots = leaves_stacks(options);
 	if (options->call_graph == SESSION_CALL_GRAPH_FP)
 		return NULL;
 	struct table_store_maps maps = sampler_table_maps(session->sampler);
@@ -199,6 +205,8 @@ struct err *session_create(const struct session_options *options, struct session
 	if (options->keeps_files)
 		session->kept_files = kept_files_create();
 	session->translate.resolver.kept_files = session->kept_files;
+	if (leaves_stacks(options)) /* which files these are in is not known before */
+		session->translate.emitter.kept_files = session->kept_files;
 	struct err *err = create(session);
 	if (err)
 		session_destroy(session);

@@ -53,11 +53,28 @@ test_a_program_that_was_rebuilt() {
 	want_named ebprof.data
 }
 
+# Which files stacks are in is found out by who unwinds them, when the program is long gone.
+test_stacks_that_are_unwound_later() {
+	make_program
+	local how
+	for how in fp dwarf; do
+		gcc -O2 -g -static -fomit-frame-pointer -o program spin.c || fail "gcc"
+		run "$EBPROF" record --archive --call-graph $how -- bash -c './program & sleep 0.2; rm program; wait'
+		want_status 0 "record $how"
+		want_named ebprof.data
+	done
+	grep -q 'main' report.txt || fail "nobody calls it: $(grep -v '^#' report.txt | head -n 5)"
+}
+
 # The process is older than the recording: /proc says "(deleted)", the kernel announces nothing.
 test_a_program_that_was_deleted_before() {
 	make_program
 	./program &
-	local pid=$!
+	local pid=$! i
+	for ((i = 0; i < 100; i++)); do # until it is no longer a shell
+		[[ $(readlink /proc/$pid/exe) == */program ]] && break
+		sleep 0.1
+	done
 	rm program
 	run "$EBPROF" record --archive -p $pid --duration 0.5
 	kill $pid
