@@ -1,6 +1,8 @@
 #include "cmd/naming.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/console.h"
 
@@ -31,13 +33,41 @@ struct err *naming_parse_no_demangle(const char *text, void *member)
 	return NULL;
 }
 
+/* A folder that is mistyped would look like one that has nothing. */
+static struct err *check_folder(const char *path)
+{
+	struct stat st;
+	if (!path[0])
+		return err_new(ERR_USAGE, "an empty name");
+	if (stat(path, &st))
+		return err_new(ERR_USAGE, "%s: %s", path, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return err_new(ERR_USAGE, "%s is not a folder", path);
+	return NULL;
+}
+
+struct err *naming_parse_symfs(const char *text, void *member)
+{
+	try(check_folder(text));
+	return opt_string(text, member);
+}
+
 struct err *naming_parse_dir(const char *text, void *member)
 {
 	struct debug_dirs *dirs = member;
-	if (!text[0])
-		return err_new(ERR_USAGE, "an empty name");
+	try(check_folder(text));
 	vec_push(dirs, text);
 	return NULL;
+}
+
+struct err *naming_parse_cache(const char *text, void *member)
+{
+	if (strcmp(text, "none") == 0)
+		return opt_cache_folder(text, member);
+	if (text[0] && mkdir(text, 0700) && errno != EEXIST)
+		return err_new(ERR_USAGE, "cannot create %s: %s", text, strerror(errno));
+	try(check_folder(text));
+	return opt_cache_folder(text, member);
 }
 
 struct err *naming_parse_debuginfod(const char *text, void *member)

@@ -12,14 +12,16 @@ struct naming_options {
 	bool is_offline;
 };
 
-opt_parse_fn naming_parse_dir;         /* struct debug_dirs: one an option */
+opt_parse_fn naming_parse_symfs;       /* const char *: a folder that is there */
+opt_parse_fn naming_parse_dir;         /* struct debug_dirs: one an option, that is there */
+opt_parse_fn naming_parse_cache;       /* const char *: a folder, made if need be; "": none */
 opt_parse_fn naming_parse_debuginfod;  /* enum debuginfod_mode */
 opt_parse_fn naming_parse_demangle;    /* enum demangle_mode; full without an argument */
 opt_parse_fn naming_parse_no_demangle; /* enum demangle_mode: none */
 
 /* Rows to be placed among a command's own; `member` is that of its options struct. */
 #define NAMING_FILE_ROWS(type, member) \
-	{"symfs", 0, "DIR", opt_string, offsetof(type, member.symbolize.files.symfs), \
+	{"symfs", 0, "DIR", naming_parse_symfs, offsetof(type, member.symbolize.files.symfs), \
 		"look for binaries below DIR", "Symbols"}, \
 		{"debug-dir", 0, "DIR", naming_parse_dir, \
 			offsetof(type, member.symbolize.files.debug_dirs), \
@@ -30,7 +32,7 @@ opt_parse_fn naming_parse_no_demangle; /* enum demangle_mode: none */
 		{"offline", 0, NULL, opt_flag, offsetof(type, member.is_offline), \
 			"do not use the network", NULL}, \
 	{ \
-		"symbol-cache", 0, "DIR", opt_cache_folder, \
+		"symbol-cache", 0, "DIR", naming_parse_cache, \
 			offsetof(type, member.symbolize.cache_folder), \
 			"where names and lines are kept, or \"none\"", NULL \
 	}

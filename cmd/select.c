@@ -45,8 +45,12 @@ struct err *select_parse_time(const char *text, void *member)
 	const char *comma = strchr(text, ',');
 	if (!comma)
 		return err_new(ERR_USAGE, "\"%s\" is not FROM,TO", text);
+	time->from_ns = time->to_ns = 0;
 	try(parse_seconds(text, (size_t)(comma - text), &time->from_ns));
-	return parse_seconds(comma + 1, strlen(comma + 1), &time->to_ns);
+	try(parse_seconds(comma + 1, strlen(comma + 1), &time->to_ns));
+	if (comma[1] && time->to_ns <= time->from_ns)
+		return err_new(ERR_USAGE, "\"%s\" does not end after it begins", text);
+	return NULL;
 }
 
 struct filter select_filter(const struct select_options *options)
