@@ -391,11 +391,14 @@ static int record(
 	struct session_summary summary;
 	err = session_run(session, &callbacks, &summary);
 	record_view_clear_line(&view);
+	bool says_next = summary.is_published && !summary.exec_errno && (!options->quiet || err);
 	if (summary.exec_errno)
 		console_say("cannot run %s: %s", session_options->argv[0],
 			strerror(summary.exec_errno));
-	else if (summary.is_published && (!options->quiet || err))
+	else if (says_next)
 		record_view_summary(&view, &summary);
+	if (says_next && !options->archives)
+		record_view_next(&summary);
 	if (err && summary.is_published)
 		console_say("the recording stopped early, what was written can be read: %s",
 			err_message(err));
@@ -407,6 +410,8 @@ static int record(
 	if (summary.is_published && options->archives)
 		archive(options, files);
 	kept_files_destroy(files);
+	if (says_next && options->archives)
+		record_view_next(&summary);
 	if (err) {
 		err_destroy(err);
 		return EXIT_OWN_FAILURE;

@@ -185,6 +185,10 @@ void record_view_summary(const struct record_view *view, const struct session_su
 	if (view->verbose)
 		print_ticks(view, summary);
 	print_hints(view, summary);
+}
+
+void record_view_next(const struct session_summary *summary)
+{
 	if (!summary->final.samples || strcmp(summary->output, "-") == 0)
 		return;
 	if (strcmp(summary->output, "ebprof.data") == 0)

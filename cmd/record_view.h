@@ -22,5 +22,7 @@ void record_view_progress(void *context, const struct session_progress *progress
 /* Takes the live line away, for something else to be printed. */
 void record_view_clear_line(struct record_view *view);
 void record_view_summary(const struct record_view *view, const struct session_summary *summary);
+/* What to do with the file; the last line. */
+void record_view_next(const struct session_summary *summary);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "report/info.h"
 
+static const char nothing_matches[] = "# nothing matches\n";
+
 static void put_foreign(struct str *out, const char *text)
 {
 	str_put_escaped(out, text, strlen(text));
@@ -30,7 +32,8 @@ void text_put_head(const struct profile *profile, uint64_t samples_before_filter
 		put_event(&profile->events.data[1], out);
 	}
 	if (profile->samples.len == samples_before_filter)
-		str_printf(out, ", %zu samples", profile->samples.len);
+		str_printf(out, ", %zu sample%s", profile->samples.len,
+			profile->samples.len == 1 ? "" : "s");
 	else
 		str_printf(out, ", %zu of %llu samples", profile->samples.len,
 			(unsigned long long)samples_before_filter);
@@ -160,10 +163,10 @@ void text_put_table(const struct profile *profile, const struct table *table,
 			put_row(profile, table, row, table_options, widths, out);
 	}
 	if (!wanted)
-		str_puts(out, "# nothing matches\n");
+		str_puts(out, nothing_matches);
 	else if (shown < table->rows.len && wanted == table->rows.len)
-		str_printf(out, "# %zu more rows below %.2g%%\n", table->rows.len - shown,
-			options->percent_limit);
+		str_printf(out, "# %zu more row%s below %.2g%%\n", table->rows.len - shown,
+			table->rows.len - shown == 1 ? "" : "s", options->percent_limit);
 }
 
 /* ---- the call tree ---- */
@@ -191,6 +194,8 @@ void text_put_tree(const struct profile *profile, const struct tree *tree,
 {
 	str_printf(out, "#%7s %8s  calls\n", "total", "self");
 	uint64_t whole = tree->nodes.data[0].total;
+	if (!tree->nodes.data[0].first_child)
+		str_puts(out, nothing_matches);
 	/* An explicit stack: a hostile recording may be deeper than ours. */
 	VEC(struct branch) open = {0};
 	size_t hidden = 0;
@@ -210,5 +215,6 @@ void text_put_tree(const struct profile *profile, const struct tree *tree,
 	}
 	vec_deinit(&open);
 	if (hidden)
-		str_printf(out, "# %zu branches below %.2g%%\n", hidden, options->percent_limit);
+		str_printf(out, "# %zu branch%s below %.2g%%\n", hidden, hidden == 1 ? "" : "es",
+			options->percent_limit);
 }

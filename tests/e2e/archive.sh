@@ -37,7 +37,8 @@ test_names_lines_and_inlined_functions() {
 	make_program
 	run "$EBPROF" record --archive -- ./program
 	want_status 0 record
-	grep -q 'places have names' err || fail "it does not say what was archived: $(cat err)"
+	grep -q '^ebprof: ebprof.data: .* places have names' <(tail -n 2 err) && tail -n 1 err | grep -q '^ebprof: next:' ||
+		fail "what to do next does not come last: $(cat err)"
 	want_same_elsewhere ebprof.data
 	want_whole ebprof.data
 	"$EBPROF" report --symfs root -g ebprof.data | grep -q 'scramble' || fail "no inlined function"
