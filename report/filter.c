@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "format/base/str.h"
+#include "report/demangle/demangle.h"
+
 static bool has_number(const struct filter_numbers *list, uint32_t number)
 {
 	for (size_t i = 0; i < list->len; i++)
@@ -39,11 +42,24 @@ void filter_samples(struct profile *profile, const struct filter *filter)
 }
 
 /* "foo" also means "foo(int)" and "foo<int>(int)". */
-static bool is_symbol(const char *name, const char *wanted)
+static bool is_name(const char *name, const char *wanted)
 {
 	size_t len = strlen(wanted);
 	return strncmp(name, wanted, len) == 0 &&
 	       (name[len] == '\0' || name[len] == '(' || name[len] == '<');
+}
+
+/* By the name that is shown, by the whole one, of which less may be shown, by the linker's. */
+static bool has_symbol(const struct filter_strings *list, const struct profile_function *function)
+{
+	CLEANUP(str_deinit) struct str whole = {0};
+	bool has_whole = list->len && demangle(function->system_name, DEMANGLE_FULL, &whole);
+	for (size_t i = 0; i < list->len; i++)
+		if (is_name(function->name, list->data[i]) ||
+			strcmp(function->system_name, list->data[i]) == 0 ||
+			(has_whole && is_name(str_text(&whole), list->data[i])))
+			return true;
+	return !list->len;
 }
 
 bool filter_wants_function(
@@ -51,13 +67,9 @@ bool filter_wants_function(
 {
 	const struct profile_function *it = &profile->functions.data[function];
 	const struct profile_object *object = &profile->objects.data[it->object];
-	if (!has_string(&filter->dsos, object->name) && !has_string(&filter->dsos, object->path))
-		return false;
-	for (size_t i = 0; i < filter->symbols.len; i++)
-		if (is_symbol(it->name, filter->symbols.data[i]) ||
-			strcmp(it->system_name, filter->symbols.data[i]) == 0)
-			return true;
-	return !filter->symbols.len;
+	return (has_string(&filter->dsos, object->name) ||
+		       has_string(&filter->dsos, object->path)) &&
+	       has_symbol(&filter->symbols, it);
 }
 
 void filter_stacks(struct profile *profile, const struct filter *filter)

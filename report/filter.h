@@ -23,8 +23,9 @@ struct filter {
 	struct filter_numbers pids, tids, cpus;
 	uint64_t from_ns, to_ns; /* since the recording's beginning; to_ns 0: no end */
 	/* Of frames: */
-	struct filter_strings dsos;    /* file names or whole paths */
-	struct filter_strings symbols; /* names, with or without parameters, or mangled */
+	struct filter_strings dsos; /* file names or whole paths */
+	/* Names as shown or whole, with or without parameters, or mangled. */
+	struct filter_strings symbols;
 };
 
 /* Drops the samples whose comm, pid, tid, CPU or time is not wanted. */
