@@ -157,7 +157,8 @@ static void run_job(struct debuginfod *session, struct debuginfod_transfer *tran
 	transfer->bytes_max = job->wants_whole ? LONG_MAX : INSTEAD_MAX;
 	pthread_mutex_unlock(&session->lock);
 	fetch_part(transfer, part, &answer);
-	if (answer.verdict == DEBUG_UNKNOWN) {
+	/* Nobody wants to be told for hours that a server was out of order for a minute. */
+	if (answer.verdict == DEBUG_UNKNOWN && transfer->is_certain) {
 		struct debuginfod_question question = question_of(session, job, part);
 		debuginfod_memo_add(session->memo, &question);
 	}

@@ -39,6 +39,7 @@ bool debuginfod_library_load(struct debuginfod_library *ret)
 		return false;
 	struct debuginfod_library found = {0};
 	find(library, "debuginfod_find_section", &found.find_section);
+	find(library, "debuginfod_set_verbose_fd", &found.set_verbose_fd);
 	bool has_all = find(library, "debuginfod_begin", &found.begin) &&
 		       find(library, "debuginfod_end", &found.end) &&
 		       find(library, "debuginfod_find_debuginfo", &found.find_debuginfo) &&

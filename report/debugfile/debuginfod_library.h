@@ -29,6 +29,8 @@ struct debuginfod_library {
 		int len, const char *section, char **path);
 	void (*set_progressfn)(struct debuginfod_client *client, debuginfod_progressfn *fn);
 	const char *(*get_url)(struct debuginfod_client *client);
+	/* Where it tells what servers answered; NULL before 0.180. */
+	void (*set_verbose_fd)(struct debuginfod_client *client, int fd);
 };
 
 /* False when there is none, or one from before 0.179. It stays loaded. */

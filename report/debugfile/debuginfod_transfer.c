@@ -1,8 +1,10 @@
 #include "report/debugfile/debuginfod_transfer.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 enum {
 	/* A server that drips its bytes makes no progress: 6.4 KB/s is the least that counts. */
 	PROGRESS_BYTES = 64 << 10,
+	LOG_MAX = 64 << 10,
 	NS_PER_S = 1000 * 1000 * 1000,
 };
 
@@ -67,8 +70,67 @@ static int on_progress(struct debuginfod_client *client, long done, long whole)
 	return look_at(current, done, whole);
 }
 
+/* ---- what servers answered ---- */
+
+static void read_log_line(const char *line, struct debuginfod_replies *replies)
+{
+	unsigned status = 0;
+	if (strncmp(line, "checking build-id", 17) == 0) /* the next query, maybe of another part */
+		*replies = (struct debuginfod_replies){0};
+	else if (strncmp(line, "init server ", 12) == 0)
+		replies->asked++;
+	else if (sscanf(line, "header HTTP/%*[0-9.] %3u", &status) != 1)
+		return;
+	/* Not found, gone; what is below are redirections. */
+	bool is_unknown = status == 404 || status == 410;
+	replies->unknown += is_unknown;
+	replies->is_refused |= status >= 400 && !is_unknown;
+}
+
+/*
+ * The library says "no such file" for every status that means failure; only in what it tells
+ * those who debug it can they be told apart. Source: elfutils 0.188, debuginfod-client.c.
+ */
+struct debuginfod_replies debuginfod_transfer_read_log(const char *log)
+{
+	struct debuginfod_replies replies = {0};
+	while (*log) {
+		size_t len = strcspn(log, "\n");
+		read_log_line(log, &replies);
+		log += len + (log[len] != 0);
+	}
+	return replies;
+}
+
+static struct debuginfod_replies take_replies(const struct debuginfod_transfer *transfer)
+{
+	CLEANUP_FREE char *log = mem_zalloc(LOG_MAX + 1);
+	if (transfer->log < 0 || pread(transfer->log, log, LOG_MAX, 0) <= 0)
+		return (struct debuginfod_replies){0};
+	return debuginfod_transfer_read_log(log);
+}
+
+static void begin_log(const struct debuginfod_transfer *transfer)
+{
+	if (transfer->log >= 0 && ftruncate(transfer->log, 0) == 0)
+		lseek(transfer->log, 0, SEEK_SET);
+}
+
+/* Whoever wants to see it all himself gets it. */
+static int open_log(const struct debuginfod_library *library, struct debuginfod_client *client)
+{
+	if (!library->set_verbose_fd || getenv("DEBUGINFOD_VERBOSE"))
+		return -1;
+	int log = memfd_create("ebprof-debuginfod", MFD_CLOEXEC);
+	if (log >= 0)
+		library->set_verbose_fd(client, log);
+	return log;
+}
+
+/* ---- questions ---- */
+
 /* What a query of the library means; *errnum for DEBUG_FAILED. */
-static enum debug_verdict judge(const struct debuginfod_transfer *transfer, int result, int *errnum)
+static enum debug_verdict judge(struct debuginfod_transfer *transfer, int result, int *errnum)
 {
 	if (result >= 0)
 		return DEBUG_ACCEPTED;
@@ -82,6 +144,12 @@ static enum debug_verdict judge(const struct debuginfod_transfer *transfer, int 
 		*errnum = is_broken ? ECONNRESET : -result;
 		return DEBUG_FAILED;
 	}
+	struct debuginfod_replies replies = take_replies(transfer);
+	transfer->is_certain = replies.asked && replies.unknown == replies.asked;
+	if (replies.is_refused) {
+		*errnum = EREMOTEIO;
+		return DEBUG_FAILED;
+	}
 	return transfer->is_asked ? DEBUG_UNKNOWN : DEBUG_UNKNOWN_BEFORE;
 }
 
@@ -93,7 +161,8 @@ enum debug_verdict debuginfod_transfer_fetch(
 	char *found = NULL;
 	transfer->mark_bytes = transfer->seen_bytes = 0;
 	transfer->mark_ns = debuginfod_transfer_now_ns();
-	transfer->is_asked = transfer->is_answered = false;
+	transfer->is_asked = transfer->is_answered = transfer->is_certain = false;
+	begin_log(transfer);
 	transfer->cut = DEBUG_ACCEPTED;
 	current = transfer;
 	int fd = section ? library->find_section(
@@ -117,9 +186,12 @@ enum debug_verdict debuginfod_transfer_fetch(
 bool debuginfod_transfer_init(struct debuginfod_transfer *transfer)
 {
 	transfer->client = transfer->library->begin();
-	if (transfer->client)
-		transfer->library->set_progressfn(transfer->client, on_progress);
-	return transfer->client != NULL;
+	transfer->log = -1;
+	if (!transfer->client)
+		return false;
+	transfer->library->set_progressfn(transfer->client, on_progress);
+	transfer->log = open_log(transfer->library, transfer->client);
+	return true;
 }
 
 void debuginfod_transfer_deinit(struct debuginfod_transfer *transfer)
@@ -127,4 +199,5 @@ void debuginfod_transfer_deinit(struct debuginfod_transfer *transfer)
 	if (transfer->client)
 		transfer->library->end(transfer->client);
 	transfer->client = NULL;
+	mem_close_fd(&transfer->log);
 }

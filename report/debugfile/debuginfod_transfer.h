@@ -32,14 +32,26 @@ struct debuginfod_transfer {
 	const uint8_t *build_id;
 	size_t build_id_len;
 	long bytes_max; /* of a whole file */
+	int log;        /* what the library tells of the question at hand; -1: nothing */
 
 	/* Of the question at hand. */
 	long mark_bytes, seen_bytes;
 	int64_t mark_ns;
 	bool is_asked;          /* over the network, not from the library's cache */
 	bool is_answered;       /* a server began to send */
+	bool is_certain;        /* DEBUG_UNKNOWN is what every server said */
 	enum debug_verdict cut; /* why it was ended by us; DEBUG_ACCEPTED: it was not */
 };
+
+/*
+ * Of a log: how many servers were asked, how many answered that they know of no such thing, and
+ * whether one could not tell.
+ */
+struct debuginfod_replies {
+	unsigned asked, unknown;
+	bool is_refused;
+};
+struct debuginfod_replies debuginfod_transfer_read_log(const char *log);
 
 /* Makes the thread's client; false when the library cannot. */
 bool debuginfod_transfer_init(struct debuginfod_transfer *transfer);

@@ -284,6 +284,19 @@ test_broken_off() {
 	[[ -z $(ls cache/ebprof/debuginfod) ]] || fail "taken for unknown"
 }
 
+# What a server cannot tell now it may know in a minute.
+test_server_error() {
+	record_stripped
+	start_odd error
+	report
+	want_no_names
+	want_reason 'debuginfod: .* failed (Remote I/O error)'
+	[[ -z $(ls cache/ebprof/debuginfod) ]] || fail "taken for unknown"
+	start_odd serve served/program.debug
+	report
+	want_names
+}
+
 # A server that has no sections gives the whole; that is taken as long as it is small.
 test_no_sections() {
 	record_stripped
