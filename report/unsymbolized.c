@@ -87,10 +87,10 @@ static const struct debug_attempt *last_of(
 	return found;
 }
 
-static bool is_own_here(const struct profile_object *object)
+static bool is_own(const struct profile_object *object, enum debug_verdict verdict)
 {
 	return object->nr_attempts && object->attempts[0].place == DEBUG_PLACE_OWN &&
-	       object->attempts[0].verdict == DEBUG_ACCEPTED;
+	       object->attempts[0].verdict == verdict;
 }
 
 static const char *reason(const struct profile_object *object)
@@ -109,17 +109,38 @@ static const char *reason(const struct profile_object *object)
 	return levels[object->symbols_level];
 }
 
+static void put_where_to_find(const struct profile_object *object,
+	const struct symbol_file_options *options, struct str *out)
+{
+	if (is_own(object, DEBUG_ABSENT))
+		str_puts(out, "ebprof archive where it was recorded; ");
+	if (!is_own(object, DEBUG_ACCEPTED))
+		str_puts(out, "--symfs DIR or --debug-dir DIR, where its files are; ");
+	str_puts(out, "install its debug package (-dbgsym, -debuginfo)");
+	if (!options->debuginfod && object->info.build_id_len)
+		str_puts(out, debuginfod_has_servers() ? ", or let debuginfod be used"
+						       : ", or set DEBUGINFOD_URLS");
+}
+
 /* What the user can do about it; nothing where there is nothing. */
 static void put_fix(const struct profile_object *object, const struct symbol_file_options *options,
 	struct str *out)
 {
-	if (object->info.kind != LAYOUT_OBJECT_FILE)
+	if (object->info.kind == LAYOUT_OBJECT_ANONYMOUS) {
+		str_puts(out, "let its runtime write a perf map or a jitdump: node "
+			      "--perf-basic-prof, python3 -X perf, DOTNET_PerfMapEnabled=1, "
+			      "Java's perf-map-agent or libperf-jvmti");
+		return;
+	}
+	if (object->info.kind != LAYOUT_OBJECT_FILE || is_own(object, DEBUG_OTHER_ORDER))
 		return;
 	if (object->lacks_debug_parts) {
 		str_puts(out,
 			"its .dwo files where they were built, or its .dwp beside it, or what dwz "
 			"moved out of it in /usr/lib/debug/.dwz");
-	} else if (!object->info.build_id_len) {
+	} else if (!object->info.build_id_len && is_own(object, DEBUG_NOT_ELF)) {
+		return;
+	} else if (!object->info.build_id_len && is_own(object, DEBUG_ACCEPTED)) {
 		str_puts(out, "link it with --build-id, so that debug files can be told apart");
 	} else if (last_of(object, DEBUG_NO_LIBRARY)) {
 		str_printf(out, "%s, or install the debug package",
@@ -128,12 +149,7 @@ static void put_fix(const struct profile_object *object, const struct symbol_fil
 	} else if (last_of(object, DEBUG_CUT_OFF)) {
 		str_puts(out, "run it again with --debuginfod=full, which waits while data comes");
 	} else {
-		if (!is_own_here(object))
-			str_puts(out, "--symfs DIR or --debug-dir DIR, where its files are; ");
-		str_puts(out, "install its debug package (-dbgsym, -debuginfo)");
-		if (!options->debuginfod)
-			str_puts(out, debuginfod_has_servers() ? ", or let debuginfod be used"
-							       : ", or set DEBUGINFOD_URLS");
+		put_where_to_find(object, options, out);
 	}
 }
 
@@ -213,5 +229,5 @@ void unsymbolized_put(
 		put_row(profile, &rows[i], options, out);
 	}
 	if (nr_left)
-		str_printf(out, "# and %zu more files\n", nr_left);
+		str_printf(out, "# and %zu more file%s\n", nr_left, nr_left == 1 ? "" : "s");
 }

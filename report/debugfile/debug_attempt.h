@@ -23,8 +23,10 @@ enum debug_place {
 #define DEBUG_VERDICTS(X) \
 	X(DEBUG_ABSENT, "is not there") \
 	X(DEBUG_UNREADABLE, "may not be read") \
-	X(DEBUG_NOT_ELF, "is not an ELF file of 64 bits") \
-	X(DEBUG_DAMAGED, "cannot be read") \
+	X(DEBUG_NOT_REGULAR, "is not a regular file") \
+	X(DEBUG_NOT_ELF, "is not an ELF file") \
+	X(DEBUG_OTHER_ORDER, "is an ELF file of big-endian machines") \
+	X(DEBUG_DAMAGED, "is cut off or damaged") \
 	X(DEBUG_OTHER_BUILD, "is another build") \
 	X(DEBUG_OTHER_CRC, "has another checksum than .gnu_debuglink says") \
 	X(DEBUG_UNVERIFIABLE, "has no build ID to be checked by") \

@@ -1,5 +1,6 @@
 #include "report/debugfile/debug_file.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -34,15 +35,38 @@ static enum debug_verdict judge(
 	return DEBUG_UNVERIFIABLE;
 }
 
+/* Why it is no file of sections; its header could still be read. */
+static enum debug_verdict refusal_of(int fd)
+{
+	uint8_t ident[EI_NIDENT];
+	if (pread(fd, ident, sizeof(ident), 0) != sizeof(ident) ||
+		memcmp(ident, ELFMAG, SELFMAG) != 0)
+		return DEBUG_NOT_ELF;
+	return ident[EI_DATA] == ELFDATA2MSB ? DEBUG_OTHER_ORDER : DEBUG_DAMAGED;
+}
+
+/* Section headers stand at a file's end: what is cut off has lost them. */
+static bool has_sections(struct elf_file *elf)
+{
+	const struct elf_section *sections;
+	size_t count;
+	struct err *err = elf_file_sections(elf, &sections, &count);
+	bool is_read = !err;
+	err_destroy(err);
+	return is_read;
+}
+
 enum debug_verdict debug_file_open(
 	const char *path, const struct debug_identity *identity, int *fd, struct elf_file **elf)
 {
 	CLEANUP_FD int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	if (opened < 0)
-		return errno == EACCES || errno == EPERM ? DEBUG_UNREADABLE : DEBUG_ABSENT;
+		return errno == EACCES || errno == EPERM ? DEBUG_UNREADABLE
+		       : errno == ENXIO                  ? DEBUG_NOT_REGULAR /* a socket */
+							 : DEBUG_ABSENT;
 	if (fstat(opened, &st) || !S_ISREG(st.st_mode))
-		return DEBUG_ABSENT;
+		return DEBUG_NOT_REGULAR;
 	if (identity->may_be_packed && packed_file_is(opened)) {
 		int unpacked = packed_file_unpack(opened, (uint64_t)st.st_size);
 		if (unpacked < 0)
@@ -54,9 +78,10 @@ enum debug_verdict debug_file_open(
 	struct err *err = elf_file_open(opened, &file);
 	if (err) {
 		err_destroy(err);
-		return DEBUG_NOT_ELF;
+		return refusal_of(opened);
 	}
-	enum debug_verdict verdict = judge(identity, file, opened, &st);
+	enum debug_verdict verdict =
+		has_sections(file) ? judge(identity, file, opened, &st) : DEBUG_DAMAGED;
 	if (verdict != DEBUG_ACCEPTED) {
 		elf_file_destroy(file);
 		return verdict;

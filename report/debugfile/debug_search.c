@@ -47,6 +47,9 @@ static void try_path(
 	struct elf_file *elf;
 	int fd;
 	attempt.verdict = debug_file_open(attempt.path, identity, &fd, &elf);
+	/* Where older perfs had a file newer ones have a folder, whose files were tried before. */
+	if (place == DEBUG_PLACE_PERF && attempt.verdict == DEBUG_NOT_REGULAR)
+		attempt.verdict = DEBUG_ABSENT;
 	debug_attempts_add(walk->search->attempts, &attempt);
 	if (attempt.verdict == DEBUG_ACCEPTED) {
 		if (place == DEBUG_PLACE_OWN) {

@@ -273,8 +273,10 @@ static const char *problem_of(const struct debug_attempts *attempts)
 	static const char *const problems[] = {
 		[DEBUG_ABSENT] = "the file is not on this machine",
 		[DEBUG_UNREADABLE] = "the file may not be read",
-		[DEBUG_NOT_ELF] = "not an ELF file of 64 bits",
-		[DEBUG_DAMAGED] = "the file is damaged",
+		[DEBUG_NOT_REGULAR] = "what is at its path is not a regular file",
+		[DEBUG_NOT_ELF] = "not an ELF file",
+		[DEBUG_OTHER_ORDER] = "programs of big-endian machines are not named",
+		[DEBUG_DAMAGED] = "the file is cut off or damaged",
 		[DEBUG_OTHER_BUILD] = "the file here is another build",
 	};
 	enum debug_verdict verdict =

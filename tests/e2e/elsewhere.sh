@@ -43,6 +43,31 @@ test_rebuilt_binary() {
 	grep -q 'another build' out || fail "it does not say so: $(cat out)"
 }
 
+want_reason() { # WHAT
+	run "$EBPROF" report --symfs ../root
+	want_status 0 report
+	grep -q "^# .*program: $1" out || fail "it does not say that $1: $(sed -n '/unsymbolized/,$p' out)"
+}
+
+# What is at the path but is no program has reasons of its own.
+test_odd_files() {
+	record_here
+	local place
+	place=../root$(dirname "$PWD")/program
+	mkdir -p "$(dirname "$place")"
+	mkfifo "$place"
+	want_reason 'what is at its path is not a regular file'
+	rm "$place" && mkdir "$place"
+	want_reason 'what is at its path is not a regular file'
+	rmdir "$place" && echo text >"$place"
+	want_reason 'not an ELF file'
+	head -c $(($(stat -c %s ../program) - 100)) ../program >"$place"
+	want_reason 'the file is cut off or damaged'
+	rm "$place"
+	want_reason 'the file is not on this machine'
+	grep -q 'fix: *ebprof archive where it was recorded' out || fail "no way out: $(grep fix: out)"
+}
+
 # ... and the right one below --symfs does.
 test_symfs() {
 	record_here

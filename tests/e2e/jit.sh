@@ -54,6 +54,7 @@ test_no_map_is_said() {
 	want_status 0 report
 	grep -q 'unsymbolized' out || fail "nothing says that there are no names"
 	grep -q 'perf map' out || fail "the reason is not told: $(grep anon out)"
+	grep -q 'fix: *let its runtime write a perf map' out || fail "no way out: $(grep fix: out)"
 }
 
 # The shell's number is that of the program it becomes.

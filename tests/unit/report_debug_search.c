@@ -302,7 +302,28 @@ TEST(only_regular_files_are_opened)
 	snprintf(path, sizeof(path), "%s/prog", machine.root);
 	CHECK_INT(mkfifo(path, 0600), 0);
 	check_search(&machine, "/prog",
-		"own - /prog\nsystem - /usr/lib/debug/.build-id/01/02030405060708.debug\n");
+		"own no /prog\nsystem - /usr/lib/debug/.build-id/01/02030405060708.debug\n");
+	CHECK_INT(machine.attempts.list.data[0].verdict, DEBUG_NOT_REGULAR);
+	machine_remove(&machine);
+}
+
+/* The section headers, which stand at the end, are what a file that was cut off lacks. */
+TEST(what_is_cut_off_is_said_to_be)
+{
+	struct machine machine = machine_make();
+	struct bytes_buf whole = {0}, big_endian = {0};
+	put_elf(&whole, (const struct part[]){NOTE, DWARF, END_OF_LIST});
+	bytes_put(&big_endian, whole.data, whole.len);
+	big_endian.data[EI_DATA] = ELFDATA2MSB;
+	whole.len -= 8;
+	write_bytes(&machine, "/prog", &whole);
+	write_bytes(&machine, "/usr/lib/debug/.build-id/01/02030405060708.debug", &big_endian);
+	check_search(&machine, "/prog",
+		"own no /prog\nsystem no /usr/lib/debug/.build-id/01/02030405060708.debug\n");
+	CHECK_INT(machine.attempts.list.data[0].verdict, DEBUG_DAMAGED);
+	CHECK_INT(machine.attempts.list.data[1].verdict, DEBUG_OTHER_ORDER);
+	bytes_buf_deinit(&whole);
+	bytes_buf_deinit(&big_endian);
 	machine_remove(&machine);
 }
 

@@ -1,0 +1,69 @@
+/* Why code has no names, and what is to be done about it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/unsymbolized.h"
+#include "tests/unit/unit.h"
+
+/* The table for one object without names, whose own file met this verdict. */
+static void put_table(
+	enum layout_object_kind kind, enum debug_verdict verdict, size_t id_len, struct str *out)
+{
+	struct debug_attempt attempt = {
+		.place = DEBUG_PLACE_OWN, .verdict = verdict, .path = "/bin/prog"};
+	struct profile profile = {0};
+	struct profile_object object = {.path = "/bin/prog",
+		.info = {.kind = kind, .build_id_len = (uint8_t)id_len},
+		.attempts = &attempt,
+		.nr_attempts = 1};
+	unsetenv("DEBUGINFOD_URLS");
+	vec_push(&profile.objects, (struct profile_object){0});
+	vec_push(&profile.objects, object);
+	vec_push(&profile.functions, (struct profile_function){.object = 1});
+	vec_push(&profile.frames, (struct profile_frame){0});
+	vec_push(&profile.frames, (struct profile_frame){.object = 1});
+	vec_push(&profile.nodes, (struct layout_node){0});
+	vec_push(&profile.nodes, (struct layout_node){.frame = 1});
+	vec_push(&profile.stacks, (struct profile_stack){.user = 1});
+	vec_push(&profile.samples, (struct profile_sample){0});
+	unsymbolized_put(&profile, &(struct symbol_file_options){0}, out);
+	vec_deinit(&profile.objects);
+	vec_deinit(&profile.functions);
+	vec_deinit(&profile.frames);
+	vec_deinit(&profile.nodes);
+	vec_deinit(&profile.stacks);
+	vec_deinit(&profile.samples);
+}
+
+/* What stands behind "fix:", "" for nothing. */
+static void check_fix(
+	enum layout_object_kind kind, enum debug_verdict verdict, size_t id_len, const char *want)
+{
+	CLEANUP(str_deinit) struct str table = {0};
+	put_table(kind, verdict, id_len, &table);
+	CHECK(strstr(str_text(&table), "100.00%  /bin/prog: "));
+	char *fix = strstr(table.data, "fix:   ");
+	if (fix)
+		*strchr(fix, '\n') = 0;
+	CHECK_STR(fix ? fix + strlen("fix:   ") : "", want);
+}
+
+TEST(a_fix_fits_what_is_wrong)
+{
+	check_fix(LAYOUT_OBJECT_FILE, DEBUG_ABSENT, 20,
+		"ebprof archive where it was recorded; --symfs DIR or --debug-dir DIR, where its "
+		"files are; install its debug package (-dbgsym, -debuginfo), or set "
+		"DEBUGINFOD_URLS");
+	check_fix(LAYOUT_OBJECT_FILE, DEBUG_ACCEPTED, 20,
+		"install its debug package (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS");
+	check_fix(LAYOUT_OBJECT_FILE, DEBUG_ACCEPTED, 0,
+		"link it with --build-id, so that debug files can be told apart");
+	check_fix(LAYOUT_OBJECT_FILE, DEBUG_DAMAGED, 0,
+		"--symfs DIR or --debug-dir DIR, where its files are; install its debug package "
+		"(-dbgsym, -debuginfo)");
+	check_fix(LAYOUT_OBJECT_FILE, DEBUG_NOT_ELF, 0, "");
+	check_fix(LAYOUT_OBJECT_FILE, DEBUG_OTHER_ORDER, 0, "");
+	check_fix(LAYOUT_OBJECT_ANONYMOUS, DEBUG_ABSENT, 0,
+		"let its runtime write a perf map or a jitdump: node --perf-basic-prof, python3 "
+		"-X perf, DOTNET_PerfMapEnabled=1, Java's perf-map-agent or libperf-jvmti");
+}
