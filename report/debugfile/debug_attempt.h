@@ -25,6 +25,7 @@ enum debug_place {
 	X(DEBUG_UNREADABLE, "may not be read") \
 	X(DEBUG_NOT_REGULAR, "is not a regular file") \
 	X(DEBUG_NOT_ELF, "is not an ELF file") \
+	X(DEBUG_OTHER_BITS, "is an ELF file of 32 bits") \
 	X(DEBUG_OTHER_ORDER, "is an ELF file of big-endian machines") \
 	X(DEBUG_DAMAGED, "is cut off or damaged") \
 	X(DEBUG_OTHER_BUILD, "is another build") \

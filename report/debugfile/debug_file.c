@@ -42,7 +42,9 @@ static enum debug_verdict refusal_of(int fd)
 	if (pread(fd, ident, sizeof(ident), 0) != sizeof(ident) ||
 		memcmp(ident, ELFMAG, SELFMAG) != 0)
 		return DEBUG_NOT_ELF;
-	return ident[EI_DATA] == ELFDATA2MSB ? DEBUG_OTHER_ORDER : DEBUG_DAMAGED;
+	return ident[EI_DATA] == ELFDATA2MSB   ? DEBUG_OTHER_ORDER
+	       : ident[EI_CLASS] == ELFCLASS32 ? DEBUG_OTHER_BITS
+					       : DEBUG_DAMAGED;
 }
 
 /* Section headers stand at a file's end: what is cut off has lost them. */

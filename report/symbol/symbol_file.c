@@ -275,6 +275,7 @@ static const char *problem_of(const struct debug_attempts *attempts)
 		[DEBUG_UNREADABLE] = "the file may not be read",
 		[DEBUG_NOT_REGULAR] = "what is at its path is not a regular file",
 		[DEBUG_NOT_ELF] = "not an ELF file",
+		[DEBUG_OTHER_BITS] = "32-bit programs are not named",
 		[DEBUG_OTHER_ORDER] = "programs of big-endian machines are not named",
 		[DEBUG_DAMAGED] = "the file is cut off or damaged",
 		[DEBUG_OTHER_BUILD] = "the file here is another build",
