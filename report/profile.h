@@ -41,7 +41,8 @@ struct profile_object {
 	/* Set by symbolize(): the file that gave symbols, or NULL and why there is none. */
 	const char *symbols_from, *symbols_problem;
 	enum symbol_level symbols_level;
-	bool lacks_debug_parts;               /* a .dwo or dwz's file was not there */
+	bool lacks_debug_parts; /* a .dwo or dwz's file was not there, or there was no room */
+	bool lacks_room;        /* ... to unpack something */
 	const struct debug_attempt *attempts; /* what was tried, in this order */
 	uint32_t nr_attempts;
 };

@@ -102,6 +102,8 @@ static const char *reason(const struct profile_object *object)
 		[SYMBOL_LEVEL_SYMTAB] = "its symbol table lacks them",
 		[SYMBOL_LEVEL_DWARF] = "its symbol table lacks them",
 	};
+	if (object->lacks_room)
+		return "unpacked, its debug information is larger than there is room for";
 	if (object->lacks_debug_parts)
 		return "parts of its debug information stand in other files, which are missing";
 	if (object->symbols_problem && object->symbols_level == SYMBOL_LEVEL_NONE)
@@ -132,9 +134,12 @@ static void put_fix(const struct profile_object *object, const struct symbol_fil
 			      "Java's perf-map-agent or libperf-jvmti");
 		return;
 	}
-	if (object->info.kind != LAYOUT_OBJECT_FILE || is_own(object, DEBUG_OTHER_ORDER))
+	if (object->info.kind != LAYOUT_OBJECT_FILE || is_own(object, DEBUG_OTHER_BITS) ||
+		is_own(object, DEBUG_OTHER_ORDER))
 		return;
-	if (object->lacks_debug_parts) {
+	if (object->lacks_room) {
+		str_puts(out, "objcopy --decompress-debug-sections, or room in TMPDIR");
+	} else if (object->lacks_debug_parts) {
 		str_puts(out,
 			"its .dwo files where they were built, or its .dwp beside it, or what dwz "
 			"moved out of it in /usr/lib/debug/.dwz");

@@ -58,7 +58,8 @@ static void take_relocated(struct dwarf_sections *sections, enum dwarf_section_i
 		return;
 	bool is_packed = section->flags & SHF_COMPRESSED || section->name[1] == 'z';
 	struct err *err =
-		is_packed ? elf_inflate_map(sections->elf, section, RELOCATED_MAX, map)
+		is_packed ? elf_inflate_map(
+				    sections->elf, section, RELOCATED_MAX, sections->budget, map)
 			  : elf_map_copy(sections->elf, section->offset, section->size, map);
 	if (!err)
 		err = elf_relocate(
@@ -84,7 +85,8 @@ static void take_code(struct dwarf_sections *sections, const struct elf_section 
 	}
 }
 
-bool dwarf_sections_open(struct elf_file *elf, bool is_dwo, struct dwarf_sections *ret)
+bool dwarf_sections_open(
+	struct elf_file *elf, bool is_dwo, struct elf_budget *budget, struct dwarf_sections *ret)
 {
 	const struct elf_section *list;
 	size_t count;
@@ -97,7 +99,7 @@ bool dwarf_sections_open(struct elf_file *elf, bool is_dwo, struct dwarf_section
 		err_destroy(err);
 		return false;
 	}
-	*ret = (struct dwarf_sections){.elf = elf};
+	*ret = (struct dwarf_sections){.elf = elf, .budget = budget};
 	for (size_t i = 1; i < count; i++) {
 		for (size_t id = 0; id < DWARF_SECTION_COUNT && list[i].type != SHT_NOBITS; id++) {
 			if (!is_called(list[i].name, (enum dwarf_section_id)id, is_dwo))
@@ -123,8 +125,9 @@ void dwarf_sections_unpack(struct dwarf_sections *sections, enum dwarf_section_i
 	if (!sections->packed[id].size)
 		return;
 	struct elf_map *map = &sections->maps[id];
-	struct err *err = elf_inflate_map(sections->elf, &sections->packed[id], UNPACKED_MAX, map);
-	err_destroy(err); /* damage or an unknown compression: as good as not there */
+	struct err *err = elf_inflate_map(
+		sections->elf, &sections->packed[id], UNPACKED_MAX, sections->budget, map);
+	err_destroy(err); /* damage, an unknown compression, too much: as good as not there */
 	sections->packed[id].size = 0;
 	sections->file.sections[id] = (struct dwarf_span){map->bytes, map->len};
 }

@@ -11,7 +11,8 @@
 #include "format/elf/elf_map.h"
 
 struct dwarf_sections {
-	struct elf_file *elf; /* borrowed */
+	struct elf_file *elf;      /* borrowed */
+	struct elf_budget *budget; /* borrowed; NULL: no limit */
 	struct dwarf_file file;
 	struct elf_map maps[DWARF_SECTION_COUNT];
 	struct elf_section packed[DWARF_SECTION_COUNT]; /* size 0: not, or not any more */
@@ -19,9 +20,11 @@ struct dwarf_sections {
 
 /*
  * Maps what is plain and remembers what is not. `is_dwo`: the sections called
- * .dwo, of split DWARF. False when there is no .debug_info; *ret needs no deinit then.
+ * .dwo, of split DWARF. What is unpacked counts to the budget, which may be NULL. False when there
+ * is no .debug_info; *ret needs no deinit then.
  */
-bool dwarf_sections_open(struct elf_file *elf, bool is_dwo, struct dwarf_sections *ret);
+bool dwarf_sections_open(
+	struct elf_file *elf, bool is_dwo, struct elf_budget *budget, struct dwarf_sections *ret);
 
 /*
  * Unpacks one section if it is packed; for different sections on any threads at

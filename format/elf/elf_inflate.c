@@ -199,11 +199,15 @@ struct err *elf_inflate_bytes(
 	return NULL;
 }
 
-static struct err *unpack_into(
-	const struct packed *packed, const struct elf_section *section, struct elf_map *ret)
+static struct err *unpack_into(const struct packed *packed, const struct elf_section *section,
+	struct elf_budget *budget, struct elf_map *ret)
 {
 	struct elf_map out;
-	struct err *err = unpack(packed, section, elf_map_create(packed->size, &out));
+	uint8_t *room = elf_map_create(packed->size, budget, &out);
+	if (!room)
+		return err_new(ERR_UNSUPPORTED, "no room for %llu bytes of %s",
+			(unsigned long long)packed->size, section->name);
+	struct err *err = unpack(packed, section, room);
 	if (err)
 		elf_map_release(&out);
 	else
@@ -212,14 +216,14 @@ static struct err *unpack_into(
 }
 
 struct err *elf_inflate_map(const struct elf_file *file, const struct elf_section *section,
-	uint64_t max, struct elf_map *ret)
+	uint64_t max, struct elf_budget *budget, struct elf_map *ret)
 {
 	struct elf_map in;
 	struct packed packed;
 	try(elf_map_range(file, section->offset, section->size, &in));
 	struct err *err = open_packed(section, max, in.bytes, &packed);
 	if (!err)
-		err = unpack_into(&packed, section, ret);
+		err = unpack_into(&packed, section, budget, ret);
 	elf_map_release(&in);
 	return err;
 }

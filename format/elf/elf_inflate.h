@@ -30,10 +30,11 @@
 struct err *elf_inflate_section(const struct elf_file *file, const struct elf_section *section,
 	uint64_t max, uint8_t **ret, uint64_t *len) ERR_MUST_CHECK;
 
-/* The same into what may become a file, and out of a mapping: for the report alone, and for much.
+/* The same into what may become a file, and out of a mapping: for the report alone, and for much;
+ * ERR_UNSUPPORTED also for more than the budget has left, which may be NULL.
  */
 struct err *elf_inflate_map(const struct elf_file *file, const struct elf_section *section,
-	uint64_t max, struct elf_map *ret) ERR_MUST_CHECK;
+	uint64_t max, struct elf_budget *budget, struct elf_map *ret) ERR_MUST_CHECK;
 /* The same for the bytes of a section that begin with a compression header. */
 struct err *elf_inflate_bytes(const uint8_t *bytes, uint64_t len, uint64_t max, uint8_t **ret,
 	uint64_t *ret_len) ERR_MUST_CHECK;

@@ -13,6 +13,7 @@
 enum {
 	COPIED_BYTES = 256 << 10,
 	KEPT_BYTES = 4 << 20,
+	KEPT_BYTES_MAX = 256 << 20, /* where there is no room elsewhere */
 	POPULATED_BYTES = 4 << 20,
 	SLOTS = 512,
 };
@@ -160,16 +161,21 @@ static void start_populating(struct elf_map *map)
 		mem_free(range);
 }
 
-uint8_t *elf_map_create(uint64_t len, struct elf_map *ret)
+uint8_t *elf_map_create(uint64_t len, struct elf_budget *budget, struct elf_map *ret)
 {
-	struct elf_map map = {.len = len, .slot = -1};
-	if (len <= KEPT_BYTES || !create_pages(&map)) {
+	struct elf_map map = {.len = len, .slot = -1, .budget = budget};
+	if (!elf_budget_take(budget, len))
+		return NULL;
+	if (len > KEPT_BYTES && create_pages(&map)) {
+		start_populating(&map);
+	} else if (len > KEPT_BYTES_MAX) {
+		elf_budget_refuse(budget, len);
+		return NULL;
+	} else {
 		map.base = NULL;
 		map.copy = mem_alloc((size_t)len + 1);
 		map.copy[len] = 0;
 		map.bytes = map.copy;
-	} else {
-		start_populating(&map);
 	}
 	*ret = map;
 	return map.copy ? map.copy : map.base;
@@ -184,6 +190,7 @@ void elf_map_release(struct elf_map *map)
 		atomic_store(&slots[map->slot].end, 0);
 	}
 	mem_free(map->copy);
+	elf_budget_give(map->budget, map->len);
 	*map = (struct elf_map){0};
 }
 

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
+#include "format/elf/elf_budget.h"
 #include "format/elf/elf_file.h"
 
 struct elf_map {
@@ -33,14 +34,15 @@ struct elf_map {
 	uint8_t *copy;
 	pthread_t populator; /* while is_populating */
 	bool is_populating;
+	struct elf_budget *budget; /* what it was taken from */
 };
 
 /*
  * Memory for `len` bytes that the caller fills and then reads through *ret. Much of it is a
  * file without a name, see elf_scratch.h; where there is no room for one, and for little, it is
- * memory like any other.
+ * memory like any other. NULL when the budget, which may be NULL, has no more, or the machine.
  */
-uint8_t *elf_map_create(uint64_t len, struct elf_map *ret);
+uint8_t *elf_map_create(uint64_t len, struct elf_budget *budget, struct elf_map *ret);
 
 /* ERR_FORMAT outside of the file. */
 struct err *elf_map_range(const struct elf_file *file, uint64_t offset, uint64_t len,

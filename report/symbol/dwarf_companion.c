@@ -11,7 +11,7 @@ enum {
 
 /* Opens regular files only, and never waits: the path comes from the file's author. */
 static void open_path(struct dwarf_companion *companion, const char *path, bool is_dwo,
-	const uint8_t *build_id, size_t build_id_len)
+	const uint8_t *build_id, size_t build_id_len, struct elf_budget *budget)
 {
 	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct elf_file *elf;
@@ -25,7 +25,8 @@ static void open_path(struct dwarf_companion *companion, const char *path, bool 
 	size_t len;
 	const uint8_t *found = elf_file_build_id(elf, &len);
 	bool is_right = !build_id_len || (len == build_id_len && memcmp(found, build_id, len) == 0);
-	companion->is_open = is_right && dwarf_sections_open(elf, is_dwo, &companion->sections);
+	companion->is_open =
+		is_right && dwarf_sections_open(elf, is_dwo, budget, &companion->sections);
 	if (companion->is_open) {
 		for (size_t id = 0; id < DWARF_SECTION_COUNT; id++)
 			dwarf_sections_unpack(&companion->sections, (enum dwarf_section_id)id);
@@ -57,7 +58,7 @@ bool dwarf_companion_open_alt(
 		str_printf(&path, "%s%s", places->root, name);
 	else
 		put_beside(&path, places->path, name);
-	open_path(companion, str_text(&path), false, build_id, len);
+	open_path(companion, str_text(&path), false, build_id, len, places->budget);
 	if (companion->is_open)
 		dwarf_file_read_units(&companion->sections.file);
 	return companion->is_open;
@@ -69,7 +70,7 @@ void dwarf_companion_open_package(
 	*companion = (struct dwarf_companion){0};
 	CLEANUP(str_deinit) struct str path = {0};
 	str_printf(&path, "%s.dwp", places->path);
-	open_path(companion, str_text(&path), true, NULL, 0);
+	open_path(companion, str_text(&path), true, NULL, 0, places->budget);
 }
 
 void dwarf_companion_open_dwo(struct dwarf_companion *companion, const struct dwarf_unit *skeleton,
@@ -88,7 +89,7 @@ void dwarf_companion_open_dwo(struct dwarf_companion *companion, const struct dw
 		str_putc(&path, '/');
 	}
 	str_write(&path, name.data, (size_t)name.len);
-	open_path(companion, str_text(&path), true, NULL, 0);
+	open_path(companion, str_text(&path), true, NULL, 0, places->budget);
 	if (companion->is_open)
 		dwarf_file_read_units(&companion->sections.file);
 }

@@ -10,9 +10,10 @@
 
 /* Where they are looked for. */
 struct dwarf_places {
-	const char *path;     /* of the debug file */
-	const char *root;     /* absolute paths count from here; "" for / */
-	const char *alt_path; /* of dwz's file, where somebody has found it; else NULL */
+	const char *path;          /* of the debug file */
+	const char *root;          /* absolute paths count from here; "" for / */
+	const char *alt_path;      /* of dwz's file, where somebody has found it; else NULL */
+	struct elf_budget *budget; /* for what is unpacked of them */
 };
 
 struct dwarf_companion {

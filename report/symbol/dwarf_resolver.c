@@ -41,6 +41,7 @@ struct dwarf_resolver {
 	struct dwarf_places places;  /* path NULL: no companions */
 	struct line_sections *lines; /* not NULL: all that there is */
 	atomic_bool lacks_parts;
+	uint64_t refusals; /* of the budget, before anything was unpacked */
 	unsigned nr_threads;
 	struct worker *workers;
 
@@ -98,6 +99,7 @@ static void open_companions(
 		.path = options->path,
 		.root = options->root ? options->root : "",
 		.alt_path = options->alt_path,
+		.budget = options->budget,
 	};
 	bool lacks_alt = !dwarf_companion_open_alt(
 		&resolver->alt, resolver->sections.elf, &resolver->places);
@@ -111,15 +113,17 @@ struct dwarf_resolver *dwarf_resolver_create(
 	struct elf_file *elf, const struct dwarf_resolver_options *options)
 {
 	struct dwarf_sections sections;
+	uint64_t refusals = elf_budget_refusals(options->budget);
 	if (!elf && options->lines) {
 		struct dwarf_resolver *by_lines = mem_zalloc(sizeof(*by_lines));
 		by_lines->lines = options->lines;
 		return by_lines;
 	}
-	if (!elf || !dwarf_sections_open(elf, false, &sections))
+	if (!elf || !dwarf_sections_open(elf, false, options->budget, &sections))
 		return NULL;
 	struct dwarf_resolver *resolver = mem_zalloc(sizeof(*resolver));
 	resolver->sections = sections;
+	resolver->refusals = refusals;
 	resolver->nr_threads = options->nr_threads ? options->nr_threads : count_cpus();
 	if (resolver->nr_threads > THREADS_MAX)
 		resolver->nr_threads = THREADS_MAX;
@@ -360,5 +364,6 @@ unsigned dwarf_resolver_threads(const struct dwarf_resolver *resolver)
 
 bool dwarf_resolver_lacks_parts(const struct dwarf_resolver *resolver)
 {
-	return atomic_load(&resolver->lacks_parts);
+	return atomic_load(&resolver->lacks_parts) ||
+	       elf_budget_refusals(resolver->sections.budget) > resolver->refusals;
 }

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/elf/elf_budget.h"
 #include "format/elf/elf_file.h"
 #include "format/file/chain.h"
 #include "report/symbol/dwarf_survey.h"
@@ -30,6 +31,7 @@ struct dwarf_resolver_options {
 	const char *root;            /* where absolute paths start; NULL: / */
 	struct line_sections *lines; /* instead of a file: lines alone; borrowed, or NULL */
 	const char *alt_path;        /* of what dwz moved out; NULL: where the file says it is */
+	struct elf_budget *budget;   /* for what is unpacked; borrowed, or NULL: no limit */
 };
 
 /*
@@ -57,7 +59,10 @@ unsigned dwarf_resolver_threads(const struct dwarf_resolver *resolver);
  */
 bool dwarf_resolver_survey(struct dwarf_resolver *resolver, const struct dwarf_survey_taker *taker);
 
-/* Whether a .dwo was looked for in vain in some run, or dwz's file: with it, more is known. */
+/*
+ * Whether a .dwo was looked for in vain in some run, or dwz's file, or there was no room to unpack
+ * something: with it, more is known.
+ */
 bool dwarf_resolver_lacks_parts(const struct dwarf_resolver *resolver);
 
 void dwarf_resolver_destroy(struct dwarf_resolver *resolver);

@@ -10,6 +10,8 @@
 #include "report/symbol/kernel_file.h"
 #include "report/symbol/kernel_module.h"
 
+static const uint64_t unpacked_bytes_max = 8ULL << 30;
+
 static const char unreadable[] = "its symbols could not be read when recording";
 
 /* The frames of one object, and the functions that they turned out to be. */
@@ -18,6 +20,7 @@ struct batch {
 	uint32_t object;
 	const struct symbolize_options *options;
 	const struct cache *cache, *index_cache;
+	struct elf_budget *budget;
 	VEC(uint32_t) frames;
 	struct map by_name;    /* text of an answer -> the newest function that is called so */
 	struct map by_address; /* -> the function of an address without a name */
@@ -213,10 +216,13 @@ static bool ask(struct batch *batch, const struct answer_sources *sources, struc
 {
 	struct profile_object *object = object_of(batch);
 	size_t count = places->list.len;
+	uint64_t refusals = elf_budget_refusals(batch->budget);
 	bool is_whole = answer_places(sources, places->list.data, count, &object->answers);
-	object->lacks_debug_parts |= !is_whole;
+	bool lacks_room = elf_budget_refusals(batch->budget) > refusals;
+	object->lacks_room |= lacks_room;
+	object->lacks_debug_parts |= !is_whole || lacks_room;
 	vec_deinit(&places->list);
-	return count && is_whole;
+	return count && is_whole && !lacks_room;
 }
 
 static bool is_answered(const struct batch *batch)
@@ -227,7 +233,7 @@ static bool is_answered(const struct batch *batch)
 	return true;
 }
 
-static struct answer_sources sources_of(const struct symbol_file *file)
+static struct answer_sources sources_of(const struct batch *batch, const struct symbol_file *file)
 {
 	return (struct answer_sources){
 		.index = file->index,
@@ -236,7 +242,8 @@ static struct answer_sources sources_of(const struct symbol_file *file)
 		.debug_options = {.path = file->debug_path,
 			.root = file->root,
 			.alt_path = file->alt_path,
-			.lines = file->lines},
+			.lines = file->lines,
+			.budget = batch->budget},
 	};
 }
 
@@ -285,7 +292,7 @@ static void symbolize_file(struct batch *batch)
 	}
 	struct symbol_file file;
 	symbol_file_find(object, &batch->options->files, &file);
-	struct answer_sources sources = sources_of(&file);
+	struct answer_sources sources = sources_of(batch, &file);
 	if (answer_detail(&sources) > object->answers.detail) { /* there is more to be had here */
 		answers_deinit(&object->answers);
 		object->nr_archived = 0;
@@ -332,7 +339,7 @@ static void symbolize_kernel(struct batch *batch, const struct symbol_file *file
 	uint64_t (*to_debug)(const void *context, uint64_t offset), const void *context)
 {
 	struct symbol_index *index = captured_index(batch, unreadable);
-	struct answer_sources sources = sources_of(file);
+	struct answer_sources sources = sources_of(batch, file);
 	struct places places = open_places(batch, NULL);
 	sources.index = index;
 	vec_each(&places.list, place)
@@ -453,6 +460,9 @@ static void name_truncations(struct profile *profile)
 void symbolize(struct profile *profile, const struct symbolize_options *options)
 {
 	struct cache *cache = NULL, *index_cache = NULL;
+	struct elf_budget budget;
+	elf_budget_init(&budget,
+		options->unpacked_bytes_max ? options->unpacked_bytes_max : unpacked_bytes_max);
 	err_destroy(answer_cache_open(options->cache_folder, &cache)); /* then without */
 	err_destroy(address_index_cache_open(options->cache_folder, &index_cache));
 	name_truncations(profile);
@@ -470,6 +480,7 @@ void symbolize(struct profile *profile, const struct symbolize_options *options)
 		batch->options = options;
 		batch->cache = cache;
 		batch->index_cache = index_cache;
+		batch->budget = &budget;
 		symbolize_object(batch);
 		vec_deinit(&batch->frames);
 		vec_deinit(&batch->older);

@@ -32,7 +32,7 @@ static void unpack(const struct elf_file *file, const struct elf_section *sectio
 		mem_free(bytes);
 	}
 	struct elf_map map;
-	struct err *map_err = elf_inflate_map(file, section, UNPACKED_MAX, &map);
+	struct err *map_err = elf_inflate_map(file, section, UNPACKED_MAX, NULL, &map);
 	if (!map_err) {
 		sum += sum_of(map.bytes, map.len);
 		elf_map_release(&map);

@@ -53,7 +53,7 @@ TEST(sections_of_a_package)
 	struct elf_file *elf;
 	CHECK_OK(elf_file_open(fd, &elf));
 	struct dwarf_sections sections;
-	CHECK(dwarf_sections_open(elf, true, &sections));
+	CHECK(dwarf_sections_open(elf, true, NULL, &sections));
 	const struct dwarf_span *info = &sections.file.sections[DWARF_INFO];
 	const struct dwarf_span *index = &sections.file.sections[DWARF_CU_INDEX];
 	CHECK_INT(info->len, 4);
@@ -61,6 +61,6 @@ TEST(sections_of_a_package)
 	CHECK_INT(index->len, 4);
 	CHECK(index->len == 4 && memcmp(index->data, "UNIT", 4) == 0);
 	dwarf_sections_deinit(&sections);
-	CHECK(!dwarf_sections_open(elf, false, &sections));
+	CHECK(!dwarf_sections_open(elf, false, NULL, &sections));
 	elf_file_destroy(elf);
 }

@@ -82,6 +82,35 @@ static void check_refused(uint32_t type, uint64_t claimed, uint64_t cut, int cod
 	elf_file_destroy(fixture.elf);
 }
 
+static struct err *unpack_within(
+	struct fixture *fixture, struct elf_budget *budget, struct elf_map *map)
+{
+	return elf_inflate_map(fixture->elf, &fixture->section, MAX, budget, map);
+}
+
+/* A file of many sections, or a program of many files, may unpack no more at a time. */
+TEST(elf_inflate_keeps_to_a_budget)
+{
+	struct fixture fixture;
+	struct elf_budget budget;
+	struct elf_map one = {0}, two = {0};
+	setup(&fixture, ELFCOMPRESS_ZLIB, LEN);
+	elf_budget_init(&budget, 2 * LEN - 1);
+	CHECK_OK(unpack_within(&fixture, &budget, &one));
+	CHECK_INT(elf_budget_refusals(&budget), 0);
+	CHECK_ERR(unpack_within(&fixture, &budget, &two), ERR_UNSUPPORTED, "no room for 5000");
+	CHECK_INT(elf_budget_refusals(&budget), 1);
+	elf_map_release(&one);
+	CHECK_OK(unpack_within(&fixture, &budget, &two));
+	elf_map_release(&two);
+	CHECK(elf_budget_take(&budget, 2 * LEN - 1)); /* all of it came back */
+	elf_budget_give(&budget, 2 * LEN - 1);
+	fixture.section.size--;
+	CHECK_ERR(unpack_within(&fixture, &budget, &one), ERR_FORMAT, "damaged");
+	CHECK(elf_budget_take(&budget, 2 * LEN - 1));
+	elf_file_destroy(fixture.elf);
+}
+
 /* So much that it goes into a file, from a file, and back. */
 TEST(elf_inflate_maps)
 {
@@ -103,22 +132,22 @@ TEST(elf_inflate_maps)
 	struct elf_section section = small.section;
 	section.size = sizeof(packed) + len;
 	struct elf_map map = {0};
-	CHECK_OK(elf_inflate_map(elf, &section, LARGE, &map));
+	CHECK_OK(elf_inflate_map(elf, &section, LARGE, NULL, &map));
 	CHECK_INT(map.len, LARGE);
 	CHECK(map.len == LARGE && memcmp(map.bytes, plain, LARGE) == 0);
 	elf_map_forget(&map, 0, LARGE);
 	CHECK(map.len == LARGE && memcmp(map.bytes, plain, LARGE) == 0);
 	elf_map_release(&map);
-	CHECK_ERR(
-		elf_inflate_map(elf, &section, LARGE - 1, &map), ERR_UNSUPPORTED, "9437184 bytes");
+	CHECK_ERR(elf_inflate_map(elf, &section, LARGE - 1, NULL, &map), ERR_UNSUPPORTED,
+		"9437184 bytes");
 	section.size -= len / 2;
-	CHECK_ERR(elf_inflate_map(elf, &section, LARGE, &map), ERR_FORMAT, "damaged");
+	CHECK_ERR(elf_inflate_map(elf, &section, LARGE, NULL, &map), ERR_FORMAT, "damaged");
 	/* No room for a file, in memory or on a disk. */
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 1 << 20, .rlim_max = 1 << 20});
 	CHECK_INT(elf_scratch_open(LARGE), -1);
 	section.size += len / 2;
-	CHECK_OK(elf_inflate_map(elf, &section, LARGE, &map));
+	CHECK_OK(elf_inflate_map(elf, &section, LARGE, NULL, &map));
 	CHECK(map.copy && memcmp(map.bytes, plain, LARGE) == 0);
 	elf_map_release(&map);
 	elf_file_destroy(elf);

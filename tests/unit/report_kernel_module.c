@@ -179,6 +179,32 @@ TEST(kernel_module_packed_by_zstd)
 }
 #endif
 
+/* The name stays, and why there is no more is known. */
+TEST(kernel_module_too_large_unpacked_gets_no_lines)
+{
+	struct fixture fixture;
+	char command[200];
+	setup(&fixture);
+	snprintf(command, sizeof(command),
+		"objcopy --compress-debug-sections "
+		"%s/usr/lib/debug/lib/modules/%s/kernel/drivers/my-mod.ko",
+		fixture.root, RELEASE);
+	if (system(command) != 0)
+		unit_skip("no objcopy here");
+	capture(&fixture, "first", TEXT);
+	fixture.options.unpacked_bytes_max = 1;
+	symbolize(&fixture.profile, &fixture.options);
+	check_frame(&fixture, 1, "first@?:0");
+	CHECK(fixture.profile.objects.data[1].lacks_room);
+	fixture.options.unpacked_bytes_max = 0;
+	fixture.profile.objects.data[1].lacks_room = false;
+	answers_deinit(&fixture.profile.objects.data[1].answers);
+	symbolize(&fixture.profile, &fixture.options);
+	check_frame(&fixture, 1, "first@mod.c:7");
+	CHECK(!fixture.profile.objects.data[1].lacks_room);
+	teardown(&fixture);
+}
+
 TEST(kernel_module_of_another_build_gets_none)
 {
 	struct fixture fixture;

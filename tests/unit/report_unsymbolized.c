@@ -6,14 +6,16 @@
 #include "tests/unit/unit.h"
 
 /* The table for one object without names, whose own file met this verdict. */
-static void put_table(
-	enum layout_object_kind kind, enum debug_verdict verdict, size_t id_len, struct str *out)
+static void put_table(enum layout_object_kind kind, enum debug_verdict verdict, size_t id_len,
+	bool lacks_room, struct str *out)
 {
 	struct debug_attempt attempt = {
 		.place = DEBUG_PLACE_OWN, .verdict = verdict, .path = "/bin/prog"};
 	struct profile profile = {0};
 	struct profile_object object = {.path = "/bin/prog",
 		.info = {.kind = kind, .build_id_len = (uint8_t)id_len},
+		.lacks_room = lacks_room,
+		.lacks_debug_parts = lacks_room,
 		.attempts = &attempt,
 		.nr_attempts = 1};
 	unsetenv("DEBUGINFOD_URLS");
@@ -40,7 +42,7 @@ static void check_fix(
 	enum layout_object_kind kind, enum debug_verdict verdict, size_t id_len, const char *want)
 {
 	CLEANUP(str_deinit) struct str table = {0};
-	put_table(kind, verdict, id_len, &table);
+	put_table(kind, verdict, id_len, false, &table);
 	CHECK(strstr(str_text(&table), "100.00%  /bin/prog: "));
 	char *fix = strstr(table.data, "fix:   ");
 	if (fix)
@@ -63,7 +65,16 @@ TEST(a_fix_fits_what_is_wrong)
 		"(-dbgsym, -debuginfo)");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_NOT_ELF, 0, "");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_OTHER_ORDER, 0, "");
+	check_fix(LAYOUT_OBJECT_FILE, DEBUG_OTHER_BITS, 20, "");
 	check_fix(LAYOUT_OBJECT_ANONYMOUS, DEBUG_ABSENT, 0,
 		"let its runtime write a perf map or a jitdump: node --perf-basic-prof, python3 "
 		"-X perf, DOTNET_PerfMapEnabled=1, Java's perf-map-agent or libperf-jvmti");
+}
+
+TEST(what_is_too_large_unpacked_is_said_to_be)
+{
+	CLEANUP(str_deinit) struct str table = {0};
+	put_table(LAYOUT_OBJECT_FILE, DEBUG_ACCEPTED, 20, true, &table);
+	CHECK(strstr(str_text(&table), "is larger than there is room for\n"));
+	CHECK(strstr(str_text(&table), "objcopy --decompress-debug-sections"));
 }
