@@ -17,8 +17,10 @@
 
 enum {
 	COMPRESSION_NONE = 0,
-	COMPRESSION_ZSTD = 2,  /* ELFCOMPRESS_ZSTD, newer than some <elf.h> */
-	DEFLATE_FACTOR = 1032, /* 258 bytes from two bits: nothing grows more */
+	COMPRESSION_ZSTD = 2, /* ELFCOMPRESS_ZSTD, newer than some <elf.h> */
+	/* Nothing grows more: 258 bytes from two bits; a block of 128 KiB from four bytes. */
+	DEFLATE_FACTOR = 1032,
+	ZSTD_FACTOR = 32768,
 };
 
 /* What a section holds, behind the header that told so. */
@@ -67,8 +69,7 @@ static bool inflate_all(struct bytes_cursor in, uint8_t *out, uint64_t len)
 
 static bool unpack_zlib(const struct packed *packed, uint8_t *out)
 {
-	return packed->size / DEFLATE_FACTOR <= bytes_left(&packed->bytes) &&
-	       inflate_all(packed->bytes, out, packed->size);
+	return inflate_all(packed->bytes, out, packed->size);
 }
 
 #if __has_include(<zstd.h>)
@@ -86,27 +87,42 @@ static bool unpack_nothing(const struct packed *packed, uint8_t *out)
 }
 
 static const struct {
-	uint32_t type;
+	uint32_t type, factor;
 	bool (*unpack)(const struct packed *packed, uint8_t *out);
 } decoders[] = {
-	{COMPRESSION_NONE, unpack_nothing},
-	{ELFCOMPRESS_ZLIB, unpack_zlib},
+	{COMPRESSION_NONE, 1, unpack_nothing},
+	{ELFCOMPRESS_ZLIB, DEFLATE_FACTOR, unpack_zlib},
 #if __has_include(<zstd.h>)
-	{COMPRESSION_ZSTD, unpack_zstd},
+	{COMPRESSION_ZSTD, ZSTD_FACTOR, unpack_zstd},
 #endif
 };
 
+static const size_t nr_decoders = sizeof(decoders) / sizeof(*decoders);
+
+static struct err *damaged(const struct elf_section *section)
+{
+	return err_new(ERR_FORMAT, "%s: compressed data are damaged", section->name);
+}
+
+/* Before there is room for it: a few bytes can claim to be very many. */
+static struct err *check_claim(const struct packed *packed, const struct elf_section *section)
+{
+	for (size_t i = 0; i < nr_decoders; i++)
+		if (decoders[i].type == packed->type)
+			return packed->size / decoders[i].factor <= bytes_left(&packed->bytes)
+				       ? NULL
+				       : damaged(section);
+	return err_new(ERR_UNSUPPORTED, "%s: compression %u", section->name, packed->type);
+}
+
+/* After check_claim(). */
 static struct err *unpack(
 	const struct packed *packed, const struct elf_section *section, uint8_t *out)
 {
-	for (size_t i = 0; i < sizeof(decoders) / sizeof(*decoders); i++) {
-		if (decoders[i].type != packed->type)
-			continue;
-		if (decoders[i].unpack(packed, out))
+	for (size_t i = 0; i < nr_decoders; i++)
+		if (decoders[i].type == packed->type && decoders[i].unpack(packed, out))
 			return NULL;
-		return err_new(ERR_FORMAT, "%s: compressed data are damaged", section->name);
-	}
-	return err_new(ERR_UNSUPPORTED, "%s: compression %u", section->name, packed->type);
+	return damaged(section);
 }
 
 /* ---- headers ---- */
@@ -156,7 +172,8 @@ static struct err *open_packed(const struct elf_section *section, uint64_t max,
 		try(read_header(section, packed));
 	else if (strncmp(section->name, ".zdebug_", 8) == 0)
 		try(read_old_header(section, packed));
-	return check_size(section, packed->size, max);
+	try(check_size(section, packed->size, max));
+	return check_claim(packed, section);
 }
 
 /* ---- sections ---- */
