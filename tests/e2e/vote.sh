@@ -104,7 +104,7 @@ vote() { # KIND CHANGE COMPILER OPTION...
 	build "$kind" "$@"
 	become "$change"
 	"$VOTE" -c "$COUNT" -o whole -- "$SYMBOLS" program "$kind" "$@" >result.txt 2>&1 ||
-		fail "$(head -n 2 result.txt | cut -c1-1500; grep -E ' agree|known faults' result.txt)"
+		fail "$(head -n 2 result.txt | cut -c1-1500; grep -E ' agree|known faults|no known reason: [0-9]' result.txt)"
 	[[ -z ${VOTE_LOG-} ]] || sed "s/^/$name: /" result.txt >>"$VOTE_LOG"
 }
 

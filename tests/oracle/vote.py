@@ -9,8 +9,10 @@ gdb, those of them that are installed, in ORIGINAL, or in FILE too.
 
 Each address has a vote on how many levels there are, and then one on the function, the file and
 the line of each level. Ours must be what most say; where there is no majority, what one of them says.
-gdb only breaks ties. What a reference is known to get wrong (FAULTS) loses it its vote, and is
-counted. Prints at most 10 addresses where ours lost, and the sums; the exit status tells.
+gdb only breaks ties. What a reference is known to get wrong (FAULTS) loses it its vote. Who is outvoted
+must be so for a reason that is known, too (DISSENTS): both are counted by reason, and what has none
+is as wrong as an answer of ours that lost. Prints at most 10 of each, and the sums; the exit status
+tells.
 """
 import argparse
 import bisect
@@ -45,17 +47,47 @@ def code_ranges(path):
     return ranges
 
 
-def row_addresses(path):
-    dump = subprocess.run(
-        ["objdump", "--dwarf=decodedline", path], capture_output=True, text=True, errors="replace"
-    ).stdout
-    return {int(m, 16) for m in re.findall(r"\s(0x[0-9a-f]+)(?:\s|$)", dump)}
+class Rows:
+    """The rows of the line table, as objdump tells them: (file's last part, line, is_stmt) by address. Line
+    0 is also the end of a sequence."""
+
+    def __init__(self, path):
+        dump = subprocess.run(
+            ["objdump", "-w", "--dwarf=decodedline", path], capture_output=True, text=True, errors="replace"
+        ).stdout
+        self.rows = collections.defaultdict(list)
+        for file, line, address, stmt in re.findall(
+            r"^(\S+) +(\d+|-) +(0x[0-9a-f]+|0)(?:\[\d+\])?(?: +\d+)?( +x)?(?: +END)?\s*$", dump, re.M
+        ):
+            number = int(line) if line != "-" else 0
+            self.rows[int(address, 16)].append((os.path.basename(file), number, bool(stmt)))
+        self.units = {os.path.basename(m) for m in re.findall(r"^(?:CU: )?(.+):\n+File name ", dump, re.M)}
+        self.starts = sorted(self.rows)
+
+    def backwards(self, address):
+        """The rows of an address, then those of the addresses before."""
+        for index in range(bisect.bisect_right(self.starts, address) - 1, -1, -1):
+            yield self.rows[self.starts[index]]
+
+    def is_told(self, address, file, line):
+        """Whether a row of the address says so, or, where those begin no statement, of the one before."""
+        for rows in self.backwards(address):
+            if (os.path.basename(file), line) in [row[:2] for row in rows]:
+                return True
+            if any(number and is_stmt for _, number, is_stmt in rows):
+                return False
+        return False
+
+    def is_gap(self, address):
+        """Whether a sequence ended before the address, or a row of line 0 covers it."""
+        rows = next(self.backwards(address), [])
+        return not rows or any(number == 0 for _, number, _ in rows)
 
 
-def draw(path, count, seed=7):
+def draw(path, rows_of_file, count, seed=7):
     chance = random.Random(seed)
     ranges = code_ranges(path)
-    starts = [r for r in sorted(row_addresses(path)) if any(a <= r < a + n for a, n in ranges)]
+    starts = [r for r in rows_of_file.starts if any(a <= r < a + n for a, n in ranges)]
     rows = chance.sample(starts, min(len(starts), count // 4))
     drawn = set(rows) | {r - 1 for r in rows if any(a < r for a, _ in ranges)}
     weights = [n for _, n in ranges]
@@ -135,6 +167,7 @@ class Case:
 
     def __init__(self, vote, address, field, level, mine, other, deepest):
         self.traits, self.symbols, self.address = vote.traits, vote.symbols.at(address), address
+        self.rows = vote.rows
         self.field, self.level, self.mine, self.other, self.deepest = field, level, mine, other, deepest
 
     def is_outermost(self):
@@ -190,15 +223,110 @@ FAULTS = [
     Fault("eu", "nothing known", lambda case: not case.other and case.traits & {"clang", "clang++"},
           "elfutils 0.188 finds units by .debug_aranges alone, which clang does not write"),
     Fault("binutils", "no inlined functions",
-          lacks_levels("-gsplit-dwarf", "-gdwarf-2", "-fdebug-types-section", "clang", "clang++", "split-debuginfo=unpacked"),
+          lacks_levels("-gsplit-dwarf", "-gdwarf-2", "-fdebug-types-section", "clang", "clang++", "split-debuginfo=unpacked",
+                       "dwarf-version=5"),
           "binutils 2.40: ranges by index (DW_FORM_rnglistx) and .dwo files are not read"),
     Fault("llvm", "no inlined functions", lacks_levels("-gsplit-dwarf"),
           "LLVM 14: ranges of a .dwo file count from the skeleton unit's DW_AT_low_pc, not from 0"),
 ]
 
 
-def fault_of(reference, case):
-    for fault in FAULTS:
+# ---- why references are outvoted, where they have their say all the same ----
+
+
+def place(chain, level=0):
+    """File and line that a chain tells for a level, or None."""
+    return chain[level][1:] if level < len(chain) and UNTOLD not in chain[level][1:] else None
+
+
+def is_other_row(case):
+    """The line, the file of it, or that there is a line at all."""
+    told = place(case.other, case.level)
+    if not told or case.level or case.field == "function" or case.field == "levels" and case.mine:
+        return False
+    return case.rows.is_told(case.address, *told)
+
+
+def is_link_followed(case):
+    told, own = place(case.other, case.level), place(case.mine, case.level)
+    return case.field == "file" and os.path.realpath(own[0]) == os.path.realpath(told[0])
+
+
+def is_units_file(case):
+    if case.field != "file" or case.mine[case.level][2] != case.other[case.level][2]:
+        return False
+    return os.path.basename(case.other[case.level][1]) in case.rows.units
+
+
+def is_symbol_instead(case):
+    """The symbol that begins last before the address, which the function of the level is not."""
+    if case.field != "function":
+        return False
+    own, other = case.names()
+    return own not in case.symbols and other in case.symbols and not own.startswith(("_Z", "_R"))
+
+
+def is_beyond_sequences(case):
+    return case.field == "levels" and not case.mine and case.rows.is_gap(case.address)
+
+
+def is_padding_inlined(case):
+    """Inlined functions, around an address that no function holds."""
+    return case.field == "levels" and [function for function, _, _ in case.mine] == ["??"] and case.other[0][0] == "??"
+
+
+def is_other_branch(case):
+    """The same place, but other calls around it, or lines of them, or not all."""
+    if not case.mine or not case.other or case.field != "levels" and not case.level:
+        return False
+    own, other = case.mine[-1][0], case.other[-1][0]
+    is_same = own == other or own in case.symbols and not other.startswith(("_Z", "_R"))
+    return (is_same or len(case.other) < len(case.mine)) and case.mine[0][1:] == case.other[0][1:]
+
+
+def is_second_section(case):
+    return case.field == "function" and case.names()[1] == f"__second_sect_of_{case.names()[0]}"
+
+
+def is_nested(case):
+    """More levels than the function that the symbol is of."""
+    if case.field != "levels" or not 0 < len(case.mine) < len(case.other):
+        return False
+    return case.mine[-1][0] in case.symbols and place(case.mine) == place(case.other)
+
+
+def lacks_calls(case):
+    return case.field == "levels" and "-gdwarf-2" in case.traits and 0 < len(case.other) < len(case.deepest)
+
+
+DISSENTS = [
+    Fault("gdb", "a link was followed", is_link_followed, "gdb says where /usr/lib/go leads to"),
+    Fault("gdb", "another row of the address", is_other_row,
+          "of rows that share an address, the last one counts, which gdb does not hold to; it leaves out rows that "
+          "begin no statement, and those of line 0"),
+    Fault("gdb", "no inlined functions", lacks_calls,
+          "gdb shows none without the line of the call (read_func_scope), which there is not before DWARF 3"),
+    Fault("binutils", "the unit's own file", is_units_file,
+          "binutils 2.40 says it for some lines of files that are included; the line is that of the other file"),
+    Fault("binutils llvm", "a symbol instead of the function", is_symbol_instead,
+          "binutils: what has no linkage name is called by the symbol of the address; llvm: the assembler's labels "
+          "within a function are taken for functions"),
+    Fault("eu", "the last line before a gap", is_beyond_sequences,
+          "elfutils 0.188 goes on with the row before the end of a sequence"),
+    Fault("gdb", "nested functions as inlined ones", is_nested,
+          "whether a block stands in another one because it was inlined or because the source has it there is told "
+          "by its symbol, which gdb may call otherwise than the function"),
+    Fault("eu", "other calls around", is_other_branch,
+          "elfutils 0.188 tells inlined calls of which no range holds the address, and leaves out some that do"),
+    Fault("eu", "second section", is_second_section,
+          "gcc describes a .cold part as a function of this name where DWARF has no ranges of functions"),
+    Fault("eu", "padding inlined", is_padding_inlined,
+          "elfutils 0.188 tells inlined functions for what is between functions"),
+]
+
+
+def reason_of(faults, reference, case):
+    for fault in faults:
         if reference in fault.reference.split() and fault.holds(case):
             return fault
     return None
@@ -228,19 +356,26 @@ def is_unknown(chain):
 
 
 class Vote:
-    def __init__(self, traits, symbols, verbose):
-        self.traits, self.symbols, self.verbose = set(traits), symbols, verbose
-        self.levels = 0
-        self.faults, self.outvoted = collections.Counter(), collections.Counter()
+    def __init__(self, traits, symbols, rows, verbose):
+        self.traits, self.symbols, self.rows, self.verbose = set(traits), symbols, rows, verbose
+        self.levels, self.unexplained = 0, 0
+        self.faults, self.dissents = collections.Counter(), collections.Counter()
 
     def note(self, reference, case, fault):
         """A reference that says otherwise, where ours won."""
         if fault:
             self.faults[f"{reference}: {fault.name}"] += 1
             return
-        self.outvoted[reference] += 1
-        if self.verbose:
-            print(f"{reference}, {case.field} of level {case.level}: {case.address:#x} {case.mine} {case.other}")
+        reason = reason_of(DISSENTS, reference, case)
+        if reason:
+            self.dissents[f"{reference}: {reason.name}"] += 1
+            return
+        self.unexplained += 1
+        if self.verbose or self.unexplained <= 10:
+            print(
+                f"{case.address:#x}: {case.field} of level {case.level}: {reference} is outvoted for no known reason: "
+                f"ours {case.mine}; {case.other}"
+            )
 
     def decide(self, address, field, level, mine, others, values, ours):
         """Whether ours wins among values, by reference, with known faults left out."""
@@ -250,7 +385,7 @@ class Vote:
             # Who leaves out levels that others tell has no say about that, also where ours does too.
             if value != ours or field == "levels":
                 case = Case(self, address, field, level, mine, others[reference], deepest)
-                fault = fault_of(reference, case)
+                fault = reason_of(FAULTS, reference, case)
                 if value == ours and not fault:
                     votes[value] += WEIGHT[reference]
                     continue
@@ -308,7 +443,8 @@ def parse_options():
 def main():
     options = parse_options()
     original = options.original or options.file
-    addresses = draw(original, options.count)
+    rows = Rows(original)
+    addresses = draw(original, rows, options.count)
     commands = {"ours": ([options.symbols, options.file], {"READER": options.reader})}
     for name, template in REFERENCES.items():
         words = template.format(file=original, here=HERE).split()
@@ -319,7 +455,7 @@ def main():
     if not any(not is_unknown(chain) for chain in ours.values()):
         print("ours knows no line")
         return 1
-    vote = Vote(options.traits, Symbols(original), options.verbose)
+    vote = Vote(options.traits, Symbols(original), rows, options.verbose)
     wrong = 0
     for address in addresses:
         others = {reference: chains.get(address, []) for reference, chains in answers.items()}
@@ -329,10 +465,12 @@ def main():
             if wrong <= 10:
                 print(f"{address:#x}: {differs}: ours {ours.get(address)}; {others}")
     print(f"{len(addresses) - wrong} of {len(addresses)} addresses agree, {vote.levels} levels")
-    for title, sums in ("known faults", vote.faults), ("outvoted", vote.outvoted):
+    for title, sums in ("known faults", vote.faults), ("outvoted", vote.dissents):
         if sums:
             print(f"{title}: " + ", ".join(f"{name} {count}" for name, count in sorted(sums.items())))
-    return wrong > 0
+    if vote.unexplained:
+        print(f"outvoted for no known reason: {vote.unexplained}")
+    return wrong > 0 or vote.unexplained > 0
 
 
 if __name__ == "__main__":
