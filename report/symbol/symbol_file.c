@@ -43,12 +43,6 @@ static enum symbol_level level_of(struct elf_file *elf)
 
 /* ---- what is accepted ---- */
 
-/* A search under way; the symbols of .gnu_debugdata count only where no .symtab is found. */
-struct finding {
-	struct symbol_file *file;
-	struct elf_symbols mini;
-};
-
 /* Needs a file of its own, since the same one may be that with the debug information. */
 static void take_go(struct symbol_file *file, int fd)
 {
@@ -73,26 +67,12 @@ static void take_segments(struct symbol_file *file, const struct elf_file *elf)
 		vec_append(&file->segments, segments, count);
 }
 
-static void take_symbols(struct finding *finding, struct elf_file *elf, enum symbol_level level)
-{
-	struct elf_symbols symbols = {0};
-	struct err *err = elf_symbols_read(elf, &symbols);
-	if (err)
-		err_destroy(err); /* a broken table is no table */
-	else
-		symbol_index_add_elf(finding->file->index, &symbols);
-	elf_symbols_deinit(&symbols);
-	if (level == SYMBOL_LEVEL_MINI && !finding->mini.symbols.len)
-		minidebug_read(elf, &finding->mini);
-}
-
 static bool take_file(
 	void *context, const struct debug_attempt *attempt, struct elf_file *elf, int fd)
 {
-	struct finding *finding = context;
-	struct symbol_file *file = finding->file;
+	struct symbol_file *file = context;
 	enum symbol_level level = level_of(elf);
-	take_symbols(finding, elf, level);
+	vec_push(&file->unread, (struct symbol_source){elf, fd, level});
 	take_segments(file, elf);
 	if (!file->go)
 		take_go(file, fd);
@@ -102,15 +82,57 @@ static bool take_file(
 	}
 	if (level > file->level)
 		file->level = level;
-	if (level == SYMBOL_LEVEL_DWARF && !file->debug) {
-		file->debug = elf;
-		file->debug_fd = fd;
-		file->debug_path = mem_strdup(attempt->path);
-		return true;
+	if (level != SYMBOL_LEVEL_DWARF || file->debug)
+		return false;
+	file->debug = elf;
+	file->debug_fd = fd;
+	file->debug_path = mem_strdup(attempt->path);
+	return true;
+}
+
+/* ---- symbols ---- */
+
+static void take_symbols(struct symbol_file *file, const struct symbol_source *source)
+{
+	struct elf_symbols symbols = {0};
+	struct err *err = elf_symbols_read(source->elf, &symbols);
+	if (err)
+		err_destroy(err); /* a broken table is no table */
+	else
+		symbol_index_add_elf(file->index, &symbols);
+	elf_symbols_deinit(&symbols);
+	if (source->level == SYMBOL_LEVEL_MINI && !file->mini.symbols.len)
+		minidebug_read(source->elf, &file->mini);
+}
+
+static void close_source(const struct symbol_file *file, struct symbol_source *source)
+{
+	if (source->elf == file->debug)
+		return;
+	elf_file_destroy(source->elf);
+	mem_close_fd(&source->fd);
+}
+
+static void read_sources(struct symbol_file *file)
+{
+	vec_each(&file->unread, source) {
+		take_symbols(file, source);
+		close_source(file, source);
 	}
-	elf_file_destroy(elf);
-	close(fd);
-	return false;
+	file->unread.len = 0;
+}
+
+const struct symbol_index *symbol_file_index(struct symbol_file *file)
+{
+	if (file->is_indexed)
+		return file->index;
+	read_sources(file);
+	if (file->mini.symbols.len && file->level <= SYMBOL_LEVEL_MINI)
+		symbol_index_add_elf(file->index, &file->mini);
+	elf_symbols_deinit(&file->mini);
+	symbol_index_build(file->index);
+	file->is_indexed = true;
+	return file->index;
 }
 
 /* ---- debuginfod ---- */
@@ -148,7 +170,7 @@ static void note_answer(struct symbol_file *file, const struct debuginfod *debug
 }
 
 /* What was fetched as a whole is checked like any other file. */
-static void take_fetched(struct finding *finding, const struct debuginfod *debuginfod,
+static void take_fetched(struct symbol_file *file, const struct debuginfod *debuginfod,
 	struct debuginfod_answer *answer, const struct debug_identity *identity)
 {
 	struct elf_file *elf = NULL;
@@ -157,18 +179,18 @@ static void take_fetched(struct finding *finding, const struct debuginfod *debug
 		return;
 	if (answer->verdict == DEBUG_ACCEPTED)
 		answer->verdict = debug_file_open(answer->files[0], identity, &fd, &elf);
-	note_answer(finding->file, debuginfod, answer, answer->files[0]);
+	note_answer(file, debuginfod, answer, answer->files[0]);
 	struct debug_attempt attempt = {.path = answer->files[0]};
 	if (answer->verdict == DEBUG_ACCEPTED)
-		take_file(finding, &attempt, elf, fd);
+		take_file(file, &attempt, elf, fd);
 }
 
-static void take_fetched_names(struct finding *finding, const struct debuginfod *debuginfod,
+static void take_fetched_names(struct symbol_file *file, const struct debuginfod *debuginfod,
 	struct debuginfod_answer *answer)
 {
-	struct symbol_file *file = finding->file;
 	if (!answer->is_wanted || file->level >= SYMBOL_LEVEL_SYMTAB)
 		return;
+	read_sources(file); /* they come first in the index */
 	if (answer->verdict == DEBUG_ACCEPTED &&
 		!symbol_sections_read(answer->files[0], answer->files[1], file->index))
 		answer->verdict = DEBUG_DAMAGED;
@@ -180,10 +202,9 @@ static void take_fetched_names(struct finding *finding, const struct debuginfod 
 	file->path = mem_strdup(answer->files[0]);
 }
 
-static void take_fetched_lines(struct finding *finding, const struct debuginfod *debuginfod,
+static void take_fetched_lines(struct symbol_file *file, const struct debuginfod *debuginfod,
 	struct debuginfod_answer *answer, const struct layout_object *info)
 {
-	struct symbol_file *file = finding->file;
 	if (!answer->is_wanted || file->debug)
 		return;
 	if (answer->verdict == DEBUG_ACCEPTED && !(file->lines = line_sections_open(answer->files)))
@@ -197,17 +218,17 @@ static void take_fetched_lines(struct finding *finding, const struct debuginfod 
 	}
 }
 
-static void ask_debuginfod(struct finding *finding, struct debuginfod *debuginfod,
+static void ask_debuginfod(struct symbol_file *file, struct debuginfod *debuginfod,
 	const struct layout_object *info, const struct debug_identity *identity)
 {
-	if (!debuginfod || !info->build_id_len || finding->file->level == SYMBOL_LEVEL_DWARF)
+	if (!debuginfod || !info->build_id_len || file->level == SYMBOL_LEVEL_DWARF)
 		return;
-	fetch_missing(debuginfod, info, finding->file->level, false);
+	fetch_missing(debuginfod, info, file->level, false);
 	struct debuginfod_answer answers[DEBUGINFOD_PART_COUNT];
 	debuginfod_wait(debuginfod, info->build_id, info->build_id_len, answers);
-	take_fetched(finding, debuginfod, &answers[DEBUGINFOD_PART_WHOLE], identity);
-	take_fetched_names(finding, debuginfod, &answers[DEBUGINFOD_PART_NAMES]);
-	take_fetched_lines(finding, debuginfod, &answers[DEBUGINFOD_PART_LINES], info);
+	take_fetched(file, debuginfod, &answers[DEBUGINFOD_PART_WHOLE], identity);
+	take_fetched_names(file, debuginfod, &answers[DEBUGINFOD_PART_NAMES]);
+	take_fetched_lines(file, debuginfod, &answers[DEBUGINFOD_PART_LINES], info);
 }
 
 /* ---- what dwz moved out ---- */
@@ -292,19 +313,14 @@ void symbol_file_find(const struct profile_object *object,
 {
 	*ret = (struct symbol_file){.index = symbol_index_create(), .debug_fd = -1, .go_fd = -1};
 	struct debug_identity identity = identity_of(&object->info);
-	struct finding finding = {.file = ret};
 	struct debug_search search = {.options = options,
 		.take = take_file,
-		.context = &finding,
+		.context = ret,
 		.attempts = &ret->attempts};
 	ret->root = debug_search_root(options, &identity);
 	debug_search_object(&search, object->path, &identity);
-	ask_debuginfod(&finding, options->debuginfod, &object->info, &identity);
-	if (finding.mini.symbols.len && ret->level <= SYMBOL_LEVEL_MINI)
-		symbol_index_add_elf(ret->index, &finding.mini);
-	elf_symbols_deinit(&finding.mini);
+	ask_debuginfod(ret, options->debuginfod, &object->info, &identity);
 	find_alt(ret, options);
-	symbol_index_build(ret->index);
 	if (!ret->path)
 		ret->problem = problem_of(&ret->attempts);
 }
@@ -326,6 +342,10 @@ void symbol_file_keep_attempts(
 void symbol_file_deinit(struct symbol_file *file)
 {
 	mem_free(file->path);
+	vec_each(&file->unread, source)
+		close_source(file, source);
+	vec_deinit(&file->unread);
+	elf_symbols_deinit(&file->mini);
 	symbol_index_destroy(file->index);
 	vec_deinit(&file->segments);
 	elf_file_destroy(file->debug);

@@ -12,11 +12,17 @@
 #include "report/symbol/symbol_file_options.h"
 #include "report/symbol/symbol_index.h"
 
+/* An accepted file. */
+struct symbol_source {
+	struct elf_file *elf;
+	int fd;
+	enum symbol_level level;
+};
+
 struct symbol_file {
 	char *path;                       /* of the best file; NULL when none was accepted */
 	const char *problem;              /* static text; why there is none */
 	enum symbol_level level;          /* of all accepted files together */
-	struct symbol_index *index;       /* built, of all accepted files together */
 	VEC(struct elf_segment) segments; /* the file's, for recordings that lack them */
 	struct elf_file *debug;           /* the first one with debug information, or NULL */
 	int debug_fd;                     /* its file, or -1 */
@@ -27,6 +33,11 @@ struct symbol_file {
 	const char *root;               /* see debug_search_root() */
 	char *alt_path;                 /* of what dwz moved out of it, or NULL */
 	struct debug_attempts attempts; /* all that was tried */
+	/* private: */
+	struct symbol_index *index;
+	bool is_indexed;
+	VEC(struct symbol_source) unread; /* not in the index yet */
+	struct elf_symbols mini;          /* of .gnu_debugdata: only where no .symtab is found */
 };
 
 /*
@@ -39,6 +50,12 @@ void symbol_file_prefetch(const struct profile *profile, const struct symbol_fil
 /* Fills *ret in any case. May wait for debuginfod, within its limits. */
 void symbol_file_find(const struct profile_object *object,
 	const struct symbol_file_options *options, struct symbol_file *ret);
+
+/*
+ * The symbols of all accepted files together. They are read when this is first called, since
+ * answers that were kept need none.
+ */
+const struct symbol_index *symbol_file_index(struct symbol_file *file);
 
 /* Copies the level and what was tried to the object, for report/unsymbolized.h. */
 void symbol_file_keep_attempts(

@@ -236,7 +236,6 @@ static bool is_answered(const struct batch *batch)
 static struct answer_sources sources_of(const struct batch *batch, const struct symbol_file *file)
 {
 	return (struct answer_sources){
-		.index = file->index,
 		.debug = file->debug,
 		.go = file->go,
 		.debug_options = {.path = file->debug_path,
@@ -249,7 +248,7 @@ static struct answer_sources sources_of(const struct batch *batch, const struct 
 
 /* By what earlier reports found out, or by the files themselves. */
 static void ask_files(
-	struct batch *batch, const struct symbol_file *file, struct answer_sources *sources)
+	struct batch *batch, struct symbol_file *file, struct answer_sources *sources)
 {
 	struct profile_object *object = object_of(batch);
 	struct answer_key key = {0};
@@ -263,11 +262,13 @@ static void ask_files(
 		};
 	}
 	struct places places = open_places(batch, file);
+	if (places.list.len)
+		sources->index = symbol_file_index(file);
 	if (ask(batch, sources, &places))
 		answer_cache_store(batch->cache, &key, &object->answers);
 }
 
-static void note_origin(struct batch *batch, const struct symbol_file *file)
+static void note_origin(struct batch *batch, struct symbol_file *file)
 {
 	struct profile_object *object = object_of(batch);
 	if (!object->symbols_from)
@@ -277,7 +278,8 @@ static void note_origin(struct batch *batch, const struct symbol_file *file)
 		return;
 	object->symbols_from =
 		arena_strndup(&batch->profile->arena, file->path, strlen(file->path));
-	if (!symbol_index_count(file->index) && !file->go)
+	if (file->level == SYMBOL_LEVEL_NONE && !file->go &&
+		!symbol_index_count(symbol_file_index(file)))
 		object->symbols_problem = "the file has no symbol table";
 }
 

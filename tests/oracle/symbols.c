@@ -167,7 +167,7 @@ static int resolve_as_report(struct elf_file *elf, int fd, const char *path)
 		places[address - list.addresses.data] =
 			(struct answer_place){*address, *address, *address};
 	answer_places(
-		&(struct answer_sources){.index = file.index,
+		&(struct answer_sources){.index = symbol_file_index(&file),
 			.debug = file.debug,
 			.go = file.go,
 			.debug_options = {.path = file.debug_path, .alt_path = file.alt_path}},

@@ -484,10 +484,10 @@ static struct symbol_file find_object(struct machine *machine, const char *path)
 	return file;
 }
 
-static const char *name_at(const struct symbol_file *file, uint64_t address)
+static const char *name_at(struct symbol_file *file, uint64_t address)
 {
 	struct symbol_hit hit = {0};
-	return symbol_index_lookup(file->index, address, &hit) ? hit.name : "";
+	return symbol_index_lookup(symbol_file_index(file), address, &hit) ? hit.name : "";
 }
 
 /* What is in .gnu_debugdata comes from a compressed file with a symbol table. */
