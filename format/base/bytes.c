@@ -65,7 +65,7 @@ struct bytes_cursor bytes_cursor(const void *bytes, size_t len)
 	return (struct bytes_cursor){.start = start, .pos = start, .end = end};
 }
 
-uint64_t bytes_get_varint(struct bytes_cursor *cursor)
+uint64_t bytes_get_long_varint(struct bytes_cursor *cursor)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0; shift < 64 && cursor->pos < cursor->end; shift += 7) {

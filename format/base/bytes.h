@@ -102,8 +102,16 @@ static inline uint64_t bytes_get_u64(struct bytes_cursor *cursor)
 	return le64toh(value);
 }
 
+uint64_t bytes_get_long_varint(struct bytes_cursor *cursor);
+
 /* A varint of more than 64 bits counts as an overrun. */
-uint64_t bytes_get_varint(struct bytes_cursor *cursor);
+static inline uint64_t bytes_get_varint(struct bytes_cursor *cursor)
+{
+	if (cursor->pos < cursor->end && *cursor->pos < 0x80) /* most are short */
+		return *cursor->pos++;
+	return bytes_get_long_varint(cursor);
+}
+
 int64_t bytes_get_zigzag(struct bytes_cursor *cursor);
 /* What bytes_put_blob() put; *len is 0 and the result NULL on overrun. */
 const uint8_t *bytes_get_blob(struct bytes_cursor *cursor, size_t *len);

@@ -19,18 +19,29 @@ uint64_t map_mix(uint64_t x)
 	return x;
 }
 
+static uint64_t word_at(const unsigned char *bytes, size_t len)
+{
+	uint64_t word = 0;
+	memcpy(&word, bytes, len);
+	return word;
+}
+
+/* Both halves of the product, in which each bit of one factor meets each bit of the other. */
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+	__extension__ unsigned __int128 product = (unsigned __int128)a * b;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Neither factor is known to who does not know the seed, so collisions cannot be computed. */
 uint64_t map_hash_bytes(const void *bytes, size_t len, uint64_t seed)
 {
 	const unsigned char *p = bytes;
-	uint64_t hash = seed ^ len;
-	for (; len >= 8; p += 8, len -= 8) {
-		uint64_t word;
-		memcpy(&word, p, 8);
-		hash = map_mix(hash ^ word);
-	}
-	uint64_t tail = 0;
-	memcpy(&tail, p, len);
-	return map_mix(hash ^ tail);
+	uint64_t hash = seed ^ len, secret = map_mix(seed + 1);
+	for (; len >= 16; p += 16, len -= 16)
+		hash = fold(hash ^ word_at(p, 8), secret ^ word_at(p + 8, 8));
+	size_t first = len < 8 ? len : 8;
+	return fold(hash ^ word_at(p, first), secret ^ word_at(p + first, len - first));
 }
 
 uint64_t map_random_seed(void)
@@ -54,12 +65,17 @@ static struct map_slot *find(const struct map *map, uint64_t key)
 	return &map->slots[i];
 }
 
-static void grow(struct map *map)
+static bool is_full(size_t len, size_t cap)
+{
+	return len > cap / 4 * 3;
+}
+
+static void resize(struct map *map, size_t cap)
 {
 	struct map old = *map;
 	if (!old.cap)
 		map->seed = map_random_seed();
-	map->cap = old.cap ? old.cap * 2 : MAP_FIRST_CAP;
+	map->cap = cap;
 	map->slots = mem_zalloc_array(map->cap, sizeof(*map->slots));
 	for (size_t i = 0; i < old.cap; i++)
 		if (old.slots[i].used)
@@ -77,8 +93,8 @@ uint64_t *map_get(const struct map *map, uint64_t key)
 
 uint64_t *map_put(struct map *map, uint64_t key, bool *added)
 {
-	if ((map->len + 1) * 4 > map->cap * 3)
-		grow(map);
+	if (is_full(map->len + 1, map->cap))
+		resize(map, map->cap ? map->cap * 2 : MAP_FIRST_CAP);
 	struct map_slot *slot = find(map, key);
 	if (added)
 		*added = !slot->used;
@@ -87,6 +103,15 @@ uint64_t *map_put(struct map *map, uint64_t key, bool *added)
 		map->len++;
 	}
 	return &slot->value;
+}
+
+void map_reserve(struct map *map, size_t extra)
+{
+	size_t cap = map->cap ? map->cap : MAP_FIRST_CAP;
+	while (is_full(map->len + extra, cap))
+		cap *= 2;
+	if (cap > map->cap)
+		resize(map, cap);
 }
 
 /* Removal closes the gap by moving later slots of the same run forward, so no tombstones exist. */

@@ -26,6 +26,8 @@ struct map {
 uint64_t *map_get(const struct map *map, uint64_t key);
 /* The value of `key`; a new one is 0 and *added (may be NULL) tells so. Valid as map_get()'s. */
 uint64_t *map_put(struct map *map, uint64_t key, bool *added);
+/* Makes room for `extra` more keys. */
+void map_reserve(struct map *map, size_t extra);
 /* True when the key was there. */
 bool map_remove(struct map *map, uint64_t key);
 /* The next used slot at or behind `*cursor` (start with 0), NULL at the end. */

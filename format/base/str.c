@@ -145,24 +145,45 @@ void str_put_escaped(struct str *s, const char *bytes, size_t len)
 
 /* ---- interned strings ---- */
 
+static uint64_t *slot_of(struct strtab *table, const char *bytes, size_t len)
+{
+	if (!table->by_hash.len)
+		table->seed = map_random_seed();
+	return map_put(&table->by_hash, map_hash_bytes(bytes, len, table->seed), NULL);
+}
+
+/* Those that were added can be found from now on. */
+static void hash_added(struct strtab *table)
+{
+	while (table->hashed < table->entries.len) {
+		struct strtab_entry *entry = &table->entries.data[table->hashed++];
+		uint64_t *slot = slot_of(table, entry->bytes, entry->len);
+		entry->next = (uint32_t)*slot;
+		*slot = table->hashed;
+	}
+}
+
 uint32_t strtab_intern(struct strtab *table, const char *bytes, size_t len)
 {
-	if (!table->entries.len)
-		table->seed = map_random_seed();
-	uint64_t hash = map_hash_bytes(bytes, len, table->seed);
-	uint64_t *head = map_get(&table->by_hash, hash);
-	for (uint32_t id = head ? (uint32_t)*head : 0; id; id = table->entries.data[id - 1].next) {
+	hash_added(table);
+	uint64_t *slot = slot_of(table, bytes, len);
+	for (uint32_t id = (uint32_t)*slot; id; id = table->entries.data[id - 1].next) {
 		const struct strtab_entry *entry = &table->entries.data[id - 1];
 		if (entry->len == len && memcmp(entry->bytes, bytes, len) == 0)
 			return id - 1;
 	}
-	uint64_t *slot = map_put(&table->by_hash, hash, NULL);
 	vec_push(&table->entries, (struct strtab_entry){
 					  .bytes = arena_strndup(&table->arena, bytes, len),
 					  .len = (uint32_t)len,
 					  .next = (uint32_t)*slot,
 				  });
-	*slot = table->entries.len;
+	*slot = table->hashed = table->entries.len;
+	return (uint32_t)table->entries.len - 1;
+}
+
+uint32_t strtab_add(struct strtab *table, const char *bytes, size_t len)
+{
+	vec_push(&table->entries, (struct strtab_entry){.bytes = bytes, .len = (uint32_t)len});
 	return (uint32_t)table->entries.len - 1;
 }
 

@@ -56,9 +56,15 @@ struct strtab {
 	entries;
 	struct map by_hash;
 	uint64_t seed;
+	size_t hashed; /* entries that are in by_hash */
 };
 
 uint32_t strtab_intern(struct strtab *table, const char *bytes, size_t len);
+/*
+ * The next id for a string that is not there, with a NUL behind, which stays where it is. It is not
+ * hashed before another one is interned, and perhaps none is.
+ */
+uint32_t strtab_add(struct strtab *table, const char *bytes, size_t len);
 /* Borrowed until strtab_deinit(). */
 const char *strtab_get(const struct strtab *table, uint32_t id);
 void strtab_deinit(struct strtab *table);

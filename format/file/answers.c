@@ -11,6 +11,7 @@
 enum {
 	PART_BYTES = 1 << 20,
 	SMALLEST_FRAME_BYTES = 6,
+	SMALLEST_ANSWER_BYTES = 2,
 };
 
 /* ---- keeping ---- */
@@ -30,11 +31,13 @@ static void begin_answer(struct answers *answers, uint64_t offset)
 	vec_push(&answers->list, answer);
 }
 
-/* Its texts are kept already. */
-static void push_frame(struct answers *answers, const struct chain_frame *frame)
+/* `count` frames of the newest answer, to be filled. */
+static struct chain_frame *add_frames(struct answers *answers, uint32_t count)
 {
-	answers->list.data[answers->list.len - 1].count++;
-	vec_push(&answers->frames, *frame);
+	answers->list.data[answers->list.len - 1].count = count;
+	vec_reserve(&answers->frames, count);
+	answers->frames.len += count;
+	return &answers->frames.data[answers->frames.len - count];
 }
 
 void answers_add(struct answers *answers, uint64_t offset, const struct chain *chain)
@@ -42,12 +45,12 @@ void answers_add(struct answers *answers, uint64_t offset, const struct chain *c
 	begin_answer(answers, offset);
 	/* The outermost is the one that a profile cannot do without. */
 	uint32_t skipped = chain->count > ANSWERS_MAX_DEPTH ? chain->count - ANSWERS_MAX_DEPTH : 0;
-	for (uint32_t i = skipped; i < chain->count; i++) {
-		struct chain_frame frame = chain->frames[i];
-		frame.function = keep_text(answers, frame.function);
-		frame.file = keep_text(answers, frame.file);
-		frame.decl_file = keep_text(answers, frame.decl_file);
-		push_frame(answers, &frame);
+	struct chain_frame *frame = add_frames(answers, chain->count - skipped);
+	for (uint32_t i = skipped; i < chain->count; i++, frame++) {
+		*frame = chain->frames[i];
+		frame->function = keep_text(answers, frame->function);
+		frame->file = keep_text(answers, frame->file);
+		frame->decl_file = keep_text(answers, frame->decl_file);
 	}
 }
 
@@ -80,6 +83,9 @@ void answers_deinit(struct answers *answers)
 	vec_deinit(&answers->frames);
 	vec_deinit(&answers->list);
 	map_deinit(&answers->by_offset);
+	vec_each(&answers->blocks, block)
+		mem_free(*block);
+	vec_deinit(&answers->blocks);
 	*answers = (struct answers){0};
 }
 
@@ -127,13 +133,14 @@ static void put_answer(struct bytes_buf *out, struct texts *texts, const struct 
 		bytes_put_zigzag(out, (int64_t)(answer->offset - frames[answer->count - 1].start));
 }
 
-size_t answers_encode(const struct answers *answers, size_t first, struct bytes_buf *out)
+static size_t encode_part(
+	const struct answers *answers, size_t first, size_t max_bytes, struct bytes_buf *out)
 {
 	CLEANUP(bytes_buf_deinit) struct bytes_buf list = {0};
 	struct texts texts = {0};
 	uint64_t offset = 0;
 	size_t end = first;
-	while (end < answers->list.len && list.len + texts.bytes < PART_BYTES) {
+	while (end < answers->list.len && list.len + texts.bytes < max_bytes) {
 		const struct answer *answer = &answers->list.data[end++];
 		bytes_put_zigzag(&list, (int64_t)(answer->offset - offset));
 		offset = answer->offset;
@@ -150,6 +157,16 @@ size_t answers_encode(const struct answers *answers, size_t first, struct bytes_
 	return end;
 }
 
+size_t answers_encode(const struct answers *answers, size_t first, struct bytes_buf *out)
+{
+	return encode_part(answers, first, PART_BYTES, out);
+}
+
+void answers_encode_all(const struct answers *answers, struct bytes_buf *out)
+{
+	encode_part(answers, 0, SIZE_MAX, out);
+}
+
 /* ---- decoding ---- */
 
 static const char overrun[] = "answers that are longer than their chunk";
@@ -158,7 +175,18 @@ static const char bad_text[] = "a text of an answer that is none";
 /* The texts of a part, as `answers` keeps them; texts[0] is NULL. */
 struct kept_texts {
 	VEC(const char *) list;
+	bool are_in_place; /* they may stay where they are, and there were none before */
 };
+
+/* A part tells no text twice, so the first one's need not be looked for. */
+static const char *keep_text_of_part(
+	struct answers *answers, const struct kept_texts *texts, const char *text, size_t len)
+{
+	if (!texts->are_in_place || len > ANSWERS_MAX_TEXT_BYTES)
+		return keep_text(answers, text);
+	strtab_add(&answers->strings, text, len);
+	return text;
+}
 
 static const char *get_texts(
 	struct answers *answers, struct bytes_cursor *cursor, struct kept_texts *texts)
@@ -166,6 +194,7 @@ static const char *get_texts(
 	uint64_t count = bytes_get_varint(cursor);
 	if (count > bytes_left(cursor))
 		return overrun;
+	vec_reserve(&texts->list, count + 1);
 	vec_push(&texts->list, NULL);
 	for (uint64_t i = 0; i < count; i++) {
 		size_t len;
@@ -174,7 +203,7 @@ static const char *get_texts(
 			return overrun;
 		if (!len || memchr(text, 0, len) != text + len - 1)
 			return bad_text;
-		vec_push(&texts->list, keep_text(answers, text));
+		vec_push(&texts->list, keep_text_of_part(answers, texts, text, len - 1));
 	}
 	return NULL;
 }
@@ -197,18 +226,19 @@ static const char *get_text(
 }
 
 static const char *get_frames(struct answers *answers, struct bytes_cursor *cursor,
-	const struct kept_texts *texts, uint64_t count)
+	const struct kept_texts *texts, uint32_t count)
 {
 	bool is_bad = false;
-	for (uint64_t i = 0; i < count; i++) {
-		struct chain_frame frame = {.is_inlined = i + 1 < count};
-		frame.function = get_text(cursor, texts, &is_bad);
-		frame.file = get_text(cursor, texts, &is_bad);
-		frame.line = get_u32(cursor);
-		frame.column = get_u32(cursor);
-		frame.decl_file = get_text(cursor, texts, &is_bad);
-		frame.decl_line = get_u32(cursor);
-		push_frame(answers, &frame);
+	struct chain_frame *frame = add_frames(answers, count);
+	for (uint32_t i = 0; i < count; i++, frame++) {
+		frame->function = get_text(cursor, texts, &is_bad);
+		frame->file = get_text(cursor, texts, &is_bad);
+		frame->line = get_u32(cursor);
+		frame->column = get_u32(cursor);
+		frame->decl_file = get_text(cursor, texts, &is_bad);
+		frame->decl_line = get_u32(cursor);
+		frame->start = 0;
+		frame->is_inlined = i + 1 < count;
 	}
 	return is_bad ? bad_text : NULL;
 }
@@ -223,7 +253,7 @@ static const char *get_answer(struct answers *answers, struct bytes_cursor *curs
 	if (count > ANSWERS_MAX_DEPTH)
 		return "an answer that is too deep";
 	begin_answer(answers, *offset);
-	const char *fault = get_frames(answers, cursor, texts, count);
+	const char *fault = get_frames(answers, cursor, texts, (uint32_t)count);
 	if (fault || !count)
 		return fault;
 	struct chain_frame *outermost = &answers->frames.data[answers->frames.len - 1];
@@ -231,19 +261,47 @@ static const char *get_answer(struct answers *answers, struct bytes_cursor *curs
 	return cursor->overrun ? overrun : NULL;
 }
 
-const char *answers_decode(struct answers *answers, struct bytes_cursor *cursor)
+static const char *get_part(
+	struct answers *answers, struct bytes_cursor *cursor, struct kept_texts *texts)
 {
-	struct kept_texts texts = {0};
-	uint64_t detail = bytes_get_varint(cursor);
-	const char *fault = get_texts(answers, cursor, &texts);
-	uint64_t count = fault ? 0 : bytes_get_varint(cursor), offset = 0;
+	uint64_t detail = bytes_get_varint(cursor), offset = 0;
+	const char *fault = get_texts(answers, cursor, texts);
+	uint64_t count = fault ? 0 : bytes_get_varint(cursor);
+	if (count <= bytes_left(cursor) / SMALLEST_ANSWER_BYTES) {
+		vec_reserve(&answers->list, count);
+		map_reserve(&answers->by_offset, count);
+	}
 	for (uint64_t i = 0; !fault && i < count; i++)
-		fault = get_answer(answers, cursor, &texts, &offset);
+		fault = get_answer(answers, cursor, texts, &offset);
 	if (!fault && cursor->overrun)
 		fault = overrun;
 	if (!fault && detail > answers->detail)
 		answers->detail =
 			detail < ANSWERS_DETAIL_END ? (enum answers_detail)detail : ANSWERS_INLINED;
+	return fault;
+}
+
+static const char *decode_part(
+	struct answers *answers, struct bytes_cursor *cursor, bool texts_may_stay)
+{
+	struct kept_texts texts = {
+		.are_in_place = texts_may_stay && !answers->strings.entries.len};
+	const char *fault = get_part(answers, cursor, &texts);
 	vec_deinit(&texts.list);
+	return fault;
+}
+
+const char *answers_decode(struct answers *answers, struct bytes_cursor *cursor)
+{
+	return decode_part(answers, cursor, false);
+}
+
+const char *answers_take(struct answers *answers, uint8_t *bytes, size_t len)
+{
+	struct bytes_cursor cursor = bytes_cursor(bytes, len);
+	const char *fault = NULL;
+	vec_push(&answers->blocks, bytes);
+	while (!fault && bytes_left(&cursor))
+		fault = decode_part(answers, &cursor, true);
 	return fault;
 }

@@ -42,6 +42,7 @@ struct answers {
 	VEC(struct chain_frame) frames;
 	VEC(struct answer) list;
 	struct map by_offset; /* -> index of list, the newest */
+	VEC(uint8_t *) blocks; /* in which some texts stand */
 };
 
 /*
@@ -65,8 +66,17 @@ size_t answers_count(const struct answers *answers);
  */
 size_t answers_encode(const struct answers *answers, size_t first, struct bytes_buf *out);
 
+/* Appends all of them at once; what is read as a whole is read faster then. */
+void answers_encode_all(const struct answers *answers, struct bytes_buf *out);
+
 /* Adds what was encoded. NULL, or what is wrong with it: then some may have been added. */
 const char *answers_decode(struct answers *answers, struct bytes_cursor *cursor);
+
+/*
+ * Adds all that was encoded to `bytes`, which come from mem_alloc() and belong to the answers from
+ * then on, whatever the result, which is as above.
+ */
+const char *answers_take(struct answers *answers, uint8_t *bytes, size_t len);
 
 void answers_deinit(struct answers *answers);
 

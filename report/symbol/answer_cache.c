@@ -1,6 +1,6 @@
 /*
  * An entry: a version, how often it was stored before, and the number of bytes of answers, then the
- * answers, part by part.
+ * answers, in one part.
  */
 #include "report/symbol/answer_cache.h"
 
@@ -12,7 +12,8 @@
 #include "format/base/mem.h"
 
 enum {
-	FORMAT_VERSION = 3, /* also when the same files give other answers than before */
+	FORMAT_VERSION = 4, /* also when the same files give other answers than before */
+	FORMAT_VERSION = 4, /* also when the same files give other answers than before */
 	HEADER_BYTES = 4 + 4 + 8,
 	MAX_ENTRY_BYTES = 256 << 20,
 };
@@ -81,12 +82,9 @@ static struct err *read_answers(
 	CLEANUP_FREE uint8_t *bytes = mem_alloc(len);
 	try(cache_entry_read(entry, bytes, len));
 	try(cache_entry_check(entry));
-	cursor = bytes_cursor(bytes, len);
-	while (bytes_left(&cursor)) {
-		const char *fault = answers_decode(answers, &cursor);
-		if (fault)
-			return err_new(ERR_FORMAT, "%s", fault);
-	}
+	const char *fault = answers_take(answers, steal_ptr(bytes), len);
+	if (fault)
+		return err_new(ERR_FORMAT, "%s", fault);
 	*nr_stored = nr_before < UINT32_MAX ? nr_before + 1 : nr_before;
 	return NULL;
 }
@@ -108,16 +106,15 @@ void answer_cache_load(const struct cache *cache, struct answer_key *key, struct
 void answer_cache_store(
 	const struct cache *cache, const struct answer_key *key, const struct answers *answers)
 {
-	CLEANUP(bytes_buf_deinit) struct bytes_buf parts = {0}, header = {0};
+	CLEANUP(bytes_buf_deinit) struct bytes_buf part = {0}, header = {0};
 	if (!cache || !key->name[0])
 		return;
-	for (size_t next = 0; next < answers_count(answers);)
-		next = answers_encode(answers, next, &parts);
-	if (parts.len > MAX_ENTRY_BYTES)
+	answers_encode_all(answers, &part);
+	if (part.len > MAX_ENTRY_BYTES)
 		return;
 	bytes_put_u32(&header, FORMAT_VERSION);
 	bytes_put_u32(&header, key->nr_stored);
-	bytes_put_u64(&header, parts.len);
-	const struct cache_piece pieces[] = {{header.data, header.len}, {parts.data, parts.len}};
+	bytes_put_u64(&header, part.len);
+	const struct cache_piece pieces[] = {{header.data, header.len}, {part.data, part.len}};
 	err_destroy(cache_store(cache, key->name, pieces, sizeof(pieces) / sizeof(*pieces)));
 }

@@ -171,3 +171,41 @@ TEST(answers_refuse_what_cannot_be)
 	bytes_buf_deinit(&bytes);
 	answers_deinit(&answers);
 }
+
+TEST(answers_taken_as_a_whole_know_their_texts)
+{
+	struct answers answers = {0}, again = {0};
+	answers_add(&answers, 0x1234, &two);
+	answers_add(&answers, 0x20, &nothing);
+	struct bytes_buf bytes = {0};
+	answers_encode_all(&answers, &bytes);
+	CHECK(!answers_take(&again, bytes.data, bytes.len));
+	check_two(&again, 0x1234);
+	/* What is added is one text with what was there. */
+	answers_add(&again, 0x30, &two);
+	struct chain taken, added;
+	CHECK(answers_find(&again, 0x1234, &taken));
+	CHECK(answers_find(&again, 0x30, &added));
+	CHECK(taken.frames[0].function == added.frames[0].function);
+	CHECK(taken.frames[1].function == added.frames[1].function);
+	CHECK(taken.frames[1].file == taken.frames[1].decl_file);
+	answers_deinit(&answers);
+	answers_deinit(&again);
+}
+
+TEST(answers_taken_damaged_are_refused)
+{
+	struct answers answers = {0};
+	answers_add(&answers, 0x1234, &two);
+	struct bytes_buf bytes = {0};
+	answers_encode_all(&answers, &bytes);
+	for (size_t len = 1; len < bytes.len; len++) {
+		struct answers again = {0};
+		uint8_t *copy = mem_alloc(len);
+		memcpy(copy, bytes.data, len);
+		CHECK(answers_take(&again, copy, len));
+		answers_deinit(&again);
+	}
+	bytes_buf_deinit(&bytes);
+	answers_deinit(&answers);
+}

@@ -105,6 +105,21 @@ TEST(escaping_leaves_nothing_that_acts)
 	check_escaped("\xc0\xaf\xed\xa0\x80\xf5", "\\xc0\\xaf\\xed\\xa0\\x80\\xf5");
 }
 
+TEST(strings_that_were_added_are_found)
+{
+	struct strtab table = {0};
+	CHECK_INT(strtab_add(&table, "a", 1), 0);
+	CHECK_INT(strtab_add(&table, "", 0), 1);
+	CHECK_INT(strtab_intern(&table, "b", 1), 2);
+	CHECK_INT(strtab_add(&table, "a longer one than that", 22), 3);
+	CHECK_INT(strtab_intern(&table, "", 0), 1);
+	CHECK_INT(strtab_intern(&table, "a", 1), 0);
+	CHECK_INT(strtab_intern(&table, "a longer one than that", 22), 3);
+	CHECK_INT(strtab_intern(&table, "a longer one than thaT", 22), 4);
+	CHECK_INT(strtab_intern(&table, "b", 1), 2);
+	strtab_deinit(&table);
+}
+
 TEST(strings_intern_densely)
 {
 	struct strtab table = {0};
