@@ -290,7 +290,7 @@ bench: test-deps $(O)/ebprof $(BENCHES) $(WORKLOADS) $(ORACLES) ## figures besid
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/bench.sh
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/unwind.sh
 
-bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(O)/tests/bench/symbol_index $(O)/tests/bench/address_index ## naming addresses, beside other symbolizers (downloads)
+bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(addprefix $(O)/tests/bench/,symbol_index address_index kept_answers) ## naming addresses, beside other symbolizers (downloads)
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/symbols.sh
 
 # ---- a first look ----

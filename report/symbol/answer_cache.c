@@ -13,7 +13,6 @@
 
 enum {
 	FORMAT_VERSION = 4, /* also when the same files give other answers than before */
-	FORMAT_VERSION = 4, /* also when the same files give other answers than before */
 	HEADER_BYTES = 4 + 4 + 8,
 	MAX_ENTRY_BYTES = 256 << 20,
 };
