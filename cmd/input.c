@@ -38,6 +38,7 @@ struct err *input_load_open(
 	const char *path, int fd, const struct symbol_file_options *files, struct profile **ret)
 {
 	struct profile_options options = {.files = files};
+	mem_keep_freed();
 	try(err_wrap(profile_load(fd, &options, ret), "%s", path));
 	CLEANUP(str_deinit) struct str health = {0};
 	info_put_damage(*ret, &health);

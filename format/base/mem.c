@@ -1,10 +1,16 @@
 #include "format/base/mem.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+enum {
+	GROWTH_BYTES = 16 << 20,
+	KEPT_BYTES = 64 << 20,
+};
 
 static void out_of_memory(size_t bytes)
 {
@@ -67,6 +73,12 @@ char *mem_strndup(const void *bytes, size_t len)
 void mem_free(void *block)
 {
 	free(block);
+}
+
+void mem_keep_freed(void)
+{
+	mallopt(M_TOP_PAD, GROWTH_BYTES);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 }
 
 void *mem_alloc_shared(size_t bytes)

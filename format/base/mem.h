@@ -18,6 +18,11 @@ char *mem_strdup(const char *text) __attribute__((malloc, returns_nonnull));
 /* A copy of `len` bytes with a NUL behind them. */
 char *mem_strndup(const void *bytes, size_t len) __attribute__((malloc, returns_nonnull));
 void mem_free(void *block);
+/*
+ * From now on little of what is freed goes back to the system, which would clear each page before
+ * it comes again: for a process that ends soon.
+ */
+void mem_keep_freed(void);
 /* Zeroed, and the same for child processes; freed by mem_free_shared() alone, NULL is safe. */
 void *mem_alloc_shared(size_t bytes) __attribute__((malloc, returns_nonnull));
 void mem_free_shared(void *block, size_t bytes);

@@ -269,6 +269,7 @@ static const char *get_part(
 	uint64_t count = fault ? 0 : bytes_get_varint(cursor);
 	if (count <= bytes_left(cursor) / SMALLEST_ANSWER_BYTES) {
 		vec_reserve(&answers->list, count);
+		vec_reserve(&answers->frames, bytes_left(cursor) / SMALLEST_FRAME_BYTES);
 		map_reserve(&answers->by_offset, count);
 	}
 	for (uint64_t i = 0; !fault && i < count; i++)

@@ -171,6 +171,7 @@ static void add_inlined_frames(struct batch *batch, uint32_t frame)
 /* Functions with symbols come first: one that was inlined elsewhere is the same function. */
 static void apply_answers(struct batch *batch, const struct symbol_file *file)
 {
+	map_reserve(&batch->by_name, batch->frames.len);
 	vec_each(&batch->frames, frame)
 		name_frame(batch, *frame, file);
 	if (batch->options->no_inline)
