@@ -83,6 +83,11 @@ static void fill(struct elf_blocks *blocks, struct slot *slot, uint64_t block)
 	err_destroy(err);
 }
 
+const uint8_t *elf_blocks_mapped(const struct elf_blocks *blocks)
+{
+	return blocks->is_mapped ? blocks->map.bytes : NULL;
+}
+
 const uint8_t *elf_blocks_view(struct elf_blocks *blocks, uint64_t at, size_t *len)
 {
 	*len = 0;

@@ -25,6 +25,8 @@ struct err *elf_blocks_create(const struct elf_file *file, uint64_t offset, uint
 struct err *elf_blocks_map(const struct elf_file *file, uint64_t offset, uint64_t len,
 	struct elf_blocks **ret) ERR_MUST_CHECK;
 
+/* All of a mapped range, NULL where it is not mapped. */
+const uint8_t *elf_blocks_mapped(const struct elf_blocks *blocks);
 void elf_blocks_destroy(struct elf_blocks *blocks);
 
 uint64_t elf_blocks_len(const struct elf_blocks *blocks);

@@ -18,7 +18,7 @@ enum {
 
 static const char start_name[] = "_rt0_amd64_linux", start_name_arm64[] = "_rt0_arm64_linux";
 
-struct bytes_cursor go_table_cursor(struct go_pclntab *table, uint64_t offset)
+struct bytes_cursor go_table_cursor_of_blocks(struct go_pclntab *table, uint64_t offset)
 {
 	size_t len;
 	const uint8_t *bytes = elf_blocks_view(table->blocks, offset, &len);
@@ -278,6 +278,7 @@ static struct err *open_table(struct go_pclntab *table, const struct elf_section
 	uint64_t into, open_blocks *open)
 {
 	try(open(table->file, section->offset + into, section->size - into, &table->blocks));
+	table->mapped = elf_blocks_mapped(table->blocks);
 	table->vaddr = section->addr + into;
 	table->len = section->size - into;
 	try(read_version(table));

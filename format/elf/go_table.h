@@ -26,6 +26,7 @@ enum go_version {
 struct go_pclntab {
 	struct elf_file *file;
 	struct elf_blocks *blocks; /* the table of a large program has 180 MiB */
+	const uint8_t *mapped;     /* all of it; or NULL */
 	uint64_t vaddr, len;
 	enum go_version version;
 	uint8_t quantum;
@@ -42,8 +43,16 @@ struct go_pclntab {
 	uint32_t index_bytes; /* of one entry of the index of functions */
 };
 
+struct bytes_cursor go_table_cursor_of_blocks(struct go_pclntab *table, uint64_t offset);
+
 /* Some bytes at an offset, at least ELF_BLOCKS_VIEW_MAX if there are as many. */
-struct bytes_cursor go_table_cursor(struct go_pclntab *table, uint64_t offset);
+static inline struct bytes_cursor go_table_cursor(struct go_pclntab *table, uint64_t offset)
+{
+	if (!table->mapped || offset >= table->len)
+		return go_table_cursor_of_blocks(table, offset);
+	const uint8_t *bytes = table->mapped + offset;
+	return (struct bytes_cursor){bytes, bytes, table->mapped + table->len, false};
+}
 
 /* The text at an offset, "" when it does not end within ELF_BLOCKS_VIEW_MAX. */
 const char *go_table_text(struct go_pclntab *table, uint64_t offset);
