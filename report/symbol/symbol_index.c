@@ -27,6 +27,7 @@
 enum {
 	MAX_SYMBOLS = 1 << 30,
 	CANDIDATES_AHEAD = 16, /* prefetched while sweeping */
+	LOOKUPS_AT_ONCE = 16,
 };
 
 /* A symbol that survived; its offsets count from its bank's base. */
@@ -443,33 +444,78 @@ static const struct piece_bank *find_bank(const struct symbol_index *index, uint
 	return found;
 }
 
-bool symbol_index_lookup(const struct symbol_index *index, uint64_t address, struct symbol_hit *hit)
+/* Where an address is: `bank` is NULL where it is in none. */
+struct place {
+	const struct piece_bank *bank;
+	uint32_t offset;
+	int32_t id;
+};
+
+static struct place place_of(const struct symbol_index *index, uint64_t address)
 {
 	const struct piece_bank *bank = find_bank(index, address);
 	if (!bank || address - bank->base > UINT32_MAX)
-		return false;
-	int32_t id = symbol_pieces_find(bank, (uint32_t)(address - bank->base));
-	if (id == SYMBOL_PIECES_NONE)
-		return false;
-	const struct symbol *symbol = &index->symbols.data[id];
-	*hit = (struct symbol_hit){
+		return (struct place){.id = SYMBOL_PIECES_NONE};
+	return (struct place){bank, (uint32_t)(address - bank->base), SYMBOL_PIECES_NONE};
+}
+
+static struct symbol_hit hit_at(const struct symbol_index *index, const struct place *place)
+{
+	const struct symbol *symbol = &index->symbols.data[place->id];
+	return (struct symbol_hit){
 		.name = name_of(index, symbol->name),
-		.start = bank->base + symbol->start,
+		.start = place->bank->base + symbol->start,
 		.size = symbol->end - symbol->start,
-		.id = (uint32_t)id,
+		.id = (uint32_t)place->id,
 	};
+}
+
+bool symbol_index_lookup(const struct symbol_index *index, uint64_t address, struct symbol_hit *hit)
+{
+	struct place place = place_of(index, address);
+	if (place.bank)
+		place.id = symbol_pieces_find(place.bank, place.offset);
+	if (place.id == SYMBOL_PIECES_NONE)
+		return false;
+	*hit = hit_at(index, &place);
 	return true;
+}
+
+/* A few look-ups go hand in hand, so that what they wait for is on its way for all of them. */
+static size_t look_up_some(const struct symbol_index *index, const uint64_t *addresses,
+	size_t count, struct symbol_hit *hits)
+{
+	struct place places[LOOKUPS_AT_ONCE];
+	size_t found = 0;
+	for (size_t i = 0; i < count; i++) {
+		places[i] = place_of(index, addresses[i]);
+		if (places[i].bank)
+			symbol_pieces_prefetch_bucket(places[i].bank, places[i].offset);
+	}
+	for (size_t i = 0; i < count; i++)
+		if (places[i].bank)
+			symbol_pieces_prefetch_pieces(places[i].bank, places[i].offset);
+	for (size_t i = 0; i < count; i++) {
+		if (places[i].bank)
+			places[i].id = symbol_pieces_find(places[i].bank, places[i].offset);
+		if (places[i].id != SYMBOL_PIECES_NONE)
+			__builtin_prefetch(&index->symbols.data[places[i].id]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		bool is_found = places[i].id != SYMBOL_PIECES_NONE;
+		hits[i] = is_found ? hit_at(index, &places[i]) : (struct symbol_hit){0};
+		found += is_found;
+	}
+	return found;
 }
 
 size_t symbol_index_lookup_batch(const struct symbol_index *index, const uint64_t *addresses,
 	size_t count, struct symbol_hit *hits)
 {
 	size_t found = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (symbol_index_lookup(index, addresses[i], &hits[i]))
-			found++;
-		else
-			hits[i] = (struct symbol_hit){0};
+	for (size_t i = 0; i < count; i += LOOKUPS_AT_ONCE) {
+		size_t some = count - i < LOOKUPS_AT_ONCE ? count - i : LOOKUPS_AT_ONCE;
+		found += look_up_some(index, &addresses[i], some, &hits[i]);
 	}
 	return found;
 }

@@ -36,6 +36,13 @@ void symbol_pieces_put(struct piece_bank *bank, uint32_t start, int32_t symbol);
 /* Makes the table of buckets; there is a piece. */
 void symbol_pieces_guide(struct piece_bank *bank);
 
+/*
+ * Two steps ahead of a search: they fetch what it reads first, and what it reads then, which the
+ * first must have brought.
+ */
+void symbol_pieces_prefetch_bucket(const struct piece_bank *bank, uint32_t offset);
+void symbol_pieces_prefetch_pieces(const struct piece_bank *bank, uint32_t offset);
+
 /* The symbol that holds the byte at `offset`, or SYMBOL_PIECES_NONE. */
 int32_t symbol_pieces_find(const struct piece_bank *bank, uint32_t offset);
 
