@@ -152,28 +152,35 @@ static bool is_inside(const struct elf_section *section, uint64_t address)
 	return address - section->addr < section->size;
 }
 
-/* Without a call for each field: a kernel has 10^5 symbols, and most are no functions. */
+static inline uint64_t u64_at(const uint8_t *bytes)
+{
+	uint64_t value;
+	memcpy(&value, bytes, sizeof(value));
+	return le64toh(value);
+}
+
+/*
+ * Without a call for each field: a kernel has 10^5 symbols, and most are no functions. Field by
+ * field, since a copy of the whole entry, written in other pieces than read, stalls the processor.
+ */
 static inline bool read_symbol(const struct reader *reader, const uint8_t *bytes,
 	const struct elf_names *names, const uint8_t *classes, struct elf_symbol *ret)
 {
 	static const uint8_t wanted[16] = {[STT_NOTYPE] = HOLDS_LABELS,
 		[STT_FUNC] = HOLDS_FUNCTIONS,
 		[STT_GNU_IFUNC] = HOLDS_FUNCTIONS};
-	Elf64_Sym symbol;
-	memcpy(&symbol, bytes, sizeof(symbol));
-	uint16_t section = le16toh(symbol.st_shndx);
-	uint8_t type = ELF64_ST_TYPE(symbol.st_info);
+	uint64_t head = u64_at(bytes); /* st_name, st_info, st_other, st_shndx */
+	uint32_t name = (uint32_t)head;
+	uint8_t info = (uint8_t)(head >> 32), type = ELF64_ST_TYPE(info);
+	uint16_t section = (uint16_t)(head >> 48);
 	if (!(classes[section] & wanted[type]))
 		return false;
-	uint32_t name = le32toh(symbol.st_name);
-	*ret = (struct elf_symbol){
-		.address = le64toh(symbol.st_value),
-		.size = le64toh(symbol.st_size),
-		.name = names->first + name,
-		.section = section,
-		.type = type,
-		.bind = ELF64_ST_BIND(symbol.st_info),
-	};
+	ret->address = u64_at(bytes + offsetof(Elf64_Sym, st_value));
+	ret->size = u64_at(bytes + offsetof(Elf64_Sym, st_size));
+	ret->name = names->first + name;
+	ret->section = section;
+	ret->type = type;
+	ret->bind = ELF64_ST_BIND(info);
 	return (type != STT_NOTYPE || is_inside(&reader->sections[section], ret->address)) &&
 	       name < names->text.len && is_function_name((const char *)names->text.bytes + name);
 }
