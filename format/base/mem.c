@@ -10,6 +10,7 @@
 enum {
 	GROWTH_BYTES = 16 << 20,
 	KEPT_BYTES = 64 << 20,
+	LARGE_BYTES = 8 << 20, /* a block goes back nevertheless, and grows without copying */
 };
 
 static void out_of_memory(size_t bytes)
@@ -79,6 +80,7 @@ void mem_keep_freed(void)
 {
 	mallopt(M_TOP_PAD, GROWTH_BYTES);
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 }
 
 void *mem_alloc_shared(size_t bytes)

@@ -285,8 +285,7 @@ static const char *get_part(
 static const char *decode_part(
 	struct answers *answers, struct bytes_cursor *cursor, bool texts_may_stay)
 {
-	struct kept_texts texts = {
-		.are_in_place = texts_may_stay && !answers->strings.entries.len};
+	struct kept_texts texts = {.are_in_place = texts_may_stay && !answers->strings.entries.len};
 	const char *fault = get_part(answers, cursor, &texts);
 	vec_deinit(&texts.list);
 	return fault;

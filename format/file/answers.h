@@ -41,7 +41,7 @@ struct answers {
 	struct strtab strings;
 	VEC(struct chain_frame) frames;
 	VEC(struct answer) list;
-	struct map by_offset; /* -> index of list, the newest */
+	struct map by_offset;  /* -> index of list, the newest */
 	VEC(uint8_t *) blocks; /* in which some texts stand */
 };
 

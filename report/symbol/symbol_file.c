@@ -313,10 +313,8 @@ void symbol_file_find(const struct profile_object *object,
 {
 	*ret = (struct symbol_file){.index = symbol_index_create(), .debug_fd = -1, .go_fd = -1};
 	struct debug_identity identity = identity_of(&object->info);
-	struct debug_search search = {.options = options,
-		.take = take_file,
-		.context = ret,
-		.attempts = &ret->attempts};
+	struct debug_search search = {
+		.options = options, .take = take_file, .context = ret, .attempts = &ret->attempts};
 	ret->root = debug_search_root(options, &identity);
 	debug_search_object(&search, object->path, &identity);
 	ask_debuginfod(ret, options->debuginfod, &object->info, &identity);

@@ -21,8 +21,11 @@ void symbol_pieces_guide(struct piece_bank *bank)
 	/* Count each bucket's pieces one place further up, then sum: no branch to mispredict. */
 	for (uint32_t i = 0; i < bank->count; i++)
 		bank->buckets[(bank->pieces[i].start >> bank->shift) + 1]++;
-	for (uint32_t i = 1; i <= bank->bucket_count; i++)
-		bank->buckets[i] += bank->buckets[i - 1];
+	uint32_t sum = 0; /* not read back from memory, which would cost more than adding */
+	for (uint32_t i = 0; i <= bank->bucket_count; i++) {
+		sum += bank->buckets[i];
+		bank->buckets[i] = sum;
+	}
 }
 
 void symbol_pieces_prefetch_bucket(const struct piece_bank *bank, uint32_t offset)

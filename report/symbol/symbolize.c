@@ -248,8 +248,7 @@ static struct answer_sources sources_of(const struct batch *batch, const struct 
 }
 
 /* By what earlier reports found out, or by the files themselves. */
-static void ask_files(
-	struct batch *batch, struct symbol_file *file, struct answer_sources *sources)
+static void ask_files(struct batch *batch, struct symbol_file *file, struct answer_sources *sources)
 {
 	struct profile_object *object = object_of(batch);
 	struct answer_key key = {0};
