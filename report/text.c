@@ -171,49 +171,49 @@ void text_put_table(const struct profile *profile, const struct table *table,
 
 /* ---- the call tree ---- */
 
-struct branch {
-	uint32_t node;
-	uint32_t depth;
-};
-
-static void put_branch(const struct profile *profile, const struct tree *tree,
-	const struct tree_node *node, uint32_t depth, struct str *out)
+static void put_branch(const struct profile *profile, const struct focus_node *node, uint64_t whole,
+	struct str *out)
 {
-	uint64_t whole = tree->nodes.data[0].total;
 	str_printf(out, "%7.2f%% %7.2f%%  ", profile_percent(node->total, whole),
 		profile_percent(node->self, whole));
-	for (uint32_t i = 0; i < depth; i++)
+	for (uint32_t i = 1; i < node->depth; i++)
 		str_puts(out, "| ");
 	str_puts(out, node->is_kernel ? "[k] " : "");
 	put_foreign(out, profile->functions.data[node->function].name);
 	str_putc(out, '\n');
 }
 
-void text_put_tree(const struct profile *profile, const struct tree *tree,
+/* The next one in the order of printing: down, aside, or aside of what is above. 0: none. */
+static uint32_t next_branch(struct focus *focus, uint32_t at, bool goes_down)
+{
+	if (goes_down) {
+		focus_expand(focus, at);
+		if (focus->nodes.data[at].first_child)
+			return focus->nodes.data[at].first_child;
+	}
+	while (at && !focus->nodes.data[at].next_sibling)
+		at = focus->nodes.data[at].parent;
+	return focus->nodes.data[at].next_sibling;
+}
+
+void text_put_tree(const struct profile *profile, struct focus *focus,
 	const struct text_options *options, struct str *out)
 {
 	str_printf(out, "#%7s %8s  calls\n", "total", "self");
-	uint64_t whole = tree->nodes.data[0].total;
-	if (!tree->nodes.data[0].first_child)
+	uint64_t whole = focus->nodes.data[0].total;
+	if (!whole)
 		str_puts(out, nothing_matches);
-	/* An explicit stack: a hostile recording may be deeper than ours. */
-	VEC(struct branch) open = {0};
 	size_t hidden = 0;
-	vec_push(&open, (struct branch){.node = tree->nodes.data[0].first_child});
-	while (open.len) {
-		struct branch branch = open.data[--open.len];
-		if (!branch.node)
+	bool is_shown = true;
+	for (uint32_t at = 0; (at = next_branch(focus, at, is_shown));) {
+		const struct focus_node *node = &focus->nodes.data[at];
+		is_shown = profile_percent(node->total, whole) >= options->percent_limit;
+		hidden += !is_shown;
+		if (!is_shown)
 			continue;
-		const struct tree_node *node = &tree->nodes.data[branch.node];
-		vec_push(&open, (struct branch){node->next_sibling, branch.depth});
-		if (profile_percent(node->total, whole) < options->percent_limit) {
-			hidden++;
-			continue;
-		}
-		put_branch(profile, tree, node, branch.depth, out);
-		vec_push(&open, (struct branch){node->first_child, branch.depth + 1});
+		put_branch(profile, node, whole, out);
+		is_shown = !options->max_depth || node->depth < options->max_depth;
 	}
-	vec_deinit(&open);
 	if (hidden)
 		str_printf(out, "# %zu branch%s below %.2g%%\n", hidden, hidden == 1 ? "" : "es",
 			options->percent_limit);

@@ -4,11 +4,12 @@
 
 #include "format/base/str.h"
 #include "report/filter.h"
+#include "report/focus.h"
 #include "report/table.h"
-#include "report/tree.h"
 
 struct text_options {
 	double percent_limit;        /* rows and branches below are left out, and counted */
+	uint32_t max_depth;          /* of the tree; 0: no limit */
 	const struct filter *filter; /* of rows, by dso and symbol */
 	bool use_color;
 };
@@ -18,7 +19,7 @@ void text_put_head(const struct profile *profile, uint64_t samples_before_filter
 void text_put_table(const struct profile *profile, const struct table *table,
 	const struct table_options *table_options, const struct text_options *options,
 	struct str *out);
-void text_put_tree(const struct profile *profile, const struct tree *tree,
+void text_put_tree(const struct profile *profile, struct focus *focus,
 	const struct text_options *options, struct str *out);
 
 #endif

@@ -1,30 +1,37 @@
 #include "report/tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+/*
+ * The recording's stacks are leaves of two tries already, the kernel's and the user's. So each
+ * node of the user's trie is placed once, below where its caller was placed; kernel nodes likewise,
+ * once for each place that they were entered from.
+ */
 struct builder {
 	const struct profile *profile;
+	const struct tree_options *options;
 	struct tree *tree;
-	struct map children; /* parent << 32 | function -> node */
-	bool is_inverted;
-	uint32_t max_depth;
-	VEC(uint32_t) path; /* frames of one stack, leaf first */
+	struct map children;      /* parent << 32 | function -> node */
+	struct map kernel_places; /* place of the user stack << 32 | kernel node -> node */
+	uint32_t *user_places;    /* for each node of the profile */
+	VEC(uint32_t) path;
 };
 
 static uint32_t child_of(struct builder *builder, uint32_t parent, uint32_t frame)
 {
-	uint32_t function = builder->profile->frames.data[frame].function;
+	const struct profile_frame *from = &builder->profile->frames.data[frame];
+	uint32_t function = builder->options->groups ? builder->options->groups[from->function]
+						     : from->function;
 	bool added;
 	uint64_t *node = map_put(&builder->children, (uint64_t)parent << 32 | function, &added);
 	if (added) {
 		*node = builder->tree->nodes.len;
 		struct tree_node fresh = {
 			.function = function,
+			.frame = frame,
 			.parent = parent,
 			.next_sibling = builder->tree->nodes.data[parent].first_child,
-			.is_kernel = profile_is_kernel(
-				builder->profile, builder->profile->frames.data[frame].object),
+			.is_kernel = profile_is_kernel(builder->profile, from->object),
 		};
 		vec_push(&builder->tree->nodes, fresh);
 		builder->tree->nodes.data[parent].first_child = (uint32_t)*node;
@@ -32,95 +39,178 @@ static uint32_t child_of(struct builder *builder, uint32_t parent, uint32_t fram
 	return (uint32_t)*node;
 }
 
-static void add_stack(struct builder *builder, uint32_t stack, uint64_t value, uint64_t samples)
+/* Below `parent`, the recorded frame and then what was inlined into it. */
+static uint32_t place_frame(struct builder *builder, uint32_t parent, uint32_t frame)
 {
-	builder->path.len = 0;
-	struct profile_walk walk = profile_walk(builder->profile, stack);
-	for (uint32_t frame; (frame = profile_walk_next(&walk));)
-		vec_push(&builder->path, frame);
-	size_t depth = builder->path.len;
-	size_t shown =
-		builder->max_depth && depth > builder->max_depth ? builder->max_depth : depth;
-	uint32_t node = 0;
-	struct tree_node *root = &builder->tree->nodes.data[0];
-	root->total += value;
-	root->samples += samples;
-	for (size_t i = 0; i < shown; i++) {
-		uint32_t frame = builder->path.data[builder->is_inverted ? i : depth - 1 - i];
-		node = child_of(builder, node, frame);
-		struct tree_node *it = &builder->tree->nodes.data[node];
-		it->total += value;
-		it->samples += samples;
-		/* Inverted, the leaf is the first: self belongs to it alone either way. */
-		if (builder->is_inverted && i == 0)
-			it->self += value;
+	if (!frame) /* damage took it */
+		return parent;
+	const struct profile_frame *frames = builder->profile->frames.data;
+	size_t first = builder->path.len;
+	if (frames[frame].innermost && !builder->options->hides_inlined)
+		for (uint32_t at = frames[frame].innermost; at != frame; at = frames[at].outer)
+			vec_push(&builder->path, at);
+	uint32_t node = child_of(builder, parent, frame);
+	while (builder->path.len > first)
+		node = child_of(builder, node, builder->path.data[--builder->path.len]);
+	return node;
+}
+
+static void place_user_nodes(struct builder *builder)
+{
+	const struct profile *profile = builder->profile;
+	CLEANUP_FREE bool *is_used = mem_zalloc_array(profile->nodes.len, sizeof(*is_used));
+	vec_each(&profile->stacks, stack)
+		is_used[stack->user] = true;
+	for (size_t i = profile->nodes.len; i-- > 1;)
+		if (is_used[i])
+			is_used[profile->nodes.data[i].parent] = true;
+	for (size_t i = 1; i < profile->nodes.len; i++) {
+		if (!is_used[i])
+			continue;
+		const struct layout_node *node = &profile->nodes.data[i];
+		builder->user_places[i] =
+			place_frame(builder, builder->user_places[node->parent], node->frame);
 	}
-	if (!builder->is_inverted && shown == depth)
-		builder->tree->nodes.data[node].self += value;
 }
 
-struct ordering {
-	const struct tree *tree;
-	const struct profile *profile;
-};
-
-static int compare_nodes(const void *a, const void *b, void *context)
+static uint32_t place_kernel_node(struct builder *builder, uint32_t entry, uint32_t kernel)
 {
-	const struct ordering *ordering = context;
-	const struct tree_node *x = &ordering->tree->nodes.data[*(const uint32_t *)a];
-	const struct tree_node *y = &ordering->tree->nodes.data[*(const uint32_t *)b];
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return strcmp(ordering->profile->functions.data[x->function].name,
-		ordering->profile->functions.data[y->function].name);
+	const struct layout_node *nodes = builder->profile->nodes.data;
+	size_t first = builder->path.len;
+	uint32_t place = entry;
+	for (uint32_t at = kernel; at; at = nodes[at].parent) {
+		const uint64_t *known =
+			map_get(&builder->kernel_places, (uint64_t)entry << 32 | at);
+		if (known) {
+			place = (uint32_t)*known;
+			break;
+		}
+		vec_push(&builder->path, at);
+	}
+	while (builder->path.len > first) {
+		uint32_t at = builder->path.data[--builder->path.len];
+		place = place_frame(builder, place, nodes[at].frame);
+		*map_put(&builder->kernel_places, (uint64_t)entry << 32 | at, NULL) = place;
+	}
+	return place;
 }
 
-/* Children were linked as they came: sort the nodes once, then link again from the smallest up. */
-static void order_children(struct tree *tree, const struct profile *profile)
+/*
+ * Whether the function of a node is among its callers. Those whose function stands nowhere else are
+ * not worth a look, which leaves few.
+ */
+static void mark_recursion(struct tree *tree, size_t nr_functions)
 {
-	size_t count = tree->nodes.len;
-	CLEANUP_FREE uint32_t *order = mem_zalloc_array(count, sizeof(*order));
-	for (size_t i = 1; i < count; i++)
-		order[i - 1] = (uint32_t)i;
-	struct ordering ordering = {tree, profile};
-	qsort_r(order, count - 1, sizeof(*order), compare_nodes, &ordering);
+	CLEANUP_FREE uint32_t *counts = mem_zalloc_array(nr_functions, sizeof(*counts));
 	vec_each(&tree->nodes, node)
-		node->first_child = node->next_sibling = 0;
-	for (size_t i = count - 1; i-- > 0;) {
-		struct tree_node *node = &tree->nodes.data[order[i]];
-		struct tree_node *parent = &tree->nodes.data[node->parent];
-		node->next_sibling = parent->first_child;
-		parent->first_child = order[i];
+		counts[node->function]++;
+	/* Depth first: `open` counts how often each function stands above. */
+	CLEANUP_FREE uint32_t *open = mem_zalloc_array(nr_functions, sizeof(*open));
+	struct tree_node *nodes = tree->nodes.data;
+	uint32_t at = nodes[0].first_child;
+	while (at) {
+		struct tree_node *node = &nodes[at];
+		node->is_recursive = counts[node->function] > 1 && open[node->function]++ > 0;
+		if (node->first_child) {
+			at = node->first_child;
+			continue;
+		}
+		while (at) {
+			if (counts[nodes[at].function] > 1)
+				open[nodes[at].function]--;
+			if (nodes[at].next_sibling) {
+				at = nodes[at].next_sibling;
+				break;
+			}
+			at = nodes[at].parent;
+		}
 	}
 }
 
-void tree_init(
-	struct tree *tree, const struct profile *profile, bool is_inverted, uint32_t max_depth)
+void tree_init(struct tree *tree, const struct profile *profile, const struct tree_options *options)
 {
-	*tree = (struct tree){0};
+	*tree = (struct tree){.nr_stacks = profile->stacks.len};
+	tree->ends = mem_zalloc_array(tree->nr_stacks, sizeof(*tree->ends));
 	vec_push(&tree->nodes, (struct tree_node){0});
-	struct builder builder = {
-		.profile = profile,
-		.tree = tree,
-		.is_inverted = is_inverted,
-		.max_depth = max_depth,
-	};
-	size_t nr_stacks = profile->stacks.len;
-	CLEANUP_FREE uint64_t *values = mem_zalloc_array(nr_stacks, sizeof(*values));
-	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(nr_stacks, sizeof(*samples));
-	vec_each(&profile->samples, sample) {
-		values[sample->stack] += profile_sample_value(profile, sample);
-		samples[sample->stack]++;
+	struct builder builder = {.profile = profile, .options = options, .tree = tree};
+	builder.user_places = mem_zalloc_array(profile->nodes.len, sizeof(*builder.user_places));
+	place_user_nodes(&builder);
+	for (size_t i = 0; i < tree->nr_stacks; i++) {
+		const struct profile_stack *stack = &profile->stacks.data[i];
+		uint32_t entry = builder.user_places[stack->user];
+		tree->ends[i] = options->hides_kernel
+					? entry
+					: place_kernel_node(&builder, entry, stack->kernel);
 	}
-	for (size_t i = 0; i < nr_stacks; i++)
-		if (samples[i])
-			add_stack(&builder, (uint32_t)i, values[i], samples[i]);
-	order_children(tree, profile);
+	mark_recursion(tree, profile->functions.len);
+	mem_free(builder.user_places);
 	map_deinit(&builder.children);
+	map_deinit(&builder.kernel_places);
 	vec_deinit(&builder.path);
 }
 
 void tree_deinit(struct tree *tree)
 {
 	vec_deinit(&tree->nodes);
+	mem_free(tree->ends);
+	*tree = (struct tree){0};
+}
+
+/* ---- weights ---- */
+
+struct tree_weight *tree_weigh(const struct tree *tree, const struct slice *slice)
+{
+	struct tree_weight *weights = mem_zalloc_array(tree->nodes.len, sizeof(*weights));
+	for (size_t i = 0; i < slice->nr_stacks; i++) {
+		struct tree_weight *end = &weights[tree->ends[i]];
+		end->self += slice->stacks[i].value;
+		end->total += slice->stacks[i].value;
+		end->samples += slice->stacks[i].samples;
+	}
+	for (size_t i = tree->nodes.len; i-- > 1;) {
+		struct tree_weight *parent = &weights[tree->nodes.data[i].parent];
+		parent->total += weights[i].total;
+		parent->samples += weights[i].samples;
+	}
+	return weights;
+}
+
+/* Samples that ended at the node itself. */
+static uint64_t own_samples(
+	const struct tree *tree, const struct tree_weight *weights, const struct tree_node *node)
+{
+	uint64_t samples = weights[node - tree->nodes.data].samples;
+	for (uint32_t at = node->first_child; at; at = tree->nodes.data[at].next_sibling)
+		samples -= weights[at].samples;
+	return samples;
+}
+
+void tree_weigh_functions(const struct tree *tree, const struct tree_weight *weights,
+	const struct profile *profile, struct function_weights *ret)
+{
+	CLEANUP_FREE uint32_t *rows = mem_zalloc_array(profile->functions.len, sizeof(*rows));
+	*ret = (struct function_weights){0};
+	for (size_t i = 1; i < tree->nodes.len; i++) {
+		const struct tree_node *node = &tree->nodes.data[i];
+		const struct tree_weight *weight = &weights[i];
+		bool is_marker = !profile->frames.data[node->frame].object;
+		if (!weight->samples || (is_marker && !weight->self))
+			continue;
+		if (!rows[node->function]) {
+			struct function_weight fresh = {
+				.function = node->function,
+				.frame = node->frame,
+			};
+			vec_push(ret, fresh);
+			rows[node->function] = (uint32_t)ret->len;
+		}
+		struct function_weight *row = &ret->data[rows[node->function] - 1];
+		uint64_t own = weight->self ? own_samples(tree, weights, node) : 0;
+		row->self += weight->self;
+		row->self_samples += own;
+		if (!node->is_recursive) {
+			row->total += is_marker ? weight->self : weight->total;
+			row->samples += is_marker ? own : weight->samples;
+		}
+	}
 }

@@ -1,0 +1,221 @@
+#include "report/focus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void begin(struct focus *focus, const struct tree *tree, const struct tree_weight *weights,
+	const struct profile_function *functions, enum focus_direction direction)
+{
+	*focus = (struct focus){
+		.tree = tree,
+		.weights = weights,
+		.functions = functions,
+		.direction = direction,
+	};
+	vec_push(&focus->nodes, (struct focus_node){0});
+}
+
+static void add_place(struct focus *focus, uint32_t node, uint64_t value, uint64_t samples)
+{
+	struct focus_node *root = &focus->nodes.data[0];
+	struct focus_place place = {.node = node, .value = value, .samples = samples};
+	vec_push(&focus->places, place);
+	root->nr_places++;
+	root->total += value;
+	root->samples += samples;
+	root->self += focus->weights[node].self;
+}
+
+/* How many samples ended at a node itself. */
+static uint64_t samples_ended(const struct focus *focus, uint32_t node)
+{
+	const struct tree_node *nodes = focus->tree->nodes.data;
+	uint64_t samples = focus->weights[node].samples;
+	for (uint32_t child = nodes[node].first_child; child; child = nodes[child].next_sibling)
+		samples -= focus->weights[child].samples;
+	return samples;
+}
+
+void focus_init(struct focus *focus, const struct tree *tree, const struct tree_weight *weights,
+	const struct profile_function *functions, enum focus_direction direction)
+{
+	begin(focus, tree, weights, functions, direction);
+	if (direction == FOCUS_CALLEES) {
+		add_place(focus, 0, weights[0].total, weights[0].samples);
+		return;
+	}
+	for (uint32_t i = 1; i < tree->nodes.len; i++)
+		if (weights[i].self)
+			add_place(focus, i, weights[i].self, samples_ended(focus, i));
+}
+
+void focus_init_function(struct focus *focus, const struct tree *tree,
+	const struct tree_weight *weights, const struct profile_function *functions,
+	enum focus_direction direction, uint32_t function)
+{
+	begin(focus, tree, weights, functions, direction);
+	focus->nodes.data[0].function = function;
+	for (uint32_t i = 1; i < tree->nodes.len; i++) {
+		const struct tree_node *node = &tree->nodes.data[i];
+		if (node->function != function || node->is_recursive || !weights[i].total)
+			continue;
+		add_place(focus, i, weights[i].total, weights[i].samples);
+		focus->nodes.data[0].frame = node->frame;
+		focus->nodes.data[0].is_kernel = node->is_kernel;
+	}
+}
+
+void focus_init_node(struct focus *focus, const struct tree *tree,
+	const struct tree_weight *weights, const struct profile_function *functions, uint32_t node)
+{
+	begin(focus, tree, weights, functions, FOCUS_CALLEES);
+	const struct tree_node *from = &tree->nodes.data[node];
+	focus->nodes.data[0].function = from->function;
+	focus->nodes.data[0].frame = from->frame;
+	focus->nodes.data[0].is_kernel = from->is_kernel;
+	add_place(focus, node, weights[node].total, weights[node].samples);
+}
+
+void focus_deinit(struct focus *focus)
+{
+	vec_deinit(&focus->nodes);
+	vec_deinit(&focus->places);
+}
+
+/* ---- children ---- */
+
+struct step { /* from a place of the parent to one of a child */
+	uint32_t function;
+	struct focus_place place;
+};
+
+struct steps {
+	struct step *data;
+	size_t len, cap;
+};
+
+static void push_step(
+	struct steps *steps, const struct focus *focus, const struct focus_place *place)
+{
+	struct step step = {
+		.function = focus->tree->nodes.data[place->node].function,
+		.place = *place,
+	};
+	vec_push(steps, step);
+}
+
+static void step_down(const struct focus *focus, const struct focus_place *from, struct steps *ret)
+{
+	const struct tree_node *nodes = focus->tree->nodes.data;
+	for (uint32_t at = nodes[from->node].first_child; at; at = nodes[at].next_sibling) {
+		const struct tree_weight *weight = &focus->weights[at];
+		struct focus_place place = {at, weight->total, weight->samples};
+		if (place.value)
+			push_step(ret, focus, &place);
+	}
+}
+
+static void step_up(const struct focus *focus, const struct focus_place *from, struct steps *ret)
+{
+	struct focus_place place = *from;
+	place.node = focus->tree->nodes.data[from->node].parent;
+	if (place.node)
+		push_step(ret, focus, &place);
+}
+
+static void find_steps(const struct focus *focus, uint32_t node, struct steps *ret)
+{
+	const struct focus_node *parent = &focus->nodes.data[node];
+	/* Seen from all leaves, the root is no function: they are its children themselves. */
+	bool is_leaves = focus->direction == FOCUS_CALLERS && !node && !parent->function;
+	for (size_t i = 0; i < parent->nr_places; i++) {
+		const struct focus_place *place = &focus->places.data[parent->first_place + i];
+		if (is_leaves)
+			push_step(ret, focus, place);
+		else if (focus->direction == FOCUS_CALLEES)
+			step_down(focus, place, ret);
+		else
+			step_up(focus, place, ret);
+	}
+}
+
+/* By function, then by place, so that paths that met become one place. */
+static int compare_steps(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	return x->place.node < y->place.node ? -1 : x->place.node > y->place.node;
+}
+
+static void add_to_child(struct focus *focus, struct focus_node *child, const struct step *step)
+{
+	child->total += step->place.value;
+	child->samples += step->place.samples;
+	struct focus_place *last =
+		child->nr_places ? &focus->places.data[focus->places.len - 1] : NULL;
+	if (last && last->node == step->place.node) {
+		last->value += step->place.value;
+		last->samples += step->place.samples;
+		return;
+	}
+	vec_push(&focus->places, step->place);
+	child->nr_places++;
+	if (focus->direction == FOCUS_CALLEES)
+		child->self += focus->weights[step->place.node].self;
+}
+
+static uint32_t add_child(struct focus *focus, uint32_t parent, const struct step *step)
+{
+	const struct tree_node *node = &focus->tree->nodes.data[step->place.node];
+	struct focus_node child = {
+		.function = step->function,
+		.frame = node->frame,
+		.is_kernel = node->is_kernel,
+		.parent = parent,
+		.depth = focus->nodes.data[parent].depth + 1,
+		.first_place = focus->places.len,
+	};
+	vec_push(&focus->nodes, child);
+	return (uint32_t)focus->nodes.len - 1;
+}
+
+static int compare_children(const void *a, const void *b, void *context)
+{
+	const struct focus *focus = context;
+	const struct focus_node *x = a, *y = b;
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return strcmp(focus->functions[x->function].name, focus->functions[y->function].name);
+}
+
+void focus_expand(struct focus *focus, uint32_t node)
+{
+	if (focus->nodes.data[node].is_expanded)
+		return;
+	focus->nodes.data[node].is_expanded = true;
+	struct steps steps = {0};
+	find_steps(focus, node, &steps);
+	if (!steps.len)
+		return;
+	qsort(steps.data, steps.len, sizeof(*steps.data), compare_steps);
+	size_t first = focus->nodes.len;
+	uint32_t child = 0;
+	for (size_t i = 0; i < steps.len; i++) {
+		if (!i || steps.data[i].function != steps.data[i - 1].function)
+			child = add_child(focus, node, &steps.data[i]);
+		add_to_child(focus, &focus->nodes.data[child], &steps.data[i]);
+	}
+	bool is_leaf_level =
+		focus->direction == FOCUS_CALLERS && !node && !focus->nodes.data[node].function;
+	struct focus_node *children = &focus->nodes.data[first];
+	size_t count = focus->nodes.len - first;
+	qsort_r(children, count, sizeof(*children), compare_children, focus);
+	for (size_t i = 0; i < count; i++) {
+		children[i].next_sibling = i + 1 < count ? (uint32_t)(first + i + 1) : 0;
+		if (is_leaf_level)
+			children[i].self = children[i].total;
+	}
+	focus->nodes.data[node].first_child = (uint32_t)first;
+	vec_deinit(&steps);
+}
