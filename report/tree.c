@@ -3,18 +3,16 @@
 #include <string.h>
 
 /*
- * The recording's stacks are leaves of two tries already, the kernel's and the user's. So each
- * node of the user's trie is placed once, below where its caller was placed; kernel nodes likewise,
- * once for each place that they were entered from.
+ * The recording's user stacks are leaves of a trie already. So each of its nodes is placed once,
+ * below where its caller was placed; the kernel's frames, few, below the end of each stack.
  */
 struct builder {
 	const struct profile *profile;
 	const struct tree_options *options;
 	struct tree *tree;
-	struct map children;      /* parent << 32 | function -> node */
-	struct map kernel_places; /* place of the user stack << 32 | kernel node -> node */
-	uint32_t *user_places;    /* for each node of the profile */
-	VEC(uint32_t) path;
+	struct map children;             /* parent << 32 | function -> node */
+	uint32_t *user_places;           /* for each node of the profile */
+	VEC(uint32_t) path, kernel_path; /* of frames */
 };
 
 static uint32_t child_of(struct builder *builder, uint32_t parent, uint32_t frame)
@@ -73,25 +71,15 @@ static void place_user_nodes(struct builder *builder)
 	}
 }
 
-static uint32_t place_kernel_node(struct builder *builder, uint32_t entry, uint32_t kernel)
+static uint32_t place_kernel_stack(struct builder *builder, uint32_t entry, uint32_t kernel)
 {
 	const struct layout_node *nodes = builder->profile->nodes.data;
-	size_t first = builder->path.len;
 	uint32_t place = entry;
-	for (uint32_t at = kernel; at; at = nodes[at].parent) {
-		const uint64_t *known =
-			map_get(&builder->kernel_places, (uint64_t)entry << 32 | at);
-		if (known) {
-			place = (uint32_t)*known;
-			break;
-		}
-		vec_push(&builder->path, at);
-	}
-	while (builder->path.len > first) {
-		uint32_t at = builder->path.data[--builder->path.len];
-		place = place_frame(builder, place, nodes[at].frame);
-		*map_put(&builder->kernel_places, (uint64_t)entry << 32 | at, NULL) = place;
-	}
+	for (uint32_t at = kernel; at; at = nodes[at].parent)
+		vec_push(&builder->kernel_path, nodes[at].frame);
+	while (builder->kernel_path.len)
+		place = place_frame(
+			builder, place, builder->kernel_path.data[--builder->kernel_path.len]);
 	return place;
 }
 
@@ -140,13 +128,13 @@ void tree_init(struct tree *tree, const struct profile *profile, const struct tr
 		uint32_t entry = builder.user_places[stack->user];
 		tree->ends[i] = options->hides_kernel
 					? entry
-					: place_kernel_node(&builder, entry, stack->kernel);
+					: place_kernel_stack(&builder, entry, stack->kernel);
 	}
 	mark_recursion(tree, profile->functions.len);
 	mem_free(builder.user_places);
 	map_deinit(&builder.children);
-	map_deinit(&builder.kernel_places);
 	vec_deinit(&builder.path);
+	vec_deinit(&builder.kernel_path);
 }
 
 void tree_deinit(struct tree *tree)
