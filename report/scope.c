@@ -1,0 +1,180 @@
+#include "report/scope.h"
+
+#include <string.h>
+
+enum {
+	SAMPLES_BETWEEN_LOOKS = 1 << 16, /* at is_cancelled */
+};
+
+void scope_add(struct scope *scope, const struct scope_term *term)
+{
+	struct scope_term copy = *term;
+	if (copy.text)
+		copy.text = mem_strdup(copy.text);
+	vec_push(&scope->terms, copy);
+}
+
+void scope_copy(struct scope *to, const struct scope *from)
+{
+	*to = (struct scope){0};
+	vec_each(&from->terms, term)
+		scope_add(to, term);
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool scope_is_equal(const struct scope *a, const struct scope *b)
+{
+	if (a->terms.len != b->terms.len)
+		return false;
+	for (size_t i = 0; i < a->terms.len; i++) {
+		const struct scope_term *x = &a->terms.data[i], *y = &b->terms.data[i];
+		if (x->kind != y->kind || x->excludes != y->excludes || x->number != y->number ||
+			x->from_ns != y->from_ns || x->to_ns != y->to_ns ||
+			!is_same_text(x->text, y->text))
+			return false;
+	}
+	return true;
+}
+
+bool scope_pop(struct scope *scope)
+{
+	if (!scope->terms.len)
+		return false;
+	mem_free(scope->terms.data[--scope->terms.len].text);
+	return true;
+}
+
+void scope_deinit(struct scope *scope)
+{
+	while (scope_pop(scope))
+		;
+	vec_deinit(&scope->terms);
+}
+
+/* ---- threads ---- */
+
+static bool is_thread(const struct profile *profile, const struct profile_thread *thread,
+	const struct scope_term *term)
+{
+	const struct profile_process *process = &profile->processes.data[thread->process];
+	switch (term->kind) {
+	case SCOPE_THREAD:
+		return thread == &profile->threads.data[term->number];
+	case SCOPE_PROCESS:
+		return thread->process == term->number;
+	case SCOPE_COMM:
+		return strcmp(thread->comm, term->text) == 0;
+	case SCOPE_CONTAINER:
+		return strcmp(process->container[0] ? process->container : process->cgroup,
+			       term->text) == 0;
+	default:
+		return !term->excludes; /* not for threads to say */
+	}
+}
+
+bool *scope_threads(const struct scope *scope, const struct profile *profile)
+{
+	bool *wanted = mem_zalloc_array(profile->threads.len, sizeof(*wanted));
+	for (size_t i = 0; i < profile->threads.len; i++) {
+		wanted[i] = true;
+		vec_each(&scope->terms, term)
+			wanted[i] &= is_thread(profile, &profile->threads.data[i], term) !=
+				     term->excludes;
+	}
+	return wanted;
+}
+
+/* ---- stacks ---- */
+
+static bool is_of_stacks(const struct scope_term *term)
+{
+	return term->kind == SCOPE_FUNCTION || term->kind == SCOPE_PATTERN ||
+	       term->kind == SCOPE_OBJECT || term->kind == SCOPE_KERNEL;
+}
+
+/* For each function, whether its being in a stack meets the term. */
+static bool *functions_of(const struct profile *profile, const struct scope_term *term)
+{
+	bool *meets = mem_zalloc_array(profile->functions.len, sizeof(*meets));
+	struct pattern pattern;
+	bool has_pattern = term->kind == SCOPE_PATTERN && pattern_init(&pattern, term->text);
+	const struct profile_function *wanted =
+		term->kind == SCOPE_FUNCTION
+			? &profile->functions.data[profile->frames.data[term->number].function]
+			: NULL;
+	for (size_t i = 0; i < profile->functions.len; i++) {
+		const struct profile_function *function = &profile->functions.data[i];
+		if (wanted) /* others of the same name are shown as one with it */
+			meets[i] = function->object == wanted->object &&
+				   strcmp(function->name, wanted->name) == 0;
+		else if (has_pattern)
+			meets[i] = pattern_matches(&pattern, function->name);
+		else if (term->kind == SCOPE_OBJECT)
+			meets[i] = function->object == term->number;
+		else if (term->kind == SCOPE_KERNEL)
+			meets[i] = profile_is_kernel(profile, function->object);
+	}
+	if (has_pattern)
+		pattern_deinit(&pattern);
+	return meets;
+}
+
+/* A node has what its callers have, and its own. */
+static void judge_stacks(const struct profile *profile, const struct tree *tree,
+	const struct scope_term *term, bool *wanted)
+{
+	CLEANUP_FREE bool *functions = functions_of(profile, term);
+	CLEANUP_FREE bool *has = mem_zalloc_array(tree->nodes.len, sizeof(*has));
+	for (size_t i = 1; i < tree->nodes.len; i++) {
+		const struct tree_node *node = &tree->nodes.data[i];
+		has[i] = has[node->parent] || functions[node->function];
+	}
+	for (size_t i = 0; i < tree->nr_stacks; i++)
+		wanted[i] &= has[tree->ends[i]] != term->excludes;
+}
+
+bool *scope_stacks(
+	const struct scope *scope, const struct profile *profile, const struct tree *tree)
+{
+	bool *wanted = mem_zalloc_array(tree->nr_stacks, sizeof(*wanted));
+	memset(wanted, true, tree->nr_stacks * sizeof(*wanted));
+	vec_each(&scope->terms, term)
+		if (is_of_stacks(term))
+			judge_stacks(profile, tree, term, wanted);
+	return wanted;
+}
+
+/* ---- samples ---- */
+
+static bool is_sample(const struct profile *profile, const struct profile_sample *sample,
+	const struct scope_term *term)
+{
+	uint64_t at_ns = sample->time_ns - profile->first_ns;
+	if (term->kind == SCOPE_CPU)
+		return (sample->cpu == term->number) != term->excludes;
+	if (term->kind == SCOPE_TIME)
+		return (at_ns >= term->from_ns && at_ns < term->to_ns) != term->excludes;
+	return true;
+}
+
+void scope_slice(const struct scope *scope, const struct profile *profile, const struct tree *tree,
+	const atomic_bool *is_cancelled, struct slice *ret)
+{
+	CLEANUP_FREE bool *threads = scope_threads(scope, profile);
+	CLEANUP_FREE bool *stacks = scope_stacks(scope, profile, tree);
+	slice_init(ret, profile);
+	for (size_t i = 0; i < profile->samples.len; i++) {
+		const struct profile_sample *sample = &profile->samples.data[i];
+		if (i % SAMPLES_BETWEEN_LOOKS == 0 && is_cancelled && atomic_load(is_cancelled))
+			return;
+		bool is_wanted = threads[sample->thread] && stacks[sample->stack];
+		for (size_t t = 0; is_wanted && t < scope->terms.len; t++)
+			is_wanted = is_sample(profile, sample, &scope->terms.data[t]);
+		if (is_wanted)
+			slice_add(ret, sample->stack, profile_sample_value(profile, sample));
+	}
+}
