@@ -126,9 +126,7 @@ void tree_init(struct tree *tree, const struct profile *profile, const struct tr
 	for (size_t i = 0; i < tree->nr_stacks; i++) {
 		const struct profile_stack *stack = &profile->stacks.data[i];
 		uint32_t entry = builder.user_places[stack->user];
-		tree->ends[i] = options->hides_kernel
-					? entry
-					: place_kernel_stack(&builder, entry, stack->kernel);
+		tree->ends[i] = place_kernel_stack(&builder, entry, stack->kernel);
 	}
 	mark_recursion(tree, profile->functions.len);
 	mem_free(builder.user_places);

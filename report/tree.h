@@ -29,7 +29,7 @@ struct tree {
 struct tree_options {
 	/* For each function the one that stands for all that are shown as one; NULL: itself. */
 	const uint32_t *groups;
-	bool hides_inlined, hides_kernel;
+	bool hides_inlined;
 };
 
 /* Needs a symbolized profile. Stacks share what they have in common, also while this runs. */

@@ -1,0 +1,89 @@
+#include "report/tui/keys.h"
+
+#include "report/tui/input.h"
+
+const struct key_row key_rows[] = {
+	{{'k', INPUT_UP}, ACTION_UP, "k Up", "up", "Moving"},
+	{{'j', INPUT_DOWN}, ACTION_DOWN, "j Down", "down", NULL},
+	{{'h', INPUT_LEFT}, ACTION_LEFT, "h Left", "left; close a branch", NULL},
+	{{'l', INPUT_RIGHT}, ACTION_RIGHT, "l Right", "right; open a branch", NULL},
+	{{INPUT_CTRL('b'), INPUT_PAGE_UP}, ACTION_PAGE_UP, "^B PgUp", "a page up", NULL},
+	{{INPUT_CTRL('f'), INPUT_PAGE_DOWN, ' '}, ACTION_PAGE_DOWN, "Space PgDn", "a page down",
+		NULL},
+	{{INPUT_CTRL('u')}, ACTION_HALF_UP, "^U", "half a page up", NULL},
+	{{INPUT_CTRL('d')}, ACTION_HALF_DOWN, "^D", "half a page down", NULL},
+	{{'g', INPUT_HOME}, ACTION_FIRST, "g Home", "to the first", NULL},
+	{{'G', INPUT_END}, ACTION_LAST, "G End", "to the last", NULL},
+
+	{{'1'}, ACTION_VIEW_1, "1", "Top: the hottest functions", "Views"},
+	{{'2'}, ACTION_VIEW_1 + 1, "2", "Butterfly: callers and callees of a function", NULL},
+	{{'3'}, ACTION_VIEW_1 + 2, "3", "Tree: who calls what", NULL},
+	{{'4'}, ACTION_VIEW_1 + 3, "4", "Flame: the tree as a flame graph", NULL},
+	{{'5'}, ACTION_VIEW_1 + 4, "5", "Heat: threads over time", NULL},
+	{{'6'}, ACTION_VIEW_1 + 5, "6", "Processes, threads, containers", NULL},
+	{{'7', 'a'}, ACTION_VIEW_1 + 6, "7 a", "Source and assembly of the function", NULL},
+	{{'8'}, ACTION_VIEW_1 + 7, "8", "Diff: against a second recording", NULL},
+	{{'9'}, ACTION_VIEW_9, "9", "Symbols: where names came from, what is missing", NULL},
+	{{INPUT_TAB}, ACTION_NEXT_VIEW, "Tab", "the next view", NULL},
+	{{INPUT_BACK_TAB}, ACTION_PREVIOUS_VIEW, "S-Tab", "the view before", NULL},
+
+	{{INPUT_ENTER, '\r'}, ACTION_ENTER, "Enter", "zoom in", "Zooms and filters"},
+	{{INPUT_ESCAPE, INPUT_BACKSPACE}, ACTION_UNDO, "Esc Bksp", "undo the last zoom or filter",
+		NULL},
+	{{INPUT_CTRL('r')}, ACTION_REDO, "^R", "redo it", NULL},
+	{{'R'}, ACTION_RESET, "R", "undo them all", NULL},
+	{{'\\'}, ACTION_KEEP, "\\", "keep stacks that hold what is typed", NULL},
+	{{'!'}, ACTION_EXCLUDE, "!", "exclude stacks that hold what is typed", NULL},
+	{{'t'}, ACTION_ONLY_THREAD, "t", "this thread only", NULL},
+	{{'d'}, ACTION_ONLY_OBJECT, "d", "this file (DSO) only", NULL},
+	{{'K'}, ACTION_ONLY_KERNEL, "K", "the kernel only", NULL},
+	{{'v'}, ACTION_RANGE, "v", "begin or end a range of time (Heat)", NULL},
+
+	{{'/'}, ACTION_SEARCH, "/", "search: an expression, case matters with capitals",
+		"Searching"},
+	{{'n'}, ACTION_NEXT_MATCH, "n", "the next match", NULL},
+	{{'N'}, ACTION_PREVIOUS_MATCH, "N", "the match before", NULL},
+	{{'*'}, ACTION_SEARCH_SYMBOL, "*", "search for this function", NULL},
+
+	{{'+'}, ACTION_EXPAND, "+", "open a branch; zoom in on time", "Branches"},
+	{{'-'}, ACTION_COLLAPSE, "-", "close it; zoom out", NULL},
+	{{'e'}, ACTION_TOGGLE, "e", "open or close it", NULL},
+	{{'E'}, ACTION_EXPAND_ALL, "E", "open the hot path below", NULL},
+	{{'C'}, ACTION_COLLAPSE_ALL, "C", "close all", NULL},
+	{{'I'}, ACTION_INVERT, "I", "turn it over: from the leaves to their callers", NULL},
+
+	{{'<'}, ACTION_SORT_LEFT, "<", "order by the column on the left", "What is shown"},
+	{{'>'}, ACTION_SORT_RIGHT, ">", "order by the column on the right", NULL},
+	{{'s'}, ACTION_SORT_REVERSE, "s", "turn the order round", NULL},
+	{{'%'}, ACTION_UNIT, "%", "percent, time or samples", NULL},
+	{{'i'}, ACTION_INFO, "i", "about the recording", NULL},
+	{{'o'}, ACTION_OPTIONS, "o", "inlined functions, templates, paths", NULL},
+	{{'w'}, ACTION_WHOLE_NAME, "w", "the whole name of what is selected", NULL},
+	{{'y'}, ACTION_COPY, "y", "copy the name (OSC 52)", NULL},
+	{{'P'}, ACTION_PRINT, "P", "write this view to a file", NULL},
+	{{'D'}, ACTION_BASELINE, "D", "load a recording to compare with", NULL},
+
+	{{'m'}, ACTION_MENU, "m", "menu (also the right button)", "And"},
+	{{'?', INPUT_F1}, ACTION_HELP, "? F1", "this help", NULL},
+	{{INPUT_CTRL('l')}, ACTION_REDRAW, "^L", "draw the screen again", NULL},
+	{{INPUT_CTRL('c')}, ACTION_CANCEL, "^C", "stop what is being computed; twice: quit", NULL},
+	{{'q'}, ACTION_QUIT, "q", "back, then quit", NULL},
+	{{0}, ACTION_NONE, NULL, NULL, NULL},
+};
+
+enum action key_action(uint32_t key)
+{
+	for (const struct key_row *row = key_rows; row->help; row++)
+		for (size_t i = 0; i < sizeof(row->keys) / sizeof(*row->keys) && row->keys[i]; i++)
+			if (row->keys[i] == key)
+				return row->action;
+	return ACTION_NONE;
+}
+
+const struct key_row *key_row_of(enum action action)
+{
+	for (const struct key_row *row = key_rows; row->help; row++)
+		if (row->action == action)
+			return row;
+	return NULL;
+}

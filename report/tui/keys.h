@@ -1,0 +1,85 @@
+/* The keys and what they do: one table, from which help, hints and the manual page are made. */
+#ifndef EBPROF_KEYS_H
+#define EBPROF_KEYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/str.h"
+
+enum action {
+	ACTION_NONE,
+	/* moving */
+	ACTION_UP,
+	ACTION_DOWN,
+	ACTION_LEFT,
+	ACTION_RIGHT,
+	ACTION_PAGE_UP,
+	ACTION_PAGE_DOWN,
+	ACTION_HALF_UP,
+	ACTION_HALF_DOWN,
+	ACTION_FIRST,
+	ACTION_LAST,
+	/* views */
+	ACTION_VIEW_1,
+	ACTION_VIEW_9 = ACTION_VIEW_1 + 8,
+	ACTION_NEXT_VIEW,
+	ACTION_PREVIOUS_VIEW,
+	ACTION_ANNOTATE,
+	/* zooms and filters */
+	ACTION_ENTER,
+	ACTION_UNDO,
+	ACTION_REDO,
+	ACTION_RESET,
+	ACTION_KEEP,
+	ACTION_EXCLUDE,
+	ACTION_ONLY_THREAD,
+	ACTION_ONLY_OBJECT,
+	ACTION_ONLY_KERNEL,
+	ACTION_RANGE,
+	/* searching */
+	ACTION_SEARCH,
+	ACTION_NEXT_MATCH,
+	ACTION_PREVIOUS_MATCH,
+	ACTION_SEARCH_SYMBOL,
+	/* branches */
+	ACTION_TOGGLE,
+	ACTION_EXPAND,
+	ACTION_COLLAPSE,
+	ACTION_EXPAND_ALL,
+	ACTION_COLLAPSE_ALL,
+	ACTION_INVERT,
+	/* what is shown */
+	ACTION_SORT_LEFT,
+	ACTION_SORT_RIGHT,
+	ACTION_SORT_REVERSE,
+	ACTION_UNIT,
+	ACTION_INFO,
+	ACTION_OPTIONS,
+	ACTION_WHOLE_NAME,
+	ACTION_COPY,
+	ACTION_PRINT,
+	ACTION_BASELINE,
+	ACTION_MENU,
+	ACTION_HELP,
+	ACTION_REDRAW,
+	ACTION_CANCEL,
+	ACTION_QUIT,
+};
+
+struct key_row {
+	uint32_t keys[4]; /* as in input.h; 0: no more */
+	enum action action;
+	const char *shown; /* how the keys are written */
+	const char *help;
+	const char *group; /* a heading above the row; NULL: that of the row above */
+};
+
+/* Ends with a row without help. */
+extern const struct key_row key_rows[];
+
+enum action key_action(uint32_t key);
+/* The row of an action, NULL when it has no key. */
+const struct key_row *key_row_of(enum action action);
+
+#endif

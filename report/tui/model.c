@@ -1,0 +1,163 @@
+#include "report/tui/model.h"
+
+#include <string.h>
+
+#include "format/base/str.h"
+
+void model_wish_copy(struct model_wish *to, const struct model_wish *from)
+{
+	*to = *from;
+	scope_copy(&to->scope, &from->scope);
+	to->search = from->search ? mem_strdup(from->search) : NULL;
+}
+
+void model_wish_deinit(struct model_wish *wish)
+{
+	scope_deinit(&wish->scope);
+	mem_free(wish->search);
+	*wish = (struct model_wish){0};
+}
+
+/* ---- names ---- */
+
+/* Functions of one name and object are shown as one: a function that was compiled twice. */
+static uint32_t *group_functions(const struct profile_function *functions, size_t count)
+{
+	uint32_t *groups = mem_zalloc_array(count, sizeof(*groups));
+	uint64_t seed = map_random_seed();
+	struct map newest = {0}; /* hash -> function + 1 */
+	for (uint32_t i = 0; i < count; i++) {
+		const struct profile_function *function = &functions[i];
+		uint64_t hash = map_hash_bytes(function->name, strlen(function->name), seed);
+		uint64_t *known = map_put(&newest, hash + function->object, NULL);
+		const struct profile_function *other = *known ? &functions[*known - 1] : NULL;
+		bool is_same = other && other->object == function->object &&
+			       strcmp(other->name, function->name) == 0;
+		groups[i] = is_same ? (uint32_t)*known - 1 : i;
+		if (!*known)
+			*known = i + 1;
+	}
+	map_deinit(&newest);
+	return groups;
+}
+
+struct model_names *model_names_create(
+	const struct profile *profile, unsigned serial, bool hides_inlined)
+{
+	struct model_names *names = mem_zalloc(sizeof(*names));
+	names->references = 1;
+	names->serial = serial;
+	names->hides_inlined = hides_inlined;
+	vec_append(&names->functions, profile->functions.data, profile->functions.len);
+	vec_append(&names->frames, profile->frames.data, profile->frames.len);
+	vec_append(&names->objects, profile->objects.data, profile->objects.len);
+	vec_each(&names->objects, object)
+		object->answers = (struct answers){0};
+	names->groups = group_functions(names->functions.data, names->functions.len);
+	struct tree_options options = {.groups = names->groups, .hides_inlined = hides_inlined};
+	tree_init(&names->tree, profile, &options);
+	return names;
+}
+
+struct model_names *model_names_hold(struct model_names *names)
+{
+	atomic_fetch_add(&names->references, 1);
+	return names;
+}
+
+void model_names_release(struct model_names *names)
+{
+	if (!names || atomic_fetch_sub(&names->references, 1) > 1)
+		return;
+	vec_deinit(&names->functions);
+	vec_deinit(&names->frames);
+	vec_deinit(&names->objects);
+	mem_free(names->groups);
+	tree_deinit(&names->tree);
+	mem_free(names);
+}
+
+/* ---- models ---- */
+
+static void find_matches(struct model *model, const char *search)
+{
+	struct pattern pattern;
+	if (!search || !search[0] || !pattern_init(&pattern, search))
+		return;
+	size_t count = model->names->functions.len;
+	model->matches = mem_zalloc_array(count, sizeof(*model->matches));
+	for (size_t i = 0; i < count; i++)
+		model->matches[i] = pattern_matches(&pattern, model->names->functions.data[i].name);
+	pattern_deinit(&pattern);
+	for (size_t i = 0; i < model->functions.len; i++)
+		model->nr_matches += model->matches[model->functions.data[i].function];
+}
+
+/* Samples of the outermost matches, so that each counts once. */
+static void weigh_matches(struct model *model)
+{
+	const struct tree *tree = &model->names->tree;
+	CLEANUP_FREE bool *has = mem_zalloc_array(tree->nodes.len, sizeof(*has));
+	for (size_t i = 1; model->matches && i < tree->nodes.len; i++) {
+		const struct tree_node *node = &tree->nodes.data[i];
+		has[i] = has[node->parent] || model->matches[node->function];
+		if (!has[i] || has[node->parent])
+			continue;
+		model->matched.value += model->weights[i].total;
+		model->matched.samples += model->weights[i].samples;
+	}
+}
+
+struct model *model_create(const struct profile *profile, struct model_names *names,
+	const struct model_wish *wish, const atomic_bool *is_cancelled)
+{
+	struct model *model = mem_zalloc(sizeof(*model));
+	model->references = 1;
+	model->wish_serial = wish->serial;
+	model->profile = profile;
+	model->names = model_names_hold(names);
+	scope_slice(&wish->scope, profile, &names->tree, is_cancelled, &model->slice);
+	if (is_cancelled && atomic_load(is_cancelled)) {
+		model_release(model);
+		return NULL;
+	}
+	model->weights = tree_weigh(&names->tree, &model->slice);
+	tree_weigh_functions(&names->tree, model->weights, profile, &model->functions);
+	find_matches(model, wish->search);
+	weigh_matches(model);
+	return model;
+}
+
+struct model *model_hold(struct model *model)
+{
+	atomic_fetch_add(&model->references, 1);
+	return model;
+}
+
+void model_release(struct model *model)
+{
+	if (!model || atomic_fetch_sub(&model->references, 1) > 1)
+		return;
+	slice_deinit(&model->slice);
+	mem_free(model->weights);
+	vec_deinit(&model->functions);
+	mem_free(model->matches);
+	model_names_release(model->names);
+	mem_free(model);
+}
+
+uint32_t model_function_of(const struct model *model, uint32_t frame)
+{
+	const struct model_names *names = model->names;
+	return frame < names->frames.len ? names->groups[names->frames.data[frame].function] : 0;
+}
+
+const struct profile_function *model_function(const struct model *model, uint32_t function)
+{
+	return &model->names->functions.data[function];
+}
+
+const struct profile_object *model_object(const struct model *model, uint32_t object)
+{
+	return &model->names->objects.data[object];
+}

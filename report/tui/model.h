@@ -1,0 +1,73 @@
+/*
+ * What the views draw: a recording, named as far as it could be until now, seen through the
+ * filters. The worker makes a new one whenever any of that changes; once made it never changes, and
+ * whoever holds it may read it on any thread. Of the profile itself only what symbolizing leaves
+ * alone may be read beside it: samples, stacks, threads, processes, events, meta.
+ */
+#ifndef EBPROF_MODEL_H
+#define EBPROF_MODEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "report/info.h"
+#include "report/scope.h"
+#include "report/tree.h"
+
+/* What the person wants to see. */
+struct model_wish {
+	unsigned serial; /* grows with each */
+	struct scope scope;
+	char *search; /* owned; NULL or "": nothing is searched for */
+	bool hides_inlined;
+};
+
+void model_wish_copy(struct model_wish *to, const struct model_wish *from);
+void model_wish_deinit(struct model_wish *wish);
+
+/* Names and the tree of them: made again when symbols arrive. Copies of the profile's tables. */
+struct model_names {
+	atomic_uint references;
+	unsigned serial; /* of symbols */
+	bool hides_inlined;
+	VEC(struct profile_function) functions;
+	VEC(struct profile_frame) frames;
+	VEC(struct profile_object)
+		objects;  /* borrow from the profile; their answers are not here */
+	uint32_t *groups; /* function -> the one that stands for all of its name and object */
+	struct tree tree;
+};
+
+struct model {
+	atomic_uint references;
+	unsigned wish_serial; /* of the wish that this fulfils */
+	const struct profile *profile;
+	struct model_names *names;
+	struct slice slice;
+	struct tree_weight *weights; /* of the tree's nodes */
+	struct function_weights functions;
+	bool *matches; /* by function; NULL: nothing is searched for */
+	size_t nr_matches;
+	struct slice_sum matched; /* samples with a match in their stack */
+	struct info_stacks stacks;
+};
+
+/* Copies the names as they are. Call on the thread that symbolizes. */
+struct model_names *model_names_create(
+	const struct profile *profile, unsigned serial, bool hides_inlined);
+struct model_names *model_names_hold(struct model_names *names);
+void model_names_release(struct model_names *names);
+
+/* NULL when it was cancelled. The names are held. */
+struct model *model_create(const struct profile *profile, struct model_names *names,
+	const struct model_wish *wish, const atomic_bool *is_cancelled);
+struct model *model_hold(struct model *model);
+/* NULL is safe. */
+void model_release(struct model *model);
+
+/* The function, one of those that stand for others, that a frame belongs to. */
+uint32_t model_function_of(const struct model *model, uint32_t frame);
+const struct profile_function *model_function(const struct model *model, uint32_t function);
+const struct profile_object *model_object(const struct model *model, uint32_t object);
+
+#endif

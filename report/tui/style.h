@@ -1,0 +1,34 @@
+/* What a cell means. term.c gives each a colour, as far as the terminal has any. */
+#ifndef EBPROF_STYLE_H
+#define EBPROF_STYLE_H
+
+enum style {
+	STYLE_NORMAL,
+	STYLE_DIM,
+	STYLE_TITLE,  /* the first line */
+	STYLE_HEADER, /* of columns */
+	STYLE_KEY,    /* in the bar of hints */
+	STYLE_BAR,
+	STYLE_HOT, /* a large share */
+	STYLE_WARM,
+	STYLE_KERNEL,
+	STYLE_INLINED,
+	STYLE_UNKNOWN, /* there is no name */
+	STYLE_WARNING,
+	STYLE_WORSE, /* than the baseline */
+	STYLE_BETTER,
+	STYLE_CODE,  /* assembly */
+	STYLE_FLAME, /* and STYLE_FLAMES - 1 more, by what the frame belongs to */
+	STYLE_FLAMES = 8,
+	STYLE_HEAT = STYLE_FLAME + STYLE_FLAMES, /* and STYLE_HEATS - 1 more, by how much */
+	STYLE_HEATS = 8,
+	STYLE_COUNT = STYLE_HEAT + STYLE_HEATS,
+
+	/* Beside any of them: */
+	STYLE_SELECTED = 0x100,
+	STYLE_BOLD = 0x200,
+	STYLE_MATCH = 0x400, /* it was searched for */
+	STYLE_MASK = 0xff,
+};
+
+#endif
