@@ -1,4 +1,6 @@
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -7,13 +9,15 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "report/text.h"
+#include "report/tui/tui.h"
 #include "report/unsymbolized.h"
 
 struct report_options {
 	const char *input;
-	bool stdio, show_tree, show_inverted, ignored;
-	double percent_limit;
+	bool is_text, is_tui, show_tree, show_inverted;
+	double percent_limit; /* negative: the usual one */
 	uint32_t max_depth;
+	bool shows_samples; /* they always are */
 	struct table_options table;
 	struct select_options select;
 };
@@ -56,16 +60,18 @@ static const struct opt rows[] = {
 	{"max-stack", 0, "N", opt_u32, FIELD(max_depth), "frames of each stack in the tree", NULL},
 	{"percent-limit", 0, "PERCENT", opt_percent, FIELD(percent_limit),
 		"leave out what is below (0.5; tree: same)", NULL},
-	{"show-nr-samples", 'n', NULL, opt_flag, FIELD(ignored),
+	{"show-nr-samples", 'n', NULL, opt_flag, FIELD(shows_samples),
 		"numbers of samples are always shown", NULL},
-	{"stdio", 0, NULL, opt_flag, FIELD(stdio), "print text", NULL},
+	{"stdio", 0, NULL, opt_flag, FIELD(is_text),
+		"print text; so do -s, --percent-limit, --max-stack, and what is no terminal",
+		NULL},
+	{"tui", 0, NULL, opt_flag, FIELD(is_tui), "the terminal interface, also with those", NULL},
 	SELECT_ROWS(struct report_options, select),
 	{0},
 };
 
 static const struct opt_foreign foreign[] = {
-	{"--tui", "this version prints text only"},
-	{"--gtk", "this version prints text only"},
+	{"--gtk", "there is no window: the terminal interface is the default"},
 	{"-F", "columns are chosen with -s"},
 	{"-p", "to choose a process: --pid"},
 	{"-t", "to choose a thread: --tid"},
@@ -117,11 +123,11 @@ static void put_report(
 	unsymbolized_put(profile, &options->select.naming.symbolize.files, out);
 }
 
-static int report(struct report_options *options, int argc, char **argv, int rest)
+static int report_text(struct report_options *options, const char *path, int fd)
 {
 	struct profile *profile;
-	struct err *err = input_load(options->input, argc, argv, rest,
-		&options->select.naming.symbolize.files, &profile);
+	struct err *err =
+		input_load_open(path, fd, &options->select.naming.symbolize.files, &profile);
 	if (err)
 		return console_fail(err);
 	CLEANUP(str_deinit) struct str text = {0};
@@ -134,11 +140,64 @@ static int report(struct report_options *options, int argc, char **argv, int res
 	return code;
 }
 
+static int report_in_terminal(struct report_options *options, const char *path, int fd)
+{
+	setlocale(LC_CTYPE, "");
+	options->select.naming.is_silent = true; /* the screen is another's */
+	naming_begin(&options->select.naming);
+	struct tui_options tui = {
+		.file_name = path,
+		.fd = fd,
+		.symbolize = options->select.naming.symbolize,
+		.filter = select_filter(&options->select),
+		.opens_tree = options->show_tree || options->show_inverted,
+		.is_inverted = options->show_inverted,
+	};
+	struct err *err = tui_run(&tui);
+	naming_end(&options->select.naming);
+	return err ? console_fail(err) : CONSOLE_OK;
+}
+
+/* What only a text can show asks for one, and so does a terminal that cannot place a cursor. */
+static bool wants_terminal(const struct report_options *options)
+{
+	const char *term = getenv("TERM");
+	bool is_possible = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && term[0] &&
+			   strcmp(term, "dumb") != 0;
+	bool asks_for_text = options->is_text || options->table.nr_columns ||
+			     options->percent_limit >= 0 || options->max_depth;
+	return is_possible && (options->is_tui || !asks_for_text);
+}
+
+static int report(struct report_options *options, int argc, char **argv, int rest)
+{
+	const char *path;
+	CLEANUP_FD int fd = -1;
+	struct err *err = input_choose(options->input, argc, argv, rest, &path);
+	if (!err)
+		err = input_open_or_stdin(path, &fd);
+	if (err)
+		return console_fail(err);
+	if (wants_terminal(options))
+		return report_in_terminal(options, path, fd);
+	static const struct table_options usual = {
+		.columns = {COLUMN_DSO, COLUMN_SYM},
+		.nr_columns = 2,
+	};
+	if (!options->table.nr_columns) {
+		bool by_total = options->table.by_total;
+		options->table = usual;
+		options->table.by_total = by_total;
+	}
+	if (options->percent_limit < 0)
+		options->percent_limit = 0.5;
+	return report_text(options, path, fd);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct report_options options = {
-		.percent_limit = 0.5,
-		.table = {.columns = {COLUMN_DSO, COLUMN_SYM}, .nr_columns = 2},
+		.percent_limit = -1,
 	};
 	int rest;
 	bool wants_help;
@@ -156,12 +215,14 @@ static int run(const struct command *command, int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "show the hottest functions of a recording",
+	.summary = "show where the time of a recording went",
 	.usage = "[OPTIONS] [FILE]",
 	.description =
-		"Reads ebprof.data and prints the functions in which the time was spent, or the "
-		"call\n"
-		"tree. Works on any machine; functions are named from the binaries that are there.",
+		"Reads ebprof.data and shows the functions in which the time was spent, in a "
+		"terminal\n"
+		"with keys and mouse (? explains them), else as text. Works on any machine; "
+		"functions\n"
+		"are named from the binaries that are there.",
 	.examples = "  ebprof report\n"
 		    "  ebprof report -g --percent-limit 2 server.data\n"
 		    "  ebprof report -s comm,pid\n"

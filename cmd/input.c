@@ -47,17 +47,23 @@ struct err *input_load_open(
 	return NULL;
 }
 
+struct err *input_open_or_stdin(const char *path, int *ret)
+{
+	if (strcmp(path, "-") != 0)
+		return input_open(path, O_RDONLY, ret);
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return err_sys(errno, "standard input");
+	*ret = fd;
+	return NULL;
+}
+
 struct err *input_load(const char *option, int argc, char **argv, int rest,
 	const struct symbol_file_options *files, struct profile **ret)
 {
 	const char *path = NULL;
 	try(input_choose(option, argc, argv, rest, &path));
 	CLEANUP_FD int fd = -1;
-	if (strcmp(path, "-") == 0)
-		fd = dup(STDIN_FILENO);
-	else
-		try(input_open(path, O_RDONLY, &fd));
-	if (fd < 0)
-		return err_sys(errno, "standard input");
+	try(input_open_or_stdin(path, &fd));
 	return input_load_open(path, fd, files, ret);
 }

@@ -18,6 +18,8 @@ struct err *input_load(const char *option, int argc, char **argv, int rest,
 struct err *input_choose(
 	const char *option, int argc, char **argv, int rest, const char **ret) ERR_MUST_CHECK;
 struct err *input_open(const char *path, int flags, int *ret) ERR_MUST_CHECK;
+/* "-" is standard input. */
+struct err *input_open_or_stdin(const char *path, int *ret) ERR_MUST_CHECK;
 struct err *input_load_open(const char *path, int fd, const struct symbol_file_options *files,
 	struct profile **ret) ERR_MUST_CHECK;
 

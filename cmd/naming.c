@@ -102,11 +102,11 @@ void naming_begin(struct naming_options *options)
 {
 	struct debuginfod_options debuginfod = {
 		.mode = options->is_offline ? DEBUGINFOD_OFF : options->debuginfod,
-		.progress = show_progress,
+		.progress = options->is_silent ? NULL : show_progress,
 	};
 	struct debuginfod *session = debuginfod_create(&debuginfod);
 	options->symbolize.files.debuginfod = session;
-	if (session && !debuginfod_is_ready(session))
+	if (session && !options->is_silent && !debuginfod_is_ready(session))
 		console_say("DEBUGINFOD_URLS is set, but libdebuginfod.so.1 cannot be loaded%s",
 			debuginfod_is_possible() ? ": install libdebuginfod1"
 						 : ": this program is a static one");

@@ -10,6 +10,7 @@ struct naming_options {
 	struct symbolize_options symbolize;
 	enum debuginfod_mode debuginfod;
 	bool is_offline;
+	bool is_silent; /* the screen is in use: no progress, nothing said at the beginning */
 };
 
 opt_parse_fn naming_parse_symfs;       /* const char *: a folder that is there */

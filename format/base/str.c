@@ -128,6 +128,25 @@ static bool is_unsafe(uint32_t code)
 	       || code == 0xfeff;                    /* byte order mark */
 }
 
+void str_put_code_point(struct str *s, uint32_t code_point)
+{
+	if (code_point < 0x80) {
+		str_putc(s, (char)code_point);
+	} else if (code_point < 0x800) {
+		str_putc(s, (char)(0xc0 | code_point >> 6));
+		str_putc(s, (char)(0x80 | (code_point & 0x3f)));
+	} else if (code_point < 0x10000) {
+		str_putc(s, (char)(0xe0 | code_point >> 12));
+		str_putc(s, (char)(0x80 | (code_point >> 6 & 0x3f)));
+		str_putc(s, (char)(0x80 | (code_point & 0x3f)));
+	} else {
+		str_putc(s, (char)(0xf0 | code_point >> 18));
+		str_putc(s, (char)(0x80 | (code_point >> 12 & 0x3f)));
+		str_putc(s, (char)(0x80 | (code_point >> 6 & 0x3f)));
+		str_putc(s, (char)(0x80 | (code_point & 0x3f)));
+	}
+}
+
 void str_put_escaped(struct str *s, const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len;) {

@@ -45,6 +45,9 @@ void str_put_escaped(struct str *s, const char *bytes, size_t len);
  * point. */
 size_t str_utf8_decode(const char *bytes, size_t len, uint32_t *code_point);
 
+/* Appends a code point as UTF-8. */
+void str_put_code_point(struct str *s, uint32_t code_point);
+
 /* Interned strings: equal bytes get equal, dense ids, in order of their first coming. */
 struct strtab {
 	struct arena arena;

@@ -239,25 +239,6 @@ void grid_mark(struct grid *grid, struct rect rect, unsigned flag)
 		}
 }
 
-static void put_utf8(struct str *out, uint32_t code_point)
-{
-	if (code_point < 0x80) {
-		str_putc(out, (char)code_point);
-	} else if (code_point < 0x800) {
-		str_putc(out, (char)(0xc0 | code_point >> 6));
-		str_putc(out, (char)(0x80 | (code_point & 0x3f)));
-	} else if (code_point < 0x10000) {
-		str_putc(out, (char)(0xe0 | code_point >> 12));
-		str_putc(out, (char)(0x80 | (code_point >> 6 & 0x3f)));
-		str_putc(out, (char)(0x80 | (code_point & 0x3f)));
-	} else {
-		str_putc(out, (char)(0xf0 | code_point >> 18));
-		str_putc(out, (char)(0x80 | (code_point >> 12 & 0x3f)));
-		str_putc(out, (char)(0x80 | (code_point >> 6 & 0x3f)));
-		str_putc(out, (char)(0x80 | (code_point & 0x3f)));
-	}
-}
-
 void grid_put_text(const struct grid *grid, struct str *out)
 {
 	for (int y = 0; y < grid->height; y++) {
@@ -267,7 +248,7 @@ void grid_put_text(const struct grid *grid, struct str *out)
 				&grid->cells[(size_t)y * (size_t)grid->width + (size_t)x];
 			if (!cell->code_point)
 				continue;
-			put_utf8(out, cell->code_point);
+			str_put_code_point(out, cell->code_point);
 			if (cell->code_point != ' ')
 				end = out->len;
 		}

@@ -1,6 +1,6 @@
 #include "report/tui/keys.h"
 
-#include "report/tui/input.h"
+#include "report/tui/input_event.h"
 
 const struct key_row key_rows[] = {
 	{{'k', INPUT_UP}, ACTION_UP, "k Up", "up", "Moving"},

@@ -68,7 +68,7 @@ enum action {
 };
 
 struct key_row {
-	uint32_t keys[4]; /* as in input.h; 0: no more */
+	uint32_t keys[4]; /* as in input_event.h; 0: no more */
 	enum action action;
 	const char *shown; /* how the keys are written */
 	const char *help;

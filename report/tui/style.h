@@ -1,4 +1,4 @@
-/* What a cell means. term.c gives each a colour, as far as the terminal has any. */
+/* What a cell means. terminal.c gives each a colour, as far as the terminal has any. */
 #ifndef EBPROF_STYLE_H
 #define EBPROF_STYLE_H
 

@@ -1,6 +1,6 @@
-/* What a person does, as term.c reads it and tests make it up. */
-#ifndef EBPROF_INPUT_H
-#define EBPROF_INPUT_H
+/* What a person does, as terminal.c reads it and tests make it up. */
+#ifndef EBPROF_INPUT_EVENT_H
+#define EBPROF_INPUT_EVENT_H
 
 #include <stdint.h>
 

@@ -1,0 +1,372 @@
+#include "report/tui/app.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "report/info.h"
+
+void app_init(struct app *app, const struct app_options *options)
+{
+	*app = (struct app){.options = options};
+	for (int i = 0; i < VIEW_COUNT; i++)
+		if (views[i])
+			app->states[i] = views[i]->create();
+}
+
+void app_deinit(struct app *app)
+{
+	for (int i = 0; i < VIEW_COUNT; i++)
+		if (views[i])
+			views[i]->destroy(app->states[i]);
+	model_release(app->model);
+	model_wish_deinit(&app->wish);
+	trail_deinit(&app->trail);
+	vec_deinit(&app->selection.path);
+	vec_deinit(&app->behind);
+	str_deinit(&app->typed);
+	str_deinit(&app->message);
+	str_deinit(&app->to_copy);
+	overlay_deinit(&app->overlay);
+}
+
+static void update_view(struct app *app)
+{
+	if (app->model && views[app->view]->update)
+		views[app->view]->update(app->states[app->view], app);
+}
+
+void app_update(struct app *app, struct model *model)
+{
+	model_release(app->model);
+	app->model = model;
+	update_view(app);
+}
+
+/* ---- wishes ---- */
+
+static void wish_for_trail(struct app *app)
+{
+	scope_deinit(&app->wish.scope);
+	trail_scope(&app->trail, &app->wish.scope);
+	app->wish.serial++;
+	update_view(app); /* a zoom needs no new model */
+}
+
+void app_filter(struct app *app, const struct scope_term *term)
+{
+	trail_add(&app->trail, &(struct trail_step){.term = *term});
+	wish_for_trail(app);
+}
+
+static void search_for(struct app *app, const char *text)
+{
+	mem_free(app->wish.search);
+	app->wish.search = text[0] ? mem_strdup(text) : NULL;
+	app->wish.serial++;
+}
+
+void app_say(struct app *app, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	str_truncate(&app->message, 0);
+	str_vprintf(&app->message, fmt, args);
+	va_end(args);
+}
+
+void app_show(struct app *app, enum view_id view)
+{
+	if (view == app->view || !views[view])
+		return;
+	vec_push(&app->behind, app->view);
+	app->view = view;
+	update_view(app);
+}
+
+static void go_back(struct app *app)
+{
+	if (!app->behind.len) {
+		app->is_over = true;
+		return;
+	}
+	app->view = app->behind.data[--app->behind.len];
+	update_view(app);
+}
+
+/* ---- filters of what is selected ---- */
+
+static void keep_only(struct app *app, enum action action)
+{
+	uint32_t function = app_function(app);
+	struct scope_term term = {0};
+	if (action == ACTION_ONLY_KERNEL) {
+		term.kind = SCOPE_KERNEL;
+	} else if (action == ACTION_ONLY_OBJECT && function) {
+		term.kind = SCOPE_OBJECT;
+		term.number = model_function(app->model, function)->object;
+	} else if (action == ACTION_ONLY_THREAD && app->selection.thread) {
+		term.kind = SCOPE_THREAD;
+		term.number = app->selection.thread;
+	} else {
+		app_say(app, action == ACTION_ONLY_THREAD ? "select a thread first: view 6"
+							  : "nothing is selected");
+		return;
+	}
+	app_filter(app, &term);
+}
+
+/* ---- actions ---- */
+
+static void show_whole_name(struct app *app)
+{
+	const struct profile_function *function = model_function(app->model, app_function(app));
+	const struct profile_object *object = model_object(app->model, function->object);
+	struct str text = {0};
+	str_printf(&text, "%s\n", function->name);
+	if (strcmp(function->name, function->system_name) != 0)
+		str_printf(&text, "%s\n", function->system_name);
+	str_printf(&text, "%s\n", object->path);
+	if (function->file)
+		str_printf(&text, "%s:%u\n", function->file, function->line);
+	overlay_open_text(&app->overlay, "Name", &text);
+}
+
+static void show_info(struct app *app)
+{
+	struct str text = {0};
+	info_put_text(app->model->profile, &text);
+	overlay_open_text(&app->overlay, "Recording", &text);
+}
+
+static void open_menu(struct app *app)
+{
+	static const enum action actions[] = {ACTION_ENTER, ACTION_VIEW_1 + VIEW_BUTTERFLY,
+		ACTION_VIEW_1 + VIEW_SOURCE, ACTION_ONLY_OBJECT, ACTION_ONLY_THREAD,
+		ACTION_SEARCH_SYMBOL, ACTION_WHOLE_NAME, ACTION_COPY, ACTION_PRINT, ACTION_UNDO,
+		ACTION_RESET, ACTION_HELP};
+	overlay_open_menu(&app->overlay, "Menu", actions, sizeof(actions) / sizeof(*actions));
+}
+
+static void begin_prompt(struct app *app, enum app_prompt prompt)
+{
+	app->prompt = prompt;
+	str_truncate(&app->typed, 0);
+}
+
+static void copy_name(struct app *app)
+{
+	const struct profile_function *function = model_function(app->model, app_function(app));
+	str_truncate(&app->to_copy, 0);
+	str_puts(&app->to_copy, function->name);
+	app_say(app, "copied");
+}
+
+/* Quotes an expression's signs. */
+static void search_symbol(struct app *app)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	const char *name = model_function(app->model, app_function(app))->name;
+	for (; *name; name++) {
+		if (strchr(".[]()*+?{}|^$\\", *name))
+			str_putc(&text, '\\');
+		str_putc(&text, *name);
+	}
+	search_for(app, str_text(&text));
+}
+
+static void act_on_trail(struct app *app, enum action action)
+{
+	bool is_changed = false;
+	if (action == ACTION_UNDO)
+		is_changed = trail_undo(&app->trail);
+	else if (action == ACTION_REDO)
+		is_changed = trail_redo(&app->trail);
+	else
+		is_changed = trail_reset(&app->trail);
+	if (is_changed)
+		wish_for_trail(app);
+	else if (action == ACTION_UNDO && app->wish.search)
+		search_for(app, "");
+	else
+		app_say(app, action == ACTION_REDO ? "nothing to redo" : "nothing to undo");
+}
+
+static void cancel(struct app *app)
+{
+	app->cancels++;
+	if (app->busy)
+		app_say(app, "stopped; ^C again quits");
+	else
+		app->is_over = true;
+}
+
+/* What is the same in all views, and needs no model. */
+static bool act_anywhere(struct app *app, enum action action)
+{
+	if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9) {
+		app_show(app, (enum view_id)(action - ACTION_VIEW_1));
+		return true;
+	}
+	switch (action) {
+	case ACTION_NEXT_VIEW:
+		app_show(app, (app->view + 1) % VIEW_COUNT);
+		return true;
+	case ACTION_PREVIOUS_VIEW:
+		app_show(app, (app->view + VIEW_COUNT - 1) % VIEW_COUNT);
+		return true;
+	case ACTION_UNIT:
+		app->unit = (app->unit + 1) % 3;
+		return true;
+	case ACTION_HELP:
+		overlay_open_help(&app->overlay);
+		return true;
+	case ACTION_MENU:
+		open_menu(app);
+		return true;
+	case ACTION_SEARCH:
+		begin_prompt(app, APP_PROMPT_SEARCH);
+		return true;
+	case ACTION_KEEP:
+		begin_prompt(app, APP_PROMPT_KEEP);
+		return true;
+	case ACTION_EXCLUDE:
+		begin_prompt(app, APP_PROMPT_EXCLUDE);
+		return true;
+	case ACTION_UNDO:
+	case ACTION_REDO:
+	case ACTION_RESET:
+		act_on_trail(app, action);
+		return true;
+	case ACTION_CANCEL:
+		cancel(app);
+		return true;
+	case ACTION_QUIT:
+		go_back(app);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void act_on_selection(struct app *app, enum action action)
+{
+	switch (action) {
+	case ACTION_ONLY_OBJECT:
+	case ACTION_ONLY_THREAD:
+	case ACTION_ONLY_KERNEL:
+		keep_only(app, action);
+		break;
+	case ACTION_WHOLE_NAME:
+		show_whole_name(app);
+		break;
+	case ACTION_COPY:
+		copy_name(app);
+		break;
+	case ACTION_SEARCH_SYMBOL:
+		search_symbol(app);
+		break;
+	case ACTION_INFO:
+		show_info(app);
+		break;
+	default:
+		break;
+	}
+}
+
+static void act(struct app *app, enum action action)
+{
+	if (app->model && views[app->view]->act(app->states[app->view], app, action))
+		return;
+	if (!act_anywhere(app, action) && app->model)
+		act_on_selection(app, action);
+}
+
+/* ---- what is typed ---- */
+
+static void end_prompt(struct app *app)
+{
+	enum app_prompt prompt = app->prompt;
+	app->prompt = APP_PROMPT_NONE;
+	const char *text = str_text(&app->typed);
+	struct pattern pattern;
+	if (!text[0] || prompt == APP_PROMPT_SEARCH)
+		return; /* it was searched for while it was typed */
+	if (!pattern_init(&pattern, text)) {
+		app_say(app, "\"%s\" is no regular expression", text);
+		return;
+	}
+	pattern_deinit(&pattern);
+	struct scope_term term = {
+		.kind = SCOPE_PATTERN,
+		.excludes = prompt == APP_PROMPT_EXCLUDE,
+		.text = (char *)text,
+	};
+	app_filter(app, &term);
+}
+
+static void take_back_character(struct app *app)
+{
+	size_t len = app->typed.len;
+	while (len && ((unsigned char)app->typed.data[len - 1] & 0xc0) == 0x80)
+		len--;
+	str_truncate(&app->typed, len ? len - 1 : 0);
+}
+
+static void type_key(struct app *app, uint32_t key)
+{
+	if (key == INPUT_ENTER || key == '\r') {
+		end_prompt(app);
+		return;
+	}
+	if (key == INPUT_ESCAPE || key == INPUT_CTRL('c')) {
+		if (app->prompt == APP_PROMPT_SEARCH)
+			search_for(app, "");
+		app->prompt = APP_PROMPT_NONE;
+		return;
+	}
+	if (key == INPUT_BACKSPACE || key == INPUT_CTRL('h') || key == 0x7f)
+		take_back_character(app);
+	else if (key == INPUT_CTRL('u'))
+		str_truncate(&app->typed, 0);
+	else if (key >= 0x20 && key < INPUT_UP)
+		str_put_code_point(&app->typed, key);
+	if (app->prompt == APP_PROMPT_SEARCH)
+		search_for(app, str_text(&app->typed));
+}
+
+/* ---- input ---- */
+
+static bool is_in(const struct rect *rect, const struct input *input)
+{
+	return input->x >= rect->x && input->x < rect->x + rect->width && input->y >= rect->y &&
+	       input->y < rect->y + rect->height;
+}
+
+static void point(struct app *app, const struct input *input)
+{
+	if (!app->model)
+		return;
+	bool is_taken = views[app->view]->mouse && is_in(&app->body, input) &&
+			views[app->view]->mouse(app->states[app->view], app, input);
+	if (is_taken && input->kind == INPUT_DOUBLE)
+		act(app, ACTION_ENTER);
+	if (input->kind == INPUT_MENU)
+		open_menu(app);
+}
+
+void app_input(struct app *app, const struct input *input)
+{
+	if (input->kind == INPUT_KEY || input->kind == INPUT_PRESS)
+		str_truncate(&app->message, 0);
+	if (app->overlay.is_open) {
+		enum action chosen = overlay_input(&app->overlay, input);
+		if (chosen)
+			act(app, chosen);
+	} else if (app->prompt && input->kind == INPUT_KEY) {
+		type_key(app, input->key);
+	} else if (input->kind == INPUT_KEY) {
+		act(app, key_action(input->key));
+	} else if (input->kind != INPUT_RESIZE) {
+		point(app, input);
+	}
+}

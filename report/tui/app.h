@@ -1,0 +1,98 @@
+/*
+ * The application without a terminal: inputs and models go in, a grid comes out, and a wish tells
+ * what it would like to see next. Nothing here blocks or takes long.
+ */
+#ifndef EBPROF_APP_H
+#define EBPROF_APP_H
+
+#include "report/tui/model.h"
+#include "report/tui/overlay.h"
+#include "report/tui/trail.h"
+#include "report/tui/view.h"
+
+enum app_unit {
+	APP_PERCENT,
+	APP_TIME,
+	APP_SAMPLES,
+};
+
+/* What is typed at the bottom line, and for what. */
+enum app_prompt {
+	APP_PROMPT_NONE,
+	APP_PROMPT_SEARCH,
+	APP_PROMPT_KEEP,
+	APP_PROMPT_EXCLUDE,
+	APP_PROMPT_PRINT,
+	APP_PROMPT_BASELINE,
+};
+
+/*
+ * One selection for all views. Function ids change when symbols arrive, frames do not: whatever is
+ * selected is remembered by its frames.
+ */
+struct app_selection {
+	uint32_t frame;   /* of the selected function; 0: none */
+	struct path path; /* to the selected branch of the tree, where a view has branches */
+	uint32_t thread;  /* index; 0: none */
+};
+
+struct app_options {
+	const char *file_name;
+};
+
+struct app {
+	const struct app_options *options;
+	struct model *model; /* held; NULL until the first one comes */
+	double loaded;       /* 0 to 1, until then */
+	const char *busy;    /* what the worker does meanwhile; NULL: nothing */
+	struct model_wish wish;
+	struct trail trail;
+	struct app_selection selection;
+	enum view_id view;
+	VEC(enum view_id) behind; /* where `q` leads back to */
+	void *states[VIEW_COUNT];
+	enum app_unit unit;
+	enum app_prompt prompt;
+	struct str typed;
+	struct str message; /* shown until the next key */
+	struct overlay overlay;
+	struct rect body;
+	struct str to_copy; /* the terminal's clipboard is to hold it; emptied by who did it */
+	unsigned cancels;   /* grows with each ^C */
+	bool is_over;
+};
+
+void app_init(struct app *app, const struct app_options *options);
+void app_deinit(struct app *app);
+
+/* Takes a model over from the worker. */
+void app_update(struct app *app, struct model *model);
+void app_input(struct app *app, const struct input *input);
+void app_draw(struct app *app, struct grid *grid);
+
+/* ---- for the views ---- */
+
+/* The function that is selected; 0 when none is, or it is not there any more. */
+uint32_t app_function(const struct app *app);
+void app_select(struct app *app, uint32_t frame);
+/* Selects a branch of the model's tree, and so its function. */
+void app_select_node(struct app *app, uint32_t node);
+/* The selected branch, or the deepest that is left of it; 0: the root. */
+uint32_t app_node(const struct app *app);
+/* The branch that the newest zoom leads to; 0: the root. */
+uint32_t app_zoomed_node(const struct app *app);
+
+void app_show(struct app *app, enum view_id view);
+/* Adds a filter, or a zoom to a branch of the model's tree. */
+void app_filter(struct app *app, const struct scope_term *term);
+void app_zoom(struct app *app, uint32_t node);
+void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A value in the chosen unit, in at most 8 columns: "12.34%", "1.23 s", "12345". */
+void app_put_value(const struct app *app, struct str *out, uint64_t value, uint64_t samples);
+/* Of all samples in the model. */
+double app_percent(const struct app *app, uint64_t value);
+/* How a function's name is to look: kernel, unknown, a match of the search. */
+unsigned app_name_style(const struct app *app, uint32_t function);
+
+#endif

@@ -1,0 +1,93 @@
+#include "report/tui/list.h"
+
+enum {
+	WHEEL_LINES = 3,
+};
+
+size_t list_seen(const struct list *list)
+{
+	size_t left = list->count - list->top, height = (size_t)list->area.height;
+	return left < height ? left : height;
+}
+
+void list_fit(struct list *list, size_t count, struct rect area)
+{
+	if (area.height < 0)
+		area.height = 0;
+	list->count = count;
+	list->area = area;
+	if (list->selected >= count)
+		list->selected = count ? count - 1 : 0;
+	size_t height = (size_t)area.height;
+	if (list->top > list->selected)
+		list->top = list->selected;
+	if (height && list->selected - list->top >= height)
+		list->top = list->selected - height + 1;
+	if (list->top + height > count) /* no blank lines while there are others */
+		list->top = count > height ? count - height : 0;
+}
+
+static void move(struct list *list, long by)
+{
+	long to = (long)list->selected + by, last = (long)list->count - 1;
+	list->selected = to < 0 || last < 0 ? 0 : (size_t)(to > last ? last : to);
+}
+
+bool list_act(struct list *list, enum action action)
+{
+	long page = list->area.height > 1 ? list->area.height - 1 : 1;
+	switch (action) {
+	case ACTION_UP:
+		move(list, -1);
+		return true;
+	case ACTION_DOWN:
+		move(list, 1);
+		return true;
+	case ACTION_PAGE_UP:
+		move(list, -page);
+		return true;
+	case ACTION_PAGE_DOWN:
+		move(list, page);
+		return true;
+	case ACTION_HALF_UP:
+		move(list, -(page + 1) / 2);
+		return true;
+	case ACTION_HALF_DOWN:
+		move(list, (page + 1) / 2);
+		return true;
+	case ACTION_FIRST:
+		list->selected = 0;
+		return true;
+	case ACTION_LAST:
+		move(list, (long)list->count);
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool list_mouse(struct list *list, const struct input *input)
+{
+	const struct rect *area = &list->area;
+	if (input->kind == INPUT_WHEEL_UP || input->kind == INPUT_WHEEL_DOWN) {
+		move(list, input->kind == INPUT_WHEEL_UP ? -WHEEL_LINES : WHEEL_LINES);
+		return true;
+	}
+	bool is_click = input->kind == INPUT_PRESS || input->kind == INPUT_DOUBLE ||
+			input->kind == INPUT_MENU;
+	if (!is_click || input->x < area->x || input->x >= area->x + area->width ||
+		input->y < area->y || (size_t)(input->y - area->y) >= list_seen(list))
+		return false;
+	list->selected = list->top + (size_t)(input->y - area->y);
+	return true;
+}
+
+void list_mark(const struct list *list, struct grid *grid)
+{
+	if (!list->count || !list->area.height)
+		return;
+	struct rect line = list->area;
+	line.y += (int)(list->selected - list->top);
+	line.height = 1;
+	grid_mark(grid, line, STYLE_SELECTED);
+}

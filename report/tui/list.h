@@ -1,0 +1,29 @@
+/* A column of lines of which one is selected and some are seen. */
+#ifndef EBPROF_LIST_H
+#define EBPROF_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "report/tui/grid.h"
+#include "report/tui/input_event.h"
+#include "report/tui/keys.h"
+
+struct list {
+	size_t count;
+	size_t selected, top;
+	struct rect area; /* where it was drawn last */
+};
+
+/* Before drawing: so many lines in this area; the selected one is brought into sight. */
+void list_fit(struct list *list, size_t count, struct rect area);
+/* How many lines are seen, from `top` on. */
+size_t list_seen(const struct list *list);
+/* True when the action moved it, or would have if there were more lines. */
+bool list_act(struct list *list, enum action action);
+/* True when the event was on a line, which is selected then, or a turn of the wheel. */
+bool list_mouse(struct list *list, const struct input *input);
+/* Marks the selected line. */
+void list_mark(const struct list *list, struct grid *grid);
+
+#endif

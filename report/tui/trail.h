@@ -1,0 +1,38 @@
+/*
+ * The way here: filters and zooms in the order in which they were made. Undone ones wait to be made
+ * again, until something else is done instead.
+ */
+#ifndef EBPROF_TRAIL_H
+#define EBPROF_TRAIL_H
+
+#include "report/scope.h"
+
+struct path { /* of frames, from the outermost to where it ends */
+	uint32_t *data;
+	size_t len, cap;
+};
+
+struct trail_step {
+	bool is_zoom;
+	struct scope_term term; /* a filter; its text is owned */
+	struct path zoom;       /* to the branch that is looked at alone */
+};
+
+struct trail {
+	VEC(struct trail_step) done, undone;
+};
+
+/* Copies what the step owns. */
+void trail_add(struct trail *trail, const struct trail_step *step);
+/* False when there is nothing to do. */
+bool trail_undo(struct trail *trail);
+bool trail_redo(struct trail *trail);
+/* Undoes all; each can be redone. */
+bool trail_reset(struct trail *trail);
+/* The filters alone; *ret is the caller's. */
+void trail_scope(const struct trail *trail, struct scope *ret);
+/* The newest zoom, NULL when there is none. */
+const struct path *trail_zoom(const struct trail *trail);
+void trail_deinit(struct trail *trail);
+
+#endif

@@ -1,0 +1,103 @@
+#include "report/tui/tui.h"
+
+#include <poll.h>
+
+#include "format/base/err.h"
+#include "report/tui/app.h"
+#include "report/tui/terminal.h"
+#include "report/tui/worker.h"
+
+struct tui {
+	struct terminal *terminal;
+	struct worker *worker;
+	struct app app;
+	unsigned wished; /* serial of the newest wish that the worker has */
+	unsigned cancels;
+};
+
+static void draw(struct tui *tui)
+{
+	struct grid grid;
+	terminal_grid(tui->terminal, &grid);
+	app_draw(&tui->app, &grid);
+	terminal_show(tui->terminal, &grid);
+	grid_deinit(&grid);
+}
+
+static struct err *take_news(struct tui *tui)
+{
+	struct worker_news news;
+	worker_take(tui->worker, &news);
+	tui->app.loaded = news.loaded;
+	tui->app.busy = news.busy;
+	if (news.model)
+		app_update(&tui->app, news.model);
+	return news.err;
+}
+
+static void take_inputs(struct tui *tui)
+{
+	for (;;) {
+		struct input input = terminal_read(tui->terminal);
+		if (!input.kind)
+			return;
+		bool redraws = input.kind == INPUT_KEY && key_action(input.key) == ACTION_REDRAW;
+		if (redraws)
+			terminal_redraw(tui->terminal);
+		app_input(&tui->app, &input);
+	}
+}
+
+static void pass_on(struct tui *tui)
+{
+	struct app *app = &tui->app;
+	if (app->wish.serial != tui->wished) {
+		worker_wish(tui->worker, &app->wish);
+		tui->wished = app->wish.serial;
+	}
+	if (app->cancels != tui->cancels)
+		worker_cancel(tui->worker);
+	tui->cancels = app->cancels;
+	if (app->to_copy.len)
+		terminal_copy(tui->terminal, str_text(&app->to_copy), app->to_copy.len);
+	str_truncate(&app->to_copy, 0);
+}
+
+static struct err *loop(struct tui *tui)
+{
+	while (!tui->app.is_over && !terminal_is_ending()) {
+		draw(tui);
+		struct pollfd fds[] = {{.fd = terminal_fd(tui->terminal), .events = POLLIN},
+			{.fd = worker_fd(tui->worker), .events = POLLIN}};
+		poll(fds, 2, -1);
+		if (fds[0].revents & (POLLHUP | POLLERR)) /* the terminal has gone */
+			return NULL;
+		try(take_news(tui));
+		take_inputs(tui);
+		pass_on(tui);
+	}
+	return NULL;
+}
+
+struct err *tui_run(const struct tui_options *options)
+{
+	struct tui tui = {0};
+	struct worker_options work = {
+		.fd = options->fd,
+		.symbolize = options->symbolize,
+		.filter = options->filter,
+	};
+	try(worker_create(&work, &tui.worker));
+	struct err *err = terminal_open(&tui.terminal);
+	if (!err) {
+		struct app_options app = {.file_name = options->file_name};
+		app_init(&tui.app, &app);
+		if (options->opens_tree)
+			tui.app.view = VIEW_TREE;
+		err = loop(&tui);
+		terminal_close(tui.terminal);
+		app_deinit(&tui.app);
+	}
+	worker_destroy(tui.worker);
+	return err;
+}

@@ -1,0 +1,22 @@
+/* The terminal interface of `ebprof report`. */
+#ifndef EBPROF_TUI_H
+#define EBPROF_TUI_H
+
+#include "report/filter.h"
+#include "report/symbol/symbolize.h"
+
+struct tui_options {
+	const char *file_name;
+	int fd; /* of the recording; borrowed */
+	struct symbolize_options symbolize;
+	struct filter filter;         /* what is not wanted is not even looked at */
+	bool opens_tree, is_inverted; /* the view that is seen first; else the top functions */
+};
+
+/*
+ * Runs until the person leaves, in the terminal of standard input and output. The locale must be
+ * set. An error says why the recording could not be read, or the terminal not be used.
+ */
+struct err *tui_run(const struct tui_options *options);
+
+#endif

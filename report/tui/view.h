@@ -1,0 +1,47 @@
+/*
+ * A view is a vtable: one file each, one row each in view.c's table. It draws the application's
+ * model into a part of a grid and answers to actions; what it remembers is its own.
+ */
+#ifndef EBPROF_VIEW_H
+#define EBPROF_VIEW_H
+
+#include "report/tui/grid.h"
+#include "report/tui/input_event.h"
+#include "report/tui/keys.h"
+
+struct app;
+
+enum view_id {
+	VIEW_TOP,
+	VIEW_BUTTERFLY,
+	VIEW_TREE,
+	VIEW_FLAME,
+	VIEW_HEAT,
+	VIEW_PROCESSES,
+	VIEW_SOURCE,
+	VIEW_DIFF,
+	VIEW_SYMBOLS,
+	VIEW_COUNT,
+};
+
+struct view {
+	const char *name;
+	/* The state, for the whole run. */
+	void *(*create)(void);
+	void (*destroy)(void *state);
+	/* The model, the selection or the zoom is another one. NULL: nothing to do. */
+	void (*update)(void *state, struct app *app);
+	/* Draws into `area`, where the mouse will be, too. There is a model. */
+	void (*draw)(void *state, struct app *app, struct grid *grid, struct rect area);
+	/* False: the action has no meaning here, and the application may have one for it. */
+	bool (*act)(void *state, struct app *app, enum action action);
+	/* A mouse event inside of the area. NULL: none is of interest. */
+	bool (*mouse)(void *state, struct app *app, const struct input *input);
+	/* For `P`: what is shown, whole and as text. NULL: the grid. */
+	void (*print)(void *state, struct app *app, struct str *out);
+	const enum action *hints; /* for the last line; ends with ACTION_NONE */
+};
+
+extern const struct view *const views[VIEW_COUNT];
+
+#endif

@@ -1,0 +1,313 @@
+/* The hottest functions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/tui/app.h"
+
+enum top_column {
+	TOP_SELF,
+	TOP_TOTAL,
+	TOP_OBJECT,
+	TOP_FUNCTION,
+	TOP_COLUMNS,
+};
+
+struct top {
+	struct list list;
+	enum top_column order;
+	bool is_reversed;
+	VEC(struct function_weight) rows; /* of the model, ordered */
+	int header_y;
+	int column_x[TOP_COLUMNS + 1]; /* where they were drawn, and the end */
+};
+
+static void *top_create(void)
+{
+	return mem_zalloc(sizeof(struct top));
+}
+
+static void top_destroy(void *state)
+{
+	struct top *top = state;
+	vec_deinit(&top->rows);
+	mem_free(top);
+}
+
+/* ---- order ---- */
+
+struct ordering {
+	const struct model *model;
+	const struct top *top;
+};
+
+static int descending(uint64_t a, uint64_t b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int compare_column(
+	const struct ordering *by, const struct function_weight *a, const struct function_weight *b)
+{
+	const struct profile_function *x = model_function(by->model, a->function);
+	const struct profile_function *y = model_function(by->model, b->function);
+	switch (by->top->order) {
+	case TOP_SELF:
+		return descending(a->self, b->self);
+	case TOP_TOTAL:
+		return descending(a->total, b->total);
+	case TOP_OBJECT:
+		return strcmp(model_object(by->model, x->object)->name,
+			model_object(by->model, y->object)->name);
+	case TOP_FUNCTION:
+	case TOP_COLUMNS:
+		break;
+	}
+	return strcmp(x->name, y->name);
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct ordering *by = context;
+	const struct function_weight *x = a, *y = b;
+	int order = compare_column(by, x, y);
+	if (order)
+		return by->top->is_reversed ? -order : order;
+	if (x->self != y->self)
+		return descending(x->self, y->self);
+	if (x->total != y->total)
+		return descending(x->total, y->total);
+	return strcmp(model_function(by->model, x->function)->name,
+		model_function(by->model, y->function)->name);
+}
+
+/* The line of the function that was selected; without one, where the list stood. */
+static void find_selected(struct top *top, const struct app *app)
+{
+	uint32_t function = app_function(app);
+	top->list.count = top->rows.len;
+	for (size_t i = 0; function && i < top->rows.len; i++)
+		if (top->rows.data[i].function == function)
+			top->list.selected = i;
+}
+
+static void select_row(struct top *top, struct app *app)
+{
+	if (top->list.selected < top->rows.len)
+		app_select(app, top->rows.data[top->list.selected].frame);
+}
+
+static void top_update(void *state, struct app *app)
+{
+	struct top *top = state;
+	top->rows.len = 0;
+	vec_append(&top->rows, app->model->functions.data, app->model->functions.len);
+	struct ordering ordering = {app->model, top};
+	if (top->rows.len)
+		qsort_r(top->rows.data, top->rows.len, sizeof(*top->rows.data), compare_rows,
+			&ordering);
+	find_selected(top, app);
+	if (!app_function(app))
+		select_row(top, app);
+}
+
+/* ---- drawing ---- */
+
+static const char *const titles[TOP_COLUMNS] = {"self", "total", "object", "function"};
+
+static void place_columns(struct top *top, struct rect area)
+{
+	enum {
+		NUMBER = 9,
+		OBJECT = 18,
+		ROOM_FOR_OBJECT = 60, /* below, that column goes, then total */
+		ROOM_FOR_TOTAL = 34,
+	};
+	int x = area.x, *at = top->column_x;
+	at[TOP_SELF] = x;
+	at[TOP_TOTAL] = x += NUMBER;
+	at[TOP_OBJECT] = x += area.width >= ROOM_FOR_TOTAL ? NUMBER : 0;
+	at[TOP_FUNCTION] = x += area.width >= ROOM_FOR_OBJECT ? OBJECT : 0;
+	at[TOP_COLUMNS] = area.x + area.width;
+}
+
+static int column_width(const struct top *top, enum top_column column)
+{
+	int width = top->column_x[column + 1] - top->column_x[column];
+	return column == TOP_FUNCTION || width <= 0 ? width : width - 1;
+}
+
+static void draw_header(const struct top *top, struct grid *grid)
+{
+	for (int column = 0; column < TOP_COLUMNS; column++) {
+		int width = column_width(top, column), x = top->column_x[column];
+		CLEANUP(str_deinit) struct str title = {0};
+		bool is_order = column == (int)top->order;
+		str_printf(&title, "%s%s", titles[column],
+			!is_order ? ""
+				  : grid_glyph(grid, top->is_reversed ? GLYPH_UP : GLYPH_DOWN));
+		unsigned style = STYLE_HEADER | (is_order ? STYLE_BOLD : 0);
+		if (column <= TOP_TOTAL)
+			grid_put_right(grid, x, top->header_y, width, style, str_text(&title));
+		else
+			grid_put(grid, x, top->header_y, width, style, str_text(&title));
+	}
+}
+
+static unsigned share_style(double percent)
+{
+	return percent >= 5 ? STYLE_HOT : percent >= 0.5 ? STYLE_WARM : STYLE_DIM;
+}
+
+static void draw_number(const struct app *app, struct grid *grid, int x, int y, int width,
+	uint64_t value, uint64_t samples)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	app_put_value(app, &text, value, samples);
+	grid_put_right(grid, x, y, width, share_style(app_percent(app, value)), str_text(&text));
+}
+
+static void draw_row(
+	const struct top *top, const struct app *app, struct grid *grid, int y, size_t index)
+{
+	const struct function_weight *row = &top->rows.data[index];
+	const struct profile_function *function = model_function(app->model, row->function);
+	const int *x = top->column_x;
+	draw_number(app, grid, x[TOP_SELF], y, column_width(top, TOP_SELF), row->self,
+		row->self_samples);
+	draw_number(
+		app, grid, x[TOP_TOTAL], y, column_width(top, TOP_TOTAL), row->total, row->samples);
+	grid_put_elided(grid, x[TOP_OBJECT], y, column_width(top, TOP_OBJECT), STYLE_DIM,
+		model_object(app->model, function->object)->name);
+	enum {
+		BAR = 10,
+		ROOM_FOR_BAR = 70
+	};
+	int at = x[TOP_FUNCTION], width = column_width(top, TOP_FUNCTION);
+	if (top->list.area.width >= ROOM_FOR_BAR) {
+		grid_put_bar(grid, at, y, BAR, STYLE_BAR, app_percent(app, row->self) / 100);
+		at += BAR + 1;
+		width -= BAR + 1;
+	}
+	grid_put_elided(grid, at, y, width, app_name_style(app, row->function), function->name);
+}
+
+static void top_draw(void *state, struct app *app, struct grid *grid, struct rect area)
+{
+	struct top *top = state;
+	place_columns(top, area);
+	top->header_y = area.y;
+	draw_header(top, grid);
+	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
+	list_fit(&top->list, top->rows.len, rows);
+	for (size_t i = 0; i < list_seen(&top->list); i++)
+		draw_row(top, app, grid, rows.y + (int)i, top->list.top + i);
+	list_mark(&top->list, grid);
+	if (!top->rows.len)
+		grid_put(grid, rows.x, rows.y, rows.width, STYLE_WARNING,
+			"no samples here: Esc undoes the last filter");
+}
+
+/* ---- input ---- */
+
+static void order_by(struct top *top, struct app *app, enum top_column column)
+{
+	top->is_reversed = top->order == column && !top->is_reversed;
+	top->order = column;
+	top_update(top, app);
+}
+
+static bool go_to_match(struct top *top, struct app *app, bool goes_up)
+{
+	size_t count = top->rows.len;
+	if (!app->model->matches || !count)
+		return false;
+	for (size_t step = 1; step <= count; step++) {
+		size_t at = (top->list.selected + (goes_up ? count - step : step)) % count;
+		if (!app->model->matches[top->rows.data[at].function])
+			continue;
+		top->list.selected = at;
+		select_row(top, app);
+		return true;
+	}
+	return false;
+}
+
+static bool top_act(void *state, struct app *app, enum action action)
+{
+	struct top *top = state;
+	switch (action) {
+	case ACTION_SORT_LEFT:
+		order_by(top, app, top->order ? top->order - 1 : top->order);
+		return true;
+	case ACTION_SORT_RIGHT:
+		order_by(top, app, top->order + 1 < TOP_COLUMNS ? top->order + 1 : top->order);
+		return true;
+	case ACTION_SORT_REVERSE:
+		order_by(top, app, top->order);
+		return true;
+	case ACTION_NEXT_MATCH:
+	case ACTION_PREVIOUS_MATCH:
+		if (!go_to_match(top, app, action == ACTION_PREVIOUS_MATCH))
+			app_say(app, "no match");
+		return true;
+	case ACTION_ENTER:
+		app_show(app, VIEW_BUTTERFLY);
+		return true;
+	default:
+		if (!list_act(&top->list, action))
+			return false;
+		select_row(top, app);
+		return true;
+	}
+}
+
+static bool top_mouse(void *state, struct app *app, const struct input *input)
+{
+	struct top *top = state;
+	if (input->kind == INPUT_PRESS && input->y == top->header_y) {
+		int column = 0;
+		while (column + 1 < TOP_COLUMNS && input->x >= top->column_x[column + 1])
+			column++;
+		order_by(top, app, (enum top_column)column);
+		return true;
+	}
+	if (!list_mouse(&top->list, input))
+		return false;
+	select_row(top, app);
+	return true;
+}
+
+/* The whole list, as wide as its names. */
+static void top_print(void *state, struct app *app, struct str *out)
+{
+	const struct top *top = state;
+	str_printf(out, "%9s %9s  %-24s %s\n", "self", "total", "object", "function");
+	vec_each(&top->rows, row) {
+		const struct profile_function *function = model_function(app->model, row->function);
+		const char *object = model_object(app->model, function->object)->name;
+		CLEANUP(str_deinit) struct str self = {0}, total = {0}, safe = {0};
+		app_put_value(app, &self, row->self, row->self_samples);
+		app_put_value(app, &total, row->total, row->samples);
+		str_put_escaped(&safe, object, strlen(object));
+		str_pad(&safe, ' ', safe.len < 24 ? 24 - safe.len : 0);
+		str_putc(&safe, ' ');
+		str_put_escaped(&safe, function->name, strlen(function->name));
+		str_printf(
+			out, "%9s %9s  %s\n", str_text(&self), str_text(&total), str_text(&safe));
+	}
+}
+
+static const enum action hints[] = {ACTION_ENTER, ACTION_ANNOTATE, ACTION_SORT_RIGHT, ACTION_UNIT,
+	ACTION_KEEP, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
+
+const struct view view_top = {
+	.name = "Top",
+	.create = top_create,
+	.destroy = top_destroy,
+	.update = top_update,
+	.draw = top_draw,
+	.act = top_act,
+	.mouse = top_mouse,
+	.print = top_print,
+	.hints = hints,
+};

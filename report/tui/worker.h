@@ -1,0 +1,40 @@
+/*
+ * Reads, names and computes on threads of its own, so that the screen never waits. What it has made
+ * is taken as whole models; the newest wish cancels the one before.
+ */
+#ifndef EBPROF_WORKER_H
+#define EBPROF_WORKER_H
+
+#include "report/filter.h"
+#include "report/symbol/symbolize.h"
+#include "report/tui/model.h"
+
+struct worker;
+
+struct worker_options {
+	int fd; /* of the recording; borrowed */
+	struct symbolize_options symbolize;
+	struct filter filter; /* what is not wanted is not even looked at */
+};
+
+struct err *worker_create(const struct worker_options *options, struct worker **ret);
+/* Waits until what it does can be left. */
+void worker_destroy(struct worker *worker);
+
+/* Becomes readable when there is something to take. */
+int worker_fd(const struct worker *worker);
+
+struct worker_news {
+	struct model *model; /* yours; NULL: none that is new */
+	struct err *err;     /* yours: the recording could not be read, it is over */
+	double loaded;       /* 0 to 1 */
+	const char *busy;    /* static text; NULL: nothing is done */
+};
+
+void worker_take(struct worker *worker, struct worker_news *ret);
+/* Copies the wish. */
+void worker_wish(struct worker *worker, const struct model_wish *wish);
+/* Gives up what is being computed. */
+void worker_cancel(struct worker *worker);
+
+#endif
