@@ -151,7 +151,7 @@ static void prepare_colours(struct terminal *terminal)
 		start_color();
 		use_default_colors();
 	}
-	for (short i = 0; i < STYLE_COUNT; i++) {
+	for (int i = 0; i < STYLE_COUNT; i++) {
 		const struct colour *colour = &colours[i];
 		bool is_rich = COLORS >= 256;
 		short ink = is_rich ? colour->rich : colour->poor;

@@ -15,7 +15,7 @@ BEGIN {
 	row("record", "record/ format/ bpf/event.h bpf/unwind_step.h bpf/*.skel.h", "bpf/ linux/ asm/")
 	row("report", "report/ format/", "")
 	row("report/unwind", "report/ format/", "libelf.h gelf.h dwarf.h elfutils/")
-	row("report/tui", "report/ format/", "ncurses.h curses.h ncursesw/ panel.h")
+	row("report/tui", "report/ format/", "ncurses.h term.h")
 	row("report/export/gzip.c", "report/ format/", "zlib.h")
 	row("report/demangle/demangle_libiberty.c", "report/ format/", "libiberty/ demangle.h")
 	row("report/debugfile/debug_link.c", "report/ format/", "zlib.h")
