@@ -57,6 +57,11 @@ void scope_deinit(struct scope *scope)
 
 /* ---- threads ---- */
 
+const char *scope_container(const struct profile_process *process)
+{
+	return process->container[0] ? process->container : process->cgroup;
+}
+
 static bool is_thread(const struct profile *profile, const struct profile_thread *thread,
 	const struct scope_term *term)
 {
@@ -69,8 +74,7 @@ static bool is_thread(const struct profile *profile, const struct profile_thread
 	case SCOPE_COMM:
 		return strcmp(thread->comm, term->text) == 0;
 	case SCOPE_CONTAINER:
-		return strcmp(process->container[0] ? process->container : process->cgroup,
-			       term->text) == 0;
+		return strcmp(scope_container(process), term->text) == 0;
 	default:
 		return !term->excludes; /* not for threads to say */
 	}
@@ -150,6 +154,11 @@ bool *scope_stacks(
 
 /* ---- samples ---- */
 
+static bool is_of_samples(const struct scope_term *term)
+{
+	return term->kind == SCOPE_CPU || term->kind == SCOPE_TIME;
+}
+
 static bool is_sample(const struct profile *profile, const struct profile_sample *sample,
 	const struct scope_term *term)
 {
@@ -161,20 +170,57 @@ static bool is_sample(const struct profile *profile, const struct profile_sample
 	return true;
 }
 
-void scope_slice(const struct scope *scope, const struct profile *profile, const struct tree *tree,
-	const atomic_bool *is_cancelled, struct slice *ret)
+void scope_walk_init(struct scope_walk *walk, const struct scope *scope,
+	const struct profile *profile, const struct tree *tree, const atomic_bool *is_cancelled)
 {
-	CLEANUP_FREE bool *threads = scope_threads(scope, profile);
-	CLEANUP_FREE bool *stacks = scope_stacks(scope, profile, tree);
-	slice_init(ret, profile);
-	for (size_t i = 0; i < profile->samples.len; i++) {
-		const struct profile_sample *sample = &profile->samples.data[i];
-		if (i % SAMPLES_BETWEEN_LOOKS == 0 && is_cancelled && atomic_load(is_cancelled))
-			return;
-		bool is_wanted = threads[sample->thread] && stacks[sample->stack];
-		for (size_t t = 0; is_wanted && t < scope->terms.len; t++)
-			is_wanted = is_sample(profile, sample, &scope->terms.data[t]);
-		if (is_wanted)
-			slice_add(ret, sample->stack, profile_sample_value(profile, sample));
+	*walk = (struct scope_walk){
+		.scope = scope,
+		.profile = profile,
+		.is_cancelled = is_cancelled,
+		.threads = scope_threads(scope, profile),
+		.stacks = scope_stacks(scope, profile, tree),
+	};
+	vec_each(&scope->terms, term)
+		walk->has_sample_terms |= is_of_samples(term);
+}
+
+static bool is_wanted(const struct scope_walk *walk, const struct profile_sample *sample)
+{
+	bool is_wanted = walk->threads[sample->thread] && walk->stacks[sample->stack];
+	for (size_t i = 0; is_wanted && walk->has_sample_terms && i < walk->scope->terms.len; i++)
+		is_wanted = is_sample(walk->profile, sample, &walk->scope->terms.data[i]);
+	return is_wanted;
+}
+
+const struct profile_sample *scope_walk_next(struct scope_walk *walk)
+{
+	while (walk->next < walk->profile->samples.len) {
+		if (walk->next % SAMPLES_BETWEEN_LOOKS == 0 && walk->is_cancelled &&
+			atomic_load(walk->is_cancelled))
+			return NULL;
+		const struct profile_sample *sample = &walk->profile->samples.data[walk->next++];
+		if (is_wanted(walk, sample))
+			return sample;
 	}
+	return NULL;
+}
+
+void scope_walk_deinit(struct scope_walk *walk)
+{
+	mem_free(walk->threads);
+	mem_free(walk->stacks);
+}
+
+void scope_span(const struct scope *scope, const struct profile *profile, uint64_t *from_ns,
+	uint64_t *to_ns)
+{
+	uint64_t from = 0, to = profile->last_ns - profile->first_ns + 1;
+	vec_each(&scope->terms, term) {
+		if (term->kind != SCOPE_TIME || term->excludes)
+			continue;
+		from = term->from_ns > from ? term->from_ns : from;
+		to = term->to_ns < to ? term->to_ns : to;
+	}
+	*from_ns = from;
+	*to_ns = to > from ? to : from + 1;
 }

@@ -11,7 +11,6 @@
 
 #include "format/base/vec.h"
 #include "report/pattern.h"
-#include "report/slice.h"
 #include "report/tree.h"
 
 enum scope_kind {
@@ -48,16 +47,40 @@ bool scope_pop(struct scope *scope);
 void scope_deinit(struct scope *scope);
 
 /*
- * The samples that meet all terms. `tree` is that of all stacks. When *is_cancelled turns true,
- * what is returned is of no use; NULL: it never does.
+ * The samples that meet all terms, by time. `tree` is that of all stacks:
+ *
+ *   struct scope_walk walk;
+ *   scope_walk_init(&walk, scope, profile, tree, is_cancelled);
+ *   for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));)
+ *   scope_walk_deinit(&walk);
+ *
+ * When *is_cancelled turns true, they end early; NULL: it never does.
  */
-void scope_slice(const struct scope *scope, const struct profile *profile, const struct tree *tree,
-	const atomic_bool *is_cancelled, struct slice *ret);
+struct scope_walk {
+	const struct scope *scope;
+	const struct profile *profile;
+	const atomic_bool *is_cancelled;
+	bool *threads, *stacks; /* whether no term forbids it */
+	bool has_sample_terms;  /* there are others than those on threads and stacks */
+	size_t next;
+};
+
+void scope_walk_init(struct scope_walk *walk, const struct scope *scope,
+	const struct profile *profile, const struct tree *tree, const atomic_bool *is_cancelled);
+const struct profile_sample *scope_walk_next(struct scope_walk *walk);
+void scope_walk_deinit(struct scope_walk *walk);
+
+/* The time that the terms leave, since the recording's beginning: from <= time < to. */
+void scope_span(const struct scope *scope, const struct profile *profile, uint64_t *from_ns,
+	uint64_t *to_ns);
 
 /* For each thread of the profile whether no term forbids it; to be freed with mem_free(). */
 bool *scope_threads(const struct scope *scope, const struct profile *profile);
 /* For each stack, likewise. */
 bool *scope_stacks(
 	const struct scope *scope, const struct profile *profile, const struct tree *tree);
+
+/* What a process runs in: its container, or its cgroup where there is none; "" for neither. */
+const char *scope_container(const struct profile_process *process);
 
 #endif

@@ -108,6 +108,25 @@ static void weigh_matches(struct model *model)
 	}
 }
 
+/* One pass over the samples for all that is summed of them; false when it was cancelled. */
+static bool sum_samples(
+	struct model *model, const struct scope *scope, const atomic_bool *is_cancelled)
+{
+	const struct profile *profile = model->profile;
+	uint64_t from_ns, to_ns;
+	scope_span(scope, profile, &from_ns, &to_ns);
+	slice_init(&model->slice, profile);
+	timeline_init(&model->timeline, profile, from_ns, to_ns);
+	struct scope_walk walk;
+	scope_walk_init(&walk, scope, profile, &model->names->tree, is_cancelled);
+	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));) {
+		slice_add(&model->slice, sample->stack, profile_sample_value(profile, sample));
+		timeline_add(&model->timeline, profile, sample);
+	}
+	scope_walk_deinit(&walk);
+	return !is_cancelled || !atomic_load(is_cancelled);
+}
+
 struct model *model_create(const struct profile *profile, struct model_names *names,
 	const struct model_wish *wish, const atomic_bool *is_cancelled)
 {
@@ -116,11 +135,12 @@ struct model *model_create(const struct profile *profile, struct model_names *na
 	model->wish_serial = wish->serial;
 	model->profile = profile;
 	model->names = model_names_hold(names);
-	scope_slice(&wish->scope, profile, &names->tree, is_cancelled, &model->slice);
-	if (is_cancelled && atomic_load(is_cancelled)) {
+	if (!sum_samples(model, &wish->scope, is_cancelled)) {
 		model_release(model);
 		return NULL;
 	}
+	timeline_finish(&model->timeline);
+	tasks_init(&model->tasks, profile, &model->timeline);
 	model->weights = tree_weigh(&names->tree, &model->slice);
 	tree_weigh_functions(&names->tree, model->weights, profile, &model->functions);
 	find_matches(model, wish->search);
@@ -139,6 +159,8 @@ void model_release(struct model *model)
 	if (!model || atomic_fetch_sub(&model->references, 1) > 1)
 		return;
 	slice_deinit(&model->slice);
+	timeline_deinit(&model->timeline);
+	tasks_deinit(&model->tasks);
 	mem_free(model->weights);
 	vec_deinit(&model->functions);
 	mem_free(model->matches);

@@ -12,6 +12,9 @@
 
 #include "report/info.h"
 #include "report/scope.h"
+#include "report/slice.h"
+#include "report/tasks.h"
+#include "report/timeline.h"
 #include "report/tree.h"
 
 /* What the person wants to see. */
@@ -49,6 +52,8 @@ struct model {
 	bool *matches; /* by function; NULL: nothing is searched for */
 	size_t nr_matches;
 	struct slice_sum matched; /* samples with a match in their stack */
+	struct timeline timeline; /* over what the filters leave of the time */
+	struct tasks tasks;
 	struct info_stacks stacks;
 };
 
