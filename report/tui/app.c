@@ -95,6 +95,40 @@ static void go_back(struct app *app)
 
 /* ---- filters of what is selected ---- */
 
+/* What it is of the selected thread or process; false when none is selected. */
+static bool put_task_term(const struct app *app, enum action action, struct scope_term *term)
+{
+	const struct profile *profile = app->model->profile;
+	uint32_t thread = app->selection.thread, process = app->selection.process;
+	if (action == ACTION_ONLY_THREAD) {
+		*term = (struct scope_term){.kind = SCOPE_THREAD, .number = thread};
+		return thread;
+	}
+	if (action == ACTION_ONLY_COMM) {
+		*term = (struct scope_term){.kind = SCOPE_COMM};
+		term->text = (char *)profile->threads.data[thread].comm;
+		return thread;
+	}
+	if (action == ACTION_ONLY_PROCESS) {
+		*term = (struct scope_term){.kind = SCOPE_PROCESS, .number = process};
+		return process;
+	}
+	*term = (struct scope_term){.kind = SCOPE_CONTAINER};
+	term->text = (char *)scope_container(&profile->processes.data[process]);
+	return process;
+}
+
+static void keep_only_task(struct app *app, enum action action)
+{
+	struct scope_term term;
+	if (put_task_term(app, action, &term))
+		app_filter(app, &term);
+	else
+		app_say(app, "select a thread%s first: view 6",
+			action == ACTION_ONLY_THREAD || action == ACTION_ONLY_COMM ? ""
+										   : " or process");
+}
+
 static void keep_only(struct app *app, enum action action)
 {
 	uint32_t function = app_function(app);
@@ -104,12 +138,8 @@ static void keep_only(struct app *app, enum action action)
 	} else if (action == ACTION_ONLY_OBJECT && function) {
 		term.kind = SCOPE_OBJECT;
 		term.number = model_function(app->model, function)->object;
-	} else if (action == ACTION_ONLY_THREAD && app->selection.thread) {
-		term.kind = SCOPE_THREAD;
-		term.number = app->selection.thread;
 	} else {
-		app_say(app, action == ACTION_ONLY_THREAD ? "select a thread first: view 6"
-							  : "nothing is selected");
+		app_say(app, "nothing is selected");
 		return;
 	}
 	app_filter(app, &term);
@@ -142,8 +172,9 @@ static void open_menu(struct app *app)
 {
 	static const enum action actions[] = {ACTION_ENTER, ACTION_VIEW_1 + VIEW_BUTTERFLY,
 		ACTION_VIEW_1 + VIEW_SOURCE, ACTION_ONLY_OBJECT, ACTION_ONLY_THREAD,
-		ACTION_SEARCH_SYMBOL, ACTION_WHOLE_NAME, ACTION_COPY, ACTION_PRINT, ACTION_UNDO,
-		ACTION_RESET, ACTION_HELP};
+		ACTION_ONLY_COMM, ACTION_ONLY_PROCESS, ACTION_ONLY_CONTAINER, ACTION_SEARCH_SYMBOL,
+		ACTION_WHOLE_NAME, ACTION_COPY, ACTION_PRINT, ACTION_UNDO, ACTION_RESET,
+		ACTION_HELP};
 	overlay_open_menu(&app->overlay, "Menu", actions, sizeof(actions) / sizeof(*actions));
 }
 
@@ -251,8 +282,13 @@ static bool act_anywhere(struct app *app, enum action action)
 static void act_on_selection(struct app *app, enum action action)
 {
 	switch (action) {
-	case ACTION_ONLY_OBJECT:
 	case ACTION_ONLY_THREAD:
+	case ACTION_ONLY_COMM:
+	case ACTION_ONLY_PROCESS:
+	case ACTION_ONLY_CONTAINER:
+		keep_only_task(app, action);
+		break;
+	case ACTION_ONLY_OBJECT:
 	case ACTION_ONLY_KERNEL:
 		keep_only(app, action);
 		break;

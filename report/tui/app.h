@@ -34,6 +34,7 @@ struct app_selection {
 	uint32_t frame;   /* of the selected function; 0: none */
 	struct path path; /* to the selected branch of the tree, where a view has branches */
 	uint32_t thread;  /* index; 0: none */
+	uint32_t process; /* that of the thread, or one alone; 0: none */
 };
 
 struct app_options {

@@ -101,8 +101,10 @@ static void put_term(const struct app *app, const struct scope_term *term, struc
 		str_printf(out, "pid %u", profile->processes.data[term->number].info.pid);
 		break;
 	case SCOPE_COMM:
+		str_printf(out, "threads \"%s\"", term->text);
+		break;
 	case SCOPE_CONTAINER:
-		str_puts(out, term->text);
+		str_puts(out, term->text[0] ? term->text : "no cgroup");
 		break;
 	case SCOPE_CPU:
 		str_printf(out, "CPU %u", term->number);
@@ -167,7 +169,7 @@ static const struct function_weight *weight_of(const struct app *app, uint32_t f
 	return NULL;
 }
 
-static void draw_detail(const struct app *app, struct grid *grid, int y)
+static void draw_function(const struct app *app, struct grid *grid, int y)
 {
 	uint32_t function = app_function(app);
 	if (!function)
@@ -188,6 +190,17 @@ static void draw_detail(const struct app *app, struct grid *grid, int y)
 		room = grid->width;
 	grid_put_elided(grid, 0, y, room, app_name_style(app, function), str_text(&name));
 	grid_put(grid, room, y, grid->width - room, STYLE_DIM, str_text(&numbers));
+}
+
+static void draw_detail(struct app *app, struct grid *grid, int y)
+{
+	CLEANUP(str_deinit) struct str detail = {0};
+	if (views[app->view]->detail)
+		views[app->view]->detail(app->states[app->view], app, &detail);
+	if (detail.len)
+		grid_put_elided(grid, 0, y, grid->width, STYLE_NORMAL, str_text(&detail));
+	else
+		draw_function(app, grid, y);
 }
 
 static void draw_prompt(const struct app *app, struct grid *grid, int y)
@@ -264,10 +277,12 @@ void app_draw(struct app *app, struct grid *grid)
 	if (has_trail)
 		draw_trail(app, grid, top++);
 	if (has_detail && app->model)
-		draw_detail(app, grid, --bottom);
+		bottom--;
 	app->body = (struct rect){0, top, grid->width, bottom - top};
 	if (app->model && app->body.height > 0)
 		views[app->view]->draw(app->states[app->view], app, grid, app->body);
+	if (has_detail && app->model)
+		draw_detail(app, grid, bottom);
 	draw_bottom(app, grid, grid->height - 1);
 	if (app->overlay.is_open)
 		overlay_draw(&app->overlay, grid);

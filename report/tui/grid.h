@@ -20,8 +20,15 @@ struct rect {
 	int x, y, width, height;
 };
 
+enum grid_colours {
+	GRID_RICH, /* enough for shades */
+	GRID_POOR, /* 8 or 16: shades need characters, too */
+	GRID_MONO,
+};
+
 struct grid {
 	int width, height;
+	enum grid_colours colours;
 	bool is_ascii; /* what the terminal shows is no UTF-8 */
 	struct cell *cells;
 };

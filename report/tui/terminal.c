@@ -237,6 +237,9 @@ void terminal_close(struct terminal *terminal)
 void terminal_grid(const struct terminal *terminal, struct grid *ret)
 {
 	grid_init(ret, COLS, LINES, terminal->is_ascii);
+	ret->colours = !terminal->pairs[STYLE_HEAT] ? GRID_MONO
+		       : COLORS < 256               ? GRID_POOR
+						    : GRID_RICH;
 }
 
 static attr_t attributes_of(const struct terminal *terminal, unsigned style)

@@ -39,6 +39,8 @@ struct view {
 	bool (*mouse)(void *state, struct app *app, const struct input *input);
 	/* For `P`: what is shown, whole and as text. NULL: the grid. */
 	void (*print)(void *state, struct app *app, struct str *out);
+	/* What is selected, for the line below; nothing: the function. NULL: always that. */
+	void (*detail)(void *state, struct app *app, struct str *out);
 	const enum action *hints; /* for the last line; ends with ACTION_NONE */
 };
 
