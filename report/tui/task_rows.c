@@ -1,0 +1,242 @@
+#include "report/tui/task_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void task_rows_deinit(struct task_rows *rows)
+{
+	vec_deinit(rows);
+	map_deinit(&rows->turned);
+}
+
+static const struct task *task_at(const struct app *app, uint32_t task)
+{
+	return &app->model->tasks.tasks.data[task];
+}
+
+const struct task *task_rows_task(const struct task_rows *rows, const struct app *app, size_t row)
+{
+	return row < rows->len ? task_at(app, rows->data[row].task) : NULL;
+}
+
+/* ---- names ---- */
+
+static const struct profile_process *process_of(const struct app *app, const struct task *task)
+{
+	const struct profile *profile = app->model->profile;
+	uint32_t process = task->kind == TASK_THREAD ? profile->threads.data[task->index].process
+						     : task->index;
+	return &profile->processes.data[process];
+}
+
+const char *task_program(const struct app *app, const struct task *task)
+{
+	if (task->kind != TASK_PROCESS && task->kind != TASK_THREAD)
+		return "";
+	uint32_t exe = process_of(app, task)->info.exe;
+	return exe ? model_object(app->model, exe)->name : "";
+}
+
+/* Else the hottest: children stand by falling value. */
+static const struct task *main_thread(const struct app *app, const struct task *process)
+{
+	const struct profile *profile = app->model->profile;
+	const struct task *first = task_at(app, process->first_child);
+	for (uint32_t i = 0; i < process->nr_children; i++) {
+		const struct profile_thread *thread = &profile->threads.data[first[i].index];
+		if (thread->tid == thread->pid)
+			return &first[i];
+	}
+	return first;
+}
+
+const char *task_name(const struct app *app, const struct task *task)
+{
+	if (task->kind == TASK_PROCESS)
+		task = main_thread(app, task);
+	if (task->kind == TASK_THREAD)
+		return app->model->profile->threads.data[task->index].comm;
+	const char *container = scope_container(process_of(app, task));
+	return container[0] ? container : "(no cgroup)";
+}
+
+uint32_t task_number(const struct app *app, const struct task *task)
+{
+	if (task->kind == TASK_THREAD)
+		return app->model->profile->threads.data[task->index].tid;
+	return task->kind == TASK_PROCESS ? process_of(app, task)->info.pid : 0;
+}
+
+void task_put_name(const struct app *app, const struct task *task, struct str *out)
+{
+	str_puts(out, task_name(app, task));
+	if (task->kind == TASK_PROCESS || task->kind == TASK_THREAD)
+		str_printf(
+			out, "%s%u", task->kind == TASK_THREAD ? ":" : " ", task_number(app, task));
+}
+
+/* ---- rows ---- */
+
+/* Models come and go; what a task stands for stays. */
+static uint64_t key_of(const struct app *app, const struct task *task)
+{
+	const struct layout_process *process = &process_of(app, task)->info;
+	if (task->kind == TASK_CONTAINER)
+		return (uint64_t)task->kind << 32 |
+		       (process->container ? process->container : process->cgroup);
+	return (uint64_t)task->kind << 32 | task->index;
+}
+
+static bool is_open(const struct task_rows *rows, const struct app *app, const struct task *task)
+{
+	const uint64_t *turned = map_get(&rows->turned, key_of(app, task));
+	return turned ? *turned : rows->opens[task->kind];
+}
+
+struct ordering {
+	const struct app *app;
+	const struct task_order *order;
+};
+
+static int compare_tasks(const void *a, const void *b, void *context)
+{
+	const struct ordering *by = context;
+	const uint32_t *x = a, *y = b;
+	int order = by->order->compare(by->app, task_at(by->app, *x), task_at(by->app, *y));
+	if (order)
+		return by->order->is_reversed ? -order : order;
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void add_below(struct task_rows *rows, const struct app *app, uint32_t task, uint32_t depth,
+	const struct task_order *order);
+
+static void add_siblings(struct task_rows *rows, const struct app *app, uint32_t first,
+	uint32_t count, uint32_t depth, const struct task_order *order)
+{
+	CLEANUP_FREE uint32_t *tasks = mem_zalloc_array(count, sizeof(*tasks));
+	for (uint32_t i = 0; i < count; i++)
+		tasks[i] = first + i;
+	struct ordering by = {app, order};
+	if (count)
+		qsort_r(tasks, count, sizeof(*tasks), compare_tasks, &by);
+	for (uint32_t i = 0; i < count; i++)
+		add_below(rows, app, tasks[i], depth, order);
+}
+
+/* As deep as there are kinds. A process of one thread is that thread. */
+// NOLINTNEXTLINE(misc-no-recursion)
+static void add_below(struct task_rows *rows, const struct app *app, uint32_t task, uint32_t depth,
+	const struct task_order *order)
+{
+	const struct task *it = task_at(app, task);
+	struct task_row row = {.task = task, .depth = depth};
+	row.has_children = it->nr_children > (it->kind == TASK_PROCESS);
+	row.is_open = row.has_children && is_open(rows, app, it);
+	vec_push(rows, row);
+	if (row.is_open)
+		add_siblings(rows, app, it->first_child, it->nr_children, depth + 1, order);
+}
+
+void task_rows_add(struct task_rows *rows, const struct app *app, uint32_t first, uint32_t count,
+	const struct task_order *order)
+{
+	add_siblings(rows, app, first, count, 0, order);
+}
+
+void task_rows_turn(struct task_rows *rows, const struct app *app, size_t row, bool opens)
+{
+	if (row < rows->len && rows->data[row].has_children)
+		*map_put(&rows->turned, key_of(app, task_rows_task(rows, app, row)), NULL) = opens;
+}
+
+void task_rows_turn_all(struct task_rows *rows, bool opens)
+{
+	map_clear(&rows->turned);
+	rows->opens[TASK_CONTAINER] = rows->opens[TASK_PROCESS] = opens;
+}
+
+size_t task_rows_parent(const struct task_rows *rows, size_t row)
+{
+	size_t at = row;
+	while (at && rows->data[at].depth >= rows->data[row].depth)
+		at--;
+	return rows->len && rows->data[at].depth < rows->data[row].depth ? at : row;
+}
+
+/* ---- the selection ---- */
+
+void task_rows_select(struct task_rows *rows, struct app *app, size_t row)
+{
+	const struct task *task = task_rows_task(rows, app, row);
+	if (!task)
+		return;
+	rows->container = NULL;
+	app->selection.thread = app->selection.process = 0;
+	if (task->kind == TASK_CONTAINER)
+		rows->container = scope_container(process_of(app, task));
+	if (task->kind == TASK_PROCESS) {
+		app->selection.process = task->index;
+		if (task->nr_children == 1)
+			task = task_at(app, task->first_child);
+	}
+	if (task->kind == TASK_THREAD) {
+		app->selection.thread = task->index;
+		app->selection.process = app->model->profile->threads.data[task->index].process;
+	}
+}
+
+static size_t find_row(
+	const struct task_rows *rows, const struct app *app, enum task_kind kind, uint32_t index)
+{
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct task *task = task_rows_task(rows, app, i);
+		if (task->kind == kind && task->index == index)
+			return i;
+	}
+	return rows->len;
+}
+
+static size_t find_container(
+	const struct task_rows *rows, const struct app *app, const char *container)
+{
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct task *task = task_rows_task(rows, app, i);
+		if (task->kind == TASK_CONTAINER &&
+			strcmp(scope_container(process_of(app, task)), container) == 0)
+			return i;
+	}
+	return rows->len;
+}
+
+size_t task_rows_selected(const struct task_rows *rows, const struct app *app, size_t fallback)
+{
+	const struct profile *profile = app->model->profile;
+	uint32_t thread = app->selection.thread, process = app->selection.process;
+	const char *container = rows->container;
+	size_t row = rows->len;
+	if (process)
+		container = scope_container(&profile->processes.data[process]);
+	if (thread)
+		row = find_row(rows, app, TASK_THREAD, thread);
+	if (row == rows->len && process)
+		row = find_row(rows, app, TASK_PROCESS, process);
+	if (row == rows->len && container)
+		row = find_container(rows, app, container);
+	return row == rows->len ? fallback : row;
+}
+
+void task_rows_filter(const struct task_rows *rows, struct app *app, size_t row)
+{
+	const struct task *task = task_rows_task(rows, app, row);
+	if (!task)
+		return;
+	struct scope_term term = {.number = task->index};
+	if (task->kind == TASK_CONTAINER) {
+		term.kind = SCOPE_CONTAINER;
+		term.text = (char *)scope_container(process_of(app, task));
+	} else {
+		term.kind = task->kind == TASK_PROCESS ? SCOPE_PROCESS : SCOPE_THREAD;
+	}
+	app_filter(app, &term);
+}

@@ -1,0 +1,59 @@
+/*
+ * Containers, processes and threads as rows that open and close: for the views that show them.
+ * Which are open is remembered through new models.
+ */
+#ifndef EBPROF_TASK_ROWS_H
+#define EBPROF_TASK_ROWS_H
+
+#include "report/tui/app.h"
+
+struct task_order {
+	int (*compare)(const struct app *app, const struct task *a, const struct task *b);
+	bool is_reversed;
+};
+
+struct task_row {
+	uint32_t task;
+	uint32_t depth;
+	bool has_children, is_open;
+};
+
+struct task_rows {
+	struct task_row *data;
+	size_t len, cap;
+	struct map turned;       /* task -> whether it was opened by hand */
+	bool opens[TASK_THREAD]; /* by kind, what nobody turned */
+	const char *container;   /* selected; NULL: none */
+};
+
+void task_rows_deinit(struct task_rows *rows);
+
+/* `count` tasks that stand side by side, in the order, with what is open below them. */
+void task_rows_add(struct task_rows *rows, const struct app *app, uint32_t first, uint32_t count,
+	const struct task_order *order);
+
+/* The rows must be added again. */
+void task_rows_turn(struct task_rows *rows, const struct app *app, size_t row, bool opens);
+/* All of a kind, from the next time on. */
+void task_rows_turn_all(struct task_rows *rows, bool opens);
+
+/* The row's task becomes the selection of all views. */
+void task_rows_select(struct task_rows *rows, struct app *app, size_t row);
+/* The row of what is selected, or of what it is folded into; `fallback` when there is none. */
+size_t task_rows_selected(const struct task_rows *rows, const struct app *app, size_t fallback);
+/* The row above that the row is in; itself where it stands outermost. */
+size_t task_rows_parent(const struct task_rows *rows, size_t row);
+/* Keeps what the row stands for. */
+void task_rows_filter(const struct task_rows *rows, struct app *app, size_t row);
+
+const struct task *task_rows_task(const struct task_rows *rows, const struct app *app, size_t row);
+/* The comm of a thread, or of a process's main thread or else its hottest; or the container. */
+const char *task_name(const struct app *app, const struct task *task);
+/* The tid or pid; 0 of a container. */
+uint32_t task_number(const struct app *app, const struct task *task);
+/* Both: "comm:tid", "comm pid". */
+void task_put_name(const struct app *app, const struct task *task, struct str *out);
+/* The program that a thread or process runs; "" when unknown. */
+const char *task_program(const struct app *app, const struct task *task);
+
+#endif

@@ -1,0 +1,18 @@
+/* Instants of a recording as text, and where an axis of time has its ticks. */
+#ifndef EBPROF_TIME_AXIS_H
+#define EBPROF_TIME_AXIS_H
+
+#include "report/profile.h"
+#include "report/tui/grid.h"
+
+/* The smallest round time that is no less: 1, 2, 5 of a power of ten; whole minutes and hours. */
+uint64_t time_axis_step(uint64_t least_ns);
+/* As precise as the step needs: "12.25 s", "5 min", "3 h". */
+void time_axis_put(struct str *out, uint64_t at_ns, uint64_t step_ns);
+/* A line of ticks with their times, for columns of equal duration. */
+void time_axis_draw(struct grid *grid, struct rect line, uint64_t from_ns, uint64_t column_ns);
+
+/* The wall-clock time of an instant since the recording's beginning, to the ms; or nothing. */
+void time_axis_put_wall(struct str *out, const struct profile *profile, uint64_t at_ns);
+
+#endif

@@ -1,0 +1,458 @@
+/* Who ran when: a row for each thread, a column for each stretch of time. */
+#include <string.h>
+
+#include "report/tui/task_rows.h"
+#include "report/tui/time_axis.h"
+#include "report/tui/time_window.h"
+
+enum {
+	LEVELS = STYLE_HEATS,
+	MANY_THREADS = 64, /* more are shown by process */
+	ROOM_FOR_SHARE = 17,
+	ROOM_FOR_COUNT = 24, /* of threads */
+};
+
+enum heat_grouping {
+	HEAT_BY_COUNT, /* of the threads */
+	HEAT_THREADS,
+	HEAT_PROCESSES,
+};
+
+struct heat {
+	struct list list;
+	struct task_rows rows;
+	enum heat_grouping grouping;
+
+	struct time_window window;
+	bool is_dragging;
+
+	VEC(struct slice_sum) sums;         /* of the columns of a row */
+	struct timeline_window peak_window; /* what the peaks are of */
+	uint64_t thread_peak, process_peak; /* the largest cells of any row */
+	struct rect cells;                  /* where they were drawn */
+};
+
+static void *heat_create(void)
+{
+	return mem_zalloc(sizeof(struct heat));
+}
+
+static void heat_destroy(void *state)
+{
+	struct heat *heat = state;
+	task_rows_deinit(&heat->rows);
+	vec_deinit(&heat->sums);
+	mem_free(heat);
+}
+
+/* ---- rows ---- */
+
+static bool is_grouped(const struct heat *heat, const struct app *app)
+{
+	if (heat->grouping == HEAT_BY_COUNT)
+		return app->model->tasks.nr_threads > MANY_THREADS;
+	return heat->grouping == HEAT_PROCESSES;
+}
+
+static int compare_values(const struct app *app, const struct task *a, const struct task *b)
+{
+	(void)app;
+	return a->sum.value > b->sum.value ? -1 : a->sum.value < b->sum.value;
+}
+
+static void heat_update(void *state, struct app *app)
+{
+	static const struct task_order hottest = {.compare = compare_values};
+	struct heat *heat = state;
+	const struct tasks *tasks = &app->model->tasks;
+	uint32_t first_process = 1 + tasks->nr_containers;
+	heat->rows.len = 0;
+	if (is_grouped(heat, app))
+		task_rows_add(&heat->rows, app, first_process, tasks->nr_processes, &hottest);
+	else
+		task_rows_add(&heat->rows, app, first_process + tasks->nr_processes,
+			tasks->nr_threads, &hottest);
+	heat->list.count = heat->rows.len;
+	heat->list.selected = task_rows_selected(&heat->rows, app, heat->list.selected);
+	if (!app->selection.thread && !app->selection.process)
+		task_rows_select(&heat->rows, app, heat->list.selected);
+	heat->peak_window = (struct timeline_window){0};
+}
+
+/* ---- sums ---- */
+
+static void clear_sums(struct slice_sum *sums, uint32_t count)
+{
+	memset(sums, 0, count * sizeof(*sums));
+}
+
+static uint64_t highest(const struct slice_sum *sums, uint32_t count)
+{
+	uint64_t peak = 0;
+	for (uint32_t i = 0; i < count; i++)
+		peak = sums[i].value > peak ? sums[i].value : peak;
+	return peak;
+}
+
+static void sum_task(const struct app *app, const struct task *task,
+	const struct timeline_window *window, struct slice_sum *sums)
+{
+	const struct timeline *timeline = &app->model->timeline;
+	clear_sums(sums, window->columns);
+	if (task->kind == TASK_THREAD)
+		timeline_add_thread(timeline, task->index, window, sums);
+	for (uint32_t i = 0; i < task->nr_children; i++) {
+		uint32_t thread = app->model->tasks.tasks.data[task->first_child + i].index;
+		timeline_add_thread(timeline, thread, window, sums);
+	}
+}
+
+/* One shade means the same in all rows of a kind, also in those out of sight. */
+static void find_peaks(struct heat *heat, const struct app *app)
+{
+	const struct timeline_window *window = &heat->window.part;
+	if (memcmp(window, &heat->peak_window, sizeof(*window)) == 0)
+		return;
+	const struct tasks *tasks = &app->model->tasks;
+	heat->peak_window = *window;
+	heat->thread_peak = heat->process_peak = 0;
+	for (size_t i = 1 + tasks->nr_containers; i < tasks->tasks.len; i++) {
+		const struct task *task = &tasks->tasks.data[i];
+		uint64_t *peak =
+			task->kind == TASK_THREAD ? &heat->thread_peak : &heat->process_peak;
+		if (task->kind == TASK_PROCESS && !is_grouped(heat, app))
+			continue;
+		sum_task(app, task, window, heat->sums.data);
+		uint64_t here = highest(heat->sums.data, window->columns);
+		*peak = here > *peak ? here : *peak;
+	}
+}
+
+/* ---- drawing ---- */
+
+static void draw_cell(struct grid *grid, int x, int y, uint64_t value, uint64_t peak)
+{
+	static const char *const characters[LEVELS] = {".", ":", "-", "=", "+", "*", "#", "@"};
+	static const char *const shades[LEVELS] = {"░", "░", "▒", "▒", "▓", "▓", "█", "█"};
+	if (!value || !peak)
+		return;
+	double share = (double)value / (double)peak;
+	int level = share >= 1 ? LEVELS - 1 : (int)(share * LEVELS);
+	unsigned style = STYLE_HEAT + (unsigned)level;
+	if (grid->colours == GRID_RICH)
+		grid_put(grid, x, y, 1, style, " ");
+	else if (grid->colours == GRID_POOR)
+		grid_put(grid, x, y, 1, style, characters[level]);
+	else
+		grid_put(
+			grid, x, y, 1, STYLE_NORMAL, (grid->is_ascii ? characters : shades)[level]);
+}
+
+static void draw_cells(const struct heat *heat, struct grid *grid, int y, uint64_t peak)
+{
+	for (uint32_t i = 0; i < heat->window.part.columns; i++)
+		draw_cell(grid, heat->cells.x + (int)i, y, heat->sums.data[i].value, peak);
+}
+
+static void draw_label(const struct heat *heat, const struct app *app, struct grid *grid, int y,
+	const struct slice_sum *sum, const char *name)
+{
+	enum {
+		NUMBER = 8
+	};
+	int width = heat->cells.x - heat->list.area.x - 1, x = heat->list.area.x;
+	if (width >= ROOM_FOR_SHARE - 1) {
+		CLEANUP(str_deinit) struct str number = {0};
+		app_put_value(app, &number, sum->value, sum->samples);
+		grid_put_right(grid, x, y, NUMBER, STYLE_DIM, str_text(&number));
+		x += NUMBER + 1;
+		width -= NUMBER + 1;
+	}
+	grid_put_elided(grid, x, y, width, STYLE_NORMAL, name);
+}
+
+static void put_row_name(const struct heat *heat, const struct app *app, const struct grid *grid,
+	size_t index, struct str *out)
+{
+	const struct task_row *row = &heat->rows.data[index];
+	const struct task *task = task_rows_task(&heat->rows, app, index);
+	if (row->depth)
+		str_puts(out, "  ");
+	else if (is_grouped(heat, app))
+		str_printf(out, "%s ",
+			!row->has_children
+				? " "
+				: grid_glyph(grid, row->is_open ? GLYPH_OPEN : GLYPH_CLOSED));
+	task_put_name(app, task, out);
+	if (row->has_children)
+		str_printf(out, " (%u)", task->nr_threads);
+}
+
+static void draw_row(
+	struct heat *heat, const struct app *app, struct grid *grid, int y, size_t index)
+{
+	const struct task *task = task_rows_task(&heat->rows, app, index);
+	CLEANUP(str_deinit) struct str name = {0};
+	put_row_name(heat, app, grid, index, &name);
+	draw_label(heat, app, grid, y, &task->sum, str_text(&name));
+	sum_task(app, task, &heat->window.part, heat->sums.data);
+	draw_cells(
+		heat, grid, y, task->kind == TASK_THREAD ? heat->thread_peak : heat->process_peak);
+}
+
+static void draw_total(struct heat *heat, const struct app *app, struct grid *grid, int y)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	uint32_t count = app->model->tasks.nr_threads;
+	str_puts(&name, "all");
+	if (heat->cells.x - heat->list.area.x >= ROOM_FOR_COUNT)
+		str_printf(&name, ": %u thread%s", count, count == 1 ? "" : "s");
+	draw_label(heat, app, grid, y, &app->model->slice.whole, str_text(&name));
+	clear_sums(heat->sums.data, heat->window.part.columns);
+	timeline_add_all(&app->model->timeline, &heat->window.part, heat->sums.data);
+	draw_cells(heat, grid, y, highest(heat->sums.data, heat->window.part.columns));
+}
+
+static void mark_range(const struct heat *heat, const struct timeline *timeline, struct grid *grid)
+{
+	struct time_span range = time_window_range(&heat->window, timeline);
+	for (uint32_t i = 0; i < heat->window.part.columns; i++) {
+		struct time_span column = time_window_column(&heat->window, timeline, i);
+		struct rect cell = {heat->cells.x + (int)i, heat->cells.y, 1, 1};
+		if (column.from_ns < range.to_ns && column.to_ns > range.from_ns)
+			grid_mark(grid, cell, STYLE_SELECTED);
+	}
+}
+
+/* Digits on the axis stay to be read. */
+static void draw_cursor(const struct heat *heat, const struct timeline *timeline, struct grid *grid)
+{
+	int y = heat->cells.y, x = heat->cells.x;
+	x += (int)time_window_cursor(&heat->window, timeline);
+	if (grid->cells[y * grid->width + x].code_point == ' ')
+		grid_put(grid, x, y, 1, STYLE_KEY | STYLE_BOLD, grid_glyph(grid, GLYPH_DOWN));
+	else
+		grid_mark(grid, (struct rect){x, y, 1, 1}, STYLE_SELECTED | STYLE_BOLD);
+}
+
+/* The axis, with the range and the cursor on it. */
+static void draw_axis(const struct heat *heat, const struct timeline *timeline, struct grid *grid)
+{
+	int y = heat->cells.y;
+	struct time_span first = time_window_column(&heat->window, timeline, 0);
+	struct rect line = {heat->cells.x, y, heat->cells.width, 1};
+	time_axis_draw(
+		grid, line, first.from_ns, heat->window.part.per_column * timeline->bucket_ns);
+	grid_printf(grid, heat->list.area.x, y, heat->cells.x - heat->list.area.x - 1,
+		STYLE_HEADER | STYLE_BOLD, "%.2f s", (double)heat->window.cursor_ns / 1e9);
+	if (time_window_has_range(&heat->window))
+		mark_range(heat, timeline, grid);
+	draw_cursor(heat, timeline, grid);
+}
+
+static void mark_cursor(const struct heat *heat, const struct app *app, struct grid *grid)
+{
+	int y = heat->list.area.y + (int)(heat->list.selected - heat->list.top);
+	int x = heat->list.area.x, label = heat->cells.x - x - 1;
+	grid_mark(grid, (struct rect){x, y, label, 1}, STYLE_SELECTED);
+	x = heat->cells.x + (int)time_window_cursor(&heat->window, &app->model->timeline);
+	grid_mark(grid, (struct rect){x, y, 1, 1}, STYLE_SELECTED);
+}
+
+static int label_width(int width)
+{
+	return width >= 120 ? 36 : width >= 60 ? 27 : width >= 36 ? ROOM_FOR_SHARE : 9;
+}
+
+static void heat_draw(void *state, struct app *app, struct grid *grid, struct rect area)
+{
+	struct heat *heat = state;
+	struct rect rows = {area.x, area.y + 2, area.width, area.height - 2};
+	int label = label_width(area.width);
+	heat->cells = (struct rect){area.x + label, area.y, area.width - label, area.height};
+	list_fit(&heat->list, heat->rows.len, rows);
+	time_window_place(&heat->window, &app->model->timeline, (uint32_t)heat->cells.width);
+	vec_resize(&heat->sums, heat->window.part.columns);
+	find_peaks(heat, app);
+	draw_axis(heat, &app->model->timeline, grid);
+	draw_total(heat, app, grid, area.y + 1);
+	for (size_t i = 0; i < list_seen(&heat->list); i++)
+		draw_row(heat, app, grid, rows.y + (int)i, heat->list.top + i);
+	if (heat->rows.len && rows.height > 0)
+		mark_cursor(heat, app, grid);
+	if (!heat->rows.len)
+		grid_put(grid, rows.x, rows.y, rows.width, STYLE_WARNING,
+			"no samples here: Esc undoes the last filter");
+}
+
+static void put_cell(const struct heat *heat, const struct app *app, struct str *out)
+{
+	const struct timeline *timeline = &app->model->timeline;
+	const struct task *task = task_rows_task(&heat->rows, app, heat->list.selected);
+	if (!task)
+		return;
+	struct timeline_window here = heat->window.part;
+	struct slice_sum sum;
+	here.first += time_window_cursor(&heat->window, timeline) * here.per_column;
+	here.columns = 1;
+	sum_task(app, task, &here, &sum);
+	str_puts(out, "  ");
+	task_put_name(app, task, out);
+	str_printf(out, "  %llu samples in %.3f s", (unsigned long long)sum.samples,
+		(double)here.per_column * (double)timeline->bucket_ns / 1e9);
+}
+
+static void heat_detail(void *state, struct app *app, struct str *out)
+{
+	const struct heat *heat = state;
+	str_printf(out, "%.3f s  ", (double)heat->window.cursor_ns / 1e9);
+	time_axis_put_wall(out, app->model->profile, heat->window.cursor_ns);
+	if (time_window_has_range(&heat->window)) {
+		struct time_span range = time_window_range(&heat->window, &app->model->timeline);
+		str_printf(out, "  range %.3f s to %.3f s: %.3f s", (double)range.from_ns / 1e9,
+			(double)range.to_ns / 1e9, (double)(range.to_ns - range.from_ns) / 1e9);
+	} else {
+		put_cell(heat, app, out);
+	}
+}
+
+/* ---- input ---- */
+
+static void turn_row(struct heat *heat, struct app *app)
+{
+	if (heat->list.selected >= heat->rows.len)
+		return;
+	size_t row = task_rows_parent(&heat->rows, heat->list.selected);
+	task_rows_turn(&heat->rows, app, row, !heat->rows.data[row].is_open);
+	task_rows_select(&heat->rows, app, row);
+	heat_update(heat, app);
+}
+
+static void group(struct heat *heat, struct app *app, enum heat_grouping grouping)
+{
+	heat->grouping = grouping;
+	task_rows_turn_all(&heat->rows, false);
+	heat_update(heat, app);
+}
+
+static void zoom(struct heat *heat, struct app *app, bool goes_in)
+{
+	if (time_window_zoom(&heat->window, &app->model->timeline, goes_in))
+		return;
+	app_say(app, goes_in ? "as fine as it gets; what a range (v, Enter) holds is seen finer"
+			     : "this is all of the time");
+}
+
+/* On the range; where there is none, on the row. */
+static void filter(struct heat *heat, struct app *app)
+{
+	if (!time_window_has_range(&heat->window)) {
+		task_rows_filter(&heat->rows, app, heat->list.selected);
+		return;
+	}
+	struct time_span range = time_window_range(&heat->window, &app->model->timeline);
+	time_window_forget_range(&heat->window);
+	heat->window.zoom = 0;
+	struct scope_term term = {
+		.kind = SCOPE_TIME,
+		.from_ns = range.from_ns,
+		.to_ns = range.to_ns,
+	};
+	app_filter(app, &term);
+}
+
+static void turn_range(struct heat *heat, const struct app *app)
+{
+	if (heat->window.is_ranging)
+		time_window_end_range(&heat->window, &app->model->timeline);
+	else
+		time_window_begin_range(&heat->window, &app->model->timeline);
+}
+
+static bool heat_act(void *state, struct app *app, enum action action)
+{
+	struct heat *heat = state;
+	if (!heat->window.part.per_column) /* nobody has seen it yet */
+		return false;
+	switch (action) {
+	case ACTION_RANGE:
+		turn_range(heat, app);
+		return true;
+	case ACTION_ENTER:
+		filter(heat, app);
+		return true;
+	case ACTION_UNDO:
+		return time_window_forget_range(&heat->window);
+	case ACTION_LEFT:
+	case ACTION_RIGHT:
+		time_window_move(
+			&heat->window, &app->model->timeline, action == ACTION_LEFT ? -1 : 1);
+		return true;
+	case ACTION_EXPAND:
+	case ACTION_COLLAPSE:
+		zoom(heat, app, action == ACTION_EXPAND);
+		return true;
+	case ACTION_TOGGLE:
+		turn_row(heat, app);
+		return true;
+	case ACTION_EXPAND_ALL:
+	case ACTION_COLLAPSE_ALL:
+		group(heat, app, action == ACTION_EXPAND_ALL ? HEAT_THREADS : HEAT_PROCESSES);
+		return true;
+	default:
+		if (!list_act(&heat->list, action))
+			return false;
+		task_rows_select(&heat->rows, app, heat->list.selected);
+		return true;
+	}
+}
+
+static void drag(struct heat *heat, const struct app *app, const struct input *input)
+{
+	struct time_window *window = &heat->window;
+	const struct timeline *timeline = &app->model->timeline;
+	if (input->kind == INPUT_PRESS) {
+		heat->is_dragging = input->x >= heat->cells.x;
+		if (heat->is_dragging)
+			time_window_forget_range(window);
+	}
+	if (input->kind == INPUT_DRAG && heat->is_dragging && !window->is_ranging)
+		time_window_begin_range(window, timeline);
+	if (heat->is_dragging)
+		time_window_point(window, timeline, input->x - heat->cells.x);
+	if (input->kind == INPUT_RELEASE) {
+		if (heat->is_dragging && window->is_ranging)
+			time_window_end_range(window, timeline);
+		heat->is_dragging = false;
+	}
+}
+
+static bool heat_mouse(void *state, struct app *app, const struct input *input)
+{
+	struct heat *heat = state;
+	if (!heat->window.part.per_column)
+		return false;
+	bool is_drag = input->kind == INPUT_PRESS || input->kind == INPUT_DRAG ||
+		       input->kind == INPUT_RELEASE;
+	if (is_drag)
+		drag(heat, app, input);
+	bool is_on_row = list_mouse(&heat->list, input);
+	if (is_on_row)
+		task_rows_select(&heat->rows, app, heat->list.selected);
+	return is_on_row || is_drag;
+}
+
+static const enum action hints[] = {ACTION_RANGE, ACTION_ENTER, ACTION_EXPAND, ACTION_COLLAPSE,
+	ACTION_ONLY_THREAD, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
+
+const struct view view_heat = {
+	.name = "Heat",
+	.create = heat_create,
+	.destroy = heat_destroy,
+	.update = heat_update,
+	.draw = heat_draw,
+	.act = heat_act,
+	.mouse = heat_mouse,
+	.detail = heat_detail,
+	.hints = hints,
+};
