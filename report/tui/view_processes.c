@@ -1,0 +1,439 @@
+/* Who ran: containers, processes and threads with what each took. */
+#include <string.h>
+
+#include "report/tui/task_rows.h"
+#include "report/tui/time_axis.h"
+
+enum processes_column {
+	PROCESSES_SHARE,
+	PROCESSES_BAR,
+	PROCESSES_SAMPLES,
+	PROCESSES_TIME,
+	PROCESSES_FIRST,
+	PROCESSES_LAST,
+	PROCESSES_PROGRAM,
+	PROCESSES_NAME,
+	PROCESSES_COLUMNS,
+};
+
+struct processes_layout {
+	const char *title;
+	int width;     /* with the gap behind it; what is left is the name's */
+	int room;      /* narrower screens go without it */
+	bool is_right; /* aligned */
+};
+
+static const struct processes_layout layouts[PROCESSES_COLUMNS] = {
+	[PROCESSES_SHARE] = {"share", 9, 0, true},
+	[PROCESSES_BAR] = {"", 11, 70, false},
+	[PROCESSES_SAMPLES] = {"samples", 10, 50, true},
+	[PROCESSES_TIME] = {"CPU", 11, 60, true},
+	[PROCESSES_FIRST] = {"first", 10, 100, true},
+	[PROCESSES_LAST] = {"last", 10, 100, true},
+	[PROCESSES_PROGRAM] = {"program", 21, 120, false},
+	[PROCESSES_NAME] = {"container, process, thread", 0, 0, false},
+};
+
+struct processes {
+	struct list list;
+	struct task_rows rows;
+	enum processes_column order_by;
+	bool is_reversed;
+	int header_y;
+	int column_x[PROCESSES_COLUMNS + 1]; /* where they were drawn, and the end */
+};
+
+static void *processes_create(void)
+{
+	struct processes *processes = mem_zalloc(sizeof(*processes));
+	processes->rows.opens[TASK_CONTAINER] = true;
+	return processes;
+}
+
+static void processes_destroy(void *state)
+{
+	struct processes *processes = state;
+	task_rows_deinit(&processes->rows);
+	mem_free(processes);
+}
+
+/* ---- order ---- */
+
+static int compare_falling(uint64_t a, uint64_t b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int compare_values(const struct app *app, const struct task *a, const struct task *b)
+{
+	(void)app;
+	return compare_falling(a->sum.value, b->sum.value);
+}
+
+static int compare_samples(const struct app *app, const struct task *a, const struct task *b)
+{
+	(void)app;
+	return compare_falling(a->sum.samples, b->sum.samples);
+}
+
+static int compare_first(const struct app *app, const struct task *a, const struct task *b)
+{
+	(void)app;
+	return compare_falling(b->first_ns, a->first_ns);
+}
+
+static int compare_last(const struct app *app, const struct task *a, const struct task *b)
+{
+	(void)app;
+	return compare_falling(a->last_ns, b->last_ns);
+}
+
+static int compare_programs(const struct app *app, const struct task *a, const struct task *b)
+{
+	return strcmp(task_program(app, a), task_program(app, b));
+}
+
+static int compare_names(const struct app *app, const struct task *a, const struct task *b)
+{
+	int order = strverscmp(task_name(app, a), task_name(app, b));
+	return order ? order : compare_falling(task_number(app, b), task_number(app, a));
+}
+
+static int (*const compares[PROCESSES_COLUMNS])(
+	const struct app *app, const struct task *a, const struct task *b) = {
+	[PROCESSES_SHARE] = compare_values,
+	[PROCESSES_BAR] = compare_values,
+	[PROCESSES_SAMPLES] = compare_samples,
+	[PROCESSES_TIME] = compare_values,
+	[PROCESSES_FIRST] = compare_first,
+	[PROCESSES_LAST] = compare_last,
+	[PROCESSES_PROGRAM] = compare_programs,
+	[PROCESSES_NAME] = compare_names,
+};
+
+static void processes_update(void *state, struct app *app)
+{
+	struct processes *processes = state;
+	const struct tasks *tasks = &app->model->tasks;
+	struct task_order order = {compares[processes->order_by], processes->is_reversed};
+	processes->rows.len = 0;
+	task_rows_add(&processes->rows, app, 1, tasks->nr_containers, &order);
+	processes->list.count = processes->rows.len;
+	processes->list.selected =
+		task_rows_selected(&processes->rows, app, processes->list.selected);
+}
+
+/* ---- drawing ---- */
+
+static void place_columns(struct processes *processes, struct rect area)
+{
+	int x = area.x;
+	for (int column = 0; column < PROCESSES_NAME; column++) {
+		processes->column_x[column] = x;
+		x += area.width >= layouts[column].room ? layouts[column].width : 0;
+	}
+	processes->column_x[PROCESSES_NAME] = x;
+	processes->column_x[PROCESSES_COLUMNS] = area.x + area.width;
+}
+
+/* Without the gap; 0 or less: it is not shown. */
+static int column_width(const struct processes *processes, int column)
+{
+	int width = processes->column_x[column + 1] - processes->column_x[column];
+	return column == PROCESSES_NAME ? width : width - 1;
+}
+
+static void draw_header(const struct processes *processes, struct grid *grid)
+{
+	for (int column = 0; column < PROCESSES_COLUMNS; column++) {
+		int width = column_width(processes, column), x = processes->column_x[column];
+		CLEANUP(str_deinit) struct str title = {0};
+		bool is_order = column == (int)processes->order_by;
+		str_puts(&title, layouts[column].title);
+		if (is_order)
+			str_puts(&title,
+				grid_glyph(grid, processes->is_reversed ? GLYPH_UP : GLYPH_DOWN));
+		unsigned style = STYLE_HEADER | (is_order ? STYLE_BOLD : 0);
+		if (width > 0 && layouts[column].is_right)
+			grid_put_right(
+				grid, x, processes->header_y, width, style, str_text(&title));
+		else if (width > 0)
+			grid_put(grid, x, processes->header_y, width, style, str_text(&title));
+	}
+}
+
+/* A column that is a number, or the program. */
+static void put_column(const struct app *app, const struct task *task, enum processes_column column,
+	struct str *out)
+{
+	const uint64_t millisecond = 1000000;
+	if (column == PROCESSES_SHARE)
+		app_put_value(app, out, task->sum.value, task->sum.samples);
+	else if (column == PROCESSES_SAMPLES)
+		str_printf(out, "%llu", (unsigned long long)task->sum.samples);
+	else if (column == PROCESSES_TIME)
+		time_axis_put(out, task->sum.value, millisecond);
+	else if (column == PROCESSES_FIRST)
+		time_axis_put(out, task->first_ns, millisecond * 10);
+	else if (column == PROCESSES_LAST)
+		time_axis_put(out, task->last_ns, millisecond * 10);
+	else if (column == PROCESSES_PROGRAM)
+		str_puts(out, task_program(app, task));
+}
+
+static void put_row_name(const struct processes *processes, const struct app *app,
+	const struct grid *grid, size_t index, struct str *out)
+{
+	const struct task_row *row = &processes->rows.data[index];
+	const struct task *task = task_rows_task(&processes->rows, app, index);
+	str_pad(out, ' ', 2 * (size_t)row->depth);
+	str_printf(out, "%s ",
+		!row->has_children ? " "
+				   : grid_glyph(grid, row->is_open ? GLYPH_OPEN : GLYPH_CLOSED));
+	task_put_name(app, task, out);
+	if (row->has_children)
+		str_printf(
+			out, " (%u thread%s)", task->nr_threads, task->nr_threads == 1 ? "" : "s");
+}
+
+static void draw_name(const struct processes *processes, const struct app *app, struct grid *grid,
+	int y, size_t index)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	const struct task *task = task_rows_task(&processes->rows, app, index);
+	put_row_name(processes, app, grid, index, &name);
+	grid_put_elided(grid, processes->column_x[PROCESSES_NAME], y,
+		column_width(processes, PROCESSES_NAME),
+		task->kind == TASK_CONTAINER ? STYLE_NORMAL | STYLE_BOLD : STYLE_NORMAL,
+		str_text(&name));
+}
+
+static void draw_row(const struct processes *processes, const struct app *app, struct grid *grid,
+	int y, size_t index)
+{
+	const struct task *task = task_rows_task(&processes->rows, app, index);
+	for (int column = 0; column < PROCESSES_NAME; column++) {
+		int width = column_width(processes, column), x = processes->column_x[column];
+		CLEANUP(str_deinit) struct str text = {0};
+		if (width <= 0)
+			continue;
+		put_column(app, task, (enum processes_column)column, &text);
+		if (column == PROCESSES_BAR)
+			grid_put_bar(grid, x, y, width, STYLE_BAR,
+				app_percent(app, task->sum.value) / 100);
+		else if (layouts[column].is_right)
+			grid_put_right(grid, x, y, width,
+				column == PROCESSES_SHARE ? STYLE_NORMAL : STYLE_DIM,
+				str_text(&text));
+		else
+			grid_put_elided(grid, x, y, width, STYLE_DIM, str_text(&text));
+	}
+	draw_name(processes, app, grid, y, index);
+}
+
+static void processes_draw(void *state, struct app *app, struct grid *grid, struct rect area)
+{
+	struct processes *processes = state;
+	place_columns(processes, area);
+	processes->header_y = area.y;
+	draw_header(processes, grid);
+	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
+	list_fit(&processes->list, processes->rows.len, rows);
+	for (size_t i = 0; i < list_seen(&processes->list); i++)
+		draw_row(processes, app, grid, rows.y + (int)i, processes->list.top + i);
+	list_mark(&processes->list, grid);
+	if (!processes->rows.len)
+		grid_put(grid, rows.x, rows.y, rows.width, STYLE_WARNING,
+			"no samples here: Esc undoes the last filter");
+}
+
+/* What has no room in its row. */
+static void processes_detail(void *state, struct app *app, struct str *out)
+{
+	const struct processes *processes = state;
+	const struct task *task = task_rows_task(&processes->rows, app, processes->list.selected);
+	if (!task)
+		return;
+	task_put_name(app, task, out);
+	str_puts(out, "  ");
+	app_put_value(app, out, task->sum.value, task->sum.samples);
+	str_printf(out, "  %llu samples, %.2f s to %.2f s  ", (unsigned long long)task->sum.samples,
+		(double)task->first_ns / 1e9, (double)task->last_ns / 1e9);
+	if (task->kind == TASK_CONTAINER)
+		return;
+	const struct profile *profile = app->model->profile;
+	uint32_t process = task->kind == TASK_THREAD ? profile->threads.data[task->index].process
+						     : task->index;
+	const struct profile_process *it = &profile->processes.data[process];
+	if (it->info.exe)
+		str_puts(out, model_object(app->model, it->info.exe)->path);
+	if (scope_container(it)[0])
+		str_printf(out, "  %s", scope_container(it));
+}
+
+/* ---- input ---- */
+
+static bool is_shown(const struct processes *processes, int column)
+{
+	return column_width(processes, column) > 0 && column != PROCESSES_BAR;
+}
+
+static void order_by(struct processes *processes, struct app *app, int column)
+{
+	processes->is_reversed = (int)processes->order_by == column && !processes->is_reversed;
+	processes->order_by = (enum processes_column)column;
+	processes_update(processes, app);
+}
+
+/* The nearest column on that side that is shown; the same where there is none. */
+static void order_by_next(struct processes *processes, struct app *app, int by)
+{
+	int column = (int)processes->order_by + by;
+	while (column >= 0 && column < PROCESSES_COLUMNS && !is_shown(processes, column))
+		column += by;
+	if (column >= 0 && column < PROCESSES_COLUMNS)
+		order_by(processes, app, column);
+}
+
+static void turn(struct processes *processes, struct app *app, bool opens)
+{
+	task_rows_turn(&processes->rows, app, processes->list.selected, opens);
+	processes_update(processes, app);
+}
+
+static void turn_all(struct processes *processes, struct app *app, bool opens)
+{
+	task_rows_turn_all(&processes->rows, opens);
+	processes_update(processes, app);
+}
+
+static void select_row(struct processes *processes, struct app *app, size_t row)
+{
+	processes->list.selected = row;
+	task_rows_select(&processes->rows, app, row);
+}
+
+/* Closes what is open, else goes to what it is in. */
+static void go_out(struct processes *processes, struct app *app)
+{
+	size_t row = processes->list.selected;
+	if (processes->rows.data[row].is_open)
+		turn(processes, app, false);
+	else
+		select_row(processes, app, task_rows_parent(&processes->rows, row));
+}
+
+static bool act_on_branch(struct processes *processes, struct app *app, enum action action)
+{
+	const struct task_row *row = &processes->rows.data[processes->list.selected];
+	switch (action) {
+	case ACTION_EXPAND:
+	case ACTION_RIGHT:
+		turn(processes, app, true);
+		return true;
+	case ACTION_COLLAPSE:
+	case ACTION_LEFT:
+		go_out(processes, app);
+		return true;
+	case ACTION_TOGGLE:
+		turn(processes, app, !row->is_open);
+		return true;
+	case ACTION_EXPAND_ALL:
+	case ACTION_COLLAPSE_ALL:
+		turn_all(processes, app, action == ACTION_EXPAND_ALL);
+		return true;
+	case ACTION_ENTER:
+		task_rows_filter(&processes->rows, app, processes->list.selected);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool processes_act(void *state, struct app *app, enum action action)
+{
+	struct processes *processes = state;
+	if (processes->list.selected < processes->rows.len && act_on_branch(processes, app, action))
+		return true;
+	switch (action) {
+	case ACTION_SORT_LEFT:
+	case ACTION_SORT_RIGHT:
+		order_by_next(processes, app, action == ACTION_SORT_LEFT ? -1 : 1);
+		return true;
+	case ACTION_SORT_REVERSE:
+		order_by(processes, app, (int)processes->order_by);
+		return true;
+	default:
+		if (!list_act(&processes->list, action))
+			return false;
+		select_row(processes, app, processes->list.selected);
+		return true;
+	}
+}
+
+static bool processes_mouse(void *state, struct app *app, const struct input *input)
+{
+	struct processes *processes = state;
+	if (input->kind == INPUT_PRESS && input->y == processes->header_y) {
+		int column = 0;
+		while (column + 1 < PROCESSES_COLUMNS &&
+			input->x >= processes->column_x[column + 1])
+			column++;
+		order_by(processes, app, column);
+		return true;
+	}
+	if (!list_mouse(&processes->list, input))
+		return false;
+	size_t row = processes->list.selected;
+	if (row >= processes->rows.len)
+		return true;
+	select_row(processes, app, row);
+	const struct task_row *it = &processes->rows.data[row];
+	int glyph_x = processes->column_x[PROCESSES_NAME] + 2 * (int)it->depth;
+	if (input->kind == INPUT_PRESS && it->has_children && input->x == glyph_x)
+		turn(processes, app, !it->is_open);
+	return true;
+}
+
+/* All that is open, as wide as it is. */
+static void processes_print(void *state, struct app *app, struct str *out)
+{
+	const struct processes *processes = state;
+	struct grid plain = {.is_ascii = true};
+	str_printf(out, "%9s %9s %10s %9s %9s  %s\n", "share", "samples", "CPU", "first", "last",
+		layouts[PROCESSES_NAME].title);
+	for (size_t i = 0; i < processes->rows.len; i++) {
+		const struct task *task = task_rows_task(&processes->rows, app, i);
+		static const int widths[] = {[PROCESSES_SHARE] = 9,
+			[PROCESSES_SAMPLES] = 10,
+			[PROCESSES_TIME] = 11,
+			[PROCESSES_FIRST] = 10,
+			[PROCESSES_LAST] = 10};
+		for (int column = 0; column <= PROCESSES_LAST; column++) {
+			CLEANUP(str_deinit) struct str text = {0};
+			put_column(app, task, (enum processes_column)column, &text);
+			str_printf(out, "%*s", widths[column], str_text(&text));
+		}
+		CLEANUP(str_deinit) struct str name = {0};
+		put_row_name(processes, app, &plain, i, &name);
+		str_puts(out, "  ");
+		str_put_escaped(out, str_text(&name), name.len);
+		str_putc(out, '\n');
+	}
+}
+
+static const enum action hints[] = {ACTION_ENTER, ACTION_TOGGLE, ACTION_ONLY_THREAD,
+	ACTION_SORT_RIGHT, ACTION_UNIT, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
+
+const struct view view_processes = {
+	.name = "Processes",
+	.create = processes_create,
+	.destroy = processes_destroy,
+	.update = processes_update,
+	.draw = processes_draw,
+	.act = processes_act,
+	.mouse = processes_mouse,
+	.print = processes_print,
+	.detail = processes_detail,
+	.hints = hints,
+};
