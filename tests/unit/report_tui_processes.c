@@ -1,0 +1,174 @@
+#include <string.h>
+
+#include "tests/unit/report_tui_fixture.h"
+#include "tests/unit/unit.h"
+
+static uint32_t process_in(struct fixture *fixture, uint32_t pid, uint32_t exe, const char *cgroup,
+	const char *container)
+{
+	struct layout_process process = {
+		.pid = pid,
+		.exe = exe,
+		.cgroup = fixture_string(fixture, cgroup),
+		.container = fixture_string(fixture, container),
+	};
+	return writer_process(fixture->writer, &process);
+}
+
+/* Two containers: one of a process with two threads and one of one thread, one of a process. */
+static struct profile *two_containers(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t server = fixture_object(&fixture, LAYOUT_OBJECT_FILE, "/usr/sbin/server");
+	uint32_t shell = fixture_object(&fixture, LAYOUT_OBJECT_FILE, "/bin/sh");
+	uint32_t stack = FIXTURE_STACK(&fixture, fixture_frame(&fixture, server, 16, "run"));
+	uint32_t busy = process_in(&fixture, 100, server, "/a/b", "web");
+	uint32_t other = process_in(&fixture, 200, shell, "/a/c", "web");
+	uint32_t third = process_in(&fixture, 300, shell, "/user", "");
+	fixture_samples(&fixture, fixture_thread(&fixture, busy, 101, "io"), stack, 0, 500);
+	fixture_samples(&fixture, fixture_thread(&fixture, busy, 100, "server"), stack, 0, 100);
+	fixture_samples(&fixture, fixture_thread(&fixture, other, 200, "sh"), stack, 0, 150);
+	fixture_samples(&fixture, fixture_thread(&fixture, third, 300, "io"), stack, 0, 250);
+	return fixture_profile(&fixture);
+}
+
+static void open_view(struct tui_fixture *tui)
+{
+	tui_fixture_init(tui, two_containers());
+	tui_fixture_keys(tui, "6");
+	tui_fixture_screen(tui, 80, 16);
+}
+
+TEST(processes_levels_open_and_close)
+{
+	struct tui_fixture tui;
+	open_view(&tui);
+	CHECK_STR(tui_fixture_line(&tui, 2),
+		"  sharev              samples        CPU container, process, thread");
+	CHECK_STR(tui_fixture_line(&tui, 3),
+		"  75.00% ########         750    0.750 s - web (3 threads)");
+	CHECK_STR(tui_fixture_line(&tui, 4),
+		"  60.00% ######           600    0.600 s   + server 100 (2 threads)");
+	CHECK_STR(tui_fixture_line(&tui, 5), "  15.00% ##               150    0.150 s     sh 200");
+	CHECK_STR(tui_fixture_line(&tui, 6),
+		"  25.00% ###              250    0.250 s - /user (1 thread)");
+	CHECK_STR(tui_fixture_line(&tui, 7), "  25.00% ###              250    0.250 s     io 300");
+	tui_fixture_keys(&tui, "j+");
+	CHECK_STR(
+		tui_fixture_line(&tui, 5), "  50.00% #####            500    0.500 s       io:101");
+	CHECK_STR(tui_fixture_line(&tui, 6),
+		"  10.00% #                100    0.100 s       server:100");
+	tui_fixture_keys(&tui, "jj-"); /* to the process, which is closed next */
+	CHECK_STR(tui_fixture_line(&tui, 6),
+		"  10.00% #                100    0.100 s       server:100");
+	tui_fixture_keys(&tui, "-");
+	CHECK(strstr(tui_fixture_line(&tui, 5), "  sh 200"));
+	tui_fixture_keys(&tui, "C");
+	CHECK(strstr(tui_fixture_line(&tui, 3), "+ web (3 threads)"));
+	CHECK(strstr(tui_fixture_line(&tui, 4), "+ /user (1 thread)"));
+	tui_fixture_keys(&tui, "Ee");
+	tui_fixture_deinit(&tui);
+}
+
+TEST(processes_enter_filters_on_each_level)
+{
+	struct tui_fixture tui;
+	open_view(&tui);
+	tui_fixture_keys(&tui, "g");
+	tui_fixture_key(&tui, INPUT_ENTER);
+	CHECK_INT(tui.app.wish.scope.terms.data[0].kind, SCOPE_CONTAINER);
+	CHECK_INT(tui.app.model->slice.whole.samples, 750);
+	tui_fixture_keys(&tui, "j");
+	tui_fixture_key(&tui, INPUT_ENTER);
+	CHECK_INT(tui.app.wish.scope.terms.data[1].kind, SCOPE_PROCESS);
+	CHECK_INT(tui.app.model->slice.whole.samples, 600);
+	tui_fixture_keys(&tui, "ejj");
+	tui_fixture_key(&tui, INPUT_ENTER);
+	CHECK_INT(tui.app.wish.scope.terms.data[2].kind, SCOPE_THREAD);
+	CHECK_INT(tui.app.model->slice.whole.samples, 100);
+	CHECK(strstr(tui_fixture_line(&tui, 2), "> web > pid 100 > server:100"));
+	tui_fixture_deinit(&tui);
+}
+
+TEST(processes_selection_is_that_of_all_views)
+{
+	struct tui_fixture tui;
+	open_view(&tui);
+	tui_fixture_keys(&tui, "Ejj5");
+	CHECK(strstr(tui_fixture_line(&tui, 14), "io:101"));
+	tui_fixture_keys(&tui, "1t");
+	CHECK_INT(tui.app.model->slice.whole.samples, 500);
+	/* What is not there any more leaves its process selected. */
+	tui_fixture_key(&tui, INPUT_ESCAPE);
+	tui_fixture_keys(&tui, "6");
+	CHECK(tui_fixture_style(&tui, 60, 5) & STYLE_SELECTED);
+	tui_fixture_keys(&tui, "k-");
+	CHECK(tui_fixture_style(&tui, 60, 4) & STYLE_SELECTED);
+	tui_fixture_keys(&tui, "t");
+	CHECK(strstr(tui_fixture_line(&tui, 15), "select a thread first"));
+	tui_fixture_keys(&tui, "jt"); /* a process of one thread */
+	CHECK_INT(tui.app.model->slice.whole.samples, 150);
+	tui_fixture_deinit(&tui);
+}
+
+TEST(processes_menu_keeps_comm_process_and_container)
+{
+	static const struct {
+		enum action action;
+		unsigned samples;
+	} choices[] = {{ACTION_ONLY_COMM, 750}, {ACTION_ONLY_PROCESS, 600},
+		{ACTION_ONLY_CONTAINER, 750}, {ACTION_ONLY_THREAD, 500}};
+	for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
+		struct tui_fixture tui;
+		open_view(&tui);
+		tui_fixture_keys(&tui, "Ejjm");
+		for (size_t at = 0; tui.app.overlay.actions.data[at] != choices[i].action; at++)
+			tui_fixture_keys(&tui, "j");
+		tui_fixture_key(&tui, INPUT_ENTER);
+		CHECK_INT(tui.app.model->slice.whole.samples, choices[i].samples);
+		tui_fixture_deinit(&tui);
+	}
+}
+
+TEST(processes_order_by_columns)
+{
+	struct tui_fixture tui;
+	open_view(&tui);
+	tui_fixture_keys(&tui, ">>>"); /* by name */
+	CHECK(strstr(tui_fixture_line(&tui, 3), "/user"));
+	tui_fixture_keys(&tui, "s");
+	CHECK(strstr(tui_fixture_line(&tui, 3), "web"));
+	CHECK(strstr(tui_fixture_line(&tui, 4), "sh 200"));
+	tui_fixture_mouse(&tui, INPUT_PRESS, 5, 2);
+	CHECK(strstr(tui_fixture_line(&tui, 4), "server 100"));
+	tui_fixture_screen(&tui, 130, 16);
+	tui_fixture_keys(&tui, "<>>>s"); /* by when they began, latest first */
+	CHECK(strstr(tui_fixture_line(&tui, 2), "first^"));
+	CHECK(strstr(tui_fixture_line(&tui, 3), "/user"));
+	tui_fixture_deinit(&tui);
+}
+
+TEST(processes_columns_go_in_order)
+{
+	struct tui_fixture tui;
+	open_view(&tui);
+	tui_fixture_screen(&tui, 130, 16);
+	CHECK_STR(tui_fixture_line(&tui, 5),
+		"  15.00% ##               150    0.150 s    0.60 s    0.75 s sh                  "
+		"     sh 200");
+	tui_fixture_screen(&tui, 55, 16);
+	CHECK_STR(tui_fixture_line(&tui, 5), "  15.00%       150     sh 200");
+	tui_fixture_screen(&tui, 20, 5);
+	CHECK_STR(tui_fixture_line(&tui, 2), "  75.00% - web~eads)");
+	tui_fixture_keys(&tui, "\\nothing here");
+	tui_fixture_key(&tui, INPUT_ENTER);
+	tui_fixture_keys(&tui, "jklhGg+-eECvls<>");
+	tui_fixture_key(&tui, INPUT_ENTER);
+	tui_fixture_mouse(&tui, INPUT_PRESS, 3, 3);
+	tui_fixture_mouse(&tui, INPUT_WHEEL_DOWN, 3, 3);
+	for (int height = 5; height < 12; height++)
+		for (int width = 20; width < 140; width += 7)
+			tui_fixture_screen(&tui, width, height);
+	tui_fixture_deinit(&tui);
+}
