@@ -240,3 +240,48 @@ void task_rows_filter(const struct task_rows *rows, struct app *app, size_t row)
 	}
 	app_filter(app, &term);
 }
+
+/* ---- names in full ---- */
+
+static void put_fields(const struct app *app, const struct task *task, struct str *out)
+{
+	const struct profile_process *process = process_of(app, task);
+	task_put_name(app, task, out);
+	str_printf(out,
+		"\n\nthreads    %u\nsamples    %llu\nfirst      %.3f s\nlast       %.3f s\n",
+		task->nr_threads, (unsigned long long)task->sum.samples,
+		(double)task->first_ns / 1e9, (double)task->last_ns / 1e9);
+	if (task->kind != TASK_CONTAINER) {
+		str_printf(out, "pid        %u", process->info.pid);
+		if (process->info.ns_pid)
+			str_printf(out, ", %u in its namespace", process->info.ns_pid);
+		str_printf(out, "\nparent     %u\n", process->info.parent_pid);
+		if (process->info.exe)
+			str_printf(out, "program    %s\n",
+				model_object(app->model, process->info.exe)->path);
+	}
+	if (process->container[0])
+		str_printf(out, "container  %s\n", process->container);
+	if (process->cgroup[0])
+		str_printf(out, "cgroup     %s\n", process->cgroup);
+}
+
+bool task_rows_act(const struct task_rows *rows, struct app *app, size_t row, enum action action)
+{
+	const struct task *task = task_rows_task(rows, app, row);
+	if (!task)
+		return false;
+	if (action == ACTION_WHOLE_NAME) {
+		struct str text = {0};
+		put_fields(app, task, &text);
+		overlay_open_text(&app->overlay, "Name", &text);
+		return true;
+	}
+	if (action == ACTION_COPY) {
+		str_truncate(&app->to_copy, 0);
+		task_put_name(app, task, &app->to_copy);
+		app_say(app, "copied");
+		return true;
+	}
+	return false;
+}

@@ -45,6 +45,8 @@ size_t task_rows_selected(const struct task_rows *rows, const struct app *app, s
 size_t task_rows_parent(const struct task_rows *rows, size_t row);
 /* Keeps what the row stands for. */
 void task_rows_filter(const struct task_rows *rows, struct app *app, size_t row);
+/* What all views of rows do alike with the name of one; false: the action is no such thing. */
+bool task_rows_act(const struct task_rows *rows, struct app *app, size_t row, enum action action);
 
 const struct task *task_rows_task(const struct task_rows *rows, const struct app *app, size_t row);
 /* The comm of a thread, or of a process's main thread or else its hottest; or the container. */

@@ -401,7 +401,7 @@ static bool heat_act(void *state, struct app *app, enum action action)
 		return true;
 	default:
 		if (!list_act(&heat->list, action))
-			return false;
+			return task_rows_act(&heat->rows, app, heat->list.selected, action);
 		task_rows_select(&heat->rows, app, heat->list.selected);
 		return true;
 	}

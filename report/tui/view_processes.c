@@ -39,15 +39,14 @@ struct processes {
 	struct task_rows rows;
 	enum processes_column order_by;
 	bool is_reversed;
+	bool is_arranged; /* the first time is over, which chooses what is open */
 	int header_y;
 	int column_x[PROCESSES_COLUMNS + 1]; /* where they were drawn, and the end */
 };
 
 static void *processes_create(void)
 {
-	struct processes *processes = mem_zalloc(sizeof(*processes));
-	processes->rows.opens[TASK_CONTAINER] = true;
-	return processes;
+	return mem_zalloc(sizeof(struct processes));
 }
 
 static void processes_destroy(void *state)
@@ -113,8 +112,15 @@ static int (*const compares[PROCESSES_COLUMNS])(
 
 static void processes_update(void *state, struct app *app)
 {
+	enum {
+		MANY_PROCESSES = 50 /* in several containers, which are worth to be seen first */
+	};
 	struct processes *processes = state;
 	const struct tasks *tasks = &app->model->tasks;
+	if (!processes->is_arranged)
+		processes->rows.opens[TASK_CONTAINER] =
+			tasks->nr_containers == 1 || tasks->nr_processes <= MANY_PROCESSES;
+	processes->is_arranged = true;
 	struct task_order order = {compares[processes->order_by], processes->is_reversed};
 	processes->rows.len = 0;
 	task_rows_add(&processes->rows, app, 1, tasks->nr_containers, &order);
@@ -365,7 +371,8 @@ static bool processes_act(void *state, struct app *app, enum action action)
 		return true;
 	default:
 		if (!list_act(&processes->list, action))
-			return false;
+			return task_rows_act(
+				&processes->rows, app, processes->list.selected, action);
 		select_row(processes, app, processes->list.selected);
 		return true;
 	}

@@ -172,3 +172,16 @@ TEST(processes_columns_go_in_order)
 			tui_fixture_screen(&tui, width, height);
 	tui_fixture_deinit(&tui);
 }
+
+TEST(processes_whole_name_and_copy)
+{
+	struct tui_fixture tui;
+	open_view(&tui);
+	tui_fixture_keys(&tui, "jy");
+	CHECK_STR(str_text(&tui.app.to_copy), "server 100");
+	tui_fixture_keys(&tui, "w");
+	CHECK(strstr(tui_fixture_screen(&tui, 80, 24), "program    /usr/sbin/server"));
+	CHECK(strstr(str_text(&tui.text), "container  web"));
+	CHECK(strstr(str_text(&tui.text), "cgroup     /a/b"));
+	tui_fixture_deinit(&tui);
+}
