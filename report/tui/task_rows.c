@@ -125,7 +125,6 @@ static void add_siblings(struct task_rows *rows, const struct app *app, uint32_t
 }
 
 /* As deep as there are kinds. A process of one thread is that thread. */
-// NOLINTNEXTLINE(misc-no-recursion)
 static void add_below(struct task_rows *rows, const struct app *app, uint32_t task, uint32_t depth,
 	const struct task_order *order)
 {
