@@ -49,6 +49,22 @@ void focus_init(struct focus *focus, const struct tree *tree, const struct tree_
 			add_place(focus, i, weights[i].self, samples_ended(focus, i));
 }
 
+void focus_init_leaves(struct focus *focus, const struct tree *tree,
+	const struct tree_weight *weights, const struct profile_function *functions, uint32_t node)
+{
+	begin(focus, tree, weights, functions, FOCUS_CALLERS);
+	focus->top = node;
+	/* Nodes stand behind their parents. */
+	CLEANUP_FREE bool *is_below = mem_zalloc_array(tree->nodes.len, sizeof(*is_below));
+	is_below[node] = true;
+	for (uint32_t i = node; i < tree->nodes.len; i++) {
+		if (i != node)
+			is_below[i] = is_below[tree->nodes.data[i].parent];
+		if (i && is_below[i] && weights[i].self)
+			add_place(focus, i, weights[i].self, samples_ended(focus, i));
+	}
+}
+
 void focus_init_function(struct focus *focus, const struct tree *tree,
 	const struct tree_weight *weights, const struct profile_function *functions,
 	enum focus_direction direction, uint32_t function)
@@ -119,7 +135,7 @@ static void step_up(const struct focus *focus, const struct focus_place *from, s
 {
 	struct focus_place place = *from;
 	place.node = focus->tree->nodes.data[from->node].parent;
-	if (place.node)
+	if (place.node && from->node != focus->top)
 		push_step(ret, focus, &place);
 }
 
@@ -146,6 +162,48 @@ static int compare_steps(const void *a, const void *b)
 	if (x->function != y->function)
 		return x->function < y->function ? -1 : 1;
 	return x->place.node < y->place.node ? -1 : x->place.node > y->place.node;
+}
+
+/*
+ * The same order for many steps, as there are at the leaves: one bucket a function. Steps are found
+ * by rising place more often than not, so that few buckets are left to be sorted.
+ */
+static void sort_by_buckets(struct steps *steps, uint32_t last_function)
+{
+	size_t nr_buckets = (size_t)last_function + 1;
+	CLEANUP_FREE size_t *ends = mem_zalloc_array(nr_buckets + 1, sizeof(*ends));
+	struct step *sorted = mem_zalloc_array(steps->len, sizeof(*sorted));
+	vec_each(steps, step)
+		ends[step->function + 1]++;
+	for (size_t i = 1; i <= nr_buckets; i++)
+		ends[i] += ends[i - 1];
+	vec_each(steps, step)
+		sorted[ends[step->function]++] = *step;
+	for (size_t i = 0, first = 0; i < nr_buckets; first = ends[i++]) {
+		bool is_sorted = true;
+		for (size_t at = first + 1; is_sorted && at < ends[i]; at++)
+			is_sorted = sorted[at - 1].place.node <= sorted[at].place.node;
+		if (!is_sorted)
+			qsort(sorted + first, ends[i] - first, sizeof(*sorted), compare_steps);
+	}
+	mem_free(steps->data);
+	steps->data = sorted;
+	steps->cap = steps->len;
+}
+
+static void sort_steps(struct steps *steps)
+{
+	enum {
+		MANY = 256
+	};
+	uint32_t last_function = 0;
+	vec_each(steps, step)
+		if (step->function > last_function)
+			last_function = step->function;
+	if (steps->len >= MANY && last_function / 16 < steps->len)
+		sort_by_buckets(steps, last_function);
+	else
+		qsort(steps->data, steps->len, sizeof(*steps->data), compare_steps);
 }
 
 static void add_to_child(struct focus *focus, struct focus_node *child, const struct step *step)
@@ -198,7 +256,7 @@ void focus_expand(struct focus *focus, uint32_t node)
 	find_steps(focus, node, &steps);
 	if (!steps.len)
 		return;
-	qsort(steps.data, steps.len, sizeof(*steps.data), compare_steps);
+	sort_steps(&steps);
 	size_t first = focus->nodes.len;
 	uint32_t child = 0;
 	for (size_t i = 0; i < steps.len; i++) {

@@ -32,6 +32,7 @@ struct focus {
 	const struct tree_weight *weights;
 	const struct profile_function *functions;
 	enum focus_direction direction;
+	uint32_t top; /* where callers end; 0: at the root */
 	VEC(struct focus_node) nodes;
 	VEC(struct focus_place) places;
 };
@@ -39,6 +40,9 @@ struct focus {
 /* From the root down, or from all leaves up. What it is made of is borrowed. */
 void focus_init(struct focus *focus, const struct tree *tree, const struct tree_weight *weights,
 	const struct profile_function *functions, enum focus_direction direction);
+/* From all leaves below a node of the tree, up to that node. */
+void focus_init_leaves(struct focus *focus, const struct tree *tree,
+	const struct tree_weight *weights, const struct profile_function *functions, uint32_t node);
 /* From all places of one function: node 0 is that function. */
 void focus_init_function(struct focus *focus, const struct tree *tree,
 	const struct tree_weight *weights, const struct profile_function *functions,
