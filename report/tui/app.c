@@ -25,6 +25,7 @@ void app_deinit(struct app *app)
 	vec_deinit(&app->behind);
 	str_deinit(&app->typed);
 	str_deinit(&app->message);
+	app_print_deinit(&app->to_print);
 	str_deinit(&app->to_copy);
 	overlay_deinit(&app->overlay);
 }
@@ -80,6 +81,7 @@ void app_show(struct app *app, enum view_id view)
 		return;
 	vec_push(&app->behind, app->view);
 	app->view = view;
+	app->shown++;
 	update_view(app);
 }
 
@@ -182,6 +184,16 @@ static void begin_prompt(struct app *app, enum app_prompt prompt)
 {
 	app->prompt = prompt;
 	str_truncate(&app->typed, 0);
+}
+
+/* With a name to begin with. */
+static void begin_print(struct app *app)
+{
+	begin_prompt(app, APP_PROMPT_PRINT);
+	str_puts(&app->typed, "ebprof-");
+	for (const char *at = views[app->view]->name; *at; at++)
+		str_putc(&app->typed, *at >= 'A' && *at <= 'Z' ? (char)(*at + 'a' - 'A') : *at);
+	str_puts(&app->typed, ".txt");
 }
 
 static void copy_name(struct app *app)
@@ -304,6 +316,9 @@ static void act_on_selection(struct app *app, enum action action)
 	case ACTION_INFO:
 		show_info(app);
 		break;
+	case ACTION_PRINT:
+		begin_print(app);
+		break;
 	default:
 		break;
 	}
@@ -327,6 +342,10 @@ static void end_prompt(struct app *app)
 	struct pattern pattern;
 	if (!text[0] || prompt == APP_PROMPT_SEARCH)
 		return; /* it was searched for while it was typed */
+	if (prompt == APP_PROMPT_PRINT) {
+		app_print(app, text);
+		return;
+	}
 	if (!pattern_init(&pattern, text)) {
 		app_say(app, "\"%s\" is no regular expression", text);
 		return;

@@ -37,8 +37,15 @@ struct app_selection {
 	uint32_t process; /* that of the thread, or one alone; 0: none */
 };
 
+/* A file that is to be written; emptied by who did it. */
+struct app_print {
+	char *path; /* NULL: none */
+	struct str text;
+};
+
 struct app_options {
 	const char *file_name;
+	bool is_inverted; /* so the call tree begins */
 };
 
 struct app {
@@ -50,6 +57,8 @@ struct app {
 	struct trail trail;
 	struct app_selection selection;
 	enum view_id view;
+	unsigned shown; /* grows with each view that is gone to, not with those that are gone back
+			   to */
 	VEC(enum view_id) behind; /* where `q` leads back to */
 	void *states[VIEW_COUNT];
 	enum app_unit unit;
@@ -58,6 +67,7 @@ struct app {
 	struct str message; /* shown until the next key */
 	struct overlay overlay;
 	struct rect body;
+	struct app_print to_print;
 	struct str to_copy; /* the terminal's clipboard is to hold it; emptied by who did it */
 	unsigned cancels;   /* grows with each ^C */
 	bool is_over;
@@ -70,6 +80,7 @@ void app_deinit(struct app *app);
 void app_update(struct app *app, struct model *model);
 void app_input(struct app *app, const struct input *input);
 void app_draw(struct app *app, struct grid *grid);
+void app_print_deinit(struct app_print *print);
 
 /* ---- for the views ---- */
 
@@ -87,10 +98,15 @@ void app_show(struct app *app, enum view_id view);
 /* Adds a filter, or a zoom to a branch of the model's tree. */
 void app_filter(struct app *app, const struct scope_term *term);
 void app_zoom(struct app *app, uint32_t node);
+/* What the view shows is to be written to a file; ignored while the last one was not. */
+void app_print(struct app *app, const char *path);
 void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A value in the chosen unit, in at most 8 columns: "12.34%", "1.23 s", "12345". */
 void app_put_value(const struct app *app, struct str *out, uint64_t value, uint64_t samples);
+/* The same, right-aligned and in the colour of its share. */
+void app_draw_value(const struct app *app, struct grid *grid, struct rect area, uint64_t value,
+	uint64_t samples);
 /* Of all samples in the model. */
 double app_percent(const struct app *app, uint64_t value);
 /* How a function's name is to look: kernel, unknown, a match of the search. */

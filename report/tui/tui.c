@@ -4,6 +4,7 @@
 
 #include "format/base/err.h"
 #include "report/tui/app.h"
+#include "report/tui/print.h"
 #include "report/tui/terminal.h"
 #include "report/tui/worker.h"
 
@@ -48,6 +49,17 @@ static void take_inputs(struct tui *tui)
 	}
 }
 
+static void write_print(struct app *app)
+{
+	struct err *err = print_write(app->to_print.path, &app->to_print.text);
+	if (err)
+		app_say(app, "%s", err_message(err));
+	else
+		app_say(app, "written: %s", app->to_print.path);
+	err_destroy(err);
+	app_print_deinit(&app->to_print);
+}
+
 static void pass_on(struct tui *tui)
 {
 	struct app *app = &tui->app;
@@ -61,6 +73,8 @@ static void pass_on(struct tui *tui)
 	if (app->to_copy.len)
 		terminal_copy(tui->terminal, str_text(&app->to_copy), app->to_copy.len);
 	str_truncate(&app->to_copy, 0);
+	if (app->to_print.path)
+		write_print(app);
 }
 
 static struct err *loop(struct tui *tui)
@@ -90,7 +104,10 @@ struct err *tui_run(const struct tui_options *options)
 	try(worker_create(&work, &tui.worker));
 	struct err *err = terminal_open(&tui.terminal);
 	if (!err) {
-		struct app_options app = {.file_name = options->file_name};
+		struct app_options app = {
+			.file_name = options->file_name,
+			.is_inverted = options->is_inverted,
+		};
 		app_init(&tui.app, &app);
 		if (options->opens_tree)
 			tui.app.view = VIEW_TREE;
