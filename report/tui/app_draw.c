@@ -25,6 +25,20 @@ void app_put_value(const struct app *app, struct str *out, uint64_t value, uint6
 		str_printf(out, "%.1f ms", (double)value / 1e6);
 }
 
+static unsigned share_style(double percent)
+{
+	return percent >= 5 ? STYLE_HOT : percent >= 0.5 ? STYLE_WARM : STYLE_DIM;
+}
+
+void app_draw_value(const struct app *app, struct grid *grid, struct rect area, uint64_t value,
+	uint64_t samples)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	app_put_value(app, &text, value, samples);
+	grid_put_right(grid, area.x, area.y, area.width, share_style(app_percent(app, value)),
+		str_text(&text));
+}
+
 unsigned app_name_style(const struct app *app, uint32_t function)
 {
 	const struct profile_function *it = model_function(app->model, function);

@@ -40,7 +40,10 @@ enum glyph {
 	GLYPH_WALL,  /* a vertical one */
 	GLYPH_OPEN,  /* a branch whose children are shown */
 	GLYPH_CLOSED,
-	GLYPH_CRUMB, /* between the parts of a path */
+	GLYPH_TEE,       /* a child of a branch */
+	GLYPH_CORNER,    /* its last one */
+	GLYPH_CORNER_UP, /* its last one, where children stand above */
+	GLYPH_CRUMB,     /* between the parts of a path */
 	GLYPH_UP,
 	GLYPH_DOWN,
 	GLYPH_COUNT,

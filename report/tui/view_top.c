@@ -153,29 +153,16 @@ static void draw_header(const struct top *top, struct grid *grid)
 	}
 }
 
-static unsigned share_style(double percent)
-{
-	return percent >= 5 ? STYLE_HOT : percent >= 0.5 ? STYLE_WARM : STYLE_DIM;
-}
-
-static void draw_number(const struct app *app, struct grid *grid, int x, int y, int width,
-	uint64_t value, uint64_t samples)
-{
-	CLEANUP(str_deinit) struct str text = {0};
-	app_put_value(app, &text, value, samples);
-	grid_put_right(grid, x, y, width, share_style(app_percent(app, value)), str_text(&text));
-}
-
 static void draw_row(
 	const struct top *top, const struct app *app, struct grid *grid, int y, size_t index)
 {
 	const struct function_weight *row = &top->rows.data[index];
 	const struct profile_function *function = model_function(app->model, row->function);
 	const int *x = top->column_x;
-	draw_number(app, grid, x[TOP_SELF], y, column_width(top, TOP_SELF), row->self,
-		row->self_samples);
-	draw_number(
-		app, grid, x[TOP_TOTAL], y, column_width(top, TOP_TOTAL), row->total, row->samples);
+	struct rect self = {x[TOP_SELF], y, column_width(top, TOP_SELF), 1};
+	struct rect total = {x[TOP_TOTAL], y, column_width(top, TOP_TOTAL), 1};
+	app_draw_value(app, grid, self, row->self, row->self_samples);
+	app_draw_value(app, grid, total, row->total, row->samples);
 	grid_put_elided(grid, x[TOP_OBJECT], y, column_width(top, TOP_OBJECT), STYLE_DIM,
 		model_object(app->model, function->object)->name);
 	enum {

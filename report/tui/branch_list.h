@@ -1,0 +1,76 @@
+/*
+ * Branches on the screen: one column of lines of which one is selected, over the branches below a
+ * root or, with callers standing above it, to both sides of one. What keys and the mouse do to
+ * branches is done here, for all views that show some.
+ */
+#ifndef EBPROF_BRANCH_LIST_H
+#define EBPROF_BRANCH_LIST_H
+
+#include "report/tui/branches.h"
+#include "report/tui/list.h"
+
+struct app;
+
+enum branch_part {
+	BRANCH_BELOW,
+	BRANCH_ABOVE, /* grows upwards: children stand above their parents */
+	BRANCH_PARTS,
+};
+
+struct branch_row {
+	enum branch_part part;
+	uint32_t node; /* of the part's focus */
+};
+
+/* Where things were drawn. */
+struct branch_columns {
+	int self_x, total_x, bar_x, name_x, end;
+	int step;  /* columns a level */
+	int shift; /* columns that are out of sight on the left */
+};
+
+struct branch_list {
+	struct list list;
+	struct branches parts[BRANCH_PARTS]; /* those without a model take no part */
+	VEC(struct branch_row) rows;
+	struct branch_columns columns;
+	/* Of a function that the branches lead away from: its numbers, with recursion. */
+	struct function_weight centre;
+	bool is_touched; /* a branch was opened or closed by hand */
+};
+
+void branch_list_deinit(struct branch_list *list);
+
+/* Before the parts get another model, and after. */
+struct branch_row branch_list_remember(struct branch_list *list);
+void branch_list_recall(struct branch_list *list, struct branch_row remembered);
+/* Makes the rows again; the selected one stays where it is on the screen. */
+void branch_list_fill(struct branch_list *list);
+
+/* The node of a row; NULL: there are no rows. */
+const struct focus_node *branch_list_selected(const struct branch_list *list);
+struct branch_row branch_list_row(const struct branch_list *list);
+/* Selects a node, opening what hides it. */
+void branch_list_select(struct branch_list *list, struct branch_row row);
+
+/* True when the action was one of moving, opening, closing, searching. */
+bool branch_list_act(struct branch_list *list, struct app *app, enum action action);
+
+enum branch_click {
+	BRANCH_CLICK_NONE,
+	BRANCH_CLICK_ROW,
+	BRANCH_CLICK_MARKER, /* opened or closed */
+};
+enum branch_click branch_list_mouse(
+	struct branch_list *list, struct app *app, const struct input *input);
+
+/* With a header that names the last column `title`. */
+void branch_list_draw(struct branch_list *list, const struct app *app, struct grid *grid,
+	struct rect area, const char *title);
+/* All rows as text. */
+void branch_list_print(
+	const struct branch_list *list, const struct app *app, const char *title, struct str *out);
+/* Where the marker of a row stands. */
+int branch_list_marker_x(const struct branch_list *list, struct branch_row row);
+
+#endif

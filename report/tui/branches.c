@@ -1,0 +1,343 @@
+#include "report/tui/branches.h"
+
+void branches_deinit(struct branches *branches)
+{
+	focus_deinit(&branches->focus);
+	model_release(branches->model);
+	vec_deinit(&branches->marks);
+	vec_deinit(&branches->marks_of);
+	vec_deinit(&branches->lines);
+	mem_free(branches->leads);
+	*branches = (struct branches){0};
+}
+
+/* ---- nodes ---- */
+
+const struct focus_node *branches_node(const struct branches *branches, uint32_t node)
+{
+	return &branches->focus.nodes.data[node];
+}
+
+bool branches_shows_top(const struct branches *branches)
+{
+	return !branches->hides_root && branches->top != BRANCH_NONE &&
+	       branches_node(branches, branches->top)->function;
+}
+
+uint32_t branches_level(const struct branches *branches, uint32_t node)
+{
+	uint32_t depth = branches_node(branches, node)->depth -
+			 branches_node(branches, branches->top)->depth;
+	bool is_root_seen = branches->hides_root || branches_shows_top(branches);
+	return is_root_seen || !depth ? depth : depth - 1;
+}
+
+static struct branch_mark *mark_of(const struct branches *branches, uint32_t node)
+{
+	uint32_t mark = node < branches->marks_of.len ? branches->marks_of.data[node] : 0;
+	return mark || !node ? &branches->marks.data[mark] : NULL;
+}
+
+bool branches_is_open(const struct branches *branches, uint32_t node)
+{
+	const struct branch_mark *mark = mark_of(branches, node);
+	return node == branches->top || (mark && mark->is_open);
+}
+
+static bool has_caller(const struct focus *focus, const struct focus_place *place)
+{
+	return place->node != focus->top && focus->tree->nodes.data[place->node].parent;
+}
+
+bool branches_has_children(const struct branches *branches, uint32_t node)
+{
+	const struct focus *focus = &branches->focus;
+	const struct focus_node *it = branches_node(branches, node);
+	if (it->is_expanded)
+		return it->first_child;
+	if (focus->direction == FOCUS_CALLEES)
+		return it->total > it->self;
+	for (size_t i = 0; i < it->nr_places; i++)
+		if (has_caller(focus, &focus->places.data[it->first_place + i]))
+			return true;
+	return false;
+}
+
+bool branches_is_inlined(const struct branches *branches, uint32_t node)
+{
+	return branches->model->names->frames.data[branches_node(branches, node)->frame].outer;
+}
+
+uint32_t branches_place(const struct branches *branches, uint32_t node)
+{
+	const struct focus_node *it = branches_node(branches, node);
+	return it->nr_places == 1 ? branches->focus.places.data[it->first_place].node : 0;
+}
+
+uint32_t branches_child(struct branches *branches, uint32_t node, uint32_t function)
+{
+	focus_expand(&branches->focus, node);
+	const struct focus_node *nodes = branches->focus.nodes.data;
+	for (uint32_t at = nodes[node].first_child; at; at = nodes[at].next_sibling)
+		if (nodes[at].function == function)
+			return at;
+	return BRANCH_NONE;
+}
+
+/* ---- marks ---- */
+
+/* Of a node whose parent has one. */
+static uint32_t add_mark(struct branches *branches, uint32_t node)
+{
+	const struct focus_node *it = branches_node(branches, node);
+	if (branches->marks.len >= BRANCH_MARKS)
+		return 0;
+	if (branches->marks_of.len <= node)
+		vec_resize(&branches->marks_of, branches->focus.nodes.len);
+	struct branch_mark mark = {
+		.parent = it->parent ? branches->marks_of.data[it->parent] : 0,
+		.frame = it->frame,
+		.node = node,
+	};
+	vec_push(&branches->marks, mark);
+	return branches->marks_of.data[node] = (uint32_t)branches->marks.len - 1;
+}
+
+uint32_t branches_mark(struct branches *branches, uint32_t node)
+{
+	CLEANUP_FREE uint32_t *path = NULL; /* of those that have none */
+	uint32_t depth = branches_node(branches, node)->depth, count = 0;
+	for (uint32_t at = node; !mark_of(branches, at); at = branches_node(branches, at)->parent) {
+		if (!path)
+			path = mem_zalloc_array(depth, sizeof(*path));
+		path[count++] = at;
+	}
+	while (count)
+		if (!add_mark(branches, path[--count]))
+			return 0;
+	return node ? branches->marks_of.data[node] : 0;
+}
+
+static bool is_visible(const struct branches *branches, uint32_t node)
+{
+	for (uint32_t at = node; at != branches->top;) {
+		if (!at)
+			return false;
+		at = branches_node(branches, at)->parent;
+		if (!branches_is_open(branches, at))
+			return false;
+	}
+	return true;
+}
+
+uint32_t branches_marked(const struct branches *branches, uint32_t mark)
+{
+	for (uint32_t at = mark; at; at = branches->marks.data[at].parent) {
+		uint32_t node = branches->marks.data[at].node;
+		if (node != BRANCH_NONE && is_visible(branches, node))
+			return node;
+	}
+	return branches->top;
+}
+
+void branches_forget(struct branches *branches)
+{
+	branches->marks.len = branches->marks_of.len = 0;
+	vec_push(&branches->marks, (struct branch_mark){.is_open = true});
+}
+
+/*
+ * Finds the marks' nodes in a focus that is new. Two that have become one, since their functions
+ * turned out to be the same, are open when either was.
+ */
+struct placing {
+	struct branches *branches;
+	struct map children; /* node << 32 | function -> child, of all nodes with marks below */
+};
+
+static void learn_children(struct placing *placing, uint32_t node)
+{
+	bool added;
+	*map_put(&placing->children, (uint64_t)node << 32, &added) = node;
+	if (!added)
+		return;
+	focus_expand(&placing->branches->focus, node);
+	const struct focus_node *nodes = placing->branches->focus.nodes.data;
+	for (uint32_t at = nodes[node].first_child; at; at = nodes[at].next_sibling)
+		*map_put(&placing->children, (uint64_t)node << 32 | nodes[at].function, NULL) = at;
+}
+
+static void place_mark(struct placing *placing, uint32_t index)
+{
+	struct branches *branches = placing->branches;
+	struct branch_mark *mark = &branches->marks.data[index];
+	uint32_t parent = branches->marks.data[mark->parent].node;
+	mark->node = BRANCH_NONE;
+	uint32_t function = model_function_of(branches->model, mark->frame);
+	if (parent == BRANCH_NONE || !function)
+		return;
+	learn_children(placing, parent);
+	const uint64_t *child = map_get(&placing->children, (uint64_t)parent << 32 | function);
+	if (!child)
+		return;
+	mark->node = (uint32_t)*child;
+	if (branches->marks_of.len <= mark->node)
+		vec_resize(&branches->marks_of, branches->focus.nodes.len);
+	uint32_t *known = &branches->marks_of.data[mark->node];
+	if (*known) {
+		branches->marks.data[*known].is_open |= mark->is_open;
+		mark->is_open = false;
+	} else {
+		*known = index;
+	}
+}
+
+static void place_marks(struct branches *branches)
+{
+	struct placing placing = {.branches = branches};
+	branches->marks_of.len = 0;
+	for (uint32_t i = 1; i < branches->marks.len; i++)
+		place_mark(&placing, i);
+	for (uint32_t i = 1; i < branches->marks.len; i++)
+		if (branches->marks.data[i].is_open && branches->marks.data[i].node != BRANCH_NONE)
+			focus_expand(&branches->focus, branches->marks.data[i].node);
+	map_deinit(&placing.children);
+}
+
+/* ---- what is looked at ---- */
+
+static void begin_focus(struct branches *branches)
+{
+	const struct model *model = branches->model;
+	const struct branches_origin *origin = &branches->origin;
+	const struct tree *tree = &model->names->tree;
+	const struct profile_function *functions = model->names->functions.data;
+	focus_deinit(&branches->focus);
+	if (origin->function)
+		focus_init_function(&branches->focus, tree, model->weights, functions,
+			origin->direction, origin->function);
+	else if (origin->node && origin->direction == FOCUS_CALLERS)
+		focus_init_leaves(&branches->focus, tree, model->weights, functions, origin->node);
+	else
+		focus_init(&branches->focus, tree, model->weights, functions, origin->direction);
+}
+
+/* From the root of a focus that leads to callees down to a node of its tree. */
+static uint32_t descend(struct branches *branches, uint32_t place, bool is_exact)
+{
+	const struct tree_node *nodes = branches->focus.tree->nodes.data;
+	VEC(uint32_t) path = {0};
+	for (uint32_t at = place; at; at = nodes[at].parent)
+		vec_push(&path, nodes[at].function);
+	uint32_t node = 0;
+	while (path.len) {
+		uint32_t child = branches_child(branches, node, path.data[path.len - 1]);
+		if (child == BRANCH_NONE)
+			break;
+		node = child;
+		path.len--;
+	}
+	bool is_there = !path.len;
+	vec_deinit(&path);
+	return is_there || !is_exact ? node : BRANCH_NONE;
+}
+
+uint32_t branches_find_place(struct branches *branches, uint32_t place)
+{
+	uint32_t node = descend(branches, place, false);
+	for (uint32_t at = node; at != branches->top; at = branches_node(branches, at)->parent)
+		if (!at) /* it is beside the top */
+			return branches->top;
+	return node;
+}
+
+void branches_set(struct branches *branches, struct model *model,
+	const struct branches_origin *origin, bool hides_root)
+{
+	model_hold(model);
+	model_release(branches->model);
+	branches->model = model;
+	branches->origin = *origin;
+	branches->hides_root = hides_root;
+	mem_free(steal_ptr(branches->leads));
+	if (!branches->marks.len)
+		branches_forget(branches);
+	begin_focus(branches);
+	place_marks(branches);
+	bool is_zoomed = origin->node && !origin->function && origin->direction == FOCUS_CALLEES;
+	branches->top = is_zoomed ? descend(branches, origin->node, true) : 0;
+	branches_list(branches);
+}
+
+/* ---- opening and closing ---- */
+
+bool branches_open(struct branches *branches, uint32_t node)
+{
+	if (node == branches->top)
+		return true;
+	uint32_t mark = branches_mark(branches, node);
+	if (!mark && node)
+		return false;
+	focus_expand(&branches->focus, node);
+	branches->marks.data[mark].is_open = true;
+	return true;
+}
+
+void branches_close(struct branches *branches, uint32_t node)
+{
+	struct branch_mark *mark = mark_of(branches, node);
+	if (mark && node != branches->top)
+		mark->is_open = false;
+}
+
+bool branches_open_hot_path(struct branches *branches, uint32_t node, double share)
+{
+	enum {
+		LEVELS = 256 /* at once; recursion can go deep */
+	};
+	for (int level = 0; level < LEVELS && branches_has_children(branches, node); level++) {
+		focus_expand(&branches->focus, node);
+		uint32_t child = branches_node(branches, node)->first_child;
+		uint64_t total = branches_node(branches, node)->total;
+		if (!child || !branches_open(branches, node))
+			return false;
+		if ((double)branches_node(branches, child)->total < share * (double)total)
+			break;
+		node = child;
+	}
+	return true;
+}
+
+bool branches_reveal(struct branches *branches, uint32_t node)
+{
+	while (node != branches->top && node) {
+		node = branches_node(branches, node)->parent;
+		if (!branches_open(branches, node))
+			return false;
+	}
+	return true;
+}
+
+/* The line after `at`; 0: there is none. */
+static uint32_t next_visible(const struct branches *branches, uint32_t at)
+{
+	const struct focus_node *nodes = branches->focus.nodes.data;
+	if (nodes[at].first_child && branches_is_open(branches, at))
+		return nodes[at].first_child;
+	while (at != branches->top && !nodes[at].next_sibling)
+		at = nodes[at].parent;
+	return at == branches->top ? 0 : nodes[at].next_sibling;
+}
+
+void branches_list(struct branches *branches)
+{
+	branches->lines.len = 0;
+	if (branches->top == BRANCH_NONE)
+		return;
+	focus_expand(&branches->focus, branches->top);
+	if (branches_shows_top(branches))
+		vec_push(&branches->lines, branches->top);
+	for (uint32_t at = next_visible(branches, branches->top); at;
+		at = next_visible(branches, at))
+		vec_push(&branches->lines, at);
+}

@@ -1,0 +1,91 @@
+/*
+ * The branches of a call tree that a person has opened: a focus, which of its nodes are open, and
+ * the lines that makes. What is open is remembered by frames, so that it outlives the model: names
+ * and filters come and go, and a branch that is back is as open as it was.
+ */
+#ifndef EBPROF_BRANCHES_H
+#define EBPROF_BRANCHES_H
+
+#include "report/focus.h"
+#include "report/tui/model.h"
+
+enum {
+	BRANCH_NONE = UINT32_MAX,
+	BRANCH_MARKS = 1 << 16, /* at most */
+};
+
+struct branch_mark {
+	uint32_t parent; /* a mark ahead of it; 0: the root, which is mark 0 */
+	uint32_t frame;
+	uint32_t node; /* of the focus; BRANCH_NONE: it is not there now */
+	bool is_open;
+};
+
+/* What is looked at. */
+struct branches_origin {
+	enum focus_direction direction;
+	uint32_t function; /* all its places; 0: the whole tree */
+	uint32_t node;     /* of the tree: it alone and what is below; 0: all */
+};
+
+struct branches {
+	struct model *model; /* held; NULL until there is one */
+	struct branches_origin origin;
+	struct focus focus;
+	uint32_t top;    /* where the lines begin, always open; BRANCH_NONE: it took no time */
+	bool hides_root; /* a function's callers go without the function */
+	VEC(struct branch_mark) marks;
+	VEC(uint32_t) marks_of; /* for each node of the focus; 0: none, but for node 0 */
+	VEC(uint32_t) lines;    /* nodes, from the outermost on */
+	bool *leads;            /* for each node of the tree: see branches_search.c */
+};
+
+void branches_deinit(struct branches *branches);
+/* Looks at something else, or at the same in another model, which it holds. */
+void branches_set(struct branches *branches, struct model *model,
+	const struct branches_origin *origin, bool hides_root);
+/* Nothing is open any more. */
+void branches_forget(struct branches *branches);
+
+const struct focus_node *branches_node(const struct branches *branches, uint32_t node);
+/* Whether the lines begin with the top, or only below it. */
+bool branches_shows_top(const struct branches *branches);
+/* How far to the right a node belongs. */
+uint32_t branches_level(const struct branches *branches, uint32_t node);
+bool branches_is_open(const struct branches *branches, uint32_t node);
+bool branches_has_children(const struct branches *branches, uint32_t node);
+/* Whether the function was inlined where the node stands. */
+bool branches_is_inlined(const struct branches *branches, uint32_t node);
+/* The place of a node in the tree where it has but one; else 0. */
+uint32_t branches_place(const struct branches *branches, uint32_t node);
+
+/*
+ * The lines are made again by branches_list(), once all is as it should be. Opening fails when
+ * there are too many marks.
+ */
+bool branches_open(struct branches *branches, uint32_t node);
+void branches_close(struct branches *branches, uint32_t node);
+/* The child with the largest part, then its, and so on, down to `share` of the one before. */
+bool branches_open_hot_path(struct branches *branches, uint32_t node, double share);
+/* All that stand above the node. */
+bool branches_reveal(struct branches *branches, uint32_t node);
+void branches_list(struct branches *branches);
+
+/* A mark to find a node again after branches_set(); 0 is that of the root. */
+uint32_t branches_mark(struct branches *branches, uint32_t node);
+/* The node of the mark, or the deepest visible one above. */
+uint32_t branches_marked(const struct branches *branches, uint32_t mark);
+/* The node that shows a node of the tree, or the deepest above that is there. From the top down. */
+uint32_t branches_find_place(struct branches *branches, uint32_t place);
+/* The child of that function; BRANCH_NONE: there is none. */
+uint32_t branches_child(struct branches *branches, uint32_t node, uint32_t function);
+
+/*
+ * The next node, in the order of lines were all open, whose function was searched for; BRANCH_NONE:
+ * there is none. `from` BRANCH_NONE: from the outermost, or the last. Only branches that lead to
+ * one are expanded.
+ */
+uint32_t branches_next_match(struct branches *branches, uint32_t from);
+uint32_t branches_previous_match(struct branches *branches, uint32_t from);
+
+#endif
