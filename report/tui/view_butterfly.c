@@ -1,0 +1,210 @@
+/* One function, its callers above and what it calls below. */
+#include "report/tui/app.h"
+#include "report/tui/branch_list.h"
+
+struct butterfly {
+	struct branch_list list;
+	uint32_t centre;       /* a frame of the function in the middle; 0: there is none */
+	VEC(uint32_t) former;  /* centres */
+	unsigned shown;        /* app's, when it was looked at */
+	bool is_to_be_centred; /* by the next drawing, which knows the height */
+};
+
+static void *butterfly_create(void)
+{
+	return mem_zalloc(sizeof(struct butterfly));
+}
+
+static void butterfly_destroy(void *state)
+{
+	struct butterfly *butterfly = state;
+	branch_list_deinit(&butterfly->list);
+	vec_deinit(&butterfly->former);
+	mem_free(butterfly);
+}
+
+/* ---- the centre ---- */
+
+static uint32_t centre_function(const struct butterfly *butterfly, const struct app *app)
+{
+	return butterfly->centre ? model_function_of(app->model, butterfly->centre) : 0;
+}
+
+static struct function_weight weight_of(const struct app *app, uint32_t function)
+{
+	vec_each(&app->model->functions, weight)
+		if (weight->function == function)
+			return *weight;
+	return (struct function_weight){.function = function};
+}
+
+static void set_part(
+	struct butterfly *butterfly, struct app *app, enum branch_part part, uint32_t function)
+{
+	struct branches_origin origin = {
+		.direction = part == BRANCH_ABOVE ? FOCUS_CALLERS : FOCUS_CALLEES,
+		.function = function,
+	};
+	branches_set(&butterfly->list.parts[part], app->model, &origin, part == BRANCH_ABOVE);
+}
+
+/* The branches around the centre in the model as it is. */
+static void look(struct butterfly *butterfly, struct app *app)
+{
+	uint32_t function = centre_function(butterfly, app);
+	const struct branches *below = &butterfly->list.parts[BRANCH_BELOW];
+	if (!function || (below->model == app->model && below->origin.function == function))
+		return;
+	struct branch_row selected = branch_list_remember(&butterfly->list);
+	set_part(butterfly, app, BRANCH_ABOVE, function);
+	set_part(butterfly, app, BRANCH_BELOW, function);
+	butterfly->list.centre = weight_of(app, function);
+	branch_list_recall(&butterfly->list, selected);
+}
+
+static void go_to(struct butterfly *butterfly, struct app *app, uint32_t frame)
+{
+	butterfly->centre = frame;
+	app_select(app, frame);
+	for (int part = 0; part < BRANCH_PARTS; part++)
+		branches_forget(&butterfly->list.parts[part]);
+	butterfly->list.rows.len = 0; /* nothing of it is to be found again */
+	look(butterfly, app);
+	branch_list_select(&butterfly->list, (struct branch_row){BRANCH_BELOW, 0});
+	butterfly->is_to_be_centred = true;
+}
+
+static void remember_centre(struct butterfly *butterfly)
+{
+	enum {
+		MANY = 100
+	};
+	if (!butterfly->centre)
+		return;
+	if (butterfly->former.len == MANY) {
+		butterfly->former.len--;
+		memmove(butterfly->former.data, butterfly->former.data + 1,
+			butterfly->former.len * sizeof(*butterfly->former.data));
+	}
+	vec_push(&butterfly->former, butterfly->centre);
+}
+
+static void tell_selection(struct butterfly *butterfly, struct app *app)
+{
+	const struct focus_node *node = branch_list_selected(&butterfly->list);
+	if (node && node->frame)
+		app_select(app, node->frame);
+}
+
+static void butterfly_update(void *state, struct app *app)
+{
+	struct butterfly *butterfly = state;
+	bool is_entered = app->shown != butterfly->shown;
+	butterfly->shown = app->shown;
+	look(butterfly, app);
+	uint32_t function = app_function(app);
+	const struct focus_node *node = branch_list_selected(&butterfly->list);
+	if (!is_entered || !function) {
+		tell_selection(butterfly, app);
+		return;
+	}
+	butterfly->former.len = 0;
+	if (function != centre_function(butterfly, app))
+		go_to(butterfly, app, app->selection.frame);
+	else if (!node || node->function != function)
+		branch_list_select(&butterfly->list, (struct branch_row){BRANCH_BELOW, 0});
+}
+
+/* ---- drawing ---- */
+
+static const char title[] = "callers, the function, below it what it calls";
+
+static void butterfly_draw(void *state, struct app *app, struct grid *grid, struct rect area)
+{
+	struct butterfly *butterfly = state;
+	struct list *list = &butterfly->list.list;
+	if (!centre_function(butterfly, app)) {
+		grid_put(grid, area.x, area.y, area.width, STYLE_WARNING,
+			"select a function first: 1 shows them all");
+		return;
+	}
+	size_t half = area.height > 0 ? (size_t)area.height / 2 : 0;
+	if (butterfly->is_to_be_centred)
+		list->top = list->selected > half ? list->selected - half : 0;
+	butterfly->is_to_be_centred = false;
+	branch_list_draw(&butterfly->list, app, grid, area, title);
+	if (!butterfly->list.centre.samples && area.height > 2)
+		grid_put(grid, area.x, area.y + area.height - 1, area.width, STYLE_WARNING,
+			"no samples of it here: Esc undoes the last filter");
+}
+
+static void butterfly_print(void *state, struct app *app, struct str *out)
+{
+	struct butterfly *butterfly = state;
+	branch_list_print(&butterfly->list, app, title, out);
+}
+
+/* ---- input ---- */
+
+static void enter(struct butterfly *butterfly, struct app *app)
+{
+	const struct focus_node *node = branch_list_selected(&butterfly->list);
+	if (!node || !node->frame)
+		return;
+	if (node->function == centre_function(butterfly, app)) {
+		app_say(app, "this is the function in the middle");
+		return;
+	}
+	remember_centre(butterfly);
+	go_to(butterfly, app, node->frame);
+}
+
+static bool go_back(struct butterfly *butterfly, struct app *app)
+{
+	if (!butterfly->former.len)
+		return false;
+	go_to(butterfly, app, butterfly->former.data[--butterfly->former.len]);
+	return true;
+}
+
+static bool butterfly_act(void *state, struct app *app, enum action action)
+{
+	struct butterfly *butterfly = state;
+	switch (action) {
+	case ACTION_ENTER:
+		enter(butterfly, app);
+		return true;
+	case ACTION_UNDO:
+	case ACTION_QUIT:
+		return go_back(butterfly, app);
+	default:
+		if (!branch_list_act(&butterfly->list, app, action))
+			return false;
+		tell_selection(butterfly, app);
+		return true;
+	}
+}
+
+static bool butterfly_mouse(void *state, struct app *app, const struct input *input)
+{
+	struct butterfly *butterfly = state;
+	enum branch_click click = branch_list_mouse(&butterfly->list, app, input);
+	if (click != BRANCH_CLICK_NONE)
+		tell_selection(butterfly, app);
+	return click == BRANCH_CLICK_ROW;
+}
+
+static const enum action hints[] = {ACTION_ENTER, ACTION_QUIT, ACTION_TOGGLE, ACTION_EXPAND_ALL,
+	ACTION_UNIT, ACTION_NEXT_VIEW, ACTION_NONE};
+
+const struct view view_butterfly = {
+	.name = "Butterfly",
+	.create = butterfly_create,
+	.destroy = butterfly_destroy,
+	.update = butterfly_update,
+	.draw = butterfly_draw,
+	.act = butterfly_act,
+	.mouse = butterfly_mouse,
+	.print = butterfly_print,
+	.hints = hints,
+};

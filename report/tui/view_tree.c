@@ -1,0 +1,240 @@
+/*
+ * The call tree: from the outermost functions to what they call, or turned over, from where time
+ * was spent up to the callers.
+ */
+#include "report/tui/app.h"
+#include "report/tui/branch_list.h"
+
+struct tree_view {
+	struct branch_list sides[2]; /* by is_inverted */
+	bool is_inverted, has_begun;
+	struct str title;
+};
+
+static void *tree_create(void)
+{
+	return mem_zalloc(sizeof(struct tree_view));
+}
+
+static void tree_destroy(void *state)
+{
+	struct tree_view *view = state;
+	branch_list_deinit(&view->sides[0]);
+	branch_list_deinit(&view->sides[1]);
+	str_deinit(&view->title);
+	mem_free(view);
+}
+
+static struct branch_list *side_of(struct tree_view *view)
+{
+	return &view->sides[view->is_inverted];
+}
+
+/* ---- the selection ---- */
+
+static void tell_selection(struct tree_view *view, struct app *app)
+{
+	struct branch_list *list = side_of(view);
+	const struct focus_node *node = branch_list_selected(list);
+	if (!node || !node->function)
+		return;
+	uint32_t place = branches_place(&list->parts[BRANCH_BELOW], branch_list_row(list).node);
+	if (!view->is_inverted && place)
+		app_select_node(app, place);
+	else
+		app_select(app, node->frame);
+}
+
+/* Whether `node` is the branch `above` or below it. */
+static bool is_within(const struct tree *tree, uint32_t node, uint32_t above)
+{
+	while (node > above) /* parents stand ahead of their children */
+		node = tree->nodes.data[node].parent;
+	return node == above;
+}
+
+static uint32_t hottest_place(const struct app *app, uint32_t function)
+{
+	const struct tree *tree = &app->model->names->tree;
+	uint32_t zoomed = app_zoomed_node(app), hottest = 0;
+	uint64_t most = 0;
+	for (uint32_t i = 1; i < tree->nodes.len; i++) {
+		if (tree->nodes.data[i].function != function ||
+			app->model->weights[i].total <= most || !is_within(tree, i, zoomed))
+			continue;
+		most = app->model->weights[i].total;
+		hottest = i;
+	}
+	return hottest;
+}
+
+static uint32_t find_selected(struct tree_view *view, const struct app *app)
+{
+	struct branches *branches = &side_of(view)->parts[BRANCH_BELOW];
+	uint32_t function = app_function(app), place = app_node(app);
+	if (view->is_inverted)
+		return branches_child(branches, 0, function);
+	if (!place)
+		place = hottest_place(app, function);
+	return place ? branches_find_place(branches, place) : BRANCH_NONE;
+}
+
+/* Goes to what was selected in another view, unless that is selected here. */
+static void follow_selection(struct tree_view *view, struct app *app)
+{
+	struct branch_list *list = side_of(view);
+	const struct focus_node *node = branch_list_selected(list);
+	uint32_t function = app_function(app);
+	if (!node || !function) {
+		tell_selection(view, app);
+		return;
+	}
+	struct branch_row row = branch_list_row(list);
+	uint32_t place = view->is_inverted ? 0 : app_node(app);
+	bool is_path_whole =
+		place && app->model->names->tree.nodes.data[place].function == function;
+	if (node->function == function &&
+		(!is_path_whole || branches_place(&list->parts[row.part], row.node) == place)) {
+		tell_selection(view, app); /* with the path that it has now */
+		return;
+	}
+	row.node = find_selected(view, app);
+	if (row.node != BRANCH_NONE)
+		branch_list_select(list, row);
+}
+
+/* ---- models ---- */
+
+static bool is_current(const struct branches *branches, const struct app *app)
+{
+	return branches->model == app->model && branches->origin.node == app_zoomed_node(app);
+}
+
+/* As long as nobody has chosen what to open: down to where the time divides. */
+static void open_first(struct branch_list *list)
+{
+	struct branches *branches = &list->parts[BRANCH_BELOW];
+	if (list->is_touched || branches->top == BRANCH_NONE)
+		return;
+	branches_open_hot_path(branches, branches->top, 0.5);
+	branch_list_fill(list);
+}
+
+static void tree_update(void *state, struct app *app)
+{
+	struct tree_view *view = state;
+	if (!view->has_begun)
+		view->is_inverted = app->options->is_inverted;
+	view->has_begun = true;
+	struct branch_list *list = side_of(view);
+	struct branches *branches = &list->parts[BRANCH_BELOW];
+	if (!is_current(branches, app)) {
+		struct branch_row selected = branch_list_remember(list);
+		struct branches_origin origin = {
+			.direction = view->is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES,
+			.node = app_zoomed_node(app),
+		};
+		branches_set(branches, app->model, &origin, false);
+		branch_list_recall(list, selected);
+		if (!view->is_inverted)
+			open_first(list);
+	}
+	follow_selection(view, app);
+}
+
+/* ---- drawing ---- */
+
+static const char *title_of(struct tree_view *view)
+{
+	return view->is_inverted ? "function, below it its callers"
+				 : "function, below it what it calls";
+}
+
+static void tree_draw(void *state, struct app *app, struct grid *grid, struct rect area)
+{
+	struct tree_view *view = state;
+	struct branch_list *list = side_of(view);
+	branch_list_draw(list, app, grid, area, title_of(view));
+	if (!list->rows.len)
+		grid_put(grid, area.x, area.y + (area.height > 1), area.width, STYLE_WARNING,
+			"no samples here: Esc undoes the last filter or zoom");
+}
+
+static void tree_print(void *state, struct app *app, struct str *out)
+{
+	struct tree_view *view = state;
+	branch_list_print(side_of(view), app, title_of(view), out);
+}
+
+/* ---- input ---- */
+
+static void zoom(struct tree_view *view, struct app *app)
+{
+	struct branch_list *list = side_of(view);
+	struct branch_row row = branch_list_row(list);
+	if (row.node == BRANCH_NONE)
+		return;
+	struct branches *branches = &list->parts[row.part];
+	uint32_t place = branches_place(branches, row.node);
+	if (view->is_inverted) {
+		/* A caller of a leaf stands in many branches: it is what they have in common. */
+		struct scope_term term = {
+			.kind = SCOPE_FUNCTION,
+			.number = branches_node(branches, row.node)->frame,
+		};
+		app_filter(app, &term);
+	} else if (row.node == branches->top || !place) {
+		app_say(app, "this is the branch that is shown: Esc undoes the zoom");
+	} else {
+		app_zoom(app, place);
+		tree_update(view, app);
+	}
+}
+
+static void invert(struct tree_view *view, struct app *app)
+{
+	view->is_inverted = !view->is_inverted;
+	tree_update(view, app);
+}
+
+static bool tree_act(void *state, struct app *app, enum action action)
+{
+	struct tree_view *view = state;
+	switch (action) {
+	case ACTION_ENTER:
+		zoom(view, app);
+		return true;
+	case ACTION_INVERT:
+		invert(view, app);
+		return true;
+	default:
+		if (!branch_list_act(side_of(view), app, action))
+			return false;
+		tell_selection(view, app);
+		return true;
+	}
+}
+
+static bool tree_mouse(void *state, struct app *app, const struct input *input)
+{
+	struct tree_view *view = state;
+	enum branch_click click = branch_list_mouse(side_of(view), app, input);
+	if (click != BRANCH_CLICK_NONE)
+		tell_selection(view, app);
+	return click == BRANCH_CLICK_ROW;
+}
+
+static const enum action hints[] = {ACTION_ENTER, ACTION_TOGGLE, ACTION_EXPAND_ALL, ACTION_INVERT,
+	ACTION_UNIT, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
+
+const struct view view_tree = {
+	.name = "Tree",
+	.create = tree_create,
+	.destroy = tree_destroy,
+	.update = tree_update,
+	.draw = tree_draw,
+	.act = tree_act,
+	.mouse = tree_mouse,
+	.print = tree_print,
+	.hints = hints,
+};
