@@ -13,16 +13,33 @@ static void path_to(const struct tree *tree, uint32_t node, struct path *ret)
 	}
 }
 
+/*
+ * Of a function called from a node, or from what was found to be inlined there since the path was
+ * made.
+ */
+static uint32_t child_of(const struct model *model, uint32_t node, uint32_t function, int levels)
+{
+	const struct tree_node *nodes = model->names->tree.nodes.data;
+	uint32_t first = nodes[node].first_child, found = 0;
+	for (uint32_t at = first; at; at = nodes[at].next_sibling)
+		if (nodes[at].function == function)
+			return at;
+	for (uint32_t at = first; at && levels && !found; at = nodes[at].next_sibling)
+		if (model->names->frames.data[nodes[at].frame].outer)
+			found = child_of(model, at, function, levels - 1);
+	return found;
+}
+
 /* The deepest node of the tree on the path: names may have changed, and branches have gone. */
 static uint32_t follow(const struct model *model, const struct path *path)
 {
-	const struct tree_node *nodes = model->names->tree.nodes.data;
+	enum {
+		INLINED_LEVELS = 8
+	};
 	uint32_t at = 0;
 	for (size_t i = 0; i < path->len; i++) {
 		uint32_t function = model_function_of(model, path->data[i]);
-		uint32_t child = nodes[at].first_child;
-		while (child && nodes[child].function != function)
-			child = nodes[child].next_sibling;
+		uint32_t child = child_of(model, at, function, INLINED_LEVELS);
 		if (!child)
 			break;
 		at = child;
