@@ -9,11 +9,14 @@ enum {
 	BAR = 10,
 	ROOM_FOR_BAR = 70, /* below, it goes, then self */
 	ROOM_FOR_SELF = 46,
-	NAME = 24, /* columns that levels leave to a name where there are so many */
+	NAME = 48, /* columns that levels leave to a name where there are so many; else two thirds
+		    */
 	LEAST_NAME = 12,
 	GAP = 2, /* before what follows the name */
 	LEAST_SUFFIX = 6,
-	PRINTED_LEVELS = 64, /* deeper ones are numbered */
+	INLINED = 9 + GAP, /* "(inlined)" is written even if that shortens the name ... */
+	ROOM_FOR_INLINED = 3 * INLINED, /* ... where there is so much room */
+	PRINTED_LEVELS = 64,            /* deeper ones are numbered */
 };
 
 /* ---- numbers ---- */
@@ -82,7 +85,7 @@ static void place_levels(struct branch_list *list)
 {
 	struct branch_columns *columns = &list->columns;
 	int room = columns->end - columns->name_x;
-	int levels = room - NAME > room / 2 ? room - NAME : room / 2;
+	int levels = room - NAME > room / 3 ? room - NAME : room / 3;
 	int deepest = 0;
 	for (size_t i = 0; i < list_seen(&list->list); i++) {
 		int level = level_of(list, list->rows.data[list->list.top + i]);
@@ -128,7 +131,7 @@ static void draw_header(const struct branch_list *list, struct grid *grid, int y
 		str_printf(&text, "%s%d levels  ", grid_glyph(grid, GLYPH_ELLIPSIS),
 			(columns->shift + columns->step - 1) / columns->step);
 	str_puts(&text, title);
-	grid_put_elided(grid, columns->name_x, y, columns->end - columns->name_x, STYLE_HEADER,
+	grid_put(grid, columns->name_x, y, columns->end - columns->name_x, STYLE_HEADER,
 		str_text(&text));
 }
 
@@ -196,11 +199,12 @@ static void draw_name(const struct branch_list *list, const struct app *app, str
 	const struct branches *branches = &list->parts[row.part];
 	uint32_t function = branches_node(branches, row.node)->function;
 	int x = branch_list_marker_x(list, row) + 2, end = list->columns.end;
-	unsigned style = name_style(app, branches_is_inlined(branches, row.node), function);
+	bool is_inlined = branches_is_inlined(branches, row.node);
 	bool is_centre = !row.node && branches->origin.function;
-	x += grid_put_elided(grid, x, y, end - x, style | (is_centre ? STYLE_BOLD : 0),
-		     model_function(branches->model, function)->name) +
-	     GAP;
+	unsigned style = name_style(app, is_inlined, function) | (is_centre ? STYLE_BOLD : 0);
+	int width = end - x - (is_inlined && end - x >= ROOM_FOR_INLINED ? INLINED : 0);
+	const char *name = model_function(branches->model, function)->name;
+	x += grid_put_elided(grid, x, y, width, style, name) + GAP;
 	CLEANUP(str_deinit) struct str suffix = {0};
 	put_suffix(list, row, &suffix);
 	if (end - x >= LEAST_SUFFIX)
@@ -233,6 +237,10 @@ void branch_list_draw(struct branch_list *list, const struct app *app, struct gr
 	};
 	int header = area.height >= ROOM_FOR_HEADER;
 	struct rect rows = {area.x, area.y + header, area.width, area.height - header};
+	size_t half = rows.height > 0 ? (size_t)rows.height / 2 : 0;
+	if (list->is_to_be_centred)
+		list->list.top = list->list.selected > half ? list->list.selected - half : 0;
+	list->is_to_be_centred = false;
 	list_fit(&list->list, list->rows.len, rows);
 	place_columns(list, area);
 	place_levels(list);

@@ -109,7 +109,11 @@ void branch_list_recall(struct branch_list *list, struct branch_row remembered)
 void branch_list_select(struct branch_list *list, struct branch_row row)
 {
 	branches_reveal(&list->parts[row.part], row.node);
-	fill(list, row);
+	branch_list_fill(list);
+	list->list.selected = find_row(list, row);
+	size_t height = list->list.area.height > 0 ? (size_t)list->list.area.height : 0;
+	size_t selected = list->list.selected, top = list->list.top;
+	list->is_to_be_centred = selected < top || selected - top >= height;
 }
 
 /* ---- opening and closing ---- */

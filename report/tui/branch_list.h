@@ -36,7 +36,8 @@ struct branch_list {
 	struct branch_columns columns;
 	/* Of a function that the branches lead away from: its numbers, with recursion. */
 	struct function_weight centre;
-	bool is_touched; /* a branch was opened or closed by hand */
+	bool is_to_be_centred; /* the selected row, by the next drawing, which knows the height */
+	bool is_touched;       /* a branch was opened or closed by hand */
 };
 
 void branch_list_deinit(struct branch_list *list);

@@ -152,7 +152,8 @@ void branches_forget(struct branches *branches)
  */
 struct placing {
 	struct branches *branches;
-	struct map children; /* node << 32 | function -> child, of all nodes with marks below */
+	unsigned inlined_left; /* so many inlined functions may be looked into */
+	struct map children;   /* node << 32 | function -> child, of all nodes with marks below */
 };
 
 static void learn_children(struct placing *placing, uint32_t node)
@@ -167,8 +168,34 @@ static void learn_children(struct placing *placing, uint32_t node)
 		*map_put(&placing->children, (uint64_t)node << 32 | nodes[at].function, NULL) = at;
 }
 
+/*
+ * The child of `node` for a function; or it is called by something that, as is known now, was
+ * inlined into the node's function: then what stands between is open, too. 0: neither.
+ */
+static uint32_t find_child(struct placing *placing, uint32_t node, uint32_t function, int levels)
+{
+	struct branches *branches = placing->branches;
+	learn_children(placing, node);
+	const uint64_t *child = map_get(&placing->children, (uint64_t)node << 32 | function);
+	if (child || !levels)
+		return child ? (uint32_t)*child : 0;
+	for (uint32_t at = branches_node(branches, node)->first_child; at;
+		at = branches_node(branches, at)->next_sibling) {
+		if (!placing->inlined_left || !branches_is_inlined(branches, at))
+			continue;
+		placing->inlined_left--;
+		uint32_t below = find_child(placing, at, function, levels - 1);
+		if (below && branches_open(branches, at))
+			return below;
+	}
+	return 0;
+}
+
 static void place_mark(struct placing *placing, uint32_t index)
 {
+	enum {
+		INLINED_LEVELS = 8
+	};
 	struct branches *branches = placing->branches;
 	struct branch_mark *mark = &branches->marks.data[index];
 	uint32_t parent = branches->marks.data[mark->parent].node;
@@ -176,15 +203,17 @@ static void place_mark(struct placing *placing, uint32_t index)
 	uint32_t function = model_function_of(branches->model, mark->frame);
 	if (parent == BRANCH_NONE || !function)
 		return;
-	learn_children(placing, parent);
-	const uint64_t *child = map_get(&placing->children, (uint64_t)parent << 32 | function);
+	/* Only callees: to their callers, inlined functions come ahead of what they are in. */
+	bool is_down = branches->origin.direction == FOCUS_CALLEES;
+	uint32_t child = find_child(placing, parent, function, is_down ? INLINED_LEVELS : 0);
 	if (!child)
 		return;
-	mark->node = (uint32_t)*child;
+	mark = &branches->marks.data[index]; /* there may be more of them now */
+	mark->node = child;
 	if (branches->marks_of.len <= mark->node)
 		vec_resize(&branches->marks_of, branches->focus.nodes.len);
 	uint32_t *known = &branches->marks_of.data[mark->node];
-	if (*known) {
+	if (*known && *known != index) {
 		branches->marks.data[*known].is_open |= mark->is_open;
 		mark->is_open = false;
 	} else {
@@ -194,7 +223,7 @@ static void place_mark(struct placing *placing, uint32_t index)
 
 static void place_marks(struct branches *branches)
 {
-	struct placing placing = {.branches = branches};
+	struct placing placing = {.branches = branches, .inlined_left = 4096};
 	branches->marks_of.len = 0;
 	for (uint32_t i = 1; i < branches->marks.len; i++)
 		place_mark(&placing, i);

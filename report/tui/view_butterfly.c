@@ -4,10 +4,9 @@
 
 struct butterfly {
 	struct branch_list list;
-	uint32_t centre;       /* a frame of the function in the middle; 0: there is none */
-	VEC(uint32_t) former;  /* centres */
-	unsigned shown;        /* app's, when it was looked at */
-	bool is_to_be_centred; /* by the next drawing, which knows the height */
+	uint32_t centre;      /* a frame of the function in the middle; 0: there is none */
+	VEC(uint32_t) former; /* centres */
+	unsigned shown;       /* app's, when it was looked at */
 };
 
 static void *butterfly_create(void)
@@ -71,7 +70,7 @@ static void go_to(struct butterfly *butterfly, struct app *app, uint32_t frame)
 	butterfly->list.rows.len = 0; /* nothing of it is to be found again */
 	look(butterfly, app);
 	branch_list_select(&butterfly->list, (struct branch_row){BRANCH_BELOW, 0});
-	butterfly->is_to_be_centred = true;
+	butterfly->list.is_to_be_centred = true;
 }
 
 static void remember_centre(struct butterfly *butterfly)
@@ -122,16 +121,11 @@ static const char title[] = "callers, the function, below it what it calls";
 static void butterfly_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct butterfly *butterfly = state;
-	struct list *list = &butterfly->list.list;
 	if (!centre_function(butterfly, app)) {
 		grid_put(grid, area.x, area.y, area.width, STYLE_WARNING,
 			"select a function first: 1 shows them all");
 		return;
 	}
-	size_t half = area.height > 0 ? (size_t)area.height / 2 : 0;
-	if (butterfly->is_to_be_centred)
-		list->top = list->selected > half ? list->selected - half : 0;
-	butterfly->is_to_be_centred = false;
 	branch_list_draw(&butterfly->list, app, grid, area, title);
 	if (!butterfly->list.centre.samples && area.height > 2)
 		grid_put(grid, area.x, area.y + area.height - 1, area.width, STYLE_WARNING,

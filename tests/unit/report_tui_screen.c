@@ -1,0 +1,124 @@
+#include "tests/unit/report_tui_screen.h"
+
+#include <string.h>
+
+#include "tests/unit/unit.h"
+
+static void give_model(struct screen *screen)
+{
+	struct model *model = model_create(screen->profile, screen->names, &screen->app.wish, NULL);
+	screen->fulfilled = screen->app.wish.serial;
+	app_update(&screen->app, model);
+}
+
+void screen_init(struct screen *screen, struct profile *profile, int width, int height)
+{
+	struct app_options options = {.file_name = "x.data"};
+	screen_init_with(screen, profile, width, height, options, VIEW_TOP);
+}
+
+void screen_init_with(struct screen *screen, struct profile *profile, int width, int height,
+	struct app_options options, enum view_id view)
+{
+	*screen = (struct screen){.profile = profile, .options = options};
+	screen->names = model_names_create(profile, 1, false);
+	grid_init(&screen->grid, width, height, true);
+	app_init(&screen->app, &screen->options);
+	screen->app.view = view;
+	give_model(screen);
+	screen_text(screen);
+}
+
+void screen_deinit(struct screen *screen)
+{
+	app_deinit(&screen->app);
+	model_names_release(screen->names);
+	grid_deinit(&screen->grid);
+	str_deinit(&screen->text);
+	profile_destroy(screen->profile);
+}
+
+/* ---- input ---- */
+
+static void give_input(struct screen *screen, struct input input)
+{
+	app_input(&screen->app, &input);
+	if (screen->app.wish.serial != screen->fulfilled)
+		give_model(screen);
+	app_draw(&screen->app, &screen->grid);
+}
+
+void screen_key(struct screen *screen, uint32_t key)
+{
+	give_input(screen, (struct input){.kind = INPUT_KEY, .key = key});
+}
+
+void screen_type(struct screen *screen, const char *keys)
+{
+	for (; *keys; keys++)
+		screen_key(screen, (unsigned char)*keys);
+}
+
+void screen_mouse(struct screen *screen, enum input_kind kind, int x, int y)
+{
+	give_input(screen, (struct input){.kind = kind, .x = x, .y = y});
+}
+
+void screen_rename(struct screen *screen)
+{
+	model_names_release(screen->names);
+	screen->names = model_names_create(screen->profile, 2, screen->app.wish.hides_inlined);
+	give_model(screen);
+}
+
+/* ---- output ---- */
+
+const char *screen_text(struct screen *screen)
+{
+	app_draw(&screen->app, &screen->grid);
+	str_truncate(&screen->text, 0);
+	grid_put_text(&screen->grid, &screen->text);
+	return str_text(&screen->text);
+}
+
+const char *screen_lines(struct screen *screen, int first, int count)
+{
+	const char *at = screen_text(screen);
+	for (int i = 0; i < first; i++)
+		at += strcspn(at, "\n") + 1;
+	const char *end = at;
+	for (int i = 0; i < count; i++)
+		end += strcspn(end, "\n") + 1;
+	str_truncate(&screen->text, (size_t)(end - str_text(&screen->text)));
+	return at;
+}
+
+int screen_selected(struct screen *screen)
+{
+	const struct rect *body = &screen->app.body;
+	app_draw(&screen->app, &screen->grid);
+	for (int y = body->y; y < body->y + body->height; y++) {
+		const struct cell *line =
+			&screen->grid.cells[(size_t)y * (size_t)screen->grid.width];
+		if (line[body->x].style & STYLE_SELECTED)
+			return y;
+	}
+	return -1;
+}
+
+unsigned screen_style(struct screen *screen, const char *text)
+{
+	app_draw(&screen->app, &screen->grid);
+	size_t count = (size_t)screen->grid.width * (size_t)screen->grid.height;
+	size_t len = strlen(text);
+	for (size_t i = 0; i + len <= count; i++) {
+		size_t same = 0;
+		while (same < len &&
+			screen->grid.cells[i + same].code_point == (unsigned char)text[same])
+			same++;
+		if (same == len)
+			return screen->grid.cells[i].style;
+	}
+	unit_fail(__FILE__, __LINE__, "\"%s\" is nowhere", text);
+	return 0;
+}

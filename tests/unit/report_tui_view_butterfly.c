@@ -1,0 +1,133 @@
+#include <string.h>
+
+#include "tests/unit/report_tui_screen.h"
+#include "tests/unit/unit.h"
+
+/*
+ * 100 samples: leaf in 90, called by work (60) and by idle (30); both are called by main. leaf
+ * calls itself in 20 of those of idle, and sys_read in 10 of those of work.
+ */
+static struct profile *crossing_profile(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t user = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t kernel = fixture_object(&fixture, LAYOUT_OBJECT_KERNEL, "[kernel]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	uint32_t main = fixture_frame(&fixture, user, 0x10, "main");
+	uint32_t work = fixture_frame(&fixture, user, 0x20, "work");
+	uint32_t idle = fixture_frame(&fixture, user, 0x30, "idle");
+	uint32_t leaf = fixture_frame(&fixture, user, 0x40, "leaf");
+	uint32_t read = fixture_frame(&fixture, kernel, 0x50, "sys_read");
+	uint32_t in_main = FIXTURE_STACK(&fixture, main);
+	uint32_t in_kernel = FIXTURE_STACK(&fixture, read);
+	uint32_t work_leaf = FIXTURE_STACK(&fixture, main, work, leaf);
+	uint32_t idle_leaf = FIXTURE_STACK(&fixture, main, idle, leaf);
+	uint32_t twice = FIXTURE_STACK(&fixture, main, idle, leaf, leaf);
+	fixture_samples(&fixture, thread, in_main, 0, 10);
+	fixture_samples(&fixture, thread, work_leaf, 0, 50);
+	fixture_samples(&fixture, thread, work_leaf, in_kernel, 10);
+	fixture_samples(&fixture, thread, idle_leaf, 0, 10);
+	fixture_samples(&fixture, thread, twice, 0, 20);
+	return fixture_profile(&fixture);
+}
+
+TEST(butterfly_shows_callers_and_callees)
+{
+	struct screen screen;
+	screen_init(&screen, crossing_profile(), 80, 14);
+	screen_type(&screen, "g2"); /* leaf is the hottest */
+	CHECK_STR(screen_lines(&screen, 2, 7),
+		"    self    total            callers, the function, below it what it calls\n"
+		"           30.00% ###        ,-+ idle  [vdso]\n"
+		"           60.00% ######     |-+ work  [vdso]\n"
+		"  80.00%   90.00% #########  - leaf  [vdso]\n"
+		"  20.00%   20.00% ##         |-- leaf  [vdso]\n"
+		"  10.00%   10.00% #          `-- sys_read  [kernel]\n"
+		"\n");
+	CHECK_INT(screen_selected(&screen), 5);
+	screen_type(&screen, "kl"); /* work's callers stand above it, it stays where it is */
+	CHECK_STR(screen_lines(&screen, 3, 4), "           30.00% ###        ,-+ idle  [vdso]\n"
+					       "           60.00% ######     | ,-- main  [vdso]\n"
+					       "           60.00% ######     |-- work  [vdso]\n"
+					       "  80.00%   90.00% #########  - leaf  [vdso]\n");
+	screen_type(&screen, "l");
+	CHECK_INT(screen_selected(&screen), 4);
+	screen_type(&screen, "hhh"); /* main, work, which closes, leaf */
+	CHECK_INT(screen_selected(&screen), 5);
+	screen_deinit(&screen);
+}
+
+TEST(butterfly_goes_to_others_and_back)
+{
+	struct screen screen;
+	screen_init(&screen, crossing_profile(), 80, 14);
+	screen_type(&screen, "g2kk\n"); /* idle */
+	CHECK_STR(screen_lines(&screen, 3, 4), "           30.00% ###        ,-- main  [vdso]\n"
+					       "   0.00%   30.00% ###        - idle  [vdso]\n"
+					       "  10.00%   30.00% ###        `-+ leaf  [vdso]\n"
+					       "\n");
+	screen_type(&screen, "k\n"); /* main */
+	CHECK_STR(screen_lines(&screen, 3, 4), "  10.00%  100.00% ########## - main  [vdso]\n"
+					       "   0.00%   60.00% ######     |-+ work  [vdso]\n"
+					       "   0.00%   30.00% ###        `-+ idle  [vdso]\n"
+					       "\n");
+	screen_type(&screen, "q");
+	CHECK_STR(screen_lines(&screen, 4, 1), "   0.00%   30.00% ###        - idle  [vdso]\n");
+	screen_type(&screen, "\x1b");
+	CHECK_STR(screen_lines(&screen, 5, 1), "  80.00%   90.00% #########  - leaf  [vdso]\n");
+	screen_type(&screen, "q"); /* to where it was entered from */
+	CHECK_INT(screen.app.view, VIEW_TOP);
+	screen_type(&screen, "/idle\nn2"); /* another function, another middle */
+	CHECK_STR(screen_lines(&screen, 5, 1), "   0.00%   30.00% ###        - idle  [vdso]\n");
+	screen_deinit(&screen);
+}
+
+TEST(butterfly_finds_matches_on_both_sides)
+{
+	struct screen screen;
+	screen_init(&screen, crossing_profile(), 80, 14);
+	screen_type(&screen, "g2/main|sys\nn");
+	CHECK_INT(screen_selected(&screen), 8); /* sys_read */
+	screen_type(&screen, "n");              /* around: main above idle */
+	CHECK_STR(screen_lines(&screen, 4, 3), "           30.00% ###          ,-- main  [vdso]\n"
+					       "           30.00% ###        ,-- idle  [vdso]\n"
+					       "           60.00% ######     |-+ work  [vdso]\n");
+	CHECK_INT(screen_selected(&screen), 4);
+	screen_type(&screen, "n"); /* main above work */
+	CHECK_STR(screen_lines(&screen, 6, 1), "           60.00% ######     | ,-- main  [vdso]\n");
+	screen_type(&screen, "N");
+	CHECK_INT(screen_selected(&screen), 4);
+	screen_deinit(&screen);
+}
+
+TEST(butterfly_survives_filters)
+{
+	struct screen screen;
+	screen_init(&screen, crossing_profile(), 80, 14);
+	screen_type(&screen, "g2!idle\n");
+	CHECK_STR(screen_lines(&screen, 4, 4),
+		"           85.71% #########  ,-+ work  [vdso]\n"
+		"  71.43%   85.71% #########  - leaf  [vdso]\n"
+		"  14.29%   14.29% #          `-- sys_read  [kernel]\n"
+		"\n");
+	screen_type(&screen, "!leaf\n"); /* nothing is left of it */
+	CHECK(strstr(screen_text(&screen), "no samples of it here"));
+	screen_type(&screen, "\x1b\x1b");
+	CHECK_STR(screen_lines(&screen, 5, 1), "  80.00%   90.00% #########  - leaf  [vdso]\n");
+	screen_deinit(&screen);
+}
+
+TEST(butterfly_asks_for_a_function)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	struct screen screen;
+	screen_init(&screen, fixture_profile(&fixture), 40, 10);
+	screen_type(&screen, "2");
+	CHECK(strstr(screen_text(&screen), "select a function first"));
+	screen_type(&screen, "jlhEC\n/x\nnIq"); /* nothing of that hurts */
+	screen_type(&screen, "3jlhEC\nnI\n");
+	CHECK(strstr(screen_text(&screen), "no samples here"));
+	screen_deinit(&screen);
+}

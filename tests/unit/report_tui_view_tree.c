@@ -1,0 +1,297 @@
+#include <string.h>
+
+#include "report/tui/print.h"
+#include "tests/unit/report_tui_screen.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * 100 samples: main is in all; work in 60, 10 of them its own, 30 in leaf, 20 in the kernel;
+ * idle in 40, all of them in leaf.
+ */
+static struct profile *small_profile(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t user = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t kernel = fixture_object(&fixture, LAYOUT_OBJECT_KERNEL, "[kernel]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	uint32_t main = fixture_frame(&fixture, user, 0x10, "main");
+	uint32_t work = fixture_frame(&fixture, user, 0x20, "work");
+	uint32_t idle = fixture_frame(&fixture, user, 0x30, "idle");
+	uint32_t leaf = fixture_frame(&fixture, user, 0x40, "leaf");
+	uint32_t read = fixture_frame(&fixture, kernel, 0x50, "sys_read");
+	uint32_t in_work = FIXTURE_STACK(&fixture, main, work);
+	uint32_t in_kernel = FIXTURE_STACK(&fixture, read);
+	uint32_t work_leaf = FIXTURE_STACK(&fixture, main, work, leaf);
+	uint32_t idle_leaf = FIXTURE_STACK(&fixture, main, idle, leaf);
+	fixture_samples(&fixture, thread, in_work, 0, 10);
+	fixture_samples(&fixture, thread, in_work, in_kernel, 20);
+	fixture_samples(&fixture, thread, work_leaf, 0, 30);
+	fixture_samples(&fixture, thread, idle_leaf, 0, 40);
+	return fixture_profile(&fixture);
+}
+
+static void begin_in_tree(struct screen *screen, int width, int height)
+{
+	struct app_options options = {.file_name = "x.data"};
+	screen_init_with(screen, small_profile(), width, height, options, VIEW_TREE);
+}
+
+TEST(tree_opens_down_to_where_time_divides)
+{
+	struct screen screen;
+	begin_in_tree(&screen, 80, 12);
+	CHECK_STR(screen_lines(&screen, 2, 7),
+		"    self    total            function, below it what it calls\n"
+		"   0.00%  100.00% ########## - main  [vdso]\n"
+		"  10.00%   60.00% ######     |-- work  [vdso]\n"
+		"  30.00%   30.00% ###        | |-- leaf  [vdso]\n"
+		"  20.00%   20.00% ##         | `-- sys_read  [kernel]\n"
+		"   0.00%   40.00% ####       `-+ idle  [vdso]\n"
+		"\n");
+	CHECK(screen_style(&screen, "sys_read") & STYLE_KERNEL);
+	screen_deinit(&screen);
+}
+
+TEST(tree_opens_and_closes)
+{
+	struct screen screen;
+	screen_init(&screen, small_profile(), 80, 12);
+	screen_type(&screen, "3gC");
+	CHECK_STR(screen_lines(&screen, 3, 2), "   0.00%  100.00% ########## + main  [vdso]\n"
+					       "\n");
+	screen_type(&screen, "l");
+	CHECK_STR(screen_lines(&screen, 3, 4), "   0.00%  100.00% ########## - main  [vdso]\n"
+					       "  10.00%   60.00% ######     |-+ work  [vdso]\n"
+					       "   0.00%   40.00% ####       `-+ idle  [vdso]\n"
+					       "\n");
+	screen_type(&screen, "jje"); /* idle */
+	CHECK_STR(screen_lines(&screen, 4, 3), "  10.00%   60.00% ######     |-+ work  [vdso]\n"
+					       "   0.00%   40.00% ####       `-- idle  [vdso]\n"
+					       "  40.00%   40.00% ####         `-- leaf  [vdso]\n");
+	screen_type(&screen, "l"); /* to its child */
+	CHECK_INT(screen_selected(&screen), 6);
+	screen_type(&screen, "hh"); /* to its parent, which closes */
+	CHECK_INT(screen_selected(&screen), 5);
+	CHECK_STR(screen_lines(&screen, 5, 2), "   0.00%   40.00% ####       `-+ idle  [vdso]\n"
+					       "\n");
+	screen_type(&screen, "h-"); /* to main, which closes; it opens as it was */
+	CHECK_STR(screen_lines(&screen, 4, 1), "\n");
+	screen_type(&screen, "+jE");
+	CHECK_STR(screen_lines(&screen, 5, 3),
+		"  30.00%   30.00% ###        | |-- leaf  [vdso]\n"
+		"  20.00%   20.00% ##         | `-- sys_read  [kernel]\n"
+		"   0.00%   40.00% ####       `-+ idle  [vdso]\n");
+	screen_deinit(&screen);
+}
+
+TEST(tree_turns_over)
+{
+	struct screen screen;
+	screen_init_with(&screen, small_profile(), 80, 12,
+		(struct app_options){.file_name = "x.data", .is_inverted = true}, VIEW_TREE);
+	screen_type(&screen, "l");
+	CHECK_STR(screen_lines(&screen, 2, 7),
+		"    self    total            function, below it its callers\n"
+		"  70.00%   70.00% #######    - leaf  [vdso]\n"
+		"           40.00% ####       |-+ idle  [vdso]\n"
+		"           30.00% ###        `-+ work  [vdso]\n"
+		"  20.00%   20.00% ##         + sys_read  [kernel]\n"
+		"  10.00%   10.00% #          + work  [vdso]\n"
+		"\n");
+	screen_type(&screen, "I");
+	CHECK(strstr(screen_text(&screen), "what it calls"));
+	screen_type(&screen, "I"); /* as open as it was */
+	CHECK_STR(screen_lines(&screen, 4, 1), "           40.00% ####       |-+ idle  [vdso]\n");
+	screen_deinit(&screen);
+}
+
+TEST(tree_zooms_and_comes_back)
+{
+	struct screen screen;
+	screen_init(&screen, small_profile(), 80, 12);
+	screen_type(&screen, "3gjjj"); /* main, work, leaf, sys_read */
+	CHECK_INT(screen_selected(&screen), 6);
+	screen_type(&screen, "h\n"); /* into work */
+	CHECK_STR(screen_lines(&screen, 2, 6),
+		"> in work\n"
+		"    self    total            function, below it what it calls\n"
+		"  10.00%   60.00% ######     - work  [vdso]\n"
+		"  30.00%   30.00% ###        |-- leaf  [vdso]\n"
+		"  20.00%   20.00% ##         `-- sys_read  [kernel]\n"
+		"\n");
+	CHECK_INT(screen_selected(&screen), 4);
+	screen_type(&screen, "I"); /* what it calls, and it, as leaves */
+	CHECK_STR(screen_lines(&screen, 4, 4), "  30.00%   30.00% ###        + leaf  [vdso]\n"
+					       "  20.00%   20.00% ##         + sys_read  [kernel]\n"
+					       "  10.00%   10.00% #            work  [vdso]\n"
+					       "\n");
+	screen_type(&screen, "gl"); /* callers end where the zoom begins */
+	CHECK_STR(screen_lines(&screen, 5, 1), "           30.00% ###        `-- work  [vdso]\n");
+	screen_type(&screen, "I\x1b");
+	CHECK_STR(screen_lines(&screen, 3, 2), "   0.00%  100.00% ########## - main  [vdso]\n"
+					       "  10.00%   60.00% ######     |-- work  [vdso]\n");
+	screen_deinit(&screen);
+}
+
+TEST(tree_keeps_what_is_open_and_selected)
+{
+	struct screen screen;
+	screen_init(&screen, small_profile(), 80, 12);
+	screen_type(&screen, "3gjj-jl"); /* leaf cannot close; idle opens */
+	screen_type(&screen, "jje");
+	screen_type(&screen, "gj");
+	char *before = mem_strdup(screen_lines(&screen, 2, 8));
+	screen_rename(&screen);
+	CHECK_STR(screen_lines(&screen, 2, 8), before);
+	CHECK_INT(screen_selected(&screen), 4);
+	screen_type(&screen, "!work\n"); /* the branch goes, and comes back */
+	CHECK(!strstr(screen_lines(&screen, 3, 6), "work"));
+	screen_type(&screen, "\x1b");
+	CHECK_STR(screen_lines(&screen, 2, 8), before);
+	mem_free(before);
+	screen_deinit(&screen);
+}
+
+TEST(tree_goes_from_match_to_match)
+{
+	struct screen screen;
+	screen_init(&screen, small_profile(), 80, 14);
+	screen_type(&screen, "3gC/leaf\nn");
+	CHECK_STR(screen_lines(&screen, 4, 6),
+		"   0.00%  100.00% ########## - main  [vdso]\n"
+		"  10.00%   60.00% ######     |-- work  [vdso]\n"
+		"  30.00%   30.00% ###        | |-- leaf  [vdso]\n"
+		"  20.00%   20.00% ##         | `-- sys_read  [kernel]\n"
+		"   0.00%   40.00% ####       `-+ idle  [vdso]\n"
+		"\n");
+	CHECK_INT(screen_selected(&screen), 6);
+	screen_type(&screen, "n"); /* below idle */
+	CHECK_INT(screen_selected(&screen), 9);
+	screen_type(&screen, "n"); /* around */
+	CHECK_INT(screen_selected(&screen), 6);
+	screen_type(&screen, "NN");
+	CHECK_INT(screen_selected(&screen), 6);
+	screen_type(&screen, "/nothing\nn");
+	CHECK(strstr(screen_text(&screen), "no match"));
+	screen_deinit(&screen);
+}
+
+TEST(tree_follows_the_selection_of_others)
+{
+	struct screen screen;
+	screen_init(&screen, small_profile(), 80, 12);
+	screen_type(&screen, "3gC"); /* main */
+	screen_type(&screen, "1g3"); /* the hottest of the functions: leaf */
+	CHECK_STR(screen_lines(&screen, 5, 3), "   0.00%   40.00% ####       `-- idle  [vdso]\n"
+					       "  40.00%   40.00% ####         `-- leaf  [vdso]\n"
+					       "\n");
+	CHECK_INT(screen_selected(&screen), 6);
+	screen_deinit(&screen);
+}
+
+TEST(tree_obeys_the_mouse)
+{
+	struct screen screen;
+	begin_in_tree(&screen, 80, 12);
+	screen_mouse(&screen, INPUT_PRESS, 31, 7); /* the marker of idle */
+	CHECK_INT(screen_selected(&screen), 7);
+	CHECK_STR(screen_lines(&screen, 8, 1), "  40.00%   40.00% ####         `-- leaf  [vdso]\n");
+	screen_mouse(&screen, INPUT_DOUBLE, 31, 7); /* again, and nothing else */
+	CHECK_STR(screen_lines(&screen, 7, 1), "   0.00%   40.00% ####       `-+ idle  [vdso]\n");
+	screen_mouse(&screen, INPUT_WHEEL_UP, 31, 7);
+	CHECK_INT(screen_selected(&screen), 4);
+	screen_mouse(&screen, INPUT_DOUBLE, 40, 4); /* Enter */
+	CHECK_STR(screen_lines(&screen, 2, 1), "> in work\n");
+	screen_deinit(&screen);
+}
+
+TEST(tree_counts_samples)
+{
+	struct screen screen;
+	begin_in_tree(&screen, 40, 9);
+	screen_type(&screen, "%%");
+	CHECK_STR(screen_lines(&screen, 1, 4), "   total function, below it what it call\n"
+					       "     100 - main  [vdso]\n"
+					       "      60 |-- work  [vdso]\n"
+					       "      30 | |-- leaf  [vdso]\n");
+	screen_deinit(&screen);
+}
+
+/* Recursion as deep as recorders go. */
+static struct profile *deep_profile(uint32_t depth)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t user = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	uint32_t frame = fixture_frame(&fixture, user, 0x10, "a_recursive_function");
+	CLEANUP_FREE uint32_t *frames = mem_zalloc_array(depth + 1, sizeof(*frames));
+	for (uint32_t i = 0; i < depth; i++)
+		frames[i] = frame;
+	fixture_samples(&fixture, thread, fixture_stack(&fixture, frames), 0, 1);
+	return fixture_profile(&fixture);
+}
+
+TEST(deep_trees_keep_their_names_in_sight)
+{
+	struct screen screen;
+	screen_init(&screen, deep_profile(1000), 80, 12);
+	screen_type(&screen, "3gEGEGEGEG");
+	const char *text = screen_lines(&screen, 2, 8);
+	CHECK(strstr(text, "levels  function"));
+	CHECK(strstr(text, "a_recursive_function"));
+	CHECK_INT(screen_selected(&screen), 9);
+	screen_deinit(&screen);
+
+	screen_init(&screen, deep_profile(1000), 20, 5);
+	screen_type(&screen, "3gEG");
+	CHECK_STR(screen_lines(&screen, 1, 1), " 100.00% - a_re~tion\n");
+	screen_deinit(&screen);
+}
+
+/* ---- printing ---- */
+
+TEST(tree_is_printed)
+{
+	struct screen screen;
+	begin_in_tree(&screen, 40, 12);
+	screen_type(&screen, "P");
+	CHECK(strstr(screen_text(&screen), "write to: ebprof-tree.txt"));
+	screen_type(&screen, "2\n");
+	CHECK_STR(screen.app.to_print.path, "ebprof-tree.txt2");
+	CHECK_STR(str_text(&screen.app.to_print.text),
+		"     self     total  function, below it what it calls\n"
+		"    0.00%   100.00%    main  [vdso]\n"
+		"   10.00%    60.00%      work  [vdso]\n"
+		"   30.00%    30.00%        leaf  [vdso]\n"
+		"   20.00%    20.00%        sys_read  [kernel]\n"
+		"    0.00%    40.00%    + idle  [vdso]\n");
+	screen_deinit(&screen);
+}
+
+TEST(prints_never_overwrite)
+{
+	char directory[] = "/tmp/ebprof-print-XXXXXX";
+	CHECK(mkdtemp(directory));
+	CLEANUP(str_deinit) struct str path = {0}, text = {0};
+	str_printf(&path, "%s/x.txt", directory);
+	str_puts(&text, "text\n");
+	CHECK_OK(print_write(str_text(&path), &text));
+	struct stat status;
+	CHECK_INT(stat(str_text(&path), &status), 0);
+	CHECK_INT(status.st_mode & 0777, 0600);
+	CHECK_INT(status.st_size, 5);
+	CHECK_ERR(print_write(str_text(&path), &text), ERR_IO, "exists");
+	unlink(str_text(&path));
+	CHECK_INT(symlink("/nonexistent/x", str_text(&path)), 0);
+	CHECK_ERR(print_write(str_text(&path), &text), ERR_IO, "");
+	unlink(str_text(&path));
+	rmdir(directory);
+}
