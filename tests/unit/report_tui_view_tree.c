@@ -1,14 +1,11 @@
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "report/tui/print.h"
 #include "tests/unit/report_tui_screen.h"
 #include "tests/unit/unit.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /*
  * 100 samples: main is in all; work in 60, 10 of them its own, 30 in leaf, 20 in the kernel;
@@ -156,6 +153,45 @@ TEST(tree_keeps_what_is_open_and_selected)
 	screen_type(&screen, "\x1b");
 	CHECK_STR(screen_lines(&screen, 2, 8), before);
 	mem_free(before);
+	screen_deinit(&screen);
+}
+
+/* As when lines have come: a function was inlined into the last one of that name. */
+static void inline_into(struct profile *profile, const char *into, const char *name)
+{
+	uint32_t outer = 0;
+	for (uint32_t i = 1; i < profile->frames.len; i++) {
+		uint32_t function = profile->frames.data[i].function;
+		if (strcmp(profile->functions.data[function].name, into) == 0)
+			outer = i;
+	}
+	struct profile_function function =
+		profile->functions.data[profile->frames.data[outer].function];
+	function.name = function.system_name = name;
+	struct profile_frame frame = profile->frames.data[outer];
+	frame.function = (uint32_t)profile->functions.len;
+	frame.outer = outer;
+	vec_push(&profile->functions, function);
+	vec_push(&profile->frames, frame);
+	profile->frames.data[outer].innermost = (uint32_t)profile->frames.len - 1;
+}
+
+TEST(tree_keeps_branches_that_lead_through_inlined_functions_now)
+{
+	struct screen screen;
+	begin_in_tree(&screen, 80, 12);
+	screen_type(&screen, "Glj"); /* idle, leaf below it */
+	CHECK_STR(screen_lines(&screen, 7, 2), "   0.00%   40.00% ####       `-- idle  [vdso]\n"
+					       "  40.00%   40.00% ####         `-- leaf  [vdso]\n");
+	CHECK_INT(screen_selected(&screen), 8);
+	inline_into(screen.profile, "idle", "wait");
+	screen_rename(&screen);
+	CHECK_STR(screen_lines(&screen, 7, 3),
+		"   0.00%   40.00% ####       `-- idle  [vdso]\n"
+		"   0.00%   40.00% ####         `-- wait  (inlined) [vdso]\n"
+		"  40.00%   40.00% ####           `-- leaf  [vdso]\n");
+	CHECK_INT(screen_selected(&screen), 9);
+	CHECK_INT(screen_style(&screen, "wait") & STYLE_MASK, STYLE_INLINED);
 	screen_deinit(&screen);
 }
 
