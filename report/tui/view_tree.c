@@ -8,7 +8,8 @@
 struct tree_view {
 	struct branch_list sides[2]; /* by is_inverted */
 	bool is_inverted, has_begun;
-	struct str title;
+	/* Selected only because what had been selected is not on this side; 0: it is not so. */
+	uint32_t stand_in;
 };
 
 static void *tree_create(void)
@@ -21,7 +22,6 @@ static void tree_destroy(void *state)
 	struct tree_view *view = state;
 	branch_list_deinit(&view->sides[0]);
 	branch_list_deinit(&view->sides[1]);
-	str_deinit(&view->title);
 	mem_free(view);
 }
 
@@ -99,8 +99,12 @@ static void follow_selection(struct tree_view *view, struct app *app)
 		return;
 	}
 	row.node = find_selected(view, app);
-	if (row.node != BRANCH_NONE)
+	if (row.node != BRANCH_NONE) {
 		branch_list_select(list, row);
+		return;
+	}
+	tell_selection(view, app);
+	view->stand_in = app->selection.frame;
 }
 
 /* ---- models ---- */
@@ -193,6 +197,10 @@ static void zoom(struct tree_view *view, struct app *app)
 
 static void invert(struct tree_view *view, struct app *app)
 {
+	/* Then the other side knows better. */
+	if (view->stand_in && view->stand_in == app->selection.frame)
+		app_select(app, 0);
+	view->stand_in = 0;
 	view->is_inverted = !view->is_inverted;
 	tree_update(view, app);
 }

@@ -109,6 +109,20 @@ TEST(tree_turns_over)
 	screen_deinit(&screen);
 }
 
+TEST(tree_turned_over_twice_is_where_it_was)
+{
+	struct screen screen;
+	begin_in_tree(&screen, 80, 12);
+	screen_type(&screen, "GI"); /* idle is no leaf */
+	CHECK_INT(screen_selected(&screen), 3);
+	CHECK(strstr(screen_lines(&screen, 10, 1), "leaf  [vdso]  ")); /* so is it told */
+	screen_type(&screen, "I");
+	CHECK_INT(screen_selected(&screen), 7);
+	screen_type(&screen, "IjI"); /* sys_read was gone to */
+	CHECK_INT(screen_selected(&screen), 6);
+	screen_deinit(&screen);
+}
+
 TEST(tree_zooms_and_comes_back)
 {
 	struct screen screen;
