@@ -79,23 +79,6 @@ static const struct opt_foreign foreign[] = {
 	{0},
 };
 
-static void put_tree(struct profile *profile, bool is_inverted, const struct text_options *options,
-	struct str *out)
-{
-	struct slice slice;
-	slice_init_all(&slice, profile);
-	struct tree tree;
-	tree_init(&tree, profile, &(struct tree_options){0});
-	CLEANUP_FREE struct tree_weight *weights = tree_weigh(&tree, &slice);
-	struct focus focus;
-	focus_init(&focus, &tree, weights, profile->functions.data,
-		is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES);
-	text_put_tree(profile, &focus, options, out);
-	focus_deinit(&focus);
-	tree_deinit(&tree);
-	slice_deinit(&slice);
-}
-
 static void put_report(
 	struct profile *profile, const struct report_options *options, struct str *out)
 {
@@ -113,7 +96,7 @@ static void put_report(
 		.filter = &filter,
 	};
 	if (shows_tree) {
-		put_tree(profile, options->show_inverted, &text, out);
+		text_put_tree(profile, options->show_inverted, &text, out);
 	} else {
 		struct table table;
 		table_init(&table, profile, &options->table);

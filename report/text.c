@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/focus.h"
 #include "report/info.h"
 
 static const char nothing_matches[] = "# nothing matches\n";
@@ -196,7 +197,7 @@ static uint32_t next_branch(struct focus *focus, uint32_t at, bool goes_down)
 	return focus->nodes.data[at].next_sibling;
 }
 
-void text_put_tree(const struct profile *profile, struct focus *focus,
+static void put_branches(const struct profile *profile, struct focus *focus,
 	const struct text_options *options, struct str *out)
 {
 	str_printf(out, "#%7s %8s  calls\n", "total", "self");
@@ -217,4 +218,21 @@ void text_put_tree(const struct profile *profile, struct focus *focus,
 	if (hidden)
 		str_printf(out, "# %zu branch%s below %.2g%%\n", hidden, hidden == 1 ? "" : "es",
 			options->percent_limit);
+}
+
+void text_put_tree(const struct profile *profile, bool is_inverted,
+	const struct text_options *options, struct str *out)
+{
+	struct slice slice;
+	slice_init_all(&slice, profile);
+	struct tree tree;
+	tree_init(&tree, profile, &(struct tree_options){0});
+	CLEANUP_FREE struct tree_weight *weights = tree_weigh(&tree, &slice);
+	struct focus focus;
+	focus_init(&focus, &tree, weights, profile->functions.data,
+		is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES);
+	put_branches(profile, &focus, options, out);
+	focus_deinit(&focus);
+	tree_deinit(&tree);
+	slice_deinit(&slice);
 }

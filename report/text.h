@@ -4,7 +4,6 @@
 
 #include "format/base/str.h"
 #include "report/filter.h"
-#include "report/focus.h"
 #include "report/table.h"
 
 struct text_options {
@@ -19,7 +18,8 @@ void text_put_head(const struct profile *profile, uint64_t samples_before_filter
 void text_put_table(const struct profile *profile, const struct table *table,
 	const struct table_options *table_options, const struct text_options *options,
 	struct str *out);
-void text_put_tree(const struct profile *profile, struct focus *focus,
+/* The call tree of all samples, from the outermost functions or, inverted, from the leaves. */
+void text_put_tree(const struct profile *profile, bool is_inverted,
 	const struct text_options *options, struct str *out);
 
 #endif

@@ -39,12 +39,9 @@ TEST(a_symbol_is_meant_by_each_of_its_names)
 static void check_tree(struct profile *profile, const struct filter *filter, bool is_empty)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	struct tree tree;
 	filter_samples(profile, filter);
-	tree_init(&tree, profile, false, 0);
-	text_put_tree(profile, &tree, &(struct text_options){.filter = filter}, &text);
+	text_put_tree(profile, false, &(struct text_options){.filter = filter}, &text);
 	CHECK_INT(strstr(str_text(&text), "# nothing matches\n") != NULL, is_empty);
-	tree_deinit(&tree);
 }
 
 TEST(a_tree_of_nothing_says_so)
