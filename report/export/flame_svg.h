@@ -1,0 +1,26 @@
+/*
+ * A flame graph as a picture: one SVG file that needs nothing beside it, no script either. What a
+ * box stands for is its tooltip.
+ */
+#ifndef EBPROF_FLAME_SVG_H
+#define EBPROF_FLAME_SVG_H
+
+#include "format/base/str.h"
+#include "report/flame.h"
+#include "report/short_names.h"
+
+struct flame_svg_options {
+	const char *title; /* of foreign origin */
+	uint32_t root;     /* of the focus; its callers stand above it */
+	enum flame_order order;
+	const struct profile_object *objects;
+	const struct profile_frame *frames;
+	const bool *matches; /* by function, these stand out; NULL: none */
+	uint64_t whole;      /* what percentages are of */
+	struct short_names *names;
+};
+
+/* The same focus makes the same bytes. Expands it. */
+void flame_svg_put(struct focus *focus, const struct flame_svg_options *options, struct str *out);
+
+#endif

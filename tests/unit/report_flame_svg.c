@@ -1,0 +1,220 @@
+#include "report/export/flame_svg.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "report/export/markup.h"
+#include "report/tree.h"
+#include "tests/unit/report_export_fixture.h"
+#include "tests/unit/unit.h"
+
+/* ---- is it well-formed? A reader of the little XML that we write ---- */
+
+static bool skip_entity(const char **at)
+{
+	static const char *const known[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strncmp(*at, known[i], strlen(known[i])) == 0) {
+			*at += strlen(known[i]);
+			return true;
+		}
+	return false;
+}
+
+/* One character of text, or of an attribute's value. */
+static bool skip_character(const char **at)
+{
+	unsigned char c = (unsigned char)**at;
+	if (c == '&')
+		return skip_entity(at);
+	if (c == '<' || (c < 0x20 && c != '\n') || c == 0x7f)
+		return false;
+	uint32_t code_point;
+	size_t bytes = str_utf8_decode(*at, strlen(*at), &code_point);
+	*at += bytes;
+	return bytes && code_point != 0xfffe && code_point != 0xffff;
+}
+
+static bool skip_attributes(const char **at)
+{
+	while (**at == ' ') {
+		(*at)++;
+		while (isalpha((unsigned char)**at))
+			(*at)++;
+		if (strncmp(*at, "=\"", 2) != 0)
+			return false;
+		*at += 2;
+		while (**at && **at != '"')
+			if (!skip_character(at))
+				return false;
+		if (*(*at)++ != '"')
+			return false;
+	}
+	return true;
+}
+
+/* Returns where the element ends, NULL when something is wrong; *rects counts. */
+static const char *skip_element(const char *at, int *rects)
+{
+	const char *name = ++at;
+	while (isalpha((unsigned char)*at))
+		at++;
+	size_t len = (size_t)(at - name);
+	*rects += len == 4 && strncmp(name, "rect", 4) == 0;
+	if (!len || !skip_attributes(&at))
+		return NULL;
+	if (strncmp(at, "/>", 2) == 0)
+		return at + 2;
+	if (*at++ != '>')
+		return NULL;
+	while (*at && strncmp(at, "</", 2) != 0) {
+		if (*at == '<') {
+			at = skip_element(at, rects);
+			if (!at)
+				return NULL;
+		} else if (!skip_character(&at)) {
+			return NULL;
+		}
+	}
+	if (!*at || strncmp(at + 2, name, len) != 0 || at[2 + len] != '>')
+		return NULL;
+	return at + 3 + len;
+}
+
+/* How many rectangles there are, -1 when it is not well-formed. */
+static int count_rects(const char *text)
+{
+	static const char declaration[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+	int rects = 0;
+	if (strncmp(text, declaration, strlen(declaration)) != 0)
+		return -1;
+	const char *end = skip_element(text + strlen(declaration), &rects);
+	return end && strcmp(end, "\n") == 0 ? rects : -1;
+}
+
+/* ---- */
+
+static struct profile *make_profile(const char *odd_name)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t program = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "/usr/bin/a<b>&\"c'");
+	uint32_t kernel = fixture_object(&fixture, LAYOUT_OBJECT_KERNEL, "[kernel]");
+	uint32_t process = fixture_process(&fixture, 100, program);
+	uint32_t thread = fixture_thread(&fixture, process, 100, "program");
+	uint32_t main_frame = fixture_frame(&fixture, program, 0x1000, "main");
+	uint32_t odd = fixture_frame(&fixture, program, 0x2000, odd_name);
+	uint32_t cplus = fixture_frame(&fixture, program, 0x3000, "_ZN2ns3getIiEEvT_");
+	uint32_t read = fixture_frame(&fixture, kernel, 0x4000, "vfs_read");
+	uint32_t in_odd = FIXTURE_STACK(&fixture, main_frame, odd);
+	uint32_t in_cplus = FIXTURE_STACK(&fixture, main_frame, odd, cplus);
+	fixture_samples(&fixture, thread, in_odd, 0, 60);
+	fixture_samples(&fixture, thread, in_cplus, 0, 30);
+	fixture_samples(&fixture, thread, in_cplus, FIXTURE_STACK(&fixture, read), 10);
+	return fixture_profile(&fixture);
+}
+
+static void put_svg(struct profile *profile, const char *zoom, const char *title, struct str *out)
+{
+	struct tree tree;
+	struct slice slice;
+	struct focus focus;
+	struct short_names names = {0};
+	tree_init(&tree, profile, &(struct tree_options){0});
+	slice_init_all(&slice, profile);
+	struct tree_weight *weights = tree_weigh(&tree, &slice);
+	focus_init(&focus, &tree, weights, profile->functions.data, FOCUS_CALLEES);
+	struct flame_svg_options options = {
+		.title = title,
+		.objects = profile->objects.data,
+		.frames = profile->frames.data,
+		.whole = slice.whole.value,
+		.names = &names,
+	};
+	for (uint32_t at = 0, depth = 0; zoom && depth < 8; at = options.root, depth++) {
+		focus_expand(&focus, at);
+		options.root = focus.nodes.data[at].first_child;
+		uint32_t function = focus.nodes.data[options.root].function;
+		if (strcmp(profile->functions.data[function].name, zoom) == 0)
+			zoom = NULL;
+	}
+	flame_svg_put(&focus, &options, out);
+	short_names_deinit(&names);
+	focus_deinit(&focus);
+	mem_free(weights);
+	slice_deinit(&slice);
+	tree_deinit(&tree);
+}
+
+TEST(each_box_is_a_rectangle_with_a_tooltip)
+{
+	struct profile *profile = make_profile("work");
+	CLEANUP(str_deinit) struct str svg = {0};
+	put_svg(profile, NULL, "ebprof.data", &svg);
+	/* The ground, all, main, work, get, vfs_read. */
+	CHECK_INT(count_rects(str_text(&svg)), 6);
+	CHECK(strstr(svg.data, "<title>work (a&lt;b&gt;&amp;&quot;c&#39;): 100.00%, 100 samples"
+			       "</title><rect class=\"f"));
+	CHECK(strstr(svg.data, "<title>void ns::get&lt;int&gt;(int) (") ||
+		strstr(svg.data, "<title>ns::get&lt;int&gt;(int) ("));
+	CHECK(strstr(svg.data, ": 10.00%, 10 samples</title><rect class=\"kernel\" x=\"10.0\" "
+			       "y=\"102\" width=\"118.0\" height=\"16\"/>"));
+	CHECK(strstr(svg.data, "y=\"85\" width=\"472.0\""));
+	profile_destroy(profile);
+}
+
+TEST(a_zoom_has_its_callers_above)
+{
+	struct profile *profile = make_profile("work");
+	CLEANUP(str_deinit) struct str svg = {0};
+	put_svg(profile, "void ns::get<int>(int)", "ebprof.data", &svg);
+	CHECK_INT(count_rects(str_text(&svg)), 6);
+	CHECK(strstr(svg.data, "class=\"caller\" x=\"10.0\" y=\"68\" width=\"1180.0\""));
+	CHECK(strstr(svg.data, "y=\"85\" width=\"1180.0\""));
+	CHECK(strstr(svg.data, "class=\"kernel\" x=\"10.0\" y=\"102\" width=\"295.0\""));
+	CHECK(strstr(svg.data, ">ebprof.data: 40.00%, 40 samples</text>"));
+	profile_destroy(profile);
+}
+
+TEST(the_same_profile_makes_the_same_picture)
+{
+	CLEANUP(str_deinit) struct str first = {0}, second = {0};
+	struct profile *profile = make_profile("work");
+	put_svg(profile, NULL, "x", &first);
+	profile_destroy(profile);
+	profile = make_profile("work");
+	put_svg(profile, NULL, "x", &second);
+	profile_destroy(profile);
+	CHECK_STR(str_text(&second), str_text(&first));
+}
+
+TEST(hostile_names_stay_text)
+{
+	static const char *const names[] = {
+		"</title><script>alert(1)</script>",
+		"]]>&amp;<!-- -- -->",
+		"\x1b[31mred\a\b\x7f",
+		"\xff\xfe\xc0\x80 broken \xe2\x80",
+		"\xef\xbf\xbe \xef\xbf\xbf no characters",
+		"\xe2\x80\xae reversed \xe2\x80\xa8 line",
+		"\xe5\x9b\xbe\xe5\x83\x8f wide",
+		"\"' onload='x()' \"",
+	};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct profile *profile = make_profile(names[i]);
+		CLEANUP(str_deinit) struct str svg = {0};
+		put_svg(profile, NULL, names[i], &svg);
+		CHECK_INT(count_rects(str_text(&svg)), 6);
+		CHECK(!strstr(svg.data, "<script"));
+		CHECK_INT(strlen(svg.data), svg.len);
+		profile_destroy(profile);
+	}
+}
+
+TEST(what_is_no_character_is_escaped)
+{
+	static const char text[] = "a<b>&\"'\x01\xef\xbf\xbf\xc3\xa9";
+	CLEANUP(str_deinit) struct str out = {0};
+	markup_put(&out, text, strlen(text));
+	CHECK_STR(str_text(&out), "a&lt;b&gt;&amp;&quot;&#39;\\x01\\xef\\xbf\\xbf\xc3\xa9");
+}
