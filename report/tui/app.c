@@ -193,7 +193,8 @@ static void begin_print(struct app *app)
 	str_puts(&app->typed, "ebprof-");
 	for (const char *at = views[app->view]->name; *at; at++)
 		str_putc(&app->typed, *at >= 'A' && *at <= 'Z' ? (char)(*at + 'a' - 'A') : *at);
-	str_puts(&app->typed, ".txt");
+	const char *suffix = views[app->view]->print_suffix;
+	str_printf(&app->typed, ".%s", suffix ? suffix : "txt");
 }
 
 static void copy_name(struct app *app)

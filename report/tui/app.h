@@ -98,6 +98,8 @@ void app_show(struct app *app, enum view_id view);
 /* Adds a filter, or a zoom to a branch of the model's tree. */
 void app_filter(struct app *app, const struct scope_term *term);
 void app_zoom(struct app *app, uint32_t node);
+/* Likewise where leaves are on top: to frames from a leaf to one of its callers. */
+void app_zoom_callers(struct app *app, const struct path *path);
 /* What the view shows is to be written to a file; ignored while the last one was not. */
 void app_print(struct app *app, const char *path);
 void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -130,16 +130,23 @@ static void put_term(const struct app *app, const struct scope_term *term, struc
 	}
 }
 
+static const char *name_of_frame(const struct app *app, uint32_t frame)
+{
+	return model_function(app->model, model_function_of(app->model, frame))->name;
+}
+
 static void put_step(const struct app *app, const struct trail_step *step, struct str *out)
 {
-	if (!step->is_zoom) {
+	const struct path *zoom = &step->zoom;
+	if (!step->is_zoom)
 		put_term(app, &step->term, out);
-		return;
-	}
-	uint32_t last = step->zoom.len ? step->zoom.data[step->zoom.len - 1] : 0;
-	str_printf(out, "in %s",
-		last ? model_function(app->model, model_function_of(app->model, last))->name
-		     : "all");
+	else if (!zoom->len)
+		str_puts(out, "in all");
+	else if (step->is_inverted && zoom->len > 1)
+		str_printf(out, "%s from %s", name_of_frame(app, zoom->data[0]),
+			name_of_frame(app, zoom->data[zoom->len - 1]));
+	else
+		str_printf(out, "in %s", name_of_frame(app, zoom->data[zoom->len - 1]));
 }
 
 static void draw_tabs(const struct app *app, struct grid *grid)

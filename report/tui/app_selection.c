@@ -74,7 +74,7 @@ uint32_t app_node(const struct app *app)
 
 uint32_t app_zoomed_node(const struct app *app)
 {
-	const struct path *zoom = trail_zoom(&app->trail);
+	const struct path *zoom = trail_zoom(&app->trail, false);
 	return app->model && zoom ? follow(app->model, zoom) : 0;
 }
 
@@ -84,4 +84,10 @@ void app_zoom(struct app *app, uint32_t node)
 	path_to(&app->model->names->tree, node, &step.zoom);
 	trail_add(&app->trail, &step);
 	vec_deinit(&step.zoom);
+}
+
+void app_zoom_callers(struct app *app, const struct path *path)
+{
+	struct trail_step step = {.is_zoom = true, .is_inverted = true, .zoom = *path};
+	trail_add(&app->trail, &step);
 }

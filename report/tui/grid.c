@@ -41,6 +41,7 @@ const char *grid_glyph(const struct grid *grid, enum glyph glyph)
 		[GLYPH_SHADE] = {"▒", ":"},
 		[GLYPH_RULE] = {"─", "-"},
 		[GLYPH_WALL] = {"│", "|"},
+		[GLYPH_EDGE] = {"▏", "|"},
 		[GLYPH_OPEN] = {"▾", "-"},
 		[GLYPH_CLOSED] = {"▸", "+"},
 		[GLYPH_TEE] = {"├", "|"},

@@ -38,6 +38,7 @@ enum glyph {
 	GLYPH_SHADE, /* things too small to be drawn */
 	GLYPH_RULE,  /* a horizontal line */
 	GLYPH_WALL,  /* a vertical one */
+	GLYPH_EDGE,  /* where a box begins */
 	GLYPH_OPEN,  /* a branch whose children are shown */
 	GLYPH_CLOSED,
 	GLYPH_TEE,       /* a child of a branch */

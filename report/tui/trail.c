@@ -63,10 +63,10 @@ void trail_scope(const struct trail *trail, struct scope *ret)
 			scope_add(ret, &step->term);
 }
 
-const struct path *trail_zoom(const struct trail *trail)
+const struct path *trail_zoom(const struct trail *trail, bool is_inverted)
 {
 	for (size_t i = trail->done.len; i-- > 0;)
-		if (trail->done.data[i].is_zoom)
+		if (trail->done.data[i].is_zoom && trail->done.data[i].is_inverted == is_inverted)
 			return &trail->done.data[i].zoom;
 	return NULL;
 }

@@ -16,6 +16,7 @@ struct trail_step {
 	bool is_zoom;
 	struct scope_term term; /* a filter; its text is owned */
 	struct path zoom;       /* to the branch that is looked at alone */
+	bool is_inverted;       /* ... from a leaf to its callers */
 };
 
 struct trail {
@@ -31,8 +32,8 @@ bool trail_redo(struct trail *trail);
 bool trail_reset(struct trail *trail);
 /* The filters alone; *ret is the caller's. */
 void trail_scope(const struct trail *trail, struct scope *ret);
-/* The newest zoom, NULL when there is none. */
-const struct path *trail_zoom(const struct trail *trail);
+/* The newest zoom of a kind, NULL when there is none. */
+const struct path *trail_zoom(const struct trail *trail, bool is_inverted);
 void trail_deinit(struct trail *trail);
 
 #endif

@@ -41,6 +41,7 @@ struct view {
 	void (*print)(void *state, struct app *app, struct str *out);
 	/* What is selected, for the line below; nothing: the function. NULL: always that. */
 	void (*detail)(void *state, struct app *app, struct str *out);
+	const char *print_suffix; /* of the file that takes it; NULL: "txt" */
 	const enum action *hints; /* for the last line; ends with ACTION_NONE */
 };
 

@@ -1,0 +1,211 @@
+#include <string.h>
+
+#include "report/tui/flame_view.h"
+
+enum {
+	ROOM_FOR_HEADER = 6, /* lines */
+
+	/* Of STYLE_FLAMES. What is no plain function has a colour of its own. */
+	COLOUR_INLINED = 3,
+	COLOUR_UNKNOWN = 6,
+	COLOUR_KERNEL = 7,
+};
+
+/* ---- what a box shows ---- */
+
+static unsigned style_of(const struct flame_view *view, const struct app *app, uint32_t node)
+{
+	static const unsigned plain[] = {0, 1, 2, 4, 5};
+	const struct model_names *names = app->model->names;
+	uint32_t function = view->focus.nodes.data[node].function;
+	switch (flame_kind(&view->focus, names->frames.data, node)) {
+	case FLAME_KERNEL:
+		return STYLE_FLAME + COLOUR_KERNEL;
+	case FLAME_INLINED:
+		return STYLE_FLAME + COLOUR_INLINED;
+	case FLAME_UNKNOWN:
+		return STYLE_FLAME + COLOUR_UNKNOWN;
+	case FLAME_PLAIN:
+		break;
+	}
+	const struct profile_object *object =
+		model_object(app->model, model_function(app->model, function)->object);
+	return STYLE_FLAME + plain[flame_colour(object, sizeof(plain) / sizeof(*plain))];
+}
+
+static const char *mark_of(const struct flame_view *view, const struct app *app, uint32_t node)
+{
+	switch (flame_kind(&view->focus, app->model->names->frames.data, node)) {
+	case FLAME_KERNEL:
+		return " [k]";
+	case FLAME_INLINED:
+		return " [i]";
+	default:
+		return "";
+	}
+}
+
+/* Of the focus' root: what leaves on top are the leaves of. */
+static void put_root_name(const struct flame_view *view, const struct app *app, struct str *out)
+{
+	const struct tree_node *base = &app->model->names->tree.nodes.data[view->focus.top];
+	str_puts(out, "all");
+	if (base->function)
+		str_printf(out, " of %s", model_function(app->model, base->function)->name);
+}
+
+/* The name, shortened where it must be, and behind it what there is room for. */
+static void put_label(struct flame_view *view, const struct app *app, const struct grid *grid,
+	uint32_t node, int room, struct str *out)
+{
+	const struct focus_node *it = &view->focus.nodes.data[node];
+	const struct profile_function *functions = view->focus.functions;
+	if (!it->function)
+		put_root_name(view, app, out);
+	else if (grid_text_width(grid, functions[it->function].name) <= room)
+		str_puts(out, functions[it->function].name);
+	else
+		str_puts(out, short_names_get(&view->names, functions, it->function));
+	int used = grid_text_width(grid, str_text(out));
+	const char *mark = mark_of(view, app, node);
+	if (used + (int)strlen(mark) <= room)
+		str_puts(out, mark);
+	used += (int)strlen(mark);
+	CLEANUP(str_deinit) struct str value = {0};
+	app_put_value(app, &value, it->total, it->samples);
+	if (used + 2 + (int)value.len <= room)
+		str_printf(out, "  %s", str_text(&value));
+}
+
+/* ---- boxes ---- */
+
+static void draw_group(
+	const struct app *app, struct grid *grid, const struct flame_box *box, int x, int y)
+{
+	const char *shade = grid_glyph(grid, GLYPH_SHADE);
+	int width = (int)box->width;
+	grid_fill(grid, (struct rect){x, y, width, 1}, STYLE_DIM, shade);
+	CLEANUP(str_deinit) struct str text = {0}, value = {0};
+	app_put_value(app, &value, box->total, box->samples);
+	str_printf(&text, "%s +%u (%s) ", shade, box->count, str_text(&value));
+	if (grid_text_width(grid, str_text(&text)) > width + 1) {
+		str_truncate(&text, 0);
+		str_printf(&text, "%s +%u ", shade, box->count);
+	}
+	if (grid_text_width(grid, str_text(&text)) <= width + 1) /* the last blank may go */
+		grid_put(grid, x, y, width, STYLE_DIM, str_text(&text));
+}
+
+static void draw_frame(struct flame_view *view, const struct app *app, struct grid *grid,
+	const struct flame_box *box, bool is_match, int x, int y)
+{
+	int width = (int)box->width;
+	unsigned style = style_of(view, app, box->node);
+	grid_fill(grid, (struct rect){x, y, width, 1}, style, " ");
+	grid_put(grid, x, y, 1, style, is_match ? "*" : grid_glyph(grid, GLYPH_EDGE));
+	CLEANUP(str_deinit) struct str label = {0};
+	put_label(view, app, grid, box->node, width - 1, &label);
+	grid_put_elided(grid, x + 1, y, width - 1, style, str_text(&label));
+}
+
+static void draw_box(struct flame_view *view, const struct app *app, struct grid *grid,
+	const struct flame_box *box, const struct flame_spot *spot, int y)
+{
+	int x = view->area.x + (int)box->x;
+	bool is_match = flame_view_match(view, app, box);
+	if (box->count > 1)
+		draw_group(app, grid, box, x, y);
+	else
+		draw_frame(view, app, grid, box, is_match, x, y);
+	unsigned flags = (is_match ? STYLE_MATCH : 0) | (spot->box == box ? STYLE_SELECTED : 0);
+	grid_mark(grid, (struct rect){x, y, (int)box->width, 1}, flags);
+}
+
+/* A caller of what is zoomed to. */
+static void draw_caller(struct flame_view *view, const struct app *app, struct grid *grid,
+	size_t row, const struct flame_spot *spot, int y)
+{
+	uint32_t at = view->root;
+	while (view->focus.nodes.data[at].depth > row)
+		at = view->focus.nodes.data[at].parent;
+	struct rect line = {view->area.x, y, view->area.width, 1};
+	CLEANUP(str_deinit) struct str label = {0};
+	put_label(view, app, grid, at, line.width - 1, &label);
+	grid_fill(grid, line, STYLE_DIM, " ");
+	grid_put(grid, line.x, y, 1, STYLE_DIM, grid_glyph(grid, GLYPH_EDGE));
+	grid_put_elided(grid, line.x + 1, y, line.width - 1, STYLE_DIM, str_text(&label));
+	if (!spot->box && spot->row == row)
+		grid_mark(grid, line, STYLE_SELECTED);
+}
+
+/* ---- rows ---- */
+
+static void scroll_into_sight(struct flame_view *view, size_t row)
+{
+	size_t height = (size_t)view->area.height;
+	if (view->top > row)
+		view->top = row;
+	if (row - view->top >= height)
+		view->top = row - height + 1;
+}
+
+/* Lays out what is seen and one row more; true when there is one. */
+static bool fit_rows(struct flame_view *view)
+{
+	size_t height = (size_t)view->area.height, above = flame_view_above(view);
+	size_t end = view->top + height;
+	if (end >= above)
+		flame_grow(&view->flame, end - above + 1);
+	size_t rows = above + view->flame.rows.len;
+	if (end > rows) /* no blank lines while there are others */
+		view->top = rows > height ? rows - height : 0;
+	return view->top + height < rows;
+}
+
+static void draw_header(const struct flame_view *view, struct grid *grid, int y, bool has_more)
+{
+	CLEANUP(str_deinit) struct str place = {0};
+	if (view->top)
+		str_printf(&place, " %s%zu", grid_glyph(grid, GLYPH_UP), view->top);
+	if (has_more)
+		str_printf(&place, " %s", grid_glyph(grid, GLYPH_DOWN));
+	int room = view->area.width - grid_text_width(grid, str_text(&place));
+	grid_printf(grid, view->area.x, y, room, STYLE_HEADER, "%s, by %s",
+		view->is_inverted ? "leaves on top, callers below" : "callers on top",
+		view->order == FLAME_BY_NAME ? "name" : "total");
+	grid_put(grid, view->area.x + room, y, view->area.width - room, STYLE_HEADER,
+		str_text(&place));
+}
+
+void flame_view_draw(struct flame_view *view, struct app *app, struct grid *grid, struct rect area)
+{
+	if (!view->focus.nodes.data[view->root].total) {
+		grid_put(grid, area.x, area.y, area.width, STYLE_WARNING,
+			"no samples here: Esc undoes the last filter");
+		return;
+	}
+	bool has_header = area.height >= ROOM_FOR_HEADER;
+	area.y += has_header;
+	area.height -= has_header;
+	if (area.height != view->area.height)
+		view->keeps_sight = true;
+	view->area = area;
+	struct flame_spot spot = flame_view_spot(view);
+	if (view->keeps_sight)
+		scroll_into_sight(view, spot.row);
+	bool has_more = fit_rows(view);
+	spot = flame_view_spot(view); /* boxes may have moved */
+	if (has_header)
+		draw_header(view, grid, area.y - 1, has_more);
+	size_t above = flame_view_above(view);
+	for (int i = 0; i < area.height; i++) {
+		size_t row = view->top + (size_t)i, count = 0;
+		if (row < above) {
+			draw_caller(view, app, grid, row, &spot, area.y + i);
+			continue;
+		}
+		const struct flame_box *boxes = flame_row(&view->flame, row - above, &count);
+		for (size_t box = 0; box < count; box++)
+			draw_box(view, app, grid, &boxes[box], &spot, area.y + i);
+	}
+}
