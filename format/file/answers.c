@@ -77,6 +77,16 @@ size_t answers_count(const struct answers *answers)
 	return answers->list.len;
 }
 
+void answers_copy(struct answers *to, const struct answers *from)
+{
+	to->detail = from->detail;
+	vec_each(&from->list, answer) {
+		struct chain chain = {
+			.frames = &from->frames.data[answer->first], .count = answer->count};
+		answers_add(to, answer->offset, &chain);
+	}
+}
+
 void answers_deinit(struct answers *answers)
 {
 	strtab_deinit(&answers->strings);

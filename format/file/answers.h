@@ -78,6 +78,9 @@ const char *answers_decode(struct answers *answers, struct bytes_cursor *cursor)
  */
 const char *answers_take(struct answers *answers, uint8_t *bytes, size_t len);
 
+/* `to` is empty. */
+void answers_copy(struct answers *to, const struct answers *from);
+
 void answers_deinit(struct answers *answers);
 
 #endif

@@ -52,7 +52,8 @@ struct debuginfod {
 	pthread_cond_t changed;
 	VEC(struct job *) jobs;
 	unsigned nr_threads;
-	int64_t budget_ns; /* how long may still be waited */
+	int64_t budget_ns;             /* how long may still be waited */
+	unsigned long long seen_steps; /* of the meter, when it was waited a moment */
 
 	struct debuginfod_meter meter; /* what transfers tell, and are told */
 };
@@ -355,22 +356,26 @@ static void wait_for_change(struct debuginfod *session, int64_t at_most_ns)
 	pthread_cond_timedwait(&session->changed, &session->lock, &deadline);
 }
 
-/* Under the lock. Who asked for a tier by name waits as long as something comes. */
-static void wait_for_job(struct debuginfod *session, const struct job *job)
+static bool is_waiting(struct debuginfod *session, const struct job *job)
 {
-	unsigned long long steps = atomic_load(&session->meter.steps);
-	while (!is_done(job) && session->nr_threads && !atomic_load(&session->meter.is_over)) {
-		int64_t began = debuginfod_transfer_now_ns();
-		wait_for_change(session, session->budget_ns);
-		session->budget_ns -= debuginfod_transfer_now_ns() - began;
-		tell_progress(session);
-		unsigned long long steps_now = atomic_load(&session->meter.steps);
-		if (steps_now != steps && session->options.mode != DEBUGINFOD_AUTO)
-			session->budget_ns = patience_ns;
-		steps = steps_now;
-		if (session->budget_ns <= 0)
-			atomic_store(&session->meter.is_over, true);
-	}
+	return !is_done(job) && session->nr_threads && !atomic_load(&session->meter.is_over);
+}
+
+/* Under the lock. Who asked for a tier by name waits as long as something comes. */
+static void wait_once(struct debuginfod *session, unsigned long long *steps)
+{
+	int64_t began = debuginfod_transfer_now_ns();
+	wait_for_change(session, session->budget_ns);
+	session->budget_ns -= debuginfod_transfer_now_ns() - began;
+	tell_progress(session);
+	unsigned long long steps_now = atomic_load(&session->meter.steps);
+	bool is_patient =
+		session->options.mode != DEBUGINFOD_AUTO || session->options.is_background;
+	if (steps_now != *steps && is_patient)
+		session->budget_ns = patience_ns;
+	*steps = steps_now;
+	if (session->budget_ns <= 0)
+		atomic_store(&session->meter.is_over, true);
 }
 
 void debuginfod_wait(struct debuginfod *session, const uint8_t *build_id, size_t len,
@@ -379,10 +384,35 @@ void debuginfod_wait(struct debuginfod *session, const uint8_t *build_id, size_t
 	memset(answers, 0, DEBUGINFOD_PART_COUNT * sizeof(*answers));
 	pthread_mutex_lock(&session->lock);
 	struct job *job = find_job(session, build_id, len);
-	if (job) {
-		wait_for_job(session, job);
+	unsigned long long steps = atomic_load(&session->meter.steps);
+	while (job && is_waiting(session, job))
+		wait_once(session, &steps);
+	if (job)
 		memcpy(answers, job->answers, sizeof(job->answers));
-	}
+	pthread_mutex_unlock(&session->lock);
+}
+
+bool debuginfod_is_done(struct debuginfod *session, const uint8_t *build_id, size_t len)
+{
+	pthread_mutex_lock(&session->lock);
+	const struct job *job = find_job(session, build_id, len);
+	bool is_there = !job || !is_waiting(session, job);
+	pthread_mutex_unlock(&session->lock);
+	return is_there;
+}
+
+void debuginfod_wait_a_moment(struct debuginfod *session)
+{
+	pthread_mutex_lock(&session->lock);
+	wait_once(session, &session->seen_steps);
+	pthread_mutex_unlock(&session->lock);
+}
+
+void debuginfod_cancel(struct debuginfod *session)
+{
+	atomic_store(&session->meter.is_over, true);
+	pthread_mutex_lock(&session->lock);
+	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->lock);
 }
 
@@ -390,12 +420,14 @@ struct debuginfod_progress debuginfod_destroy(struct debuginfod *session)
 {
 	atomic_store(&session->meter.is_over, true);
 	pthread_mutex_lock(&session->lock);
-	for (int64_t left_ns = farewell_ns; session->nr_threads && left_ns > 0;) {
+	int64_t left_ns = session->options.is_background ? 0 : farewell_ns;
+	while (session->nr_threads && left_ns > 0) {
 		int64_t began = debuginfod_transfer_now_ns();
 		wait_for_change(session, left_ns);
 		left_ns -= debuginfod_transfer_now_ns() - began;
 	}
 	struct debuginfod_progress progress = measure(session);
+	progress.has_threads = session->nr_threads;
 	pthread_mutex_unlock(&session->lock);
 	release(session);
 	return progress;

@@ -34,6 +34,7 @@ struct debuginfod_progress {
 	size_t nr_failed;
 	int errnum; /* of the last failure */
 	uint64_t bytes;
+	bool has_threads; /* that did not end in time */
 };
 
 typedef void debuginfod_progress_fn(void *context, const struct debuginfod_progress *progress);
@@ -42,6 +43,11 @@ struct debuginfod_options {
 	enum debuginfod_mode mode;
 	debuginfod_progress_fn *progress; /* called while somebody waits; may be NULL */
 	void *context;
+	/*
+	 * Nobody stands and waits: there is time as long as something comes, in any mode; but
+	 * whoever ends the session leaves at once.
+	 */
+	bool is_background;
 };
 
 struct debuginfod;
@@ -93,6 +99,13 @@ struct debuginfod_answer {
 /* Waits for what was asked for this build ID, as long as that is allowed; from one thread. */
 void debuginfod_wait(struct debuginfod *session, const uint8_t *build_id, size_t len,
 	struct debuginfod_answer answers[DEBUGINFOD_PART_COUNT]);
+
+/* Whether debuginfod_wait() would return at once. */
+bool debuginfod_is_done(struct debuginfod *session, const uint8_t *build_id, size_t len);
+/* Waits until something changes, 200 ms at most; from the thread that waits. */
+void debuginfod_wait_a_moment(struct debuginfod *session);
+/* Gives up what is not there yet; from any thread. */
+void debuginfod_cancel(struct debuginfod *session);
 
 /* Cuts off what still runs, and tells what was done. */
 struct debuginfod_progress debuginfod_destroy(struct debuginfod *session);

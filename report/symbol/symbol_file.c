@@ -337,21 +337,30 @@ void symbol_file_keep_attempts(
 	object->symbols_level = file->level;
 }
 
-void symbol_file_deinit(struct symbol_file *file)
+void symbol_file_close(struct symbol_file *file)
 {
-	mem_free(file->path);
+	symbol_index_destroy(file->index);
+	file->index = NULL;
 	vec_each(&file->unread, source)
 		close_source(file, source);
 	vec_deinit(&file->unread);
 	elf_symbols_deinit(&file->mini);
-	symbol_index_destroy(file->index);
-	vec_deinit(&file->segments);
 	elf_file_destroy(file->debug);
+	file->debug = NULL;
 	line_sections_destroy(file->lines);
+	file->lines = NULL;
 	mem_close_fd(&file->debug_fd);
-	mem_free(file->debug_path);
 	elf_file_destroy(file->go);
+	file->go = NULL;
 	mem_close_fd(&file->go_fd);
+}
+
+void symbol_file_deinit(struct symbol_file *file)
+{
+	symbol_file_close(file);
+	mem_free(file->path);
+	vec_deinit(&file->segments);
+	mem_free(file->debug_path);
 	mem_free(file->alt_path);
 	debug_attempts_deinit(&file->attempts);
 	*file = (struct symbol_file){.debug_fd = -1, .go_fd = -1};
@@ -395,15 +404,9 @@ int symbol_file_open(const struct profile_object *object, const struct symbol_fi
 
 /* ---- beginning early ---- */
 
-struct wanted {
-	const struct profile_object *object;
-	uint64_t samples;
-	bool is_open; /* the recording itself does not say all of it */
-};
-
 static int compare_wanted(const void *a, const void *b)
 {
-	const struct wanted *x = a, *y = b;
+	const struct symbol_file_wanted *x = a, *y = b;
 	if (x->samples != y->samples)
 		return x->samples > y->samples ? -1 : 1;
 	return x->object < y->object ? -1 : x->object > y->object;
@@ -434,11 +437,11 @@ static enum symbol_level level_here(
 	return level;
 }
 
-static void find_open(const struct profile *profile, struct wanted *wanted)
+static void find_open(const struct profile *profile, struct symbol_file_wanted *wanted)
 {
 	vec_each(&profile->frames, frame) {
 		const struct answers *answers = &profile->objects.data[frame->object].answers;
-		struct wanted *it = &wanted[frame->object];
+		struct symbol_file_wanted *it = &wanted[frame->object];
 		struct chain chain;
 		if (!it->is_open)
 			it->is_open = answers->detail < ANSWERS_INLINED ||
@@ -446,26 +449,44 @@ static void find_open(const struct profile *profile, struct wanted *wanted)
 	}
 }
 
-void symbol_file_prefetch(const struct profile *profile, const struct symbol_file_options *options)
+static void count_samples(const struct profile *profile, struct symbol_file_wanted *wanted)
 {
-	if (!options->debuginfod)
-		return;
+	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->stacks.len, sizeof(*samples));
+	vec_each(&profile->samples, sample)
+		samples[sample->stack]++;
+	for (size_t i = 0; i < profile->stacks.len; i++) {
+		struct profile_walk walk = profile_walk(profile, (uint32_t)i);
+		uint32_t leaf = samples[i] ? profile_walk_next(&walk) : 0;
+		wanted[profile->frames.data[leaf].object].samples += samples[i];
+	}
+}
+
+struct symbol_file_wanted *symbol_file_wanted(const struct profile *profile)
+{
 	size_t count = profile->objects.len;
-	CLEANUP_FREE struct wanted *wanted = mem_zalloc_array(count, sizeof(*wanted));
+	struct symbol_file_wanted *wanted = mem_zalloc_array(count, sizeof(*wanted));
 	for (size_t i = 0; i < count; i++)
 		wanted[i].object = &profile->objects.data[i];
 	find_open(profile, wanted);
-	vec_each(&profile->samples, sample) {
-		struct profile_walk walk = profile_walk(profile, sample->stack);
-		wanted[profile->frames.data[profile_walk_next(&walk)].object].samples++;
-	}
+	count_samples(profile, wanted);
 	qsort(wanted, count, sizeof(*wanted), compare_wanted);
+	return wanted;
+}
+
+void symbol_file_prefetch(const struct symbol_file_wanted *wanted, size_t count,
+	const struct symbol_file_options *options)
+{
+	if (!options->debuginfod)
+		return;
+	uint64_t samples = 0;
+	for (size_t i = 0; i < count; i++)
+		samples += wanted[i].samples;
 	for (size_t i = 0; i < count; i++) {
 		const struct profile_object *object = wanted[i].object;
-		if (object == profile->objects.data || !object->is_used || !wanted[i].is_open ||
+		if (!object->is_used || !wanted[i].is_open ||
 			object->info.kind != LAYOUT_OBJECT_FILE || !object->info.build_id_len)
 			continue;
-		bool is_hot = wanted[i].samples * 100 >= HOT_PERCENT * profile->samples.len;
+		bool is_hot = wanted[i].samples * 100 >= HOT_PERCENT * samples;
 		fetch_missing(options->debuginfod, &object->info, level_here(object, options),
 			is_hot && debuginfod_mode(options->debuginfod) == DEBUGINFOD_AUTO);
 	}

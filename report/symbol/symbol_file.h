@@ -40,12 +40,23 @@ struct symbol_file {
 	struct elf_symbols mini;          /* of .gnu_debugdata: only where no .symtab is found */
 };
 
-/*
- * Begins to fetch in the background what this machine lacks for the objects of a profile, those
- * with most samples first, but not what an archived recording says itself. Does nothing without
- * options->debuginfod, and may be left out.
+struct symbol_file_wanted {
+	const struct profile_object *object;
+	uint64_t samples; /* that ended in its code */
+	bool is_open;     /* the recording itself does not say all of it */
+};
+
+/* The objects of a profile that is not symbolized yet, those with most samples first; to be freed.
  */
-void symbol_file_prefetch(const struct profile *profile, const struct symbol_file_options *options);
+struct symbol_file_wanted *symbol_file_wanted(const struct profile *profile);
+
+/*
+ * Begins to fetch in the background what this machine lacks for these objects, in this order, but
+ * not what an archived recording says itself. Does nothing without options->debuginfod, and may be
+ * left out.
+ */
+void symbol_file_prefetch(const struct symbol_file_wanted *wanted, size_t count,
+	const struct symbol_file_options *options);
 
 /* Fills *ret in any case. May wait for debuginfod, within its limits. */
 void symbol_file_find(const struct profile_object *object,
@@ -70,6 +81,8 @@ enum symbol_file_kind {
 int symbol_file_open(const struct profile_object *object, const struct symbol_file_options *options,
 	enum symbol_file_kind kind);
 
+/* Lets go of what is large: the path, the segments and what was tried stay. */
+void symbol_file_close(struct symbol_file *file);
 void symbol_file_deinit(struct symbol_file *file);
 
 #endif

@@ -1,0 +1,318 @@
+#include "report/symbol/batch.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "format/base/str.h"
+
+static struct profile_object *object_of(const struct batch *batch)
+{
+	return &batch->profile->objects.data[batch->object];
+}
+
+void batch_add(struct batch *batch, uint32_t frame)
+{
+	const struct profile_frame *it = &batch->profile->frames.data[frame];
+	enum layout_object_kind kind = object_of(batch)->info.kind;
+	bool is_compiled = kind == LAYOUT_OBJECT_ANONYMOUS || kind == LAYOUT_OBJECT_UNKNOWN ||
+			   kind == LAYOUT_OBJECT_BPF;
+	if (it->code && is_compiled)
+		vec_push(&batch->compiled, frame);
+	else
+		vec_push(
+			&batch->places, (struct batch_place){.frame = frame, .offset = it->offset});
+}
+
+/* ---- functions ---- */
+
+/*
+ * Functions of an earlier time make room for those that are better: otherwise each time would add
+ * one for each address. Returns the place in batch->functions.
+ */
+static uint32_t add_function(
+	struct batch *batch, const struct profile_function *function, uint32_t older)
+{
+	struct profile *profile = batch->profile;
+	if (batch->nr_functions == batch->functions.len) {
+		vec_push(&batch->functions, (uint32_t)profile->functions.len);
+		vec_push(&batch->older, 0);
+		vec_push(&profile->functions, (struct profile_function){0});
+	}
+	uint32_t place = (uint32_t)batch->nr_functions++;
+	profile->functions.data[batch->functions.data[place]] = *function;
+	batch->older.data[place] = older;
+	return place;
+}
+
+static struct profile_function *function_at(const struct batch *batch, uint32_t place)
+{
+	return &batch->profile->functions.data[batch->functions.data[place]];
+}
+
+static const char *shown_name(struct batch *batch, const char *system_name)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	if (!demangle(system_name, batch->options->demangle, &name))
+		return system_name;
+	return arena_strndup(&batch->profile->arena, str_text(&name), name.len);
+}
+
+/*
+ * The function of that name whose symbol is at `start`, or with `is_any` whichever is called so.
+ * Equal names of one object's answers are one text, so the pointer is the key.
+ */
+static uint32_t named_function(struct batch *batch, const char *name, uint64_t start, bool is_any)
+{
+	uint64_t *newest = map_put(&batch->by_name, (uint64_t)(uintptr_t)name, NULL);
+	for (uint64_t at = *newest; at; at = batch->older.data[at - 1])
+		if (is_any || function_at(batch, (uint32_t)at - 1)->start == start)
+			return batch->functions.data[at - 1];
+	struct profile_function function = {
+		.name = *newest ? function_at(batch, (uint32_t)*newest - 1)->name
+				: shown_name(batch, name),
+		.system_name = name,
+		.object = batch->object,
+		.is_known = true,
+		.start = start,
+	};
+	*newest = add_function(batch, &function, (uint32_t)*newest) + 1;
+	return batch->functions.data[*newest - 1];
+}
+
+/* OBJECT+0xADDRESS. There can be one for each frame, so this does not go through printf(). */
+static const char *address_text(struct batch *batch, uint64_t address)
+{
+	static const char plus[] = "+0x";
+	const char *name = object_of(batch)->name;
+	size_t len = strlen(name), digits = 1;
+	while (digits < 16 && address >> 4 * digits)
+		digits++;
+	char *text = arena_alloc(&batch->profile->arena, len + sizeof(plus) + digits);
+	char *at = mempcpy(mempcpy(text, name, len), plus, sizeof(plus) - 1);
+	while (digits--)
+		*at++ = "0123456789abcdef"[address >> 4 * digits & 15];
+	*at = '\0';
+	return text;
+}
+
+static uint32_t unknown_function(struct batch *batch, uint64_t address)
+{
+	bool is_new;
+	uint64_t *index = map_put(&batch->by_address, address, &is_new);
+	if (!is_new)
+		return (uint32_t)*index;
+	const char *text = address_text(batch, address);
+	struct profile_function function = {
+		.name = text,
+		.system_name = text,
+		.object = batch->object,
+		.start = address,
+	};
+	uint32_t place = add_function(batch, &function, 0);
+	*index = batch->functions.data[place];
+	return (uint32_t)*index;
+}
+
+static void forget_functions(struct batch *batch)
+{
+	map_clear(&batch->by_name);
+	map_clear(&batch->by_address);
+	batch->nr_functions = 0;
+}
+
+/* Nothing leads to those that were not needed again; they must not tell of freed texts. */
+static void clear_unused_functions(struct batch *batch)
+{
+	for (size_t i = batch->nr_functions; i < batch->functions.len; i++)
+		*function_at(batch, (uint32_t)i) = (struct profile_function){
+			.name = "", .system_name = "", .object = batch->object};
+}
+
+/* ---- frames ---- */
+
+uint64_t batch_address(
+	const struct profile_object *object, const struct symbol_file *file, uint64_t offset)
+{
+	const struct layout_object *info = &object->info;
+	uint64_t address;
+	for (uint32_t i = 0; i < info->nr_segments; i++) {
+		const struct layout_segment *segment = &info->segments[i];
+		if (segment->flags & PF_X && offset - segment->offset < segment->filesz)
+			return offset - segment->offset + segment->vaddr;
+	}
+	if (!info->nr_segments && file &&
+		elf_segments_offset_to_vaddr(
+			file->segments.data, file->segments.len, offset, &address))
+		return address;
+	return offset;
+}
+
+static void set_place(struct batch *batch, uint32_t frame, const struct chain_frame *from)
+{
+	struct profile_frame *to = &batch->profile->frames.data[frame];
+	struct profile_function *function = &batch->profile->functions.data[to->function];
+	to->file = from->file;
+	to->line = from->line;
+	if (function->file || !function->is_known)
+		return;
+	function->file = from->decl_file ? from->decl_file : from->file;
+	function->line = from->decl_file ? from->decl_line : 0;
+}
+
+static void name_frame(
+	struct batch *batch, const struct findings *findings, const struct batch_place *place)
+{
+	struct chain chain = {0};
+	answers_find(&findings->answers, place->offset, &chain);
+	const struct chain_frame *outermost =
+		chain.count ? &chain.frames[chain.count - 1] : &(struct chain_frame){0};
+	const struct symbol_file *file = findings->has_file ? &findings->file : NULL;
+	uint32_t function =
+		outermost->function
+			? named_function(batch, outermost->function, outermost->start, false)
+			: unknown_function(
+				  batch, batch_address(object_of(batch), file, place->offset));
+	batch->profile->frames.data[place->frame].function = function;
+	set_place(batch, place->frame, outermost);
+}
+
+/* The frame that stood there the last time stays the same one, as it may be selected. */
+static uint32_t inner_frame(struct profile *profile, uint32_t innermost, uint32_t outer)
+{
+	for (uint32_t at = innermost; at && at != outer; at = profile->frames.data[at].outer)
+		if (profile->frames.data[at].outer == outer)
+			return at;
+	vec_push(&profile->frames, (struct profile_frame){.outer = outer});
+	return (uint32_t)profile->frames.len - 1;
+}
+
+static uint32_t add_inlined(struct batch *batch, const struct batch_place *place, uint32_t outer,
+	const struct chain_frame *from)
+{
+	struct profile *profile = batch->profile;
+	uint32_t innermost = profile->frames.data[place->frame].innermost;
+	uint32_t index = inner_frame(profile, innermost, outer);
+	struct profile_frame *frame = &profile->frames.data[index];
+	frame->object = batch->object;
+	frame->offset = place->offset;
+	frame->function =
+		named_function(batch, from->function ? from->function : "[unnamed]", 0, true);
+	profile->functions.data[frame->function].is_known = from->function;
+	set_place(batch, index, from);
+	return index;
+}
+
+/*
+ * Frames of the last time that are no more are as good as the one they were inlined into. `left`
+ * need not be among them: then there are more than before.
+ */
+static void drop_inlined(struct profile *profile, uint32_t innermost, uint32_t left)
+{
+	struct profile_frame *frames = profile->frames.data;
+	uint32_t at = innermost;
+	while (at && at != left)
+		at = frames[at].outer;
+	if (!at)
+		return;
+	for (at = innermost; at != left; at = frames[at].outer)
+		frames[at].function = frames[left].function;
+}
+
+static void add_inlined_frames(
+	struct batch *batch, const struct findings *findings, const struct batch_place *place)
+{
+	struct profile *profile = batch->profile;
+	struct chain chain = {0};
+	answers_find(&findings->answers, place->offset, &chain);
+	uint32_t inner = place->frame;
+	for (uint32_t i = chain.count; i-- > 1;)
+		inner = add_inlined(batch, place, inner, &chain.frames[i - 1]);
+	struct profile_frame *frame = &profile->frames.data[place->frame];
+	drop_inlined(profile, frame->innermost, inner);
+	frame->innermost = inner != place->frame ? inner : 0;
+}
+
+/* A runtime told what stood there. */
+static void name_compiled(struct batch *batch)
+{
+	struct profile *profile = batch->profile;
+	vec_each(&batch->compiled, index) {
+		struct profile_frame *frame = &profile->frames.data[*index];
+		const struct profile_code *code = &profile->codes.data[frame->code - 1];
+		frame->function = named_function(batch, code->name, code->start, false);
+		set_place(batch, *index,
+			&(struct chain_frame){.file = code->file, .line = code->line});
+	}
+}
+
+/* Functions with symbols come first: one that was inlined elsewhere is the same function. */
+static void name_frames(struct batch *batch, const struct findings *findings)
+{
+	forget_functions(batch);
+	name_compiled(batch);
+	map_reserve(&batch->by_name, batch->places.len);
+	vec_each(&batch->places, place)
+		name_frame(batch, findings, place);
+	if (!batch->options->no_inline)
+		vec_each(&batch->places, place)
+			add_inlined_frames(batch, findings, place);
+	clear_unused_functions(batch);
+}
+
+/* ---- the object ---- */
+
+static void note_origin(struct batch *batch, const struct findings *findings)
+{
+	struct profile_object *object = object_of(batch);
+	object->symbols_from = findings->symbols_from;
+	object->symbols_problem = findings->problem;
+	object->lacks_debug_parts = findings->lacks_debug_parts;
+	object->lacks_room = findings->lacks_room;
+	if (!findings->has_file)
+		return;
+	symbol_file_keep_attempts(&findings->file, &batch->profile->arena, object);
+	const char *path = findings->file.path;
+	if (path)
+		object->symbols_from = arena_strndup(&batch->profile->arena, path, strlen(path));
+}
+
+/* The last answers are the profile's. */
+static void keep_answers(struct batch *batch, struct findings *findings)
+{
+	struct profile_object *object = object_of(batch);
+	if (!findings->is_last) {
+		vec_push(&batch->outdated, findings->answers);
+	} else {
+		object->answers = findings->answers;
+		object->nr_archived = findings->nr_archived;
+	}
+	findings->answers = (struct answers){0};
+}
+
+void batch_apply(struct batch *batch, struct findings *findings)
+{
+	name_frames(batch, findings);
+	note_origin(batch, findings);
+	keep_answers(batch, findings);
+	findings_deinit(findings);
+}
+
+void findings_deinit(struct findings *findings)
+{
+	answers_deinit(&findings->answers);
+	symbol_file_deinit(&findings->file);
+}
+
+void batch_deinit(struct batch *batch)
+{
+	vec_deinit(&batch->places);
+	vec_deinit(&batch->compiled);
+	vec_deinit(&batch->functions);
+	vec_deinit(&batch->older);
+	map_deinit(&batch->by_name);
+	map_deinit(&batch->by_address);
+	answers_deinit(&batch->archived);
+	vec_each(&batch->outdated, answers)
+		answers_deinit(answers);
+	vec_deinit(&batch->outdated);
+}
