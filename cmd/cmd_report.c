@@ -136,9 +136,13 @@ static int report_in_terminal(struct report_options *options, const char *path, 
 		.opens_tree = options->show_tree || options->show_inverted,
 		.is_inverted = options->show_inverted,
 	};
-	struct err *err = tui_run(&tui);
-	naming_end(&options->select.naming);
-	return err ? console_fail(err) : CONSOLE_OK;
+	bool is_left = false;
+	struct err *err = tui_run(&tui, &is_left);
+	is_left |= !naming_end(&options->select.naming);
+	int code = err ? console_fail(err) : CONSOLE_OK;
+	if (is_left) /* threads still use what freeing and exit handlers would take from them */
+		_exit(code);
+	return code;
 }
 
 /* What only a text can show asks for one, and so does a terminal that cannot place a cursor. */

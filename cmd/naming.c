@@ -103,6 +103,7 @@ void naming_begin(struct naming_options *options)
 	struct debuginfod_options debuginfod = {
 		.mode = options->is_offline ? DEBUGINFOD_OFF : options->debuginfod,
 		.progress = options->is_silent ? NULL : show_progress,
+		.is_background = options->is_silent,
 	};
 	struct debuginfod *session = debuginfod_create(&debuginfod);
 	options->symbolize.files.debuginfod = session;
@@ -112,13 +113,15 @@ void naming_begin(struct naming_options *options)
 						 : ": this program is a static one");
 }
 
-void naming_end(struct naming_options *options)
+bool naming_end(struct naming_options *options)
 {
 	struct debuginfod *session = options->symbolize.files.debuginfod;
 	options->symbolize.files.debuginfod = NULL;
 	if (!session)
-		return;
+		return true;
 	struct debuginfod_progress progress = debuginfod_destroy(session);
+	if (options->is_silent)
+		return !progress.has_threads;
 	console_show_end();
 	CLEANUP(str_deinit) struct str bytes = {0};
 	console_put_bytes(&bytes, progress.bytes);
@@ -130,6 +133,7 @@ void naming_end(struct naming_options *options)
 	if (progress.nr_failed)
 		console_say("debuginfod: %zu of %zu files failed: %s", progress.nr_failed,
 			progress.nr_wanted, strerror(progress.errnum));
+	return true;
 }
 
 void naming_deinit(struct naming_options *options)

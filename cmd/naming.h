@@ -10,7 +10,7 @@ struct naming_options {
 	struct symbolize_options symbolize;
 	enum debuginfod_mode debuginfod;
 	bool is_offline;
-	bool is_silent; /* the screen is in use: no progress, nothing said at the beginning */
+	bool is_silent; /* the screen is in use: nothing is said, and nobody waits in the end */
 };
 
 opt_parse_fn naming_parse_symfs;       /* const char *: a folder that is there */
@@ -56,8 +56,8 @@ opt_parse_fn naming_parse_no_demangle; /* enum demangle_mode: none */
  * symbols are looked for. Says on stderr how it goes.
  */
 void naming_begin(struct naming_options *options);
-/* Says what came of it, and ends it. */
-void naming_end(struct naming_options *options);
+/* Says what came of it, and ends it. False: a library's threads go on, so leave by _exit(). */
+bool naming_end(struct naming_options *options);
 
 void naming_deinit(struct naming_options *options);
 

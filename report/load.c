@@ -346,6 +346,13 @@ static void on_end(void *context, const struct layout_end *end)
 	note_time(profile, end->time_ns);
 }
 
+static void on_progress(void *context, uint64_t file_bytes)
+{
+	const struct profile_options *options = ((struct profile *)context)->options;
+	if (options->progress)
+		options->progress(options->context, file_bytes);
+}
+
 static const struct reader_visitor visitor = {
 	.meta = on_meta,
 	.string = on_string,
@@ -365,6 +372,7 @@ static const struct reader_visitor visitor = {
 	.counter = on_counter,
 	.clock = on_clock,
 	.end = on_end,
+	.progress = on_progress,
 };
 
 /* ---- after reading ---- */

@@ -172,6 +172,9 @@ struct profile_options {
 	 * Unwind in this process, which then crashes with libdw: for tests that look for crashes.
 	 */
 	bool unwinds_here;
+	/* Called while the file is read, with how much was; NULL: nobody asks. */
+	void (*progress)(void *context, uint64_t file_bytes);
+	void *context;
 };
 
 /*

@@ -683,6 +683,8 @@ struct err *reader_read(
 			ret->missing_chunks += chunk.sequence - next_sequence;
 		next_sequence = chunk.sequence + 1;
 		ret->file_bytes = stream.window_offset + stream.pos;
+		if (visitor->progress)
+			visitor->progress(context, ret->file_bytes);
 		decode_chunk(&reader, &chunk);
 	}
 	ret->file_bytes = stream.window_offset + stream.window.len;

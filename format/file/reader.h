@@ -40,6 +40,8 @@ struct reader_visitor {
 	void (*counter)(void *context, const struct layout_counter_value *value);
 	void (*clock)(void *context, const struct layout_clock *clock);
 	void (*end)(void *context, const struct layout_end *end);
+	/* Ahead of each chunk; file_bytes as in the result. */
+	void (*progress)(void *context, uint64_t file_bytes);
 };
 
 struct reader_result {

@@ -238,7 +238,7 @@ static void act_on_trail(struct app *app, enum action action)
 static void cancel(struct app *app)
 {
 	app->cancels++;
-	if (app->busy)
+	if (app->busy || app->naming.to_name)
 		app_say(app, "stopped; ^C again quits");
 	else
 		app->is_over = true;

@@ -53,6 +53,7 @@ struct app {
 	struct model *model; /* held; NULL until the first one comes */
 	double loaded;       /* 0 to 1, until then */
 	const char *busy;    /* what the worker does meanwhile; NULL: nothing */
+	struct naming naming;
 	struct model_wish wish;
 	struct trail trail;
 	struct app_selection selection;

@@ -70,6 +70,9 @@ static void put_title(const struct app *app, struct str *out)
 	if (model->stacks.truncated)
 		str_printf(
 			out, "  truncated %.1f%%", profile_percent(model->stacks.truncated, all));
+	if (app->naming.to_name)
+		str_printf(out, "  [%s %u/%u]", app->naming.is_fetching ? "fetching" : "naming",
+			app->naming.named, app->naming.to_name);
 	if (app->busy)
 		str_printf(out, "  [%s]", app->busy);
 }

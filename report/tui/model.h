@@ -17,6 +17,12 @@
 #include "report/timeline.h"
 #include "report/tree.h"
 
+/* How far the symbols are: objects. */
+struct naming {
+	unsigned named, to_name; /* 0: that is over */
+	bool is_fetching;        /* those that are left wait for the network */
+};
+
 /* What the person wants to see. */
 struct model_wish {
 	unsigned serial; /* grows with each */

@@ -31,6 +31,7 @@ static struct err *take_news(struct tui *tui)
 	worker_take(tui->worker, &news);
 	tui->app.loaded = news.loaded;
 	tui->app.busy = news.busy;
+	tui->app.naming = news.naming;
 	if (news.model)
 		app_update(&tui->app, news.model);
 	return news.err;
@@ -93,7 +94,7 @@ static struct err *loop(struct tui *tui)
 	return NULL;
 }
 
-struct err *tui_run(const struct tui_options *options)
+struct err *tui_run(const struct tui_options *options, bool *is_left)
 {
 	struct tui tui = {0};
 	struct worker_options work = {
@@ -115,6 +116,6 @@ struct err *tui_run(const struct tui_options *options)
 		terminal_close(tui.terminal);
 		app_deinit(&tui.app);
 	}
-	worker_destroy(tui.worker);
+	*is_left = !worker_destroy(tui.worker);
 	return err;
 }

@@ -15,8 +15,10 @@ struct tui_options {
 
 /*
  * Runs until the person leaves, in the terminal of standard input and output. The locale must be
- * set. An error says why the recording could not be read, or the terminal not be used.
+ * set. An error says why the recording could not be read, or the terminal not be used. *is_left:
+ * threads that could not be stopped at once still use what the options lead to: free nothing, and
+ * leave by _exit().
  */
-struct err *tui_run(const struct tui_options *options);
+struct err *tui_run(const struct tui_options *options, bool *is_left);
 
 #endif

@@ -1,12 +1,23 @@
 #include "report/tui/worker.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "format/base/err.h"
+#include "report/symbol/symbolizer.h"
+#include "report/tui/name_thread.h"
+
+enum {
+	NS_PER_S = 1000000000,
+	/* Names arrive in bundles: each makes a model, and models take their time. */
+	BUNDLE_NS = 200000000,
+	/* How long it may take to leave. */
+	FAREWELL_NS = 80000000,
+};
 
 struct worker {
 	struct worker_options options;
@@ -16,16 +27,34 @@ struct worker {
 
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t changed;
-	bool is_over;
+	bool is_over, has_ended;
+	bool has_names; /* to be applied */
+	bool is_naming_given_up;
 	struct model_wish wish; /* the newest */
 	struct worker_news news;
+	struct name_thread *naming; /* NULL: it has not begun, or there is nothing to ask for */
 
 	/* The thread's own: */
 	struct profile *profile;
+	struct symbolizer *symbolizer;
 	struct model_names *names;
 	struct info_stacks stacks;
 	unsigned symbols_serial;
+	uint64_t file_bytes;
+	int64_t next_names_ns; /* not before */
 };
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec;
+}
+
+static struct timespec time_of(int64_t ns)
+{
+	return (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
+}
 
 static void ring(struct worker *worker)
 {
@@ -49,9 +78,111 @@ static void publish(struct worker *worker, struct model *model)
 		model_release(worker->news.model);
 		worker->news.model = model;
 	}
+	worker->news.busy = NULL;
 	pthread_mutex_unlock(&worker->mutex);
 	ring(worker);
 }
+
+/* ---- loading ---- */
+
+static void on_progress(void *context, uint64_t file_bytes)
+{
+	struct worker *worker = context;
+	if (!worker->file_bytes)
+		return;
+	double loaded = (double)file_bytes / (double)worker->file_bytes;
+	pthread_mutex_lock(&worker->mutex);
+	bool is_news = loaded >= worker->news.loaded + 0.01;
+	if (is_news)
+		worker->news.loaded = loaded < 1 ? loaded : 1;
+	pthread_mutex_unlock(&worker->mutex);
+	if (is_news)
+		ring(worker);
+}
+
+static bool load(struct worker *worker)
+{
+	struct stat st;
+	if (fstat(worker->options.fd, &st) == 0 && S_ISREG(st.st_mode))
+		worker->file_bytes = (uint64_t)st.st_size;
+	struct profile_options options = {
+		.files = &worker->options.symbolize.files,
+		.progress = on_progress,
+		.context = worker,
+	};
+	struct err *err = profile_load(worker->options.fd, &options, &worker->profile);
+	if (!err) {
+		filter_samples(worker->profile, &worker->options.filter);
+		worker->stacks = info_count_stacks(worker->profile);
+		return true;
+	}
+	pthread_mutex_lock(&worker->mutex);
+	worker->news.err = err;
+	worker->news.busy = NULL;
+	pthread_mutex_unlock(&worker->mutex);
+	ring(worker);
+	return false;
+}
+
+/* ---- names ---- */
+
+static void on_names(void *context)
+{
+	struct worker *worker = context;
+	pthread_mutex_lock(&worker->mutex);
+	worker->has_names = true;
+	pthread_cond_broadcast(&worker->changed);
+	pthread_mutex_unlock(&worker->mutex);
+	ring(worker);
+}
+
+/* Everything is called by what the recording tells from here on. */
+static void begin_naming(struct worker *worker)
+{
+	worker->symbolizer = symbolizer_create(worker->profile, &worker->options.symbolize);
+	symbolizer_begin(worker->symbolizer);
+	struct name_thread_options options = {
+		.symbolizer = worker->symbolizer,
+		.debuginfod = worker->options.symbolize.files.debuginfod,
+		.wake = on_names,
+		.context = worker,
+	};
+	struct name_thread *naming = name_thread_create(&options);
+	pthread_mutex_lock(&worker->mutex);
+	worker->naming = naming;
+	bool is_given_up = worker->is_naming_given_up;
+	pthread_mutex_unlock(&worker->mutex);
+	if (naming && is_given_up)
+		name_thread_cancel(naming);
+}
+
+/* False: there were none. */
+static bool apply_names(struct worker *worker)
+{
+	bool has_any = worker->naming && name_thread_apply(worker->naming);
+	worker->symbols_serial += has_any;
+	return has_any;
+}
+
+/* Filters by name have to know all names; what they drop is gone before anybody sees it. */
+static void filter_by_names(struct worker *worker)
+{
+	while (worker->options.filter.symbols.len && worker->naming &&
+		name_thread_progress(worker->naming).to_name) {
+		pthread_mutex_lock(&worker->mutex);
+		while (!worker->is_over && !worker->has_names)
+			pthread_cond_wait(&worker->changed, &worker->mutex);
+		worker->has_names = false;
+		bool is_over = worker->is_over;
+		pthread_mutex_unlock(&worker->mutex);
+		if (is_over)
+			return;
+		apply_names(worker);
+	}
+	filter_stacks(worker->profile, &worker->options.filter);
+}
+
+/* ---- models ---- */
 
 static void refresh_names(struct worker *worker, bool hides_inlined)
 {
@@ -62,64 +193,72 @@ static void refresh_names(struct worker *worker, bool hides_inlined)
 	model_names_release(old);
 }
 
-static void fulfil(struct worker *worker, const struct model_wish *wish)
+static void fulfil(struct worker *worker, const struct model_wish *wish, bool is_new)
 {
+	int64_t began_ns = now_ns();
+	if (!apply_names(worker) && !is_new)
+		return;
 	refresh_names(worker, wish->hides_inlined);
 	struct model *model =
 		model_create(worker->profile, worker->names, wish, &worker->is_cancelled);
 	if (model)
 		model->stacks = worker->stacks;
 	publish(worker, model);
+	int64_t ended_ns = now_ns(), pause_ns = 2 * (ended_ns - began_ns);
+	worker->next_names_ns = ended_ns + (pause_ns > BUNDLE_NS ? pause_ns : BUNDLE_NS);
 }
 
-static bool load(struct worker *worker)
+static bool is_time_for_names(const struct worker *worker)
 {
-	struct profile_options options = {.files = &worker->options.symbolize.files};
-	struct err *err = profile_load(worker->options.fd, &options, &worker->profile);
-	if (!err) {
-		filter_samples(worker->profile, &worker->options.filter);
-		worker->stacks = info_count_stacks(worker->profile);
-		return true;
-	}
-	pthread_mutex_lock(&worker->mutex);
-	worker->news.err = err;
-	pthread_mutex_unlock(&worker->mutex);
-	ring(worker);
-	return false;
+	return worker->has_names && now_ns() >= worker->next_names_ns;
 }
 
-/* Waits for another wish than that of `serial`. False: it is over. */
+/* Waits for another wish than that of `serial`, or for names. False: it is over. */
 static bool next_wish(struct worker *worker, unsigned serial, struct model_wish *ret)
 {
 	pthread_mutex_lock(&worker->mutex);
-	while (!worker->is_over && worker->wish.serial == serial)
-		pthread_cond_wait(&worker->changed, &worker->mutex);
+	while (!worker->is_over && worker->wish.serial == serial && !is_time_for_names(worker)) {
+		struct timespec deadline = time_of(worker->next_names_ns);
+		if (worker->has_names)
+			pthread_cond_timedwait(&worker->changed, &worker->mutex, &deadline);
+		else
+			pthread_cond_wait(&worker->changed, &worker->mutex);
+	}
 	bool goes_on = !worker->is_over;
 	if (goes_on) {
+		if (worker->wish.serial != serial)
+			worker->news.busy = "computing";
 		model_wish_deinit(ret);
 		model_wish_copy(ret, &worker->wish);
+		worker->has_names = false;
 		atomic_store(&worker->is_cancelled, false);
 	}
 	pthread_mutex_unlock(&worker->mutex);
+	ring(worker);
 	return goes_on;
+}
+
+static void work(struct worker *worker)
+{
+	if (!load(worker))
+		return;
+	set_busy(worker, "computing");
+	begin_naming(worker);
+	filter_by_names(worker);
+	struct model_wish wish = {.serial = UINT32_MAX};
+	for (unsigned serial = wish.serial; next_wish(worker, serial, &wish); serial = wish.serial)
+		fulfil(worker, &wish, wish.serial != serial);
+	model_wish_deinit(&wish);
 }
 
 static void *run(void *context)
 {
 	struct worker *worker = context;
-	if (!load(worker))
-		return NULL;
-	set_busy(worker, "naming");
-	symbolize(worker->profile, &worker->options.symbolize);
-	filter_stacks(worker->profile, &worker->options.filter);
-	worker->symbols_serial++;
-	struct model_wish wish = {.serial = UINT32_MAX};
-	while (next_wish(worker, wish.serial, &wish)) {
-		set_busy(worker, "computing");
-		fulfil(worker, &wish);
-		set_busy(worker, NULL);
-	}
-	model_wish_deinit(&wish);
+	work(worker);
+	pthread_mutex_lock(&worker->mutex);
+	worker->has_ended = true;
+	pthread_cond_broadcast(&worker->changed);
+	pthread_mutex_unlock(&worker->mutex);
 	return NULL;
 }
 
@@ -129,6 +268,7 @@ static void worker_free(struct worker *worker)
 	err_destroy(worker->news.err);
 	model_wish_deinit(&worker->wish);
 	model_names_release(worker->names);
+	symbolizer_destroy(worker->symbolizer);
 	profile_destroy(worker->profile);
 	mem_close_fd(&worker->event_fd);
 	pthread_mutex_destroy(&worker->mutex);
@@ -142,10 +282,10 @@ struct err *worker_create(const struct worker_options *options, struct worker **
 	worker->options = *options;
 	worker->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&worker->mutex, NULL);
-	pthread_cond_init(&worker->changed, NULL);
+	quiet_thread_condition(&worker->changed);
 	worker->news.busy = "reading";
 	int error =
-		worker->event_fd < 0 ? errno : pthread_create(&worker->thread, NULL, run, worker);
+		worker->event_fd < 0 ? errno : quiet_thread_create(&worker->thread, run, worker);
 	if (error) {
 		worker_free(worker);
 		return err_sys(error, "cannot start a thread");
@@ -154,15 +294,23 @@ struct err *worker_create(const struct worker_options *options, struct worker **
 	return NULL;
 }
 
-void worker_destroy(struct worker *worker)
+bool worker_destroy(struct worker *worker)
 {
+	struct timespec deadline = time_of(now_ns() + FAREWELL_NS);
+	int error = 0;
+	worker_cancel(worker);
 	pthread_mutex_lock(&worker->mutex);
 	worker->is_over = true;
-	atomic_store(&worker->is_cancelled, true);
-	pthread_cond_signal(&worker->changed);
+	pthread_cond_broadcast(&worker->changed);
+	while (!worker->has_ended && !error)
+		error = pthread_cond_timedwait(&worker->changed, &worker->mutex, &deadline);
+	bool has_ended = worker->has_ended;
 	pthread_mutex_unlock(&worker->mutex);
+	if (!has_ended || !name_thread_destroy(worker->naming, &deadline))
+		return false;
 	pthread_join(worker->thread, NULL);
 	worker_free(worker);
+	return true;
 }
 
 int worker_fd(const struct worker *worker)
@@ -178,7 +326,10 @@ void worker_take(struct worker *worker, struct worker_news *ret)
 	*ret = worker->news;
 	worker->news.model = NULL;
 	worker->news.err = NULL;
+	struct name_thread *naming = worker->naming;
 	pthread_mutex_unlock(&worker->mutex);
+	if (naming) /* it calls on_names() under its lock, so not under ours */
+		ret->naming = name_thread_progress(naming);
 }
 
 void worker_wish(struct worker *worker, const struct model_wish *wish)
@@ -187,11 +338,17 @@ void worker_wish(struct worker *worker, const struct model_wish *wish)
 	model_wish_deinit(&worker->wish);
 	model_wish_copy(&worker->wish, wish);
 	atomic_store(&worker->is_cancelled, true);
-	pthread_cond_signal(&worker->changed);
+	pthread_cond_broadcast(&worker->changed);
 	pthread_mutex_unlock(&worker->mutex);
 }
 
 void worker_cancel(struct worker *worker)
 {
+	pthread_mutex_lock(&worker->mutex);
+	struct name_thread *naming = worker->naming;
+	worker->is_naming_given_up = true;
 	atomic_store(&worker->is_cancelled, true);
+	pthread_mutex_unlock(&worker->mutex);
+	if (naming)
+		name_thread_cancel(naming);
 }

@@ -18,8 +18,11 @@ struct worker_options {
 };
 
 struct err *worker_create(const struct worker_options *options, struct worker **ret);
-/* Waits until what it does can be left. */
-void worker_destroy(struct worker *worker);
+/*
+ * Ends its threads and frees it, all models having been released. False: they could not be stopped
+ * within 80 ms, nothing was freed, and the options still are in use: leave the process.
+ */
+bool worker_destroy(struct worker *worker);
 
 /* Becomes readable when there is something to take. */
 int worker_fd(const struct worker *worker);
@@ -29,12 +32,13 @@ struct worker_news {
 	struct err *err;     /* yours: the recording could not be read, it is over */
 	double loaded;       /* 0 to 1 */
 	const char *busy;    /* static text; NULL: nothing is done */
+	struct naming naming;
 };
 
 void worker_take(struct worker *worker, struct worker_news *ret);
 /* Copies the wish. */
 void worker_wish(struct worker *worker, const struct model_wish *wish);
-/* Gives up what is being computed. */
+/* Gives up what is being computed, and asks for no more symbols. */
 void worker_cancel(struct worker *worker);
 
 #endif

@@ -1,0 +1,179 @@
+#include "report/tui/name_thread.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/debugfile/debuginfod.h"
+
+struct found {
+	struct batch *batch;
+	struct findings findings;
+};
+
+struct founds {
+	struct found *data;
+	size_t len, cap;
+};
+
+struct name_thread {
+	struct name_thread_options options;
+	pthread_t thread;
+	atomic_bool is_cancelled;
+
+	pthread_mutex_t mutex; /* guards what follows */
+	pthread_cond_t changed;
+	bool has_ended;
+	struct founds found; /* not applied yet */
+	struct naming naming;
+};
+
+/* ---- threads ---- */
+
+int quiet_thread_create(pthread_t *thread, void *(*run)(void *), void *context)
+{
+	sigset_t quiet, before;
+	sigfillset(&quiet);
+	/* Those that a thread brings upon itself reach the handler that restores the terminal. */
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		sigdelset(&quiet, own[i]);
+	pthread_sigmask(SIG_SETMASK, &quiet, &before);
+	int error = pthread_create(thread, NULL, run, context);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+void quiet_thread_condition(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(condition, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+/* ---- asking ---- */
+
+static void hand_over(struct name_thread *names, const struct found *found)
+{
+	pthread_mutex_lock(&names->mutex);
+	vec_push(&names->found, *found);
+	names->naming.named += found->findings.is_last;
+	pthread_mutex_unlock(&names->mutex);
+	names->options.wake(names->options.context);
+}
+
+static void set_fetching(struct name_thread *names, bool is_fetching)
+{
+	pthread_mutex_lock(&names->mutex);
+	bool is_news = names->naming.is_fetching != is_fetching;
+	names->naming.is_fetching = is_fetching;
+	pthread_mutex_unlock(&names->mutex);
+	if (is_news)
+		names->options.wake(names->options.context);
+}
+
+static void *run(void *context)
+{
+	struct name_thread *names = context;
+	symbolizer_prefetch(names->options.symbolizer);
+	while (!atomic_load(&names->is_cancelled)) {
+		bool waits;
+		struct found found = {.batch = symbolizer_next(names->options.symbolizer, &waits)};
+		if (!found.batch && !waits)
+			break;
+		set_fetching(names, !found.batch);
+		if (!found.batch) {
+			debuginfod_wait_a_moment(names->options.debuginfod);
+			continue;
+		}
+		symbolize_ask(found.batch, &found.findings);
+		hand_over(names, &found);
+	}
+	pthread_mutex_lock(&names->mutex);
+	names->has_ended = true;
+	names->naming = (struct naming){0};
+	pthread_cond_broadcast(&names->changed);
+	/* Whoever destroys it may do so once this is unlocked: so the last call is under it. */
+	names->options.wake(names->options.context);
+	pthread_mutex_unlock(&names->mutex);
+	return NULL;
+}
+
+static void name_thread_free(struct name_thread *names)
+{
+	vec_each(&names->found, found)
+		findings_deinit(&found->findings);
+	vec_deinit(&names->found);
+	pthread_mutex_destroy(&names->mutex);
+	pthread_cond_destroy(&names->changed);
+	mem_free(names);
+}
+
+struct name_thread *name_thread_create(const struct name_thread_options *options)
+{
+	unsigned to_name = 0;
+	for (size_t i = 0; i < symbolizer_count(options->symbolizer); i++)
+		to_name += symbolizer_batch(options->symbolizer, i)->next != REACH_END;
+	if (!to_name)
+		return NULL;
+	struct name_thread *names = mem_zalloc(sizeof(*names));
+	names->options = *options;
+	names->naming.to_name = to_name;
+	pthread_mutex_init(&names->mutex, NULL);
+	quiet_thread_condition(&names->changed);
+	if (quiet_thread_create(&names->thread, run, names) == 0)
+		return names;
+	name_thread_free(names);
+	return NULL;
+}
+
+/* ---- the others' side ---- */
+
+bool name_thread_apply(struct name_thread *names)
+{
+	pthread_mutex_lock(&names->mutex);
+	struct founds found = names->found;
+	names->found = (struct founds){0};
+	pthread_mutex_unlock(&names->mutex);
+	vec_each(&found, it)
+		batch_apply(it->batch, &it->findings);
+	bool has_any = found.len;
+	vec_deinit(&found);
+	return has_any;
+}
+
+struct naming name_thread_progress(struct name_thread *names)
+{
+	pthread_mutex_lock(&names->mutex);
+	struct naming naming = names->naming;
+	pthread_mutex_unlock(&names->mutex);
+	return naming;
+}
+
+void name_thread_cancel(struct name_thread *names)
+{
+	atomic_store(&names->is_cancelled, true);
+	if (names->options.debuginfod)
+		debuginfod_cancel(names->options.debuginfod);
+}
+
+bool name_thread_destroy(struct name_thread *names, const struct timespec *deadline)
+{
+	if (!names)
+		return true;
+	name_thread_cancel(names);
+	pthread_mutex_lock(&names->mutex);
+	int error = 0;
+	while (!names->has_ended && !error)
+		error = pthread_cond_timedwait(&names->changed, &names->mutex, deadline);
+	bool has_ended = names->has_ended;
+	pthread_mutex_unlock(&names->mutex);
+	if (!has_ended)
+		return false;
+	pthread_join(names->thread, NULL);
+	name_thread_free(names);
+	return true;
+}
