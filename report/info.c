@@ -39,35 +39,50 @@ static const char *end_word(enum layout_end_reason reason)
 
 /* ---- counting ---- */
 
-static bool has_guess(const struct profile *profile, uint32_t stack)
+/* What is known of the stack that ends at a node. */
+struct stack_facts {
+	uint8_t cause; /* why its user part is truncated */
+	bool is_guessed;
+};
+
+static bool is_guess(const struct profile *profile, uint32_t frame)
 {
-	struct profile_walk walk = profile_walk(profile, stack);
-	for (uint32_t frame; (frame = profile_walk_next(&walk));)
-		if (profile->frames.data[frame].flags & LAYOUT_FRAME_GUESSED)
+	for (uint32_t at = profile->frames.data[frame].innermost; at && at != frame;
+		at = profile->frames.data[at].outer)
+		if (profile->frames.data[at].flags & LAYOUT_FRAME_GUESSED)
 			return true;
-	return false;
+	return profile->frames.data[frame].flags & LAYOUT_FRAME_GUESSED;
+}
+
+/* Node by node, callers first, since walking from each stack to the root takes its length. */
+static struct stack_facts *judge_nodes(const struct profile *profile)
+{
+	struct stack_facts *facts = mem_zalloc_array(profile->nodes.len, sizeof(*facts));
+	for (size_t i = 1; i < profile->nodes.len; i++) {
+		const struct layout_node *node = &profile->nodes.data[i];
+		const struct profile_frame *frame = &profile->frames.data[node->frame];
+		facts[i] = facts[node->parent];
+		if (!node->parent && !frame->object)
+			facts[i].cause = (uint8_t)frame->offset;
+		facts[i].is_guessed |= node->frame && is_guess(profile, node->frame);
+	}
+	return facts;
 }
 
 struct info_stacks info_count_stacks(const struct profile *profile)
 {
 	struct info_stacks out = {0};
-	size_t nr_stacks = profile->stacks.len;
-	/* The cause of each stack once, since walking to the root takes its length. */
-	CLEANUP_FREE uint8_t *causes = mem_zalloc_array(nr_stacks, 1);
-	CLEANUP_FREE bool *guesses = mem_zalloc_array(nr_stacks, sizeof(bool));
-	for (size_t i = 0; i < nr_stacks; i++) {
-		causes[i] = (uint8_t)profile_stack_truncation(profile, (uint32_t)i);
-		guesses[i] = has_guess(profile, (uint32_t)i);
-	}
+	CLEANUP_FREE struct stack_facts *facts = judge_nodes(profile);
 	vec_each(&profile->samples, sample) {
-		uint8_t cause = causes[sample->stack];
-		if (!profile->stacks.data[sample->stack].user)
+		const struct profile_stack *stack = &profile->stacks.data[sample->stack];
+		enum layout_truncation cause = facts[stack->user].cause;
+		if (!stack->user)
 			out.kernel_only++;
 		else if (cause)
 			out.truncated++, out.truncated_by[cause]++;
 		else
 			out.complete++;
-		out.guessed += guesses[sample->stack];
+		out.guessed += facts[stack->user].is_guessed || facts[stack->kernel].is_guessed;
 	}
 	return out;
 }

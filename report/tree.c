@@ -10,31 +10,75 @@ struct builder {
 	const struct profile *profile;
 	const struct tree_options *options;
 	struct tree *tree;
-	struct map children;             /* parent << 32 | function -> node */
+	VEC(uint8_t) nr_children;        /* of each node of the tree; FEW + 1: more than few */
+	struct map children;             /* of those: parent << 32 | function -> node */
 	uint32_t *user_places;           /* for each node of the profile */
 	VEC(uint32_t) path, kernel_path; /* of frames */
 };
+
+enum {
+	/* Looking at that many siblings, lately made, is faster than a look into a large map. */
+	FEW = 8,
+};
+
+static uint64_t child_key(uint32_t parent, uint32_t function)
+{
+	return (uint64_t)parent << 32 | function;
+}
+
+/* 0: there is none. */
+static uint32_t find_child(const struct builder *builder, uint32_t parent, uint32_t function)
+{
+	const struct tree_node *nodes = builder->tree->nodes.data;
+	if (builder->nr_children.data[parent] > FEW) {
+		const uint64_t *node = map_get(&builder->children, child_key(parent, function));
+		return node ? (uint32_t)*node : 0;
+	}
+	uint32_t at = nodes[parent].first_child;
+	while (at && nodes[at].function != function)
+		at = nodes[at].next_sibling;
+	return at;
+}
+
+static void put_child(struct builder *builder, uint32_t node)
+{
+	const struct tree_node *it = &builder->tree->nodes.data[node];
+	*map_put(&builder->children, child_key(it->parent, it->function), NULL) = node;
+}
+
+static void count_child(struct builder *builder, uint32_t parent, uint32_t node)
+{
+	uint8_t *count = &builder->nr_children.data[parent];
+	if (*count > FEW) {
+		put_child(builder, node);
+	} else if (++*count > FEW) {
+		for (uint32_t at = node; at; at = builder->tree->nodes.data[at].next_sibling)
+			put_child(builder, at);
+	}
+}
 
 static uint32_t child_of(struct builder *builder, uint32_t parent, uint32_t frame)
 {
 	const struct profile_frame *from = &builder->profile->frames.data[frame];
 	uint32_t function = builder->options->groups ? builder->options->groups[from->function]
 						     : from->function;
-	bool added;
-	uint64_t *node = map_put(&builder->children, (uint64_t)parent << 32 | function, &added);
-	if (added) {
-		*node = builder->tree->nodes.len;
-		struct tree_node fresh = {
-			.function = function,
-			.frame = frame,
-			.parent = parent,
-			.next_sibling = builder->tree->nodes.data[parent].first_child,
-			.is_kernel = profile_is_kernel(builder->profile, from->object),
-		};
-		vec_push(&builder->tree->nodes, fresh);
-		builder->tree->nodes.data[parent].first_child = (uint32_t)*node;
-	}
-	return (uint32_t)*node;
+	uint32_t node = find_child(builder, parent, function);
+	if (node)
+		return node;
+	struct tree *tree = builder->tree;
+	struct tree_node fresh = {
+		.function = function,
+		.frame = frame,
+		.parent = parent,
+		.next_sibling = tree->nodes.data[parent].first_child,
+		.is_kernel = profile_is_kernel(builder->profile, from->object),
+	};
+	node = (uint32_t)tree->nodes.len;
+	vec_push(&tree->nodes, fresh);
+	vec_push(&builder->nr_children, 0);
+	tree->nodes.data[parent].first_child = node;
+	count_child(builder, parent, node);
+	return node;
 }
 
 /* Below `parent`, the recorded frame and then what was inlined into it. */
@@ -121,6 +165,7 @@ void tree_init(struct tree *tree, const struct profile *profile, const struct tr
 	tree->ends = mem_zalloc_array(tree->nr_stacks, sizeof(*tree->ends));
 	vec_push(&tree->nodes, (struct tree_node){0});
 	struct builder builder = {.profile = profile, .options = options, .tree = tree};
+	vec_push(&builder.nr_children, 0);
 	builder.user_places = mem_zalloc_array(profile->nodes.len, sizeof(*builder.user_places));
 	place_user_nodes(&builder);
 	for (size_t i = 0; i < tree->nr_stacks; i++) {
@@ -130,6 +175,7 @@ void tree_init(struct tree *tree, const struct profile *profile, const struct tr
 	}
 	mark_recursion(tree, profile->functions.len);
 	mem_free(builder.user_places);
+	vec_deinit(&builder.nr_children);
 	map_deinit(&builder.children);
 	vec_deinit(&builder.path);
 	vec_deinit(&builder.kernel_path);

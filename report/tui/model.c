@@ -28,12 +28,16 @@ static uint32_t *group_functions(const struct profile_function *functions, size_
 	struct map newest = {0}; /* hash -> function + 1 */
 	for (uint32_t i = 0; i < count; i++) {
 		const struct profile_function *function = &functions[i];
+		groups[i] = i;
+		if (!function->is_known) /* each address is one function already */
+			continue;
 		uint64_t hash = map_hash_bytes(function->name, strlen(function->name), seed);
 		uint64_t *known = map_put(&newest, hash + function->object, NULL);
 		const struct profile_function *other = *known ? &functions[*known - 1] : NULL;
 		bool is_same = other && other->object == function->object &&
 			       strcmp(other->name, function->name) == 0;
-		groups[i] = is_same ? (uint32_t)*known - 1 : i;
+		if (is_same)
+			groups[i] = (uint32_t)*known - 1;
 		if (!*known)
 			*known = i + 1;
 	}
