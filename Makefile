@@ -293,6 +293,9 @@ bench: test-deps $(O)/ebprof $(BENCHES) $(WORKLOADS) $(ORACLES) ## figures besid
 bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(addprefix $(O)/tests/bench/,symbol_index address_index kept_answers) ## naming addresses, beside other symbolizers (downloads)
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/symbols.sh
 
+bench-tui: $(O)/ebprof $(O)/tests/bench/gen_recording ## how fast the terminal interface answers
+	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/tui.sh
+
 # ---- a first look ----
 
 DEMO := $(O)/demo
@@ -338,5 +341,5 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all bench-symbols check check-fresh check-kernel check-kill clean demo deps fuzz help install \
+.PHONY: all bench-symbols bench-tui check check-fresh check-kernel check-kill clean demo deps fuzz help install \
 	kernel-programs kernel-test-deps lint test-deps test-programs uninstall FORCE

@@ -136,11 +136,8 @@ static void on_names(void *context)
 	ring(worker);
 }
 
-/* Everything is called by what the recording tells from here on. */
 static void begin_naming(struct worker *worker)
 {
-	worker->symbolizer = symbolizer_create(worker->profile, &worker->options.symbolize);
-	symbolizer_begin(worker->symbolizer);
 	struct name_thread_options options = {
 		.symbolizer = worker->symbolizer,
 		.debuginfod = worker->options.symbolize.files.debuginfod,
@@ -167,8 +164,9 @@ static bool apply_names(struct worker *worker)
 /* Filters by name have to know all names; what they drop is gone before anybody sees it. */
 static void filter_by_names(struct worker *worker)
 {
-	while (worker->options.filter.symbols.len && worker->naming &&
-		name_thread_progress(worker->naming).to_name) {
+	if (worker->options.filter.symbols.len)
+		begin_naming(worker);
+	while (worker->naming && name_thread_progress(worker->naming).to_name) {
 		pthread_mutex_lock(&worker->mutex);
 		while (!worker->is_over && !worker->has_names)
 			pthread_cond_wait(&worker->changed, &worker->mutex);
@@ -243,9 +241,15 @@ static void work(struct worker *worker)
 	if (!load(worker))
 		return;
 	set_busy(worker, "computing");
-	begin_naming(worker);
+	worker->symbolizer = symbolizer_create(worker->profile, &worker->options.symbolize);
+	symbolizer_begin(worker->symbolizer);
 	filter_by_names(worker);
 	struct model_wish wish = {.serial = UINT32_MAX};
+	/* Addresses come first: who asks for names would only slow that down. */
+	if (next_wish(worker, wish.serial, &wish))
+		fulfil(worker, &wish, true);
+	if (!worker->naming)
+		begin_naming(worker);
 	for (unsigned serial = wish.serial; next_wish(worker, serial, &wish); serial = wish.serial)
 		fulfil(worker, &wish, wish.serial != serial);
 	model_wish_deinit(&wish);

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Types at `ebprof report` in a terminal of 200x50 and times what it draws.
+
+  drive_tui.py EBPROF RECORDING
+
+Prints lines "KEY VALUE": milliseconds from a key's write to the last byte of what it draws, before
+the program is silent for QUIET_S; bytes drawn; the memory in use at the end.
+"""
+import fcntl
+import os
+import pty
+import select
+import struct
+import sys
+import termios
+import time
+
+COLUMNS, LINES = 200, 50
+QUIET_S = 0.04
+PATIENCE_S = 20
+
+# Through the views that there are, as somebody would look around.
+KEYS = [("down", b"j"), ("down", b"j"), ("page down", b"\x1b[6~"), ("page up", b"\x1b[5~"),
+        ("bottom", b"G"), ("top", b"g"), ("unit", b"%"), ("unit", b"%"), ("unit", b"%"),
+        ("sort", b">"), ("sort", b"<"), ("help", b"?"), ("leave help", b"\x1b"),
+        ("name", b"w"), ("leave name", b"\x1b")]
+VIEW_KEYS = [("down", b"j"), ("page down", b"\x1b[6~"), ("bottom", b"G"), ("top", b"g"),
+             ("enter", b"\r")]
+
+
+class Screen:
+    def __init__(self, arguments):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+            os.execv(arguments[0], arguments)
+        self.began = time.monotonic()
+        self.bytes = b""
+        self.last = self.began
+
+    def read(self, timeout):
+        """False: nothing came."""
+        if not select.select([self.fd], [], [], timeout)[0]:
+            return False
+        try:
+            got = os.read(self.fd, 1 << 16)
+        except OSError:
+            got = b""
+        self.bytes += got
+        self.last = time.monotonic()
+        return bool(got)
+
+    def settle(self, quiet=QUIET_S):
+        """What is drawn until it is quiet."""
+        limit = time.monotonic() + PATIENCE_S
+        while time.monotonic() < limit and self.read(quiet):
+            pass
+        drawn, self.bytes = self.bytes, b""
+        return drawn
+
+    def until(self, *texts):
+        """Milliseconds since the start until one of the texts was drawn; None: it never was."""
+        limit = time.monotonic() + PATIENCE_S
+        while time.monotonic() < limit:
+            if any(text in self.bytes for text in texts):
+                return (self.last - self.began) * 1000
+            if not self.read(PATIENCE_S):
+                break
+        return None
+
+    def press(self, key):
+        """(milliseconds, bytes); 0 when nothing was drawn."""
+        began = time.monotonic()
+        self.last = began
+        os.write(self.fd, key)
+        self.read(1)
+        drawn = self.settle()
+        return (self.last - began) * 1000, len(drawn)
+
+    def kilobytes(self, field):
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
+            for line in status:
+                if line.startswith(field):
+                    return int(line.split()[1])
+        return 0
+
+
+def say(key, value):
+    print(key, round(value, 1) if value is not None else "-")
+
+
+def time_keys(screen):
+    times, sizes = [], []
+    views = [(f"view {i}", b"%d" % i) for i in range(1, 10)]
+    for name, key in KEYS + [step for view in views for step in [view] + VIEW_KEYS]:
+        milliseconds, size = screen.press(key)
+        if size:
+            times.append((milliseconds, name))
+            sizes.append(size)
+    times.sort()
+    say("keys", len(times))
+    say("key_median_ms", times[len(times) // 2][0])
+    say("key_max_ms", times[-1][0])
+    print("key_max_name", times[-1][1].replace(" ", "_"))
+    say("redraw_median_bytes", sorted(sizes)[len(sizes) // 2])
+    say("redraw_max_bytes", max(sizes))
+
+
+def time_filter(screen):
+    """From the end of a filter until its numbers are drawn; keys are pressed meanwhile."""
+    screen.press(b"1")
+    screen.settle(0.5)
+    screen.press(b"\\")
+    screen.press(b"v8::")
+    began = time.monotonic()
+    os.write(screen.fd, b"\r")
+    slowest = 0
+    for _ in range(5):
+        screen.read(0.01)
+        pressed = time.monotonic()
+        os.write(screen.fd, b"j")
+        if screen.read(1):
+            slowest = max(slowest, (screen.last - pressed) * 1000)
+    screen.settle(0.5)
+    say("filter_ms", (screen.last - began) * 1000)
+    say("key_while_filter_ms", slowest)
+
+
+def main():
+    screen = Screen([sys.argv[1], "report", "--symbol-cache", "none", sys.argv[2]])
+    say("first_frame_ms", screen.until(b"reading", b"samples"))
+    say("first_table_ms", screen.until(b"self"))
+    screen.settle(QUIET_S)
+    milliseconds, _ = screen.press(b"j")
+    say("key_while_naming_ms", milliseconds)
+    screen.settle(1.5)
+    say("all_names_ms", (screen.last - screen.began) * 1000)
+    time_keys(screen)
+    time_filter(screen)
+    say("rss_mb", screen.kilobytes("VmRSS") / 1024)
+    say("peak_mb", screen.kilobytes("VmHWM") / 1024)
+    began = time.monotonic()
+    os.write(screen.fd, b"\x03\x03qqqqqqqqqq")
+    while screen.read(5):
+        pass
+    say("leave_ms", (time.monotonic() - began) * 1000)
+    os.waitpid(screen.pid, 0)
+
+
+main()
