@@ -35,49 +35,77 @@ static void top_destroy(void *state)
 
 /* ---- order ---- */
 
-struct ordering {
-	const struct model *model;
-	const struct top *top;
+/*
+ * Thousands of rows are equal but for their names, which lie all over memory. So what decides most
+ * comparisons is brought together beforehand.
+ */
+struct sort_key {
+	uint64_t parts[3]; /* ascending */
+	const char *name;  /* decides what is left */
+	uint32_t row;
 };
 
-static int descending(uint64_t a, uint64_t b)
+/* Eight letters as a number that is in their order. */
+static uint64_t letters(const char *name, size_t from)
 {
-	return a > b ? -1 : a < b;
+	uint64_t number = 0;
+	size_t len = strnlen(name, from + 8);
+	for (size_t i = from; i < from + 8; i++)
+		number = number << 8 | (i < len ? (uint8_t)name[i] : 0);
+	return number;
 }
 
-static int compare_column(
-	const struct ordering *by, const struct function_weight *a, const struct function_weight *b)
+static struct sort_key key_of(const struct top *top, const struct model *model, uint32_t index)
 {
-	const struct profile_function *x = model_function(by->model, a->function);
-	const struct profile_function *y = model_function(by->model, b->function);
-	switch (by->top->order) {
+	const struct function_weight *row = &top->rows.data[index];
+	const struct profile_function *function = model_function(model, row->function);
+	struct sort_key key = {.name = function->name, .row = index};
+	switch (top->order) {
 	case TOP_SELF:
-		return descending(a->self, b->self);
-	case TOP_TOTAL:
-		return descending(a->total, b->total);
-	case TOP_OBJECT:
-		return strcmp(model_object(by->model, x->object)->name,
-			model_object(by->model, y->object)->name);
-	case TOP_FUNCTION:
-	case TOP_COLUMNS:
+	case TOP_TOTAL: {
+		bool is_self = top->order == TOP_SELF;
+		key.parts[0] = ~(is_self ? row->self : row->total);
+		key.parts[1] = ~(is_self ? row->total : row->self);
+		key.parts[2] = letters(function->name, 0);
 		break;
 	}
-	return strcmp(x->name, y->name);
+	case TOP_OBJECT:
+		key.parts[0] = letters(model_object(model, function->object)->name, 0);
+		key.parts[1] = function->object; /* those of one beginning stay apart */
+		key.parts[2] = ~row->self;
+		break;
+	case TOP_FUNCTION:
+	case TOP_COLUMNS:
+		for (size_t i = 0; i < 3; i++)
+			key.parts[i] = letters(function->name, 8 * i);
+		break;
+	}
+	return key;
 }
 
-static int compare_rows(const void *a, const void *b, void *context)
+static int compare_keys(const void *a, const void *b)
 {
-	const struct ordering *by = context;
-	const struct function_weight *x = a, *y = b;
-	int order = compare_column(by, x, y);
-	if (order)
-		return by->top->is_reversed ? -order : order;
-	if (x->self != y->self)
-		return descending(x->self, y->self);
-	if (x->total != y->total)
-		return descending(x->total, y->total);
-	return strcmp(model_function(by->model, x->function)->name,
-		model_function(by->model, y->function)->name);
+	const struct sort_key *x = a, *y = b;
+	for (size_t i = 0; i < sizeof(x->parts) / sizeof(*x->parts); i++)
+		if (x->parts[i] != y->parts[i])
+			return x->parts[i] < y->parts[i] ? -1 : 1;
+	int order = strcmp(x->name, y->name);
+	return order ? order : x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* The model's functions, ordered. */
+static void fill_rows(struct top *top, const struct model *model)
+{
+	size_t count = model->functions.len;
+	top->rows.len = 0;
+	vec_append(&top->rows, model->functions.data, count);
+	CLEANUP_FREE struct sort_key *keys = mem_zalloc_array(count, sizeof(*keys));
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = key_of(top, model, i);
+	qsort(keys, count, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < count; i++)
+		top->rows.data[top->is_reversed ? count - 1 - i : i] =
+			model->functions.data[keys[i].row];
 }
 
 /* The line of the function that was selected; without one, where the list stood. */
@@ -99,12 +127,7 @@ static void select_row(struct top *top, struct app *app)
 static void top_update(void *state, struct app *app)
 {
 	struct top *top = state;
-	top->rows.len = 0;
-	vec_append(&top->rows, app->model->functions.data, app->model->functions.len);
-	struct ordering ordering = {app->model, top};
-	if (top->rows.len)
-		qsort_r(top->rows.data, top->rows.len, sizeof(*top->rows.data), compare_rows,
-			&ordering);
+	fill_rows(top, app->model);
 	find_selected(top, app);
 	if (!app_function(app))
 		select_row(top, app);
