@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "format/base/mem.h"
 #include "report/debugfile/debug_link.h"
 #include "report/debugfile/packed_file.h"
+#include "report/regular_file.h"
 
 static bool is_same_time(const struct debug_identity *identity, const struct stat *st)
 {
@@ -61,14 +61,12 @@ static bool has_sections(struct elf_file *elf)
 enum debug_verdict debug_file_open(
 	const char *path, const struct debug_identity *identity, int *fd, struct elf_file **elf)
 {
-	CLEANUP_FD int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
+	CLEANUP_FD int opened = regular_file_open(path, &st);
 	if (opened < 0)
 		return errno == EACCES || errno == EPERM ? DEBUG_UNREADABLE
-		       : errno == ENXIO                  ? DEBUG_NOT_REGULAR /* a socket */
+		       : errno == EINVAL                 ? DEBUG_NOT_REGULAR
 							 : DEBUG_ABSENT;
-	if (fstat(opened, &st) || !S_ISREG(st.st_mode))
-		return DEBUG_NOT_REGULAR;
 	if (identity->may_be_packed && packed_file_is(opened)) {
 		int unpacked = packed_file_unpack(opened, (uint64_t)st.st_size);
 		if (unpacked < 0)
