@@ -5,6 +5,18 @@
 
 #include "format/base/mem.h"
 
+struct answer_sources answer_sources_of(const struct symbol_file *file)
+{
+	return (struct answer_sources){
+		.debug = file->debug,
+		.go = file->go,
+		.debug_options = {.path = file->debug_path,
+			.root = file->root,
+			.alt_path = file->alt_path,
+			.lines = file->lines},
+	};
+}
+
 static int compare_places(const void *a, const void *b)
 {
 	const struct answer_place *x = a, *y = b;

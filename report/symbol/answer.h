@@ -4,6 +4,7 @@
 
 #include "format/file/answers.h"
 #include "report/symbol/chain_resolver.h"
+#include "report/symbol/symbol_file.h"
 #include "report/symbol/symbol_index.h"
 
 struct answer_sources {
@@ -13,6 +14,9 @@ struct answer_sources {
 	struct dwarf_resolver_options debug_options;
 	struct chain_index debug_index;
 };
+
+/* All that was found but the symbol index, which is made when it is asked for; borrowed. */
+struct answer_sources answer_sources_of(const struct symbol_file *file);
 
 struct answer_place {
 	uint64_t address;       /* as the symbols count */

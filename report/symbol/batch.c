@@ -130,23 +130,6 @@ static void clear_unused_functions(struct batch *batch)
 
 /* ---- frames ---- */
 
-uint64_t batch_address(
-	const struct profile_object *object, const struct symbol_file *file, uint64_t offset)
-{
-	const struct layout_object *info = &object->info;
-	uint64_t address;
-	for (uint32_t i = 0; i < info->nr_segments; i++) {
-		const struct layout_segment *segment = &info->segments[i];
-		if (segment->flags & PF_X && offset - segment->offset < segment->filesz)
-			return offset - segment->offset + segment->vaddr;
-	}
-	if (!info->nr_segments && file &&
-		elf_segments_offset_to_vaddr(
-			file->segments.data, file->segments.len, offset, &address))
-		return address;
-	return offset;
-}
-
 static void set_place(struct batch *batch, uint32_t frame, const struct chain_frame *from)
 {
 	struct profile_frame *to = &batch->profile->frames.data[frame];
@@ -171,7 +154,7 @@ static void name_frame(
 		outermost->function
 			? named_function(batch, outermost->function, outermost->start, false)
 			: unknown_function(
-				  batch, batch_address(object_of(batch), file, place->offset));
+				  batch, symbol_file_address(object_of(batch), file, place->offset));
 	batch->profile->frames.data[place->frame].function = function;
 	set_place(batch, place->frame, outermost);
 }

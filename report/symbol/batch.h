@@ -74,8 +74,4 @@ void findings_deinit(struct findings *findings);
 /* The functions' names of old models go with it, unless they are the profile's by now. */
 void batch_deinit(struct batch *batch);
 
-/* The address of an offset; the offset itself where no segment holds it. `file` may be NULL. */
-uint64_t batch_address(
-	const struct profile_object *object, const struct symbol_file *file, uint64_t offset);
-
 #endif

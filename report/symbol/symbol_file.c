@@ -366,6 +366,23 @@ void symbol_file_deinit(struct symbol_file *file)
 	*file = (struct symbol_file){.debug_fd = -1, .go_fd = -1};
 }
 
+uint64_t symbol_file_address(
+	const struct profile_object *object, const struct symbol_file *file, uint64_t offset)
+{
+	const struct layout_object *info = &object->info;
+	uint64_t address;
+	for (uint32_t i = 0; i < info->nr_segments; i++) {
+		const struct layout_segment *segment = &info->segments[i];
+		if (segment->flags & PF_X && offset - segment->offset < segment->filesz)
+			return offset - segment->offset + segment->vaddr;
+	}
+	if (!info->nr_segments && file &&
+		elf_segments_offset_to_vaddr(
+			file->segments.data, file->segments.len, offset, &address))
+		return address;
+	return offset;
+}
+
 /* ---- a file by its kind ---- */
 
 struct opening {

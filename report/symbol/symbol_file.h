@@ -83,6 +83,13 @@ int symbol_file_open(const struct profile_object *object, const struct symbol_fi
 
 /* Lets go of what is large: the path, the segments and what was tried stay. */
 void symbol_file_close(struct symbol_file *file);
+/*
+ * The virtual address of a frame's offset; the offset itself where no segment holds it. `file` is
+ * NULL where none was looked for.
+ */
+uint64_t symbol_file_address(
+	const struct profile_object *object, const struct symbol_file *file, uint64_t offset);
+
 void symbol_file_deinit(struct symbol_file *file);
 
 #endif

@@ -44,7 +44,7 @@ static struct places open_places(const struct asking *asking, const struct symbo
 	vec_each(&asking->batch->places, it) {
 		if (is_known(asking, it))
 			continue;
-		uint64_t address = batch_address(object_of(asking->batch), file, it->offset);
+		uint64_t address = symbol_file_address(object_of(asking->batch), file, it->offset);
 		struct answer_place place = {
 			.address = address,
 			.debug_address = address,
@@ -80,15 +80,9 @@ static bool is_answered(const struct asking *asking)
 
 static struct answer_sources sources_of(const struct asking *asking, const struct symbol_file *file)
 {
-	return (struct answer_sources){
-		.debug = file->debug,
-		.go = file->go,
-		.debug_options = {.path = file->debug_path,
-			.root = file->root,
-			.alt_path = file->alt_path,
-			.lines = file->lines,
-			.budget = asking->batch->budget},
-	};
+	struct answer_sources sources = answer_sources_of(file);
+	sources.debug_options.budget = asking->batch->budget;
+	return sources;
 }
 
 /*
