@@ -4,8 +4,8 @@
 
 #include "cmd/opt.h"
 
-extern const struct command command_record, command_report, command_convert, command_archive,
-	command_info, command_check, command_help;
+extern const struct command command_record, command_report, command_convert, command_annotate,
+	command_archive, command_info, command_check, command_help;
 
 /* All of them, in the order of help. */
 const struct command *const *commands_all(size_t *count);

@@ -9,6 +9,7 @@
 static const struct command *const all[] = {
 	&command_record,
 	&command_report,
+	&command_annotate,
 	&command_convert,
 	&command_archive,
 	&command_info,

@@ -131,6 +131,20 @@ static bool sum_samples(
 	return !is_cancelled || !atomic_load(is_cancelled);
 }
 
+static void annotate(struct model *model, uint32_t frame, const atomic_bool *is_cancelled)
+{
+	uint32_t function = model_function_of(model, frame);
+	struct annotation_names names = {
+		.frames = model->names->frames.data,
+		.nr_frames = model->names->frames.len,
+		.groups = model->names->groups,
+		.hides_inlined = model->names->hides_inlined,
+	};
+	if (function)
+		model->annotation = annotation_create(
+			model->profile, &names, &model->slice, function, is_cancelled);
+}
+
 struct model *model_create(const struct profile *profile, struct model_names *names,
 	const struct model_wish *wish, const atomic_bool *is_cancelled)
 {
@@ -149,6 +163,7 @@ struct model *model_create(const struct profile *profile, struct model_names *na
 	tree_weigh_functions(&names->tree, model->weights, profile, &model->functions);
 	find_matches(model, wish->search);
 	weigh_matches(model);
+	annotate(model, wish->annotated, is_cancelled);
 	return model;
 }
 
@@ -168,6 +183,7 @@ void model_release(struct model *model)
 	mem_free(model->weights);
 	vec_deinit(&model->functions);
 	mem_free(model->matches);
+	annotation_destroy(model->annotation);
 	model_names_release(model->names);
 	mem_free(model);
 }

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "report/annotation.h"
 #include "report/info.h"
 #include "report/scope.h"
 #include "report/slice.h"
@@ -29,6 +30,7 @@ struct model_wish {
 	struct scope scope;
 	char *search; /* owned; NULL or "": nothing is searched for */
 	bool hides_inlined;
+	uint32_t annotated; /* a frame of the function whose lines are wanted; 0: none */
 };
 
 void model_wish_copy(struct model_wish *to, const struct model_wish *from);
@@ -61,6 +63,7 @@ struct model {
 	struct timeline timeline; /* over what the filters leave of the time */
 	struct tasks tasks;
 	struct info_stacks stacks;
+	struct annotation *annotation; /* of the function that was wished for, or NULL */
 };
 
 /* Copies the names as they are. Call on the thread that symbolizes. */

@@ -1,0 +1,200 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/input.h"
+#include "cmd/naming.h"
+#include "report/filter.h"
+#include "report/listing.h"
+#include "report/tui/model.h"
+
+struct annotate_options {
+	const char *input, *symbol;
+	struct debug_dirs source_dirs;
+	enum listing_layout layout;
+	bool has_layout, is_intel;
+	struct naming_options naming;
+};
+
+static struct err *parse_layout(const char *text, void *member)
+{
+	static const char *const names[] = {
+		[LISTING_LAYOUT_SOURCE] = "source",
+		[LISTING_LAYOUT_CODE] = "assembly",
+		[LISTING_LAYOUT_BOTH] = "both",
+	};
+	struct annotate_options *options = member;
+	for (int i = 0; i < LISTING_LAYOUTS; i++) {
+		if (strcmp(text, names[i]) != 0)
+			continue;
+		options->layout = (enum listing_layout)i;
+		options->has_layout = true;
+		return NULL;
+	}
+	return err_new(ERR_USAGE, "\"%s\" is none of source, assembly, both", text);
+}
+
+#define FIELD(name) offsetof(struct annotate_options, name)
+
+static const struct opt rows[] = {
+	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)", "Input"},
+	{"symbol", 'S', "SYM", opt_string, FIELD(symbol),
+		"this function, as the first operand does (the hottest)", NULL},
+	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
+		"look for source files below DIR first; repeatable", NULL},
+	{"layout", 0, "source|assembly|both", parse_layout, 0,
+		"what is printed (source, where there is any)", "What is shown"},
+	{"intel", 0, NULL, opt_flag, FIELD(is_intel), "x86 instructions in Intel's syntax", NULL},
+	NAMING_FILE_ROWS(struct annotate_options, naming),
+	NAMING_SHOW_ROWS(struct annotate_options, naming),
+	{0},
+};
+
+static const struct opt_foreign foreign[] = {
+	{"-M", "the syntax of instructions: --intel"},
+	{"-l", "lines are always shown"},
+	{"-s", "the function is chosen with -S"},
+	{"--stdio", "it always is text"},
+	{0},
+};
+
+/* The hottest of those that are called so; 0: none was sampled. */
+static uint32_t find_frame(const struct model *model, const char *symbol)
+{
+	struct filter filter = {.symbols = {&symbol, symbol ? 1 : 0}};
+	const struct function_weight *best = NULL;
+	vec_each(&model->functions, row) {
+		if (!filter_wants_function(model->profile, &filter, row->function))
+			continue;
+		if (!best || row->self > best->self ||
+			(row->self == best->self && row->total > best->total))
+			best = row;
+	}
+	return best ? best->frame : 0;
+}
+
+static void put_head(const struct model *model, struct str *out)
+{
+	const struct annotation_weight *whole = &model->annotation->whole;
+	const struct profile_function *function =
+		model_function(model, model->annotation->function);
+	const char *object = model_object(model, function->object)->name;
+	uint64_t all = model->slice.whole.value;
+	str_puts(out, "# ");
+	str_put_escaped(out, function->name, strlen(function->name));
+	str_puts(out, "  ");
+	str_put_escaped(out, object, strlen(object));
+	str_printf(out,
+		"\n# self %.2f%%, total %.2f%% of %llu samples; below, percent of the total\n",
+		profile_percent(whole->self, all), profile_percent(whole->total, all),
+		(unsigned long long)model->slice.whole.samples);
+}
+
+static struct err *put_listing(
+	const struct annotate_options *options, const struct model *model, struct str *out)
+{
+	struct listing_request request = {
+		.profile = model->profile,
+		.functions = model->names->functions.data,
+		.objects = model->names->objects.data,
+		.annotation = model->annotation,
+		.files = &options->naming.symbolize.files,
+		.source_dirs = &options->source_dirs,
+		.demangle = options->naming.symbolize.demangle,
+		.is_intel = options->is_intel,
+	};
+	struct listing *listing = listing_create(&request);
+	struct listing_view view = {.layout = options->layout};
+	if (!options->has_layout && !listing_has(listing, view.layout))
+		view.layout = LISTING_LAYOUT_CODE;
+	struct listing_rows list = {0};
+	listing_put_rows(listing, model->annotation, &view, &list);
+	put_head(model, out);
+	listing_put_text(&list, model->annotation, out);
+	vec_deinit(&list);
+	listing_release(listing);
+	return NULL;
+}
+
+static struct err *put_annotation(
+	const struct annotate_options *options, struct profile *profile, struct str *out)
+{
+	symbolize(profile, &options->naming.symbolize);
+	struct model_names *names =
+		model_names_create(profile, 0, options->naming.symbolize.no_inline);
+	struct model_wish wish = {0};
+	struct model *model = model_create(profile, names, &wish, NULL);
+	wish.annotated = find_frame(model, options->symbol);
+	struct err *err = NULL;
+	if (!wish.annotated && options->symbol)
+		err = err_new(ERR_USAGE, "no sample has a function %s", options->symbol);
+	else if (!wish.annotated)
+		err = err_new(ERR_USAGE, "there are no samples");
+	if (!err) {
+		model_release(model);
+		model = model_create(profile, names, &wish, NULL);
+		err = put_listing(options, model, out);
+	}
+	model_release(model);
+	model_names_release(names);
+	return err;
+}
+
+static int annotate(struct annotate_options *options, int argc, char **argv, int rest)
+{
+	if (!options->symbol && rest < argc)
+		options->symbol = argv[rest++];
+	struct profile *profile;
+	struct err *err = input_load(
+		options->input, argc, argv, rest, &options->naming.symbolize.files, &profile);
+	if (err)
+		return console_fail(err);
+	CLEANUP(str_deinit) struct str text = {0};
+	naming_begin(&options->naming);
+	err = put_annotation(options, profile, &text);
+	console_show_end();
+	int code = err ? console_fail(err) : console_print(&text);
+	naming_end(&options->naming);
+	profile_destroy(profile);
+	return code;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct annotate_options options = {0};
+	int rest;
+	bool wants_help;
+	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
+	int code = CONSOLE_OK;
+	if (err)
+		code = console_fail(err);
+	else if (wants_help)
+		opt_print_help(command, stdout);
+	else
+		code = annotate(&options, argc, argv, rest);
+	vec_deinit(&options.source_dirs);
+	naming_deinit(&options.naming);
+	return code;
+}
+
+const struct command command_annotate = {
+	.name = "annotate",
+	.summary = "show the lines and instructions of a function, with their time",
+	.usage = "[OPTIONS] [SYMBOL [FILE]]",
+	.description =
+		"Prints the source of a function, of the hottest one if none is named, with the "
+		"share of\n"
+		"its time that each line took. Where there is no source, its instructions, which "
+		"objdump\n"
+		"of binutils finds in the binary that was recorded.",
+	.examples = "  ebprof annotate\n"
+		    "  ebprof annotate main server.data\n"
+		    "  ebprof annotate -S 'parse(char const*)' --layout both --source-dir ~/src\n",
+	.exit_status = "  0  the function was printed\n"
+		       "  1  the recording could not be read; 2: wrong usage, no such function\n",
+	.options = rows,
+	.foreign = foreign,
+	.run = run,
+};
