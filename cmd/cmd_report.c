@@ -19,6 +19,7 @@ struct report_options {
 	uint32_t max_depth;
 	bool shows_samples; /* they always are */
 	struct table_options table;
+	struct debug_dirs source_dirs;
 	struct select_options select;
 };
 
@@ -66,6 +67,8 @@ static const struct opt rows[] = {
 		"print text; so do -s, --percent-limit, --max-stack, and what is no terminal",
 		NULL},
 	{"tui", 0, NULL, opt_flag, FIELD(is_tui), "the terminal interface, also with those", NULL},
+	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
+		"look for source files below DIR first; repeatable", NULL},
 	SELECT_ROWS(struct report_options, select),
 	{0},
 };
@@ -133,6 +136,7 @@ static int report_in_terminal(struct report_options *options, const char *path, 
 		.fd = fd,
 		.symbolize = options->select.naming.symbolize,
 		.filter = select_filter(&options->select),
+		.source_dirs = options->source_dirs,
 		.opens_tree = options->show_tree || options->show_inverted,
 		.is_inverted = options->show_inverted,
 	};
@@ -196,6 +200,7 @@ static int run(const struct command *command, int argc, char **argv)
 		opt_print_help(command, stdout);
 	else
 		code = report(&options, argc, argv, rest);
+	vec_deinit(&options.source_dirs);
 	select_deinit(&options.select);
 	return code;
 }

@@ -19,6 +19,7 @@ void app_deinit(struct app *app)
 		if (views[i])
 			views[i]->destroy(app->states[i]);
 	model_release(app->model);
+	listing_release(app->listing);
 	model_wish_deinit(&app->wish);
 	trail_deinit(&app->trail);
 	vec_deinit(&app->selection.path);
@@ -43,6 +44,13 @@ void app_update(struct app *app, struct model *model)
 	update_view(app);
 }
 
+void app_update_listing(struct app *app, struct listing *listing)
+{
+	listing_release(app->listing);
+	app->listing = listing;
+	update_view(app);
+}
+
 /* ---- wishes ---- */
 
 static void wish_for_trail(struct app *app)
@@ -57,6 +65,12 @@ void app_filter(struct app *app, const struct scope_term *term)
 {
 	trail_add(&app->trail, &(struct trail_step){.term = *term});
 	wish_for_trail(app);
+}
+
+void app_annotate(struct app *app, uint32_t frame)
+{
+	app->wish.annotated = frame;
+	app->wish.serial++;
 }
 
 static void search_for(struct app *app, const char *text)

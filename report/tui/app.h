@@ -5,6 +5,7 @@
 #ifndef EBPROF_APP_H
 #define EBPROF_APP_H
 
+#include "report/tui/code_reader.h"
 #include "report/tui/model.h"
 #include "report/tui/overlay.h"
 #include "report/tui/trail.h"
@@ -46,6 +47,7 @@ struct app_print {
 struct app_options {
 	const char *file_name;
 	bool is_inverted; /* so the call tree begins */
+	const struct code_options *code; /* where source and binaries are looked for */
 };
 
 struct app {
@@ -55,6 +57,9 @@ struct app {
 	const char *busy;    /* what the worker does meanwhile; NULL: nothing */
 	struct naming naming;
 	struct model_wish wish;
+	struct listing *listing; /* held; what was read last of a function, or NULL */
+	unsigned listing_wish;   /* grows when that of what the model annotates is wanted */
+	bool is_intel;           /* assembly in Intel's syntax */
 	struct trail trail;
 	struct app_selection selection;
 	enum view_id view;
@@ -79,6 +84,8 @@ void app_deinit(struct app *app);
 
 /* Takes a model over from the worker. */
 void app_update(struct app *app, struct model *model);
+/* The same for what the code reader has read. */
+void app_update_listing(struct app *app, struct listing *listing);
 void app_input(struct app *app, const struct input *input);
 void app_draw(struct app *app, struct grid *grid);
 void app_print_deinit(struct app_print *print);
@@ -103,6 +110,8 @@ void app_zoom(struct app *app, uint32_t node);
 void app_zoom_callers(struct app *app, const struct path *path);
 /* What the view shows is to be written to a file; ignored while the last one was not. */
 void app_print(struct app *app, const char *path);
+/* Wishes that models annotate the function of this frame. */
+void app_annotate(struct app *app, uint32_t frame);
 void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A value in the chosen unit, in at most 8 columns: "12.34%", "1.23 s", "12345". */

@@ -50,7 +50,7 @@ const struct key_row key_rows[] = {
 
 	{{'+'}, ACTION_EXPAND, "+", "open a branch; zoom in on time", "Branches"},
 	{{'-'}, ACTION_COLLAPSE, "-", "close it; zoom out", NULL},
-	{{'e'}, ACTION_TOGGLE, "e", "open or close it", NULL},
+	{{'e'}, ACTION_TOGGLE, "e", "open or close it; source, assembly or both", NULL},
 	{{'E'}, ACTION_EXPAND_ALL, "E", "open the hot path below", NULL},
 	{{'C'}, ACTION_COLLAPSE_ALL, "C", "close all", NULL},
 	{{'I'}, ACTION_INVERT, "I", "turn it over: from the leaves to their callers", NULL},
@@ -60,7 +60,7 @@ const struct key_row key_rows[] = {
 	{{'s'}, ACTION_SORT_REVERSE, "s", "turn the order round", NULL},
 	{{'%'}, ACTION_UNIT, "%", "percent, time or samples", NULL},
 	{{'i'}, ACTION_INFO, "i", "about the recording", NULL},
-	{{'o'}, ACTION_OPTIONS, "o", "inlined functions, templates, paths", NULL},
+	{{'o'}, ACTION_OPTIONS, "o", "inlined functions, templates, paths; syntax of assembly", NULL},
 	{{'w'}, ACTION_WHOLE_NAME, "w", "the whole name of what is selected", NULL},
 	{{'y'}, ACTION_COPY, "y", "copy the name (OSC 52)", NULL},
 	{{'P'}, ACTION_PRINT, "P", "write this view to a file", NULL},

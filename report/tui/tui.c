@@ -4,6 +4,7 @@
 
 #include "format/base/err.h"
 #include "report/tui/app.h"
+#include "report/tui/code_reader.h"
 #include "report/tui/print.h"
 #include "report/tui/terminal.h"
 #include "report/tui/worker.h"
@@ -11,8 +12,10 @@
 struct tui {
 	struct terminal *terminal;
 	struct worker *worker;
+	struct code_reader *code;
 	struct app app;
 	unsigned wished; /* serial of the newest wish that the worker has */
+	unsigned listed; /* of the newest wish that the code reader has */
 	unsigned cancels;
 };
 
@@ -34,6 +37,9 @@ static struct err *take_news(struct tui *tui)
 	tui->app.naming = news.naming;
 	if (news.model)
 		app_update(&tui->app, news.model);
+	struct listing *listing = code_reader_take(tui->code);
+	if (listing)
+		app_update_listing(&tui->app, listing);
 	return news.err;
 }
 
@@ -68,8 +74,13 @@ static void pass_on(struct tui *tui)
 		worker_wish(tui->worker, &app->wish);
 		tui->wished = app->wish.serial;
 	}
-	if (app->cancels != tui->cancels)
+	if (app->listing_wish != tui->listed)
+		code_reader_wish(tui->code, app->model, app->is_intel);
+	tui->listed = app->listing_wish;
+	if (app->cancels != tui->cancels) {
 		worker_cancel(tui->worker);
+		code_reader_cancel(tui->code);
+	}
 	tui->cancels = app->cancels;
 	if (app->to_copy.len)
 		terminal_copy(tui->terminal, str_text(&app->to_copy), app->to_copy.len);
@@ -83,8 +94,9 @@ static struct err *loop(struct tui *tui)
 	while (!tui->app.is_over && !terminal_is_ending()) {
 		draw(tui);
 		struct pollfd fds[] = {{.fd = terminal_fd(tui->terminal), .events = POLLIN},
-			{.fd = worker_fd(tui->worker), .events = POLLIN}};
-		poll(fds, 2, -1);
+			{.fd = worker_fd(tui->worker), .events = POLLIN},
+			{.fd = code_reader_fd(tui->code), .events = POLLIN}};
+		poll(fds, 3, -1);
 		if (fds[0].revents & (POLLHUP | POLLERR)) /* the terminal has gone */
 			return NULL;
 		try(take_news(tui));
@@ -92,6 +104,18 @@ static struct err *loop(struct tui *tui)
 		pass_on(tui);
 	}
 	return NULL;
+}
+
+static struct err *run_in_terminal(struct tui *tui, const struct app_options *app, bool opens_tree)
+{
+	try(terminal_open(&tui->terminal));
+	app_init(&tui->app, app);
+	if (opens_tree)
+		tui->app.view = VIEW_TREE;
+	struct err *err = loop(tui);
+	terminal_close(tui->terminal);
+	app_deinit(&tui->app);
+	return err;
 }
 
 struct err *tui_run(const struct tui_options *options, bool *is_left)
@@ -102,19 +126,21 @@ struct err *tui_run(const struct tui_options *options, bool *is_left)
 		.symbolize = options->symbolize,
 		.filter = options->filter,
 	};
+	struct code_options code = {
+		.files = options->symbolize.files,
+		.source_dirs = options->source_dirs,
+		.demangle = options->symbolize.demangle,
+	};
 	try(worker_create(&work, &tui.worker));
-	struct err *err = terminal_open(&tui.terminal);
+	struct err *err = code_reader_create(&code, &tui.code);
 	if (!err) {
 		struct app_options app = {
 			.file_name = options->file_name,
 			.is_inverted = options->is_inverted,
+			.code = &code,
 		};
-		app_init(&tui.app, &app);
-		if (options->opens_tree)
-			tui.app.view = VIEW_TREE;
-		err = loop(&tui);
-		terminal_close(tui.terminal);
-		app_deinit(&tui.app);
+		err = run_in_terminal(&tui, &app, options->opens_tree);
+		code_reader_destroy(tui.code); /* it reads the worker's profile */
 	}
 	*is_left = !worker_destroy(tui.worker);
 	return err;

@@ -1,6 +1,7 @@
 #include "report/tui/view.h"
 
-extern const struct view view_top, view_butterfly, view_tree, view_flame, view_heat, view_processes;
+extern const struct view view_top, view_butterfly, view_tree, view_flame, view_heat, view_processes,
+	view_source;
 
 const struct view *const views[VIEW_COUNT] = {
 	[VIEW_TOP] = &view_top,
@@ -9,4 +10,5 @@ const struct view *const views[VIEW_COUNT] = {
 	[VIEW_FLAME] = &view_flame,
 	[VIEW_HEAT] = &view_heat,
 	[VIEW_PROCESSES] = &view_processes,
+	[VIEW_SOURCE] = &view_source,
 };
