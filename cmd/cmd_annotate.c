@@ -45,7 +45,7 @@ static const struct opt rows[] = {
 	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
 		"look for source files below DIR first; repeatable", NULL},
 	{"layout", 0, "source|assembly|both", parse_layout, 0,
-		"what is printed (source, where there is any)", "What is shown"},
+		"what is printed (source, or assembly where there is none)", "What is shown"},
 	{"intel", 0, NULL, opt_flag, FIELD(is_intel), "x86 instructions in Intel's syntax", NULL},
 	NAMING_FILE_ROWS(struct annotate_options, naming),
 	NAMING_SHOW_ROWS(struct annotate_options, naming),
@@ -106,9 +106,8 @@ static struct err *put_listing(
 		.is_intel = options->is_intel,
 	};
 	struct listing *listing = listing_create(&request);
-	struct listing_view view = {.layout = options->layout};
-	if (!options->has_layout && !listing_has(listing, view.layout))
-		view.layout = LISTING_LAYOUT_CODE;
+	struct listing_view view = {
+		.layout = options->has_layout ? options->layout : listing_usual_layout(listing)};
 	struct listing_rows list = {0};
 	listing_put_rows(listing, model->annotation, &view, &list);
 	put_head(model, out);

@@ -20,8 +20,6 @@ enum {
 	LOOK_MS = 50, /* at is_cancelled */
 };
 
-extern char **environ;
-
 /* ---- the child ---- */
 
 /* Without what would make it speak another language, or ask a server. */
@@ -97,20 +95,51 @@ struct parsing {
 	size_t nr_bytes;
 };
 
+static void put_name(struct parsing *parsing, const char *name)
+{
+	if (!demangle(name, parsing->request->demangle, &parsing->result->texts))
+		str_puts(&parsing->result->texts, name);
+}
+
+/* The address that stands ahead of its name. */
+static bool find_symbol(const struct parsing *parsing, const char *text, const char *open,
+	struct symbol_hit *hit, uint64_t *offset)
+{
+	const char *digits = open - 1;
+	while (digits > text && digits[-1] != ' ')
+		digits--;
+	char *end;
+	uint64_t address = strtoull(digits, &end, 16);
+	bool is_known = parsing->request->index && end == open - 1 && end > digits &&
+			symbol_index_lookup(parsing->request->index, address, hit);
+	*offset = is_known ? address - hit->start : 0;
+	return is_known;
+}
+
 /* "call 1139 <_ZN1a1bEv+0x4>": the name as people write it. */
 static void put_operands(struct parsing *parsing, const char *text)
 {
 	struct str *out = &parsing->result->texts;
-	const char *open = strrchr(text, '<');
-	size_t len = open ? strcspn(open + 1, "+>@") : 0;
-	if (open && open[1] == '_' && len) {
-		CLEANUP_FREE char *name = mem_strndup(open + 1, len);
-		str_write(out, text, (size_t)(open - text) + 1);
-		if (!demangle(name, parsing->request->demangle, out))
-			str_puts(out, name);
-		text = open + 1 + len;
+	const char *open = strstr(text, " <");
+	size_t len = open ? strcspn(open + 2, "+>@") : 0;
+	if (!len) {
+		str_puts(out, text);
+		return;
 	}
-	str_puts(out, text);
+	open++;
+	struct symbol_hit hit;
+	uint64_t offset;
+	CLEANUP_FREE char *name = mem_strndup(open + 1, len);
+	str_write(out, text, (size_t)(open - text) + 1);
+	if (!find_symbol(parsing, text, open, &hit, &offset)) {
+		put_name(parsing, name);
+		str_puts(out, open + 1 + len);
+		return;
+	}
+	put_name(parsing, hit.name);
+	if (offset)
+		str_printf(out, "+0x%llx", (unsigned long long)offset);
+	str_putc(out, '>');
 }
 
 /* "  401126:\tpush   %rbp" */

@@ -11,6 +11,7 @@
 
 #include "format/base/str.h"
 #include "report/demangle/demangle.h"
+#include "report/symbol/symbol_index.h"
 
 struct instruction {
 	uint64_t address; /* virtual, of the file */
@@ -24,10 +25,12 @@ struct disassembly {
 };
 
 struct disassembly_request {
-	int fd;                          /* of the file; borrowed */
-	uint64_t start, end;             /* virtual addresses */
-	bool is_intel;                   /* the syntax, where there are two */
-	enum demangle_mode demangle;     /* of the names that operands have */
+	int fd;                      /* of the file; borrowed */
+	uint64_t start, end;         /* virtual addresses */
+	bool is_intel;               /* the syntax, where there are two */
+	enum demangle_mode demangle; /* of the names that operands have */
+	/* Of operands; objdump knows less of what has its symbols elsewhere. NULL: what it says. */
+	const struct symbol_index *index;
 	const atomic_bool *is_cancelled; /* may be NULL */
 };
 

@@ -157,6 +157,7 @@ static void disassemble(const struct function_code_request *request,
 		.is_intel = request->is_intel &&
 			    (file->machine == EM_X86_64 || file->machine == EM_386),
 		.demangle = request->demangle,
+		.index = file->kernel.file.index,
 		.is_cancelled = request->is_cancelled,
 	};
 	disassembly_run(&disassembly, &ret->disassembly);

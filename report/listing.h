@@ -114,6 +114,8 @@ void listing_put_rows(const struct listing *listing, const struct annotation *an
 
 /* Some layouts have nothing to show. */
 bool listing_has(const struct listing *listing, enum listing_layout layout);
+/* Source where there is its text, else instructions. */
+enum listing_layout listing_usual_layout(const struct listing *listing);
 
 /* A large part of the function's own time; where it has none, of its total. */
 bool listing_row_is_hot(const struct listing_row *row, const struct annotation *annotation);

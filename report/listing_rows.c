@@ -43,6 +43,8 @@ static void weigh_code(struct placing *it)
 static void put_label(struct placing *it, size_t instruction)
 {
 	const char *text = it->listing->labels.data + it->listing->places[instruction].label;
+	if (!text[0] && !instruction) /* and perhaps of none at all */
+		return;
 	if (!text[0])
 		text = "no line";
 	struct listing_row row = {.kind = LISTING_ROW_LABEL,
@@ -167,14 +169,32 @@ static void put_source_text(struct placing *it, uint32_t index)
 	}
 }
 
-/* Where there is no text (or less of it), lines still have numbers and weights. */
+/* Where there is no text (or less of it), lines still have numbers, weights and instructions. */
 static void put_source_numbers(struct placing *it, uint32_t index)
 {
-	const struct listing_source *source = &it->listing->sources.data[index];
-	uint32_t count = source_file_count(&source->file);
-	vec_each(&it->annotation->lines, line)
-		if (line->line > count && strcmp(line->file, source->file.name) == 0)
-			put_source_line(it, index, line->line, line);
+	const struct listing *listing = it->listing;
+	const struct listing_source *source = &listing->sources.data[index];
+	const struct annotation_line *line = first_line_of(it->annotation, source->file.name);
+	const struct annotation_line *end = it->annotation->lines.data + it->annotation->lines.len;
+	uint64_t next = (uint64_t)source_file_count(&source->file) + 1;
+	while (next <= UINT32_MAX) {
+		uint32_t number = UINT32_MAX;
+		size_t at = code_of_line(listing, index + 1, (uint32_t)next);
+		while (line && line < end && line->line < next &&
+			strcmp(line->file, source->file.name) == 0)
+			line++;
+		bool has_line = line && line < end && strcmp(line->file, source->file.name) == 0;
+		bool has_code = at < listing->code.disassembly.list.len &&
+				listing->places[listing->by_line[at]].source == index + 1;
+		if (has_line)
+			number = line->line;
+		if (has_code && listing->places[listing->by_line[at]].line < number)
+			number = listing->places[listing->by_line[at]].line;
+		if (!has_line && !has_code)
+			return;
+		put_source_line(it, index, number, has_line && line->line == number ? line : NULL);
+		next = (uint64_t)number + 1;
+	}
 }
 
 static void put_source(struct placing *it, uint32_t index)
@@ -214,6 +234,15 @@ bool listing_has(const struct listing *listing, enum listing_layout layout)
 	return layout == LISTING_LAYOUT_SOURCE ? has_source
 	       : layout == LISTING_LAYOUT_CODE ? has_code
 					       : has_source && has_code;
+}
+
+enum listing_layout listing_usual_layout(const struct listing *listing)
+{
+	vec_each(&listing->sources, source)
+		if (source_file_count(&source->file))
+			return LISTING_LAYOUT_SOURCE;
+	return listing_has(listing, LISTING_LAYOUT_CODE) ? LISTING_LAYOUT_CODE
+							 : LISTING_LAYOUT_SOURCE;
 }
 
 void listing_put_rows(const struct listing *listing, const struct annotation *annotation,

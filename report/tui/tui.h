@@ -9,9 +9,9 @@ struct tui_options {
 	const char *file_name;
 	int fd; /* of the recording; borrowed */
 	struct symbolize_options symbolize;
-	struct filter filter;         /* what is not wanted is not even looked at */
+	struct filter filter;          /* what is not wanted is not even looked at */
 	struct debug_dirs source_dirs; /* --source-dir, in the order given */
-	bool opens_tree, is_inverted; /* the view that is seen first; else the top functions */
+	bool opens_tree, is_inverted;  /* the view that is seen first; else the top functions */
 };
 
 /*

@@ -18,6 +18,7 @@ enum {
 struct source_view {
 	struct list list;
 	enum listing_layout layout;
+	bool is_chosen; /* by the person; else the usual one */
 	struct listing_rows rows;
 	struct listing *listing;             /* held: what the rows borrow from */
 	const struct annotation *annotation; /* of the model that is shown; NULL: not yet */
@@ -51,10 +52,8 @@ static void source_destroy(void *state)
 /* What cannot be shown in this layout is shown in another one. */
 static enum listing_layout layout_of(const struct source_view *view)
 {
-	if (listing_has(view->listing, view->layout))
-		return view->layout;
-	return listing_has(view->listing, LISTING_LAYOUT_CODE) ? LISTING_LAYOUT_CODE
-							       : LISTING_LAYOUT_SOURCE;
+	bool is_possible = view->is_chosen && listing_has(view->listing, view->layout);
+	return is_possible ? view->layout : listing_usual_layout(view->listing);
 }
 
 static void put_rows(const struct source_view *view, bool is_whole, struct listing_rows *ret)
@@ -135,7 +134,7 @@ static void source_update(void *state, struct app *app)
 	if (function && model_function_of(app->model, app->wish.annotated) != function)
 		app_annotate(app, app->selection.frame);
 	struct annotation *annotation = app->model->annotation;
-	if (!function || !annotation || annotation->function != function)
+	if (!function || !annotation || annotation->function != function || !app->options->code)
 		return;
 	struct listing_request request =
 		code_request(app->options->code, app->model, app->is_intel);
@@ -350,6 +349,7 @@ static void set_layout(struct source_view *view, struct app *app, enum listing_l
 				? str_text(&view->listing->code.problem)
 				: "there is no debug information that tells lines");
 	view->layout = layout;
+	view->is_chosen = true;
 	rebuild(view);
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/err.h"
+#include "report/annotation.h"
 #include "report/archive.h"
 #include "report/info.h"
 #include "report/profile.h"
@@ -45,6 +46,27 @@ static inline struct err *drop(void *context, const void *bytes, size_t len)
 	return NULL;
 }
 
+/* Whatever the stacks are, a line has at most what its function has. */
+static inline void annotate_functions(const struct profile *profile)
+{
+	enum {
+		MAX_FUNCTIONS = 8
+	};
+	struct annotation_names names = {
+		.frames = profile->frames.data, .nr_frames = profile->frames.len};
+	struct slice slice;
+	slice_init_all(&slice, profile);
+	for (uint32_t i = 1; i < profile->functions.len && i <= MAX_FUNCTIONS; i++) {
+		struct annotation *annotation = annotation_create(profile, &names, &slice, i, NULL);
+		vec_each(&annotation->lines, line)
+			WALK_ASSERT(line->weight.samples <= annotation->whole.samples &&
+				    line->weight.self_samples <= line->weight.samples);
+		WALK_ASSERT(annotation->whole.samples <= slice.whole.samples);
+		annotation_destroy(annotation);
+	}
+	slice_deinit(&slice);
+}
+
 /* By what the recording itself has: no file of this machine is looked at. */
 static inline void name_and_archive(struct profile *profile)
 {
@@ -52,6 +74,7 @@ static inline void name_and_archive(struct profile *profile)
 	struct archive_result result;
 	symbolize(profile, &options);
 	walk_stacks(profile);
+	annotate_functions(profile);
 	err_destroy(archive_write(profile, (struct writer_sink){.write = drop}, &result));
 }
 
