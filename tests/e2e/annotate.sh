@@ -1,0 +1,159 @@
+#!/bin/bash
+# Lines and instructions of functions: a real program whose time is spent in known lines.
+. "$(dirname "$0")/prelude.bash"
+
+make_program() { # COMPILER_OPTIONS...
+	command -v gcc >/dev/null || skip "no gcc here"
+	mkdir -p src
+	cat >src/hot.c <<-'PROGRAM'
+		#include <stdint.h>
+		#include <time.h>
+		static volatile uint64_t sink;
+		static inline __attribute__((always_inline)) uint64_t mix(uint64_t x)
+		{
+			for (int i = 0; i < 400; i++)
+				x = x * 0xff51afd7ed558ccd % 1000003; /* inner line */
+			return x;
+		}
+		__attribute__((noipa)) uint64_t hot(uint64_t n)
+		{
+			uint64_t sum = n;
+			for (uint64_t i = 0; i < 1000; i++)
+				sum = (sum + i) * 7919 % 65521 + sum / 3 % 1021; /* hot line */
+			return sum;
+		}
+		__attribute__((noipa)) uint64_t calls(uint64_t n)
+		{
+			uint64_t sum = hot(n); /* calling line */
+			return sum + mix(sum); /* inlining line */
+		}
+		int main(void)
+		{
+			while (clock() < 2 * CLOCKS_PER_SEC)
+				for (int i = 0; i < 100; i++)
+					sink += calls(i);
+			return 0;
+		}
+	PROGRAM
+	gcc -g -fno-omit-frame-pointer "$@" -o hot "$PWD/src/hot.c" || fail "gcc failed"
+	"$EBPROF" record -o hot.data -- ./hot 2>err || fail "record: $(cat err)"
+}
+
+# The columns self and total of the row that holds a text, 0 where there is nothing.
+shares() { # TEXT
+	awk -v text="$1" 'index($0, text) {
+		self = substr($0, 1, 8) + 0; total = substr($0, 9, 8) + 0; print self, total; exit }' out
+}
+
+want_share() { # TEXT COLUMN LEAST MOST
+	local got
+	got=$(shares "$1" | cut -d' ' -f "$2")
+	awk -v got="${got:--1}" -v least="$3" -v most="$4" 'BEGIN { exit !(got >= least && got <= most) }' ||
+		fail "column $2 of \"$1\" is ${got:-not there}, not $3 to $4: $(cat out)"
+}
+
+test_hot_line() {
+	make_program -O1
+	run "$EBPROF" annotate hot hot.data
+	want_status 0 annotate
+	want_share 'hot line' 1 80 100
+	want_share 'return sum;' 1 0 10
+	grep -q '^# hot  hot$' out || fail "no head: $(head -n 2 out)"
+}
+
+# What was inlined is another function's time, but the line of the call has it in its total.
+test_calls_and_inlined() {
+	make_program -O1
+	run "$EBPROF" annotate -i hot.data -S calls
+	want_share 'calling line' 1 0 5
+	want_share 'calling line' 2 20 95
+	want_share 'inlining line' 2 5 80
+	run "$EBPROF" annotate -i hot.data mix
+	want_share 'inner line' 1 50 100
+	run "$EBPROF" annotate -i hot.data mix --layout assembly
+	command -v objdump >/dev/null || skip "no objdump here"
+	grep -q '^# inlined: the assembly is that of calls' out || fail "whose code is it: $(cat out)"
+	run "$EBPROF" annotate -i hot.data calls --layout both
+	grep -Eq '; mix hot.c:7$' out || fail "no line of what was inlined: $(cat out)"
+}
+
+test_assembly() {
+	command -v objdump >/dev/null || skip "no objdump here"
+	make_program -O1
+	run "$EBPROF" annotate hot hot.data --layout assembly
+	awk '/^ *[0-9.]+%/ { sum += $1 } END { exit !(sum > 98 && sum < 102) }' out ||
+		fail "the instructions do not add up: $(cat out)"
+	grep -q 'hot.c:14$' out || fail "no line above the instructions: $(cat out)"
+	if [[ $(uname -m) == x86_64 ]]; then
+		run "$EBPROF" annotate hot hot.data --layout assembly --intel
+		! grep -q '%r' out || fail "not Intel's syntax: $(cat out)"
+	fi
+}
+
+test_moved_source() {
+	make_program -O1
+	mkdir -p away/tree
+	mv src away/tree/src
+	run "$EBPROF" annotate hot hot.data --layout source
+	grep -q "# the source $PWD/src/hot.c is not here; tried $PWD/src/hot.c: --source-dir" out ||
+		fail "not what was tried: $(cat out)"
+	grep -Eq '^ *[0-9.]+%.* 14$' out || fail "no weights of lines without text: $(cat out)"
+	run "$EBPROF" annotate hot hot.data --source-dir away/tree
+	want_share 'hot line' 1 80 100
+	touch -d '1 hour' away/tree/src/hot.c
+	run "$EBPROF" annotate hot hot.data --source-dir away/tree
+	grep -q '^# this file is newer than the binary' out || fail "newer, and nobody says so"
+}
+
+# Another build at the path of the recorded one is not shown.
+test_rebuilt_binary() {
+	make_program -O1
+	run "$EBPROF" archive hot.data
+	gcc -g -O2 -DX -o hot src/hot.c
+	run "$EBPROF" annotate hot hot.data --layout assembly
+	grep -q '^# no assembly of .*/hot: the file here is another build' out ||
+		fail "it is not said: $(cat out)"
+	! grep -q 'ret' out || fail "instructions of another build"
+	run "$EBPROF" annotate hot hot.data
+	want_share 'hot line' 1 80 100
+}
+
+test_no_debug_information() {
+	command -v objdump >/dev/null || skip "no objdump here"
+	make_program -O1 -g0
+	run "$EBPROF" annotate hot hot.data
+	grep -q 'ret' out || fail "no instructions: $(cat out)"
+	rm hot
+	run "$EBPROF" annotate main hot.data
+	[[ $status == 2 ]] || fail "a function that nobody can name was found"
+}
+
+# The source may be anything by now, and say anything.
+test_odd_source() {
+	make_program -O1
+	printf '\033]0;title\007\n\t\302\233\n%.0s' {1..20} >src/hot.c
+	run "$EBPROF" annotate hot hot.data
+	want_no_control_bytes out err
+	grep -q 'x1b' out || fail "the text is not there: $(cat out)"
+	local kind
+	for kind in fifo zero; do
+		rm -f src/hot.c
+		if [[ $kind == fifo ]]; then mkfifo src/hot.c; else ln -s /dev/zero src/hot.c; fi
+		run timeout 20 "$EBPROF" annotate hot hot.data
+		want_status 0 "a $kind as source"
+		grep -q 'is not here' out || fail "a $kind was read"
+	done
+}
+
+test_words() {
+	make_program -O1
+	run "$EBPROF" annotate nosuch hot.data
+	want_status 2 'an unknown function'
+	grep -q 'no sample has a function nosuch' err || fail "$(cat err)"
+	run "$EBPROF" annotate --layout nosuch
+	want_status 2 'an unknown layout'
+	run "$EBPROF" annotate -i hot.data
+	want_status 0 'the hottest'
+}
+
+run_tests
