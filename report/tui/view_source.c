@@ -9,7 +9,7 @@ enum {
 	MAX_SCROLL = 8 << 10,
 	NUMBER = 9, /* columns of self, and of total */
 	LINE = 7,
-	ORIGIN = 44,         /* where that begins, behind an instruction */
+	ORIGIN = 32,         /* where that begins, behind an instruction */
 	ROOM_FOR_TOTAL = 56, /* below, that column goes, then the next */
 	ROOM_FOR_LINE = 36,
 	HEIGHT_FOR_TITLE = 6,
@@ -123,9 +123,22 @@ static void take_listing(
 	view->shown = listing->identity;
 }
 
+/* Somebody who has selected nothing yet wants to see where the time goes. */
+static void select_hottest(struct app *app)
+{
+	const struct function_weight *best = NULL;
+	vec_each(&app->model->functions, row)
+		if (!best || row->self > best->self)
+			best = row;
+	if (best)
+		app_select(app, best->frame);
+}
+
 static void source_update(void *state, struct app *app)
 {
 	struct source_view *view = state;
+	if (!app_function(app))
+		select_hottest(app);
 	uint32_t function = app_function(app);
 	if (view->listing)
 		remember_row(view);
