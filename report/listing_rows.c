@@ -263,8 +263,11 @@ void listing_put_rows(const struct listing *listing, const struct annotation *an
 			put_source(&it, i);
 		put_unknown_lines(&it);
 	}
-	if (view->layout == LISTING_LAYOUT_CODE)
+	if (view->layout == LISTING_LAYOUT_CODE) {
+		vec_each(&listing->sources, source)
+			put_note(&it, str_text(&source->file.problem));
 		put_code(&it);
+	}
 	mem_free(it.code);
 }
 
