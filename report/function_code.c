@@ -107,8 +107,7 @@ static struct function_code_place place_of(
 	return place;
 }
 
-static void find_lines(const struct function_code_request *request,
-	const struct symbol_file_options *options, const struct symbol_file *file,
+static void find_lines(const struct function_code_request *request, struct symbol_file *file,
 	struct function_code *ret)
 {
 	size_t count = ret->disassembly.list.len;
@@ -117,7 +116,8 @@ static void find_lines(const struct function_code_request *request,
 		uint64_t address = ret->disassembly.list.data[i].address;
 		asked[i] = (struct answer_place){address, address, address};
 	}
-	struct answer_sources sources = answer_sources_of(file, options);
+	struct answer_sources sources = answer_sources_of(file);
+	sources.index = symbol_file_index(file);
 	answer_places(&sources, asked, count, &ret->answers);
 	ret->places = mem_zalloc_array(count + 1, sizeof(*ret->places));
 	for (size_t i = 0; i < count; i++) {
@@ -129,10 +129,10 @@ static void find_lines(const struct function_code_request *request,
 
 /* ---- */
 
-static struct extent extent_of(const struct code_file *file, struct str *problem)
+static struct extent extent_of(struct code_file *file, struct str *problem)
 {
 	struct symbol_hit hit;
-	if (!symbol_index_lookup(file->kernel.file.index, file->address, &hit)) {
+	if (!symbol_index_lookup(symbol_file_index(&file->kernel.file), file->address, &hit)) {
 		str_puts(problem, "no symbol says where this function begins and ends: shown is "
 				  "what follows an address in it");
 		return (struct extent){file->address, file->address + UNKNOWN_SIZE_BYTES};
@@ -145,8 +145,7 @@ static struct extent extent_of(const struct code_file *file, struct str *problem
 	return extent;
 }
 
-static void disassemble(const struct function_code_request *request,
-	const struct symbol_file_options *options, const struct code_file *file,
+static void disassemble(const struct function_code_request *request, struct code_file *file,
 	struct function_code *ret)
 {
 	struct extent extent = extent_of(file, &ret->problem);
@@ -157,7 +156,7 @@ static void disassemble(const struct function_code_request *request,
 		.is_intel = request->is_intel &&
 			    (file->machine == EM_X86_64 || file->machine == EM_386),
 		.demangle = request->demangle,
-		.index = file->kernel.file.index,
+		.index = symbol_file_index(&file->kernel.file),
 		.is_cancelled = request->is_cancelled,
 	};
 	disassembly_run(&disassembly, &ret->disassembly);
@@ -166,7 +165,7 @@ static void disassemble(const struct function_code_request *request,
 		str_puts(&ret->problem, str_text(&ret->disassembly.problem));
 	}
 	ret->bias = file->address - request->offset;
-	find_lines(request, options, &file->kernel.file, ret);
+	find_lines(request, &file->kernel.file, ret);
 }
 
 void function_code_read(const struct function_code_request *request, struct function_code *ret)
@@ -187,7 +186,7 @@ void function_code_read(const struct function_code_request *request, struct func
 	else
 		find_own(request, &options, &file);
 	if (file.fd >= 0)
-		disassemble(request, &options, &file, ret);
+		disassemble(request, &file, ret);
 	else if (kind == LAYOUT_OBJECT_KERNEL)
 		str_puts(&ret->problem, "there is no vmlinux of the recorded kernel here");
 	else
