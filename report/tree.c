@@ -131,25 +131,33 @@ static uint32_t place_kernel_stack(struct builder *builder, uint32_t entry, uint
  * Whether the function of a node is among its callers. Those whose function stands nowhere else are
  * not worth a look, which leaves few.
  */
-static void mark_recursion(struct tree *tree, size_t nr_functions)
+static uint32_t group_of(const uint32_t *groups, const struct tree_node *node)
 {
-	CLEANUP_FREE uint32_t *counts = mem_zalloc_array(nr_functions, sizeof(*counts));
+	return groups ? groups[node->function] : node->function;
+}
+
+/* For each node whether its group is among those of its callers, too. */
+static bool *find_nested(const struct tree *tree, const uint32_t *groups, size_t nr_groups)
+{
+	const struct tree_node *nodes = tree->nodes.data;
+	bool *nested = mem_zalloc_array(tree->nodes.len, sizeof(*nested));
+	CLEANUP_FREE uint32_t *counts = mem_zalloc_array(nr_groups, sizeof(*counts));
 	vec_each(&tree->nodes, node)
-		counts[node->function]++;
-	/* Depth first: `open` counts how often each function stands above. */
-	CLEANUP_FREE uint32_t *open = mem_zalloc_array(nr_functions, sizeof(*open));
-	struct tree_node *nodes = tree->nodes.data;
+		counts[group_of(groups, node)]++;
+	/* Depth first: `open` counts how often each group stands above. */
+	CLEANUP_FREE uint32_t *open = mem_zalloc_array(nr_groups, sizeof(*open));
 	uint32_t at = nodes[0].first_child;
 	while (at) {
-		struct tree_node *node = &nodes[at];
-		node->is_recursive = counts[node->function] > 1 && open[node->function]++ > 0;
-		if (node->first_child) {
-			at = node->first_child;
+		uint32_t group = group_of(groups, &nodes[at]);
+		nested[at] = counts[group] > 1 && open[group]++ > 0;
+		if (nodes[at].first_child) {
+			at = nodes[at].first_child;
 			continue;
 		}
 		while (at) {
-			if (counts[nodes[at].function] > 1)
-				open[nodes[at].function]--;
+			group = group_of(groups, &nodes[at]);
+			if (counts[group] > 1)
+				open[group]--;
 			if (nodes[at].next_sibling) {
 				at = nodes[at].next_sibling;
 				break;
@@ -157,6 +165,14 @@ static void mark_recursion(struct tree *tree, size_t nr_functions)
 			at = nodes[at].parent;
 		}
 	}
+	return nested;
+}
+
+static void mark_recursion(struct tree *tree, size_t nr_functions)
+{
+	CLEANUP_FREE bool *nested = find_nested(tree, NULL, nr_functions);
+	for (size_t i = 0; i < tree->nodes.len; i++)
+		tree->nodes.data[i].is_recursive = nested[i];
 }
 
 void tree_init(struct tree *tree, const struct profile *profile, const struct tree_options *options)
@@ -217,10 +233,12 @@ static uint64_t own_samples(
 	return samples;
 }
 
-void tree_weigh_functions(const struct tree *tree, const struct tree_weight *weights,
-	const struct profile *profile, struct function_weights *ret)
+/* `nested`: as of find_nested(), NULL for the nodes' own is_recursive. */
+static void weigh_groups(const struct tree *tree, const struct tree_weight *weights,
+	const struct profile *profile, const struct tree_groups *groups, const bool *nested,
+	struct function_weights *ret)
 {
-	CLEANUP_FREE uint32_t *rows = mem_zalloc_array(profile->functions.len, sizeof(*rows));
+	CLEANUP_FREE uint32_t *rows = mem_zalloc_array(groups->count, sizeof(*rows));
 	*ret = (struct function_weights){0};
 	for (size_t i = 1; i < tree->nodes.len; i++) {
 		const struct tree_node *node = &tree->nodes.data[i];
@@ -228,21 +246,37 @@ void tree_weigh_functions(const struct tree *tree, const struct tree_weight *wei
 		bool is_marker = !profile->frames.data[node->frame].object;
 		if (!weight->samples || (is_marker && !weight->self))
 			continue;
-		if (!rows[node->function]) {
+		uint32_t *index = &rows[group_of(groups->of, node)];
+		if (!*index) {
 			struct function_weight fresh = {
 				.function = node->function,
 				.frame = node->frame,
 			};
 			vec_push(ret, fresh);
-			rows[node->function] = (uint32_t)ret->len;
+			*index = (uint32_t)ret->len;
 		}
-		struct function_weight *row = &ret->data[rows[node->function] - 1];
+		struct function_weight *row = &ret->data[*index - 1];
 		uint64_t own = weight->self ? own_samples(tree, weights, node) : 0;
 		row->self += weight->self;
 		row->self_samples += own;
-		if (!node->is_recursive) {
+		if (!(nested ? nested[i] : node->is_recursive)) {
 			row->total += is_marker ? weight->self : weight->total;
 			row->samples += is_marker ? own : weight->samples;
 		}
 	}
+}
+
+void tree_weigh_functions(const struct tree *tree, const struct tree_weight *weights,
+	const struct profile *profile, struct function_weights *ret)
+{
+	struct tree_groups groups = {.count = profile->functions.len};
+	weigh_groups(tree, weights, profile, &groups, NULL, ret);
+}
+
+void tree_weigh_groups(const struct tree *tree, const struct tree_weight *weights,
+	const struct profile *profile, const struct tree_groups *groups,
+	struct function_weights *ret)
+{
+	CLEANUP_FREE bool *nested = find_nested(tree, groups->of, groups->count);
+	weigh_groups(tree, weights, profile, groups, nested, ret);
 }

@@ -4,6 +4,7 @@
  */
 #include "report/demangle/demangle.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -105,6 +106,25 @@ static void shorten(
 		return;
 	str_truncate(out, start);
 	str_write(out, full, len);
+}
+
+/* Languages that mangle nothing have functions like main.cleanup: there, only .cold and numbers. */
+static bool is_suffix_of_plain(const char *suffix, size_t len)
+{
+	return isdigit((unsigned char)suffix[len - 1]) ||
+	       (len == strlen(".cold") && memcmp(suffix, ".cold", len) == 0);
+}
+
+size_t demangle_suffix_length(const char *system_name)
+{
+	size_t len = strlen(system_name), before = length_before_version(system_name, len);
+	if (strcmp(system_name + before, "@plt") == 0)
+		return 0;
+	size_t own = length_before_clone(system_name, before);
+	if (own < before && system_name[0] != '_' &&
+		!is_suffix_of_plain(system_name + own, before - own))
+		own = before;
+	return len - own;
 }
 
 bool demangle(const char *mangled, enum demangle_mode mode, struct str *out)

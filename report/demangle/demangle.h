@@ -10,6 +10,7 @@
 #define EBPROF_DEMANGLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "format/base/str.h"
 
@@ -34,5 +35,12 @@ enum demangle_mode {
  * stack; what needs more runs in a thread of its own.
  */
 bool demangle(const char *mangled, enum demangle_mode mode, struct str *out);
+
+/*
+ * How many bytes at the end of a name, demangled or not, only tell a function's clones (.cold,
+ * .part.0) and versions (@GLIBC_2.2.5) apart. The stub of another library's function, `foo@plt`,
+ * is a function itself.
+ */
+size_t demangle_suffix_length(const char *system_name);
 
 #endif

@@ -1,0 +1,69 @@
+/*
+ * Two recordings side by side, function by function. Builds move code and clone functions, so a
+ * function is known by the name of its file, without the version, and by its own name, without
+ * what tells clones apart. Recordings differ in length: what is compared are shares of all samples.
+ */
+#ifndef EBPROF_COMPARE_H
+#define EBPROF_COMPARE_H
+
+#include "format/base/str.h"
+#include "report/tree.h"
+
+/* A symbolized profile, the tree of its functions, and the samples that are looked at. */
+struct compare_side {
+	const struct profile *profile;
+	const struct tree *tree;
+	const struct tree_weight *weights;
+	struct slice_sum whole;
+};
+
+struct compare_value {
+	uint64_t self, total; /* in the event's unit (ns) */
+	uint64_t self_samples, samples;
+};
+
+struct compare_row {
+	const char *object, *name; /* as the new side has them, where it does; clones have one */
+	uint32_t frame;            /* one of the new side's; 0: there is none */
+	uint32_t base_frame;       /* ... of the base's */
+	bool is_known;             /* there was a symbol */
+	struct compare_value base, new;
+};
+
+struct compare {
+	struct strtab names;
+	VEC(struct compare_row) rows; /* in no order */
+	struct slice_sum base, new;   /* all samples of each side */
+};
+
+/* Nothing is borrowed: the sides may go. */
+void compare_init(
+	struct compare *compare, const struct compare_side *base, const struct compare_side *new);
+void compare_deinit(struct compare *compare);
+
+enum compare_metric {
+	COMPARE_SELF,
+	COMPARE_TOTAL,
+};
+
+/* What of all samples, in percent. */
+double compare_base_percent(
+	const struct compare *compare, const struct compare_row *row, enum compare_metric metric);
+double compare_new_percent(
+	const struct compare *compare, const struct compare_row *row, enum compare_metric metric);
+/*
+ * False: so few samples differ so much by chance, once in twenty times. Chances are those of
+ * independent samples; shares of repeated recordings were seen to vary little more than that.
+ */
+bool compare_is_significant(
+	const struct compare *compare, const struct compare_row *row, enum compare_metric metric);
+
+/*
+ * The base's object that is the new side's `object`, and a frame of its function that is that of
+ * the new side's `frame`; 0: there is none.
+ */
+uint32_t compare_find_object(
+	const struct profile *base, const struct profile *new, uint32_t object);
+uint32_t compare_find_frame(const struct profile *base, const struct profile *new, uint32_t frame);
+
+#endif

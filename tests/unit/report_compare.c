@@ -1,0 +1,195 @@
+#include "report/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/err.h"
+#include "tests/unit/report_export_fixture.h"
+#include "tests/unit/unit.h"
+
+struct side {
+	struct profile *profile;
+	struct slice slice;
+	struct tree tree;
+	struct tree_weight *weights;
+	struct compare_side side;
+};
+
+static void side_init(struct side *side, struct fixture *fixture)
+{
+	*side = (struct side){.profile = fixture_profile(fixture)};
+	slice_init_all(&side->slice, side->profile);
+	tree_init(&side->tree, side->profile, &(struct tree_options){0});
+	side->weights = tree_weigh(&side->tree, &side->slice);
+	side->side =
+		(struct compare_side){side->profile, &side->tree, side->weights, side->slice.whole};
+}
+
+static void side_deinit(struct side *side)
+{
+	mem_free(side->weights);
+	tree_deinit(&side->tree);
+	slice_deinit(&side->slice);
+	profile_destroy(side->profile);
+}
+
+/* One line a row, ordered by names: "object name base self/total new self/total", samples. */
+static int by_names(const void *a, const void *b)
+{
+	const struct compare_row *x = a, *y = b;
+	int order = strcmp(x->object, y->object);
+	return order ? order : strcmp(x->name, y->name);
+}
+
+static void check_rows(struct compare *compare, const char *want)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	qsort(compare->rows.data, compare->rows.len, sizeof(*compare->rows.data), by_names);
+	vec_each(&compare->rows, row)
+		str_printf(&text, "%s %s %llu/%llu %llu/%llu\n", row->object, row->name,
+			(unsigned long long)row->base.self_samples,
+			(unsigned long long)row->base.samples,
+			(unsigned long long)row->new.self_samples,
+			(unsigned long long)row->new.samples);
+	CHECK_STR(str_text(&text), want);
+}
+
+static void compare_fixtures(struct fixture *base, struct fixture *new, const char *want)
+{
+	struct side sides[2];
+	side_init(&sides[0], base);
+	side_init(&sides[1], new);
+	struct compare compare;
+	compare_init(&compare, &sides[0].side, &sides[1].side);
+	side_deinit(&sides[0]); /* nothing is borrowed */
+	side_deinit(&sides[1]);
+	check_rows(&compare, want);
+	compare_deinit(&compare);
+}
+
+static uint32_t begin(struct fixture *fixture, const char *vdso, uint32_t *thread)
+{
+	fixture_init(fixture);
+	*thread = fixture_thread(fixture, fixture_process(fixture, 1, 0), 1, "x");
+	return fixture_object(fixture, LAYOUT_OBJECT_VDSO, vdso);
+}
+
+/* What moved, was cloned or carries another version is the same function. */
+TEST(compare_matches_by_names)
+{
+	struct fixture base, new;
+	uint32_t thread, object = begin(&base, "/lib/libx.so.1.2", &thread);
+	uint32_t main = fixture_frame(&base, object, 0x10, "main");
+	uint32_t work = fixture_frame(&base, object, 0x20, "_Z4worki");
+	uint32_t part = fixture_frame(&base, object, 0x30, "_Z4worki.part.0");
+	uint32_t gone = fixture_frame(&base, object, 0x40, "gone@@V_1");
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, work, part), 0, 3);
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, gone), 0, 2);
+	object = begin(&new, "/usr/lib/libx.so.2", &thread);
+	main = fixture_frame(&new, object, 0x50, "main");
+	work = fixture_frame(&new, object, 0x60, "_Z4worki.constprop.0.isra.0");
+	uint32_t stub = fixture_frame(&new, object, 0x70, "gone@plt");
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, main, work), 0, 4);
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, main, stub), 0, 1);
+	compare_fixtures(&base, &new,
+		"libx.so.2 gone 2/2 0/0\n"
+		"libx.so.2 gone@plt 0/0 1/1\n"
+		"libx.so.2 main 0/5 0/5\n"
+		"libx.so.2 work(int) 3/3 4/4\n");
+}
+
+/* Names of both sides are matched as they are, and numbers only where one file is left on each. */
+TEST(compare_versions_only_where_they_are_clear)
+{
+	static const char *const names[2][5] = {
+		{"libc-2.36.so", "python3.11", "bench1", "worker-1", "libssl.so.1.1"},
+		{"libc.so.6", "python3.12", "bench2", "worker-2", "libssl.so.3"},
+	};
+	struct fixture sides[2];
+	for (int i = 0; i < 2; i++) {
+		uint32_t thread, object = begin(&sides[i], names[i][0], &thread);
+		for (int n = 0; n < 5; n++) {
+			if (n)
+				object = fixture_object(&sides[i], LAYOUT_OBJECT_VDSO, names[i][n]);
+			uint32_t f = fixture_frame(&sides[i], object, 0x10, "f");
+			fixture_samples(&sides[i], thread, FIXTURE_STACK(&sides[i], f), 0, 1);
+		}
+		/* Both have it; and one has another build of it, too. */
+		object = fixture_object(&sides[i], LAYOUT_OBJECT_VDSO, "libz.so.1");
+		uint32_t f = fixture_frame(&sides[i], object, 0x10, "f");
+		fixture_samples(&sides[i], thread, FIXTURE_STACK(&sides[i], f), 0, 1);
+		if (!i)
+			continue;
+		object = fixture_object(&sides[i], LAYOUT_OBJECT_VDSO, "libz.so.2");
+		f = fixture_frame(&sides[i], object, 0x10, "f");
+		fixture_samples(&sides[i], thread, FIXTURE_STACK(&sides[i], f), 0, 1);
+	}
+	compare_fixtures(&sides[0], &sides[1],
+		"bench1 f 1/1 0/0\n"
+		"bench2 f 0/0 1/1\n"
+		"libc.so.6 f 1/1 1/1\n"
+		"libssl.so.3 f 1/1 1/1\n"
+		"libz.so.1 f 1/1 1/1\n"
+		"libz.so.2 f 0/0 1/1\n"
+		"python3.12 f 1/1 1/1\n"
+		"worker-2 f 1/1 1/1\n");
+}
+
+/* Of code without names only its file is known, unless the builds are the same. */
+TEST(compare_code_without_names)
+{
+	struct fixture sides[2];
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t thread;
+		begin(&sides[i], "[vdso]", &thread);
+		uint32_t object =
+			fixture_object(&sides[i], LAYOUT_OBJECT_FILE, "/nonexistent/lib.so");
+		uint32_t a = fixture_frame(&sides[i], object, 0x10 + i, NULL);
+		uint32_t b = fixture_frame(&sides[i], object, 0x20 + i, NULL);
+		fixture_samples(&sides[i], thread, FIXTURE_STACK(&sides[i], a, b), 0, 2 + i);
+		fixture_samples(&sides[i], thread, FIXTURE_STACK(&sides[i], a), 0, 1);
+	}
+	compare_fixtures(&sides[0], &sides[1], "lib.so lib.so [no symbol] 3/3 4/4\n");
+}
+
+TEST(compare_shares_and_chance)
+{
+	struct fixture base, new;
+	uint32_t thread, object = begin(&base, "[vdso]", &thread);
+	uint32_t a = fixture_frame(&base, object, 0x10, "a");
+	uint32_t b = fixture_frame(&base, object, 0x20, "b");
+	uint32_t c = fixture_frame(&base, object, 0x30, "c");
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, a), 0, 500);
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, b), 0, 490);
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, c), 0, 10);
+	object = begin(&new, "[vdso]", &thread);
+	a = fixture_frame(&new, object, 0x10, "a");
+	b = fixture_frame(&new, object, 0x20, "b");
+	c = fixture_frame(&new, object, 0x30, "c");
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, a), 0, 1200); /* 60 % of twice as many */
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, b), 0, 776);
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, c), 0, 24);
+	struct side sides[2];
+	side_init(&sides[0], &base);
+	side_init(&sides[1], &new);
+	struct compare compare;
+	compare_init(&compare, &sides[0].side, &sides[1].side);
+	check_rows(&compare, "[vdso] a 500/500 1200/1200\n"
+			     "[vdso] b 490/490 776/776\n"
+			     "[vdso] c 10/10 24/24\n");
+	const struct compare_row *rows = compare.rows.data;
+	CHECK_INT(1000 * compare_base_percent(&compare, &rows[0], COMPARE_SELF), 50000);
+	CHECK_INT(1000 * compare_new_percent(&compare, &rows[0], COMPARE_TOTAL), 60000);
+	CHECK(compare_is_significant(&compare, &rows[0], COMPARE_SELF));
+	CHECK(compare_is_significant(&compare, &rows[1], COMPARE_TOTAL));
+	CHECK(!compare_is_significant(&compare, &rows[2], COMPARE_SELF)); /* 1.0 and 1.2 % */
+	uint32_t frame = compare_find_frame(sides[0].profile, sides[1].profile, rows[1].frame);
+	CHECK_STR(sides[0].profile->functions.data[sides[0].profile->frames.data[frame].function]
+			  .name,
+		"b");
+	CHECK_INT(compare_find_object(sides[0].profile, sides[1].profile, 1), 1);
+	CHECK_INT(compare_find_object(sides[0].profile, sides[1].profile, 0), 0);
+	compare_deinit(&compare);
+	side_deinit(&sides[0]);
+	side_deinit(&sides[1]);
+}
