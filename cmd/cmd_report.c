@@ -13,7 +13,7 @@
 #include "report/unsymbolized.h"
 
 struct report_options {
-	const char *input;
+	const char *input, *baseline;
 	bool is_text, is_tui, show_tree, show_inverted;
 	double percent_limit; /* negative: the usual one */
 	uint32_t max_depth;
@@ -48,6 +48,8 @@ static struct err *parse_sort(const char *text, void *member)
 
 static const struct opt rows[] = {
 	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)", "Input"},
+	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
+		"compare with this recording, an earlier one", NULL},
 	{"sort", 's', "COLUMN[,..]", parse_sort, FIELD(table),
 		"a row for each: sym, dso, comm, pid, tid, cpu (dso,sym)", "What is shown"},
 	{"children", 0, NULL, opt_flag, FIELD(table.by_total), "order by total instead of self",
@@ -133,6 +135,7 @@ static int report_in_terminal(struct report_options *options, const char *path, 
 	naming_begin(&options->select.naming);
 	struct tui_options tui = {
 		.file_name = path,
+		.baseline = options->baseline,
 		.fd = fd,
 		.symbolize = options->select.naming.symbolize,
 		.filter = select_filter(&options->select),
@@ -180,6 +183,9 @@ static int report(struct report_options *options, int argc, char **argv, int res
 		options->table = usual;
 		options->table.by_total = by_total;
 	}
+	if (options->baseline)
+		return console_fail(err_new(ERR_USAGE,
+			"--baseline is shown in a terminal only, without --stdio and its kin"));
 	if (options->percent_limit < 0)
 		options->percent_limit = 0.5;
 	return report_text(options, path, fd);

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/info.h"
 
@@ -11,6 +12,8 @@ void app_init(struct app *app, const struct app_options *options)
 	for (int i = 0; i < VIEW_COUNT; i++)
 		if (views[i])
 			app->states[i] = views[i]->create();
+	if (options->baseline)
+		app_compare_with(app, options->baseline);
 }
 
 void app_deinit(struct app *app)
@@ -78,6 +81,15 @@ static void search_for(struct app *app, const char *text)
 	mem_free(app->wish.search);
 	app->wish.search = text[0] ? mem_strdup(text) : NULL;
 	app->wish.serial++;
+}
+
+void app_compare_with(struct app *app, const char *path)
+{
+	mem_free(app->wish.baseline);
+	app->wish.baseline = path[0] ? mem_strdup(path) : NULL;
+	app->wish.baseline_serial++;
+	app->wish.serial++;
+	app_show(app, VIEW_DIFF);
 }
 
 void app_say(struct app *app, const char *fmt, ...)
@@ -211,6 +223,19 @@ static void begin_print(struct app *app)
 	str_printf(&app->typed, ".%s", suffix ? suffix : "txt");
 }
 
+/* The recording before this one, which `record` put aside under this name, if it is there. */
+static void type_usual_baseline(struct app *app)
+{
+	str_truncate(&app->typed, 0);
+	if (app->wish.baseline) {
+		str_puts(&app->typed, app->wish.baseline);
+		return;
+	}
+	str_printf(&app->typed, "%s.old", app->options->file_name);
+	if (access(str_text(&app->typed), R_OK) < 0)
+		str_truncate(&app->typed, 0);
+}
+
 static void copy_name(struct app *app)
 {
 	const struct profile_function *function = model_function(app->model, app_function(app));
@@ -290,6 +315,10 @@ static bool act_anywhere(struct app *app, enum action action)
 	case ACTION_EXCLUDE:
 		begin_prompt(app, APP_PROMPT_EXCLUDE);
 		return true;
+	case ACTION_BASELINE:
+		begin_prompt(app, APP_PROMPT_BASELINE);
+		type_usual_baseline(app);
+		return true;
 	case ACTION_UNDO:
 	case ACTION_REDO:
 	case ACTION_RESET:
@@ -355,6 +384,10 @@ static void end_prompt(struct app *app)
 	app->prompt = APP_PROMPT_NONE;
 	const char *text = str_text(&app->typed);
 	struct pattern pattern;
+	if (prompt == APP_PROMPT_BASELINE) {
+		app_compare_with(app, text);
+		return;
+	}
 	if (!text[0] || prompt == APP_PROMPT_SEARCH)
 		return; /* it was searched for while it was typed */
 	if (prompt == APP_PROMPT_PRINT) {
@@ -396,6 +429,8 @@ static void type_key(struct app *app, uint32_t key)
 	}
 	if (key == INPUT_BACKSPACE || key == INPUT_CTRL('h') || key == 0x7f)
 		take_back_character(app);
+	else if (key == INPUT_TAB && app->prompt == APP_PROMPT_BASELINE)
+		type_usual_baseline(app);
 	else if (key == INPUT_CTRL('u'))
 		str_truncate(&app->typed, 0);
 	else if (key >= 0x20 && key < INPUT_UP)

@@ -46,8 +46,10 @@ struct app_print {
 
 struct app_options {
 	const char *file_name;
-	bool is_inverted; /* so the call tree begins */
 	const struct code_options *code; /* where source and binaries are looked for */
+	bool is_inverted;                /* so the call tree begins */
+	const char *baseline; /* what to compare with from the beginning; NULL: nothing */
+	const struct symbol_file_options *files; /* where symbols were looked for */
 };
 
 struct app {
@@ -112,6 +114,8 @@ void app_zoom_callers(struct app *app, const struct path *path);
 void app_print(struct app *app, const char *path);
 /* Wishes that models annotate the function of this frame. */
 void app_annotate(struct app *app, uint32_t frame);
+/* Another recording to compare with; "": none any more. */
+void app_compare_with(struct app *app, const char *path);
 void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A value in the chosen unit, in at most 8 columns: "12.34%", "1.23 s", "12345". */

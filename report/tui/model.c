@@ -9,12 +9,14 @@ void model_wish_copy(struct model_wish *to, const struct model_wish *from)
 	*to = *from;
 	scope_copy(&to->scope, &from->scope);
 	to->search = from->search ? mem_strdup(from->search) : NULL;
+	to->baseline = from->baseline ? mem_strdup(from->baseline) : NULL;
 }
 
 void model_wish_deinit(struct model_wish *wish)
 {
 	scope_deinit(&wish->scope);
 	mem_free(wish->search);
+	mem_free(wish->baseline);
 	*wish = (struct model_wish){0};
 }
 
@@ -173,6 +175,17 @@ struct model *model_hold(struct model *model)
 	return model;
 }
 
+static void comparison_destroy(struct comparison *comparison)
+{
+	if (!comparison)
+		return;
+	mem_free(comparison->path);
+	mem_free(comparison->problem);
+	str_deinit(&comparison->notes);
+	compare_deinit(&comparison->compare);
+	mem_free(comparison);
+}
+
 void model_release(struct model *model)
 {
 	if (!model || atomic_fetch_sub(&model->references, 1) > 1)
@@ -184,6 +197,7 @@ void model_release(struct model *model)
 	vec_deinit(&model->functions);
 	mem_free(model->matches);
 	annotation_destroy(model->annotation);
+	comparison_destroy(model->comparison);
 	model_names_release(model->names);
 	mem_free(model);
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "report/annotation.h"
+#include "report/compare.h"
 #include "report/info.h"
 #include "report/scope.h"
 #include "report/slice.h"
@@ -30,7 +31,9 @@ struct model_wish {
 	struct scope scope;
 	char *search; /* owned; NULL or "": nothing is searched for */
 	bool hides_inlined;
-	uint32_t annotated; /* a frame of the function whose lines are wanted; 0: none */
+	uint32_t annotated;       /* a frame of the function whose lines are wanted; 0: none */
+	char *baseline;           /* owned: the file to compare with; NULL: none */
+	unsigned baseline_serial; /* grows each time it is to be read (again) */
 };
 
 void model_wish_copy(struct model_wish *to, const struct model_wish *from);
@@ -49,6 +52,16 @@ struct model_names {
 	struct tree tree;
 };
 
+/* With the baseline. */
+struct comparison {
+	unsigned serial; /* of the wish for it */
+	char *path;
+	char *problem;      /* why there is nothing to compare with; NULL: there is */
+	struct str notes;   /* foreign text: why they are hard to compare; each ends with "; " */
+	size_t nr_left_out; /* filters that mean nothing in another recording: threads, times */
+	struct compare compare;
+};
+
 struct model {
 	atomic_uint references;
 	unsigned wish_serial; /* of the wish that this fulfils */
@@ -64,6 +77,7 @@ struct model {
 	struct tasks tasks;
 	struct info_stacks stacks;
 	struct annotation *annotation; /* of the function that was wished for, or NULL */
+	struct comparison *comparison; /* NULL: there is no baseline, or it is being read */
 };
 
 /* Copies the names as they are. Call on the thread that symbolizes. */

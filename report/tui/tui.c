@@ -138,6 +138,8 @@ struct err *tui_run(const struct tui_options *options, bool *is_left)
 			.file_name = options->file_name,
 			.is_inverted = options->is_inverted,
 			.code = &code,
+			.baseline = options->baseline,
+			.files = &options->symbolize.files,
 		};
 		err = run_in_terminal(&tui, &app, options->opens_tree);
 		code_reader_destroy(tui.code); /* it reads the worker's profile */

@@ -7,7 +7,8 @@
 
 struct tui_options {
 	const char *file_name;
-	int fd; /* of the recording; borrowed */
+	const char *baseline; /* the file to compare with; NULL: none */
+	int fd;               /* of the recording; borrowed */
 	struct symbolize_options symbolize;
 	struct filter filter;          /* what is not wanted is not even looked at */
 	struct debug_dirs source_dirs; /* --source-dir, in the order given */

@@ -9,6 +9,7 @@
 
 #include "format/base/err.h"
 #include "report/symbol/symbolizer.h"
+#include "report/tui/baseline.h"
 #include "report/tui/name_thread.h"
 
 enum {
@@ -42,6 +43,8 @@ struct worker {
 	unsigned symbols_serial;
 	uint64_t file_bytes;
 	int64_t next_names_ns; /* not before */
+	struct baseline *baseline;
+	unsigned baseline_serial; /* of the wish for it */
 };
 
 static int64_t now_ns(void)
@@ -191,6 +194,11 @@ static void refresh_names(struct worker *worker, bool hides_inlined)
 	model_names_release(old);
 }
 
+static bool has_baseline(const struct worker *worker, const struct model_wish *wish)
+{
+	return worker->baseline && worker->baseline_serial == wish->baseline_serial;
+}
+
 static void fulfil(struct worker *worker, const struct model_wish *wish, bool is_new)
 {
 	int64_t began_ns = now_ns();
@@ -201,9 +209,27 @@ static void fulfil(struct worker *worker, const struct model_wish *wish, bool is
 		model_create(worker->profile, worker->names, wish, &worker->is_cancelled);
 	if (model)
 		model->stacks = worker->stacks;
+	if (model && wish->baseline && has_baseline(worker, wish) &&
+		!baseline_compare(worker->baseline, model, wish, &worker->is_cancelled)) {
+		model_release(model);
+		model = NULL;
+	}
 	publish(worker, model);
 	int64_t ended_ns = now_ns(), pause_ns = 2 * (ended_ns - began_ns);
 	worker->next_names_ns = ended_ns + (pause_ns > BUNDLE_NS ? pause_ns : BUNDLE_NS);
+}
+
+/* After the model without it, since it may take long. */
+static void fulfil_baseline(struct worker *worker, const struct model_wish *wish)
+{
+	if (!wish->baseline || has_baseline(worker, wish))
+		return;
+	set_busy(worker, "reading the baseline");
+	baseline_destroy(worker->baseline);
+	worker->baseline =
+		baseline_load(wish->baseline, &worker->options.symbolize, &worker->options.filter);
+	worker->baseline_serial = wish->baseline_serial;
+	fulfil(worker, wish, true);
 }
 
 static bool is_time_for_names(const struct worker *worker)
@@ -250,8 +276,12 @@ static void work(struct worker *worker)
 		fulfil(worker, &wish, true);
 	if (!worker->naming)
 		begin_naming(worker);
-	for (unsigned serial = wish.serial; next_wish(worker, serial, &wish); serial = wish.serial)
+	fulfil_baseline(worker, &wish);
+	for (unsigned serial = wish.serial; next_wish(worker, serial, &wish);
+		serial = wish.serial) {
 		fulfil(worker, &wish, wish.serial != serial);
+		fulfil_baseline(worker, &wish);
+	}
 	model_wish_deinit(&wish);
 }
 
@@ -272,6 +302,7 @@ static void worker_free(struct worker *worker)
 	err_destroy(worker->news.err);
 	model_wish_deinit(&worker->wish);
 	model_names_release(worker->names);
+	baseline_destroy(worker->baseline);
 	symbolizer_destroy(worker->symbolizer);
 	profile_destroy(worker->profile);
 	mem_close_fd(&worker->event_fd);

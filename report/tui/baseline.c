@@ -1,0 +1,221 @@
+#include "report/tui/baseline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "format/base/err.h"
+
+struct baseline {
+	char *path;
+	char *problem;           /* NULL: it could be read */
+	struct profile *profile; /* NULL: it could not */
+	struct model_names *names;
+};
+
+/* ---- loading ---- */
+
+/* Nothing but a file: opening a FIFO would wait for ever. */
+static struct err *open_file(const char *path, int *ret)
+{
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(errno, "cannot open it");
+	if (!S_ISREG(st.st_mode))
+		return err_new(ERR_USAGE, "it is no regular file");
+	*ret = steal_fd(fd);
+	return NULL;
+}
+
+static struct err *load(struct baseline *baseline, const struct symbolize_options *options,
+	const struct filter *filter)
+{
+	CLEANUP_FD int fd = -1;
+	struct symbolize_options naming = *options;
+	naming.files.debuginfod = NULL;
+	struct profile_options loading = {.files = &naming.files};
+	try(open_file(baseline->path, &fd));
+	try(profile_load(fd, &loading, &baseline->profile));
+	struct filter of_names = {
+		.comms = filter->comms,
+		.dsos = filter->dsos,
+		.symbols = filter->symbols,
+	};
+	filter_samples(baseline->profile, &of_names);
+	symbolize(baseline->profile, &naming);
+	filter_stacks(baseline->profile, &of_names);
+	return NULL;
+}
+
+struct baseline *baseline_create(const char *path, struct profile *profile)
+{
+	struct baseline *baseline = mem_zalloc(sizeof(*baseline));
+	baseline->path = mem_strdup(path);
+	baseline->profile = profile;
+	return baseline;
+}
+
+struct baseline *baseline_load(
+	const char *path, const struct symbolize_options *options, const struct filter *filter)
+{
+	struct baseline *baseline = baseline_create(path, NULL);
+	struct err *err = load(baseline, options, filter);
+	if (err)
+		baseline->problem = mem_strdup(err_message(err));
+	err_destroy(err);
+	return baseline;
+}
+
+void baseline_destroy(struct baseline *baseline)
+{
+	if (!baseline)
+		return;
+	mem_free(baseline->path);
+	mem_free(baseline->problem);
+	model_names_release(baseline->names);
+	profile_destroy(baseline->profile);
+	mem_free(baseline);
+}
+
+/* ---- filters ---- */
+
+/* What the term means for the baseline; false: nothing, there threads and times are others. */
+static bool translate(const struct profile *base, const struct profile *new,
+	const struct scope_term *term, struct scope_term *ret)
+{
+	/* The frame that stands for none: in no stack. */
+	static const struct scope_term nowhere = {.kind = SCOPE_FUNCTION};
+	*ret = *term;
+	switch (term->kind) {
+	case SCOPE_FUNCTION:
+		ret->number = compare_find_frame(base, new, term->number);
+		return true;
+	case SCOPE_OBJECT:
+		ret->number = compare_find_object(base, new, term->number);
+		if (!ret->number) {
+			*ret = nowhere;
+			ret->excludes = term->excludes;
+		}
+		return true;
+	case SCOPE_PATTERN:
+	case SCOPE_KERNEL:
+	case SCOPE_COMM:
+	case SCOPE_CONTAINER:
+		return true;
+	case SCOPE_THREAD:
+	case SCOPE_PROCESS:
+	case SCOPE_CPU:
+	case SCOPE_TIME:
+		break;
+	}
+	return false;
+}
+
+/* Returns how many terms are left out. */
+static size_t translate_scope(const struct baseline *baseline, const struct profile *new,
+	const struct scope *scope, struct scope *ret)
+{
+	size_t nr_left_out = 0;
+	*ret = (struct scope){0};
+	vec_each(&scope->terms, term) {
+		struct scope_term translated;
+		if (translate(baseline->profile, new, term, &translated))
+			scope_add(ret, &translated);
+		else
+			nr_left_out++;
+	}
+	return nr_left_out;
+}
+
+/* ---- comparing ---- */
+
+static const char *event_of(const struct profile *profile)
+{
+	return profile->events.len > 1 ? profile->events.data[1].name : "";
+}
+
+static bool is_other_meta(const struct profile *base, const struct profile *new, const char *key)
+{
+	const char *a = profile_meta(base, key), *b = profile_meta(new, key);
+	return a && b && strcmp(a, b) != 0;
+}
+
+/* Builds replace each other: the file of an earlier one is often gone, and its names with it. */
+static void put_unnamed(const struct compare *compare, struct str *out)
+{
+	static const double much_percent = 5;
+	uint64_t unnamed = 0;
+	vec_each(&compare->rows, row)
+		unnamed += row->is_known ? 0 : row->base.self;
+	double percent = profile_percent(unnamed, compare->base.value);
+	if (percent >= much_percent)
+		str_printf(out,
+			"%.0f%% of the base has no names: archive it where its files are, or "
+			"--debug-dir; ",
+			percent);
+}
+
+/* What is to be known before believing the numbers. */
+static void put_notes(const struct profile *base, const struct profile *new, struct str *out)
+{
+	if (strcmp(event_of(base), event_of(new)) != 0)
+		str_printf(out, "other event: %s; ", event_of(base));
+	if (is_other_meta(base, new, LAYOUT_META_CPU_MODEL))
+		str_printf(out, "other CPU: %s; ", profile_meta(base, LAYOUT_META_CPU_MODEL));
+	if (!base->file.ended)
+		str_puts(out, "it was cut; ");
+	if (profile_lost(base))
+		str_printf(out, "%.1f%% of its samples were lost; ",
+			profile_percent(
+				profile_lost(base), profile_lost(base) + base->samples.len));
+}
+
+static void refresh_names(struct baseline *baseline, bool hides_inlined)
+{
+	if (baseline->names && baseline->names->hides_inlined == hides_inlined)
+		return;
+	model_names_release(baseline->names);
+	baseline->names = model_names_create(baseline->profile, 1, hides_inlined);
+}
+
+static void compare(struct baseline *baseline, const struct model *model,
+	const struct model_wish *wish, const atomic_bool *is_cancelled,
+	struct comparison *comparison)
+{
+	refresh_names(baseline, wish->hides_inlined);
+	const struct tree *tree = &baseline->names->tree;
+	struct scope scope;
+	comparison->nr_left_out = translate_scope(baseline, model->profile, &wish->scope, &scope);
+	struct slice slice;
+	slice_init(&slice, baseline->profile);
+	struct scope_walk walk;
+	scope_walk_init(&walk, &scope, baseline->profile, tree, is_cancelled);
+	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));)
+		slice_add(&slice, sample->stack, profile_sample_value(baseline->profile, sample));
+	scope_walk_deinit(&walk);
+	scope_deinit(&scope);
+	CLEANUP_FREE struct tree_weight *weights = tree_weigh(tree, &slice);
+	struct compare_side base = {baseline->profile, tree, weights, slice.whole};
+	struct compare_side new = {
+		model->profile, &model->names->tree, model->weights, model->slice.whole};
+	compare_init(&comparison->compare, &base, &new);
+	slice_deinit(&slice);
+	put_notes(baseline->profile, model->profile, &comparison->notes);
+	put_unnamed(&comparison->compare, &comparison->notes);
+}
+
+bool baseline_compare(struct baseline *baseline, struct model *model, const struct model_wish *wish,
+	const atomic_bool *is_cancelled)
+{
+	struct comparison *comparison = mem_zalloc(sizeof(*comparison));
+	comparison->serial = wish->baseline_serial;
+	comparison->path = mem_strdup(baseline->path);
+	if (baseline->problem)
+		comparison->problem = mem_strdup(baseline->problem);
+	else
+		compare(baseline, model, wish, is_cancelled, comparison);
+	model->comparison = comparison;
+	return !is_cancelled || !atomic_load(is_cancelled);
+}

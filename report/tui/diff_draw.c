@@ -1,0 +1,236 @@
+#include <math.h>
+#include <string.h>
+
+#include "report/tui/diff.h"
+
+static unsigned delta_style(
+	const struct app *app, const struct compare_row *row, enum compare_metric metric)
+{
+	double delta = diff_delta(app, row, metric);
+	if (delta == 0 || !compare_is_significant(diff_compare(app), row, metric))
+		return STYLE_DIM;
+	return delta > 0 ? STYLE_WORSE : STYLE_BETTER;
+}
+
+static void place_columns(struct diff *diff, struct rect area)
+{
+	/* Below these widths of the screen a column goes, the least telling first. */
+	static const struct {
+		int width, room;
+	} columns[DIFF_FUNCTION] = {
+		[DIFF_BASE] = {9, 44},
+		[DIFF_NEW] = {9, 32},
+		[DIFF_DELTA] = {11, 0},
+		[DIFF_TOTAL] = {11, 100},
+		[DIFF_BAR] = {12, 76},
+		[DIFF_OBJECT] = {16, 62},
+	};
+	enum {
+		WIDE = 120,
+		MORE = 10 /* columns for bars and objects of a wide one */
+	};
+	int x = area.x;
+	for (int i = 0; i < DIFF_FUNCTION; i++) {
+		diff->column_x[i] = x;
+		x += area.width >= columns[i].room ? columns[i].width : 0;
+		if (area.width >= WIDE && (i == DIFF_BAR || i == DIFF_OBJECT))
+			x += MORE;
+	}
+	diff->column_x[DIFF_FUNCTION] = x;
+	diff->column_x[DIFF_COLUMNS] = area.x + area.width;
+}
+
+int diff_column_width(const struct diff *diff, enum diff_column column)
+{
+	int width = diff->column_x[column + 1] - diff->column_x[column];
+	return column == DIFF_FUNCTION || width <= 0 ? width : width - 1;
+}
+
+static void draw_header(const struct diff *diff, const struct app *app, struct grid *grid)
+{
+	for (int column = 0; column < DIFF_COLUMNS; column++) {
+		int width = diff_column_width(diff, column), x = diff->column_x[column];
+		CLEANUP(str_deinit) struct str title = {0};
+		bool is_order = column == (int)diff->order;
+		str_printf(&title, "%s%s", diff_title(diff, app, column),
+			!is_order ? ""
+				  : grid_glyph(grid, diff->is_reversed ? GLYPH_UP : GLYPH_DOWN));
+		unsigned style = STYLE_HEADER | (is_order ? STYLE_BOLD : 0);
+		if (column <= DIFF_TOTAL)
+			grid_put_right(grid, x, diff->header_y, width, style, str_text(&title));
+		else
+			grid_put(grid, x, diff->header_y, width, style, str_text(&title));
+	}
+}
+
+/* From the middle to the right for what is slower, to the left for what is faster. */
+static void draw_bar(struct grid *grid, int x, int y, int width, unsigned style, double share)
+{
+	static const char *const whole[] = {"█", "█", "-", "+"};
+	static const char *const half[] = {"▐", "▌", "-", "+"};
+	int room = (width - 1) / 2, middle = x + room;
+	if (room <= 0)
+		return;
+	size_t kind = (grid->is_ascii ? 2 : 0) + (share > 0);
+	int halves = (int)(fabs(share) * room * 2 + 0.5);
+	grid_put(grid, middle, y, 1, STYLE_DIM, grid_glyph(grid, GLYPH_WALL));
+	for (int i = 1; i <= room && halves > 0; i++, halves -= 2)
+		grid_put(grid, share > 0 ? middle + i : middle - i, y, 1, style,
+			halves > 1 ? whole[kind] : half[kind]);
+}
+
+static void draw_value(const struct diff *diff, const struct app *app, struct grid *grid, int y,
+	enum diff_column column, const struct compare_row *row)
+{
+	const struct compare *compare = diff_compare(app);
+	CLEANUP(str_deinit) struct str text = {0};
+	unsigned style = STYLE_NORMAL;
+	enum compare_metric metric = column == DIFF_TOTAL ? COMPARE_TOTAL : COMPARE_SELF;
+	if (column == DIFF_BASE)
+		diff_put_value(app, &row->base, &compare->base, &text);
+	else if (column == DIFF_NEW)
+		diff_put_value(app, &row->new, &compare->new, &text);
+	else
+		diff_put_delta(diff, app, row, metric, &text);
+	if (column >= DIFF_DELTA)
+		style = delta_style(app, row, metric);
+	grid_put_right(grid, diff->column_x[column], y, diff_column_width(diff, column), style,
+		str_text(&text));
+}
+
+static unsigned name_style(
+	const struct app *app, const struct compare_row *row, const struct pattern *search)
+{
+	unsigned match = search && pattern_matches(search, row->name) ? STYLE_MATCH : 0;
+	if (!row->is_known)
+		return STYLE_UNKNOWN | match;
+	bool is_kernel = row->frame && profile_is_kernel(app->model->profile,
+					       app->model->names->frames.data[row->frame].object);
+	return (is_kernel ? STYLE_KERNEL : STYLE_NORMAL) | match;
+}
+
+static void draw_row(const struct diff *diff, const struct app *app, struct grid *grid, int y,
+	size_t index, const struct pattern *search)
+{
+	const struct compare_row *row = diff_row(diff, app, index);
+	for (int column = 0; column <= DIFF_TOTAL; column++)
+		draw_value(diff, app, grid, y, column, row);
+	double delta = diff_delta(app, row, COMPARE_SELF);
+	if (diff->greatest > 0)
+		draw_bar(grid, diff->column_x[DIFF_BAR], y, diff_column_width(diff, DIFF_BAR),
+			delta_style(app, row, COMPARE_SELF), delta / diff->greatest);
+	grid_put_elided(grid, diff->column_x[DIFF_OBJECT], y, diff_column_width(diff, DIFF_OBJECT),
+		STYLE_DIM, row->object);
+	grid_put_elided(grid, diff->column_x[DIFF_FUNCTION], y,
+		diff_column_width(diff, DIFF_FUNCTION), name_style(app, row, search), row->name);
+}
+
+static void put_side(
+	const struct slice_sum *whole, const struct profile_event *event, struct str *out)
+{
+	str_printf(out, "%llu samples", (unsigned long long)whole->samples);
+	if (!event || strcmp(event->unit, "ns") == 0)
+		str_printf(out, ", %.2f s", (double)whole->value / 1e9);
+}
+
+/* What is compared with what, and what is to be known of that. */
+static int draw_summary(
+	const struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
+{
+	const struct comparison *comparison = app->model->comparison;
+	const struct profile *profile = app->model->profile;
+	const struct profile_event *event =
+		profile->events.len > 1 ? &profile->events.data[1] : NULL;
+	CLEANUP(str_deinit) struct str text = {0}, notes = {0};
+	str_printf(&text, "base %s: ", comparison->path);
+	put_side(&comparison->compare.base, event, &text);
+	str_puts(&text, "  new: ");
+	put_side(&comparison->compare.new, event, &text);
+	grid_put_elided(grid, area.x, area.y, area.width, STYLE_NORMAL, str_text(&text));
+	if (comparison->nr_left_out)
+		str_puts(&notes, "the base is of all threads and of all its time; ");
+	str_puts(&notes, str_text(&comparison->notes));
+	if (diff->has_doubts)
+		str_puts(&notes, "~ may be chance; ");
+	if (!notes.len || area.height < 6)
+		return 1;
+	str_truncate(&notes, notes.len - strlen("; "));
+	grid_put(grid, area.x, area.y + 1, area.width,
+		comparison->nr_left_out || comparison->notes.len ? STYLE_WARNING : STYLE_DIM,
+		str_text(&notes));
+	return 2;
+}
+
+/* Why there is no comparison, and what to do about it: lines. */
+static unsigned explain(const struct app *app, struct str *out)
+{
+	const struct comparison *comparison = app->model->comparison;
+	bool is_answer = comparison && comparison->serial == app->wish.baseline_serial;
+	if (!app->wish.baseline) {
+		str_printf(out,
+			"There is nothing to compare with yet.\n"
+			"D loads another recording: the base.\n"
+			"Or: ebprof report %s --baseline FILE\n",
+			app->options->file_name);
+		return STYLE_NORMAL;
+	}
+	if (is_answer && comparison->problem)
+		str_printf(out, "%s: %s\nD chooses another recording.\n", comparison->path,
+			comparison->problem);
+	else if (app->busy)
+		str_printf(out, "reading %s\n", app->wish.baseline);
+	else
+		str_printf(out, "%s was not read.\nD reads it.\n", app->wish.baseline);
+	return STYLE_WARNING;
+}
+
+static void draw_without(const struct app *app, struct grid *grid, struct rect area)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	unsigned style = explain(app, &text);
+	const char *at = str_text(&text);
+	for (int y = 0; *at && y < area.height; y++) {
+		size_t len = strcspn(at, "\n");
+		CLEANUP_FREE char *line = mem_strndup(at, len);
+		grid_put_elided(grid, area.x, area.y + y, area.width, style, line);
+		at += len + (at[len] == '\n');
+	}
+}
+
+static void draw_rows(struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
+{
+	struct pattern pattern;
+	const char *wanted = app->wish.search;
+	bool searches = wanted && wanted[0] && pattern_init(&pattern, wanted);
+	list_fit(&diff->list, diff->rows.len, area);
+	for (size_t i = 0; i < list_seen(&diff->list); i++)
+		draw_row(diff, app, grid, area.y + (int)i, diff->list.top + i,
+			searches ? &pattern : NULL);
+	list_mark(&diff->list, grid);
+	if (!diff->rows.len)
+		grid_put(grid, area.x, area.y, area.width, STYLE_WARNING,
+			"no samples on either side: Esc undoes the last filter");
+	if (searches)
+		pattern_deinit(&pattern);
+}
+
+void diff_draw(struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
+{
+	diff->header_y = -1;
+	if (!diff_compare(app)) {
+		draw_without(app, grid, area);
+		return;
+	}
+	enum {
+		ROOM_FOR_SUMMARY = 5 /* lines; below, the rows are what matters */
+	};
+	int used = area.height >= ROOM_FOR_SUMMARY ? draw_summary(diff, app, grid, area) : 0;
+	area.y += used;
+	area.height -= used;
+	if (area.height <= 0)
+		return;
+	place_columns(diff, area);
+	diff->header_y = area.y;
+	draw_header(diff, app, grid);
+	draw_rows(diff, app, grid, (struct rect){area.x, area.y + 1, area.width, area.height - 1});
+}

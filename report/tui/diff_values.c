@@ -1,0 +1,85 @@
+/* Two recordings' values as text. */
+#include <math.h>
+#include <string.h>
+
+#include "report/tui/diff.h"
+
+const struct compare *diff_compare(const struct app *app)
+{
+	const struct comparison *comparison = app->model->comparison;
+	bool is_there = comparison && app->wish.baseline && !comparison->problem &&
+			comparison->serial == app->wish.baseline_serial;
+	return is_there ? &comparison->compare : NULL;
+}
+
+const struct compare_row *diff_row(const struct diff *diff, const struct app *app, size_t at)
+{
+	return &diff_compare(app)->rows.data[diff->rows.data[at]];
+}
+
+double diff_delta(const struct app *app, const struct compare_row *row, enum compare_metric metric)
+{
+	const struct compare *compare = diff_compare(app);
+	bool is_self = metric == COMPARE_SELF;
+	if (app->unit == APP_PERCENT)
+		return compare_new_percent(compare, row, metric) -
+		       compare_base_percent(compare, row, metric);
+	if (app->unit == APP_TIME)
+		return is_self ? (double)row->new.self - (double)row->base.self
+			       : (double)row->new.total - (double)row->base.total;
+	return is_self ? (double)row->new.self_samples - (double)row->base.self_samples
+		       : (double)row->new.samples - (double)row->base.samples;
+}
+
+void diff_put_value(const struct app *app, const struct compare_value *value,
+	const struct slice_sum *whole, struct str *out)
+{
+	if (!value->samples)
+		str_puts(out, "-");
+	else if (app->unit == APP_PERCENT)
+		str_printf(out, "%.2f%%", profile_percent(value->self, whole->value));
+	else
+		app_put_value(app, out, value->self, value->self_samples);
+}
+
+static void put_relative(const struct app *app, const struct compare_row *row,
+	enum compare_metric metric, struct str *out)
+{
+	const struct compare *compare = diff_compare(app);
+	double base = compare_base_percent(compare, row, metric);
+	double new = compare_new_percent(compare, row, metric);
+	if (base <= 0)
+		str_puts(out, new > 0 ? "new" : "-");
+	else if (new <= 0)
+		str_puts(out, "gone");
+	else if (new / base >= 100)
+		str_printf(out, "x%.0f", new / base);
+	else
+		str_printf(out, "%+.1f%%", 100 * (new / base - 1));
+}
+
+void diff_put_delta(const struct diff *diff, const struct app *app, const struct compare_row *row,
+	enum compare_metric metric, struct str *out)
+{
+	double delta = diff_delta(app, row, metric);
+	if (delta != 0 && !compare_is_significant(diff_compare(app), row, metric))
+		str_putc(out, '~');
+	if (app->unit == APP_PERCENT && diff->is_relative)
+		put_relative(app, row, metric, out);
+	else if (app->unit == APP_PERCENT)
+		str_printf(out, "%+.2f", delta);
+	else if (app->unit == APP_SAMPLES)
+		str_printf(out, "%+.0f", delta);
+	else if (fabs(delta) >= 1e9)
+		str_printf(out, "%+.2f s", delta / 1e9);
+	else
+		str_printf(out, "%+.1f ms", delta / 1e6);
+}
+
+const char *diff_title(const struct diff *diff, const struct app *app, enum diff_column column)
+{
+	static const char *const titles[DIFF_COLUMNS] = {
+		"base", "new", "delta", "in total", "less | more", "object", "function"};
+	bool is_points = app->unit == APP_PERCENT && !diff->is_relative;
+	return column == DIFF_DELTA && is_points ? "points" : titles[column];
+}

@@ -1,0 +1,298 @@
+/* What became slower and faster since another recording. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/tui/diff.h"
+
+static void *diff_create(void)
+{
+	struct diff *diff = mem_zalloc(sizeof(*diff));
+	diff->order = DIFF_DELTA;
+	return diff;
+}
+
+static void diff_destroy(void *state)
+{
+	struct diff *diff = state;
+	vec_deinit(&diff->rows);
+	str_deinit(&diff->selected);
+	mem_free(diff);
+}
+
+/* ---- order ---- */
+
+struct ordering {
+	const struct app *app;
+	const struct compare_row *rows;
+	enum diff_column column;
+	bool is_reversed;
+};
+
+static int descending(double a, double b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int compare_column(
+	const struct ordering *by, const struct compare_row *a, const struct compare_row *b)
+{
+	const struct app *app = by->app;
+	switch (by->column) {
+	case DIFF_BASE:
+		return descending((double)a->base.self, (double)b->base.self);
+	case DIFF_NEW:
+		return descending((double)a->new.self, (double)b->new.self);
+	case DIFF_DELTA:
+	case DIFF_BAR:
+		return descending(fabs(diff_delta(app, a, COMPARE_SELF)),
+			fabs(diff_delta(app, b, COMPARE_SELF)));
+	case DIFF_TOTAL:
+		return descending(fabs(diff_delta(app, a, COMPARE_TOTAL)),
+			fabs(diff_delta(app, b, COMPARE_TOTAL)));
+	case DIFF_OBJECT:
+		return strcmp(a->object, b->object);
+	case DIFF_FUNCTION:
+	case DIFF_COLUMNS:
+		break;
+	}
+	return strcmp(a->name, b->name);
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct ordering *by = context;
+	const struct compare_row *x = &by->rows[*(const uint32_t *)a];
+	const struct compare_row *y = &by->rows[*(const uint32_t *)b];
+	int order = compare_column(by, x, y);
+	if (order)
+		return by->is_reversed ? -order : order;
+	order = descending(fabs(diff_delta(by->app, x, COMPARE_TOTAL)),
+		fabs(diff_delta(by->app, y, COMPARE_TOTAL)));
+	if (!order)
+		order = strcmp(x->name, y->name);
+	return order ? order : strcmp(x->object, y->object);
+}
+
+/* ---- selection ---- */
+
+static void put_key(const struct compare_row *row, struct str *out)
+{
+	str_write(out, row->object, strlen(row->object) + 1);
+	str_puts(out, row->name);
+}
+
+static void select_row(struct diff *diff, struct app *app)
+{
+	if (diff->list.selected >= diff->rows.len)
+		return;
+	const struct compare_row *row = diff_row(diff, app, diff->list.selected);
+	str_truncate(&diff->selected, 0);
+	put_key(row, &diff->selected);
+	app_select(app, row->frame);
+}
+
+static bool is_selected(const struct diff *diff, const struct compare_row *row,
+	const struct app *app, struct str *key)
+{
+	uint32_t function = app_function(app);
+	if (function)
+		return row->frame && model_function_of(app->model, row->frame) == function;
+	str_truncate(key, 0);
+	put_key(row, key);
+	return key->len == diff->selected.len &&
+	       memcmp(str_text(key), str_text(&diff->selected), key->len) == 0;
+}
+
+/* The row of what is selected; where it has none, the list stays where it stood. */
+static void find_selected(struct diff *diff, struct app *app)
+{
+	CLEANUP(str_deinit) struct str key = {0};
+	for (size_t i = 0; i < diff->rows.len; i++)
+		if (is_selected(diff, diff_row(diff, app, i), app, &key)) {
+			diff->list.selected = i;
+			return;
+		}
+	if (!app_function(app))
+		select_row(diff, app);
+}
+
+static void diff_update(void *state, struct app *app)
+{
+	struct diff *diff = state;
+	const struct compare *compare = diff_compare(app);
+	diff->rows.len = 0;
+	diff->greatest = 0;
+	diff->has_doubts = false;
+	diff->list.count = compare ? compare->rows.len : 0;
+	if (!compare || !compare->rows.len)
+		return;
+	for (uint32_t i = 0; i < compare->rows.len; i++) {
+		double delta = fabs(diff_delta(app, &compare->rows.data[i], COMPARE_SELF));
+		diff->greatest = delta > diff->greatest ? delta : diff->greatest;
+		diff->has_doubts |= delta > 0 && !compare_is_significant(compare,
+							 &compare->rows.data[i], COMPARE_SELF);
+		vec_push(&diff->rows, i);
+	}
+	struct ordering by = {app, compare->rows.data, diff->order, diff->is_reversed};
+	qsort_r(diff->rows.data, diff->rows.len, sizeof(*diff->rows.data), compare_rows, &by);
+	find_selected(diff, app);
+}
+
+/* ---- input ---- */
+
+static void order_by(struct diff *diff, struct app *app, enum diff_column column)
+{
+	diff->is_reversed = diff->order == column && !diff->is_reversed;
+	diff->order = column;
+	diff_update(diff, app);
+}
+
+/* The next column that is shown. */
+static void order_beside(struct diff *diff, struct app *app, int step)
+{
+	int column = (int)diff->order + step;
+	while (column > 0 && column + 1 < DIFF_COLUMNS &&
+		(column == DIFF_BAR || diff_column_width(diff, column) <= 0))
+		column += step;
+	if (column >= 0 && column < DIFF_COLUMNS && diff_column_width(diff, column) > 0)
+		order_by(diff, app, column);
+}
+
+static void go_to_match(struct diff *diff, struct app *app, bool goes_up)
+{
+	struct pattern pattern;
+	const char *wanted = app->wish.search;
+	size_t count = diff->rows.len, found = count;
+	if (!wanted || !wanted[0] || !pattern_init(&pattern, wanted)) {
+		app_say(app, "no match");
+		return;
+	}
+	for (size_t step = 1; step <= count && found == count; step++) {
+		size_t at = (diff->list.selected + (goes_up ? count - step : step)) % count;
+		if (pattern_matches(&pattern, diff_row(diff, app, at)->name))
+			found = at;
+	}
+	pattern_deinit(&pattern);
+	if (found == count) {
+		app_say(app, "no match");
+		return;
+	}
+	diff->list.selected = found;
+	select_row(diff, app);
+}
+
+static void enter(const struct diff *diff, struct app *app)
+{
+	if (!app_function(app) && diff->rows.len)
+		app_say(app, "it is in the base only");
+	else
+		app_show(app, VIEW_BUTTERFLY);
+}
+
+/* Points, then relative to the base, then the other units. */
+static void next_unit(struct diff *diff, struct app *app)
+{
+	bool was_points = app->unit == APP_PERCENT && !diff->is_relative;
+	diff->is_relative = was_points;
+	if (!was_points)
+		app->unit = (app->unit + 1) % 3;
+	diff_update(diff, app);
+}
+
+static bool diff_act(void *state, struct app *app, enum action action)
+{
+	struct diff *diff = state;
+	if (!diff_compare(app))
+		return false;
+	switch (action) {
+	case ACTION_SORT_LEFT:
+		order_beside(diff, app, -1);
+		return true;
+	case ACTION_SORT_RIGHT:
+		order_beside(diff, app, 1);
+		return true;
+	case ACTION_SORT_REVERSE:
+		order_by(diff, app, diff->order);
+		return true;
+	case ACTION_NEXT_MATCH:
+	case ACTION_PREVIOUS_MATCH:
+		go_to_match(diff, app, action == ACTION_PREVIOUS_MATCH);
+		return true;
+	case ACTION_UNIT:
+		next_unit(diff, app);
+		return true;
+	case ACTION_ENTER:
+		enter(diff, app);
+		return true;
+	default:
+		if (!list_act(&diff->list, action))
+			return false;
+		select_row(diff, app);
+		return true;
+	}
+}
+
+static bool diff_mouse(void *state, struct app *app, const struct input *input)
+{
+	struct diff *diff = state;
+	if (!diff_compare(app))
+		return false;
+	if (input->kind == INPUT_PRESS && input->y == diff->header_y) {
+		int column = 0;
+		while (column + 1 < DIFF_COLUMNS && input->x >= diff->column_x[column + 1])
+			column++;
+		order_by(diff, app, column == DIFF_BAR ? DIFF_DELTA : (enum diff_column)column);
+		return true;
+	}
+	if (!list_mouse(&diff->list, input))
+		return false;
+	select_row(diff, app);
+	return true;
+}
+
+/* The whole list, as wide as its names. */
+static void diff_print(void *state, struct app *app, struct str *out)
+{
+	const struct diff *diff = state;
+	const struct compare *compare = diff_compare(app);
+	if (!compare)
+		return;
+	str_printf(out, "%9s %9s %10s %10s  %-24s %s\n", "base", "new",
+		diff_title(diff, app, DIFF_DELTA), "in total", "object", "function");
+	for (size_t i = 0; i < diff->rows.len; i++) {
+		const struct compare_row *row = diff_row(diff, app, i);
+		CLEANUP(str_deinit) struct str base = {0}, new = {0}, self = {0}, total = {0};
+		CLEANUP(str_deinit) struct str names = {0};
+		diff_put_value(app, &row->base, &compare->base, &base);
+		diff_put_value(app, &row->new, &compare->new, &new);
+		diff_put_delta(diff, app, row, COMPARE_SELF, &self);
+		diff_put_delta(diff, app, row, COMPARE_TOTAL, &total);
+		str_put_escaped(&names, row->object, strlen(row->object));
+		str_pad(&names, ' ', names.len < 24 ? 24 - names.len : 0);
+		str_putc(&names, ' ');
+		str_put_escaped(&names, row->name, strlen(row->name));
+		str_printf(out, "%9s %9s %10s %10s  %s\n", str_text(&base), str_text(&new),
+			str_text(&self), str_text(&total), str_text(&names));
+	}
+}
+
+static void diff_view_draw(void *state, struct app *app, struct grid *grid, struct rect area)
+{
+	diff_draw(state, app, grid, area);
+}
+
+static const enum action hints[] = {ACTION_BASELINE, ACTION_ENTER, ACTION_SORT_RIGHT, ACTION_UNIT,
+	ACTION_KEEP, ACTION_UNDO, ACTION_NONE};
+
+const struct view view_diff = {
+	.name = "Diff",
+	.create = diff_create,
+	.destroy = diff_destroy,
+	.update = diff_update,
+	.draw = diff_view_draw,
+	.act = diff_act,
+	.mouse = diff_mouse,
+	.print = diff_print,
+	.hints = hints,
+};
