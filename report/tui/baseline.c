@@ -151,9 +151,7 @@ static void put_unnamed(const struct compare *compare, struct str *out)
 		unnamed += row->is_known ? 0 : row->base.self;
 	double percent = profile_percent(unnamed, compare->base.value);
 	if (percent >= much_percent)
-		str_printf(out,
-			"%.0f%% of the base has no names: archive it where its files are, or "
-			"--debug-dir; ",
+		str_printf(out, "%.0f%% of the base has no names: archive before rebuilding; ",
 			percent);
 }
 

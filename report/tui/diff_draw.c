@@ -149,9 +149,9 @@ static int draw_summary(
 	grid_put_elided(grid, area.x, area.y, area.width, STYLE_NORMAL, str_text(&text));
 	if (comparison->nr_left_out)
 		str_puts(&notes, "the base is of all threads and of all its time; ");
-	str_puts(&notes, str_text(&comparison->notes));
 	if (diff->has_doubts)
 		str_puts(&notes, "~ may be chance; ");
+	str_puts(&notes, str_text(&comparison->notes));
 	if (!notes.len || area.height < 6)
 		return 1;
 	str_truncate(&notes, notes.len - strlen("; "));

@@ -1,0 +1,205 @@
+#include <string.h>
+
+#include "report/tui/baseline.h"
+#include "tests/unit/report_tui_screen.h"
+#include "tests/unit/unit.h"
+
+/* Two threads; what each does is counted in samples. */
+struct counts {
+	unsigned work, idle, extra, old;
+};
+
+static struct profile *recording(const struct counts *counts)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t app = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "app");
+	uint32_t lib = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "lib.so.1");
+	uint32_t process = fixture_process(&fixture, 10, app);
+	uint32_t first = fixture_thread(&fixture, process, 10, "first");
+	uint32_t second = fixture_thread(&fixture, process, 11, "second");
+	uint32_t main = fixture_frame(&fixture, app, 0x10, "main");
+	uint32_t work = fixture_frame(&fixture, app, 0x20, "_Z4worki");
+	uint32_t idle = fixture_frame(&fixture, lib, 0x30, "idle");
+	uint32_t extra = fixture_frame(&fixture, lib, 0x40, "extra");
+	uint32_t old = fixture_frame(&fixture, app, 0x50, "old");
+	fixture_samples(&fixture, first, FIXTURE_STACK(&fixture, main, work), 0, counts->work);
+	fixture_samples(&fixture, second, FIXTURE_STACK(&fixture, main, idle), 0, counts->idle);
+	fixture_samples(&fixture, second, FIXTURE_STACK(&fixture, main, extra), 0, counts->extra);
+	fixture_samples(&fixture, first, FIXTURE_STACK(&fixture, main, old), 0, counts->old);
+	return fixture_profile(&fixture);
+}
+
+static const struct counts before = {.work = 500, .idle = 400, .old = 100};
+static const struct counts after = {.work = 1400, .idle = 402, .extra = 198};
+
+struct test {
+	struct screen screen;
+	struct baseline *baseline;
+	unsigned compared; /* serial of the wish */
+};
+
+/* What the worker does. */
+static void compare(struct test *test)
+{
+	struct screen *screen = &test->screen;
+	if (!screen->app.wish.baseline || test->compared == screen->app.wish.serial)
+		return;
+	test->compared = screen->app.wish.serial;
+	struct model *model = model_create(screen->profile, screen->names, &screen->app.wish, NULL);
+	CHECK(baseline_compare(test->baseline, model, &screen->app.wish, NULL));
+	app_update(&screen->app, model);
+}
+
+static void type(struct test *test, const char *keys)
+{
+	screen_type(&test->screen, keys);
+	compare(test);
+}
+
+static void test_init(struct test *test, int width, int height)
+{
+	*test = (struct test){.baseline = baseline_create("old.data", recording(&before))};
+	screen_init(&test->screen, recording(&after), width, height);
+	type(test, "Dold.data\n");
+}
+
+static void test_deinit(struct test *test)
+{
+	screen_deinit(&test->screen);
+	baseline_destroy(test->baseline);
+}
+
+TEST(tui_diff_without_a_baseline)
+{
+	struct screen screen;
+	screen_init(&screen, recording(&after), 60, 10);
+	screen_type(&screen, "8");
+	CHECK_STR(screen_lines(&screen, 2, 3), "There is nothing to compare with yet.\n"
+					       "D loads another recording: the base.\n"
+					       "Or: ebprof report x.data --baseline FILE\n");
+	screen_type(&screen, "jkG>s%nN");
+	screen_deinit(&screen);
+}
+
+TEST(tui_diff_rows)
+{
+	struct test test;
+	test_init(&test, 80, 12);
+	CHECK_STR(screen_lines(&test.screen, 2, 8),
+		"base old.data: 1000 samples, 1.00 s  new: 2000 samples, 2.00 s\n"
+		"    base      new    pointsv less | more object          function\n"
+		"  50.00%   70.00%     +20.00      |+++++ app             work(int)\n"
+		"  40.00%   20.10%     -19.90 -----|      lib.so.1        idle\n"
+		"  10.00%        -     -10.00   ---|      app             old\n"
+		"       -    9.90%      +9.90      |+++   lib.so.1        extra\n"
+		"   0.00%    0.00%      +0.00      |      app             main\n"
+		"\n");
+	CHECK_INT(screen_style(&test.screen, "+20.00") & 0xff, STYLE_WORSE);
+	CHECK_INT(screen_style(&test.screen, "-19.90") & 0xff, STYLE_BETTER);
+	test_deinit(&test);
+}
+
+/* Percent of the base's share, then time, then samples. */
+TEST(tui_diff_units)
+{
+	struct test test;
+	test_init(&test, 60, 12);
+	type(&test, "%");
+	CHECK_STR(screen_lines(&test.screen, 4, 4), "  50.00%   70.00%     +40.0% work(int)\n"
+						    "  40.00%   20.10%     -49.7% idle\n"
+						    "  10.00%        -       gone old\n"
+						    "       -    9.90%        new extra\n");
+	type(&test, "%");
+	CHECK_STR(screen_lines(&test.screen, 4, 3), "500.0 ms   1.40 s  +900.0 ms work(int)\n"
+						    "       - 198.0 ms  +198.0 ms extra\n"
+						    "100.0 ms        -  -100.0 ms old\n");
+	type(&test, "%");
+	CHECK_STR(screen_lines(&test.screen, 4, 1), "     500     1400       +900 work(int)\n");
+	test_deinit(&test);
+}
+
+TEST(tui_diff_order_selection_and_search)
+{
+	struct test test;
+	test_init(&test, 80, 12);
+	type(&test, "jj"); /* what has gone stays selected, without a frame */
+	CHECK_INT(test.screen.app.selection.frame, 0);
+	int gone = screen_selected(&test.screen);
+	CHECK_INT(gone, 6);
+	type(&test, "\n");
+	CHECK_STR(str_text(&test.screen.app.message), "it is in the base only");
+	type(&test, ">"); /* over what is not shown, or has no order of its own */
+	CHECK_STR(screen_lines(&test.screen, 3, 2),
+		"    base      new     points less | more objectv         function\n"
+		"  50.00%   70.00%     +20.00      |+++++ app             work(int)\n");
+	CHECK_INT(screen_selected(&test.screen), 5);
+	type(&test, "/ol\n");
+	type(&test, "gn");
+	CHECK(screen_style(&test.screen, "old  ") & STYLE_MATCH);
+	CHECK_INT(screen_selected(&test.screen), 6);
+	type(&test, "<s");
+	test_deinit(&test);
+}
+
+/* Names mean the same on both sides; threads do not. */
+TEST(tui_diff_filters)
+{
+	struct test test;
+	test_init(&test, 80, 12);
+	type(&test, "\\idle\n");
+	CHECK_STR(screen_lines(&test.screen, 3, 3),
+		"base old.data: 400 samples, 0.40 s  new: 402 samples, 0.40 s\n"
+		"    base      new    pointsv less | more object          function\n"
+		" 100.00%  100.00%      +0.00             lib.so.1        idle\n");
+	type(&test, "\x1b");
+	test.screen.app.selection.thread = 2;
+	type(&test, "t");
+	CHECK_STR(screen_lines(&test.screen, 3, 2),
+		"base old.data: 1000 samples, 1.00 s  new: 600 samples, 0.60 s\n"
+		"the base is of all threads and of all its time\n");
+	type(&test, "\x1b");
+	type(&test, "/idle\n");
+	type(&test, "n");
+	type(&test, "d");
+	CHECK_STR(screen_lines(&test.screen, 3, 1),
+		"base old.data: 400 samples, 0.40 s  new: 600 samples, 0.60 s\n");
+	test_deinit(&test);
+}
+
+TEST(tui_diff_narrow)
+{
+	struct test test;
+	test_init(&test, 20, 5);
+	CHECK_STR(screen_text(&test.screen), "x.data  cpu-clock  2\n"
+					     "   pointsv function\n"
+					     "    +20.00 work(int)\n"
+					     "    -19.90 idle\n"
+					     "\n");
+	test_deinit(&test);
+}
+
+/* No file, no recording, no file at all: a message. */
+TEST(tui_diff_problems)
+{
+	static const struct {
+		const char *path, *problem;
+	} cases[] = {
+		{"/nonexistent/x", "cannot open it: No such file or directory"},
+		{"/dev/zero", "it is no regular file"},
+		{"/", "it is no regular file"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct test test = {0};
+		test.baseline = baseline_load(
+			cases[i].path, &(struct symbolize_options){0}, &(struct filter){0});
+		screen_init(&test.screen, recording(&after), 80, 12);
+		app_compare_with(&test.screen.app, cases[i].path);
+		compare(&test);
+		CLEANUP(str_deinit) struct str want = {0};
+		str_printf(&want, "%s: %s\nD chooses another recording.\n", cases[i].path,
+			cases[i].problem);
+		CHECK_STR(screen_lines(&test.screen, 2, 2), str_text(&want));
+		test_deinit(&test);
+	}
+}
