@@ -236,3 +236,22 @@ void unsymbolized_put(
 	if (nr_left)
 		str_printf(out, "# and %zu more file%s\n", nr_left, nr_left == 1 ? "" : "s");
 }
+
+void unsymbolized_put_object(const struct profile_object *object,
+	const struct symbol_file_options *options, bool lacks_names, struct str *out)
+{
+	if (lacks_names || object->lacks_debug_parts)
+		str_printf(out, "why: %s\n", reason(object));
+	CLEANUP(str_deinit) struct str fix = {0};
+	if (lacks_names || object->lacks_debug_parts || object->symbols_level < SYMBOL_LEVEL_DWARF)
+		put_fix(object, options, &fix);
+	if (fix.len)
+		str_printf(out, "%s: %s\n", lacks_names ? "fix" : "for more", str_text(&fix));
+	if (object->nr_attempts)
+		str_puts(out, "\ntried, in this order:\n");
+	for (uint32_t i = 0; i < object->nr_attempts; i++) {
+		str_puts(out, "  ");
+		put_attempt(&object->attempts[i], out);
+		str_putc(out, '\n');
+	}
+}

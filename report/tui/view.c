@@ -1,7 +1,7 @@
 #include "report/tui/view.h"
 
 extern const struct view view_top, view_butterfly, view_tree, view_flame, view_heat, view_processes,
-	view_source, view_diff;
+	view_source, view_diff, view_symbols;
 
 const struct view *const views[VIEW_COUNT] = {
 	[VIEW_TOP] = &view_top,
@@ -12,4 +12,5 @@ const struct view *const views[VIEW_COUNT] = {
 	[VIEW_PROCESSES] = &view_processes,
 	[VIEW_SOURCE] = &view_source,
 	[VIEW_DIFF] = &view_diff,
+	[VIEW_SYMBOLS] = &view_symbols,
 };

@@ -1,0 +1,480 @@
+/* Where names came from, file by file, and what is missing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/tui/app.h"
+#include "report/unsymbolized.h"
+
+enum symbols_column {
+	SYMBOLS_SELF,
+	SYMBOLS_NAMED,
+	SYMBOLS_STATE,
+	SYMBOLS_BUILD,
+	SYMBOLS_OBJECT,
+	SYMBOLS_FROM,
+	SYMBOLS_COLUMNS,
+};
+
+/* What is known of an object's code, whoever told it. */
+enum symbols_state {
+	STATE_NONE,
+	STATE_NAMES,
+	STATE_LINES,
+	STATE_INLINES,
+};
+
+struct symbols_row {
+	uint32_t object;
+	enum symbols_state state;
+	uint64_t self, self_samples, unnamed; /* unnamed: of self */
+};
+
+struct symbols {
+	struct list list;
+	enum symbols_column order;
+	bool is_reversed;
+	uint32_t selected;            /* object; 0: none */
+	VEC(struct symbols_row) rows; /* ordered */
+	int header_y;
+	int column_x[SYMBOLS_COLUMNS + 1]; /* where they were drawn, and the end */
+};
+
+static void *symbols_create(void)
+{
+	return mem_zalloc(sizeof(struct symbols));
+}
+
+static void symbols_destroy(void *state)
+{
+	struct symbols *symbols = state;
+	vec_deinit(&symbols->rows);
+	mem_free(symbols);
+}
+
+/* ---- rows ---- */
+
+static void raise_state(struct symbols_row *row, enum symbols_state state)
+{
+	if (row->state < state)
+		row->state = state;
+}
+
+/* Where a frame tells a line or an inlined function, its object does. */
+static void find_states(const struct model_names *names, struct symbols_row *rows)
+{
+	vec_each(&names->frames, frame) {
+		struct symbols_row *row = &rows[frame->object];
+		if (names->functions.data[frame->function].is_known)
+			raise_state(row, STATE_NAMES);
+		if (frame->line)
+			raise_state(row, STATE_LINES);
+		if (frame->innermost)
+			raise_state(row, STATE_INLINES);
+	}
+}
+
+static void weigh(const struct model *model, struct symbols_row *rows)
+{
+	vec_each(&model->functions, weight) {
+		const struct profile_function *function = model_function(model, weight->function);
+		struct symbols_row *row = &rows[function->object];
+		row->self += weight->self;
+		row->self_samples += weight->self_samples;
+		row->unnamed += function->is_known ? 0 : weight->self;
+	}
+}
+
+static void fill_rows(struct symbols *symbols, const struct model *model)
+{
+	size_t count = model->names->objects.len;
+	CLEANUP_FREE struct symbols_row *all = mem_zalloc_array(count, sizeof(*all));
+	find_states(model->names, all);
+	weigh(model, all);
+	symbols->rows.len = 0;
+	for (uint32_t i = 1; i < count; i++) {
+		all[i].object = i;
+		if (model_object(model, i)->is_used)
+			vec_push(&symbols->rows, all[i]);
+	}
+}
+
+static const char *state_text(const struct model *model, const struct symbols_row *row)
+{
+	static const char *const texts[] = {
+		[STATE_NONE] = "none",
+		[STATE_NAMES] = "names",
+		[STATE_LINES] = "lines",
+		[STATE_INLINES] = "inlines",
+	};
+	bool is_exports = row->state == STATE_NAMES &&
+			  model_object(model, row->object)->symbols_level == SYMBOL_LEVEL_DYNSYM;
+	return is_exports ? "exports" : texts[row->state];
+}
+
+/* What is to be shown in few words: trouble first. */
+static const char *source_text(const struct model *model, const struct symbols_row *row)
+{
+	const struct profile_object *object = model_object(model, row->object);
+	if (object->lacks_debug_parts)
+		return "parts of its debug information are missing";
+	if (row->state == STATE_NONE && object->symbols_problem)
+		return object->symbols_problem;
+	if (object->symbols_from)
+		return object->symbols_from;
+	return object->symbols_problem ? object->symbols_problem : "";
+}
+
+static void put_build_id(const struct profile_object *object, size_t bytes_max, struct str *out)
+{
+	for (size_t i = 0; i < object->info.build_id_len && i < bytes_max; i++)
+		str_printf(out, "%02x", object->info.build_id[i]);
+	if (!object->info.build_id_len)
+		str_puts(out, "-");
+}
+
+/* Of its samples, in percent. */
+static double named_percent(const struct symbols_row *row)
+{
+	return profile_percent(row->self - row->unnamed, row->self);
+}
+
+/* ---- order ---- */
+
+struct ordering {
+	const struct model *model;
+	const struct symbols *symbols;
+};
+
+static int descending(uint64_t a, uint64_t b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int compare_column(
+	const struct ordering *by, const struct symbols_row *a, const struct symbols_row *b)
+{
+	const struct profile_object *x = model_object(by->model, a->object);
+	const struct profile_object *y = model_object(by->model, b->object);
+	switch (by->symbols->order) {
+	case SYMBOLS_SELF:
+		return descending(a->self, b->self);
+	case SYMBOLS_NAMED: /* what lacks most for whom */
+		return descending(a->unnamed, b->unnamed);
+	case SYMBOLS_STATE:
+		return (int)a->state - (int)b->state;
+	case SYMBOLS_BUILD:
+		return descending(x->info.build_id_len, y->info.build_id_len);
+	case SYMBOLS_FROM:
+		return strcmp(source_text(by->model, a), source_text(by->model, b));
+	case SYMBOLS_OBJECT:
+	case SYMBOLS_COLUMNS:
+		break;
+	}
+	return strcmp(x->name, y->name);
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct ordering *by = context;
+	const struct symbols_row *x = a, *y = b;
+	int order = compare_column(by, x, y);
+	if (order)
+		return by->symbols->is_reversed ? -order : order;
+	order = descending(x->self, y->self);
+	return order ? order : (x->object > y->object) - (x->object < y->object);
+}
+
+static void symbols_update(void *state, struct app *app)
+{
+	struct symbols *symbols = state;
+	fill_rows(symbols, app->model);
+	struct ordering by = {app->model, symbols};
+	size_t count = symbols->rows.len;
+	if (count)
+		qsort_r(symbols->rows.data, count, sizeof(*symbols->rows.data), compare_rows, &by);
+	symbols->list.count = count;
+	for (size_t i = 0; i < count; i++)
+		if (symbols->rows.data[i].object == symbols->selected)
+			symbols->list.selected = i;
+}
+
+static const struct symbols_row *selected_row(const struct symbols *symbols)
+{
+	size_t at = symbols->list.selected;
+	return at < symbols->rows.len ? &symbols->rows.data[at] : NULL;
+}
+
+static void select_row(struct symbols *symbols)
+{
+	const struct symbols_row *row = selected_row(symbols);
+	symbols->selected = row ? row->object : 0;
+}
+
+/* ---- drawing ---- */
+
+static void place_columns(struct symbols *symbols, struct rect area)
+{
+	/* Below these widths of the screen a column goes. */
+	static const struct {
+		int width, room;
+	} columns[SYMBOLS_OBJECT] = {
+		[SYMBOLS_SELF] = {9, 0},
+		[SYMBOLS_NAMED] = {8, 50},
+		[SYMBOLS_STATE] = {8, 36},
+		[SYMBOLS_BUILD] = {14, 100},
+	};
+	enum {
+		ROOM_FOR_FROM = 70
+	};
+	int x = area.x, *at = symbols->column_x;
+	for (int i = 0; i < SYMBOLS_OBJECT; i++) {
+		at[i] = x;
+		x += area.width >= columns[i].room ? columns[i].width : 0;
+	}
+	int left = area.x + area.width - x;
+	at[SYMBOLS_OBJECT] = x;
+	at[SYMBOLS_FROM] = x + (area.width >= ROOM_FOR_FROM ? left * 2 / 5 : left);
+	at[SYMBOLS_COLUMNS] = area.x + area.width;
+}
+
+static int column_width(const struct symbols *symbols, enum symbols_column column)
+{
+	int width = symbols->column_x[column + 1] - symbols->column_x[column];
+	return column == SYMBOLS_FROM || width <= 0 ? width : width - 1;
+}
+
+static void draw_header(const struct symbols *symbols, struct grid *grid)
+{
+	static const char *const titles[SYMBOLS_COLUMNS] = {
+		"samples", "named", "state", "build ID", "object", "from"};
+	for (int column = 0; column < SYMBOLS_COLUMNS; column++) {
+		int width = column_width(symbols, column), x = symbols->column_x[column];
+		CLEANUP(str_deinit) struct str title = {0};
+		bool is_order = column == (int)symbols->order;
+		enum glyph glyph = symbols->is_reversed ? GLYPH_UP : GLYPH_DOWN;
+		str_printf(&title, "%s%s", titles[column], is_order ? grid_glyph(grid, glyph) : "");
+		unsigned style = STYLE_HEADER | (is_order ? STYLE_BOLD : 0);
+		if (column <= SYMBOLS_NAMED)
+			grid_put_right(grid, x, symbols->header_y, width, style, str_text(&title));
+		else
+			grid_put(grid, x, symbols->header_y, width, style, str_text(&title));
+	}
+}
+
+static void put_named(const struct symbols_row *row, struct str *out)
+{
+	if (row->self)
+		str_printf(out, "%.1f%%", named_percent(row));
+	else
+		str_puts(out, "-");
+}
+
+static void put_cell(const struct app *app, const struct symbols_row *row,
+	enum symbols_column column, struct str *out)
+{
+	enum {
+		SHORT_BUILD_ID = 6 /* bytes */
+	};
+	const struct profile_object *object = model_object(app->model, row->object);
+	if (column == SYMBOLS_SELF)
+		app_put_value(app, out, row->self, row->self_samples);
+	else if (column == SYMBOLS_NAMED)
+		put_named(row, out);
+	else if (column == SYMBOLS_STATE)
+		str_puts(out, state_text(app->model, row));
+	else if (column == SYMBOLS_BUILD)
+		put_build_id(object, SHORT_BUILD_ID, out);
+	else
+		str_puts(out,
+			column == SYMBOLS_OBJECT ? object->name : source_text(app->model, row));
+}
+
+/* Trouble is what costs a share of the samples their names. */
+static unsigned row_style(const struct app *app, const struct symbols_row *row)
+{
+	static const double much_percent = 1;
+	bool lacks_parts = model_object(app->model, row->object)->lacks_debug_parts;
+	if (lacks_parts || app_percent(app, row->unnamed) >= much_percent)
+		return STYLE_WARNING;
+	return row->self ? STYLE_NORMAL : STYLE_DIM;
+}
+
+static void draw_row(const struct symbols *symbols, const struct app *app, struct grid *grid, int y,
+	const struct symbols_row *row)
+{
+	for (int column = 0; column < SYMBOLS_COLUMNS; column++) {
+		CLEANUP(str_deinit) struct str text = {0};
+		put_cell(app, row, column, &text);
+		int x = symbols->column_x[column], width = column_width(symbols, column);
+		unsigned style = column == SYMBOLS_BUILD ? STYLE_DIM : row_style(app, row);
+		if (column <= SYMBOLS_NAMED)
+			grid_put_right(grid, x, y, width, style, str_text(&text));
+		else
+			grid_put_elided(grid, x, y, width, style, str_text(&text));
+	}
+}
+
+static void symbols_draw(void *state, struct app *app, struct grid *grid, struct rect area)
+{
+	struct symbols *symbols = state;
+	place_columns(symbols, area);
+	symbols->header_y = area.y;
+	draw_header(symbols, grid);
+	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
+	list_fit(&symbols->list, symbols->rows.len, rows);
+	for (size_t i = 0; i < list_seen(&symbols->list); i++)
+		draw_row(symbols, app, grid, rows.y + (int)i,
+			&symbols->rows.data[symbols->list.top + i]);
+	list_mark(&symbols->list, grid);
+}
+
+/* ---- one object's story ---- */
+
+static void put_story(const struct app *app, const struct symbols_row *row, struct str *out)
+{
+	static const char *const states[] = {
+		[STATE_NONE] = "no names",
+		[STATE_NAMES] = "names",
+		[STATE_LINES] = "names, files and lines",
+		[STATE_INLINES] = "names, files, lines and inlined functions",
+	};
+	const struct profile_object *object = model_object(app->model, row->object);
+	str_put_escaped(out, object->path, strlen(object->path));
+	str_puts(out, "\nbuild ID: ");
+	put_build_id(object, object->info.build_id_len, out);
+	str_puts(out, "\nsamples: ");
+	app_put_value(app, out, row->self, row->self_samples);
+	if (row->self)
+		str_printf(out, ", %.1f%% of them named", named_percent(row));
+	bool is_exports = row->state && object->symbols_level == SYMBOL_LEVEL_DYNSYM;
+	str_printf(out, "\nknown: %s%s\n", states[row->state],
+		is_exports ? ", of what it exports" : "");
+	if (object->symbols_from) {
+		str_puts(out, "from: ");
+		str_put_escaped(out, object->symbols_from, strlen(object->symbols_from));
+		str_putc(out, '\n');
+	}
+	unsymbolized_put_object(object, app->options->files, row->unnamed || !row->state, out);
+}
+
+static void open_story(const struct symbols *symbols, struct app *app)
+{
+	const struct symbols_row *row = selected_row(symbols);
+	struct str text = {0};
+	if (!row)
+		return;
+	put_story(app, row, &text);
+	overlay_open_text(&app->overlay, "Symbols", &text);
+}
+
+/* ---- input ---- */
+
+static void order_by(struct symbols *symbols, struct app *app, int column)
+{
+	if (column < 0 || column >= SYMBOLS_COLUMNS)
+		return;
+	symbols->is_reversed = (int)symbols->order == column && !symbols->is_reversed;
+	symbols->order = (enum symbols_column)column;
+	symbols_update(symbols, app);
+}
+
+static void keep_object(const struct symbols *symbols, struct app *app)
+{
+	const struct symbols_row *row = selected_row(symbols);
+	if (row)
+		app_filter(app, &(struct scope_term){.kind = SCOPE_OBJECT, .number = row->object});
+}
+
+static void go_to_match(struct symbols *symbols, struct app *app, bool goes_up)
+{
+	struct pattern pattern;
+	const char *wanted = app->wish.search;
+	size_t count = symbols->rows.len, found = count;
+	bool searches = wanted && wanted[0] && pattern_init(&pattern, wanted);
+	for (size_t step = 1; searches && step <= count && found == count; step++) {
+		size_t at = (symbols->list.selected + (goes_up ? count - step : step)) % count;
+		uint32_t object = symbols->rows.data[at].object;
+		if (pattern_matches(&pattern, model_object(app->model, object)->path))
+			found = at;
+	}
+	if (searches)
+		pattern_deinit(&pattern);
+	if (found == count)
+		app_say(app, "no match among the objects");
+	else
+		symbols->list.selected = found;
+	select_row(symbols);
+}
+
+static bool symbols_act(void *state, struct app *app, enum action action)
+{
+	struct symbols *symbols = state;
+	switch (action) {
+	case ACTION_SORT_LEFT:
+		order_by(symbols, app, (int)symbols->order - 1);
+		return true;
+	case ACTION_SORT_RIGHT:
+		order_by(symbols, app, (int)symbols->order + 1);
+		return true;
+	case ACTION_SORT_REVERSE:
+		order_by(symbols, app, (int)symbols->order);
+		return true;
+	case ACTION_NEXT_MATCH:
+	case ACTION_PREVIOUS_MATCH:
+		go_to_match(symbols, app, action == ACTION_PREVIOUS_MATCH);
+		return true;
+	case ACTION_ONLY_OBJECT:
+		keep_object(symbols, app);
+		return true;
+	case ACTION_ENTER:
+	case ACTION_WHOLE_NAME:
+		open_story(symbols, app);
+		return true;
+	default:
+		if (!list_act(&symbols->list, action))
+			return false;
+		select_row(symbols);
+		return true;
+	}
+}
+
+static bool symbols_mouse(void *state, struct app *app, const struct input *input)
+{
+	struct symbols *symbols = state;
+	if (input->kind == INPUT_PRESS && input->y == symbols->header_y) {
+		int column = 0;
+		while (column + 1 < SYMBOLS_COLUMNS && input->x >= symbols->column_x[column + 1])
+			column++;
+		order_by(symbols, app, column);
+		return true;
+	}
+	if (!list_mouse(&symbols->list, input))
+		return false;
+	select_row(symbols);
+	return true;
+}
+
+/* All of them, each with its story. */
+static void symbols_print(void *state, struct app *app, struct str *out)
+{
+	const struct symbols *symbols = state;
+	vec_each(&symbols->rows, row) {
+		put_story(app, row, out);
+		str_putc(out, '\n');
+	}
+}
+
+static const enum action hints[] = {
+	ACTION_ENTER, ACTION_SORT_RIGHT, ACTION_ONLY_OBJECT, ACTION_UNDO, ACTION_NONE};
+
+const struct view view_symbols = {
+	.name = "Symbols",
+	.create = symbols_create,
+	.destroy = symbols_destroy,
+	.update = symbols_update,
+	.draw = symbols_draw,
+	.act = symbols_act,
+	.mouse = symbols_mouse,
+	.print = symbols_print,
+	.hints = hints,
+};

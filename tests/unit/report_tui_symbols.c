@@ -1,0 +1,65 @@
+#include "report/symbol/symbol_file_options.h"
+#include "tests/unit/report_tui_fixture.h"
+#include "tests/unit/unit.h"
+
+static struct profile *recording(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t app = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t lib = fixture_object(&fixture, LAYOUT_OBJECT_FILE, "/nonexistent/a\nlib.so");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "x");
+	uint32_t main = fixture_frame(&fixture, app, 0x10, "main");
+	uint32_t unknown = fixture_frame(&fixture, lib, 0x20, NULL);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main), 0, 3);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main, unknown), 0, 1);
+	return fixture_profile(&fixture);
+}
+
+static void begin(struct screen *screen, int width, int height)
+{
+	static const struct symbol_file_options files;
+	struct app_options options = {.file_name = "x.data", .files = &files};
+	screen_init_with(screen, recording(), width, height, options, VIEW_SYMBOLS);
+}
+
+TEST(tui_symbols_rows)
+{
+	struct screen screen;
+	begin(&screen, 66, 10); /* without what is told in words */
+	CHECK_STR(screen_lines(&screen, 2, 4), "samplesv   named state   object\n"
+					       "  75.00%  100.0% names   [vdso]\n"
+					       "  25.00%    0.0% none    a\\x0alib.so\n"
+					       "\n");
+	CHECK_INT(screen_style(&screen, "none"), STYLE_WARNING);
+	screen_type(&screen, ">"); /* what lacks most */
+	CHECK_STR(screen_lines(&screen, 3, 1), "  25.00%    0.0% none    a\\x0alib.so\n");
+	screen_type(&screen, "gd");
+	CHECK_STR(screen_lines(&screen, 4, 1), " 100.00%    0.0% none    a\\x0alib.so\n");
+	screen_deinit(&screen);
+}
+
+TEST(tui_symbols_story)
+{
+	struct screen screen;
+	begin(&screen, 80, 20);
+	screen_type(&screen, "G\n");
+	CHECK(screen.app.overlay.is_open);
+	screen_type(&screen, "q");
+	CHECK(!screen.app.overlay.is_open);
+	CHECK_INT(screen.app.view, VIEW_SYMBOLS);
+	screen_type(&screen, "/vdso\n");
+	screen_type(&screen, "n");
+	CHECK_INT(screen_selected(&screen), 4);
+	screen_deinit(&screen);
+}
+
+TEST(tui_symbols_narrow)
+{
+	struct screen screen;
+	begin(&screen, 20, 5);
+	CHECK_STR(screen_lines(&screen, 1, 3), "samplesv object\n"
+					       "  75.00% [vdso]\n"
+					       "  25.00% a\\x0a~b.so\n");
+	screen_deinit(&screen);
+}
