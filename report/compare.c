@@ -1,6 +1,7 @@
 #include "report/compare.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/demangle/demangle.h"
@@ -228,6 +229,13 @@ static void drop_weightless(struct compare *compare)
 	compare->rows.len = kept;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	const struct compare_row *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+	return order ? order : strcmp(x->object, y->object);
+}
+
 void compare_init(
 	struct compare *compare, const struct compare_side *base, const struct compare_side *new)
 {
@@ -237,6 +245,9 @@ void compare_init(
 	weigh(compare, &match, NEW, new);
 	weigh(compare, &match, BASE, base);
 	drop_weightless(compare);
+	if (compare->rows.len)
+		qsort(compare->rows.data, compare->rows.len, sizeof(*compare->rows.data),
+			compare_names);
 	match_deinit(&match);
 }
 

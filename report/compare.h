@@ -32,7 +32,7 @@ struct compare_row {
 
 struct compare {
 	struct strtab names;
-	VEC(struct compare_row) rows; /* in no order */
+	VEC(struct compare_row) rows; /* by name, then by object */
 	struct slice_sum base, new;   /* all samples of each side */
 };
 

@@ -145,12 +145,14 @@ static bool is_other_meta(const struct profile *base, const struct profile *new,
 /* Builds replace each other: the file of an earlier one is often gone, and its names with it. */
 static void put_unnamed(const struct compare *compare, struct str *out)
 {
-	static const double much_percent = 5;
-	uint64_t unnamed = 0;
-	vec_each(&compare->rows, row)
-		unnamed += row->is_known ? 0 : row->base.self;
-	double percent = profile_percent(unnamed, compare->base.value);
-	if (percent >= much_percent)
+	static const double much_percent = 5; /* more than on the other side */
+	uint64_t base = 0, new = 0;
+	vec_each(&compare->rows, row) {
+		base += row->is_known ? 0 : row->base.self;
+		new += row->is_known ? 0 : row->new.self;
+	}
+	double percent = profile_percent(base, compare->base.value);
+	if (percent >= profile_percent(new, compare->new.value) + much_percent)
 		str_printf(out, "%.0f%% of the base has no names: archive before rebuilding; ",
 			percent);
 }

@@ -177,7 +177,7 @@ static unsigned explain(const struct app *app, struct str *out)
 	if (is_answer && comparison->problem)
 		str_printf(out, "%s: %s\nD chooses another recording.\n", comparison->path,
 			comparison->problem);
-	else if (app->busy)
+	else if (app->busy || app->model->wish_serial != app->wish.serial)
 		str_printf(out, "reading %s\n", app->wish.baseline);
 	else
 		str_printf(out, "%s was not read.\nD reads it.\n", app->wish.baseline);

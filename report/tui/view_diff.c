@@ -22,56 +22,52 @@ static void diff_destroy(void *state)
 
 /* ---- order ---- */
 
-struct ordering {
-	const struct app *app;
-	const struct compare_row *rows;
-	enum diff_column column;
-	bool is_reversed;
+/* A row on its way to its place: what it is ordered by is found once. */
+struct place {
+	double by[3];     /* the largest first */
+	const char *text; /* before them; NULL: none is */
+	uint32_t row;     /* rows of a comparison are by name */
 };
 
-static int descending(double a, double b)
+static struct place place_of(const struct diff *diff, const struct app *app, uint32_t index)
 {
-	return a > b ? -1 : a < b;
+	const struct compare_row *row = &diff_compare(app)->rows.data[index];
+	double self = fabs(diff_delta(app, row, COMPARE_SELF));
+	double total = fabs(diff_delta(app, row, COMPARE_TOTAL));
+	struct place place = {.by = {self, total, (double)row->new.self}, .row = index};
+	if (diff->order == DIFF_BASE)
+		place.by[0] = (double)row->base.self;
+	else if (diff->order == DIFF_NEW)
+		place.by[0] = (double)row->new.self;
+	else if (diff->order == DIFF_TOTAL)
+		place.by[0] = total;
+	else if (diff->order == DIFF_OBJECT)
+		place.text = row->object;
+	else if (diff->order == DIFF_FUNCTION)
+		memset(place.by, 0, sizeof(place.by)); /* the rows are by name */
+	return place;
 }
 
-static int compare_column(
-	const struct ordering *by, const struct compare_row *a, const struct compare_row *b)
+static int compare_places(const void *a, const void *b)
 {
-	const struct app *app = by->app;
-	switch (by->column) {
-	case DIFF_BASE:
-		return descending((double)a->base.self, (double)b->base.self);
-	case DIFF_NEW:
-		return descending((double)a->new.self, (double)b->new.self);
-	case DIFF_DELTA:
-	case DIFF_BAR:
-		return descending(fabs(diff_delta(app, a, COMPARE_SELF)),
-			fabs(diff_delta(app, b, COMPARE_SELF)));
-	case DIFF_TOTAL:
-		return descending(fabs(diff_delta(app, a, COMPARE_TOTAL)),
-			fabs(diff_delta(app, b, COMPARE_TOTAL)));
-	case DIFF_OBJECT:
-		return strcmp(a->object, b->object);
-	case DIFF_FUNCTION:
-	case DIFF_COLUMNS:
-		break;
-	}
-	return strcmp(a->name, b->name);
+	const struct place *x = a, *y = b;
+	int order = x->text ? strcmp(x->text, y->text) : 0;
+	for (int i = 0; !order && i < 3; i++)
+		order = x->by[i] > y->by[i] ? -1 : x->by[i] < y->by[i];
+	return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-static int compare_rows(const void *a, const void *b, void *context)
+static void order_rows(struct diff *diff, const struct app *app)
 {
-	const struct ordering *by = context;
-	const struct compare_row *x = &by->rows[*(const uint32_t *)a];
-	const struct compare_row *y = &by->rows[*(const uint32_t *)b];
-	int order = compare_column(by, x, y);
-	if (order)
-		return by->is_reversed ? -order : order;
-	order = descending(fabs(diff_delta(by->app, x, COMPARE_TOTAL)),
-		fabs(diff_delta(by->app, y, COMPARE_TOTAL)));
-	if (!order)
-		order = strcmp(x->name, y->name);
-	return order ? order : strcmp(x->object, y->object);
+	size_t count = diff_compare(app)->rows.len;
+	CLEANUP_FREE struct place *places = mem_zalloc_array(count, sizeof(*places));
+	for (uint32_t i = 0; i < count; i++)
+		places[i] = place_of(diff, app, i);
+	if (count)
+		qsort(places, count, sizeof(*places), compare_places);
+	diff->rows.len = 0;
+	for (size_t i = 0; i < count; i++)
+		vec_push(&diff->rows, places[diff->is_reversed ? count - 1 - i : i].row);
 }
 
 /* ---- selection ---- */
@@ -127,15 +123,13 @@ static void diff_update(void *state, struct app *app)
 	diff->list.count = compare ? compare->rows.len : 0;
 	if (!compare || !compare->rows.len)
 		return;
-	for (uint32_t i = 0; i < compare->rows.len; i++) {
-		double delta = fabs(diff_delta(app, &compare->rows.data[i], COMPARE_SELF));
+	vec_each(&compare->rows, row) {
+		double delta = fabs(diff_delta(app, row, COMPARE_SELF));
 		diff->greatest = delta > diff->greatest ? delta : diff->greatest;
-		diff->has_doubts |= delta > 0 && !compare_is_significant(compare,
-							 &compare->rows.data[i], COMPARE_SELF);
-		vec_push(&diff->rows, i);
+		diff->has_doubts |=
+			delta > 0 && !compare_is_significant(compare, row, COMPARE_SELF);
 	}
-	struct ordering by = {app, compare->rows.data, diff->order, diff->is_reversed};
-	qsort_r(diff->rows.data, diff->rows.len, sizeof(*diff->rows.data), compare_rows, &by);
+	order_rows(diff, app);
 	find_selected(diff, app);
 }
 

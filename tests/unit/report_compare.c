@@ -33,7 +33,7 @@ static void side_deinit(struct side *side)
 	profile_destroy(side->profile);
 }
 
-/* One line a row, ordered by names: "object name base self/total new self/total", samples. */
+/* Rows are by name; here by object first. */
 static int by_names(const void *a, const void *b)
 {
 	const struct compare_row *x = a, *y = b;
@@ -41,6 +41,7 @@ static int by_names(const void *a, const void *b)
 	return order ? order : strcmp(x->name, y->name);
 }
 
+/* One line a row: "object name base self/total new self/total", in samples. */
 static void check_rows(struct compare *compare, const char *want)
 {
 	CLEANUP(str_deinit) struct str text = {0};
