@@ -66,6 +66,7 @@ const struct key_row key_rows[] = {
 	{{'y'}, ACTION_COPY, "y", "copy the name (OSC 52)", NULL},
 	{{'P'}, ACTION_PRINT, "P", "write this view to a file", NULL},
 	{{'D'}, ACTION_BASELINE, "D", "load a recording to compare with", NULL},
+	{{'r'}, ACTION_RETRY, "r", "look again for this file's symbols (Symbols)", NULL},
 
 	{{'m'}, ACTION_MENU, "m", "menu (also the right button)", "And"},
 	{{'?', INPUT_F1}, ACTION_HELP, "? F1", "this help", NULL},

@@ -34,6 +34,8 @@ struct model_wish {
 	uint32_t annotated;       /* a frame of the function whose lines are wanted; 0: none */
 	char *baseline;           /* owned: the file to compare with; NULL: none */
 	unsigned baseline_serial; /* grows each time it is to be read (again) */
+	uint32_t retried;         /* the object whose symbols are to be looked for again */
+	unsigned retry_serial;    /* grows with each; 0: none */
 };
 
 void model_wish_copy(struct model_wish *to, const struct model_wish *from);

@@ -378,6 +378,23 @@ static void order_by(struct symbols *symbols, struct app *app, int column)
 	symbols_update(symbols, app);
 }
 
+/* A debug package has been installed since. */
+static void retry(const struct symbols *symbols, struct app *app)
+{
+	const struct symbols_row *row = selected_row(symbols);
+	if (!row)
+		return;
+	if (app->naming.to_name) {
+		app_say(app, "symbols are still being looked for");
+		return;
+	}
+	app->wish.retried = row->object;
+	app->wish.retry_serial++;
+	app->wish.serial++;
+	app_say(app, "looked again for the symbols of %s",
+		model_object(app->model, row->object)->name);
+}
+
 static void keep_object(const struct symbols *symbols, struct app *app)
 {
 	const struct symbols_row *row = selected_row(symbols);
@@ -423,6 +440,9 @@ static bool symbols_act(void *state, struct app *app, enum action action)
 	case ACTION_PREVIOUS_MATCH:
 		go_to_match(symbols, app, action == ACTION_PREVIOUS_MATCH);
 		return true;
+	case ACTION_RETRY:
+		retry(symbols, app);
+		return true;
 	case ACTION_ONLY_OBJECT:
 		keep_object(symbols, app);
 		return true;
@@ -464,8 +484,8 @@ static void symbols_print(void *state, struct app *app, struct str *out)
 	}
 }
 
-static const enum action hints[] = {
-	ACTION_ENTER, ACTION_SORT_RIGHT, ACTION_ONLY_OBJECT, ACTION_UNDO, ACTION_NONE};
+static const enum action hints[] = {ACTION_ENTER, ACTION_RETRY, ACTION_SORT_RIGHT,
+	ACTION_ONLY_OBJECT, ACTION_UNDO, ACTION_NONE};
 
 const struct view view_symbols = {
 	.name = "Symbols",

@@ -45,6 +45,7 @@ struct worker {
 	int64_t next_names_ns; /* not before */
 	struct baseline *baseline;
 	unsigned baseline_serial; /* of the wish for it */
+	unsigned retry_serial;    /* of the newest that was done */
 };
 
 static int64_t now_ns(void)
@@ -194,6 +195,30 @@ static void refresh_names(struct worker *worker, bool hides_inlined)
 	model_names_release(old);
 }
 
+/*
+ * Looks again on this machine. It is done here, since the thread that asks has ended: while it has
+ * not, it may be at that object just then.
+ */
+static void retry_names(struct worker *worker, const struct model_wish *wish)
+{
+	bool is_idle = !worker->naming || !name_thread_progress(worker->naming).to_name;
+	if (worker->retry_serial == wish->retry_serial)
+		return;
+	worker->retry_serial = wish->retry_serial;
+	apply_names(worker);
+	for (size_t i = 0; is_idle && i < symbolizer_count(worker->symbolizer); i++) {
+		struct batch *batch = symbolizer_batch(worker->symbolizer, i);
+		if (batch->object != wish->retried)
+			continue;
+		struct findings findings;
+		batch->next = REACH_FILES;
+		symbolize_ask(batch, &findings);
+		batch->next = REACH_END;
+		batch_apply(batch, &findings);
+		worker->symbols_serial++;
+	}
+}
+
 static bool has_baseline(const struct worker *worker, const struct model_wish *wish)
 {
 	return worker->baseline && worker->baseline_serial == wish->baseline_serial;
@@ -279,6 +304,7 @@ static void work(struct worker *worker)
 	fulfil_baseline(worker, &wish);
 	for (unsigned serial = wish.serial; next_wish(worker, serial, &wish);
 		serial = wish.serial) {
+		retry_names(worker, &wish);
 		fulfil(worker, &wish, wish.serial != serial);
 		fulfil_baseline(worker, &wish);
 	}

@@ -48,6 +48,9 @@ TEST(tui_symbols_story)
 	screen_type(&screen, "q");
 	CHECK(!screen.app.overlay.is_open);
 	CHECK_INT(screen.app.view, VIEW_SYMBOLS);
+	screen_type(&screen, "r");
+	CHECK_INT(screen.app.wish.retry_serial, 1);
+	CHECK_STR(screen.profile->objects.data[screen.app.wish.retried].name, "a\nlib.so");
 	screen_type(&screen, "/vdso\n");
 	screen_type(&screen, "n");
 	CHECK_INT(screen_selected(&screen), 4);
