@@ -153,8 +153,8 @@ static void name_frame(
 	uint32_t function =
 		outermost->function
 			? named_function(batch, outermost->function, outermost->start, false)
-			: unknown_function(
-				  batch, symbol_file_address(object_of(batch), file, place->offset));
+			: unknown_function(batch,
+				  symbol_file_address(object_of(batch), file, place->offset));
 	batch->profile->frames.data[place->frame].function = function;
 	set_place(batch, place->frame, outermost);
 }

@@ -73,8 +73,8 @@ TEST(ascii_needs_no_more_than_ascii)
 	struct flame_fixture fixture;
 	open_flame(&fixture, 40, 12);
 	flame_fixture_resize(&fixture, 40, 12, true);
-	CHECK_STR(
-		flame_fixture_line(&fixture, FIRST + 2), "|alpha  50.00%      |beta       |gamm:::");
+	CHECK_STR(flame_fixture_line(&fixture, FIRST + 2),
+		"|alpha  50.00%      |beta       |gamm:::");
 	CHECK_STR(flame_fixture_line(&fixture, FIRST + 3), "|vfs                |ns::~...>");
 	flame_fixture_deinit(&fixture);
 }

@@ -12,7 +12,8 @@ static void fulfil(struct flame_fixture *fixture)
 		model_create(fixture->profile, fixture->names, &fixture->app.wish, NULL));
 }
 
-void flame_fixture_init(struct flame_fixture *fixture, struct profile *profile, int width, int height)
+void flame_fixture_init(
+	struct flame_fixture *fixture, struct profile *profile, int width, int height)
 {
 	setlocale(LC_CTYPE, "C.UTF-8");
 	*fixture = (struct flame_fixture){
