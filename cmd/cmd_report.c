@@ -152,15 +152,19 @@ static int report_in_terminal(struct report_options *options, const char *path, 
 	return code;
 }
 
-/* What only a text can show asks for one, and so does a terminal that cannot place a cursor. */
+/* What only a text can show asks for one, and so does what is no terminal. */
 static bool wants_terminal(const struct report_options *options)
 {
-	const char *term = getenv("TERM");
-	bool is_possible = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && term[0] &&
-			   strcmp(term, "dumb") != 0;
 	bool asks_for_text = options->is_text || options->table.nr_columns ||
 			     options->percent_limit >= 0 || options->max_depth;
-	return is_possible && (options->is_tui || !asks_for_text);
+	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	if (!options->is_tui && (asks_for_text || !is_terminal))
+		return false;
+	struct err *err = tui_check();
+	if (err)
+		console_say("%s: text instead", err_message(err));
+	err_destroy(err);
+	return !err;
 }
 
 static int report(struct report_options *options, int argc, char **argv, int rest)

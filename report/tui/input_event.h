@@ -40,11 +40,12 @@ enum input_kind {
 	INPUT_WHEEL_UP,
 	INPUT_WHEEL_DOWN,
 	INPUT_RESIZE,
+	INPUT_PASTE, /* a key that was not typed: text, but no command */
 };
 
 struct input {
 	enum input_kind kind;
-	uint32_t key; /* of INPUT_KEY */
+	uint32_t key; /* of INPUT_KEY, INPUT_PASTE */
 	int x, y;
 };
 

@@ -3,166 +3,128 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <ncurses.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <term.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "format/base/err.h"
 #include "format/base/mem.h"
+#include "report/tui/input_decoder.h"
+#include "report/tui/palette.h"
+#include "report/tui/terminal_restore.h"
+
+enum {
+	ESCAPE_MS = 50, /* longer than the bytes of one key are apart */
+};
 
 struct terminal {
 	SCREEN *screen;
 	FILE *in, *out;
 	bool is_ascii;
+	bool is_modern; /* it has a mouse, and ignores what it does not know */
+	bool is_gone;
 	short pairs[STYLE_COUNT]; /* 0: no colour */
 	attr_t attributes[STYLE_COUNT];
+	struct input_decoder decoder;
+	struct grid shown; /* on the screen; no cells: unknown */
 };
 
-/* ---- whatever ends the program ---- */
+/* The mouse while a button is held, in numbers (1006); pasted text in brackets. */
+static const char modes_on[] = "\033[?1002h\033[?1006h\033[?2004h";
+static const char modes_off[] = "\033[?1002l\033[?1006l\033[?2004l";
+/* Nothing is to be seen of what is drawn until it is whole (DEC mode 2026). */
+static const char update_begins[] = "\033[?2026h";
+static const char update_ends[] = "\033[?2026l";
 
-/*
- * A handler may not call ncurses. So the bytes that give the terminal back are
- * made beforehand.
- */
-static struct {
-	struct termios modes;
-	char bytes[256];
-	size_t len;
-	volatile sig_atomic_t is_taken, is_ending;
-} restore;
-
-static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-static const int ending[] = {SIGTERM, SIGHUP};
-
-static void give_back(int signal_number)
+static void write_modes(const struct terminal *terminal, const char *bytes)
 {
-	if (restore.is_taken) {
-		restore.is_taken = 0;
-		(void)!write(STDOUT_FILENO, restore.bytes, restore.len);
-		tcsetattr(STDIN_FILENO, TCSANOW, &restore.modes);
-	}
-	signal(signal_number, SIG_DFL);
-	raise(signal_number);
+	if (terminal->is_modern)
+		(void)!write(fileno(terminal->out), bytes, strlen(bytes));
 }
 
-static void note_ending(int signal_number)
+/* ---- what this terminal can ---- */
+
+struct err *terminal_check(void)
 {
-	(void)signal_number;
-	restore.is_ending = 1;
+	const char *name = getenv("TERM");
+	int status;
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return err_new(ERR_UNSUPPORTED, "standard input or output is no terminal");
+	if (!name || !name[0] || setupterm(NULL, STDOUT_FILENO, &status) != OK)
+		return err_new(ERR_UNSUPPORTED,
+			"TERM=%s is not known here (the package ncurses-term knows more)",
+			name ? name : "");
+	const char *place = tigetstr("cup"), *clear = tigetstr("clear");
+	bool can_place = place && place != (char *)-1 && clear && clear != (char *)-1;
+	del_curterm(cur_term);
+	if (!can_place)
+		return err_new(ERR_UNSUPPORTED, "TERM=%s cannot place its cursor", name);
+	return NULL;
 }
 
-bool terminal_is_ending(void)
+/* These have no more than the characters of their ROM, whatever the locale says. */
+static bool has_few_characters(const char *name)
 {
-	return restore.is_ending;
+	static const char *const few[] = {"linux", "vt", "ansi", "cons", "sun"};
+	for (size_t i = 0; i < sizeof(few) / sizeof(*few); i++)
+		if (strncmp(name, few[i], strlen(few[i])) == 0)
+			return true;
+	return false;
 }
 
-static void add_restore(const char *bytes)
+static bool has_string(const char *capability)
 {
-	size_t len = bytes && bytes != (char *)-1 ? strlen(bytes) : 0;
-	if (restore.len + len > sizeof(restore.bytes))
-		return;
-	if (len)
-		memcpy(restore.bytes + restore.len, bytes, len);
-	restore.len += len;
+	const char *value = tigetstr(capability);
+	return value && value != (char *)-1;
 }
-
-static const char mouse_on[] = "\033[?1002h\033[?1006h";
-static const char mouse_off[] = "\033[?1002l\033[?1006l";
-
-static void prepare_restore(void)
-{
-	restore.len = 0;
-	add_restore(mouse_off);
-	add_restore(tigetstr("sgr0"));
-	add_restore(tigetstr("cnorm"));
-	add_restore(tigetstr("rmkx"));
-	add_restore(tigetstr("rmcup"));
-	restore.is_taken = 1;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = give_back, .sa_flags = (int)SA_RESETHAND};
-	for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
-		sigaction(deadly[i], &action, NULL);
-	action = (struct sigaction){.sa_handler = note_ending};
-	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
-		sigaction(ending[i], &action, NULL);
-}
-
-static void release_signals(void)
-{
-	for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
-		signal(deadly[i], SIG_DFL);
-	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
-		signal(ending[i], SIG_DFL);
-}
-
-/* ---- colours ---- */
-
-struct colour {
-	short rich, poor; /* of 256, of 8; -1: the terminal's own */
-	short rich_ground, poor_ground;
-	attr_t attributes; /* also where there are no colours */
-};
-
-static const struct colour colours[STYLE_COUNT] = {
-	[STYLE_NORMAL] = {-1, -1, -1, -1, 0},
-	[STYLE_DIM] = {245, -1, -1, -1, A_DIM},
-	[STYLE_TITLE] = {255, COLOR_WHITE, 24, COLOR_BLUE, A_REVERSE},
-	[STYLE_HEADER] = {110, COLOR_CYAN, -1, -1, 0},
-	[STYLE_KEY] = {222, COLOR_YELLOW, -1, -1, A_BOLD},
-	[STYLE_BAR] = {67, COLOR_BLUE, -1, -1, 0},
-	[STYLE_HOT] = {203, COLOR_RED, -1, -1, A_BOLD},
-	[STYLE_WARM] = {179, COLOR_YELLOW, -1, -1, 0},
-	[STYLE_KERNEL] = {174, COLOR_MAGENTA, -1, -1, 0},
-	[STYLE_INLINED] = {108, COLOR_GREEN, -1, -1, 0},
-	[STYLE_UNKNOWN] = {245, -1, -1, -1, A_DIM},
-	[STYLE_WARNING] = {214, COLOR_YELLOW, -1, -1, A_BOLD},
-	[STYLE_WORSE] = {203, COLOR_RED, -1, -1, 0},
-	[STYLE_BETTER] = {75, COLOR_BLUE, -1, -1, 0},
-	[STYLE_CODE] = {150, COLOR_GREEN, -1, -1, 0},
-	[STYLE_FLAME] = {16, COLOR_BLACK, 215, COLOR_YELLOW, A_REVERSE},
-	[STYLE_FLAME + 1] = {16, COLOR_BLACK, 209, COLOR_RED, A_REVERSE},
-	[STYLE_FLAME + 2] = {16, COLOR_BLACK, 179, COLOR_YELLOW, A_REVERSE},
-	[STYLE_FLAME + 3] = {16, COLOR_BLACK, 150, COLOR_GREEN, A_REVERSE},
-	[STYLE_FLAME + 4] = {16, COLOR_BLACK, 116, COLOR_CYAN, A_REVERSE},
-	[STYLE_FLAME + 5] = {16, COLOR_BLACK, 146, COLOR_CYAN, A_REVERSE},
-	[STYLE_FLAME + 6] = {16, COLOR_BLACK, 181, COLOR_WHITE, A_REVERSE},
-	[STYLE_FLAME + 7] = {16, COLOR_BLACK, 174, COLOR_MAGENTA, A_REVERSE},
-	[STYLE_HEAT] = {238, COLOR_BLUE, 234, COLOR_BLACK, 0},
-	[STYLE_HEAT + 1] = {240, COLOR_WHITE, 52, COLOR_BLACK, 0},
-	[STYLE_HEAT + 2] = {16, COLOR_WHITE, 88, COLOR_BLUE, 0},
-	[STYLE_HEAT + 3] = {16, COLOR_WHITE, 130, COLOR_BLUE, 0},
-	[STYLE_HEAT + 4] = {16, COLOR_WHITE, 166, COLOR_MAGENTA, 0},
-	[STYLE_HEAT + 5] = {16, COLOR_WHITE, 202, COLOR_RED, 0},
-	[STYLE_HEAT + 6] = {16, COLOR_BLACK, 214, COLOR_YELLOW, A_BOLD},
-	[STYLE_HEAT + 7] = {16, COLOR_BLACK, 226, COLOR_WHITE, A_REVERSE},
-};
 
 static void prepare_colours(struct terminal *terminal)
 {
 	const char *no_color = getenv("NO_COLOR");
-	bool has_colours = has_colors() && !(no_color && no_color[0]);
+	bool has_colours = has_colors() && COLORS >= 8 && !(no_color && no_color[0]);
+	bool has_own = false;
 	if (has_colours) {
 		start_color();
-		use_default_colors();
+		has_own = use_default_colors() == OK;
 	}
 	for (int i = 0; i < STYLE_COUNT; i++) {
-		const struct colour *colour = &colours[i];
+		const struct palette_row *row = &palette[i];
 		bool is_rich = COLORS >= 256;
-		short ink = is_rich ? colour->rich : colour->poor;
-		short ground = is_rich ? colour->rich_ground : colour->poor_ground;
+		short ink = is_rich ? row->rich : row->poor;
+		short ground = is_rich ? row->rich_ground : row->poor_ground;
 		bool is_coloured = has_colours && (ink >= 0 || ground >= 0);
+		if (!has_own) {
+			ink = ink < 0 ? COLOR_WHITE : ink;
+			ground = ground < 0 ? COLOR_BLACK : ground;
+		}
 		if (is_coloured && init_pair((short)(i + 1), ink, ground) == OK)
 			terminal->pairs[i] = (short)(i + 1);
-		/* A ground of its own needs no reversing. */
+		/* A ground of its own needs no reversing, an ink of its own is no dim one. */
+		bool is_plain = !terminal->pairs[i];
 		terminal->attributes[i] =
-			terminal->pairs[i] ? colour->attributes & A_BOLD : colour->attributes;
+			(row->flags & PALETTE_BOLD ? A_BOLD : 0) |
+			(is_plain && row->flags & PALETTE_DIM ? A_DIM : 0) |
+			(is_plain && row->flags & PALETTE_REVERSE ? A_REVERSE : 0);
 	}
+}
+
+/* Where terminfo knows of keys that are not xterm's. */
+static void prepare_keys(struct input_decoder *decoder)
+{
+	static const struct {
+		const char *capability;
+		uint32_t key;
+	} keys[] = {{"kcuu1", INPUT_UP}, {"kcud1", INPUT_DOWN}, {"kcub1", INPUT_LEFT},
+		{"kcuf1", INPUT_RIGHT}, {"kpp", INPUT_PAGE_UP}, {"knp", INPUT_PAGE_DOWN},
+		{"khome", INPUT_HOME}, {"kend", INPUT_END}, {"kdch1", INPUT_DELETE},
+		{"kcbt", INPUT_BACK_TAB}, {"kf1", INPUT_F1}, {"kent", INPUT_ENTER}};
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		input_decoder_add(decoder, tigetstr(keys[i].capability), keys[i].key);
 }
 
 /* ---- opening and closing ---- */
@@ -176,60 +138,103 @@ static struct err *open_screen(struct terminal *terminal)
 		return err_sys(errno, "cannot open the terminal");
 	terminal->screen = newterm(NULL, terminal->out, terminal->in);
 	if (!terminal->screen)
-		return err_new(ERR_UNSUPPORTED,
-			"this terminal is not known (TERM=%s): use --stdio, or install "
-			"ncurses-term",
-			getenv("TERM") ? getenv("TERM") : "");
+		return err_new(ERR_UNSUPPORTED, "cannot use this terminal");
 	return NULL;
+}
+
+static void prepare_restore(const struct terminal *terminal)
+{
+	if (terminal->is_modern) {
+		restore_add(modes_off);
+		restore_add(update_ends);
+	}
+	static const char *const capabilities[] = {"sgr0", "op", "cnorm", "rmkx", "rmcup"};
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++)
+		restore_add(tigetstr(capabilities[i]));
+	restore_arm();
 }
 
 static void prepare_screen(struct terminal *terminal)
 {
-	raw();
+	const char *codeset = nl_langinfo(CODESET), *name = getenv("TERM");
+	terminal->is_ascii = strcmp(codeset, "UTF-8") != 0 || has_few_characters(name);
+	terminal->is_modern = has_string("kmous");
+	terminal->decoder.is_ascii = strcmp(codeset, "UTF-8") != 0;
+	raw(); /* ^C and ^Z are keys, ^S stops nothing */
 	noecho();
 	nonl();
 	curs_set(0);
 	keypad(stdscr, TRUE);
-	nodelay(stdscr, TRUE);
-	set_escdelay(25);
-	mouseinterval(0);
-	mousemask(ALL_MOUSE_EVENTS | REPORT_MOUSE_POSITION, NULL);
+	typeahead(-1); /* it would read what is ours */
 	prepare_colours(terminal);
-	if (tigetstr("kmous") != (char *)-1 && tigetstr("kmous"))
-		(void)!write(fileno(terminal->out), mouse_on, sizeof(mouse_on) - 1);
+	prepare_keys(&terminal->decoder);
+	prepare_restore(terminal);
+	write_modes(terminal, modes_on);
+}
+
+static void terminal_free(struct terminal *terminal)
+{
+	if (terminal->in)
+		fclose(terminal->in);
+	if (terminal->out)
+		fclose(terminal->out);
+	input_decoder_deinit(&terminal->decoder);
+	grid_deinit(&terminal->shown);
+	mem_free(terminal);
 }
 
 struct err *terminal_open(struct terminal **ret)
 {
 	struct terminal *terminal = mem_zalloc(sizeof(*terminal));
-	tcgetattr(STDIN_FILENO, &restore.modes);
 	struct err *err = open_screen(terminal);
 	if (err) {
-		terminal_close(terminal);
+		terminal_free(terminal);
 		return err;
 	}
-	terminal->is_ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
-	prepare_restore();
-	catch_signals();
+	def_shell_mode();
+	restore_begin(); /* behind newterm(), which catches signals, too */
 	prepare_screen(terminal);
 	*ret = terminal;
 	return NULL;
 }
 
+static void leave(struct terminal *terminal)
+{
+	write_modes(terminal, modes_off);
+	endwin();
+	restore_disarm();
+}
+
 void terminal_close(struct terminal *terminal)
 {
-	if (terminal->screen) {
-		(void)!write(fileno(terminal->out), mouse_off, sizeof(mouse_off) - 1);
-		endwin();
-		restore.is_taken = 0;
-		release_signals();
-		delscreen(terminal->screen);
-	}
-	if (terminal->in)
-		fclose(terminal->in);
-	if (terminal->out)
-		fclose(terminal->out);
-	mem_free(terminal);
+	leave(terminal);
+	restore_end();
+	delscreen(terminal->screen);
+	terminal_free(terminal);
+}
+
+int terminal_ending(void)
+{
+	return restore_ending();
+}
+
+/* The screen is ours once more; nobody knows what it shows. */
+static void take_again(struct terminal *terminal)
+{
+	struct winsize size;
+	if (ioctl(fileno(terminal->out), TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
+		resizeterm(size.ws_row, size.ws_col);
+	terminal_redraw(terminal);
+	reset_prog_mode();
+	restore_arm();
+	write_modes(terminal, modes_on);
+}
+
+static void stop(struct terminal *terminal, bool whole_group)
+{
+	leave(terminal);
+	restore_stop(whole_group);
+	take_again(terminal);
 }
 
 /* ---- output ---- */
@@ -254,27 +259,60 @@ static attr_t attributes_of(const struct terminal *terminal, unsigned style)
 	return attributes;
 }
 
-void terminal_show(struct terminal *terminal, const struct grid *grid)
+static void put_line(const struct terminal *terminal, const struct grid *grid, int y)
 {
+	const struct cell *cells = &grid->cells[(size_t)y * (size_t)grid->width];
+	for (int x = 0; x < grid->width && x < COLS; x++) {
+		const struct cell *cell = &cells[x];
+		if (!cell->code_point)
+			continue;
+		wchar_t text[2] = {(wchar_t)cell->code_point, 0};
+		cchar_t shown;
+		setcchar(&shown, text, attributes_of(terminal, cell->style),
+			terminal->pairs[cell->style & STYLE_MASK], NULL);
+		mvadd_wch(y, x, &shown);
+	}
+}
+
+static bool has_line(const struct terminal *terminal, const struct grid *grid, int y)
+{
+	const struct grid *shown = &terminal->shown;
+	size_t begin = (size_t)y * (size_t)grid->width;
+	if (!shown->cells || shown->width != grid->width || shown->height != grid->height)
+		return false;
+	for (int x = 0; x < grid->width; x++) {
+		const struct cell *a = &shown->cells[begin + (size_t)x];
+		const struct cell *b = &grid->cells[begin + (size_t)x];
+		if (a->code_point != b->code_point || a->style != b->style)
+			return false;
+	}
+	return true;
+}
+
+void terminal_show(struct terminal *terminal, struct grid *grid)
+{
+	int changed = 0;
 	for (int y = 0; y < grid->height && y < LINES; y++)
-		for (int x = 0; x < grid->width && x < COLS; x++) {
-			const struct cell *cell =
-				&grid->cells[(size_t)y * (size_t)grid->width + (size_t)x];
-			if (!cell->code_point)
-				continue;
-			wchar_t text[2] = {(wchar_t)cell->code_point, 0};
-			cchar_t shown;
-			setcchar(&shown, text, attributes_of(terminal, cell->style),
-				terminal->pairs[cell->style & STYLE_MASK], NULL);
-			mvadd_wch(y, x, &shown);
+		if (!has_line(terminal, grid, y)) {
+			put_line(terminal, grid, y);
+			changed++;
 		}
-	refresh();
+	bool is_torn = changed > 2; /* less than that nobody sees being drawn */
+	if (is_torn)
+		write_modes(terminal, update_begins);
+	if (changed)
+		refresh();
+	if (is_torn)
+		write_modes(terminal, update_ends);
+	grid_deinit(&terminal->shown);
+	terminal->shown = *grid;
+	*grid = (struct grid){0};
 }
 
 void terminal_redraw(struct terminal *terminal)
 {
-	(void)terminal;
-	clearok(stdscr, TRUE);
+	grid_deinit(&terminal->shown);
+	clearok(curscr, TRUE);
 }
 
 void terminal_copy(struct terminal *terminal, const char *text, size_t len)
@@ -297,61 +335,73 @@ void terminal_copy(struct terminal *terminal, const char *text, size_t len)
 
 /* ---- input ---- */
 
-int terminal_fd(const struct terminal *terminal)
+static int64_t now_ms(void)
 {
-	return fileno(terminal->in);
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * (int64_t)1000 + now.tv_nsec / 1000000;
 }
 
-static uint32_t key_of(wint_t code)
+bool terminal_wait(struct terminal *terminal, const int *others, size_t count)
 {
-	static const struct {
-		int code;
-		uint32_t key;
-	} keys[] = {{KEY_UP, INPUT_UP}, {KEY_DOWN, INPUT_DOWN}, {KEY_LEFT, INPUT_LEFT},
-		{KEY_RIGHT, INPUT_RIGHT}, {KEY_PPAGE, INPUT_PAGE_UP}, {KEY_NPAGE, INPUT_PAGE_DOWN},
-		{KEY_HOME, INPUT_HOME}, {KEY_END, INPUT_END}, {KEY_BACKSPACE, INPUT_BACKSPACE},
-		{KEY_DC, INPUT_DELETE}, {KEY_BTAB, INPUT_BACK_TAB}, {KEY_F(1), INPUT_F1},
-		{KEY_ENTER, INPUT_ENTER}};
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if ((wint_t)keys[i].code == code)
-			return keys[i].key;
-	return INPUT_OTHER;
+	struct pollfd fds[2 + TERMINAL_WAITS_MAX] = {
+		{.fd = fileno(terminal->in), .events = POLLIN},
+		{.fd = restore_fd(), .events = POLLIN},
+	};
+	for (size_t i = 0; i < count && i < TERMINAL_WAITS_MAX; i++)
+		fds[2 + i] = (struct pollfd){.fd = others[i], .events = POLLIN};
+	poll(fds, 2 + (count < TERMINAL_WAITS_MAX ? count : TERMINAL_WAITS_MAX), -1);
+	if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+		terminal->is_gone = true;
+	return !terminal->is_gone;
 }
 
-static struct input read_mouse(void)
+/* Waits for the rest of a sequence that has begun. False: nothing came. */
+static bool read_bytes(struct terminal *terminal)
 {
-	static const struct {
-		mmask_t mask;
-		enum input_kind kind;
-	} kinds[] = {{BUTTON1_DOUBLE_CLICKED, INPUT_DOUBLE}, {BUTTON1_PRESSED, INPUT_PRESS},
-		{BUTTON1_CLICKED, INPUT_PRESS}, {BUTTON1_RELEASED, INPUT_RELEASE},
-		{BUTTON3_PRESSED, INPUT_MENU}, {BUTTON3_CLICKED, INPUT_MENU},
-		{BUTTON4_PRESSED, INPUT_WHEEL_UP}, {BUTTON5_PRESSED, INPUT_WHEEL_DOWN},
-		{REPORT_MOUSE_POSITION, INPUT_DRAG}};
-	MEVENT event;
-	struct input input = {0};
-	if (getmouse(&event) != OK)
-		return input;
-	input.x = event.x;
-	input.y = event.y;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !input.kind; i++)
-		if (event.bstate & kinds[i].mask)
-			input.kind = kinds[i].kind;
-	return input;
+	char bytes[4096];
+	int timeout = input_decoder_is_open(&terminal->decoder) ? ESCAPE_MS : 0;
+	struct pollfd fd = {.fd = fileno(terminal->in), .events = POLLIN};
+	if (poll(&fd, 1, timeout) <= 0 || !(fd.revents & POLLIN))
+		return false;
+	ssize_t len = read(fd.fd, bytes, sizeof(bytes));
+	if (len > 0)
+		input_decoder_feed(&terminal->decoder, bytes, (size_t)len);
+	else if (len == 0 || (errno != EINTR && errno != EAGAIN))
+		terminal->is_gone = true;
+	return len > 0;
+}
+
+/* What the signals said. */
+static struct input read_events(struct terminal *terminal)
+{
+	unsigned events = restore_take_events();
+	if (events & TERMINAL_STOPPED)
+		stop(terminal, false);
+	else if (events & TERMINAL_CONTINUED)
+		endwin(); /* whatever stopped it (SIGSTOP), the modes are the shell's */
+	if (!events)
+		return (struct input){0};
+	take_again(terminal);
+	return (struct input){.kind = INPUT_RESIZE};
 }
 
 struct input terminal_read(struct terminal *terminal)
 {
-	(void)terminal;
-	wint_t code;
-	int result = get_wch(&code);
-	if (result == ERR)
-		return (struct input){0};
-	if (result == OK)
-		return (struct input){.kind = INPUT_KEY, .key = code == '\r' ? INPUT_ENTER : code};
-	if (code == KEY_RESIZE)
-		return (struct input){.kind = INPUT_RESIZE};
-	if (code == KEY_MOUSE)
-		return read_mouse();
-	return (struct input){.kind = INPUT_KEY, .key = key_of(code)};
+	struct input input = read_events(terminal);
+	if (input.kind)
+		return input;
+	struct input_decoder *decoder = &terminal->decoder;
+	input = input_decoder_next(decoder, now_ms(), false);
+	while (!input.kind && !terminal->is_gone) {
+		bool ends = !read_bytes(terminal);
+		input = input_decoder_next(decoder, now_ms(), ends);
+		if (ends)
+			break;
+	}
+	if (input.kind == INPUT_KEY && input.key == INPUT_CTRL('z')) {
+		stop(terminal, true);
+		input = (struct input){.kind = INPUT_RESIZE};
+	}
+	return input;
 }

@@ -1,6 +1,6 @@
 #include "report/tui/tui.h"
 
-#include <poll.h>
+#include <signal.h>
 
 #include "format/base/err.h"
 #include "report/tui/app.h"
@@ -25,7 +25,6 @@ static void draw(struct tui *tui)
 	terminal_grid(tui->terminal, &grid);
 	app_draw(&tui->app, &grid);
 	terminal_show(tui->terminal, &grid);
-	grid_deinit(&grid);
 }
 
 static struct err *take_news(struct tui *tui)
@@ -91,13 +90,10 @@ static void pass_on(struct tui *tui)
 
 static struct err *loop(struct tui *tui)
 {
-	while (!tui->app.is_over && !terminal_is_ending()) {
+	while (!tui->app.is_over && !terminal_ending()) {
 		draw(tui);
-		struct pollfd fds[] = {{.fd = terminal_fd(tui->terminal), .events = POLLIN},
-			{.fd = worker_fd(tui->worker), .events = POLLIN},
-			{.fd = code_reader_fd(tui->code), .events = POLLIN}};
-		poll(fds, 3, -1);
-		if (fds[0].revents & (POLLHUP | POLLERR)) /* the terminal has gone */
+		const int fds[] = {worker_fd(tui->worker), code_reader_fd(tui->code)};
+		if (!terminal_wait(tui->terminal, fds, sizeof(fds) / sizeof(*fds)))
 			return NULL;
 		try(take_news(tui));
 		take_inputs(tui);
@@ -114,8 +110,15 @@ static struct err *run_in_terminal(struct tui *tui, const struct app_options *ap
 		tui->app.view = VIEW_TREE;
 	struct err *err = loop(tui);
 	terminal_close(tui->terminal);
+	if (terminal_ending()) /* as it would have without a screen */
+		raise(terminal_ending());
 	app_deinit(&tui->app);
 	return err;
+}
+
+struct err *tui_check(void)
+{
+	return terminal_check();
 }
 
 struct err *tui_run(const struct tui_options *options, bool *is_left)

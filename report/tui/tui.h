@@ -15,6 +15,9 @@ struct tui_options {
 	bool opens_tree, is_inverted;  /* the view that is seen first; else the top functions */
 };
 
+/* An error says why there can be none here. */
+struct err *tui_check(void);
+
 /*
  * Runs until the person leaves, in the terminal of standard input and output. The locale must be
  * set. An error says why the recording could not be read, or the terminal not be used. *is_left:

@@ -1,0 +1,32 @@
+/*
+ * The colour of each style, for 256, for 16 or 8 and for no colours. 24 bits would add nothing but
+ * smoother heat: 256 are what every terminal has that has those, and screen and tmux pass on.
+ *
+ * Nobody tells a program whether the ground is dark or light. So what stands on the terminal's own
+ * ground has inks of the middle, readable on white and on black alike (a test computes it); the
+ * eight colours have no such middle, so there bold and the terminal's own ink do most of the work.
+ */
+#ifndef EBPROF_PALETTE_H
+#define EBPROF_PALETTE_H
+
+#include "report/tui/style.h"
+
+enum {
+	PALETTE_OWN = -1, /* the terminal's own ink or ground */
+};
+
+enum palette_flag {
+	PALETTE_BOLD = 1,
+	PALETTE_DIM = 2,     /* only where there are no colours */
+	PALETTE_REVERSE = 4, /* the same */
+};
+
+struct palette_row {
+	short rich, poor; /* ink: of 256, of 8 */
+	short rich_ground, poor_ground;
+	unsigned flags;
+};
+
+extern const struct palette_row palette[STYLE_COUNT];
+
+#endif
