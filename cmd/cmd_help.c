@@ -3,6 +3,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/console.h"
+#include "report/tui/keys.h"
 
 struct help_options {
 	bool bash_completion, rows;
@@ -12,7 +13,7 @@ static const struct opt rows[] = {
 	{"bash-completion", 0, NULL, opt_flag, offsetof(struct help_options, bash_completion),
 		"print a completion script for bash", "Output"},
 	{"rows", 0, NULL, opt_flag, offsetof(struct help_options, rows),
-		"print the options of a command, one a line, for scripts", NULL},
+		"print the options of a command, or the keys, one a line, for scripts", NULL},
 	{0},
 };
 
@@ -28,7 +29,18 @@ static void print_overview(void)
 	printf("\nStart here:\n"
 	       "  sudo ebprof record -- ./program   # writes ebprof.data\n"
 	       "  ebprof report                     # the hottest functions\n"
-	       "\nebprof help COMMAND explains one; so does man ebprof-COMMAND.\n");
+	       "\nebprof help COMMAND explains one; so does man ebprof-COMMAND.\n"
+	       "ebprof help keys lists those of the terminal interface.\n");
+}
+
+static int print_keys(bool as_rows)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (as_rows)
+		key_put_rows(&text);
+	else
+		key_put_help(&text);
+	return console_print(&text);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -55,6 +67,8 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	if (rest + 1 < argc)
 		return console_fail(err_new(ERR_USAGE, "one command at a time"));
+	if (strcmp(argv[rest], "keys") == 0)
+		return print_keys(options.rows);
 	const struct command *about = commands_find(argv[rest]);
 	if (!about) {
 		console_say("there is no command \"%s\"", argv[rest]);
@@ -70,9 +84,11 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_help = {
 	.name = "help",
 	.summary = "explain a command",
-	.usage = "[COMMAND]",
-	.description = "Lists the commands, or explains one of them.",
-	.examples = "  ebprof help record\n",
+	.usage = "[COMMAND|keys]",
+	.description = "Lists the commands, or explains one of them, or the keys of the terminal\n"
+		       "interface of report.",
+	.examples = "  ebprof help record\n"
+		    "  ebprof help keys\n",
 	.options = rows,
 	.run = run,
 };

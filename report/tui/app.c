@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/demangle/demangle.h"
 #include "report/info.h"
 
 void app_init(struct app *app, const struct app_options *options)
@@ -28,6 +29,8 @@ void app_deinit(struct app *app)
 	vec_deinit(&app->selection.path);
 	vec_deinit(&app->behind);
 	str_deinit(&app->typed);
+	for (int i = 0; i < APP_PROMPTS; i++)
+		line_edit_deinit(&app->edits[i]);
 	str_deinit(&app->message);
 	app_print_deinit(&app->to_print);
 	str_deinit(&app->to_copy);
@@ -175,14 +178,22 @@ static void keep_only(struct app *app, enum action action)
 
 /* ---- actions ---- */
 
+/* Parameters and all, also where they are not shown. */
+static void put_whole_name(const struct profile_function *function, struct str *out)
+{
+	if (!demangle(function->system_name, DEMANGLE_FULL, out))
+		str_puts(out, function->name);
+}
+
 static void show_whole_name(struct app *app)
 {
 	const struct profile_function *function = model_function(app->model, app_function(app));
 	const struct profile_object *object = model_object(app->model, function->object);
 	struct str text = {0};
-	str_printf(&text, "%s\n", function->name);
-	if (strcmp(function->name, function->system_name) != 0)
-		str_printf(&text, "%s\n", function->system_name);
+	put_whole_name(function, &text);
+	if (strcmp(str_text(&text), function->system_name) != 0)
+		str_printf(&text, "\n%s", function->system_name);
+	str_putc(&text, '\n');
 	str_printf(&text, "%s\n", object->path);
 	if (function->file)
 		str_printf(&text, "%s:%u\n", function->file, function->line);
@@ -210,6 +221,7 @@ static void begin_prompt(struct app *app, enum app_prompt prompt)
 {
 	app->prompt = prompt;
 	str_truncate(&app->typed, 0);
+	line_edit_begin(&app->edits[prompt]);
 }
 
 /* With a name to begin with. */
@@ -240,7 +252,7 @@ static void copy_name(struct app *app)
 {
 	const struct profile_function *function = model_function(app->model, app_function(app));
 	str_truncate(&app->to_copy, 0);
-	str_puts(&app->to_copy, function->name);
+	put_whole_name(function, &app->to_copy);
 	app_say(app, "copied");
 }
 
@@ -272,6 +284,15 @@ static void act_on_trail(struct app *app, enum action action)
 		search_for(app, "");
 	else
 		app_say(app, action == ACTION_REDO ? "nothing to redo" : "nothing to undo");
+}
+
+void app_go_back_to(struct app *app, size_t steps)
+{
+	bool is_changed = false;
+	while (app->trail.done.len > steps)
+		is_changed |= trail_undo(&app->trail);
+	if (is_changed)
+		wish_for_trail(app);
 }
 
 static void cancel(struct app *app)
@@ -372,7 +393,7 @@ static void act(struct app *app, enum action action)
 {
 	if (app->model && views[app->view]->act(app->states[app->view], app, action))
 		return;
-	if (!act_anywhere(app, action) && app->model)
+	if (!act_anywhere(app, action) && !app_act_on_options(app, action) && app->model)
 		act_on_selection(app, action);
 }
 
@@ -383,6 +404,7 @@ static void end_prompt(struct app *app)
 	enum app_prompt prompt = app->prompt;
 	app->prompt = APP_PROMPT_NONE;
 	const char *text = str_text(&app->typed);
+	line_edit_remember(&app->edits[prompt], text);
 	struct pattern pattern;
 	if (prompt == APP_PROMPT_BASELINE) {
 		app_compare_with(app, text);
@@ -407,36 +429,20 @@ static void end_prompt(struct app *app)
 	app_filter(app, &term);
 }
 
-static void take_back_character(struct app *app)
-{
-	size_t len = app->typed.len;
-	while (len && ((unsigned char)app->typed.data[len - 1] & 0xc0) == 0x80)
-		len--;
-	str_truncate(&app->typed, len ? len - 1 : 0);
-}
-
 static void type_key(struct app *app, uint32_t key)
 {
-	if (key == INPUT_ENTER || key == '\r') {
+	bool is_search = app->prompt == APP_PROMPT_SEARCH;
+	if (key == INPUT_ENTER) {
 		end_prompt(app);
-		return;
-	}
-	if (key == INPUT_ESCAPE || key == INPUT_CTRL('c')) {
-		if (app->prompt == APP_PROMPT_SEARCH)
-			search_for(app, "");
+	} else if (key == INPUT_ESCAPE || key == INPUT_CTRL('c')) {
 		app->prompt = APP_PROMPT_NONE;
-		return;
-	}
-	if (key == INPUT_BACKSPACE || key == INPUT_CTRL('h') || key == 0x7f)
-		take_back_character(app);
-	else if (key == INPUT_TAB && app->prompt == APP_PROMPT_BASELINE)
+		if (is_search)
+			search_for(app, "");
+	} else if (key == INPUT_TAB && app->prompt == APP_PROMPT_BASELINE) {
 		type_usual_baseline(app);
-	else if (key == INPUT_CTRL('u'))
-		str_truncate(&app->typed, 0);
-	else if (key >= 0x20 && key < INPUT_UP)
-		str_put_code_point(&app->typed, key);
-	if (app->prompt == APP_PROMPT_SEARCH)
+	} else if (line_edit_key(&app->edits[app->prompt], &app->typed, key) && is_search) {
 		search_for(app, str_text(&app->typed));
+	}
 }
 
 /* ---- input ---- */
@@ -449,7 +455,7 @@ static bool is_in(const struct rect *rect, const struct input *input)
 
 static void point(struct app *app, const struct input *input)
 {
-	if (!app->model)
+	if (!app->model || app_point_frame(app, input))
 		return;
 	bool is_taken = views[app->view]->mouse && is_in(&app->body, input) &&
 			views[app->view]->mouse(app->states[app->view], app, input);
@@ -467,6 +473,9 @@ void app_input(struct app *app, const struct input *input)
 		enum action chosen = overlay_input(&app->overlay, input);
 		if (chosen)
 			act(app, chosen);
+	} else if (input->kind == INPUT_PASTE) {
+		if (app->prompt && input->key >= 0x20)
+			type_key(app, input->key);
 	} else if (app->prompt && input->kind == INPUT_KEY) {
 		type_key(app, input->key);
 	} else if (input->kind == INPUT_KEY) {

@@ -6,6 +6,7 @@
 #define EBPROF_APP_H
 
 #include "report/tui/code_reader.h"
+#include "report/tui/line_edit.h"
 #include "report/tui/model.h"
 #include "report/tui/overlay.h"
 #include "report/tui/trail.h"
@@ -25,6 +26,17 @@ enum app_prompt {
 	APP_PROMPT_EXCLUDE,
 	APP_PROMPT_PRINT,
 	APP_PROMPT_BASELINE,
+	APP_PROMPTS,
+};
+
+enum {
+	APP_CRUMBS_MAX = 32, /* steps of the trail that the mouse can reach */
+};
+
+/* Where something was drawn on a line, and what it stands for. */
+struct app_spot {
+	int x, end;
+	size_t what;
 };
 
 /*
@@ -72,9 +84,15 @@ struct app {
 	enum app_unit unit;
 	enum app_prompt prompt;
 	struct str typed;
-	struct str message; /* shown until the next key */
+	struct line_edit edits[APP_PROMPTS]; /* where in it, and what was typed before */
+	struct str message;                  /* shown until the next key */
 	struct overlay overlay;
 	struct rect body;
+	struct app_spot tabs[VIEW_COUNT]; /* on line 1; what: the view */
+	size_t nr_tabs;
+	struct app_spot crumbs[APP_CRUMBS_MAX]; /* what: the steps up to it */
+	size_t nr_crumbs;
+	int trail_y;
 	struct app_print to_print;
 	struct str to_copy; /* the terminal's clipboard is to hold it; emptied by who did it */
 	unsigned cancels;   /* grows with each ^C */
@@ -91,6 +109,15 @@ void app_update_listing(struct app *app, struct listing *listing);
 void app_input(struct app *app, const struct input *input);
 void app_draw(struct app *app, struct grid *grid);
 void app_print_deinit(struct app_print *print);
+void app_draw_title(const struct app *app, struct grid *grid);
+/* A click on what stands around the view; false when there is nothing. */
+bool app_point_frame(struct app *app, const struct input *input);
+/* The menu of what can be shown otherwise, and what is chosen there; false: no such option. */
+void app_open_options(struct app *app);
+bool app_act_on_options(struct app *app, enum action action);
+
+/* Undoes until so many steps of the trail are left. */
+void app_go_back_to(struct app *app, size_t steps);
 
 /* ---- for the views ---- */
 

@@ -1,4 +1,4 @@
-/* What stands around every view: title, breadcrumb, detail of the selection, hints. */
+/* What stands around every view: tabs, breadcrumb, detail of the selection, hints. */
 #include <string.h>
 
 #include "report/tui/app.h"
@@ -46,46 +46,6 @@ unsigned app_name_style(const struct app *app, uint32_t function)
 	if (profile_is_kernel(app->model->profile, it->object))
 		return STYLE_KERNEL | match;
 	return (it->is_known ? STYLE_NORMAL : STYLE_UNKNOWN) | match;
-}
-
-/* ---- the first line ---- */
-
-static void put_title(const struct app *app, struct str *out)
-{
-	const struct model *model = app->model;
-	const struct profile *profile = model->profile;
-	str_printf(out, "%s", app->options->file_name);
-	if (profile->events.len > 1)
-		str_printf(out, "  %s", profile->events.data[1].name);
-	uint64_t all = profile->samples.len, shown = model->slice.whole.samples;
-	if (shown < all)
-		str_printf(out, "  %llu of %llu samples", (unsigned long long)shown,
-			(unsigned long long)all);
-	else
-		str_printf(out, "  %llu samples", (unsigned long long)all);
-	str_printf(out, "  %.1f s", profile_duration_s(profile));
-	uint64_t lost = profile_lost(profile);
-	if (lost)
-		str_printf(out, "  lost %.1f%%", profile_percent(lost, lost + all));
-	if (model->stacks.truncated)
-		str_printf(
-			out, "  truncated %.1f%%", profile_percent(model->stacks.truncated, all));
-	if (app->naming.to_name)
-		str_printf(out, "  [%s %u/%u]", app->naming.is_fetching ? "fetching" : "naming",
-			app->naming.named, app->naming.to_name);
-	if (app->busy)
-		str_printf(out, "  [%s]", app->busy);
-}
-
-static void draw_title(const struct app *app, struct grid *grid)
-{
-	CLEANUP(str_deinit) struct str text = {0};
-	grid_fill(grid, (struct rect){0, 0, grid->width, 1}, STYLE_TITLE, " ");
-	if (app->model)
-		put_title(app, &text);
-	else
-		str_printf(&text, "%s  reading %.0f%%", app->options->file_name, 100 * app->loaded);
-	grid_put(grid, 0, 0, grid->width, STYLE_TITLE | STYLE_BOLD, str_text(&text));
 }
 
 /* ---- the second line ---- */
@@ -152,35 +112,107 @@ static void put_step(const struct app *app, const struct trail_step *step, struc
 		str_printf(out, "in %s", name_of_frame(app, zoom->data[zoom->len - 1]));
 }
 
-static void draw_tabs(const struct app *app, struct grid *grid)
+/* All names where there is room for nine, else the numbers of the others. */
+static void draw_tabs(struct app *app, struct grid *grid)
 {
+	enum {
+		ROOM_FOR_ALL = 78,
+	};
 	int x = 0;
 	for (int i = 0; i < VIEW_COUNT && x < grid->width; i++) {
 		if (!views[i])
 			continue;
-		unsigned style = i == (int)app->view ? STYLE_HEADER | STYLE_BOLD | STYLE_SELECTED
-						     : STYLE_DIM;
-		/* Where there is no room, the numbers of the others. */
-		bool is_short = grid->width < 80 && i != (int)app->view;
-		x += is_short ? grid_printf(grid, x, 1, grid->width - x, style, " %d ", i + 1)
-			      : grid_printf(grid, x, 1, grid->width - x, style, " %d %s ", i + 1,
-					views[i]->name);
+		bool is_open = i == (int)app->view;
+		unsigned style = is_open ? STYLE_HEADER | STYLE_BOLD | STYLE_SELECTED : STYLE_DIM;
+		struct app_spot *tab = &app->tabs[app->nr_tabs++];
+		tab->x = x;
+		tab->what = (size_t)i;
+		if (grid->width < ROOM_FOR_ALL && !is_open)
+			x += grid_printf(grid, x, 1, grid->width - x, style, " %d", i + 1);
+		else
+			x += grid_printf(grid, x, 1, grid->width - x, style, " %d %s", i + 1,
+				views[i]->name);
+		x += grid_put(grid, x, 1, grid->width - x, style, " ");
+		tab->end = x;
 	}
 }
 
-static void draw_trail(const struct app *app, struct grid *grid, int y)
+/* One step; where the mouse finds it is noted. */
+static int draw_step(struct app *app, struct grid *grid, int x, int y, size_t index)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	vec_each(&app->trail.done, step) {
-		str_printf(&text, "%s ", grid_glyph(grid, GLYPH_CRUMB));
-		put_step(app, step, &text);
-		str_putc(&text, ' ');
-	}
+	put_step(app, &app->trail.done.data[index], &text);
+	int begin = x;
+	x += grid_printf(
+		grid, x, y, grid->width - x, STYLE_DIM, "%s ", grid_glyph(grid, GLYPH_CRUMB));
+	x += grid_put_elided(grid, x, y, grid->width - x, STYLE_HEADER, str_text(&text));
+	x += grid_put(grid, x, y, grid->width - x, STYLE_HEADER, " ");
+	if (app->nr_crumbs < APP_CRUMBS_MAX)
+		app->crumbs[app->nr_crumbs++] = (struct app_spot){begin, x, index + 1};
+	return x - begin;
+}
+
+static int step_width(const struct app *app, const struct grid *grid, size_t index)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	put_step(app, &app->trail.done.data[index], &text);
+	return 3 + grid_text_width(grid, str_text(&text));
+}
+
+/* The newest steps that fit; the newest one in any case. */
+static void draw_steps(struct app *app, struct grid *grid, int y, int width)
+{
+	size_t count = app->trail.done.len, first = count;
+	int room = width;
+	while (first && (first == count || step_width(app, grid, first - 1) + 2 <= room))
+		room -= step_width(app, grid, --first);
+	int x = first ? grid_printf(grid, 0, y, grid->width, STYLE_DIM, "%s ",
+				grid_glyph(grid, GLYPH_ELLIPSIS))
+		      : 0;
+	for (size_t i = first; i < count; i++)
+		x += draw_step(app, grid, x, y, i);
+}
+
+static void draw_trail(struct app *app, struct grid *grid, int y)
+{
+	CLEANUP(str_deinit) struct str search = {0};
 	if (app->model->matches)
-		str_printf(&text, "%s/%s: %zu functions, %.2f%%", text.len ? " " : "",
+		str_printf(&search, "/%s/: %zu functions, %.2f%%",
 			app->wish.search ? app->wish.search : "", app->model->nr_matches,
 			app_percent(app, app->model->matched.value));
-	grid_put_elided(grid, 0, y, grid->width, STYLE_HEADER, str_text(&text));
+	int width = grid_text_width(grid, str_text(&search));
+	bool has_steps = app->trail.done.len;
+	app->trail_y = y;
+	if (has_steps)
+		draw_steps(
+			app, grid, y, width < grid->width / 2 ? grid->width - width : grid->width);
+	if (!has_steps)
+		grid_put_elided(grid, 0, y, grid->width, STYLE_HEADER, str_text(&search));
+	else if (width && width < grid->width / 2)
+		grid_put(grid, grid->width - width, y, width, STYLE_HEADER, str_text(&search));
+}
+
+static const struct app_spot *spot_at(const struct app_spot *spots, size_t count, int x)
+{
+	for (size_t i = 0; i < count; i++)
+		if (x >= spots[i].x && x < spots[i].end)
+			return &spots[i];
+	return NULL;
+}
+
+bool app_point_frame(struct app *app, const struct input *input)
+{
+	bool is_click = input->kind == INPUT_PRESS || input->kind == INPUT_DOUBLE;
+	const struct app_spot *tab = NULL, *crumb = NULL;
+	if (is_click && input->y == 1)
+		tab = spot_at(app->tabs, app->nr_tabs, input->x);
+	if (is_click && input->y == app->trail_y)
+		crumb = spot_at(app->crumbs, app->nr_crumbs, input->x);
+	if (tab)
+		app_show(app, (enum view_id)tab->what);
+	else if (crumb)
+		app_go_back_to(app, crumb->what);
+	return tab || crumb;
 }
 
 /* ---- the last lines ---- */
@@ -227,6 +259,25 @@ static void draw_detail(struct app *app, struct grid *grid, int y)
 		draw_function(app, grid, y);
 }
 
+/* What has been found of what is being typed; nothing while that is being computed. */
+static void draw_found(const struct app *app, struct grid *grid, int x, int y)
+{
+	const char *text = str_text(&app->typed);
+	struct pattern pattern;
+	CLEANUP(str_deinit) struct str found = {0};
+	if (!app->model || !text[0] || app->model->wish_serial != app->wish.serial)
+		return;
+	if (app->model->matches)
+		str_printf(&found, "%zu found", app->model->nr_matches);
+	else if (pattern_init(&pattern, text))
+		pattern_deinit(&pattern);
+	else
+		str_puts(&found, "no expression yet");
+	int width = grid_text_width(grid, str_text(&found));
+	if (x + width <= grid->width)
+		grid_put(grid, grid->width - width, y, width, STYLE_DIM, str_text(&found));
+}
+
 static void draw_prompt(const struct app *app, struct grid *grid, int y)
 {
 	static const char *const before[] = {
@@ -236,30 +287,54 @@ static void draw_prompt(const struct app *app, struct grid *grid, int y)
 		[APP_PROMPT_PRINT] = "write to: ",
 		[APP_PROMPT_BASELINE] = "compare with: ",
 	};
+	const char *text = str_text(&app->typed);
+	size_t behind = app->edits[app->prompt].behind;
+	size_t cursor = app->typed.len - (behind < app->typed.len ? behind : app->typed.len);
 	int x = grid_put(grid, 0, y, grid->width, STYLE_KEY | STYLE_BOLD, before[app->prompt]);
-	x += grid_put(grid, x, y, grid->width - x, STYLE_NORMAL, str_text(&app->typed));
-	grid_put(grid, x, y, 1, STYLE_NORMAL | STYLE_SELECTED, " ");
+	/* Of a line that is too long, the part before the cursor. */
+	CLEANUP_FREE char *left = mem_strndup(text, cursor);
+	const char *seen = left;
+	while (*seen && grid_text_width(grid, seen) >= grid->width - x)
+		for (seen++; ((unsigned char)*seen & 0xc0) == 0x80;)
+			seen++;
+	x += grid_put(grid, x, y, grid->width - x, STYLE_NORMAL, seen);
+	grid_put(grid, x, y, grid->width - x, STYLE_NORMAL, text + cursor);
+	struct rect at = {x, y, 1, 1};
+	grid_mark(grid, at, STYLE_SELECTED);
+	if (app->prompt == APP_PROMPT_SEARCH)
+		draw_found(app, grid, x + grid_text_width(grid, text + cursor) + 2, y);
 }
 
+/* Returns the columns it takes, drawn or not. */
+static int draw_hint(struct grid *grid, int x, int y, enum action action)
+{
+	const struct key_row *row = key_row_of(action);
+	if (!row)
+		return 0;
+	CLEANUP_FREE char *key = mem_strndup(row->shown, strcspn(row->shown, " "));
+	CLEANUP(str_deinit) struct str text = {0};
+	str_printf(&text, " %s  ", key_hint(action));
+	int room = grid->width - x, used = grid_text_width(grid, key);
+	grid_put(grid, x, y, room, STYLE_KEY | STYLE_BOLD, key);
+	grid_put(grid, x + used, y, room - used, STYLE_DIM, str_text(&text));
+	return used + grid_text_width(grid, str_text(&text));
+}
+
+/* As many of the view's as fit before those that nobody must miss. */
 static void draw_hints(const struct app *app, struct grid *grid, int y)
 {
 	static const enum action always[] = {ACTION_SEARCH, ACTION_HELP, ACTION_QUIT, ACTION_NONE};
-	const enum action *lists[] = {views[app->view]->hints, always};
-	int x = 0;
-	for (size_t list = 0; list < 2; list++)
-		for (const enum action *at = lists[list]; at && *at; at++) {
-			const struct key_row *row = key_row_of(*at);
-			if (!row)
-				continue;
-			size_t first = strcspn(row->shown, " "), words = strcspn(row->help, ":;,(");
-			CLEANUP_FREE char *key = mem_strndup(row->shown, first);
-			CLEANUP_FREE char *help = mem_strndup(row->help, words);
-			int width = grid_text_width(grid, key) + grid_text_width(grid, help) + 3;
-			if (x + width > grid->width)
-				return;
-			x += grid_put(grid, x, y, grid->width - x, STYLE_KEY | STYLE_BOLD, key);
-			x += grid_printf(grid, x, y, grid->width - x, STYLE_DIM, " %s  ", help);
-		}
+	int kept = 0, x = 0;
+	for (const enum action *at = always; *at; at++)
+		kept += draw_hint(grid, grid->width, y, *at);
+	for (const enum action *at = views[app->view]->hints; at && *at; at++) {
+		int width = draw_hint(grid, grid->width, y, *at);
+		if (x + width + kept > grid->width + 2)
+			break;
+		x += draw_hint(grid, x, y, *at);
+	}
+	for (const enum action *at = always; *at; at++)
+		x += draw_hint(grid, x, y, *at);
 }
 
 static void draw_bottom(const struct app *app, struct grid *grid, int y)
@@ -267,7 +342,7 @@ static void draw_bottom(const struct app *app, struct grid *grid, int y)
 	if (app->prompt)
 		draw_prompt(app, grid, y);
 	else if (app->message.len)
-		grid_put(grid, 0, y, grid->width, STYLE_WARNING, str_text(&app->message));
+		grid_put_elided(grid, 0, y, grid->width, STYLE_WARNING, str_text(&app->message));
 	else
 		draw_hints(app, grid, y);
 }
@@ -288,9 +363,11 @@ void app_draw(struct app *app, struct grid *grid)
 		draw_too_small(grid);
 		return;
 	}
-	draw_title(app, grid);
+	app_draw_title(app, grid);
 	/* Low screens go without tabs and detail: the view is what matters. */
 	bool has_tabs = grid->height >= 10;
+	app->trail_y = -1;
+	app->nr_tabs = app->nr_crumbs = 0;
 	bool has_trail = app->model && (app->trail.done.len || app->model->matches);
 	bool has_detail = grid->height >= 8;
 	int top = 1, bottom = grid->height - 1;

@@ -109,9 +109,29 @@ static bool put_code_point(
 	return true;
 }
 
+/* Nobody has that many columns: of a name that fills a megabyte only the ends are looked at. */
+static const char *shorten(const char *text, struct str *storage)
+{
+	enum {
+		END = 4096, /* bytes */
+	};
+	size_t len = strlen(text);
+	const char *tail = text + len - END;
+	while (((unsigned char)*tail & 0xc0) == 0x80) /* not into a character */
+		tail++;
+	str_put_escaped(storage, text, END);
+	str_put_escaped(storage, tail, strlen(tail));
+	return str_text(storage);
+}
+
 /* What a terminal can be shown. Most names need no second look. */
 static const char *safe_text(const char *text, struct str *storage)
 {
+	enum {
+		LONG = 16384,
+	};
+	if (strnlen(text, LONG) == LONG)
+		return shorten(text, storage);
 	for (const char *at = text; *at; at++) {
 		if (*at >= 0x20 && *at < 0x7f)
 			continue;
@@ -160,6 +180,21 @@ int grid_text_width(const struct grid *grid, const char *text)
 {
 	CLEANUP(str_deinit) struct str storage = {0};
 	return safe_width(grid, safe_text(text, &storage));
+}
+
+size_t grid_text_fit(const struct grid *grid, const char *text, size_t len, int width)
+{
+	size_t i = 0;
+	while (i < len) {
+		uint32_t code_point;
+		size_t bytes = str_utf8_decode(text + i, len - i, &code_point);
+		int columns = bytes ? width_of(grid, code_point) : 1;
+		if (columns > width)
+			break;
+		width -= columns;
+		i += bytes ? bytes : 1;
+	}
+	return i;
 }
 
 /* The longest end of the text that takes at most `width` columns. */

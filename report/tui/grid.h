@@ -77,6 +77,8 @@ void grid_mark(struct grid *grid, struct rect rect, unsigned flag);
 
 /* How many columns the text takes. */
 int grid_text_width(const struct grid *grid, const char *text);
+/* How many bytes of an escaped text's beginning take at most `width` columns. */
+size_t grid_text_fit(const struct grid *grid, const char *text, size_t len, int width);
 
 /* The text alone: a line each, without trailing blanks. */
 void grid_put_text(const struct grid *grid, struct str *out);

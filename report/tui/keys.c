@@ -92,3 +92,64 @@ const struct key_row *key_row_of(enum action action)
 			return row;
 	return NULL;
 }
+
+const char *key_hint(enum action action)
+{
+	static const char *const hints[] = {
+		[ACTION_ENTER] = "zoom",
+		[ACTION_UNDO] = "undo",
+		[ACTION_REDO] = "redo",
+		[ACTION_RESET] = "reset",
+		[ACTION_KEEP] = "keep",
+		[ACTION_EXCLUDE] = "exclude",
+		[ACTION_ONLY_THREAD] = "thread",
+		[ACTION_ONLY_OBJECT] = "DSO",
+		[ACTION_ONLY_KERNEL] = "kernel",
+		[ACTION_RANGE] = "range",
+		[ACTION_VIEW_1 + 1] = "callers",
+		[ACTION_VIEW_1 + 6] = "source",
+		[ACTION_NEXT_VIEW] = "views",
+		[ACTION_SEARCH] = "search",
+		[ACTION_NEXT_MATCH] = "next",
+		[ACTION_PREVIOUS_MATCH] = "previous",
+		[ACTION_SEARCH_SYMBOL] = "search it",
+		[ACTION_TOGGLE] = "open",
+		[ACTION_EXPAND] = "open",
+		[ACTION_COLLAPSE] = "close",
+		[ACTION_EXPAND_ALL] = "hot path",
+		[ACTION_COLLAPSE_ALL] = "close all",
+		[ACTION_INVERT] = "invert",
+		[ACTION_SORT_LEFT] = "order",
+		[ACTION_SORT_RIGHT] = "order",
+		[ACTION_SORT_REVERSE] = "reverse",
+		[ACTION_UNIT] = "unit",
+		[ACTION_INFO] = "info",
+		[ACTION_OPTIONS] = "options",
+		[ACTION_WHOLE_NAME] = "name",
+		[ACTION_COPY] = "copy",
+		[ACTION_PRINT] = "write",
+		[ACTION_BASELINE] = "compare",
+		[ACTION_MENU] = "menu",
+		[ACTION_HELP] = "help",
+		[ACTION_QUIT] = "quit",
+	};
+	if (action < sizeof(hints) / sizeof(*hints) && hints[action])
+		return hints[action];
+	const struct key_row *row = key_row_of(action);
+	return row ? row->help : "";
+}
+
+void key_put_help(struct str *out)
+{
+	for (const struct key_row *row = key_rows; row->help; row++) {
+		if (row->group)
+			str_printf(out, "%s%s\n", out->len ? "\n" : "", row->group);
+		str_printf(out, "  %-10s %s\n", row->shown, row->help);
+	}
+}
+
+void key_put_rows(struct str *out)
+{
+	for (const struct key_row *row = key_rows; row->help; row++)
+		str_printf(out, "%s\t%s\n", row->shown, row->help);
+}

@@ -69,6 +69,12 @@ enum action {
 	ACTION_REDRAW,
 	ACTION_CANCEL,
 	ACTION_QUIT,
+	/* chosen from the menu of ACTION_OPTIONS */
+	ACTION_OPTION_INLINED,
+	ACTION_OPTION_WHOLE,
+	ACTION_OPTION_NO_PARAMETERS,
+	ACTION_OPTION_NO_TEMPLATES,
+	ACTION_OPTION_PATHS,
 };
 
 struct key_row {
@@ -85,5 +91,12 @@ extern const struct key_row key_rows[];
 enum action key_action(uint32_t key);
 /* The row of an action, NULL when it has no key. */
 const struct key_row *key_row_of(enum action action);
+
+/* One or two words for the last line; the beginning of the row's help where there are none. */
+const char *key_hint(enum action action);
+/* All of them, below their headings. */
+void key_put_help(struct str *out);
+/* For scripts: "keys<TAB>help", a line each. */
+void key_put_rows(struct str *out);
 
 #endif

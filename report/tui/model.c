@@ -65,6 +65,25 @@ struct model_names *model_names_create(
 	return names;
 }
 
+/* The groups were made of whole names: what is shown alike is not one function. */
+void model_names_write(struct model_names *names, const struct model_look *look)
+{
+	names->look = *look;
+	CLEANUP(str_deinit) struct str text = {0};
+	for (size_t i = 0; look->demangle != DEMANGLE_FULL && i < names->functions.len; i++) {
+		struct profile_function *function = &names->functions.data[i];
+		str_truncate(&text, 0);
+		bool is_mangled = strcmp(function->name, function->system_name) != 0;
+		if (!is_mangled || !demangle(function->system_name, look->demangle, &text))
+			continue;
+		uint32_t id = strtab_intern(&names->written, str_text(&text), text.len);
+		function->name = strtab_get(&names->written, id);
+	}
+	vec_each(&names->objects, object)
+		if (look->has_paths)
+			object->name = object->path;
+}
+
 struct model_names *model_names_hold(struct model_names *names)
 {
 	atomic_fetch_add(&names->references, 1);
@@ -78,6 +97,7 @@ void model_names_release(struct model_names *names)
 	vec_deinit(&names->functions);
 	vec_deinit(&names->frames);
 	vec_deinit(&names->objects);
+	strtab_deinit(&names->written);
 	mem_free(names->groups);
 	tree_deinit(&names->tree);
 	mem_free(names);

@@ -12,6 +12,7 @@
 
 #include "report/annotation.h"
 #include "report/compare.h"
+#include "report/demangle/demangle.h"
 #include "report/info.h"
 #include "report/scope.h"
 #include "report/slice.h"
@@ -25,6 +26,12 @@ struct naming {
 	bool is_fetching;        /* those that are left wait for the network */
 };
 
+/* How names are written; what is one function or one object stays the same. */
+struct model_look {
+	enum demangle_mode demangle; /* FULL: as they were loaded */
+	bool has_paths;              /* of objects, instead of their last parts */
+};
+
 /* What the person wants to see. */
 struct model_wish {
 	unsigned serial; /* grows with each */
@@ -36,6 +43,7 @@ struct model_wish {
 	unsigned baseline_serial; /* grows each time it is to be read (again) */
 	uint32_t retried;         /* the object whose symbols are to be looked for again */
 	unsigned retry_serial;    /* grows with each; 0: none */
+	struct model_look look;
 };
 
 void model_wish_copy(struct model_wish *to, const struct model_wish *from);
@@ -46,6 +54,8 @@ struct model_names {
 	atomic_uint references;
 	unsigned serial; /* of symbols */
 	bool hides_inlined;
+	struct model_look look;
+	struct strtab written; /* names that are other ones than the profile's */
 	VEC(struct profile_function) functions;
 	VEC(struct profile_frame) frames;
 	VEC(struct profile_object)
@@ -85,6 +95,8 @@ struct model {
 /* Copies the names as they are. Call on the thread that symbolizes. */
 struct model_names *model_names_create(
 	const struct profile *profile, unsigned serial, bool hides_inlined);
+/* Writes them as the look wants it, once, before anybody sees them. */
+void model_names_write(struct model_names *names, const struct model_look *look);
 struct model_names *model_names_hold(struct model_names *names);
 void model_names_release(struct model_names *names);
 

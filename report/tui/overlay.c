@@ -2,31 +2,37 @@
 
 #include <string.h>
 
-static void find_lines(struct overlay *overlay)
-{
-	overlay->lines.len = 0;
-	const char *text = str_text(&overlay->text);
-	for (size_t at = 0; at < overlay->text.len; at++) {
-		vec_push(&overlay->lines, at);
-		at += strcspn(text + at, "\n");
-	}
-}
+static const char help_title[] = "Keys";
 
-static void open_box(struct overlay *overlay, const char *title, struct str *text)
+/* Line by line, so that the ends of lines stay. */
+static void put_escaped_lines(struct str *out, const char *text)
 {
-	overlay_close(overlay);
-	overlay->is_open = true;
-	overlay->title = title;
-	str_deinit(&overlay->text);
-	overlay->text = *text;
-	*text = (struct str){0};
-	find_lines(overlay);
-	overlay->list = (struct list){.count = overlay->lines.len};
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		str_put_escaped(out, text, len);
+		str_putc(out, '\n');
+		text += len + (text[len] == '\n');
+	}
 }
 
 void overlay_open_text(struct overlay *overlay, const char *title, struct str *text)
 {
-	open_box(overlay, title, text);
+	overlay_close(overlay);
+	overlay->is_open = true;
+	overlay->title = title;
+	str_truncate(&overlay->text, 0);
+	put_escaped_lines(&overlay->text, str_text(text));
+	str_deinit(text);
+	overlay->width = 0;
+	overlay->list = (struct list){0};
+}
+
+void overlay_open_choices(struct overlay *overlay, const char *title, struct str *text,
+	const enum action *actions, size_t count)
+{
+	overlay_open_text(overlay, title, text);
+	vec_append(&overlay->actions, actions, count);
+	overlay->list.count = count;
 }
 
 void overlay_open_menu(
@@ -37,19 +43,14 @@ void overlay_open_menu(
 		const struct key_row *row = key_row_of(actions[i]);
 		str_printf(&text, "%-9s %s\n", row ? row->shown : "", row ? row->help : "");
 	}
-	open_box(overlay, title, &text);
-	vec_append(&overlay->actions, actions, count);
+	overlay_open_choices(overlay, title, &text, actions, count);
 }
 
 void overlay_open_help(struct overlay *overlay)
 {
 	struct str text = {0};
-	for (const struct key_row *row = key_rows; row->help; row++) {
-		if (row->group)
-			str_printf(&text, "%s%s\n", text.len ? "\n" : "", row->group);
-		str_printf(&text, "  %-10s %s\n", row->shown, row->help);
-	}
-	open_box(overlay, "Keys", &text);
+	key_put_help(&text);
+	overlay_open_text(overlay, help_title, &text);
 }
 
 void overlay_close(struct overlay *overlay)
@@ -65,35 +66,100 @@ void overlay_deinit(struct overlay *overlay)
 	vec_deinit(&overlay->actions);
 }
 
+/* ---- lines ---- */
+
+/* How much of the text's beginning fits; where there is a blank to break at, up to it. */
+static size_t break_at(const struct grid *grid, const char *text, size_t len, int width)
+{
+	size_t fits = grid_text_fit(grid, text, len, width);
+	if (fits >= len)
+		return len;
+	for (size_t at = fits; at > fits / 2; at--)
+		if (text[at] == ' ')
+			return at;
+	return fits ? fits : len;
+}
+
+/* What goes on below is indented as the text is: help stands behind the keys it explains. */
+static int hanging_indent(const char *text, size_t len, int width)
+{
+	enum {
+		HELP = 13,
+		LEAST = 16, /* columns of text behind it */
+	};
+	if (!len || text[0] != ' ')
+		return 0;
+	return width >= HELP + LEAST ? HELP : 4;
+}
+
+static void break_line(struct overlay *overlay, const struct grid *grid, size_t at, size_t len)
+{
+	const char *text = str_text(&overlay->text);
+	int hanging = hanging_indent(text + at, len, overlay->width), indent = 0;
+	do {
+		size_t fits = break_at(grid, text + at, len, overlay->width - indent);
+		struct overlay_line line = {.at = at, .len = fits, .indent = indent};
+		vec_push(&overlay->lines, line);
+		while (fits < len && text[at + fits] == ' ')
+			fits++;
+		at += fits;
+		len -= fits;
+		indent = hanging;
+	} while (len);
+}
+
+/* Lines of a menu stay whole: each is one choice. */
+static void find_lines(struct overlay *overlay, const struct grid *grid, int width)
+{
+	if (overlay->width == width)
+		return;
+	overlay->width = width;
+	overlay->lines.len = 0;
+	const char *text = str_text(&overlay->text);
+	for (size_t at = 0; at < overlay->text.len;) {
+		size_t len = strcspn(text + at, "\n");
+		struct overlay_line whole = {.at = at, .len = len};
+		if (overlay->actions.len)
+			vec_push(&overlay->lines, whole);
+		else
+			break_line(overlay, grid, at, len);
+		at += len + 1;
+	}
+}
+
 /* ---- drawing ---- */
 
 static char *line_of(const struct overlay *overlay, size_t index)
 {
-	const char *line = str_text(&overlay->text) + overlay->lines.data[index];
-	return mem_strndup(line, strcspn(line, "\n"));
+	const struct overlay_line *line = &overlay->lines.data[index];
+	return mem_strndup(str_text(&overlay->text) + line->at, line->len);
 }
 
 static int widest_line(const struct overlay *overlay, const struct grid *grid)
 {
 	int widest = grid_text_width(grid, overlay->title) + 2;
-	for (size_t i = 0; i < overlay->lines.len; i++) {
-		CLEANUP_FREE char *line = line_of(overlay, i);
-		int width = grid_text_width(grid, line);
+	const char *text = str_text(&overlay->text);
+	while (*text && widest < grid->width) {
+		size_t len = strcspn(text, "\n");
+		int width = (int)len; /* ASCII at least */
+		if (len < (size_t)grid->width * 4) {
+			CLEANUP_FREE char *line = mem_strndup(text, len);
+			width = grid_text_width(grid, line);
+		}
 		widest = width > widest ? width : widest;
+		text += len + (text[len] == '\n');
 	}
-	return widest;
+	return widest < grid->width ? widest : grid->width;
 }
 
-static struct rect place_box(const struct overlay *overlay, const struct grid *grid)
+static struct rect place_box(struct overlay *overlay, const struct grid *grid)
 {
-	struct rect box = {
-		.width = widest_line(overlay, grid) + 4,
-		.height = (int)overlay->lines.len + 2,
-	};
+	struct rect box = {.width = widest_line(overlay, grid) + 4, .height = grid->height};
 	if (box.width > grid->width)
 		box.width = grid->width;
-	if (box.height > grid->height)
-		box.height = grid->height;
+	find_lines(overlay, grid, box.width - 4);
+	if (overlay->lines.len + 2 < (size_t)box.height)
+		box.height = (int)overlay->lines.len + 2;
 	box.x = (grid->width - box.width) / 2;
 	box.y = (grid->height - box.height) / 2;
 	return box;
@@ -118,22 +184,22 @@ void overlay_draw(struct overlay *overlay, struct grid *grid)
 {
 	struct rect box = place_box(overlay, grid);
 	struct rect inner = {box.x + 2, box.y + 1, box.width - 4, box.height - 2};
-	bool is_menu = overlay->actions.len;
+	bool is_menu = overlay->actions.len, is_help = overlay->title == help_title;
 	draw_frame(overlay, grid, box);
 	list_fit(&overlay->list, overlay->lines.len, inner);
 	if (!is_menu) /* text has no selected line: what moves is its top */
 		overlay->list.selected = overlay->list.top;
 	for (size_t i = 0; i < list_seen(&overlay->list); i++) {
 		CLEANUP_FREE char *line = line_of(overlay, overlay->list.top + i);
-		bool is_heading = !is_menu && line[0] && line[0] != ' ' &&
-				  overlay->list.top + i + 1 < overlay->lines.len;
-		grid_put(grid, inner.x, inner.y + (int)i, inner.width,
+		int indent = overlay->lines.data[overlay->list.top + i].indent;
+		bool is_heading = is_help && line[0] && line[0] != ' ' && !indent;
+		grid_put(grid, inner.x + indent, inner.y + (int)i, inner.width - indent,
 			is_heading ? STYLE_NORMAL | STYLE_BOLD : STYLE_NORMAL, line);
 	}
 	if (is_menu)
 		list_mark(&overlay->list, grid);
 	if (overlay->list.count > list_seen(&overlay->list))
-		grid_printf(grid, box.x + 2, box.y + box.height - 1, box.width - 4, STYLE_HEADER,
+		grid_printf(grid, box.x + 1, box.y + box.height - 1, box.width - 2, STYLE_HEADER,
 			" %zu of %zu ", overlay->list.top + list_seen(&overlay->list),
 			overlay->list.count);
 }

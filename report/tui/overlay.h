@@ -4,17 +4,26 @@
 
 #include "report/tui/list.h"
 
+struct overlay_line { /* of the text, as wide as the box */
+	size_t at, len;
+	int indent; /* columns before it; it goes on from the line above */
+};
+
 struct overlay {
 	bool is_open;
 	const char *title;
-	struct str text;          /* lines */
-	VEC(size_t) lines;        /* where each begins */
+	struct str text; /* lines, escaped */
+	int width;       /* that they were broken for; 0: not yet */
+	VEC(struct overlay_line) lines;
 	VEC(enum action) actions; /* of a menu: one for each line; else empty */
 	struct list list;
 };
 
-/* Both take over what was put into `text`; foreign bytes are fine. */
+/* All take over what was put into `text`; foreign bytes are fine. */
 void overlay_open_text(struct overlay *overlay, const char *title, struct str *text);
+void overlay_open_choices(struct overlay *overlay, const char *title, struct str *text,
+	const enum action *actions, size_t count);
+/* Rows of the keys' table. */
 void overlay_open_menu(
 	struct overlay *overlay, const char *title, const enum action *actions, size_t count);
 /* All keys. */

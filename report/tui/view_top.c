@@ -307,8 +307,8 @@ static void top_print(void *state, struct app *app, struct str *out)
 	}
 }
 
-static const enum action hints[] = {ACTION_ENTER, ACTION_ANNOTATE, ACTION_SORT_RIGHT, ACTION_UNIT,
-	ACTION_KEEP, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
+static const enum action hints[] = {ACTION_ENTER, ACTION_VIEW_1 + VIEW_SOURCE, ACTION_SORT_RIGHT,
+	ACTION_UNIT, ACTION_KEEP, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
 
 const struct view view_top = {
 	.name = "Top",

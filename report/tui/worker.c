@@ -186,12 +186,17 @@ static void filter_by_names(struct worker *worker)
 
 /* ---- models ---- */
 
-static void refresh_names(struct worker *worker, bool hides_inlined)
+static void refresh_names(struct worker *worker, const struct model_wish *wish)
 {
 	struct model_names *old = worker->names;
-	if (old && old->serial == worker->symbols_serial && old->hides_inlined == hides_inlined)
+	if (old && old->serial == worker->symbols_serial &&
+		old->hides_inlined == wish->hides_inlined &&
+		old->look.demangle == wish->look.demangle &&
+		old->look.has_paths == wish->look.has_paths)
 		return;
-	worker->names = model_names_create(worker->profile, worker->symbols_serial, hides_inlined);
+	worker->names =
+		model_names_create(worker->profile, worker->symbols_serial, wish->hides_inlined);
+	model_names_write(worker->names, &wish->look);
 	model_names_release(old);
 }
 
@@ -229,7 +234,7 @@ static void fulfil(struct worker *worker, const struct model_wish *wish, bool is
 	int64_t began_ns = now_ns();
 	if (!apply_names(worker) && !is_new)
 		return;
-	refresh_names(worker, wish->hides_inlined);
+	refresh_names(worker, wish);
 	struct model *model =
 		model_create(worker->profile, worker->names, wish, &worker->is_cancelled);
 	if (model)
