@@ -351,9 +351,9 @@ static void draw_bottom(const struct app *app, struct grid *grid, int y)
 
 static void draw_too_small(struct grid *grid)
 {
-	grid_printf(grid, 0, 0, grid->width, STYLE_WARNING, "%dx%d: too small", grid->width,
-		grid->height);
-	grid_put(grid, 0, 1, grid->width, STYLE_WARNING, "20x5 needed");
+	grid_put(grid, 0, 0, grid->width, STYLE_WARNING, "too small:");
+	grid_printf(grid, 0, 1, grid->width, STYLE_WARNING, "%dx%d of", grid->width, grid->height);
+	grid_printf(grid, 0, 2, grid->width, STYLE_WARNING, "%dx%d", LEAST_WIDTH, LEAST_HEIGHT);
 }
 
 void app_draw(struct app *app, struct grid *grid)

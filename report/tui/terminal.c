@@ -151,6 +151,8 @@ static void prepare_restore(const struct terminal *terminal)
 	static const char *const capabilities[] = {"sgr0", "op", "cnorm", "rmkx", "rmcup"};
 	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++)
 		restore_add(tigetstr(capabilities[i]));
+	if (!has_string("rmcup"))
+		restore_add("\r\n");
 	restore_arm();
 }
 
@@ -186,13 +188,13 @@ static void terminal_free(struct terminal *terminal)
 struct err *terminal_open(struct terminal **ret)
 {
 	struct terminal *terminal = mem_zalloc(sizeof(*terminal));
+	restore_begin(); /* before newterm(), which else catches signals, too */
 	struct err *err = open_screen(terminal);
 	if (err) {
+		restore_end();
 		terminal_free(terminal);
 		return err;
 	}
-	def_shell_mode();
-	restore_begin(); /* behind newterm(), which catches signals, too */
 	prepare_screen(terminal);
 	*ret = terminal;
 	return NULL;
@@ -201,6 +203,11 @@ struct err *terminal_open(struct terminal **ret)
 static void leave(struct terminal *terminal)
 {
 	write_modes(terminal, modes_off);
+	if (!has_string("rmcup")) { /* the screen stays as it is: the shell goes on at its end */
+		move(LINES - 1, 0);
+		clrtoeol();
+		refresh();
+	}
 	endwin();
 	restore_disarm();
 }

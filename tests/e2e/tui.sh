@@ -1,0 +1,424 @@
+#!/bin/bash
+# The terminal interface in a real terminal, which tmux plays: sizes, kinds of terminals, keys,
+# mouse, signals; whatever ends it gives the terminal back as it was.
+. "$(dirname "$0")/prelude.bash"
+
+evil=$'evil\033]0;PWN\007\033[31m\xc2\x9b\xe2\x80\xae\x9b日本語🔥e\xcc\x81'
+
+# ---- the terminal ----
+
+in_tmux() { tmux -f /dev/null -S "$PWD/socket" "$@"; }
+
+# A shell in a terminal of this kind and size.
+begin() { # TERM WIDTH HEIGHT [VARIABLE=VALUE...]
+	local term=$1 width=$2 height=$3
+	shift 3
+	command -v tmux >/dev/null || skip "no tmux here"
+	infocmp "$term" >/dev/null 2>&1 || skip "terminfo has no $term here"
+	trap 'in_tmux kill-server 2>/dev/null' EXIT
+	in_tmux new-session -d -x "$width" -y "$height" \
+		env -u NO_COLOR -u TMUX PS1='$ ' LC_ALL=C.UTF-8 "$@" TERM="$term" bash --norc --noprofile -i
+	wait_for '^\$' "a shell"
+}
+
+keys() { in_tmux send-keys "$@"; }
+type_line() { keys -l "$1" && keys Enter; }
+raw() { # HEX...
+	in_tmux send-keys -H "$@"
+}
+screen() { in_tmux capture-pane -p; }
+flags() { in_tmux display-message -p "$1"; }
+
+wait_for() { # PATTERN [WHAT]
+	local i
+	for ((i = 0; i < 100; i++)); do
+		screen | grep -qE -- "$1" && return
+		sleep 0.1
+	done
+	fail "no ${2:-$1}: $(screen | grep . | head -n 30)"
+}
+
+wait_gone() { # PATTERN
+	local i
+	for ((i = 0; i < 100; i++)); do
+		screen | grep -qE -- "$1" || return 0
+		sleep 0.1
+	done
+	fail "$1 is still there: $(screen | grep . | head -n 30)"
+}
+
+# The modes of the terminal, as the shell finds them when a program has ended.
+note_modes() { # FILE
+	type_line "stty -a >$1; echo noted"
+	wait_for '^noted' "modes in $1"
+	type_line clear
+	wait_gone noted
+}
+
+want_given_back() { # WHAT
+	note_modes after
+	diff before after >modes.diff || fail "$1: other modes: $(cat modes.diff)"
+	local got
+	got=$(flags '#{alternate_on} #{mouse_any_flag}#{mouse_button_flag} #{cursor_flag}')
+	[[ $got == "0 00 1" ]] || fail "$1: alternate screen, mouse, cursor are $got"
+}
+
+recording() {
+	[[ -e ebprof.data ]] && return
+	run "$EBPROF" record -o ebprof.data -- "$WORKLOADS/workload" 0.3
+	want_status 0 recording
+}
+
+# The interface over a recording of known shape. Its process ID is in $pid.
+open_report() {
+	type_line "$EBPROF report"
+	wait_for 'heavy' "function heavy"
+	pid=$(pgrep -f -n -- "^$EBPROF report") || fail "no process"
+}
+
+ready() { # TERM WIDTH HEIGHT [VARIABLE=VALUE...]
+	recording
+	begin "$@"
+	note_modes before
+	open_report
+}
+
+# ---- kinds and sizes ----
+
+show_in() { # TERM WIDTH HEIGHT
+	ready "$@"
+	[[ $(screen | awk '{ if (length($0) > w) w = length($0) } END { print w }') -le $2 ]] ||
+		fail "lines are wider than $2"
+	[[ $(flags '#{alternate_on}') == 1 ]] || [[ $1 == vt* || $1 == linux ]] || fail "no alternate screen"
+	keys '?'
+	wait_for 'Moving' 'help'
+	keys G
+	wait_for '(then|   ) quit' 'end of the help'
+	keys q
+	wait_gone '─ [0-9]|- [0-9]'
+	keys q
+	wait_for '^\$ *$' 'shell'
+	want_given_back "q in $1"
+}
+
+test_xterm_256color_80x24() { show_in xterm-256color 80 24; }
+test_xterm_256color_200x50() { show_in xterm-256color 200 50; }
+test_xterm_256color_20x5() { show_in xterm-256color 20 5; }
+test_xterm_80x24() { show_in xterm 80 24; }
+test_vt100_80x24() { show_in vt100 80 24; }
+test_vt100_20x5() { show_in vt100 20 5; }
+test_vt220_200x50() { show_in vt220 200 50; }
+test_linux_80x24() { show_in linux 80 24; }
+test_screen_256color_80x24() { show_in screen-256color 80 24; }
+
+test_locale_without_utf8() {
+	recording
+	begin xterm-256color 80 24 LC_ALL=C
+	in_tmux pipe-pane -O "cat >'$PWD/bytes'"
+	open_report
+	keys '?'
+	wait_for Moving
+	! LC_ALL=C grep -qP '[\x80-\xff]' bytes || fail "bytes beyond ASCII in the locale C"
+}
+
+test_no_color() {
+	recording
+	begin xterm-256color 80 24 NO_COLOR=1
+	in_tmux pipe-pane -O "cat >'$PWD/bytes'"
+	open_report
+	sleep 0.2
+	! grep -qaP '\x1b\[[0-9;]*\b(3[0-7]|4[0-7]|38;5|48;5)[0-9;]*m' bytes || fail "colours in spite of NO_COLOR"
+}
+
+# ---- where it cannot be ----
+
+want_text() { # WHAT
+	wait_for '^# .*samples' "text ($1)"
+	[[ $(flags '#{alternate_on}') == 0 ]] || fail "$1: a screen"
+}
+
+test_dumb() {
+	recording
+	begin dumb 100 24
+	type_line "$EBPROF report"
+	want_text dumb
+	screen | grep -q 'TERM=dumb cannot place its cursor: text instead' || fail "it does not say why"
+}
+
+test_unknown_terminal() {
+	recording
+	begin xterm 120 24
+	type_line "TERM=no-such-terminal $EBPROF report"
+	want_text unknown
+	screen | grep -q 'TERM=no-such-terminal is not known' || fail "it does not say why"
+}
+
+test_pipe() {
+	recording
+	begin xterm 100 24
+	type_line "$EBPROF report | cat"
+	want_text pipe
+	type_line "clear; $EBPROF report </dev/null"
+	want_text 'no standard input'
+}
+
+# ---- what ends it ----
+
+end_by_signal() { # SIGNAL STATUS
+	ready xterm-256color 80 24
+	kill -"$1" "$pid"
+	wait_for '^\$ *$' 'shell'
+	type_line 'echo status $?'
+	wait_for "status $2\$"
+	type_line clear
+	wait_gone status
+	want_given_back "SIG$1"
+}
+
+test_sigterm() { end_by_signal TERM 143; }
+test_sighup() { end_by_signal HUP 129; }
+test_sigint() { end_by_signal INT 130; }
+test_sigquit() { end_by_signal QUIT 131; }
+
+crash_by_signal() { # SIGNAL
+	recording
+	begin xterm-256color 80 24
+	type_line 'ulimit -c 0'
+	note_modes before
+	open_report
+	kill -"$1" "$pid"
+	wait_for '\$ *$' 'shell'
+	wait_gone 'medium'
+	type_line clear
+	want_given_back "SIG$1"
+}
+
+test_sigsegv() { crash_by_signal SEGV; }
+test_sigabrt() { crash_by_signal ABRT; }
+test_sigbus() { crash_by_signal BUS; }
+
+# The shell that has it goes away, and so does the terminal.
+test_terminal_gone() {
+	ready xterm-256color 80 24
+	in_tmux kill-server
+	local i
+	for ((i = 0; i < 50; i++)); do
+		kill -0 "$pid" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	kill -KILL "$pid"
+	fail "it outlives its terminal"
+}
+
+test_terminal_gone_and_nohup() {
+	recording
+	begin xterm-256color 80 24
+	type_line "trap '' HUP"
+	open_report
+	in_tmux kill-server
+	local i
+	for ((i = 0; i < 50; i++)); do
+		kill -0 "$pid" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	kill -KILL "$pid"
+	fail "without SIGHUP it outlives its terminal"
+}
+
+test_interrupt_quits() {
+	ready xterm-256color 80 24
+	keys C-c
+	sleep 0.3
+	keys C-c
+	wait_for '^\$ *(\^C)?' 'shell'
+	wait_gone medium
+	want_given_back '^C'
+}
+
+# ---- stopping ----
+
+stop_and_go_on() { # HOW...
+	ready xterm-256color 80 24
+	keys j
+	"$@"
+	wait_for 'Stopped' 'the message that it was stopped'
+	[[ $(flags '#{alternate_on} #{mouse_any_flag}#{mouse_button_flag}') == "0 00" ]] ||
+		fail "a stopped program keeps the screen"
+	note_modes stopped
+	diff before stopped >modes.diff || fail "stopped: other modes: $(cat modes.diff)"
+	type_line fg
+	wait_for '1 Top' 'the screen again'
+	[[ $(flags '#{alternate_on}') == 1 ]] || fail "no alternate screen behind fg"
+	keys '?'
+	wait_for Moving 'help behind fg'
+	keys q q
+	wait_gone '1 Top'
+	want_given_back 'q behind fg'
+}
+
+test_stop_key() { stop_and_go_on keys C-z; }
+test_sigtstp() { stop_and_go_on eval 'kill -TSTP "$pid"'; }
+test_sigstop() {
+	ready xterm-256color 80 24
+	kill -STOP "$pid"
+	wait_for 'Stopped' 'the message that it was stopped'
+	type_line fg
+	wait_for '1 Top' 'the screen again'
+	keys q
+	wait_gone '1 Top'
+	want_given_back 'q behind SIGSTOP'
+}
+
+# ---- size, mouse, paste, keys ----
+
+test_resize() {
+	ready xterm-256color 80 24
+	keys j
+	local before after
+	before=$(screen | tail -n 2 | head -n 1 | awk '{ print $1 }')
+	in_tmux resize-window -x 40 -y 12
+	wait_for '^.{0,40}$'
+	sleep 0.5
+	after=$(screen | tail -n 2 | head -n 1 | awk '{ print $1 }')
+	[[ -n $before && $before == "$after" ]] || fail "the selection was $before, is $after"
+	in_tmux resize-window -x 10 -y 3
+	wait_for 'too small'
+	in_tmux resize-window -x 80 -y 24
+	wait_for "heavy"
+	[[ $(screen | tail -n 2 | head -n 1 | awk '{ print $1 }') == "$before" ]] || fail "the selection went away"
+	keys q
+	wait_gone '1 Top'
+	want_given_back 'q behind resizing'
+}
+
+# What a terminal sends for the mouse, by its numbers: ESC [ < button ; x ; y M
+mouse() { # BUTTON X Y M|m
+	# shellcheck disable=SC2046
+	raw $(printf '\033[<%d;%d;%d%s' "$@" | od -An -tx1 -v)
+}
+
+selected() { screen | tail -n 2 | head -n 1 | awk '{ print $1 }'; }
+
+want_selected() { # NAME WHAT
+	local i
+	for ((i = 0; i < 30; i++)); do
+		[[ $(selected) == "$1" ]] && return
+		sleep 0.1
+	done
+	fail "$2: selected is $(selected), not $1"
+}
+
+test_mouse() {
+	local term
+	for term in xterm-256color screen-256color tmux-256color linux; do
+		infocmp $term >/dev/null 2>&1 || continue
+		ready $term 80 24
+		local line
+		line=$(screen | grep -n 'medium' | head -n 1 | cut -d : -f 1)
+		mouse 0 50 "$line" M
+		mouse 0 50 "$line" m
+		want_selected medium "$term: press"
+		mouse 64 50 10 M
+		want_selected heavy "$term: wheel"
+		mouse 2 50 "$line" M
+		wait_for 'this help' "$term: menu by the right button"
+		keys Escape
+		wait_gone 'this help'
+		want_selected medium "$term: right button"
+		in_tmux kill-server
+		sleep 0.2
+	done
+}
+
+# Pasted text is no commands; at a prompt it is typed.
+test_paste() {
+	ready xterm-256color 80 24
+	in_tmux set-buffer 'qqq?'
+	in_tmux paste-buffer -p
+	sleep 0.5
+	screen | grep -q '1 Top' || fail "pasted text is taken for commands"
+	! screen | grep -q Moving || fail "pasted text opens the help"
+	keys /
+	in_tmux set-buffer 'med.um'
+	in_tmux paste-buffer -p
+	wait_for '^/med.um.*2 found'
+}
+
+test_prompt() {
+	ready xterm-256color 80 24
+	keys / x Left m Right BSpace
+	wait_for '^/m '
+	keys C-u
+	keys -l 'heavy light'
+	keys C-w
+	wait_for '^/heavy '
+	keys Enter / Up
+	wait_for '^/heavy '
+	keys Escape
+	keys '\'
+	keys -l heavy
+	keys Enter
+	wait_for '/heavy/'
+	wait_for 'of [0-9]+ samples'
+	# The first step of the trail, clicked on, undoes what came later.
+	keys '!'
+	keys -l nothing
+	keys Enter
+	wait_for 'not /nothing/'
+	mouse 0 4 3 M
+	mouse 0 4 3 m
+	wait_gone 'not /nothing/'
+	screen | grep -q '/heavy/' || fail "the first step is gone, too"
+}
+
+test_screen_drawn_again() {
+	ready xterm-256color 80 24
+	printf 'GARBAGE' >"$(flags '#{pane_tty}')"
+	wait_for GARBAGE
+	keys C-l
+	wait_gone GARBAGE
+}
+
+# ---- names of other people's making ----
+
+test_hostile_names() {
+	cp "$WORKLOADS/workload" "$evil"
+	run "$EBPROF" record -o ebprof.data -- "./$evil" 0.3
+	want_status 0 recording
+	mv ebprof.data "$evil.data"
+	begin xterm-256color 80 24
+	in_tmux pipe-pane -O "cat >'$PWD/bytes'"
+	type_line "clear; $EBPROF report *.data"
+	wait_for heavy
+	keys w
+	wait_for Name
+	keys q i
+	wait_for Recording
+	keys PageDown q d
+	sleep 0.3
+	keys y
+	sleep 0.3
+	# The clipboard's sequence is ours, what it holds is in base64.
+	LC_ALL=C sed -i -E 's/\x1b\]52;c;[A-Za-z0-9+\/=]*\x07//g' bytes
+	! LC_ALL=C grep -qaP '\x1b\]0;|\x1b\[31m|\xc2[\x80-\x9f]|\xe2\x80\xae|\x07' bytes ||
+		fail "a name's bytes reach the terminal: $(LC_ALL=C grep -aoP '.{20}(\x1b\]0;|\x1b\[31m|\xc2[\x80-\x9f]|\xe2\x80\xae|\x07)' bytes | head -n 2 | cat -v)"
+	[[ $(flags '#{pane_title}') != PWN* ]] || fail "the title is another one"
+	screen | grep -q 'evil\\x1b' || fail "no escaped name: $(screen)"
+}
+
+# ---- how much is sent ----
+
+test_little_output() {
+	ready xterm-256color 80 24
+	in_tmux pipe-pane -O "cat >'$PWD/bytes'"
+	keys j
+	sleep 0.5
+	local bytes
+	bytes=$(stat -c %s bytes)
+	[[ $bytes -gt 0 && $bytes -lt 1500 ]] || fail "a step down sends $bytes bytes"
+	keys Z
+	sleep 0.3
+	[[ $(stat -c %s bytes) == "$bytes" ]] || fail "a key without a meaning sends $(($(stat -c %s bytes) - bytes)) bytes"
+}
+
+run_tests
