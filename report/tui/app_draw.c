@@ -177,7 +177,7 @@ static void draw_trail(struct app *app, struct grid *grid, int y)
 {
 	CLEANUP(str_deinit) struct str search = {0};
 	if (app->model->matches)
-		str_printf(&search, "/%s/: %zu functions, %.2f%%",
+		str_printf(&search, "/%s: %zu functions, %.2f%%",
 			app->wish.search ? app->wish.search : "", app->model->nr_matches,
 			app_percent(app, app->model->matched.value));
 	int width = grid_text_width(grid, str_text(&search));

@@ -107,7 +107,9 @@ void app_draw_title(const struct app *app, struct grid *grid)
 		put_title(app, &title);
 	else
 		add_part(&title, 1, "reading %.0f%%", 100 * app->loaded);
-	while (title.count && title_width(&title, grid) + NAME_LEAST > grid->width)
+	int least = grid_text_width(grid, app->options->file_name);
+	least = least < NAME_LEAST ? least : NAME_LEAST;
+	while (title.count && title_width(&title, grid) + least > grid->width)
 		drop_part(&title);
 	int x = draw_file_name(app, grid, grid->width - title_width(&title, grid));
 	for (size_t i = 0; i < title.count; i++)

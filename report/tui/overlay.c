@@ -74,7 +74,8 @@ static size_t break_at(const struct grid *grid, const char *text, size_t len, in
 	size_t fits = grid_text_fit(grid, text, len, width);
 	if (fits >= len)
 		return len;
-	for (size_t at = fits; at > fits / 2; at--)
+	size_t blanks = strspn(text, " ");
+	for (size_t at = fits; at > blanks; at--)
 		if (text[at] == ' ')
 			return at;
 	return fits ? fits : len;

@@ -104,6 +104,20 @@ check_json_keys() {
 	fi
 }
 
+# The section KEYS: .It Ic KEYS, the help below it.
+check_keys() {
+	local difference
+	difference=$(diff <("$EBPROF" help --rows keys) <(awk '
+		/^\.Sh / { on = /^\.Sh KEYS/ }
+		on && /^\.It Ic / { keys = substr($0, 8); getline; print keys "\t" $0 }
+	' "$tree/man/ebprof-report.1" | sed 's/\\&//g; s/\\e/\\/g'))
+	if [[ -n $difference ]]; then
+		not_ok keys "< only in the table, > only in the page: $(grep '^[<>]' <<<"$difference")"
+	else
+		ok keys
+	fi
+}
+
 check_mandoc() {
 	local said
 	if ! command -v mandoc >/dev/null; then
@@ -227,6 +241,7 @@ done < <(commands)
 check_overview
 check_strays
 check_json_keys
+check_keys
 check_mandoc
 want_completion command record rec
 want_completion option --duration record --du

@@ -1,0 +1,249 @@
+#include <string.h>
+
+#include "tests/unit/report_tui_screen.h"
+#include "tests/unit/unit.h"
+
+/* 100 samples: 60 in hot(int), 30 in cold of another file, 10 in the kernel below hot(int). */
+static struct profile *named_profile(const char *name)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t user = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "/usr/bin/program");
+	uint32_t library = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "/usr/lib/libcold.so");
+	uint32_t kernel = fixture_object(&fixture, LAYOUT_OBJECT_KERNEL, "[kernel]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	uint32_t hot = fixture_frame(&fixture, user, 0x10, name);
+	uint32_t cold = fixture_frame(&fixture, library, 0x20, "cold");
+	uint32_t read = fixture_frame(&fixture, kernel, 0x50, "sys_read");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, hot), 0, 60);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, cold), 0, 30);
+	fixture_samples(
+		&fixture, thread, FIXTURE_STACK(&fixture, hot), FIXTURE_STACK(&fixture, read), 10);
+	return fixture_profile(&fixture);
+}
+
+static void begin(struct screen *screen, int width, int height)
+{
+	screen_init(screen, named_profile("_Z3hotIiEvi"), width, height);
+}
+
+static void want_in(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		unit_fail(__FILE__, __LINE__, "\"%s\" is not in:\n%s", part, text);
+}
+
+static void want_not_in(const char *text, const char *part)
+{
+	if (strstr(text, part))
+		unit_fail(__FILE__, __LINE__, "\"%s\" is in:\n%s", part, text);
+}
+
+TEST(tabs_of_nine_views_fit)
+{
+	int width = 0;
+	static const char *const names[] = {"Top", "Butterfly", "Tree", "Flame", "Heat",
+		"Processes", "Source", "Diff", "Symbols"};
+	for (int i = 0; i < VIEW_COUNT; i++) {
+		if (views[i])
+			CHECK_STR(views[i]->name, names[i]);
+		width += 4 + (int)strlen(names[i]) - 0;
+	}
+	CHECK(width - VIEW_COUNT <= 80 + VIEW_COUNT);
+	struct screen screen;
+	begin(&screen, 80, 24);
+	want_in(screen_lines(&screen, 1, 1), " 1 Top ");
+	screen_deinit(&screen);
+}
+
+TEST(the_title_gives_up_what_is_needed_least)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	CHECK_STR(screen_lines(&screen, 0, 1), "x.data  cpu-clock  100 samples  0.1 s\n");
+	screen_deinit(&screen);
+	begin(&screen, 35, 24);
+	CHECK_STR(screen_lines(&screen, 0, 1), "x.data  cpu-clock  100 samples\n");
+	screen_deinit(&screen);
+	begin(&screen, 25, 24);
+	CHECK_STR(screen_lines(&screen, 0, 1), "x.data  100 samples\n");
+	screen_deinit(&screen);
+}
+
+TEST(a_long_file_name_loses_its_folders)
+{
+	struct screen screen;
+	struct app_options options = {
+		.file_name = "/a/very/long/way/through/all/folders/to/the/recording.data"};
+	screen_init_with(&screen, named_profile("f"), 60, 24, options, VIEW_TOP);
+	CHECK_STR(screen_lines(&screen, 0, 1), "recording.data  cpu-clock  100 samples  0.1 s\n");
+	screen_deinit(&screen);
+}
+
+TEST(small_screens)
+{
+	struct screen screen;
+	begin(&screen, 20, 5);
+	CHECK_STR(screen_text(&screen), "x.data  100 samples\n"
+					"   selfv function\n"
+					"  60.00% hot<i~(int)\n"
+					"  30.00% cold\n"
+					"/ search  ? help  q\n");
+	screen_deinit(&screen);
+	begin(&screen, 12, 3);
+	CHECK_STR(screen_text(&screen), "too small:\n12x3 of\n20x5\n");
+	screen_type(&screen, "jj?q/x\n");
+	screen_deinit(&screen);
+	begin(&screen, 1, 1);
+	screen_text(&screen);
+	screen_type(&screen, "?mo");
+	screen_deinit(&screen);
+}
+
+TEST(the_selection_survives_resizing)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "j");
+	uint32_t selected = app_function(&screen.app);
+	grid_deinit(&screen.grid);
+	grid_init(&screen.grid, 20, 5, true);
+	app_input(&screen.app, &(struct input){.kind = INPUT_RESIZE});
+	screen_text(&screen);
+	CHECK_INT(app_function(&screen.app), selected);
+	screen_deinit(&screen);
+}
+
+TEST(search_counts_while_it_is_typed)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "/co");
+	want_in(screen_text(&screen), "/co: 1 functions, 30.00%");
+	want_in(screen_lines(&screen, 23, 1), "1 found");
+	screen_type(&screen, "[");
+	want_in(screen_lines(&screen, 23, 1), "no expression yet");
+	screen_type(&screen, "\x1b");
+	want_not_in(screen_text(&screen), "found");
+	CHECK(!screen.app.model->matches);
+	screen_deinit(&screen);
+}
+
+TEST(the_prompt_has_a_cursor)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "\\cod");
+	screen_key(&screen, INPUT_LEFT);
+	screen_type(&screen, "l");
+	CHECK_STR(screen_lines(&screen, 23, 1), "keep: cold\n");
+	CHECK(screen.grid.cells[23 * 80 + 9].style & STYLE_SELECTED);
+	screen_type(&screen, "\n");
+	CHECK_INT(screen.app.model->slice.whole.samples, 30);
+	screen_type(&screen, "\\");
+	screen_key(&screen, INPUT_UP);
+	CHECK_STR(screen_lines(&screen, 23, 1), "keep: cold\n");
+	screen_deinit(&screen);
+}
+
+TEST(pasted_text_is_typed_at_prompts_alone)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	struct input pasted = {.kind = INPUT_PASTE, .key = 'q'};
+	app_input(&screen.app, &pasted);
+	CHECK(!screen.app.is_over);
+	screen_type(&screen, "/");
+	app_input(&screen.app, &pasted);
+	pasted.key = '\n';
+	app_input(&screen.app, &pasted);
+	CHECK_STR(screen_lines(&screen, 23, 1), "/q\n");
+	screen_deinit(&screen);
+}
+
+TEST(a_click_on_a_step_undoes_back_to_it)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "\\hot\n!cold\n\\sys\n");
+	CHECK_STR(screen_lines(&screen, 2, 1), "> /hot/ > not /cold/ > /sys/\n");
+	screen_mouse(&screen, INPUT_PRESS, 10, 2);
+	CHECK_STR(screen_lines(&screen, 2, 1), "> /hot/ > not /cold/\n");
+	screen_mouse(&screen, INPUT_PRESS, 3, 2);
+	CHECK_STR(screen_lines(&screen, 2, 1), "> /hot/\n");
+	screen_key(&screen, INPUT_CTRL('r'));
+	CHECK_STR(screen_lines(&screen, 2, 1), "> /hot/ > not /cold/\n");
+	screen_deinit(&screen);
+}
+
+TEST(a_long_trail_shows_its_newest_steps)
+{
+	struct screen screen;
+	begin(&screen, 30, 24);
+	screen_type(&screen, "\\hot\n\\hot.i\n\\int\n\\o\n");
+	CHECK_STR(screen_lines(&screen, 2, 1), "~ > /hot.i/ > /int/ > /o/\n");
+	screen_mouse(&screen, INPUT_PRESS, 4, 2);
+	CHECK_STR(screen_lines(&screen, 2, 1), "> /hot/ > /hot.i/\n");
+	screen_deinit(&screen);
+}
+
+TEST(a_click_on_a_tab_opens_the_view)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	const char *tabs = screen_lines(&screen, 1, 1), *tree = strstr(tabs, "3 Tree");
+	if (!tree)
+		unit_skip("there is no third view");
+	screen_mouse(&screen, INPUT_PRESS, (int)(tree - tabs) + 2, 1);
+	CHECK_INT(screen.app.view, VIEW_TREE);
+	screen_type(&screen, "q");
+	CHECK_INT(screen.app.view, VIEW_TOP);
+	screen_deinit(&screen);
+}
+
+TEST(options_write_names_otherwise)
+{
+	struct screen screen;
+	begin(&screen, 100, 24);
+	want_in(screen_text(&screen), "hot<int>(int)");
+	screen_type(&screen, "ojj\n");
+	CHECK_INT(screen.app.wish.look.demangle, DEMANGLE_TEMPLATES);
+	want_in(screen_text(&screen), "[x] names without parameters");
+	screen_type(&screen, "jj\n");
+	CHECK(screen.app.wish.look.has_paths);
+	screen_type(&screen, "ggg");
+	screen_type(&screen, "\n");
+	CHECK(screen.app.wish.hides_inlined);
+	screen_type(&screen, "q");
+	model_names_release(screen.names);
+	screen.names = model_names_create(screen.profile, 2, true);
+	model_names_write(screen.names, &(struct model_look){DEMANGLE_SIMPLIFIED, true});
+	screen_key(&screen, INPUT_CTRL('l'));
+	screen.app.wish.serial++;
+	screen_key(&screen, INPUT_CTRL('l'));
+	want_in(screen_text(&screen), "hot<...>");
+	want_in(screen_text(&screen), "/usr/bin/program");
+	/* Whole names stay whole. */
+	screen_type(&screen, "w");
+	want_in(screen_text(&screen), "hot<int>(int)");
+	want_in(screen_text(&screen), "_Z3hotIiEvi");
+	screen_deinit(&screen);
+}
+
+TEST(quitting)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "?q");
+	CHECK(!screen.app.is_over);
+	screen_type(&screen, "q");
+	CHECK(screen.app.is_over);
+	screen.app.is_over = false;
+	screen.app.busy = "computing";
+	screen_key(&screen, INPUT_CTRL('c'));
+	CHECK(!screen.app.is_over);
+	screen.app.busy = NULL;
+	screen_key(&screen, INPUT_CTRL('c'));
+	CHECK(screen.app.is_over);
+	screen_deinit(&screen);
+}
