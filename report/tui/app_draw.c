@@ -177,8 +177,9 @@ static void draw_trail(struct app *app, struct grid *grid, int y)
 {
 	CLEANUP(str_deinit) struct str search = {0};
 	if (app->model->matches)
-		str_printf(&search, "/%s: %zu functions, %.2f%%",
+		str_printf(&search, "/%s: %zu function%s, %.2f%%",
 			app->wish.search ? app->wish.search : "", app->model->nr_matches,
+			app->model->nr_matches == 1 ? "" : "s",
 			app_percent(app, app->model->matched.value));
 	int width = grid_text_width(grid, str_text(&search));
 	bool has_steps = app->trail.done.len;
@@ -328,6 +329,8 @@ static void draw_hints(const struct app *app, struct grid *grid, int y)
 	for (const enum action *at = always; *at; at++)
 		kept += draw_hint(grid, grid->width, y, *at);
 	for (const enum action *at = views[app->view]->hints; at && *at; at++) {
+		if (*at == ACTION_SEARCH || *at == ACTION_HELP || *at == ACTION_QUIT)
+			continue;
 		int width = draw_hint(grid, grid->width, y, *at);
 		if (x + width + kept > grid->width + 2)
 			break;

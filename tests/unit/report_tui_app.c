@@ -119,7 +119,7 @@ TEST(search_counts_while_it_is_typed)
 	struct screen screen;
 	begin(&screen, 80, 24);
 	screen_type(&screen, "/co");
-	want_in(screen_text(&screen), "/co: 1 functions, 30.00%");
+	want_in(screen_text(&screen), "/co: 1 function, 30.00%");
 	want_in(screen_lines(&screen, 23, 1), "1 found");
 	screen_type(&screen, "[");
 	want_in(screen_lines(&screen, 23, 1), "no expression yet");

@@ -1,5 +1,4 @@
 #include <locale.h>
-#include <string.h>
 
 #include "report/tui/grid.h"
 #include "tests/unit/unit.h"
@@ -77,16 +76,16 @@ TEST(a_name_of_a_megabyte_is_not_walked)
 	enum {
 		LEN = 1 << 20,
 	};
-	char *name = mem_zalloc(LEN + 1);
-	memset(name, 'x', LEN);
-	memcpy(name, "head", 4);
-	memcpy(name + LEN - 4, "tail", 4);
+	struct str name = {0};
+	str_puts(&name, "head");
+	str_pad(&name, 'x', LEN);
+	str_puts(&name, "tail");
 	struct grid grid = begin(12, 1, false);
 	for (int i = 0; i < 2000; i++) /* seconds, if it were */
-		grid_put_elided(&grid, 0, 0, 12, 0, name);
+		grid_put_elided(&grid, 0, 0, 12, 0, str_text(&name));
 	want(&grid, "headxx…xtail\n");
 	grid_deinit(&grid);
-	mem_free(name);
+	str_deinit(&name);
 }
 
 TEST(numbers_are_right_aligned_and_cut_off)
