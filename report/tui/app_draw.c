@@ -326,8 +326,11 @@ static void draw_hints(const struct app *app, struct grid *grid, int y)
 {
 	static const enum action always[] = {ACTION_SEARCH, ACTION_HELP, ACTION_QUIT, ACTION_NONE};
 	int kept = 0, x = 0;
+	const enum action *last = always;
 	for (const enum action *at = always; *at; at++)
 		kept += draw_hint(grid, grid->width, y, *at);
+	for (; *last && kept > grid->width + 2; last++)
+		kept -= draw_hint(grid, grid->width, y, *last);
 	for (const enum action *at = views[app->view]->hints; at && *at; at++) {
 		if (*at == ACTION_SEARCH || *at == ACTION_HELP || *at == ACTION_QUIT)
 			continue;
@@ -336,8 +339,8 @@ static void draw_hints(const struct app *app, struct grid *grid, int y)
 			break;
 		x += draw_hint(grid, x, y, *at);
 	}
-	for (const enum action *at = always; *at; at++)
-		x += draw_hint(grid, x, y, *at);
+	for (; *last; last++)
+		x += draw_hint(grid, x, y, *last);
 }
 
 static void draw_bottom(const struct app *app, struct grid *grid, int y)

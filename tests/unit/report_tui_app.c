@@ -88,7 +88,7 @@ TEST(small_screens)
 					"   selfv function\n"
 					"  60.00% hot<i~(int)\n"
 					"  30.00% cold\n"
-					"/ search  ? help  q\n");
+					"? help  q quit\n");
 	screen_deinit(&screen);
 	begin(&screen, 12, 3);
 	CHECK_STR(screen_text(&screen), "too small:\n12x3 of\n20x5\n");

@@ -171,11 +171,11 @@ TEST(tui_diff_narrow)
 {
 	struct test test;
 	test_init(&test, 20, 5);
-	CHECK_STR(screen_text(&test.screen), "x.data  cpu-clock  2\n"
+	CHECK_STR(screen_text(&test.screen), "x.data  2000 samples\n"
 					     "   pointsv function\n"
 					     "    +20.00 work(int)\n"
 					     "    -19.90 idle\n"
-					     "\n");
+					     "? help  q quit\n");
 	test_deinit(&test);
 }
 
