@@ -132,7 +132,6 @@ static void draw_tabs(struct app *app, struct grid *grid)
 		else
 			x += grid_printf(grid, x, 1, grid->width - x, style, " %d %s", i + 1,
 				views[i]->name);
-		x += grid_put(grid, x, 1, grid->width - x, style, " ");
 		tab->end = x;
 	}
 }
