@@ -87,7 +87,7 @@ ready() { # TERM WIDTH HEIGHT [VARIABLE=VALUE...]
 
 show_in() { # TERM WIDTH HEIGHT
 	ready "$@"
-	[[ $(screen | awk '{ if (length($0) > w) w = length($0) } END { print w }') -le $2 ]] ||
+	[[ $(screen | wc -L) -le $2 ]] ||
 		fail "lines are wider than $2"
 	[[ $(flags '#{alternate_on}') == 1 ]] || [[ $1 == vt* || $1 == linux ]] || fail "no alternate screen"
 	keys '?'
