@@ -77,6 +77,17 @@ $(O)/%.o: %.c $(O)/flags | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
+# ---- the page of `convert --html`: one file, as the bytes in front of its data and behind it ----
+
+PAGE := report/export/html
+PAGE_SCRIPT := $(addprefix $(PAGE)/,page_data.js page_model.js page_colors.js page_chart.js page_table.js \
+	page_time.js page.js)
+PAGE_PARTS := $(O)/$(PAGE)/page_head.inc $(O)/$(PAGE)/page_tail.inc
+$(PAGE_PARTS) &: $(PAGE)/make_page.sh $(PAGE)/page.html $(PAGE)/page.css $(PAGE_SCRIPT)
+	@mkdir -p $(@D)
+	$(PAGE)/make_page.sh $(PAGE)/page.html $(PAGE)/page.css $(O)/$(PAGE) $(PAGE_SCRIPT)
+$(O)/report/export/export_html.o $(O)/fuzz/report/export/export_html.o: $(PAGE_PARTS)
+
 # ---- BPF: each program becomes a skeleton header ----
 
 BPF_SKELETONS := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
@@ -250,7 +261,7 @@ check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.
 	@$(MAKE) STATIC=1 O=$(STATIC_O) kernel-programs
 	@PROGRAMS=$(STATIC_O)/tests/kernel tests/kernel/check_kernel.sh $(KERNELS)
 
-lint: test-deps $(BPF_SKELETONS) ## layer law, headers alone, format, clang-tidy, cppcheck
+lint: test-deps $(BPF_SKELETONS) $(PAGE_PARTS) ## layer law, headers alone, format, clang-tidy, cppcheck
 	@O=$(O) CC='$(CC)' CLANG='$(CLANG)' BPF_FLAGS='-D__TARGET_ARCH_$(BPF_ARCH) $(BPF_INCLUDE)' \
 		tests/lint/lint.sh
 

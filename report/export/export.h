@@ -20,7 +20,9 @@
 	X(EXPORT_PPROF, export_pprof, "pprof", ".pb.gz", true, \
 		"profile.proto, for pprof, Pyroscope, Parca, Grafana") \
 	X(EXPORT_FOLDED, export_folded, "folded", ".folded", false, \
-		"a line a stack, for flamegraph.pl, inferno, speedscope")
+		"a line a stack, for flamegraph.pl, inferno, speedscope") \
+	X(EXPORT_HTML, export_html, "html", ".html", true, \
+		"a page with a flame graph, tables and a time line, for any browser")
 
 enum export_format {
 #define X(format, function, name, suffix, is_binary, help) format,

@@ -1,0 +1,46 @@
+/*
+ * One page that needs nothing but a browser: a flame graph, tables, a time line.
+ *
+ * What the recording says stands in the page as gzip in base64 (html_data.h), so
+ * no foreign byte is ever seen by the browser's HTML parser; the page's script
+ * shows texts as texts only. The page's Content-Security-Policy names the hashes
+ * of its script and its style and forbids everything else, the network as well.
+ *
+ * The page is made from html/ when this program is built.
+ */
+#include "report/export/base64.h"
+#include "report/export/export.h"
+#include "report/export/gzip.h"
+#include "report/export/html_data.h"
+
+static const unsigned char page_head[] = {
+#include "report/export/html/page_head.inc"
+};
+
+static const unsigned char page_tail[] = {
+#include "report/export/html/page_tail.inc"
+};
+
+static struct err *write_data(const struct profile *profile, struct export_sink sink)
+{
+	struct base64 base64 = {.sink = sink};
+	CLEANUP(bytes_buf_deinit) struct bytes_buf data = {0};
+	html_data_put(profile, &html_data_limits, &data);
+	struct gzip *gzip = gzip_create(base64_sink(&base64));
+	struct err *err = gzip_write(gzip, data.data, data.len);
+	if (!err)
+		err = gzip_finish(gzip);
+	if (!err)
+		err = base64_finish(&base64);
+	gzip_destroy(gzip);
+	return err;
+}
+
+struct err *export_html(const struct profile *profile, const struct export_options *options,
+	struct export_sink sink)
+{
+	(void)options;
+	try(sink.write(sink.context, page_head, sizeof(page_head)));
+	try(write_data(profile, sink));
+	return sink.write(sink.context, page_tail, sizeof(page_tail));
+}

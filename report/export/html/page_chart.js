@@ -1,0 +1,264 @@
+/* A tree as boxes on a canvas, which is as large as what can be seen of it. */
+
+const ROW = 19, FONT = '12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+const NARROWEST = 0.4, MANY = -2, NONE = -1; // pixels; the node of what is too narrow to be drawn alone
+
+/* Shortens in the middle: both ends of a C++ name tell something. */
+class Lettering {
+	constructor() {
+		this.context = document.createElement("canvas").getContext("2d");
+		this.context.font = FONT;
+		this.widths = new Map();
+	}
+	width(letter) {
+		let width = this.widths.get(letter);
+		if (width === undefined)
+			this.widths.set(letter, width = this.context.measureText(letter).width);
+		return width;
+	}
+	fit(text, room) {
+		let used = 0, at = 0;
+		for (; at < text.length && used <= room; at++)
+			used += this.width(text[at]);
+		if (used <= room)
+			return text;
+		let left = 0, right = text.length, width = this.width("…");
+		while (left < right) {
+			const fromLeft = left * 2 <= (text.length - right) * 3; // 3 letters of 5 at the left
+			width += this.width(fromLeft ? text[left] : text[right - 1]);
+			if (width > room)
+				break;
+			if (fromLeft)
+				left++;
+			else
+				right--;
+		}
+		return left < 3 ? "" : text.slice(0, left) + "…" + text.slice(right);
+	}
+}
+
+class Chart {
+	/* options: profile, colors(func, inlined), onHover(node, event), onZoom(node), onSandwich(func) */
+	constructor(place, options) {
+		Object.assign(this, options);
+		this.scroll = document.createElement("div");
+		this.scroll.className = "chart";
+		this.scroll.tabIndex = 0;
+		this.scroll.setAttribute("role", "application");
+		this.scroll.setAttribute("aria-label", place.getAttribute("aria-label") +
+			": arrows move, Enter zooms, question mark explains");
+		this.canvas = document.createElement("canvas");
+		this.spacer = document.createElement("div");
+		this.scroll.append(this.canvas, this.spacer);
+		place.append(this.scroll);
+		this.lettering = new Lettering();
+		this.tree = null;
+		this.zoomed = 0;
+		this.hovered = this.chosen = NONE;
+		this.isFlame = true;
+		this.rows = [];
+		this.scroll.addEventListener("scroll", () => this.paint());
+		this.canvas.addEventListener("mousemove", (event) => this.hover(event));
+		this.canvas.addEventListener("mouseleave", () => this.leave());
+		this.canvas.addEventListener("click", (event) => this.click(event));
+		this.scroll.addEventListener("keydown", (event) => this.key(event));
+		new ResizeObserver(() => this.tree && this.layout()).observe(this.scroll);
+	}
+
+	show(tree, zoomed, isFlame) {
+		const isOther = tree !== this.tree || isFlame !== this.isFlame;
+		Object.assign(this, {tree, zoomed, isFlame});
+		if (isOther)
+			this.hovered = this.chosen = NONE;
+		this.layout();
+		if (isOther || this.rows.length * ROW <= this.scroll.clientHeight)
+			this.scroll.scrollTop = isFlame ? this.scroll.scrollHeight : 0;
+	}
+
+	/* Boxes by row: node, x, width. Callers of the zoomed node are as wide as the chart. */
+	layout() {
+		const {tree, zoomed} = this, width = this.scroll.clientWidth;
+		this.rows = [];
+		const put = (depth, node, x, wide) => {
+			while (this.rows.length <= depth)
+				this.rows.push([]);
+			this.rows[depth].push({node, x, width: wide});
+		};
+		if (tree.total[zoomed] > 0) {
+			for (let up = tree.parent[zoomed]; up >= 0; up = tree.parent[up])
+				put(tree.depth[up], up, 0, width);
+			put(tree.depth[zoomed], zoomed, 0, width);
+			this.layoutBelow(width / tree.total[zoomed], put);
+		}
+		this.resize(width);
+		this.paint();
+	}
+
+	layoutBelow(scale, put) {
+		const {tree} = this, open = [{node: this.zoomed, x: 0}];
+		while (open.length) {
+			const {node, x} = open.pop(), depth = tree.depth[node] + 1;
+			let at = x, many = x;
+			for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) {
+				const width = tree.total[child] * scale;
+				if (width >= NARROWEST) {
+					if (at - many >= 1)
+						put(depth, MANY, many, at - many);
+					put(depth, child, at, width);
+					if (tree.end[child] > child + 1)
+						open.push({node: child, x: at});
+					many = at + width;
+				}
+				at += width;
+			}
+			if (at - many >= 1)
+				put(depth, MANY, many, at - many);
+		}
+	}
+
+	resize(width) {
+		const height = this.scroll.clientHeight, ratio = window.devicePixelRatio || 1;
+		const whole = Math.max(this.rows.length * ROW, height);
+		for (const row of this.rows)
+			row.sort((a, b) => a.x - b.x);
+		this.whole = whole;
+		this.canvas.width = Math.round(width * ratio);
+		this.canvas.height = Math.round(height * ratio);
+		this.canvas.style.width = width + "px";
+		this.canvas.style.height = height + "px";
+		this.spacer.style.height = whole - height + "px";
+	}
+
+	top(depth) {
+		return this.isFlame ? this.whole - (depth + 1) * ROW : depth * ROW;
+	}
+
+	paint() {
+		const context = this.canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
+		const style = getComputedStyle(document.documentElement);
+		const color = (name) => style.getPropertyValue(name).trim();
+		this.ink = {box: color("--box-ink"), plain: color("--ink"), stub: color("--stub"),
+			match: color("--match"), accent: color("--accent"), paper: color("--paper")};
+		context.setTransform(ratio, 0, 0, ratio, 0, 0);
+		context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+		context.font = FONT;
+		context.textBaseline = "middle";
+		const scrolled = this.scroll.scrollTop, height = this.scroll.clientHeight;
+		this.rows.forEach((row, depth) => {
+			const y = this.top(depth) - scrolled;
+			if (y > -ROW && y < height)
+				for (const box of row)
+					this.paintBox(context, box, depth, y);
+		});
+	}
+
+	paintBox(context, box, depth, y) {
+		const {tree} = this, gap = box.width > 3 ? 1 : 0, wide = box.width - gap;
+		const func = box.node === MANY ? -1 : tree.func[box.node];
+		const isFound = this.found && func >= 0 && this.found[func];
+		const isPale = depth < tree.depth[this.zoomed] || this.found && !isFound;
+		context.globalAlpha = isPale ? 0.42 : 1;
+		context.fillStyle = func < 0 ? this.ink.stub
+			: isFound ? this.ink.match : this.colors(func, tree.inlined[box.node]);
+		context.fillRect(box.x, y, wide, ROW - 1);
+		if (box.node === this.chosen || box.node === this.hovered) {
+			context.globalAlpha = 1;
+			context.strokeStyle = box.node === this.chosen ? this.ink.accent : this.ink.plain;
+			context.lineWidth = 2;
+			context.strokeRect(box.x + 1, y + 1, Math.max(wide - 2, 1), ROW - 3);
+		}
+		if (box.node !== MANY && wide > 30) {
+			const text = this.lettering.fit(this.label(box.node), wide - 10);
+			context.globalAlpha = isPale ? 0.75 : 1;
+			context.fillStyle = func < 0 || isPale ? this.ink.plain : isFound ? this.ink.paper : this.ink.box;
+			context.fillText(text, box.x + 5, y + ROW / 2 - 0.5);
+		}
+		context.globalAlpha = 1;
+	}
+
+	label(node) {
+		const func = this.tree.func[node];
+		return func < 0 ? "all" : this.profile.functions[func].name;
+	}
+
+	/* ---- what the user does ---- */
+
+	boxAt(event) {
+		const frame = this.canvas.getBoundingClientRect();
+		const x = event.clientX - frame.left, y = event.clientY - frame.top + this.scroll.scrollTop;
+		const depth = Math.floor((this.isFlame ? this.whole - y : y) / ROW);
+		return (this.rows[depth] || []).find((box) => x >= box.x && x < box.x + box.width);
+	}
+
+	hover(event) {
+		const box = this.boxAt(event), node = box && box.node !== MANY ? box.node : NONE;
+		this.canvas.style.cursor = node >= 0 ? "pointer" : "default";
+		if (node !== this.hovered) {
+			this.hovered = node;
+			this.paint();
+		}
+		this.onHover(node >= 0 ? node : null, event);
+	}
+
+	leave() {
+		this.hovered = NONE;
+		this.paint();
+		this.onHover(null);
+	}
+
+	click(event) {
+		const box = this.boxAt(event);
+		if (!box || box.node === MANY)
+			return;
+		this.chosen = box.node;
+		if (event.shiftKey && this.tree.func[box.node] >= 0)
+			this.onSandwich(this.tree.func[box.node]);
+		else
+			this.onZoom(box.node);
+	}
+
+	choose(box) {
+		if (!box || box.node === MANY)
+			return;
+		this.chosen = box.node;
+		const depth = this.tree.depth[box.node], y = this.top(depth);
+		if (y < this.scroll.scrollTop)
+			this.scroll.scrollTop = y - ROW;
+		else if (y + ROW > this.scroll.scrollTop + this.scroll.clientHeight)
+			this.scroll.scrollTop = y + 2 * ROW - this.scroll.clientHeight;
+		this.paint();
+		this.onChoose(box.node);
+	}
+
+	key(event) {
+		const {tree} = this, chosen = this.chosen < 0 ? this.zoomed : this.chosen;
+		if (event.ctrlKey || event.metaKey || event.altKey)
+			return;
+		const row = this.rows[tree.depth[chosen]] || [], at = row.findIndex((box) => box.node === chosen);
+		const find = (node) => (this.rows[tree.depth[node]] || []).find((box) => box.node === node);
+		const toCaller = this.isFlame ? "ArrowDown" : "ArrowUp";
+		const toCallee = this.isFlame ? "ArrowUp" : "ArrowDown";
+		if (event.key === toCaller)
+			this.choose(chosen ? find(tree.parent[chosen]) : undefined);
+		else if (event.key === toCallee)
+			this.choose((this.rows[tree.depth[chosen] + 1] || [])
+				.find((box) => box.node !== MANY && tree.parent[box.node] === chosen));
+		else if (event.key === "ArrowLeft")
+			this.choose(row.slice(0, Math.max(at, 0)).reverse().find((box) => box.node !== MANY));
+		else if (event.key === "ArrowRight")
+			this.choose(row.slice(at + 1).find((box) => box.node !== MANY));
+		else if (event.key === "Enter")
+			this.onZoom(chosen);
+		else
+			return;
+		event.preventDefault();
+	}
+
+	/* The next box of a function that is searched for, or the one before. */
+	nextFound(step) {
+		const boxes = this.rows.flat().filter((box) => box.node > 0 && this.found[this.tree.func[box.node]]);
+		const at = boxes.findIndex((box) => box.node === this.chosen);
+		if (boxes.length)
+			this.choose(boxes[(Math.max(at, step < 0 ? 0 : at) + step + boxes.length) % boxes.length]);
+	}
+}

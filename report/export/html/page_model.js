@@ -1,0 +1,178 @@
+/* What is shown: weights of the selection, functions, callers and callees. No DOM here. */
+
+/*
+ * Sets tree.self and tree.total, by node: what the selected threads did in the slices from
+ * first up to end, which is not one of them. threads is null (all) or a Uint8Array.
+ */
+function weigh(profile, threads, first, end) {
+	const {tree, entries} = profile, count = profile.threads.length;
+	tree.self = new Float64Array(tree.count);
+	for (let i = 0; i < entries.count; i++) {
+		const slot = entries.slot[i], slice = Math.floor(slot / count);
+		if (slice >= first && slice < end && (!threads || threads[slot % count]))
+			tree.self[entries.node[i]] += entries.weights[0][i];
+	}
+	sumUp(tree);
+}
+
+function sumUp(tree) {
+	tree.total = tree.self.slice();
+	for (let i = tree.count - 1; i > 0; i--)
+		tree.total[tree.parent[i]] += tree.total[i];
+}
+
+/* By slice, of the selected threads. */
+function weighSlices(profile, threads) {
+	const weights = new Float64Array(profile.slices), {entries} = profile;
+	const count = profile.threads.length;
+	for (let i = 0; i < entries.count; i++)
+		if (!threads || threads[entries.slot[i] % count])
+			weights[Math.floor(entries.slot[i] / count)] += entries.weights[0][i];
+	return weights;
+}
+
+/* Calls visit(node) for the nodes that have no other one of the same function below them. */
+function eachOutermost(tree, func, visit) {
+	for (let i = 1; i < tree.count;) {
+		if (tree.func[i] === func) {
+			visit(i);
+			i = tree.end[i];
+		} else {
+			i++;
+		}
+	}
+}
+
+/* self and total of each function; one that calls itself counts once. */
+function weighFunctions(profile) {
+	const {tree} = profile, count = profile.functions.length;
+	const self = new Float64Array(count), total = new Float64Array(count);
+	const open = new Int32Array(count); // end of the outermost node that is open
+	for (let i = 1; i < tree.count; i++) {
+		const func = tree.func[i];
+		self[func] += tree.self[i];
+		if (open[func] <= i) {
+			open[func] = tree.end[i];
+			total[func] += tree.total[i];
+		}
+	}
+	return {self, total};
+}
+
+/* Whether each function is searched for; null: there is nothing to search. */
+function searchFunctions(profile, text) {
+	const found = new Uint8Array(profile.functions.length);
+	const pattern = /^\/(.+)\/(i?)$/.exec(text);
+	let test;
+	if (!text)
+		return null;
+	if (pattern) {
+		try {
+			const regex = new RegExp(pattern[1], pattern[2]);
+			test = (name) => regex.test(name);
+		} catch (error) {
+			test = () => false;
+		}
+	} else {
+		const lower = text.toLowerCase();
+		test = (name) => name.toLowerCase().includes(lower);
+	}
+	for (let i = 0; i < found.length; i++)
+		found[i] = test(profile.functions[i].name) ? 1 : 0;
+	return found;
+}
+
+/* What ran in functions that were found, or was called by them. */
+function weighFound(tree, found) {
+	let weight = 0;
+	for (let i = 1; i < tree.count;) {
+		if (found[tree.func[i]]) {
+			weight += tree.total[i];
+			i = tree.end[i];
+		} else {
+			i++;
+		}
+	}
+	return weight;
+}
+
+/* ---- trees of one function ---- */
+
+class TreeBuilder {
+	constructor(func) {
+		this.nodes = [{func, parent: -1, self: 0, total: 0, inlined: 1, children: []}];
+		this.known = new Map();
+	}
+	child(parent, func, inlined) {
+		const key = parent * 4194304 + func; // both stay exact below 2^53
+		let node = this.known.get(key);
+		if (node === undefined) {
+			node = this.nodes.length;
+			this.nodes.push({func, parent, self: 0, total: 0, inlined, children: []});
+			this.nodes[parent].children.push(node);
+			this.known.set(key, node);
+		}
+		this.nodes[node].inlined &= inlined;
+		return node;
+	}
+	/* As readTree() makes them; the heaviest children come first. */
+	finish() {
+		const count = this.nodes.length;
+		const tree = {count, parent: new Int32Array(count), depth: new Int32Array(count),
+			end: new Int32Array(count), func: new Int32Array(count), inlined: new Uint8Array(count),
+			self: new Float64Array(count)};
+		for (let i = count - 1; i >= 0; i--) {
+			const node = this.nodes[i];
+			node.total += node.self;
+			if (i)
+				this.nodes[node.parent].total += node.total;
+		}
+		const open = [{node: 0, parent: -1, depth: 0}];
+		for (let at = 0; open.length; at++) {
+			const {node: index, parent, depth} = open.pop(), node = this.nodes[index];
+			tree.parent[at] = parent;
+			tree.depth[at] = depth;
+			tree.func[at] = node.func;
+			tree.inlined[at] = node.inlined;
+			tree.self[at] = node.self;
+			node.children.sort((a, b) => this.nodes[a].total - this.nodes[b].total);
+			for (const child of node.children)
+				open.push({node: child, parent: at, depth: depth + 1});
+		}
+		setEnds(tree);
+		sumUp(tree);
+		return tree;
+	}
+}
+
+/* The function at the root, what called it as its callees. */
+function callersOf(tree, func) {
+	const builder = new TreeBuilder(func);
+	eachOutermost(tree, func, (node) => {
+		if (!tree.total[node])
+			return;
+		let into = 0;
+		for (let up = tree.parent[node]; up > 0; up = tree.parent[up])
+			into = builder.child(into, tree.func[up], tree.inlined[up]);
+		builder.nodes[into].self += tree.total[node];
+	});
+	return builder.finish();
+}
+
+function calleesOf(tree, func) {
+	const builder = new TreeBuilder(func);
+	eachOutermost(tree, func, (node) => {
+		const path = [0], depth = tree.depth[node];
+		builder.nodes[0].self += tree.self[node];
+		for (let i = node + 1; i < tree.end[node]; i++) {
+			if (!tree.total[i]) {
+				i = tree.end[i] - 1;
+				continue;
+			}
+			const into = builder.child(path[tree.depth[i] - depth - 1], tree.func[i], tree.inlined[i]);
+			path[tree.depth[i] - depth] = into;
+			builder.nodes[into].self += tree.self[i];
+		}
+	});
+	return builder.finish();
+}

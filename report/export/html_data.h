@@ -1,0 +1,55 @@
+/*
+ * What the page of --html is made from: the call tree, and of each of its nodes
+ * how much ran there, by thread and by span of time, so that the page can select
+ * by both without the recording.
+ *
+ * All numbers are varints, all texts blobs (bytes.h) in valid UTF-8 without
+ * control characters. In this order:
+ *
+ *   version       HTML_DATA_VERSION
+ *   texts         title, event, unit, host, kernel, recorder, damage
+ *   period        units that a weight of 1 stands for; frequency_hz
+ *   begin         milliseconds since 1970, 0: unknown; span: nanoseconds
+ *   samples       of the event; other_samples: of other events; lost
+ *   folded        nodes that were too many, and the weight below them
+ *   columns       of weights: 1, or 2 where two recordings are compared
+ *   objects       count; each: name, whether it is the kernel's
+ *   files         count; each: path. File 0 is no file
+ *   functions     count; each: name, object, file, line. Function 0 stands for what was folded
+ *   threads       count; each: pid, tid, comm; whether the last one stands for many
+ *   slices        of time: count; nanoseconds of each
+ *   nodes         count; then of all of them, each before its callees, from node 0, which is the
+ *                 root: how far the caller of each is up from the node before (0: it is that one);
+ *                 then of all: functions that were met up to here, less the function (0: the next
+ *                 new one), << 1 | is inlined
+ *   entries       of each node how many; then of all of them zigzag: slice * threads + thread, less
+ *                 the one of the entry before; then of all: the weight, in each column
+ *
+ * Columns of equal things compress much better than rows.
+ *
+ * What does not fit is made coarser, and the page says so: small branches are folded into one, time
+ * slices get longer, threads that did little are put together.
+ */
+#ifndef EBPROF_HTML_DATA_H
+#define EBPROF_HTML_DATA_H
+
+#include <stdint.h>
+
+#include "format/base/bytes.h"
+#include "report/profile.h"
+
+enum {
+	HTML_DATA_VERSION = 1,
+};
+
+struct html_data_limits {
+	uint32_t nodes, entries, threads, slices;
+};
+
+/* What browsers draw at once, and pages of some megabytes. */
+extern const struct html_data_limits html_data_limits;
+
+void html_data_put(
+	const struct profile *profile, const struct html_data_limits *limits, struct bytes_buf *out);
+
+#endif
