@@ -10,7 +10,7 @@
 
 const struct html_data_limits html_data_limits = {
 	.nodes = 2 << 20,
-	.entries = 1 << 19,
+	.entries = 1 << 20,
 	.threads = 1024,
 	.slices = 256,
 };
@@ -121,7 +121,7 @@ static bool tally_samples(struct html_data *data)
 static void count_samples(struct html_data *data)
 {
 	enum {
-		COARSER = 4
+		COARSER = 2
 	};
 	set_slices(data, data->limits.slices);
 	while (!tally_samples(data)) {
