@@ -1,0 +1,186 @@
+// What tests/e2e/html.sh has a browser do with the page of `convert --html`:
+//   node html.js BROWSER FOLDER TID SAMPLES      of FOLDER/page.html, FOLDER/report
+"use strict";
+const fs = require("fs"), path = require("path");
+const {Browser} = require(path.join(__dirname, "browser.js"));
+const [program, folder, tid, samples] = process.argv.slice(2);
+const url = "file://" + encodeURI(path.join(folder, "page.html"));
+
+const view = "page.charts['view-chart']";
+
+function want(what, got, wanted) {
+	if (JSON.stringify(got) !== JSON.stringify(wanted))
+		throw new Error(`${what}: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`);
+	console.log("ok " + what);
+}
+
+const wantTrue = (what, got) => want(what, Boolean(got), true);
+
+/* Rows of the report: dso and name -> samples and total percent. */
+function readReport() {
+	const rows = {};
+	for (const line of fs.readFileSync(path.join(folder, "report"), "utf8").split("\n")) {
+		const row = /^ *([\d.]+)% +([\d.]+)% +(\d+)  (.*?) +\[[.k]\] (.*)$/.exec(line);
+		if (row)
+			rows[row[4] + " " + row[5]] = [Number(row[3]), row[2]];
+	}
+	return rows;
+}
+
+const ROWS = `Object.fromEntries(page.profile.functions.map((it, i) => [
+	page.profile.objects[it.object].name + " " + it.name,
+	[page.weights.self[i], (100 * page.weights.total[i] / page.profile.tree.total[0]).toFixed(2)],
+]).filter((row) => Number(row[1][1]) > 0 || row[1][0] > 0))`;
+
+async function checkTotals(browser) {
+	const wanted = readReport(), got = await browser.value(ROWS);
+	const near = (a, b) => Math.abs(a - b) < 0.011; // the last digit may be rounded otherwise
+	wantTrue("the report has rows", Object.keys(wanted).length > 4);
+	for (const [name, [self, total]] of Object.entries(wanted))
+		if (!(name in got) || got[name][0] !== self || !near(got[name][1], total))
+			throw new Error(`${name}: ${got[name]} in the page, ${self},${total} in the report`);
+	want("functions", Object.keys(got).length, Object.keys(wanted).length);
+}
+
+/* Where a box of a function is on the screen. */
+async function placeOf(browser, name) {
+	return browser.value(`(() => {
+		const chart = ${view}, frame = chart.canvas.getBoundingClientRect();
+		const boxes = chart.rows.flat().filter((box) => box.node > 0 && chart.label(box.node).startsWith(${JSON.stringify(name)}));
+		const box = boxes.sort((a, b) => b.width - a.width)[0];
+		return {node: box.node, x: frame.left + box.x + box.width / 2,
+			y: frame.top + chart.top(chart.tree.depth[box.node]) - chart.scroll.scrollTop + 9};
+	})()`);
+}
+
+async function checkZoom(browser) {
+	const place = await placeOf(browser, "again");
+	await browser.mouse("mouseMoved", place.x, place.y);
+	wantTrue("the tip tells the name", (await browser.value("document.getElementById('tip').textContent")).startsWith("again"));
+	await browser.click(place.x, place.y);
+	want("a click zooms", await browser.value("page.state.zoom"), place.node);
+	want("the zoomed frame is as wide as the chart", await browser.value(
+		`${view}.rows.flat().find((box) => box.node === page.state.zoom).width === ${view}.scroll.clientWidth`), true);
+	await browser.key("Escape");
+	await browser.until("page.state.zoom === 0");
+	await browser.value("history.forward()");
+	await browser.until(`page.state.zoom === ${place.node}`);
+	await browser.value("history.back()");
+	await browser.until("page.state.zoom === 0");
+	await browser.value(`${view}.scroll.focus()`);
+	for (let i = 0; i < 2; i++)
+		await browser.key("ArrowDown");
+	await browser.key("ArrowUp");
+	const chosen = await browser.value(`${view}.chosen`);
+	want("arrows move", chosen, await browser.value(`${view}.tree.parent[${place.node}]`));
+	await browser.key("Enter");
+	want("Enter zooms", await browser.value("page.state.zoom"), chosen);
+	await browser.key("Escape");
+	await browser.until("page.state.zoom === 0");
+	console.log("ok back and forth");
+}
+
+async function checkSearch(browser) {
+	await browser.key("/");
+	await browser.type("again");
+	const text = await browser.value("document.getElementById('matched').textContent");
+	const row = readReport()["<u>x again"];
+	want("what matches", text, row[1] + " %");
+	await browser.key("Escape");
+	want("Escape ends the search", await browser.value("document.getElementById('search').value"), "");
+	await browser.key("/");
+	await browser.type("/^ag[a]in$/");
+	want("patterns", await browser.value("document.getElementById('matched').textContent"), text);
+	await browser.key("Escape");
+	await browser.key("/");
+	await browser.type("/(/");
+	want("a broken pattern", await browser.value("document.getElementById('matched').textContent"), "0.00 %");
+	await browser.key("Escape");
+}
+
+async function checkSelections(browser) {
+	const all = await browser.value("page.profile.tree.total[0]");
+	await browser.value(`(() => {
+		const select = document.getElementById("threads");
+		select.value = [...select.options].find((option) => option.text.endsWith(" ${tid}")).value;
+		select.dispatchEvent(new Event("change"));
+	})()`);
+	want("a thread", await browser.value("page.profile.tree.total[0]"), Number(samples));
+	await browser.key("Escape");
+	await browser.until(`page.profile.tree.total[0] === ${all}`);
+	const time = await browser.value("(({left, top, width}) => ({left, top, width}))(document.getElementById('time').getBoundingClientRect())");
+	await browser.mouse("mousePressed", time.left + time.width / 4, time.top + 9);
+	await browser.mouse("mouseMoved", time.left + time.width / 3, time.top + 9);
+	await browser.mouse("mouseMoved", time.left + time.width / 2, time.top + 9);
+	await browser.mouse("mouseReleased", time.left + time.width / 2, time.top + 9);
+	const part = await browser.value("page.profile.tree.total[0]");
+	wantTrue(`a range: ${part} of ${all}`, part > 0.1 * all && part < 0.45 * all);
+	want("the range adds up", await browser.value(`weighSlices(page.profile, null).slice(page.state.first, page.state.end)
+		.reduce((a, b) => a + b)`), part);
+	await browser.click(time.left + 3, time.top + 9);
+	want("a click ends it", await browser.value("page.profile.tree.total[0]"), all);
+}
+
+async function checkViews(browser) {
+	await browser.key("t");
+	want("rows fill the table", await browser.value("document.querySelectorAll('.rows .row').length > 3"), true);
+	wantTrue("the hottest one is first", (await browser.value("document.querySelector('.rows .row').textContent"))
+		.includes("</script><script>window.pwned=1;alert(1)</script>"));
+	await browser.value("document.querySelector('.head button:nth-child(3)').click()");
+	want("sorted by total", await browser.value("page.table.sort"), "total");
+	await browser.value("document.querySelector('.head button:nth-child(1)').click(); document.querySelector('.rows .row').click()");
+	want("a row opens callers and callees", await browser.value("page.state.view"), "sandwich");
+	want("callers and callees have the total of their function", await browser.value(
+		`[page.sandwich.callers.total[0], page.sandwich.callees.total[0]].map((total) => total - page.weights.total[page.state.func])`), [0, 0]);
+	wantTrue("three callers", await browser.value("page.charts.callers.rows[1].length === 3"));
+	await browser.value("page.go({func: page.profile.functions.findIndex((it) => it.name === 'again')})");
+	want("recursion counts once", await browser.value("page.sandwich.callees.total[0] === page.weights.total[page.state.func]"), true);
+	await browser.key("i");
+	want("icicle", await browser.value(`${view}.isFlame`), false);
+	await browser.key("f");
+	await browser.key("d");
+	want("dark", await browser.value("document.documentElement.dataset.theme"), "dark");
+	await browser.key("?");
+	want("help", await browser.value("document.getElementById('help').open"), true);
+	want("all keys are explained", await browser.value("document.querySelectorAll('#keys dt').length === KEYS.length + MORE_KEYS.length"), true);
+	await browser.key("Escape");
+	await browser.until("!document.getElementById('help').open");
+}
+
+async function checkHostile(browser) {
+	want("no name became an element", await browser.value(
+		"[document.scripts.length, document.querySelectorAll('img, iframe, svg, object, embed, u, link').length, typeof pwned]"),
+	[2, 0, "undefined"]);
+	want("bidi and separators are escaped", await browser.value(
+		"page.profile.functions.find((it) => it.name.startsWith('bidi')).name"),
+	"bidi\\xe2\\x80\\xae_line\\xe2\\x80\\xa8_c1\\xc2\\x85_end");
+	want("a hostile thread is text", await browser.value(
+		"[...document.getElementById('threads').options].some((option) => option.text.startsWith('<img src=x>'))"), true);
+	want("the title is text", await browser.value("document.title.includes('<u>x')"), true);
+}
+
+async function main() {
+	const browser = await Browser.open(program, url, {folder: path.join(folder, "browser")});
+	try {
+		await browser.until("page !== null");
+		await checkTotals(browser);
+		await checkZoom(browser);
+		await checkSearch(browser);
+		await checkSelections(browser);
+		await checkViews(browser);
+		await checkHostile(browser);
+		want("nothing on the console", browser.problems, []);
+		want("nothing was asked for but the page", browser.requests, [url]);
+		want("the network is forbidden", await browser.value("fetch('https://example.com/').then(() => 'reached', () => 'refused')"), "refused");
+		await browser.value("document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.pwned = 1'}))");
+		want("other scripts are forbidden", await browser.value("typeof pwned"), "undefined");
+		console.log("all is well");
+	} finally {
+		await browser.close();
+	}
+}
+
+main().catch((error) => {
+	console.log(String(error.message || error));
+	process.exit(1);
+});

@@ -1,0 +1,105 @@
+#!/bin/bash
+# The page of `convert --html` in a real browser: it runs without a word on the console, asks for
+# nothing but itself, says what the report says, and hostile names are but text.
+# shellcheck disable=SC2016
+. "$(dirname "$0")/prelude.bash"
+
+need_browser() {
+	browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+		skip "no chromium here"
+	command -v node >/dev/null || skip "no node here"
+}
+
+need_compiler() {
+	command -v "${CC:-cc}" >/dev/null || skip "no C compiler here"
+	command -v objcopy >/dev/null || skip "no objcopy here"
+}
+
+# Two threads; names of functions, of a thread and of the program that try to get out of the page.
+build_hostile() {
+	cat >hostile.c <<-'END'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <time.h>
+
+		static double cpu_s(void)
+		{
+			struct timespec now;
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+			return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+		}
+
+		volatile unsigned long sink;
+
+		__attribute__((noinline)) void spin_1(double seconds)
+		{
+			for (double end = cpu_s() + seconds; cpu_s() < end;)
+				for (int i = 0; i < 100000; i++)
+					sink += (unsigned long)i * sink;
+			sink++;
+		}
+		__attribute__((noinline)) void spin_2(double seconds) { spin_1(seconds); sink++; }
+		__attribute__((noinline)) void spin_3(double seconds) { spin_1(seconds); sink++; }
+		__attribute__((noinline)) void again(int depth)
+		{
+			if (depth)
+				again(depth - 1);
+			else
+				spin_1(0.3);
+			sink++;
+		}
+
+		static void *run(void *unused)
+		{
+			pthread_setname_np(pthread_self(), "<img src=x>\"'&");
+			spin_2(0.6);
+			return unused;
+		}
+
+		int main(void)
+		{
+			pthread_t thread;
+			pthread_create(&thread, NULL, run, NULL);
+			spin_3(0.9);
+			again(5);
+			pthread_join(thread, NULL);
+			return 0;
+		}
+	END
+	"${CC:-cc}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -c hostile.c || skip "the workload does not compile"
+	printf '%s %s\n' \
+		spin_1 '</script><script>window.pwned=1;alert(1)</script>' \
+		spin_2 '"><img/src=x/onerror=alert(2)>&lt;`${alert(3)}' \
+		spin_3 $'bidi\u202e_line\u2028_c1\u0085_end' >names
+	objcopy --redefine-syms=names hostile.o && "${CC:-cc}" -pthread -o '<u>x' hostile.o ||
+		skip "the linker refuses such names"
+}
+
+test_page() {
+	need_browser
+	need_compiler
+	build_hostile
+	run "$EBPROF" record -q -F 999 -o page.data -- './<u>x'
+	want_status 0 record
+	run "$EBPROF" convert --html -o page.html page.data
+	want_status 0 convert
+	! grep -qaE 'pwned|onerror|bidi' page.html || fail "a name stands in the page as it is"
+	"$EBPROF" report --stdio --percent-limit 0 page.data >report || fail "report failed"
+	tid=$("$EBPROF" report --stdio -s tid,comm --percent-limit 0 page.data | awk '/<img/ { print $4 }')
+	[[ -n $tid ]] || fail "the thread is not in the report"
+	samples=$("$EBPROF" report --stdio --tid "$tid" page.data | sed -nE '1s/.*, ([0-9]+) of .*/\1/p')
+	timeout 120 node "$here/html.js" "$browser" "$PWD" "$tid" "$samples" >log 2>&1 ||
+		fail "$(tail -n 4 log)"
+	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
+}
+
+test_repeats() {
+	run "$EBPROF" record -q -F 999 -o a.data -- "$WORKLOADS/workload" 0.3
+	want_status 0 record
+	"$EBPROF" convert --html -o a.html a.data && "$EBPROF" convert --html -o - a.data | cmp - a.html ||
+		fail "two pages of one recording differ"
+	[[ $(head -n 1 a.html) == '<!doctype html>' ]] || fail "it begins with $(head -c 40 a.html)"
+	! grep -oE '(src|href|action)=' a.html || fail "the page refers to something outside"
+}
+
+run_tests
