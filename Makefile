@@ -307,6 +307,9 @@ bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(addprefix $(O)/tests/benc
 bench-tui: $(O)/ebprof $(O)/tests/bench/gen_recording ## how fast the terminal interface answers
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/tui.sh
 
+bench-exports: $(O)/ebprof $(O)/tests/bench/gen_recording ## seconds, memory and bytes of each export format
+	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/exports.sh
+
 # ---- a first look ----
 
 DEMO := $(O)/demo
@@ -352,5 +355,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all bench-symbols bench-tui check check-fresh check-kernel check-kill clean demo deps fuzz help install \
+.PHONY: all bench bench-exports bench-symbols bench-tui check check-fresh check-kernel check-kill clean demo deps fuzz \
+	help install \
 	kernel-programs kernel-test-deps lint test-deps test-programs uninstall FORCE

@@ -63,7 +63,8 @@ static const struct opt rows[] = {
 	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)",
 		"Input and output"},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
-		"where to (pprof: ebprof.pb.gz; text: -); NAME.gz is compressed", NULL},
+		"where to (pprof: ebprof.pb.gz; html: ebprof.html; text: -); NAME.gz is compressed",
+		NULL},
 	SELECT_ROWS(struct convert_options, select),
 	{0},
 };
@@ -218,6 +219,7 @@ const struct command command_convert = {
 		       "under its name when it is complete, and replaces an older one.",
 	.examples = "  ebprof convert --pprof && go tool pprof -http : ebprof.pb.gz\n"
 		    "  ebprof convert --folded | flamegraph.pl > flame.svg\n"
+		    "  ebprof convert --html\n"
 		    "  ebprof convert --folded -o server.folded.gz server.data\n",
 	.exit_status = "  0  written, or whoever reads standard output left early\n"
 		       "  1  the recording could not be read, or the output not be written\n"

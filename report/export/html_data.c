@@ -217,9 +217,8 @@ static void put_threads(struct html_data *data)
 		put(data, thread.tid);
 		put_text(data, thread.comm);
 	}
-	put(data, data->threads.len > data->nr_threads
-			  ? data->threads.len - data->nr_threads + 1
-			  : 0);
+	put(data, data->threads.len > data->nr_threads ? data->threads.len - data->nr_threads + 1
+						       : 0);
 	put(data, data->nr_slices);
 	put(data, data->slice_ns);
 }

@@ -49,7 +49,7 @@ struct html_data_limits {
 /* What browsers draw at once, and pages of some megabytes. */
 extern const struct html_data_limits html_data_limits;
 
-void html_data_put(
-	const struct profile *profile, const struct html_data_limits *limits, struct bytes_buf *out);
+void html_data_put(const struct profile *profile, const struct html_data_limits *limits,
+	struct bytes_buf *out);
 
 #endif

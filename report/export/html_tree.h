@@ -20,8 +20,8 @@ struct html_tree {
 };
 
 /* Where there are more than `nodes_max`, those of the least weight are folded. */
-void html_tree_init(struct html_tree *tree, const struct profile *profile, uint32_t event,
-	uint32_t nodes_max);
+void html_tree_init(
+	struct html_tree *tree, const struct profile *profile, uint32_t event, uint32_t nodes_max);
 void html_tree_deinit(struct html_tree *tree);
 
 static inline uint32_t html_tree_number(const struct html_tree *tree, uint32_t stack)

@@ -1,0 +1,407 @@
+#include <string.h>
+
+#include "report/export/base64.h"
+#include "report/export/html_data.h"
+#include "tests/unit/report_export_fixture.h"
+#include "tests/unit/unit.h"
+
+/* ---- base64 ---- */
+
+static struct err *memory_write(void *context, const void *bytes, size_t len)
+{
+	bytes_put(context, bytes, len);
+	return NULL;
+}
+
+static void check_base64(const char *text, size_t piece, const char *want)
+{
+	struct bytes_buf out = {0};
+	struct base64 base64 = {.sink = {.write = memory_write, .context = &out}};
+	struct export_sink sink = base64_sink(&base64);
+	for (size_t at = 0, len = strlen(text); at < len; at += piece)
+		CHECK_OK(sink.write(sink.context, text + at, len - at < piece ? len - at : piece));
+	CHECK_OK(base64_finish(&base64));
+	bytes_put_u8(&out, 0);
+	CHECK_STR((const char *)out.data, want);
+	bytes_buf_deinit(&out);
+}
+
+/* RFC 4648, section 10. */
+TEST(base64_of_the_rfc)
+{
+	for (size_t piece = 1; piece <= 7; piece++) {
+		check_base64("", piece, "");
+		check_base64("f", piece, "Zg==");
+		check_base64("fo", piece, "Zm8=");
+		check_base64("foo", piece, "Zm9v");
+		check_base64("foob", piece, "Zm9vYg==");
+		check_base64("fooba", piece, "Zm9vYmE=");
+		check_base64("foobar", piece, "Zm9vYmFy");
+		check_base64("\xff\xef\xbe?>", piece, "/+++Pz4=");
+	}
+}
+
+TEST(base64_of_much)
+{
+	enum {
+		LENGTH = 50000
+	};
+	CLEANUP_FREE char *text = mem_alloc(LENGTH + 1), *want = mem_alloc(LENGTH / 3 * 4 + 8);
+	memset(text, 'f', LENGTH + 1);
+	text[LENGTH] = 0;
+	for (size_t i = 0; i < LENGTH / 3; i++)
+		strcpy(want + 4 * i, "ZmZm");
+	strcpy(want + LENGTH / 3 * 4, "ZmY="); /* 50000 = 3 * 16666 + 2 */
+	check_base64(text, LENGTH, want);
+	check_base64(text, 16385, want);
+}
+
+/* ---- the data, read again ---- */
+
+enum {
+	MAX = 64
+};
+
+struct page_node {
+	uint32_t parent, depth, function;
+	bool is_inlined;
+	uint64_t weight; /* of its entries */
+};
+
+struct page {
+	char texts[7][256];
+	uint64_t period, begin_ms, span_ns, samples, other_samples, lost, folded, folded_weight;
+	char objects[MAX][64], files[MAX][64], functions[MAX][64], comms[MAX][64];
+	uint32_t function_objects[MAX], tids[MAX];
+	uint64_t nr_objects, nr_functions, nr_threads, merged_threads, nr_slices, slice_ns;
+	struct page_node nodes[MAX];
+	uint64_t nr_nodes, nr_entries, weight;
+	uint64_t slots[MAX]; /* of the entries */
+};
+
+static void get_text(struct bytes_cursor *cursor, char *text, size_t size)
+{
+	size_t len;
+	const uint8_t *bytes = bytes_get_blob(cursor, &len);
+	CHECK(len < size);
+	if (len)
+		memcpy(text, bytes, len);
+	text[len] = 0;
+}
+
+static uint64_t get_count(struct bytes_cursor *cursor)
+{
+	uint64_t count = bytes_get_varint(cursor);
+	CHECK(count <= MAX);
+	return count;
+}
+
+static void read_head(struct bytes_cursor *cursor, struct page *page)
+{
+	CHECK_INT(bytes_get_varint(cursor), HTML_DATA_VERSION);
+	for (size_t i = 0; i < 7; i++)
+		get_text(cursor, page->texts[i], sizeof(page->texts[i]));
+	page->period = bytes_get_varint(cursor);
+	bytes_get_varint(cursor); /* frequency */
+	page->begin_ms = bytes_get_varint(cursor);
+	page->span_ns = bytes_get_varint(cursor);
+	page->samples = bytes_get_varint(cursor);
+	page->other_samples = bytes_get_varint(cursor);
+	page->lost = bytes_get_varint(cursor);
+	page->folded = bytes_get_varint(cursor);
+	page->folded_weight = bytes_get_varint(cursor);
+	CHECK_INT(bytes_get_varint(cursor), 1);
+}
+
+static void read_tables(struct bytes_cursor *cursor, struct page *page)
+{
+	page->nr_objects = get_count(cursor);
+	for (size_t i = 0; i < page->nr_objects; i++) {
+		get_text(cursor, page->objects[i], sizeof(page->objects[i]));
+		bytes_get_varint(cursor);
+	}
+	for (size_t i = 0, count = get_count(cursor); i < count; i++)
+		get_text(cursor, page->files[i], sizeof(page->files[i]));
+	page->nr_functions = get_count(cursor);
+	for (size_t i = 0; i < page->nr_functions; i++) {
+		get_text(cursor, page->functions[i], sizeof(page->functions[i]));
+		page->function_objects[i] = (uint32_t)bytes_get_varint(cursor);
+		CHECK(page->function_objects[i] < page->nr_objects);
+		bytes_get_varint(cursor);
+		bytes_get_varint(cursor);
+	}
+	page->nr_threads = get_count(cursor);
+	for (size_t i = 0; i < page->nr_threads; i++) {
+		bytes_get_varint(cursor);
+		page->tids[i] = (uint32_t)bytes_get_varint(cursor);
+		get_text(cursor, page->comms[i], sizeof(page->comms[i]));
+	}
+	page->merged_threads = bytes_get_varint(cursor);
+	page->nr_slices = bytes_get_varint(cursor);
+	page->slice_ns = bytes_get_varint(cursor);
+}
+
+static void read_nodes(struct bytes_cursor *cursor, struct page *page)
+{
+	page->nr_nodes = get_count(cursor);
+	for (uint32_t i = 0; i < page->nr_nodes; i++) {
+		uint32_t parent = i - 1;
+		uint64_t up = bytes_get_varint(cursor);
+		if (!i)
+			continue;
+		for (; up; up--)
+			parent = page->nodes[parent].parent;
+		page->nodes[i].parent = parent;
+		page->nodes[i].depth = page->nodes[parent].depth + 1;
+	}
+	uint64_t met = 1;
+	for (size_t i = 0; i < page->nr_nodes; i++) {
+		uint64_t reference = bytes_get_varint(cursor), back = reference >> 1;
+		if (!i)
+			continue;
+		page->nodes[i].function = (uint32_t)(back ? met - back : met++);
+		page->nodes[i].is_inlined = reference & 1;
+	}
+	CHECK_INT(met, page->nr_functions);
+}
+
+static void read_entries(struct bytes_cursor *cursor, struct page *page)
+{
+	uint64_t counts[MAX];
+	for (size_t i = 0; i < page->nr_nodes; i++)
+		page->nr_entries += counts[i] = bytes_get_varint(cursor);
+	CHECK(page->nr_entries <= MAX);
+	int64_t slot = 0;
+	for (size_t i = 0; i < page->nr_entries; i++) {
+		slot += bytes_get_zigzag(cursor);
+		CHECK(slot >= 0 && (uint64_t)slot < page->nr_threads * page->nr_slices);
+		page->slots[i] = (uint64_t)slot;
+	}
+	for (size_t i = 0; i < page->nr_nodes; i++) {
+		for (uint64_t left = counts[i]; left; left--)
+			page->nodes[i].weight += bytes_get_varint(cursor);
+		page->weight += page->nodes[i].weight;
+	}
+}
+
+static struct page page_of(struct fixture *fixture, const struct html_data_limits *limits)
+{
+	struct page page = {0};
+	struct bytes_buf out = {0};
+	struct profile *profile = fixture_profile(fixture);
+	html_data_put(profile, limits ? limits : &html_data_limits, &out);
+	struct bytes_cursor cursor = bytes_cursor(out.data, out.len);
+	read_head(&cursor, &page);
+	read_tables(&cursor, &page);
+	read_nodes(&cursor, &page);
+	read_entries(&cursor, &page);
+	CHECK(!cursor.overrun);
+	CHECK_INT(bytes_left(&cursor), 0);
+	bytes_buf_deinit(&out);
+	profile_destroy(profile);
+	return page;
+}
+
+/* "main>work>leaf 3", the root left out. */
+static void check_node(const struct page *page, uint32_t node, const char *want)
+{
+	uint32_t path[MAX], depth = 0;
+	CLEANUP(str_deinit) struct str text = {0};
+	for (uint32_t at = node; at; at = page->nodes[at].parent)
+		path[depth++] = at;
+	while (depth--)
+		str_printf(&text, "%s%s", text.len ? ">" : "",
+			page->functions[page->nodes[path[depth]].function]);
+	str_printf(&text, " %llu", (unsigned long long)page->nodes[node].weight);
+	CHECK_STR(str_text(&text), want);
+}
+
+/* main calls work (6) and rest (3), each a while itself; two threads. */
+static void put_samples(struct fixture *fixture)
+{
+	uint32_t object = fixture_object(fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t process = fixture_process(fixture, 10, 0);
+	uint32_t first = fixture_thread(fixture, process, 10, "app");
+	uint32_t second = fixture_thread(fixture, process, 11, "worker");
+	uint32_t main = fixture_frame(fixture, object, 0x10, "main");
+	uint32_t work = fixture_frame(fixture, object, 0x20, "work");
+	uint32_t leaf = fixture_frame(fixture, object, 0x30, "leaf");
+	uint32_t rest = fixture_frame(fixture, object, 0x40, "rest");
+	fixture_samples(fixture, second, FIXTURE_STACK(fixture, main, rest, leaf), 0, 2);
+	fixture_samples(fixture, second, FIXTURE_STACK(fixture, main, rest), 0, 1);
+	fixture_samples(fixture, first, FIXTURE_STACK(fixture, main, work), 0, 4);
+	fixture_samples(fixture, first, FIXTURE_STACK(fixture, main, work, leaf), 0, 2);
+	fixture_samples(fixture, first, 0, 0, 1);
+}
+
+TEST(html_data_of_a_recording)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	put_samples(&fixture);
+	struct page page = page_of(&fixture, NULL);
+	CHECK_STR(page.texts[1], "cpu-clock");
+	CHECK_STR(page.texts[2], "ns");
+	CHECK_INT(page.period, 1000000);
+	CHECK_INT(page.samples, 10);
+	CHECK_INT(page.weight, 10);
+	CHECK_INT(page.other_samples + page.lost + page.folded + page.folded_weight, 0);
+	CHECK_INT(page.nr_objects, 2);
+	CHECK_STR(page.objects[page.function_objects[1]], "[vdso]");
+	CHECK_INT(page.nr_threads, 2);
+	CHECK_STR(page.comms[0], "app"); /* the busiest is the first */
+	CHECK_INT(page.tids[1], 11);
+	CHECK_INT(page.merged_threads, 0);
+	CHECK_INT(page.nr_nodes, 6);
+	CHECK_INT(page.nodes[0].weight, 1);
+	check_node(&page, 1, "main 0");
+	check_node(&page, 2, "main>work 4");
+	check_node(&page, 3, "main>work>leaf 2");
+	check_node(&page, 4, "main>rest 1");
+	check_node(&page, 5, "main>rest>leaf 2");
+}
+
+TEST(html_data_of_nothing)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	struct page page = page_of(&fixture, NULL);
+	CHECK_INT(page.nr_nodes, 1);
+	CHECK_INT(page.nr_entries, 0);
+	CHECK_INT(page.nr_threads, 1);
+}
+
+/* Small branches are folded, and nothing gets lost. */
+TEST(html_data_folds_small_branches)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	put_samples(&fixture);
+	struct html_data_limits limits = html_data_limits;
+	limits.nodes = 3; /* the root, main, work */
+	struct page page = page_of(&fixture, &limits);
+	CHECK_INT(page.folded, 3);
+	CHECK_INT(page.folded_weight, 5);
+	CHECK_INT(page.weight, 10);
+	CHECK_INT(page.nr_nodes, 5);
+	check_node(&page, 2, "main>work 4");
+	check_node(&page, 3, "main>work>[small branches] 2");
+	check_node(&page, 4, "main>[small branches] 3");
+	limits.nodes = 0;
+	fixture_init(&fixture);
+	put_samples(&fixture);
+	page = page_of(&fixture, &limits);
+	CHECK_INT(page.nr_nodes, 2);
+	CHECK_INT(page.nodes[0].weight, 1);
+	check_node(&page, 1, "[small branches] 9");
+}
+
+TEST(html_data_puts_idle_threads_together)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t process = fixture_process(&fixture, 10, 0);
+	for (uint32_t i = 0; i < 5; i++)
+		fixture_samples(
+			&fixture, fixture_thread(&fixture, process, 20 + i, "t"), 0, 0, i + 1);
+	struct html_data_limits limits = html_data_limits;
+	limits.threads = 2;
+	struct page page = page_of(&fixture, &limits);
+	CHECK_INT(page.nr_threads, 2);
+	CHECK_INT(page.tids[0], 24);
+	CHECK_INT(page.merged_threads, 4);
+	CHECK_INT(page.weight, 15);
+}
+
+/* First time gets coarser, then threads; an entry for each node remains. */
+TEST(html_data_gets_coarser)
+{
+	struct html_data_limits limits = html_data_limits;
+	uint64_t last_entries = UINT64_MAX;
+	for (limits.entries = 10; limits.entries; limits.entries--) {
+		struct fixture fixture;
+		fixture_init(&fixture);
+		put_samples(&fixture);
+		struct page page = page_of(&fixture, &limits);
+		CHECK_INT(page.weight, 10);
+		CHECK(page.nr_entries <= last_entries);
+		CHECK(page.nr_entries <= limits.entries || page.nr_entries == 5);
+		last_entries = page.nr_entries;
+		if (limits.entries == 10)
+			CHECK_INT(page.nr_slices, 256);
+	}
+	CHECK_INT(last_entries, 5);
+}
+
+TEST(html_data_slices_time)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	put_samples(&fixture);
+	struct html_data_limits limits = html_data_limits;
+	limits.slices = 2;
+	struct page page = page_of(&fixture, &limits);
+	CHECK(page.slice_ns * 2 > page.span_ns);
+	CHECK(page.slice_ns <= page.span_ns / 2 + 1);
+	/* main>rest ran early in the second thread, work late in the first one. */
+	CHECK_INT(page.slots[0], 2);
+	CHECK_INT(page.slots[page.nr_entries - 1], 1);
+}
+
+TEST(html_data_keeps_one_event)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	put_samples(&fixture);
+	fixture.event = fixture_event(&fixture, "off-cpu", "ns", 1);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[other]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "x");
+	uint32_t wait = fixture_frame(&fixture, object, 0x10, "wait");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, wait), 0, 3);
+	struct page page = page_of(&fixture, NULL);
+	CHECK_INT(page.samples, 10);
+	CHECK_INT(page.other_samples, 3);
+	CHECK_INT(page.nr_nodes, 6); /* what only the other one ran is not there */
+	CHECK_INT(page.nr_threads, 2);
+}
+
+TEST(html_data_escapes_names)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[<b>]");
+	uint32_t thread =
+		fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "\x1b[2J</script>");
+	uint32_t odd = fixture_frame(&fixture, object, 0x10, "a\xe2\x80\xae\xff\x07</script>");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, odd), 0, 1);
+	struct page page = page_of(&fixture, NULL);
+	check_node(&page, 1, "a\\xe2\\x80\\xae\\xff\\x07</script> 1");
+	CHECK_STR(page.comms[0], "\\x1b[2J</script>");
+}
+
+/* ---- the page ---- */
+
+TEST(html_page_has_no_foreign_byte)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[<b>]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "evil");
+	uint32_t odd = fixture_frame(&fixture, object, 0x10, "evil</script>");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, odd), 0, 1);
+	struct profile *profile = fixture_profile(&fixture);
+	struct bytes_buf out = {0};
+	fixture_export(profile, EXPORT_HTML, 0, &out);
+	const char *page = (const char *)out.data;
+	CHECK(strncmp(page, "<!doctype html>", 15) == 0);
+	CHECK(strstr(page, "default-src 'none'; script-src 'sha256-"));
+	CHECK(!strstr(page, "_HASH@") && !strstr(page, "@DATA@"));
+	CHECK(!strstr(page, "evil"));
+	const char *data = strstr(page, "base64\">");
+	CHECK(data && strncmp(data + 8, "H4sI", 4) == 0); /* gzip */
+	size_t len = strspn(data + 8, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				      "0123456789+/=");
+	CHECK(strncmp(data + 8 + len, "</script>", 9) == 0);
+	bytes_buf_deinit(&out);
+	profile_destroy(profile);
+}
