@@ -21,15 +21,21 @@ static bool is_kept(const struct walk *walk, uint32_t node)
 
 /* ---- which nodes ---- */
 
+/* Stops at the largest number: no node may have less than one that it called. */
+static void add(uint64_t *sum, uint64_t weight)
+{
+	*sum = weight > UINT64_MAX - *sum ? UINT64_MAX : *sum + weight;
+}
+
 static void add_weights(struct walk *walk, uint32_t event)
 {
 	vec_each(&walk->profile->samples, sample)
 		if (sample->event == event)
-			walk->stack_weights[sample->stack] += sample->weight;
+			add(&walk->stack_weights[sample->stack], sample->weight);
 	for (size_t i = 0; i < walk->profile->stacks.len; i++)
-		walk->weights[walk->tree.ends[i]] += walk->stack_weights[i];
+		add(&walk->weights[walk->tree.ends[i]], walk->stack_weights[i]);
 	for (size_t i = walk->tree.nodes.len - 1; i > 0; i--)
-		walk->weights[walk->nodes[i].parent] += walk->weights[i];
+		add(&walk->weights[walk->nodes[i].parent], walk->weights[i]);
 }
 
 static size_t count_from(const struct walk *walk, uint64_t threshold)
@@ -44,10 +50,8 @@ static size_t count_from(const struct walk *walk, uint64_t threshold)
 static uint64_t find_threshold(const struct walk *walk, size_t nodes_max)
 {
 	uint64_t low = 1, high = 1;
-	while (count_from(walk, high) > nodes_max && high < UINT64_MAX / 2) {
-		low = high + 1;
-		high *= 2;
-	}
+	if (count_from(walk, 1) > nodes_max)
+		high = UINT64_MAX;
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 		if (count_from(walk, middle) > nodes_max)
@@ -75,7 +79,7 @@ static void mark_folded(struct walk *walk)
 		if (!walk->stack_weights[i] || is_kept(walk, end))
 			continue;
 		walk->folded[kept_caller(walk, end)] = 1;
-		walk->out->folded_weight += walk->stack_weights[i];
+		add(&walk->out->folded_weight, walk->stack_weights[i]);
 	}
 }
 

@@ -313,6 +313,36 @@ TEST(html_data_puts_idle_threads_together)
 	CHECK_INT(page.weight, 15);
 }
 
+/* Weights that nobody counted to, and too many nodes: nothing of one is lost in another. */
+TEST(html_data_of_hostile_weights)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "x");
+	uint32_t frames[3];
+	for (uint32_t i = 0; i < 3; i++)
+		frames[i] = fixture_frame(&fixture, object, 0x10 * (i + 1), "abc" + i);
+	uint32_t stacks[] = {FIXTURE_STACK(&fixture, frames[0], frames[1]),
+		FIXTURE_STACK(&fixture, frames[0], frames[2])};
+	for (size_t i = 0; i < 2; i++) {
+		struct layout_sample sample = {
+			.time_ns = fixture.time_ns += 1000000,
+			.event = fixture.event,
+			.thread = thread,
+			.user_stack = stacks[i],
+			.weight = UINT64_MAX / 2 + 1,
+		};
+		writer_sample(fixture.writer, &sample);
+	}
+	struct html_data_limits limits = html_data_limits;
+	limits.nodes = 1;
+	struct page page = page_of(&fixture, &limits);
+	/* The root alone; as weights end at the largest number, main cannot be told from it. */
+	CHECK_INT(page.nr_nodes, 3);
+	check_node(&page, 1, "abc 0");
+}
+
 /* First time gets coarser, then threads; an entry for each node remains. */
 TEST(html_data_gets_coarser)
 {

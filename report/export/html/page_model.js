@@ -155,6 +155,7 @@ function callersOf(tree, func) {
 		for (let up = tree.parent[node]; up > 0; up = tree.parent[up])
 			into = builder.child(into, tree.func[up], tree.inlined[up]);
 		builder.nodes[into].self += tree.total[node];
+		builder.nodes[0].inlined &= tree.inlined[node];
 	});
 	return builder.finish();
 }
@@ -164,6 +165,7 @@ function calleesOf(tree, func) {
 	eachOutermost(tree, func, (node) => {
 		const path = [0], depth = tree.depth[node];
 		builder.nodes[0].self += tree.self[node];
+		builder.nodes[0].inlined &= tree.inlined[node];
 		for (let i = node + 1; i < tree.end[node]; i++) {
 			if (!tree.total[i]) {
 				i = tree.end[i] - 1;
