@@ -355,6 +355,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all bench bench-exports bench-symbols bench-tui check check-fresh check-kernel check-kill clean demo deps fuzz \
-	help install \
+.PHONY: all bench bench-exports bench-symbols bench-tui check check-fresh check-kernel check-kill clean demo deps \
+	fuzz help install \
 	kernel-programs kernel-test-deps lint test-deps test-programs uninstall FORCE

@@ -10,6 +10,7 @@
 #include "format/base/err.h"
 #include "report/annotation.h"
 #include "report/archive.h"
+#include "report/export/export.h"
 #include "report/info.h"
 #include "report/profile.h"
 #include "report/symbol/symbolize.h"
@@ -67,6 +68,17 @@ static inline void annotate_functions(const struct profile *profile)
 	slice_deinit(&slice);
 }
 
+/* A format may have no room for what was recorded, and says so. */
+static inline void export_all_formats(const struct profile *profile)
+{
+	size_t count;
+	const struct exporter *exporters = export_all(&count);
+	struct export_options options = {.labels = EXPORT_LABELS_DEFAULT};
+	for (size_t i = 0; i < count; i++)
+		err_destroy(
+			exporters[i].write(profile, &options, (struct export_sink){.write = drop}));
+}
+
 /* By what the recording itself has: no file of this machine is looked at. */
 static inline void name_and_archive(struct profile *profile)
 {
@@ -75,6 +87,7 @@ static inline void name_and_archive(struct profile *profile)
 	symbolize(profile, &options);
 	walk_stacks(profile);
 	annotate_functions(profile);
+	export_all_formats(profile);
 	err_destroy(archive_write(profile, (struct writer_sink){.write = drop}, &result));
 }
 
