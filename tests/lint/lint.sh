@@ -143,6 +143,14 @@ cppcheck_all() {
 		"${layers[@]:1}"
 }
 
+scripts_parse() {
+	local bad=0 script
+	while read -r script; do
+		node --check "$script" || bad=1
+	done < <(find report tests -name '*.js' -type f)
+	return $bad
+}
+
 step "the layer law bites" law_bites
 step "layer law" awk -f tests/lint/layers.awk "${product[@]}"
 step "no exit, abort, stdout, stderr below cmd/" no_exit_below_cmd
@@ -153,6 +161,11 @@ step "file names are unique" unique_names
 step "headers compile alone" headers_alone
 judged "clang-format" clang-format clang-format --dry-run -Werror "${product[@]}" "${user_c[@]}"
 judged "clang-tidy" clang-tidy tidy
+if command -v node >/dev/null; then
+	step "scripts parse" scripts_parse
+else
+	skip "scripts parse" "no node here"
+fi
 if command -v cppcheck >/dev/null; then
 	step "cppcheck" cppcheck_all
 else
