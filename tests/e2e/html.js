@@ -86,6 +86,14 @@ async function checkSearch(browser) {
 	const text = await browser.value("document.getElementById('matched').textContent");
 	const row = readReport()["<u>x again"];
 	want("what matches", text, row[1] + " %");
+	await browser.value("document.activeElement.blur()");
+	await browser.key("n");
+	const first = await browser.value(`${view}.chosen`);
+	await browser.key("n");
+	want("n leads from one to the next", await browser.value(
+		`[${view}.label(${view}.chosen), ${view}.chosen !== ${first}]`), ["again", true]);
+	await browser.key("N");
+	want("N leads back", await browser.value(`${view}.chosen`), first);
 	await browser.key("Escape");
 	want("Escape ends the search", await browser.value("document.getElementById('search').value"), "");
 	await browser.key("/");
@@ -97,6 +105,8 @@ async function checkSearch(browser) {
 	want("a broken pattern", await browser.value("document.getElementById('matched').textContent"), "0.00 %");
 	await browser.key("Escape");
 }
+
+const ROOT_IS_SEEN = `Math.abs(${view}.scroll.scrollTop + ${view}.scroll.clientHeight - ${view}.whole) < 2`;
 
 async function checkSelections(browser) {
 	const all = await browser.value("page.profile.tree.total[0]");
@@ -115,6 +125,7 @@ async function checkSelections(browser) {
 	await browser.mouse("mouseReleased", time.left + time.width / 2, time.top + 9);
 	const part = await browser.value("page.profile.tree.total[0]");
 	wantTrue(`a range: ${part} of ${all}`, part > 0.1 * all && part < 0.45 * all);
+	want("the root stays in sight", await browser.value(ROOT_IS_SEEN), true);
 	want("the range adds up", await browser.value(`weighSlices(page.profile, null).slice(page.state.first, page.state.end)
 		.reduce((a, b) => a + b)`), part);
 	await browser.click(time.left + 3, time.top + 9);
@@ -138,6 +149,7 @@ async function checkViews(browser) {
 	await browser.key("i");
 	want("icicle", await browser.value(`${view}.isFlame`), false);
 	await browser.key("f");
+	want("and from view to view", await browser.value(ROOT_IS_SEEN), true);
 	await browser.key("d");
 	want("dark", await browser.value("document.documentElement.dataset.theme"), "dark");
 	await browser.key("?");
@@ -156,6 +168,10 @@ async function checkHostile(browser) {
 	"bidi\\xe2\\x80\\xae_line\\xe2\\x80\\xa8_c1\\xc2\\x85_end");
 	want("a hostile thread is text", await browser.value(
 		"[...document.getElementById('threads').options].some((option) => option.text.startsWith('<img src=x>'))"), true);
+	want("inlined functions", await browser.value(
+		"[...new Set([...page.profile.tree.func].filter((func, i) => page.profile.tree.inlined[i]).map((func) => page.profile.functions[func].name))].includes('within')"), true);
+	want("their declaration", await browser.value(
+		"(({file, line}) => page.profile.files[file].endsWith('inlined.c') && line > 0)(page.profile.functions.find((it) => it.name === 'within'))"), true);
 	want("the title is text", await browser.value("document.title.includes('<u>x')"), true);
 }
 

@@ -15,7 +15,7 @@ need_compiler() {
 	command -v objcopy >/dev/null || skip "no objcopy here"
 }
 
-# Two threads; names of functions, of a thread and of the program that try to get out of the page.
+# Two threads, an inlined function; names of functions, of a thread and of the program that try to get out of the page.
 build_hostile() {
 	cat >hostile.c <<-'END'
 		#define _GNU_SOURCE
@@ -29,7 +29,8 @@ build_hostile() {
 			return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 		}
 
-		volatile unsigned long sink;
+		extern volatile unsigned long sink;
+		void inlining(double end);
 
 		__attribute__((noinline)) void spin_1(double seconds)
 		{
@@ -62,16 +63,38 @@ build_hostile() {
 			pthread_create(&thread, NULL, run, NULL);
 			spin_3(0.9);
 			again(5);
+			inlining(cpu_s() + 0.2);
 			pthread_join(thread, NULL);
 			return 0;
 		}
 	END
-	"${CC:-cc}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -c hostile.c || skip "the workload does not compile"
+	cat >inlined.c <<-'END'
+		#include <time.h>
+
+		volatile unsigned long sink;
+
+		static inline __attribute__((always_inline)) void within(void)
+		{
+			for (int i = 0; i < 100000; i++)
+				sink += (unsigned long)i * sink;
+		}
+
+		void inlining(double end)
+		{
+			struct timespec now;
+			do {
+				within();
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+			} while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < end);
+		}
+	END
+	local flags=(-O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls)
+	"${CC:-cc}" "${flags[@]}" -c hostile.c && "${CC:-cc}" "${flags[@]}" -g -c inlined.c || skip "the workload does not compile"
 	printf '%s %s\n' \
 		spin_1 '</script><script>window.pwned=1;alert(1)</script>' \
 		spin_2 '"><img/src=x/onerror=alert(2)>&lt;`${alert(3)}' \
 		spin_3 $'bidi\u202e_line\u2028_c1\u0085_end' >names
-	objcopy --redefine-syms=names hostile.o && "${CC:-cc}" -pthread -o '<u>x' hostile.o ||
+	objcopy --redefine-syms=names hostile.o && "${CC:-cc}" -pthread -o '<u>x' hostile.o inlined.o ||
 		skip "the linker refuses such names"
 }
 

@@ -172,7 +172,7 @@ else
 	skip "cppcheck" "not installed"
 fi
 if command -v shellcheck >/dev/null; then
-	mapfile -t scripts < <(find tests .ci -type f -exec grep -lE "^#!/bin/(ba)?sh" {} +)
+	mapfile -t scripts < <(find tests .ci report -type f -exec grep -lE "^#!/bin/(ba)?sh" {} +)
 	step "shellcheck" shellcheck -x -S warning -e SC2154 "${scripts[@]}"
 else
 	skip "shellcheck" "not installed"

@@ -62,6 +62,7 @@ class Page {
 		this.table = new Table(byId("view-table"), {
 			profile: this.profile,
 			weight: (weight) => this.weight(weight),
+			color: (func) => this.colors.color(func, 0),
 			onChoose: (func) => this.go({view: "sandwich", func}),
 		});
 		this.time = new TimeLine(byId("time"), {onSelect: (first, end) => this.go({first, end, zoom: 0})});
@@ -308,6 +309,8 @@ class Page {
 			return item;
 		}));
 		this.time.paint();
+		if (this.state.view === "table" && this.table.weights)
+			this.table.paint();
 		for (const chart of Object.values(this.charts))
 			if (chart.tree)
 				chart.paint();

@@ -57,7 +57,8 @@ class Chart {
 		this.hovered = this.chosen = NONE;
 		this.isFlame = true;
 		this.rows = [];
-		this.scroll.addEventListener("scroll", () => this.paint());
+		this.away = 0; // of what is seen, from the row of the root
+		this.scroll.addEventListener("scroll", () => this.scrolled());
 		this.canvas.addEventListener("mousemove", (event) => this.hover(event));
 		this.canvas.addEventListener("mouseleave", () => this.leave());
 		this.canvas.addEventListener("click", (event) => this.click(event));
@@ -68,16 +69,26 @@ class Chart {
 	show(tree, zoomed, isFlame) {
 		const isOther = tree !== this.tree || isFlame !== this.isFlame;
 		Object.assign(this, {tree, zoomed, isFlame});
-		if (isOther)
+		if (isOther) {
 			this.hovered = this.chosen = NONE;
+			this.away = 0;
+		}
 		this.layout();
-		if (isOther || this.rows.length * ROW <= this.scroll.clientHeight)
-			this.scroll.scrollTop = isFlame ? this.scroll.scrollHeight : 0;
+	}
+
+	scrolled() {
+		const {scrollTop, clientHeight} = this.scroll;
+		if (!clientHeight)
+			return;
+		this.away = Math.max(0, this.isFlame ? this.whole - clientHeight - scrollTop : scrollTop);
+		this.paint();
 	}
 
 	/* Boxes by row: node, x, width. Callers of the zoomed node are as wide as the chart. */
 	layout() {
 		const {tree, zoomed} = this, width = this.scroll.clientWidth;
+		if (!width)
+			return; // another view is shown
 		this.rows = [];
 		const put = (depth, node, x, wide) => {
 			while (this.rows.length <= depth)
@@ -127,6 +138,7 @@ class Chart {
 		this.canvas.style.width = width + "px";
 		this.canvas.style.height = height + "px";
 		this.spacer.style.height = whole - height + "px";
+		this.scroll.scrollTop = this.isFlame ? whole - height - this.away : this.away;
 	}
 
 	top(depth) {

@@ -3,7 +3,7 @@
 const ROW_PX = 24;
 
 class Table {
-	/* options: profile, weight(number), onChoose(func) */
+	/* options: profile, weight(number), color(func), onChoose(func) */
 	constructor(place, options) {
 		Object.assign(this, options);
 		this.sort = "self";
@@ -35,6 +35,7 @@ class Table {
 
 	show(weights, all, found) {
 		Object.assign(this, {weights, all, found});
+		this.most = [weights.self, weights.total].map((column) => column.reduce((a, b) => Math.max(a, b), 0));
 		this.arrange();
 	}
 
@@ -101,15 +102,17 @@ class Table {
 			row.append(span);
 			return span;
 		};
-		for (const weights of [this.weights.self, this.weights.total]) {
+		[this.weights.self, this.weights.total].forEach((weights, column) => {
 			const share = this.all ? weights[func] / this.all : 0, bar = document.createElement("i");
-			bar.style.width = 100 * share + "%";
+			bar.style.width = 100 * weights[func] / (this.most[column] || 1) + "%";
 			cell(percent(share), "number").append(bar);
 			cell(this.weight(weights[func]), "number wide");
-		}
+		});
 		const file = files[it.file];
 		cell(it.name, "name").title = it.name + (file ? "\n" + file + (it.line ? ":" + it.line : "") : "");
-		cell(objects[it.object].name, "object wide");
+		const object = cell(objects[it.object].name, "object wide"), swatch = document.createElement("i");
+		swatch.style.setProperty("--swatch", this.color(func));
+		object.prepend(swatch);
 		row.addEventListener("click", () => this.onChoose(func));
 		return row;
 	}
