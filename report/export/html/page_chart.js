@@ -155,6 +155,10 @@ class Chart {
 		context.clearRect(0, 0, this.canvas.width, this.canvas.height);
 		context.font = FONT;
 		context.textBaseline = "middle";
+		if (!this.rows.length) {
+			context.fillStyle = this.ink.plain;
+			context.fillText("There are no samples here.", 20, 30);
+		}
 		const scrolled = this.scroll.scrollTop, height = this.scroll.clientHeight;
 		this.rows.forEach((row, depth) => {
 			const y = this.top(depth) - scrolled;
