@@ -1,8 +1,11 @@
 #include "report/export/html_tree.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 struct walk {
 	const struct profile *profile;
-	const struct tree_node *nodes;
+	struct tree_node *nodes;
 	struct tree tree;
 	uint64_t *stack_weights;
 	uint64_t *weights;          /* of each node, with all that it called */
@@ -36,6 +39,37 @@ static void add_weights(struct walk *walk, uint32_t event)
 		add(&walk->weights[walk->tree.ends[i]], walk->stack_weights[i]);
 	for (size_t i = walk->tree.nodes.len - 1; i > 0; i--)
 		add(&walk->weights[walk->nodes[i].parent], walk->weights[i]);
+}
+
+static int compare_siblings(const void *a, const void *b, void *context)
+{
+	const struct walk *walk = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	if (walk->weights[x] != walk->weights[y])
+		return walk->weights[x] > walk->weights[y] ? -1 : 1;
+	return strcmp(walk->profile->functions.data[walk->nodes[x].function].name,
+		walk->profile->functions.data[walk->nodes[y].function].name);
+}
+
+/* By falling weight. */
+static void order_siblings(struct walk *walk)
+{
+	VEC(uint32_t) siblings = {0};
+	for (size_t i = 0; i < walk->tree.nodes.len; i++) {
+		siblings.len = 0;
+		for (uint32_t at = walk->nodes[i].first_child; at;
+			at = walk->nodes[at].next_sibling)
+			vec_push(&siblings, at);
+		if (siblings.len < 2)
+			continue;
+		qsort_r(siblings.data, siblings.len, sizeof(*siblings.data), compare_siblings,
+			walk);
+		walk->nodes[i].first_child = siblings.data[0];
+		for (size_t k = 0; k < siblings.len; k++)
+			walk->nodes[siblings.data[k]].next_sibling =
+				k + 1 < siblings.len ? siblings.data[k + 1] : 0;
+	}
+	vec_deinit(&siblings);
 }
 
 static size_t count_from(const struct walk *walk, uint64_t threshold)
@@ -114,7 +148,8 @@ static void put_function(struct walk *walk, uint32_t node, uint32_t depth)
 	size_t met = walk->out->functions.len;
 	uint32_t number = function_number(walk, walk->nodes[node].function);
 	uint64_t back = number == met ? 0 : met - number;
-	walk->numbers[node] = put_node(walk, depth, back << 1 | walk->nodes[node].is_inlined);
+	bool is_inlined = walk->profile->frames.data[walk->nodes[node].frame].outer;
+	walk->numbers[node] = put_node(walk, depth, back << 1 | is_inlined);
 }
 
 static void put_folded(struct walk *walk, uint32_t node, uint32_t depth)
@@ -176,7 +211,7 @@ void html_tree_init(
 		.numbers = mem_zalloc_array(profile->stacks.len, sizeof(uint32_t)),
 	};
 	struct walk walk = {.profile = profile, .out = tree};
-	tree_init(&walk.tree, profile, false, 0);
+	tree_init(&walk.tree, profile, &(struct tree_options){0});
 	size_t count = walk.tree.nodes.len;
 	walk.nodes = walk.tree.nodes.data;
 	walk.stack_weights = mem_zalloc_array(profile->stacks.len, sizeof(uint64_t));
@@ -187,6 +222,7 @@ void html_tree_init(
 	vec_push(&tree->functions, 0); /* HTML_TREE_FOLDED */
 	vec_push(&tree->objects, 0);
 	add_weights(&walk, event);
+	order_siblings(&walk);
 	walk.threshold = find_threshold(&walk, nodes_max);
 	mark_folded(&walk);
 	put_nodes(&walk);
