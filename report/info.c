@@ -3,6 +3,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/export/json.h"
+
 static const char *const truncation_words[LAYOUT_TRUNCATED_END] = {
 #define X(name, number, word) [number] = word,
 	LAYOUT_TRUNCATIONS(X)
@@ -214,7 +216,7 @@ static void put_field(struct str *out, const char *name, const char *value)
 	str_putc(out, '\n');
 }
 
-static void put_build_id(struct str *out, const struct layout_object *info)
+void info_put_build_id(const struct layout_object *info, struct str *out)
 {
 	for (uint32_t i = 0; i < info->build_id_len; i++)
 		str_printf(out, "%02x", info->build_id[i]);
@@ -321,7 +323,7 @@ static void put_objects(const struct profile *profile, struct str *out)
 		}
 		const struct profile_object *object = &profile->objects.data[i];
 		CLEANUP(str_deinit) struct str build_id = {0};
-		put_build_id(&build_id, &object->info);
+		info_put_build_id(&object->info, &build_id);
 		str_printf(out, "  %-9s %-40s ", kind_word(object->info.kind),
 			build_id.len ? str_text(&build_id) : "-");
 		str_put_escaped(out, object->path, strlen(object->path));
@@ -373,28 +375,6 @@ void info_put_text(const struct profile *profile, struct str *out)
 
 /* ---- JSON ---- */
 
-/* RFC 8259. Bytes that are no UTF-8 become U+FFFD, so that strict readers go on. */
-static void put_json_string(struct str *out, const char *text)
-{
-	size_t len = strlen(text);
-	str_putc(out, '"');
-	for (size_t i = 0; i < len;) {
-		uint32_t code = 0;
-		size_t used = str_utf8_decode(text + i, len - i, &code);
-		if (!used)
-			str_puts(out, "\\ufffd");
-		else if (code == '"' || code == '\\')
-			str_printf(out, "\\%c", (char)code);
-		else if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 ||
-			 code == 0x2029)
-			str_printf(out, "\\u%04x", code);
-		else
-			str_write(out, text + i, used);
-		i += used ? used : 1;
-	}
-	str_putc(out, '"');
-}
-
 static void put_json_count(struct str *out, const char *key, uint64_t value)
 {
 	str_printf(out, "  \"%s\": %llu,\n", key, (unsigned long long)value);
@@ -424,9 +404,9 @@ static void put_json_meta(const struct profile *profile, struct str *out)
 	const char *separator = "";
 	vec_each(&profile->meta, meta) {
 		str_puts(out, separator);
-		put_json_string(out, meta->key);
+		json_quote(out, meta->key);
 		str_puts(out, ": ");
-		put_json_string(out, meta->value);
+		json_quote(out, meta->value);
 		separator = ", ";
 	}
 	str_puts(out, "},\n");
@@ -440,9 +420,9 @@ static void put_json_objects(const struct profile *profile, struct str *out)
 		const struct profile_object *object = &profile->objects.data[i];
 		str_printf(out, "%s\n    {\"kind\": \"%s\", \"path\": ", i > 1 ? "," : "",
 			kind_word(object->info.kind));
-		put_json_string(out, object->path);
+		json_quote(out, object->path);
 		str_puts(out, ", \"build_id\": \"");
-		put_build_id(out, &object->info);
+		info_put_build_id(&object->info, out);
 		str_puts(out, "\"}");
 	}
 	str_puts(out, "\n  ],\n");
@@ -482,8 +462,8 @@ void info_put_json(const struct profile *profile, struct str *out)
 	put_json_meta(profile, out);
 	put_json_objects(profile, out);
 	str_puts(out, "  \"ended\": ");
-	put_json_string(out, profile->file.ended ? end_word(profile->end.reason) : "");
+	json_quote(out, profile->file.ended ? end_word(profile->end.reason) : "");
 	str_puts(out, ",\n  \"damage\": ");
-	put_json_string(out, str_text(&damage));
+	json_quote(out, str_text(&damage));
 	str_puts(out, "\n}\n");
 }

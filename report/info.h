@@ -12,6 +12,9 @@ void info_put_json(const struct profile *profile, struct str *out);
 /* What is damaged, cut or missing in the file, as one line; nothing when it is whole. */
 void info_put_damage(const struct profile *profile, struct str *out);
 
+/* In hexadecimal; nothing when it has none. */
+void info_put_build_id(const struct layout_object *info, struct str *out);
+
 struct info_stacks {
 	uint64_t complete, kernel_only, truncated;
 	uint64_t truncated_by[LAYOUT_TRUNCATED_END];

@@ -62,22 +62,20 @@ static void group_threads(struct builder *builder)
 	strtab_deinit(&keys);
 }
 
-static void group_functions(struct builder *builder)
+uint32_t *table_group_functions(const struct profile *profile, bool by_symbol, bool by_dso)
 {
-	const struct profile *profile = builder->profile;
-	builder->function_groups =
-		mem_zalloc_array(profile->functions.len, sizeof(*builder->function_groups));
+	uint32_t *groups = mem_zalloc_array(profile->functions.len, sizeof(*groups));
 	struct strtab keys = {0};
 	CLEANUP(str_deinit) struct str key = {0};
 	for (size_t i = 0; i < profile->functions.len; i++) {
 		const struct profile_function *function = &profile->functions.data[i];
 		str_truncate(&key, 0);
-		put_part(&key, builder->has[COLUMN_SYM], function->name);
-		put_part(&key, builder->has[COLUMN_DSO],
-			profile->objects.data[function->object].path);
-		builder->function_groups[i] = strtab_intern(&keys, str_text(&key), key.len);
+		put_part(&key, by_symbol, function->name);
+		put_part(&key, by_dso, profile->objects.data[function->object].path);
+		groups[i] = strtab_intern(&keys, str_text(&key), key.len);
 	}
 	strtab_deinit(&keys);
+	return groups;
 }
 
 static uint32_t group_of(struct builder *builder, const struct profile_sample *sample)
@@ -195,7 +193,8 @@ void table_init(
 	for (size_t i = 0; i < options->nr_columns; i++)
 		builder.has[options->columns[i]] = true;
 	group_threads(&builder);
-	group_functions(&builder);
+	builder.function_groups =
+		table_group_functions(profile, builder.has[COLUMN_SYM], builder.has[COLUMN_DSO]);
 	count_samples(&builder);
 	for (size_t i = 0; i < builder.counted.len; i++)
 		spread_count(&builder, i);

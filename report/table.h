@@ -36,4 +36,10 @@ void table_init(
 	struct table *table, const struct profile *profile, const struct table_options *options);
 void table_deinit(struct table *table);
 
+/*
+ * Group of each function: below their number, equal where they are not told apart, that is, by the
+ * name that is shown and the file. To be freed.
+ */
+uint32_t *table_group_functions(const struct profile *profile, bool by_symbol, bool by_dso);
+
 #endif

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
+#include "report/export/labels.h"
 #include "report/export/protobuf.h"
 
 enum {
-	SAMPLE_LABEL = 3,   /* the field of Sample */
-	COMM_MAX_BYTES = 15 /* what the kernel cuts the name of a process to */
+	SAMPLE_LABEL = 3 /* the field of Sample */
 };
 
 enum label_field {
@@ -29,16 +29,20 @@ uint32_t pprof_string(struct strtab *strings, const char *text)
 
 /* ---- the labels of a thread ---- */
 
-/* Readers drop a label with an empty string. */
-static void put_text(
-	struct pprof_labels *labels, struct bytes_buf *out, const char *key, const char *value)
+struct encoder {
+	struct pprof_labels *labels;
+	struct bytes_buf *out;
+};
+
+/* Readers drop a label with an empty string; there is none. */
+static void put_text(void *context, const char *key, const char *value)
 {
-	if (!value[0])
-		return;
+	struct encoder *encoder = context;
+	struct strtab *strings = encoder->labels->strings;
 	struct bytes_buf label = {0};
-	protobuf_put_varint(&label, LABEL_KEY, pprof_string(labels->strings, key));
-	protobuf_put_varint(&label, LABEL_STR, pprof_string(labels->strings, value));
-	protobuf_put_message(out, SAMPLE_LABEL, &label);
+	protobuf_put_varint(&label, LABEL_KEY, pprof_string(strings, key));
+	protobuf_put_varint(&label, LABEL_STR, pprof_string(strings, value));
+	protobuf_put_message(encoder->out, SAMPLE_LABEL, &label);
 	bytes_buf_deinit(&label);
 }
 
@@ -54,67 +58,28 @@ static void put_number(struct pprof_labels *labels, struct bytes_buf *out, const
 	bytes_buf_deinit(&label);
 }
 
-/* The newest name of each process's first thread; NULL where that was never sampled. */
-static const char **find_comms(const struct profile *profile)
+static void put_id(void *context, const char *key, uint64_t value)
 {
-	const char **comms = mem_zalloc_array(profile->processes.len, sizeof(*comms));
-	vec_each(&profile->threads, thread)
-		if (thread->tid == thread->pid)
-			comms[thread->process] = thread->comm;
-	return comms;
-}
-
-/*
- * The name of the process, also for samples of its other threads, so that
- * selecting by it finds them all. A first thread that only waits (as Java's)
- * was not sampled: then it is the name of the program, as exec would set it.
- */
-static void put_comm(struct pprof_labels *labels, const struct profile_thread *thread,
-	const char *leader, struct bytes_buf *out)
-{
-	const struct profile *profile = labels->profile;
-	const struct profile_object *exe =
-		&profile->objects.data[profile->processes.data[thread->process].info.exe];
-	if (thread->tid == thread->pid)
-		leader = thread->comm;
-	CLEANUP_FREE char *name =
-		leader ? mem_strdup(leader)
-		       : mem_strndup(exe->name, strnlen(exe->name, COMM_MAX_BYTES));
-	put_text(labels, out, "comm", name[0] ? name : thread->comm);
-}
-
-static void put_thread(struct pprof_labels *labels, const struct profile_thread *thread,
-	const char *leader, struct bytes_buf *out)
-{
-	const struct profile_process *process = &labels->profile->processes.data[thread->process];
-	if (labels->wanted & EXPORT_LABEL_COMM)
-		put_comm(labels, thread, leader, out);
-	if (labels->wanted & EXPORT_LABEL_THREAD && thread->tid != thread->pid)
-		put_text(labels, out, "thread", thread->comm);
-	if (labels->wanted & EXPORT_LABEL_PID)
-		put_number(labels, out, "pid", thread->pid, "");
-	if (labels->wanted & EXPORT_LABEL_TID)
-		put_number(labels, out, "tid", thread->tid, "");
-	if (labels->wanted & EXPORT_LABEL_CONTAINER)
-		put_text(labels, out, "container", process->container);
-	if (labels->wanted & EXPORT_LABEL_CGROUP)
-		put_text(labels, out, "cgroup", process->cgroup);
+	struct encoder *encoder = context;
+	put_number(encoder->labels, encoder->out, key, value, "");
 }
 
 static void make_sets(struct pprof_labels *labels)
 {
 	const struct profile *profile = labels->profile;
 	struct bytes_buf set = {0};
-	const char **comms = find_comms(profile);
+	struct encoder encoder = {labels, &set};
+	struct label_visitor visitor = {put_text, put_id, &encoder};
+	struct labels all;
+	labels_init(&all, profile);
 	labels->set_of_thread = mem_zalloc_array(profile->threads.len, sizeof(uint32_t));
 	for (size_t i = 0; i < profile->threads.len; i++) {
-		const struct profile_thread *thread = &profile->threads.data[i];
 		set.len = 0;
-		put_thread(labels, thread, comms[thread->process], &set);
+		labels_visit(&all, labels->wanted, &profile->threads.data[i], &visitor);
 		labels->set_of_thread[i] =
 			strtab_intern(&labels->sets, set.len ? (char *)set.data : "", set.len);
 	}
-	mem_free(comms);
+	labels_deinit(&all);
 	bytes_buf_deinit(&set);
 }
 

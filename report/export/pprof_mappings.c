@@ -5,6 +5,7 @@
 
 #include "report/export/pprof_labels.h"
 #include "report/export/protobuf.h"
+#include "report/info.h"
 
 enum mapping_field {
 	MAPPING_ID = 1,
@@ -118,8 +119,7 @@ static uint32_t filename_of(const struct profile_object *object, struct strtab *
 static uint32_t build_id_of(const struct profile_object *object, struct strtab *strings)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	for (uint32_t i = 0; i < object->info.build_id_len; i++)
-		str_printf(&text, "%02x", object->info.build_id[i]);
+	info_put_build_id(&object->info, &text);
 	return pprof_string(strings, str_text(&text));
 }
 
