@@ -57,8 +57,8 @@ static const struct opt rows[] = {
 	EXPORT_FORMATS(X)
 #undef X
 		{"labels", 0, "LIST", parse_labels, FIELD(export.labels),
-			"pprof: labels of samples (comm,thread,pid,tid,container,cgroup; also cpu, "
-			"none)",
+			"pprof, json: labels of samples (comm,thread,pid,tid,container,cgroup; "
+			"also cpu, none)",
 			NULL},
 	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)",
 		"Input and output"},
@@ -220,6 +220,7 @@ const struct command command_convert = {
 	.examples = "  ebprof convert --pprof && go tool pprof -http : ebprof.pb.gz\n"
 		    "  ebprof convert --folded | flamegraph.pl > flame.svg\n"
 		    "  ebprof convert --html\n"
+		    "  ebprof convert --firefox -o server.json.gz server.data\n"
 		    "  ebprof convert --folded -o server.folded.gz server.data\n",
 	.exit_status = "  0  written, or whoever reads standard output left early\n"
 		       "  1  the recording could not be read, or the output not be written\n"

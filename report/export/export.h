@@ -22,7 +22,16 @@
 	X(EXPORT_FOLDED, export_folded, "folded", ".folded", false, \
 		"a line a stack, for flamegraph.pl, inferno, speedscope") \
 	X(EXPORT_HTML, export_html, "html", ".html", true, \
-		"a page with a flame graph, tables and a time line, for any browser")
+		"a page with a flame graph, tables and a time line, for any browser") \
+	X(EXPORT_SPEEDSCOPE, export_speedscope, "speedscope", ".speedscope.json", false, \
+		"threads and the order of samples, for speedscope") \
+	X(EXPORT_FIREFOX, export_firefox, "firefox", ".firefox.json", false, \
+		"threads, times and lines, for profiler.firefox.com") \
+	X(EXPORT_CHROME, export_chrome, "chrome", ".trace.json", false, \
+		"a trace with CPU profiles, for Chrome's DevTools") \
+	X(EXPORT_JSON, export_json, "json", ".json", false, \
+		"stacks, frames, labels and values, for scripts") \
+	X(EXPORT_CSV, export_csv, "csv", ".csv", false, "a row a function, for spreadsheets")
 
 enum export_format {
 #define X(format, function, name, suffix, is_binary, help) format,
