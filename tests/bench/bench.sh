@@ -95,7 +95,10 @@ for n in 10000 100000 1000000; do
 	timed "report$n" "$ebprof" report --stdio "g$n.data" >/dev/null
 	timed "folded$n" "$ebprof" convert --folded -o "g$n.folded" "g$n.data"
 	timed "pprof$n" "$ebprof" convert --pprof -o "g$n.pb.gz" "g$n.data"
-	for what in report folded pprof; do
+	for format in speedscope firefox chrome json csv; do
+		timed "$format$n" "$ebprof" convert "--$format" -o - "g$n.data" >/dev/null
+	done
+	for what in report folded pprof speedscope firefox chrome json csv; do
 		line "$what of $n samples, CPU s / RSS KiB" "$(cpu_of $what$n)" "$(field $what$n 4)" "" \
 			"$([ $what$n = report1000000 ] && echo '< 1 s, 300 MB')"
 	done
