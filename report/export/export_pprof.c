@@ -5,12 +5,12 @@
  * soon as it is known and nothing is kept but what says which frames were used:
  * samples first, then the tables that they refer to, the strings last.
  *
- * Ids are our own indices: a location's is its frame's, a function's is its
- * function's plus one, since 0 is reserved there and a placeholder here.
+ * Locations and functions are numbered in order of their first use, without holes.
  */
 #include <string.h>
 
 #include "format/base/str.h"
+#include "report/export/dense_ids.h"
 #include "report/export/export.h"
 #include "report/export/gzip.h"
 #include "report/export/pprof_labels.h"
@@ -77,12 +77,12 @@ struct pprof {
 	VEC(uint64_t) values;   /* of a sample: zeros between samples */
 	struct strtab strings;
 	struct pprof_labels labels;
-	struct tally tally;   /* by group of labels and stack */
-	VEC(uint32_t) events; /* those with samples; each has two values in a sample */
-	uint32_t *columns;    /* of each event: index of events or NO_COLUMN */
-	uint32_t main_column; /* of the event with the most samples */
-	bool *is_frame_used;  /* one more for "no stack" */
-	bool *is_function_used;
+	struct tally tally;         /* by group of labels and stack */
+	VEC(uint32_t) events;       /* those with samples; each has two values in a sample */
+	uint32_t *columns;          /* of each event: index of events or NO_COLUMN */
+	uint32_t main_column;       /* of the event with the most samples */
+	struct dense_ids locations; /* of frames; one more for "no stack" */
+	struct dense_ids functions; /* likewise */
 	struct pprof_mappings mappings;
 };
 
@@ -191,11 +191,9 @@ static void put_locations(struct pprof *pprof, uint32_t stack, struct bytes_buf 
 	struct profile_walk walk = profile_walk(pprof->profile, stack);
 	for (uint32_t frame; (frame = profile_walk_next(&walk));)
 		if (!pprof->profile->frames.data[frame].outer) /* the inlined are lines of it */
-			vec_push(&locations, frame);
+			vec_push(&locations, dense_ids_use(&pprof->locations, frame));
 	if (!locations.len) /* pprof shows only what has a location */
-		vec_push(&locations, pprof->profile->frames.len);
-	vec_each(&locations, location)
-		pprof->is_frame_used[*location] = true;
+		vec_push(&locations, dense_ids_use(&pprof->locations, pprof->profile->frames.len));
 	protobuf_put_packed(out, SAMPLE_LOCATION_ID, locations.data, locations.len);
 	vec_deinit(&locations);
 }
@@ -235,8 +233,8 @@ static struct err *write_samples(struct pprof *pprof)
 
 static void put_line(struct pprof *pprof, size_t function, uint32_t line)
 {
-	pprof->is_function_used[function] = true;
-	protobuf_put_varint(&pprof->inner, LINE_FUNCTION_ID, function + 1);
+	protobuf_put_varint(
+		&pprof->inner, LINE_FUNCTION_ID, dense_ids_use(&pprof->functions, function));
 	protobuf_put_varint(&pprof->inner, LINE_LINE, line);
 	protobuf_put_message(&pprof->message, LOCATION_LINE, &pprof->inner);
 }
@@ -253,13 +251,12 @@ static void put_lines(struct pprof *pprof, size_t recorded)
 static struct err *write_locations(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->profile;
-	for (size_t i = 0; i <= profile->frames.len; i++) {
-		if (!pprof->is_frame_used[i])
-			continue;
+	vec_each(&pprof->locations.used, used) {
+		size_t i = *used;
 		struct pprof_place place = {0};
 		if (i < profile->frames.len)
 			place = pprof_mappings_place(&pprof->mappings, &profile->frames.data[i]);
-		protobuf_put_varint(&pprof->message, LOCATION_ID, i);
+		protobuf_put_varint(&pprof->message, LOCATION_ID, pprof->locations.id_of[i]);
 		protobuf_put_varint(&pprof->message, LOCATION_MAPPING_ID, place.mapping);
 		protobuf_put_varint(&pprof->message, LOCATION_ADDRESS, place.address);
 		if (i < profile->frames.len)
@@ -285,14 +282,12 @@ static struct err *write_functions(struct pprof *pprof)
 	static const struct profile_function no_stack = {
 		.name = "[no stack]", .system_name = "[no stack]"};
 	const struct profile *profile = pprof->profile;
-	for (size_t i = 0; i <= profile->functions.len; i++) {
-		if (!pprof->is_function_used[i])
-			continue;
+	vec_each(&pprof->functions.used, used) {
 		const struct profile_function *function = &no_stack;
-		if (i < profile->functions.len)
-			function = &profile->functions.data[i];
+		if (*used < profile->functions.len)
+			function = &profile->functions.data[*used];
 		const char *system_name = function->system_name;
-		protobuf_put_varint(&pprof->message, FUNCTION_ID, i + 1);
+		protobuf_put_varint(&pprof->message, FUNCTION_ID, pprof->functions.id_of[*used]);
 		put_text(pprof, FUNCTION_NAME, function->name);
 		put_text(pprof, FUNCTION_SYSTEM_NAME, system_name ? system_name : function->name);
 		if (function->file)
@@ -394,9 +389,9 @@ struct err *export_pprof(const struct profile *profile, const struct export_opti
 	struct pprof pprof = {
 		.profile = profile,
 		.gzip = gzip_create(sink),
-		.is_frame_used = mem_zalloc_array(profile->frames.len + 1, sizeof(bool)),
-		.is_function_used = mem_zalloc_array(profile->functions.len + 1, sizeof(bool)),
 	};
+	dense_ids_init(&pprof.locations, profile->frames.len + 1);
+	dense_ids_init(&pprof.functions, profile->functions.len + 1);
 	pprof_mappings_init(&pprof.mappings, profile);
 	pprof_labels_init(&pprof.labels, profile, options->labels, &pprof.strings);
 	struct err *err = write_profile(&pprof);
@@ -410,8 +405,8 @@ struct err *export_pprof(const struct profile *profile, const struct export_opti
 	vec_deinit(&pprof.events);
 	vec_deinit(&pprof.values);
 	mem_free(pprof.columns);
-	mem_free(pprof.is_frame_used);
-	mem_free(pprof.is_function_used);
+	dense_ids_deinit(&pprof.locations);
+	dense_ids_deinit(&pprof.functions);
 	pprof_mappings_deinit(&pprof.mappings);
 	return err;
 }

@@ -346,16 +346,16 @@ TEST(pprof_mappings)
 	CHECK_INT(decoded.top.blobs[3].len, 4);
 	check_mapping(&decoded, 0, 0x403000, 0x405000, 0x3000, "/nonexistent/busy", "ab0cff");
 	check_mapping(&decoded, 1, 0x403000, 0x405000, 0x3000, "/nonexistent/idle", "ab0cff");
-	check_mapping(&decoded, 2, 0, 0x5001, 0, "/nonexistent/busy", "ab0cff");
-	check_mapping(&decoded, 3, 0xffffffff81000000, 0xffffffff81000124, 0,
+	check_mapping(&decoded, 2, 0xffffffff81000000, 0xffffffff81000124, 0,
 		"[kernel.kallsyms]_stext", "");
+	check_mapping(&decoded, 3, 0, 0x5001, 0, "/nonexistent/busy", "ab0cff");
 	struct message message;
 	element(&decoded, 3, 0, &message);
 	CHECK_INT(message.number[7], 0); /* no symbols here: pprof may have the file */
-	element(&decoded, 3, 3, &message);
+	element(&decoded, 3, 2, &message);
 	for (unsigned field = 7; field <= 10; field++)
 		CHECK_INT(message.number[field], 1);
-	element(&decoded, 4, 1, &message); /* by frame: in_busy */
+	element(&decoded, 4, 2, &message); /* in order of use: in_busy */
 	CHECK_INT(message.number[3], 0x404fff);
 	decoded_deinit(&decoded);
 }
@@ -419,9 +419,9 @@ TEST(pprof_names)
 	decode(&decoded, fixture_profile(&fixture), EXPORT_LABEL_PID);
 	check_valid(&decoded);
 	static const char *const want[][2] = {
-		{"[truncated: depth_limit]", "[truncated: depth_limit]"},
 		{"work(int)", "_Z4worki"},
 		{"a\\xff\\x0a", "a\\xff\\x0a"},
+		{"[truncated: depth_limit]", "[truncated: depth_limit]"},
 		{"[no stack]", "[no stack]"},
 	};
 	CHECK_INT(decoded.top.blobs[5].len, 4);
@@ -437,5 +437,30 @@ TEST(pprof_names)
 	CHECK_INT(bytes_get_varint(&ids), 1);
 	CHECK_INT(bytes_get_varint(&ids), 2);
 	CHECK_INT(bytes_get_varint(&ids), 3);
+	decoded_deinit(&decoded);
+}
+
+/* Parca refuses a profile whose ids are not 1, 2, 3... in the order of the tables. */
+TEST(pprof_ids_have_no_holes)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_FILE, "/bin/x");
+	uint32_t frames[8];
+	for (size_t i = 0; i < 8; i++)
+		frames[i] = fixture_frame(&fixture, object, 0x100 * i, i % 2 ? "odd" : NULL);
+	uint32_t stack = FIXTURE_STACK(&fixture, frames[6], frames[1], frames[3]);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "x");
+	fixture_samples(&fixture, thread, stack, 0, 1);
+	struct decoded decoded;
+	decode(&decoded, fixture_profile(&fixture), EXPORT_LABELS_DEFAULT);
+	check_valid(&decoded);
+	CHECK_INT(decoded.top.blobs[4].len, 3);
+	for (unsigned field = 3; field <= 5; field++)
+		for (size_t i = 0; i < decoded.top.blobs[field].len; i++) {
+			struct message message;
+			element(&decoded, field, i, &message);
+			CHECK_INT(message.number[1], i + 1);
+		}
 	decoded_deinit(&decoded);
 }
