@@ -88,6 +88,15 @@ $(PAGE_PARTS) &: $(PAGE)/make_page.sh $(PAGE)/page.html $(PAGE)/page.css $(PAGE_
 	$(PAGE)/make_page.sh $(PAGE)/page.html $(PAGE)/page.css $(O)/$(PAGE) $(PAGE_SCRIPT)
 $(O)/report/export/export_html.o $(O)/fuzz/report/export/export_html.o: $(PAGE_PARTS)
 
+# ---- scripts of pictures: JavaScript as a string of C ----
+
+SCRIPTS := $(patsubst %.js,$(O)/%.inc,$(wildcard report/export/*.js))
+$(O)/%.inc: %.js
+	@mkdir -p $(@D)
+	@{ echo 'static const char $(*F)_script[] ='; sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' $<; \
+		echo ';'; } >$@.tmp && mv $@.tmp $@
+$(O)/report/export/flame_svg.o $(O)/fuzz/report/export/flame_svg.o: $(SCRIPTS)
+
 # ---- BPF: each program becomes a skeleton header ----
 
 BPF_SKELETONS := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
@@ -262,7 +271,7 @@ check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.
 	@$(MAKE) STATIC=1 O=$(STATIC_O) kernel-programs
 	@PROGRAMS=$(STATIC_O)/tests/kernel tests/kernel/check_kernel.sh $(KERNELS)
 
-lint: test-deps $(BPF_SKELETONS) $(PAGE_PARTS) ## layer law, headers alone, format, clang-tidy, cppcheck
+lint: test-deps $(BPF_SKELETONS) $(PAGE_PARTS) $(SCRIPTS) ## layer law, headers alone, format, clang-tidy, cppcheck
 	@O=$(O) CC='$(CC)' CLANG='$(CLANG)' BPF_FLAGS='-D__TARGET_ARCH_$(BPF_ARCH) $(BPF_INCLUDE)' \
 		tests/lint/lint.sh
 

@@ -2,19 +2,23 @@
 
 #include <string.h>
 
+#include "report/export/flame_svg.inc" /* flame_svg_script: flame_svg.js, made a string */
 #include "report/export/markup.h"
 
-/* The layout's unit is a tenth of a pixel; the rest are pixels. */
+/* The layout's unit is a thousandth of a pixel, since boxes grow when somebody zooms; the rest are
+ * pixels, flame_svg.js knows them too. */
 enum {
-	UNITS = 10,
+	UNITS = 1000,
 	WIDTH = 1200,
 	MARGIN = 10,
-	TITLE = 34,     /* above the first row */
-	ROW = 17,       /* from one row to the next */
-	BOX = 16,       /* the height of a box */
-	BASELINE = 12,  /* of its text */
-	LEAST = 5,      /* units: what is narrower is grouped */
-	CHARACTER = 73, /* hundredths of a pixel, as wide fonts of 12 pixels are */
+	TITLE = 48, /* above the first row */
+	TITLE_BASELINE = 20,
+	TITLE_COLUMNS = 60, /* what is said behind it takes as much */
+	ROW = 17,           /* from one row to the next */
+	BOX = 16,           /* the height of a box */
+	BASELINE = 12,      /* of its text */
+	LEAST = 300,        /* units: what is narrower is grouped */
+	CHARACTER = 73,     /* tenths of a pixel, as wide fonts of 12 pixels are */
 	PADDING = 3,
 	COLOURS = 6,
 	ROWS_MAX = 1024, /* a picture as high as that is of no use */
@@ -29,11 +33,14 @@ struct svg {
 static const char style[] =
 	"<style>\n"
 	"text{font:12px monospace;fill:#000}\n"
-	"g:hover rect{stroke:#000}\n"
+	"#boxes g:hover rect,#boxes g.current rect{stroke:#000}#boxes g{cursor:pointer}\n"
 	"rect.f0{fill:#f4b066}rect.f1{fill:#f08e6d}rect.f2{fill:#e0b84f}\n"
 	"rect.f3{fill:#8fc7c2}rect.f4{fill:#a9b7dd}rect.f5{fill:#d9b08c}\n"
 	"rect.inlined{fill:#b4d38b}rect.unknown{fill:#c9c9c9}rect.kernel{fill:#d99a9a}\n"
 	"rect.rest{fill:#e4e4e4}rect.caller{fill:#ededed}rect.match{fill:#c86be0}\n"
+	"g.above{opacity:.55}#boxes g.hit rect{fill:#c86be0}.button{fill:#06c;cursor:pointer}\n"
+	".details{fill:#444}#boxes text{pointer-events:none}\n"
+	"input{width:100%;height:22px;box-sizing:border-box;font:12px sans-serif}\n"
 	"</style>\n";
 
 /* ---- text ---- */
@@ -112,7 +119,17 @@ static void put_elided(struct svg *svg, const char *text, size_t columns)
 
 static void put_units(struct svg *svg, const char *attribute, uint32_t units)
 {
-	str_printf(svg->out, " %s=\"%u.%u\"", attribute, units / UNITS, units % UNITS);
+	str_printf(svg->out, " %s=\"%u", attribute, units / UNITS);
+	uint32_t rest = units % UNITS;
+	if (rest)
+		str_printf(svg->out,
+			rest % 10    ? ".%03u"
+			: rest % 100 ? ".%02u"
+				     : ".%u",
+			rest % 10    ? rest
+			: rest % 100 ? rest / 10
+				     : rest / 100);
+	str_putc(svg->out, '"');
 }
 
 static void put_class(struct svg *svg, uint32_t node)
@@ -162,7 +179,7 @@ static void put_label(struct svg *svg, const struct flame_box *box, uint32_t x, 
 		COLUMNS_MIN = 3
 	};
 	uint32_t pixels = box->width / UNITS;
-	size_t columns = pixels > 2 * PADDING ? (pixels - 2 * PADDING) * 100 / CHARACTER : 0;
+	size_t columns = pixels > 2 * PADDING ? (pixels - 2 * PADDING) * 10 / CHARACTER : 0;
 	if (columns < COLUMNS_MIN)
 		return;
 	str_puts(svg->out, "<text");
@@ -230,8 +247,8 @@ static void put_head(struct svg *svg, size_t rows, bool is_cut)
 	put_text(svg, svg->options->title);
 	str_printf(svg->out, "</title>\n%s<rect width=\"%d\" height=\"%zu\" fill=\"#fff\"/>\n",
 		style, WIDTH, height);
-	str_printf(svg->out, "<text x=\"%d\" y=\"%d\">", MARGIN, TITLE / 2 + 3);
-	put_text(svg, svg->options->title);
+	str_printf(svg->out, "<text x=\"%d\" y=\"%d\">", MARGIN, TITLE_BASELINE);
+	put_elided(svg, svg->options->title, TITLE_COLUMNS);
 	const struct focus_node *root = &svg->focus->nodes.data[svg->options->root];
 	str_puts(svg->out, ": ");
 	put_share(svg, root->total, root->samples);
@@ -255,6 +272,7 @@ void flame_svg_put(struct focus *focus, const struct flame_svg_options *options,
 	flame_grow(&flame, ROWS_MAX);
 	size_t above = focus->nodes.data[options->root].depth;
 	put_head(&svg, above + flame.rows.len, !flame.is_complete && flame.rows.len == ROWS_MAX);
+	str_puts(out, "<g id=\"boxes\">\n");
 	put_callers(&svg);
 	for (size_t row = 0; row < flame.rows.len; row++) {
 		size_t count;
@@ -262,6 +280,8 @@ void flame_svg_put(struct focus *focus, const struct flame_svg_options *options,
 		for (size_t i = 0; i < count; i++)
 			put_box(&svg, &boxes[i], above + row, boxes[i].count > 1 ? "rest" : NULL);
 	}
-	str_puts(out, "</svg>\n");
+	str_puts(out, "</g>\n<script><![CDATA[\n");
+	str_puts(out, flame_svg_script); /* nothing foreign stands in it */
+	str_puts(out, "]]></script>\n</svg>\n");
 	flame_deinit(&flame);
 }

@@ -1,6 +1,7 @@
 /*
- * A flame graph as a picture: one SVG file that needs nothing beside it, no script either. What a
- * box stands for is its tooltip.
+ * A flame graph as a picture: one SVG file that needs nothing beside it. What a box stands for is
+ * its tooltip. In a browser it can be zoomed and searched (flame_svg.js); other viewers and those
+ * that allow no scripts show the same picture.
  */
 #ifndef EBPROF_FLAME_SVG_H
 #define EBPROF_FLAME_SVG_H

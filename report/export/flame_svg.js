@@ -1,0 +1,211 @@
+/* What a flame graph does in a browser: zoom, search, keys. Names are text here, never markup. */
+"use strict";
+(function () {
+	const svg = document.documentElement, area = document.getElementById("boxes");
+	const LEFT = 10, WIDTH = 1180, CHARACTER = 7.3, PADDING = 3, ROW = 17;
+	const columnsOf = (text) => [...text].reduce((n, c) => n + (c < "\u0300" ? 1 : 2), 0);
+
+	/* "ns::get<int>(char) const" is "ns::get": what stands in brackets goes. */
+	function shortened(name) {
+		const arrows = name.replace(/operator(<=>|<<=?|>>=?|->\*?|<=?|>=?|\(\))/g,
+			(found) => found.replace(/[<>()]/g, (c) => String.fromCharCode(0xe000 + "<>()".indexOf(c))));
+		let depth = 0, text = "";
+		for (const c of arrows.replace(/\(anonymous namespace\)/g, "{anonymous}")) {
+			depth -= c === ">" || c === ")";
+			if (depth === 0 && c !== ">" && c !== ")" && c !== "<" && c !== "(")
+				text += c;
+			depth += c === "<" || c === "(";
+		}
+		text = text.replace(/ const$/, "").replace(/[\ue000-\ue003]/g, (c) => "<>()"[c.charCodeAt(0) - 0xe000]);
+		return depth === 0 && text ? text : name;
+	}
+
+	const boxes = Array.from(area.children, (group) => {
+		const rect = group.querySelector("rect"), title = group.querySelector("title").textContent;
+		const label = group.querySelector("text");
+		const parts = /^([^]*?)(?: \(([^()]*)\))?: ([\d.]+)%, \d+ samples$/.exec(title);
+		const name = parts ? parts[1] : title;
+		return {
+			group, rect, title, name, label,
+			first: label ? label.textContent : null,
+			short: shortened(name),
+			isRest: rect.getAttribute("class") === "rest",
+			x: Number(rect.getAttribute("x")) - LEFT,
+			y: Number(rect.getAttribute("y")),
+			width: Number(rect.getAttribute("width")),
+		};
+	});
+	const boxOf = new Map(boxes.map((box) => [box.group, box]));
+	const top = Math.min(...boxes.map((box) => box.y));
+	const root = boxes.find((box) => box.y === top);
+	let zoomed = root, current = null;
+
+	/* ---- what stands above ---- */
+
+	function put(name, attributes, text) {
+		const element = document.createElementNS(svg.namespaceURI, name);
+		for (const key in attributes)
+			element.setAttribute(key, attributes[key]);
+		element.textContent = text || "";
+		return svg.appendChild(element);
+	}
+	const details = put("text", {x: LEFT, y: 38, class: "details"});
+	const found = put("text", {x: 1190, y: 38, "text-anchor": "end"});
+	const back = put("text", {x: 935, y: 20, class: "button", "text-anchor": "end", visibility: "hidden"}, "Reset zoom");
+	const frame = put("foreignObject", {x: 945, y: 4, width: 246, height: 24});
+	const field = document.createElementNS("http://www.w3.org/1999/xhtml", "input");
+	field.setAttribute("type", "search");
+	field.setAttribute("placeholder", "Search (/), a word or an expression");
+	field.setAttribute("aria-label", "Search for functions");
+	frame.appendChild(field);
+
+	function tell(box) {
+		const columns = Math.floor(WIDTH * 0.8 / CHARACTER);
+		details.textContent = !box ? "" : elided(box.title, columns);
+	}
+
+	/* ---- zoom ---- */
+
+	function elided(text, columns) {
+		if (columnsOf(text) <= columns)
+			return text;
+		const characters = [...text], tail = Math.floor((columns - 2) / 2);
+		let head = columns - 2 - tail;
+		return characters.slice(0, head).join("") + ".." + characters.slice(characters.length - tail).join("");
+	}
+
+	function labelOf(box, width) {
+		const columns = Math.floor((width - 2 * PADDING) / CHARACTER);
+		if (columns < 3)
+			return "";
+		if (box.isRest)
+			return box.name.replace(/^(\d+) functions.*/, "+$1");
+		return elided(columnsOf(box.name) <= columns ? box.name : box.short, columns);
+	}
+
+	function place(box, x, width) {
+		box.group.style.display = "";
+		box.rect.setAttribute("x", LEFT + x);
+		box.rect.setAttribute("width", width);
+		const text = zoomed === root && box.first !== null ? box.first : labelOf(box, width);
+		if (text && !box.label) {
+			box.label = document.createElementNS(svg.namespaceURI, "text");
+			box.label.setAttribute("y", box.y + 12);
+			box.group.appendChild(box.label);
+		}
+		if (box.label) {
+			box.label.setAttribute("x", LEFT + x + PADDING);
+			box.label.textContent = text;
+		}
+	}
+
+	function zoom(to) {
+		const scale = WIDTH / to.width, slack = 1e-6 * WIDTH, end = to.x + to.width;
+		zoomed = to;
+		for (const box of boxes) {
+			const isBelow = box.y >= to.y && box.x >= to.x - slack && box.x + box.width <= end + slack;
+			const isAbove = box.y < to.y && box.x <= to.x + slack && box.x + box.width >= end - slack;
+			box.group.classList.toggle("above", isAbove);
+			if (isAbove)
+				place(box, 0, WIDTH);
+			else if (isBelow)
+				place(box, (box.x - to.x) * scale, box.width * scale);
+			else
+				box.group.style.display = "none";
+		}
+		back.setAttribute("visibility", to === root ? "hidden" : "visible");
+	}
+
+	/* ---- search ---- */
+
+	function matcher(text) {
+		try {
+			const expression = new RegExp(text, text === text.toLowerCase() ? "i" : "");
+			return (name) => expression.test(name);
+		} catch (error) { /* "operator(" is none */
+			return (name) => name.includes(text);
+		}
+	}
+
+	/* Of the whole width, what stands in a box that matches or below one. */
+	function shareOf(hits) {
+		let sum = 0, end = 0;
+		for (const box of hits.sort((a, b) => a.x - b.x)) {
+			sum += Math.max(0, box.x + box.width - Math.max(end, box.x));
+			end = Math.max(end, box.x + box.width);
+		}
+		return 100 * sum / root.width;
+	}
+
+	function search(text) {
+		const matches = text ? matcher(text) : () => false;
+		const hits = boxes.filter((box) => {
+			const isHit = !box.isRest && box !== root && matches(box.name);
+			box.group.classList.toggle("hit", isHit);
+			return isHit;
+		});
+		found.textContent = text ? hits.length + " boxes, " + shareOf(hits).toFixed(2) + "%" : "";
+	}
+
+	/* ---- mouse and keys ---- */
+
+	function select(box) {
+		if (!box)
+			return;
+		if (current)
+			current.group.classList.remove("current");
+		current = box;
+		box.group.classList.add("current");
+		tell(box);
+		const y = Number(box.rect.getAttribute("y"));
+		if (y < window.scrollY + ROW || y > window.scrollY + window.innerHeight - 2 * ROW)
+			window.scrollTo(0, y - window.innerHeight / 2);
+	}
+
+	function beside(from, row, step) {
+		const isShown = (box) => box.group.style.display !== "none";
+		const others = boxes.filter((box) => box.y === from.y + row * ROW && isShown(box));
+		if (row < 0)
+			return others.find((box) => box.x <= from.x + 1e-6 && box.x + box.width >= from.x + from.width - 1e-6);
+		if (row > 0)
+			return others.filter((box) => box.x >= from.x - 1e-6 && box.x + box.width <= from.x + from.width + 1e-6)
+				.sort((a, b) => b.width - a.width)[0];
+		others.sort((a, b) => a.x - b.x);
+		return others[others.indexOf(from) + step];
+	}
+
+	const keys = {
+		ArrowUp: () => select(beside(current || zoomed, -1, 0)),
+		ArrowDown: () => select(current ? beside(current, 1, 0) : zoomed),
+		ArrowLeft: () => current && select(beside(current, 0, -1)),
+		ArrowRight: () => current && select(beside(current, 0, 1)),
+		Enter: () => current && zoom(current),
+		Escape: () => zoom(root),
+		"/": () => field.focus(),
+	};
+	document.addEventListener("keydown", (event) => {
+		if (event.target === field) {
+			if (event.key === "Escape") {
+				field.value = "";
+				search("");
+			}
+			if (event.key === "Escape" || event.key === "Enter")
+				field.blur();
+		} else if (Object.hasOwn(keys, event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) {
+			event.preventDefault();
+			keys[event.key]();
+		}
+	});
+	field.addEventListener("input", () => search(field.value));
+	back.addEventListener("click", () => zoom(root));
+	const target = (event) => boxOf.get(event.target.closest("#boxes > g"));
+	area.addEventListener("click", (event) => {
+		const box = target(event);
+		if (box && !box.isRest) {
+			zoom(box);
+			select(box);
+		}
+	});
+	area.addEventListener("mouseover", (event) => tell(target(event)));
+	area.addEventListener("mouseleave", () => tell(current));
+})();
