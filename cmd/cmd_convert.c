@@ -63,7 +63,7 @@ static const struct opt rows[] = {
 	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)",
 		"Input and output"},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
-		"where to (pprof: ebprof.pb.gz; html: ebprof.html; text: -); NAME.gz is compressed",
+		"where to (ebprof.SUFFIX for pprof, html and svg, - for text); NAME.gz is compressed",
 		NULL},
 	SELECT_ROWS(struct convert_options, select),
 	{0},
@@ -76,7 +76,7 @@ static void list_formats(void)
 	size_t count;
 	const struct exporter *exporters = export_all(&count);
 	for (size_t i = 0; i < count; i++)
-		printf("%-10s %-10s %s\n", exporters[i].name, exporters[i].suffix,
+		printf("%-12s %-12s %s\n", exporters[i].name, exporters[i].suffix,
 			exporters[i].help);
 }
 
@@ -218,6 +218,7 @@ const struct command command_convert = {
 		       "appears\n"
 		       "under its name when it is complete, and replaces an older one.",
 	.examples = "  ebprof convert --pprof && go tool pprof -http : ebprof.pb.gz\n"
+		    "  ebprof convert --svg\n"
 		    "  ebprof convert --folded | flamegraph.pl > flame.svg\n"
 		    "  ebprof convert --html\n"
 		    "  ebprof convert --firefox -o server.json.gz server.data\n"

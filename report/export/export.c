@@ -1,5 +1,7 @@
 #include "report/export/export.h"
 
+#include <string.h>
+
 static const struct exporter all[] = {
 #define X(format, function, format_name, file_suffix, binary, text) \
 	[format] = { \
@@ -31,4 +33,17 @@ uint32_t export_main_event(const struct profile *profile)
 		if (samples[i] > samples[best])
 			best = i;
 	return best;
+}
+
+const char *export_event_type(const struct profile *profile, uint32_t event)
+{
+	const char *name = profile->events.data[event].name;
+	if (!event || !name[0]) /* damage took it */
+		return "unknown";
+	return strcmp(name, "cpu-clock") == 0 ? "cpu" : name;
+}
+
+const char *export_event_unit(const struct profile *profile, uint32_t event)
+{
+	return strcmp(profile->events.data[event].unit, "ns") == 0 ? "nanoseconds" : "count";
 }

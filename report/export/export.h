@@ -31,7 +31,9 @@
 		"a trace with CPU profiles, for Chrome's DevTools") \
 	X(EXPORT_JSON, export_json, "json", ".json", false, \
 		"stacks, frames, labels and values, for scripts") \
-	X(EXPORT_CSV, export_csv, "csv", ".csv", false, "a row a function, for spreadsheets")
+	X(EXPORT_CSV, export_csv, "csv", ".csv", false, "a row a function, for spreadsheets") \
+	X(EXPORT_PERF_SCRIPT, export_perf_script, "perf-script", ".perf", false, \
+		"each sample, as perf script prints it, for what reads that")
 
 enum export_format {
 #define X(format, function, name, suffix, is_binary, help) format,
@@ -96,5 +98,8 @@ enum {
 
 /* The event with the most samples: for formats that can hold but one. */
 uint32_t export_main_event(const struct profile *profile);
+/* pprof's own names where it has some, so that profiles of several tools compare. */
+const char *export_event_type(const struct profile *profile, uint32_t event);
+const char *export_event_unit(const struct profile *profile, uint32_t event);
 
 #endif

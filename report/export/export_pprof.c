@@ -114,21 +114,6 @@ static void put_text(struct pprof *pprof, uint32_t field, const char *text)
 
 /* ---- values ---- */
 
-/* pprof's own names where it has some, so that profiles of several tools compare. */
-static const char *type_of(const struct pprof *pprof, uint32_t event)
-{
-	const char *name = pprof->profile->events.data[event].name;
-	if (!event || !name[0]) /* damage took it */
-		return "unknown";
-	return strcmp(name, "cpu-clock") == 0 ? "cpu" : name;
-}
-
-static const char *unit_of(const struct pprof *pprof, uint32_t event)
-{
-	const char *unit = pprof->profile->events.data[event].unit;
-	return strcmp(unit, "ns") == 0 ? "nanoseconds" : "count";
-}
-
 static struct err *find_events(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->profile;
@@ -164,11 +149,11 @@ static void put_value_types(struct pprof *pprof)
 		uint32_t index = pprof->events.data[i];
 		CLEANUP(str_deinit) struct str count = {0};
 		if (pprof->events.len > 1)
-			str_printf(&count, "%s_", type_of(pprof, index));
+			str_printf(&count, "%s_", export_event_type(pprof->profile, index));
 		str_puts(&count, "samples");
 		put_value_type(pprof, PROFILE_SAMPLE_TYPE, str_text(&count), "count");
-		put_value_type(
-			pprof, PROFILE_SAMPLE_TYPE, type_of(pprof, index), unit_of(pprof, index));
+		put_value_type(pprof, PROFILE_SAMPLE_TYPE, export_event_type(pprof->profile, index),
+			export_event_unit(pprof->profile, index));
 	}
 }
 
@@ -347,13 +332,13 @@ static void put_head(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->profile;
 	uint32_t index = pprof->events.data[pprof->main_column];
-	const char *type = type_of(pprof, index);
+	const char *type = export_event_type(pprof->profile, index);
 	put_value_types(pprof);
 	protobuf_put_varint(
 		&pprof->out, PROFILE_TIME_NANOS, profile_wall_ns(profile, profile->first_ns));
 	protobuf_put_varint(
 		&pprof->out, PROFILE_DURATION_NANOS, profile->last_ns - profile->first_ns);
-	put_value_type(pprof, PROFILE_PERIOD_TYPE, type, unit_of(pprof, index));
+	put_value_type(pprof, PROFILE_PERIOD_TYPE, type, export_event_unit(pprof->profile, index));
 	protobuf_put_varint(&pprof->out, PROFILE_PERIOD, period_of(pprof, index));
 	/* Else pprof shows the last type, whichever that is. */
 	protobuf_put_varint(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(pprof, type));
