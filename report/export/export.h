@@ -33,7 +33,9 @@
 		"stacks, frames, labels and values, for scripts") \
 	X(EXPORT_CSV, export_csv, "csv", ".csv", false, "a row a function, for spreadsheets") \
 	X(EXPORT_PERF_SCRIPT, export_perf_script, "perf-script", ".perf", false, \
-		"each sample, as perf script prints it, for what reads that")
+		"each sample, as perf script prints it, for what reads that") \
+	X(EXPORT_CALLGRIND, export_callgrind, "callgrind", ".callgrind", false, \
+		"costs and calls, for kcachegrind, qcachegrind, callgrind_annotate")
 
 enum export_format {
 #define X(format, function, name, suffix, is_binary, help) format,
