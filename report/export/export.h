@@ -35,7 +35,8 @@
 	X(EXPORT_PERF_SCRIPT, export_perf_script, "perf-script", ".perf", false, \
 		"each sample, as perf script prints it, for what reads that") \
 	X(EXPORT_CALLGRIND, export_callgrind, "callgrind", ".callgrind", false, \
-		"costs and calls, for kcachegrind, qcachegrind, callgrind_annotate")
+		"costs and calls, for kcachegrind, qcachegrind, callgrind_annotate") \
+	X(EXPORT_SVG, export_svg, "svg", ".svg", true, "a flame graph to look at in any browser")
 
 enum export_format {
 #define X(format, function, name, suffix, is_binary, help) format,
