@@ -125,7 +125,7 @@ BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev 
 TEST_PACKAGES := golang-go g++ rustc lld binutils dwz elfutils gdb clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev \
 	procps strace util-linux python3 jq tmux mandoc debuginfod libdebuginfod1 xz-utils zstd \
-	chromium valgrind libxml2-utils $(if $(shell command -v npm),,nodejs npm)
+	chromium valgrind libxml2-utils protobuf-compiler curl libcurl4 openssl $(if $(shell command -v npm),,nodejs npm)
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring
 HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h elfutils/libdw.h zlib.h lzma.h ncurses.h libiberty/demangle.h
 
@@ -249,6 +249,9 @@ check-kill: test-deps $(TEST_PROGRAMS) ## kill -9 at 200 random moments instead 
 check-fresh: ## build, demo and tests in fresh Debian 12 and 13 systems (root, debootstrap)
 	@tests/fresh/check_fresh.sh
 
+otel-collector: ## build a real OpenTelemetry Collector for the tests (downloads 0.35 GB)
+	@tests/oracle/otel_collector.sh $(O)/tests/otelcol $(O)/tests/otel-collector
+
 # What goes into the guests: programs of known stacks, and ebprof as STATIC=1 makes it, but for a
 # way to ask it for the verifier's figures.
 KERNEL_TEST := $(O)/tests/kernel
@@ -366,5 +369,5 @@ help: ## list the targets
 
 .DELETE_ON_ERROR:
 .PHONY: all bench bench-exports bench-symbols bench-tui check check-fresh check-kernel check-kill clean demo deps \
-	fuzz help install \
-	kernel-programs kernel-test-deps lint test-deps test-programs uninstall FORCE
+	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
+	uninstall FORCE

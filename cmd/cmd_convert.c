@@ -57,13 +57,15 @@ static const struct opt rows[] = {
 	EXPORT_FORMATS(X)
 #undef X
 		{"labels", 0, "LIST", parse_labels, FIELD(export.labels),
-			"pprof, json: labels of samples (comm,thread,pid,tid,container,cgroup; "
+			"pprof, json, otlp: labels of samples "
+			"(comm,thread,pid,tid,container,cgroup; "
 			"also cpu, none)",
 			NULL},
 	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)",
 		"Input and output"},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
-		"where to (ebprof.SUFFIX for pprof, html and svg, - for text); NAME.gz is compressed",
+		"where to (ebprof.SUFFIX for pprof, html, svg, otlp; - for text); NAME.gz is "
+		"compressed",
 		NULL},
 	SELECT_ROWS(struct convert_options, select),
 	{0},

@@ -36,7 +36,9 @@
 		"each sample, as perf script prints it, for what reads that") \
 	X(EXPORT_CALLGRIND, export_callgrind, "callgrind", ".callgrind", false, \
 		"costs and calls, for kcachegrind, qcachegrind, callgrind_annotate") \
-	X(EXPORT_SVG, export_svg, "svg", ".svg", true, "a flame graph to look at in any browser")
+	X(EXPORT_SVG, export_svg, "svg", ".svg", true, "a flame graph to look at in any browser") \
+	X(EXPORT_OTLP, export_otlp, "otlp", ".otlp", true, \
+		"OpenTelemetry profiles (v1development of opentelemetry-proto 1.11.0)")
 
 enum export_format {
 #define X(format, function, name, suffix, is_binary, help) format,
@@ -63,8 +65,20 @@ enum export_label {
 				| EXPORT_LABEL_TID | EXPORT_LABEL_CONTAINER | EXPORT_LABEL_CGROUP,
 };
 
+/* What holds for the profile as a whole, for formats that have a place for it. */
+struct export_attribute {
+	const char *key, *value;
+};
+
+enum {
+	EXPORT_ID_BYTES = 16,
+};
+
 struct export_options {
 	uint32_t labels; /* enum export_label */
+	const struct export_attribute *attributes;
+	size_t nr_attributes;
+	const uint8_t *id; /* EXPORT_ID_BYTES by which a reader knows the profile again, or NULL */
 };
 
 /* Takes all of the bytes or fails; called with tens of kilobytes at a time. */
@@ -104,5 +118,9 @@ uint32_t export_main_event(const struct profile *profile);
 /* pprof's own names where it has some, so that profiles of several tools compare. */
 const char *export_event_type(const struct profile *profile, uint32_t event);
 const char *export_event_unit(const struct profile *profile, uint32_t event);
+/* What a tick stands for: in frequency mode, where it varies, the average. */
+uint64_t export_event_period(const struct profile *profile, uint32_t event);
+/* What was profiled, in a word: the command, or else the host. */
+const char *export_service_name(const struct profile *profile);
 
 #endif

@@ -145,15 +145,16 @@ static void put_value_type(
 
 static void put_value_types(struct pprof *pprof)
 {
+	const struct profile *profile = pprof->profile;
 	for (size_t i = 0; i < pprof->events.len; i++) {
 		uint32_t index = pprof->events.data[i];
 		CLEANUP(str_deinit) struct str count = {0};
 		if (pprof->events.len > 1)
-			str_printf(&count, "%s_", export_event_type(pprof->profile, index));
+			str_printf(&count, "%s_", export_event_type(profile, index));
 		str_puts(&count, "samples");
 		put_value_type(pprof, PROFILE_SAMPLE_TYPE, str_text(&count), "count");
-		put_value_type(pprof, PROFILE_SAMPLE_TYPE, export_event_type(pprof->profile, index),
-			export_event_unit(pprof->profile, index));
+		put_value_type(pprof, PROFILE_SAMPLE_TYPE, export_event_type(profile, index),
+			export_event_unit(profile, index));
 	}
 }
 
@@ -313,33 +314,18 @@ static void put_comments(struct pprof *pprof)
 	put_comment(pprof, "damage", str_text(&text));
 }
 
-/* What a tick stands for: in frequency mode, where it varies, the average. */
-static uint64_t period_of(const struct pprof *pprof, uint32_t index)
-{
-	uint64_t samples = 0, value = 0;
-	if (pprof->profile->events.data[index].period)
-		return pprof->profile->events.data[index].period;
-	vec_each(&pprof->profile->samples, sample) {
-		if (sample->event == index) {
-			samples++;
-			value += profile_sample_value(pprof->profile, sample);
-		}
-	}
-	return samples ? value / samples : 0;
-}
-
 static void put_head(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->profile;
 	uint32_t index = pprof->events.data[pprof->main_column];
-	const char *type = export_event_type(pprof->profile, index);
+	const char *type = export_event_type(profile, index);
 	put_value_types(pprof);
 	protobuf_put_varint(
 		&pprof->out, PROFILE_TIME_NANOS, profile_wall_ns(profile, profile->first_ns));
 	protobuf_put_varint(
 		&pprof->out, PROFILE_DURATION_NANOS, profile->last_ns - profile->first_ns);
-	put_value_type(pprof, PROFILE_PERIOD_TYPE, type, export_event_unit(pprof->profile, index));
-	protobuf_put_varint(&pprof->out, PROFILE_PERIOD, period_of(pprof, index));
+	put_value_type(pprof, PROFILE_PERIOD_TYPE, type, export_event_unit(profile, index));
+	protobuf_put_varint(&pprof->out, PROFILE_PERIOD, export_event_period(profile, index));
 	/* Else pprof shows the last type, whichever that is. */
 	protobuf_put_varint(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(pprof, type));
 	put_comments(pprof);

@@ -20,7 +20,7 @@ enum mapping_field {
 	MAPPING_HAS_INLINE_FRAMES = 10,
 };
 
-static uint64_t mapping_start(
+uint64_t pprof_mappings_start(
 	const struct pprof_mappings *mappings, const struct pprof_mapping *mapping)
 {
 	return mapping->segment ? mapping->segment->vaddr
@@ -37,7 +37,7 @@ static uint32_t mapping_of(
 	uint64_t *id = map_put(&mappings->ids, (uint64_t)object << 32 | part, &added);
 	if (added) {
 		struct pprof_mapping mapping = {.object = object, .segment = segment};
-		mapping.limit = mapping_start(mappings, &mapping) +
+		mapping.limit = pprof_mappings_start(mappings, &mapping) +
 				(segment ? segment->memsz : info->size_bytes);
 		vec_push(&mappings->entries, mapping);
 		*id = mappings->entries.len;
@@ -129,7 +129,7 @@ void pprof_mappings_put(const struct pprof_mappings *mappings, size_t index, str
 	const struct pprof_mapping *mapping = &mappings->entries.data[index];
 	const struct profile_object *object = &mappings->profile->objects.data[mapping->object];
 	protobuf_put_varint(message, MAPPING_ID, index + 1);
-	protobuf_put_varint(message, MAPPING_MEMORY_START, mapping_start(mappings, mapping));
+	protobuf_put_varint(message, MAPPING_MEMORY_START, pprof_mappings_start(mappings, mapping));
 	protobuf_put_varint(message, MAPPING_MEMORY_LIMIT, mapping->limit);
 	if (mapping->segment)
 		protobuf_put_varint(message, MAPPING_FILE_OFFSET, mapping->segment->offset);

@@ -33,6 +33,9 @@ void pprof_mappings_deinit(struct pprof_mappings *mappings);
 
 struct pprof_place pprof_mappings_place(
 	struct pprof_mappings *mappings, const struct profile_frame *frame);
+/* The first address of a mapping. */
+uint64_t pprof_mappings_start(
+	const struct pprof_mappings *mappings, const struct pprof_mapping *mapping);
 /* The fields of a Mapping message. */
 void pprof_mappings_put(const struct pprof_mappings *mappings, size_t index, struct strtab *strings,
 	struct bytes_buf *message);

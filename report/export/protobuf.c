@@ -2,6 +2,7 @@
 
 enum wire_type {
 	WIRE_VARINT = 0,
+	WIRE_FIXED64 = 1,
 	WIRE_LEN = 2,
 };
 
@@ -20,16 +21,34 @@ static size_t varint_len(uint64_t value)
 
 void protobuf_put_varint(struct bytes_buf *out, uint32_t field, uint64_t value)
 {
-	if (!value)
-		return;
+	if (value)
+		protobuf_put_present_varint(out, field, value);
+}
+
+void protobuf_put_present_varint(struct bytes_buf *out, uint32_t field, uint64_t value)
+{
 	put_key(out, field, WIRE_VARINT);
 	bytes_put_varint(out, value);
 }
 
-void protobuf_put_bytes(struct bytes_buf *out, uint32_t field, const void *bytes, size_t len)
+void protobuf_put_fixed64(struct bytes_buf *out, uint32_t field, uint64_t value)
+{
+	if (!value)
+		return;
+	put_key(out, field, WIRE_FIXED64);
+	bytes_put_u64(out, value);
+}
+
+void protobuf_put_head(struct bytes_buf *out, uint32_t field, size_t len)
 {
 	put_key(out, field, WIRE_LEN);
-	bytes_put_blob(out, bytes, len);
+	bytes_put_varint(out, len);
+}
+
+void protobuf_put_bytes(struct bytes_buf *out, uint32_t field, const void *bytes, size_t len)
+{
+	protobuf_put_head(out, field, len);
+	bytes_put(out, bytes, len);
 }
 
 void protobuf_put_message(struct bytes_buf *out, uint32_t field, struct bytes_buf *message)
@@ -46,8 +65,7 @@ void protobuf_put_packed(
 	size_t len = 0;
 	for (size_t i = 0; i < count; i++)
 		len += varint_len(values[i]);
-	put_key(out, field, WIRE_LEN);
-	bytes_put_varint(out, len);
+	protobuf_put_head(out, field, len);
 	for (size_t i = 0; i < count; i++)
 		bytes_put_varint(out, values[i]);
 }

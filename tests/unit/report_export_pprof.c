@@ -6,43 +6,8 @@
 
 #include "format/base/str.h"
 #include "tests/unit/report_export_fixture.h"
+#include "tests/unit/report_protobuf_message.h"
 #include "tests/unit/unit.h"
-
-enum {
-	MAX_FIELDS = 16, /* field numbers of any message are below */
-	MAX_ELEMENTS = 32,
-};
-
-/* A message: the last varint of each field, its blobs in order, and its elements if packed. */
-struct message {
-	uint64_t number[MAX_FIELDS];
-	struct blobs {
-		struct bytes_cursor at[MAX_ELEMENTS];
-		size_t len;
-	} blobs[MAX_FIELDS];
-};
-
-static void parse(struct bytes_cursor cursor, struct message *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	while (bytes_left(&cursor)) {
-		uint64_t key = bytes_get_varint(&cursor);
-		uint64_t field = key >> 3;
-		CHECK(field && field < MAX_FIELDS);
-		if (cursor.overrun || !field || field >= MAX_FIELDS)
-			return;
-		if ((key & 7) == 0) {
-			ret->number[field] = bytes_get_varint(&cursor);
-		} else {
-			CHECK_INT(key & 7, 2);
-			struct blobs *blobs = &ret->blobs[field];
-			size_t len = bytes_get_varint(&cursor);
-			CHECK(blobs->len < MAX_ELEMENTS);
-			blobs->at[blobs->len++ % MAX_ELEMENTS] = bytes_get_cursor(&cursor, len);
-		}
-	}
-	CHECK(!cursor.overrun);
-}
 
 struct decoded {
 	struct profile *profile;
@@ -68,7 +33,7 @@ static void decode(struct decoded *decoded, struct profile *profile, uint32_t la
 	decoded->raw.len = stream.total_out;
 	inflateEnd(&stream);
 	bytes_buf_deinit(&gzipped);
-	parse(bytes_cursor(decoded->raw.data, decoded->raw.len), &decoded->top);
+	message_parse(bytes_cursor(decoded->raw.data, decoded->raw.len), &decoded->top);
 }
 
 static void decoded_deinit(struct decoded *decoded)
@@ -94,7 +59,7 @@ static const char *text_at(const struct decoded *decoded, uint64_t index)
 static void element(const struct decoded *decoded, unsigned field, size_t i, struct message *ret)
 {
 	CHECK(i < decoded->top.blobs[field].len);
-	parse(decoded->top.blobs[field].at[i], ret);
+	message_parse(decoded->top.blobs[field].at[i], ret);
 }
 
 /* ---- what holds for every profile ---- */
@@ -112,10 +77,10 @@ static bool has_id(const struct decoded *decoded, unsigned field, uint64_t id)
 
 static void check_labels(const struct decoded *decoded, const struct message *sample)
 {
-	uint64_t keys[MAX_ELEMENTS] = {0};
+	uint64_t keys[MESSAGE_ELEMENTS] = {0};
 	for (size_t i = 0; i < sample->blobs[3].len; i++) {
 		struct message label;
-		parse(sample->blobs[3].at[i], &label);
+		message_parse(sample->blobs[3].at[i], &label);
 		keys[i] = label.number[1];
 		for (size_t j = 0; j < i; j++)
 			CHECK(keys[j] != keys[i]);
@@ -157,7 +122,7 @@ static void check_tables(const struct decoded *decoded)
 		CHECK(message.number[1] && has_id(decoded, 4, message.number[1]));
 		CHECK(!message.number[2] || has_id(decoded, 3, message.number[2]));
 		CHECK_INT(message.blobs[4].len, 1);
-		parse(message.blobs[4].at[0], &line);
+		message_parse(message.blobs[4].at[0], &line);
 		CHECK(has_id(decoded, 5, line.number[1]));
 	}
 	for (size_t i = 0; i < decoded->top.blobs[5].len; i++) {
@@ -194,7 +159,7 @@ static void put_labels(const struct decoded *decoded, size_t index, struct str *
 	struct message sample, label;
 	element(decoded, 2, index, &sample);
 	for (size_t i = 0; i < sample.blobs[3].len; i++) {
-		parse(sample.blobs[3].at[i], &label);
+		message_parse(sample.blobs[3].at[i], &label);
 		str_printf(out, "%s%s=", i ? " " : "", text_at(decoded, label.number[1]));
 		if (label.number[2])
 			str_puts(out, text_at(decoded, label.number[2]));
