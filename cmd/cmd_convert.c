@@ -6,6 +6,7 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/export_file.h"
+#include "cmd/export_labels.h"
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "report/export/export.h"
@@ -19,35 +20,6 @@ struct convert_options {
 	struct select_options select;
 };
 
-static struct err *parse_labels(const char *text, void *member)
-{
-	static const struct {
-		const char *name;
-		enum export_label label;
-	} names[] = {
-#define X(label, bit, word) {word, label},
-		EXPORT_LABELS(X)
-#undef X
-	};
-	uint32_t labels = 0;
-	CLEANUP_FREE char *copy = mem_strdup(text);
-	char *rest = copy;
-	for (char *word; (word = strsep(&rest, ","));) {
-		uint32_t label = 0;
-		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-			if (strcmp(word, names[i].name) == 0)
-				label = names[i].label;
-		if (!label && strcmp(word, "none") != 0)
-			return err_new(ERR_USAGE,
-				"\"%s\" is none of comm, thread, pid, tid, "
-				"container, cgroup, cpu, none",
-				word);
-		labels |= label;
-	}
-	*(uint32_t *)member = labels;
-	return NULL;
-}
-
 #define FIELD(name) offsetof(struct convert_options, name)
 
 static const struct opt rows[] = {
@@ -56,7 +28,7 @@ static const struct opt rows[] = {
 	{name, 0, NULL, opt_flag, FIELD(formats[format]), help, NULL},
 	EXPORT_FORMATS(X)
 #undef X
-		{"labels", 0, "LIST", parse_labels, FIELD(export.labels),
+		{"labels", 0, "LIST", export_labels_parse, FIELD(export.labels),
 			"pprof, json, otlp: labels of samples "
 			"(comm,thread,pid,tid,container,cgroup; "
 			"also cpu, none)",

@@ -14,7 +14,8 @@
 	X(ERR_FORMAT, "format")           /* bytes at rest that break their format */ \
 	X(ERR_USAGE, "usage")             /* the request itself makes no sense */ \
 	X(ERR_PERMISSION, "permission")   /* a privilege is missing */ \
-	X(ERR_UNSUPPORTED, "unsupported") /* the kernel or the file lacks a feature */
+	X(ERR_UNSUPPORTED, "unsupported") /* the kernel or the file lacks a feature */ \
+	X(ERR_UNAVAILABLE, "unavailable") /* somebody else is not ready; later he may be */
 
 enum err_code {
 #define X(code, word) code,

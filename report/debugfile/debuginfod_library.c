@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "format/base/str.h"
+#include "report/shared_library.h"
 
 #ifdef EBPROF_STATIC
 
@@ -23,28 +24,19 @@ bool debuginfod_library_is_possible(void)
 
 #else
 
-/* ISO C has no cast from an object's address to a function's; POSIX promises that they are alike.
- */
-static bool find(void *library, const char *name, void *member)
-{
-	void *address = dlsym(library, name);
-	memcpy(member, &address, sizeof(address));
-	return address != NULL;
-}
-
 bool debuginfod_library_load(struct debuginfod_library *ret)
 {
 	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return false;
 	struct debuginfod_library found = {0};
-	find(library, "debuginfod_find_section", &found.find_section);
-	find(library, "debuginfod_set_verbose_fd", &found.set_verbose_fd);
-	bool has_all = find(library, "debuginfod_begin", &found.begin) &&
-		       find(library, "debuginfod_end", &found.end) &&
-		       find(library, "debuginfod_find_debuginfo", &found.find_debuginfo) &&
-		       find(library, "debuginfod_set_progressfn", &found.set_progressfn) &&
-		       find(library, "debuginfod_get_url", &found.get_url);
+	shared_library_find(library, "debuginfod_find_section", &found.find_section);
+	shared_library_find(library, "debuginfod_set_verbose_fd", &found.set_verbose_fd);
+	bool has_all = shared_library_find(library, "debuginfod_begin", &found.begin) &&
+		       shared_library_find(library, "debuginfod_end", &found.end) &&
+		       shared_library_find(library, "debuginfod_find_debuginfo", &found.find_debuginfo) &&
+		       shared_library_find(library, "debuginfod_set_progressfn", &found.set_progressfn) &&
+		       shared_library_find(library, "debuginfod_get_url", &found.get_url);
 	if (has_all)
 		*ret = found;
 	else

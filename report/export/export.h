@@ -78,6 +78,7 @@ struct export_options {
 	uint32_t labels; /* enum export_label */
 	const struct export_attribute *attributes;
 	size_t nr_attributes;
+	bool is_plain;     /* a format that compresses itself does not */
 	const uint8_t *id; /* EXPORT_ID_BYTES by which a reader knows the profile again, or NULL */
 };
 

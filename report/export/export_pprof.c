@@ -71,7 +71,8 @@ enum {
 
 struct pprof {
 	const struct profile *profile;
-	struct gzip *gzip;
+	struct export_sink sink;
+	struct gzip *gzip; /* NULL: plain */
 	struct bytes_buf out, message;
 	struct bytes_buf inner; /* part of a message */
 	VEC(uint64_t) values;   /* of a sample: zeros between samples */
@@ -90,7 +91,10 @@ static struct err *flush(struct pprof *pprof, size_t limit)
 {
 	if (pprof->out.len <= limit)
 		return NULL;
-	try(gzip_write(pprof->gzip, pprof->out.data, pprof->out.len));
+	if (pprof->gzip)
+		try(gzip_write(pprof->gzip, pprof->out.data, pprof->out.len));
+	else
+		try(pprof->sink.write(pprof->sink.context, pprof->out.data, pprof->out.len));
 	pprof->out.len = 0;
 	return NULL;
 }
@@ -351,7 +355,7 @@ static struct err *write_profile(struct pprof *pprof)
 	try(write_mappings(pprof));
 	try(write_functions(pprof));
 	try(write_strings(pprof));
-	return gzip_finish(pprof->gzip);
+	return pprof->gzip ? gzip_finish(pprof->gzip) : NULL;
 }
 
 struct err *export_pprof(const struct profile *profile, const struct export_options *options,
@@ -359,7 +363,8 @@ struct err *export_pprof(const struct profile *profile, const struct export_opti
 {
 	struct pprof pprof = {
 		.profile = profile,
-		.gzip = gzip_create(sink),
+		.sink = sink,
+		.gzip = options->is_plain ? NULL : gzip_create(sink),
 	};
 	dense_ids_init(&pprof.locations, profile->frames.len + 1);
 	dense_ids_init(&pprof.functions, profile->functions.len + 1);

@@ -1,0 +1,290 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/export_labels.h"
+#include "cmd/input.h"
+#include "cmd/select.h"
+#include "report/push/push.h"
+
+enum {
+	EXIT_UNAVAILABLE = 3,
+	MAX_TOKEN_BYTES = 64 << 10,
+	NS_PER_MS = 1000000,
+};
+
+static const char token_variable[] = "EBPROF_TOKEN", user_variable[] = "EBPROF_USER";
+
+struct push_command {
+	const char *input, *token_file;
+	bool is_quiet;
+	uint64_t timeout_ns;
+	VEC(struct export_attribute) labels; /* keys are ours to free */
+	char *token, *service;
+	struct push_options push;
+	struct select_options select;
+};
+
+/* ---- labels ---- */
+
+struct label_list {
+	struct export_attribute *data;
+	size_t len, cap;
+};
+
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.0123456789";
+
+static bool is_label_name(const char *name, size_t len)
+{
+	return len && strchr(letters, name[0]) && strspn(name, name_bytes) == len &&
+	       strncmp(name, "__", 2) != 0;
+}
+
+/* Servers want UTF-8, people want to see what they get. */
+static bool is_clean(const char *value)
+{
+	CLEANUP(str_deinit) struct str safe = {0};
+	str_put_escaped(&safe, value, strlen(value));
+	return value[0] && strcmp(str_text(&safe), value) == 0;
+}
+
+static struct err *parse_label(const char *text, void *member)
+{
+	struct label_list *labels = member;
+	size_t len = strcspn(text, "=");
+	if (!text[len] || !is_label_name(text, len) || !is_clean(text + len + 1))
+		return err_new(ERR_USAGE,
+			"\"%s\" is no label: NAME=VALUE, the name of letters, digits, '_' and '.'",
+			text);
+	CLEANUP_FREE char *key = mem_strndup(text, len);
+	vec_each(labels, label)
+		if (strcmp(label->key, key) == 0)
+			return err_new(ERR_USAGE, "the label %s is there twice", key);
+	vec_push(labels, (struct export_attribute){steal_ptr(key), text + len + 1});
+	return NULL;
+}
+
+#define FIELD(name) offsetof(struct push_command, name)
+
+static const struct opt rows[] = {
+	{"to", 0, "URL", opt_string, FIELD(push.url), "the server", "Where to"},
+	{"protocol", 0, "NAME", opt_string, FIELD(push.protocol),
+		"pyroscope, otlp or parca (by the URL's path, if that tells)", NULL},
+	{"token-file", 0, "FILE", opt_string, FIELD(token_file),
+		"the token is in FILE (else in EBPROF_TOKEN)", NULL},
+	{"tenant", 0, "ID", opt_string, FIELD(push.tenant), "send X-Scope-OrgID: ID", NULL},
+	{"ca-file", 0, "FILE", opt_string, FIELD(push.ca_file),
+		"believe certificates by these authorities (the system's)", NULL},
+	{"allow-http", 0, NULL, opt_flag, FIELD(push.allows_http),
+		"also without encryption, if there is no token", NULL},
+	{"label", 'l', "NAME=VALUE", parse_label, FIELD(labels),
+		"a label of the profile; repeatable (service_name=COMMAND)", "What it is called"},
+	{"sample-labels", 0, "LIST", export_labels_parse, FIELD(push.sample_labels),
+		"what samples are told apart by (comm,thread,container,cgroup)", NULL},
+	{"shift-time", 0, NULL, opt_flag, FIELD(push.shifts_time),
+		"as if the recording had ended now", NULL},
+	{"max-size", 0, "SIZE", opt_size, FIELD(push.max_bytes),
+		"of a request, uncompressed (pyroscope: 4M, others: 16M)", "How"},
+	{"timeout", 0, "TIME", opt_duration, FIELD(timeout_ns), "for a request (60s)", NULL},
+	{"retries", 0, "N", opt_u32, FIELD(push.retries),
+		"how often to try again what may work later (5)", NULL},
+	{"force", 0, NULL, opt_flag, FIELD(push.is_forced), "also what was pushed before", NULL},
+	{"state-dir", 0, "DIR", opt_cache_folder, FIELD(push.state_folder),
+		"where it is noted what was pushed, or \"none\"", NULL},
+	{"quiet", 'q', NULL, opt_flag, FIELD(is_quiet), "say nothing but errors", NULL},
+	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)", "Input"},
+	SELECT_ROWS(struct push_command, select),
+	{0},
+};
+
+/* ---- the token ---- */
+
+static struct err *read_token(const char *path, char **ret)
+{
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(errno, "cannot open %s", path);
+	CLEANUP_FREE char *text = mem_zalloc(MAX_TOKEN_BYTES + 1);
+	size_t len = 0;
+	for (ssize_t got; len < MAX_TOKEN_BYTES; len += (size_t)got) {
+		got = read(fd, text + len, MAX_TOKEN_BYTES - len);
+		if (got < 0 && errno == EINTR)
+			got = 0;
+		else if (got < 0)
+			return err_sys(errno, "%s: read", path);
+		else if (!got)
+			break;
+	}
+	if (strlen(text) != len)
+		return err_new(ERR_USAGE, "%s is no token", path);
+	while (len && strchr(" \t\r\n", text[len - 1]))
+		text[--len] = '\0';
+	if (!len || len > MAX_TOKEN_BYTES / 2)
+		return err_new(ERR_USAGE, "%s is no token", path);
+	*ret = steal_ptr(text);
+	return NULL;
+}
+
+static struct err *find_token(struct push_command *command)
+{
+	const char *token = getenv(token_variable);
+	if (command->token_file)
+		try(read_token(command->token_file, &command->token));
+	else if (token && token[0])
+		command->token = mem_strdup(token);
+	command->push.token = command->token;
+	command->push.user = getenv(user_variable);
+	if (command->push.user && !command->push.user[0])
+		command->push.user = NULL;
+	if (command->push.user && !command->push.token)
+		return err_new(ERR_USAGE, "EBPROF_USER is set, but there is no token");
+	return NULL;
+}
+
+/* ---- the push ---- */
+
+static void say(void *context, bool is_passing, const char *text)
+{
+	const struct push_command *command = context;
+	if (command->is_quiet)
+		return;
+	console_show_end();
+	if (is_passing)
+		console_show("%s", text);
+	else
+		console_say("%s", text);
+}
+
+static void add_service(struct push_command *command, const struct profile *profile)
+{
+	vec_each(&command->labels, label)
+		if (strcmp(label->key, "service_name") == 0)
+			return;
+	CLEANUP(str_deinit) struct str name = {0};
+	const char *service = export_service_name(profile);
+	str_put_escaped(&name, service, strlen(service));
+	command->service = str_steal(&name);
+	vec_push(&command->labels,
+		(struct export_attribute){mem_strdup("service_name"), command->service});
+}
+
+static void say_done(const struct push_command *command, const struct push_result *result)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (command->is_quiet)
+		return;
+	if (!result->samples && result->samples_before) {
+		console_say("already pushed to %s (--force pushes it again)", command->push.url);
+		return;
+	}
+	console_put_count(&text, result->samples);
+	str_printf(&text, " samples -> %s (", command->push.url);
+	console_put_bytes(&text, result->bytes);
+	if (result->parts != 1)
+		str_printf(&text, ", %llu parts", (unsigned long long)result->parts);
+	str_putc(&text, ')');
+	if (result->samples_before) {
+		str_puts(&text, "; before: ");
+		console_put_count(&text, result->samples_before);
+	}
+	console_say("%s", str_text(&text));
+}
+
+static struct err *push(struct push_command *command, const struct profile *profile)
+{
+	struct push_result result;
+	add_service(command, profile);
+	command->push.labels = command->labels.data;
+	command->push.nr_labels = command->labels.len;
+	command->push.say = say;
+	command->push.context = command;
+	struct err *err = push_profile(profile, &command->push, &result);
+	console_show_end();
+	if (!err)
+		say_done(command, &result);
+	else if (result.samples + result.samples_before)
+		err = err_wrap(err,
+			"%llu of %llu samples were pushed, a repeated push goes on there",
+			(unsigned long long)(result.samples + result.samples_before),
+			(unsigned long long)profile->samples.len);
+	return err;
+}
+
+static struct err *load_and_push(struct push_command *command, int argc, char **argv, int rest)
+{
+	if (!command->push.url)
+		return err_new(ERR_USAGE, "push where to? Say --to URL");
+	if (!command->timeout_ns || command->timeout_ns / NS_PER_MS > INT32_MAX)
+		return err_new(ERR_USAGE, "--timeout: from 1ms to 24 days");
+	command->push.timeout_ms = command->timeout_ns / NS_PER_MS;
+	try(find_token(command));
+	struct profile *profile;
+	try(input_load(command->input, argc, argv, rest, &command->select.naming.symbolize.files,
+		&profile));
+	struct filter filter = select_filter(&command->select);
+	naming_begin(&command->select.naming);
+	symbolize(profile, &command->select.naming.symbolize);
+	console_show_end();
+	filter_samples(profile, &filter);
+	filter_stacks(profile, &filter);
+	struct err *err = push(command, profile);
+	naming_end(&command->select.naming);
+	profile_destroy(profile);
+	return err;
+}
+
+static int exit_code(struct err *err)
+{
+	if (!err)
+		return CONSOLE_OK;
+	bool is_unavailable = err_code(err) == ERR_UNAVAILABLE;
+	int code = console_fail(err);
+	return is_unavailable ? EXIT_UNAVAILABLE : code;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct push_command options = {
+		.timeout_ns = 60ull * 1000 * NS_PER_MS,
+		.push.retries = 5,
+		.push.sample_labels = EXPORT_LABEL_COMM | EXPORT_LABEL_THREAD |
+				      EXPORT_LABEL_CONTAINER | EXPORT_LABEL_CGROUP,
+	};
+	int rest;
+	bool wants_help;
+	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
+	if (!err && wants_help)
+		opt_print_help(command, stdout);
+	else if (!err)
+		err = load_and_push(&options, argc, argv, rest);
+	vec_each(&options.labels, label)
+		mem_free((void *)label->key);
+	vec_deinit(&options.labels);
+	mem_free(options.token);
+	mem_free(options.service);
+	select_deinit(&options.select);
+	return exit_code(err);
+}
+
+const struct command command_push = {
+	.name = "push",
+	.summary = "send a recording to Pyroscope, Parca or an OpenTelemetry Collector",
+	.usage = "--to URL [OPTIONS] [FILE]",
+	.description = "Names the functions of a recording and sends it to a server. What was "
+		       "delivered is\n"
+		       "noted: a push that is repeated delivers the rest, or nothing.",
+	.examples = "  ebprof push --to https://pyroscope.example --protocol pyroscope\n"
+		    "  ebprof push --to http://localhost:4318/v1development/profiles server.data\n"
+		    "  ebprof push --to http://localhost:7070 --protocol parca -l env=test\n",
+	.exit_status = "  0  pushed, now or before\n"
+		       "  1  the recording could not be read, or the server refused it\n"
+		       "  2  the request makes no sense\n"
+		       "  3  the server could not be reached or had no time; it may work later\n",
+	.options = rows,
+	.run = run,
+};
