@@ -32,11 +32,12 @@ bool debuginfod_library_load(struct debuginfod_library *ret)
 	struct debuginfod_library found = {0};
 	shared_library_find(library, "debuginfod_find_section", &found.find_section);
 	shared_library_find(library, "debuginfod_set_verbose_fd", &found.set_verbose_fd);
-	bool has_all = shared_library_find(library, "debuginfod_begin", &found.begin) &&
-		       shared_library_find(library, "debuginfod_end", &found.end) &&
-		       shared_library_find(library, "debuginfod_find_debuginfo", &found.find_debuginfo) &&
-		       shared_library_find(library, "debuginfod_set_progressfn", &found.set_progressfn) &&
-		       shared_library_find(library, "debuginfod_get_url", &found.get_url);
+	bool has_all =
+		shared_library_find(library, "debuginfod_begin", &found.begin) &&
+		shared_library_find(library, "debuginfod_end", &found.end) &&
+		shared_library_find(library, "debuginfod_find_debuginfo", &found.find_debuginfo) &&
+		shared_library_find(library, "debuginfod_set_progressfn", &found.set_progressfn) &&
+		shared_library_find(library, "debuginfod_get_url", &found.get_url);
 	if (has_all)
 		*ret = found;
 	else

@@ -228,7 +228,7 @@ static struct err *encode(struct push *push, struct push_span span, struct push_
 		.id = id,
 		.sample_labels = push->options->sample_labels,
 	};
-	return push->protocol->encode(&input, ret);
+	return push_protocol_encode(push->protocol, &input, ret);
 }
 
 static bool is_over_limit(const struct push *push, const struct push_body *body)

@@ -316,6 +316,12 @@ struct err *push_protocol_find(
 	return NULL;
 }
 
+struct err *push_protocol_encode(
+	const struct push_protocol *protocol, const struct push_input *input, struct push_body *ret)
+{
+	return protocol->encode(input, ret);
+}
+
 void push_body_deinit(struct push_body *body)
 {
 	bytes_buf_deinit(&body->bytes);

@@ -53,6 +53,8 @@ struct push_protocol {
 struct err *push_protocol_find(const char *name, const char *path, const struct push_protocol **ret,
 	bool *is_endpoint) ERR_MUST_CHECK;
 
+struct err *push_protocol_encode(const struct push_protocol *protocol,
+	const struct push_input *input, struct push_body *ret) ERR_MUST_CHECK;
 void push_body_deinit(struct push_body *body);
 
 #endif
