@@ -34,6 +34,16 @@ static void write_number(struct writer *writer, const char *key, long value)
 	writer_meta(writer, key, text);
 }
 
+/* random(4): fixed from one boot to the next. */
+static void write_boot(struct writer *writer)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (!proc_read_file("/proc/sys/kernel/random/boot_id", &text))
+		return;
+	str_truncate(&text, strcspn(str_text(&text), "\n"));
+	writer_meta(writer, LAYOUT_META_BOOT, str_text(&text));
+}
+
 void host_write_meta(struct writer *writer)
 {
 	struct utsname name;
@@ -42,6 +52,7 @@ void host_write_meta(struct writer *writer)
 	writer_meta(writer, LAYOUT_META_HOST, name.nodename);
 	writer_meta(writer, LAYOUT_META_KERNEL, name.release);
 	writer_meta(writer, LAYOUT_META_ARCH, name.machine);
+	write_boot(writer);
 	write_cpu_model(writer);
 	write_number(writer, LAYOUT_META_CPUS, sysconf(_SC_NPROCESSORS_ONLN));
 	write_number(writer, LAYOUT_META_MEMORY, sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));

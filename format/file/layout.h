@@ -21,7 +21,7 @@
 enum {
 	LAYOUT_MAGIC_BYTES = 8,
 	LAYOUT_VERSION_MAJOR = 1, /* a reader refuses another one */
-	LAYOUT_VERSION_MINOR = 2, /* a reader reads any */
+	LAYOUT_VERSION_MINOR = 3, /* a reader reads any */
 	LAYOUT_HEADER_BYTES = 16,
 
 	LAYOUT_CHUNK_SYNC = 0x4b434245, /* "EBCK": where a reader finds its way back after damage */
@@ -57,6 +57,7 @@ enum layout_chunk_type {
 	LAYOUT_CHUNK_CODE = 16,
 	LAYOUT_CHUNK_ANSWERS = 17,
 	LAYOUT_CHUNK_UNWOUND = 18,
+	LAYOUT_CHUNK_ORIGINS = 19,
 };
 
 enum layout_encoding {
@@ -161,7 +162,8 @@ enum layout_counter {
 	X(LAYOUT_END_SIZE, 4, "size limit reached") \
 	X(LAYOUT_END_WRITE_ERROR, 5, "write error") \
 	X(LAYOUT_END_TARGET, 6, "target exited") \
-	X(LAYOUT_END_SWITCH, 7, "continued in the next file")
+	X(LAYOUT_END_SWITCH, 7, "continued in the next file") \
+	X(LAYOUT_END_MERGED, 8, "merged")
 
 enum layout_end_reason {
 #define X(name, number, word) name = number,
@@ -174,6 +176,7 @@ enum layout_end_reason {
 #define LAYOUT_META_HOST      "host.name"
 #define LAYOUT_META_ARCH      "host.arch"
 #define LAYOUT_META_KERNEL    "host.kernel"
+#define LAYOUT_META_BOOT      "host.boot_id" /* CLOCK_MONOTONIC is one clock in what has the same */
 #define LAYOUT_META_CPU_MODEL "host.cpu_model"
 #define LAYOUT_META_CPUS      "host.cpus_online"
 #define LAYOUT_META_MEMORY    "host.memory_bytes"
@@ -202,12 +205,42 @@ struct layout_object {
 	uint32_t nr_segments;
 };
 
+struct layout_clock { /* the same instant on two clocks */
+	uint64_t monotonic_ns, realtime_ns;
+};
+
+enum layout_origin_flag {
+	LAYOUT_ORIGIN_CUT = 1,     /* its recorder was killed: it had no END */
+	LAYOUT_ORIGIN_DAMAGED = 2, /* parts of it could not be read */
+};
+
+struct layout_text {
+	const char *bytes; /* any, not terminated */
+	size_t len;
+};
+
+struct layout_origin_meta {
+	struct layout_text key, value;
+};
+
+/* A recording that was merged into this one. */
+struct layout_origin {
+	struct layout_text name; /* what it is told by: unique in the file, never empty */
+	uint32_t flags;          /* layout_origin_flag */
+	enum layout_end_reason reason;
+	struct layout_clock clock; /* its first pair, as it had it; zeros: it had none */
+	uint64_t shift_ns;         /* what was added to its times */
+	const struct layout_origin_meta *meta; /* its META; borrowed during the call */
+	uint32_t nr_meta;
+};
+
 struct layout_process {       /* one program image of a process: an exec begins another */
 	uint32_t pid, ns_pid; /* ns_pid: in its innermost pid namespace, 0 when the same */
 	uint32_t parent_pid;
 	uint64_t start_ns;          /* CLOCK_BOOTTIME; (pid, start_ns) is the process */
 	uint32_t exe;               /* object, 0 when unknown */
 	uint32_t cgroup, container; /* strings */
+	uint32_t origin;            /* 0 where nothing was merged */
 };
 
 struct layout_thread { /* one name of a thread: a new comm begins another */
@@ -306,10 +339,6 @@ struct layout_event {
 	uint64_t period;       /* between ticks, in `unit`; 0 when it varies (frequency mode) */
 	uint32_t frequency_hz; /* asked for */
 	uint32_t unit;         /* string: ns, cycles */
-};
-
-struct layout_clock { /* the same instant on two clocks */
-	uint64_t monotonic_ns, realtime_ns;
 };
 
 struct layout_counter_value {

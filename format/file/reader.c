@@ -31,6 +31,7 @@ enum table {
 	TABLE_FRAMES,
 	TABLE_NODES,
 	TABLE_SNAPSHOTS,
+	TABLE_ORIGINS,
 	TABLE_COUNT,
 };
 
@@ -44,6 +45,7 @@ static const uint32_t kept_bytes[] = {
 	[TABLE_FRAMES] = 48, /* with the map that decodes them */
 	[TABLE_NODES] = 16,
 	[TABLE_SNAPSHOTS] = 64, /* they are unwound, not kept */
+	[TABLE_ORIGINS] = 128,
 };
 
 struct reader {
@@ -219,6 +221,50 @@ static const char *decode_objects(struct reader *reader, struct bytes_cursor *cu
 	return fault;
 }
 
+static struct layout_text get_text(struct bytes_cursor *cursor)
+{
+	struct layout_text text;
+	text.bytes = (const char *)bytes_get_blob(cursor, &text.len);
+	return text;
+}
+
+static const char *decode_origin(struct reader *reader, struct bytes_cursor *record, uint32_t id)
+{
+	struct layout_origin origin = {.name = get_text(record)};
+	origin.flags = get_u32_varint(record);
+	origin.reason = get_u32_varint(record);
+	origin.clock.monotonic_ns = bytes_get_varint(record);
+	origin.clock.realtime_ns = bytes_get_varint(record);
+	origin.shift_ns = bytes_get_varint(record);
+	origin.nr_meta = get_u32_varint(record);
+	if (origin.nr_meta > LAYOUT_MAX_META)
+		return "an origin with too much META";
+	if (!keep(reader, origin.nr_meta, KEPT_META) || !keep(reader, 1, bytes_left(record)))
+		return too_much;
+	struct layout_origin_meta meta[LAYOUT_MAX_META];
+	for (uint32_t i = 0; i < origin.nr_meta; i++) {
+		meta[i].key = get_text(record);
+		meta[i].value = get_text(record);
+	}
+	origin.meta = meta;
+	if (record->overrun)
+		return overrun;
+	if (reader->visitor->origin)
+		reader->visitor->origin(reader->context, id, &origin);
+	return NULL;
+}
+
+static const char *decode_origins(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t id, count;
+	const char *fault = get_ids(reader, cursor, TABLE_ORIGINS, &id, &count);
+	for (uint32_t i = 0; !fault && i < count; i++) {
+		struct bytes_cursor record = get_record(cursor);
+		fault = decode_origin(reader, &record, id + i);
+	}
+	return fault;
+}
+
 static const char *decode_processes(struct reader *reader, struct bytes_cursor *cursor)
 {
 	uint32_t id, count;
@@ -233,6 +279,8 @@ static const char *decode_processes(struct reader *reader, struct bytes_cursor *
 		process.exe = get_u32_varint(&record);
 		process.cgroup = get_u32_varint(&record);
 		process.container = get_u32_varint(&record);
+		if (bytes_left(&record))
+			process.origin = get_u32_varint(&record);
 		if (record.overrun)
 			return overrun;
 		if (reader->visitor->process)
@@ -643,6 +691,7 @@ static decode_fn *const decoders[] = {
 	[LAYOUT_CHUNK_CODE] = decode_code,
 	[LAYOUT_CHUNK_ANSWERS] = decode_answers,
 	[LAYOUT_CHUNK_UNWOUND] = decode_unwound,
+	[LAYOUT_CHUNK_ORIGINS] = decode_origins,
 };
 
 static void decode_chunk(struct reader *reader, const struct chunk *chunk)

@@ -22,6 +22,7 @@ struct reader_visitor {
 	void (*meta)(void *context, const char *key, size_t key_len, const char *value, size_t len);
 	void (*string)(void *context, uint32_t id, const char *bytes, size_t len);
 	void (*event)(void *context, uint32_t id, const struct layout_event *event);
+	void (*origin)(void *context, uint32_t id, const struct layout_origin *origin);
 	void (*object)(void *context, uint32_t id, const struct layout_object *object);
 	void (*process)(void *context, uint32_t id, const struct layout_process *process);
 	void (*thread)(void *context, uint32_t id, const struct layout_thread *thread);

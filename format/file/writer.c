@@ -34,7 +34,7 @@ struct writer {
 	uint32_t strings_written;
 
 	struct bytes_buf meta;
-	struct pending_table events, objects, processes, threads, snapshots;
+	struct pending_table events, origins, objects, processes, threads, snapshots;
 	struct bytes_buf mappings, symbols, code, unwound, counters, clocks;
 	struct {
 		VEC(struct layout_frame) waiting;
@@ -53,7 +53,7 @@ struct writer *writer_create(struct writer_sink sink)
 {
 	struct writer *writer = mem_zalloc(sizeof(*writer));
 	writer->sink = sink;
-	writer->events.next_id = writer->objects.next_id = 1;
+	writer->events.next_id = writer->origins.next_id = writer->objects.next_id = 1;
 	writer->processes.next_id = writer->threads.next_id = 1;
 	writer->frames.next_id = writer->nodes.next_id = writer->snapshots.next_id = 1;
 	chunk_put_file_header(&writer->out);
@@ -85,10 +85,11 @@ void writer_destroy(struct writer *writer)
 	if (!writer)
 		return;
 	strtab_deinit(&writer->strings);
-	struct bytes_buf *bufs[] = {&writer->meta, &writer->events.body, &writer->objects.body,
-		&writer->processes.body, &writer->threads.body, &writer->snapshots.body,
-		&writer->mappings, &writer->symbols, &writer->code, &writer->unwound,
-		&writer->counters, &writer->clocks, &writer->out, &writer->payload};
+	struct bytes_buf *bufs[] = {&writer->meta, &writer->events.body, &writer->origins.body,
+		&writer->objects.body, &writer->processes.body, &writer->threads.body,
+		&writer->snapshots.body, &writer->mappings, &writer->symbols, &writer->code,
+		&writer->unwound, &writer->counters, &writer->clocks, &writer->out,
+		&writer->payload};
 	for (size_t i = 0; i < sizeof(bufs) / sizeof(*bufs); i++)
 		bytes_buf_deinit(bufs[i]);
 	vec_deinit(&writer->frames.waiting);
@@ -129,6 +130,28 @@ uint32_t writer_event(struct writer *writer, const struct layout_event *event)
 	return put_record(&writer->events, &record);
 }
 
+static void put_text(struct bytes_buf *record, const struct layout_text *text)
+{
+	bytes_put_blob(record, text->bytes, text->len);
+}
+
+uint32_t writer_origin(struct writer *writer, const struct layout_origin *origin)
+{
+	struct bytes_buf record = {0};
+	put_text(&record, &origin->name);
+	bytes_put_varint(&record, origin->flags);
+	bytes_put_varint(&record, origin->reason);
+	bytes_put_varint(&record, origin->clock.monotonic_ns);
+	bytes_put_varint(&record, origin->clock.realtime_ns);
+	bytes_put_varint(&record, origin->shift_ns);
+	bytes_put_varint(&record, origin->nr_meta);
+	for (uint32_t i = 0; i < origin->nr_meta; i++) {
+		put_text(&record, &origin->meta[i].key);
+		put_text(&record, &origin->meta[i].value);
+	}
+	return put_record(&writer->origins, &record);
+}
+
 uint32_t writer_object(struct writer *writer, const struct layout_object *object)
 {
 	struct bytes_buf record = {0};
@@ -163,6 +186,8 @@ uint32_t writer_process(struct writer *writer, const struct layout_process *proc
 	bytes_put_varint(&record, process->exe);
 	bytes_put_varint(&record, process->cgroup);
 	bytes_put_varint(&record, process->container);
+	if (process->origin) /* the last field: most recordings do without */
+		bytes_put_varint(&record, process->origin);
 	return put_record(&writer->processes, &record);
 }
 
@@ -283,9 +308,10 @@ uint64_t writer_bytes_pending(const struct writer *writer)
 		CHUNKS_BOUND_BYTES = 15 * LAYOUT_CHUNK_HEADER_BYTES,
 	};
 	return CHUNKS_BOUND_BYTES + writer->meta.len + writer->events.body.len +
-	       writer->objects.body.len + writer->processes.body.len + writer->threads.body.len +
-	       writer->snapshots.body.len + writer->mappings.len + writer->symbols.len +
-	       writer->code.len + writer->counters.len + writer->clocks.len +
+	       writer->origins.body.len + writer->unwound.len + writer->objects.body.len +
+	       writer->processes.body.len + writer->threads.body.len + writer->snapshots.body.len +
+	       writer->mappings.len + writer->symbols.len + writer->code.len +
+	       writer->counters.len + writer->clocks.len +
 	       writer->samples.len * SAMPLE_BOUND_BYTES +
 	       writer->nodes.waiting.len * NODE_BOUND_BYTES +
 	       writer->frames.waiting.len * FRAME_BOUND_BYTES;
@@ -582,6 +608,7 @@ static void put_entities(struct writer *writer)
 	put_chunk(writer, LAYOUT_CHUNK_META, &writer->meta);
 	put_strings(writer);
 	put_table(writer, LAYOUT_CHUNK_EVENTS, &writer->events);
+	put_table(writer, LAYOUT_CHUNK_ORIGINS, &writer->origins);
 	put_table(writer, LAYOUT_CHUNK_OBJECTS, &writer->objects);
 	put_table(writer, LAYOUT_CHUNK_PROCESSES, &writer->processes);
 	put_table(writer, LAYOUT_CHUNK_THREADS, &writer->threads);

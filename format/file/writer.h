@@ -42,6 +42,7 @@ void writer_meta(struct writer *writer, const char *key, const char *value);
 /* Id of the string; 0 for the empty one. */
 uint32_t writer_string(struct writer *writer, const char *bytes, size_t len);
 uint32_t writer_event(struct writer *writer, const struct layout_event *event);
+uint32_t writer_origin(struct writer *writer, const struct layout_origin *origin);
 uint32_t writer_object(struct writer *writer, const struct layout_object *object);
 uint32_t writer_process(struct writer *writer, const struct layout_process *process);
 uint32_t writer_thread(struct writer *writer, const struct layout_thread *thread);

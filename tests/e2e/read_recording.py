@@ -11,6 +11,7 @@ import zlib
 
 META, STRINGS, OBJECTS, PROCESSES, THREADS, MAPPINGS, FRAMES, STACKS = range(1, 9)
 SAMPLES, SYMBOLS, COUNTERS, EVENTS, CLOCKS, END, SNAPSHOTS, CODE = range(9, 17)
+ORIGINS = 19
 MAX_PAYLOAD = 16 << 20
 COUNTER_NAMES = {
     1: "ticks", 2: "idle", 3: "filtered", 4: "samples", 5: "lost_ring",
@@ -71,7 +72,7 @@ class Recording:
         self.meta, self.strings, self.events, self.objects = {}, {0: b""}, {}, {}
         self.processes, self.threads, self.mappings = {}, {}, []
         self.frames, self.nodes, self.samples, self.symbols = {}, {}, [], []
-        self.code = []
+        self.code, self.origins = [], {}
         self.snapshots, self.guessed = {}, set()
         self.counters, self.clocks, self.end = {}, [], None
         self.damaged_bytes = self.unknown_chunks = self.lost_chunks = 0
@@ -119,6 +120,19 @@ def read_processes(rec, cursor):
     for number in each(cursor):
         it = cursor.record()
         rec.processes[number] = {key: it.varint() for key in keys}
+        rec.processes[number]["origin"] = it.varint() if it.left() else 0
+
+
+def read_origins(rec, cursor):
+    keys = ("flags", "reason", "monotonic", "realtime", "shift")
+    for number in each(cursor):
+        it = cursor.record()
+        out = dict(name=it.blob().decode("utf-8", "replace"))
+        out.update({key: it.varint() for key in keys})
+        pairs = [(it.blob(), it.blob()) for _ in range(it.varint())]
+        out["meta"] = {key.decode("utf-8", "replace"): value.decode("utf-8", "replace")
+                       for key, value in pairs}
+        rec.origins[number] = out
 
 
 def read_threads(rec, cursor):
@@ -228,7 +242,7 @@ DECODERS = {
     THREADS: read_threads, MAPPINGS: read_mappings, FRAMES: read_frames, STACKS: read_stacks,
     SAMPLES: read_samples, SYMBOLS: read_symbols, COUNTERS: read_counters, EVENTS: read_events,
     CLOCKS: read_clocks, END: read_end, SNAPSHOTS: read_snapshots,
-    CODE: read_code,
+    CODE: read_code, ORIGINS: read_origins,
 }
 
 
@@ -320,15 +334,16 @@ def summary(rec):
         stacks["kernel_only" if cause is None else "truncated" if cause else "complete"] += 1
         if cause:
             truncated_by[CAUSES[cause]] = truncated_by.get(CAUSES[cause], 0) + 1
-    processes = {(it["pid"], it["start"]) for it in rec.processes.values()}
+    processes = {(it["origin"], it["pid"], it["start"]) for it in rec.processes.values()}
     threads = set()
     for it in rec.threads.values():
-        process = rec.processes.get(it["process"], dict(pid=0, start=0))
-        threads.add((process["pid"], process["start"], it["tid"]))
+        process = rec.processes.get(it["process"], dict(origin=0, pid=0, start=0))
+        threads.add((process["origin"], process["pid"], process["start"], it["tid"]))
     return dict(
         samples=len(rec.samples), ticks=counters["ticks"], idle=counters["idle"],
         filtered=counters["filtered"],
         lost=counters["lost_ring"] + counters["lost_unresolved"] + counters["lost_write"],
+        origins=[dict(name=it["name"], meta=it["meta"]) for it in rec.origins.values()],
         processes=len(processes), threads=len(threads), mappings=len(rec.mappings),
         build_ids=sum(bool(it["build_id"]) for it in rec.objects.values()),
         stacks=stacks, truncated_by=truncated_by, counters=counters, meta=rec.meta,
