@@ -9,6 +9,7 @@ static const struct column_info infos[COLUMN_COUNT] = {
 	[COLUMN_PID] = {"pid", "pid", false, true},
 	[COLUMN_TID] = {"tid", "tid", false, true},
 	[COLUMN_CPU] = {"cpu", "cpu", false, true},
+	[COLUMN_ORIGIN] = {"origin", "origin", false, false},
 };
 
 static const struct {

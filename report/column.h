@@ -12,6 +12,7 @@ enum column {
 	COLUMN_PID,
 	COLUMN_TID,
 	COLUMN_CPU,
+	COLUMN_ORIGIN,
 	COLUMN_COUNT,
 };
 

@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "report/export/json.h"
+#include "report/health.h"
+#include "report/info_origins.h"
 
 static const char *const truncation_words[LAYOUT_TRUNCATED_END] = {
 #define X(name, number, word) [number] = word,
@@ -93,7 +95,12 @@ struct distinct {
 	uint64_t processes, threads, build_ids;
 };
 
-/* Processes by (pid, start), since an exec makes another record of the same one. */
+static uint64_t process_key(const struct layout_process *process)
+{
+	return process->origin ? map_mix(process->origin) ^ process->start_ns : process->start_ns;
+}
+
+/* Processes by (pid, start) and origin, since an exec makes another record of the same one. */
 static struct distinct count_distinct(const struct profile *profile)
 {
 	struct distinct out = {0};
@@ -101,13 +108,14 @@ static struct distinct count_distinct(const struct profile *profile)
 	bool added;
 	for (size_t i = 1; i < profile->processes.len; i++) {
 		const struct layout_process *info = &profile->processes.data[i].info;
-		map_put(&processes, map_mix(info->start_ns) ^ info->pid, &added);
+		uint64_t key = process_key(info);
+		map_put(&processes, map_mix(key) ^ info->pid, &added);
 		out.processes += added;
 	}
 	for (size_t i = 1; i < profile->threads.len; i++) {
 		const struct profile_thread *thread = &profile->threads.data[i];
-		uint64_t start_ns = profile->processes.data[thread->process].info.start_ns;
-		map_put(&threads, map_mix(map_mix(start_ns) ^ thread->pid) ^ thread->tid, &added);
+		uint64_t key = process_key(&profile->processes.data[thread->process].info);
+		map_put(&threads, map_mix(map_mix(key) ^ thread->pid) ^ thread->tid, &added);
 		out.threads += added;
 	}
 	for (size_t i = 1; i < profile->objects.len; i++)
@@ -158,35 +166,8 @@ static bool put_unwind_losses(const struct profile *profile, const char *separat
 
 void info_put_damage(const struct profile *profile, struct str *out)
 {
-	const struct reader_result *file = &profile->file;
-	const struct chunk_damage *damage = &file->damage;
-	const char *separator = "";
-	if (damage->regions) {
-		str_printf(out,
-			"%s%llu damaged place%s skipped (%llu bytes), the first at offset %llu: %s",
-			separator, (unsigned long long)damage->regions,
-			damage->regions == 1 ? "" : "s", (unsigned long long)damage->bytes,
-			(unsigned long long)damage->first_offset, damage->what);
-		separator = "; ";
-	}
-	if (file->bad_chunks) {
-		str_printf(out,
-			"%s%llu chunk%s with contents that make no sense, the first at offset "
-			"%llu: %s",
-			separator, (unsigned long long)file->bad_chunks,
-			file->bad_chunks == 1 ? "" : "s", (unsigned long long)file->bad_offset,
-			file->bad_what);
-		separator = "; ";
-	}
-	if (!file->ended) {
-		str_printf(out, "%srecording cut at %.3f s", separator,
-			seconds_in(profile, profile->last_ns));
-		if (damage->truncated)
-			str_printf(out, " (offset %llu, inside a chunk)",
-				(unsigned long long)damage->cut_offset);
-		str_puts(out, ": the recorder was killed, or still runs");
-		separator = "; ";
-	}
+	health_put_file(&profile->file, seconds_in(profile, profile->last_ns), out);
+	const char *separator = out->len ? "; " : "";
 	if (profile->end.reason == LAYOUT_END_WRITE_ERROR) {
 		str_printf(out, "%sthe recorder stopped at %.3f s because it could not write",
 			separator, seconds_in(profile, profile->end.time_ns));
@@ -198,14 +179,6 @@ void info_put_damage(const struct profile *profile, struct str *out)
 		str_printf(out, "%s%llu references lead nowhere", separator,
 			(unsigned long long)profile->dangling);
 }
-
-/*
- * Many entities can share one long path: a list stops when it has become this
- * long, and says how much more there was.
- */
-enum {
-	MAX_LIST_BYTES = 16 << 20
-};
 
 /* ---- text ---- */
 
@@ -315,7 +288,7 @@ static void put_counts(const struct profile *profile, struct str *out)
 static void put_objects(const struct profile *profile, struct str *out)
 {
 	str_puts(out, "\nobjects:\n");
-	size_t limit = out->len + MAX_LIST_BYTES;
+	size_t limit = out->len + INFO_MAX_LIST_BYTES;
 	for (size_t i = 1; i < profile->objects.len; i++) {
 		if (out->len > limit) {
 			str_printf(out, "  ... and %zu more\n", profile->objects.len - i);
@@ -340,7 +313,7 @@ static void put_objects(const struct profile *profile, struct str *out)
 static void put_mappings(const struct profile *profile, struct str *out)
 {
 	str_puts(out, "\nexecutable mappings:\n");
-	size_t limit = out->len + MAX_LIST_BYTES;
+	size_t limit = out->len + INFO_MAX_LIST_BYTES;
 	vec_each(&profile->mappings, mapping) {
 		if (out->len > limit) {
 			str_printf(out, "  ... and %zu more\n", (size_t)(mapping_end_ - mapping));
@@ -369,6 +342,7 @@ void info_put_text(const struct profile *profile, struct str *out)
 	if (profile->file.unknown_chunks)
 		str_printf(out, "%-14s %llu chunks of kinds that this version does not know\n", "",
 			(unsigned long long)profile->file.unknown_chunks);
+	info_put_origins(profile, out);
 	put_objects(profile, out);
 	put_mappings(profile, out);
 }
@@ -398,24 +372,10 @@ static void put_json_stacks(const struct info_stacks *stacks, struct str *out)
 	str_puts(out, "},\n");
 }
 
-static void put_json_meta(const struct profile *profile, struct str *out)
-{
-	str_puts(out, "  \"meta\": {");
-	const char *separator = "";
-	vec_each(&profile->meta, meta) {
-		str_puts(out, separator);
-		json_quote(out, meta->key);
-		str_puts(out, ": ");
-		json_quote(out, meta->value);
-		separator = ", ";
-	}
-	str_puts(out, "},\n");
-}
-
 static void put_json_objects(const struct profile *profile, struct str *out)
 {
 	str_puts(out, "  \"objects\": [");
-	size_t limit = out->len + MAX_LIST_BYTES, i;
+	size_t limit = out->len + INFO_MAX_LIST_BYTES, i;
 	for (i = 1; i < profile->objects.len && out->len <= limit; i++) {
 		const struct profile_object *object = &profile->objects.data[i];
 		str_printf(out, "%s\n    {\"kind\": \"%s\", \"path\": ", i > 1 ? "," : "",
@@ -459,8 +419,11 @@ void info_put_json(const struct profile *profile, struct str *out)
 		str_printf(out, "%s\"%s\": %llu", i > 1 ? ", " : "", counter_words[i],
 			(unsigned long long)counters[i]);
 	str_puts(out, "},\n");
-	put_json_meta(profile, out);
+	str_puts(out, "  ");
+	info_put_json_meta(profile->meta.data, profile->meta.len, out);
+	str_puts(out, ",\n");
 	put_json_objects(profile, out);
+	info_put_json_origins(profile, out);
 	str_puts(out, "  \"ended\": ");
 	json_quote(out, profile->file.ended ? end_word(profile->end.reason) : "");
 	str_puts(out, ",\n  \"damage\": ");

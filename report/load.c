@@ -58,6 +58,11 @@ static uint32_t checked_object(struct profile *profile, uint32_t id)
 	return checked(profile, id, is_there(&profile->objects, id, path));
 }
 
+static uint32_t checked_origin(struct profile *profile, uint32_t id)
+{
+	return checked(profile, id, is_there(&profile->origins, id, name));
+}
+
 static uint32_t checked_process(struct profile *profile, uint32_t id)
 {
 	return checked(profile, id, is_there(&profile->processes, id, cgroup));
@@ -146,6 +151,27 @@ static void on_object(void *context, uint32_t id, const struct layout_object *ob
 	put_at(&profile->objects, id, out);
 }
 
+static const char *copy_text(struct profile *profile, const struct layout_text *text)
+{
+	return arena_strndup(&profile->arena, text->len ? text->bytes : "", text->len);
+}
+
+static void on_origin(void *context, uint32_t id, const struct layout_origin *origin)
+{
+	struct profile *profile = context;
+	struct profile_meta *meta =
+		arena_alloc(&profile->arena, (origin->nr_meta + 1) * sizeof(*meta));
+	for (uint32_t i = 0; i < origin->nr_meta; i++) {
+		meta[i].key = copy_text(profile, &origin->meta[i].key);
+		meta[i].value = copy_text(profile, &origin->meta[i].value);
+	}
+	struct profile_origin out = {
+		.name = copy_text(profile, &origin->name), .info = *origin, .meta = meta};
+	out.info.name = (struct layout_text){0};
+	out.info.meta = NULL;
+	put_at(&profile->origins, id, out);
+}
+
 static void on_process(void *context, uint32_t id, const struct layout_process *process)
 {
 	struct profile *profile = context;
@@ -155,6 +181,7 @@ static void on_process(void *context, uint32_t id, const struct layout_process *
 		.container = string_at(profile, process->container),
 	};
 	out.info.exe = checked_object(profile, process->exe);
+	out.info.origin = checked_origin(profile, process->origin);
 	put_at(&profile->processes, id, out);
 }
 
@@ -357,6 +384,7 @@ static const struct reader_visitor visitor = {
 	.meta = on_meta,
 	.string = on_string,
 	.event = on_event,
+	.origin = on_origin,
 	.object = on_object,
 	.process = on_process,
 	.thread = on_thread,
@@ -487,6 +515,7 @@ static void add_placeholders(struct profile *profile)
 	vec_push(&profile->strings, (struct profile_string){.bytes = ""});
 	vec_push(&profile->events, (struct profile_event){.name = "samples", .unit = "count"});
 	vec_push(&profile->objects, (struct profile_object){.path = "", .name = ""});
+	vec_push(&profile->origins, (struct profile_origin){.name = ""});
 	vec_push(&profile->processes, (struct profile_process){.cgroup = "", .container = ""});
 	vec_push(&profile->threads, (struct profile_thread){.comm = damaged});
 	vec_push(&profile->frames, (struct profile_frame){.offset = LAYOUT_TRUNCATED_UNKNOWN});
@@ -511,6 +540,10 @@ static void fill_holes(struct profile *profile)
 	vec_each(&profile->objects, object) {
 		if (!object->path)
 			object->path = object->name = damaged;
+	}
+	vec_each(&profile->origins, origin) {
+		if (!origin->name)
+			origin->name = damaged;
 	}
 	vec_each(&profile->processes, process) {
 		if (!process->cgroup)

@@ -15,6 +15,7 @@ void profile_destroy(struct profile *profile)
 	vec_each(&profile->objects, object)
 		answers_deinit(&object->answers);
 	vec_deinit(&profile->objects);
+	vec_deinit(&profile->origins);
 	vec_deinit(&profile->processes);
 	vec_deinit(&profile->threads);
 	vec_deinit(&profile->mappings);
@@ -41,6 +42,17 @@ const char *profile_meta(const struct profile *profile, const char *key)
 		if (strcmp(meta->key, key) == 0)
 			return meta->value;
 	return NULL;
+}
+
+size_t profile_nr_origins(const struct profile *profile)
+{
+	return profile->origins.len ? profile->origins.len - 1 : 0;
+}
+
+const char *profile_thread_origin(const struct profile *profile, uint32_t thread)
+{
+	uint32_t process = profile->threads.data[thread].process;
+	return profile->origins.data[profile->processes.data[process].info.origin].name;
 }
 
 bool profile_is_kernel(const struct profile *profile, uint32_t object)

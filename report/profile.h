@@ -47,6 +47,12 @@ struct profile_object {
 	uint32_t nr_attempts;
 };
 
+struct profile_origin { /* a recording that was merged into this one */
+	const char *name;
+	struct layout_origin info; /* without its pointers */
+	const struct profile_meta *meta;
+};
+
 struct profile_process {
 	struct layout_process info;
 	const char *cgroup, *container;
@@ -133,6 +139,7 @@ struct profile {
 	VEC(struct profile_meta) meta;
 	VEC(struct profile_event) events;
 	VEC(struct profile_object) objects;
+	VEC(struct profile_origin) origins;
 	VEC(struct profile_process) processes;
 	VEC(struct profile_thread) threads;
 	VEC(struct layout_mapping) mappings;
@@ -194,6 +201,10 @@ uint32_t profile_add_node(
 
 /* NULL when the key is not there. */
 const char *profile_meta(const struct profile *profile, const char *key);
+/* Of how many recordings it was merged; 0: of none. */
+size_t profile_nr_origins(const struct profile *profile);
+/* "" where nothing was merged. */
+const char *profile_thread_origin(const struct profile *profile, uint32_t thread);
 /* Whether the frame ran in the kernel: its own code, a module, a BPF program. */
 bool profile_is_kernel(const struct profile *profile, uint32_t object);
 /* A share; 0 of nothing. */

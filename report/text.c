@@ -78,6 +78,9 @@ static void put_cell(const struct profile *profile, const struct table_row *row,
 	case COLUMN_CPU:
 		str_printf(out, "%u", row->cpu);
 		break;
+	case COLUMN_ORIGIN:
+		put_foreign(out, profile_thread_origin(profile, row->thread));
+		break;
 	case COLUMN_COUNT:
 		break;
 	}

@@ -55,14 +55,16 @@ enum export_format {
 	X(EXPORT_LABEL_TID, 3, "tid") \
 	X(EXPORT_LABEL_CONTAINER, 4, "container") \
 	X(EXPORT_LABEL_CGROUP, 5, "cgroup") \
-	X(EXPORT_LABEL_CPU, 6, "cpu") /* multiplies the samples of most recordings */
+	X(EXPORT_LABEL_CPU, 6, "cpu")       /* multiplies the samples of most recordings */ \
+	X(EXPORT_LABEL_ORIGIN, 7, "origin") /* of what was merged: the recording */
 
 enum export_label {
 #define X(label, bit, word) label = 1 << (bit),
 	EXPORT_LABELS(X)
 #undef X
 	EXPORT_LABELS_DEFAULT = EXPORT_LABEL_COMM | EXPORT_LABEL_THREAD | EXPORT_LABEL_PID
-				| EXPORT_LABEL_TID | EXPORT_LABEL_CONTAINER | EXPORT_LABEL_CGROUP,
+				| EXPORT_LABEL_TID | EXPORT_LABEL_CONTAINER | EXPORT_LABEL_CGROUP
+				| EXPORT_LABEL_ORIGIN,
 };
 
 /* What holds for the profile as a whole, for formats that have a place for it. */

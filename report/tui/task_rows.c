@@ -259,6 +259,9 @@ static void put_fields(const struct app *app, const struct task *task, struct st
 			str_printf(out, "program    %s\n",
 				model_object(app->model, process->info.exe)->path);
 	}
+	if (process->info.origin)
+		str_printf(out, "origin     %s\n",
+			app->model->profile->origins.data[process->info.origin].name);
 	if (process->container[0])
 		str_printf(out, "container  %s\n", process->container);
 	if (process->cgroup[0])
