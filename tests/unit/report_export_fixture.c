@@ -17,12 +17,16 @@ static struct err *file_write(void *context, const void *bytes, size_t len)
 
 void fixture_init(struct fixture *fixture)
 {
+	fixture_init_at(fixture, &(struct layout_clock){1000000000, 1700000000000000000});
+}
+
+void fixture_init_at(struct fixture *fixture, const struct layout_clock *clock)
+{
 	*fixture = (struct fixture){.fd = memfd_create("recording", MFD_CLOEXEC)};
 	fixture->writer =
 		writer_create((struct writer_sink){.write = file_write, .context = fixture});
-	struct layout_clock clock = {1000000000, 1700000000000000000};
-	writer_clock(fixture->writer, &clock);
-	fixture->time_ns = clock.monotonic_ns;
+	writer_clock(fixture->writer, clock);
+	fixture->time_ns = clock->monotonic_ns;
 	fixture->event = fixture_event(fixture, "cpu-clock", "ns", 1000000);
 }
 
@@ -110,16 +114,29 @@ void fixture_flush(struct fixture *fixture)
 	CHECK_OK(writer_flush(fixture->writer));
 }
 
-struct profile *fixture_profile(struct fixture *fixture)
+int fixture_finish(struct fixture *fixture)
 {
 	struct layout_end end = {LAYOUT_END_COMMAND, fixture->time_ns};
 	CHECK_OK(writer_finish(fixture->writer, &end));
 	writer_destroy(fixture->writer);
 	lseek(fixture->fd, 0, SEEK_SET);
+	return fixture->fd;
+}
+
+struct profile *fixture_load(int fd)
+{
 	struct profile *profile = NULL;
-	CHECK_OK(profile_load(fixture->fd, NULL, &profile));
-	close(fixture->fd);
+	lseek(fd, 0, SEEK_SET);
+	CHECK_OK(profile_load(fd, NULL, &profile));
 	symbolize(profile, &(struct symbolize_options){0});
+	return profile;
+}
+
+struct profile *fixture_profile(struct fixture *fixture)
+{
+	int fd = fixture_finish(fixture);
+	struct profile *profile = fixture_load(fd);
+	close(fd);
 	return profile;
 }
 

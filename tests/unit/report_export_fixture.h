@@ -16,6 +16,8 @@ struct fixture {
 
 /* A file with a clock and the event cpu-clock, 1 ms a tick. */
 void fixture_init(struct fixture *fixture);
+/* The same with another clock; samples follow it. */
+void fixture_init_at(struct fixture *fixture, const struct layout_clock *clock);
 uint32_t fixture_string(struct fixture *fixture, const char *text);
 uint32_t fixture_event(
 	struct fixture *fixture, const char *name, const char *unit, uint64_t period);
@@ -24,8 +26,7 @@ uint32_t fixture_object(struct fixture *fixture, enum layout_object_kind kind, c
 uint32_t fixture_process(struct fixture *fixture, uint32_t pid, uint32_t exe);
 uint32_t fixture_thread(struct fixture *fixture, uint32_t process, uint32_t tid, const char *comm);
 /* A frame with a symbol of its own, which NULL leaves out. */
-uint32_t fixture_frame(
-	struct fixture *fixture, uint32_t object, uint64_t offset, const char *name);
+uint32_t fixture_frame(struct fixture *fixture, uint32_t object, uint64_t offset, const char *name);
 /* A stack of frames, outermost first, 0 ends it. */
 uint32_t fixture_stack(struct fixture *fixture, const uint32_t *frames);
 #define FIXTURE_STACK(fixture, ...) fixture_stack((fixture), (const uint32_t[]){__VA_ARGS__, 0})
@@ -34,7 +35,11 @@ void fixture_samples(
 	struct fixture *fixture, uint32_t thread, uint32_t user, uint32_t kernel, unsigned count);
 void fixture_flush(struct fixture *fixture);
 
-/* Ends the recording, loads and symbolizes it. */
+/* Ends the recording; its file, at the beginning. */
+int fixture_finish(struct fixture *fixture);
+/* ... loads and symbolizes it. */
+struct profile *fixture_load(int fd);
+/* All of that; closes the file. */
 struct profile *fixture_profile(struct fixture *fixture);
 
 /* Exports into `out`, NUL-terminated behind its length. */

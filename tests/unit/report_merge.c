@@ -1,0 +1,437 @@
+/* Several recordings as one: sums, times, identities, damage. */
+#include "report/merge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "report/column.h"
+#include "report/table.h"
+#include "tests/unit/report_export_fixture.h"
+#include "tests/unit/unit.h"
+
+enum {
+	SECOND = 1000000000,
+	NR_FUNCTIONS = 12,
+};
+
+static const struct layout_clock early = {5ULL * SECOND, 1700000000ULL * SECOND};
+static const struct layout_clock late = {2ULL * SECOND, 1700000100ULL * SECOND};
+
+static struct err *file_write(void *context, const void *bytes, size_t len)
+{
+	CHECK_INT(write(*(int *)context, bytes, len), len);
+	return NULL;
+}
+
+static struct err *merge(
+	const int *fds, size_t count, bool takes_twice, int *ret, struct merge_result *result)
+{
+	struct merge_input inputs[4];
+	static const char *const names[] = {"dir/a.data", "b.data", "other/a.data", "d.data"};
+	for (size_t i = 0; i < count; i++)
+		inputs[i] = (struct merge_input){names[i], fds[i]};
+	*ret = memfd_create("merged", MFD_CLOEXEC);
+	return merge_write(&(struct merge_options){inputs, count, takes_twice},
+		(struct writer_sink){.write = file_write, .context = ret}, result);
+}
+
+static int merged(const int *fds, size_t count)
+{
+	int fd;
+	struct merge_result result;
+	CHECK_OK(merge(fds, count, false, &fd, &result));
+	merge_result_deinit(&result);
+	return fd;
+}
+
+#define MERGED(...) \
+	merged((const int[]){__VA_ARGS__}, sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
+
+static struct profile *load_and_close(int fd)
+{
+	struct profile *profile = fixture_load(fd);
+	close(fd);
+	return profile;
+}
+
+static void put_counters(struct fixture *fixture, uint64_t samples)
+{
+	const struct layout_counter_value values[] = {
+		{LAYOUT_COUNTER_TICKS, 0, samples + 7},
+		{LAYOUT_COUNTER_SAMPLES, 0, samples},
+		{LAYOUT_COUNTER_IDLE, 1, 4},
+		{LAYOUT_COUNTER_FILTERED, 1, 2},
+		{LAYOUT_COUNTER_LOST_RING, 0, 1},
+	};
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		writer_counter(fixture->writer, &values[i]);
+}
+
+static uint32_t object_with(struct fixture *fixture, const char *path, uint8_t build_id)
+{
+	struct layout_object object = {
+		.kind = LAYOUT_OBJECT_VDSO,
+		.path = fixture_string(fixture, path),
+		.build_id = {build_id},
+		.build_id_len = build_id ? 20 : 0,
+	};
+	return writer_object(fixture->writer, &object);
+}
+
+/* Stacks at random of functions with the same names in every recording. */
+static int random_recording(unsigned seed, const struct layout_clock *clock, const char *boot)
+{
+	struct fixture fixture;
+	unsigned samples = 0;
+	fixture_init_at(&fixture, clock);
+	writer_meta(fixture.writer, LAYOUT_META_HOST, "host");
+	if (boot)
+		writer_meta(fixture.writer, LAYOUT_META_BOOT, boot);
+	srand(seed);
+	uint32_t first = object_with(&fixture, seed & 1 ? "[one]" : "[two]", 1);
+	uint32_t second = object_with(&fixture, seed & 1 ? "[two]" : "[one]", 1);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 42, first), 42, "app");
+	uint32_t frames[NR_FUNCTIONS];
+	for (int i = 0; i < NR_FUNCTIONS; i++) {
+		char name[16];
+		int number = (i + (int)seed) % NR_FUNCTIONS;
+		snprintf(name, sizeof(name), "f%d", number);
+		frames[i] = fixture_frame(
+			&fixture, number & 1 ? first : second, 0x100 + 16 * (uint64_t)number, name);
+	}
+	for (int i = 0; i < 100; i++) {
+		uint32_t stack[8] = {0};
+		for (int k = 0; k < 1 + rand() % 6; k++)
+			stack[k] = frames[rand() % NR_FUNCTIONS];
+		unsigned count = (unsigned)rand() % 5;
+		fixture_samples(&fixture, thread, fixture_stack(&fixture, stack), 0, count);
+		samples += count;
+	}
+	put_counters(&fixture, samples);
+	return fixture_finish(&fixture);
+}
+
+/* ---- sums ---- */
+
+static void check_law(const struct profile *profile)
+{
+	const uint64_t *counters = profile->counters;
+	CHECK_INT(counters[LAYOUT_COUNTER_SAMPLES], profile->samples.len);
+	CHECK_INT(counters[LAYOUT_COUNTER_TICKS],
+		counters[LAYOUT_COUNTER_SAMPLES] + counters[LAYOUT_COUNTER_IDLE] +
+			counters[LAYOUT_COUNTER_FILTERED] + profile_lost(profile));
+}
+
+struct sums {
+	uint64_t self, total, self_samples;
+};
+
+static struct sums sums_of(const struct profile *profile, const char *name)
+{
+	struct table table;
+	struct table_options options = {.columns = {COLUMN_SYM}, .nr_columns = 1};
+	struct sums out = {0};
+	table_init(&table, profile, &options);
+	vec_each(&table.rows, row)
+		if (strcmp(profile->functions.data[row->function].name, name) == 0)
+			out = (struct sums){row->self, row->total, row->self_samples};
+	table_deinit(&table);
+	return out;
+}
+
+static void check_sums(const struct profile *a, const struct profile *b, const struct profile *both)
+{
+	CHECK_INT(both->samples.len, a->samples.len + b->samples.len);
+	for (int i = 0; i < NR_FUNCTIONS; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "f%d", i);
+		struct sums x = sums_of(a, name), y = sums_of(b, name), z = sums_of(both, name);
+		CHECK_INT(z.self, x.self + y.self);
+		CHECK_INT(z.total, x.total + y.total);
+		CHECK_INT(z.self_samples, x.self_samples + y.self_samples);
+	}
+	for (int i = 0; i < LAYOUT_COUNTER_COUNT; i++)
+		CHECK_INT(both->counters[i], a->counters[i] + b->counters[i]);
+	check_law(both);
+}
+
+TEST(a_merge_is_the_sum_in_any_order)
+{
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		int a = random_recording(seed, &early, NULL);
+		int b = random_recording(seed + 100, &late, NULL);
+		struct profile *ab = load_and_close(MERGED(a, b)),
+			       *ba = load_and_close(MERGED(b, a));
+		struct profile *x = load_and_close(a), *y = load_and_close(b);
+		check_sums(x, y, ab);
+		check_sums(x, y, ba);
+		CHECK_INT(ab->samples.len, ba->samples.len);
+		for (size_t i = 0; i < ab->samples.len; i++)
+			CHECK_INT(ab->samples.data[i].time_ns, ba->samples.data[i].time_ns);
+		CHECK_INT(ab->frames.len, ba->frames.len);
+		CHECK_INT(ab->nodes.len, ba->nodes.len);
+		CHECK_INT(ab->objects.len, 3); /* those of both are the same */
+		CHECK(ab->frames.len <= NR_FUNCTIONS + 1);
+		profile_destroy(ab), profile_destroy(ba), profile_destroy(x), profile_destroy(y);
+	}
+}
+
+TEST(merging_what_was_merged_is_merging_all)
+{
+	static const struct layout_clock third = {9ULL * SECOND, 1600000000ULL * SECOND};
+	int a = random_recording(1, &early, "x"), b = random_recording(2, &late, "y");
+	int c = random_recording(3, &third, NULL), ab = MERGED(a, b);
+	struct profile *at_once = load_and_close(MERGED(a, b, c));
+	struct profile *by_steps = load_and_close(MERGED(ab, c));
+	CHECK_INT(profile_nr_origins(by_steps), 3);
+	CHECK_INT(by_steps->samples.len, at_once->samples.len);
+	for (size_t i = 0; i < at_once->samples.len; i++)
+		CHECK_INT(by_steps->samples.data[i].time_ns, at_once->samples.data[i].time_ns);
+	for (size_t i = 1; i < at_once->origins.len; i++)
+		CHECK_INT(by_steps->origins.data[i].info.shift_ns,
+			at_once->origins.data[i].info.shift_ns);
+	CHECK_STR(profile_meta(by_steps, LAYOUT_META_HOST), "host");
+	CHECK_STR(profile_meta(by_steps, LAYOUT_META_BOOT), "x, y");
+	check_law(by_steps);
+	profile_destroy(at_once), profile_destroy(by_steps);
+	close(a), close(b), close(c), close(ab);
+}
+
+/* ---- origins ---- */
+
+TEST(one_pid_of_two_recordings_stays_two_processes)
+{
+	int a = random_recording(1, &early, NULL), b = random_recording(2, &late, NULL);
+	struct profile *profile = load_and_close(MERGED(a, b));
+	CHECK_INT(profile_nr_origins(profile), 2);
+	CHECK_INT(profile->processes.len, 3);
+	CHECK_STR(profile_thread_origin(profile, 1), "a.data");
+	CHECK_STR(profile_thread_origin(profile, 2), "b.data");
+	struct table table;
+	struct table_options options = {.columns = {COLUMN_PID}, .nr_columns = 1};
+	table_init(&table, profile, &options);
+	CHECK_INT(table.rows.len, 2);
+	table_deinit(&table);
+	options.columns[0] = COLUMN_COMM;
+	table_init(&table, profile, &options);
+	CHECK_INT(table.rows.len, 1);
+	table_deinit(&table);
+	profile_destroy(profile);
+	close(a), close(b);
+}
+
+TEST(what_comes_twice_is_refused)
+{
+	int a = random_recording(1, &early, NULL), b = random_recording(2, &late, NULL);
+	int ab = MERGED(a, b), fd;
+	struct merge_result result;
+	const int twice[] = {a, b, a}, inside[] = {ab, b};
+	CHECK_ERR(merge(twice, 3, false, &fd, &result), ERR_USAGE, "count twice");
+	close(fd);
+	CHECK_ERR(merge(inside, 2, false, &fd, &result), ERR_USAGE, "count twice");
+	close(fd);
+	CHECK_OK(merge(twice, 3, true, &fd, &result));
+	CHECK_INT(result.origins, 3);
+	merge_result_deinit(&result);
+	struct profile *profile = load_and_close(fd);
+	CHECK_STR(profile->origins.data[1].name, "a.data");
+	CHECK_STR(profile->origins.data[3].name, "a.data#2");
+	profile_destroy(profile);
+	close(a), close(b), close(ab);
+}
+
+/* ---- times ---- */
+
+static void check_times(const char *boot_a, const char *boot_b, uint64_t b_ns)
+{
+	static const struct layout_clock same = {8ULL * SECOND, 1700000003ULL * SECOND + 12345};
+	int a = random_recording(1, &early, boot_a), b = random_recording(2, &same, boot_b);
+	struct profile *profile = load_and_close(MERGED(b, a));
+	uint64_t first_ns[3] = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+	vec_each(&profile->samples, sample)
+		if (sample->time_ns < first_ns[sample->thread])
+			first_ns[sample->thread] = sample->time_ns;
+	CHECK_INT(first_ns[2], 5ULL * SECOND + 1000000);
+	CHECK_INT(first_ns[1], b_ns);
+	CHECK_INT(profile_wall_ns(profile, 5ULL * SECOND), early.realtime_ns);
+	profile_destroy(profile);
+	close(a), close(b);
+}
+
+TEST(one_boot_keeps_its_clock)
+{
+	check_times("x", "x", 8ULL * SECOND + 1000000);
+	check_times("x", "y", 8ULL * SECOND + 1000000 + 12000); /* whole microseconds */
+	check_times(NULL, NULL, 8ULL * SECOND + 1000000 + 12000);
+}
+
+/* ---- objects ---- */
+
+static int kernel_recording(
+	const struct layout_clock *clock, const char *boot, uint8_t build_id, const char *name)
+{
+	struct fixture fixture;
+	fixture_init_at(&fixture, clock);
+	writer_meta(fixture.writer, LAYOUT_META_BOOT, boot);
+	struct layout_object object = {
+		.kind = LAYOUT_OBJECT_KERNEL,
+		.path = fixture_string(&fixture, "[kernel]"),
+		.build_id = {build_id},
+		.build_id_len = build_id ? 20 : 0,
+		.base = 0xffffffff81000000,
+	};
+	uint32_t kernel = writer_object(fixture.writer, &object);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t frame = fixture_frame(&fixture, kernel, 0x10, name);
+	fixture_samples(&fixture, thread, 0, FIXTURE_STACK(&fixture, frame), 3);
+	return fixture_finish(&fixture);
+}
+
+static void check_kernels(const char *boot, uint8_t build_id, const char *name, bool are_one)
+{
+	int a = kernel_recording(&early, "x", build_id ? 1 : 0, "schedule");
+	int b = kernel_recording(&late, boot, build_id, name);
+	struct profile *profile = load_and_close(MERGED(a, b));
+	CHECK_INT(profile->objects.len, are_one ? 2 : 3);
+	CHECK_INT(profile->symbols.len, are_one ? 1 : 2);
+	CHECK_INT(sums_of(profile, "schedule").self_samples, are_one ? 6 : 3);
+	CHECK_INT(sums_of(profile, name).self_samples, are_one ? 6 : 3);
+	profile_destroy(profile);
+	close(a), close(b);
+}
+
+TEST(kernels_are_told_apart)
+{
+	check_kernels("x", 1, "schedule", true);
+	check_kernels("y", 1, "schedule", true);
+	check_kernels("y", 2, "other", false);
+	check_kernels("x", 0, "schedule", true);
+	check_kernels("y", 0, "other", false);
+}
+
+/* ---- what archives and snapshots add ---- */
+
+static int archived_recording(
+	const struct layout_clock *clock, enum answers_detail detail, const char *function)
+{
+	struct fixture fixture;
+	fixture_init_at(&fixture, clock);
+	uint32_t object = object_with(&fixture, "[prog]", 9);
+	uint32_t process = fixture_process(&fixture, 1, object);
+	uint32_t thread = fixture_thread(&fixture, process, 1, "app");
+	uint32_t frame = fixture_frame(&fixture, object, 0x10, NULL);
+	uint32_t outer = fixture_frame(&fixture, object, 0x20, NULL);
+	struct layout_snapshot snapshot = {.process = process, .time_ns = fixture.time_ns};
+	uint32_t id = writer_snapshot(fixture.writer, &snapshot);
+	uint32_t user = FIXTURE_STACK(&fixture, frame),
+		 whole = FIXTURE_STACK(&fixture, outer, frame);
+	struct layout_sample sample = {
+		.time_ns = fixture.time_ns + 1000,
+		.event = fixture.event,
+		.thread = thread,
+		.user_stack = user,
+		.snapshot = id,
+		.weight = 1,
+	};
+	writer_sample(fixture.writer, &sample);
+	fixture_flush(&fixture);
+	struct chain_frame frames[] = {{.function = function}};
+	struct answers answers = {.detail = detail};
+	answers_add(&answers, 0x10, &(struct chain){frames, 1});
+	writer_answers(fixture.writer, object, &answers);
+	answers_deinit(&answers);
+	writer_unwound(fixture.writer, &(struct layout_unwound){id, whole});
+	return fixture_finish(&fixture);
+}
+
+static void check_archived(const struct profile *profile)
+{
+	struct chain chain;
+	CHECK_INT(profile->samples.len, 2);
+	CHECK_INT(profile->objects.len, 2);
+	CHECK_INT(profile->nr_snapshots, 2);
+	CHECK_INT(profile->unwound.len, 0); /* nothing was left to be unwound */
+	vec_each(&profile->samples, sample)
+		CHECK_INT(profile->nodes.data[profile->stacks.data[sample->stack].user].parent != 0,
+			1);
+	const struct answers *answers = &profile->objects.data[1].answers;
+	CHECK_INT(answers->detail, ANSWERS_SYMBOLS); /* all of it is promised for no more */
+	CHECK(answers_find(answers, 0x10, &chain) && chain.count == 1);
+	CHECK_STR(chain.frames[0].function, "better");
+}
+
+TEST(archives_survive)
+{
+	int a = archived_recording(&early, ANSWERS_INLINED, "better");
+	int b = archived_recording(&late, ANSWERS_SYMBOLS, "worse");
+	struct profile *ab = load_and_close(MERGED(a, b)), *ba = load_and_close(MERGED(b, a));
+	check_archived(ab);
+	check_archived(ba);
+	profile_destroy(ab), profile_destroy(ba);
+	close(a), close(b);
+}
+
+/* ---- damage ---- */
+
+static int cut(int fd, off_t bytes)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	CHECK_INT(ftruncate(fd, size - bytes), 0);
+	return fd;
+}
+
+TEST(what_is_left_of_a_cut_recording_is_merged)
+{
+	for (off_t bytes = 1; bytes < 200; bytes += 9) {
+		int a = cut(random_recording(1, &early, NULL), bytes);
+		int b = random_recording(2, &late, NULL), fd;
+		struct merge_result result;
+		const int fds[] = {a, b};
+		CHECK_OK(merge(fds, 2, false, &fd, &result));
+		CHECK(!result.inputs[0].file.ended && result.inputs[1].file.ended);
+		merge_result_deinit(&result);
+		struct profile *profile = load_and_close(fd), *x = load_and_close(a);
+		struct profile *y = load_and_close(b);
+		CHECK_INT(profile->samples.len, x->samples.len + y->samples.len);
+		CHECK_INT(profile->origins.data[1].info.flags, LAYOUT_ORIGIN_CUT);
+		CHECK_INT(profile->origins.data[2].info.flags, 0);
+		CHECK(profile->file.ended && !profile->dangling);
+		check_law(profile);
+		profile_destroy(profile), profile_destroy(x), profile_destroy(y);
+	}
+}
+
+/* Each byte in turn is another one: nothing crashes, and the sum holds. */
+TEST(damage_anywhere)
+{
+	int a = random_recording(1, &early, NULL), b = random_recording(2, &late, NULL);
+	off_t size = lseek(a, 0, SEEK_END);
+	for (off_t at = 16; at < size; at += 13) {
+		uint8_t byte, other;
+		CHECK_INT(pread(a, &byte, 1, at), 1);
+		other = (uint8_t)~byte;
+		CHECK_INT(pwrite(a, &other, 1, at), 1);
+		struct profile *profile = load_and_close(MERGED(a, b));
+		check_law(profile);
+		CHECK_INT(profile->dangling, 0);
+		vec_each(&profile->samples, sample)
+			CHECK(profile_thread_origin(profile, sample->thread)[0]);
+		profile_destroy(profile);
+		CHECK_INT(pwrite(a, &byte, 1, at), 1);
+	}
+	close(a), close(b);
+}
+
+TEST(no_recording_is_refused)
+{
+	int a = random_recording(1, &early, NULL), fd;
+	int b = memfd_create("text", MFD_CLOEXEC);
+	struct merge_result result;
+	const int fds[] = {a, b};
+	CHECK_INT(write(b, "no recording at all", 19), 19);
+	CHECK_ERR(merge(fds, 2, false, &fd, &result), ERR_FORMAT, "b.data");
+	close(fd), close(a), close(b);
+}
