@@ -146,8 +146,10 @@ static int annotate(struct annotate_options *options, int argc, char **argv, int
 	if (!options->symbol && rest < argc)
 		options->symbol = argv[rest++];
 	struct profile *profile;
-	struct err *err = input_load(
-		options->input, argc, argv, rest, &options->naming.symbolize.files, &profile);
+	CLEANUP(input_deinit) struct input input = {0};
+	struct err *err = input_open_all(options->input, argc, argv, rest, &input);
+	if (!err)
+		err = input_load(&input, &options->naming.symbolize.files, &profile);
 	if (err)
 		return console_fail(err);
 	CLEANUP(str_deinit) struct str text = {0};

@@ -30,7 +30,7 @@ static const struct opt rows[] = {
 #undef X
 		{"labels", 0, "LIST", export_labels_parse, FIELD(export.labels),
 			"pprof, json, otlp: labels of samples "
-			"(comm,thread,pid,tid,container,cgroup; "
+			"(comm,thread,pid,tid,container,cgroup,origin; "
 			"also cpu, none)",
 			NULL},
 	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)",
@@ -107,7 +107,7 @@ static void say_done(const struct profile *profile, const struct export_file *fi
 }
 
 static struct err *convert(const struct profile *profile, const struct exporter *exporter,
-	const struct convert_options *options, const char *input)
+	const struct convert_options *options, const struct input *input)
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	if (options->output)
@@ -117,7 +117,7 @@ static struct err *convert(const struct profile *profile, const struct exporter 
 	else
 		str_puts(&name, "-");
 	struct export_file file;
-	try(export_file_open(str_text(&name), input, &file));
+	try(export_file_open(str_text(&name), input->paths, input->nr_paths, &file));
 	struct err *err = write_export(profile, exporter, options, &file);
 	bool is_stdout = !file.temporary;
 	if (!err)
@@ -150,19 +150,17 @@ static struct err *load_and_convert(
 	const struct exporter *exporter = NULL;
 	try(choose_format(options, &exporter));
 	try(check_output(options, exporter));
-	const char *input = options->input ? options->input
-			    : rest < argc  ? argv[rest]
-					   : "ebprof.data";
+	CLEANUP(input_deinit) struct input input = {0};
 	struct profile *profile;
-	try(input_load(options->input, argc, argv, rest, &options->select.naming.symbolize.files,
-		&profile));
+	try(input_open_all(options->input, argc, argv, rest, &input));
+	try(input_load(&input, &options->select.naming.symbolize.files, &profile));
 	struct filter filter = select_filter(&options->select);
 	naming_begin(&options->select.naming);
 	symbolize(profile, &options->select.naming.symbolize);
 	console_show_end();
 	filter_samples(profile, &filter);
 	filter_stacks(profile, &filter);
-	struct err *err = convert(profile, exporter, options, input);
+	struct err *err = convert(profile, exporter, options, &input);
 	naming_end(&options->select.naming);
 	profile_destroy(profile);
 	return err;
@@ -187,7 +185,7 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_convert = {
 	.name = "convert",
 	.summary = "write a recording in the format of another tool",
-	.usage = "--FORMAT [OPTIONS] [FILE]",
+	.usage = "--FORMAT [OPTIONS] [FILE...]",
 	.description = "Names the functions of a recording and writes it for another tool. A file "
 		       "appears\n"
 		       "under its name when it is complete, and replaces an older one.",

@@ -31,8 +31,12 @@ static int run(const struct command *command, int argc, char **argv)
 		opt_print_help(command, stdout);
 		return CONSOLE_OK;
 	}
+	struct input input = {0};
 	struct profile *profile;
-	err = input_load(options.input, argc, argv, rest, NULL, &profile);
+	err = input_open_all(options.input, argc, argv, rest, &input);
+	if (!err)
+		err = input_load(&input, NULL, &profile);
+	input_deinit(&input);
 	if (err)
 		return console_fail(err);
 	CLEANUP(str_deinit) struct str text = {0};
@@ -47,7 +51,7 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_info = {
 	.name = "info",
 	.summary = "say what a recording holds and how sound it is",
-	.usage = "[OPTIONS] [FILE]",
+	.usage = "[OPTIONS] [FILE...]",
 	.description = "Shows where and how a recording was made, its counters, mappings with "
 		       "build IDs, and\n"
 		       "its health: every tick accounted for, damage named.",

@@ -224,8 +224,9 @@ static struct err *load_and_push(struct push_command *command, int argc, char **
 	command->push.timeout_ms = command->timeout_ns / NS_PER_MS;
 	try(find_token(command));
 	struct profile *profile;
-	try(input_load(command->input, argc, argv, rest, &command->select.naming.symbolize.files,
-		&profile));
+	CLEANUP(input_deinit) struct input input = {0};
+	try(input_open_all(command->input, argc, argv, rest, &input));
+	try(input_load(&input, &command->select.naming.symbolize.files, &profile));
 	struct filter filter = select_filter(&command->select);
 	naming_begin(&command->select.naming);
 	symbolize(profile, &command->select.naming.symbolize);

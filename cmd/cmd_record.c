@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/kept_naming.h"
+#include "cmd/output_owner.h"
 #include "cmd/record_view.h"
 #include "record/cpu.h"
 #include "record/session.h"
@@ -318,21 +319,6 @@ static int fail(struct err *err)
 	return EXIT_OWN_FAILURE;
 }
 
-/* Under sudo, a recording belongs to who asked for it, so that he can read it without. */
-static struct output_owner find_owner(void)
-{
-	struct output_owner owner = {0};
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-	if (geteuid() || !uid || !gid)
-		return owner;
-	struct err *err = opt_u32(uid, &owner.uid);
-	if (!err)
-		err = opt_u32(gid, &owner.gid);
-	owner.is_set = !err;
-	err_destroy(err);
-	return owner;
-}
-
 /* A recording may end before its command does, whose status is to be passed on all the same. */
 static void outlive(const struct record_options *options, struct session *session,
 	const struct session_options *session_options, struct session_summary *summary)
@@ -462,7 +448,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.cpus = options.cpus.data,
 		.nr_cpus = options.cpus.len,
 		.output = options.output,
-		.owner = find_owner(),
+		.owner = output_owner_find(),
 		.delay_ns = options.delay_ns,
 		.duration_ns = options.duration_ns,
 		.max_bytes = options.max_bytes,

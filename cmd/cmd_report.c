@@ -32,8 +32,8 @@ static struct err *parse_sort(const char *text, void *member)
 		enum column column = column_find(text, len);
 		if (column == COLUMN_COUNT)
 			return err_new(ERR_USAGE,
-				"\"%.*s\" is none of sym, dso, comm, pid, tid, cpu", (int)len,
-				text);
+				"\"%.*s\" is none of sym, dso, comm, pid, tid, cpu, origin",
+				(int)len, text);
 		for (size_t i = 0; i < table->nr_columns; i++)
 			if (table->columns[i] == column)
 				return err_new(ERR_USAGE, "%.*s is there twice", (int)len, text);
@@ -51,7 +51,7 @@ static const struct opt rows[] = {
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
 		"compare with this recording, an earlier one", NULL},
 	{"sort", 's', "COLUMN[,..]", parse_sort, FIELD(table),
-		"a row for each: sym, dso, comm, pid, tid, cpu (dso,sym)", "What is shown"},
+		"a row for each: sym, dso, comm, pid, tid, cpu, origin (dso,sym)", "What is shown"},
 	{"children", 0, NULL, opt_flag, FIELD(table.by_total), "order by total instead of self",
 		NULL},
 	{"no-children", 0, NULL, opt_clear, FIELD(table.by_total), "order by self (the default)",
@@ -84,8 +84,23 @@ static const struct opt_foreign foreign[] = {
 	{0},
 };
 
-static void put_report(
-	struct profile *profile, const struct report_options *options, struct str *out)
+/* A pid means something within its origin only. */
+static void add_origin(const struct profile *profile, struct table_options *table)
+{
+	bool has_number = false;
+	for (size_t i = 0; i < table->nr_columns; i++) {
+		if (table->columns[i] == COLUMN_ORIGIN)
+			return;
+		has_number |= table->columns[i] == COLUMN_PID || table->columns[i] == COLUMN_TID;
+	}
+	if (!has_number || profile_nr_origins(profile) < 2)
+		return;
+	for (size_t i = table->nr_columns++; i > 0; i--)
+		table->columns[i] = table->columns[i - 1];
+	table->columns[0] = COLUMN_ORIGIN;
+}
+
+static void put_report(struct profile *profile, struct report_options *options, struct str *out)
 {
 	struct filter filter = select_filter(&options->select);
 	size_t all_samples = profile->samples.len;
@@ -104,6 +119,7 @@ static void put_report(
 		text_put_tree(profile, options->show_inverted, &text, out);
 	} else {
 		struct table table;
+		add_origin(profile, &options->table);
 		table_init(&table, profile, &options->table);
 		text_put_table(profile, &table, &options->table, &text, out);
 		table_deinit(&table);
@@ -111,11 +127,10 @@ static void put_report(
 	unsymbolized_put(profile, &options->select.naming.symbolize.files, out);
 }
 
-static int report_text(struct report_options *options, const char *path, int fd)
+static int report_text(struct report_options *options, const struct input *input)
 {
 	struct profile *profile;
-	struct err *err =
-		input_load_open(path, fd, &options->select.naming.symbolize.files, &profile);
+	struct err *err = input_load(input, &options->select.naming.symbolize.files, &profile);
 	if (err)
 		return console_fail(err);
 	CLEANUP(str_deinit) struct str text = {0};
@@ -128,15 +143,15 @@ static int report_text(struct report_options *options, const char *path, int fd)
 	return code;
 }
 
-static int report_in_terminal(struct report_options *options, const char *path, int fd)
+static int report_in_terminal(struct report_options *options, const struct input *input)
 {
 	setlocale(LC_CTYPE, "");
 	options->select.naming.is_silent = true; /* the screen is another's */
 	naming_begin(&options->select.naming);
 	struct tui_options tui = {
-		.file_name = path,
+		.file_name = input->name,
 		.baseline = options->baseline,
-		.fd = fd,
+		.fd = input->fd,
 		.symbolize = options->select.naming.symbolize,
 		.filter = select_filter(&options->select),
 		.source_dirs = options->source_dirs,
@@ -169,15 +184,12 @@ static bool wants_terminal(const struct report_options *options)
 
 static int report(struct report_options *options, int argc, char **argv, int rest)
 {
-	const char *path;
-	CLEANUP_FD int fd = -1;
-	struct err *err = input_choose(options->input, argc, argv, rest, &path);
-	if (!err)
-		err = input_open_or_stdin(path, &fd);
+	CLEANUP(input_deinit) struct input input = {0};
+	struct err *err = input_open_all(options->input, argc, argv, rest, &input);
 	if (err)
 		return console_fail(err);
 	if (wants_terminal(options))
-		return report_in_terminal(options, path, fd);
+		return report_in_terminal(options, &input);
 	static const struct table_options usual = {
 		.columns = {COLUMN_DSO, COLUMN_SYM},
 		.nr_columns = 2,
@@ -192,7 +204,7 @@ static int report(struct report_options *options, int argc, char **argv, int res
 			"--baseline is shown in a terminal only, without --stdio and its kin"));
 	if (options->percent_limit < 0)
 		options->percent_limit = 0.5;
-	return report_text(options, path, fd);
+	return report_text(options, &input);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -218,7 +230,7 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "show where the time of a recording went",
-	.usage = "[OPTIONS] [FILE]",
+	.usage = "[OPTIONS] [FILE...]",
 	.description =
 		"Reads ebprof.data and shows the functions in which the time was spent, in a "
 		"terminal\n"
@@ -228,6 +240,7 @@ const struct command command_report = {
 	.examples = "  ebprof report\n"
 		    "  ebprof report -g --percent-limit 2 server.data\n"
 		    "  ebprof report -s comm,pid\n"
+		    "  ebprof report -s origin,dso,sym web1.data web2.data\n"
 		    "  ebprof report -c nginx -d libssl.so.3 --time 10,20\n",
 	.exit_status = "  0  the recording could be read, whole or in part\n"
 		       "  1  it could not; 2: wrong usage\n",

@@ -11,7 +11,7 @@
 #include "format/base/mem.h"
 #include "format/base/str.h"
 
-static struct err *check_replaceable(const char *path, const char *input)
+static struct err *check_replaceable(const char *path, const char *const *inputs, size_t nr_inputs)
 {
 	struct stat st, input_st;
 	if (lstat(path, &st))
@@ -22,17 +22,19 @@ static struct err *check_replaceable(const char *path, const char *input)
 		return err_new(ERR_USAGE,
 			"%s is not a regular file; for anything else use -o - and redirect it",
 			path);
-	if (stat(input, &input_st) == 0 && input_st.st_dev == st.st_dev &&
-		input_st.st_ino == st.st_ino)
-		return err_new(ERR_USAGE, "%s is the recording itself", path);
+	for (size_t i = 0; i < nr_inputs; i++)
+		if (stat(inputs[i], &input_st) == 0 && input_st.st_dev == st.st_dev &&
+			input_st.st_ino == st.st_ino)
+			return err_new(ERR_USAGE, "%s is the recording itself", path);
 	return NULL;
 }
 
-struct err *export_file_open(const char *path, const char *input, struct export_file *ret)
+struct err *export_file_open(
+	const char *path, const char *const *inputs, size_t nr_inputs, struct export_file *ret)
 {
 	struct export_file file = {.path = path, .fd = STDOUT_FILENO};
 	if (strcmp(path, "-") != 0) {
-		try(check_replaceable(path, input));
+		try(check_replaceable(path, inputs, nr_inputs));
 		CLEANUP(str_deinit) struct str name = {0};
 		str_printf(&name, "%s.XXXXXX", path);
 		file.fd = mkostemp(name.data, O_CLOEXEC);

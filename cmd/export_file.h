@@ -15,10 +15,11 @@ struct export_file {
 };
 
 /*
- * Refuses a path that is there and no regular file, and that of the recording
- * that is read, `input`.
+ * Refuses a path that is there and no regular file, and those of the
+ * recordings that are read.
  */
-struct err *export_file_open(const char *path, const char *input, struct export_file *ret);
+struct err *export_file_open(
+	const char *path, const char *const *inputs, size_t nr_inputs, struct export_file *ret);
 /* Gives the file its name. */
 struct err *export_file_commit(struct export_file *file);
 /* Removes what was not committed. */

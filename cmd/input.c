@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "cmd/console.h"
+#include "cmd/merge_files.h"
 #include "format/base/mem.h"
+#include "format/base/str.h"
 #include "report/info.h"
 
 struct err *input_open(const char *path, int flags, int *ret)
@@ -58,12 +60,54 @@ struct err *input_open_or_stdin(const char *path, int *ret)
 	return NULL;
 }
 
-struct err *input_load(const char *option, int argc, char **argv, int rest,
-	const struct symbol_file_options *files, struct profile **ret)
+static struct err *find_paths(
+	const char *option, int argc, char **argv, int rest, struct input *input)
 {
-	const char *path = NULL;
-	try(input_choose(option, argc, argv, rest, &path));
-	CLEANUP_FD int fd = -1;
-	try(input_open_or_stdin(path, &fd));
-	return input_load_open(path, fd, files, ret);
+	bool has_operands = !option && rest < argc;
+	if (option && rest < argc)
+		return err_new(ERR_USAGE,
+			"\"%s\" is too many beside -i; several recordings are named without it",
+			argv[rest]);
+	input->path = option ? option : "ebprof.data";
+	input->paths = has_operands ? (const char *const *)argv + rest : &input->path;
+	input->nr_paths = has_operands ? (size_t)(argc - rest) : 1;
+	return NULL;
+}
+
+static void name_all(struct input *input)
+{
+	struct str name = {0};
+	for (size_t i = 0; i < input->nr_paths; i++) {
+		str_puts(&name, i ? " + " : "");
+		str_puts(&name, input->paths[i]);
+	}
+	input->name = str_steal(&name);
+}
+
+struct err *input_open_all(const char *option, int argc, char **argv, int rest, struct input *ret)
+{
+	*ret = (struct input){.fd = -1};
+	try(find_paths(option, argc, argv, rest, ret));
+	if (ret->nr_paths == 1) {
+		try(input_open_or_stdin(ret->paths[0], &ret->fd));
+	} else {
+		struct merge_files files = {.paths = ret->paths, .count = ret->nr_paths};
+		try(merge_files_open(&files, &ret->fd));
+	}
+	name_all(ret);
+	return NULL;
+}
+
+void input_deinit(struct input *input)
+{
+	if (!input->name) /* it was never opened */
+		return;
+	mem_close_fd(&input->fd);
+	mem_free(steal_ptr(input->name));
+}
+
+struct err *input_load(
+	const struct input *input, const struct symbol_file_options *files, struct profile **ret)
+{
+	return input_load_open(input->name, input->fd, files, ret);
 }

@@ -1,4 +1,4 @@
-/* The recording that a command works on. */
+/* The recording that a command works on, or several that it takes as one. */
 #ifndef EBPROF_INPUT_H
 #define EBPROF_INPUT_H
 
@@ -6,13 +6,25 @@
 #include "report/profile.h"
 #include "report/symbol/symbol_file.h"
 
+struct input {
+	char *name; /* "a.data + b.data" */
+	int fd;
+	const char *const *paths; /* borrowed: what -i and the operands named, or ebprof.data */
+	size_t nr_paths;
+	const char *path; /* where they stand if it is one */
+};
+
 /*
- * Loads the file of -i (may be NULL), or of the first operand argv[rest], or
- * ebprof.data; "-" is standard input. Says on stderr what is damaged or cut. `files` may be NULL,
- * see profile_load().
+ * Opens the file of -i (may be NULL), or those of the operands from argv[rest] on, or
+ * ebprof.data; "-" is standard input. Several are merged in memory, and what is damaged of them is
+ * said. `ret` must stay where it is.
  */
-struct err *input_load(const char *option, int argc, char **argv, int rest,
-	const struct symbol_file_options *files, struct profile **ret);
+struct err *input_open_all(
+	const char *option, int argc, char **argv, int rest, struct input *ret) ERR_MUST_CHECK;
+void input_deinit(struct input *input);
+/* Says on stderr what is damaged or cut. `files` may be NULL, see profile_load(). */
+struct err *input_load(const struct input *input, const struct symbol_file_options *files,
+	struct profile **ret) ERR_MUST_CHECK;
 
 /* The parts of it, for commands that do more with the file. `flags` are open()'s. */
 struct err *input_choose(

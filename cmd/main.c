@@ -12,6 +12,7 @@ static const struct command *const all[] = {
 	&command_annotate,
 	&command_convert,
 	&command_archive,
+	&command_merge,
 	&command_push,
 	&command_info,
 	&command_check,

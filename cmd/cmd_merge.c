@@ -1,0 +1,112 @@
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/merge_files.h"
+#include "cmd/output_owner.h"
+
+struct merge_options_given {
+	const char *output;
+	bool force, quiet;
+};
+
+#define FIELD(name) offsetof(struct merge_options_given, name)
+
+static const struct opt rows[] = {
+	{"output", 'o', "FILE|-", opt_string, FIELD(output), "where to; must be given",
+		"Input and output"},
+	{"force", 'f', NULL, opt_flag, FIELD(force),
+		"take what comes twice, too: its samples count twice", NULL},
+	{"quiet", 'q', NULL, opt_flag, FIELD(quiet), "say nothing but errors and damage", NULL},
+	{0},
+};
+
+static void say_done(const char *output, const struct merge_result *result, uint64_t bytes)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	console_put_count(&text, result->samples);
+	str_printf(&text, " samples of %u recordings -> %s (", result->origins, output);
+	console_put_bytes(&text, bytes);
+	str_puts(&text, ")");
+	console_say("%s", str_text(&text));
+	if (result->by_wall_clock)
+		console_say_more("not all of one boot: placed by the time of day");
+}
+
+/* The output, and how much went into it. */
+struct counted_sink {
+	struct writer_sink to;
+	uint64_t bytes;
+};
+
+static struct err *write_counted(void *context, const void *bytes, size_t len)
+{
+	struct counted_sink *sink = context;
+	sink->bytes += len;
+	return sink->to.write(sink->to.context, bytes, len);
+}
+
+static struct err *merge(const struct merge_options_given *options, const struct merge_files *files)
+{
+	struct output_owner owner = output_owner_find();
+	struct output *output;
+	struct merge_result result;
+	try(output_create(options->output, &owner, -1, &output));
+	struct counted_sink sink = {.to = output_sink(output)};
+	struct err *err = merge_files_write(
+		files, (struct writer_sink){.write = write_counted, .context = &sink}, &result);
+	if (!err)
+		err = output_publish(output);
+	if (!err)
+		err = output_close(output);
+	output_destroy(output);
+	if (!err && !options->quiet)
+		say_done(options->output, &result, sink.bytes);
+	return err;
+}
+
+static struct err *check(const struct merge_options_given *options, int nr_operands)
+{
+	if (nr_operands < 1)
+		return err_new(ERR_USAGE, "which recordings? (see ebprof merge --help)");
+	if (!options->output)
+		return err_new(ERR_USAGE, "where to? Give -o FILE");
+	return NULL;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct merge_options_given options = {0};
+	int rest;
+	bool wants_help;
+	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
+	if (!err && wants_help) {
+		opt_print_help(command, stdout);
+		return CONSOLE_OK;
+	}
+	if (!err)
+		err = check(&options, argc - rest);
+	struct merge_files files = {
+		.paths = (const char *const *)argv + rest,
+		.count = (size_t)(argc - rest),
+		.takes_twice = options.force,
+	};
+	if (!err)
+		err = merge(&options, &files);
+	return err ? console_fail(err) : CONSOLE_OK;
+}
+
+const struct command command_merge = {
+	.name = "merge",
+	.summary = "make one recording of several",
+	.usage = "-o FILE [OPTIONS] FILE...",
+	.description =
+		"Puts the samples of several recordings into one, with one time for all of them.\n"
+		"Their processes stay apart; report -s origin tells where each is from. report,\n"
+		"convert and info take several recordings, too, and merge them on the way.",
+	.examples = "  ebprof merge -o all.data web1.data web2.data\n"
+		    "  ebprof merge -o day.data ebprof.data.*\n",
+	.exit_status = "  0  it was done; what was damaged was told\n"
+		       "  1  one could not be read, or the output not be written: there is none\n"
+		       "  2  wrong usage, or a recording that comes twice\n",
+	.options = rows,
+	.run = run,
+};

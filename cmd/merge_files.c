@@ -1,0 +1,119 @@
+#include "cmd/merge_files.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/console.h"
+#include "cmd/input.h"
+#include "cmd/memory_file.h"
+#include "format/base/mem.h"
+#include "report/health.h"
+
+/* What comes through a pipe is kept: it is read twice. */
+static struct err *open_stdin(int *ret)
+{
+	FILE *file;
+	try(memory_file_create(&file));
+	struct err *err = memory_file_fill(file, STDIN_FILENO);
+	if (err) {
+		fclose(file);
+		return err_wrap(err, "standard input");
+	}
+	return memory_file_finish(file, ret);
+}
+
+static struct err *open_one(const char *path, struct merge_input *ret)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	ret->name = is_stdin ? "stdin" : path;
+	if (is_stdin)
+		return open_stdin(&ret->fd);
+	CLEANUP_FD int fd = -1;
+	struct stat st;
+	try(input_open(path, O_RDONLY | O_NONBLOCK, &fd));
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return err_new(ERR_USAGE,
+			"%s is not a regular file; among several, only standard input may be a "
+			"pipe",
+			path);
+	ret->fd = steal_fd(fd);
+	return NULL;
+}
+
+static struct err *refuse_same(const struct merge_files *files, const struct merge_input *inputs)
+{
+	struct stat *stats = mem_zalloc_array(files->count, sizeof(*stats));
+	struct err *err = NULL;
+	for (size_t i = 0; i < files->count && !err; i++) {
+		fstat(inputs[i].fd, &stats[i]);
+		for (size_t k = 0; k < i && !err; k++)
+			if (stats[k].st_dev == stats[i].st_dev &&
+				stats[k].st_ino == stats[i].st_ino)
+				err = err_new(ERR_USAGE, "%s and %s are the same file",
+					files->paths[k], files->paths[i]);
+	}
+	mem_free(stats);
+	return err;
+}
+
+static struct err *open_all(const struct merge_files *files, struct merge_input *inputs)
+{
+	for (size_t i = 0; i < files->count; i++)
+		try(open_one(files->paths[i], &inputs[i]));
+	return files->takes_twice ? NULL : refuse_same(files, inputs);
+}
+
+static void say_input(const char *path, const struct merge_input_result *result)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	health_put_file(&result->file, -1, &text);
+	if (result->dangling)
+		str_printf(&text, "%s%llu references lead nowhere", text.len ? "; " : "",
+			(unsigned long long)result->dangling);
+	if (result->mended)
+		str_printf(&text, "%scounters did not match, by %llu ticks", text.len ? "; " : "",
+			(unsigned long long)result->mended);
+	if (result->is_unplaced)
+		str_printf(&text, "%sit has no clock, its times stay as they were",
+			text.len ? "; " : "");
+	if (text.len)
+		console_say("%s: %s", path, str_text(&text));
+}
+
+struct err *merge_files_write(
+	const struct merge_files *files, struct writer_sink sink, struct merge_result *ret)
+{
+	struct merge_input *inputs = mem_zalloc_array(files->count, sizeof(*inputs));
+	for (size_t i = 0; i < files->count; i++)
+		inputs[i].fd = -1;
+	struct merge_result result = {0};
+	struct merge_options options = {inputs, files->count, files->takes_twice};
+	struct err *err = open_all(files, inputs);
+	if (!err)
+		err = merge_write(&options, sink, &result);
+	for (size_t i = 0; i < files->count; i++) {
+		if (!err)
+			say_input(files->paths[i], &result.inputs[i]);
+		mem_close_fd(&inputs[i].fd);
+	}
+	mem_free(inputs);
+	merge_result_deinit(&result);
+	if (!err)
+		*ret = result;
+	return err;
+}
+
+struct err *merge_files_open(const struct merge_files *files, int *ret)
+{
+	FILE *file;
+	struct merge_result result;
+	try(memory_file_create(&file));
+	struct err *err = merge_files_write(files, memory_file_sink(file), &result);
+	if (err) {
+		fclose(file);
+		return err;
+	}
+	return memory_file_finish(file, ret);
+}

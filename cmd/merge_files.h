@@ -1,0 +1,22 @@
+/* Merging the files that somebody names: for `merge`, and for whoever reads several as one. */
+#ifndef EBPROF_MERGE_FILES_H
+#define EBPROF_MERGE_FILES_H
+
+#include "report/merge.h"
+
+struct merge_files {
+	const char *const *paths; /* "-" once: standard input */
+	size_t count;
+	bool takes_twice;
+};
+
+/*
+ * Says on stderr what of them is damaged. Refuses a file that comes twice. The results of the
+ * inputs are not returned.
+ */
+struct err *merge_files_write(const struct merge_files *files, struct writer_sink sink,
+	struct merge_result *ret) ERR_MUST_CHECK;
+/* Into memory; *ret is a descriptor of the merged recording. */
+struct err *merge_files_open(const struct merge_files *files, int *ret) ERR_MUST_CHECK;
+
+#endif
