@@ -1,11 +1,5 @@
-/*
- * Payloads of any bytes in sound chunks, so that the decoders behind the
- * checksums are reached. The input is a sequence of (type: 1 byte, length:
- * 2 bytes, payload); a length past the end takes what is left. Of the type,
- * the upper three bits say what else is odd: 1 skips a sequence number.
- */
-#include "format/base/bytes.h"
-#include "format/file/chunk.h"
+/* Payloads of any bytes in sound chunks: see frame_chunks.h. */
+#include "tests/fuzz/frame_chunks.h"
 #include "tests/fuzz/walk_profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
@@ -13,17 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	struct bytes_buf file = {0};
-	struct bytes_cursor input = bytes_cursor(bytes, len);
-	chunk_put_file_header(&file);
-	for (uint32_t sequence = 0; len && bytes_left(&input); sequence++) {
-		uint8_t type = bytes_get_u8(&input);
-		size_t payload_bytes = bytes_get_u16(&input);
-		if (payload_bytes > bytes_left(&input))
-			payload_bytes = bytes_left(&input);
-		const uint8_t *payload = bytes_get(&input, payload_bytes);
-		sequence += type >> 5 == 1;
-		chunk_put(&file, type & 0x1f, sequence, payload ? payload : bytes, payload_bytes);
-	}
+	frame_chunks(bytes, len, &file);
 	walk_recording(file.data, file.len);
 	bytes_buf_deinit(&file);
 	return 0;

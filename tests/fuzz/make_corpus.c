@@ -1,6 +1,6 @@
 /*
- * Writes the seeds of fuzz_recording and fuzz_recording_chunks:
- * make_corpus DIRECTORY fills DIRECTORY/recording and DIRECTORY/recording_chunks.
+ * Writes the seeds of fuzz_recording, fuzz_recording_chunks and fuzz_merge: make_corpus DIRECTORY
+ * fills DIRECTORY/recording, DIRECTORY/recording_chunks and DIRECTORY/merge.
  */
 #include <stdio.h>
 
@@ -21,11 +21,10 @@ static void put_file(const char *folder, const char *name, const void *bytes, si
 }
 
 /* The chunks of a recording, unpacked, as fuzz_recording_chunks wants them. */
-static void put_as_chunks(const char *name, const void *bytes, size_t len)
+static void put_chunks(const void *bytes, size_t len, struct bytes_buf *out)
 {
 	int fd = forged_fd(bytes, len);
 	struct chunk_stream stream;
-	struct bytes_buf out = {0};
 	struct chunk chunk;
 	bool more = true;
 	struct err *err = chunk_stream_init(&stream, fd);
@@ -33,22 +32,38 @@ static void put_as_chunks(const char *name, const void *bytes, size_t len)
 		err = chunk_stream_next(&stream, &chunk, &more);
 		if (err || !more)
 			break;
-		bytes_put_u8(&out, (uint8_t)chunk.type);
-		bytes_put_u16(&out, (uint16_t)chunk.payload_bytes);
-		bytes_put(&out, chunk.payload, chunk.payload_bytes);
+		bytes_put_u8(out, (uint8_t)chunk.type);
+		bytes_put_u16(out, (uint16_t)chunk.payload_bytes);
+		bytes_put(out, chunk.payload, chunk.payload_bytes);
 	}
 	if (err)
 		exit(1);
-	put_file("recording_chunks", name, out.data, out.len);
 	chunk_stream_deinit(&stream);
-	bytes_buf_deinit(&out);
 	close(fd);
+}
+
+/* The one before, as fuzz_merge wants it: the first of two. */
+static struct bytes_buf previous;
+
+static void put_pair(const char *name, const struct bytes_buf *chunks)
+{
+	struct bytes_buf pair = {0};
+	bytes_put_u16(&pair, (uint16_t)previous.len);
+	bytes_put(&pair, previous.data, previous.len);
+	bytes_put(&pair, chunks->data, chunks->len);
+	put_file("merge", name, pair.data, pair.len);
+	bytes_buf_deinit(&pair);
 }
 
 static void put_recording(const char *name, struct bytes_buf *file)
 {
 	put_file("recording", name, file->data, file->len);
-	put_as_chunks(name, file->data, file->len);
+	struct bytes_buf chunks = {0};
+	put_chunks(file->data, file->len, &chunks);
+	put_file("recording_chunks", name, chunks.data, chunks.len);
+	put_pair(name, &chunks);
+	bytes_buf_deinit(&previous);
+	previous = chunks;
 	bytes_buf_deinit(file);
 }
 
@@ -190,5 +205,6 @@ int main(int argc, char **argv)
 	put_recording("code", &code);
 	make_archived(&archived);
 	put_recording("archived", &archived);
+	bytes_buf_deinit(&previous);
 	return 0;
 }
