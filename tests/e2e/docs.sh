@@ -171,7 +171,8 @@ prepare() {
 	chmod +x "$work/bin/sudo" "$work/program"
 	"$EBPROF" help --bash-completion >"$work/completion"
 	cp "$tree/tests/fuzz/corpus/recording/small" "$work/ebprof.data"
-	cp "$work/ebprof.data" "$work/server.data"
+	# Another one, not a copy: merge refuses those.
+	cp "$tree/tests/fuzz/corpus/recording/cut" "$work/server.data"
 }
 
 why_no_recording() {
