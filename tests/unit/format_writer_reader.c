@@ -78,7 +78,7 @@ static void put_extremes(struct writer *writer)
 	CHECK_INT(writer_string(writer, "", 0), 0);
 	CHECK_INT(writer_event(writer, &(struct layout_event){m, big, m, m}), 1);
 	put_extreme_object(writer);
-	writer_process(writer, &(struct layout_process){m, m, m, big, m, m, m});
+	writer_process(writer, &(struct layout_process){m, m, m, big, m, m, m, m});
 	writer_thread(writer, &(struct layout_thread){m, m, m});
 	writer_mapping(writer, &(struct layout_mapping){m, m, big, big, big, big});
 	writer_symbol(writer, &(struct layout_symbol){m, big, big, m});
@@ -113,7 +113,7 @@ TEST(extreme_values_round_trip)
 	CHECK(strncmp(log.data, expected.data, expected.len) == 0);
 	CHECK(strstr(log.data, "[ffffffffffffffff fffffffffffffffe fffffffffffffffd ff ffffffff]"));
 	str_truncate(&expected, 0);
-	log_process(&expected, 1, &(struct layout_process){m, m, m, big, m, m, m});
+	log_process(&expected, 1, &(struct layout_process){m, m, m, big, m, m, m, m});
 	log_thread(&expected, 1, &(struct layout_thread){m, m, m});
 	log_mapping(&expected, &(struct layout_mapping){m, m, big, big, big, big});
 	log_snapshot(&expected, 1, extreme_snapshot());
