@@ -8,7 +8,7 @@
  *
  * The page is made from html/ when this program is built.
  */
-#include "report/export/base64.h"
+#include "report/export/base64_sink.h"
 #include "report/export/export.h"
 #include "report/export/gzip.h"
 #include "report/export/html_data.h"
@@ -23,15 +23,15 @@ static const unsigned char page_tail[] = {
 
 static struct err *write_data(const struct profile *profile, struct export_sink sink)
 {
-	struct base64 base64 = {.sink = sink};
+	struct base64_sink base64 = {.sink = sink};
 	CLEANUP(bytes_buf_deinit) struct bytes_buf data = {0};
 	html_data_put(profile, &html_data_limits, &data);
-	struct gzip *gzip = gzip_create(base64_sink(&base64));
+	struct gzip *gzip = gzip_create(base64_sink_open(&base64));
 	struct err *err = gzip_write(gzip, data.data, data.len);
 	if (!err)
 		err = gzip_finish(gzip);
 	if (!err)
-		err = base64_finish(&base64);
+		err = base64_sink_finish(&base64);
 	gzip_destroy(gzip);
 	return err;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/push/base64.h"
+#include "report/base64.h"
 #include "report/push/http.h"
 #include "report/push/push_ledger.h"
 #include "report/push/push_part.h"

@@ -5,7 +5,7 @@
 #include "report/export/gzip.h"
 #include "report/export/json.h"
 #include "report/export/protobuf.h"
-#include "report/push/base64.h"
+#include "report/base64.h"
 
 enum {
 	PPROF_SAMPLE = 2, /* the field of profile.proto's Profile */

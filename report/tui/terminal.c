@@ -14,6 +14,7 @@
 
 #include "format/base/err.h"
 #include "format/base/mem.h"
+#include "report/base64.h"
 #include "report/tui/input_decoder.h"
 #include "report/tui/palette.h"
 #include "report/tui/terminal_restore.h"
@@ -324,18 +325,9 @@ void terminal_redraw(struct terminal *terminal)
 
 void terminal_copy(struct terminal *terminal, const char *text, size_t len)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	CLEANUP(str_deinit) struct str out = {0};
 	str_puts(&out, "\033]52;c;");
-	for (size_t i = 0; i < len; i += 3) {
-		uint32_t three = (uint32_t)(uint8_t)text[i] << 16;
-		three |= i + 1 < len ? (uint32_t)(uint8_t)text[i + 1] << 8 : 0;
-		three |= i + 2 < len ? (uint8_t)text[i + 2] : 0;
-		for (size_t digit = 0; digit < 4; digit++)
-			str_putc(&out,
-				i + digit <= len ? digits[three >> (18 - 6 * digit) & 63] : '=');
-	}
+	base64_put(&out, text, len);
 	str_putc(&out, '\a');
 	(void)!write(fileno(terminal->out), str_text(&out), out.len);
 }

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/prelude.bash"
 . "$here/collector.bash"
 
-export XDG_CACHE_HOME=/nonexistent/none
+export XDG_CACHE_HOME=/dev/null/none
 
 decode() { # FILE: its samples in the file samples
 	command -v protoc >/dev/null || skip "no protoc here (protobuf-compiler)"

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "report/export/base64.h"
+#include "report/export/base64_sink.h"
 #include "report/export/html_data.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
@@ -16,11 +16,11 @@ static struct err *memory_write(void *context, const void *bytes, size_t len)
 static void check_base64(const char *text, size_t piece, const char *want)
 {
 	struct bytes_buf out = {0};
-	struct base64 base64 = {.sink = {.write = memory_write, .context = &out}};
-	struct export_sink sink = base64_sink(&base64);
+	struct base64_sink base64 = {.sink = {.write = memory_write, .context = &out}};
+	struct export_sink sink = base64_sink_open(&base64);
 	for (size_t at = 0, len = strlen(text); at < len; at += piece)
 		CHECK_OK(sink.write(sink.context, text + at, len - at < piece ? len - at : piece));
-	CHECK_OK(base64_finish(&base64));
+	CHECK_OK(base64_sink_finish(&base64));
 	bytes_put_u8(&out, 0);
 	CHECK_STR((const char *)out.data, want);
 	bytes_buf_deinit(&out);

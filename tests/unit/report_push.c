@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/push/base64.h"
+#include "report/base64.h"
 #include "report/push/push_ledger.h"
 #include "report/push/push_part.h"
 #include "report/push/push_protocol.h"

@@ -1,4 +1,4 @@
-#include "report/push/base64.h"
+#include "report/base64.h"
 
 void base64_put(struct str *out, const void *bytes, size_t len)
 {
