@@ -2,10 +2,10 @@
 
 #include <string.h>
 
+#include "report/base64.h"
 #include "report/export/gzip.h"
 #include "report/export/json.h"
 #include "report/export/protobuf.h"
-#include "report/base64.h"
 
 enum {
 	PPROF_SAMPLE = 2, /* the field of profile.proto's Profile */
