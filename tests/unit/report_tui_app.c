@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "tests/unit/report_tui_screen.h"
+#include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 
 /* 100 samples: 60 in hot(int), 30 in cold of another file, 10 in the kernel below hot(int). */

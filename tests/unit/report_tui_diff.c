@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "report/tui/baseline.h"
-#include "tests/unit/report_tui_screen.h"
+#include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 
 /* Two threads; what each does is counted in samples. */

@@ -3,87 +3,148 @@
 #include <locale.h>
 #include <string.h>
 
-static const struct app_options options = {.file_name = "test.data"};
+#include "tests/unit/unit.h"
 
-static void fulfil(struct tui_fixture *fixture)
+static void give_model(struct screen *screen)
 {
-	if (fixture->app.model && fixture->serial == fixture->app.wish.serial)
-		return;
-	struct model *model =
-		model_create(fixture->profile, fixture->names, &fixture->app.wish, NULL);
-	fixture->serial = fixture->app.wish.serial;
-	app_update(&fixture->app, model);
+	struct model *model = model_create(screen->profile, screen->names, &screen->app.wish, NULL);
+	screen->fulfilled = screen->app.wish.serial;
+	app_update(&screen->app, model);
 }
 
-void tui_fixture_init(struct tui_fixture *fixture, struct profile *profile)
+void screen_init(struct screen *screen, struct profile *profile, int width, int height)
 {
-	setlocale(LC_CTYPE, "C.UTF-8");
-	*fixture = (struct tui_fixture){
-		.profile = profile,
-		.names = model_names_create(profile, 1, false),
-		.is_ascii = true,
-	};
-	app_init(&fixture->app, &options);
-	fulfil(fixture);
-	tui_fixture_screen(fixture, 80, 24);
+	struct app_options options = {.file_name = "x.data"};
+	screen_init_with(screen, profile, width, height, options, VIEW_TOP);
 }
 
-void tui_fixture_deinit(struct tui_fixture *fixture)
+void screen_init_with(struct screen *screen, struct profile *profile, int width, int height,
+	struct app_options options, enum view_id view)
 {
-	app_deinit(&fixture->app);
-	grid_deinit(&fixture->grid);
-	str_deinit(&fixture->text);
-	model_names_release(fixture->names);
-	profile_destroy(fixture->profile);
+	setlocale(LC_CTYPE, "C.UTF-8"); /* columns are counted by it */
+	*screen = (struct screen){.profile = profile, .options = options};
+	screen->names = model_names_create(profile, 1, false);
+	grid_init(&screen->grid, width, height, true);
+	app_init(&screen->app, &screen->options);
+	screen->app.view = view;
+	give_model(screen);
+	screen_text(screen);
 }
 
-void tui_fixture_input(struct tui_fixture *fixture, struct input input)
+void screen_deinit(struct screen *screen)
 {
-	app_input(&fixture->app, &input);
-	fulfil(fixture);
-	if (fixture->grid.cells) /* where lines are is known from drawing alone */
-		tui_fixture_screen(fixture, fixture->grid.width, fixture->grid.height);
+	app_deinit(&screen->app);
+	model_names_release(screen->names);
+	grid_deinit(&screen->grid);
+	str_deinit(&screen->text);
+	profile_destroy(screen->profile);
 }
 
-void tui_fixture_key(struct tui_fixture *fixture, uint32_t key)
+/* ---- input ---- */
+
+static void give_input(struct screen *screen, struct input input)
 {
-	tui_fixture_input(fixture, (struct input){.kind = INPUT_KEY, .key = key});
+	app_input(&screen->app, &input);
+	if (screen->app.wish.serial != screen->fulfilled)
+		give_model(screen);
+	app_draw(&screen->app, &screen->grid);
 }
 
-void tui_fixture_keys(struct tui_fixture *fixture, const char *keys)
+void screen_key(struct screen *screen, uint32_t key)
+{
+	give_input(screen, (struct input){.kind = INPUT_KEY, .key = key});
+}
+
+void screen_type(struct screen *screen, const char *keys)
 {
 	for (; *keys; keys++)
-		tui_fixture_key(fixture, (unsigned char)*keys);
+		screen_key(screen, (unsigned char)*keys);
 }
 
-void tui_fixture_mouse(struct tui_fixture *fixture, enum input_kind kind, int x, int y)
+void screen_mouse(struct screen *screen, enum input_kind kind, int x, int y)
 {
-	tui_fixture_input(fixture, (struct input){.kind = kind, .x = x, .y = y});
+	give_input(screen, (struct input){.kind = kind, .x = x, .y = y});
 }
 
-const char *tui_fixture_screen(struct tui_fixture *fixture, int width, int height)
+void screen_rename(struct screen *screen)
 {
-	grid_deinit(&fixture->grid);
-	grid_init(&fixture->grid, width, height, fixture->is_ascii);
-	fixture->grid.colours = fixture->colours;
-	app_draw(&fixture->app, &fixture->grid);
-	str_truncate(&fixture->text, 0);
-	grid_put_text(&fixture->grid, &fixture->text);
-	return str_text(&fixture->text);
+	model_names_release(screen->names);
+	screen->names = model_names_create(screen->profile, 2, screen->app.wish.hides_inlined);
+	give_model(screen);
 }
 
-const char *tui_fixture_line(struct tui_fixture *fixture, int y)
+/* ---- output ---- */
+
+const char *screen_text(struct screen *screen)
 {
-	str_truncate(&fixture->text, 0);
-	grid_put_text(&fixture->grid, &fixture->text);
-	char *line = fixture->text.data;
-	for (; y > 0; y--)
-		line += strcspn(line, "\n") + 1;
-	line[strcspn(line, "\n")] = 0;
+	app_draw(&screen->app, &screen->grid);
+	str_truncate(&screen->text, 0);
+	grid_put_text(&screen->grid, &screen->text);
+	return str_text(&screen->text);
+}
+
+const char *screen_resize(struct screen *screen, int width, int height)
+{
+	enum grid_colours colours = screen->grid.colours;
+	bool is_ascii = screen->grid.is_ascii;
+	grid_deinit(&screen->grid);
+	grid_init(&screen->grid, width, height, is_ascii);
+	screen->grid.colours = colours;
+	give_input(screen, (struct input){.kind = INPUT_RESIZE});
+	return screen_text(screen);
+}
+
+const char *screen_lines(struct screen *screen, int first, int count)
+{
+	const char *at = screen_text(screen);
+	for (int i = 0; i < first; i++)
+		at += strcspn(at, "\n") + 1;
+	const char *end = at;
+	for (int i = 0; i < count; i++)
+		end += strcspn(end, "\n") + 1;
+	str_truncate(&screen->text, (size_t)(end - str_text(&screen->text)));
+	return at;
+}
+
+const char *screen_line(struct screen *screen, int y)
+{
+	const char *line = screen_lines(screen, y, 1);
+	str_truncate(&screen->text, screen->text.len - 1);
 	return line;
 }
 
-unsigned tui_fixture_style(const struct tui_fixture *fixture, int x, int y)
+int screen_selected(struct screen *screen)
 {
-	return fixture->grid.cells[y * fixture->grid.width + x].style;
+	const struct rect *body = &screen->app.body;
+	app_draw(&screen->app, &screen->grid);
+	for (int y = body->y; y < body->y + body->height; y++) {
+		const struct cell *line =
+			&screen->grid.cells[(size_t)y * (size_t)screen->grid.width];
+		if (line[body->x].style & STYLE_SELECTED)
+			return y;
+	}
+	return -1;
+}
+
+unsigned screen_style(struct screen *screen, const char *text)
+{
+	app_draw(&screen->app, &screen->grid);
+	size_t count = (size_t)screen->grid.width * (size_t)screen->grid.height;
+	size_t len = strlen(text);
+	for (size_t i = 0; i + len <= count; i++) {
+		size_t same = 0;
+		while (same < len &&
+			screen->grid.cells[i + same].code_point == (unsigned char)text[same])
+			same++;
+		if (same == len)
+			return screen->grid.cells[i].style;
+	}
+	unit_fail(__FILE__, __LINE__, "\"%s\" is nowhere", text);
+	return 0;
+}
+
+unsigned screen_style_at(const struct screen *screen, int x, int y)
+{
+	const struct grid *grid = &screen->grid;
+	return grid->cells[(size_t)y * (size_t)grid->width + (size_t)x].style;
 }

@@ -1,7 +1,6 @@
 #include <string.h>
 
-#include "tests/unit/report_export_fixture.h"
-#include "tests/unit/report_tui_flame_fixture.h"
+#include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 
 /*
@@ -37,16 +36,17 @@ static struct profile *make_profile(void)
 	return fixture_profile(&fixture);
 }
 
-static void open_flame(struct flame_fixture *fixture, int width, int height)
+static void open_flame(struct screen *screen, int width, int height)
 {
-	flame_fixture_init(fixture, make_profile(), width, height);
-	flame_fixture_keys(fixture, "4g");
+	screen_init(screen, make_profile(), width, height);
+	screen->grid.is_ascii = false;
+	screen_type(screen, "4g");
 }
 
-static const char *selected(const struct flame_fixture *fixture)
+static const char *selected(const struct screen *screen)
 {
-	uint32_t function = app_function(&fixture->app);
-	return function ? model_function(fixture->app.model, function)->name : "";
+	uint32_t function = app_function(&screen->app);
+	return function ? model_function(screen->app.model, function)->name : "";
 }
 
 enum {
@@ -55,244 +55,243 @@ enum {
 
 TEST(the_root_is_on_top)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 80, 12);
-	CHECK_STR(flame_fixture_line(&fixture, 2), "callers on top, by name");
-	CHECK_STR(flame_fixture_line(&fixture, FIRST), "▏all  100.00%");
-	CHECK_STR(flame_fixture_line(&fixture, FIRST + 1), "▏main  100.00%");
-	CHECK_STR(flame_fixture_line(&fixture, FIRST + 2),
+	struct screen screen;
+	open_flame(&screen, 80, 12);
+	CHECK_STR(screen_line(&screen, 2), "callers on top, by name");
+	CHECK_STR(screen_line(&screen, FIRST), "▏all  100.00%");
+	CHECK_STR(screen_line(&screen, FIRST + 1), "▏main  100.00%");
+	CHECK_STR(screen_line(&screen, FIRST + 2),
 		"▏alpha  50.00%                          ▏beta  30.00%           ▏gamma    ▒ +8 ▒");
-	CHECK_STR(flame_fixture_line(&fixture, FIRST + 3),
+	CHECK_STR(screen_line(&screen, FIRST + 3),
 		"▏vfs…ead                                ▏ns::get<...>");
-	CHECK_STR(flame_fixture_line(&fixture, FIRST + 4), "");
-	flame_fixture_deinit(&fixture);
+	CHECK_STR(screen_line(&screen, FIRST + 4), "");
+	screen_deinit(&screen);
 }
 
 TEST(ascii_needs_no_more_than_ascii)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 40, 12);
-	flame_fixture_resize(&fixture, 40, 12, true);
-	CHECK_STR(flame_fixture_line(&fixture, FIRST + 2),
-		"|alpha  50.00%      |beta       |gamm:::");
-	CHECK_STR(flame_fixture_line(&fixture, FIRST + 3), "|vfs                |ns::~...>");
-	flame_fixture_deinit(&fixture);
+	struct screen screen;
+	open_flame(&screen, 40, 12);
+	screen.grid.is_ascii = true;
+	CHECK_STR(screen_line(&screen, FIRST + 2), "|alpha  50.00%      |beta       |gamm:::");
+	CHECK_STR(screen_line(&screen, FIRST + 3), "|vfs                |ns::~...>");
+	screen_deinit(&screen);
 }
 
 /* Whatever the width: each box's cells have one colour, and rows end where their callers do. */
 TEST(no_cell_is_left_out_at_any_width)
 {
 	for (int width = 20; width <= 200; width++) {
-		struct flame_fixture fixture;
-		open_flame(&fixture, width, 12);
-		flame_fixture_text(&fixture);
+		struct screen screen;
+		open_flame(&screen, width, 12);
+		screen_text(&screen);
 		for (int x = 0; x < width; x++) {
-			unsigned all = flame_fixture_style(&fixture, x, FIRST) & STYLE_MASK;
-			unsigned row = flame_fixture_style(&fixture, x, FIRST + 2) & STYLE_MASK;
+			unsigned all = screen_style_at(&screen, x, FIRST) & STYLE_MASK;
+			unsigned row = screen_style_at(&screen, x, FIRST + 2) & STYLE_MASK;
 			CHECK(all >= STYLE_FLAME && all < STYLE_FLAME + STYLE_FLAMES);
 			CHECK(row != STYLE_NORMAL); /* its children make up for all of main */
 		}
-		flame_fixture_deinit(&fixture);
+		screen_deinit(&screen);
 	}
 }
 
 TEST(twenty_by_five_is_enough)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 20, 5);
-	CHECK_STR(flame_fixture_line(&fixture, 1), "▏all  100.00%");
-	CHECK_STR(flame_fixture_line(&fixture, 3), "▏alpha    ▏beta ▏g▒▒");
-	flame_fixture_keys(&fixture, "jjj");
-	CHECK_STR(selected(&fixture), "vfs_read");
-	CHECK_STR(flame_fixture_line(&fixture, 3), "▏v        ▏ns::");
-	flame_fixture_deinit(&fixture);
+	struct screen screen;
+	open_flame(&screen, 20, 5);
+	CHECK_STR(screen_line(&screen, 1), "▏all  100.00%");
+	CHECK_STR(screen_line(&screen, 3), "▏alpha    ▏beta ▏g▒▒");
+	screen_type(&screen, "jjj");
+	CHECK_STR(selected(&screen), "vfs_read");
+	CHECK_STR(screen_line(&screen, 3), "▏v        ▏ns::");
+	screen_deinit(&screen);
 }
 
 TEST(keys_walk_to_callers_callees_and_siblings)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 80, 12);
-	flame_fixture_keys(&fixture, "jj");
-	CHECK_STR(selected(&fixture), "alpha");
-	flame_fixture_text(&fixture);
-	CHECK(flame_fixture_style(&fixture, 39, FIRST + 2) & STYLE_SELECTED);
-	CHECK(!(flame_fixture_style(&fixture, 40, FIRST + 2) & STYLE_SELECTED));
-	flame_fixture_keys(&fixture, "lj");
-	CHECK_STR(selected(&fixture), "ns::get<std::vector<int> >()");
-	flame_fixture_keys(&fixture, "h");
-	CHECK_STR(selected(&fixture), "vfs_read");
-	flame_fixture_keys(&fixture, "kk");
-	CHECK_STR(selected(&fixture), "main");
-	flame_fixture_keys(&fixture, "G");
-	CHECK_STR(selected(&fixture), "vfs_read");
-	flame_fixture_keys(&fixture, "gkk");
-	CHECK_STR(selected(&fixture), "");
-	flame_fixture_deinit(&fixture);
+	struct screen screen;
+	open_flame(&screen, 80, 12);
+	screen_type(&screen, "jj");
+	CHECK_STR(selected(&screen), "alpha");
+	screen_text(&screen);
+	CHECK(screen_style_at(&screen, 39, FIRST + 2) & STYLE_SELECTED);
+	CHECK(!(screen_style_at(&screen, 40, FIRST + 2) & STYLE_SELECTED));
+	screen_type(&screen, "lj");
+	CHECK_STR(selected(&screen), "ns::get<std::vector<int> >()");
+	screen_type(&screen, "h");
+	CHECK_STR(selected(&screen), "vfs_read");
+	screen_type(&screen, "kk");
+	CHECK_STR(selected(&screen), "main");
+	screen_type(&screen, "G");
+	CHECK_STR(selected(&screen), "vfs_read");
+	screen_type(&screen, "gkk");
+	CHECK_STR(selected(&screen), "");
+	screen_deinit(&screen);
 }
 
 /* Those that are too narrow are reached one by one, and zoomed to when nothing else helps. */
 TEST(siblings_in_one_box_are_reached)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 40, 12);
-	flame_fixture_keys(&fixture, "jjlll");
-	CHECK_STR(selected(&fixture), "small_0");
-	flame_fixture_keys(&fixture, "ll");
-	CHECK_STR(selected(&fixture), "small_2");
-	flame_fixture_keys(&fixture, "llllllll");
-	CHECK_STR(selected(&fixture), "small_7");
-	flame_fixture_key(&fixture, INPUT_ENTER); /* main, which is as wide as all */
-	flame_fixture_key(&fixture, INPUT_ENTER);
-	CHECK_STR(selected(&fixture), "small_7");
-	CHECK_STR(flame_fixture_line(&fixture, FIRST + 3), "▏small_7  1.00%");
-	flame_fixture_deinit(&fixture);
+	struct screen screen;
+	open_flame(&screen, 40, 12);
+	screen_type(&screen, "jjlll");
+	CHECK_STR(selected(&screen), "small_0");
+	screen_type(&screen, "ll");
+	CHECK_STR(selected(&screen), "small_2");
+	screen_type(&screen, "llllllll");
+	CHECK_STR(selected(&screen), "small_7");
+	screen_key(&screen, INPUT_ENTER); /* main, which is as wide as all */
+	screen_key(&screen, INPUT_ENTER);
+	CHECK_STR(selected(&screen), "small_7");
+	CHECK_STR(screen_line(&screen, FIRST + 3), "▏small_7  1.00%");
+	screen_deinit(&screen);
 }
 
 TEST(a_zoom_has_its_callers_above_and_is_undone_once)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 80, 14);
-	flame_fixture_keys(&fixture, "jjl");
-	flame_fixture_key(&fixture, INPUT_ENTER);
-	CHECK_STR(flame_fixture_line(&fixture, 2), "› in beta");
-	CHECK_STR(flame_fixture_line(&fixture, 4), "▏all  100.00%");
-	CHECK_STR(flame_fixture_line(&fixture, 5), "▏main  100.00%");
-	CHECK_STR(flame_fixture_line(&fixture, 6), "▏beta  30.00%");
-	CHECK_STR(flame_fixture_line(&fixture, 7), "▏ns::get<std::vector<int> >()  25.00%");
-	CHECK_INT(flame_fixture_style(&fixture, 79, 5), STYLE_DIM);
-	CHECK(flame_fixture_style(&fixture, 66, 7) >= STYLE_FLAME); /* 25/30 of 80 columns */
-	CHECK_INT(flame_fixture_style(&fixture, 67, 7), STYLE_NORMAL);
-	flame_fixture_keys(&fixture, "j");
-	flame_fixture_key(&fixture, INPUT_ENTER);
-	CHECK_STR(flame_fixture_line(&fixture, 2), "› in beta › in ns::get<std::vector<int> >()");
-	flame_fixture_key(&fixture, INPUT_ESCAPE);
-	CHECK_STR(flame_fixture_line(&fixture, 2), "› in beta");
-	CHECK_STR(selected(&fixture), "ns::get<std::vector<int> >()");
-	flame_fixture_key(&fixture, INPUT_ESCAPE);
-	CHECK_STR(flame_fixture_line(&fixture, FIRST), "▏all  100.00%");
-	flame_fixture_deinit(&fixture);
+	struct screen screen;
+	open_flame(&screen, 80, 14);
+	screen_type(&screen, "jjl");
+	screen_key(&screen, INPUT_ENTER);
+	CHECK_STR(screen_line(&screen, 2), "› in beta");
+	CHECK_STR(screen_line(&screen, 4), "▏all  100.00%");
+	CHECK_STR(screen_line(&screen, 5), "▏main  100.00%");
+	CHECK_STR(screen_line(&screen, 6), "▏beta  30.00%");
+	CHECK_STR(screen_line(&screen, 7), "▏ns::get<std::vector<int> >()  25.00%");
+	CHECK_INT(screen_style_at(&screen, 79, 5), STYLE_DIM);
+	CHECK(screen_style_at(&screen, 66, 7) >= STYLE_FLAME); /* 25/30 of 80 columns */
+	CHECK_INT(screen_style_at(&screen, 67, 7), STYLE_NORMAL);
+	screen_type(&screen, "j");
+	screen_key(&screen, INPUT_ENTER);
+	CHECK_STR(screen_line(&screen, 2), "› in beta › in ns::get<std::vector<int> >()");
+	screen_key(&screen, INPUT_ESCAPE);
+	CHECK_STR(screen_line(&screen, 2), "› in beta");
+	CHECK_STR(selected(&screen), "ns::get<std::vector<int> >()");
+	screen_key(&screen, INPUT_ESCAPE);
+	CHECK_STR(screen_line(&screen, FIRST), "▏all  100.00%");
+	screen_deinit(&screen);
 }
 
 TEST(turned_over_leaves_are_on_top)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 80, 14);
-	flame_fixture_keys(&fixture, "I");
-	CHECK_STR(flame_fixture_line(&fixture, 2), "leaves on top, callers below, by name");
-	CHECK_STR(flame_fixture_line(&fixture, FIRST + 1),
+	struct screen screen;
+	open_flame(&screen, 80, 14);
+	screen_type(&screen, "I");
+	CHECK_STR(screen_line(&screen, 2), "leaves on top, callers below, by name");
+	CHECK_STR(screen_line(&screen, FIRST + 1),
 		"▏alpha  40.00%                  ▏bet▏gamma    ▏ns::get<...>       ▏vfs…ead▒ +8 ▒");
-	flame_fixture_deinit(&fixture);
+	screen_deinit(&screen);
 }
 
 TEST(callers_of_a_leaf_are_zoomed_to)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 80, 14);
-	flame_fixture_keys(&fixture, "jjlj");
-	flame_fixture_keys(&fixture, "I");
-	CHECK_STR(selected(&fixture), "ns::get<std::vector<int> >()");
-	flame_fixture_keys(&fixture, "j");
-	CHECK_STR(selected(&fixture), "beta");
-	flame_fixture_key(&fixture, INPUT_ENTER);
-	CHECK_STR(flame_fixture_line(&fixture, 2), "› ns::get<std::vector<int> >() from beta");
-	CHECK_STR(flame_fixture_line(&fixture, 6), "▏beta  25.00%");
-	CHECK_STR(flame_fixture_line(&fixture, 7), "▏main  25.00%");
+	struct screen screen;
+	open_flame(&screen, 80, 14);
+	screen_type(&screen, "jjlj");
+	screen_type(&screen, "I");
+	CHECK_STR(selected(&screen), "ns::get<std::vector<int> >()");
+	screen_type(&screen, "j");
+	CHECK_STR(selected(&screen), "beta");
+	screen_key(&screen, INPUT_ENTER);
+	CHECK_STR(screen_line(&screen, 2), "› ns::get<std::vector<int> >() from beta");
+	CHECK_STR(screen_line(&screen, 6), "▏beta  25.00%");
+	CHECK_STR(screen_line(&screen, 7), "▏main  25.00%");
 	/* With the root on top it is not there; turned over again, it is. */
-	flame_fixture_keys(&fixture, "I");
-	CHECK_STR(flame_fixture_line(&fixture, 4), "▏all  100.00%");
-	flame_fixture_keys(&fixture, "I");
-	CHECK_STR(flame_fixture_line(&fixture, 7), "▏main  25.00%");
-	flame_fixture_key(&fixture, INPUT_ESCAPE);
-	CHECK_STR(flame_fixture_line(&fixture, 2), "leaves on top, callers below, by name");
-	flame_fixture_deinit(&fixture);
+	screen_type(&screen, "I");
+	CHECK_STR(screen_line(&screen, 4), "▏all  100.00%");
+	screen_type(&screen, "I");
+	CHECK_STR(screen_line(&screen, 7), "▏main  25.00%");
+	screen_key(&screen, INPUT_ESCAPE);
+	CHECK_STR(screen_line(&screen, 2), "leaves on top, callers below, by name");
+	screen_deinit(&screen);
 }
 
 TEST(the_leaves_of_a_zoom_end_at_it)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 80, 14);
-	flame_fixture_keys(&fixture, "jj");
-	flame_fixture_key(&fixture, INPUT_ENTER);
-	flame_fixture_keys(&fixture, "I");
-	CHECK_STR(flame_fixture_line(&fixture, 4), "▏all of alpha  50.00%");
-	CHECK_STR(flame_fixture_line(&fixture, 5),
+	struct screen screen;
+	open_flame(&screen, 80, 14);
+	screen_type(&screen, "jj");
+	screen_key(&screen, INPUT_ENTER);
+	screen_type(&screen, "I");
+	CHECK_STR(screen_line(&screen, 4), "▏all of alpha  50.00%");
+	CHECK_STR(screen_line(&screen, 5),
 		"▏alpha  40.00%                                                  ▏vfs_read [k]");
-	CHECK_STR(flame_fixture_line(&fixture, 6),
+	CHECK_STR(screen_line(&screen, 6),
 		"                                                                ▏alpha  10.00%");
-	CHECK_STR(flame_fixture_line(&fixture, 7), "");
-	flame_fixture_deinit(&fixture);
+	CHECK_STR(screen_line(&screen, 7), "");
+	screen_deinit(&screen);
 }
 
 TEST(matches_are_marked_and_gone_to)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 80, 14);
-	flame_fixture_keys(&fixture, "/a$");
-	flame_fixture_key(&fixture, INPUT_ENTER);
-	CHECK_STR(flame_fixture_line(&fixture, 2), "/a$: 3 functions, 92.00%");
-	CHECK_STR(flame_fixture_line(&fixture, 6),
+	struct screen screen;
+	open_flame(&screen, 80, 14);
+	screen_type(&screen, "/a$");
+	screen_key(&screen, INPUT_ENTER);
+	CHECK_STR(screen_line(&screen, 2), "/a$: 3 functions, 92.00%");
+	CHECK_STR(screen_line(&screen, 6),
 		"*alpha  50.00%                          *beta  30.00%           *gamma    ▒ +8 ▒");
-	CHECK(flame_fixture_style(&fixture, 0, 6) & STYLE_MATCH);
-	CHECK(!(flame_fixture_style(&fixture, 0, 5) & STYLE_MATCH));
-	flame_fixture_keys(&fixture, "nn");
-	CHECK_STR(selected(&fixture), "beta");
-	flame_fixture_keys(&fixture, "NN");
-	CHECK_STR(selected(&fixture), "gamma");
-	flame_fixture_deinit(&fixture);
+	CHECK(screen_style_at(&screen, 0, 6) & STYLE_MATCH);
+	CHECK(!(screen_style_at(&screen, 0, 5) & STYLE_MATCH));
+	screen_type(&screen, "nn");
+	CHECK_STR(selected(&screen), "beta");
+	screen_type(&screen, "NN");
+	CHECK_STR(selected(&screen), "gamma");
+	screen_deinit(&screen);
 }
 
 TEST(siblings_are_ordered_by_total_when_asked)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 80, 14);
-	flame_fixture_keys(&fixture, "I>");
-	CHECK_STR(flame_fixture_line(&fixture, FIRST + 1),
+	struct screen screen;
+	open_flame(&screen, 80, 14);
+	screen_type(&screen, "I>");
+	CHECK_STR(screen_line(&screen, FIRST + 1),
 		"▏alpha  40.00%                  ▏ns::get<...>       ▏gamma    ▏vfs…ead▏bet▒ +8 ▒");
-	flame_fixture_deinit(&fixture);
+	screen_deinit(&screen);
 }
 
 TEST(the_mouse_selects_zooms_and_scrolls)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 80, 9); /* four rows */
-	flame_fixture_input(&fixture, &(struct input){.kind = INPUT_PRESS, .x = 64, .y = 4});
-	CHECK_STR(selected(&fixture), "gamma");
-	flame_fixture_input(&fixture, &(struct input){.kind = INPUT_DOUBLE, .x = 63, .y = 4});
-	CHECK_STR(selected(&fixture), "beta");
-	CHECK_STR(flame_fixture_line(&fixture, 1), "› in beta");
-	flame_fixture_input(&fixture, &(struct input){.kind = INPUT_WHEEL_DOWN, .x = 1, .y = 4});
-	CHECK(strstr(flame_fixture_text(&fixture), "ns::get<std::vector<int> >()  25.00%"));
-	flame_fixture_deinit(&fixture);
+	struct screen screen;
+	open_flame(&screen, 80, 9); /* four rows */
+	screen_mouse(&screen, INPUT_PRESS, 64, 4);
+	CHECK_STR(selected(&screen), "gamma");
+	screen_mouse(&screen, INPUT_DOUBLE, 63, 4);
+	CHECK_STR(selected(&screen), "beta");
+	CHECK_STR(screen_line(&screen, 1), "› in beta");
+	screen_mouse(&screen, INPUT_WHEEL_DOWN, 1, 4);
+	CHECK(strstr(screen_text(&screen), "ns::get<std::vector<int> >()  25.00%"));
+	screen_deinit(&screen);
 }
 
 TEST(the_selection_is_shared_and_outlives_models)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 80, 14);
-	flame_fixture_keys(&fixture, "jjl");
-	flame_fixture_rename(&fixture);
-	flame_fixture_text(&fixture);
-	CHECK(flame_fixture_style(&fixture, 40, FIRST + 2) & STYLE_SELECTED);
+	struct screen screen;
+	open_flame(&screen, 80, 14);
+	screen_type(&screen, "jjl");
+	screen_rename(&screen);
+	screen_text(&screen);
+	CHECK(screen_style_at(&screen, 40, FIRST + 2) & STYLE_SELECTED);
 	/* What is selected elsewhere is where it takes most. */
-	app_select(&fixture.app, 1 + fixture.app.model->names->tree.nodes.data[1].frame);
-	CHECK_STR(selected(&fixture), "alpha");
-	flame_fixture_keys(&fixture, "14");
-	flame_fixture_text(&fixture);
-	CHECK(flame_fixture_style(&fixture, 0, FIRST + 2) & STYLE_SELECTED);
-	flame_fixture_deinit(&fixture);
+	app_select(&screen.app, 1 + screen.app.model->names->tree.nodes.data[1].frame);
+	CHECK_STR(selected(&screen), "alpha");
+	screen_type(&screen, "14");
+	screen_text(&screen);
+	CHECK(screen_style_at(&screen, 0, FIRST + 2) & STYLE_SELECTED);
+	screen_deinit(&screen);
 }
 
 TEST(no_samples_are_no_graph)
 {
-	struct flame_fixture fixture;
-	open_flame(&fixture, 80, 14);
-	flame_fixture_keys(&fixture, "!main");
-	flame_fixture_key(&fixture, INPUT_ENTER);
-	flame_fixture_keys(&fixture, "jlkhG");
-	CHECK(strstr(flame_fixture_text(&fixture), "no samples here"));
-	flame_fixture_key(&fixture, INPUT_ESCAPE);
-	CHECK(strstr(flame_fixture_text(&fixture), "▏alpha  50.00%"));
-	flame_fixture_deinit(&fixture);
+	struct screen screen;
+	open_flame(&screen, 80, 14);
+	screen_type(&screen, "!main");
+	screen_key(&screen, INPUT_ENTER);
+	screen_type(&screen, "jlkhG");
+	CHECK(strstr(screen_text(&screen), "no samples here"));
+	screen_key(&screen, INPUT_ESCAPE);
+	CHECK(strstr(screen_text(&screen), "▏alpha  50.00%"));
+	screen_deinit(&screen);
 }
 
 /* A thousand calls deep: rows scroll with the selection. */
@@ -312,16 +311,17 @@ TEST(deep_graphs_scroll)
 		frames[i] = fixture_frame(&recording, program, 0x1000 + i, name);
 	}
 	fixture_samples(&recording, thread, fixture_stack(&recording, frames), 0, 7);
-	struct flame_fixture fixture;
-	flame_fixture_init(&fixture, fixture_profile(&recording), 40, 14);
-	flame_fixture_keys(&fixture, "4gG");
-	CHECK_STR(selected(&fixture), "f999");
-	CHECK_STR(flame_fixture_line(&fixture, 11), "▏f999  100.00%");
-	CHECK_STR(flame_fixture_line(&fixture, 2), "callers on top, by name             ▲992");
-	flame_fixture_key(&fixture, INPUT_ENTER);
-	CHECK(strstr(flame_fixture_text(&fixture), "▏f997  100.00%"));
-	flame_fixture_keys(&fixture, "kkk");
-	CHECK_STR(selected(&fixture), "f996");
-	CHECK(strstr(flame_fixture_text(&fixture), "▏f996  100.00%"));
-	flame_fixture_deinit(&fixture);
+	struct screen screen;
+	screen_init(&screen, fixture_profile(&recording), 40, 14);
+	screen.grid.is_ascii = false;
+	screen_type(&screen, "4gG");
+	CHECK_STR(selected(&screen), "f999");
+	CHECK_STR(screen_line(&screen, 11), "▏f999  100.00%");
+	CHECK_STR(screen_line(&screen, 2), "callers on top, by name             ▲992");
+	screen_key(&screen, INPUT_ENTER);
+	CHECK(strstr(screen_text(&screen), "▏f997  100.00%"));
+	screen_type(&screen, "kkk");
+	CHECK_STR(selected(&screen), "f996");
+	CHECK(strstr(screen_text(&screen), "▏f996  100.00%"));
+	screen_deinit(&screen);
 }

@@ -33,83 +33,81 @@ static struct profile *two_containers(void)
 	return fixture_profile(&fixture);
 }
 
-static void open_view(struct tui_fixture *tui)
+static void open_view(struct screen *tui)
 {
-	tui_fixture_init(tui, two_containers());
-	tui_fixture_keys(tui, "6");
-	tui_fixture_screen(tui, 80, 16);
+	screen_init(tui, two_containers(), 80, 16);
+	screen_type(tui, "6");
 }
 
 TEST(processes_levels_open_and_close)
 {
-	struct tui_fixture tui;
+	struct screen tui;
 	open_view(&tui);
-	CHECK_STR(tui_fixture_line(&tui, 2),
+	CHECK_STR(screen_line(&tui, 2),
 		"  sharev              samples        CPU container, process, thread");
-	CHECK_STR(tui_fixture_line(&tui, 3),
-		"  75.00% ########         750    0.750 s - web (3 threads)");
-	CHECK_STR(tui_fixture_line(&tui, 4),
-		"  60.00% ######           600    0.600 s   + server 100 (2 threads)");
-	CHECK_STR(tui_fixture_line(&tui, 5), "  15.00% ##               150    0.150 s     sh 200");
-	CHECK_STR(tui_fixture_line(&tui, 6),
-		"  25.00% ###              250    0.250 s - /user (1 thread)");
-	CHECK_STR(tui_fixture_line(&tui, 7), "  25.00% ###              250    0.250 s     io 300");
-	tui_fixture_keys(&tui, "j+");
 	CHECK_STR(
-		tui_fixture_line(&tui, 5), "  50.00% #####            500    0.500 s       io:101");
-	CHECK_STR(tui_fixture_line(&tui, 6),
-		"  10.00% #                100    0.100 s       server:100");
-	tui_fixture_keys(&tui, "jj-"); /* to the process, which is closed next */
-	CHECK_STR(tui_fixture_line(&tui, 6),
-		"  10.00% #                100    0.100 s       server:100");
-	tui_fixture_keys(&tui, "-");
-	CHECK(strstr(tui_fixture_line(&tui, 5), "  sh 200"));
-	tui_fixture_keys(&tui, "C");
-	CHECK(strstr(tui_fixture_line(&tui, 3), "+ web (3 threads)"));
-	CHECK(strstr(tui_fixture_line(&tui, 4), "+ /user (1 thread)"));
-	tui_fixture_keys(&tui, "Ee");
-	tui_fixture_deinit(&tui);
+		screen_line(&tui, 3), "  75.00% ########         750    0.750 s - web (3 threads)");
+	CHECK_STR(screen_line(&tui, 4),
+		"  60.00% ######           600    0.600 s   + server 100 (2 threads)");
+	CHECK_STR(screen_line(&tui, 5), "  15.00% ##               150    0.150 s     sh 200");
+	CHECK_STR(screen_line(&tui, 6),
+		"  25.00% ###              250    0.250 s - /user (1 thread)");
+	CHECK_STR(screen_line(&tui, 7), "  25.00% ###              250    0.250 s     io 300");
+	screen_type(&tui, "j+");
+	CHECK_STR(screen_line(&tui, 5), "  50.00% #####            500    0.500 s       io:101");
+	CHECK_STR(
+		screen_line(&tui, 6), "  10.00% #                100    0.100 s       server:100");
+	screen_type(&tui, "jj-"); /* to the process, which is closed next */
+	CHECK_STR(
+		screen_line(&tui, 6), "  10.00% #                100    0.100 s       server:100");
+	screen_type(&tui, "-");
+	CHECK(strstr(screen_line(&tui, 5), "  sh 200"));
+	screen_type(&tui, "C");
+	CHECK(strstr(screen_line(&tui, 3), "+ web (3 threads)"));
+	CHECK(strstr(screen_line(&tui, 4), "+ /user (1 thread)"));
+	screen_type(&tui, "Ee");
+	screen_deinit(&tui);
 }
 
 TEST(processes_enter_filters_on_each_level)
 {
-	struct tui_fixture tui;
+	struct screen tui;
 	open_view(&tui);
-	tui_fixture_keys(&tui, "g");
-	tui_fixture_key(&tui, INPUT_ENTER);
+	screen_type(&tui, "g");
+	screen_key(&tui, INPUT_ENTER);
 	CHECK_INT(tui.app.wish.scope.terms.data[0].kind, SCOPE_CONTAINER);
 	CHECK_INT(tui.app.model->slice.whole.samples, 750);
-	tui_fixture_keys(&tui, "j");
-	tui_fixture_key(&tui, INPUT_ENTER);
+	screen_type(&tui, "j");
+	screen_key(&tui, INPUT_ENTER);
 	CHECK_INT(tui.app.wish.scope.terms.data[1].kind, SCOPE_PROCESS);
 	CHECK_INT(tui.app.model->slice.whole.samples, 600);
-	tui_fixture_keys(&tui, "ejj");
-	tui_fixture_key(&tui, INPUT_ENTER);
+	screen_type(&tui, "ejj");
+	screen_key(&tui, INPUT_ENTER);
 	CHECK_INT(tui.app.wish.scope.terms.data[2].kind, SCOPE_THREAD);
 	CHECK_INT(tui.app.model->slice.whole.samples, 100);
-	CHECK(strstr(tui_fixture_line(&tui, 2), "> web > pid 100 > server:100"));
-	tui_fixture_deinit(&tui);
+	CHECK(strstr(screen_line(&tui, 2), "> web > pid 100 > server:100"));
+	screen_deinit(&tui);
 }
 
 TEST(processes_selection_is_that_of_all_views)
 {
-	struct tui_fixture tui;
+	struct screen tui;
 	open_view(&tui);
-	tui_fixture_keys(&tui, "Ejj5");
-	CHECK(strstr(tui_fixture_line(&tui, 14), "io:101"));
-	tui_fixture_keys(&tui, "1t");
+	screen_type(&tui, "Ejj5");
+	CHECK(strstr(screen_line(&tui, 14), "io:101"));
+	screen_type(&tui, "1t");
 	CHECK_INT(tui.app.model->slice.whole.samples, 500);
 	/* What is not there any more leaves its process selected. */
-	tui_fixture_key(&tui, INPUT_ESCAPE);
-	tui_fixture_keys(&tui, "6");
-	CHECK(tui_fixture_style(&tui, 60, 5) & STYLE_SELECTED);
-	tui_fixture_keys(&tui, "k-");
-	CHECK(tui_fixture_style(&tui, 60, 4) & STYLE_SELECTED);
-	tui_fixture_keys(&tui, "t");
-	CHECK(strstr(tui_fixture_line(&tui, 15), "select a thread first"));
-	tui_fixture_keys(&tui, "jt"); /* a process of one thread */
+	screen_key(&tui, INPUT_ESCAPE);
+	screen_type(&tui, "6");
+	CHECK(screen_style_at(&tui, 60, 5) & STYLE_SELECTED);
+	screen_type(&tui, "k-");
+	CHECK(screen_style_at(&tui, 60, 4) & STYLE_SELECTED);
+	screen_type(&tui, "t");
+	CHECK(strstr(screen_line(&tui, 15), "select a thread first"));
+	screen_type(&tui, "jt"); /* a process of one thread */
 	CHECK_INT(tui.app.model->slice.whole.samples, 150);
-	tui_fixture_deinit(&tui);
+	screen_deinit(&tui);
 }
 
 TEST(processes_menu_keeps_comm_process_and_container)
@@ -120,68 +118,68 @@ TEST(processes_menu_keeps_comm_process_and_container)
 	} choices[] = {{ACTION_ONLY_COMM, 750}, {ACTION_ONLY_PROCESS, 600},
 		{ACTION_ONLY_CONTAINER, 750}, {ACTION_ONLY_THREAD, 500}};
 	for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
-		struct tui_fixture tui;
+		struct screen tui;
 		open_view(&tui);
-		tui_fixture_keys(&tui, "Ejjm");
+		screen_type(&tui, "Ejjm");
 		for (size_t at = 0; tui.app.overlay.actions.data[at] != choices[i].action; at++)
-			tui_fixture_keys(&tui, "j");
-		tui_fixture_key(&tui, INPUT_ENTER);
+			screen_type(&tui, "j");
+		screen_key(&tui, INPUT_ENTER);
 		CHECK_INT(tui.app.model->slice.whole.samples, choices[i].samples);
-		tui_fixture_deinit(&tui);
+		screen_deinit(&tui);
 	}
 }
 
 TEST(processes_order_by_columns)
 {
-	struct tui_fixture tui;
+	struct screen tui;
 	open_view(&tui);
-	tui_fixture_keys(&tui, ">>>"); /* by name */
-	CHECK(strstr(tui_fixture_line(&tui, 3), "/user"));
-	tui_fixture_keys(&tui, "s");
-	CHECK(strstr(tui_fixture_line(&tui, 3), "web"));
-	CHECK(strstr(tui_fixture_line(&tui, 4), "sh 200"));
-	tui_fixture_mouse(&tui, INPUT_PRESS, 5, 2);
-	CHECK(strstr(tui_fixture_line(&tui, 4), "server 100"));
-	tui_fixture_screen(&tui, 130, 16);
-	tui_fixture_keys(&tui, "<>>>s"); /* by when they began, latest first */
-	CHECK(strstr(tui_fixture_line(&tui, 2), "first^"));
-	CHECK(strstr(tui_fixture_line(&tui, 3), "/user"));
-	tui_fixture_deinit(&tui);
+	screen_type(&tui, ">>>"); /* by name */
+	CHECK(strstr(screen_line(&tui, 3), "/user"));
+	screen_type(&tui, "s");
+	CHECK(strstr(screen_line(&tui, 3), "web"));
+	CHECK(strstr(screen_line(&tui, 4), "sh 200"));
+	screen_mouse(&tui, INPUT_PRESS, 5, 2);
+	CHECK(strstr(screen_line(&tui, 4), "server 100"));
+	screen_resize(&tui, 130, 16);
+	screen_type(&tui, "<>>>s"); /* by when they began, latest first */
+	CHECK(strstr(screen_line(&tui, 2), "first^"));
+	CHECK(strstr(screen_line(&tui, 3), "/user"));
+	screen_deinit(&tui);
 }
 
 TEST(processes_columns_go_in_order)
 {
-	struct tui_fixture tui;
+	struct screen tui;
 	open_view(&tui);
-	tui_fixture_screen(&tui, 130, 16);
-	CHECK_STR(tui_fixture_line(&tui, 5),
+	screen_resize(&tui, 130, 16);
+	CHECK_STR(screen_line(&tui, 5),
 		"  15.00% ##               150    0.150 s    0.60 s    0.75 s sh                  "
 		"     sh 200");
-	tui_fixture_screen(&tui, 55, 16);
-	CHECK_STR(tui_fixture_line(&tui, 5), "  15.00%       150     sh 200");
-	tui_fixture_screen(&tui, 20, 5);
-	CHECK_STR(tui_fixture_line(&tui, 2), "  75.00% - web~eads)");
-	tui_fixture_keys(&tui, "\\nothing here");
-	tui_fixture_key(&tui, INPUT_ENTER);
-	tui_fixture_keys(&tui, "jklhGg+-eECvls<>");
-	tui_fixture_key(&tui, INPUT_ENTER);
-	tui_fixture_mouse(&tui, INPUT_PRESS, 3, 3);
-	tui_fixture_mouse(&tui, INPUT_WHEEL_DOWN, 3, 3);
+	screen_resize(&tui, 55, 16);
+	CHECK_STR(screen_line(&tui, 5), "  15.00%       150     sh 200");
+	screen_resize(&tui, 20, 5);
+	CHECK_STR(screen_line(&tui, 2), "  75.00% - web~eads)");
+	screen_type(&tui, "\\nothing here");
+	screen_key(&tui, INPUT_ENTER);
+	screen_type(&tui, "jklhGg+-eECvls<>");
+	screen_key(&tui, INPUT_ENTER);
+	screen_mouse(&tui, INPUT_PRESS, 3, 3);
+	screen_mouse(&tui, INPUT_WHEEL_DOWN, 3, 3);
 	for (int height = 5; height < 12; height++)
 		for (int width = 20; width < 140; width += 7)
-			tui_fixture_screen(&tui, width, height);
-	tui_fixture_deinit(&tui);
+			screen_resize(&tui, width, height);
+	screen_deinit(&tui);
 }
 
 TEST(processes_whole_name_and_copy)
 {
-	struct tui_fixture tui;
+	struct screen tui;
 	open_view(&tui);
-	tui_fixture_keys(&tui, "jy");
+	screen_type(&tui, "jy");
 	CHECK_STR(str_text(&tui.app.to_copy), "server 100");
-	tui_fixture_keys(&tui, "w");
-	CHECK(strstr(tui_fixture_screen(&tui, 80, 24), "program    /usr/sbin/server"));
+	screen_type(&tui, "w");
+	CHECK(strstr(screen_resize(&tui, 80, 24), "program    /usr/sbin/server"));
 	CHECK(strstr(str_text(&tui.text), "container  web"));
 	CHECK(strstr(str_text(&tui.text), "cgroup     /a/b"));
-	tui_fixture_deinit(&tui);
+	screen_deinit(&tui);
 }

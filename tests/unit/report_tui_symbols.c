@@ -1,5 +1,5 @@
 #include "report/symbol/symbol_file_options.h"
-#include "tests/unit/report_tui_screen.h"
+#include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 
 static struct profile *recording(void)

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "tests/unit/report_tui_screen.h"
+#include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/unit/report_tui_screen.h"
+#include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 
 static char source_path[] = "/tmp/ebprof-view.XXXXXX";

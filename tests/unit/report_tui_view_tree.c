@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "report/tui/print.h"
-#include "tests/unit/report_tui_screen.h"
+#include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 
 /*
