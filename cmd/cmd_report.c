@@ -160,7 +160,8 @@ static int report_in_terminal(struct report_options *options, const struct input
 	};
 	bool is_left = false;
 	struct err *err = tui_run(&tui, &is_left);
-	is_left |= !naming_end(&options->select.naming);
+	if (!is_left) /* else a thread may be asking for names */
+		is_left = !naming_end(&options->select.naming);
 	int code = err ? console_fail(err) : CONSOLE_OK;
 	if (is_left) /* threads still use what freeing and exit handlers would take from them */
 		_exit(code);

@@ -1,11 +1,11 @@
 #include "report/tui/code_reader.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "format/base/err.h"
+#include "report/tui/quiet_thread.h"
 
 struct wanted { /* model NULL: nothing */
 	struct model *model;
@@ -13,7 +13,7 @@ struct wanted { /* model NULL: nothing */
 };
 
 struct code_reader {
-	const struct code_options *options;
+	struct code_options options;
 	pthread_t thread;
 	int event_fd;
 	atomic_bool is_cancelled;
@@ -78,7 +78,7 @@ static void *run(void *context)
 	while (next_wanted(reader)) {
 		/* Only this thread changes `current`. */
 		struct listing_request request = code_request(
-			reader->options, reader->current.model, reader->current.is_intel);
+			&reader->options, reader->current.model, reader->current.is_intel);
 		request.is_cancelled = &reader->is_cancelled;
 		struct listing *listing = listing_create(&request);
 		if (listing)
@@ -101,12 +101,12 @@ static void reader_free(struct code_reader *reader)
 struct err *code_reader_create(const struct code_options *options, struct code_reader **ret)
 {
 	struct code_reader *reader = mem_zalloc(sizeof(*reader));
-	reader->options = options;
+	reader->options = *options;
 	reader->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&reader->mutex, NULL);
 	pthread_cond_init(&reader->changed, NULL);
 	int error =
-		reader->event_fd < 0 ? errno : pthread_create(&reader->thread, NULL, run, reader);
+		reader->event_fd < 0 ? errno : quiet_thread_create(&reader->thread, run, reader);
 	if (error) {
 		reader_free(reader);
 		return err_sys(error, "cannot start a thread");
@@ -115,15 +115,17 @@ struct err *code_reader_create(const struct code_options *options, struct code_r
 	return NULL;
 }
 
-void code_reader_destroy(struct code_reader *reader)
+bool code_reader_destroy(struct code_reader *reader, const struct timespec *deadline)
 {
 	pthread_mutex_lock(&reader->mutex);
 	reader->is_over = true;
 	atomic_store(&reader->is_cancelled, true);
 	pthread_cond_signal(&reader->changed);
 	pthread_mutex_unlock(&reader->mutex);
-	pthread_join(reader->thread, NULL);
+	if (!quiet_thread_join(reader->thread, deadline))
+		return false;
 	reader_free(reader);
+	return true;
 }
 
 int code_reader_fd(const struct code_reader *reader)
@@ -136,8 +138,8 @@ static bool is_same(
 {
 	if (!a->model || !b->model)
 		return false;
-	struct listing_request x = code_request(reader->options, a->model, a->is_intel);
-	struct listing_request y = code_request(reader->options, b->model, b->is_intel);
+	struct listing_request x = code_request(&reader->options, a->model, a->is_intel);
+	struct listing_request y = code_request(&reader->options, b->model, b->is_intel);
 	struct listing_identity of_x = listing_identity_of(&x), of_y = listing_identity_of(&y);
 	return listing_identity_is_equal(&of_x, &of_y);
 }

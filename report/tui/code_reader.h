@@ -5,6 +5,8 @@
 #ifndef EBPROF_CODE_READER_H
 #define EBPROF_CODE_READER_H
 
+#include <time.h>
+
 #include "report/listing.h"
 #include "report/tui/model.h"
 
@@ -20,10 +22,13 @@ struct code_options {
 struct listing_request code_request(
 	const struct code_options *options, const struct model *model, bool is_intel);
 
-/* The options must stay as long as the reader. */
+/* Copies the options, not what they lead to. */
 struct err *code_reader_create(const struct code_options *options, struct code_reader **ret);
-/* Stops what it does; models that it holds are released. */
-void code_reader_destroy(struct code_reader *reader);
+/*
+ * Stops what it does; models that it holds are released. False: it could not be stopped until then
+ * (of quiet_thread.h), nothing was freed, and the model's profile is still in use.
+ */
+bool code_reader_destroy(struct code_reader *reader, const struct timespec *deadline);
 
 /* Becomes readable when there is something to take. */
 int code_reader_fd(const struct code_reader *reader);

@@ -1,11 +1,10 @@
 #include "report/tui/name_thread.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #include "report/debugfile/debuginfod.h"
+#include "report/tui/quiet_thread.h"
 
 struct found {
 	struct batch *batch;
@@ -23,36 +22,9 @@ struct name_thread {
 	atomic_bool is_cancelled;
 
 	pthread_mutex_t mutex; /* guards what follows */
-	pthread_cond_t changed;
-	bool has_ended;
-	struct founds found; /* not applied yet */
+	struct founds found;   /* not applied yet */
 	struct naming naming;
 };
-
-/* ---- threads ---- */
-
-int quiet_thread_create(pthread_t *thread, void *(*run)(void *), void *context)
-{
-	sigset_t quiet, before;
-	sigfillset(&quiet);
-	/* Those that a thread brings upon itself reach the handler that restores the terminal. */
-	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		sigdelset(&quiet, own[i]);
-	pthread_sigmask(SIG_SETMASK, &quiet, &before);
-	int error = pthread_create(thread, NULL, run, context);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
-}
-
-void quiet_thread_condition(pthread_cond_t *condition)
-{
-	pthread_condattr_t attributes;
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(condition, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
 
 /* ---- asking ---- */
 
@@ -93,12 +65,9 @@ static void *run(void *context)
 		hand_over(names, &found);
 	}
 	pthread_mutex_lock(&names->mutex);
-	names->has_ended = true;
 	names->naming = (struct naming){0};
-	pthread_cond_broadcast(&names->changed);
-	/* Whoever destroys it may do so once this is unlocked: so the last call is under it. */
-	names->options.wake(names->options.context);
 	pthread_mutex_unlock(&names->mutex);
+	names->options.wake(names->options.context);
 	return NULL;
 }
 
@@ -108,7 +77,6 @@ static void name_thread_free(struct name_thread *names)
 		findings_deinit(&found->findings);
 	vec_deinit(&names->found);
 	pthread_mutex_destroy(&names->mutex);
-	pthread_cond_destroy(&names->changed);
 	mem_free(names);
 }
 
@@ -123,7 +91,6 @@ struct name_thread *name_thread_create(const struct name_thread_options *options
 	names->options = *options;
 	names->naming.to_name = to_name;
 	pthread_mutex_init(&names->mutex, NULL);
-	quiet_thread_condition(&names->changed);
 	if (quiet_thread_create(&names->thread, run, names) == 0)
 		return names;
 	name_thread_free(names);
@@ -165,15 +132,8 @@ bool name_thread_destroy(struct name_thread *names, const struct timespec *deadl
 	if (!names)
 		return true;
 	name_thread_cancel(names);
-	pthread_mutex_lock(&names->mutex);
-	int error = 0;
-	while (!names->has_ended && !error)
-		error = pthread_cond_timedwait(&names->changed, &names->mutex, deadline);
-	bool has_ended = names->has_ended;
-	pthread_mutex_unlock(&names->mutex);
-	if (!has_ended)
+	if (!quiet_thread_join(names->thread, deadline))
 		return false;
-	pthread_join(names->thread, NULL);
 	name_thread_free(names);
 	return true;
 }

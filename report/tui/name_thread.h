@@ -2,7 +2,7 @@
 #ifndef EBPROF_NAME_THREAD_H
 #define EBPROF_NAME_THREAD_H
 
-#include <pthread.h>
+#include <time.h>
 
 #include "report/symbol/symbolizer.h"
 #include "report/tui/model.h"
@@ -12,7 +12,7 @@ struct name_thread;
 struct name_thread_options {
 	struct symbolizer *symbolizer;
 	struct debuginfod *debuginfod; /* NULL: nobody */
-	/* Called on the thread when there is something to apply, and when it ends. */
+	/* Called on the thread when there is something to apply, and before it ends. */
 	void (*wake)(void *context);
 	void *context;
 };
@@ -28,14 +28,7 @@ struct naming name_thread_progress(struct name_thread *names);
 /* Asks no more. What is being asked for comes to its end, as does a wait for the network. */
 void name_thread_cancel(struct name_thread *names);
 
-/* Cancels. False: it could not be stopped until then (CLOCK_MONOTONIC), and nothing was freed. */
+/* Cancels. False: it could not be stopped until then (of quiet_thread.h), and nothing was freed. */
 bool name_thread_destroy(struct name_thread *names, const struct timespec *deadline);
-
-/* ---- for threads that serve the screen ---- */
-
-/* Signals are for the thread that holds the terminal. An errno, or 0. */
-int quiet_thread_create(pthread_t *thread, void *(*run)(void *), void *context);
-/* A condition with deadlines of CLOCK_MONOTONIC. */
-void quiet_thread_condition(pthread_cond_t *condition);
 
 #endif

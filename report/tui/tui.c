@@ -6,8 +6,13 @@
 #include "report/tui/app.h"
 #include "report/tui/code_reader.h"
 #include "report/tui/print.h"
+#include "report/tui/quiet_thread.h"
 #include "report/tui/terminal.h"
 #include "report/tui/worker.h"
+
+enum {
+	FAREWELL_MS = 80, /* how long it may take to leave */
+};
 
 struct tui {
 	struct terminal *terminal;
@@ -116,6 +121,15 @@ static struct err *run_in_terminal(struct tui *tui, const struct app_options *ap
 	return err;
 }
 
+/* False: threads still run. The code reader uses what the worker has, so it goes first. */
+static bool end_threads(struct tui *tui)
+{
+	struct timespec deadline = quiet_thread_deadline(FAREWELL_MS);
+	worker_cancel(tui->worker);
+	return (!tui->code || code_reader_destroy(tui->code, &deadline)) &&
+	       worker_destroy(tui->worker, &deadline);
+}
+
 struct err *tui_check(void)
 {
 	return terminal_check();
@@ -145,8 +159,7 @@ struct err *tui_run(const struct tui_options *options, bool *is_left)
 			.files = &options->symbolize.files,
 		};
 		err = run_in_terminal(&tui, &app, options->opens_tree);
-		code_reader_destroy(tui.code); /* it reads the worker's profile */
 	}
-	*is_left = !worker_destroy(tui.worker);
+	*is_left = !end_threads(&tui);
 	return err;
 }

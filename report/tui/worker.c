@@ -11,13 +11,12 @@
 #include "report/symbol/symbolizer.h"
 #include "report/tui/baseline.h"
 #include "report/tui/name_thread.h"
+#include "report/tui/quiet_thread.h"
 
 enum {
 	NS_PER_S = 1000000000,
 	/* Names arrive in bundles: each makes a model, and models take their time. */
 	BUNDLE_NS = 200000000,
-	/* How long it may take to leave. */
-	FAREWELL_NS = 80000000,
 };
 
 struct worker {
@@ -28,7 +27,7 @@ struct worker {
 
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t changed;
-	bool is_over, has_ended;
+	bool is_over;
 	bool has_names; /* to be applied */
 	bool is_naming_given_up;
 	struct model_wish wish; /* the newest */
@@ -320,10 +319,6 @@ static void *run(void *context)
 {
 	struct worker *worker = context;
 	work(worker);
-	pthread_mutex_lock(&worker->mutex);
-	worker->has_ended = true;
-	pthread_cond_broadcast(&worker->changed);
-	pthread_mutex_unlock(&worker->mutex);
 	return NULL;
 }
 
@@ -342,13 +337,23 @@ static void worker_free(struct worker *worker)
 	mem_free(worker);
 }
 
+/* Its deadlines are of now_ns(). */
+static void init_condition(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(condition, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
 struct err *worker_create(const struct worker_options *options, struct worker **ret)
 {
 	struct worker *worker = mem_zalloc(sizeof(*worker));
 	worker->options = *options;
 	worker->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&worker->mutex, NULL);
-	quiet_thread_condition(&worker->changed);
+	init_condition(&worker->changed);
 	worker->news.busy = "reading";
 	int error =
 		worker->event_fd < 0 ? errno : quiet_thread_create(&worker->thread, run, worker);
@@ -360,21 +365,16 @@ struct err *worker_create(const struct worker_options *options, struct worker **
 	return NULL;
 }
 
-bool worker_destroy(struct worker *worker)
+bool worker_destroy(struct worker *worker, const struct timespec *deadline)
 {
-	struct timespec deadline = time_of(now_ns() + FAREWELL_NS);
-	int error = 0;
 	worker_cancel(worker);
 	pthread_mutex_lock(&worker->mutex);
 	worker->is_over = true;
 	pthread_cond_broadcast(&worker->changed);
-	while (!worker->has_ended && !error)
-		error = pthread_cond_timedwait(&worker->changed, &worker->mutex, &deadline);
-	bool has_ended = worker->has_ended;
 	pthread_mutex_unlock(&worker->mutex);
-	if (!has_ended || !name_thread_destroy(worker->naming, &deadline))
+	if (!quiet_thread_join(worker->thread, deadline) ||
+		!name_thread_destroy(worker->naming, deadline))
 		return false;
-	pthread_join(worker->thread, NULL);
 	worker_free(worker);
 	return true;
 }

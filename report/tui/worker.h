@@ -5,6 +5,8 @@
 #ifndef EBPROF_WORKER_H
 #define EBPROF_WORKER_H
 
+#include <time.h>
+
 #include "report/filter.h"
 #include "report/symbol/symbolize.h"
 #include "report/tui/model.h"
@@ -20,9 +22,9 @@ struct worker_options {
 struct err *worker_create(const struct worker_options *options, struct worker **ret);
 /*
  * Ends its threads and frees it, all models having been released. False: they could not be stopped
- * within 80 ms, nothing was freed, and the options still are in use: leave the process.
+ * until then (of quiet_thread.h), and the options still are in use: leave the process.
  */
-bool worker_destroy(struct worker *worker);
+bool worker_destroy(struct worker *worker, const struct timespec *deadline);
 
 /* Becomes readable when there is something to take. */
 int worker_fd(const struct worker *worker);

@@ -9,6 +9,7 @@
 
 #include "format/base/err.h"
 #include "report/symbol/symbolizer.h"
+#include "report/tui/quiet_thread.h"
 #include "report/tui/worker.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
@@ -149,6 +150,13 @@ static struct worker *start(int fd)
 	return worker;
 }
 
+/* However busy the machine is. */
+static void end(struct worker *worker)
+{
+	struct timespec deadline = quiet_thread_deadline(PATIENCE_MS);
+	CHECK(worker_destroy(worker, &deadline));
+}
+
 /* Takes what comes until there is a model of that wish, and with `is_named` no name is missing. */
 static struct model *await(struct worker *worker, unsigned serial, bool is_named)
 {
@@ -181,7 +189,7 @@ TEST(names_reach_the_screen)
 	struct model *model = await(worker, 0, true);
 	CHECK_INT(model->slice.whole.samples, 16);
 	model_release(model);
-	CHECK(worker_destroy(worker));
+	end(worker);
 	close(fd);
 }
 
@@ -200,7 +208,7 @@ TEST(the_newest_wish_is_fulfilled)
 	struct model *model = await(worker, wish.serial, true);
 	CHECK(model->names->hides_inlined);
 	model_release(model);
-	CHECK(worker_destroy(worker));
+	end(worker);
 	close(fd);
 }
 
@@ -216,7 +224,7 @@ TEST(after_a_cancel_wishes_are_fulfilled)
 	wish.serial = 8;
 	worker_wish(worker, &wish);
 	model_release(await(worker, 8, false));
-	CHECK(worker_destroy(worker));
+	end(worker);
 	close(fd);
 }
 
@@ -233,7 +241,7 @@ TEST(it_can_be_left_at_any_time)
 		if (us % 2)
 			worker_cancel(worker);
 		nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
-		CHECK(worker_destroy(worker));
+		end(worker);
 	}
 	close(fd);
 }
@@ -253,6 +261,6 @@ TEST(a_recording_that_is_none_is_an_error)
 	} while (!news.err && news.busy);
 	CHECK(news.err);
 	err_destroy(news.err);
-	CHECK(worker_destroy(worker));
+	end(worker);
 	close(fds[0]);
 }
