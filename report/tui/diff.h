@@ -3,6 +3,7 @@
 #define EBPROF_DIFF_H
 
 #include "report/tui/app.h"
+#include "report/tui/list_header.h"
 
 enum diff_column {
 	DIFF_BASE,
@@ -17,15 +18,13 @@ enum diff_column {
 
 struct diff {
 	struct list list;
-	enum diff_column order;
-	bool is_reversed;
-	bool is_relative;               /* deltas in percent are of the base's share */
-	VEC(uint32_t) rows;             /* of the comparison, ordered */
-	struct str selected;            /* "object\0name" of the row: what has gone has no frame */
-	double greatest;                /* delta, without its sign */
-	bool has_doubts;                /* a delta may be chance */
-	int header_y;                   /* where it was drawn */
-	int column_x[DIFF_COLUMNS + 1]; /* likewise, and the end */
+	struct list_header header;
+	struct list_column columns[DIFF_COLUMNS]; /* titles and widths are not always the same */
+	bool is_relative;                         /* deltas in percent are of the base's share */
+	VEC(uint32_t) rows;                       /* of the comparison, ordered */
+	struct str selected; /* "object\0name" of the row: what has gone has no frame */
+	double greatest;     /* delta, without its sign */
+	bool has_doubts;     /* a delta may be chance */
 };
 
 /* NULL: there is none, it could not be read, or the model is one from before it was wished for. */
@@ -41,10 +40,9 @@ void diff_put_value(const struct app *app, const struct compare_value *value,
 /* With a sign; behind "~" where it may be chance. */
 void diff_put_delta(const struct diff *diff, const struct app *app, const struct compare_row *row,
 	enum compare_metric metric, struct str *out);
-const char *diff_title(const struct diff *diff, const struct app *app, enum diff_column column);
+/* Of the column of self deltas. */
+const char *diff_title(const struct diff *diff, const struct app *app);
 
 void diff_draw(struct diff *diff, const struct app *app, struct grid *grid, struct rect area);
-/* As it was drawn last, without the blank behind it; not above 0: it is not shown. */
-int diff_column_width(const struct diff *diff, enum diff_column column);
 
 #endif

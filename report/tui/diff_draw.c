@@ -12,55 +12,27 @@ static unsigned delta_style(
 	return delta > 0 ? STYLE_WORSE : STYLE_BETTER;
 }
 
-static void place_columns(struct diff *diff, struct rect area)
+static void place_columns(struct diff *diff, const struct app *app, struct rect area)
 {
-	/* Below these widths of the screen a column goes, the least telling first. */
-	static const struct {
-		int width, room;
-	} columns[DIFF_FUNCTION] = {
-		[DIFF_BASE] = {9, 44},
-		[DIFF_NEW] = {9, 32},
-		[DIFF_DELTA] = {11, 0},
-		[DIFF_TOTAL] = {11, 100},
-		[DIFF_BAR] = {12, 76},
-		[DIFF_OBJECT] = {16, 62},
+	/* Below some widths of the screen a column goes, the least telling first. */
+	static const struct list_column columns[DIFF_COLUMNS] = {
+		[DIFF_BASE] = {"base", .width = 9, .room = 44, .is_right = true},
+		[DIFF_NEW] = {"new", .width = 9, .room = 32, .is_right = true},
+		[DIFF_DELTA] = {"", .width = 11, .is_right = true},
+		[DIFF_TOTAL] = {"in total", .width = 11, .room = 100, .is_right = true},
+		[DIFF_BAR] = {"less | more", 12, .room = 76, .is_bar = true, .bar_of = DIFF_DELTA},
+		[DIFF_OBJECT] = {"object", .width = 16, .room = 62},
+		[DIFF_FUNCTION] = {"function", .parts = 1},
 	};
 	enum {
 		WIDE = 120,
 		MORE = 10 /* columns for bars and objects of a wide one */
 	};
-	int x = area.x;
-	for (int i = 0; i < DIFF_FUNCTION; i++) {
-		diff->column_x[i] = x;
-		x += area.width >= columns[i].room ? columns[i].width : 0;
-		if (area.width >= WIDE && (i == DIFF_BAR || i == DIFF_OBJECT))
-			x += MORE;
-	}
-	diff->column_x[DIFF_FUNCTION] = x;
-	diff->column_x[DIFF_COLUMNS] = area.x + area.width;
-}
-
-int diff_column_width(const struct diff *diff, enum diff_column column)
-{
-	int width = diff->column_x[column + 1] - diff->column_x[column];
-	return column == DIFF_FUNCTION || width <= 0 ? width : width - 1;
-}
-
-static void draw_header(const struct diff *diff, const struct app *app, struct grid *grid)
-{
-	for (int column = 0; column < DIFF_COLUMNS; column++) {
-		int width = diff_column_width(diff, column), x = diff->column_x[column];
-		CLEANUP(str_deinit) struct str title = {0};
-		bool is_order = column == (int)diff->order;
-		str_printf(&title, "%s%s", diff_title(diff, app, column),
-			!is_order ? ""
-				  : grid_glyph(grid, diff->is_reversed ? GLYPH_UP : GLYPH_DOWN));
-		unsigned style = STYLE_HEADER | (is_order ? STYLE_BOLD : 0);
-		if (column <= DIFF_TOTAL)
-			grid_put_right(grid, x, diff->header_y, width, style, str_text(&title));
-		else
-			grid_put(grid, x, diff->header_y, width, style, str_text(&title));
-	}
+	memcpy(diff->columns, columns, sizeof(columns));
+	diff->columns[DIFF_DELTA].title = diff_title(diff, app);
+	diff->columns[DIFF_BAR].width += area.width >= WIDE ? MORE : 0;
+	diff->columns[DIFF_OBJECT].width += area.width >= WIDE ? MORE : 0;
+	list_header_place(&diff->header, diff->columns, DIFF_COLUMNS, area);
 }
 
 /* From the middle to the right for what is slower, to the left for what is faster. */
@@ -94,8 +66,7 @@ static void draw_value(const struct diff *diff, const struct app *app, struct gr
 		diff_put_delta(diff, app, row, metric, &text);
 	if (column >= DIFF_DELTA)
 		style = delta_style(app, row, metric);
-	grid_put_right(grid, diff->column_x[column], y, diff_column_width(diff, column), style,
-		str_text(&text));
+	list_header_put(&diff->header, grid, y, column, style, str_text(&text));
 }
 
 static unsigned name_style(
@@ -117,12 +88,12 @@ static void draw_row(const struct diff *diff, const struct app *app, struct grid
 		draw_value(diff, app, grid, y, column, row);
 	double delta = diff_delta(app, row, COMPARE_SELF);
 	if (diff->greatest > 0)
-		draw_bar(grid, diff->column_x[DIFF_BAR], y, diff_column_width(diff, DIFF_BAR),
+		draw_bar(grid, diff->header.x[DIFF_BAR], y,
+			list_header_width(&diff->header, DIFF_BAR),
 			delta_style(app, row, COMPARE_SELF), delta / diff->greatest);
-	grid_put_elided(grid, diff->column_x[DIFF_OBJECT], y, diff_column_width(diff, DIFF_OBJECT),
-		STYLE_DIM, row->object);
-	grid_put_elided(grid, diff->column_x[DIFF_FUNCTION], y,
-		diff_column_width(diff, DIFF_FUNCTION), name_style(app, row, search), row->name);
+	list_header_put(&diff->header, grid, y, DIFF_OBJECT, STYLE_DIM, row->object);
+	list_header_put(
+		&diff->header, grid, y, DIFF_FUNCTION, name_style(app, row, search), row->name);
 }
 
 static void put_side(
@@ -216,7 +187,7 @@ static void draw_rows(struct diff *diff, const struct app *app, struct grid *gri
 
 void diff_draw(struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
 {
-	diff->header_y = -1;
+	diff->header.y = -1;
 	if (!diff_compare(app)) {
 		draw_without(app, grid, area);
 		return;
@@ -229,8 +200,7 @@ void diff_draw(struct diff *diff, const struct app *app, struct grid *grid, stru
 	area.height -= used;
 	if (area.height <= 0)
 		return;
-	place_columns(diff, area);
-	diff->header_y = area.y;
-	draw_header(diff, app, grid);
+	place_columns(diff, app, area);
+	list_header_draw(&diff->header, grid);
 	draw_rows(diff, app, grid, (struct rect){area.x, area.y + 1, area.width, area.height - 1});
 }

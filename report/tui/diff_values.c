@@ -76,10 +76,7 @@ void diff_put_delta(const struct diff *diff, const struct app *app, const struct
 		str_printf(out, "%+.1f ms", delta / 1e6);
 }
 
-const char *diff_title(const struct diff *diff, const struct app *app, enum diff_column column)
+const char *diff_title(const struct diff *diff, const struct app *app)
 {
-	static const char *const titles[DIFF_COLUMNS] = {
-		"base", "new", "delta", "in total", "less | more", "object", "function"};
-	bool is_points = app->unit == APP_PERCENT && !diff->is_relative;
-	return column == DIFF_DELTA && is_points ? "points" : titles[column];
+	return app->unit == APP_PERCENT && !diff->is_relative ? "points" : "delta";
 }

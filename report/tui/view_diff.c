@@ -8,7 +8,7 @@
 static void *diff_create(void)
 {
 	struct diff *diff = mem_zalloc(sizeof(*diff));
-	diff->order = DIFF_DELTA;
+	diff->header.order = DIFF_DELTA;
 	return diff;
 }
 
@@ -35,15 +35,15 @@ static struct place place_of(const struct diff *diff, const struct app *app, uin
 	double self = fabs(diff_delta(app, row, COMPARE_SELF));
 	double total = fabs(diff_delta(app, row, COMPARE_TOTAL));
 	struct place place = {.by = {self, total, (double)row->new.self}, .row = index};
-	if (diff->order == DIFF_BASE)
+	if (diff->header.order == DIFF_BASE)
 		place.by[0] = (double)row->base.self;
-	else if (diff->order == DIFF_NEW)
+	else if (diff->header.order == DIFF_NEW)
 		place.by[0] = (double)row->new.self;
-	else if (diff->order == DIFF_TOTAL)
+	else if (diff->header.order == DIFF_TOTAL)
 		place.by[0] = total;
-	else if (diff->order == DIFF_OBJECT)
+	else if (diff->header.order == DIFF_OBJECT)
 		place.text = row->object;
-	else if (diff->order == DIFF_FUNCTION)
+	else if (diff->header.order == DIFF_FUNCTION)
 		memset(place.by, 0, sizeof(place.by)); /* the rows are by name */
 	return place;
 }
@@ -67,7 +67,7 @@ static void order_rows(struct diff *diff, const struct app *app)
 		qsort(places, count, sizeof(*places), compare_places);
 	diff->rows.len = 0;
 	for (size_t i = 0; i < count; i++)
-		vec_push(&diff->rows, places[diff->is_reversed ? count - 1 - i : i].row);
+		vec_push(&diff->rows, places[diff->header.is_reversed ? count - 1 - i : i].row);
 }
 
 /* ---- selection ---- */
@@ -135,24 +135,6 @@ static void diff_update(void *state, struct app *app)
 
 /* ---- input ---- */
 
-static void order_by(struct diff *diff, struct app *app, enum diff_column column)
-{
-	diff->is_reversed = diff->order == column && !diff->is_reversed;
-	diff->order = column;
-	diff_update(diff, app);
-}
-
-/* The next column that is shown. */
-static void order_beside(struct diff *diff, struct app *app, int step)
-{
-	int column = (int)diff->order + step;
-	while (column > 0 && column + 1 < DIFF_COLUMNS &&
-		(column == DIFF_BAR || diff_column_width(diff, column) <= 0))
-		column += step;
-	if (column >= 0 && column < DIFF_COLUMNS && diff_column_width(diff, column) > 0)
-		order_by(diff, app, column);
-}
-
 static void go_to_match(struct diff *diff, struct app *app, bool goes_up)
 {
 	struct pattern pattern;
@@ -199,16 +181,11 @@ static bool diff_act(void *state, struct app *app, enum action action)
 	struct diff *diff = state;
 	if (!diff_compare(app))
 		return false;
+	if (list_header_act(&diff->header, action)) {
+		diff_update(diff, app);
+		return true;
+	}
 	switch (action) {
-	case ACTION_SORT_LEFT:
-		order_beside(diff, app, -1);
-		return true;
-	case ACTION_SORT_RIGHT:
-		order_beside(diff, app, 1);
-		return true;
-	case ACTION_SORT_REVERSE:
-		order_by(diff, app, diff->order);
-		return true;
 	case ACTION_NEXT_MATCH:
 	case ACTION_PREVIOUS_MATCH:
 		go_to_match(diff, app, action == ACTION_PREVIOUS_MATCH);
@@ -232,11 +209,8 @@ static bool diff_mouse(void *state, struct app *app, const struct input *input)
 	struct diff *diff = state;
 	if (!diff_compare(app))
 		return false;
-	if (input->kind == INPUT_PRESS && input->y == diff->header_y) {
-		int column = 0;
-		while (column + 1 < DIFF_COLUMNS && input->x >= diff->column_x[column + 1])
-			column++;
-		order_by(diff, app, column == DIFF_BAR ? DIFF_DELTA : (enum diff_column)column);
+	if (list_header_mouse(&diff->header, input)) {
+		diff_update(diff, app);
 		return true;
 	}
 	if (!list_mouse(&diff->list, input))
@@ -252,8 +226,8 @@ static void diff_print(void *state, struct app *app, struct str *out)
 	const struct compare *compare = diff_compare(app);
 	if (!compare)
 		return;
-	str_printf(out, "%9s %9s %10s %10s  %-24s %s\n", "base", "new",
-		diff_title(diff, app, DIFF_DELTA), "in total", "object", "function");
+	str_printf(out, "%9s %9s %10s %10s  %-24s %s\n", "base", "new", diff_title(diff, app),
+		"in total", "object", "function");
 	for (size_t i = 0; i < diff->rows.len; i++) {
 		const struct compare_row *row = diff_row(diff, app, i);
 		CLEANUP(str_deinit) struct str base = {0}, new = {0}, self = {0}, total = {0};

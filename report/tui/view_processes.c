@@ -1,6 +1,7 @@
 /* Who ran: containers, processes and threads with what each took. */
 #include <string.h>
 
+#include "report/tui/list_header.h"
 #include "report/tui/task_rows.h"
 #include "report/tui/time_axis.h"
 
@@ -16,32 +17,22 @@ enum processes_column {
 	PROCESSES_COLUMNS,
 };
 
-struct processes_layout {
-	const char *title;
-	int width;     /* with the gap behind it; what is left is the name's */
-	int room;      /* narrower screens go without it */
-	bool is_right; /* aligned */
-};
-
-static const struct processes_layout layouts[PROCESSES_COLUMNS] = {
-	[PROCESSES_SHARE] = {"share", 9, 0, true},
-	[PROCESSES_BAR] = {"", 11, 70, false},
-	[PROCESSES_SAMPLES] = {"samples", 10, 50, true},
-	[PROCESSES_TIME] = {"CPU", 11, 60, true},
-	[PROCESSES_FIRST] = {"first", 10, 100, true},
-	[PROCESSES_LAST] = {"last", 10, 100, true},
-	[PROCESSES_PROGRAM] = {"program", 21, 120, false},
-	[PROCESSES_NAME] = {"container, process, thread", 0, 0, false},
+static const struct list_column columns[PROCESSES_COLUMNS] = {
+	[PROCESSES_SHARE] = {"share", .width = 9, .is_right = true},
+	[PROCESSES_BAR] = {"", .width = 11, .room = 70, .is_bar = true, .bar_of = PROCESSES_SHARE},
+	[PROCESSES_SAMPLES] = {"samples", .width = 10, .room = 50, .is_right = true},
+	[PROCESSES_TIME] = {"CPU", .width = 11, .room = 60, .is_right = true},
+	[PROCESSES_FIRST] = {"first", .width = 10, .room = 100, .is_right = true},
+	[PROCESSES_LAST] = {"last", .width = 10, .room = 100, .is_right = true},
+	[PROCESSES_PROGRAM] = {"program", .width = 21, .room = 120},
+	[PROCESSES_NAME] = {"container, process, thread", .parts = 1},
 };
 
 struct processes {
 	struct list list;
 	struct task_rows rows;
-	enum processes_column order_by;
-	bool is_reversed;
+	struct list_header header;
 	bool is_arranged; /* the first time is over, which chooses what is open */
-	int header_y;
-	int column_x[PROCESSES_COLUMNS + 1]; /* where they were drawn, and the end */
 };
 
 static void *processes_create(void)
@@ -101,7 +92,6 @@ static int compare_names(const struct app *app, const struct task *a, const stru
 static int (*const compares[PROCESSES_COLUMNS])(
 	const struct app *app, const struct task *a, const struct task *b) = {
 	[PROCESSES_SHARE] = compare_values,
-	[PROCESSES_BAR] = compare_values,
 	[PROCESSES_SAMPLES] = compare_samples,
 	[PROCESSES_TIME] = compare_values,
 	[PROCESSES_FIRST] = compare_first,
@@ -121,7 +111,8 @@ static void processes_update(void *state, struct app *app)
 		processes->rows.opens[TASK_CONTAINER] =
 			tasks->nr_containers == 1 || tasks->nr_processes <= MANY_PROCESSES;
 	processes->is_arranged = true;
-	struct task_order order = {compares[processes->order_by], processes->is_reversed};
+	struct task_order order = {
+		compares[processes->header.order], processes->header.is_reversed};
 	processes->rows.len = 0;
 	task_rows_add(&processes->rows, app, 1, tasks->nr_containers, &order);
 	processes->list.count = processes->rows.len;
@@ -130,43 +121,6 @@ static void processes_update(void *state, struct app *app)
 }
 
 /* ---- drawing ---- */
-
-static void place_columns(struct processes *processes, struct rect area)
-{
-	int x = area.x;
-	for (int column = 0; column < PROCESSES_NAME; column++) {
-		processes->column_x[column] = x;
-		x += area.width >= layouts[column].room ? layouts[column].width : 0;
-	}
-	processes->column_x[PROCESSES_NAME] = x;
-	processes->column_x[PROCESSES_COLUMNS] = area.x + area.width;
-}
-
-/* Without the gap; 0 or less: it is not shown. */
-static int column_width(const struct processes *processes, int column)
-{
-	int width = processes->column_x[column + 1] - processes->column_x[column];
-	return column == PROCESSES_NAME ? width : width - 1;
-}
-
-static void draw_header(const struct processes *processes, struct grid *grid)
-{
-	for (int column = 0; column < PROCESSES_COLUMNS; column++) {
-		int width = column_width(processes, column), x = processes->column_x[column];
-		CLEANUP(str_deinit) struct str title = {0};
-		bool is_order = column == (int)processes->order_by;
-		str_puts(&title, layouts[column].title);
-		if (is_order)
-			str_puts(&title,
-				grid_glyph(grid, processes->is_reversed ? GLYPH_UP : GLYPH_DOWN));
-		unsigned style = STYLE_HEADER | (is_order ? STYLE_BOLD : 0);
-		if (width > 0 && layouts[column].is_right)
-			grid_put_right(
-				grid, x, processes->header_y, width, style, str_text(&title));
-		else if (width > 0)
-			grid_put(grid, x, processes->header_y, width, style, str_text(&title));
-	}
-}
 
 /* A column that is a number, or the program. */
 static void put_column(const struct app *app, const struct task *task, enum processes_column column,
@@ -208,8 +162,7 @@ static void draw_name(const struct processes *processes, const struct app *app, 
 	CLEANUP(str_deinit) struct str name = {0};
 	const struct task *task = task_rows_task(&processes->rows, app, index);
 	put_row_name(processes, app, grid, index, &name);
-	grid_put_elided(grid, processes->column_x[PROCESSES_NAME], y,
-		column_width(processes, PROCESSES_NAME),
+	list_header_put(&processes->header, grid, y, PROCESSES_NAME,
 		task->kind == TASK_CONTAINER ? STYLE_NORMAL | STYLE_BOLD : STYLE_NORMAL,
 		str_text(&name));
 }
@@ -219,20 +172,18 @@ static void draw_row(const struct processes *processes, const struct app *app, s
 {
 	const struct task *task = task_rows_task(&processes->rows, app, index);
 	for (int column = 0; column < PROCESSES_NAME; column++) {
-		int width = column_width(processes, column), x = processes->column_x[column];
+		int width = list_header_width(&processes->header, column);
 		CLEANUP(str_deinit) struct str text = {0};
-		if (width <= 0)
+		if (!width)
 			continue;
 		put_column(app, task, (enum processes_column)column, &text);
 		if (column == PROCESSES_BAR)
-			grid_put_bar(grid, x, y, width, STYLE_BAR,
+			grid_put_bar(grid, processes->header.x[column], y, width, STYLE_BAR,
 				app_percent(app, task->sum.value) / 100);
-		else if (layouts[column].is_right)
-			grid_put_right(grid, x, y, width,
+		else
+			list_header_put(&processes->header, grid, y, column,
 				column == PROCESSES_SHARE ? STYLE_NORMAL : STYLE_DIM,
 				str_text(&text));
-		else
-			grid_put_elided(grid, x, y, width, STYLE_DIM, str_text(&text));
 	}
 	draw_name(processes, app, grid, y, index);
 }
@@ -240,9 +191,8 @@ static void draw_row(const struct processes *processes, const struct app *app, s
 static void processes_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct processes *processes = state;
-	place_columns(processes, area);
-	processes->header_y = area.y;
-	draw_header(processes, grid);
+	list_header_place(&processes->header, columns, PROCESSES_COLUMNS, area);
+	list_header_draw(&processes->header, grid);
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&processes->list, processes->rows.len, rows);
 	for (size_t i = 0; i < list_seen(&processes->list); i++)
@@ -278,28 +228,6 @@ static void processes_detail(void *state, struct app *app, struct str *out)
 }
 
 /* ---- input ---- */
-
-static bool is_shown(const struct processes *processes, int column)
-{
-	return column_width(processes, column) > 0 && column != PROCESSES_BAR;
-}
-
-static void order_by(struct processes *processes, struct app *app, int column)
-{
-	processes->is_reversed = (int)processes->order_by == column && !processes->is_reversed;
-	processes->order_by = (enum processes_column)column;
-	processes_update(processes, app);
-}
-
-/* The nearest column on that side that is shown; the same where there is none. */
-static void order_by_next(struct processes *processes, struct app *app, int by)
-{
-	int column = (int)processes->order_by + by;
-	while (column >= 0 && column < PROCESSES_COLUMNS && !is_shown(processes, column))
-		column += by;
-	if (column >= 0 && column < PROCESSES_COLUMNS)
-		order_by(processes, app, column);
-}
 
 static void turn(struct processes *processes, struct app *app, bool opens)
 {
@@ -361,32 +289,21 @@ static bool processes_act(void *state, struct app *app, enum action action)
 	struct processes *processes = state;
 	if (processes->list.selected < processes->rows.len && act_on_branch(processes, app, action))
 		return true;
-	switch (action) {
-	case ACTION_SORT_LEFT:
-	case ACTION_SORT_RIGHT:
-		order_by_next(processes, app, action == ACTION_SORT_LEFT ? -1 : 1);
-		return true;
-	case ACTION_SORT_REVERSE:
-		order_by(processes, app, (int)processes->order_by);
-		return true;
-	default:
-		if (!list_act(&processes->list, action))
-			return task_rows_act(
-				&processes->rows, app, processes->list.selected, action);
-		select_row(processes, app, processes->list.selected);
+	if (list_header_act(&processes->header, action)) {
+		processes_update(processes, app);
 		return true;
 	}
+	if (!list_act(&processes->list, action))
+		return task_rows_act(&processes->rows, app, processes->list.selected, action);
+	select_row(processes, app, processes->list.selected);
+	return true;
 }
 
 static bool processes_mouse(void *state, struct app *app, const struct input *input)
 {
 	struct processes *processes = state;
-	if (input->kind == INPUT_PRESS && input->y == processes->header_y) {
-		int column = 0;
-		while (column + 1 < PROCESSES_COLUMNS &&
-			input->x >= processes->column_x[column + 1])
-			column++;
-		order_by(processes, app, column);
+	if (list_header_mouse(&processes->header, input)) {
+		processes_update(processes, app);
 		return true;
 	}
 	if (!list_mouse(&processes->list, input))
@@ -396,7 +313,7 @@ static bool processes_mouse(void *state, struct app *app, const struct input *in
 		return true;
 	select_row(processes, app, row);
 	const struct task_row *it = &processes->rows.data[row];
-	int glyph_x = processes->column_x[PROCESSES_NAME] + 2 * (int)it->depth;
+	int glyph_x = processes->header.x[PROCESSES_NAME] + 2 * (int)it->depth;
 	if (input->kind == INPUT_PRESS && it->has_children && input->x == glyph_x)
 		turn(processes, app, !it->is_open);
 	return true;
@@ -408,7 +325,7 @@ static void processes_print(void *state, struct app *app, struct str *out)
 	const struct processes *processes = state;
 	struct grid plain = {.is_ascii = true};
 	str_printf(out, "%9s %9s %10s %9s %9s  %s\n", "share", "samples", "CPU", "first", "last",
-		layouts[PROCESSES_NAME].title);
+		columns[PROCESSES_NAME].title);
 	for (size_t i = 0; i < processes->rows.len; i++) {
 		const struct task *task = task_rows_task(&processes->rows, app, i);
 		static const int widths[] = {[PROCESSES_SHARE] = 9,

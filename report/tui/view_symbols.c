@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/tui/app.h"
+#include "report/tui/list_header.h"
 #include "report/unsymbolized.h"
 
 enum symbols_column {
@@ -31,12 +32,9 @@ struct symbols_row {
 
 struct symbols {
 	struct list list;
-	enum symbols_column order;
-	bool is_reversed;
+	struct list_header header;
 	uint32_t selected;            /* object; 0: none */
 	VEC(struct symbols_row) rows; /* ordered */
-	int header_y;
-	int column_x[SYMBOLS_COLUMNS + 1]; /* where they were drawn, and the end */
 };
 
 static void *symbols_create(void)
@@ -155,7 +153,7 @@ static int compare_column(
 {
 	const struct profile_object *x = model_object(by->model, a->object);
 	const struct profile_object *y = model_object(by->model, b->object);
-	switch (by->symbols->order) {
+	switch ((enum symbols_column)by->symbols->header.order) {
 	case SYMBOLS_SELF:
 		return descending(a->self, b->self);
 	case SYMBOLS_NAMED: /* what lacks most for whom */
@@ -179,7 +177,7 @@ static int compare_rows(const void *a, const void *b, void *context)
 	const struct symbols_row *x = a, *y = b;
 	int order = compare_column(by, x, y);
 	if (order)
-		return by->symbols->is_reversed ? -order : order;
+		return by->symbols->header.is_reversed ? -order : order;
 	order = descending(x->self, y->self);
 	return order ? order : (x->object > y->object) - (x->object < y->object);
 }
@@ -212,54 +210,15 @@ static void select_row(struct symbols *symbols)
 
 /* ---- drawing ---- */
 
-static void place_columns(struct symbols *symbols, struct rect area)
-{
-	/* Below these widths of the screen a column goes. */
-	static const struct {
-		int width, room;
-	} columns[SYMBOLS_OBJECT] = {
-		[SYMBOLS_SELF] = {9, 0},
-		[SYMBOLS_NAMED] = {8, 50},
-		[SYMBOLS_STATE] = {8, 36},
-		[SYMBOLS_BUILD] = {14, 100},
-	};
-	enum {
-		ROOM_FOR_FROM = 70
-	};
-	int x = area.x, *at = symbols->column_x;
-	for (int i = 0; i < SYMBOLS_OBJECT; i++) {
-		at[i] = x;
-		x += area.width >= columns[i].room ? columns[i].width : 0;
-	}
-	int left = area.x + area.width - x;
-	at[SYMBOLS_OBJECT] = x;
-	at[SYMBOLS_FROM] = x + (area.width >= ROOM_FOR_FROM ? left * 2 / 5 : left);
-	at[SYMBOLS_COLUMNS] = area.x + area.width;
-}
-
-static int column_width(const struct symbols *symbols, enum symbols_column column)
-{
-	int width = symbols->column_x[column + 1] - symbols->column_x[column];
-	return column == SYMBOLS_FROM || width <= 0 ? width : width - 1;
-}
-
-static void draw_header(const struct symbols *symbols, struct grid *grid)
-{
-	static const char *const titles[SYMBOLS_COLUMNS] = {
-		"samples", "named", "state", "build ID", "object", "from"};
-	for (int column = 0; column < SYMBOLS_COLUMNS; column++) {
-		int width = column_width(symbols, column), x = symbols->column_x[column];
-		CLEANUP(str_deinit) struct str title = {0};
-		bool is_order = column == (int)symbols->order;
-		enum glyph glyph = symbols->is_reversed ? GLYPH_UP : GLYPH_DOWN;
-		str_printf(&title, "%s%s", titles[column], is_order ? grid_glyph(grid, glyph) : "");
-		unsigned style = STYLE_HEADER | (is_order ? STYLE_BOLD : 0);
-		if (column <= SYMBOLS_NAMED)
-			grid_put_right(grid, x, symbols->header_y, width, style, str_text(&title));
-		else
-			grid_put(grid, x, symbols->header_y, width, style, str_text(&title));
-	}
-}
+/* Below some widths of the screen a column goes. */
+static const struct list_column columns[SYMBOLS_COLUMNS] = {
+	[SYMBOLS_SELF] = {"samples", .width = 9, .is_right = true},
+	[SYMBOLS_NAMED] = {"named", .width = 8, .room = 50, .is_right = true},
+	[SYMBOLS_STATE] = {"state", .width = 8, .room = 36},
+	[SYMBOLS_BUILD] = {"build ID", .width = 14, .room = 100},
+	[SYMBOLS_OBJECT] = {"object", .parts = 2},
+	[SYMBOLS_FROM] = {"from", .parts = 3, .room = 70},
+};
 
 static void put_named(const struct symbols_row *row, struct str *out)
 {
@@ -305,21 +264,16 @@ static void draw_row(const struct symbols *symbols, const struct app *app, struc
 	for (int column = 0; column < SYMBOLS_COLUMNS; column++) {
 		CLEANUP(str_deinit) struct str text = {0};
 		put_cell(app, row, column, &text);
-		int x = symbols->column_x[column], width = column_width(symbols, column);
 		unsigned style = column == SYMBOLS_BUILD ? STYLE_DIM : row_style(app, row);
-		if (column <= SYMBOLS_NAMED)
-			grid_put_right(grid, x, y, width, style, str_text(&text));
-		else
-			grid_put_elided(grid, x, y, width, style, str_text(&text));
+		list_header_put(&symbols->header, grid, y, column, style, str_text(&text));
 	}
 }
 
 static void symbols_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct symbols *symbols = state;
-	place_columns(symbols, area);
-	symbols->header_y = area.y;
-	draw_header(symbols, grid);
+	list_header_place(&symbols->header, columns, SYMBOLS_COLUMNS, area);
+	list_header_draw(&symbols->header, grid);
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&symbols->list, symbols->rows.len, rows);
 	for (size_t i = 0; i < list_seen(&symbols->list); i++)
@@ -369,15 +323,6 @@ static void open_story(const struct symbols *symbols, struct app *app)
 
 /* ---- input ---- */
 
-static void order_by(struct symbols *symbols, struct app *app, int column)
-{
-	if (column < 0 || column >= SYMBOLS_COLUMNS)
-		return;
-	symbols->is_reversed = (int)symbols->order == column && !symbols->is_reversed;
-	symbols->order = (enum symbols_column)column;
-	symbols_update(symbols, app);
-}
-
 /* A debug package has been installed since. */
 static void retry(const struct symbols *symbols, struct app *app)
 {
@@ -426,16 +371,11 @@ static void go_to_match(struct symbols *symbols, struct app *app, bool goes_up)
 static bool symbols_act(void *state, struct app *app, enum action action)
 {
 	struct symbols *symbols = state;
+	if (list_header_act(&symbols->header, action)) {
+		symbols_update(symbols, app);
+		return true;
+	}
 	switch (action) {
-	case ACTION_SORT_LEFT:
-		order_by(symbols, app, (int)symbols->order - 1);
-		return true;
-	case ACTION_SORT_RIGHT:
-		order_by(symbols, app, (int)symbols->order + 1);
-		return true;
-	case ACTION_SORT_REVERSE:
-		order_by(symbols, app, (int)symbols->order);
-		return true;
 	case ACTION_NEXT_MATCH:
 	case ACTION_PREVIOUS_MATCH:
 		go_to_match(symbols, app, action == ACTION_PREVIOUS_MATCH);
@@ -461,11 +401,8 @@ static bool symbols_act(void *state, struct app *app, enum action action)
 static bool symbols_mouse(void *state, struct app *app, const struct input *input)
 {
 	struct symbols *symbols = state;
-	if (input->kind == INPUT_PRESS && input->y == symbols->header_y) {
-		int column = 0;
-		while (column + 1 < SYMBOLS_COLUMNS && input->x >= symbols->column_x[column + 1])
-			column++;
-		order_by(symbols, app, column);
+	if (list_header_mouse(&symbols->header, input)) {
+		symbols_update(symbols, app);
 		return true;
 	}
 	if (!list_mouse(&symbols->list, input))

@@ -3,22 +3,21 @@
 #include <string.h>
 
 #include "report/tui/app.h"
+#include "report/tui/list_header.h"
 
 enum top_column {
 	TOP_SELF,
 	TOP_TOTAL,
 	TOP_OBJECT,
+	TOP_BAR,
 	TOP_FUNCTION,
 	TOP_COLUMNS,
 };
 
 struct top {
 	struct list list;
-	enum top_column order;
-	bool is_reversed;
+	struct list_header header;
 	VEC(struct function_weight) rows; /* of the model, ordered */
-	int header_y;
-	int column_x[TOP_COLUMNS + 1]; /* where they were drawn, and the end */
 };
 
 static void *top_create(void)
@@ -60,10 +59,10 @@ static struct sort_key key_of(const struct top *top, const struct model *model, 
 	const struct function_weight *row = &top->rows.data[index];
 	const struct profile_function *function = model_function(model, row->function);
 	struct sort_key key = {.name = function->name, .row = index};
-	switch (top->order) {
+	switch ((enum top_column)top->header.order) {
 	case TOP_SELF:
 	case TOP_TOTAL: {
-		bool is_self = top->order == TOP_SELF;
+		bool is_self = top->header.order == TOP_SELF;
 		key.parts[0] = ~(is_self ? row->self : row->total);
 		key.parts[1] = ~(is_self ? row->total : row->self);
 		key.parts[2] = letters(function->name, 0);
@@ -75,6 +74,7 @@ static struct sort_key key_of(const struct top *top, const struct model *model, 
 		key.parts[2] = ~row->self;
 		break;
 	case TOP_FUNCTION:
+	case TOP_BAR:
 	case TOP_COLUMNS:
 		for (size_t i = 0; i < 3; i++)
 			key.parts[i] = letters(function->name, 8 * i);
@@ -104,7 +104,7 @@ static void fill_rows(struct top *top, const struct model *model)
 		keys[i] = key_of(top, model, i);
 	qsort(keys, count, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < count; i++)
-		top->rows.data[top->is_reversed ? count - 1 - i : i] =
+		top->rows.data[top->header.is_reversed ? count - 1 - i : i] =
 			model->functions.data[keys[i].row];
 }
 
@@ -135,45 +135,19 @@ static void top_update(void *state, struct app *app)
 
 /* ---- drawing ---- */
 
-static const char *const titles[TOP_COLUMNS] = {"self", "total", "object", "function"};
+/* Below some widths of the screen a column goes. */
+static const struct list_column columns[TOP_COLUMNS] = {
+	[TOP_SELF] = {"self", .width = 9, .is_right = true},
+	[TOP_TOTAL] = {"total", .width = 9, .room = 34, .is_right = true},
+	[TOP_OBJECT] = {"object", .width = 18, .room = 60},
+	[TOP_BAR] = {"", .width = 11, .room = 70, .is_bar = true, .bar_of = TOP_SELF},
+	[TOP_FUNCTION] = {"function", .parts = 1},
+};
 
-static void place_columns(struct top *top, struct rect area)
+static struct rect cell_of(const struct top *top, enum top_column column, int y)
 {
-	enum {
-		NUMBER = 9,
-		OBJECT = 18,
-		ROOM_FOR_OBJECT = 60, /* below, that column goes, then total */
-		ROOM_FOR_TOTAL = 34,
-	};
-	int x = area.x, *at = top->column_x;
-	at[TOP_SELF] = x;
-	at[TOP_TOTAL] = x += NUMBER;
-	at[TOP_OBJECT] = x += area.width >= ROOM_FOR_TOTAL ? NUMBER : 0;
-	at[TOP_FUNCTION] = x += area.width >= ROOM_FOR_OBJECT ? OBJECT : 0;
-	at[TOP_COLUMNS] = area.x + area.width;
-}
-
-static int column_width(const struct top *top, enum top_column column)
-{
-	int width = top->column_x[column + 1] - top->column_x[column];
-	return column == TOP_FUNCTION || width <= 0 ? width : width - 1;
-}
-
-static void draw_header(const struct top *top, struct grid *grid)
-{
-	for (int column = 0; column < TOP_COLUMNS; column++) {
-		int width = column_width(top, column), x = top->column_x[column];
-		CLEANUP(str_deinit) struct str title = {0};
-		bool is_order = column == (int)top->order;
-		str_printf(&title, "%s%s", titles[column],
-			!is_order ? ""
-				  : grid_glyph(grid, top->is_reversed ? GLYPH_UP : GLYPH_DOWN));
-		unsigned style = STYLE_HEADER | (is_order ? STYLE_BOLD : 0);
-		if (column <= TOP_TOTAL)
-			grid_put_right(grid, x, top->header_y, width, style, str_text(&title));
-		else
-			grid_put(grid, x, top->header_y, width, style, str_text(&title));
-	}
+	int width = list_header_width(&top->header, column);
+	return (struct rect){top->header.x[column], y, width, 1};
 }
 
 static void draw_row(
@@ -181,32 +155,21 @@ static void draw_row(
 {
 	const struct function_weight *row = &top->rows.data[index];
 	const struct profile_function *function = model_function(app->model, row->function);
-	const int *x = top->column_x;
-	struct rect self = {x[TOP_SELF], y, column_width(top, TOP_SELF), 1};
-	struct rect total = {x[TOP_TOTAL], y, column_width(top, TOP_TOTAL), 1};
-	app_draw_value(app, grid, self, row->self, row->self_samples);
-	app_draw_value(app, grid, total, row->total, row->samples);
-	grid_put_elided(grid, x[TOP_OBJECT], y, column_width(top, TOP_OBJECT), STYLE_DIM,
+	struct rect bar = cell_of(top, TOP_BAR, y);
+	app_draw_value(app, grid, cell_of(top, TOP_SELF, y), row->self, row->self_samples);
+	app_draw_value(app, grid, cell_of(top, TOP_TOTAL, y), row->total, row->samples);
+	list_header_put(&top->header, grid, y, TOP_OBJECT, STYLE_DIM,
 		model_object(app->model, function->object)->name);
-	enum {
-		BAR = 10,
-		ROOM_FOR_BAR = 70
-	};
-	int at = x[TOP_FUNCTION], width = column_width(top, TOP_FUNCTION);
-	if (top->list.area.width >= ROOM_FOR_BAR) {
-		grid_put_bar(grid, at, y, BAR, STYLE_BAR, app_percent(app, row->self) / 100);
-		at += BAR + 1;
-		width -= BAR + 1;
-	}
-	grid_put_elided(grid, at, y, width, app_name_style(app, row->function), function->name);
+	grid_put_bar(grid, bar.x, y, bar.width, STYLE_BAR, app_percent(app, row->self) / 100);
+	list_header_put(&top->header, grid, y, TOP_FUNCTION, app_name_style(app, row->function),
+		function->name);
 }
 
 static void top_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct top *top = state;
-	place_columns(top, area);
-	top->header_y = area.y;
-	draw_header(top, grid);
+	list_header_place(&top->header, columns, TOP_COLUMNS, area);
+	list_header_draw(&top->header, grid);
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&top->list, top->rows.len, rows);
 	for (size_t i = 0; i < list_seen(&top->list); i++)
@@ -218,13 +181,6 @@ static void top_draw(void *state, struct app *app, struct grid *grid, struct rec
 }
 
 /* ---- input ---- */
-
-static void order_by(struct top *top, struct app *app, enum top_column column)
-{
-	top->is_reversed = top->order == column && !top->is_reversed;
-	top->order = column;
-	top_update(top, app);
-}
 
 static bool go_to_match(struct top *top, struct app *app, bool goes_up)
 {
@@ -245,16 +201,11 @@ static bool go_to_match(struct top *top, struct app *app, bool goes_up)
 static bool top_act(void *state, struct app *app, enum action action)
 {
 	struct top *top = state;
+	if (list_header_act(&top->header, action)) {
+		top_update(top, app);
+		return true;
+	}
 	switch (action) {
-	case ACTION_SORT_LEFT:
-		order_by(top, app, top->order ? top->order - 1 : top->order);
-		return true;
-	case ACTION_SORT_RIGHT:
-		order_by(top, app, top->order + 1 < TOP_COLUMNS ? top->order + 1 : top->order);
-		return true;
-	case ACTION_SORT_REVERSE:
-		order_by(top, app, top->order);
-		return true;
 	case ACTION_NEXT_MATCH:
 	case ACTION_PREVIOUS_MATCH:
 		if (!go_to_match(top, app, action == ACTION_PREVIOUS_MATCH))
@@ -274,11 +225,8 @@ static bool top_act(void *state, struct app *app, enum action action)
 static bool top_mouse(void *state, struct app *app, const struct input *input)
 {
 	struct top *top = state;
-	if (input->kind == INPUT_PRESS && input->y == top->header_y) {
-		int column = 0;
-		while (column + 1 < TOP_COLUMNS && input->x >= top->column_x[column + 1])
-			column++;
-		order_by(top, app, (enum top_column)column);
+	if (list_header_mouse(&top->header, input)) {
+		top_update(top, app);
 		return true;
 	}
 	if (!list_mouse(&top->list, input))

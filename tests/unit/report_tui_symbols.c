@@ -63,6 +63,6 @@ TEST(tui_symbols_narrow)
 	begin(&screen, 20, 5);
 	CHECK_STR(screen_lines(&screen, 1, 3), "samplesv object\n"
 					       "  75.00% [vdso]\n"
-					       "  25.00% a\\x0a~b.so\n");
+					       "  25.00% a\\x0alib.so\n");
 	screen_deinit(&screen);
 }
