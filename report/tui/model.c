@@ -225,7 +225,9 @@ void model_release(struct model *model)
 uint32_t model_function_of(const struct model *model, uint32_t frame)
 {
 	const struct model_names *names = model->names;
-	return frame < names->frames.len ? names->groups[names->frames.data[frame].function] : 0;
+	return frame && frame < names->frames.len
+		       ? names->groups[names->frames.data[frame].function]
+		       : 0;
 }
 
 const struct profile_function *model_function(const struct model *model, uint32_t function)

@@ -107,7 +107,7 @@ struct model *model_hold(struct model *model);
 /* NULL is safe. */
 void model_release(struct model *model);
 
-/* The function, one of those that stand for others, that a frame belongs to. */
+/* The function, one of those that stand for others, that a frame belongs to; 0: to none. */
 uint32_t model_function_of(const struct model *model, uint32_t frame);
 const struct profile_function *model_function(const struct model *model, uint32_t function);
 const struct profile_object *model_object(const struct model *model, uint32_t object);
