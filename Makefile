@@ -37,7 +37,7 @@ ALL_LDFLAGS = $(SANITIZE) -pthread $(if $(STATIC),-static) $(LDFLAGS)
 
 pkg_libs = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(1))
 STATIC_OBJS := $(if $(STATIC),$(O)/record/static_libelf.o)
-# format/elf/elf_inflate.c takes what is there.
+# format/base/inflate.c and format/elf/elf_inflate.c take what is there.
 UNPACK_LIBS = $(call pkg_libs,zlib $(shell for library in libdeflate libzstd; do \
 	$(PKG_CONFIG) --exists $$library && echo $$library; done))
 RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf) $(UNPACK_LIBS)

@@ -1,18 +1,14 @@
 #include "format/elf/elf_inflate.h"
 
 #include <elf.h>
-#include <limits.h>
 #include <string.h>
-#include <zlib.h>
-/* What speeds it up, or widens it, where it was there to build with. */
-#if __has_include(<libdeflate.h>)
-#include <libdeflate.h>
-#endif
+/* What widens it, where it was there to build with. */
 #if __has_include(<zstd.h>)
 #include <zstd.h>
 #endif
 
 #include "format/base/bytes.h"
+#include "format/base/inflate.h"
 #include "format/base/mem.h"
 
 enum {
@@ -32,44 +28,10 @@ struct packed {
 
 /* ---- decoders: all of `len` bytes, or false ---- */
 
-#if __has_include(<libdeflate.h>)
-static bool inflate_all(struct bytes_cursor in, uint8_t *out, uint64_t len)
-{
-	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
-	if (!decompressor)
-		return false;
-	size_t done = 0;
-	enum libdeflate_result result = libdeflate_zlib_decompress(
-		decompressor, in.pos, bytes_left(&in), out, (size_t)len, &done);
-	libdeflate_free_decompressor(decompressor);
-	return result == LIBDEFLATE_SUCCESS && done == len;
-}
-#else
-/* zlib counts in unsigned int, so it gets its input and room piece by piece. */
-static uInt piece_of(uint64_t len)
-{
-	return len > UINT_MAX ? UINT_MAX : (uInt)len;
-}
-
-static bool inflate_all(struct bytes_cursor in, uint8_t *out, uint64_t len)
-{
-	z_stream stream = {.next_in = (uint8_t *)in.pos, .next_out = out}; /* input is only read */
-	if (inflateInit(&stream) != Z_OK)
-		return false;
-	int status;
-	do {
-		stream.avail_in = piece_of((uint64_t)(in.end - stream.next_in));
-		stream.avail_out = piece_of(len - (uint64_t)(stream.next_out - out));
-		status = inflate(&stream, Z_NO_FLUSH);
-	} while (status == Z_OK);
-	inflateEnd(&stream);
-	return status == Z_STREAM_END && (uint64_t)(stream.next_out - out) == len;
-}
-#endif
-
 static bool unpack_zlib(const struct packed *packed, uint8_t *out)
 {
-	return inflate_all(packed->bytes, out, packed->size);
+	const struct bytes_cursor *in = &packed->bytes;
+	return inflate_zlib(in->pos, bytes_left(in), out, (size_t)packed->size);
 }
 
 #if __has_include(<zstd.h>)

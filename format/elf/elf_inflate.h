@@ -1,7 +1,7 @@
 /*
  * The contents of a section, unpacked when it is compressed (SHF_COMPRESSED, or
  * the older way of sections called .zdebug_).
- * A file of its own: only here does reading ELF need zlib and its like.
+ * A file of its own: only here does reading ELF need zstd.
  *
  * Sections are unpacked whole. The debug information of a large program is
  * compressed to less than half, and nearly all the time goes into unpacking

@@ -5,6 +5,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "format/base/inflate.h"
+
 enum {
 	SMALLEST_COMPRESSED_BYTES = 64,
 	LEVEL = 6,
@@ -182,9 +184,7 @@ static const char *unpack(struct chunk_stream *stream, const struct header *head
 		return NULL;
 	stream->raw.len = 0;
 	vec_reserve(&stream->raw, header->raw_bytes + 1);
-	uLongf raw_bytes = header->raw_bytes;
-	if (uncompress(stream->raw.data, &raw_bytes, stored, header->stored_bytes) != Z_OK ||
-		raw_bytes != header->raw_bytes)
+	if (!inflate_zlib(stored, header->stored_bytes, stream->raw.data, header->raw_bytes))
 		return "a chunk that does not decompress";
 	ret->payload = stream->raw.data;
 	return NULL;
