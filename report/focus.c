@@ -81,17 +81,6 @@ void focus_init_function(struct focus *focus, const struct tree *tree,
 	}
 }
 
-void focus_init_node(struct focus *focus, const struct tree *tree,
-	const struct tree_weight *weights, const struct profile_function *functions, uint32_t node)
-{
-	begin(focus, tree, weights, functions, FOCUS_CALLEES);
-	const struct tree_node *from = &tree->nodes.data[node];
-	focus->nodes.data[0].function = from->function;
-	focus->nodes.data[0].frame = from->frame;
-	focus->nodes.data[0].is_kernel = from->is_kernel;
-	add_place(focus, node, weights[node].total, weights[node].samples);
-}
-
 void focus_deinit(struct focus *focus)
 {
 	vec_deinit(&focus->nodes);

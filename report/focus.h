@@ -47,9 +47,6 @@ void focus_init_leaves(struct focus *focus, const struct tree *tree,
 void focus_init_function(struct focus *focus, const struct tree *tree,
 	const struct tree_weight *weights, const struct profile_function *functions,
 	enum focus_direction direction, uint32_t function);
-/* From one node of the tree, down. */
-void focus_init_node(struct focus *focus, const struct tree *tree,
-	const struct tree_weight *weights, const struct profile_function *functions, uint32_t node);
 void focus_deinit(struct focus *focus);
 
 /* Finds the children of a node, unless that was done. Pointers to nodes are invalid afterwards. */

@@ -21,37 +21,10 @@ void scope_copy(struct scope *to, const struct scope *from)
 		scope_add(to, term);
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-bool scope_is_equal(const struct scope *a, const struct scope *b)
-{
-	if (a->terms.len != b->terms.len)
-		return false;
-	for (size_t i = 0; i < a->terms.len; i++) {
-		const struct scope_term *x = &a->terms.data[i], *y = &b->terms.data[i];
-		if (x->kind != y->kind || x->excludes != y->excludes || x->number != y->number ||
-			x->from_ns != y->from_ns || x->to_ns != y->to_ns ||
-			!is_same_text(x->text, y->text))
-			return false;
-	}
-	return true;
-}
-
-bool scope_pop(struct scope *scope)
-{
-	if (!scope->terms.len)
-		return false;
-	mem_free(scope->terms.data[--scope->terms.len].text);
-	return true;
-}
-
 void scope_deinit(struct scope *scope)
 {
-	while (scope_pop(scope))
-		;
+	vec_each(&scope->terms, term)
+		mem_free(term->text);
 	vec_deinit(&scope->terms);
 }
 

@@ -41,9 +41,6 @@ struct scope {
 /* `text` is copied. */
 void scope_add(struct scope *scope, const struct scope_term *term);
 void scope_copy(struct scope *to, const struct scope *from);
-bool scope_is_equal(const struct scope *a, const struct scope *b);
-/* Takes the last one away; false when there was none. */
-bool scope_pop(struct scope *scope);
 void scope_deinit(struct scope *scope);
 
 /*

@@ -112,8 +112,7 @@ void app_print_deinit(struct app_print *print);
 void app_draw_title(const struct app *app, struct grid *grid);
 /* A click on what stands around the view; false when there is nothing. */
 bool app_point_frame(struct app *app, const struct input *input);
-/* The menu of what can be shown otherwise, and what is chosen there; false: no such option. */
-void app_open_options(struct app *app);
+/* Opens the menu of what can be shown otherwise, and does what is chosen there; false: neither. */
 bool app_act_on_options(struct app *app, enum action action);
 
 /* Undoes until so many steps of the trail are left. */

@@ -35,7 +35,7 @@ static bool is_on(const struct app *app, enum action action)
 	}
 }
 
-void app_open_options(struct app *app)
+static void open_options(struct app *app)
 {
 	struct str text = {0};
 	enum action actions[ROWS];
@@ -65,14 +65,14 @@ static void set_option(struct app *app, enum action action)
 bool app_act_on_options(struct app *app, enum action action)
 {
 	if (action == ACTION_OPTIONS) {
-		app_open_options(app);
+		open_options(app);
 		return true;
 	}
 	for (size_t i = 0; i < ROWS; i++) {
 		if (rows[i].action != action)
 			continue;
 		set_option(app, action);
-		app_open_options(app); /* it stays open, for the next one */
+		open_options(app); /* it stays open, for the next one */
 		app->overlay.list.selected = i;
 		return true;
 	}

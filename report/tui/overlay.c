@@ -15,9 +15,15 @@ static void put_escaped_lines(struct str *out, const char *text)
 	}
 }
 
+static void close_overlay(struct overlay *overlay)
+{
+	overlay->is_open = false;
+	overlay->actions.len = 0;
+}
+
 void overlay_open_text(struct overlay *overlay, const char *title, struct str *text)
 {
-	overlay_close(overlay);
+	close_overlay(overlay);
 	overlay->is_open = true;
 	overlay->title = title;
 	str_truncate(&overlay->text, 0);
@@ -51,12 +57,6 @@ void overlay_open_help(struct overlay *overlay)
 	struct str text = {0};
 	key_put_help(&text);
 	overlay_open_text(overlay, help_title, &text);
-}
-
-void overlay_close(struct overlay *overlay)
-{
-	overlay->is_open = false;
-	overlay->actions.len = 0;
 }
 
 void overlay_deinit(struct overlay *overlay)
@@ -218,7 +218,7 @@ static void scroll_text(struct list *list, enum action action)
 static enum action choose(struct overlay *overlay)
 {
 	enum action chosen = overlay->actions.data[overlay->list.selected];
-	overlay_close(overlay);
+	close_overlay(overlay);
 	return chosen;
 }
 
@@ -238,7 +238,7 @@ enum action overlay_input(struct overlay *overlay, const struct input *input)
 			return ACTION_NONE;
 		}
 		bool is_key_of_menu = is_menu && action != ACTION_QUIT && action != ACTION_UNDO;
-		overlay_close(overlay);
+		close_overlay(overlay);
 		return is_key_of_menu ? action : ACTION_NONE;
 	}
 	if (input->kind == INPUT_WHEEL_UP || input->kind == INPUT_WHEEL_DOWN)
@@ -247,6 +247,6 @@ enum action overlay_input(struct overlay *overlay, const struct input *input)
 	else if (is_menu && input->kind == INPUT_PRESS && list_mouse(&overlay->list, input))
 		return choose(overlay);
 	else if (input->kind == INPUT_PRESS || input->kind == INPUT_MENU)
-		overlay_close(overlay);
+		close_overlay(overlay);
 	return ACTION_NONE;
 }

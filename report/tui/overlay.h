@@ -28,7 +28,6 @@ void overlay_open_menu(
 	struct overlay *overlay, const char *title, const enum action *actions, size_t count);
 /* All keys. */
 void overlay_open_help(struct overlay *overlay);
-void overlay_close(struct overlay *overlay);
 void overlay_deinit(struct overlay *overlay);
 
 void overlay_draw(struct overlay *overlay, struct grid *grid);

@@ -35,7 +35,7 @@ static struct {
 /* Stacks that ran over crash, too. */
 static char own_stack[OWN_STACK_BYTES];
 
-void restore_modes(void)
+static void restore_modes(void)
 {
 	/* The modes are the foreground's; in the background asking to change them would stop us. */
 	if (restore.has_modes && tcgetpgrp(STDIN_FILENO) == getpgrp())

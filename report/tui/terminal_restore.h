@@ -22,8 +22,6 @@ void restore_add(const char *bytes);
 void restore_arm(void);
 /* It was given back. */
 void restore_disarm(void);
-/* The modes of before. */
-void restore_modes(void);
 /* What the signals did before. */
 void restore_end(void);
 
