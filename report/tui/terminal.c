@@ -87,10 +87,11 @@ static bool has_string(const char *capability)
 static void prepare_colours(struct terminal *terminal)
 {
 	const char *no_color = getenv("NO_COLOR");
-	bool has_colours = has_colors() && COLORS >= 8 && !(no_color && no_color[0]);
+	bool has_colours = has_colors() && !(no_color && no_color[0]);
 	bool has_own = false;
 	if (has_colours) {
-		start_color();
+		start_color(); /* COLORS is 0 before */
+		has_colours = COLORS >= 8;
 		has_own = use_default_colors() == OK;
 	}
 	for (int i = 0; i < STYLE_COUNT; i++) {

@@ -121,6 +121,19 @@ test_locale_without_utf8() {
 	! LC_ALL=C grep -qP '[\x80-\xff]' bytes || fail "bytes beyond ASCII in the locale C"
 }
 
+# What a terminal with colours gets to see.
+want_colours() { # TERM PATTERN
+	recording
+	begin "$1" 80 24
+	in_tmux pipe-pane -O "cat >'$PWD/bytes'"
+	open_report
+	sleep 0.2
+	grep -qaP "\\x1b\\[[0-9;]*\\b$2[0-9;]*m" bytes || fail "no colours in $1"
+}
+
+test_256_colours() { want_colours xterm-256color '(38|48);5;[0-9]+'; }
+test_8_colours() { want_colours xterm '[34][0-7]'; }
+
 test_no_color() {
 	recording
 	begin xterm-256color 80 24 NO_COLOR=1
