@@ -123,7 +123,7 @@ static void draw_tabs(struct app *app, struct grid *grid)
 		if (!views[i])
 			continue;
 		bool is_open = i == (int)app->view;
-		unsigned style = is_open ? STYLE_HEADER | STYLE_BOLD | STYLE_SELECTED : STYLE_DIM;
+		unsigned style = is_open ? STYLE_TITLE | STYLE_BOLD : STYLE_DIM;
 		struct app_spot *tab = &app->tabs[app->nr_tabs++];
 		tab->x = x;
 		tab->what = (size_t)i;

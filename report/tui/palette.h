@@ -5,6 +5,10 @@
  * Nobody tells a program whether the ground is dark or light. So what stands on the terminal's own
  * ground has inks of the middle, readable on white and on black alike (a test computes it); the
  * eight colours have no such middle, so there bold and the terminal's own ink do most of the work.
+ *
+ * Frames are light with dark text, what has no name is grey among them. Heat goes from purple by
+ * red to a light yellow, each brighter than the one before, on a dark ground of its own: else the
+ * least heat would be what is seen best on a white screen.
  */
 #ifndef EBPROF_PALETTE_H
 #define EBPROF_PALETTE_H

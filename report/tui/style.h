@@ -17,8 +17,10 @@ enum style {
 	STYLE_WARNING,
 	STYLE_WORSE, /* than the baseline */
 	STYLE_BETTER,
-	STYLE_CODE,  /* assembly */
-	STYLE_FLAME, /* and STYLE_FLAMES - 1 more, by what the frame belongs to */
+	STYLE_CODE,      /* assembly */
+	STYLE_SELECTION, /* what STYLE_SELECTED looks like where there are colours */
+	STYLE_COLD,      /* no heat at all */
+	STYLE_FLAME,     /* and STYLE_FLAMES - 1 more, by what the frame belongs to */
 	STYLE_FLAMES = 8,
 	STYLE_HEAT = STYLE_FLAME + STYLE_FLAMES, /* and STYLE_HEATS - 1 more, by how much */
 	STYLE_HEATS = 8,

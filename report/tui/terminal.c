@@ -256,11 +256,20 @@ void terminal_grid(const struct terminal *terminal, struct grid *ret)
 						    : GRID_RICH;
 }
 
+/* With colours, a selected line has one colour, not the reverse of each that it is made of. */
+static unsigned shown_style(const struct terminal *terminal, unsigned style)
+{
+	bool is_selection = style & STYLE_SELECTED && terminal->pairs[STYLE_SELECTION];
+	return is_selection ? STYLE_SELECTION : style & STYLE_MASK;
+}
+
 static attr_t attributes_of(const struct terminal *terminal, unsigned style)
 {
 	attr_t attributes = terminal->attributes[style & STYLE_MASK];
-	if (style & STYLE_SELECTED)
-		attributes ^= A_REVERSE;
+	if (style & STYLE_SELECTED && terminal->pairs[STYLE_SELECTION])
+		attributes &= A_BOLD;
+	else if (style & STYLE_SELECTED)
+		attributes = (attributes ^ A_REVERSE) & ~A_DIM;
 	if (style & STYLE_BOLD)
 		attributes |= A_BOLD;
 	if (style & STYLE_MATCH)
@@ -278,7 +287,7 @@ static void put_line(const struct terminal *terminal, const struct grid *grid, i
 		wchar_t text[2] = {(wchar_t)cell->code_point, 0};
 		cchar_t shown;
 		setcchar(&shown, text, attributes_of(terminal, cell->style),
-			terminal->pairs[cell->style & STYLE_MASK], NULL);
+			terminal->pairs[shown_style(terminal, cell->style)], NULL);
 		mvadd_wch(y, x, &shown);
 	}
 }

@@ -134,8 +134,11 @@ static void draw_cell(struct grid *grid, int x, int y, uint64_t value, uint64_t 
 {
 	static const char *const characters[LEVELS] = {".", ":", "-", "=", "+", "*", "#", "@"};
 	static const char *const shades[LEVELS] = {"░", "░", "▒", "▒", "▓", "▓", "█", "█"};
-	if (!value || !peak)
+	if (!value || !peak) {
+		if (grid->colours == GRID_RICH)
+			grid_put(grid, x, y, 1, STYLE_COLD, " ");
 		return;
+	}
 	double share = (double)value / (double)peak;
 	int level = share >= 1 ? LEVELS - 1 : (int)(share * LEVELS);
 	unsigned style = STYLE_HEAT + (unsigned)level;

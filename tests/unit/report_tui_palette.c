@@ -31,7 +31,7 @@ TEST(inks_are_readable_on_white_and_on_black)
 
 TEST(texts_are_readable_on_their_grounds)
 {
-	for (int i = 0; i < STYLE_HEAT; i++) {
+	for (int i = 0; i < STYLE_COLD; i++) {
 		if (palette[i].rich_ground == PALETTE_OWN)
 			continue;
 		double ink = luminance(palette[i].rich), ground = luminance(palette[i].rich_ground);
