@@ -259,13 +259,14 @@ static void note_origin(struct batch *batch, const struct findings *findings)
 		object->symbols_from = arena_strndup(&batch->profile->arena, path, strlen(path));
 }
 
-/* The last answers are the profile's. */
+/* The last answers are the profile's; names may still point to those of the time before. */
 static void keep_answers(struct batch *batch, struct findings *findings)
 {
 	struct profile_object *object = object_of(batch);
 	if (!findings->is_last) {
 		vec_push(&batch->outdated, findings->answers);
 	} else {
+		vec_push(&batch->outdated, object->answers);
 		object->answers = findings->answers;
 		object->nr_archived = findings->nr_archived;
 	}

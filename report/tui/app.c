@@ -45,6 +45,8 @@ static void update_view(struct app *app)
 
 void app_update(struct app *app, struct model *model)
 {
+	if (!app->model)
+		info_put_damage(model->profile, &app->message);
 	model_release(app->model);
 	app->model = model;
 	update_view(app);
@@ -104,12 +106,25 @@ void app_say(struct app *app, const char *fmt, ...)
 	va_end(args);
 }
 
+static void forget_behind(struct app *app, enum view_id view)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < app->behind.len; i++)
+		if (app->behind.data[i] != view)
+			app->behind.data[kept++] = app->behind.data[i];
+	app->behind.len = kept;
+}
+
 void app_show(struct app *app, enum view_id view)
 {
 	if (view == app->view || !views[view])
 		return;
+	/* Each view is met once on the way back, however often it was gone to. */
+	forget_behind(app, view);
+	forget_behind(app, app->view);
 	vec_push(&app->behind, app->view);
 	app->view = view;
+	app->selection.is_default = false; /* there, it is what is looked at */
 	app->shown++;
 	update_view(app);
 }

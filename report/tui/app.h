@@ -48,6 +48,7 @@ struct app_selection {
 	struct path path; /* to the selected branch of the tree, where a view has branches */
 	uint32_t thread;  /* index; 0: none */
 	uint32_t process; /* that of the thread, or one alone; 0: none */
+	bool is_default;  /* nobody chose the function: it is whatever comes first */
 };
 
 /* A file that is to be written; emptied by who did it. */
@@ -151,6 +152,8 @@ void app_draw_value(const struct app *app, struct grid *grid, struct rect area, 
 	uint64_t samples);
 /* Of all samples in the model. */
 double app_percent(const struct app *app, uint64_t value);
+/* Instead of rows, where there are none. */
+void app_draw_no_samples(const struct app *app, struct grid *grid, struct rect area);
 /* How a function's name is to look: kernel, unknown, a match of the search. */
 unsigned app_name_style(const struct app *app, uint32_t function);
 

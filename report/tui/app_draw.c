@@ -48,6 +48,15 @@ unsigned app_name_style(const struct app *app, uint32_t function)
 	return (it->is_known ? STYLE_NORMAL : STYLE_UNKNOWN) | match;
 }
 
+void app_draw_no_samples(const struct app *app, struct grid *grid, struct rect area)
+{
+	const char *text = "no samples here: Esc undoes the last filter or zoom";
+	if (!app->trail.done.len)
+		text = app->model->profile->samples.len ? "no samples here: the options leave none"
+							: "no samples here: the recording has none";
+	grid_put(grid, area.x, area.y, area.width, STYLE_WARNING, text);
+}
+
 /* ---- the second line ---- */
 
 static void put_term(const struct app *app, const struct scope_term *term, struct str *out)

@@ -58,6 +58,7 @@ void app_select(struct app *app, uint32_t frame)
 {
 	app->selection.frame = frame;
 	app->selection.path.len = 0;
+	app->selection.is_default = false;
 }
 
 void app_select_node(struct app *app, uint32_t node)
@@ -65,6 +66,7 @@ void app_select_node(struct app *app, uint32_t node)
 	const struct tree *tree = &app->model->names->tree;
 	path_to(tree, node, &app->selection.path);
 	app->selection.frame = tree->nodes.data[node].frame;
+	app->selection.is_default = false;
 }
 
 uint32_t app_node(const struct app *app)

@@ -57,6 +57,9 @@ static void put_title(const struct app *app, struct title *title)
 		add_part(title, 5, "%s", profile->events.data[1].name);
 	add_samples(app, title);
 	add_part(title, 6, "%.1f s", profile_duration_s(profile));
+	bool is_damaged = profile->file.damage.regions || profile->file.bad_chunks;
+	if (is_damaged || !profile->file.ended)
+		add_part(title, 2, "%s", is_damaged ? "damaged" : "cut");
 	if (lost)
 		add_part(title, 2, "lost %.1f%%", profile_percent(lost, lost + all));
 	if (model->stacks.truncated)

@@ -180,8 +180,7 @@ static void draw_header(const struct flame_view *view, struct grid *grid, int y,
 void flame_view_draw(struct flame_view *view, struct app *app, struct grid *grid, struct rect area)
 {
 	if (!view->focus.nodes.data[view->root].total) {
-		grid_put(grid, area.x, area.y, area.width, STYLE_WARNING,
-			"no samples here: Esc undoes the last filter");
+		app_draw_no_samples(app, grid, area);
 		return;
 	}
 	bool has_header = area.height >= ROOM_FOR_HEADER;

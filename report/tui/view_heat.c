@@ -284,8 +284,7 @@ static void heat_draw(void *state, struct app *app, struct grid *grid, struct re
 	if (heat->rows.len && rows.height > 0)
 		mark_cursor(heat, app, grid);
 	if (!heat->rows.len)
-		grid_put(grid, rows.x, rows.y, rows.width, STYLE_WARNING,
-			"no samples here: Esc undoes the last filter");
+		app_draw_no_samples(app, grid, rows);
 }
 
 static void put_cell(const struct heat *heat, const struct app *app, struct str *out)

@@ -199,8 +199,7 @@ static void processes_draw(void *state, struct app *app, struct grid *grid, stru
 		draw_row(processes, app, grid, rows.y + (int)i, processes->list.top + i);
 	list_mark(&processes->list, grid);
 	if (!processes->rows.len)
-		grid_put(grid, rows.x, rows.y, rows.width, STYLE_WARNING,
-			"no samples here: Esc undoes the last filter");
+		app_draw_no_samples(app, grid, rows);
 }
 
 /* What has no room in its row. */

@@ -129,8 +129,14 @@ static void top_update(void *state, struct app *app)
 	struct top *top = state;
 	fill_rows(top, app->model);
 	find_selected(top, app);
-	if (!app_function(app))
-		select_row(top, app);
+	if (app_function(app) && !app->selection.is_default)
+		return;
+	/* Names change the order: until a function is chosen, it is not the first one that moves
+	   away, but another one that is the first. */
+	if (app->selection.is_default)
+		top->list.selected = 0;
+	select_row(top, app);
+	app->selection.is_default = true;
 }
 
 /* ---- drawing ---- */
@@ -176,8 +182,7 @@ static void top_draw(void *state, struct app *app, struct grid *grid, struct rec
 		draw_row(top, app, grid, rows.y + (int)i, top->list.top + i);
 	list_mark(&top->list, grid);
 	if (!top->rows.len)
-		grid_put(grid, rows.x, rows.y, rows.width, STYLE_WARNING,
-			"no samples here: Esc undoes the last filter");
+		app_draw_no_samples(app, grid, rows);
 }
 
 /* ---- input ---- */

@@ -160,8 +160,8 @@ static void tree_draw(void *state, struct app *app, struct grid *grid, struct re
 	struct branch_list *list = side_of(view);
 	branch_list_draw(list, app, grid, area, title_of(view));
 	if (!list->rows.len)
-		grid_put(grid, area.x, area.y + (area.height > 1), area.width, STYLE_WARNING,
-			"no samples here: Esc undoes the last filter or zoom");
+		app_draw_no_samples(app, grid,
+			(struct rect){area.x, area.y + (area.height > 1), area.width, 1});
 }
 
 static void tree_print(void *state, struct app *app, struct str *out)

@@ -226,6 +226,51 @@ TEST(options_write_names_otherwise)
 	screen_deinit(&screen);
 }
 
+TEST(what_nobody_chose_stays_the_first)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	int first = screen_selected(&screen);
+	screen_type(&screen, "s"); /* turned round: another one is the first */
+	CHECK_INT(screen_selected(&screen), first);
+	screen_type(&screen, "j");
+	int chosen = screen_selected(&screen);
+	CHECK(chosen != first);
+	screen_type(&screen, "s");
+	CHECK(screen_selected(&screen) != first);
+	screen_deinit(&screen);
+}
+
+TEST(damage_is_told)
+{
+	struct profile *profile = named_profile("hot");
+	profile->file.damage.regions = 2;
+	profile->file.damage.what = "bad checksum";
+	struct screen screen;
+	screen_init(&screen, profile, 100, 24);
+	want_in(screen_lines(&screen, 0, 1), "  damaged");
+	want_in(screen_lines(&screen, 23, 1), "2 damaged places skipped");
+	screen_type(&screen, "j");
+	want_not_in(screen_text(&screen), "places skipped");
+	screen_deinit(&screen);
+}
+
+TEST(each_view_is_met_once_on_the_way_back)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "2323236363");
+	CHECK_INT(screen.app.view, VIEW_TREE);
+	screen_type(&screen, "q");
+	CHECK_INT(screen.app.view, VIEW_PROCESSES);
+	screen_type(&screen, "qq");
+	CHECK_INT(screen.app.view, VIEW_TOP);
+	CHECK(!screen.app.is_over);
+	screen_type(&screen, "q");
+	CHECK(screen.app.is_over);
+	screen_deinit(&screen);
+}
+
 TEST(quitting)
 {
 	struct screen screen;

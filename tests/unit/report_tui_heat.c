@@ -136,7 +136,7 @@ TEST(heat_cells_have_styles_where_there_are_colours)
 	screen_init(&tui, two_threads(), 67, 12);
 	screen_type(&tui, "5");
 	CHECK_INT(screen_style_at(&tui, 30, 3) & STYLE_MASK, STYLE_HEAT + STYLE_HEATS - 1);
-	CHECK_INT(screen_style_at(&tui, 30, 5) & STYLE_MASK, STYLE_NORMAL);
+	CHECK_INT(screen_style_at(&tui, 30, 5) & STYLE_MASK, STYLE_COLD);
 	CHECK_STR(screen_line(&tui, 4), "  80.00% app:100");
 	tui.grid.colours = GRID_MONO;
 	tui.grid.is_ascii = false;
