@@ -298,6 +298,12 @@ void branches_set(struct branches *branches, struct model *model,
 	branches_list(branches);
 }
 
+void branches_zoom(struct branches *branches, uint32_t node)
+{
+	branches->top = node;
+	branches_list(branches);
+}
+
 /* ---- opening and closing ---- */
 
 bool branches_open(struct branches *branches, uint32_t node)

@@ -44,6 +44,8 @@ void branches_deinit(struct branches *branches);
 /* Looks at something else, or at the same in another model, which it holds. */
 void branches_set(struct branches *branches, struct model *model,
 	const struct branches_origin *origin, bool hides_root);
+/* Lines begin with this node. */
+void branches_zoom(struct branches *branches, uint32_t node);
 /* Nothing is open any more. */
 void branches_forget(struct branches *branches);
 

@@ -73,7 +73,7 @@ static uint32_t find_selected(struct tree_view *view, const struct app *app)
 	struct branches *branches = &side_of(view)->parts[BRANCH_BELOW];
 	uint32_t function = app_function(app), place = app_node(app);
 	if (view->is_inverted)
-		return branches_child(branches, 0, function);
+		return branches->top ? branches->top : branches_child(branches, 0, function);
 	if (!place)
 		place = hottest_place(app, function);
 	return place ? branches_find_place(branches, place) : BRANCH_NONE;
@@ -114,6 +114,21 @@ static bool is_current(const struct branches *branches, const struct app *app)
 	return branches->model == app->model && branches->origin.node == app_zoomed_node(app);
 }
 
+/* Where a zoom from a leaf to its callers leads, as far as that is still there. */
+static uint32_t zoomed_caller(struct branches *branches, const struct app *app)
+{
+	const struct path *zoom = trail_zoom(&app->trail, true);
+	uint32_t at = 0;
+	for (size_t i = 0; zoom && i < zoom->len; i++) {
+		uint32_t function = model_function_of(app->model, zoom->data[i]);
+		uint32_t child = branches_child(branches, at, function);
+		if (child == BRANCH_NONE)
+			break;
+		at = child;
+	}
+	return at;
+}
+
 /* As long as nobody has chosen what to open: down to where the time divides. */
 static void open_first(struct branch_list *list)
 {
@@ -132,13 +147,18 @@ static void tree_update(void *state, struct app *app)
 	view->has_begun = true;
 	struct branch_list *list = side_of(view);
 	struct branches *branches = &list->parts[BRANCH_BELOW];
-	if (!is_current(branches, app)) {
+	bool is_same = is_current(branches, app);
+	if (is_same && view->is_inverted)
+		is_same = zoomed_caller(branches, app) == branches->top;
+	if (!is_same) {
 		struct branch_row selected = branch_list_remember(list);
 		struct branches_origin origin = {
 			.direction = view->is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES,
 			.node = app_zoomed_node(app),
 		};
 		branches_set(branches, app->model, &origin, false);
+		if (view->is_inverted)
+			branches_zoom(branches, zoomed_caller(branches, app));
 		branch_list_recall(list, selected);
 		if (!view->is_inverted)
 			open_first(list);
@@ -172,6 +192,15 @@ static void tree_print(void *state, struct app *app, struct str *out)
 
 /* ---- input ---- */
 
+/* From the leaf to the caller. */
+static void path_to(const struct branches *branches, uint32_t node, struct path *ret)
+{
+	uint32_t depth = branches_node(branches, node)->depth;
+	vec_resize(ret, depth);
+	for (uint32_t at = node; depth; at = branches_node(branches, at)->parent)
+		ret->data[--depth] = branches_node(branches, at)->frame;
+}
+
 static void zoom(struct tree_view *view, struct app *app)
 {
 	struct branch_list *list = side_of(view);
@@ -180,15 +209,14 @@ static void zoom(struct tree_view *view, struct app *app)
 		return;
 	struct branches *branches = &list->parts[row.part];
 	uint32_t place = branches_place(branches, row.node);
-	if (view->is_inverted) {
-		/* A caller of a leaf stands in many branches: it is what they have in common. */
-		struct scope_term term = {
-			.kind = SCOPE_FUNCTION,
-			.number = branches_node(branches, row.node)->frame,
-		};
-		app_filter(app, &term);
-	} else if (row.node == branches->top || !place) {
+	if (row.node == branches->top || (!place && !view->is_inverted)) {
 		app_say(app, "this is the branch that is shown: Esc undoes the zoom");
+	} else if (view->is_inverted) {
+		struct path path = {0};
+		path_to(branches, row.node, &path);
+		app_zoom_callers(app, &path);
+		vec_deinit(&path);
+		tree_update(view, app);
 	} else {
 		app_zoom(app, place);
 		tree_update(view, app);

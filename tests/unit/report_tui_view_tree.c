@@ -151,6 +151,30 @@ TEST(tree_zooms_and_comes_back)
 	screen_deinit(&screen);
 }
 
+/* As in the flame graph, which is then zoomed, too. */
+TEST(tree_from_the_leaves_zooms_to_callers)
+{
+	struct screen screen;
+	screen_init_with(&screen, small_profile(), 80, 12,
+		(struct app_options){.file_name = "x.data", .is_inverted = true}, VIEW_TREE);
+	screen_type(&screen, "lj\n"); /* idle, which calls leaf */
+	CHECK_STR(screen_lines(&screen, 2, 4),
+		"> leaf from idle\n"
+		"    self    total            function, below it its callers\n"
+		"           40.00% ####       - idle  [vdso]\n"
+		"           40.00% ####       `-- main  [vdso]\n");
+	CHECK_INT(screen_selected(&screen), 4);
+	screen_rename(&screen);
+	CHECK(strstr(screen_lines(&screen, 4, 1), "40.00% ####       - idle"));
+	screen_type(&screen, "1j3"); /* something else is selected */
+	CHECK(strstr(screen_lines(&screen, 4, 1), "40.00% ####       - idle"));
+	screen_type(&screen, "\x1b");
+	CHECK(strstr(screen_lines(&screen, 3, 1), "70.00%   70.00%"));
+	screen_type(&screen, "\x12");
+	CHECK(strstr(screen_lines(&screen, 4, 1), "40.00% ####       - idle"));
+	screen_deinit(&screen);
+}
+
 TEST(tree_keeps_what_is_open_and_selected)
 {
 	struct screen screen;
