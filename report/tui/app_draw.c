@@ -118,7 +118,8 @@ static void put_step(const struct app *app, const struct trail_step *step, struc
 		str_printf(out, "%s from %s", name_of_frame(app, zoom->data[0]),
 			name_of_frame(app, zoom->data[zoom->len - 1]));
 	else
-		str_printf(out, "in %s", name_of_frame(app, zoom->data[zoom->len - 1]));
+		str_printf(out, "%s %s", step->is_inverted ? "ending in" : "in",
+			name_of_frame(app, zoom->data[zoom->len - 1]));
 }
 
 /* All names where there is room for nine, else the numbers of the others. */
@@ -146,18 +147,17 @@ static void draw_tabs(struct app *app, struct grid *grid)
 }
 
 /* One step; where the mouse finds it is noted. */
-static int draw_step(struct app *app, struct grid *grid, int x, int y, size_t index)
+static int draw_step(struct app *app, struct grid *grid, struct rect room, size_t index)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	put_step(app, &app->trail.done.data[index], &text);
-	int begin = x;
-	x += grid_printf(
-		grid, x, y, grid->width - x, STYLE_DIM, "%s ", grid_glyph(grid, GLYPH_CRUMB));
-	x += grid_put_elided(grid, x, y, grid->width - x, STYLE_HEADER, str_text(&text));
-	x += grid_put(grid, x, y, grid->width - x, STYLE_HEADER, " ");
+	int x = room.x, y = room.y, end = room.x + room.width;
+	x += grid_printf(grid, x, y, end - x, STYLE_DIM, "%s ", grid_glyph(grid, GLYPH_CRUMB));
+	x += grid_put_elided(grid, x, y, end - x, STYLE_HEADER, str_text(&text));
+	x += grid_put(grid, x, y, end - x, STYLE_HEADER, " ");
 	if (app->nr_crumbs < APP_CRUMBS_MAX)
-		app->crumbs[app->nr_crumbs++] = (struct app_spot){begin, x, index + 1};
-	return x - begin;
+		app->crumbs[app->nr_crumbs++] = (struct app_spot){room.x, x, index + 1};
+	return x - room.x;
 }
 
 static int step_width(const struct app *app, const struct grid *grid, size_t index)
@@ -178,11 +178,14 @@ static void draw_steps(struct app *app, struct grid *grid, int y, int width)
 				grid_glyph(grid, GLYPH_ELLIPSIS))
 		      : 0;
 	for (size_t i = first; i < count; i++)
-		x += draw_step(app, grid, x, y, i);
+		x += draw_step(app, grid, (struct rect){x, y, width - x, 1}, i);
 }
 
 static void draw_trail(struct app *app, struct grid *grid, int y)
 {
+	enum {
+		GAP = 2, /* columns between the steps and what is searched for */
+	};
 	CLEANUP(str_deinit) struct str search = {0};
 	if (app->model->matches)
 		str_printf(&search, "/%s: %zu function%s, %.2f%%",
@@ -193,8 +196,8 @@ static void draw_trail(struct app *app, struct grid *grid, int y)
 	bool has_steps = app->trail.done.len;
 	app->trail_y = y;
 	if (has_steps)
-		draw_steps(
-			app, grid, y, width < grid->width / 2 ? grid->width - width : grid->width);
+		draw_steps(app, grid, y,
+			width && width < grid->width / 2 ? grid->width - width - GAP : grid->width);
 	if (!has_steps)
 		grid_put_elided(grid, 0, y, grid->width, STYLE_HEADER, str_text(&search));
 	else if (width && width < grid->width / 2)

@@ -255,6 +255,17 @@ TEST(damage_is_told)
 	screen_deinit(&screen);
 }
 
+TEST(steps_end_before_what_is_searched_for)
+{
+	struct screen screen;
+	screen_init(&screen, named_profile("a_function_of_a_name_that_is_too_long_for_any_line"),
+		60, 24);
+	screen_type(&screen, "3g\n/cold\n");
+	want_in(screen_lines(&screen, 2, 1), "~");
+	want_in(screen_lines(&screen, 2, 1), "any_line  /cold: 1 function, 30.00%");
+	screen_deinit(&screen);
+}
+
 TEST(each_view_is_met_once_on_the_way_back)
 {
 	struct screen screen;
