@@ -18,6 +18,8 @@ struct top {
 	struct list list;
 	struct list_header header;
 	VEC(struct function_weight) rows; /* of the model, ordered */
+	/* Frames: what had been selected is not among the rows, and what is instead; 0: it is. */
+	uint32_t missing, stand_in;
 };
 
 static void *top_create(void)
@@ -108,35 +110,57 @@ static void fill_rows(struct top *top, const struct model *model)
 			model->functions.data[keys[i].row];
 }
 
-/* The line of the function that was selected; without one, where the list stood. */
-static void find_selected(struct top *top, const struct app *app)
+/* Goes to the line of the function; false: it has none. */
+static bool find_function(struct top *top, uint32_t function)
 {
-	uint32_t function = app_function(app);
-	top->list.count = top->rows.len;
 	for (size_t i = 0; function && i < top->rows.len; i++)
-		if (top->rows.data[i].function == function)
+		if (top->rows.data[i].function == function) {
 			top->list.selected = i;
+			return true;
+		}
+	return false;
 }
 
 static void select_row(struct top *top, struct app *app)
 {
+	top->missing = 0;
 	if (top->list.selected < top->rows.len)
 		app_select(app, top->rows.data[top->list.selected].frame);
+}
+
+/* After a filter, of which the function that was selected is no part: until another is chosen. */
+static void select_stand_in(struct top *top, struct app *app)
+{
+	if (!top->rows.len)
+		return;
+	uint32_t missing = top->missing ? top->missing : app->selection.frame;
+	top->list.selected = 0;
+	select_row(top, app);
+	top->missing = missing;
+	top->stand_in = app->selection.frame;
 }
 
 static void top_update(void *state, struct app *app)
 {
 	struct top *top = state;
 	fill_rows(top, app->model);
-	find_selected(top, app);
-	if (app_function(app) && !app->selection.is_default)
-		return;
-	/* Names change the order: until a function is chosen, it is not the first one that moves
-	   away, but another one that is the first. */
-	if (app->selection.is_default)
+	top->list.count = top->rows.len;
+	if (!app_function(app) || app->selection.is_default) {
+		/* Names change the order: until a function is chosen, it is not the first one that
+		   moves away, but another one that is the first. */
 		top->list.selected = 0;
-	select_row(top, app);
-	app->selection.is_default = true;
+		select_row(top, app);
+		app->selection.is_default = true;
+		return;
+	}
+	if (top->stand_in != app->selection.frame)
+		top->missing = 0;
+	if (top->missing && find_function(top, model_function_of(app->model, top->missing))) {
+		app_select(app, top->missing);
+		top->missing = 0;
+	} else if (!find_function(top, app_function(app)) || top->missing) {
+		select_stand_in(top, app);
+	}
 }
 
 /* ---- drawing ---- */

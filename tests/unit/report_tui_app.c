@@ -241,6 +241,21 @@ TEST(what_nobody_chose_stays_the_first)
 	screen_deinit(&screen);
 }
 
+TEST(what_a_filter_takes_away_comes_back_selected)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "j"); /* cold */
+	want_in(screen_lines(&screen, 22, 1), "cold");
+	screen_type(&screen, "!cold\n");
+	want_in(screen_lines(&screen, 22, 1), "hot"); /* as it is marked */
+	screen_type(&screen, "\x1b");
+	want_in(screen_lines(&screen, 22, 1), "cold");
+	screen_type(&screen, "!cold\njk\x1b"); /* chosen meanwhile */
+	want_in(screen_lines(&screen, 22, 1), "hot");
+	screen_deinit(&screen);
+}
+
 TEST(damage_is_told)
 {
 	struct profile *profile = named_profile("hot");
