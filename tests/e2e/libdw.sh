@@ -41,7 +41,8 @@ test_a_crash_costs_one_stack() {
 	[[ $(total out) == "$(total whole.folded)" ]] || fail "samples are missing"
 	local cut
 	cut=$(($(grep truncated out | total /dev/stdin) - $(grep truncated whole.folded | total /dev/stdin)))
-	((cut >= 1 && cut <= 20)) || fail "$cut samples were cut" # equal stacks share a snapshot
+	# Equal stacks share a snapshot; one of ld.so would have been cut anyway.
+	((cut >= 0 && cut <= 20)) || fail "$cut samples were cut"
 }
 
 test_crashes_without_end() {
