@@ -1,6 +1,7 @@
 /*
- * What the BPF programs and the recorder say to each other. The only header
- * that both include, so it includes nothing itself and spells its types out.
+ * What the BPF programs and the recorder say to each other. It includes nothing
+ * and spells its types out, since both sides include it. So do they
+ * bpf/unwind_step.h and, of runtimes that interpret programs, bpf/vm/vm.h.
  */
 #ifndef EBPROF_EVENT_H
 #define EBPROF_EVENT_H
@@ -25,6 +26,7 @@ enum event_type {
 	EVENT_SNAPSHOT = 4,
 	EVENT_SNAPSHOT_CHUNK = 5,
 	EVENT_SAMPLE_AGAIN = 6, /* a struct event_sample: the same tick, with a snapshot */
+	EVENT_VM_CODE = 7,      /* see bpf/vm/vm.h */
 };
 
 enum event_stack_kind {
@@ -58,6 +60,7 @@ enum event_frame_kind {
 	EVENT_FRAME_FILE = 1,    /* offset in a file */
 	EVENT_FRAME_ANONYMOUS = 2,
 	EVENT_FRAME_VDSO = 3, /* offset in its image */
+	EVENT_FRAME_VM = 4,   /* of a program that an interpreter runs: see bpf/vm/vm.h */
 };
 
 enum {
@@ -170,6 +173,7 @@ enum unwind_register {
 enum unwind_flag {
 	UNWIND_SIGNAL_FRAME = 1,    /* the caller was interrupted: its pc is exact */
 	UNWIND_SWITCHES_STACKS = 2, /* the caller's frame may lie anywhere */
+	UNWIND_INTERPRETER = 4,     /* an interpreter's loop, which has script frames */
 };
 
 /*
@@ -284,7 +288,8 @@ struct unwind_file {
 	unsigned int first_page, nr_pages;
 	unsigned int pages; /* the place of the first page's words */
 	unsigned int epoch; /* of the clock below, when it was used last */
-	unsigned int zero[3];
+	unsigned int vm;    /* number of its struct vm_row, plus 1; 0: it has no runtime */
+	unsigned int zero[2];
 };
 
 _Static_assert(sizeof(struct unwind_file) == 32, "the map of files is an array of these");

@@ -119,6 +119,8 @@ static __always_inline bool begin_user_stack(
 		&walk->space, mm, scratch->sample.start_ns, BPF_CORE_READ(task, self_exec_id));
 	walk->mapping.start = walk->mapping.end = 0;
 	walk->window.address = 0;
+	walk->vm.state = VM_OUTSIDE;
+	walk->vm.file = 0;
 	walk->hash = first_hash();
 	walk->is_exact = true;
 	walk->guess = EVENT_END_COMPLETE;
@@ -287,6 +289,10 @@ static __always_inline bool begin_walk(struct bpf_perf_event_data *ctx, struct s
 	return true;
 }
 
+enum {
+	MAX_STEPS = 2 * EVENT_MAX_USER_FRAMES, /* to come to script frames is a step as well */
+};
+
 static long on_frame(__u32 index, void *context)
 {
 	return unwind_frame() != 0;
@@ -298,7 +304,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	struct scratch *scratch = begin_tick();
 	if (!scratch || !begin_walk(ctx, scratch))
 		return 0;
-	bpf_loop(EVENT_MAX_USER_FRAMES, on_frame, 0, 0);
+	bpf_loop(MAX_STEPS, on_frame, 0, 0);
 	end_sample(scratch, true);
 	return 0;
 }

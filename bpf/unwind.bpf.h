@@ -13,64 +13,10 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/mapping.bpf.h"
 #include "bpf/ring.bpf.h"
+#include "bpf/scratch.bpf.h"
 #include "bpf/unwind_step.h"
 #include "bpf/unwind_table.bpf.h"
-
-struct user_stack {
-	struct event_stack head;
-	__u64 frame[EVENT_MAX_USER_FRAMES];
-};
-
-struct kernel_stack {
-	struct event_stack head;
-	__u64 address[EVENT_MAX_KERNEL_FRAMES];
-};
-
-enum {
-	WINDOW_BYTES = 256,
-	WINDOW_BELOW_BYTES = 64, /* of a return address: where its function saved registers */
-};
-
-/* A piece of the stack around the word that was asked for last. */
-struct window {
-	__u64 address; /* 0: nothing was read */
-	__u8 bytes[WINDOW_BYTES + sizeof(__u64)];
-};
-
-struct walk {
-	struct unwind_registers regs;
-	struct address_space space;
-	struct mapping mapping; /* of the frame before: neighbours are often in the same */
-	struct window window;
-	unsigned long pivot[MAPLE_PIVOTS]; /* of the tree's node at hand */
-	__u64 hash;
-	__u8 is_exact; /* ip is where the frame is, not where a call returns to */
-	__u8 guess;    /* enum event_stack_end: why the frame had to be guessed; 0: it was not */
-	__u8 end;      /* enum event_stack_end */
-};
-
-/* Where a sample is put together; the kernel never nests two of our ticks on one CPU. */
-struct scratch {
-	struct walk walk;
-	struct unwind_registers leaf;
-	struct user_stack user;
-	struct kernel_stack kernel;
-	struct event_sample sample;
-	__u32 nr_files; /* numbers given away on this CPU */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} scratches SEC(".maps");
-
-static __always_inline struct scratch *get_scratch(void)
-{
-	__u32 zero = 0;
-	return bpf_map_lookup_elem(&scratches, &zero);
-}
+#include "bpf/vm/vm.bpf.h"
 
 /* ---- mappings ---- */
 
@@ -177,30 +123,6 @@ static __always_inline void find_mapping(struct scratch *scratch, __u64 address)
 	}
 }
 
-/* ---- the stack's memory ---- */
-
-/*
- * Each read from user memory costs more than the bytes it fetches: a few frames at once.
- * A word may stand anywhere if sp does; the processors we run on do not mind.
- */
-__attribute__((no_sanitize("alignment"))) static long read_stack(
-	void *context, __u64 address, __u64 *value)
-{
-	struct window *window = &((struct walk *)context)->window;
-	__u64 at = address - window->address;
-	if (!window->address || at > WINDOW_BYTES - sizeof(*value)) {
-		window->address = address - WINDOW_BELOW_BYTES;
-		if (bpf_probe_read_user(
-			    window->bytes, WINDOW_BYTES, (const void *)window->address)) {
-			window->address = 0; /* the end of the stack may be near */
-			return bpf_probe_read_user(value, sizeof(*value), (const void *)address);
-		}
-		at = WINDOW_BELOW_BYTES;
-	}
-	*value = *(__u64 *)(window->bytes + (at & (WINDOW_BYTES - 1)));
-	return 0;
-}
-
 /* ---- frames ---- */
 
 static __always_inline void push_frame(struct scratch *scratch, __u64 place)
@@ -219,12 +141,7 @@ static __always_inline void push_frame(struct scratch *scratch, __u64 place)
 	}
 	frame |= (__u64)mapping->kind << EVENT_FRAME_KIND_SHIFT;
 	frame |= (__u64) !!walk->guess << EVENT_FRAME_GUESSED_SHIFT;
-	__u32 n = scratch->user.head.nr_frames;
-	if (n >= EVENT_MAX_USER_FRAMES)
-		return;
-	scratch->user.frame[n] = frame;
-	scratch->user.head.nr_frames = n + 1;
-	walk->hash = mix(walk->hash, frame);
+	push_word(scratch, frame);
 }
 
 static __always_inline bool is_by_frame_pointer(void)
@@ -306,6 +223,24 @@ static __always_inline enum event_stack_end step(
 }
 
 /*
+ * Whether script frames come before the frame at hand, whose rule this is: when it is that of an
+ * interpreter's loop, and they are not done yet.
+ */
+static __always_inline bool begins_script_frames(
+	struct scratch *scratch, const struct unwind_rule *rule)
+{
+	struct walk *walk = &scratch->walk;
+	if (!(rule->flags & UNWIND_INTERPRETER) || walk->vm.state != VM_OUTSIDE)
+		return false;
+	__u64 cfa;
+	walk->vm.state = VM_DONE;
+	if (unwind_cfa(&walk->regs, rule, read_stack, walk, &cfa))
+		return false;
+	vm_enter(scratch, cfa);
+	return true;
+}
+
+/*
  * One frame of this CPU's walk. 0: its caller is next; 1: that was all, and
  * walk.end says why. A frame whose table is pending is not pushed: it is the
  * first of those still to be unwound, and walk.regs are its registers.
@@ -320,6 +255,8 @@ __noinline int unwind_frame(void)
 		walk->end = EVENT_END_DEPTH;
 		return 1;
 	}
+	if (walk->vm.state == VM_RUNNING && vm_step())
+		return 0;
 	__u64 place = walk->regs.ip - !walk->is_exact;
 	if (place < walk->mapping.start || place >= walk->mapping.end)
 		find_mapping(scratch, place);
@@ -337,6 +274,9 @@ __noinline int unwind_frame(void)
 	struct unwind_rule *rule = bpf_map_lookup_elem(&rules, &number);
 	if (!rule)
 		return 1; /* cannot be: numbers are checked when tables are made */
+	if (!end && begins_script_frames(scratch, rule))
+		return 0;
+	walk->vm.state = VM_OUTSIDE;
 	if (end != EVENT_END_TABLE_PENDING)
 		push_frame(scratch, unwind_place(place, walk->is_exact, rule));
 	bool is_outermost = false;

@@ -109,7 +109,8 @@ UNWIND_INLINE enum event_stack_end unwind_step(struct unwind_registers *regs,
 	 * and right at it where the callee has nothing on the stack, not even its return address.
 	 */
 	_Bool is_empty = rule->ra == UNWIND_IN_REGISTER || rule->ra == UNWIND_SAME;
-	if (cfa + is_empty <= regs->reg[UNWIND_SP] && !rule->flags)
+	_Bool is_elsewhere = rule->flags & (UNWIND_SIGNAL_FRAME | UNWIND_SWITCHES_STACKS);
+	if (cfa + is_empty <= regs->reg[UNWIND_SP] && !is_elsewhere)
 		return EVENT_END_BROKEN_FRAME_POINTER;
 	_Bool has_ra, has_fp, has_rbx;
 	end = unwind_saved(

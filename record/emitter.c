@@ -209,6 +209,21 @@ static void emit_program_line(
 	writer_code(emitter->writer, &out);
 }
 
+static void emit_script_line(struct emitter *emitter, const struct object *script, uint64_t offset)
+{
+	struct script_place place;
+	script_table_describe(emitter->scripts, offset, &place);
+	struct layout_code out = {
+		.object = script->file_id,
+		.offset = offset,
+		.start = place.start,
+		.name = put_string(emitter, place.name),
+		.file = place.file ? put_string(emitter, place.file) : 0,
+		.line = place.line,
+	};
+	writer_code(emitter->writer, &out);
+}
+
 static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
 {
 	struct stack_frame *frame = &emitter->stacks->frames.data[index];
@@ -226,6 +241,8 @@ static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
 		if (kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE)
 			vec_push(&emitter->unnamed,
 				(struct emitter_wish){frame->object, frame->offset});
+		if (kind == LAYOUT_OBJECT_SCRIPT)
+			emit_script_line(emitter, frame->object, frame->offset);
 		if (kind == LAYOUT_OBJECT_ANONYMOUS)
 			jit_table_want(emitter->jit, frame->object, frame->offset);
 	}

@@ -14,6 +14,7 @@
 #include "record/kept_files.h"
 #include "record/kernel.h"
 #include "record/process.h"
+#include "record/script_table.h"
 #include "record/snapshot.h"
 #include "record/stack_table.h"
 
@@ -22,6 +23,7 @@ struct emitter {
 	uint32_t epoch;        /* from 1 */
 	struct kernel *kernel;
 	struct jit_table *jit;
+	const struct script_table *scripts; /* NULL: there are none */
 	struct stack_table *stacks;
 	struct kept_files *kept_files; /* of all mappings, or NULL */
 	/* (image, tid) -> index + 1 of the thread's newest name */

@@ -118,6 +118,10 @@ static void add_word(struct resolver *resolver, struct frames *frames,
 		add(resolver, frames, process_vdso(resolver->processes->objects), offset,
 			is_guessed);
 		return;
+	case EVENT_FRAME_VM:
+		object = script_table_find(resolver->scripts, word, &offset);
+		add(resolver, frames, object, offset, false);
+		return;
 	case EVENT_FRAME_ADDRESS:
 		add_address(resolver, frames, head, address, is_guessed);
 		return;
@@ -176,6 +180,19 @@ struct resolved_stack resolver_stack(
 
 /* ---- going on over a snapshot, as bpf/unwind.bpf.h does over the stack itself ---- */
 
+/* An interpreter's loop of which nothing was known when the stack was walked. */
+static void add_missed_script(
+	struct resolver *resolver, const struct object *object, struct frames *frames)
+{
+	enum vm_kind kind;
+	uint64_t offset;
+	if (!table_store_has_vm(resolver->rules->store, object->table, &kind))
+		return;
+	struct object *script =
+		script_table_failure(resolver->scripts, kind, VM_FAILED_PENDING, &offset);
+	add(resolver, frames, script, offset, false);
+}
+
 static enum event_stack_end unwind_rest(
 	struct resolver *resolver, const struct snapshot *snapshot, struct frames *frames)
 {
@@ -197,6 +214,8 @@ static enum event_stack_end unwind_rest(
 		bool was_guessed = is_guessed;
 		enum event_stack_end end = rule_source_choose(
 			resolver->rules, object, offset, &regs, &rule, &is_guessed);
+		if (!end && rule->flags & UNWIND_INTERPRETER)
+			add_missed_script(resolver, object, frames);
 		uint64_t shown = end ? offset : unwind_place(offset, is_exact, rule);
 		add(resolver, frames, object, shown, was_guessed);
 		bool is_outermost = false;

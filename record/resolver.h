@@ -14,6 +14,7 @@
 #include "record/kept_files.h"
 #include "record/process.h"
 #include "record/rule_source.h"
+#include "record/script_table.h"
 #include "record/snapshot.h"
 #include "record/stack_table.h"
 
@@ -21,6 +22,7 @@ struct resolver {
 	struct process_table *processes; /* borrowed, as the others */
 	struct jit_table *jit;
 	struct stack_table *stacks;
+	const struct script_table *scripts;
 	struct rule_source *rules;     /* NULL: no tables are wanted */
 	struct kept_files *kept_files; /* NULL: none are wanted */
 	bool keeps_snapshots; /* leaves what it is not to unwind to the report, without limit */

@@ -292,6 +292,7 @@ struct table_store_maps sampler_table_maps(const struct sampler *sampler)
 		.files = bpf_map__fd(bpf->maps.files),
 		.rules = bpf_map__fd(bpf->maps.rules),
 		.shards = bpf_map__fd(bpf->maps.shards),
+		.vm_rows = bpf_map__fd(bpf->maps.vm_rows),
 		.max_files = bpf->rodata->config.max_files,
 		.epoch = &bpf->bss->table_epoch,
 	};

@@ -1,5 +1,5 @@
 /*
- * An entry: header, build ID, rules, pages, rows. The two large arrays are read straight to where
+ * An entry: header, build ID, rules, runtime, pages, rows. The two large arrays are read straight to where
  * they are used: as little-endian numbers, which every machine has that this recorder runs on.
  */
 #include "record/table_cache.h"
@@ -14,9 +14,10 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are not converted");
 
 enum {
-	FORMAT_VERSION = 2,
+	FORMAT_VERSION = 3,
 	HEADER_BYTES = 8 + 6 * 4,
 	RULE_BYTES = 16,
+	VM_BYTES = sizeof(struct vm_row), /* as it stands, like the arrays */
 };
 
 static const char magic[8] = "ebprofUT";
@@ -101,6 +102,7 @@ static void put_head(struct bytes_buf *out, const uint8_t *build_id, uint32_t le
 	bytes_put(out, build_id, len);
 	vec_each(&table->rules, rule)
 		put_rule(out, rule);
+	bytes_put(out, &table->vm, VM_BYTES);
 }
 
 struct err *table_cache_store(const struct cache *cache, const uint8_t *build_id, uint32_t len,
@@ -146,7 +148,7 @@ static struct err *read_sizes(
 	if (sizes.rules > UNWIND_TABLE_MAX_RULES || sizes.pages > UNWIND_MAX_PAGES ||
 		sizes.rows > UNWIND_TABLE_MAX_ROWS)
 		return err_new(ERR_FORMAT, "too large");
-	sizes.head_bytes = HEADER_BYTES + len + (size_t)sizes.rules * RULE_BYTES;
+	sizes.head_bytes = HEADER_BYTES + len + (size_t)sizes.rules * RULE_BYTES + VM_BYTES;
 	uint64_t want = sizes.head_bytes + sizes.pages * sizeof(struct unwind_page) +
 			(uint64_t)sizes.rows * sizeof(uint32_t);
 	if (entry_bytes != want)
@@ -186,6 +188,7 @@ static struct err *read_table(struct cache_entry *entry, const uint8_t *build_id
 		bytes_cursor(head + HEADER_BYTES + len, sizes.head_bytes - HEADER_BYTES - len);
 	for (uint32_t i = 0; i < sizes.rules; i++)
 		vec_push(&table->rules, get_rule(&cursor));
+	memcpy(&table->vm, bytes_get(&cursor, VM_BYTES), VM_BYTES);
 	return unwind_table_check(table);
 }
 

@@ -17,9 +17,10 @@
 struct table_store;
 
 struct table_store_maps {
-	int files, rules, shards; /* file descriptors; borrowed */
-	uint32_t max_files;       /* of the map `files` */
-	volatile uint32_t *epoch; /* the BPF side's clock of use; borrowed */
+	int files, rules, shards, vm_rows; /* file descriptors; borrowed */
+	uint32_t max_files;                /* of the map `files` */
+	volatile uint32_t *epoch;          /* the BPF side's clock of use; borrowed */
+	uint32_t unwanted_vms;             /* bit n: frames of enum vm_kind n are not wanted */
 };
 
 enum {
@@ -47,6 +48,9 @@ const struct unwind_rule *table_store_frame_pointer_rule(const struct table_stor
 
 /* Once a second or so: what is used from here on counts as used lately. */
 void table_store_advance_epoch(struct table_store *store);
+
+/* Whether script frames are found in files with this table. */
+bool table_store_has_vm(const struct table_store *store, uint32_t table, enum vm_kind *ret);
 
 uint64_t table_store_bytes(const struct table_store *store);   /* of shards */
 uint64_t table_store_dropped(const struct table_store *store); /* tables, for want of memory */

@@ -19,7 +19,10 @@ void translate_init(struct translate *translate, bool is_system_wide)
 	translate->resolver.jit = &translate->jit;
 	translate->jit.objects = &translate->objects;
 	stack_table_init(&translate->stacks);
+	script_table_init(&translate->scripts, &translate->objects);
+	translate->resolver.scripts = &translate->scripts;
 	emitter_init(&translate->emitter, &translate->kernel, &translate->jit, &translate->stacks);
+	translate->emitter.scripts = &translate->scripts;
 }
 
 void translate_deinit(struct translate *translate)
@@ -27,6 +30,7 @@ void translate_deinit(struct translate *translate)
 	emitter_deinit(&translate->emitter);
 	resolver_deinit(&translate->resolver);
 	jit_table_deinit(&translate->jit);
+	script_table_deinit(&translate->scripts);
 	snapshot_table_deinit(&translate->snapshots);
 	stack_table_deinit(&translate->stacks);
 	kernel_deinit(&translate->kernel);
@@ -320,6 +324,11 @@ static bool take_sample(struct translate *translate, const struct event_sample *
 void translate_collect(void *context, const void *record, size_t len)
 {
 	struct translate *translate = context;
+	const struct event_vm_code *code = record;
+	if (len >= sizeof(*code) && code->type == EVENT_VM_CODE) {
+		script_table_take(&translate->scripts, code, len); /* while the process lives */
+		return;
+	}
 	/* Aligned, so that records can be read in place. */
 	size_t padded = (len + 7) & ~(size_t)7;
 	bytes_put_u64(&translate->records, padded);
@@ -351,6 +360,8 @@ static bool take_record(struct translate *translate, const void *record)
 		break;
 	case EVENT_SNAPSHOT_CHUNK:
 		snapshot_table_chunk(&translate->snapshots, record);
+		break;
+	case EVENT_VM_CODE: /* taken when it was collected */
 		break;
 	}
 	return true;

@@ -13,6 +13,7 @@
 #include "format/base/bytes.h"
 #include "record/emitter.h"
 #include "record/resolver.h"
+#include "record/script_table.h"
 #include "record/sideband.h"
 
 enum {
@@ -32,6 +33,7 @@ struct translate {
 	struct process_table processes;
 	struct kernel kernel;
 	struct jit_table jit;
+	struct script_table scripts;
 	struct stack_table stacks;
 	struct emitter emitter;
 	struct resolver resolver;

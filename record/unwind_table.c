@@ -15,6 +15,7 @@
 #include "format/elf/elf_inflate.h"
 #include "record/unwind_go.h"
 #include "record/unwind_rows.h"
+#include "record/vm/vm_loop.h"
 
 enum {
 	LOW_MASK = 0xffff,
@@ -45,11 +46,13 @@ struct builder {
 	uint8_t *sections[UNWIND_SOURCES];
 	struct unwind_go *go;
 	VEC(struct function) functions;
+	struct vm_loop loop; /* of an interpreter */
 
 	/* The function being written: */
 	uint64_t start, end; /* the part of it that counts */
 	uint64_t delta;      /* file offset - virtual address */
 	bool has_delta;
+	bool is_loop;
 };
 
 /* ---- from rows of call frame information to rules ---- */
@@ -302,10 +305,12 @@ static struct err *sort_functions(struct builder *builder)
 
 static void put_rule(struct builder *builder, uint64_t offset, const struct unwind_rule *rule)
 {
+	struct unwind_rule marked = *rule;
+	marked.flags |= builder->is_loop ? UNWIND_INTERPRETER : 0;
 	builder->statistics->rows++;
 	if (offset < builder->end)
 		unwind_rows_put(
-			builder->rows, offset > builder->start ? offset : builder->start, rule);
+			builder->rows, offset > builder->start ? offset : builder->start, &marked);
 }
 
 static void on_rule(void *context, uint64_t address, const struct unwind_rule *rule)
@@ -333,6 +338,7 @@ static uint64_t run_function(struct builder *builder, const struct function *fun
 
 static void put_function(struct builder *builder, const struct function *function)
 {
+	builder->is_loop = false;
 	if (function->source == UNWIND_FROM_ENTRY) {
 		struct unwind_rule outermost = {.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED};
 		put_rule(builder, function->start, &outermost);
@@ -340,6 +346,7 @@ static void put_function(struct builder *builder, const struct function *functio
 	}
 	builder->delta = function->start;
 	builder->has_delta = false;
+	builder->is_loop = vm_loop_has(&builder->loop, builder->start);
 	unwind_rows_put_none(builder->rows, builder->start);
 	uint64_t ended = run_function(builder, function);
 	if (!builder->has_delta)
@@ -401,6 +408,51 @@ static void put_functions(struct builder *builder)
 	unwind_rows_put_none(builder->rows, covered);
 }
 
+/* ---- interpreters ---- */
+
+/* The others may still know something. */
+static struct err *forgive(struct builder *builder, struct err *err)
+{
+	if (!err || err_code(err) == ERR_IO)
+		return err;
+	struct unwind_statistics *statistics = builder->statistics;
+	if (!statistics->fault[0])
+		snprintf(statistics->fault, sizeof(statistics->fault), "%s", err_message(err));
+	err_destroy(err);
+	return NULL;
+}
+
+/* The function that holds an offset in the file. */
+static bool find_function(void *context, uint64_t offset, uint64_t *start, uint64_t *end)
+{
+	const struct builder *builder = context;
+	size_t low = 0, high = builder->functions.len;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (builder->functions.data[mid].start <= offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || offset >= end_of(&builder->functions.data[low - 1]))
+		return false;
+	*start = builder->functions.data[low - 1].start;
+	*end = end_of(&builder->functions.data[low - 1]);
+	return true;
+}
+
+/* A runtime that is not understood costs its script frames, nothing else. */
+static struct err *add_interpreter(
+	struct builder *builder, struct elf_file *elf, struct unwind_table *table)
+{
+	struct vm_file file;
+	try(forgive(builder, vm_file_detect(elf, &file)));
+	if (file.row.kind == VM_NONE)
+		return NULL;
+	table->vm = file.row;
+	return forgive(builder, vm_loop_find(elf, &file, find_function, builder, &builder->loop));
+}
+
 /* ---- the whole ---- */
 
 static void note_bad(struct builder *builder)
@@ -416,25 +468,14 @@ static void note_bad(struct builder *builder)
 	}
 }
 
-/* The others may still know something. */
-static struct err *forgive(struct builder *builder, struct err *err)
-{
-	if (!err || err_code(err) == ERR_IO)
-		return err;
-	struct unwind_statistics *statistics = builder->statistics;
-	if (!statistics->fault[0])
-		snprintf(statistics->fault, sizeof(statistics->fault), "%s", err_message(err));
-	err_destroy(err);
-	return NULL;
-}
-
-static struct err *build(struct builder *builder, struct elf_file *elf)
+static struct err *build(struct builder *builder, struct elf_file *elf, struct unwind_table *table)
 {
 	try(forgive(builder, add_eh_frame(builder, elf)));
 	try(forgive(builder, add_go(builder, elf)));
 	try(forgive(builder, add_debug_frame(builder, elf)));
 	add_entry(builder, elf);
 	try(sort_functions(builder));
+	try(add_interpreter(builder, elf, table));
 	put_functions(builder);
 	note_bad(builder);
 	return unwind_rows_finish(builder->rows);
@@ -447,7 +488,7 @@ struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret)
 	unwind_rows_init(&rows, &table);
 	struct builder builder = {.rows = &rows, .statistics = &table.statistics};
 	builder.segments = elf_file_segments(elf, &builder.nr_segments);
-	struct err *err = build(&builder, elf);
+	struct err *err = build(&builder, elf, &table);
 	for (size_t i = 0; i < UNWIND_SOURCES; i++) {
 		cfi_reader_destroy(builder.readers[i]);
 		mem_free(builder.sections[i]);
@@ -481,12 +522,14 @@ static bool is_sound_register(unsigned kind, int offset)
 
 static bool is_sound_rule(const struct unwind_rule *rule)
 {
+	const unsigned known_flags =
+		UNWIND_SIGNAL_FRAME | UNWIND_SWITCHES_STACKS | UNWIND_INTERPRETER;
 	return rule->cfa <= UNWIND_CFA_UNSUPPORTED &&
 	       rule->cfa_register <= UNWIND_TABLE_MAX_REGISTER &&
 	       is_sound_register(rule->fp, rule->fp_offset) &&
 	       is_sound_register(rule->ra, rule->ra_offset) &&
-	       is_sound_register(rule->rbx, rule->rbx_offset) &&
-	       !(rule->flags & ~(UNWIND_SIGNAL_FRAME | UNWIND_SWITCHES_STACKS)) && !rule->zero;
+	       is_sound_register(rule->rbx, rule->rbx_offset) && !(rule->flags & ~known_flags) &&
+	       !rule->zero;
 }
 
 /* The first row at the page's first byte, the others behind it in order. */
@@ -510,6 +553,8 @@ struct err *unwind_table_check(const struct unwind_table *table)
 	vec_each(&table->rules, rule)
 		if (!is_sound_rule(rule))
 			return err_new(ERR_FORMAT, "a rule of unknown kind");
+	if (!vm_row_is_sound(&table->vm))
+		return err_new(ERR_FORMAT, "a runtime of unknown kind");
 	uint32_t number = table->first_page;
 	vec_each(&table->pages, page) {
 		if (page->first != next || page->count > table->rows.len - next)

@@ -12,12 +12,13 @@
 #include <stdint.h>
 
 #include "bpf/event.h"
+#include "bpf/vm/vm.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
 #include "format/elf/elf_file.h"
 
 enum {
-	UNWIND_TABLE_VERSION = 1, /* to be raised when the same file gives another table */
+	UNWIND_TABLE_VERSION = 2, /* to be raised when the same file gives another table */
 	UNWIND_TABLE_MAX_RULES = UINT16_MAX,
 	UNWIND_TABLE_MAX_ROWS = 1 << 24, /* twenty times those of a large library */
 	UNWIND_TABLE_MAX_FUNCTIONS = 1 << 21,
@@ -49,6 +50,7 @@ struct unwind_table {
 	VEC(struct unwind_page) pages; /* dense: one for each page from first_page on */
 	VEC(uint32_t) rows; /* file offset & 0xffff | rule << 16, ascending within a page */
 	VEC(struct unwind_rule) rules;       /* rule 0: UNWIND_CFA_NONE, nothing known */
+	struct vm_row vm;                    /* of a runtime whose loop has UNWIND_INTERPRETER */
 	struct unwind_statistics statistics; /* empty in a table from the cache */
 };
 

@@ -88,7 +88,10 @@ enum layout_frame_column { /* behind the objects and offsets, which are always t
 	X(LAYOUT_OBJECT_ANONYMOUS, 5, "anonymous") /* executable memory of no file (JIT) of one \
 						      image; offset: address */ \
 	X(LAYOUT_OBJECT_UNKNOWN, 6, "unknown")     /* no mapping was known; offset: address */ \
-	X(LAYOUT_OBJECT_BPF, 7, "bpf")             /* JITed BPF program; offset: address - base */
+	X(LAYOUT_OBJECT_BPF, 7, "bpf")             /* JITed BPF program; offset: address - base */ \
+	X(LAYOUT_OBJECT_SCRIPT, 8, "script")       /* what an interpreter runs, all of a language; \
+						      offset: a number for each line that was seen, \
+						      or a layout_script_failure */
 
 enum layout_object_kind {
 #define X(name, number, word) name = number,
@@ -132,6 +135,27 @@ enum layout_truncation {
 	LAYOUT_TRUNCATIONS(X)
 #undef X
 	LAYOUT_TRUNCATED_END, /* behind the last */
+};
+
+/*
+ * Why a frame of a program that an interpreter runs has no name. Stored as its offset; those of
+ * named ones are not below LAYOUT_SCRIPT_FIRST.
+ */
+#define LAYOUT_SCRIPT_FAILURES(X) \
+	X(LAYOUT_SCRIPT_NO_STATE, 1, "no_thread_state") /* the thread's state was not found */ \
+	X(LAYOUT_SCRIPT_UNREADABLE, 2, "unreadable_frame") \
+	X(LAYOUT_SCRIPT_TORN, 3, "torn_frame")         /* caught in the middle of a change */ \
+	X(LAYOUT_SCRIPT_NO_NAME, 4, "unreadable_name") /* the frame is right */ \
+	X(LAYOUT_SCRIPT_PENDING, 5, \
+		"runtime_pending") /* it was not known yet that this is an interpreter */ \
+	X(LAYOUT_SCRIPT_NO_NUMBER, 6, "too_many_codes") /* or no room to send its name */
+
+enum layout_script_failure {
+#define X(name, number, word) name = number,
+	LAYOUT_SCRIPT_FAILURES(X)
+#undef X
+	LAYOUT_SCRIPT_FAILURES_END, /* behind the last */
+	LAYOUT_SCRIPT_FIRST = 1 << 24,
 };
 
 /* Cumulative counters of a recording; the newest value of a (counter, cpu) holds. */

@@ -263,6 +263,8 @@ static enum reach ask_object(struct asking *asking)
 		return ask_module(asking);
 	case LAYOUT_OBJECT_BPF:
 		return ask_compiled(asking, unreadable);
+	case LAYOUT_OBJECT_SCRIPT:
+		return ask_compiled(asking, "the recorder did not get its name");
 	case LAYOUT_OBJECT_VDSO:
 		return ask_captured(asking, unreadable);
 	case LAYOUT_OBJECT_ANONYMOUS:

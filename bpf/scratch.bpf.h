@@ -1,0 +1,107 @@
+/*
+ * Where a CPU puts a sample together, and the walk of its user stack as far as
+ * it has come: BPF's own stack has no room for that.
+ */
+#ifndef EBPROF_SCRATCH_BPF_H
+#define EBPROF_SCRATCH_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/mapping.bpf.h"
+#include "bpf/vm/vm_walk.bpf.h"
+
+#include <bpf/bpf_helpers.h>
+
+struct user_stack {
+	struct event_stack head;
+	__u64 frame[EVENT_MAX_USER_FRAMES];
+};
+
+struct kernel_stack {
+	struct event_stack head;
+	__u64 address[EVENT_MAX_KERNEL_FRAMES];
+};
+
+enum {
+	WINDOW_BYTES = 256,
+	WINDOW_BELOW_BYTES = 64, /* of a return address: where its function saved registers */
+};
+
+/* A piece of the stack around the word that was asked for last. */
+struct window {
+	__u64 address; /* 0: nothing was read */
+	__u8 bytes[WINDOW_BYTES + sizeof(__u64)];
+};
+
+struct walk {
+	struct unwind_registers regs;
+	struct address_space space;
+	struct mapping mapping; /* of the frame before: neighbours are often in the same */
+	struct window window;
+	struct vm_walk vm;
+	unsigned long pivot[MAPLE_PIVOTS]; /* of the tree's node at hand */
+	__u64 hash;
+	__u8 is_exact; /* ip is where the frame is, not where a call returns to */
+	__u8 guess;    /* enum event_stack_end: why the frame had to be guessed; 0: it was not */
+	__u8 end;      /* enum event_stack_end */
+};
+
+/* Where a sample is put together; the kernel never nests two of our ticks on one CPU. */
+struct scratch {
+	struct walk walk;
+	struct unwind_registers leaf;
+	struct user_stack user;
+	struct kernel_stack kernel;
+	struct event_sample sample;
+	__u32 nr_files; /* numbers given away on this CPU */
+	__u32 nr_codes; /* likewise */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline struct scratch *get_scratch(void)
+{
+	__u32 zero = 0;
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+static __always_inline void push_word(struct scratch *scratch, __u64 word)
+{
+	__u32 n = scratch->user.head.nr_frames;
+	if (n >= EVENT_MAX_USER_FRAMES)
+		return;
+	scratch->user.frame[n] = word;
+	scratch->user.head.nr_frames = n + 1;
+	scratch->walk.hash = mix(scratch->walk.hash, word);
+}
+
+/* ---- the stack's memory ---- */
+
+/*
+ * Each read from user memory costs more than the bytes it fetches: a few frames at once.
+ * A word may stand anywhere if sp does; the processors we run on do not mind.
+ */
+__attribute__((no_sanitize("alignment"))) static long read_stack(
+	void *context, __u64 address, __u64 *value)
+{
+	struct window *window = &((struct walk *)context)->window;
+	__u64 at = address - window->address;
+	if (!window->address || at > WINDOW_BYTES - sizeof(*value)) {
+		window->address = address - WINDOW_BELOW_BYTES;
+		if (bpf_probe_read_user(
+			    window->bytes, WINDOW_BYTES, (const void *)window->address)) {
+			window->address = 0; /* the end of the stack may be near */
+			return bpf_probe_read_user(value, sizeof(*value), (const void *)address);
+		}
+		at = WINDOW_BELOW_BYTES;
+	}
+	*value = *(__u64 *)(window->bytes + (at & (WINDOW_BYTES - 1)));
+	return 0;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* What the BPF programs have to know of a file with CPython in it. */
+#ifndef EBPROF_VM_PYTHON_H
+#define EBPROF_VM_PYTHON_H
+
+enum python_flag {
+	/* The thread's state points to a record on the C stack that points to the frame: 3.11 and
+	 * 3.12. The record lies in the frame of the interpreter's loop that it belongs to. */
+	PYTHON_HAS_CFRAME = 1,
+	/* A frame on the C stack, of no code, ends what one loop runs: from 3.12 on. */
+	PYTHON_HAS_SHIM = 2,
+	/* What one loop runs is one frame: before 3.11. */
+	PYTHON_IS_RECURSIVE = 4,
+	/* The place is a number, not a pointer into the code: before 3.11. */
+	PYTHON_HAS_LASTI = 8,
+};
+
+enum {
+	PYTHON_FRAME_BYTES = 128, /* of what is read of a frame; powers of two */
+	PYTHON_CODE_BYTES = 256,
+};
+
+/* Offsets are bytes in the struct that the name begins with. */
+struct python_vm {
+	/* Both as offsets in the file, as the mapping of the interpreter's loop continues. */
+	unsigned long long key;       /* of the thread-specific data with the thread's state */
+	unsigned long long code_type; /* PyCode_Type, what all code points to */
+	unsigned char version;        /* minor */
+	unsigned char flags;          /* enum python_flag */
+	unsigned char frame_bytes, code_bytes; /* how much of them is to be read; 0: 256 */
+	unsigned short thread_frame;           /* or the record with it */
+	unsigned short thread_id;
+	unsigned short cframe_frame, cframe_previous;
+	unsigned char frame_code, frame_previous, frame_place;
+	unsigned char frame_entry, entry_least; /* a byte of at least this: the last of its loop */
+	unsigned char code_type_offset, code_first_line, code_name, code_file, code_lines;
+	unsigned char text_length, text_state, text_ascii, text_compact; /* where the bytes begin */
+	unsigned char bytes_length, bytes_start;
+	unsigned short code_start; /* of its instructions */
+	unsigned char
+		text_kind_shift; /* in the state: bytes a character; compact and ASCII follow */
+	unsigned char zero8;
+	unsigned int identity_words; /* bit n: the n-th word of the code never changes */
+	unsigned int zero[17];
+};
+
+_Static_assert(sizeof(struct python_vm) == 120, "fills a row");
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * Script frames: those of the programs that an interpreter runs. Where the walk
+ * comes to the loop of an interpreter, which the rule for the address says, the
+ * frames that this loop has in hand are pushed, one a step, and then the walk
+ * goes on with the loop's own native frame. So they stand in their true order
+ * between native ones.
+ *
+ * A frame says which code it runs, and where in it. Code goes by a number, given
+ * when it is seen for the first time in a process; its name is copied at that
+ * very moment, when it cannot change, and sent ahead of the stack.
+ */
+#ifndef EBPROF_VM_BPF_H
+#define EBPROF_VM_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/ring.bpf.h"
+#include "bpf/scratch.bpf.h"
+#include "bpf/unwind_table.bpf.h"
+#include "bpf/vm/python.bpf.h"
+#include "bpf/vm/vm_code.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VM_MAX_ROWS);
+	__type(key, __u32);
+	__type(value, struct vm_row);
+} vm_rows SEC(".maps");
+
+/* False: nothing is known of the file's runtime, or nothing is wanted. */
+static __always_inline bool take_row(struct scratch *scratch)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	const struct mapping *mapping = &scratch->walk.mapping;
+	__u32 number = mapping->file;
+	const struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
+	if (!file || !file->vm)
+		return false;
+	number = file->vm - 1;
+	const struct vm_row *row = bpf_map_lookup_elem(&vm_rows, &number);
+	if (!row)
+		return false;
+	vm->row = *row;
+	vm->file = mapping->file;
+	vm->delta = mapping->delta;
+	vm->has_thread = false;
+	return true;
+}
+
+static __always_inline bool enter_loop(struct scratch *scratch)
+{
+	switch (scratch->walk.vm.row.kind) {
+#define X(constant, number, name) \
+	case constant: \
+		return name##_enter(scratch);
+		VM_KINDS(X)
+#undef X
+	default:
+		return false;
+	}
+}
+
+/* The walk has come to an interpreter's loop, whose native frame ends at `cfa`. */
+static __always_inline void vm_enter(struct scratch *scratch, __u64 cfa)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	if (vm->file != scratch->walk.mapping.file && !take_row(scratch))
+		return;
+	vm->low = scratch->walk.regs.reg[UNWIND_SP];
+	vm->high = cfa;
+	vm->nr_frames = scratch->user.head.nr_frames;
+	vm->hash = scratch->walk.hash;
+	if (enter_loop(scratch))
+		vm->state = VM_RUNNING;
+}
+
+/*
+ * The next script frame. 0: there is none any more, the native frame is next. A
+ * global function, which the verifier looks at once.
+ */
+__noinline int vm_step(void);
+__noinline int vm_step(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	bool goes_on = false;
+	switch (scratch->walk.vm.row.kind) {
+#define X(constant, number, name) \
+	case constant: \
+		goes_on = name##_step(scratch); \
+		break;
+		VM_KINDS(X)
+#undef X
+	default:
+		break;
+	}
+	if (!goes_on)
+		scratch->walk.vm.state = VM_DONE;
+	return goes_on;
+}
+
+#endif

@@ -1,0 +1,158 @@
+/* The numbers of code, and what is sent of each. */
+#ifndef EBPROF_VM_CODE_BPF_H
+#define EBPROF_VM_CODE_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/ring.bpf.h"
+#include "bpf/scratch.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+/* Raised by the recorder to have all code sent again: it has forgotten what it was sent. */
+volatile __u64 code_generation;
+
+/*
+ * What code has which number: a set of two places for each hash, without locks, as `seen` is. A
+ * word holds both, so that no two CPUs can make one out of two. Code that lost its place is sent
+ * again, under another number.
+ */
+enum {
+	CODE_SLOTS_SHIFT = 16,
+	CODE_TAG_SHIFT = VM_FRAME_CODE_BITS,
+	CODE_MAX_NUMBER = (1 << VM_FRAME_CODE_BITS) - 1,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << CODE_SLOTS_SHIFT);
+	__type(key, __u32);
+	__type(value, __u64);
+} vm_codes SEC(".maps");
+
+struct vm_record {
+	struct event_vm_code head;
+	__u8 text[VM_MAX_TEXT_BYTES + VM_MAX_LINE_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct vm_record);
+} vm_records SEC(".maps");
+
+/* ---- pushing ---- */
+
+static __always_inline void push_vm_word(struct scratch *scratch, __u32 number, __u32 place)
+{
+	__u64 word = (__u64)EVENT_FRAME_VM << EVENT_FRAME_KIND_SHIFT |
+		     (__u64)number << VM_FRAME_CODE_SHIFT |
+		     (place & ((1 << VM_FRAME_CODE_SHIFT) - 1));
+	push_word(scratch, word);
+}
+
+static __always_inline void push_vm_failure(struct scratch *scratch, enum vm_failure why)
+{
+	__u32 kind = scratch->walk.vm.row.kind;
+	push_vm_word(scratch, 0, kind << VM_FRAME_FAILED_KIND_SHIFT | why);
+}
+
+/* ---- texts ---- */
+
+/* Puts up to `max` of the bytes at `from` behind the `at` that there are already. */
+static __always_inline __u32 append_text(
+	struct vm_record *record, __u32 at, enum vm_text what, __u64 from, __u64 whole, __u64 max)
+{
+	struct event_vm_code *head = &record->head;
+	head->address[what] = from;
+	head->whole_bytes[what] = whole > 0xffffffff ? 0xffffffff : whole;
+	head->bytes[what] = 0;
+	__u64 start = at, bytes = whole < max ? whole : max;
+	asm volatile("" : "+r"(bytes), "+r"(start)); /* or clang thinks the bounds are known */
+	if (!bytes || bytes > max || start > VM_MAX_NAME_BYTES + VM_MAX_FILE_BYTES ||
+		bpf_probe_read_user(record->text + start, bytes, (const void *)from))
+		return at;
+	head->bytes[what] = bytes;
+	return at + bytes;
+}
+
+/* ---- numbers ---- */
+
+static __always_inline __u64 code_tag(__u64 identity)
+{
+	return identity << CODE_TAG_SHIFT;
+}
+
+/* Where the code's number may stand; `way` is 0 or 1. */
+static __always_inline __u64 *code_slot(__u64 identity, __u32 way)
+{
+	__u32 slot = (identity >> (64 - CODE_SLOTS_SHIFT)) ^ way;
+	return bpf_map_lookup_elem(&vm_codes, &slot);
+}
+
+/* 0: it has none. */
+static __always_inline __u32 find_code(__u64 identity)
+{
+	for (__u32 way = 0; way < 2; way++) {
+		__u64 *slot = code_slot(identity, way);
+		__u64 word = slot ? *slot : 0;
+		if (word >> CODE_TAG_SHIFT == code_tag(identity) >> CODE_TAG_SHIFT)
+			return word & CODE_MAX_NUMBER;
+	}
+	return 0;
+}
+
+static __always_inline void keep_code(__u64 identity, __u32 number)
+{
+	__u64 *first = code_slot(identity, 0), *second = code_slot(identity, 1);
+	if (!first || !second)
+		return;
+	__u64 *slot = *first && (!*second || number & 1) ? second : first;
+	*slot = code_tag(identity) | number;
+}
+
+/* As for files: numbers are dealt out CPU by CPU. 0: they are used up. */
+static __always_inline __u32 next_code_number(const struct scratch *scratch)
+{
+	__u64 number = ((__u64)scratch->nr_codes + 1) * config.nr_cpus + bpf_get_smp_processor_id();
+	return number <= CODE_MAX_NUMBER ? number : 0;
+}
+
+/*
+ * Sends the record whose texts are there, `bytes` in all. It gets to the recorder before any stack
+ * that has its number. 0: it cannot be sent. What could not be read here and now, the recorder
+ * tries to, at once.
+ */
+static __always_inline __u32 send_code(struct scratch *scratch, struct vm_record *record,
+	__u64 bytes, bool is_whole, __u64 identity)
+{
+	struct event_vm_code *head = &record->head;
+	__u32 number = next_code_number(scratch);
+	head->type = EVENT_VM_CODE;
+	head->number = number;
+	head->pid = scratch->user.head.pid;
+	head->kind = scratch->walk.vm.row.kind;
+	head->time_ns = scratch->user.head.time_ns;
+	asm volatile("" : "+r"(bytes));
+	if (!number || bytes > VM_MAX_TEXT_BYTES)
+		return 0;
+	__u64 flag = is_whole ? wakeup_flag() : BPF_RB_FORCE_WAKEUP;
+	if (!send(record, sizeof(*head) + bytes, flag))
+		return 0;
+	scratch->nr_codes++;
+	keep_code(identity, number);
+	return number;
+}
+
+/* Tells processes apart, and the programs that one runs after the other. */
+static __always_inline __u64 identify_process(const struct scratch *scratch)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 identity = mix(code_generation, scratch->sample.start_ns);
+	identity = mix(identity, scratch->user.head.pid);
+	return mix(identity, BPF_CORE_READ(task, self_exec_id));
+}
+
+#endif

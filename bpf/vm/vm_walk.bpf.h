@@ -1,0 +1,35 @@
+/* How far a walk through the script frames of a stack has come. */
+#ifndef EBPROF_VM_WALK_BPF_H
+#define EBPROF_VM_WALK_BPF_H
+
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/vm/vm.h"
+
+struct python_walk {
+	__u64 frame;  /* the next; 0: no more */
+	__u64 cframe; /* with PYTHON_HAS_CFRAME, that of the next loop */
+	__u64 first;  /* of this loop */
+	__u64 code_address;
+	__u64 frame_head[PYTHON_FRAME_BYTES / 8];
+	__u64 code_head[PYTHON_CODE_BYTES / 8];
+};
+
+enum vm_state {
+	VM_OUTSIDE = 0,
+	VM_RUNNING, /* script frames come before the native frame at hand */
+	VM_DONE,    /* they came; the native frame itself is next */
+};
+
+struct vm_walk {
+	__u8 state; /* enum vm_state */
+	__u8 has_thread;
+	__u32 file;      /* whose row it is; 0: none */
+	__u64 delta;     /* of its mapping */
+	__u64 low, high; /* the native frame of the interpreter's loop: [low, high) */
+	__u32 nr_frames; /* of the stack when the loop was entered, and its hash */
+	__u64 hash;
+	struct vm_row row;
+	struct python_walk python;
+};
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * Functions of programs that interpreters run: what the BPF side calls by a
+ * number, each once, however many processes run it. A line of a function that
+ * was seen is a place in the object that stands for its language.
+ */
+#ifndef EBPROF_SCRIPT_TABLE_H
+#define EBPROF_SCRIPT_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/vm/vm.h"
+#include "format/base/map.h"
+#include "format/base/str.h"
+#include "format/base/vec.h"
+#include "record/object.h"
+
+struct script_function {
+	uint8_t kind, version; /* of struct event_vm_code */
+	uint32_t first_line;
+	uint32_t name, file; /* of `texts`; file "": unknown */
+	uint32_t lines;      /* of `texts`: bytes; 0: there are none */
+	uint32_t lines_len;
+};
+
+struct script_table {
+	struct object_table *objects; /* borrowed */
+	struct strtab texts, keys;    /* a key's id is that of the function */
+	VEC(struct script_function) functions;
+	struct map by_number; /* -> function */
+	uint64_t text_bytes;
+};
+
+void script_table_init(struct script_table *table, struct object_table *objects);
+void script_table_deinit(struct script_table *table);
+
+/* Code got its number. To be called soon: what it lacks is read from the process, if it lives. */
+void script_table_take(struct script_table *table, const struct event_vm_code *event, size_t len);
+/* The place of a frame's word: object and offset. */
+struct object *script_table_find(const struct script_table *table, uint64_t word, uint64_t *offset);
+/* The place of a frame that is missing, and why. */
+struct object *script_table_failure(
+	const struct script_table *table, enum vm_kind kind, enum vm_failure why, uint64_t *offset);
+
+struct script_place {
+	const char *name, *file; /* borrowed; file NULL: unknown */
+	uint64_t start;          /* of the function */
+	uint32_t line;           /* 0: unknown */
+};
+void script_table_describe(
+	const struct script_table *table, uint64_t offset, struct script_place *ret);
+
+/* True when there are too many numbers: then all code is to be sent anew. */
+bool script_table_is_full(const struct script_table *table);
+void script_table_forget_numbers(struct script_table *table);
+
+#endif

@@ -1,0 +1,49 @@
+/* What there is to know of each runtime that interprets programs: a row of functions. */
+#ifndef EBPROF_RUNTIME_H
+#define EBPROF_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/vm/vm.h"
+#include "format/base/err.h"
+#include "format/elf/elf_file.h"
+#include "record/vm/vm_file.h"
+
+/* From a place in code to a line; 0: not known. */
+struct vm_lines {
+	uint8_t version; /* of struct event_vm_code */
+	uint32_t first_line;
+	const uint8_t *bytes;
+	size_t len;
+};
+
+struct vm_text_bytes {
+	uint8_t *data; /* the caller's */
+	size_t len;
+	uint8_t unit; /* bytes a character */
+};
+
+struct vm_runtime {
+	const char *name;   /* as in --no-vm */
+	const char *object; /* what stands for the file of its functions: "[python]" */
+	/* Sets *is_found and, all but the place in the file, what struct vm_file has. */
+	struct err *(*detect)(struct elf_file *elf, struct vm_file *file, bool *is_found);
+	/* Turns the row's virtual addresses into what the BPF side wants. */
+	void (*place)(struct vm_row *row, uint64_t address_to_file);
+	bool (*is_sound)(const struct vm_row *row);
+	uint32_t (*line_of)(const struct vm_lines *lines, uint32_t place);
+	/* Reads a text of which not even the length could be read in time. False: it cannot be. */
+	bool (*read_text)(
+		const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret);
+};
+
+const struct vm_runtime *vm_runtime(enum vm_kind kind);
+
+/* Memory of a process that runs; false unless all of it can be read. */
+bool vm_read_process(uint32_t pid, uint64_t address, void *to, size_t len);
+
+extern const struct vm_runtime python_runtime;
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * What a file with a runtime that interprets programs says of it: the row for
+ * the BPF side, and where the interpreter's loop is. Found by symbols, never by
+ * the file's name, once for each build ID.
+ */
+#ifndef EBPROF_VM_FILE_H
+#define EBPROF_VM_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/vm/vm.h"
+#include "format/base/err.h"
+#include "format/elf/elf_file.h"
+
+struct vm_file {
+	struct vm_row row;        /* kind VM_NONE: there is no runtime that we know */
+	uint64_t loop_start;      /* virtual addresses: of the function that is the loop */
+	uint64_t loop_end;        /* ... [loop_start, loop_end) */
+	uint64_t address_to_file; /* virtual address + this = file offset, where the loop is */
+};
+
+/* ERR_IO or ERR_FORMAT when the file cannot be read or lies about where things are. */
+struct err *vm_file_detect(struct elf_file *elf, struct vm_file *ret) ERR_MUST_CHECK;
+
+/* Where it is checked that a row that was stored means something. */
+bool vm_row_is_sound(const struct vm_row *row);
+
+#endif
