@@ -15,6 +15,7 @@
 #include "cmd/record_view.h"
 #include "record/cpu.h"
 #include "record/session.h"
+#include "record/vm/vm_names.h"
 
 enum {
 	EXIT_OWN_FAILURE = 125,
@@ -39,6 +40,7 @@ struct record_options {
 	enum session_event event;
 	struct call_graph call_graph;
 	uint64_t table_bytes;
+	uint32_t unwanted_vms;
 	const char *output, *cache_folder;
 	uint64_t delay_ns, duration_ns, max_bytes, ring_bytes, stall_ns;
 	struct session_switch switching;
@@ -167,6 +169,11 @@ static struct err *parse_ring(const char *text, void *member)
 	return NULL;
 }
 
+static struct err *parse_vms(const char *text, void *member)
+{
+	return vm_names_parse(text, member);
+}
+
 static struct err *parse_cpus(const char *text, void *member)
 {
 	return cpu_list_parse(text, member);
@@ -189,6 +196,8 @@ static const struct opt rows[] = {
 		"cycles, cpu-clock, or auto: cycles where they count", NULL},
 	{"call-graph", 0, "HOW", parse_call_graph, FIELD(call_graph),
 		"how to unwind: auto, fp (frame pointers), dwarf[,BYTES] (by the report)", NULL},
+	{"no-vm", 0, "NAME[,NAME]|all", parse_vms, FIELD(unwanted_vms),
+		"without the frames of what these interpreters run: python", NULL},
 	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks), "stacks are always recorded",
 		NULL},
 	{"unwind-memory", 0, "SIZE", opt_size, FIELD(table_bytes),
@@ -442,6 +451,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.call_graph = options.call_graph.how,
 		.snapshot_bytes = options.call_graph.snapshot_bytes,
 		.table_bytes = options.table_bytes,
+		.unwanted_vms = options.unwanted_vms,
 		.cache_folder = options.cache_folder,
 		.exclude_user = options.all_kernel,
 		.exclude_kernel = options.all_user,

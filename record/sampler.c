@@ -303,6 +303,12 @@ void sampler_forget_stacks(struct sampler *sampler)
 	sampler->bpf->bss->generation++;
 }
 
+void sampler_forget_codes(struct sampler *sampler)
+{
+	sampler->bpf->bss->code_generation++;
+	sampler_forget_stacks(sampler);
+}
+
 uint64_t sampler_files_full(const struct sampler *sampler)
 {
 	return sampler->bpf->bss->files_full;

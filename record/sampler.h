@@ -52,6 +52,8 @@ void sampler_drain(struct sampler *sampler, sampler_record_fn *fn, void *context
 struct table_store_maps sampler_table_maps(const struct sampler *sampler);
 /* Makes every stack new: it will be sent again before a sample names it. */
 void sampler_forget_stacks(struct sampler *sampler);
+/* ... and the names of scripts' functions, too. */
+void sampler_forget_codes(struct sampler *sampler);
 
 struct sampler_cpu_counters {
 	uint32_t cpu;

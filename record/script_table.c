@@ -72,6 +72,11 @@ static void put_text(struct str *out, const uint8_t *bytes, size_t len, uint8_t 
 	}
 }
 
+static uint8_t unit_of(const struct event_vm_code *event, enum vm_text what)
+{
+	return what == VM_TEXT_NAME ? event->unit[0] : what == VM_TEXT_FILE ? event->unit[1] : 1;
+}
+
 /* What the BPF side could not read, because it was not in memory, or too long. */
 static bool read_again(
 	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
@@ -81,7 +86,7 @@ static bool read_again(
 	if (!whole)
 		return event->address[what] && vm_runtime(event->kind)->read_text(event, what, ret);
 	ret->len = whole < max ? whole : max;
-	ret->unit = what == VM_TEXT_LINES ? 1 : event->unit[what];
+	ret->unit = unit_of(event, what);
 	ret->data = mem_alloc(ret->len);
 	if (vm_read_process(event->pid, event->address[what], ret->data, ret->len))
 		return true;
@@ -96,7 +101,7 @@ static uint32_t take_text(struct script_table *table, const struct event_vm_code
 	bool is_lines = what == VM_TEXT_LINES;
 	struct vm_text_bytes again = {.data = NULL};
 	struct vm_text_bytes text = {
-		(uint8_t *)(uintptr_t)bytes, event->bytes[what], is_lines ? 1 : event->unit[what]};
+		(uint8_t *)(uintptr_t)bytes, event->bytes[what], unit_of(event, what)};
 	bool is_whole = text.len && (!is_lines || text.len == event->whole_bytes[what]);
 	if (!is_whole && read_again(event, what, &again))
 		text = again;

@@ -141,6 +141,7 @@ static struct err *create_rule_source(struct session *session)
 	if (options->call_graph == SESSION_CALL_GRAPH_FP)
 		return NULL;
 	struct table_store_maps maps = sampler_table_maps(session->sampler);
+	maps.unwanted_vms = options->unwanted_vms;
 	uint64_t table_bytes = options->table_bytes ? options->table_bytes : DEFAULT_TABLE_BYTES;
 	try(rule_source_init(&session->rules, &maps, table_bytes, options->cache_folder,
 		&session->translate.objects));
@@ -284,6 +285,10 @@ static void drain(struct session *session)
 		rule_source_collect(&session->rules);
 	if (translate_run(&session->translate, now, session->is_over))
 		sampler_forget_stacks(session->sampler);
+	if (script_table_is_full(&session->translate.scripts)) {
+		script_table_forget_numbers(&session->translate.scripts);
+		sampler_forget_codes(session->sampler);
+	}
 }
 
 static struct err *flush_if_due(struct session *session)

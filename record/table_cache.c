@@ -1,6 +1,7 @@
 /*
- * An entry: header, build ID, rules, runtime, pages, rows. The two large arrays are read straight to where
- * they are used: as little-endian numbers, which every machine has that this recorder runs on.
+ * An entry: header, build ID, rules, runtime, pages, rows. The two large arrays are read straight
+ * to where they are used: as little-endian numbers, which every machine has that this recorder runs
+ * on.
  */
 #include "record/table_cache.h"
 

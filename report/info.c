@@ -6,6 +6,7 @@
 #include "report/export/json.h"
 #include "report/health.h"
 #include "report/info_origins.h"
+#include "report/script_frames.h"
 
 static const char *const truncation_words[LAYOUT_TRUNCATED_END] = {
 #define X(name, number, word) [number] = word,
@@ -241,6 +242,26 @@ static void put_origin(const struct profile *profile, struct str *out)
 	}
 }
 
+static void put_script_frames(const struct profile *profile, struct str *out)
+{
+	struct script_frames frames;
+	script_frames_count(profile, &frames);
+	const char *field = "script frames";
+	vec_each(&frames.languages, language) {
+		str_printf(out, "%-14s ", field);
+		str_put_escaped(out, language->name, strlen(language->name));
+		str_printf(out, " %llu, in %.1f%% of the samples\n",
+			(unsigned long long)language->frames,
+			profile_percent(language->samples, profile->samples.len));
+		field = "";
+	}
+	for (uint32_t i = 1; i < LAYOUT_SCRIPT_FAILURES_END; i++)
+		if (frames.unnamed[i])
+			str_printf(out, "%-14s unnamed because of %s: %llu\n", "",
+				script_frames_cause(i), (unsigned long long)frames.unnamed[i]);
+	script_frames_deinit(&frames);
+}
+
 static void put_counts(const struct profile *profile, struct str *out)
 {
 	const uint64_t *counters = profile->counters;
@@ -273,6 +294,7 @@ static void put_counts(const struct profile *profile, struct str *out)
 	if (stacks.guessed)
 		str_printf(out, "%-14s guessed in part, by frame pointers: %.1f%%\n", "",
 			profile_percent(stacks.guessed, samples));
+	put_script_frames(profile, out);
 	if (profile->nr_snapshots)
 		str_printf(out, "%-14s %llu snapshots of stacks unwound here, %llu bytes\n", "",
 			(unsigned long long)profile->nr_snapshots,
@@ -372,6 +394,33 @@ static void put_json_stacks(const struct info_stacks *stacks, struct str *out)
 	str_puts(out, "},\n");
 }
 
+static void put_json_script_frames(const struct profile *profile, struct str *out)
+{
+	struct script_frames frames;
+	script_frames_count(profile, &frames);
+	str_puts(out, "  \"script_frames\": {");
+	const char *separator = "";
+	vec_each(&frames.languages, language) {
+		str_puts(out, separator);
+		json_quote(out, language->name);
+		str_printf(out, ": {\"frames\": %llu, \"samples\": %llu}",
+			(unsigned long long)language->frames,
+			(unsigned long long)language->samples);
+		separator = ", ";
+	}
+	str_puts(out, "},\n  \"unnamed_script_frames\": {");
+	separator = "";
+	for (uint32_t i = 1; i < LAYOUT_SCRIPT_FAILURES_END; i++) {
+		if (!frames.unnamed[i])
+			continue;
+		str_printf(out, "%s\"%s\": %llu", separator, script_frames_cause(i),
+			(unsigned long long)frames.unnamed[i]);
+		separator = ", ";
+	}
+	str_puts(out, "},\n");
+	script_frames_deinit(&frames);
+}
+
 static void put_json_objects(const struct profile *profile, struct str *out)
 {
 	str_puts(out, "  \"objects\": [");
@@ -410,6 +459,7 @@ void info_put_json(const struct profile *profile, struct str *out)
 	put_json_count(out, "build_ids", distinct.build_ids);
 	put_json_stacks(&stacks, out);
 	put_json_count(out, "guessed_stacks", stacks.guessed);
+	put_json_script_frames(profile, out);
 	put_json_count(out, "snapshots", profile->nr_snapshots);
 	put_json_count(out, "snapshot_bytes", profile->snapshot_bytes);
 	put_json_count(out, "snapshots_lost", unwind_losses(profile));

@@ -113,6 +113,37 @@ static __always_inline bool enter_by_cframe(struct vm_walk *vm)
 	return false;
 }
 
+static __always_inline bool is_code(const struct vm_walk *vm, __u64 code)
+{
+	const struct python_vm *row = &vm->row.python;
+	__u64 type;
+	return read_word(code + row->code_type_offset, &type) && type == row->code_type - vm->delta;
+}
+
+/*
+ * The frame that the loop was called for, when the thread is in its first few instructions: nothing
+ * that is in memory says so yet, or half of it does, but the argument is still in its register.
+ */
+static __always_inline __u64 find_entering(struct scratch *scratch)
+{
+	enum {
+		PROLOGUE_BYTES = 128,
+		RSI = 4, /* DWARF's numbers */
+		RDI = 5,
+	};
+	const struct walk *walk = &scratch->walk;
+	const struct vm_walk *vm = &walk->vm;
+	const struct python_vm *row = &vm->row.python;
+	__u64 code = 0, frame;
+	if (!walk->is_exact || scratch->user.head.nr_frames ||
+		walk->regs.ip + vm->delta - row->loop >= PROLOGUE_BYTES)
+		return 0;
+	frame = walk->regs.reg[row->flags & PYTHON_FRAME_IS_FIRST ? RDI : RSI];
+	if (!read_word(frame + row->frame_code, &code) || !is_code(vm, code & ~7ULL))
+		return 0;
+	return frame;
+}
+
 static __always_inline bool python_enter(struct scratch *scratch)
 {
 	struct vm_walk *vm = &scratch->walk.vm;
@@ -120,6 +151,9 @@ static __always_inline bool python_enter(struct scratch *scratch)
 		push_vm_failure(scratch, VM_FAILED_STATE);
 		return false;
 	}
+	vm->python.entering = find_entering(scratch);
+	if (vm->python.entering)
+		return true;
 	if (vm->row.python.flags & PYTHON_HAS_CFRAME)
 		return enter_by_cframe(vm);
 	vm->python.first = vm->python.frame;
@@ -284,7 +318,8 @@ static __always_inline bool python_step(struct scratch *scratch)
 	struct vm_walk *vm = &scratch->walk.vm;
 	const struct python_vm *row = &vm->row.python;
 	struct python_walk *python = &vm->python;
-	__u64 at = python->frame, bytes = row->frame_bytes;
+	__u64 entering = python->entering, bytes = row->frame_bytes;
+	__u64 at = entering ? entering : python->frame;
 	asm volatile("" : "+r"(bytes));
 	bytes = ((bytes - 1) & (PYTHON_FRAME_BYTES - 1)) + 1;
 	if (!at)
@@ -292,6 +327,11 @@ static __always_inline bool python_step(struct scratch *scratch)
 	if (bpf_probe_read_user(python->frame_head, bytes, (const void *)at)) {
 		python->frame = 0;
 		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		return false;
+	}
+	if (entering) {
+		python->entering = 0;
+		push_code(scratch, word_of_frame(python, row->frame_code) & ~7ULL);
 		return false;
 	}
 	bool is_last = is_last_of_loop(vm);

@@ -12,6 +12,8 @@ enum python_flag {
 	PYTHON_IS_RECURSIVE = 4,
 	/* The place is a number, not a pointer into the code: before 3.11. */
 	PYTHON_HAS_LASTI = 8,
+	/* The loop's first argument is the frame, not its second: before 3.9. */
+	PYTHON_FRAME_IS_FIRST = 16,
 };
 
 enum {
@@ -21,9 +23,10 @@ enum {
 
 /* Offsets are bytes in the struct that the name begins with. */
 struct python_vm {
-	/* Both as offsets in the file, as the mapping of the interpreter's loop continues. */
+	/* As offsets in the file, as the mapping of the interpreter's loop continues. */
 	unsigned long long key;       /* of the thread-specific data with the thread's state */
 	unsigned long long code_type; /* PyCode_Type, what all code points to */
+	unsigned long long loop;      /* where the loop is entered */
 	unsigned char version;        /* minor */
 	unsigned char flags;          /* enum python_flag */
 	unsigned char frame_bytes, code_bytes; /* how much of them is to be read; 0: 256 */
@@ -40,7 +43,7 @@ struct python_vm {
 		text_kind_shift; /* in the state: bytes a character; compact and ASCII follow */
 	unsigned char zero8;
 	unsigned int identity_words; /* bit n: the n-th word of the code never changes */
-	unsigned int zero[17];
+	unsigned int zero[15];
 };
 
 _Static_assert(sizeof(struct python_vm) == 120, "fills a row");

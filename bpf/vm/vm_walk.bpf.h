@@ -6,9 +6,10 @@
 #include "bpf/vm/vm.h"
 
 struct python_walk {
-	__u64 frame;  /* the next; 0: no more */
-	__u64 cframe; /* with PYTHON_HAS_CFRAME, that of the next loop */
-	__u64 first;  /* of this loop */
+	__u64 frame;    /* the next; 0: no more */
+	__u64 cframe;   /* with PYTHON_HAS_CFRAME, that of the next loop */
+	__u64 first;    /* of this loop */
+	__u64 entering; /* a frame that the loop was called for and has not yet in hand; or 0 */
 	__u64 code_address;
 	__u64 frame_head[PYTHON_FRAME_BYTES / 8];
 	__u64 code_head[PYTHON_CODE_BYTES / 8];

@@ -155,6 +155,7 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 		return NULL;
 	row->key = find_key(elf, symbols);
 	row->code_type = symbols[CODE_TYPE].address;
+	row->loop = symbols[LOOP].address;
 	file->loop_start = symbols[LOOP].address;
 	file->loop_end = symbols[LOOP].address + symbols[LOOP].size;
 	*is_found = row->key;
@@ -206,6 +207,7 @@ static void place(struct vm_row *row, uint64_t address_to_file)
 {
 	row->python.key += address_to_file;
 	row->python.code_type += address_to_file;
+	row->python.loop += address_to_file;
 }
 
 static bool is_sound(const struct vm_row *row)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/vm/python.h"
+#include "bpf/vm/vm.h"
 
 enum {
 	PYTHON_FIRST_MINOR = 6,

@@ -51,6 +51,9 @@ static void make_maps(void)
 	numbers.max_entries = emulated.file_numbers_max;
 	emulate_shared_map(&shared_files);
 	emulate_shared_map(&DESCRIBE(rules));
+	emulate_shared_map(&DESCRIBE(vm_rows));
+	emulate_map(&DESCRIBE(vm_codes));
+	emulate_map(&DESCRIBE(vm_records));
 	emulate_map(&(struct emulated_map){
 		.name = &shards,
 		.type = NUMBER(shards, type),
@@ -308,6 +311,11 @@ const void *emulated_files_map(void)
 const void *emulated_rules_map(void)
 {
 	return &rules;
+}
+
+const void *emulated_vm_rows_map(void)
+{
+	return &vm_rows;
 }
 
 const void *emulated_shards_map(void)

@@ -1,0 +1,156 @@
+#!/bin/bash
+# Python programs: the whole stack of script frames among native ones, also of short-lived
+# processes and when nothing is known of the interpreter yet. PYTHONS: interpreters to try, instead
+# of the system's.
+. "$(dirname "$0")/prelude.bash"
+
+pythons() {
+	local found=() python
+	for python in ${PYTHONS-/usr/bin/python3}; do
+		[[ -x $python ]] && found+=("$(realpath "$python")")
+	done
+	[[ ${#found[@]} != 0 ]] || skip "no ${PYTHONS-/usr/bin/python3} here"
+	[[ $(uname -m) == x86_64 ]] || skip "script frames are found on x86-64 only"
+	printf '%s\n' "${found[@]}"
+}
+
+# Samples of stacks in the recording by what `awk` makes of them: $0 is the stack, n its samples.
+count() { # FILE AWK
+	"$EBPROF" convert --folded -i "$1" -o stacks >/dev/null 2>err || fail "convert: $(cat err)"
+	awk "function add(k) { c[k] += n } { n = \$NF; sub(/ [0-9]+\$/, \"\") } $2" stacks
+}
+
+percent() { # WHAT PART WHOLE AT_LEAST
+	awk -v part="$2" -v whole="$3" -v least="$4" 'BEGIN { exit !(whole > 0 && 100 * part >= least * whole) }' ||
+		fail "$1: $2 of $3 samples, less than $4 %"
+}
+
+near() { # WHAT PART WHOLE PERCENT
+	awk -v part="$2" -v whole="$3" -v want="$4" \
+		'BEGIN { got = 100 * part / whole; exit !(got > want - 3 && got < want + 3) }' ||
+		fail "$1: $2 of $3 samples, not $4 %"
+}
+
+record_shape() { # PYTHON SECONDS OPTION...
+	local python=$1 seconds=$2
+	shift 2
+	"$EBPROF" record -q -o shape.data "$@" -- "$python" "$here/python_shape.py" "$seconds" 2>err ||
+		fail "record $python: $(cat err)"
+}
+
+whole_stacks() { # PYTHON
+	local all whole h m l sort sub deep gen thread method
+	read -r all whole h m l sort sub deep gen thread method < <(count shape.data '
+		/_PyEval_EvalFrameDefault/ { add("all") }
+		/<module>.*run|_bootstrap.*run_in_thread/ { add("whole") }
+		/;heavy;spin/ { add("h") } /;medium;spin/ { add("m") } /;light;spin/ { add("l") }
+		/by_sort;.*_PyEval_EvalFrameDefault;[^;]*<lambda>;key/ { add("sort") }
+		/by_sub;sub;.*_PyEval_EvalFrameDefault;[^;]*<lambda>;key/ { add("sub") }
+		/;recurse/ { copy = $0; if (gsub(/;recurse/, "", copy) == 41) add("deep") }
+		/generate;.*produce;spin/ { add("gen") }
+		/;run_in_thread;/ { add("thread") }
+		/;method;|Größe.method;/ { add("method") }
+		END { print c["all"] + 0, c["whole"] + 0, c["h"] + 0, c["m"] + 0, c["l"] + 0, c["sort"] + 0,
+			c["sub"] + 0, c["deep"] + 0, c["gen"] + 0, c["thread"] + 0, c["method"] + 0 }' |
+		tr '\n' ' ')
+	percent "$1: stacks up to the program's beginning" "$whole" "$all" 98
+	near "$1: heavy" "$h" $((h + m + l)) 60
+	near "$1: medium" "$m" $((h + m + l)) 30
+	near "$1: light" "$l" $((h + m + l)) 10
+	percent "$1: the second thread" "$thread" "$all" 20
+	for found in "sorted(key=lambda): $sort" "re.sub(lambda): $sub" "a generator: $gen" "a method: $method" "41 frames of recursion: $deep"; do
+		[[ ${found##*: } != 0 ]] || fail "$1: no sample of ${found%: *}"
+	done
+}
+
+test_whole_stacks() {
+	local python list
+	list=$(pythons) || exit $?
+	for python in $list; do
+		record_shape "$python" 5
+		whole_stacks "$python"
+		want_whole shape.data
+		want_exact shape.data
+	done
+}
+
+# Nothing is known of any file when the program begins.
+test_cold() {
+	local python list all whole
+	list=$(pythons) || exit $?
+	for python in $list; do
+		record_shape "$python" 5 --unwind-cache none
+		read -r all whole < <(count shape.data '
+			/_PyEval_EvalFrameDefault/ { add("all") }
+			/<module>.*run|_bootstrap.*run_in_thread/ { add("whole") }
+			END { print c["all"] + 0, c["whole"] + 0 }')
+		percent "$python: stacks up to the program's beginning" "$whole" "$all" 97
+	done
+}
+
+test_lines() {
+	local python list line hot all
+	line=$(grep -n '# hot' "$here/python_shape.py" | cut -d: -f1)
+	command -v go >/dev/null || skip "no go here, whose pprof shows lines"
+	list=$(pythons) || exit $?
+	for python in $list; do
+		record_shape "$python" 3
+		"$EBPROF" convert --pprof -i shape.data -o shape.pb.gz >/dev/null 2>&1 || fail "convert"
+		go tool pprof -lines -top -nodecount=2000 shape.pb.gz >top 2>/dev/null || fail "pprof"
+		hot=$(awk -v at="python_shape.py:$line" '/ spin / && index($0, at) { print $4 + 0 }' top)
+		all=$(awk '/ spin / { if ($4 + 0 > max) max = $4 + 0 } END { print max }' top)
+		[[ -n $hot && $hot == "$all" ]] || fail "$python: line $line has ${hot:-nothing}, the hottest of spin $all"
+	done
+}
+
+# 40 processes of 0.3 s, one after the other, whoever else is running.
+test_short_lived() {
+	local python list loops named
+	list=$(pythons) || exit $?
+	cat >short.py <<'PY'
+import time
+def work():
+    return sum([i * i for i in range(1000)])
+def main(end):
+    while time.process_time() < end:
+        work()
+main(0.25)
+PY
+	for python in $list; do
+		"$EBPROF" record -q -a -F 999 -o short.data -- \
+			bash -c 'for i in {1..40}; do "$0" short.py; done' "$python" 2>err || fail "$(cat err)"
+		read -r loops named < <(count short.data '
+			/^python/ && /_PyEval_EvalFrameDefault/ {
+				add("loops")
+				if ($0 !~ /unnamed:/ && $0 ~ /EvalFrameDefault;[^;]*<module>/) add("named")
+			}
+			END { print c["loops"] + 0, c["named"] + 0 }')
+		[[ $loops -gt 2000 ]] || fail "$python: only $loops samples in interpreters"
+		percent "$python: named" "$named" "$loops" 95
+	done
+}
+
+test_unwanted() {
+	local python list
+	list=$(pythons) || exit $?
+	python=${list%%$'\n'*}
+	record_shape "$python" 1 --no-vm python
+	count shape.data '/heavy|unnamed/ { add("x") } END { print c["x"] + 0 }' | grep -qx 0 ||
+		fail "script frames in spite of --no-vm"
+	run "$EBPROF" record --no-vm cobol -- true
+	want_status 125 "an unknown interpreter"
+	grep -q 'none of all, python' err || fail "it says: $(cat err)"
+}
+
+test_counted() {
+	local python list
+	list=$(pythons) || exit $?
+	record_shape "${list%%$'\n'*}" 1
+	"$EBPROF" info --json shape.data | grep -qE '"script_frames": \{"\[python\]": \{"frames": [1-9]' ||
+		fail "info does not count: $("$EBPROF" info --json shape.data | grep script)"
+	"$EBPROF" info shape.data | grep -q '^script frames  \[python\]' || fail "info does not tell"
+	"$EBPROF" report -i shape.data >report || fail "report"
+	grep -qE '\[python\] +\[\.\] spin$' report || fail "no [python] in: $(head -n 8 report)"
+}
+
+run_tests

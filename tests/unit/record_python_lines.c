@@ -1,0 +1,61 @@
+/* Line tables of CPython, by what its own co_lines() and dis say of them. */
+#include "record/vm/python_lines.h"
+#include "tests/unit/unit.h"
+
+static uint32_t line_at(
+	uint8_t version, uint32_t first, const char *bytes, size_t len, uint32_t place)
+{
+	struct vm_lines lines = {version, first, (const uint8_t *)bytes, len};
+	return python_line_of(&lines, place);
+}
+
+/* def f(x):\n    if x:\n        return 1\n    return 2 */
+TEST(increments_count_on_from_the_first_line)
+{
+	static const char table[] = "\0\1\4\1\4\1";
+	CHECK_INT(line_at(9, 1, table, 6, 0), 2);
+	CHECK_INT(line_at(9, 1, table, 6, 3), 2);
+	CHECK_INT(line_at(9, 1, table, 6, 4), 3);
+	CHECK_INT(line_at(9, 1, table, 6, 100), 4);
+	CHECK_INT(line_at(8, 7, "", 0, 5), 7);
+	CHECK_INT(line_at(6, 10, "\2\xff", 2, 2), 9); /* backwards */
+}
+
+TEST(pairs_are_ranges_and_some_have_no_line)
+{
+	static const char table[] = "\4\1\4\x80\4\2";
+	CHECK_INT(line_at(10, 1, table, 6, 0), 2);
+	CHECK_INT(line_at(10, 1, table, 6, 1), 2);
+	CHECK_INT(line_at(10, 1, table, 6, 2), 0);
+	CHECK_INT(line_at(10, 1, table, 6, 4), 4);
+	CHECK_INT(line_at(10, 1, table, 6, 6), 0);
+}
+
+/* One entry of each kind, of two instructions each. */
+TEST(locations_of_every_kind)
+{
+	static const char table[] = "\x81\x11"       /* short: the line stays */
+				    "\xd9\1\2"       /* one line on, columns 1 and 2 */
+				    "\xe9\x06"       /* no columns: 3 lines on */
+				    "\xe9\x43\x01"   /* ... 33 lines back: 6 bits a byte */
+				    "\xf1\x04\1\2\3" /* long: 2 lines on */
+				    "\xf9";          /* no location */
+	size_t len = sizeof(table) - 1;
+	CHECK_INT(line_at(11, 100, table, len, 0), 100);
+	CHECK_INT(line_at(11, 100, table, len, 1), 100);
+	CHECK_INT(line_at(11, 100, table, len, 2), 101);
+	CHECK_INT(line_at(11, 100, table, len, 4), 104);
+	CHECK_INT(line_at(13, 100, table, len, 7), 71);
+	CHECK_INT(line_at(12, 100, table, len, 8), 73);
+	CHECK_INT(line_at(11, 100, table, len, 10), 0);
+	CHECK_INT(line_at(11, 100, table, len, 12), 0);
+}
+
+TEST(tables_that_make_no_sense_have_no_lines)
+{
+	CHECK_INT(line_at(11, 1, "\x11\x81", 2, 0), 0); /* not an entry */
+	CHECK_INT(line_at(11, 1, "\xe9\x7f\x7f\x7f", 4, 0), 0);
+	CHECK_INT(line_at(11, 1, "\xf1\x04", 2, 0), 0);
+	CHECK_INT(line_at(10, 1, "\4", 1, 0), 0);
+	CHECK_INT(line_at(11, 0, "\x81\x11", 2, 0), 0);
+}

@@ -1,0 +1,140 @@
+/* Numbers of code and what became of them. */
+#include <string.h>
+
+#include "bpf/event.h"
+#include "format/file/layout.h"
+#include "record/script_table.h"
+#include "tests/unit/unit.h"
+
+struct code {
+	struct event_vm_code head;
+	char text[64];
+};
+
+/* A process that does not exist: what is missing stays missing. */
+static struct code code_of(uint32_t number, const char *name, const char *file)
+{
+	static const char lines[] = "\x81\x11\xd9\1\2";
+	struct code code = {.head = {
+				    .type = EVENT_VM_CODE,
+				    .number = number,
+				    .kind = VM_PYTHON,
+				    .version = 11,
+				    .unit = {1, 1},
+				    .first_line = 10,
+			    }};
+	size_t name_len = strlen(name), file_len = strlen(file);
+	memcpy(code.text, name, name_len);
+	memcpy(code.text + name_len, file, file_len);
+	memcpy(code.text + name_len + file_len, lines, sizeof(lines) - 1);
+	code.head.bytes[VM_TEXT_NAME] = (uint32_t)name_len;
+	code.head.bytes[VM_TEXT_FILE] = (uint32_t)file_len;
+	code.head.bytes[VM_TEXT_LINES] = sizeof(lines) - 1;
+	for (int i = 0; i < VM_TEXTS; i++)
+		code.head.whole_bytes[i] = code.head.bytes[i];
+	return code;
+}
+
+static uint64_t word(uint64_t number, uint64_t place)
+{
+	return number << VM_FRAME_CODE_SHIFT | place;
+}
+
+struct fixture {
+	struct object_table objects;
+	struct script_table scripts;
+};
+
+static void setup(struct fixture *fixture)
+{
+	*fixture = (struct fixture){0};
+	script_table_init(&fixture->scripts, &fixture->objects);
+}
+
+static void teardown(struct fixture *fixture)
+{
+	script_table_deinit(&fixture->scripts);
+	object_table_deinit(&fixture->objects);
+}
+
+static struct script_place describe(
+	const struct fixture *fixture, uint64_t number, uint64_t place, uint64_t *offset)
+{
+	struct script_place ret;
+	const struct object *object =
+		script_table_find(&fixture->scripts, word(number, place), offset);
+	CHECK_INT(object->info.kind, LAYOUT_OBJECT_SCRIPT);
+	CHECK_STR(object->path, "[python]");
+	script_table_describe(&fixture->scripts, *offset, &ret);
+	return ret;
+}
+
+TEST(a_line_of_a_function_is_one_place_whatever_its_number)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	struct code first = code_of(5, "f", "/a.py"), again = code_of(9, "f", "/a.py");
+	struct code other = code_of(6, "f", "/b.py");
+	script_table_take(&fixture.scripts, &first.head, sizeof(first));
+	script_table_take(&fixture.scripts, &again.head, sizeof(again));
+	script_table_take(&fixture.scripts, &other.head, sizeof(other));
+	uint64_t a, b, c, d;
+	struct script_place place = describe(&fixture, 5, 0, &a);
+	CHECK_STR(place.name, "f");
+	CHECK_STR(place.file, "/a.py");
+	CHECK_INT(place.line, 10);
+	describe(&fixture, 9, 1, &b);
+	CHECK(a == b && a >= LAYOUT_SCRIPT_FIRST);
+	CHECK_INT(describe(&fixture, 5, 2, &c).line, 11);
+	CHECK(c != a);
+	CHECK(describe(&fixture, 5, 2, &c).start == place.start);
+	CHECK(describe(&fixture, 6, 0, &d).start != place.start);
+	teardown(&fixture);
+}
+
+TEST(what_has_no_name_says_why)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	struct code nameless = code_of(5, "", "/a.py");
+	script_table_take(&fixture.scripts, &nameless.head, sizeof(nameless));
+	uint64_t offset;
+	CHECK_STR(describe(&fixture, 5, 0, &offset).name, "[unnamed: unreadable_name]");
+	CHECK_INT(offset, LAYOUT_SCRIPT_NO_NAME);
+	CHECK_STR(describe(&fixture, 77, 0, &offset).name, "[unnamed: unreadable_name]");
+	uint64_t torn = (uint64_t)VM_PYTHON << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_TORN;
+	CHECK_STR(describe(&fixture, 0, torn, &offset).name, "[unnamed: torn_frame]");
+	CHECK_STR(describe(&fixture, 0, 0xffff, &offset).name, "[unnamed]");
+	teardown(&fixture);
+}
+
+TEST(records_that_lie_are_not_taken)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	struct code code = code_of(5, "f", "/a.py");
+	code.head.bytes[VM_TEXT_LINES] = 1000;
+	script_table_take(&fixture.scripts, &code.head, sizeof(code));
+	code = code_of(5, "f", "/a.py");
+	code.head.kind = VM_KINDS_END;
+	script_table_take(&fixture.scripts, &code.head, sizeof(code));
+	script_table_take(&fixture.scripts, &code.head, 8);
+	CHECK_INT(fixture.scripts.by_number.len, 0);
+	teardown(&fixture);
+}
+
+TEST(wide_characters_become_utf_8)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	struct code code = code_of(5, "\xe9", "/a.py"); /* é of Latin-1 */
+	script_table_take(&fixture.scripts, &code.head, sizeof(code));
+	struct code wide = code_of(6, "f\1\1\1", "/a.py");
+	memcpy(wide.text, "\xac\x20\x00\xd8", 4); /* the euro sign, and half a pair */
+	wide.head.unit[0] = 2;
+	script_table_take(&fixture.scripts, &wide.head, sizeof(wide));
+	uint64_t offset;
+	CHECK_STR(describe(&fixture, 5, 0, &offset).name, "\xc3\xa9");
+	CHECK_STR(describe(&fixture, 6, 0, &offset).name, "\xe2\x82\xac\xef\xbf\xbd");
+	teardown(&fixture);
+}
