@@ -34,29 +34,30 @@ near() { # WHAT PART WHOLE PERCENT
 record_shape() { # PYTHON SECONDS OPTION...
 	local python=$1 seconds=$2
 	shift 2
-	"$EBPROF" record -q -o shape.data "$@" -- "$python" "$here/python_shape.py" "$seconds" 2>err ||
+	"$EBPROF" record -q -o shape.data "$@" -- "$python" "$here/python_shape.py" "$seconds" >spent 2>err ||
 		fail "record $python: $(cat err)"
 }
 
 whole_stacks() { # PYTHON
-	local all whole h m l sort sub deep gen thread method
+	local all whole h m l sort sub deep gen thread method want_h want_m want_l
+	read -r want_h want_m want_l <spent
 	read -r all whole h m l sort sub deep gen thread method < <(count shape.data '
 		/_PyEval_EvalFrameDefault/ { add("all") }
 		/<module>.*run|_bootstrap.*run_in_thread/ { add("whole") }
-		/;heavy;spin/ { add("h") } /;medium;spin/ { add("m") } /;light;spin/ { add("l") }
-		/by_sort;.*_PyEval_EvalFrameDefault;[^;]*<lambda>;key/ { add("sort") }
-		/by_sub;sub;.*_PyEval_EvalFrameDefault;[^;]*<lambda>;key/ { add("sub") }
+		/;heavy;.*spin/ { add("h") } /;medium;.*spin/ { add("m") } /;light;.*spin/ { add("l") }
+		/by_sort;.*_PyEval_EvalFrameDefault;.*<lambda>;.*key/ { add("sort") }
+		/by_sub;.*_PyEval_EvalFrameDefault;.*<lambda>;.*key/ { add("sub") }
 		/;recurse/ { copy = $0; if (gsub(/;recurse/, "", copy) == 41) add("deep") }
-		/generate;.*produce;spin/ { add("gen") }
+		/generate;.*produce;.*spin/ { add("gen") }
 		/;run_in_thread;/ { add("thread") }
 		/;method;|Größe.method;/ { add("method") }
 		END { print c["all"] + 0, c["whole"] + 0, c["h"] + 0, c["m"] + 0, c["l"] + 0, c["sort"] + 0,
 			c["sub"] + 0, c["deep"] + 0, c["gen"] + 0, c["thread"] + 0, c["method"] + 0 }' |
 		tr '\n' ' ')
 	percent "$1: stacks up to the program's beginning" "$whole" "$all" 98
-	near "$1: heavy" "$h" $((h + m + l)) 60
-	near "$1: medium" "$m" $((h + m + l)) 30
-	near "$1: light" "$l" $((h + m + l)) 10
+	near "$1: heavy" "$h" $((h + m + l)) "$want_h"
+	near "$1: medium" "$m" $((h + m + l)) "$want_m"
+	near "$1: light" "$l" $((h + m + l)) "$want_l"
 	percent "$1: the second thread" "$thread" "$all" 20
 	for found in "sorted(key=lambda): $sort" "re.sub(lambda): $sub" "a generator: $gen" "a method: $method" "41 frames of recursion: $deep"; do
 		[[ ${found##*: } != 0 ]] || fail "$1: no sample of ${found%: *}"
@@ -122,7 +123,7 @@ PY
 		read -r loops named < <(count short.data '
 			/^python/ && /_PyEval_EvalFrameDefault/ {
 				add("loops")
-				if ($0 !~ /unnamed:/ && $0 ~ /EvalFrameDefault;[^;]*<module>/) add("named")
+				if ($0 !~ /unnamed:|_PyEval_EvalFrameDefault(;_PyEval_EvalFrameDefault|$)/) add("named")
 			}
 			END { print c["loops"] + 0, c["named"] + 0 }')
 		[[ $loops -gt 2000 ]] || fail "$python: only $loops samples in interpreters"
