@@ -1,7 +1,7 @@
 /*
  * Sources: offsetof() over the headers of CPython 3.6.15, 3.7.16, 3.8.18, 3.9.18, 3.10.13, 3.11.7,
  * 3.12.1 for x86-64; Include/internal/pycore_runtime.h of 3.13.0 and pycore_debug_offsets.h of
- * 3.14 for the offsets that the interpreter tells.
+ * 3.14 (its numbers as Debian's 3.14.10 has them) for the offsets that the interpreter tells.
  */
 #include "record/vm/python_layout.h"
 
@@ -128,7 +128,26 @@ static const struct words *words_of(uint32_t minor)
 		.text_length = 69,
 		.text_bytes = 70,
 	};
-	return minor == 13 ? &words_13 : NULL;
+	static const struct words words_14 = {
+		.thread_frame = 26,
+		.thread_id = 27,
+		.frame_previous = 32,
+		.frame_code = 33,
+		.frame_place = 34,
+		.frame_owner = 36,
+		.code_file = 40,
+		.code_name = 42,
+		.code_lines = 43,
+		.code_line = 44,
+		.code_start = 48,
+		.object_type = 51,
+		.bytes_length = 75,
+		.bytes_start = 76,
+		.text_state = 78,
+		.text_length = 79,
+		.text_bytes = 80,
+	};
+	return minor == 13 ? &words_13 : minor == 14 ? &words_14 : NULL;
 }
 
 static uint64_t word_at(const uint8_t *bytes, uint8_t number)

@@ -42,7 +42,7 @@ whole_stacks() { # PYTHON
 	local all whole h m l sort sub deep gen thread method want_h want_m want_l
 	read -r want_h want_m want_l <spent
 	read -r all whole h m l sort sub deep gen thread method < <(count shape.data '
-		/_PyEval_EvalFrameDefault/ { add("all") }
+		{ add("all") }
 		/<module>.*run|_bootstrap.*run_in_thread/ { add("whole") }
 		/;heavy;.*spin/ { add("h") } /;medium;.*spin/ { add("m") } /;light;.*spin/ { add("l") }
 		/by_sort;.*_PyEval_EvalFrameDefault;.*<lambda>;.*key/ { add("sort") }
@@ -82,7 +82,7 @@ test_cold() {
 	for python in $list; do
 		record_shape "$python" 5 --unwind-cache none
 		read -r all whole < <(count shape.data '
-			/_PyEval_EvalFrameDefault/ { add("all") }
+			{ add("all") }
 			/<module>.*run|_bootstrap.*run_in_thread/ { add("whole") }
 			END { print c["all"] + 0, c["whole"] + 0 }')
 		percent "$python: stacks up to the program's beginning" "$whole" "$all" 97
