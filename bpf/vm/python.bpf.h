@@ -8,8 +8,7 @@
  * ending has neither, and no script frames yet.
  *
  * Sources: Include/internal/pycore_frame.h, Include/cpython/{pystate,code}.h, Python/ceval.c of
- * CPython 3.6.15, 3.8.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0; nptl/descr.h of glibc 2.36;
- * src/internal/pthread_impl.h of musl 1.2.4.
+ * CPython 3.6.15, 3.8.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0.
  */
 #ifndef EBPROF_PYTHON_BPF_H
 #define EBPROF_PYTHON_BPF_H
@@ -17,52 +16,13 @@
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/scratch.bpf.h"
+#include "bpf/vm/thread.bpf.h"
 #include "bpf/vm/vm_code.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* False: it cannot be read. */
-static __always_inline bool read_word(__u64 address, __u64 *ret)
-{
-	return !bpf_probe_read_user(ret, sizeof(*ret), (const void *)address);
-}
-
 /* ---- the thread ---- */
-
-enum {                             /* struct pthread of x86-64 */
-	GLIBC_FIRST_BLOCK = 0x310, /* specific_1stblock: pairs of a number and the value */
-	GLIBC_BLOCKS = 0x510,      /* specific: pointers to such blocks */
-	GLIBC_BLOCK_KEYS_SHIFT = 5,
-	GLIBC_MAX_KEYS = 1024,
-	MUSL_TSD = 128, /* pointer to the values */
-};
-
-static __always_inline __u64 thread_pointer(void)
-{
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-#if defined(__TARGET_ARCH_x86)
-	return BPF_CORE_READ(task, thread.fsbase);
-#else
-	return 0; /* no row is made for files of other machines */
-#endif
-}
-
-static __always_inline bool glibc_value(__u64 thread, __u32 key, __u64 *ret)
-{
-	__u64 block = thread + GLIBC_FIRST_BLOCK;
-	__u32 number = key >> GLIBC_BLOCK_KEYS_SHIFT;
-	if (number && !read_word(thread + GLIBC_BLOCKS + number * 8, &block))
-		return false;
-	__u32 place = key & ((1 << GLIBC_BLOCK_KEYS_SHIFT) - 1);
-	return read_word(block + place * 16 + 8, ret);
-}
-
-static __always_inline bool musl_value(__u64 thread, __u32 key, __u64 *ret)
-{
-	__u64 values;
-	return read_word(thread + MUSL_TSD, &values) && read_word(values + key * 8, ret);
-}
 
 /* Whether it is the state of this very thread: it says which one itself. */
 static __always_inline bool is_state_of(const struct python_vm *row, __u64 state, __u64 thread)

@@ -30,7 +30,9 @@ struct vm_walk {
 	__u32 nr_frames; /* of the stack when the loop was entered, and its hash */
 	__u64 hash;
 	struct vm_row row;
-	struct python_walk python;
+	union {
+		struct python_walk python;
+	};
 };
 
 #endif

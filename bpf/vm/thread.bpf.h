@@ -1,0 +1,55 @@
+/*
+ * What belongs to the thread that was interrupted: its pointer, and the values that it has for keys
+ * of pthread_key_create().
+ *
+ * Sources: nptl/descr.h of glibc 2.36; src/internal/pthread_impl.h of musl 1.2.4.
+ */
+#ifndef EBPROF_THREAD_BPF_H
+#define EBPROF_THREAD_BPF_H
+
+#include "bpf/kernel_types.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+/* False: it cannot be read. */
+static __always_inline bool read_word(__u64 address, __u64 *ret)
+{
+	return !bpf_probe_read_user(ret, sizeof(*ret), (const void *)address);
+}
+
+enum {                             /* struct pthread of x86-64 */
+	GLIBC_FIRST_BLOCK = 0x310, /* specific_1stblock: pairs of a number and the value */
+	GLIBC_BLOCKS = 0x510,      /* specific: pointers to such blocks */
+	GLIBC_BLOCK_KEYS_SHIFT = 5,
+	GLIBC_MAX_KEYS = 1024,
+	MUSL_TSD = 128, /* pointer to the values */
+};
+
+static __always_inline __u64 thread_pointer(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(task, thread.fsbase);
+#else
+	return 0; /* no row is made for files of other machines */
+#endif
+}
+
+static __always_inline bool glibc_value(__u64 thread, __u32 key, __u64 *ret)
+{
+	__u64 block = thread + GLIBC_FIRST_BLOCK;
+	__u32 number = key >> GLIBC_BLOCK_KEYS_SHIFT;
+	if (number && !read_word(thread + GLIBC_BLOCKS + number * 8, &block))
+		return false;
+	__u32 place = key & ((1 << GLIBC_BLOCK_KEYS_SHIFT) - 1);
+	return read_word(block + place * 16 + 8, ret);
+}
+
+static __always_inline bool musl_value(__u64 thread, __u32 key, __u64 *ret)
+{
+	__u64 values;
+	return read_word(thread + MUSL_TSD, &values) && read_word(values + key * 8, ret);
+}
+
+#endif
