@@ -22,6 +22,7 @@ static const char *const refusals[] = {
 	[LAYOUT_OBJECT_BPF] = "code of BPF programs is in no file",
 	[LAYOUT_OBJECT_VDSO] = "code of the vDSO is in no file",
 	[LAYOUT_OBJECT_ANONYMOUS] = "code that was compiled at run time is in no file",
+	[LAYOUT_OBJECT_SCRIPT] = "scripts have no machine code",
 	[LAYOUT_OBJECT_UNKNOWN] = "it is not known which file this code is of",
 };
 

@@ -10,13 +10,17 @@ static struct profile_object *object_of(const struct batch *batch)
 	return &batch->profile->objects.data[batch->object];
 }
 
+/* Its functions have names from whoever compiled or interpreted them, and no file has. */
+static bool is_named_by_recording(enum layout_object_kind kind)
+{
+	return kind == LAYOUT_OBJECT_ANONYMOUS || kind == LAYOUT_OBJECT_UNKNOWN ||
+	       kind == LAYOUT_OBJECT_BPF || kind == LAYOUT_OBJECT_SCRIPT;
+}
+
 void batch_add(struct batch *batch, uint32_t frame)
 {
 	const struct profile_frame *it = &batch->profile->frames.data[frame];
-	enum layout_object_kind kind = object_of(batch)->info.kind;
-	bool is_compiled = kind == LAYOUT_OBJECT_ANONYMOUS || kind == LAYOUT_OBJECT_UNKNOWN ||
-			   kind == LAYOUT_OBJECT_BPF;
-	if (it->code && is_compiled)
+	if (it->code && is_named_by_recording(object_of(batch)->info.kind))
 		vec_push(&batch->compiled, frame);
 	else
 		vec_push(
