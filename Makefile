@@ -7,6 +7,7 @@
 #   FUZZ_SECONDS=60  for each target of `make fuzz`
 #   ONLY=PATTERN     `make check`: only the suites whose name matches the shell pattern
 #   KERNELS=LIST     `make check-kernel`: of 5.10 6.1 6.12 sid running; all of them
+#   LANGUAGES=LIST   `make check-languages`: patterns of its rows, 'python*' '*-trixie'; all of them
 
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
@@ -274,6 +275,9 @@ check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.
 	@$(MAKE) STATIC=1 O=$(STATIC_O) kernel-programs
 	@PROGRAMS=$(STATIC_O)/tests/kernel tests/kernel/check_kernel.sh $(KERNELS)
 
+check-languages: deps $(O)/ebprof ## script frames of each interpreter in Debian's suites (root, downloads 0.3 GB)
+	@EBPROF=$(abspath $(O)/ebprof) tests/languages/check_languages.sh $(LANGUAGES)
+
 lint: test-deps $(BPF_SKELETONS) $(PAGE_PARTS) $(SCRIPTS) ## layer law, headers alone, format, clang-tidy, cppcheck
 	@O=$(O) CC='$(CC)' CLANG='$(CLANG)' BPF_FLAGS='-D__TARGET_ARCH_$(BPF_ARCH) $(BPF_INCLUDE)' \
 		tests/lint/lint.sh
@@ -368,6 +372,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all bench bench-exports bench-symbols bench-tui check check-fresh check-kernel check-kill clean demo deps \
+.PHONY: all bench bench-exports bench-symbols bench-tui check check-fresh check-kernel check-kill check-languages clean demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

@@ -1,35 +1,10 @@
 #!/bin/bash
 # Python programs: the whole stack of script frames among native ones, also of short-lived
-# processes and when nothing is known of the interpreter yet. PYTHONS: interpreters to try, instead
-# of the system's.
+# processes and when nothing is known of the interpreter yet.
 . "$(dirname "$0")/prelude.bash"
+. "$here/script_frames.bash"
 
-pythons() {
-	local found=() python
-	for python in ${PYTHONS-/usr/bin/python3}; do
-		[[ -x $python ]] && found+=("$(realpath "$python")")
-	done
-	[[ ${#found[@]} != 0 ]] || skip "no ${PYTHONS-/usr/bin/python3} here"
-	[[ $(uname -m) == x86_64 ]] || skip "script frames are found on x86-64 only"
-	printf '%s\n' "${found[@]}"
-}
-
-# Samples of stacks in the recording by what `awk` makes of them: $0 is the stack, n its samples.
-count() { # FILE AWK
-	"$EBPROF" convert --folded -i "$1" -o stacks >/dev/null 2>err || fail "convert: $(cat err)"
-	awk "function add(k) { c[k] += n } { n = \$NF; sub(/ [0-9]+\$/, \"\") } $2" stacks
-}
-
-percent() { # WHAT PART WHOLE AT_LEAST
-	awk -v part="$2" -v whole="$3" -v least="$4" 'BEGIN { exit !(whole > 0 && 100 * part >= least * whole) }' ||
-		fail "$1: $2 of $3 samples, less than $4 %"
-}
-
-near() { # WHAT PART WHOLE PERCENT
-	awk -v part="$2" -v whole="$3" -v want="$4" \
-		'BEGIN { got = 100 * part / whole; exit !(got > want - 3 && got < want + 3) }' ||
-		fail "$1: $2 of $3 samples, not $4 %"
-}
+pythons() { interpreters python3; }
 
 record_shape() { # PYTHON SECONDS OPTION...
 	local python=$1 seconds=$2
@@ -108,7 +83,7 @@ test_lines() {
 test_short_lived() {
 	local python list loops named
 	list=$(pythons) || exit $?
-	cat >short.py <<'PY'
+	cat >"$PWD/short.py" <<'PY'
 import time
 def work():
     return sum([i * i for i in range(1000)])
@@ -119,7 +94,7 @@ main(0.25)
 PY
 	for python in $list; do
 		"$EBPROF" record -q -a -F 999 -o short.data -- \
-			bash -c 'for i in {1..40}; do "$0" short.py; done' "$python" 2>err || fail "$(cat err)"
+			bash -c 'for i in {1..40}; do "$0" "$PWD/short.py"; done' "$python" 2>err || fail "$(cat err)"
 		read -r loops named < <(count short.data '
 			/^python/ && /_PyEval_EvalFrameDefault/ {
 				add("loops")

@@ -20,9 +20,10 @@ MIN_STACKS=20       # of a shape's single stack: 119
 die() { echo "check-kernel: $*" >&2; exit 1; }
 
 here=$(cd "$(dirname "$0")" && pwd)
+export DEBIAN_MIRROR=${KERNEL_MIRROR:-http://deb.debian.org}
+. "$here/../debian_suite.bash"
 PROGRAMS=$(realpath -m "${PROGRAMS:-$here/../../build-static/tests/kernel}")
 cache=${KERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/kernels}
-mirror=${KERNEL_MIRROR:-http://deb.debian.org}
 versions=("$@")
 [[ ${#versions[@]} -gt 0 ]] || versions=(5.10 6.1 6.12 sid running)
 
@@ -64,26 +65,6 @@ suite_of() {
 	sid) echo sid ;;
 	*) return 1 ;;
 	esac
-}
-
-# Package lists and cache of our own, and nothing of what is installed here.
-private_apt() { # FOLDER COMMAND [OPTION...]
-	local apt=$1 command=$2
-	shift 2
-	"$command" -qq -o Dir::State="$apt/state" -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" \
-		-o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
-		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
-		-o Acquire::Check-Valid-Until=false -o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Sandbox::User= "$@"
-}
-
-prepare_apt() { # FOLDER SUITE
-	local apt=$1 suite=$2 signed='[arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
-	mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial"
-	: >"$apt/status"
-	echo "deb $signed $mirror/debian $suite main" >"$apt/sources.list"
-	[[ $suite == sid ]] ||
-		echo "deb $signed $mirror/debian-security $suite-security main" >>"$apt/sources.list"
-	private_apt "$apt" apt-get -o Acquire::Languages=none -o APT::Update::Error-Mode=any update
 }
 
 # The newest image of a suite: from the package that depends on it, down to the one that has it.

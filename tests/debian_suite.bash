@@ -1,0 +1,51 @@
+# Packages of Debian's suites, other than this system's, too: downloaded and unpacked, never
+# installed. To be sourced.
+#   DEBIAN_MIRROR    http://deb.debian.org; below it /debian and /debian-security
+
+: "${DEBIAN_MIRROR:=http://deb.debian.org}"
+
+# apt-get or apt-cache with package lists and a cache of their own, and nothing of what is installed
+# here.
+private_apt() { # FOLDER COMMAND [OPTION...]
+	local apt=$1 command=$2
+	shift 2
+	"$command" -qq -o Dir::State="$apt/state" -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" \
+		-o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
+		-o Acquire::Check-Valid-Until=false -o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Sandbox::User= "$@"
+}
+
+prepare_apt() { # FOLDER SUITE
+	local apt=$1 suite=$2 signed='[arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
+	mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial"
+	: >"$apt/status"
+	echo "deb $signed $DEBIAN_MIRROR/debian $suite main" >"$apt/sources.list"
+	[[ $suite == sid ]] ||
+		echo "deb $signed $DEBIAN_MIRROR/debian-security $suite-security main" >>"$apt/sources.list"
+	private_apt "$apt" apt-get -o Acquire::Languages=none -o APT::Update::Error-Mode=any update
+}
+
+# A system for chroot with these packages and all that they need; what maintainers' scripts do is
+# not done. Made once: a folder that is there is taken as it is.
+debian_root() { # FOLDER SUITE PACKAGE...
+	local root=$1 suite=$2 apt=$1.apt folder deb
+	shift 2
+	[[ ! -d $root ]] || return 0
+	if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
+		echo "no apt-get here" >&2
+		return 1
+	fi
+	rm -rf "$root.part"
+	prepare_apt "$apt" "$suite" || return
+	private_apt "$apt" apt-get --no-install-recommends --download-only -y install "$@" >&2 || return
+	for folder in bin sbin lib lib64; do
+		mkdir -p "$root.part/usr/$folder"
+		ln -s "usr/$folder" "$root.part/$folder"
+	done
+	for deb in "$apt"/cache/archives/*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$root.part" --keep-directory-symlink || return
+	done
+	mkdir -p "$root.part"/{proc,dev,tmp}
+	rm -rf "$apt"
+	mv "$root.part" "$root"
+}

@@ -1,0 +1,30 @@
+# What the tests of script frames share; to be sourced behind prelude.bash.
+#   INTERPRETERS    those to try, instead of the system's: tests/languages/check_languages.sh sets it
+
+# The interpreters to try, a line each, or the end of the test. list=$(interpreters ruby) || exit $?
+interpreters() { # PROGRAM
+	local found=() interpreter
+	for interpreter in ${INTERPRETERS-$(PATH=/usr/bin:/bin command -v "$1")}; do
+		[[ -x $interpreter ]] && found+=("$(realpath "$interpreter")")
+	done
+	[[ ${#found[@]} != 0 ]] || skip "no ${INTERPRETERS-$1} here"
+	[[ $(uname -m) == x86_64 ]] || skip "script frames are found on x86-64 only"
+	printf '%s\n' "${found[@]}"
+}
+
+# Samples of stacks in the recording by what `awk` makes of them: $0 is the stack, n its samples.
+count() { # FILE AWK
+	"$EBPROF" convert --folded -i "$1" -o stacks >/dev/null 2>err || fail "convert: $(cat err)"
+	awk "function add(k) { c[k] += n } { n = \$NF; sub(/ [0-9]+\$/, \"\") } $2" stacks
+}
+
+percent() { # WHAT PART WHOLE AT_LEAST
+	awk -v part="$2" -v whole="$3" -v least="$4" 'BEGIN { exit !(whole > 0 && 100 * part >= least * whole) }' ||
+		fail "$1: $2 of $3 samples, less than $4 %"
+}
+
+near() { # WHAT PART WHOLE PERCENT
+	awk -v part="$2" -v whole="$3" -v want="$4" \
+		'BEGIN { got = 100 * part / whole; exit !(got > want - 3 && got < want + 3) }' ||
+		fail "$1: $2 of $3 samples, not $4 %"
+}

@@ -1,0 +1,81 @@
+#!/bin/bash
+# The end-to-end tests of script frames, with each interpreter that Debian's suites have. Those of
+# other suites run in a folder of their own by chroot; nothing is installed.
+#   tests/languages/check_languages.sh [PATTERN...]    rows whose name matches: 'python*', '*-trixie'
+# LANGUAGE_CACHE=DIR    where the suites' folders are kept, ${XDG_CACHE_HOME:-~/.cache}/ebprof/languages
+# Needs root. The last line is "N passed, M failed, K skipped".
+set -uo pipefail
+
+die() { echo "check-languages: $*" >&2; exit 1; }
+
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../debian_suite.bash"
+cache=${LANGUAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/languages}
+patterns=("$@")
+[[ ${#patterns[@]} -gt 0 ]] || patterns=('*')
+[[ $(id -u) == 0 ]] || die "needs root, for chroot and to record"
+[[ $(uname -m) == x86_64 ]] || die "knows x86-64 only, this is $(uname -m)"
+mkdir -p "$cache"
+passed=0 failed=0 skipped=0
+
+# What runs an interpreter in its root: a program that takes the interpreter's arguments. The files
+# that it may be given are where they are outside.
+write_wrapper() { # FILE ROOT INTERPRETER
+	cat >"$1" <<-SH
+		#!/bin/sh
+		exec unshare -m -- sh -c '
+			root=\$1 interpreter=\$2
+			shift 2
+			for folder in "$here/../e2e" "\$PWD"; do
+				folder=\$(realpath "\$folder")
+				mkdir -p "\$root\$folder"
+				mount --bind "\$folder" "\$root\$folder"
+			done
+			mount --rbind /proc "\$root/proc"
+			mount --rbind /dev "\$root/dev"
+			exec chroot "\$root" "\$interpreter" "\$@"
+		' in_root "$2" "$3" "\$@"
+	SH
+	chmod +x "$1"
+}
+
+is_wanted() { # NAME
+	local pattern
+	for pattern in "${patterns[@]}"; do
+		# shellcheck disable=SC2053
+		[[ $1 == $pattern ]] && return
+	done
+	return 1
+}
+
+# Runs tests/e2e/LANGUAGE.sh, whose variable INTERPRETERS names what it tries.
+row() { # LANGUAGE SUITE INTERPRETER PACKAGE...
+	local language=$1 suite=$2 interpreter=$3 name=$3-$2 root
+	name=${name##*/}
+	is_wanted "$name" || return 0
+	shift 3
+	root=$cache/$name
+	if ! debian_root "$root" "$suite" "$@" 2>"$cache/$name.log"; then
+		echo "skip $name: $(tail -n 2 "$cache/$name.log" | tr '\n' ' ')"
+		skipped=$((skipped + 1))
+		return
+	fi
+	write_wrapper "$cache/$name.run" "$root" "$interpreter"
+	INTERPRETERS=$cache/$name.run "$here/../e2e/$language.sh" >"$cache/$name.log" 2>&1
+	local good bad without
+	good=$(grep -c '^ok ' "$cache/$name.log")
+	bad=$(grep -c '^not ok ' "$cache/$name.log")
+	without=$(grep -c '^skip ' "$cache/$name.log")
+	grep -E '^(not ok|skip) ' "$cache/$name.log" | sed "s|^|$name: |"
+	printf '%-28s %3d passed, %d failed, %d skipped\n' "$name:" "$good" "$bad" "$without"
+	[[ $((good + bad + without)) != 0 ]] || bad=1
+	passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + without))
+}
+
+row python bullseye /usr/bin/python3.9 python3.9-minimal libpython3.9-stdlib
+row python bookworm /usr/bin/python3.11 python3.11-minimal libpython3.11-stdlib
+row python trixie /usr/bin/python3.13 python3.13-minimal libpython3.13-stdlib
+row python sid /usr/bin/python3.14 python3.14-minimal libpython3.14-stdlib
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[[ $failed == 0 ]]
