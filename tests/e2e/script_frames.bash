@@ -1,5 +1,6 @@
 # What the tests of script frames share; to be sourced behind prelude.bash.
-#   INTERPRETERS    those to try, instead of the system's: tests/languages/check_languages.sh sets it
+#   INTERPRETERS    those to try, instead of the system's, and
+#   SYMFS           where their files are: tests/languages/check_languages.sh sets both
 
 # The interpreters to try, a line each, or the end of the test. list=$(interpreters ruby) || exit $?
 interpreters() { # PROGRAM
@@ -13,8 +14,11 @@ interpreters() { # PROGRAM
 }
 
 # Samples of stacks in the recording by what `awk` makes of them: $0 is the stack, n its samples.
+# Programs that only start the interpreter do not count.
 count() { # FILE AWK
-	"$EBPROF" convert --folded -i "$1" -o stacks >/dev/null 2>err || fail "convert: $(cat err)"
+	"$EBPROF" convert --folded ${SYMFS:+--symfs "$SYMFS"} -i "$1" -o named >/dev/null 2>err ||
+		fail "convert: $(cat err)"
+	grep -vE '^(bash|chroot|mkdir|mount|realpath|sh|unshare);' named >stacks
 	awk "function add(k) { c[k] += n } { n = \$NF; sub(/ [0-9]+\$/, \"\") } $2" stacks
 }
 

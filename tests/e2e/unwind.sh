@@ -163,7 +163,7 @@ same_as_libdw() { # COMMAND...
 	local oracle
 	oracle=$(dirname "$WORKLOADS")/oracle/both_ways
 	[[ -x $oracle ]] || skip "built without libdw-dev"
-	record r.data --call-graph both -m 16M -- "$@"
+	record r.data --call-graph both --no-vm all -m 16M -- "$@"
 	"$oracle" r.data >both || fail "$(cat both)"
 	local stacks frames different
 	read -r stacks frames different < <(sed -nE \

@@ -61,7 +61,7 @@ row() { # LANGUAGE SUITE INTERPRETER PACKAGE...
 		return
 	fi
 	write_wrapper "$cache/$name.run" "$root" "$interpreter"
-	INTERPRETERS=$cache/$name.run "$here/../e2e/$language.sh" >"$cache/$name.log" 2>&1
+	SYMFS=$root INTERPRETERS=$cache/$name.run "$here/../e2e/$language.sh" >"$cache/$name.log" 2>&1
 	local good bad without
 	good=$(grep -c '^ok ' "$cache/$name.log")
 	bad=$(grep -c '^not ok ' "$cache/$name.log")
