@@ -59,6 +59,9 @@ struct filter select_filter(const struct select_options *options)
 		.comms = {options->comms.data, options->comms.len},
 		.dsos = {options->dsos.data, options->dsos.len},
 		.symbols = {options->symbols.data, options->symbols.len},
+		.containers = {options->containers.data, options->containers.len},
+		.languages = {options->languages.data, options->languages.len},
+		.no_native = options->no_native,
 		.pids = {options->pids.data, options->pids.len},
 		.tids = {options->tids.data, options->tids.len},
 		.cpus = {options->cpus.data, options->cpus.len},
@@ -79,6 +82,8 @@ void select_deinit(struct select_options *options)
 	strings_deinit(&options->comms);
 	strings_deinit(&options->dsos);
 	strings_deinit(&options->symbols);
+	strings_deinit(&options->containers);
+	strings_deinit(&options->languages);
 	vec_deinit(&options->pids);
 	vec_deinit(&options->tids);
 	vec_deinit(&options->cpus);

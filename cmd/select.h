@@ -7,7 +7,8 @@
 #include "report/filter.h"
 
 struct select_options {
-	struct opt_string_list comms, dsos, symbols;
+	struct opt_string_list comms, dsos, symbols, containers, languages;
+	bool no_native;
 	struct opt_u32_list pids, tids, cpus;
 	struct {
 		uint64_t from_ns, to_ns;
@@ -26,6 +27,10 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 			"only these files: name or path", NULL}, \
 		{"symbols", 'S', "SYM[,..]", select_parse_words, offsetof(type, member.symbols), \
 			"only these functions", NULL}, \
+		{"lang", 0, "LANG[,..]", select_parse_words, offsetof(type, member.languages), \
+			"only where a script of this language runs: python ...", NULL}, \
+		{"container", 0, "ID[,..]", select_parse_words, offsetof(type, member.containers), \
+			"only these containers, or cgroups: /system.slice", NULL}, \
 		{"pid", 0, "PID[,..]", opt_u32_list, offsetof(type, member.pids), \
 			"only these processes", NULL}, \
 		{"tid", 0, "TID[,..]", opt_u32_list, offsetof(type, member.tids), \
@@ -34,7 +39,11 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 			"only these CPUs", NULL}, \
 		{"time", 0, "FROM,TO", select_parse_time, offsetof(type, member.time), \
 			"only this span, in seconds from the beginning", NULL}, \
-		NAMING_FILE_ROWS(type, member.naming), NAMING_SHOW_ROWS(type, member.naming)
+		NAMING_FILE_ROWS(type, member.naming), NAMING_SHOW_ROWS(type, member.naming), \
+	{ \
+		"no-native", 0, NULL, opt_flag, offsetof(type, member.no_native), \
+			"of stacks with scripts, only their functions", NULL \
+	}
 
 /* Borrows from the options. */
 struct filter select_filter(const struct select_options *options);

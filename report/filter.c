@@ -1,9 +1,11 @@
 #include "report/filter.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "format/base/str.h"
 #include "report/demangle/demangle.h"
+#include "report/native_frames.h"
 
 static bool has_number(const struct filter_numbers *list, uint32_t number)
 {
@@ -21,6 +23,65 @@ static bool has_string(const struct filter_strings *list, const char *text)
 	return !list->len;
 }
 
+/* An object of scripts is called "[python]". */
+static bool has_language(const struct filter_strings *list, const char *object)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		size_t len = strlen(list->data[i]);
+		if (object[0] == '[' && strncasecmp(object + 1, list->data[i], len) == 0 &&
+			object[1 + len] == ']')
+			return true;
+	}
+	return false;
+}
+
+/* Of its ID at least as much is wanted as others show of it. */
+static bool is_container(const struct profile_process *process, const char *wanted)
+{
+	enum {
+		SHORT_ID = 12
+	};
+	size_t len = strlen(wanted);
+	if (len && wanted[0] == '/')
+		return strncmp(process->cgroup, wanted, len) == 0 &&
+		       (wanted[len - 1] == '/' || !process->cgroup[len] ||
+			       process->cgroup[len] == '/');
+	return strcmp(process->container, wanted) == 0 ||
+	       (len >= SHORT_ID && strncmp(process->container, wanted, len) == 0);
+}
+
+static bool has_container(const struct filter_strings *list, const struct profile_process *process)
+{
+	for (size_t i = 0; i < list->len; i++)
+		if (is_container(process, list->data[i]))
+			return true;
+	return !list->len;
+}
+
+/* For each node whether it or a caller is in a script of these languages. */
+static bool *find_languages(const struct profile *profile, const struct filter_strings *languages)
+{
+	bool *found = mem_zalloc_array(profile->nodes.len, sizeof(*found));
+	for (size_t i = 1; i < profile->nodes.len; i++) {
+		const struct layout_node *node = &profile->nodes.data[i];
+		uint32_t object = profile->frames.data[node->frame].object;
+		found[i] = found[node->parent];
+		if (object && profile->objects.data[object].info.kind == LAYOUT_OBJECT_SCRIPT)
+			found[i] |= has_language(languages, profile->objects.data[object].path);
+	}
+	return found;
+}
+
+static void filter_languages(struct profile *profile, const struct filter_strings *languages)
+{
+	CLEANUP_FREE bool *found = find_languages(profile, languages);
+	size_t kept = 0;
+	vec_each(&profile->samples, sample)
+		if (found[profile->stacks.data[sample->stack].user])
+			profile->samples.data[kept++] = *sample;
+	profile->samples.len = kept;
+}
+
 void filter_samples(struct profile *profile, const struct filter *filter)
 {
 	/* Whole threads are judged once, samples then only by CPU and time. */
@@ -28,6 +89,8 @@ void filter_samples(struct profile *profile, const struct filter *filter)
 	for (size_t i = 0; i < profile->threads.len; i++) {
 		const struct profile_thread *thread = &profile->threads.data[i];
 		wanted[i] = has_string(&filter->comms, thread->comm) &&
+			    has_container(&filter->containers,
+				    &profile->processes.data[thread->process]) &&
 			    has_number(&filter->pids, thread->pid) &&
 			    has_number(&filter->tids, thread->tid);
 	}
@@ -39,6 +102,10 @@ void filter_samples(struct profile *profile, const struct filter *filter)
 			profile->samples.data[kept++] = *sample;
 	}
 	profile->samples.len = kept;
+	if (filter->languages.len)
+		filter_languages(profile, &filter->languages);
+	if (filter->no_native)
+		native_frames_leave_out(profile);
 }
 
 /* "foo" also means "foo(int)" and "foo<int>(int)". */

@@ -20,7 +20,10 @@ struct filter_numbers {
 
 struct filter {
 	struct filter_strings comms;
+	struct filter_strings containers; /* an ID or its beginning, or a cgroup or one above */
+	struct filter_strings languages;  /* the stack has a frame of one: "python" */
 	struct filter_numbers pids, tids, cpus;
+	bool no_native;          /* see report/native_frames.h */
 	uint64_t from_ns, to_ns; /* since the recording's beginning; to_ns 0: no end */
 	/* Of frames: */
 	struct filter_strings dsos; /* file names or whole paths */
@@ -28,7 +31,10 @@ struct filter {
 	struct filter_strings symbols;
 };
 
-/* Drops the samples whose comm, pid, tid, CPU or time is not wanted. */
+/*
+ * Drops the samples whose comm, container, pid, tid, CPU, time or language is not wanted, and then
+ * of the others' stacks what is not.
+ */
 void filter_samples(struct profile *profile, const struct filter *filter);
 /* Drops the samples without any frame in the wanted dsos and symbols. After symbolize(). */
 void filter_stacks(struct profile *profile, const struct filter *filter);

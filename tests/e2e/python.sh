@@ -113,6 +113,16 @@ PY
 	done
 }
 
+test_selected() {
+	local python list
+	list=$(pythons) || exit $?
+	record_shape "${list%%$'\n'*}" 1
+	"$EBPROF" report --stdio -G --lang python --no-native -i shape.data >report || fail "report"
+	grep -qE '\| heavy$' report || fail "no heavy: $(head report)"
+	! grep -qE '_PyEval|start_main|\+0x' report || fail "native frames: $(grep -E '_PyEval|\+0x' report | head -n 3)"
+	"$EBPROF" report --stdio --lang perl -i shape.data | grep -q '^# nothing matches' || fail "Perl"
+}
+
 test_unwanted() {
 	local python list
 	list=$(pythons) || exit $?

@@ -58,3 +58,81 @@ TEST(a_tree_of_nothing_says_so)
 	check_tree(profile, &(struct filter){.comms = {&comms[1], 1}}, true);
 	profile_destroy(profile);
 }
+
+TEST(a_container_is_meant_by_its_id_and_by_cgroups_above)
+{
+	static const char id[] = "0123456789abcdef0123";
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t frame = fixture_frame(&fixture, object, 0x10, "main");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, frame), 0, 2);
+	struct profile *profile = fixture_profile(&fixture);
+	vec_each(&profile->processes, process) {
+		process->container = id;
+		process->cgroup = "/system.slice/docker.scope";
+	}
+	const char *wanted[] = {id, "0123456789ab", "/system.slice", "/system.slice/",
+		"/system.slice/docker.scope", "0123456789", "/system", "/", "", "docker.scope"};
+	static const bool meets[] = {1, 1, 1, 1, 1, 0, 0, 1, 0, 0};
+	size_t all = profile->samples.len;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		profile->samples.len = all;
+		filter_samples(profile, &(struct filter){.containers = {&wanted[i], 1}});
+		CHECK_INT(profile->samples.len, meets[i] ? all : 0);
+	}
+	profile_destroy(profile);
+}
+
+/* main -> loop -> f() -> loop -> g() -> malloc -> [kernel], and a thread without scripts. */
+static struct profile *mixed_profile(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t native = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t script = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t kernel = fixture_object(&fixture, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t start = fixture_frame(&fixture, native, 0x10, "main");
+	uint32_t loop = fixture_frame(&fixture, native, 0x20, "loop");
+	uint32_t f = fixture_frame(&fixture, script, LAYOUT_SCRIPT_FIRST, "f");
+	uint32_t g = fixture_frame(&fixture, script, 2 * LAYOUT_SCRIPT_FIRST, "g");
+	uint32_t leaf = fixture_frame(&fixture, native, 0x30, "malloc");
+	uint32_t fault = fixture_frame(&fixture, kernel, 0x40, "page_fault");
+	uint32_t whole = FIXTURE_STACK(&fixture, start, loop, f, loop, g, leaf);
+	fixture_samples(&fixture, thread, whole, FIXTURE_STACK(&fixture, fault), 2);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, loop, f, loop, g), 0, 3);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, leaf), 0, 4);
+	return fixture_profile(&fixture);
+}
+
+static void check_folded(const struct profile *profile, const char *want)
+{
+	CLEANUP(bytes_buf_deinit) struct bytes_buf folded = {0};
+	fixture_export(profile, EXPORT_FOLDED, 0, &folded);
+	CHECK_STR((const char *)folded.data, want);
+}
+
+TEST(native_frames_are_left_out_where_there_are_scripts)
+{
+	struct profile *profile = mixed_profile();
+	filter_samples(profile, &(struct filter){.no_native = true});
+	check_folded(profile, "app;f;g 5\napp;main;malloc 4\n");
+	profile_destroy(profile);
+}
+
+TEST(a_language_is_meant_by_its_name)
+{
+	const char *python = "Python", *perl = "perl", *part = "pyth";
+	struct profile *profile = mixed_profile();
+	filter_samples(profile, &(struct filter){.languages = {&python, 1}, .no_native = true});
+	check_folded(profile, "app;f;g 5\n");
+	filter_samples(profile, &(struct filter){.languages = {&part, 1}});
+	CHECK_INT(profile->samples.len, 0);
+	profile_destroy(profile);
+	profile = mixed_profile();
+	filter_samples(profile, &(struct filter){.languages = {&perl, 1}});
+	CHECK_INT(profile->samples.len, 0);
+	profile_destroy(profile);
+}
