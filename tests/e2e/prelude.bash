@@ -2,7 +2,8 @@
 #
 # A test is a function test_NAME. It runs in a shell and an empty folder of its own and passes
 # when it returns; fail "why" and skip "why" end it. run_tests at the end runs them all and
-# prints "ok NAME", "not ok NAME: why" or "skip NAME: why".
+# prints "ok NAME", "not ok NAME: why" or "skip NAME: why"; "again NAME: ..." where a test passed
+# only when it was run a second time.
 #   $EBPROF     the program, absolute         $WORKLOADS   folder of the compiled tests/e2e/*.c
 # What a test leaves running is killed at its end; reap() ends and collects one process.
 # The machine may be busy: compare with the CPU time that a workload got (want_rate), not with
@@ -77,28 +78,41 @@ want_no_control_bytes() { # FILE...
 		fail "control bytes: $(LC_ALL=C grep -aP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$@" | head -n 2 | cat -v)"
 }
 
-# Waits until a recorder that writes to FILE runs its timers, that is, has said so.
-wait_ready() { # ERR_FILE
+# Waits until a command succeeds, a minute at most: whatever takes that long has stopped. Its output
+# is not shown.
+patience_s=60
+is_soon() { # COMMAND...
 	local i
-	for ((i = 0; i < 100; i++)); do
-		grep -q 'Ctrl-C to stop' "$1" 2>/dev/null && return
-		sleep 0.1
+	for ((i = 0; i < patience_s * 20; i++)); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.05
 	done
-	fail "the recorder did not begin: $(cat "$1")"
+	return 1
 }
 
-# Ends a background process with a signal; its status is in $status. Not longer than SECONDS.
-reap() { # PID SIGNAL [SECONDS]
-	local i
+wait_until() { # WHAT COMMAND...
+	is_soon "${@:2}" || fail "$1: not within $patience_s s"
+}
+
+# Waits until a recorder that writes to FILE runs its timers, that is, has said so.
+wait_ready() { # ERR_FILE
+	is_soon grep -q 'Ctrl-C to stop' "$1" || fail "the recorder did not begin: $(cat "$1")"
+}
+
+is_gone() { ! kill -0 "$1"; } # PID
+
+# In the background: a recorder of a command that lasts until there is a file "enough".
+record_until_enough() { # RECORD_OPTION...
+	exec "$EBPROF" record "$@" -- sh -c 'until [ -e enough ]; do "$WORKLOADS/workload" 0.1; done'
+}
+
+# Ends a background process with a signal; its status is in $status.
+reap() { # PID SIGNAL
 	kill -"$2" "$1" 2>/dev/null
-	for ((i = 0; i < ${3:-10} * 10; i++)); do
-		kill -0 "$1" 2>/dev/null || break
-		sleep 0.1
-	done
-	if kill -0 "$1" 2>/dev/null; then
+	if ! is_soon is_gone "$1"; then
 		kill -KILL "$1"
 		wait "$1"
-		fail "still runs ${3:-10} s after SIG$2"
+		fail "still runs $patience_s s after SIG$2"
 	fi
 	wait "$1"
 	status=$?
@@ -119,8 +133,61 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 has_command() { "$EBPROF" help "$1" >/dev/null 2>&1; }
 
-run_tests() {
-	local name bad=0 work reason
+# Runs one test in the folder $work; sets $verdict to ok, skip or "not ok", and $why.
+run_test() { # NAME
+	local name=$1 pid status
+	mkdir "$work/$name"
+	set -m # a process group of its own, so that nothing outlives the test
+	(cd "$work/$name" && export WORKLOAD_CPU=$PWD/cpu && set +m && "test_$name") \
+		>"$work/$name.log" 2>&1 </dev/null &
+	pid=$!
+	set +m
+	wait $pid
+	status=$?
+	kill -KILL -- -$pid 2>/dev/null
+	umount "$work/$name/mnt" 2>/dev/null
+	why=
+	[[ -s $work/$name/result ]] &&
+		why=$(tr '\n' ' ' <"$work/$name/result" | sed -E 's/^(skip|not ok): //; s/ +$//')
+	case $status in
+	0) verdict=ok ;;
+	77) verdict=skip ;;
+	*)
+		verdict="not ok"
+		: "${why:=ended with status $status: $(tail -n 3 "$work/$name.log" | tr '\n' ' ')}"
+		;;
+	esac
+	rm -rf "${work:?}/$name"
+}
+
+# A test that failed gets a second chance when all others are through, alone (AGAIN=0: none). What
+# fails twice has failed; the log has both reasons.
+first_run() { # NAME
+	local verdict why
+	run_test "$1"
+	if [[ $verdict == "not ok" && ${AGAIN:-1} != 0 ]]; then
+		echo "$why" >"$work/$1.failed"
+		echo "once more at the end: $1: $why"
+	else
+		echo "$verdict $1${why:+: $why}"
+		[[ $verdict != "not ok" ]] || : >"$work/bad"
+	fi
+}
+
+second_run() { # NAME
+	local verdict why
+	run_test "$1"
+	case $verdict in
+	ok) echo "again $1: passed in a second run; first: $(cat "$work/$1.failed")" ;;
+	skip) echo "not ok $1: $(cat "$work/$1.failed"), and a second run was skipped: $why" ;;
+	*) echo "not ok $1: $why" ;;
+	esac
+	[[ $verdict == ok ]] || : >"$work/bad"
+}
+
+# With JOBS so many tests run at once: where nothing is sampled that others could disturb.
+run_tests() { # [JOBS]
+	local name work reason names=()
 	work=$(mktemp -d "${TMPDIR:-/tmp}/ebprof-e2e.XXXXXX") || exit 1
 	# shellcheck disable=SC2064
 	trap "umount '$work'/*/mnt 2>/dev/null; rm -rf '$work'" EXIT
@@ -136,33 +203,16 @@ run_tests() {
 			echo "skip $name: $reason"
 			continue
 		fi
-		mkdir "$work/$name"
-		set -m # a process group of its own, so that nothing outlives the test
-		(cd "$work/$name" && export WORKLOAD_CPU=$PWD/cpu && set +m && "test_$name") \
-			>"$work/$name.log" 2>&1 </dev/null &
-		local pid=$!
-		set +m
-		wait $pid
-		local status=$?
-		kill -KILL -- -$pid 2>/dev/null
-		umount "$work/$name/mnt" 2>/dev/null
-		case $status in
-		0) echo "ok $name" ;;
-		77)
-			tr '\n' ' ' <"$work/$name/result" | sed "s/^skip:/skip $name:/"
-			echo
-			;;
-		*)
-			bad=1
-			if [[ -s $work/$name/result ]]; then
-				tr '\n' ' ' <"$work/$name/result" | sed "s/^not ok:/not ok $name:/"
-				echo
-			else
-				echo "not ok $name: ended with status $status: $(tail -n 3 "$work/$name.log" | tr '\n' ' ')"
-			fi
-			;;
-		esac
-		rm -rf "${work:?}/$name"
+		while (($(jobs -rp | wc -l) >= ${1:-1})); do
+			wait -n
+		done
+		first_run "$name" &
+		names+=("$name")
 	done
-	exit $bad
+	wait
+	for name in "${names[@]}"; do
+		[[ ! -e $work/$name.failed ]] || second_run "$name"
+	done
+	[[ ! -e $work/bad ]]
+	exit
 }

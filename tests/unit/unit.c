@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,10 +13,12 @@
 enum {
 	EXIT_FAILED = 1,
 	EXIT_SKIPPED = 77,
+	WHY_BYTES = 256,
 };
 
 static struct unit_test *tests;
 static int failures; /* of the running test, in its own process */
+static char *why;    /* the first of them, shared with who runs the tests */
 
 void unit_register(struct unit_test *test)
 {
@@ -25,13 +28,14 @@ void unit_register(struct unit_test *test)
 
 void unit_fail(const char *file, int line, const char *fmt, ...)
 {
+	char what[4096];
 	va_list args;
 	va_start(args, fmt);
-	printf("    %s:%d: ", file, line);
-	vprintf(fmt, args);
-	printf("\n");
+	vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);
-	failures++;
+	printf("    %s:%d: %s\n", file, line, what);
+	if (!failures++ && why)
+		snprintf(why, WHY_BYTES, "%s:%d: %.200s", file, line, what);
 }
 
 void unit_skip(const char *reason)
@@ -68,6 +72,7 @@ void unit_check_err(
 
 static int run_forked(const struct unit_test *test)
 {
+	snprintf(why, WHY_BYTES, "it ended with a status of its own");
 	fflush(stdout);
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -82,28 +87,67 @@ static int run_forked(const struct unit_test *test)
 		return EXIT_FAILED;
 	}
 	if (WIFSIGNALED(status)) {
-		printf("    killed by signal %d (%s)\n", WTERMSIG(status),
+		snprintf(why, WHY_BYTES, "killed by signal %d (%s)", WTERMSIG(status),
 			strsignal(WTERMSIG(status)));
+		printf("    %s\n", why);
 		return EXIT_FAILED;
 	}
 	return WEXITSTATUS(status);
 }
 
-/* With an argument, only the tests whose name or file holds it. */
+struct sums {
+	int passed, failed, skipped;
+};
+
+static void count(struct sums *sums, const struct unit_test *test, int result)
+{
+	sums->passed += result == 0;
+	sums->skipped += result == EXIT_SKIPPED;
+	sums->failed += result != 0 && result != EXIT_SKIPPED;
+	if (result)
+		printf("%s %s: %s\n", result == EXIT_SKIPPED ? "SKIP" : "FAIL", test->file,
+			test->name);
+}
+
+/* When all others are through; a test that is skipped now has failed all the same. */
+static void run_again(struct sums *sums, const struct unit_test *test)
+{
+	int result = run_forked(test);
+	count(sums, test, result == EXIT_SKIPPED ? EXIT_FAILED : result);
+	if (result == 0)
+		printf("again %s: %s: passed in a second run; first: %s\n", test->file, test->name,
+			test->first_why);
+}
+
+/*
+ * With an argument, only the tests whose name or file holds it. A test that failed is run a second
+ * time, unless AGAIN=0 says otherwise.
+ */
 int main(int argc, char **argv)
 {
-	int passed = 0, failed = 0, skipped = 0;
-	for (const struct unit_test *test = tests; test; test = test->next) {
+	const char *again = getenv("AGAIN");
+	bool has_second_run = !again || strcmp(again, "0") != 0;
+	struct sums sums = {0};
+	why = mmap(NULL, WHY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (why == MAP_FAILED) {
+		perror("mmap");
+		return EXIT_FAILED;
+	}
+	for (struct unit_test *test = tests; test; test = test->next) {
 		if (argc > 1 && !strstr(test->name, argv[1]) && !strstr(test->file, argv[1]))
 			continue;
 		int result = run_forked(test);
-		passed += result == 0;
-		skipped += result == EXIT_SKIPPED;
-		failed += result != 0 && result != EXIT_SKIPPED;
-		if (result)
-			printf("%s %s: %s\n", result == EXIT_SKIPPED ? "SKIP" : "FAIL", test->file,
-				test->name);
+		bool is_failed = result && result != EXIT_SKIPPED;
+		if (!is_failed || !has_second_run) {
+			count(&sums, test, result);
+			continue;
+		}
+		test->first_why = strdup(why);
+		printf("once more at the end: %s: %s\n", test->file, test->name);
 	}
-	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-	return failed ? 1 : 0;
+	for (const struct unit_test *test = tests; test; test = test->next)
+		if (test->first_why)
+			run_again(&sums, test);
+	printf("%d passed, %d failed, %d skipped\n", sums.passed, sums.failed, sums.skipped);
+	return sums.failed ? EXIT_FAILED : 0;
 }
