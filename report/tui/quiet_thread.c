@@ -17,11 +17,10 @@ int quiet_thread_create(pthread_t *thread, void *(*run)(void *), void *context)
 	return error;
 }
 
-/* Of the wall clock, by which pthread_timedjoin_np() goes everywhere. */
 struct timespec quiet_thread_deadline(long patience_ms)
 {
 	struct timespec at;
-	clock_gettime(CLOCK_REALTIME, &at);
+	clock_gettime(CLOCK_MONOTONIC, &at);
 	at.tv_sec += patience_ms / 1000;
 	at.tv_nsec += patience_ms % 1000 * 1000000;
 	if (at.tv_nsec >= 1000000000) {
@@ -33,5 +32,6 @@ struct timespec quiet_thread_deadline(long patience_ms)
 
 bool quiet_thread_join(pthread_t thread, const struct timespec *deadline)
 {
-	return pthread_timedjoin_np(thread, NULL, deadline) == 0;
+	/* glibc 2.31; pthread_timedjoin_np() goes by the wall clock, which may be set meanwhile. */
+	return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, deadline) == 0;
 }

@@ -367,11 +367,11 @@ struct err *worker_create(const struct worker_options *options, struct worker **
 
 bool worker_destroy(struct worker *worker, const struct timespec *deadline)
 {
-	worker_cancel(worker);
 	pthread_mutex_lock(&worker->mutex);
 	worker->is_over = true;
 	pthread_cond_broadcast(&worker->changed);
 	pthread_mutex_unlock(&worker->mutex);
+	worker_cancel(worker); /* now: a wish that is begun after a cancel is not cancelled */
 	if (!quiet_thread_join(worker->thread, deadline) ||
 		!name_thread_destroy(worker->naming, deadline))
 		return false;
