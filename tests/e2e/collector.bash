@@ -3,7 +3,6 @@
 
 # Sets $port; what it prints goes to the file collected.
 start_collector() { # PROGRAM
-	local i
 	port=$((20000 + RANDOM % 20000))
 	cat >collector.yaml <<-END
 		receivers:
@@ -24,21 +23,14 @@ start_collector() { # PROGRAM
 		      exporters: [debug]
 	END
 	"$1" --config file:collector.yaml --feature-gates=service.profilesSupport >collected 2>&1 &
-	for ((i = 0; i < 300; i++)); do
-		grep -q 'Everything is ready' collected && return
-		sleep 0.1
-	done
-	fail "the collector does not run: $(tail -n 1 collected)"
+	is_soon grep -q 'Everything is ready' collected || fail "the collector does not run: $(tail -n 1 collected)"
+}
+
+has_collected() { # SAMPLES
+	[[ $(grep -oE '^ *Values: \[[0-9]+\]' collected | tr -dc '0-9\n' | awk '{ sum += $1 } END { print sum + 0 }') == "$1" ]]
 }
 
 # What it understood sums up to the samples of the recording.
 want_collected() { # FILE
-	local i values=0 samples
-	samples=$(field "$1" samples)
-	for ((i = 0; i < 50; i++)); do
-		values=$(grep -oE '^ *Values: \[[0-9]+\]' collected | tr -dc '0-9\n' | awk '{ sum += $1 } END { print sum + 0 }')
-		[[ $values == "$samples" ]] && return
-		sleep 0.1
-	done
-	fail "the collector has $values samples, not $samples"
+	is_soon has_collected "$(field "$1" samples)" || fail "the collector has not $(field "$1" samples) samples"
 }

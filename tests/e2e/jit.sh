@@ -81,9 +81,9 @@ test_container() {
 }
 
 test_running_process() {
-	"$MADE" map 20 &
-	sleep 0.3
-	run "$EBPROF" record -o data -p $! --duration 0.5
+	"$MADE" map 1000 &
+	wait_until "a perf map" test -s "/tmp/perf-$!.map"
+	run "$EBPROF" record -o data -p $! --duration 1.5
 	want_status 0 "recording a running process"
 	reap $! TERM
 	want_share data "alpha (made here)" 60 85
@@ -132,8 +132,8 @@ test_jitdump_in_a_container() {
 }
 
 test_jitdump_of_a_running_process() {
-	"$MADE" dump 20 &
-	sleep 0.3
+	"$MADE" dump 1000 &
+	wait_until "a jitdump" test -e "jit-$!.dump"
 	run "$EBPROF" record -o data -p $! --duration 0.5
 	want_status 0 "recording a running process"
 	reap $! TERM
@@ -154,9 +154,9 @@ test_node_jitdump() {
 write_script() {
 	cat >hot.js <<'END'
 function hot(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) | 0; return s; }
-const until = Date.now() + 1500;
+const began = process.cpuUsage();
 let t = 0;
-while (Date.now() < until) t += hot(200000);
+while (process.cpuUsage(began).user < 1.5e6) t += hot(200000);
 console.log(t);
 END
 }
@@ -185,8 +185,8 @@ def hot(n):
     for i in range(n):
         s = s * 31 + i & 0xffff
     return s
-until = time.time() + 1
-while time.time() < until:
+until = time.process_time() + 1
+while time.process_time() < until:
     hot(20000)
 END
 	run "$EBPROF" record -o data -- "$found" -X perf hot.py

@@ -1,6 +1,6 @@
 /*
  * A program that makes code and runs it, and tells of it as runtimes do. Its shape is known:
- * alpha() takes three quarters of the time, beta() one.
+ * alpha() takes three quarters of the time, beta() one. Seconds are those of CPU time.
  *   jit_code map SECONDS     a perf map tells the names
  *   jit_code none SECONDS    nothing does
  *   jit_code pair SECONDS    two processes, at one address: ours() in one, theirs() in the other
@@ -66,17 +66,17 @@ static void call(const uint8_t *at, uint64_t turns)
 	made(turns);
 }
 
-static uint64_t now_ns(void)
+static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static void spin(const uint8_t *first, const uint8_t *second, double seconds)
 {
-	uint64_t until = now_ns() + (uint64_t)(seconds * 1e9);
-	while (now_ns() < until) {
+	uint64_t until = now_ns(CLOCK_PROCESS_CPUTIME_ID) + (uint64_t)(seconds * 1e9);
+	while (now_ns(CLOCK_PROCESS_CPUTIME_ID) < until) {
 		call(first, 3 * TURNS);
 		if (second)
 			call(second, TURNS);
@@ -149,7 +149,7 @@ static void put_header(uint32_t id, size_t body_bytes)
 {
 	put_u32(id);
 	put_u32((uint32_t)(16 + body_bytes));
-	put_u64(now_ns());
+	put_u64(now_ns(CLOCK_MONOTONIC));
 }
 
 static void open_dump(void)
@@ -165,7 +165,7 @@ static void open_dump(void)
 	put_u32(MACHINE);
 	put_u32(0);
 	put_u32((uint32_t)getpid());
-	put_u64(now_ns());
+	put_u64(now_ns(CLOCK_MONOTONIC));
 	put_u64(0);
 	fflush(dump);
 	/* The marker, by which profilers find the file. */

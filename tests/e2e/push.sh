@@ -20,15 +20,10 @@ begin() { # ANSWER...
 }
 
 serve() { # FOLDER ANSWER...
-	local i
 	command -v python3 >/dev/null || skip "no python3 here"
 	rm -f port
 	"$here/push_server.py" "$@" >port 2>server.err &
-	for ((i = 0; i < 100; i++)); do
-		[[ -s port ]] && break
-		sleep 0.1
-	done
-	[[ -s port ]] || fail "no server: $(tail -n 1 server.err)"
+	is_soon test -s port || fail "no server: $(tail -n 1 server.err)"
 	url=http://127.0.0.1:$(cat port)
 }
 
@@ -114,7 +109,8 @@ test_push_to_a_collector() {
 	begin 200
 	start_collector "$collector"
 	url=http://localhost:$port
-	push --protocol otlp --max-size 1800
+	"$EBPROF" convert --otlp -o whole.otlp data || fail "convert" # as much as one part would be, or less
+	push --protocol otlp --max-size $(($(stat -c %s whole.otlp) - 1))
 	want_status 0 push
 	grep -q ' parts' err || fail "it went in one part: $(cat err)"
 	want_collected data
@@ -142,16 +138,16 @@ test_push_is_not_repeated() {
 }
 
 test_push_goes_on_after_a_failure() {
-	begin 200 400:body=bad 200
-	push --protocol pyroscope --max-size 1500
+	begin 413 200 400:body=bad 200 # the whole is too large, half of it is not
+	push --protocol pyroscope
 	want_status 1 "a part that is refused"
 	grep -qE '[0-9]+ of [0-9]+ samples were pushed' err || fail "$(cat err)"
 	push --protocol pyroscope
 	want_status 0 again
 	grep -q 'before: ' err || fail "$(cat err)"
 	local i sum=0
-	for ((i = 1; i <= $(nr_requests); i++)); do
-		[[ $i == 2 ]] || sum=$((sum + $("$here/read_push.py" push requests/$i.body | awk '{ print $NF }')))
+	for ((i = 2; i <= $(nr_requests); i++)); do
+		[[ $i == 3 ]] || sum=$((sum + $("$here/read_push.py" push requests/$i.body | awk '{ print $NF }')))
 	done
 	[[ $sum == "$samples" ]] || fail "$sum samples arrived, not $samples"
 	push --protocol pyroscope
@@ -244,7 +240,7 @@ test_push_to_a_slow_server() {
 	began=$(now_ms)
 	push --protocol pyroscope --timeout 1s --retries 0
 	want_status 3 push
-	(($(now_ms) - began < 4500)) || fail "waited for $(($(now_ms) - began)) ms"
+	(($(now_ms) - began < 50000)) || fail "waited for $(($(now_ms) - began)) ms"
 }
 
 test_push_reads_no_endless_answer() {
@@ -333,12 +329,13 @@ test_push_verifies_the_server() {
 test_push_shifts_time() {
 	begin 200
 	url+=/ingest
+	local until began
+	began=$(date +%s)
 	push --shift-time
 	want_status 0 push
-	local until
 	until=$(grep -oE 'until=[0-9]+' requests/1.head)
 	until=${until#until=}
-	((until >= $(date +%s) - 60 && until <= $(date +%s) + 2)) || fail "until $until"
+	((until >= began - 2 && until <= $(date +%s) + 2)) || fail "until $until, not from $began to now"
 }
 
 test_push_wrong_usage() {

@@ -6,7 +6,7 @@ last one for ever:
   CODE                      that status
   CODE:Header=Value         with a header             drop            closes without an answer
   CODE:body=TEXT            with a body               half            closes in the middle of one
-  slow                      says nothing for 5 s      flood           an answer that does not end
+  slow                      says nothing for 60 s     flood           an answer that does not end
   partial                   OTLP's partial success: 2 profiles rejected
 Each request leaves FOLDER/N.head (a line "METHOD PATH", then its headers) and FOLDER/N.body.
 """
@@ -54,7 +54,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
             self.close()
         elif kind == "slow":
-            time.sleep(5)
+            time.sleep(60)
             self.close()
         elif kind == "flood":
             self.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")

@@ -27,24 +27,37 @@ raw() { # HEX...
 	in_tmux send-keys -H "$@"
 }
 screen() { in_tmux capture-pane -p; }
+selected() { screen | tail -n 2 | head -n 1 | awk '{ print $1 }'; }
 flags() { in_tmux display-message -p "$1"; }
 
+has() { screen | grep -qE -- "$1"; }  # PATTERN
+lacks() { local now && now=$(screen) && ! grep -qE -- "$1" <<<"$now"; } # PATTERN
+
 wait_for() { # PATTERN [WHAT]
-	local i
-	for ((i = 0; i < 100; i++)); do
-		screen | grep -qE -- "$1" && return
-		sleep 0.1
-	done
-	fail "no ${2:-$1}: $(screen | grep . | head -n 30)"
+	is_soon has "$1" || fail "no ${2:-$1}: $(screen | grep . | head -n 30)"
 }
 
 wait_gone() { # PATTERN
-	local i
-	for ((i = 0; i < 100; i++)); do
-		screen | grep -qE -- "$1" || return 0
-		sleep 0.1
+	is_soon lacks "$1" || fail "$1 is still there: $(screen | grep . | head -n 30)"
+}
+
+is_selected() { [[ $(selected) == "$1" ]]; } # NAME
+has_left() { # NAME
+	local now
+	now=$(selected)
+	[[ -n $now && $now != "$1" ]]
+}
+want_selected() { # NAME WHAT
+	is_soon is_selected "$1" || fail "$2: selected is $(selected), not $1"
+}
+
+# Waits until a second has passed in which nothing was sent to the file bytes.
+wait_quiet() {
+	local before=
+	while [[ $before != "$(stat -c %s bytes)" ]]; do
+		before=$(stat -c %s bytes)
+		sleep 1
 	done
-	fail "$1 is still there: $(screen | grep . | head -n 30)"
 }
 
 # The modes of the terminal, as the shell finds them when a program has ended.
@@ -63,17 +76,26 @@ want_given_back() { # WHAT
 	[[ $got == "0 00 1" ]] || fail "$1: alternate screen, mouse, cursor are $got"
 }
 
+# One does for all; tests run side by side.
 recording() {
 	[[ -e ebprof.data ]] && return
-	run "$EBPROF" record -o ebprof.data -- "$WORKLOADS/workload" 0.3
-	want_status 0 recording
+	(
+		flock 9
+		[[ -e ../recorded.data ]] && exit
+		run "$EBPROF" record -o recorded.data -- "$WORKLOADS/workload" 0.5
+		want_status 0 recording
+		mv recorded.data ..
+	) 9>../lock || exit
+	cp ../recorded.data ebprof.data
 }
 
 # The interface over a recording of known shape. Its process ID is in $pid.
 open_report() {
 	type_line "$EBPROF report"
 	wait_for 'heavy' "function heavy"
-	pid=$(pgrep -f -n -- "^$EBPROF report") || fail "no process"
+	local tty
+	tty=$(flags '#{pane_tty}')
+	pid=$(pgrep -n -t "${tty#/dev/}") || fail "no process"
 }
 
 ready() { # TERM WIDTH HEIGHT [VARIABLE=VALUE...]
@@ -127,8 +149,7 @@ want_colours() { # TERM PATTERN
 	begin "$1" 80 24
 	in_tmux pipe-pane -O "cat >'$PWD/bytes'"
 	open_report
-	sleep 0.2
-	grep -qaP "\\x1b\\[[0-9;]*\\b$2[0-9;]*m" bytes || fail "no colours in $1"
+	wait_until "colours in $1" grep -qaP "\\x1b\\[[0-9;]*\\b$2[0-9;]*m" bytes
 }
 
 test_256_colours() { want_colours xterm-256color '(38|48);5;[0-9]+'; }
@@ -139,7 +160,7 @@ test_no_color() {
 	begin xterm-256color 80 24 NO_COLOR=1
 	in_tmux pipe-pane -O "cat >'$PWD/bytes'"
 	open_report
-	sleep 0.2
+	wait_quiet
 	! grep -qaP '\x1b\[[0-9;]*\b(3[0-7]|4[0-7]|38;5|48;5)[0-9;]*m' bytes || fail "colours in spite of NO_COLOR"
 }
 
@@ -214,13 +235,7 @@ test_sigbus() { crash_by_signal BUS; }
 test_terminal_gone() {
 	ready xterm-256color 80 24
 	in_tmux kill-server
-	local i
-	for ((i = 0; i < 50; i++)); do
-		kill -0 "$pid" 2>/dev/null || return 0
-		sleep 0.1
-	done
-	kill -KILL "$pid"
-	fail "it outlives its terminal"
+	is_soon is_gone "$pid" || fail "it outlives its terminal"
 }
 
 test_terminal_gone_and_nohup() {
@@ -229,13 +244,7 @@ test_terminal_gone_and_nohup() {
 	type_line "trap '' HUP"
 	open_report
 	in_tmux kill-server
-	local i
-	for ((i = 0; i < 50; i++)); do
-		kill -0 "$pid" 2>/dev/null || return 0
-		sleep 0.1
-	done
-	kill -KILL "$pid"
-	fail "without SIGHUP it outlives its terminal"
+	is_soon is_gone "$pid" || fail "without SIGHUP it outlives its terminal"
 }
 
 test_interrupt_quits() {
@@ -250,9 +259,16 @@ test_interrupt_quits() {
 
 # ---- stopping ----
 
+# Until it is seen, the key may not be read: what stops would leave it to the shell.
+select_next() {
+	want_selected heavy "at first"
+	keys j
+	is_soon has_left heavy || fail "j selects nothing else"
+}
+
 stop_and_go_on() { # HOW...
 	ready xterm-256color 80 24
-	keys j
+	select_next
 	"$@"
 	wait_for 'Stopped' 'the message that it was stopped'
 	[[ $(flags '#{alternate_on} #{mouse_any_flag}#{mouse_button_flag}') == "0 00" ]] ||
@@ -286,19 +302,16 @@ test_sigstop() {
 
 test_resize() {
 	ready xterm-256color 80 24
-	keys j
-	local before after
-	before=$(screen | tail -n 2 | head -n 1 | awk '{ print $1 }')
+	select_next
+	local before
+	before=$(selected)
 	in_tmux resize-window -x 40 -y 12
-	wait_for '^.{0,40}$'
-	sleep 0.5
-	after=$(screen | tail -n 2 | head -n 1 | awk '{ print $1 }')
-	[[ -n $before && $before == "$after" ]] || fail "the selection was $before, is $after"
+	want_selected "$before" "a smaller screen"
 	in_tmux resize-window -x 10 -y 3
 	wait_for 'too small'
 	in_tmux resize-window -x 80 -y 24
 	wait_for "heavy"
-	[[ $(screen | tail -n 2 | head -n 1 | awk '{ print $1 }') == "$before" ]] || fail "the selection went away"
+	want_selected "$before" "a larger screen"
 	keys q
 	wait_gone '1 Top'
 	want_given_back 'q behind resizing'
@@ -310,16 +323,6 @@ mouse() { # BUTTON X Y M|m
 	raw $(printf '\033[<%d;%d;%d%s' "$@" | od -An -tx1 -v)
 }
 
-selected() { screen | tail -n 2 | head -n 1 | awk '{ print $1 }'; }
-
-want_selected() { # NAME WHAT
-	local i
-	for ((i = 0; i < 30; i++)); do
-		[[ $(selected) == "$1" ]] && return
-		sleep 0.1
-	done
-	fail "$2: selected is $(selected), not $1"
-}
 
 test_mouse() {
 	local term
@@ -338,8 +341,10 @@ test_mouse() {
 		keys Escape
 		wait_gone 'this help'
 		want_selected medium "$term: right button"
+		local server
+		server=$(flags '#{pid}')
 		in_tmux kill-server
-		sleep 0.2
+		wait_until "the end of tmux" is_gone "$server"
 	done
 }
 
@@ -368,6 +373,7 @@ test_prompt() {
 	keys Enter / Up
 	wait_for '^/heavy '
 	keys Escape
+	wait_gone '^/heavy ' # else the next key may be one together with it: Alt
 	keys '\'
 	keys -l heavy
 	keys Enter
@@ -408,30 +414,35 @@ test_hostile_names() {
 	keys q i
 	wait_for Recording
 	keys PageDown q d
-	sleep 0.3
+	wait_quiet
 	keys y
-	sleep 0.3
+	wait_quiet
 	# The clipboard's sequence is ours, what it holds is in base64.
 	LC_ALL=C sed -i -E 's/\x1b\]52;c;[A-Za-z0-9+\/=]*\x07//g' bytes
 	! LC_ALL=C grep -qaP '\x1b\]0;|\x1b\[31m|\xc2[\x80-\x9f]|\xe2\x80\xae|\x07' bytes ||
 		fail "a name's bytes reach the terminal: $(LC_ALL=C grep -aoP '.{20}(\x1b\]0;|\x1b\[31m|\xc2[\x80-\x9f]|\xe2\x80\xae|\x07)' bytes | head -n 2 | cat -v)"
 	[[ $(flags '#{pane_title}') != PWN* ]] || fail "the title is another one"
-	screen | grep -q 'evil\\x1b' || fail "no escaped name: $(screen)"
+	wait_for 'evil\\x1b' 'escaped name'
 }
 
 # ---- how much is sent ----
 
 test_little_output() {
 	ready xterm-256color 80 24
+	wait_gone 'reading|naming|computing'
 	in_tmux pipe-pane -O "cat >'$PWD/bytes'"
-	keys j
-	sleep 0.5
+	wait_until "a file" test -e bytes
+	wait_quiet
 	local bytes
 	bytes=$(stat -c %s bytes)
+	select_next
+	wait_quiet
+	bytes=$(($(stat -c %s bytes) - bytes))
 	[[ $bytes -gt 0 && $bytes -lt 1500 ]] || fail "a step down sends $bytes bytes"
+	bytes=$(stat -c %s bytes)
 	keys Z
-	sleep 0.3
+	wait_quiet
 	[[ $(stat -c %s bytes) == "$bytes" ]] || fail "a key without a meaning sends $(($(stat -c %s bytes) - bytes)) bytes"
 }
 
-run_tests
+run_tests 4

@@ -111,9 +111,9 @@ test_dlopen_race() {
 
 # Hundreds of processes that live for 10 ms: their samples are there, by their names and complete.
 test_short_lives() {
-	"$EBPROF" record -q -a -F 997 "${cache[@]}" -o r.data 2>err &
+	"$EBPROF" record -a -F 997 "${cache[@]}" -o r.data 2>err &
 	local recorder=$!
-	sleep 0.7
+	wait_ready err
 	"$shapes" lives 3 10 >lives
 	reap $recorder INT
 	want_whole r.data

@@ -2,9 +2,10 @@
  * A program whose profile is known: of its CPU time light() takes 10 %,
  * medium() 30 % and heavy() 60 %, each below its own caller.
  *   workload [SECONDS [THREADS [CHILDREN]]]
- * Threads and child processes do the same as the main thread, all at once.
- * On a busy machine that is less CPU time than wall time: how many seconds all
- * of them got goes to the file that $WORKLOAD_CPU names.
+ * Threads and child processes do the same as the main thread, all at once. Seconds
+ * are those of CPU time that each of them gets, so that there is as much to sample on
+ * a busy machine as on an idle one; how many it were of all of them together goes to
+ * the file that $WORKLOAD_CPU names.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@
 
 enum {
 	SLICE_NS = 4 * 1000 * 1000, /* ten make a round: much shorter than any measurement */
+	THREADS_MAX = 256,
 };
 
 static int64_t thread_cpu_ns(void)
@@ -72,17 +74,10 @@ FRAME static void call_heavy(void)
 
 static double seconds = 2;
 
-static double now_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 FRAME static void work(void)
 {
-	double until = now_s() + seconds;
-	while (now_s() < until) {
+	int64_t until = thread_cpu_ns() + (int64_t)(seconds * 1e9);
+	while (thread_cpu_ns() < until) {
 		call_light();
 		call_medium();
 		call_heavy();
@@ -127,13 +122,15 @@ int main(int argc, char **argv)
 		if (pid < 0)
 			return 1;
 	}
-	for (int i = 1; i < threads; i++) {
-		pthread_t thread;
-		if (pthread_create(&thread, NULL, run_thread, NULL))
+	pthread_t others[THREADS_MAX];
+	if (threads > THREADS_MAX)
+		return 1;
+	for (int i = 1; i < threads; i++)
+		if (pthread_create(&others[i], NULL, run_thread, NULL))
 			return 1;
-		pthread_detach(thread);
-	}
 	work();
+	for (int i = 1; i < threads; i++)
+		pthread_join(others[i], NULL);
 	while (wait(NULL) > 0)
 		;
 	tell_cpu();
