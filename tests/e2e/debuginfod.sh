@@ -336,4 +336,4 @@ test_no_library() {
 	want_reason 'install libdebuginfod1'
 }
 
-run_tests
+run_tests 3 # servers let them wait

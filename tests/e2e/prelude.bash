@@ -106,6 +106,18 @@ record_until_enough() { # RECORD_OPTION...
 	exec "$EBPROF" record "$@" -- sh -c 'until [ -e enough ]; do "$WORKLOADS/workload" 0.1; done'
 }
 
+# A recording of the workload as ebprof.data: one does for all tests, which may run side by side.
+shared_recording() { # RECORD_OPTION...
+	(
+		flock 9
+		[[ -e ../shared.data ]] && exit
+		run "$EBPROF" record "$@" -o shared.data -- "$WORKLOADS/workload" 0.5
+		want_status 0 record
+		mv shared.data ..
+	) 9>../shared.lock || exit
+	cp ../shared.data ebprof.data
+}
+
 # Ends a background process with a signal; its status is in $status.
 reap() { # PID SIGNAL
 	kill -"$2" "$1" 2>/dev/null

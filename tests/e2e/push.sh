@@ -10,11 +10,8 @@ unset EBPROF_TOKEN EBPROF_USER http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all
 begin() { # ANSWER...
 	export XDG_STATE_HOME=$PWD/state
 	ldconfig -p | grep -qE 'libcurl(-gnutls)?\.so\.4' || skip "no libcurl.so.4 here"
-	if [[ ! -s ../recorded ]]; then # one does for all
-		run "$EBPROF" record -F 1999 -o ../recorded -- "$WORKLOADS/workload" 0.4
-		want_status 0 record
-	fi
-	cp ../recorded data
+	shared_recording -F 1999
+	mv ebprof.data data
 	samples=$(field data samples)
 	serve requests "$@"
 }
@@ -361,4 +358,4 @@ test_push_wrong_usage() {
 	want_requests 0
 }
 
-run_tests
+run_tests 3

@@ -76,19 +76,6 @@ want_given_back() { # WHAT
 	[[ $got == "0 00 1" ]] || fail "$1: alternate screen, mouse, cursor are $got"
 }
 
-# One does for all; tests run side by side.
-recording() {
-	[[ -e ebprof.data ]] && return
-	(
-		flock 9
-		[[ -e ../recorded.data ]] && exit
-		run "$EBPROF" record -o recorded.data -- "$WORKLOADS/workload" 0.5
-		want_status 0 recording
-		mv recorded.data ..
-	) 9>../lock || exit
-	cp ../recorded.data ebprof.data
-}
-
 # The interface over a recording of known shape. Its process ID is in $pid.
 open_report() {
 	type_line "$EBPROF report"
@@ -99,7 +86,7 @@ open_report() {
 }
 
 ready() { # TERM WIDTH HEIGHT [VARIABLE=VALUE...]
-	recording
+	shared_recording
 	begin "$@"
 	note_modes before
 	open_report
@@ -134,7 +121,7 @@ test_linux_80x24() { show_in linux 80 24; }
 test_screen_256color_80x24() { show_in screen-256color 80 24; }
 
 test_locale_without_utf8() {
-	recording
+	shared_recording
 	begin xterm-256color 80 24 LC_ALL=C
 	in_tmux pipe-pane -O "cat >'$PWD/bytes'"
 	open_report
@@ -145,7 +132,7 @@ test_locale_without_utf8() {
 
 # What a terminal with colours gets to see.
 want_colours() { # TERM PATTERN
-	recording
+	shared_recording
 	begin "$1" 80 24
 	in_tmux pipe-pane -O "cat >'$PWD/bytes'"
 	open_report
@@ -156,7 +143,7 @@ test_256_colours() { want_colours xterm-256color '(38|48);5;[0-9]+'; }
 test_8_colours() { want_colours xterm '[34][0-7]'; }
 
 test_no_color() {
-	recording
+	shared_recording
 	begin xterm-256color 80 24 NO_COLOR=1
 	in_tmux pipe-pane -O "cat >'$PWD/bytes'"
 	open_report
@@ -172,7 +159,7 @@ want_text() { # WHAT
 }
 
 test_dumb() {
-	recording
+	shared_recording
 	begin dumb 100 24
 	type_line "$EBPROF report"
 	want_text dumb
@@ -180,7 +167,7 @@ test_dumb() {
 }
 
 test_unknown_terminal() {
-	recording
+	shared_recording
 	begin xterm 120 24
 	type_line "TERM=no-such-terminal $EBPROF report"
 	want_text unknown
@@ -188,7 +175,7 @@ test_unknown_terminal() {
 }
 
 test_pipe() {
-	recording
+	shared_recording
 	begin xterm 100 24
 	type_line "$EBPROF report | cat"
 	want_text pipe
@@ -215,7 +202,7 @@ test_sigint() { end_by_signal INT 130; }
 test_sigquit() { end_by_signal QUIT 131; }
 
 crash_by_signal() { # SIGNAL
-	recording
+	shared_recording
 	begin xterm-256color 80 24
 	type_line 'ulimit -c 0'
 	note_modes before
@@ -239,7 +226,7 @@ test_terminal_gone() {
 }
 
 test_terminal_gone_and_nohup() {
-	recording
+	shared_recording
 	begin xterm-256color 80 24
 	type_line "trap '' HUP"
 	open_report

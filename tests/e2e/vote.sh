@@ -248,4 +248,4 @@ test_memo() {
 	done
 }
 
-run_tests
+run_tests 2
