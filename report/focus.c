@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/word_sort.h"
+
 static void begin(struct focus *focus, const struct tree *tree, const struct tree_weight *weights,
 	const struct profile_function *functions, enum focus_direction direction)
 {
@@ -26,16 +28,6 @@ static void add_place(struct focus *focus, uint32_t node, uint64_t value, uint64
 	root->self += focus->weights[node].self;
 }
 
-/* How many samples ended at a node itself. */
-static uint64_t samples_ended(const struct focus *focus, uint32_t node)
-{
-	const struct tree_node *nodes = focus->tree->nodes.data;
-	uint64_t samples = focus->weights[node].samples;
-	for (uint32_t child = nodes[node].first_child; child; child = nodes[child].next_sibling)
-		samples -= focus->weights[child].samples;
-	return samples;
-}
-
 void focus_init(struct focus *focus, const struct tree *tree, const struct tree_weight *weights,
 	const struct profile_function *functions, enum focus_direction direction)
 {
@@ -46,7 +38,7 @@ void focus_init(struct focus *focus, const struct tree *tree, const struct tree_
 	}
 	for (uint32_t i = 1; i < tree->nodes.len; i++)
 		if (weights[i].self)
-			add_place(focus, i, weights[i].self, samples_ended(focus, i));
+			add_place(focus, i, weights[i].self, weights[i].self_samples);
 }
 
 void focus_init_leaves(struct focus *focus, const struct tree *tree,
@@ -61,7 +53,7 @@ void focus_init_leaves(struct focus *focus, const struct tree *tree,
 		if (i != node)
 			is_below[i] = is_below[tree->nodes.data[i].parent];
 		if (i && is_below[i] && weights[i].self)
-			add_place(focus, i, weights[i].self, samples_ended(focus, i));
+			add_place(focus, i, weights[i].self, weights[i].self_samples);
 	}
 }
 
@@ -227,13 +219,29 @@ static uint32_t add_child(struct focus *focus, uint32_t parent, const struct ste
 	return (uint32_t)focus->nodes.len - 1;
 }
 
-static int compare_children(const void *a, const void *b, void *context)
+static bool word_of_child(const void *context, uint32_t element, size_t index, uint64_t *ret)
 {
 	const struct focus *focus = context;
-	const struct focus_node *x = a, *y = b;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return strcmp(focus->functions[x->function].name, focus->functions[y->function].name);
+	const struct focus_node *node = &focus->nodes.data[element];
+	if (index)
+		return word_of_text(focus->functions[node->function].name, index - 1, ret);
+	*ret = ~node->total;
+	return true;
+}
+
+/* Of the nodes from `first` on: by falling total, then by name. */
+static void sort_children(struct focus *focus, size_t first)
+{
+	struct word_order order = {.word = word_of_child, .context = focus};
+	size_t count = focus->nodes.len - first;
+	CLEANUP_FREE struct word_entry *entries = mem_zalloc_array(count, sizeof(*entries));
+	CLEANUP_FREE struct focus_node *sorted = mem_zalloc_array(count, sizeof(*sorted));
+	for (size_t i = 0; i < count; i++)
+		entries[i].element = (uint32_t)(first + i);
+	word_sort(entries, count, &order, 0, count);
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = focus->nodes.data[entries[i].element];
+	memcpy(&focus->nodes.data[first], sorted, count * sizeof(*sorted));
 }
 
 void focus_expand(struct focus *focus, uint32_t node)
@@ -255,9 +263,10 @@ void focus_expand(struct focus *focus, uint32_t node)
 	}
 	bool is_leaf_level =
 		focus->direction == FOCUS_CALLERS && !node && !focus->nodes.data[node].function;
-	struct focus_node *children = &focus->nodes.data[first];
 	size_t count = focus->nodes.len - first;
-	qsort_r(children, count, sizeof(*children), compare_children, focus);
+	if (count > 1)
+		sort_children(focus, first);
+	struct focus_node *children = &focus->nodes.data[first];
 	for (size_t i = 0; i < count; i++) {
 		children[i].next_sibling = i + 1 < count ? (uint32_t)(first + i + 1) : 0;
 		if (is_leaf_level)

@@ -1,9 +1,9 @@
 /* The hottest functions. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/tui/app.h"
 #include "report/tui/list_header.h"
+#include "report/word_sort.h"
 
 enum top_column {
 	TOP_SELF,
@@ -17,7 +17,9 @@ enum top_column {
 struct top {
 	struct list list;
 	struct list_header header;
-	VEC(struct function_weight) rows; /* of the model, ordered */
+	const struct model *model;     /* the application's, since the last update */
+	VEC(struct word_entry) rows;   /* its functions */
+	size_t sorted_from, sorted_to; /* these rows are in order */
 	/* Frames: what had been selected is not among the rows, and what is instead; 0: it is. */
 	uint32_t missing, stand_in;
 };
@@ -36,86 +38,85 @@ static void top_destroy(void *state)
 
 /* ---- order ---- */
 
-/*
- * Thousands of rows are equal but for their names, which lie all over memory. So what decides most
- * comparisons is brought together beforehand.
- */
-struct sort_key {
-	uint64_t parts[3]; /* ascending */
-	const char *name;  /* decides what is left */
-	uint32_t row;
-};
-
-/* Eight letters as a number that is in their order. */
-static uint64_t letters(const char *name, size_t from)
+/* Of an element, which is one of the model's functions. */
+static bool word_of_row(const void *context, uint32_t element, size_t index, uint64_t *ret)
 {
-	uint64_t number = 0;
-	size_t len = strnlen(name, from + 8);
-	for (size_t i = from; i < from + 8; i++)
-		number = number << 8 | (i < len ? (uint8_t)name[i] : 0);
-	return number;
-}
-
-static struct sort_key key_of(const struct top *top, const struct model *model, uint32_t index)
-{
-	const struct function_weight *row = &top->rows.data[index];
-	const struct profile_function *function = model_function(model, row->function);
-	struct sort_key key = {.name = function->name, .row = index};
+	const struct top *top = context;
+	const struct function_weight *row = &top->model->functions.data[element];
+	const struct profile_function *function = model_function(top->model, row->function);
+	const char *object = model_object(top->model, function->object)->name;
+	uint64_t first;
 	switch ((enum top_column)top->header.order) {
 	case TOP_SELF:
-	case TOP_TOTAL: {
-		bool is_self = top->header.order == TOP_SELF;
-		key.parts[0] = ~(is_self ? row->self : row->total);
-		key.parts[1] = ~(is_self ? row->total : row->self);
-		key.parts[2] = letters(function->name, 0);
-		break;
-	}
+	case TOP_TOTAL:
+		if (index >= 2)
+			return word_of_text(function->name, index - 2, ret);
+		*ret = (top->header.order == TOP_SELF) == !index ? ~row->self : ~row->total;
+		return true;
 	case TOP_OBJECT:
-		key.parts[0] = letters(model_object(model, function->object)->name, 0);
-		key.parts[1] = function->object; /* those of one beginning stay apart */
-		key.parts[2] = ~row->self;
-		break;
+		if (index >= 3)
+			return word_of_text(function->name, index - 3, ret);
+		word_of_text(object, 0, &first);
+		*ret = !index ? first : index == 1 ? function->object : ~row->self;
+		return true;
 	case TOP_FUNCTION:
 	case TOP_BAR:
 	case TOP_COLUMNS:
-		for (size_t i = 0; i < 3; i++)
-			key.parts[i] = letters(function->name, 8 * i);
 		break;
 	}
-	return key;
+	return word_of_text(function->name, index, ret);
 }
 
-static int compare_keys(const void *a, const void *b)
+static struct word_order order_of(const struct top *top)
 {
-	const struct sort_key *x = a, *y = b;
-	for (size_t i = 0; i < sizeof(x->parts) / sizeof(*x->parts); i++)
-		if (x->parts[i] != y->parts[i])
-			return x->parts[i] < y->parts[i] ? -1 : 1;
-	int order = strcmp(x->name, y->name);
-	return order ? order : x->row < y->row ? -1 : x->row > y->row;
+	return (struct word_order){.word = word_of_row, .context = top};
 }
 
-/* The model's functions, ordered. */
+/* The model's functions; in order they are brought where somebody looks. */
 static void fill_rows(struct top *top, const struct model *model)
 {
-	size_t count = model->functions.len;
-	top->rows.len = 0;
-	vec_append(&top->rows, model->functions.data, count);
-	CLEANUP_FREE struct sort_key *keys = mem_zalloc_array(count, sizeof(*keys));
-	for (uint32_t i = 0; i < count; i++)
-		keys[i] = key_of(top, model, i);
-	qsort(keys, count, sizeof(*keys), compare_keys);
-	for (size_t i = 0; i < count; i++)
-		top->rows.data[top->header.is_reversed ? count - 1 - i : i] =
-			model->functions.data[keys[i].row];
+	top->model = model;
+	top->sorted_from = top->sorted_to = 0;
+	vec_resize(&top->rows, model->functions.len);
+	for (uint32_t i = 0; i < top->rows.len; i++)
+		top->rows.data[i].element = i;
+}
+
+static void sort_rows(struct top *top, size_t from, size_t to)
+{
+	struct word_order order = order_of(top);
+	if (from >= top->sorted_from && to <= top->sorted_to)
+		return;
+	word_sort(top->rows.data, top->rows.len, &order, from, to);
+	top->sorted_from = from;
+	top->sorted_to = to;
+}
+
+static size_t turn(const struct top *top, size_t line)
+{
+	return top->header.is_reversed ? top->rows.len - 1 - line : line;
+}
+
+/* What stands on a line, and with it a few pages around. */
+static const struct function_weight *row_at(struct top *top, size_t line)
+{
+	enum {
+		AROUND = 512
+	};
+	size_t at = turn(top, line), left = top->rows.len - at;
+	if (at < top->sorted_from || at >= top->sorted_to)
+		sort_rows(top, at < AROUND ? 0 : at - AROUND, at + (left < AROUND ? left : AROUND));
+	return &top->model->functions.data[top->rows.data[at].element];
 }
 
 /* Goes to the line of the function; false: it has none. */
 static bool find_function(struct top *top, uint32_t function)
 {
-	for (size_t i = 0; function && i < top->rows.len; i++)
-		if (top->rows.data[i].function == function) {
-			top->list.selected = i;
+	struct word_order order = order_of(top);
+	for (uint32_t i = 0; function && i < top->rows.len; i++)
+		if (top->model->functions.data[i].function == function) {
+			size_t rank = word_rank(top->rows.data, top->rows.len, &order, i);
+			top->list.selected = turn(top, rank);
 			return true;
 		}
 	return false;
@@ -125,7 +126,7 @@ static void select_row(struct top *top, struct app *app)
 {
 	top->missing = 0;
 	if (top->list.selected < top->rows.len)
-		app_select(app, top->rows.data[top->list.selected].frame);
+		app_select(app, row_at(top, top->list.selected)->frame);
 }
 
 /* After a filter, of which the function that was selected is no part: until another is chosen. */
@@ -180,10 +181,9 @@ static struct rect cell_of(const struct top *top, enum top_column column, int y)
 	return (struct rect){top->header.x[column], y, width, 1};
 }
 
-static void draw_row(
-	const struct top *top, const struct app *app, struct grid *grid, int y, size_t index)
+static void draw_row(struct top *top, const struct app *app, struct grid *grid, int y, size_t index)
 {
-	const struct function_weight *row = &top->rows.data[index];
+	const struct function_weight *row = row_at(top, index);
 	const struct profile_function *function = model_function(app->model, row->function);
 	struct rect bar = cell_of(top, TOP_BAR, y);
 	app_draw_value(app, grid, cell_of(top, TOP_SELF, y), row->self, row->self_samples);
@@ -216,9 +216,10 @@ static bool go_to_match(struct top *top, struct app *app, bool goes_up)
 	size_t count = top->rows.len;
 	if (!app->model->matches || !count)
 		return false;
+	sort_rows(top, 0, count);
 	for (size_t step = 1; step <= count; step++) {
 		size_t at = (top->list.selected + (goes_up ? count - step : step)) % count;
-		if (!app->model->matches[top->rows.data[at].function])
+		if (!app->model->matches[row_at(top, at)->function])
 			continue;
 		top->list.selected = at;
 		select_row(top, app);
@@ -267,9 +268,11 @@ static bool top_mouse(void *state, struct app *app, const struct input *input)
 /* The whole list, as wide as its names. */
 static void top_print(void *state, struct app *app, struct str *out)
 {
-	const struct top *top = state;
+	struct top *top = state;
 	str_printf(out, "%9s %9s  %-24s %s\n", "self", "total", "object", "function");
-	vec_each(&top->rows, row) {
+	sort_rows(top, 0, top->rows.len);
+	for (size_t i = 0; i < top->rows.len; i++) {
+		const struct function_weight *row = row_at(top, i);
 		const struct profile_function *function = model_function(app->model, row->function);
 		const char *object = model_object(app->model, function->object)->name;
 		CLEANUP(str_deinit) struct str self = {0}, total = {0}, safe = {0};
