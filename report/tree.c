@@ -127,44 +127,56 @@ static uint32_t place_kernel_stack(struct builder *builder, uint32_t entry, uint
 	return place;
 }
 
-/*
- * Whether the function of a node is among its callers. Those whose function stands nowhere else are
- * not worth a look, which leaves few.
- */
 static uint32_t group_of(const uint32_t *groups, const struct tree_node *node)
 {
 	return groups ? groups[node->function] : node->function;
 }
 
-/* For each node whether its group is among those of its callers, too. */
+/* How many nodes each node's branch has, itself among them. */
+static uint32_t *find_sizes(const struct tree *tree)
+{
+	uint32_t *sizes = mem_zalloc_array(tree->nodes.len, sizeof(*sizes));
+	for (size_t i = tree->nodes.len; i-- > 1;)
+		sizes[tree->nodes.data[i].parent] += ++sizes[i];
+	return sizes;
+}
+
+/*
+ * For each node whether its group is among those of its callers, too. In depth-first order, where a
+ * branch is in one piece, it lies in that group's newest branch then, of those that are in no
+ * other. All is done from one end of an array to the other: the nodes lie wherever they were made.
+ */
 static bool *find_nested(const struct tree *tree, const uint32_t *groups, size_t nr_groups)
 {
-	const struct tree_node *nodes = tree->nodes.data;
-	bool *nested = mem_zalloc_array(tree->nodes.len, sizeof(*nested));
-	CLEANUP_FREE uint32_t *counts = mem_zalloc_array(nr_groups, sizeof(*counts));
-	vec_each(&tree->nodes, node)
-		counts[group_of(groups, node)]++;
-	/* Depth first: `open` counts how often each group stands above. */
-	CLEANUP_FREE uint32_t *open = mem_zalloc_array(nr_groups, sizeof(*open));
-	uint32_t at = nodes[0].first_child;
-	while (at) {
-		uint32_t group = group_of(groups, &nodes[at]);
-		nested[at] = counts[group] > 1 && open[group]++ > 0;
-		if (nodes[at].first_child) {
-			at = nodes[at].first_child;
-			continue;
-		}
-		while (at) {
-			group = group_of(groups, &nodes[at]);
-			if (counts[group] > 1)
-				open[group]--;
-			if (nodes[at].next_sibling) {
-				at = nodes[at].next_sibling;
-				break;
-			}
-			at = nodes[at].parent;
-		}
+	struct branch {
+		uint32_t group, size;
+	};
+	size_t count = tree->nodes.len;
+	CLEANUP_FREE uint32_t *sizes = find_sizes(tree);
+	CLEANUP_FREE uint32_t *places = mem_zalloc_array(count, sizeof(*places));
+	CLEANUP_FREE uint32_t *next = mem_zalloc_array(count, sizeof(*next));
+	CLEANUP_FREE struct branch *branches = mem_zalloc_array(count, sizeof(*branches));
+	places[0] = 0;
+	next[0] = 1; /* where the next child's branch begins */
+	for (size_t i = 1; i < count; i++) {
+		const struct tree_node *node = &tree->nodes.data[i];
+		uint32_t place = next[node->parent];
+		next[node->parent] += sizes[i];
+		places[i] = place;
+		next[i] = place + 1;
+		branches[place] = (struct branch){group_of(groups, node), sizes[i]};
 	}
+	CLEANUP_FREE uint32_t *ends = mem_zalloc_array(nr_groups, sizeof(*ends));
+	CLEANUP_FREE bool *is_within = mem_zalloc_array(count, sizeof(*is_within));
+	for (uint32_t place = 1; place < count; place++) {
+		uint32_t *end = &ends[branches[place].group];
+		is_within[place] = place < *end;
+		if (!is_within[place])
+			*end = place + branches[place].size;
+	}
+	bool *nested = mem_zalloc_array(count, sizeof(*nested));
+	for (size_t i = 1; i < count; i++)
+		nested[i] = is_within[places[i]];
 	return nested;
 }
 
@@ -213,6 +225,7 @@ struct tree_weight *tree_weigh(const struct tree *tree, const struct slice *slic
 		struct tree_weight *end = &weights[tree->ends[i]];
 		end->self += slice->stacks[i].value;
 		end->total += slice->stacks[i].value;
+		end->self_samples += slice->stacks[i].samples;
 		end->samples += slice->stacks[i].samples;
 	}
 	for (size_t i = tree->nodes.len; i-- > 1;) {
@@ -221,16 +234,6 @@ struct tree_weight *tree_weigh(const struct tree *tree, const struct slice *slic
 		parent->samples += weights[i].samples;
 	}
 	return weights;
-}
-
-/* Samples that ended at the node itself. */
-static uint64_t own_samples(
-	const struct tree *tree, const struct tree_weight *weights, const struct tree_node *node)
-{
-	uint64_t samples = weights[node - tree->nodes.data].samples;
-	for (uint32_t at = node->first_child; at; at = tree->nodes.data[at].next_sibling)
-		samples -= weights[at].samples;
-	return samples;
 }
 
 /* `nested`: as of find_nested(), NULL for the nodes' own is_recursive. */
@@ -256,7 +259,7 @@ static void weigh_groups(const struct tree *tree, const struct tree_weight *weig
 			*index = (uint32_t)ret->len;
 		}
 		struct function_weight *row = &ret->data[*index - 1];
-		uint64_t own = weight->self ? own_samples(tree, weights, node) : 0;
+		uint64_t own = weight->self ? weight->self_samples : 0;
 		row->self += weight->self;
 		row->self_samples += own;
 		if (!(nested ? nested[i] : node->is_recursive)) {

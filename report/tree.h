@@ -39,7 +39,7 @@ void tree_deinit(struct tree *tree);
 
 struct tree_weight {
 	uint64_t self, total; /* in the event's unit (ns) */
-	uint64_t samples;     /* in total */
+	uint64_t self_samples, samples;
 };
 
 /* For each node of the tree, to be freed with mem_free(). */
