@@ -243,9 +243,11 @@ static void on_node(void *context, uint32_t id, const struct layout_node *node)
 static uint32_t stack_of(struct profile *profile, uint32_t user, uint32_t kernel)
 {
 	/* Most samples are of user code alone: those stacks are found by their node. */
-	if (!kernel && profile->plain_stacks.data[user])
-		return profile->plain_stacks.data[user] - 1;
-	uint64_t *known = map_get(&profile->stack_index, (uint64_t)user << 32 | kernel);
+	uint32_t *plain = &profile->plain_stacks.data[user];
+	uint64_t key = (uint64_t)user << 32 | kernel;
+	if (!kernel && *plain)
+		return *plain - 1;
+	const uint64_t *known = kernel ? map_get(&profile->stack_index, key) : NULL;
 	if (known)
 		return (uint32_t)*known;
 	const uint16_t *depths = profile->node_depths.data;
@@ -256,9 +258,10 @@ static uint32_t stack_of(struct profile *profile, uint32_t user, uint32_t kernel
 		return stack_of(profile, 0, 0);
 	}
 	profile->walk_frames = walk_frames;
-	*map_put(&profile->stack_index, (uint64_t)user << 32 | kernel, NULL) = profile->stacks.len;
-	if (!kernel)
-		profile->plain_stacks.data[user] = (uint32_t)profile->stacks.len + 1;
+	if (kernel)
+		*map_put(&profile->stack_index, key, NULL) = profile->stacks.len;
+	else
+		*plain = (uint32_t)profile->stacks.len + 1;
 	vec_push(&profile->stacks, (struct profile_stack){.user = user, .kernel = kernel});
 	return (uint32_t)profile->stacks.len - 1;
 }
