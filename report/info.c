@@ -74,21 +74,29 @@ static struct stack_facts *judge_nodes(const struct profile *profile)
 	return facts;
 }
 
+static void count_stack(struct info_stacks *out, const struct stack_facts *facts,
+	const struct profile_stack *stack, uint64_t samples)
+{
+	enum layout_truncation cause = facts[stack->user].cause;
+	if (!stack->user)
+		out->kernel_only += samples;
+	else if (cause)
+		out->truncated += samples, out->truncated_by[cause] += samples;
+	else
+		out->complete += samples;
+	if (facts[stack->user].is_guessed || facts[stack->kernel].is_guessed)
+		out->guessed += samples;
+}
+
 struct info_stacks info_count_stacks(const struct profile *profile)
 {
 	struct info_stacks out = {0};
 	CLEANUP_FREE struct stack_facts *facts = judge_nodes(profile);
-	vec_each(&profile->samples, sample) {
-		const struct profile_stack *stack = &profile->stacks.data[sample->stack];
-		enum layout_truncation cause = facts[stack->user].cause;
-		if (!stack->user)
-			out.kernel_only++;
-		else if (cause)
-			out.truncated++, out.truncated_by[cause]++;
-		else
-			out.complete++;
-		out.guessed += facts[stack->user].is_guessed || facts[stack->kernel].is_guessed;
-	}
+	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->stacks.len, sizeof(*samples));
+	vec_each(&profile->samples, sample)
+		samples[sample->stack]++;
+	for (size_t i = 0; i < profile->stacks.len; i++)
+		count_stack(&out, facts, &profile->stacks.data[i], samples[i]);
 	return out;
 }
 
