@@ -115,7 +115,7 @@ void word_sort(struct word_entry *entries, size_t count, const struct word_order
 	sort(&job, all);
 }
 
-static bool is_less(const struct word_order *order, uint32_t a, uint32_t b)
+bool word_less(const struct word_order *order, uint32_t a, uint32_t b)
 {
 	for (size_t i = 0;; i++) {
 		uint64_t x = 0, y = 0;
@@ -132,7 +132,7 @@ size_t word_rank(const struct word_entry *entries, size_t count, const struct wo
 {
 	size_t rank = 0;
 	for (size_t i = 0; i < count; i++)
-		rank += is_less(order, entries[i].element, element);
+		rank += word_less(order, entries[i].element, element);
 	return rank;
 }
 

@@ -30,6 +30,8 @@ struct word_entry {
  */
 void word_sort(struct word_entry *entries, size_t count, const struct word_order *order,
 	size_t from, size_t to);
+/* Whether `a` stands ahead of `b`. */
+bool word_less(const struct word_order *order, uint32_t a, uint32_t b);
 /* The place of an element among all of the entries. */
 size_t word_rank(const struct word_entry *entries, size_t count, const struct word_order *order,
 	uint32_t element);

@@ -98,7 +98,7 @@ static size_t turn(const struct top *top, size_t line)
 }
 
 /* What stands on a line, and with it a few pages around. */
-static const struct function_weight *row_at(struct top *top, size_t line)
+static uint32_t element_at(struct top *top, size_t line)
 {
 	enum {
 		AROUND = 512
@@ -106,17 +106,27 @@ static const struct function_weight *row_at(struct top *top, size_t line)
 	size_t at = turn(top, line), left = top->rows.len - at;
 	if (at < top->sorted_from || at >= top->sorted_to)
 		sort_rows(top, at < AROUND ? 0 : at - AROUND, at + (left < AROUND ? left : AROUND));
-	return &top->model->functions.data[top->rows.data[at].element];
+	return top->rows.data[at].element;
+}
+
+static const struct function_weight *row_at(struct top *top, size_t line)
+{
+	return &top->model->functions.data[element_at(top, line)];
+}
+
+static void go_to_element(struct top *top, uint32_t element)
+{
+	struct word_order order = order_of(top);
+	size_t rank = word_rank(top->rows.data, top->rows.len, &order, element);
+	top->list.selected = turn(top, rank);
 }
 
 /* Goes to the line of the function; false: it has none. */
 static bool find_function(struct top *top, uint32_t function)
 {
-	struct word_order order = order_of(top);
 	for (uint32_t i = 0; function && i < top->rows.len; i++)
 		if (top->model->functions.data[i].function == function) {
-			size_t rank = word_rank(top->rows.data, top->rows.len, &order, i);
-			top->list.selected = turn(top, rank);
+			go_to_element(top, i);
 			return true;
 		}
 	return false;
@@ -211,21 +221,37 @@ static void top_draw(void *state, struct app *app, struct grid *grid, struct rec
 
 /* ---- input ---- */
 
+/* Of the functions that match, the nearest behind the selected one, or from the other end on. */
+static bool find_match(struct top *top, const struct app *app, bool goes_back, uint32_t *ret)
+{
+	struct word_order order = order_of(top);
+	uint32_t from = element_at(top, top->list.selected);
+	bool has_any = false, is_behind = false; /* whether *ret is */
+	for (uint32_t i = 0; i < top->rows.len; i++) {
+		if (!app->model->matches[top->model->functions.data[i].function])
+			continue;
+		bool i_is_behind =
+			goes_back ? word_less(&order, i, from) : word_less(&order, from, i);
+		bool is_nearer = !has_any || (goes_back ? word_less(&order, *ret, i)
+							: word_less(&order, i, *ret));
+		if (i_is_behind == is_behind ? is_nearer : i_is_behind) {
+			*ret = i;
+			is_behind = i_is_behind;
+		}
+		has_any = true;
+	}
+	return has_any;
+}
+
 static bool go_to_match(struct top *top, struct app *app, bool goes_up)
 {
-	size_t count = top->rows.len;
-	if (!app->model->matches || !count)
+	uint32_t element = 0;
+	if (!app->model->matches || !top->rows.len ||
+		!find_match(top, app, goes_up != top->header.is_reversed, &element))
 		return false;
-	sort_rows(top, 0, count);
-	for (size_t step = 1; step <= count; step++) {
-		size_t at = (top->list.selected + (goes_up ? count - step : step)) % count;
-		if (!app->model->matches[row_at(top, at)->function])
-			continue;
-		top->list.selected = at;
-		select_row(top, app);
-		return true;
-	}
-	return false;
+	go_to_element(top, element);
+	select_row(top, app);
+	return true;
 }
 
 static bool top_act(void *state, struct app *app, enum action action)

@@ -1,0 +1,114 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit/report_tui_fixture.h"
+#include "tests/unit/unit.h"
+
+enum {
+	FUNCTIONS = 1500, /* more than are brought in order at once */
+	WIDTH = 80,
+	HEIGHT = 24,
+	FIRST = 3, /* line of rows: behind title, tabs and header */
+	LAST = HEIGHT - 3,
+};
+
+/* All take the same, so that names decide, but "middle", which takes more. */
+static struct profile *many_functions(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "/usr/bin/program");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "function_%04u", i * 7 % FUNCTIONS);
+		uint32_t frame = fixture_frame(&fixture, object, 0x10 + i * 0x10, name);
+		fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, frame), 0, 1);
+	}
+	uint32_t middle = fixture_frame(&fixture, object, 0x100000, "middle");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, middle), 0, 5);
+	return fixture_profile(&fixture);
+}
+
+static void begin(struct screen *screen)
+{
+	screen_init(screen, many_functions(), WIDTH, HEIGHT);
+}
+
+static void want_on_line(struct screen *screen, int y, const char *name)
+{
+	const char *line = screen_line(screen, y);
+	if (!strstr(line, name))
+		unit_fail(__FILE__, __LINE__, "line %d is \"%s\", without %s", y, line, name);
+}
+
+TEST(top_is_in_order_wherever_one_looks)
+{
+	struct screen screen;
+	begin(&screen);
+	want_on_line(&screen, FIRST, "middle");
+	want_on_line(&screen, FIRST + 1, "function_0000");
+	want_on_line(&screen, LAST, "function_0017");
+	screen_type(&screen, "G");
+	want_on_line(&screen, LAST, "function_1499");
+	want_on_line(&screen, FIRST, "function_1481");
+	for (int page = 0; page < 40; page++)
+		screen_key(&screen, INPUT_PAGE_UP);
+	CHECK_INT(screen_selected(&screen), LAST - 18);
+	screen_type(&screen, "g");
+	for (int page = 0; page < 40; page++)
+		screen_key(&screen, INPUT_PAGE_DOWN);
+	want_on_line(&screen, LAST, "function_0719"); /* 40 pages of 18 lines */
+	screen_deinit(&screen);
+}
+
+TEST(top_turned_round_begins_with_the_last)
+{
+	struct screen screen;
+	begin(&screen);
+	screen_type(&screen, "sg");
+	want_on_line(&screen, FIRST, "function_1499");
+	screen_type(&screen, "G");
+	want_on_line(&screen, LAST, "middle");
+	want_on_line(&screen, LAST - 1, "function_0000");
+	screen_deinit(&screen);
+}
+
+TEST(top_keeps_what_is_selected_when_the_order_changes)
+{
+	struct screen screen;
+	begin(&screen);
+	for (int page = 0; page < 45; page++)
+		screen_key(&screen, INPUT_PAGE_DOWN);
+	uint32_t function = app_function(&screen.app);
+	const char *name = model_function(screen.app.model, function)->name;
+	CHECK_STR(name, "function_0809");
+	screen_type(&screen, "<");
+	want_on_line(&screen, screen_selected(&screen), name);
+	screen_type(&screen, "s");
+	want_on_line(&screen, screen_selected(&screen), name);
+	screen_deinit(&screen);
+}
+
+TEST(top_goes_to_the_next_match_and_round)
+{
+	struct screen screen;
+	begin(&screen);
+	screen_type(&screen, "/_[01]777|_0003|middle\n");
+	static const char *const ahead[] = {
+		"function_0003", "function_0777", "middle", "function_0003"};
+	for (size_t i = 0; i < sizeof(ahead) / sizeof(*ahead); i++) {
+		screen_type(&screen, "n");
+		want_on_line(&screen, screen_selected(&screen), ahead[i]);
+	}
+	static const char *const back[] = {"middle", "function_0777", "function_0003"};
+	for (size_t i = 0; i < sizeof(back) / sizeof(*back); i++) {
+		screen_type(&screen, "N");
+		want_on_line(&screen, screen_selected(&screen), back[i]);
+	}
+	screen_type(&screen, "sn"); /* turned round, what was ahead is behind */
+	want_on_line(&screen, screen_selected(&screen), "middle");
+	screen_type(&screen, "n");
+	want_on_line(&screen, screen_selected(&screen), "function_0777");
+	screen_deinit(&screen);
+}
