@@ -3,8 +3,9 @@
 
   drive_tui.py EBPROF RECORDING
 
-Prints lines "KEY VALUE": milliseconds from a key's write to the last byte of what it draws, before
-the program is silent for QUIET_S; bytes drawn; the memory in use at the end.
+Prints lines "KEY VALUE", some with what was pressed in which view behind it: milliseconds from a
+key's write to the last byte of what it draws, before the program is silent for QUIET_S; bytes
+drawn; the memory in use at the end.
 """
 import fcntl
 import os
@@ -24,6 +25,7 @@ KEYS = [("down", b"j"), ("down", b"j"), ("page down", b"\x1b[6~"), ("page up", b
         ("bottom", b"G"), ("top", b"g"), ("unit", b"%"), ("unit", b"%"), ("unit", b"%"),
         ("sort", b">"), ("sort", b"<"), ("help", b"?"), ("leave help", b"\x1b"),
         ("name", b"w"), ("leave name", b"\x1b")]
+VIEWS = ["Top", "Butterfly", "Tree", "Flame", "Heat", "Processes", "Source", "Diff", "Symbols"]
 VIEW_KEYS = [("down", b"j"), ("page down", b"\x1b[6~"), ("bottom", b"G"), ("top", b"g"),
              ("enter", b"\r")]
 
@@ -92,19 +94,24 @@ def say(key, value):
 
 def time_keys(screen):
     times, sizes = [], []
-    views = [(f"view {i}", b"%d" % i) for i in range(1, 10)]
-    for name, key in KEYS + [step for view in views for step in [view] + VIEW_KEYS]:
+    steps = [("Top", *step) for step in KEYS]
+    for number, view in enumerate(VIEWS):
+        steps += [(view, *step) for step in [("enter the view", b"%d" % (number + 1))] + VIEW_KEYS]
+    for view, name, key in steps:
         milliseconds, size = screen.press(key)
         if size:
-            times.append((milliseconds, name))
-            sizes.append(size)
+            times.append((milliseconds, f"{view}: {name}"))
+            sizes.append((size, f"{view}: {name}"))
     times.sort()
+    sizes.sort()
     say("keys", len(times))
     say("key_median_ms", times[len(times) // 2][0])
     say("key_max_ms", times[-1][0])
-    print("key_max_name", times[-1][1].replace(" ", "_"))
-    say("redraw_median_bytes", sorted(sizes)[len(sizes) // 2])
-    say("redraw_max_bytes", max(sizes))
+    say("redraw_median_bytes", sizes[len(sizes) // 2][0])
+    say("redraw_max_bytes", sizes[-1][0])
+    for rank in range(1, 4):
+        print(f"key_slow_{rank}", f"{times[-rank][0]:.1f}", times[-rank][1])
+    print("redraw_max_of", sizes[-1][0], sizes[-1][1])
 
 
 def time_filter(screen):

@@ -34,6 +34,10 @@ done
 best() { # FIGURE
 	sort -k2n <(awk -v f="$1" '$1 == f { print $1, $2 }' "$work"/run*) | head -n 1 | cut -d' ' -f2
 }
+# What was pressed, and in which view, in the run that was the fastest at it.
+what() { # FIGURE
+	sort -k2n <(awk -v f="$1" '$1 == f' "$work"/run*) | head -n 1 | cut -d' ' -f3-
+}
 line() { printf '%-58s %10s   %s\n' "$1" "$(best "$2")" "$3"; }
 
 printf '%-58s %10s   %s\n' "figure" "measured" "target"
@@ -45,11 +49,14 @@ line "all names, ms" all_names_ms ""
 line "keys pressed that drew something" keys ""
 line "a key, median, ms" key_median_ms "<= 50"
 line "the slowest key, ms" key_max_ms "<= 50"
-line "  which one" key_max_name ""
+for rank in 1 2 3; do
+	line "  $(what key_slow_$rank)" key_slow_$rank ""
+done
 line "a filter, until its numbers are there, ms" filter_ms "<= 500"
 line "a key meanwhile, the slowest, ms" key_while_filter_ms "<= 50"
 line "bytes drawn for a key, median" redraw_median_bytes ""
 line "bytes drawn for a key, most" redraw_max_bytes "<= 50000"
+line "  $(what redraw_max_of)" redraw_max_of ""
 line "memory, MB" rss_mb "<= 400"
 line "memory at its peak, MB" peak_mb "<= 400"
 line "until it has left, ms" leave_ms "<= 100"
