@@ -42,7 +42,8 @@ static uint32_t forest_add(struct forest *forest, uint32_t parent, uint32_t func
 		.next_sibling = forest->tree.nodes.data[parent].first_child,
 	};
 	vec_push(&forest->tree.nodes, fresh);
-	vec_push(&forest->weights, (struct tree_weight){.self = self, .total = self, .self_samples = 1, .samples = 1});
+	vec_push(&forest->weights,
+		(struct tree_weight){.self = self, .total = self, .self_samples = 1, .samples = 1});
 	forest->tree.nodes.data[parent].first_child = node;
 	return node;
 }
