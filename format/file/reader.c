@@ -2,6 +2,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/map.h"
+#include "format/file/chunk_ahead.h"
 
 enum {
 	/*
@@ -719,28 +720,30 @@ struct err *reader_read(
 	struct reader reader = {.visitor = visitor, .context = context, .result = ret};
 	for (int table = 0; table < TABLE_COUNT; table++)
 		reader.next_id[table] = 1;
-	struct chunk_stream stream;
-	struct err *err = chunk_stream_init(&stream, fd);
+	struct chunk_ahead *chunks = NULL;
+	struct err *err = chunk_ahead_create(fd, &chunks);
+	if (err)
+		return err;
 	uint32_t next_sequence = 0;
 	for (bool more = true; !err && more;) {
 		struct chunk chunk;
-		err = chunk_stream_next(&stream, &chunk, &more);
+		uint64_t offset;
+		err = chunk_ahead_next(chunks, &chunk, &offset, &more);
 		if (err || !more)
 			break;
 		ret->chunks++;
 		if (chunk.sequence > next_sequence)
 			ret->missing_chunks += chunk.sequence - next_sequence;
 		next_sequence = chunk.sequence + 1;
-		ret->file_bytes = stream.window_offset + stream.pos;
+		ret->file_bytes = offset;
 		if (visitor->progress)
 			visitor->progress(context, ret->file_bytes);
 		decode_chunk(&reader, &chunk);
 	}
-	ret->file_bytes = stream.window_offset + stream.window.len;
+	chunk_ahead_end(chunks, &ret->file_bytes, &ret->damage);
 	ret->end = (struct layout_position){.frame = reader.next_id[TABLE_FRAMES],
 		.node = reader.next_id[TABLE_NODES],
 		.sequence = next_sequence};
-	ret->damage = stream.damage;
-	chunk_stream_deinit(&stream);
+	chunk_ahead_destroy(chunks);
 	return err;
 }

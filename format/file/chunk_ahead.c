@@ -1,0 +1,157 @@
+#include "format/file/chunk_ahead.h"
+
+#include <pthread.h>
+
+#include "format/base/mem.h"
+
+enum {
+	SLOTS = 4, /* the one that is decoded, and those that are ready */
+};
+
+struct slot {
+	struct chunk chunk;
+	struct bytes_buf payload; /* what the chunk's points to */
+	uint64_t offset;
+	bool more;
+	struct err *err;
+};
+
+struct chunk_ahead {
+	struct chunk_stream stream; /* the thread's, while there is one */
+	pthread_t thread;
+	bool has_thread, is_decoding; /* the oldest slot is in use */
+
+	pthread_mutex_t mutex; /* guards what follows, and hands slots over */
+	pthread_cond_t changed;
+	struct slot slots[SLOTS];
+	size_t filled, emptied; /* so many, in turn */
+	bool is_given_up;
+};
+
+/* A payload that was unpacked changes hands; one that stands in the window is copied. */
+static void keep_payload(struct slot *slot, struct chunk_stream *stream)
+{
+	if (slot->chunk.payload == stream->raw.data) {
+		struct bytes_buf kept = slot->payload;
+		slot->payload = stream->raw;
+		stream->raw = kept;
+	} else {
+		slot->payload.len = 0;
+		bytes_put(&slot->payload, slot->chunk.payload, slot->chunk.payload_bytes);
+	}
+	slot->chunk.payload = slot->payload.data;
+}
+
+static void fill(struct slot *slot, struct chunk_stream *stream)
+{
+	slot->err = chunk_stream_next(stream, &slot->chunk, &slot->more);
+	slot->offset = stream->window_offset + stream->pos;
+	if (!slot->err && slot->more)
+		keep_payload(slot, stream);
+}
+
+/* False: nobody wants it any more. */
+static bool wait_for_room(struct chunk_ahead *ahead)
+{
+	pthread_mutex_lock(&ahead->mutex);
+	while (!ahead->is_given_up && ahead->filled - ahead->emptied == SLOTS)
+		pthread_cond_wait(&ahead->changed, &ahead->mutex);
+	bool goes_on = !ahead->is_given_up;
+	pthread_mutex_unlock(&ahead->mutex);
+	return goes_on;
+}
+
+static void add(struct chunk_ahead *ahead, size_t *counter)
+{
+	pthread_mutex_lock(&ahead->mutex);
+	++*counter;
+	pthread_cond_signal(&ahead->changed);
+	pthread_mutex_unlock(&ahead->mutex);
+}
+
+static void *run(void *context)
+{
+	struct chunk_ahead *ahead = context;
+	for (bool more = true; more && wait_for_room(ahead);) {
+		struct slot *slot = &ahead->slots[ahead->filled % SLOTS];
+		fill(slot, &ahead->stream);
+		more = slot->more && !slot->err;
+		add(ahead, &ahead->filled);
+	}
+	return NULL;
+}
+
+struct err *chunk_ahead_create(int fd, struct chunk_ahead **ret)
+{
+	struct chunk_ahead *ahead = mem_zalloc(sizeof(*ahead));
+	struct err *err = chunk_stream_init(&ahead->stream, fd);
+	pthread_mutex_init(&ahead->mutex, NULL);
+	pthread_cond_init(&ahead->changed, NULL);
+	if (err) {
+		chunk_ahead_destroy(ahead);
+		return err;
+	}
+	ahead->has_thread = !pthread_create(&ahead->thread, NULL, run, ahead);
+	*ret = ahead;
+	return NULL;
+}
+
+static struct slot *oldest(struct chunk_ahead *ahead)
+{
+	struct slot *slot = &ahead->slots[ahead->emptied % SLOTS];
+	if (!ahead->has_thread) {
+		fill(slot, &ahead->stream);
+		return slot;
+	}
+	pthread_mutex_lock(&ahead->mutex);
+	while (ahead->filled == ahead->emptied)
+		pthread_cond_wait(&ahead->changed, &ahead->mutex);
+	pthread_mutex_unlock(&ahead->mutex);
+	return slot;
+}
+
+struct err *chunk_ahead_next(
+	struct chunk_ahead *ahead, struct chunk *ret, uint64_t *offset, bool *more)
+{
+	if (ahead->is_decoding)
+		add(ahead, &ahead->emptied);
+	ahead->is_decoding = true;
+	struct slot *slot = oldest(ahead);
+	*ret = slot->chunk;
+	*offset = slot->offset;
+	*more = slot->more;
+	return steal_ptr(slot->err);
+}
+
+static void join(struct chunk_ahead *ahead)
+{
+	if (ahead->has_thread)
+		pthread_join(ahead->thread, NULL);
+	ahead->has_thread = false;
+}
+
+void chunk_ahead_end(struct chunk_ahead *ahead, uint64_t *file_bytes, struct chunk_damage *damage)
+{
+	join(ahead);
+	*file_bytes = ahead->stream.window_offset + ahead->stream.window.len;
+	*damage = ahead->stream.damage;
+}
+
+void chunk_ahead_destroy(struct chunk_ahead *ahead)
+{
+	if (!ahead)
+		return;
+	pthread_mutex_lock(&ahead->mutex);
+	ahead->is_given_up = true;
+	pthread_cond_signal(&ahead->changed);
+	pthread_mutex_unlock(&ahead->mutex);
+	join(ahead);
+	for (size_t i = 0; i < SLOTS; i++) {
+		bytes_buf_deinit(&ahead->slots[i].payload);
+		err_destroy(ahead->slots[i].err);
+	}
+	chunk_stream_deinit(&ahead->stream);
+	pthread_mutex_destroy(&ahead->mutex);
+	pthread_cond_destroy(&ahead->changed);
+	mem_free(ahead);
+}
