@@ -66,8 +66,8 @@ static uint64_t choose_pivot(struct job *job, const struct run *run)
 static void split(struct job *job, const struct run *run, struct run parts[3])
 {
 	uint64_t pivot = choose_pivot(job, run);
-	size_t less = run->first, at = run->first, greater = run->first + run->count;
-	while (at < greater) {
+	size_t less = run->first, greater = run->first + run->count;
+	for (size_t at = less; at < greater;) {
 		struct word_entry *entry = &job->entries[at];
 		if (entry->word < pivot)
 			swap(entry, &job->entries[less++]), at++;
