@@ -68,7 +68,7 @@ void *mem_realloc_array(void *old, size_t count, size_t element_bytes)
 	void *block = realloc(old, bytes ? bytes : 1);
 	if (!block)
 		out_of_memory(bytes);
-	return prefer_huge_pages(block, bytes);
+	return block;
 }
 
 char *mem_strdup(const char *text)
