@@ -66,6 +66,7 @@ allowed report/a.c '"format/file/reader.h"'
 allowed report/unwind/a.c '<elfutils/libdw.h>'
 allowed report/demangle/demangle_libiberty.c '<libiberty/demangle.h>'
 allowed report/tui/a.c '<ncurses.h>'
+forbidden report/tui/view/a.c '<ncurses.h>'
 allowed cmd/a.c '"record/session.h"'
 allowed cmd/a.c '<sys/stat.h>'
 exit $failed

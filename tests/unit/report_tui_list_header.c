@@ -1,6 +1,6 @@
 /* The header of a list: what is seen of it, and what it is ordered by. */
 #include "format/base/str.h"
-#include "report/tui/list_header.h"
+#include "report/tui/view/list_header.h"
 #include "tests/unit/unit.h"
 
 enum {

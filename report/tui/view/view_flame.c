@@ -1,6 +1,6 @@
 /* The call tree as an icicle: what calls stands above what is called, as wide as its share. */
 #include "report/export/flame_svg.h"
-#include "report/tui/flame_view.h"
+#include "report/tui/view/flame_view.h"
 
 enum {
 	WHEEL_ROWS = 3,

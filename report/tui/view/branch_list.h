@@ -6,8 +6,8 @@
 #ifndef EBPROF_BRANCH_LIST_H
 #define EBPROF_BRANCH_LIST_H
 
-#include "report/tui/branches.h"
 #include "report/tui/list.h"
+#include "report/tui/view/branches.h"
 
 struct app;
 

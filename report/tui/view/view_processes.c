@@ -1,9 +1,9 @@
 /* Who ran: containers, processes and threads with what each took. */
 #include <string.h>
 
-#include "report/tui/list_header.h"
-#include "report/tui/task_rows.h"
-#include "report/tui/time_axis.h"
+#include "report/tui/view/list_header.h"
+#include "report/tui/view/task_rows.h"
+#include "report/tui/view/time_axis.h"
 
 enum processes_column {
 	PROCESSES_SHARE,

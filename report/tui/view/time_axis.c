@@ -1,4 +1,4 @@
-#include "report/tui/time_axis.h"
+#include "report/tui/view/time_axis.h"
 
 #include <time.h>
 

@@ -3,7 +3,7 @@
 #define EBPROF_DIFF_H
 
 #include "report/tui/app.h"
-#include "report/tui/list_header.h"
+#include "report/tui/view/list_header.h"
 
 enum diff_column {
 	DIFF_BASE,

@@ -1,4 +1,4 @@
-#include "report/tui/branch_list.h"
+#include "report/tui/view/branch_list.h"
 
 #include "report/tui/app.h"
 

@@ -1,4 +1,4 @@
-#include "report/tui/task_rows.h"
+#include "report/tui/view/task_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "report/tui/time_window.h"
+#include "report/tui/view/time_window.h"
 
 static uint32_t bucket_at(const struct timeline *timeline, uint64_t at_ns)
 {

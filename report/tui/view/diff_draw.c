@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/tui/diff.h"
+#include "report/tui/view/diff.h"
 
 static unsigned delta_style(
 	const struct app *app, const struct compare_row *row, enum compare_metric metric)

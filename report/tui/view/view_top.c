@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "report/tui/app.h"
-#include "report/tui/list_header.h"
+#include "report/tui/view/list_header.h"
 #include "report/word_sort.h"
 
 enum top_column {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "report/tui/app.h"
-#include "report/tui/list_header.h"
+#include "report/tui/view/list_header.h"
 #include "report/unsymbolized.h"
 
 enum symbols_column {

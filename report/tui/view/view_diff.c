@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/tui/diff.h"
+#include "report/tui/view/diff.h"
 
 static void *diff_create(void)
 {

@@ -3,7 +3,7 @@
  * was spent up to the callers.
  */
 #include "report/tui/app.h"
-#include "report/tui/branch_list.h"
+#include "report/tui/view/branch_list.h"
 
 struct tree_view {
 	struct branch_list sides[2]; /* by is_inverted */

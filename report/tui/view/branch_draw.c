@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "report/tui/app.h"
-#include "report/tui/branch_list.h"
+#include "report/tui/view/branch_list.h"
 
 enum {
 	NUMBER = 9, /* columns */

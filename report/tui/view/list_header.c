@@ -1,4 +1,4 @@
-#include "report/tui/list_header.h"
+#include "report/tui/view/list_header.h"
 
 #include "format/base/str.h"
 

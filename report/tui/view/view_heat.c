@@ -1,9 +1,9 @@
 /* Who ran when: a row for each thread, a column for each stretch of time. */
 #include <string.h>
 
-#include "report/tui/task_rows.h"
-#include "report/tui/time_axis.h"
-#include "report/tui/time_window.h"
+#include "report/tui/view/task_rows.h"
+#include "report/tui/view/time_axis.h"
+#include "report/tui/view/time_window.h"
 
 enum {
 	LEVELS = STYLE_HEATS,

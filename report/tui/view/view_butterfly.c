@@ -1,6 +1,6 @@
 /* One function, its callers above and what it calls below. */
 #include "report/tui/app.h"
-#include "report/tui/branch_list.h"
+#include "report/tui/view/branch_list.h"
 
 struct butterfly {
 	struct branch_list list;

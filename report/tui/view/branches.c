@@ -1,4 +1,4 @@
-#include "report/tui/branches.h"
+#include "report/tui/view/branches.h"
 
 void branches_deinit(struct branches *branches)
 {

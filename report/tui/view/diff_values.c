@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/tui/diff.h"
+#include "report/tui/view/diff.h"
 
 const struct compare *diff_compare(const struct app *app)
 {

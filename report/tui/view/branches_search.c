@@ -3,7 +3,7 @@
  * are wanted. Which nodes of the call tree lead to a match is marked once, for all, so that only
  * branches are entered that have one; from match to match it is a walk along a path.
  */
-#include "report/tui/branches.h"
+#include "report/tui/view/branches.h"
 
 /* Of the callers' side: a match above. Of the callees': below, in what took time. */
 static void mark_leads(struct branches *branches)

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "report/tui/flame_view.h"
+#include "report/tui/view/flame_view.h"
 
 enum {
 	ROOM_FOR_HEADER = 6, /* lines */
