@@ -275,3 +275,43 @@ void focus_expand(struct focus *focus, uint32_t node)
 	focus->nodes.data[node].first_child = (uint32_t)first;
 	vec_deinit(&steps);
 }
+
+/* ---- looking ---- */
+
+uint32_t focus_child(struct focus *focus, uint32_t node, uint32_t function)
+{
+	focus_expand(focus, node);
+	uint32_t at = focus->nodes.data[node].first_child;
+	while (at && focus->nodes.data[at].function != function)
+		at = focus->nodes.data[at].next_sibling;
+	return at;
+}
+
+uint32_t focus_find(struct focus *focus, uint32_t place, bool *is_whole)
+{
+	const struct tree_node *nodes = focus->tree->nodes.data;
+	VEC(uint32_t) path = {0}; /* functions, the innermost first */
+	for (uint32_t at = place; at; at = nodes[at].parent)
+		vec_push(&path, nodes[at].function);
+	uint32_t node = 0;
+	for (; path.len; path.len--) {
+		uint32_t child = focus_child(focus, node, path.data[path.len - 1]);
+		if (!child)
+			break;
+		node = child;
+	}
+	*is_whole = !path.len;
+	vec_deinit(&path);
+	return node;
+}
+
+uint32_t focus_hottest_place(const struct focus *focus, uint32_t node)
+{
+	const struct focus_node *it = &focus->nodes.data[node];
+	const struct focus_place *places = focus->places.data + it->first_place;
+	size_t best = 0;
+	for (size_t i = 1; i < it->nr_places; i++)
+		if (places[i].value > places[best].value)
+			best = i;
+	return it->function && it->nr_places ? places[best].node : 0;
+}

@@ -51,5 +51,14 @@ void focus_deinit(struct focus *focus);
 
 /* Finds the children of a node, unless that was done. Pointers to nodes are invalid afterwards. */
 void focus_expand(struct focus *focus, uint32_t node);
+/* The child of that function; 0: there is none. Expands the node. */
+uint32_t focus_child(struct focus *focus, uint32_t node, uint32_t function);
+/*
+ * The node that shows a node of the tree, where paths lead from the tree's root; *is_whole: it is
+ * there, and not only the deepest on the way to it.
+ */
+uint32_t focus_find(struct focus *focus, uint32_t place, bool *is_whole);
+/* The place where the node takes most; 0 for the root that is no function. */
+uint32_t focus_hottest_place(const struct focus *focus, uint32_t node);
 
 #endif

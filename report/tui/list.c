@@ -82,6 +82,19 @@ bool list_mouse(struct list *list, const struct input *input)
 	return true;
 }
 
+bool list_find(struct list *list, bool goes_up, list_match_fn *matches, const void *context)
+{
+	size_t count = list->count;
+	for (size_t step = 1; step <= count; step++) {
+		size_t at = (list->selected + (goes_up ? count - step : step)) % count;
+		if (!matches(context, at))
+			continue;
+		list->selected = at;
+		return true;
+	}
+	return false;
+}
+
 void list_mark(const struct list *list, struct grid *grid)
 {
 	if (!list->count || !list->area.height)

@@ -23,6 +23,12 @@ size_t list_seen(const struct list *list);
 bool list_act(struct list *list, enum action action);
 /* True when the event was on a line, which is selected then, or a turn of the wheel. */
 bool list_mouse(struct list *list, const struct input *input);
+/*
+ * Selects the next line that matches, or the one before, past the end if need be and back to the
+ * selected one itself; false: there is none.
+ */
+typedef bool list_match_fn(const void *context, size_t line);
+bool list_find(struct list *list, bool goes_up, list_match_fn *matches, const void *context);
 /* Marks the selected line. */
 void list_mark(const struct list *list, struct grid *grid);
 

@@ -76,12 +76,8 @@ uint32_t branches_place(const struct branches *branches, uint32_t node)
 
 uint32_t branches_child(struct branches *branches, uint32_t node, uint32_t function)
 {
-	focus_expand(&branches->focus, node);
-	const struct focus_node *nodes = branches->focus.nodes.data;
-	for (uint32_t at = nodes[node].first_child; at; at = nodes[at].next_sibling)
-		if (nodes[at].function == function)
-			return at;
-	return BRANCH_NONE;
+	uint32_t child = focus_child(&branches->focus, node, function);
+	return child ? child : BRANCH_NONE;
 }
 
 /* ---- marks ---- */
@@ -251,29 +247,10 @@ static void begin_focus(struct branches *branches)
 		focus_init(&branches->focus, tree, model->weights, functions, origin->direction);
 }
 
-/* From the root of a focus that leads to callees down to a node of its tree. */
-static uint32_t descend(struct branches *branches, uint32_t place, bool is_exact)
-{
-	const struct tree_node *nodes = branches->focus.tree->nodes.data;
-	VEC(uint32_t) path = {0};
-	for (uint32_t at = place; at; at = nodes[at].parent)
-		vec_push(&path, nodes[at].function);
-	uint32_t node = 0;
-	while (path.len) {
-		uint32_t child = branches_child(branches, node, path.data[path.len - 1]);
-		if (child == BRANCH_NONE)
-			break;
-		node = child;
-		path.len--;
-	}
-	bool is_there = !path.len;
-	vec_deinit(&path);
-	return is_there || !is_exact ? node : BRANCH_NONE;
-}
-
 uint32_t branches_find_place(struct branches *branches, uint32_t place)
 {
-	uint32_t node = descend(branches, place, false);
+	bool is_whole;
+	uint32_t node = focus_find(&branches->focus, place, &is_whole);
 	for (uint32_t at = node; at != branches->top; at = branches_node(branches, at)->parent)
 		if (!at) /* it is beside the top */
 			return branches->top;
@@ -293,8 +270,12 @@ void branches_set(struct branches *branches, struct model *model,
 		branches_forget(branches);
 	begin_focus(branches);
 	place_marks(branches);
-	bool is_zoomed = origin->node && !origin->function && origin->direction == FOCUS_CALLEES;
-	branches->top = is_zoomed ? descend(branches, origin->node, true) : 0;
+	bool is_whole = true;
+	branches->top = 0;
+	if (origin->node && !origin->function && origin->direction == FOCUS_CALLEES)
+		branches->top = focus_find(&branches->focus, origin->node, &is_whole);
+	if (!is_whole)
+		branches->top = BRANCH_NONE;
 	branches_list(branches);
 }
 

@@ -13,10 +13,10 @@ enum {
 
 /* ---- what a box shows ---- */
 
-static unsigned style_of(const struct flame_view *view, const struct app *app, uint32_t node)
+static unsigned style_of(const struct flame_view *view, uint32_t node)
 {
 	static const unsigned plain[] = {0, 1, 2, 4, 5};
-	const struct model_names *names = app->model->names;
+	const struct model_names *names = view->model->names;
 	uint32_t function = view->focus.nodes.data[node].function;
 	switch (flame_kind(&view->focus, names->frames.data, node)) {
 	case FLAME_KERNEL:
@@ -29,13 +29,13 @@ static unsigned style_of(const struct flame_view *view, const struct app *app, u
 		break;
 	}
 	const struct profile_object *object =
-		model_object(app->model, model_function(app->model, function)->object);
+		model_object(view->model, model_function(view->model, function)->object);
 	return STYLE_FLAME + plain[flame_colour(object, sizeof(plain) / sizeof(*plain))];
 }
 
-static const char *mark_of(const struct flame_view *view, const struct app *app, uint32_t node)
+static const char *mark_of(const struct flame_view *view, uint32_t node)
 {
-	switch (flame_kind(&view->focus, app->model->names->frames.data, node)) {
+	switch (flame_kind(&view->focus, view->model->names->frames.data, node)) {
 	case FLAME_KERNEL:
 		return " [k]";
 	case FLAME_INLINED:
@@ -45,13 +45,26 @@ static const char *mark_of(const struct flame_view *view, const struct app *app,
 	}
 }
 
-/* Of the focus' root: what leaves on top are the leaves of. */
-static void put_root_name(const struct flame_view *view, const struct app *app, struct str *out)
+static void put_value(const struct flame_view *view, const struct app *app,
+	const struct flame_box *box, struct str *out)
 {
-	const struct tree_node *base = &app->model->names->tree.nodes.data[view->focus.top];
+	(void)view;
+	app_put_value(app, out, box->total, box->samples);
+}
+
+static const struct flame_paint *paint_of(const struct flame_view *view)
+{
+	static const struct flame_paint usual = {style_of, put_value};
+	return view->paint ? view->paint : &usual;
+}
+
+/* Of the focus' root: what leaves on top are the leaves of. */
+static void put_root_name(const struct flame_view *view, struct str *out)
+{
+	const struct tree_node *base = &view->model->names->tree.nodes.data[view->focus.top];
 	str_puts(out, "all");
 	if (base->function)
-		str_printf(out, " of %s", model_function(app->model, base->function)->name);
+		str_printf(out, " of %s", model_function(view->model, base->function)->name);
 }
 
 /* The name, shortened where it must be, and behind it what there is room for. */
@@ -61,34 +74,37 @@ static void put_label(struct flame_view *view, const struct app *app, const stru
 	const struct focus_node *it = &view->focus.nodes.data[node];
 	const struct profile_function *functions = view->focus.functions;
 	if (!it->function)
-		put_root_name(view, app, out);
+		put_root_name(view, out);
 	else if (grid_text_width(grid, functions[it->function].name) <= room)
 		str_puts(out, functions[it->function].name);
 	else
 		str_puts(out, short_names_get(&view->names, functions, it->function));
 	int used = grid_text_width(grid, str_text(out));
-	const char *mark = mark_of(view, app, node);
+	const char *mark = mark_of(view, node);
 	if (used + (int)strlen(mark) <= room)
 		str_puts(out, mark);
 	used += (int)strlen(mark);
 	CLEANUP(str_deinit) struct str value = {0};
-	app_put_value(app, &value, it->total, it->samples);
-	if (used + 2 + (int)value.len <= room)
+	struct flame_box box = {
+		.node = node, .count = 1, .total = it->total, .samples = it->samples};
+	paint_of(view)->put_value(view, app, &box, &value);
+	if (value.len && used + 2 + (int)value.len <= room)
 		str_printf(out, "  %s", str_text(&value));
 }
 
 /* ---- boxes ---- */
 
-static void draw_group(
-	const struct app *app, struct grid *grid, const struct flame_box *box, int x, int y)
+static void draw_group(const struct flame_view *view, const struct app *app, struct grid *grid,
+	const struct flame_box *box, int x, int y)
 {
 	const char *shade = grid_glyph(grid, GLYPH_SHADE);
 	int width = (int)box->width;
 	grid_fill(grid, (struct rect){x, y, width, 1}, STYLE_DIM, shade);
 	CLEANUP(str_deinit) struct str text = {0}, value = {0};
-	app_put_value(app, &value, box->total, box->samples);
-	str_printf(&text, "%s +%u (%s) ", shade, box->count, str_text(&value));
-	if (grid_text_width(grid, str_text(&text)) > width + 1) {
+	paint_of(view)->put_value(view, app, box, &value);
+	if (value.len)
+		str_printf(&text, "%s +%u (%s) ", shade, box->count, str_text(&value));
+	if (!value.len || grid_text_width(grid, str_text(&text)) > width + 1) {
 		str_truncate(&text, 0);
 		str_printf(&text, "%s +%u ", shade, box->count);
 	}
@@ -100,7 +116,7 @@ static void draw_frame(struct flame_view *view, const struct app *app, struct gr
 	const struct flame_box *box, bool is_match, int x, int y)
 {
 	int width = (int)box->width;
-	unsigned style = style_of(view, app, box->node);
+	unsigned style = paint_of(view)->style(view, box->node);
 	grid_fill(grid, (struct rect){x, y, width, 1}, style, " ");
 	grid_put(grid, x, y, 1, style, is_match ? "*" : grid_glyph(grid, GLYPH_EDGE));
 	CLEANUP(str_deinit) struct str label = {0};
@@ -112,9 +128,9 @@ static void draw_box(struct flame_view *view, const struct app *app, struct grid
 	const struct flame_box *box, const struct flame_spot *spot, int y)
 {
 	int x = view->area.x + (int)box->x;
-	bool is_match = flame_view_match(view, app, box);
+	bool is_match = flame_view_match(view, box);
 	if (box->count > 1)
-		draw_group(app, grid, box, x, y);
+		draw_group(view, app, grid, box, x, y);
 	else
 		draw_frame(view, app, grid, box, is_match, x, y);
 	unsigned flags = (is_match ? STYLE_MATCH : 0) | (spot->box == box ? STYLE_SELECTED : 0);
@@ -179,6 +195,7 @@ static void draw_header(const struct flame_view *view, struct grid *grid, int y,
 
 void flame_view_draw(struct flame_view *view, struct app *app, struct grid *grid, struct rect area)
 {
+	flame_view_fit(view, area.width);
 	if (!view->focus.nodes.data[view->root].total) {
 		app_draw_no_samples(app, grid, area);
 		return;

@@ -135,27 +135,29 @@ static void diff_update(void *state, struct app *app)
 
 /* ---- input ---- */
 
+struct diff_search {
+	const struct diff *diff;
+	const struct app *app;
+	struct pattern pattern;
+};
+
+static bool is_match(const void *context, size_t line)
+{
+	const struct diff_search *search = context;
+	return pattern_matches(&search->pattern, diff_row(search->diff, search->app, line)->name);
+}
+
 static void go_to_match(struct diff *diff, struct app *app, bool goes_up)
 {
-	struct pattern pattern;
+	struct diff_search search = {.diff = diff, .app = app};
 	const char *wanted = app->wish.search;
-	size_t count = diff->rows.len, found = count;
-	if (!wanted || !wanted[0] || !pattern_init(&pattern, wanted)) {
+	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
+	if (searches && list_find(&diff->list, goes_up, is_match, &search))
+		select_row(diff, app);
+	else
 		app_say(app, "no match");
-		return;
-	}
-	for (size_t step = 1; step <= count && found == count; step++) {
-		size_t at = (diff->list.selected + (goes_up ? count - step : step)) % count;
-		if (pattern_matches(&pattern, diff_row(diff, app, at)->name))
-			found = at;
-	}
-	pattern_deinit(&pattern);
-	if (found == count) {
-		app_say(app, "no match");
-		return;
-	}
-	diff->list.selected = found;
-	select_row(diff, app);
+	if (searches)
+		pattern_deinit(&search.pattern);
 }
 
 static void enter(const struct diff *diff, struct app *app)

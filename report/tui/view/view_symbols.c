@@ -347,24 +347,28 @@ static void keep_object(const struct symbols *symbols, struct app *app)
 		app_filter(app, &(struct scope_term){.kind = SCOPE_OBJECT, .number = row->object});
 }
 
+struct symbols_search {
+	const struct symbols *symbols;
+	const struct app *app;
+	struct pattern pattern;
+};
+
+static bool is_match(const void *context, size_t line)
+{
+	const struct symbols_search *search = context;
+	uint32_t object = search->symbols->rows.data[line].object;
+	return pattern_matches(&search->pattern, model_object(search->app->model, object)->path);
+}
+
 static void go_to_match(struct symbols *symbols, struct app *app, bool goes_up)
 {
-	struct pattern pattern;
+	struct symbols_search search = {.symbols = symbols, .app = app};
 	const char *wanted = app->wish.search;
-	size_t count = symbols->rows.len, found = count;
-	bool searches = wanted && wanted[0] && pattern_init(&pattern, wanted);
-	for (size_t step = 1; searches && step <= count && found == count; step++) {
-		size_t at = (symbols->list.selected + (goes_up ? count - step : step)) % count;
-		uint32_t object = symbols->rows.data[at].object;
-		if (pattern_matches(&pattern, model_object(app->model, object)->path))
-			found = at;
-	}
-	if (searches)
-		pattern_deinit(&pattern);
-	if (found == count)
+	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
+	if (!searches || !list_find(&symbols->list, goes_up, is_match, &search))
 		app_say(app, "no match among the objects");
-	else
-		symbols->list.selected = found;
+	if (searches)
+		pattern_deinit(&search.pattern);
 	select_row(symbols);
 }
 

@@ -264,8 +264,7 @@ static bool top_act(void *state, struct app *app, enum action action)
 	switch (action) {
 	case ACTION_NEXT_MATCH:
 	case ACTION_PREVIOUS_MATCH:
-		if (!go_to_match(top, app, action == ACTION_PREVIOUS_MATCH))
-			app_say(app, "no match");
+		go_to_match(top, app, action == ACTION_PREVIOUS_MATCH);
 		return true;
 	case ACTION_ENTER:
 		app_show(app, VIEW_BUTTERFLY);

@@ -4,6 +4,7 @@
  */
 #include "report/tui/app.h"
 #include "report/tui/view/branch_list.h"
+#include "report/tui/view/focus_selection.h"
 
 struct tree_view {
 	struct branch_list sides[2]; /* by is_inverted */
@@ -43,29 +44,6 @@ static void tell_selection(struct tree_view *view, struct app *app)
 		app_select_node(app, place);
 	else
 		app_select(app, node->frame);
-}
-
-/* Whether `node` is the branch `above` or below it. */
-static bool is_within(const struct tree *tree, uint32_t node, uint32_t above)
-{
-	while (node > above) /* parents stand ahead of their children */
-		node = tree->nodes.data[node].parent;
-	return node == above;
-}
-
-static uint32_t hottest_place(const struct app *app, uint32_t function)
-{
-	const struct tree *tree = &app->model->names->tree;
-	uint32_t zoomed = app_zoomed_node(app), hottest = 0;
-	uint64_t most = 0;
-	for (uint32_t i = 1; i < tree->nodes.len; i++) {
-		if (tree->nodes.data[i].function != function ||
-			app->model->weights[i].total <= most || !is_within(tree, i, zoomed))
-			continue;
-		most = app->model->weights[i].total;
-		hottest = i;
-	}
-	return hottest;
 }
 
 static uint32_t find_selected(struct tree_view *view, const struct app *app)
@@ -117,16 +95,7 @@ static bool is_current(const struct branches *branches, const struct app *app)
 /* Where a zoom from a leaf to its callers leads, as far as that is still there. */
 static uint32_t zoomed_caller(struct branches *branches, const struct app *app)
 {
-	const struct path *zoom = trail_zoom(&app->trail, true);
-	uint32_t at = 0;
-	for (size_t i = 0; zoom && i < zoom->len; i++) {
-		uint32_t function = model_function_of(app->model, zoom->data[i]);
-		uint32_t child = branches_child(branches, at, function);
-		if (child == BRANCH_NONE)
-			break;
-		at = child;
-	}
-	return at;
+	return focus_follow(&branches->focus, app->model, trail_zoom(&app->trail, true));
 }
 
 /* As long as nobody has chosen what to open: down to where the time divides. */
@@ -192,15 +161,6 @@ static void tree_print(void *state, struct app *app, struct str *out)
 
 /* ---- input ---- */
 
-/* From the leaf to the caller. */
-static void path_to(const struct branches *branches, uint32_t node, struct path *ret)
-{
-	uint32_t depth = branches_node(branches, node)->depth;
-	vec_resize(ret, depth);
-	for (uint32_t at = node; depth; at = branches_node(branches, at)->parent)
-		ret->data[--depth] = branches_node(branches, at)->frame;
-}
-
 static void zoom(struct tree_view *view, struct app *app)
 {
 	struct branch_list *list = side_of(view);
@@ -211,16 +171,10 @@ static void zoom(struct tree_view *view, struct app *app)
 	uint32_t place = branches_place(branches, row.node);
 	if (row.node == branches->top || (!place && !view->is_inverted)) {
 		app_say(app, "this is the branch that is shown: Esc undoes the zoom");
-	} else if (view->is_inverted) {
-		struct path path = {0};
-		path_to(branches, row.node, &path);
-		app_zoom_callers(app, &path);
-		vec_deinit(&path);
-		tree_update(view, app);
-	} else {
-		app_zoom(app, place);
-		tree_update(view, app);
+		return;
 	}
+	focus_zoom(&branches->focus, app, row.node);
+	tree_update(view, app);
 }
 
 static void invert(struct tree_view *view, struct app *app)

@@ -1,0 +1,57 @@
+#include "report/tui/view/focus_selection.h"
+
+void focus_path(const struct focus *focus, uint32_t node, struct path *ret)
+{
+	uint32_t depth = focus->nodes.data[node].depth;
+	vec_resize(ret, depth);
+	for (uint32_t at = node; depth; at = focus->nodes.data[at].parent)
+		ret->data[--depth] = focus->nodes.data[at].frame;
+}
+
+uint32_t focus_follow(struct focus *focus, const struct model *model, const struct path *path)
+{
+	uint32_t at = 0;
+	for (size_t i = 0; path && i < path->len; i++) {
+		uint32_t child = focus_child(focus, at, model_function_of(model, path->data[i]));
+		if (!child)
+			break;
+		at = child;
+	}
+	return at;
+}
+
+/* Whether `node` is the branch `above` or below it. */
+static bool is_within(const struct tree *tree, uint32_t node, uint32_t above)
+{
+	while (node > above) /* parents stand ahead of their children */
+		node = tree->nodes.data[node].parent;
+	return node == above;
+}
+
+uint32_t hottest_place(const struct app *app, uint32_t function)
+{
+	const struct tree *tree = &app->model->names->tree;
+	const struct tree_weight *weights = app->model->weights;
+	uint32_t zoomed = app_zoomed_node(app), hottest = 0;
+	uint64_t most = 0;
+	for (uint32_t i = zoomed ? zoomed : 1; i < tree->nodes.len; i++) {
+		if (tree->nodes.data[i].function != function || weights[i].total <= most ||
+			!is_within(tree, i, zoomed))
+			continue;
+		most = weights[i].total;
+		hottest = i;
+	}
+	return hottest;
+}
+
+void focus_zoom(const struct focus *focus, struct app *app, uint32_t node)
+{
+	if (focus->direction == FOCUS_CALLEES) {
+		app_zoom(app, focus_hottest_place(focus, node));
+		return;
+	}
+	struct path path = {0};
+	focus_path(focus, node, &path);
+	app_zoom_callers(app, &path);
+	vec_deinit(&path);
+}
