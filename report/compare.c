@@ -6,12 +6,6 @@
 
 #include "report/demangle/demangle.h"
 
-enum {
-	BASE,
-	NEW,
-	SIDES,
-};
-
 /* ---- objects ---- */
 
 struct object_name {
@@ -26,7 +20,7 @@ struct object_match {
 	uint64_t seed;
 	struct strtab names;
 	VEC(struct object_name) list; /* by id of names */
-	uint32_t *of[SIDES];          /* for each object the id */
+	uint32_t *of[COMPARE_SIDES];  /* for each object the id */
 };
 
 static const char *name_of(const struct profile_object *object)
@@ -90,7 +84,7 @@ static void put_bare_name(const char *name, struct str *out)
 }
 
 struct bare_name {
-	uint32_t counts[SIDES], ids[SIDES];
+	uint32_t counts[COMPARE_SIDES], ids[COMPARE_SIDES];
 };
 
 /* Names that only one side has are the other's where nothing but the version differs. */
@@ -101,22 +95,22 @@ static void match_versions(struct object_match *match)
 	for (uint32_t id = 0; id < match->list.len; id++) {
 		const char *name = strtab_get(&match->names, id);
 		unsigned sides = match->list.data[id].sides;
-		if ((sides != 1U << BASE && sides != 1U << NEW) || name[0] == '[')
+		if ((sides != 1U << COMPARE_BASE && sides != 1U << COMPARE_NEW) || name[0] == '[')
 			continue;
 		CLEANUP(str_deinit) struct str text = {0};
 		put_bare_name(name, &text);
 		uint32_t at = strtab_intern(&bare, str_text(&text), text.len);
 		if (at == list.len)
 			vec_push(&list, (struct bare_name){0});
-		int side = sides == 1U << BASE ? BASE : NEW;
+		int side = sides == 1U << COMPARE_BASE ? COMPARE_BASE : COMPARE_NEW;
 		list.data[at].counts[side]++;
 		list.data[at].ids[side] = id;
 	}
 	vec_each(&list, it) {
-		if (it->counts[BASE] != 1 || it->counts[NEW] != 1)
+		if (it->counts[COMPARE_BASE] != 1 || it->counts[COMPARE_NEW] != 1)
 			continue;
-		match->list.data[it->ids[BASE]].other = it->ids[NEW];
-		match->list.data[it->ids[NEW]].has_builds = true;
+		match->list.data[it->ids[COMPARE_BASE]].other = it->ids[COMPARE_NEW];
+		match->list.data[it->ids[COMPARE_NEW]].has_builds = true;
 	}
 	vec_deinit(&list);
 	strtab_deinit(&bare);
@@ -126,8 +120,8 @@ static void match_init(
 	struct object_match *match, const struct profile *base, const struct profile *new)
 {
 	*match = (struct object_match){.seed = map_random_seed()};
-	note_objects(match, BASE, base);
-	note_objects(match, NEW, new);
+	note_objects(match, COMPARE_BASE, base);
+	note_objects(match, COMPARE_NEW, new);
 	match_versions(match);
 }
 
@@ -135,8 +129,8 @@ static void match_deinit(struct object_match *match)
 {
 	strtab_deinit(&match->names);
 	vec_deinit(&match->list);
-	mem_free(match->of[BASE]);
-	mem_free(match->of[NEW]);
+	mem_free(match->of[COMPARE_BASE]);
+	mem_free(match->of[COMPARE_NEW]);
 }
 
 static const struct object_name *matched(
@@ -191,7 +185,7 @@ static uint32_t *find_groups(struct compare *compare, const struct object_match 
 		groups[function] = id + 1;
 		if (id < compare->rows.len)
 			continue;
-		struct compare_row row = {.is_known = it->is_known};
+		struct compare_row row = {.name_id = id, .is_known = it->is_known};
 		row.object = strtab_get(&compare->names, id);
 		row.name = row.object + strlen(row.object) + 1;
 		vec_push(&compare->rows, row);
@@ -202,14 +196,15 @@ static uint32_t *find_groups(struct compare *compare, const struct object_match 
 static void weigh(struct compare *compare, const struct object_match *match, int side,
 	const struct compare_side *from)
 {
-	CLEANUP_FREE uint32_t *of = find_groups(compare, match, side, from);
+	uint32_t *of = find_groups(compare, match, side, from);
+	compare->rows_of[side] = of;
 	struct tree_groups groups = {of, compare->rows.len + 1};
 	struct function_weights weights;
 	tree_weigh_groups(from->tree, from->weights, from->profile, &groups, &weights);
 	vec_each(&weights, weight) {
 		struct compare_row *row = &compare->rows.data[of[weight->function] - 1];
-		*(side == NEW ? &row->frame : &row->base_frame) = weight->frame;
-		*(side == NEW ? &row->new : &row->base) = (struct compare_value){
+		*(side == COMPARE_NEW ? &row->frame : &row->base_frame) = weight->frame;
+		*(side == COMPARE_NEW ? &row->new : &row->base) = (struct compare_value){
 			.self = weight->self,
 			.total = weight->total,
 			.self_samples = weight->self_samples,
@@ -219,13 +214,16 @@ static void weigh(struct compare *compare, const struct object_match *match, int
 	vec_deinit(&weights);
 }
 
-/* Markers of truncated stacks that took no time themselves have no weight. */
-static void drop_weightless(struct compare *compare)
+static void set_markers_aside(struct compare *compare)
 {
 	size_t kept = 0;
-	vec_each(&compare->rows, row)
-		if (row->frame || row->base_frame)
-			compare->rows.data[kept++] = *row;
+	for (size_t i = 0; i < compare->rows.len; i++) {
+		struct compare_row row = compare->rows.data[i];
+		if (row.frame || row.base_frame)
+			compare->rows.data[kept++] = row;
+		else
+			vec_push(&compare->markers, row);
+	}
 	compare->rows.len = kept;
 }
 
@@ -236,18 +234,33 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : strcmp(x->object, y->object);
 }
 
+/* From numbers of names to places of rows. */
+static void number_rows(
+	struct compare *compare, const struct compare_side *base, const struct compare_side *new)
+{
+	size_t lengths[] = {base->profile->functions.len, new->profile->functions.len};
+	size_t count = compare->rows.len + compare->markers.len;
+	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(count + 1, sizeof(*numbers));
+	for (uint32_t i = 1; i <= count; i++)
+		numbers[compare_row_of(compare, i)->name_id + 1] = i;
+	for (int side = 0; side < COMPARE_SIDES; side++)
+		for (size_t i = 0; i < lengths[side]; i++)
+			compare->rows_of[side][i] = numbers[compare->rows_of[side][i]];
+}
+
 void compare_init(
 	struct compare *compare, const struct compare_side *base, const struct compare_side *new)
 {
 	*compare = (struct compare){.base = base->whole, .new = new->whole};
 	struct object_match match;
 	match_init(&match, base->profile, new->profile);
-	weigh(compare, &match, NEW, new);
-	weigh(compare, &match, BASE, base);
-	drop_weightless(compare);
+	weigh(compare, &match, COMPARE_NEW, new);
+	weigh(compare, &match, COMPARE_BASE, base);
+	set_markers_aside(compare);
 	if (compare->rows.len)
 		qsort(compare->rows.data, compare->rows.len, sizeof(*compare->rows.data),
 			compare_names);
+	number_rows(compare, base, new);
 	match_deinit(&match);
 }
 
@@ -255,6 +268,16 @@ void compare_deinit(struct compare *compare)
 {
 	strtab_deinit(&compare->names);
 	vec_deinit(&compare->rows);
+	vec_deinit(&compare->markers);
+	for (int side = 0; side < COMPARE_SIDES; side++)
+		mem_free(compare->rows_of[side]);
+}
+
+const struct compare_row *compare_row_of(const struct compare *compare, uint32_t number)
+{
+	size_t rows = compare->rows.len;
+	return number <= rows ? &compare->rows.data[number - 1]
+			      : &compare->markers.data[number - 1 - rows];
 }
 
 /* ---- values ---- */
@@ -300,9 +323,9 @@ static uint32_t find_object(const struct object_match *match, const struct profi
 {
 	const char *wanted, *name;
 	uint32_t found = 0;
-	matched(match, NEW, object, &wanted);
+	matched(match, COMPARE_NEW, object, &wanted);
 	for (uint32_t i = 1; i < base->objects.len; i++) {
-		matched(match, BASE, i, &name);
+		matched(match, COMPARE_BASE, i, &name);
 		if (!base->objects.data[i].is_used || name != wanted)
 			continue;
 		if (strcmp(base->objects.data[i].path, new->objects.data[object].path) == 0)
@@ -328,12 +351,12 @@ uint32_t compare_find_frame(const struct profile *base, const struct profile *ne
 	struct object_match match;
 	match_init(&match, base, new);
 	CLEANUP(str_deinit) struct str key = {0}, other = {0};
-	put_key(&match, NEW, wanted, &key);
+	put_key(&match, COMPARE_NEW, wanted, &key);
 	uint32_t function = 0;
 	for (uint32_t i = 1; i < base->functions.len; i++) {
 		const struct profile_function *it = &base->functions.data[i];
 		str_truncate(&other, 0);
-		put_key(&match, BASE, it, &other);
+		put_key(&match, COMPARE_BASE, it, &other);
 		if (other.len != key.len || memcmp(other.data, key.data, key.len) != 0)
 			continue;
 		function = i;

@@ -22,7 +22,14 @@ struct compare_value {
 	uint64_t self_samples, samples;
 };
 
+enum compare_index {
+	COMPARE_BASE,
+	COMPARE_NEW,
+	COMPARE_SIDES,
+};
+
 struct compare_row {
+	uint32_t name_id;          /* of the comparison's names: function and object */
 	const char *object, *name; /* as the new side has them, where it does; clones have one */
 	uint32_t frame;            /* one of the new side's; 0: there is none */
 	uint32_t base_frame;       /* ... of the base's */
@@ -33,13 +40,20 @@ struct compare_row {
 struct compare {
 	struct strtab names;
 	VEC(struct compare_row) rows; /* by name, then by object */
-	struct slice_sum base, new;   /* all samples of each side */
+	/* What truncated stacks begin with: it took no time itself and is no row, but in their
+	 * paths. */
+	VEC(struct compare_row) markers;
+	/* For each side's function 1 + its row, beyond the rows that of its marker; 0: no time. */
+	uint32_t *rows_of[COMPARE_SIDES];
+	struct slice_sum base, new; /* all samples of each side */
 };
 
 /* Nothing is borrowed: the sides may go. */
 void compare_init(
 	struct compare *compare, const struct compare_side *base, const struct compare_side *new);
 void compare_deinit(struct compare *compare);
+/* Of what rows_of tells: a row or a marker. */
+const struct compare_row *compare_row_of(const struct compare *compare, uint32_t number);
 
 enum compare_metric {
 	COMPARE_SELF,

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "format/base/err.h"
+#include "report/tui/compare_model.h"
 
 struct baseline {
 	char *path;
@@ -180,6 +181,19 @@ static void refresh_names(struct baseline *baseline, bool hides_inlined)
 	baseline->names = model_names_create(baseline->profile, 1, hides_inlined);
 }
 
+static void merge_trees(struct comparison *comparison, const struct baseline *baseline,
+	const struct model *model, const struct model_wish *wish, const struct compare_side *base,
+	const struct compare_side *new)
+{
+	struct compare_tree tree;
+	compare_tree_init(&tree, &comparison->compare, base, new);
+	for (int side = 0; side < COMPARE_SIDES; side++)
+		comparison->sides[side] = steal_ptr(tree.sides[side]);
+	comparison->both = compare_model_create(
+		model, baseline->names, &comparison->compare, &tree, wish->search);
+	compare_tree_deinit(&tree);
+}
+
 static void compare(struct baseline *baseline, const struct model *model,
 	const struct model_wish *wish, const atomic_bool *is_cancelled,
 	struct comparison *comparison)
@@ -201,6 +215,7 @@ static void compare(struct baseline *baseline, const struct model *model,
 	struct compare_side new = {
 		model->profile, &model->names->tree, model->weights, model->slice.whole};
 	compare_init(&comparison->compare, &base, &new);
+	merge_trees(comparison, baseline, model, wish, &base, &new);
 	slice_deinit(&slice);
 	put_notes(baseline->profile, model->profile, &comparison->notes);
 	put_unnamed(&comparison->compare, &comparison->notes);

@@ -105,7 +105,7 @@ void model_names_release(struct model_names *names)
 
 /* ---- models ---- */
 
-static void find_matches(struct model *model, const char *search)
+void model_find_matches(struct model *model, const char *search)
 {
 	struct pattern pattern;
 	if (!search || !search[0] || !pattern_init(&pattern, search))
@@ -183,7 +183,7 @@ struct model *model_create(const struct profile *profile, struct model_names *na
 	tasks_init(&model->tasks, profile, &model->timeline);
 	model->weights = tree_weigh(&names->tree, &model->slice);
 	tree_weigh_functions(&names->tree, model->weights, profile, &model->functions);
-	find_matches(model, wish->search);
+	model_find_matches(model, wish->search);
 	weigh_matches(model);
 	annotate(model, wish->annotated, is_cancelled);
 	return model;
@@ -203,6 +203,9 @@ static void comparison_destroy(struct comparison *comparison)
 	mem_free(comparison->problem);
 	str_deinit(&comparison->notes);
 	compare_deinit(&comparison->compare);
+	model_release(comparison->both);
+	for (int side = 0; side < COMPARE_SIDES; side++)
+		mem_free(comparison->sides[side]);
 	mem_free(comparison);
 }
 

@@ -72,6 +72,8 @@ struct comparison {
 	struct str notes;   /* foreign text: why they are hard to compare; each ends with "; " */
 	size_t nr_left_out; /* filters that mean nothing in another recording: threads, times */
 	struct compare compare;
+	struct model *both; /* the call trees of both; held; see compare_model.h */
+	struct tree_weight *sides[COMPARE_SIDES]; /* of its tree */
 };
 
 struct model {
@@ -99,6 +101,9 @@ struct model_names *model_names_create(
 void model_names_write(struct model_names *names, const struct model_look *look);
 struct model_names *model_names_hold(struct model_names *names);
 void model_names_release(struct model_names *names);
+
+/* Which functions are searched for; nothing when that is no expression. */
+void model_find_matches(struct model *model, const char *search);
 
 /* NULL when it was cancelled. The names are held. */
 struct model *model_create(const struct profile *profile, struct model_names *names,

@@ -24,7 +24,10 @@ enum style {
 	STYLE_FLAMES = 8,
 	STYLE_HEAT = STYLE_FLAME + STYLE_FLAMES, /* and STYLE_HEATS - 1 more, by how much */
 	STYLE_HEATS = 8,
-	STYLE_COUNT = STYLE_HEAT + STYLE_HEATS,
+	/* Frames against a baseline: gone, much less, less, as before, more, much more, new. */
+	STYLE_CHANGE = STYLE_HEAT + STYLE_HEATS,
+	STYLE_CHANGES = 7,
+	STYLE_COUNT = STYLE_CHANGE + STYLE_CHANGES,
 
 	/* Beside any of them: */
 	STYLE_SELECTED = 0x100,

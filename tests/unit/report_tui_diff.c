@@ -88,12 +88,12 @@ TEST(tui_diff_rows)
 	test_init(&test, 80, 12);
 	CHECK_STR(screen_lines(&test.screen, 2, 8),
 		"base old.data: 1000 samples, 1.00 s  new: 2000 samples, 2.00 s\n"
-		"    base      new    pointsv less | more object          function\n"
-		"  50.00%   70.00%     +20.00      |+++++ app             work(int)\n"
-		"  40.00%   20.10%     -19.90 -----|      lib.so.1        idle\n"
-		"  10.00%        -     -10.00   ---|      app             old\n"
-		"       -    9.90%      +9.90      |+++   lib.so.1        extra\n"
-		"   0.00%    0.00%      +0.00      |      app             main\n"
+		"    base      new    pointsv less | more object            function (+new -gone)\n"
+		"  50.00%   70.00%     +20.00      |+++++ app               work(int)\n"
+		"  40.00%   20.10%     -19.90 -----|      lib.so.1          idle\n"
+		"  10.00%        -     -10.00   ---|      app             - old\n"
+		"       -    9.90%      +9.90      |+++   lib.so.1        + extra\n"
+		"   0.00%    0.00%      +0.00      |      app               main\n"
 		"\n");
 	CHECK_INT(screen_style(&test.screen, "+20.00") & 0xff, STYLE_WORSE);
 	CHECK_INT(screen_style(&test.screen, "-19.90") & 0xff, STYLE_BETTER);
@@ -106,16 +106,16 @@ TEST(tui_diff_units)
 	struct test test;
 	test_init(&test, 60, 12);
 	type(&test, "%");
-	CHECK_STR(screen_lines(&test.screen, 4, 4), "  50.00%   70.00%     +40.0% work(int)\n"
-						    "  40.00%   20.10%     -49.7% idle\n"
-						    "  10.00%        -       gone old\n"
-						    "       -    9.90%        new extra\n");
+	CHECK_STR(screen_lines(&test.screen, 4, 4), "  50.00%   70.00%     +40.0%   work(int)\n"
+						    "  40.00%   20.10%     -49.7%   idle\n"
+						    "  10.00%        -       gone - old\n"
+						    "       -    9.90%        new + extra\n");
 	type(&test, "%");
-	CHECK_STR(screen_lines(&test.screen, 4, 3), "500.0 ms   1.40 s  +900.0 ms work(int)\n"
-						    "       - 198.0 ms  +198.0 ms extra\n"
-						    "100.0 ms        -  -100.0 ms old\n");
+	CHECK_STR(screen_lines(&test.screen, 4, 3), "500.0 ms   1.40 s  +900.0 ms   work(int)\n"
+						    "       - 198.0 ms  +198.0 ms + extra\n"
+						    "100.0 ms        -  -100.0 ms - old\n");
 	type(&test, "%");
-	CHECK_STR(screen_lines(&test.screen, 4, 1), "     500     1400       +900 work(int)\n");
+	CHECK_STR(screen_lines(&test.screen, 4, 1), "     500     1400       +900   work(int)\n");
 	test_deinit(&test);
 }
 
@@ -131,8 +131,8 @@ TEST(tui_diff_order_selection_and_search)
 	CHECK_STR(str_text(&test.screen.app.message), "it is in the base only");
 	type(&test, ">"); /* over what is not shown, or has no order of its own */
 	CHECK_STR(screen_lines(&test.screen, 3, 2),
-		"    base      new     points less | more objectv         function\n"
-		"  50.00%   70.00%     +20.00      |+++++ app             work(int)\n");
+		"    base      new     points less | more objectv           function (+new -gone)\n"
+		"  50.00%   70.00%     +20.00      |+++++ app               work(int)\n");
 	CHECK_INT(screen_selected(&test.screen), 5);
 	type(&test, "/ol\n");
 	type(&test, "gn");
@@ -150,8 +150,8 @@ TEST(tui_diff_filters)
 	type(&test, "\\idle\n");
 	CHECK_STR(screen_lines(&test.screen, 3, 3),
 		"base old.data: 400 samples, 0.40 s  new: 402 samples, 0.40 s\n"
-		"    base      new    pointsv less | more object          function\n"
-		" 100.00%  100.00%      +0.00             lib.so.1        idle\n");
+		"    base      new    pointsv less | more object            function (+new -gone)\n"
+		" 100.00%  100.00%      +0.00             lib.so.1          idle\n");
 	type(&test, "\x1b");
 	test.screen.app.selection.thread = 2;
 	type(&test, "t");
@@ -167,14 +167,80 @@ TEST(tui_diff_filters)
 	test_deinit(&test);
 }
 
+/* Both call trees as one: what has gone stands beside what is new. */
+TEST(tui_diff_tree)
+{
+	struct test test;
+	test_init(&test, 80, 14);
+	type(&test, "8E");
+	CHECK_STR(screen_lines(&test.screen, 3, 6),
+		"    base      new     change function, below it what it calls\n"
+		" 100.00%  100.00%      +0.00 - main  app\n"
+		"  50.00%   70.00%     +20.00 |-- work(int)  app\n"
+		"  40.00%   20.10%     -19.90 |-- idle  lib.so.1\n"
+		"  10.00%        -     -10.00 |-- old  (gone) app\n"
+		"       -    9.90%      +9.90 `-- extra  (new) lib.so.1\n");
+	CHECK_INT(screen_style(&test.screen, "old  (gone)") & STYLE_MASK, STYLE_BETTER);
+	CHECK_INT(screen_style(&test.screen, "extra  (new)") & STYLE_MASK, STYLE_WORSE);
+	type(&test, "G\n"); /* a zoom of its own, which Esc undoes ahead of filters */
+	CHECK_STR(screen_lines(&test.screen, 4, 2),
+		"       -    9.90%      +9.90   extra  (new) lib.so.1\n\n");
+	type(&test, "\x1b");
+	CHECK_STR(screen_lines(&test.screen, 4, 2),
+		" 100.00%  100.00%      +0.00 - main  app\n"
+		"  50.00%   70.00%     +20.00 |-- work(int)  app\n");
+	type(&test, "I");
+	CHECK_STR(screen_lines(&test.screen, 3, 5),
+		"    base      new     change function, below it its callers\n"
+		"  50.00%   70.00%     +20.00 + work(int)  app\n"
+		"  40.00%   20.10%     -19.90 + idle  lib.so.1\n"
+		"  10.00%        -     -10.00 + old  (gone) app\n"
+		"       -    9.90%      +9.90 + extra  (new) lib.so.1\n");
+	type(&test, "/ext\n");
+	type(&test, "gn");
+	CHECK(screen_style(&test.screen, "extra") & STYLE_MATCH);
+	type(&test, "%%");
+	CHECK_STR(screen_lines(&test.screen, 5, 1),
+		"500.0 ms   1.40 s  +900.0 ms + work(int)  app\n");
+	test_deinit(&test);
+}
+
+TEST(tui_diff_flame)
+{
+	struct test test;
+	test_init(&test, 82, 12);
+	type(&test, "88");
+	CHECK_STR(screen_lines(&test.screen, 3, 4),
+		"callers on top, by name\n"
+		"|all  +0.00\n"
+		"|main  +0.00\n"
+		"+ext<idle  -19.90            -old>work(int)  +20.00\n");
+	CHECK_INT(
+		screen_style(&test.screen, "+ext") & STYLE_MASK, STYLE_CHANGE + STYLE_CHANGES - 1);
+	CHECK_INT(screen_style(&test.screen, "-old") & STYLE_MASK, STYLE_CHANGE);
+	type(&test, "jjl");
+	CHECK_STR(screen_line(&test.screen, 10), "work(int)  app  base 50.00%  new 70.00%  +20.00");
+	type(&test, "\n");
+	CHECK_STR(screen_lines(&test.screen, 6, 1), ">work(int)  +20.00\n");
+	type(&test, "\x1bI");
+	CHECK_STR(screen_lines(&test.screen, 4, 3),
+		"|all  +0.00\n"
+		"+ext<idle  -19.90            -old>work(int)  +20.00\n"
+		"+mai<main  -19.90            -mai>main  +20.00\n");
+	type(&test, "8"); /* and the list again */
+	CHECK_STR(screen_lines(&test.screen, 4, 1),
+		"  50.00%   70.00%     +20.00      |+++++ app               work(int)\n");
+	test_deinit(&test);
+}
+
 TEST(tui_diff_narrow)
 {
 	struct test test;
 	test_init(&test, 20, 5);
 	CHECK_STR(screen_text(&test.screen), "x.data  2000 samples\n"
-					     "   pointsv function\n"
-					     "    +20.00 work(int)\n"
-					     "    -19.90 idle\n"
+					     "   pointsv   functio\n"
+					     "    +20.00   wo~int)\n"
+					     "    -19.90   idle\n"
 					     "? help  q quit\n");
 	test_deinit(&test);
 }

@@ -14,9 +14,10 @@ enum {
 	LEAST_NAME = 12,
 	GAP = 2, /* before what follows the name */
 	LEAST_SUFFIX = 6,
-	INLINED = 9 + GAP, /* "(inlined)" is written even if that shortens the name ... */
-	ROOM_FOR_INLINED = 3 * INLINED, /* ... where there is so much room */
-	PRINTED_LEVELS = 64,            /* deeper ones are numbered */
+	/* Remarks like "(inlined)" are written even if that shortens the name, where there is room.
+	 */
+	ROOM_FOR_REMARK = 33,
+	PRINTED_LEVELS = 64, /* deeper ones are numbered */
 };
 
 /* ---- numbers ---- */
@@ -61,15 +62,92 @@ static bool has_self(const struct branch_list *list, struct branch_row row)
 
 /* ---- columns ---- */
 
+enum usual_number {
+	USUAL_SELF,
+	USUAL_TOTAL,
+	USUAL_BAR,
+};
+
+static int place_usual(struct branch_list *list, struct rect area)
+{
+	int *number_x = list->columns.number_x, x = area.x;
+	number_x[USUAL_SELF] = x;
+	number_x[USUAL_TOTAL] = x += area.width >= ROOM_FOR_SELF ? NUMBER : 0;
+	number_x[USUAL_BAR] = x += NUMBER;
+	return x + (area.width >= ROOM_FOR_BAR ? BAR + 1 : 0);
+}
+
+static bool shows_self(const struct branch_list *list)
+{
+	return list->columns.number_x[USUAL_TOTAL] > list->columns.number_x[USUAL_SELF];
+}
+
+static void draw_usual_header(const struct branch_list *list, struct grid *grid, int y)
+{
+	const int *number_x = list->columns.number_x;
+	if (shows_self(list))
+		grid_put_right(grid, number_x[USUAL_SELF], y, NUMBER - 1, STYLE_HEADER, "self");
+	grid_put_right(
+		grid, number_x[USUAL_TOTAL], y, NUMBER - 1, STYLE_HEADER | STYLE_BOLD, "total");
+}
+
+static void draw_usual(struct branch_list *list, const struct app *app, struct grid *grid, int y,
+	struct branch_row row)
+{
+	const int *number_x = list->columns.number_x;
+	struct function_weight numbers = numbers_of(list, app, row);
+	struct rect self = {number_x[USUAL_SELF], y, NUMBER - 1, 1};
+	struct rect total = {number_x[USUAL_TOTAL], y, NUMBER - 1, 1};
+	if (shows_self(list) && has_self(list, row))
+		app_draw_value(app, grid, self, numbers.self, numbers.self_samples);
+	app_draw_value(app, grid, total, numbers.total, numbers.samples);
+	if (list->columns.name_x > number_x[USUAL_BAR])
+		grid_put_bar(grid, number_x[USUAL_BAR], y, BAR, STYLE_BAR,
+			app_percent(app, numbers.total) / 100);
+}
+
+static unsigned usual_style(struct branch_list *list, const struct app *app, struct branch_row row)
+{
+	const struct branches *branches = &list->parts[row.part];
+	unsigned style = app_name_style(app, branches_node(branches, row.node)->function);
+	if (branches_is_inlined(branches, row.node) && (style & STYLE_MASK) == STYLE_NORMAL)
+		style |= STYLE_INLINED;
+	return style;
+}
+
+static void print_usual_header(struct str *out)
+{
+	str_printf(out, "%9s %9s", "self", "total");
+}
+
+static void print_usual(
+	struct branch_list *list, const struct app *app, struct branch_row row, struct str *out)
+{
+	struct function_weight numbers = numbers_of(list, app, row);
+	CLEANUP(str_deinit) struct str self = {0}, total = {0};
+	if (has_self(list, row))
+		app_put_value(app, &self, numbers.self, numbers.self_samples);
+	app_put_value(app, &total, numbers.total, numbers.samples);
+	str_printf(out, "%9s %9s", str_text(&self), str_text(&total));
+}
+
+static const struct branch_numbers *numbers_in(const struct branch_list *list)
+{
+	static const struct branch_numbers usual = {
+		.place = place_usual,
+		.draw_header = draw_usual_header,
+		.draw = draw_usual,
+		.name_style = usual_style,
+		.print_header = print_usual_header,
+		.print = print_usual,
+	};
+	return list->numbers ? list->numbers : &usual;
+}
+
 static void place_columns(struct branch_list *list, struct rect area)
 {
-	struct branch_columns *columns = &list->columns;
-	int x = area.x;
-	columns->self_x = x;
-	columns->total_x = x += area.width >= ROOM_FOR_SELF ? NUMBER : 0;
-	columns->bar_x = x += NUMBER;
-	columns->name_x = x + (area.width >= ROOM_FOR_BAR ? BAR + 1 : 0);
-	columns->end = area.x + area.width;
+	list->columns.name_x = numbers_in(list)->place(list, area);
+	list->columns.end = area.x + area.width;
 }
 
 static int level_of(const struct branch_list *list, struct branch_row row)
@@ -123,9 +201,7 @@ int branch_list_marker_x(const struct branch_list *list, struct branch_row row)
 static void draw_header(const struct branch_list *list, struct grid *grid, int y, const char *title)
 {
 	const struct branch_columns *columns = &list->columns;
-	if (columns->total_x > columns->self_x)
-		grid_put_right(grid, columns->self_x, y, NUMBER - 1, STYLE_HEADER, "self");
-	grid_put_right(grid, columns->total_x, y, NUMBER - 1, STYLE_HEADER | STYLE_BOLD, "total");
+	numbers_in(list)->draw_header(list, grid, y);
 	CLEANUP(str_deinit) struct str text = {0};
 	if (columns->shift)
 		str_printf(&text, "%s%d levels  ", grid_glyph(grid, GLYPH_ELLIPSIS),
@@ -172,37 +248,36 @@ static void draw_marker(
 	}
 }
 
-static unsigned name_style(const struct app *app, bool is_inlined, uint32_t function)
+static const char *remark_of(struct branch_list *list, struct branch_row row)
 {
-	unsigned style = app_name_style(app, function);
-	if (is_inlined && (style & STYLE_MASK) == STYLE_NORMAL)
-		style |= STYLE_INLINED;
-	return style;
+	if (numbers_in(list)->remark)
+		return numbers_in(list)->remark(list, row);
+	return branches_is_inlined(&list->parts[row.part], row.node) ? "(inlined) " : "";
 }
 
 /* What colours tell is told by words behind the name, too. */
-static void put_suffix(const struct branch_list *list, struct branch_row row, struct str *out)
+static void put_suffix(struct branch_list *list, struct branch_row row, struct str *out)
 {
 	const struct branches *branches = &list->parts[row.part];
 	const struct model *model = branches->model;
 	uint32_t function = branches_node(branches, row.node)->function;
 	const struct profile_object *object =
 		model_object(model, model_function(model, function)->object);
-	if (branches_is_inlined(branches, row.node))
-		str_puts(out, "(inlined) ");
+	str_puts(out, remark_of(list, row));
 	str_puts(out, object->name ? object->name : "");
 }
 
-static void draw_name(const struct branch_list *list, const struct app *app, struct grid *grid,
-	int y, struct branch_row row)
+static void draw_name(struct branch_list *list, const struct app *app, struct grid *grid, int y,
+	struct branch_row row)
 {
 	const struct branches *branches = &list->parts[row.part];
 	uint32_t function = branches_node(branches, row.node)->function;
 	int x = branch_list_marker_x(list, row) + 2, end = list->columns.end;
-	bool is_inlined = branches_is_inlined(branches, row.node);
+	int remark = (int)strlen(remark_of(list, row));
 	bool is_centre = !row.node && branches->origin.function;
-	unsigned style = name_style(app, is_inlined, function) | (is_centre ? STYLE_BOLD : 0);
-	int width = end - x - (is_inlined && end - x >= ROOM_FOR_INLINED ? INLINED : 0);
+	unsigned style =
+		numbers_in(list)->name_style(list, app, row) | (is_centre ? STYLE_BOLD : 0);
+	int width = end - x - (remark && end - x >= ROOM_FOR_REMARK ? remark - 1 + GAP : 0);
 	const char *name = model_function(branches->model, function)->name;
 	x += grid_put_elided(grid, x, y, width, style, name) + GAP;
 	CLEANUP(str_deinit) struct str suffix = {0};
@@ -214,16 +289,7 @@ static void draw_name(const struct branch_list *list, const struct app *app, str
 static void draw_row(struct branch_list *list, const struct app *app, struct grid *grid, int y,
 	struct branch_row row)
 {
-	const struct branch_columns *columns = &list->columns;
-	struct function_weight numbers = numbers_of(list, app, row);
-	struct rect self = {columns->self_x, y, NUMBER - 1, 1};
-	struct rect total = {columns->total_x, y, NUMBER - 1, 1};
-	if (columns->total_x > columns->self_x && has_self(list, row))
-		app_draw_value(app, grid, self, numbers.self, numbers.self_samples);
-	app_draw_value(app, grid, total, numbers.total, numbers.samples);
-	if (columns->name_x > columns->bar_x)
-		grid_put_bar(grid, columns->bar_x, y, BAR, STYLE_BAR,
-			app_percent(app, numbers.total) / 100);
+	numbers_in(list)->draw(list, app, grid, y, row);
 	draw_guides(list, grid, y, row);
 	draw_marker(list, grid, y, row);
 	draw_name(list, app, grid, y, row);
@@ -264,17 +330,14 @@ static void print_indent(const struct branch_list *list, struct branch_row row, 
 static void print_row(const struct branch_list *list, const struct app *app, struct branch_row row,
 	struct str *out)
 {
-	/* Counting own samples expands a node, which changes nothing that is seen. */
-	struct function_weight numbers = numbers_of((struct branch_list *)list, app, row);
 	const struct branches *branches = &list->parts[row.part];
 	const char *name =
 		model_function(branches->model, branches_node(branches, row.node)->function)->name;
-	CLEANUP(str_deinit) struct str self = {0}, total = {0}, suffix = {0};
-	if (has_self(list, row))
-		app_put_value(app, &self, numbers.self, numbers.self_samples);
-	app_put_value(app, &total, numbers.total, numbers.samples);
-	put_suffix(list, row, &suffix);
-	str_printf(out, "%9s %9s  ", str_text(&self), str_text(&total));
+	CLEANUP(str_deinit) struct str suffix = {0};
+	put_suffix((struct branch_list *)list, row, &suffix);
+	/* Counting own samples expands a node, which changes nothing that is seen. */
+	numbers_in(list)->print((struct branch_list *)list, app, row, out);
+	str_puts(out, "  ");
 	print_indent(list, row, out);
 	bool is_folded =
 		branches_has_children(branches, row.node) && !branches_is_open(branches, row.node);
@@ -288,7 +351,8 @@ static void print_row(const struct branch_list *list, const struct app *app, str
 void branch_list_print(
 	const struct branch_list *list, const struct app *app, const char *title, struct str *out)
 {
-	str_printf(out, "%9s %9s  %s\n", "self", "total", title);
+	numbers_in(list)->print_header(out);
+	str_printf(out, "  %s\n", title);
 	vec_each(&list->rows, row)
 		print_row(list, app, *row, out);
 }

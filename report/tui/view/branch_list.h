@@ -24,12 +24,33 @@ struct branch_row {
 
 /* Where things were drawn. */
 struct branch_columns {
-	int self_x, total_x, bar_x, name_x, end;
+	int number_x[3]; /* self, total, bar; or what else the numbers are */
+	int name_x, end;
 	int step;  /* columns a level */
 	int shift; /* columns that are out of sight on the left */
 };
 
+struct branch_list;
+
+/* The columns before the names. */
+struct branch_numbers {
+	/* Notes where they stand; returns where names begin. */
+	int (*place)(struct branch_list *list, struct rect area);
+	void (*draw_header)(const struct branch_list *list, struct grid *grid, int y);
+	void (*draw)(struct branch_list *list, const struct app *app, struct grid *grid, int y,
+		struct branch_row row);
+	unsigned (*name_style)(
+		struct branch_list *list, const struct app *app, struct branch_row row);
+	/* "(word) " behind the name; NULL: "(inlined) " where it is so. */
+	const char *(*remark)(struct branch_list *list, struct branch_row row);
+	void (*print_header)(struct str *out);
+	void (*print)(struct branch_list *list, const struct app *app, struct branch_row row,
+		struct str *out);
+};
+
 struct branch_list {
+	const struct branch_numbers *numbers; /* NULL: self, total and a bar */
+	void *context;                        /* the numbers' */
 	struct list list;
 	struct branches parts[BRANCH_PARTS]; /* those without a model take no part */
 	VEC(struct branch_row) rows;

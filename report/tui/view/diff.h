@@ -1,8 +1,15 @@
-/* The parts of the view that compares: its state, values as text, drawing. */
+/*
+ * The parts of the view that compares. It has three forms, each drawn and led by a vtable of its
+ * own: a list of functions, the call trees of both recordings as one, and the same as a flame
+ * graph.
+ */
 #ifndef EBPROF_DIFF_H
 #define EBPROF_DIFF_H
 
+#include "report/compare_tree.h"
 #include "report/tui/app.h"
+#include "report/tui/view/branch_list.h"
+#include "report/tui/view/flame_view.h"
 #include "report/tui/view/list_header.h"
 
 enum diff_column {
@@ -16,16 +23,36 @@ enum diff_column {
 	DIFF_COLUMNS,
 };
 
+enum diff_form {
+	DIFF_LIST,
+	DIFF_TREE,
+	DIFF_FLAME,
+	DIFF_FORMS,
+};
+
 struct diff {
+	enum diff_form form;
+	bool is_relative; /* deltas in percent are of the base's share */
+	bool has_doubts;  /* a delta may be chance */
+
+	/* The list: */
 	struct list list;
 	struct list_header header;
 	struct list_column columns[DIFF_COLUMNS]; /* titles and widths are not always the same */
-	bool is_relative;                         /* deltas in percent are of the base's share */
 	VEC(uint32_t) rows;                       /* of the comparison, ordered */
 	struct str selected; /* "object\0name" of the row: what has gone has no frame */
 	double greatest;     /* delta, without its sign */
-	bool has_doubts;     /* a delta may be chance */
+
+	/* The trees, which both go through comparison.both: */
+	bool is_inverted;
+	VEC(struct path) zooms; /* from the root or a leaf, frames of compare_tree_frame() */
+	struct branch_list branches;
+	struct compare_focus branch_sides;
+	struct flame_view flame;
+	struct compare_focus flame_sides;
 };
+
+extern const struct view diff_list, diff_tree, diff_flame;
 
 /* NULL: there is none, it could not be read, or the model is one from before it was wished for. */
 const struct compare *diff_compare(const struct app *app);
@@ -34,15 +61,46 @@ const struct compare_row *diff_row(const struct diff *diff, const struct app *ap
 
 /* In the unit that is shown; relative ones too are ordered by how much they are of everything. */
 double diff_delta(const struct app *app, const struct compare_row *row, enum compare_metric metric);
-/* Self on one side: of all of that side's samples, where it is percent that is shown. */
-void diff_put_value(const struct app *app, const struct compare_value *value,
-	const struct slice_sum *whole, struct str *out);
+/* On one side: of all of that side's samples, where it is percent that is shown. */
+void diff_put_value(const struct app *app, const struct compare_row *row, enum compare_index side,
+	enum compare_metric metric, struct str *out);
 /* With a sign; behind "~" where it may be chance. */
 void diff_put_delta(const struct diff *diff, const struct app *app, const struct compare_row *row,
 	enum compare_metric metric, struct str *out);
-/* Of the column of self deltas. */
+/* Of a delta's column and cells. */
 const char *diff_title(const struct diff *diff, const struct app *app);
+unsigned diff_delta_style(
+	const struct app *app, const struct compare_row *row, enum compare_metric metric);
+/* "+" of what is new, "-" of what has gone, else "". */
+const char *diff_sign(const struct compare_row *row);
+/* Percent of the base's share, points, and then the other units. */
+void diff_next_unit(struct diff *diff, struct app *app);
 
-void diff_draw(struct diff *diff, const struct app *app, struct grid *grid, struct rect area);
+void diff_list_draw(void *state, struct app *app, struct grid *grid, struct rect area);
+/* What is compared with what, and what is to be known of that; returns how many lines it took. */
+int diff_draw_summary(
+	const struct diff *diff, const struct app *app, struct grid *grid, struct rect area);
+/* Why there is no comparison, and what to do about it. */
+void diff_draw_without(const struct app *app, struct grid *grid, struct rect area);
+
+/* ---- of both trees ---- */
+
+/* The model of both; there is a comparison. */
+struct model *diff_both(const struct app *app);
+/* The node that is zoomed to. */
+uint32_t diff_zoomed(const struct diff *diff, const struct app *app, struct focus *focus);
+void diff_zoom(struct diff *diff, const struct focus *focus, uint32_t node);
+/* False: there is no zoom. */
+bool diff_undo_zoom(struct diff *diff);
+/* Turns it over. */
+void diff_invert(struct diff *diff);
+/* Of a focus of both the place where the selected function took most; 0: nowhere. */
+uint32_t diff_selected_place(const struct app *app);
+/* The function of both that is selected; 0: none. */
+uint32_t diff_selected_function(const struct app *app);
+void diff_select_node(struct app *app, const struct focus_node *node);
+/* A node's names and numbers, for the line below. */
+void diff_put_node(const struct diff *diff, const struct app *app, const struct focus_node *node,
+	const struct compare_row *row, struct str *out);
 
 #endif

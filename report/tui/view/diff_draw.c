@@ -3,15 +3,6 @@
 
 #include "report/tui/view/diff.h"
 
-static unsigned delta_style(
-	const struct app *app, const struct compare_row *row, enum compare_metric metric)
-{
-	double delta = diff_delta(app, row, metric);
-	if (delta == 0 || !compare_is_significant(diff_compare(app), row, metric))
-		return STYLE_DIM;
-	return delta > 0 ? STYLE_WORSE : STYLE_BETTER;
-}
-
 static void place_columns(struct diff *diff, const struct app *app, struct rect area)
 {
 	/* Below some widths of the screen a column goes, the least telling first. */
@@ -22,7 +13,7 @@ static void place_columns(struct diff *diff, const struct app *app, struct rect 
 		[DIFF_TOTAL] = {"in total", .width = 11, .room = 100, .is_right = true},
 		[DIFF_BAR] = {"less | more", 12, .room = 76, .is_bar = true, .bar_of = DIFF_DELTA},
 		[DIFF_OBJECT] = {"object", .width = 16, .room = 62},
-		[DIFF_FUNCTION] = {"function", .parts = 1},
+		[DIFF_FUNCTION] = {"  function (+new -gone)", .parts = 1},
 	};
 	enum {
 		WIDE = 120,
@@ -54,18 +45,17 @@ static void draw_bar(struct grid *grid, int x, int y, int width, unsigned style,
 static void draw_value(const struct diff *diff, const struct app *app, struct grid *grid, int y,
 	enum diff_column column, const struct compare_row *row)
 {
-	const struct compare *compare = diff_compare(app);
 	CLEANUP(str_deinit) struct str text = {0};
 	unsigned style = STYLE_NORMAL;
 	enum compare_metric metric = column == DIFF_TOTAL ? COMPARE_TOTAL : COMPARE_SELF;
 	if (column == DIFF_BASE)
-		diff_put_value(app, &row->base, &compare->base, &text);
+		diff_put_value(app, row, COMPARE_BASE, COMPARE_SELF, &text);
 	else if (column == DIFF_NEW)
-		diff_put_value(app, &row->new, &compare->new, &text);
+		diff_put_value(app, row, COMPARE_NEW, COMPARE_SELF, &text);
 	else
 		diff_put_delta(diff, app, row, metric, &text);
 	if (column >= DIFF_DELTA)
-		style = delta_style(app, row, metric);
+		style = diff_delta_style(app, row, metric);
 	list_header_put(&diff->header, grid, y, column, style, str_text(&text));
 }
 
@@ -90,10 +80,15 @@ static void draw_row(const struct diff *diff, const struct app *app, struct grid
 	if (diff->greatest > 0)
 		draw_bar(grid, diff->header.x[DIFF_BAR], y,
 			list_header_width(&diff->header, DIFF_BAR),
-			delta_style(app, row, COMPARE_SELF), delta / diff->greatest);
+			diff_delta_style(app, row, COMPARE_SELF), delta / diff->greatest);
 	list_header_put(&diff->header, grid, y, DIFF_OBJECT, STYLE_DIM, row->object);
-	list_header_put(
-		&diff->header, grid, y, DIFF_FUNCTION, name_style(app, row, search), row->name);
+	CLEANUP(str_deinit) struct str name = {0};
+	const char *sign = diff_sign(row);
+	str_printf(&name, "%s %s", sign[0] ? sign : " ", row->name);
+	unsigned style = name_style(app, row, search);
+	if (sign[0] && (style & STYLE_MASK) == STYLE_NORMAL)
+		style |= diff_delta_style(app, row, COMPARE_TOTAL);
+	list_header_put(&diff->header, grid, y, DIFF_FUNCTION, style, str_text(&name));
 }
 
 static void put_side(
@@ -104,8 +99,7 @@ static void put_side(
 		str_printf(out, ", %.2f s", (double)whole->value / 1e9);
 }
 
-/* What is compared with what, and what is to be known of that. */
-static int draw_summary(
+int diff_draw_summary(
 	const struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
 {
 	const struct comparison *comparison = app->model->comparison;
@@ -155,7 +149,7 @@ static unsigned explain(const struct app *app, struct str *out)
 	return STYLE_WARNING;
 }
 
-static void draw_without(const struct app *app, struct grid *grid, struct rect area)
+void diff_draw_without(const struct app *app, struct grid *grid, struct rect area)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	unsigned style = explain(app, &text);
@@ -185,21 +179,9 @@ static void draw_rows(struct diff *diff, const struct app *app, struct grid *gri
 		pattern_deinit(&pattern);
 }
 
-void diff_draw(struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
+void diff_list_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
-	diff->header.y = -1;
-	if (!diff_compare(app)) {
-		draw_without(app, grid, area);
-		return;
-	}
-	enum {
-		ROOM_FOR_SUMMARY = 5 /* lines; below, the rows are what matters */
-	};
-	int used = area.height >= ROOM_FOR_SUMMARY ? draw_summary(diff, app, grid, area) : 0;
-	area.y += used;
-	area.height -= used;
-	if (area.height <= 0)
-		return;
+	struct diff *diff = state;
 	place_columns(diff, app, area);
 	list_header_draw(&diff->header, grid);
 	draw_rows(diff, app, grid, (struct rect){area.x, area.y + 1, area.width, area.height - 1});

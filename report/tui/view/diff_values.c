@@ -31,15 +31,20 @@ double diff_delta(const struct app *app, const struct compare_row *row, enum com
 		       : (double)row->new.samples - (double)row->base.samples;
 }
 
-void diff_put_value(const struct app *app, const struct compare_value *value,
-	const struct slice_sum *whole, struct str *out)
+void diff_put_value(const struct app *app, const struct compare_row *row, enum compare_index side,
+	enum compare_metric metric, struct str *out)
 {
+	const struct compare *compare = diff_compare(app);
+	const struct compare_value *value = side == COMPARE_BASE ? &row->base : &row->new;
+	const struct slice_sum *whole = side == COMPARE_BASE ? &compare->base : &compare->new;
+	bool is_self = metric == COMPARE_SELF;
+	uint64_t number = is_self ? value->self : value->total;
 	if (!value->samples)
 		str_puts(out, "-");
 	else if (app->unit == APP_PERCENT)
-		str_printf(out, "%.2f%%", profile_percent(value->self, whole->value));
+		str_printf(out, "%.2f%%", profile_percent(number, whole->value));
 	else
-		app_put_value(app, out, value->self, value->self_samples);
+		app_put_value(app, out, number, is_self ? value->self_samples : value->samples);
 }
 
 static void put_relative(const struct app *app, const struct compare_row *row,
@@ -79,4 +84,26 @@ void diff_put_delta(const struct diff *diff, const struct app *app, const struct
 const char *diff_title(const struct diff *diff, const struct app *app)
 {
 	return app->unit == APP_PERCENT && !diff->is_relative ? "points" : "delta";
+}
+
+unsigned diff_delta_style(
+	const struct app *app, const struct compare_row *row, enum compare_metric metric)
+{
+	double delta = diff_delta(app, row, metric);
+	if (delta == 0 || !compare_is_significant(diff_compare(app), row, metric))
+		return STYLE_DIM;
+	return delta > 0 ? STYLE_WORSE : STYLE_BETTER;
+}
+
+const char *diff_sign(const struct compare_row *row)
+{
+	return !row->base.samples ? "+" : !row->new.samples ? "-" : "";
+}
+
+void diff_next_unit(struct diff *diff, struct app *app)
+{
+	bool was_points = app->unit == APP_PERCENT && !diff->is_relative;
+	diff->is_relative = was_points;
+	if (!was_points)
+		app->unit = (app->unit + 1) % 3;
 }

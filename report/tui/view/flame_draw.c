@@ -13,8 +13,9 @@ enum {
 
 /* ---- what a box shows ---- */
 
-static unsigned style_of(const struct flame_view *view, uint32_t node)
+static unsigned style_of(const struct flame_view *view, const struct app *app, uint32_t node)
 {
+	(void)app;
 	static const unsigned plain[] = {0, 1, 2, 4, 5};
 	const struct model_names *names = view->model->names;
 	uint32_t function = view->focus.nodes.data[node].function;
@@ -52,9 +53,17 @@ static void put_value(const struct flame_view *view, const struct app *app,
 	app_put_value(app, out, box->total, box->samples);
 }
 
+static const char *no_sign(const struct flame_view *view, const struct app *app, uint32_t node)
+{
+	(void)app;
+	(void)view;
+	(void)node;
+	return NULL;
+}
+
 static const struct flame_paint *paint_of(const struct flame_view *view)
 {
-	static const struct flame_paint usual = {style_of, put_value};
+	static const struct flame_paint usual = {style_of, put_value, no_sign};
 	return view->paint ? view->paint : &usual;
 }
 
@@ -116,9 +125,10 @@ static void draw_frame(struct flame_view *view, const struct app *app, struct gr
 	const struct flame_box *box, bool is_match, int x, int y)
 {
 	int width = (int)box->width;
-	unsigned style = paint_of(view)->style(view, box->node);
+	unsigned style = paint_of(view)->style(view, app, box->node);
 	grid_fill(grid, (struct rect){x, y, width, 1}, style, " ");
-	grid_put(grid, x, y, 1, style, is_match ? "*" : grid_glyph(grid, GLYPH_EDGE));
+	const char *sign = is_match ? "*" : paint_of(view)->sign(view, app, box->node);
+	grid_put(grid, x, y, 1, style, sign ? sign : grid_glyph(grid, GLYPH_EDGE));
 	CLEANUP(str_deinit) struct str label = {0};
 	put_label(view, app, grid, box->node, width - 1, &label);
 	grid_put_elided(grid, x + 1, y, width - 1, style, str_text(&label));

@@ -13,10 +13,12 @@ struct flame_view;
 
 /* What boxes tell. */
 struct flame_paint {
-	unsigned (*style)(const struct flame_view *view, uint32_t node);
+	unsigned (*style)(const struct flame_view *view, const struct app *app, uint32_t node);
 	/* Behind the name; `count` siblings from this node on. May put nothing. */
 	void (*put_value)(const struct flame_view *view, const struct app *app,
 		const struct flame_box *box, struct str *out);
+	/* What its box begins with, in one column; NULL: an edge. */
+	const char *(*sign)(const struct flame_view *view, const struct app *app, uint32_t node);
 };
 
 /*
@@ -26,6 +28,7 @@ struct flame_paint {
 struct flame_view {
 	const struct model *model;       /* borrowed; the focus is of its tree */
 	const struct flame_paint *paint; /* NULL: colours by what is called, the unit's values */
+	void *context;                   /* the paint\'s */
 	bool is_inverted;                /* leaves on top, their callers below */
 	enum flame_order order;
 	struct focus focus; /* borrows from the model */

@@ -1,9 +1,11 @@
-/* What became slower and faster since another recording. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
+/* What became slower and faster since another recording: three forms of it, `8` goes round them. */
 #include "report/tui/view/diff.h"
+
+static const struct view *const forms[DIFF_FORMS] = {
+	[DIFF_LIST] = &diff_list,
+	[DIFF_TREE] = &diff_tree,
+	[DIFF_FLAME] = &diff_flame,
+};
 
 static void *diff_create(void)
 {
@@ -17,165 +19,60 @@ static void diff_destroy(void *state)
 	struct diff *diff = state;
 	vec_deinit(&diff->rows);
 	str_deinit(&diff->selected);
+	while (diff_undo_zoom(diff))
+		;
+	vec_deinit(&diff->zooms);
+	compare_focus_deinit(&diff->branch_sides);
+	branch_list_deinit(&diff->branches);
+	compare_focus_deinit(&diff->flame_sides);
+	flame_view_forget(&diff->flame);
+	vec_deinit(&diff->flame.path);
 	mem_free(diff);
 }
 
-/* ---- order ---- */
-
-/* A row on its way to its place: what it is ordered by is found once. */
-struct place {
-	double by[3];     /* the largest first */
-	const char *text; /* before them; NULL: none is */
-	uint32_t row;     /* rows of a comparison are by name */
-};
-
-static struct place place_of(const struct diff *diff, const struct app *app, uint32_t index)
+static void find_doubts(struct diff *diff, const struct app *app)
 {
-	const struct compare_row *row = &diff_compare(app)->rows.data[index];
-	double self = fabs(diff_delta(app, row, COMPARE_SELF));
-	double total = fabs(diff_delta(app, row, COMPARE_TOTAL));
-	struct place place = {.by = {self, total, (double)row->new.self}, .row = index};
-	if (diff->header.order == DIFF_BASE)
-		place.by[0] = (double)row->base.self;
-	else if (diff->header.order == DIFF_NEW)
-		place.by[0] = (double)row->new.self;
-	else if (diff->header.order == DIFF_TOTAL)
-		place.by[0] = total;
-	else if (diff->header.order == DIFF_OBJECT)
-		place.text = row->object;
-	else if (diff->header.order == DIFF_FUNCTION)
-		memset(place.by, 0, sizeof(place.by)); /* the rows are by name */
-	return place;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-	int order = x->text ? strcmp(x->text, y->text) : 0;
-	for (int i = 0; !order && i < 3; i++)
-		order = x->by[i] > y->by[i] ? -1 : x->by[i] < y->by[i];
-	return order ? order : (x->row > y->row) - (x->row < y->row);
-}
-
-static void order_rows(struct diff *diff, const struct app *app)
-{
-	size_t count = diff_compare(app)->rows.len;
-	CLEANUP_FREE struct place *places = mem_zalloc_array(count, sizeof(*places));
-	for (uint32_t i = 0; i < count; i++)
-		places[i] = place_of(diff, app, i);
-	if (count)
-		qsort(places, count, sizeof(*places), compare_places);
-	diff->rows.len = 0;
-	for (size_t i = 0; i < count; i++)
-		vec_push(&diff->rows, places[diff->header.is_reversed ? count - 1 - i : i].row);
-}
-
-/* ---- selection ---- */
-
-static void put_key(const struct compare_row *row, struct str *out)
-{
-	str_write(out, row->object, strlen(row->object) + 1);
-	str_puts(out, row->name);
-}
-
-static void select_row(struct diff *diff, struct app *app)
-{
-	if (diff->list.selected >= diff->rows.len)
-		return;
-	const struct compare_row *row = diff_row(diff, app, diff->list.selected);
-	str_truncate(&diff->selected, 0);
-	put_key(row, &diff->selected);
-	app_select(app, row->frame);
-}
-
-static bool is_selected(const struct diff *diff, const struct compare_row *row,
-	const struct app *app, struct str *key)
-{
-	uint32_t function = app_function(app);
-	if (function)
-		return row->frame && model_function_of(app->model, row->frame) == function;
-	str_truncate(key, 0);
-	put_key(row, key);
-	return key->len == diff->selected.len &&
-	       memcmp(str_text(key), str_text(&diff->selected), key->len) == 0;
-}
-
-/* The row of what is selected; where it has none, the list stays where it stood. */
-static void find_selected(struct diff *diff, struct app *app)
-{
-	CLEANUP(str_deinit) struct str key = {0};
-	for (size_t i = 0; i < diff->rows.len; i++)
-		if (is_selected(diff, diff_row(diff, app, i), app, &key)) {
-			diff->list.selected = i;
-			return;
-		}
-	if (!app_function(app))
-		select_row(diff, app);
+	const struct compare *compare = diff_compare(app);
+	diff->has_doubts = false;
+	vec_each(&compare->rows, row)
+		diff->has_doubts |= diff_delta(app, row, COMPARE_SELF) != 0 &&
+				    !compare_is_significant(compare, row, COMPARE_SELF);
 }
 
 static void diff_update(void *state, struct app *app)
 {
 	struct diff *diff = state;
-	const struct compare *compare = diff_compare(app);
-	diff->rows.len = 0;
-	diff->greatest = 0;
-	diff->has_doubts = false;
-	diff->list.count = compare ? compare->rows.len : 0;
-	if (!compare || !compare->rows.len)
+	diff->header.y = -1;
+	if (!diff_compare(app))
 		return;
-	vec_each(&compare->rows, row) {
-		double delta = fabs(diff_delta(app, row, COMPARE_SELF));
-		diff->greatest = delta > diff->greatest ? delta : diff->greatest;
-		diff->has_doubts |=
-			delta > 0 && !compare_is_significant(compare, row, COMPARE_SELF);
+	find_doubts(diff, app);
+	forms[diff->form]->update(diff, app);
+}
+
+static void diff_draw(void *state, struct app *app, struct grid *grid, struct rect area)
+{
+	enum {
+		ROOM_FOR_SUMMARY = 5 /* lines; below, the rows are what matters */
+	};
+	struct diff *diff = state;
+	diff->header.y = -1;
+	if (!diff_compare(app)) {
+		diff_draw_without(app, grid, area);
+		return;
 	}
-	order_rows(diff, app);
-	find_selected(diff, app);
+	int used = area.height >= ROOM_FOR_SUMMARY ? diff_draw_summary(diff, app, grid, area) : 0;
+	area.y += used;
+	area.height -= used;
+	if (area.height > 0)
+		forms[diff->form]->draw(diff, app, grid, area);
 }
 
-/* ---- input ---- */
-
-struct diff_search {
-	const struct diff *diff;
-	const struct app *app;
-	struct pattern pattern;
-};
-
-static bool is_match(const void *context, size_t line)
+static void next_form(struct diff *diff, struct app *app)
 {
-	const struct diff_search *search = context;
-	return pattern_matches(&search->pattern, diff_row(search->diff, search->app, line)->name);
-}
-
-static void go_to_match(struct diff *diff, struct app *app, bool goes_up)
-{
-	struct diff_search search = {.diff = diff, .app = app};
-	const char *wanted = app->wish.search;
-	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
-	if (searches && list_find(&diff->list, goes_up, is_match, &search))
-		select_row(diff, app);
-	else
-		app_say(app, "no match");
-	if (searches)
-		pattern_deinit(&search.pattern);
-}
-
-static void enter(const struct diff *diff, struct app *app)
-{
-	if (!app_function(app) && diff->rows.len)
-		app_say(app, "it is in the base only");
-	else
-		app_show(app, VIEW_BUTTERFLY);
-}
-
-/* Points, then relative to the base, then the other units. */
-static void next_unit(struct diff *diff, struct app *app)
-{
-	bool was_points = app->unit == APP_PERCENT && !diff->is_relative;
-	diff->is_relative = was_points;
-	if (!was_points)
-		app->unit = (app->unit + 1) % 3;
+	diff->form = (diff->form + 1) % DIFF_FORMS;
 	diff_update(diff, app);
+	app_say(app, "as a %s; 8 goes on to the %s", forms[diff->form]->name,
+		forms[(diff->form + 1) % DIFF_FORMS]->name);
 }
 
 static bool diff_act(void *state, struct app *app, enum action action)
@@ -183,86 +80,47 @@ static bool diff_act(void *state, struct app *app, enum action action)
 	struct diff *diff = state;
 	if (!diff_compare(app))
 		return false;
-	if (list_header_act(&diff->header, action)) {
-		diff_update(diff, app);
+	if (action == ACTION_VIEW_1 + VIEW_DIFF) {
+		next_form(diff, app);
 		return true;
 	}
-	switch (action) {
-	case ACTION_NEXT_MATCH:
-	case ACTION_PREVIOUS_MATCH:
-		go_to_match(diff, app, action == ACTION_PREVIOUS_MATCH);
-		return true;
-	case ACTION_UNIT:
-		next_unit(diff, app);
-		return true;
-	case ACTION_ENTER:
-		enter(diff, app);
-		return true;
-	default:
-		if (!list_act(&diff->list, action))
-			return false;
-		select_row(diff, app);
-		return true;
-	}
+	return forms[diff->form]->act(diff, app, action);
 }
 
 static bool diff_mouse(void *state, struct app *app, const struct input *input)
 {
 	struct diff *diff = state;
-	if (!diff_compare(app))
-		return false;
-	if (list_header_mouse(&diff->header, input)) {
-		diff_update(diff, app);
-		return true;
-	}
-	if (!list_mouse(&diff->list, input))
-		return false;
-	select_row(diff, app);
-	return true;
+	return diff_compare(app) && forms[diff->form]->mouse(diff, app, input);
 }
 
-/* The whole list, as wide as its names. */
 static void diff_print(void *state, struct app *app, struct str *out)
 {
-	const struct diff *diff = state;
-	const struct compare *compare = diff_compare(app);
-	if (!compare)
+	struct diff *diff = state;
+	if (!diff_compare(app))
 		return;
-	str_printf(out, "%9s %9s %10s %10s  %-24s %s\n", "base", "new", diff_title(diff, app),
-		"in total", "object", "function");
-	for (size_t i = 0; i < diff->rows.len; i++) {
-		const struct compare_row *row = diff_row(diff, app, i);
-		CLEANUP(str_deinit) struct str base = {0}, new = {0}, self = {0}, total = {0};
-		CLEANUP(str_deinit) struct str names = {0};
-		diff_put_value(app, &row->base, &compare->base, &base);
-		diff_put_value(app, &row->new, &compare->new, &new);
-		diff_put_delta(diff, app, row, COMPARE_SELF, &self);
-		diff_put_delta(diff, app, row, COMPARE_TOTAL, &total);
-		str_put_escaped(&names, row->object, strlen(row->object));
-		str_pad(&names, ' ', names.len < 24 ? 24 - names.len : 0);
-		str_putc(&names, ' ');
-		str_put_escaped(&names, row->name, strlen(row->name));
-		str_printf(out, "%9s %9s %10s %10s  %s\n", str_text(&base), str_text(&new),
-			str_text(&self), str_text(&total), str_text(&names));
-	}
+	const struct view *form = forms[diff->form];
+	(form->print ? form : forms[DIFF_LIST])->print(diff, app, out);
 }
 
-static void diff_view_draw(void *state, struct app *app, struct grid *grid, struct rect area)
+static void diff_detail(void *state, struct app *app, struct str *out)
 {
-	diff_draw(state, app, grid, area);
+	struct diff *diff = state;
+	if (diff_compare(app) && forms[diff->form]->detail)
+		forms[diff->form]->detail(diff, app, out);
 }
 
-static const enum action hints[] = {ACTION_BASELINE, ACTION_ENTER, ACTION_SORT_RIGHT, ACTION_UNIT,
-	ACTION_KEEP, ACTION_UNDO, ACTION_NONE};
+static const enum action hints[] = {ACTION_BASELINE, ACTION_VIEW_1 + VIEW_DIFF, ACTION_ENTER,
+	ACTION_SORT_RIGHT, ACTION_UNIT, ACTION_INVERT, ACTION_KEEP, ACTION_UNDO, ACTION_NONE};
 
 const struct view view_diff = {
 	.name = "Diff",
 	.create = diff_create,
 	.destroy = diff_destroy,
 	.update = diff_update,
-	.draw = diff_view_draw,
+	.draw = diff_draw,
 	.act = diff_act,
 	.mouse = diff_mouse,
 	.print = diff_print,
+	.detail = diff_detail,
 	.hints = hints,
 };

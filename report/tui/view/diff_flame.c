@@ -1,0 +1,204 @@
+/*
+ * Both recordings as one flame graph: a frame is as wide as its shares of both together, so that
+ * what is new and what has gone are seen side by side, and coloured by how its share changed.
+ */
+#include <math.h>
+
+#include "report/tui/view/diff.h"
+#include "report/tui/view/focus_selection.h"
+
+enum {
+	GONE,
+	MUCH_LESS,
+	LESS,
+	SAME,
+	MORE,
+	MUCH_MORE,
+	NEW,
+};
+
+/* ---- boxes ---- */
+
+static struct compare_row row_of(const struct flame_view *view, uint32_t node)
+{
+	struct diff *diff = view->context;
+	return compare_focus_row(&diff->flame_sides, node);
+}
+
+static unsigned change_of(const struct app *app, const struct compare_row *row)
+{
+	static const double much = 0.2; /* of both together: a half more, a third less */
+	const struct compare *compare = diff_compare(app);
+	double base = compare_base_percent(compare, row, COMPARE_TOTAL);
+	double new = compare_new_percent(compare, row, COMPARE_TOTAL);
+	if (!compare_is_significant(compare, row, COMPARE_TOTAL))
+		return SAME;
+	if (!row->base.samples || !row->new.samples)
+		return row->new.samples ? NEW : GONE;
+	bool is_much = fabs(new - base) >= much * (new + base);
+	if (new > base)
+		return is_much ? MUCH_MORE : MORE;
+	return is_much ? MUCH_LESS : LESS;
+}
+
+static unsigned style_of(const struct flame_view *view, const struct app *app, uint32_t node)
+{
+	struct compare_row row = row_of(view, node);
+	return STYLE_CHANGE + change_of(app, &row);
+}
+
+static const char *sign_of(const struct flame_view *view, const struct app *app, uint32_t node)
+{
+	static const char *const signs[] = {[GONE] = "-",
+		[MUCH_LESS] = "<",
+		[LESS] = "<",
+		[MORE] = ">",
+		[MUCH_MORE] = ">",
+		[NEW] = "+"};
+	struct compare_row row = row_of(view, node);
+	return signs[change_of(app, &row)];
+}
+
+static void put_value(const struct flame_view *view, const struct app *app,
+	const struct flame_box *box, struct str *out)
+{
+	if (box->count > 1)
+		return;
+	struct compare_row row = row_of(view, box->node);
+	if (row.base.samples && row.new.samples)
+		diff_put_delta(view->context, app, &row, COMPARE_TOTAL, out);
+	else
+		str_puts(out, row.new.samples ? "new" : "gone");
+}
+
+static const struct flame_paint paint = {style_of, put_value, sign_of};
+
+/* ---- models ---- */
+
+static void set_model(struct diff *diff, struct app *app)
+{
+	struct flame_view *view = &diff->flame;
+	struct model *both = diff_both(app);
+	const struct tree_weight *const sides[] = {
+		app->model->comparison->sides[COMPARE_BASE],
+		app->model->comparison->sides[COMPARE_NEW],
+	};
+	compare_focus_deinit(&diff->flame_sides);
+	flame_view_forget(view);
+	view->model = both;
+	view->paint = &paint;
+	view->context = diff;
+	view->is_inverted = diff->is_inverted;
+	focus_init(&view->focus, &both->names->tree, both->weights, both->names->functions.data,
+		diff->is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES);
+	compare_focus_init(&diff->flame_sides, &view->focus, sides);
+}
+
+/* By the path to it, else where its function takes most. */
+static uint32_t find_selected(struct diff *diff, const struct app *app)
+{
+	struct flame_view *view = &diff->flame;
+	uint32_t function = diff_selected_function(app);
+	uint32_t node = focus_follow(&view->focus, view->model, &view->path);
+	bool is_whole;
+	if (!function || view->focus.nodes.data[node].function == function)
+		return node;
+	if (diff->is_inverted)
+		return focus_child(&view->focus, 0, function);
+	return focus_find(&view->focus, diff_selected_place(app), &is_whole);
+}
+
+static void tell_selection(struct diff *diff, struct app *app)
+{
+	struct flame_view *view = &diff->flame;
+	focus_path(&view->focus, view->selected, &view->path);
+	diff_select_node(app, &view->focus.nodes.data[view->selected]);
+}
+
+static void flame_form_update(void *state, struct app *app)
+{
+	struct diff *diff = state;
+	struct flame_view *view = &diff->flame;
+	set_model(diff, app);
+	view->selected = find_selected(diff, app);
+	flame_view_zoom(view, diff_zoomed(diff, app, &view->focus));
+}
+
+/* ---- input ---- */
+
+static void enter(struct diff *diff, struct app *app)
+{
+	struct flame_view *view = &diff->flame;
+	uint32_t node = flame_view_entered(view);
+	if (node == view->root) {
+		app_say(app, "this is all that is seen; Esc goes back");
+		return;
+	}
+	diff_zoom(diff, &view->focus, node);
+	flame_view_zoom(view, node);
+}
+
+static bool flame_form_act(void *state, struct app *app, enum action action)
+{
+	struct diff *diff = state;
+	struct flame_view *view = &diff->flame;
+	switch (action) {
+	case ACTION_ENTER:
+		enter(diff, app);
+		return true;
+	case ACTION_UNDO:
+		if (!diff_undo_zoom(diff))
+			return false;
+		flame_view_zoom(view, diff_zoomed(diff, app, &view->focus));
+		return true;
+	case ACTION_INVERT:
+		diff_invert(diff);
+		view->path.len = 0;
+		view->top = 0;
+		view->keeps_sight = true;
+		flame_form_update(diff, app);
+		return true;
+	case ACTION_UNIT:
+		diff_next_unit(diff, app);
+		return true;
+	default:
+		if (!flame_view_act(view, app, action))
+			return false;
+		tell_selection(diff, app);
+		return true;
+	}
+}
+
+static bool flame_form_mouse(void *state, struct app *app, const struct input *input)
+{
+	struct diff *diff = state;
+	if (!flame_view_mouse(&diff->flame, input))
+		return false;
+	tell_selection(diff, app);
+	return true;
+}
+
+/* ---- */
+
+static void flame_form_draw(void *state, struct app *app, struct grid *grid, struct rect area)
+{
+	struct diff *diff = state;
+	flame_view_draw(&diff->flame, app, grid, area);
+}
+
+static void flame_form_detail(void *state, struct app *app, struct str *out)
+{
+	struct diff *diff = state;
+	uint32_t node = diff->flame.selected;
+	struct compare_row row = compare_focus_row(&diff->flame_sides, node);
+	diff_put_node(diff, app, &diff->flame.focus.nodes.data[node], &row, out);
+}
+
+const struct view diff_flame = {
+	.name = "flame graph",
+	.update = flame_form_update,
+	.draw = flame_form_draw,
+	.act = flame_form_act,
+	.mouse = flame_form_mouse,
+	.detail = flame_form_detail,
+};

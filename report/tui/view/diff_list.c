@@ -1,0 +1,223 @@
+/* The functions that became slower and faster. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/tui/view/diff.h"
+
+/* ---- order ---- */
+
+/* A row on its way to its place: what it is ordered by is found once. */
+struct place {
+	double by[3];     /* the largest first */
+	const char *text; /* before them; NULL: none is */
+	uint32_t row;     /* rows of a comparison are by name */
+};
+
+static struct place place_of(const struct diff *diff, const struct app *app, uint32_t index)
+{
+	const struct compare_row *row = &diff_compare(app)->rows.data[index];
+	double self = fabs(diff_delta(app, row, COMPARE_SELF));
+	double total = fabs(diff_delta(app, row, COMPARE_TOTAL));
+	struct place place = {.by = {self, total, (double)row->new.self}, .row = index};
+	if (diff->header.order == DIFF_BASE)
+		place.by[0] = (double)row->base.self;
+	else if (diff->header.order == DIFF_NEW)
+		place.by[0] = (double)row->new.self;
+	else if (diff->header.order == DIFF_TOTAL)
+		place.by[0] = total;
+	else if (diff->header.order == DIFF_OBJECT)
+		place.text = row->object;
+	else if (diff->header.order == DIFF_FUNCTION)
+		memset(place.by, 0, sizeof(place.by)); /* the rows are by name */
+	return place;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int order = x->text ? strcmp(x->text, y->text) : 0;
+	for (int i = 0; !order && i < 3; i++)
+		order = x->by[i] > y->by[i] ? -1 : x->by[i] < y->by[i];
+	return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+static void order_rows(struct diff *diff, const struct app *app)
+{
+	size_t count = diff_compare(app)->rows.len;
+	CLEANUP_FREE struct place *places = mem_zalloc_array(count, sizeof(*places));
+	for (uint32_t i = 0; i < count; i++)
+		places[i] = place_of(diff, app, i);
+	if (count)
+		qsort(places, count, sizeof(*places), compare_places);
+	diff->rows.len = 0;
+	for (size_t i = 0; i < count; i++)
+		vec_push(&diff->rows, places[diff->header.is_reversed ? count - 1 - i : i].row);
+}
+
+/* ---- selection ---- */
+
+static void put_key(const struct compare_row *row, struct str *out)
+{
+	str_write(out, row->object, strlen(row->object) + 1);
+	str_puts(out, row->name);
+}
+
+static void select_row(struct diff *diff, struct app *app)
+{
+	if (diff->list.selected >= diff->rows.len)
+		return;
+	const struct compare_row *row = diff_row(diff, app, diff->list.selected);
+	str_truncate(&diff->selected, 0);
+	put_key(row, &diff->selected);
+	app_select(app, row->frame);
+}
+
+static bool is_selected(const struct diff *diff, const struct compare_row *row,
+	const struct app *app, struct str *key)
+{
+	uint32_t function = app_function(app);
+	if (function)
+		return row->frame && model_function_of(app->model, row->frame) == function;
+	str_truncate(key, 0);
+	put_key(row, key);
+	return key->len == diff->selected.len &&
+	       memcmp(str_text(key), str_text(&diff->selected), key->len) == 0;
+}
+
+/* The row of what is selected; where it has none, the list stays where it stood. */
+static void find_selected(struct diff *diff, struct app *app)
+{
+	CLEANUP(str_deinit) struct str key = {0};
+	for (size_t i = 0; i < diff->rows.len; i++)
+		if (is_selected(diff, diff_row(diff, app, i), app, &key)) {
+			diff->list.selected = i;
+			return;
+		}
+	if (!app_function(app))
+		select_row(diff, app);
+}
+
+static void list_update(void *state, struct app *app)
+{
+	struct diff *diff = state;
+	const struct compare *compare = diff_compare(app);
+	diff->rows.len = 0;
+	diff->greatest = 0;
+	diff->list.count = compare->rows.len;
+	if (!compare->rows.len)
+		return;
+	vec_each(&compare->rows, row) {
+		double delta = fabs(diff_delta(app, row, COMPARE_SELF));
+		diff->greatest = delta > diff->greatest ? delta : diff->greatest;
+	}
+	order_rows(diff, app);
+	find_selected(diff, app);
+}
+
+/* ---- input ---- */
+
+struct diff_search {
+	const struct diff *diff;
+	const struct app *app;
+	struct pattern pattern;
+};
+
+static bool is_match(const void *context, size_t line)
+{
+	const struct diff_search *search = context;
+	return pattern_matches(&search->pattern, diff_row(search->diff, search->app, line)->name);
+}
+
+static void go_to_match(struct diff *diff, struct app *app, bool goes_up)
+{
+	struct diff_search search = {.diff = diff, .app = app};
+	const char *wanted = app->wish.search;
+	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
+	if (searches && list_find(&diff->list, goes_up, is_match, &search))
+		select_row(diff, app);
+	else
+		app_say(app, "no match");
+	if (searches)
+		pattern_deinit(&search.pattern);
+}
+
+static void enter(const struct diff *diff, struct app *app)
+{
+	if (!app_function(app) && diff->rows.len)
+		app_say(app, "it is in the base only");
+	else
+		app_show(app, VIEW_BUTTERFLY);
+}
+
+static bool list_form_act(void *state, struct app *app, enum action action)
+{
+	struct diff *diff = state;
+	if (list_header_act(&diff->header, action)) {
+		list_update(diff, app);
+		return true;
+	}
+	switch (action) {
+	case ACTION_NEXT_MATCH:
+	case ACTION_PREVIOUS_MATCH:
+		go_to_match(diff, app, action == ACTION_PREVIOUS_MATCH);
+		return true;
+	case ACTION_UNIT:
+		diff_next_unit(diff, app);
+		list_update(diff, app);
+		return true;
+	case ACTION_ENTER:
+		enter(diff, app);
+		return true;
+	default:
+		if (!list_act(&diff->list, action))
+			return false;
+		select_row(diff, app);
+		return true;
+	}
+}
+
+static bool list_form_mouse(void *state, struct app *app, const struct input *input)
+{
+	struct diff *diff = state;
+	if (list_header_mouse(&diff->header, input)) {
+		list_update(diff, app);
+		return true;
+	}
+	if (!list_mouse(&diff->list, input))
+		return false;
+	select_row(diff, app);
+	return true;
+}
+
+/* The whole list, as wide as its names. */
+static void list_print(void *state, struct app *app, struct str *out)
+{
+	const struct diff *diff = state;
+	str_printf(out, "%9s %9s %10s %10s  %-24s %s\n", "base", "new", diff_title(diff, app),
+		"in total", "object", "function");
+	for (size_t i = 0; i < diff->rows.len; i++) {
+		const struct compare_row *row = diff_row(diff, app, i);
+		CLEANUP(str_deinit) struct str base = {0}, new = {0}, self = {0}, total = {0};
+		CLEANUP(str_deinit) struct str names = {0};
+		diff_put_value(app, row, COMPARE_BASE, COMPARE_SELF, &base);
+		diff_put_value(app, row, COMPARE_NEW, COMPARE_SELF, &new);
+		diff_put_delta(diff, app, row, COMPARE_SELF, &self);
+		diff_put_delta(diff, app, row, COMPARE_TOTAL, &total);
+		str_put_escaped(&names, row->object, strlen(row->object));
+		str_pad(&names, ' ', names.len < 24 ? 24 - names.len : 0);
+		str_putc(&names, ' ');
+		str_put_escaped(&names, row->name, strlen(row->name));
+		str_printf(out, "%9s %9s %10s %10s  %s\n", str_text(&base), str_text(&new),
+			str_text(&self), str_text(&total), str_text(&names));
+	}
+}
+
+const struct view diff_list = {
+	.name = "functions",
+	.update = list_update,
+	.draw = diff_list_draw,
+	.act = list_form_act,
+	.mouse = list_form_mouse,
+	.print = list_print,
+};

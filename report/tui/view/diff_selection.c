@@ -1,0 +1,84 @@
+/* What is selected and zoomed to in the trees of two recordings. */
+#include <string.h>
+
+#include "report/tui/view/diff.h"
+#include "report/tui/view/focus_selection.h"
+
+struct model *diff_both(const struct app *app)
+{
+	return app->model->comparison->both;
+}
+
+/* ---- zooms ---- */
+
+uint32_t diff_zoomed(const struct diff *diff, const struct app *app, struct focus *focus)
+{
+	const struct path *newest = diff->zooms.len ? &diff->zooms.data[diff->zooms.len - 1] : NULL;
+	return focus_follow(focus, diff_both(app), newest);
+}
+
+void diff_zoom(struct diff *diff, const struct focus *focus, uint32_t node)
+{
+	struct path path = {0};
+	focus_path(focus, node, &path);
+	vec_push(&diff->zooms, path);
+}
+
+bool diff_undo_zoom(struct diff *diff)
+{
+	if (!diff->zooms.len)
+		return false;
+	diff->zooms.len--;
+	vec_deinit(&diff->zooms.data[diff->zooms.len]);
+	return true;
+}
+
+void diff_invert(struct diff *diff)
+{
+	while (diff_undo_zoom(diff))
+		;
+	diff->is_inverted = !diff->is_inverted;
+}
+
+/* ---- the selection ---- */
+
+uint32_t diff_selected_function(const struct app *app)
+{
+	uint32_t function = app_function(app);
+	return function ? diff_compare(app)->rows_of[COMPARE_NEW][function] : 0;
+}
+
+uint32_t diff_selected_place(const struct app *app)
+{
+	const struct model *both = diff_both(app);
+	const struct tree *tree = &both->names->tree;
+	uint32_t function = diff_selected_function(app), hottest = 0;
+	for (uint32_t i = 1; function && i < tree->nodes.len; i++)
+		if (tree->nodes.data[i].function == function &&
+			(!hottest || both->weights[i].total > both->weights[hottest].total))
+			hottest = i;
+	return hottest;
+}
+
+void diff_select_node(struct app *app, const struct focus_node *node)
+{
+	if (node && node->function)
+		app_select(app, compare_row_of(diff_compare(app), node->function)->frame);
+}
+
+void diff_put_node(const struct diff *diff, const struct app *app, const struct focus_node *node,
+	const struct compare_row *row, struct str *out)
+{
+	if (node->function) {
+		const struct compare_row *names = compare_row_of(diff_compare(app), node->function);
+		str_printf(out, "%s  %s", names->name, names->object);
+	} else {
+		str_puts(out, "all");
+	}
+	str_puts(out, "  base ");
+	diff_put_value(app, row, COMPARE_BASE, COMPARE_TOTAL, out);
+	str_puts(out, "  new ");
+	diff_put_value(app, row, COMPARE_NEW, COMPARE_TOTAL, out);
+	str_puts(out, "  ");
+	diff_put_delta(diff, app, row, COMPARE_TOTAL, out);
+}
