@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "format/base/err.h"
+#include "report/symbol/symbolizer.h"
 #include "report/tui/compare_model.h"
 
 struct baseline {
@@ -13,6 +14,9 @@ struct baseline {
 	char *problem;           /* NULL: it could be read */
 	struct profile *profile; /* NULL: it could not */
 	struct model_names *names;
+	struct symbolize_options options; /* the symbolizer's */
+	struct symbolizer *symbolizer;    /* NULL: it has all its names */
+	struct name_thread *naming;       /* NULL: it has not begun */
 };
 
 /* ---- loading ---- */
@@ -30,13 +34,27 @@ static struct err *open_file(const char *path, int *ret)
 	return NULL;
 }
 
+/* By what is on this machine, which does not take long. */
+static void name_by_files(struct baseline *baseline)
+{
+	baseline->symbolizer = symbolizer_create(baseline->profile, &baseline->options);
+	symbolizer_begin(baseline->symbolizer);
+	struct batch *batch;
+	bool waits;
+	while ((batch = symbolizer_next(baseline->symbolizer, &waits)) &&
+		batch->next < REACH_NETWORK) {
+		struct findings findings;
+		symbolize_ask(batch, &findings);
+		batch_apply(batch, &findings);
+	}
+}
+
 static struct err *load(struct baseline *baseline, const struct symbolize_options *options,
 	const struct filter *filter)
 {
 	CLEANUP_FD int fd = -1;
-	struct symbolize_options naming = *options;
-	naming.files.debuginfod = NULL;
-	struct profile_options loading = {.files = &naming.files};
+	struct profile_options loading = {.files = &options->files};
+	baseline->options = *options;
 	try(open_file(baseline->path, &fd));
 	try(profile_load(fd, &loading, &baseline->profile));
 	struct filter of_names = {
@@ -45,7 +63,7 @@ static struct err *load(struct baseline *baseline, const struct symbolize_option
 		.symbols = filter->symbols,
 	};
 	filter_samples(baseline->profile, &of_names);
-	symbolize(baseline->profile, &naming);
+	name_by_files(baseline);
 	filter_stacks(baseline->profile, &of_names);
 	return NULL;
 }
@@ -75,9 +93,46 @@ void baseline_destroy(struct baseline *baseline)
 		return;
 	mem_free(baseline->path);
 	mem_free(baseline->problem);
+	name_thread_end(baseline->naming);
 	model_names_release(baseline->names);
+	symbolizer_destroy(baseline->symbolizer);
 	profile_destroy(baseline->profile);
 	mem_free(baseline);
+}
+
+/* ---- names from servers ---- */
+
+struct name_thread *baseline_begin_naming(
+	struct baseline *baseline, void (*wake)(void *context), void *context)
+{
+	if (!baseline->symbolizer || baseline->naming || !baseline->options.files.debuginfod)
+		return NULL;
+	struct name_thread_options options = {
+		.symbolizer = baseline->symbolizer,
+		.debuginfod = baseline->options.files.debuginfod,
+		.wake = wake,
+		.context = context,
+	};
+	baseline->naming = name_thread_create(&options);
+	return baseline->naming;
+}
+
+bool baseline_stop(struct baseline *baseline, const struct timespec *deadline)
+{
+	if (!baseline)
+		return true;
+	if (!name_thread_destroy(baseline->naming, deadline))
+		return false;
+	baseline->naming = NULL;
+	return true;
+}
+
+bool baseline_apply_names(struct baseline *baseline)
+{
+	if (!baseline || !baseline->naming || !name_thread_apply(baseline->naming))
+		return false;
+	model_names_release(steal_ptr(baseline->names));
+	return true;
 }
 
 /* ---- filters ---- */

@@ -8,19 +8,32 @@
 #include "report/filter.h"
 #include "report/symbol/symbolize.h"
 #include "report/tui/model.h"
+#include "report/tui/name_thread.h"
 
 struct baseline;
 
 /*
  * Reads and names it. Never fails: why it could not be read stands in each comparison. Names come
- * from this machine's files alone, since the network is busy with the first recording's. Of the
+ * from this machine's files; servers are asked by baseline_begin_naming(). The options' files stay
+ * in use. Of the
  * filter what has a meaning for another recording is applied: comms, dsos, symbols.
  */
 struct baseline *baseline_load(
 	const char *path, const struct symbolize_options *options, const struct filter *filter);
 /* Of a profile that is symbolized already, which it takes over. */
 struct baseline *baseline_create(const char *path, struct profile *profile);
-/* NULL is safe. */
+/*
+ * Begins to ask servers for the names that are missing, in the background: when nobody else uses
+ * the session. NULL: there is nothing to ask for, or that was done. The thread is the baseline's.
+ */
+struct name_thread *baseline_begin_naming(
+	struct baseline *baseline, void (*wake)(void *context), void *context);
+/* Names what has come since. False: nothing has. NULL is safe. */
+bool baseline_apply_names(struct baseline *baseline);
+
+/* False: its thread could not be stopped until then (of quiet_thread.h). NULL is safe. */
+bool baseline_stop(struct baseline *baseline, const struct timespec *deadline);
+/* Waits for its thread. NULL is safe. */
 void baseline_destroy(struct baseline *baseline);
 
 /*

@@ -127,6 +127,15 @@ void name_thread_cancel(struct name_thread *names)
 		debuginfod_cancel(names->options.debuginfod);
 }
 
+void name_thread_end(struct name_thread *names)
+{
+	if (!names)
+		return;
+	atomic_store(&names->is_cancelled, true);
+	pthread_join(names->thread, NULL);
+	name_thread_free(names);
+}
+
 bool name_thread_destroy(struct name_thread *names, const struct timespec *deadline)
 {
 	if (!names)

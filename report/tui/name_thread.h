@@ -28,6 +28,9 @@ struct naming name_thread_progress(struct name_thread *names);
 /* Asks no more. What is being asked for comes to its end, as does a wait for the network. */
 void name_thread_cancel(struct name_thread *names);
 
+/* Ends as soon as what is being asked for has come to its end, and leaves the network to others. */
+void name_thread_end(struct name_thread *names);
+
 /* Cancels. False: it could not be stopped until then (of quiet_thread.h), and nothing was freed. */
 bool name_thread_destroy(struct name_thread *names, const struct timespec *deadline);
 

@@ -33,6 +33,7 @@ struct worker {
 	struct model_wish wish; /* the newest */
 	struct worker_news news;
 	struct name_thread *naming; /* NULL: it has not begun, or there is nothing to ask for */
+	struct name_thread *base_naming; /* the same of the baseline, whose it is */
 
 	/* The thread's own: */
 	struct profile *profile;
@@ -231,7 +232,9 @@ static bool has_baseline(const struct worker *worker, const struct model_wish *w
 static void fulfil(struct worker *worker, const struct model_wish *wish, bool is_new)
 {
 	int64_t began_ns = now_ns();
-	if (!apply_names(worker) && !is_new)
+	bool has_names = apply_names(worker);
+	has_names |= baseline_apply_names(worker->baseline);
+	if (!has_names && !is_new)
 		return;
 	refresh_names(worker, wish);
 	struct model *model =
@@ -248,17 +251,39 @@ static void fulfil(struct worker *worker, const struct model_wish *wish, bool is
 	worker->next_names_ns = ended_ns + (pause_ns > BUNDLE_NS ? pause_ns : BUNDLE_NS);
 }
 
+static void set_base_naming(struct worker *worker, struct name_thread *naming)
+{
+	pthread_mutex_lock(&worker->mutex);
+	worker->base_naming = naming;
+	bool is_given_up = worker->is_naming_given_up;
+	pthread_mutex_unlock(&worker->mutex);
+	if (naming && is_given_up)
+		name_thread_cancel(naming);
+}
+
 /* After the model without it, since it may take long. */
 static void fulfil_baseline(struct worker *worker, const struct model_wish *wish)
 {
 	if (!wish->baseline || has_baseline(worker, wish))
 		return;
 	set_busy(worker, "reading the baseline");
+	set_base_naming(worker, NULL);
 	baseline_destroy(worker->baseline);
 	worker->baseline =
 		baseline_load(wish->baseline, &worker->options.symbolize, &worker->options.filter);
 	worker->baseline_serial = wish->baseline_serial;
 	fulfil(worker, wish, true);
+}
+
+/* The network is the first recording's until it has all its names. */
+static void name_baseline(struct worker *worker)
+{
+	bool is_free = !worker->naming || !name_thread_progress(worker->naming).to_name;
+	if (!worker->baseline || !is_free)
+		return;
+	struct name_thread *naming = baseline_begin_naming(worker->baseline, on_names, worker);
+	if (naming)
+		set_base_naming(worker, naming);
 }
 
 static bool is_time_for_names(const struct worker *worker)
@@ -306,11 +331,13 @@ static void work(struct worker *worker)
 	if (!worker->naming)
 		begin_naming(worker);
 	fulfil_baseline(worker, &wish);
+	name_baseline(worker);
 	for (unsigned serial = wish.serial; next_wish(worker, serial, &wish);
 		serial = wish.serial) {
 		retry_names(worker, &wish);
 		fulfil(worker, &wish, wish.serial != serial);
 		fulfil_baseline(worker, &wish);
+		name_baseline(worker);
 	}
 	model_wish_deinit(&wish);
 }
@@ -373,7 +400,8 @@ bool worker_destroy(struct worker *worker, const struct timespec *deadline)
 	pthread_mutex_unlock(&worker->mutex);
 	worker_cancel(worker); /* now: a wish that is begun after a cancel is not cancelled */
 	if (!quiet_thread_join(worker->thread, deadline) ||
-		!name_thread_destroy(worker->naming, deadline))
+		!name_thread_destroy(worker->naming, deadline) ||
+		!baseline_stop(worker->baseline, deadline))
 		return false;
 	worker_free(worker);
 	return true;
@@ -392,9 +420,12 @@ void worker_take(struct worker *worker, struct worker_news *ret)
 	*ret = worker->news;
 	worker->news.model = NULL;
 	worker->news.err = NULL;
+	/* Under the lock, since it may go. */
+	if (worker->base_naming)
+		ret->naming = name_thread_progress(worker->base_naming);
 	struct name_thread *naming = worker->naming;
 	pthread_mutex_unlock(&worker->mutex);
-	if (naming) /* it calls on_names() under its lock, so not under ours */
+	if (naming && !ret->naming.to_name)
 		ret->naming = name_thread_progress(naming);
 }
 
@@ -414,6 +445,8 @@ void worker_cancel(struct worker *worker)
 	struct name_thread *naming = worker->naming;
 	worker->is_naming_given_up = true;
 	atomic_store(&worker->is_cancelled, true);
+	if (worker->base_naming)
+		name_thread_cancel(worker->base_naming);
 	pthread_mutex_unlock(&worker->mutex);
 	if (naming)
 		name_thread_cancel(naming);

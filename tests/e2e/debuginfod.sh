@@ -2,6 +2,7 @@
 # Debug files by HTTP: from Debian's own server, and from servers that are dead, slow or lie.
 # shellcheck disable=SC2034
 . "$(dirname "$0")/prelude.bash"
+. "$(dirname "$0")/terminal.bash"
 
 unset DEBUGINFOD_PROGRESS DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH DEBUGINFOD_TIMEOUT
 
@@ -239,6 +240,35 @@ test_dripping_server() {
 	want_no_names
 	want_ms_below 60000
 	want_reason 'was too slow'
+}
+
+# In the interface, names are asked for in the background. The first ^C gives that up, the second
+# one quits.
+test_interrupt_while_fetching() {
+	record_stripped
+	start_odd drip
+	begin xterm-256color 100 30
+	type_line "$EBPROF report --debuginfod=full"
+	wait_for 'fetching [0-9]' 'names on their way'
+	wait_for 'program\+0x' 'addresses meanwhile'
+	keys C-c
+	wait_for '\^C again quits' 'a first ^C'
+	wait_gone 'fetching [0-9]'
+	keys C-c
+	wait_for '^\$ *(\^C)?$' 'shell'
+	wait_gone 'program\+0x'
+}
+
+# The baseline's names come from servers, too, once the first recording has its own.
+test_baseline() {
+	record_stripped
+	mv ebprof.data old.data
+	run "$EBPROF" record -F 2999 -- sh -c 'i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done'
+	want_status 0 record
+	start_real
+	begin xterm-256color 100 30
+	type_line "$EBPROF report --baseline old.data"
+	wait_for '- heavy' 'a name of the baseline'
 }
 
 # What was cut off is not taken for unknown: the next time it is asked again.

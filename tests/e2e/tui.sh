@@ -2,54 +2,9 @@
 # The terminal interface in a real terminal, which tmux plays: sizes, kinds of terminals, keys,
 # mouse, signals; whatever ends it gives the terminal back as it was.
 . "$(dirname "$0")/prelude.bash"
+. "$(dirname "$0")/terminal.bash"
 
 evil=$'evil\033]0;PWN\007\033[31m\xc2\x9b\xe2\x80\xae\x9b日本語🔥e\xcc\x81'
-
-# ---- the terminal ----
-
-in_tmux() { tmux -f /dev/null -S "$PWD/socket" "$@"; }
-
-# A shell in a terminal of this kind and size.
-begin() { # TERM WIDTH HEIGHT [VARIABLE=VALUE...]
-	local term=$1 width=$2 height=$3
-	shift 3
-	command -v tmux >/dev/null || skip "no tmux here"
-	infocmp "$term" >/dev/null 2>&1 || skip "terminfo has no $term here"
-	trap 'in_tmux kill-server 2>/dev/null' EXIT
-	in_tmux new-session -d -x "$width" -y "$height" \
-		env -u NO_COLOR -u TMUX PS1='$ ' LC_ALL=C.UTF-8 "$@" TERM="$term" bash --norc --noprofile -i
-	wait_for '^\$' "a shell"
-}
-
-keys() { in_tmux send-keys "$@"; }
-type_line() { keys -l "$1" && keys Enter; }
-raw() { # HEX...
-	in_tmux send-keys -H "$@"
-}
-screen() { in_tmux capture-pane -p; }
-selected() { screen | tail -n 2 | head -n 1 | awk '{ print $1 }'; }
-flags() { in_tmux display-message -p "$1"; }
-
-has() { screen | grep -qE -- "$1"; }  # PATTERN
-lacks() { local now && now=$(screen) && ! grep -qE -- "$1" <<<"$now"; } # PATTERN
-
-wait_for() { # PATTERN [WHAT]
-	is_soon has "$1" || fail "no ${2:-$1}: $(screen | grep . | head -n 30)"
-}
-
-wait_gone() { # PATTERN
-	is_soon lacks "$1" || fail "$1 is still there: $(screen | grep . | head -n 30)"
-}
-
-is_selected() { [[ $(selected) == "$1" ]]; } # NAME
-has_left() { # NAME
-	local now
-	now=$(selected)
-	[[ -n $now && $now != "$1" ]]
-}
-want_selected() { # NAME WHAT
-	is_soon is_selected "$1" || fail "$2: selected is $(selected), not $1"
-}
 
 # Waits until a second has passed in which nothing was sent to the file bytes.
 wait_quiet() {
@@ -62,8 +17,9 @@ wait_quiet() {
 
 # The modes of the terminal, as the shell finds them when a program has ended.
 note_modes() { # FILE
-	type_line "stty -a >$1; echo noted"
-	wait_for '^noted' "modes in $1"
+	rm -f "$1"
+	type_line "stty -a >$1.new; mv $1.new $1; echo noted"
+	wait_until "modes in $1" test -s "$1"
 	type_line clear
 	wait_gone noted
 }
@@ -333,6 +289,25 @@ test_mouse() {
 		in_tmux kill-server
 		wait_until "the end of tmux" is_gone "$server"
 	done
+}
+
+# Presses that come at once are a double click, which opens what Enter opens. Should they have been
+# read apart, they have selected the line, and come again.
+test_double_click() {
+	ready xterm-256color 80 24
+	local line press i
+	line=$(screen | grep -n 'medium' | head -n 1 | cut -d : -f 1)
+	press=$(printf '\033[<0;50;%dM\033[<0;50;%dm' "$line" "$line")
+	for ((i = 0; i < 20; i++)); do
+		# shellcheck disable=SC2046
+		raw $(printf '%s%s' "$press" "$press" | od -An -tx1 -v)
+		sleep 0.5
+		screen | grep -q 'callers, the function' && break
+	done
+	wait_for 'callers, the function' 'butterfly'
+	want_selected medium 'double click'
+	keys q
+	wait_for 'self.*total.*object' 'Top again'
 }
 
 # Pasted text is no commands; at a prompt it is typed.
