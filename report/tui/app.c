@@ -181,6 +181,13 @@ static void keep_only(struct app *app, enum action action)
 	struct scope_term term = {0};
 	if (action == ACTION_ONLY_KERNEL) {
 		term.kind = SCOPE_KERNEL;
+	} else if (action == ACTION_ONLY_FUNCTION && function) {
+		term.kind = SCOPE_FUNCTION;
+		term.number = app->selection.frame;
+	} else if (action == ACTION_WITHOUT_FUNCTION && function) {
+		term.kind = SCOPE_FUNCTION;
+		term.excludes = true;
+		term.number = app->selection.frame;
 	} else if (action == ACTION_ONLY_OBJECT && function) {
 		term.kind = SCOPE_OBJECT;
 		term.number = model_function(app->model, function)->object;
@@ -225,10 +232,10 @@ static void show_info(struct app *app)
 static void open_menu(struct app *app)
 {
 	static const enum action actions[] = {ACTION_ENTER, ACTION_VIEW_1 + VIEW_BUTTERFLY,
-		ACTION_VIEW_1 + VIEW_SOURCE, ACTION_ONLY_OBJECT, ACTION_ONLY_THREAD,
-		ACTION_ONLY_COMM, ACTION_ONLY_PROCESS, ACTION_ONLY_CONTAINER, ACTION_SEARCH_SYMBOL,
-		ACTION_WHOLE_NAME, ACTION_COPY, ACTION_PRINT, ACTION_UNDO, ACTION_RESET,
-		ACTION_HELP};
+		ACTION_VIEW_1 + VIEW_SOURCE, ACTION_ONLY_FUNCTION, ACTION_WITHOUT_FUNCTION,
+		ACTION_ONLY_OBJECT, ACTION_ONLY_THREAD, ACTION_ONLY_COMM, ACTION_ONLY_PROCESS,
+		ACTION_ONLY_CONTAINER, ACTION_SEARCH_SYMBOL, ACTION_WHOLE_NAME, ACTION_COPY,
+		ACTION_PRINT, ACTION_UNDO, ACTION_RESET, ACTION_HELP};
 	overlay_open_menu(&app->overlay, "Menu", actions, sizeof(actions) / sizeof(*actions));
 }
 
@@ -380,6 +387,8 @@ static void act_on_selection(struct app *app, enum action action)
 	case ACTION_ONLY_CONTAINER:
 		keep_only_task(app, action);
 		break;
+	case ACTION_ONLY_FUNCTION:
+	case ACTION_WITHOUT_FUNCTION:
 	case ACTION_ONLY_OBJECT:
 	case ACTION_ONLY_KERNEL:
 		keep_only(app, action);

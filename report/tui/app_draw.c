@@ -260,13 +260,39 @@ static void draw_function(const struct app *app, struct grid *grid, int y)
 	grid_put(grid, room, y, grid->width - room, STYLE_DIM, str_text(&numbers));
 }
 
+/* A name, in front of those of its parts that leave it enough room. */
+static void draw_parts(struct grid *grid, int y, const char *text)
+{
+	enum {
+		LEAST_NAME = 12,
+		GAP = 2
+	};
+	size_t len = strcspn(text, "\t");
+	CLEANUP_FREE char *name = mem_strndup(text, len);
+	int wanted = grid_text_width(grid, name);
+	int kept = wanted < LEAST_NAME ? wanted : LEAST_NAME;
+	CLEANUP(str_deinit) struct str parts = {0};
+	for (const char *at = text + len; *at; at += len) {
+		len = 1 + strcspn(at + 1, "\t");
+		CLEANUP_FREE char *part = mem_strndup(at + 1, len - 1);
+		int width = grid_text_width(grid, str_text(&parts));
+		if (part[0] && kept + width + GAP + grid_text_width(grid, part) > grid->width)
+			break;
+		if (part[0])
+			str_printf(&parts, "  %s", part);
+	}
+	int room = grid->width - grid_text_width(grid, str_text(&parts));
+	int x = grid_put_elided(grid, 0, y, room, STYLE_NORMAL, name);
+	grid_put(grid, x, y, grid->width - x, STYLE_NORMAL, str_text(&parts));
+}
+
 static void draw_detail(struct app *app, struct grid *grid, int y)
 {
 	CLEANUP(str_deinit) struct str detail = {0};
 	if (views[app->view]->detail)
 		views[app->view]->detail(app->states[app->view], app, &detail);
 	if (detail.len)
-		grid_put_elided(grid, 0, y, grid->width, STYLE_NORMAL, str_text(&detail));
+		draw_parts(grid, y, str_text(&detail));
 	else
 		draw_function(app, grid, y);
 }
@@ -318,14 +344,15 @@ static void draw_prompt(const struct app *app, struct grid *grid, int y)
 }
 
 /* Returns the columns it takes, drawn or not. */
-static int draw_hint(struct grid *grid, int x, int y, enum action action)
+static int draw_hint(const struct app *app, struct grid *grid, int x, int y, enum action action)
 {
 	const struct key_row *row = key_row_of(action);
 	if (!row)
 		return 0;
 	CLEANUP_FREE char *key = mem_strndup(row->shown, strcspn(row->shown, " "));
 	CLEANUP(str_deinit) struct str text = {0};
-	str_printf(&text, " %s  ", key_hint(action));
+	const char *enter = action == ACTION_ENTER ? views[app->view]->enter_hint : NULL;
+	str_printf(&text, " %s  ", enter ? enter : key_hint(action));
 	int room = grid->width - x, used = grid_text_width(grid, key);
 	grid_put(grid, x, y, room, STYLE_KEY | STYLE_BOLD, key);
 	grid_put(grid, x + used, y, room - used, STYLE_DIM, str_text(&text));
@@ -339,19 +366,19 @@ static void draw_hints(const struct app *app, struct grid *grid, int y)
 	int kept = 0, x = 0;
 	const enum action *last = always;
 	for (const enum action *at = always; *at; at++)
-		kept += draw_hint(grid, grid->width, y, *at);
+		kept += draw_hint(app, grid, grid->width, y, *at);
 	for (; *last && kept > grid->width + 2; last++)
-		kept -= draw_hint(grid, grid->width, y, *last);
+		kept -= draw_hint(app, grid, grid->width, y, *last);
 	for (const enum action *at = views[app->view]->hints; at && *at; at++) {
 		if (*at == ACTION_SEARCH || *at == ACTION_HELP || *at == ACTION_QUIT)
 			continue;
-		int width = draw_hint(grid, grid->width, y, *at);
+		int width = draw_hint(app, grid, grid->width, y, *at);
 		if (x + width + kept > grid->width + 2)
 			break;
-		x += draw_hint(grid, x, y, *at);
+		x += draw_hint(app, grid, x, y, *at);
 	}
 	for (; *last; last++)
-		x += draw_hint(grid, x, y, *last);
+		x += draw_hint(app, grid, x, y, *last);
 }
 
 static void draw_bottom(const struct app *app, struct grid *grid, int y)

@@ -39,10 +39,14 @@ struct view {
 	bool (*mouse)(void *state, struct app *app, const struct input *input);
 	/* For `P`: what is shown, whole and as text. NULL: the grid. */
 	void (*print)(void *state, struct app *app, struct str *out);
-	/* What is selected, for the line below; nothing: the function. NULL: always that. */
+	/*
+	 * What is selected, for the line below; nothing: the function. NULL: always that. Behind
+	 * the name parts follow, each after a tab, of which the last go where there is no room.
+	 */
 	void (*detail)(void *state, struct app *app, struct str *out);
 	const char *print_suffix; /* of the file that takes it; NULL: "txt" */
 	const enum action *hints; /* for the last line; ends with ACTION_NONE */
+	const char *enter_hint;   /* what Enter does there, in a word; NULL: it zooms */
 };
 
 extern const struct view *const views[VIEW_COUNT];

@@ -314,3 +314,34 @@ TEST(quitting)
 	CHECK(screen.app.is_over);
 	screen_deinit(&screen);
 }
+
+/* By the function that is selected, wherever in the stack. */
+TEST(stacks_with_a_function_are_kept_or_left_out)
+{
+	struct screen screen;
+	begin(&screen, 80, 12);
+	uint64_t all = screen.app.model->slice.whole.samples;
+	screen_type(&screen, "f");
+	uint64_t kept = screen.app.model->slice.whole.samples;
+	CHECK(kept && kept < all);
+	CHECK_INT(screen.app.wish.scope.terms.data[0].kind, SCOPE_FUNCTION);
+	screen_type(&screen, "\x1bx");
+	CHECK_INT(screen.app.model->slice.whole.samples, all - kept);
+	CHECK(strstr(screen_line(&screen, 2), "not "));
+	screen_deinit(&screen);
+}
+
+/* Enter says what it opens; of the line below, what matters least goes first. */
+TEST(hints_and_details)
+{
+	struct screen screen;
+	begin(&screen, 80, 12);
+	CHECK(strstr(screen_text(&screen), "Enter callers"));
+	screen_type(&screen, "6");
+	CHECK(strstr(screen_text(&screen), "Enter keep"));
+	CHECK(strstr(screen_line(&screen, 10), " samples  0.00 s to "));
+	screen_resize(&screen, 30, 12);
+	CHECK(strstr(screen_line(&screen, 10), "100.00%"));
+	CHECK(!strstr(screen_line(&screen, 10), " s to "));
+	screen_deinit(&screen);
+}

@@ -219,7 +219,7 @@ TEST(tui_diff_flame)
 		screen_style(&test.screen, "+ext") & STYLE_MASK, STYLE_CHANGE + STYLE_CHANGES - 1);
 	CHECK_INT(screen_style(&test.screen, "-old") & STYLE_MASK, STYLE_CHANGE);
 	type(&test, "jjl");
-	CHECK_STR(screen_line(&test.screen, 10), "work(int)  app  base 50.00%  new 70.00%  +20.00");
+	CHECK_STR(screen_line(&test.screen, 10), "work(int)  app  +20.00  base 50.00%  new 70.00%");
 	type(&test, "\n");
 	CHECK_STR(screen_lines(&test.screen, 6, 1), ">work(int)  +20.00\n");
 	type(&test, "\x1bI");

@@ -62,7 +62,7 @@ TEST(heat_range_becomes_a_filter)
 	screen_type(&tui, "5");
 	screen_type(&tui, "lllllllllv"); /* the tenth column */
 	screen_type(&tui, "lllllllll");  /* to the nineteenth */
-	CHECK(strstr(screen_line(&tui, 10), "range 0.9"));
+	CHECK(strstr(screen_line(&tui, 10), "range: 1.0"));
 	screen_key(&tui, INPUT_ENTER);
 	CHECK_INT(tui.app.wish.scope.terms.len, 1);
 	CHECK_INT(tui.app.wish.scope.terms.data[0].kind, SCOPE_TIME);
@@ -186,5 +186,18 @@ TEST(heat_small_screens_and_no_samples)
 	for (int height = 5; height < 12; height++)
 		for (int width = 20; width < 140; width += 7)
 			screen_resize(&tui, width, height);
+	screen_deinit(&tui);
+}
+
+/* Names come before numbers where there is no room for both; of no samples there is no time. */
+TEST(heat_narrow_and_empty)
+{
+	struct screen tui;
+	screen_init(&tui, two_threads(), 40, 12);
+	screen_type(&tui, "5");
+	CHECK_STR(screen_lines(&tui, 4, 1), "app:100\n");
+	screen_type(&tui, "\\nothing\n");
+	CHECK_STR(screen_lines(&tui, 3, 3), "no samples here: Esc undoes the last fil\n\n\n");
+	screen_type(&tui, "jlv+\n\x1b");
 	screen_deinit(&tui);
 }

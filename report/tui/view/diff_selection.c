@@ -75,10 +75,10 @@ void diff_put_node(const struct diff *diff, const struct app *app, const struct 
 	} else {
 		str_puts(out, "all");
 	}
-	str_puts(out, "  base ");
-	diff_put_value(app, row, COMPARE_BASE, COMPARE_TOTAL, out);
-	str_puts(out, "  new ");
-	diff_put_value(app, row, COMPARE_NEW, COMPARE_TOTAL, out);
-	str_puts(out, "  ");
+	str_putc(out, '\t');
 	diff_put_delta(diff, app, row, COMPARE_TOTAL, out);
+	str_puts(out, "\tbase ");
+	diff_put_value(app, row, COMPARE_BASE, COMPARE_TOTAL, out);
+	str_puts(out, "\tnew ");
+	diff_put_value(app, row, COMPARE_NEW, COMPARE_TOTAL, out);
 }

@@ -201,4 +201,5 @@ const struct view view_butterfly = {
 	.mouse = butterfly_mouse,
 	.print = butterfly_print,
 	.hints = hints,
+	.enter_hint = "centre",
 };

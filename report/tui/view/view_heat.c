@@ -8,7 +8,7 @@
 enum {
 	LEVELS = STYLE_HEATS,
 	MANY_THREADS = 64, /* more are shown by process */
-	ROOM_FOR_SHARE = 17,
+	ROOM_FOR_SHARE = 20,
 	ROOM_FOR_COUNT = 24, /* of threads */
 };
 
@@ -264,13 +264,17 @@ static void mark_cursor(const struct heat *heat, const struct app *app, struct g
 
 static int label_width(int width)
 {
-	return width >= 120 ? 36 : width >= 60 ? 27 : width >= 36 ? ROOM_FOR_SHARE : 9;
+	return width >= 120 ? 36 : width >= 60 ? 27 : width >= 36 ? 14 : 9;
 }
 
 static void heat_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct heat *heat = state;
 	struct rect rows = {area.x, area.y + 2, area.width, area.height - 2};
+	if (!heat->rows.len) { /* there is no time to be seen, either */
+		app_draw_no_samples(app, grid, area);
+		return;
+	}
 	int label = label_width(area.width);
 	heat->cells = (struct rect){area.x + label, area.y, area.width - label, area.height};
 	list_fit(&heat->list, heat->rows.len, rows);
@@ -281,10 +285,8 @@ static void heat_draw(void *state, struct app *app, struct grid *grid, struct re
 	draw_total(heat, app, grid, area.y + 1);
 	for (size_t i = 0; i < list_seen(&heat->list); i++)
 		draw_row(heat, app, grid, rows.y + (int)i, heat->list.top + i);
-	if (heat->rows.len && rows.height > 0)
+	if (rows.height > 0)
 		mark_cursor(heat, app, grid);
-	if (!heat->rows.len)
-		app_draw_no_samples(app, grid, rows);
 }
 
 static void put_cell(const struct heat *heat, const struct app *app, struct str *out)
@@ -298,24 +300,30 @@ static void put_cell(const struct heat *heat, const struct app *app, struct str 
 	here.first += time_window_cursor(&heat->window, timeline) * here.per_column;
 	here.columns = 1;
 	sum_task(app, task, &here, &sum);
-	str_puts(out, "  ");
 	task_put_name(app, task, out);
-	str_printf(out, "  %llu samples in %.3f s", (unsigned long long)sum.samples,
+	str_printf(out, "\t%llu samples in %.3f s", (unsigned long long)sum.samples,
 		(double)here.per_column * (double)timeline->bucket_ns / 1e9);
+}
+
+static void put_range(const struct heat *heat, const struct app *app, struct str *out)
+{
+	struct time_span range = time_window_range(&heat->window, &app->model->timeline);
+	str_printf(out, "range: %.3f s\t%.3f s to %.3f s",
+		(double)(range.to_ns - range.from_ns) / 1e9, (double)range.from_ns / 1e9,
+		(double)range.to_ns / 1e9);
 }
 
 static void heat_detail(void *state, struct app *app, struct str *out)
 {
 	const struct heat *heat = state;
-	str_printf(out, "%.3f s  ", (double)heat->window.cursor_ns / 1e9);
-	time_axis_put_wall(out, app->model->profile, heat->window.cursor_ns);
-	if (time_window_has_range(&heat->window)) {
-		struct time_span range = time_window_range(&heat->window, &app->model->timeline);
-		str_printf(out, "  range %.3f s to %.3f s: %.3f s", (double)range.from_ns / 1e9,
-			(double)range.to_ns / 1e9, (double)(range.to_ns - range.from_ns) / 1e9);
-	} else {
+	if (!heat->rows.len)
+		return;
+	if (time_window_has_range(&heat->window))
+		put_range(heat, app, out);
+	else
 		put_cell(heat, app, out);
-	}
+	str_printf(out, "\tat %.3f s\t", (double)heat->window.cursor_ns / 1e9);
+	time_axis_put_wall(out, app->model->profile, heat->window.cursor_ns);
 }
 
 /* ---- input ---- */
@@ -457,4 +465,5 @@ const struct view view_heat = {
 	.mouse = heat_mouse,
 	.detail = heat_detail,
 	.hints = hints,
+	.enter_hint = "keep",
 };

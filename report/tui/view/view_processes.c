@@ -210,9 +210,9 @@ static void processes_detail(void *state, struct app *app, struct str *out)
 	if (!task)
 		return;
 	task_put_name(app, task, out);
-	str_puts(out, "  ");
+	str_putc(out, '\t');
 	app_put_value(app, out, task->sum.value, task->sum.samples);
-	str_printf(out, "  %llu samples, %.2f s to %.2f s  ", (unsigned long long)task->sum.samples,
+	str_printf(out, "\t%llu samples\t%.2f s to %.2f s", (unsigned long long)task->sum.samples,
 		(double)task->first_ns / 1e9, (double)task->last_ns / 1e9);
 	if (task->kind == TASK_CONTAINER)
 		return;
@@ -221,9 +221,9 @@ static void processes_detail(void *state, struct app *app, struct str *out)
 						     : task->index;
 	const struct profile_process *it = &profile->processes.data[process];
 	if (it->info.exe)
-		str_puts(out, model_object(app->model, it->info.exe)->path);
+		str_printf(out, "\t%s", model_object(app->model, it->info.exe)->path);
 	if (scope_container(it)[0])
-		str_printf(out, "  %s", scope_container(it));
+		str_printf(out, "\t%s", scope_container(it));
 }
 
 /* ---- input ---- */
@@ -359,4 +359,5 @@ const struct view view_processes = {
 	.print = processes_print,
 	.detail = processes_detail,
 	.hints = hints,
+	.enter_hint = "keep",
 };

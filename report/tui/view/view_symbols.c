@@ -438,4 +438,5 @@ const struct view view_symbols = {
 	.mouse = symbols_mouse,
 	.print = symbols_print,
 	.hints = hints,
+	.enter_hint = "details",
 };

@@ -325,4 +325,5 @@ const struct view view_top = {
 	.mouse = top_mouse,
 	.print = top_print,
 	.hints = hints,
+	.enter_hint = "callers",
 };
