@@ -1,9 +1,10 @@
 /*
  * Writes a synthetic recording, shaped like a real one, for benches:
  *
- *   gen_recording FILE SAMPLES FUNCTIONS DEPTH SEED OBJECT...
+ *   gen_recording [-p PROCESSES] [-t THREADS] [-c CONTAINERS] FILE SAMPLES FUNCTIONS DEPTH SEED
+ *                 OBJECT...
  *
- * SAMPLES samples at 999 Hz on 8 CPUs, of 4 processes with 8 threads each. They
+ * SAMPLES samples at 999 Hz on 8 CPUs, of 4 processes with 8 threads each, in no container. They
  * fall on up to 20,000 distinct stacks, the n-th most frequent 1/n as often as
  * the first (Zipf); stacks are about DEPTH frames deep and share their outer
  * frames. The frames lie in FUNCTIONS functions of the ELF files OBJECT, so that
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "format/base/map.h"
 #include "format/base/mem.h"
@@ -27,8 +29,6 @@
 
 enum {
 	CPUS = 8,
-	PROCESSES = 4,
-	THREADS = 8, /* of each process */
 	STACKS = 20000,
 	KERNEL_STACKS = 200,
 	KERNEL_FUNCTIONS = 400,
@@ -55,6 +55,7 @@ struct generator {
 	struct writer *writer;
 	uint64_t random;
 	uint32_t depth;
+	uint32_t processes, threads, containers; /* threads of each process */
 	VEC(struct function) functions, kernel;
 	VEC(struct node) nodes;
 	VEC(uint32_t) stacks, kernel_stacks; /* nodes */
@@ -123,7 +124,7 @@ static uint32_t put_object(struct generator *gen, const char *path, int fd, stru
 		memcpy(object.build_id, build_id, build_id_len);
 	object.build_id_len = (uint32_t)build_id_len;
 	uint32_t id = writer_object(gen->writer, &object);
-	for (uint32_t process = 1; process <= PROCESSES; process++)
+	for (uint32_t process = 1; process <= gen->processes; process++)
 		for (size_t i = 0; i < copy.len; i++)
 			if (copy.data[i].flags & PF_X)
 				writer_mapping(gen->writer,
@@ -293,17 +294,23 @@ static void begin(struct generator *gen)
 	writer_event(writer, &(struct layout_event){put_text(gen, "cpu-clock"), PERIOD_NS, 999,
 				     put_text(gen, "ns")});
 	add_kernel(gen);
-	for (uint32_t process = 0; process < PROCESSES; process++) {
-		char name[16];
-		writer_process(writer, &(struct layout_process){.pid = 1000 + process * 100,
+	for (uint32_t process = 0; process < gen->processes; process++) {
+		char name[24];
+		uint32_t container = 0,
+			 first = 1000 + process * (gen->threads > 100 ? gen->threads : 100);
+		if (gen->containers) {
+			snprintf(name, sizeof(name), "container-%u", process % gen->containers);
+			container = put_text(gen, name);
+		}
+		writer_process(writer, &(struct layout_process){.pid = first,
 					       .parent_pid = 1,
 					       .start_ns = START_NS / 2,
+					       .container = container,
 					       .exe = KERNEL_OBJECT + 1});
-		for (uint32_t thread = 0; thread < THREADS; thread++) {
+		for (uint32_t thread = 0; thread < gen->threads; thread++) {
 			snprintf(name, sizeof(name), "worker/%u", thread);
-			writer_thread(writer,
-				&(struct layout_thread){process + 1, 1000 + process * 100 + thread,
-					put_text(gen, name)});
+			writer_thread(writer, &(struct layout_thread){process + 1, first + thread,
+						      put_text(gen, name)});
 		}
 	}
 }
@@ -324,7 +331,8 @@ static void put_sample(struct generator *gen, uint64_t number)
 		.time_ns = START_NS + tick * PERIOD_NS + cpu * 1000 + draw(gen, 20000),
 		.event = 1,
 		/* A thread stays on its CPU for some 50 ticks. */
-		.thread = 1 + (uint32_t)(map_mix(tick / 50 * CPUS + cpu) % (PROCESSES * THREADS)),
+		.thread = 1 + (uint32_t)(map_mix(tick / 50 * CPUS + cpu) %
+					 (gen->processes * gen->threads)),
 		.cpu = cpu,
 		.user_stack = emit_node(gen, draw_stack(gen)),
 		.weight = 1,
@@ -368,22 +376,40 @@ static void generator_deinit(struct generator *gen)
 	mem_free(gen->odds);
 }
 
+static bool set_option(struct generator *gen, int option)
+{
+	uint32_t number = optarg ? (uint32_t)strtoul(optarg, NULL, 10) : 0;
+	if (option == 'p' && number)
+		gen->processes = number;
+	else if (option == 't' && number)
+		gen->threads = number;
+	else if (option == 'c')
+		gen->containers = number;
+	else
+		return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
+	struct generator gen = {.processes = 4, .threads = 8};
+	for (int option; (option = getopt(argc, argv, "p:t:c:")) != -1;)
+		if (!set_option(&gen, option))
+			return 1;
+	argc -= optind - 1;
+	argv += optind - 1;
 	if (argc < 7) {
-		fprintf(stderr,
-			"usage: gen_recording FILE SAMPLES FUNCTIONS DEPTH SEED OBJECT...\n");
+		fprintf(stderr, "usage: gen_recording [-p PROCESSES] [-t THREADS] [-c CONTAINERS] "
+				"FILE SAMPLES FUNCTIONS DEPTH SEED OBJECT...\n");
 		return 1;
 	}
 	FILE *file = fopen(argv[1], "wb");
 	if (!file)
 		die(argv[1], strerror(errno));
 	uint64_t samples = strtoull(argv[2], NULL, 10), functions = strtoull(argv[3], NULL, 10);
-	struct generator gen = {
-		.writer = writer_create((struct writer_sink){write_file, file}),
-		.depth = (uint32_t)strtoul(argv[4], NULL, 10),
-		.random = map_mix(strtoull(argv[5], NULL, 10) + 1),
-	};
+	gen.writer = writer_create((struct writer_sink){write_file, file});
+	gen.depth = (uint32_t)strtoul(argv[4], NULL, 10);
+	gen.random = map_mix(strtoull(argv[5], NULL, 10) + 1);
 	begin(&gen);
 	for (int i = 6; i < argc; i++)
 		add_object(&gen, argv[i]);
