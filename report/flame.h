@@ -58,10 +58,12 @@ enum flame_kind {
 	FLAME_INLINED,
 	FLAME_UNKNOWN, /* there is no name */
 	FLAME_KERNEL,
+	FLAME_SCRIPT, /* an interpreter runs it */
 };
 
-enum flame_kind flame_kind(
-	const struct focus *focus, const struct profile_frame *frames, uint32_t node);
+/* `frames` and `objects` are those that the focus' functions are of. */
+enum flame_kind flame_kind(const struct focus *focus, const struct profile_frame *frames,
+	const struct profile_object *objects, uint32_t node);
 /* One of so many colours, the same for all functions of an object. */
 unsigned flame_colour(const struct profile_object *object, unsigned nr_colours);
 

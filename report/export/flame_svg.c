@@ -37,6 +37,7 @@ static const char style[] =
 	"rect.f0{fill:#f4b066}rect.f1{fill:#f08e6d}rect.f2{fill:#e0b84f}\n"
 	"rect.f3{fill:#8fc7c2}rect.f4{fill:#a9b7dd}rect.f5{fill:#d9b08c}\n"
 	"rect.inlined{fill:#b4d38b}rect.unknown{fill:#c9c9c9}rect.kernel{fill:#d99a9a}\n"
+	"rect.script{fill:#87c3f0}\n"
 	"rect.rest{fill:#e4e4e4}rect.caller{fill:#ededed}rect.match{fill:#c86be0}\n"
 	"g.above{opacity:.55}#boxes g.hit rect{fill:#c86be0}.button{fill:#06c;cursor:pointer}\n"
 	".details{fill:#444}#boxes text{pointer-events:none}\n"
@@ -136,9 +137,11 @@ static void put_class(struct svg *svg, uint32_t node)
 {
 	static const char *const classes[] = {[FLAME_INLINED] = "inlined",
 		[FLAME_UNKNOWN] = "unknown",
-		[FLAME_KERNEL] = "kernel"};
+		[FLAME_KERNEL] = "kernel",
+		[FLAME_SCRIPT] = "script"};
 	uint32_t function = svg->focus->nodes.data[node].function;
-	enum flame_kind kind = flame_kind(svg->focus, svg->options->frames, node);
+	enum flame_kind kind =
+		flame_kind(svg->focus, svg->options->frames, svg->options->objects, node);
 	if (svg->options->matches && svg->options->matches[function])
 		str_puts(svg->out, "match");
 	else if (kind != FLAME_PLAIN)

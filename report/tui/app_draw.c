@@ -45,6 +45,8 @@ unsigned app_name_style(const struct app *app, uint32_t function)
 	unsigned match = app->model->matches && app->model->matches[function] ? STYLE_MATCH : 0;
 	if (profile_is_kernel(app->model->profile, it->object))
 		return STYLE_KERNEL | match;
+	if (it->is_known && model_object(app->model, it->object)->info.kind == LAYOUT_OBJECT_SCRIPT)
+		return STYLE_SCRIPT | match;
 	return (it->is_known ? STYLE_NORMAL : STYLE_UNKNOWN) | match;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "report/tui/legend.h"
+
 static const char help_title[] = "Keys";
 
 /* Line by line, so that the ends of lines stay. */
@@ -56,6 +58,7 @@ void overlay_open_help(struct overlay *overlay)
 {
 	struct str text = {0};
 	key_put_help(&text);
+	legend_put(&text);
 	overlay_open_text(overlay, help_title, &text);
 }
 
@@ -181,6 +184,20 @@ static void draw_frame(const struct overlay *overlay, struct grid *grid, struct 
 	}
 }
 
+/* The name as a box of a flame graph, what it means as a name in a list. */
+static void draw_legend(struct grid *grid, struct rect inner, int y, const char *line)
+{
+	const struct legend_row *row = legend_row_of(line);
+	if (!row || inner.width < 2 + LEGEND_NAME)
+		return;
+	struct rect box = {inner.x + 2, y, LEGEND_NAME, 1};
+	grid_fill(grid, box, row->box, " ");
+	grid_put(grid, box.x, y, box.width, row->box, row->name);
+	int used = 3 + LEGEND_NAME;
+	if (strlen(line) > (size_t)used)
+		grid_put(grid, inner.x + used, y, inner.width - used, row->ink, line + used);
+}
+
 void overlay_draw(struct overlay *overlay, struct grid *grid)
 {
 	struct rect box = place_box(overlay, grid);
@@ -196,6 +213,8 @@ void overlay_draw(struct overlay *overlay, struct grid *grid)
 		bool is_heading = is_help && line[0] && line[0] != ' ' && !indent;
 		grid_put(grid, inner.x + indent, inner.y + (int)i, inner.width - indent,
 			is_heading ? STYLE_NORMAL | STYLE_BOLD : STYLE_NORMAL, line);
+		if (is_help && !indent)
+			draw_legend(grid, inner, inner.y + (int)i, line);
 	}
 	if (is_menu)
 		list_mark(&overlay->list, grid);

@@ -6,7 +6,8 @@
  * ground has inks of the middle, readable on white and on black alike (a test computes it); the
  * eight colours have no such middle, so there bold and the terminal's own ink do most of the work.
  *
- * Frames are light with dark text, what has no name is grey among them. Heat goes from purple by
+ * Frames are light with dark text, what has no name is grey among them; scripts have the three
+ * brightest, by their language. Heat goes from purple by
  * red to a light yellow, each brighter than the one before, on a dark ground of its own: else the
  * least heat would be what is seen best on a white screen.
  */

@@ -13,6 +13,7 @@ enum style {
 	STYLE_WARM,
 	STYLE_KERNEL,
 	STYLE_INLINED,
+	STYLE_SCRIPT,  /* an interpreter runs it */
 	STYLE_UNKNOWN, /* there is no name */
 	STYLE_WARNING,
 	STYLE_WORSE, /* than the baseline */
@@ -21,7 +22,7 @@ enum style {
 	STYLE_SELECTION, /* what STYLE_SELECTED looks like where there are colours */
 	STYLE_COLD,      /* no heat at all */
 	STYLE_FLAME,     /* and STYLE_FLAMES - 1 more, by what the frame belongs to */
-	STYLE_FLAMES = 8,
+	STYLE_FLAMES = 11,
 	STYLE_HEAT = STYLE_FLAME + STYLE_FLAMES, /* and STYLE_HEATS - 1 more, by how much */
 	STYLE_HEATS = 8,
 	/* Frames against a baseline: gone, much less, less, as before, more, much more, new. */

@@ -9,6 +9,7 @@ enum {
 	COLOUR_INLINED = 3,
 	COLOUR_UNKNOWN = 6,
 	COLOUR_KERNEL = 7,
+	COLOUR_SCRIPT = 8, /* and those behind it, by language */
 };
 
 /* ---- what a box shows ---- */
@@ -19,28 +20,34 @@ static unsigned style_of(const struct flame_view *view, const struct app *app, u
 	static const unsigned plain[] = {0, 1, 2, 4, 5};
 	const struct model_names *names = view->model->names;
 	uint32_t function = view->focus.nodes.data[node].function;
-	switch (flame_kind(&view->focus, names->frames.data, node)) {
+	const struct profile_object *object =
+		model_object(view->model, model_function(view->model, function)->object);
+	switch (flame_kind(&view->focus, names->frames.data, names->objects.data, node)) {
 	case FLAME_KERNEL:
 		return STYLE_FLAME + COLOUR_KERNEL;
 	case FLAME_INLINED:
 		return STYLE_FLAME + COLOUR_INLINED;
 	case FLAME_UNKNOWN:
 		return STYLE_FLAME + COLOUR_UNKNOWN;
+	case FLAME_SCRIPT:
+		return STYLE_FLAME + COLOUR_SCRIPT +
+		       flame_colour(object, STYLE_FLAMES - COLOUR_SCRIPT);
 	case FLAME_PLAIN:
 		break;
 	}
-	const struct profile_object *object =
-		model_object(view->model, model_function(view->model, function)->object);
 	return STYLE_FLAME + plain[flame_colour(object, sizeof(plain) / sizeof(*plain))];
 }
 
 static const char *mark_of(const struct flame_view *view, uint32_t node)
 {
-	switch (flame_kind(&view->focus, view->model->names->frames.data, node)) {
+	const struct model_names *names = view->model->names;
+	switch (flame_kind(&view->focus, names->frames.data, names->objects.data, node)) {
 	case FLAME_KERNEL:
 		return " [k]";
 	case FLAME_INLINED:
 		return " [i]";
+	case FLAME_SCRIPT:
+		return " [s]";
 	default:
 		return "";
 	}
