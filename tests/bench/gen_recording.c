@@ -327,11 +327,13 @@ static void put_sample(struct generator *gen, uint64_t number)
 {
 	uint32_t cpu = (uint32_t)(number % CPUS);
 	uint64_t tick = number / CPUS;
+	/* Ticks that a thread stays on its CPU; of very many, each shall have its turn. */
+	uint64_t stay = gen->processes * gen->threads > 1000 ? 1 : 50;
 	struct layout_sample sample = {
 		.time_ns = START_NS + tick * PERIOD_NS + cpu * 1000 + draw(gen, 20000),
 		.event = 1,
-		/* A thread stays on its CPU for some 50 ticks. */
-		.thread = 1 + (uint32_t)(map_mix(tick / 50 * CPUS + cpu) %
+
+		.thread = 1 + (uint32_t)(map_mix(tick / stay * CPUS + cpu) %
 					 (gen->processes * gen->threads)),
 		.cpu = cpu,
 		.user_stack = emit_node(gen, draw_stack(gen)),
