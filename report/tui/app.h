@@ -116,6 +116,9 @@ bool app_point_frame(struct app *app, const struct input *input);
 /* Opens the menu of what can be shown otherwise, and does what is chosen there; false: neither. */
 bool app_act_on_options(struct app *app, enum action action);
 
+/* A filter of what is selected; false: the action is none. There is a model. */
+bool app_keep_selected(struct app *app, enum action action);
+
 /* Undoes until so many steps of the trail are left. */
 void app_go_back_to(struct app *app, size_t steps);
 

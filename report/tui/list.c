@@ -95,6 +95,22 @@ bool list_find(struct list *list, bool goes_up, list_match_fn *matches, const vo
 	return false;
 }
 
+void list_draw_place(const struct list *list, struct grid *grid)
+{
+	enum {
+		ROOM = 60 /* columns of the list */
+	};
+	size_t seen = list_seen(list);
+	const struct rect *area = &list->area;
+	if (area->width < ROOM || !seen || seen == list->count)
+		return;
+	CLEANUP(str_deinit) struct str text = {0};
+	str_printf(&text, " %zu-%zu of %zu", list->top + 1, list->top + seen, list->count);
+	int width = (int)text.len;
+	grid_put(grid, area->x + area->width - width, area->y - 1, width, STYLE_HEADER,
+		str_text(&text));
+}
+
 void list_mark(const struct list *list, struct grid *grid)
 {
 	if (!list->count || !list->area.height)

@@ -45,7 +45,7 @@ TEST(heat_rows_are_threads_and_columns_time)
 	CHECK_STR(screen_line(&tui, 2),
 		"0.00 s                     |0 s               |2 s                |");
 	CHECK_STR(screen_line(&tui, 3),
-		" 100.00% all: 2 threads    @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@");
+		" 100.00% all (2)           @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@");
 	CHECK_STR(screen_line(&tui, 4),
 		"  80.00% app:100           @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@");
 	/* What a name holds stays harmless. */

@@ -315,6 +315,8 @@ void branch_list_draw(struct branch_list *list, const struct app *app, struct gr
 	for (size_t i = 0; i < list_seen(&list->list); i++)
 		draw_row(list, app, grid, rows.y + (int)i, list->rows.data[list->list.top + i]);
 	list_mark(&list->list, grid);
+	if (header)
+		list_draw_place(&list->list, grid);
 }
 
 /* ---- as text ---- */

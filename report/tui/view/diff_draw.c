@@ -172,6 +172,7 @@ static void draw_rows(struct diff *diff, const struct app *app, struct grid *gri
 		draw_row(diff, app, grid, area.y + (int)i, diff->list.top + i,
 			searches ? &pattern : NULL);
 	list_mark(&diff->list, grid);
+	list_draw_place(&diff->list, grid);
 	if (!diff->rows.len)
 		grid_put(grid, area.x, area.y, area.width, STYLE_WARNING,
 			"no samples on either side: Esc undoes the last filter");

@@ -206,10 +206,9 @@ static void draw_row(
 static void draw_total(struct heat *heat, const struct app *app, struct grid *grid, int y)
 {
 	CLEANUP(str_deinit) struct str name = {0};
-	uint32_t count = app->model->tasks.nr_threads;
 	str_puts(&name, "all");
 	if (heat->cells.x - heat->list.area.x >= ROOM_FOR_COUNT)
-		str_printf(&name, ": %u thread%s", count, count == 1 ? "" : "s");
+		str_printf(&name, " (%u)", app->model->tasks.nr_threads);
 	draw_label(heat, app, grid, y, &app->model->slice.whole, str_text(&name));
 	clear_sums(heat->sums.data, heat->window.part.columns);
 	timeline_add_all(&app->model->timeline, &heat->window.part, heat->sums.data);

@@ -198,6 +198,7 @@ static void processes_draw(void *state, struct app *app, struct grid *grid, stru
 	for (size_t i = 0; i < list_seen(&processes->list); i++)
 		draw_row(processes, app, grid, rows.y + (int)i, processes->list.top + i);
 	list_mark(&processes->list, grid);
+	list_draw_place(&processes->list, grid);
 	if (!processes->rows.len)
 		app_draw_no_samples(app, grid, rows);
 }

@@ -280,6 +280,7 @@ static void symbols_draw(void *state, struct app *app, struct grid *grid, struct
 		draw_row(symbols, app, grid, rows.y + (int)i,
 			&symbols->rows.data[symbols->list.top + i]);
 	list_mark(&symbols->list, grid);
+	list_draw_place(&symbols->list, grid);
 }
 
 /* ---- one object's story ---- */

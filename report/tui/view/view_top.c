@@ -215,6 +215,7 @@ static void top_draw(void *state, struct app *app, struct grid *grid, struct rec
 	for (size_t i = 0; i < list_seen(&top->list); i++)
 		draw_row(top, app, grid, rows.y + (int)i, top->list.top + i);
 	list_mark(&top->list, grid);
+	list_draw_place(&top->list, grid);
 	if (!top->rows.len)
 		app_draw_no_samples(app, grid, rows);
 }
