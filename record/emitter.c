@@ -101,6 +101,21 @@ void emitter_mapping(
 	writer_mapping(emitter->writer, &out);
 }
 
+/* Programs are mapped below their libraries and their loader, on every layout of Linux. */
+static uint32_t emit_program(struct emitter *emitter, const struct process *process)
+{
+	const struct mapping *program = process->program.object ? &process->program : NULL;
+	vec_each(&process->mappings, mapping) {
+		program = mapping;
+		if (mapping->object->info.kind == LAYOUT_OBJECT_FILE)
+			break;
+	}
+	if (!program || program->object->info.kind != LAYOUT_OBJECT_FILE)
+		return 0;
+	struct object_location where = {process->pid, program->start, program->end};
+	return emit_object(emitter, program->object, &where);
+}
+
 uint32_t emitter_process(struct emitter *emitter, struct process *process)
 {
 	if (process->file_epoch == emitter->epoch)
@@ -116,14 +131,7 @@ uint32_t emitter_process(struct emitter *emitter, struct process *process)
 		.cgroup = put_string(emitter, process->cgroup),
 		.container = put_string(emitter, str_text(&container)),
 	};
-	/* Programs are mapped below their libraries and their loader, on every layout of Linux. */
-	struct mapping *program = process->mappings.data, *end = program + process->mappings.len;
-	while (program < end && program->object->info.kind != LAYOUT_OBJECT_FILE)
-		program++;
-	if (program < end) {
-		struct object_location where = {process->pid, program->start, program->end};
-		out.exe = emit_object(emitter, program->object, &where);
-	}
+	out.exe = emit_program(emitter, process);
 	process->file_id = writer_process(emitter->writer, &out);
 	process->file_epoch = emitter->epoch;
 	vec_each(&process->mappings, mapping)

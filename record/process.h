@@ -26,12 +26,13 @@ struct process {
 	uint64_t start_ns; /* 0 until a sample or /proc told */
 	uint32_t image;    /* serial number of the program it runs, unique in the session */
 	VEC(struct mapping) mappings; /* by start, disjoint */
-	char *cgroup;                 /* "" when unknown */
-	struct object *compiled;      /* its memory of no file, NULL: not needed yet; see jit.h */
-	bool has_vdso;                /* looked for */
-	uint64_t rescanned_ns;        /* when its maps were last read again for want of a mapping */
-	uint64_t exited_ns;           /* 0 while alive */
-	uint32_t snapshots_kept;      /* of its stacks, in recordings */
+	struct mapping program;  /* what comes first, where none is yet; of no object: unknown */
+	char *cgroup;            /* "" when unknown */
+	struct object *compiled; /* its memory of no file, NULL: not needed yet; see jit.h */
+	bool has_vdso;           /* looked for */
+	uint64_t rescanned_ns;   /* when its maps were last read again for want of a mapping */
+	uint64_t exited_ns;      /* 0 while alive */
+	uint32_t snapshots_kept; /* of its stacks, in recordings */
 	uint32_t file_id, file_epoch; /* see emitter.h */
 };
 

@@ -58,14 +58,14 @@ void translate_add_all(struct translate *translate, uint64_t now_ns)
 
 /* ---- sideband ---- */
 
-static void apply_map(struct translate *translate, const struct sideband_event *event)
+/* Others are "//anon", "[heap]"... */
+static bool is_file(const struct sideband_event *event)
 {
-	struct process *process = process_table_find(&translate->processes, event->pid);
-	if (!process) {
-		if (!translate->is_system_wide)
-			return;
-		process = process_table_get(&translate->processes, event->pid, event->time_ns);
-	}
+	return event->path[0] == '/' && event->path[1] != '/';
+}
+
+static struct mapping event_mapping(struct translate *translate, const struct sideband_event *event)
+{
 	struct object_table *objects = &translate->objects;
 	struct mapping mapping = {
 		.start = event->start,
@@ -74,12 +74,10 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 		.time_ns = event->time_ns,
 	};
 	struct object_location where = {event->pid, mapping.start, mapping.end};
-	bool is_file = event->path[0] == '/' && event->path[1] != '/';
 	if (strcmp(event->path, "[vdso]") == 0) {
 		mapping.object = process_vdso(objects);
 		mapping.offset = 0;
-		process->has_vdso = true;
-	} else if (!is_file) { /* "//anon", "[heap]"... */
+	} else if (!is_file(event)) {
 		mapping.object = object_table_special(objects, LAYOUT_OBJECT_ANONYMOUS,
 			event->path[0] == '[' ? event->path : "[anon]");
 		mapping.offset = event->start; /* offsets are addresses */
@@ -90,8 +88,21 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 		mapping.object = object_table_by_inode(
 			objects, event->path, event->device, event->inode, false, &where);
 	}
+	return mapping;
+}
+
+static void apply_map(struct translate *translate, const struct sideband_event *event)
+{
+	struct process *process = process_table_find(&translate->processes, event->pid);
+	if (!process) {
+		if (!translate->is_system_wide)
+			return;
+		process = process_table_get(&translate->processes, event->pid, event->time_ns);
+	}
+	struct mapping mapping = event_mapping(translate, event);
+	process->has_vdso |= mapping.object->info.kind == LAYOUT_OBJECT_VDSO;
 	process_map(process, &mapping);
-	if (is_file)
+	if (is_file(event))
 		jit_table_note_dump(&translate->jit, process, &mapping);
 	if (process->file_epoch == translate->emitter.epoch)
 		emitter_mapping(&translate->emitter, process, &mapping);
@@ -278,11 +289,35 @@ static void count_stack(struct translate *translate, const struct event_sample *
 	}
 }
 
+/*
+ * A sample amid an exec, when the old program is gone and the new one not mapped yet, would
+ * leave its process without a program. What is mapped next is that.
+ */
+static void foresee_program(struct translate *translate, struct process *process)
+{
+	const struct sideband_batch *batch = &translate->sideband;
+	if (process->mappings.len || process->file_epoch == translate->emitter.epoch)
+		return;
+	process->program = (struct mapping){0};
+	for (size_t i = translate->sideband_applied; i < batch->events.len; i++) {
+		const struct sideband_event *event = &batch->events.data[i];
+		if (event->pid != process->pid)
+			continue;
+		if (event->kind != SIDEBAND_MAP)
+			return; /* that is the end of this program */
+		if (is_file(event)) {
+			process->program = event_mapping(translate, event);
+			return;
+		}
+	}
+}
+
 static void put_sample(struct translate *translate, const struct event_sample *sample,
 	const struct resolved_stack *user, const struct resolved_stack *kernel)
 {
 	struct emitter *emitter = &translate->emitter;
 	struct process *process = process_of(translate, sample);
+	foresee_program(translate, process);
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
 	struct layout_sample out = {
 		.time_ns = sample->time_ns,

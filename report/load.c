@@ -504,6 +504,28 @@ static void sort_samples(struct profile *profile)
 		qsort(samples, count, sizeof(*samples), compare_time);
 }
 
+/*
+ * A process that was written amid its exec has no program yet: that is, as for the recorder, the
+ * file which is mapped lowest, below its libraries and its loader.
+ */
+static void find_programs(struct profile *profile)
+{
+	size_t count = profile->processes.len;
+	CLEANUP_FREE uint64_t *lowest = mem_zalloc_array(count, sizeof(*lowest));
+	CLEANUP_FREE bool *is_known = mem_zalloc_array(count, sizeof(*is_known));
+	for (size_t i = 0; i < count; i++)
+		is_known[i] = !i || profile->processes.data[i].info.exe;
+	vec_each(&profile->mappings, mapping) {
+		struct layout_process *process = &profile->processes.data[mapping->process].info;
+		if (is_known[mapping->process] ||
+			(process->exe && mapping->start >= lowest[mapping->process]) ||
+			profile->objects.data[mapping->object].info.kind != LAYOUT_OBJECT_FILE)
+			continue;
+		process->exe = mapping->object;
+		lowest[mapping->process] = mapping->start;
+	}
+}
+
 static void sum_counters(struct profile *profile)
 {
 	size_t cursor = 0;
@@ -583,6 +605,7 @@ struct err *profile_load(int fd, const struct profile_options *options, struct p
 	profile->nr_unwound_nodes = profile->nodes.len;
 	split_stacks(profile);
 	fill_holes(profile);
+	find_programs(profile);
 	sum_counters(profile);
 	sort_samples(profile);
 	map_deinit(&profile->stack_index);

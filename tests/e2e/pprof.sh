@@ -149,6 +149,33 @@ hot=$(top_share top.out hot)
 check pprof_share "hot has ${hot:-no} %, not 75" near "${hot:-0}" 75
 check pprof_default_type "it is not cpu" grep -q '^Type: cpu$' top.out
 check pprof_main_binary "it is not the program" grep -q '^File: shape$' top.out
+
+# A driver that spawns programs, as gcc does: its child, which has the samples, is the main one.
+cat >driver.c <<'END'
+#include <spawn.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+int main(void)
+{
+	for (int i = 0; i < 21; i++) {
+		char *stage[] = {"./stage", 0}, *shape[] = {"./shape", 0};
+		char **child = i == 10 ? shape : stage;
+		pid_t pid;
+		if (posix_spawn(&pid, child[0], 0, 0, child, environ))
+			return 1;
+		waitpid(pid, 0, 0);
+	}
+	return 0;
+}
+END
+"${CC:-cc}" -o driver driver.c && echo 'int main(void) { return 0; }' >stage.c &&
+	"${CC:-cc}" -o stage stage.c
+check driver_record "recording failed" "$ebprof" record -q -F 9999 -o driver.data -- ./driver
+check driver_convert "convert failed" "$ebprof" convert --pprof -o driver.pb.gz driver.data
+pprof_says driver -top driver.pb.gz
+check pprof_main_of_a_driver "$(grep ^File: driver.out)" grep -q '^File: shape$' driver.out
 check pprof_tag_comm "the comm is missing" grep -q ': shape$' tags.out
 check pprof_period "it is not that of 999 Hz" grep -q '^Period: 1001001$' raw.out
 check pprof_samples "their sum is not $samples" awk -v want="$samples" '

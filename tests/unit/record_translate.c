@@ -188,6 +188,8 @@ struct result {
 	struct layout_node nodes[64];
 	struct layout_sample samples[64];
 	size_t nr_samples;
+	struct layout_process processes[8];
+	size_t nr_processes;
 	struct str *symbols; /* "name object offset+size;" of each */
 };
 
@@ -202,6 +204,13 @@ static void on_string(void *context, uint32_t id, const char *bytes, size_t len)
 static void on_object(void *context, uint32_t id, const struct layout_object *object)
 {
 	((struct result *)context)->object_paths[id] = object->path;
+}
+
+static void on_process(void *context, uint32_t id, const struct layout_process *process)
+{
+	struct result *result = context;
+	(void)id;
+	result->processes[result->nr_processes++] = *process;
 }
 
 static void on_frame(void *context, uint32_t id, const struct layout_frame *frame)
@@ -233,6 +242,7 @@ static void read_back(struct fixture *fixture, struct result *result)
 	static const struct reader_visitor visitor = {
 		.string = on_string,
 		.object = on_object,
+		.process = on_process,
 		.frame = on_frame,
 		.node = on_node,
 		.sample = on_sample,
@@ -360,6 +370,53 @@ TEST(a_file_is_that_of_its_time)
 }
 
 /* The BPF side sends a stack once, whoever has it: the other process maps the file elsewhere. */
+static void check_program(const struct result *result, size_t process, const char *want)
+{
+	CHECK(process < result->nr_processes);
+	uint32_t exe = result->processes[process].exe;
+	CHECK_STR(exe ? result->strings[result->object_paths[exe]] : "-", want);
+}
+
+/* The kernel announces the exec before it maps the new program, and may be sampled in between. */
+TEST(a_process_sampled_amid_its_exec_has_a_program)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	push_map_of(&fixture, PID, 10, 0x10000, "/bin/driver");
+	push_sample(&fixture, 0, 15, "driver");
+	push_exec(&fixture, 20);
+	push_sample(&fixture, 0, 25, "compiler");
+	push_map_of(&fixture, PID + 1, 30, 0x1000, "/bin/other");
+	push_map_of(&fixture, PID, 30, 0x7000, "[vdso]");
+	push_map_of(&fixture, PID, 31, 0x10000, "/bin/compiler");
+	push_map_of(&fixture, PID, 32, 0x20000, "/lib/loader");
+	push_sample(&fixture, 0, 35, "compiler");
+	translate_run(&fixture.translate, 50, true);
+	read_back(&fixture, &result);
+	CHECK_INT(result.nr_samples, 3);
+	CHECK_INT(result.nr_processes, 2);
+	check_program(&result, 0, "/bin/driver");
+	check_program(&result, 1, "/bin/compiler");
+	teardown(&fixture);
+}
+
+TEST(the_next_program_is_not_this_one)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	push_exec(&fixture, 20);
+	push_sample(&fixture, 0, 25, "brief");
+	push_exec(&fixture, 30);
+	push_map_of(&fixture, PID, 31, 0x10000, "/bin/next");
+	translate_run(&fixture.translate, 50, true);
+	read_back(&fixture, &result);
+	CHECK_INT(result.nr_processes, 1);
+	check_program(&result, 0, "-");
+	teardown(&fixture);
+}
+
 TEST(the_same_stack_in_two_processes_is_one)
 {
 	struct fixture fixture;

@@ -472,6 +472,40 @@ TEST(compiled_code_without_times)
 	profile_destroy(profile);
 }
 
+/* ---- programs ---- */
+
+static void put_mapping(struct writer *writer, uint32_t process, uint32_t object, uint64_t start)
+{
+	writer_mapping(writer,
+		&(struct layout_mapping){
+			.process = process, .object = object, .start = start, .length = 0x1000});
+}
+
+/* Written amid an exec, before anything was mapped. */
+TEST(a_process_without_a_program_is_what_it_maps_lowest)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	forged_put_tables(writer);
+	writer_object(writer, &(struct layout_object){.kind = LAYOUT_OBJECT_FILE,
+				      .path = forged_string(writer, "/lib/loader")});
+	writer_object(writer, &(struct layout_object){.kind = LAYOUT_OBJECT_ANONYMOUS,
+				      .path = forged_string(writer, "[anon]")});
+	uint32_t lost = writer_process(writer, &(struct layout_process){.pid = 9});
+	uint32_t empty = writer_process(writer, &(struct layout_process){.pid = 10});
+	put_mapping(writer, lost, 3, 0x70000);
+	put_mapping(writer, lost, 4, 0x1000);
+	put_mapping(writer, lost, 1, 0x40000);
+	put_mapping(writer, lost, 3, 0x60000);
+	put_mapping(writer, 1, 3, 0x10); /* whose program is known */
+	struct profile *profile = load_written(writer, &file);
+	check_profile(profile);
+	CHECK_INT(profile->processes.data[1].info.exe, 1);
+	CHECK_INT(profile->processes.data[lost].info.exe, 1);
+	CHECK_INT(profile->processes.data[empty].info.exe, 0);
+	profile_destroy(profile);
+}
+
 TEST(truncation_causes)
 {
 	struct bytes_buf file = {0};
