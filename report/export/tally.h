@@ -21,8 +21,12 @@ struct tally {
 };
 
 void tally_add(struct tally *tally, uint32_t group, uint32_t stack, uint64_t value);
-/* Puts entries of one stack beside each other; otherwise the order stays. */
+/*
+ * By stack, or by group, which are below `nr_stacks` and `nr_groups`; otherwise the order stays.
+ * Nothing is added any more.
+ */
 void tally_sort_by_stack(struct tally *tally, size_t nr_stacks);
+void tally_sort_by_group(struct tally *tally, size_t nr_groups);
 void tally_deinit(struct tally *tally);
 
 #endif

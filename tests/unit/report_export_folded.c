@@ -69,6 +69,28 @@ TEST(folded_merges_equal_names)
 	check_folded(&fixture, "x;a 11\nx;a+ 1\nx;a;a 7\nx;aa 1\n");
 }
 
+/* Lines are in the order of their bytes also where comms begin with each other. */
+TEST(folded_sorts_comms_with_what_follows)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t process = fixture_process(&fixture, 1, 0);
+	uint32_t longer = fixture_thread(&fixture, process, 1, "a-b");
+	uint32_t shorter = fixture_thread(&fixture, process, 2, "a");
+	uint32_t last = fixture_thread(&fixture, process, 3, "ab");
+	uint32_t m = FIXTURE_STACK(&fixture, fixture_frame(&fixture, object, 0x10, "m"));
+	uint32_t f = FIXTURE_STACK(&fixture, fixture_frame(&fixture, object, 0x20, "f"));
+	const uint32_t threads[] = {last, longer, shorter};
+	for (int i = 0; i < 3; i++) {
+		fixture_samples(&fixture, threads[i], m, 0, 1);
+		fixture_samples(&fixture, threads[i], 0, 0, 2);
+		fixture_samples(&fixture, threads[i], f, 0, 3);
+	}
+	check_folded(
+		&fixture, "a 2\na-b 2\na-b;f 3\na-b;m 1\na;f 3\na;m 1\nab 2\nab;f 3\nab;m 1\n");
+}
+
 TEST(folded_hostile_names)
 {
 	struct fixture fixture;
