@@ -1,9 +1,9 @@
 /* From the reader's visits to a profile: interning, and checking every reference once. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/code_versions.h"
 #include "report/profile.h"
+#include "report/sample_order.h"
 #include "report/unwind/snapshots.h"
 
 /* Ids grow by one but for holes that damage tore: those become placeholders. */
@@ -466,44 +466,6 @@ static void split_stacks(struct profile *profile)
 	code_versions_destroy(versions);
 }
 
-static int compare_time(const void *a, const void *b)
-{
-	const struct profile_sample *x = a, *y = b;
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
-}
-
-/*
- * Recorders hand samples out nearly in order, a few CPUs' worth displaced:
- * insertion takes a few moves each. False when that turns out to be wrong.
- */
-static bool sort_nearly_sorted(struct profile_sample *samples, size_t count)
-{
-	enum {
-		MOVES_A_SAMPLE = 8
-	};
-	size_t moves_left = count * MOVES_A_SAMPLE;
-	for (size_t i = 1; i < count; i++) {
-		struct profile_sample sample = samples[i];
-		size_t to = i;
-		for (; to && samples[to - 1].time_ns > sample.time_ns && moves_left; moves_left--) {
-			samples[to] = samples[to - 1];
-			to--;
-		}
-		samples[to] = sample;
-		if (!moves_left)
-			return false;
-	}
-	return true;
-}
-
-static void sort_samples(struct profile *profile)
-{
-	struct profile_sample *samples = profile->samples.data;
-	size_t count = profile->samples.len;
-	if (count && !sort_nearly_sorted(samples, count))
-		qsort(samples, count, sizeof(*samples), compare_time);
-}
-
 /*
  * A process that was written amid its exec has no program yet: that is, as for the recorder, the
  * file which is mapped lowest, below its libraries and its loader.
@@ -607,7 +569,7 @@ struct err *profile_load(int fd, const struct profile_options *options, struct p
 	fill_holes(profile);
 	find_programs(profile);
 	sum_counters(profile);
-	sort_samples(profile);
+	sample_order_sort(profile->samples.data, profile->samples.len);
 	map_deinit(&profile->stack_index);
 	map_deinit(&profile->archived_stacks);
 	vec_deinit(&profile->node_depths);
