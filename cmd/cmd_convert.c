@@ -7,16 +7,19 @@
 #include "cmd/console.h"
 #include "cmd/export_file.h"
 #include "cmd/export_labels.h"
+#include "cmd/export_roots.h"
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "report/export/export.h"
 #include "report/export/gzip.h"
+#include "report/export/roots.h"
 
 struct convert_options {
 	const char *input, *output;
 	bool list;
 	bool formats[EXPORT_FORMAT_COUNT];
 	struct export_options export;
+	struct roots roots;
 	struct select_options select;
 };
 
@@ -33,6 +36,8 @@ static const struct opt rows[] = {
 			"(comm,thread,pid,tid,container,cgroup,origin; "
 			"also cpu, none)",
 			NULL},
+	{"by", 0, "LIST", export_roots_parse, FIELD(roots),
+		"outermost in stacks: process, thread, comm, container, cgroup, cpu, origin", NULL},
 	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)",
 		"Input and output"},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
@@ -160,6 +165,7 @@ static struct err *load_and_convert(
 	console_show_end();
 	filter_samples(profile, &filter);
 	filter_stacks(profile, &filter);
+	roots_add(profile, &options->roots);
 	struct err *err = convert(profile, exporter, options, &input);
 	naming_end(&options->select.naming);
 	profile_destroy(profile);

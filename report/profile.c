@@ -95,7 +95,8 @@ uint64_t profile_sample_value(const struct profile *profile, const struct profil
 struct profile_walk profile_walk(const struct profile *profile, uint32_t stack)
 {
 	const struct profile_stack *it = &profile->stacks.data[stack];
-	return (struct profile_walk){.profile = profile, .kernel = it->kernel, .user = it->user};
+	return (struct profile_walk){
+		.profile = profile, .kernel = it->kernel, .user = it->user, .root = it->root};
 }
 
 uint32_t profile_walk_next(struct profile_walk *walk)
@@ -103,7 +104,9 @@ uint32_t profile_walk_next(struct profile_walk *walk)
 	const struct profile *profile = walk->profile;
 	uint32_t frame = walk->outer;
 	while (!frame) {
-		uint32_t *node = walk->kernel ? &walk->kernel : &walk->user;
+		uint32_t *node = walk->kernel ? &walk->kernel
+				 : walk->user ? &walk->user
+					      : &walk->root;
 		if (!*node)
 			return 0;
 		const struct layout_node *it = &profile->nodes.data[*node];

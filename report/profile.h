@@ -95,6 +95,7 @@ struct profile_function {
 /* A user stack with the kernel's frames on it; each pair once. */
 struct profile_stack {
 	uint32_t user, kernel; /* nodes */
+	uint32_t root;         /* what calls the user's outermost: see roots.h; 0: nothing */
 };
 
 struct profile_sample {
@@ -151,6 +152,7 @@ struct profile {
 	VEC(struct profile_code) codes; /* by place, then by time */
 	VEC(struct profile_function) functions;
 
+	bool has_roots;                          /* all of the stacks */
 	uint64_t counters[LAYOUT_COUNTER_COUNT]; /* over all CPUs */
 	struct layout_clock first_clock, last_clock;
 	uint64_t first_ns, last_ns; /* of anything that has a time */
@@ -231,7 +233,7 @@ uint64_t profile_sample_value(const struct profile *profile, const struct profil
  */
 struct profile_walk {
 	const struct profile *profile;
-	uint32_t kernel, user;
+	uint32_t kernel, user, root;
 	uint32_t outer; /* what the last frame was inlined into */
 };
 

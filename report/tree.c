@@ -10,10 +10,10 @@ struct builder {
 	const struct profile *profile;
 	const struct tree_options *options;
 	struct tree *tree;
-	VEC(uint8_t) nr_children;        /* of each node of the tree; FEW + 1: more than few */
-	struct map children;             /* of those: parent << 32 | function -> node */
-	uint32_t *user_places;           /* for each node of the profile */
-	VEC(uint32_t) path, kernel_path; /* of frames */
+	VEC(uint8_t) nr_children;      /* of each node of the tree; FEW + 1: more than few */
+	struct map children;           /* of those: parent << 32 | function -> node */
+	uint32_t *user_places;         /* for each node of the profile */
+	VEC(uint32_t) path, node_path; /* of frames */
 };
 
 enum {
@@ -102,7 +102,7 @@ static void place_user_nodes(struct builder *builder)
 	const struct profile *profile = builder->profile;
 	CLEANUP_FREE bool *is_used = mem_zalloc_array(profile->nodes.len, sizeof(*is_used));
 	vec_each(&profile->stacks, stack)
-		is_used[stack->user] = true;
+		is_used[stack->root ? 0 : stack->user] = true;
 	for (size_t i = profile->nodes.len; i-- > 1;)
 		if (is_used[i])
 			is_used[profile->nodes.data[i].parent] = true;
@@ -115,16 +115,24 @@ static void place_user_nodes(struct builder *builder)
 	}
 }
 
-static uint32_t place_kernel_stack(struct builder *builder, uint32_t entry, uint32_t kernel)
+static uint32_t place_nodes(struct builder *builder, uint32_t entry, uint32_t innermost)
 {
 	const struct layout_node *nodes = builder->profile->nodes.data;
 	uint32_t place = entry;
-	for (uint32_t at = kernel; at; at = nodes[at].parent)
-		vec_push(&builder->kernel_path, nodes[at].frame);
-	while (builder->kernel_path.len)
+	for (uint32_t at = innermost; at; at = nodes[at].parent)
+		vec_push(&builder->node_path, nodes[at].frame);
+	while (builder->node_path.len)
 		place = place_frame(
-			builder, place, builder->kernel_path.data[--builder->kernel_path.len]);
+			builder, place, builder->node_path.data[--builder->node_path.len]);
 	return place;
+}
+
+static uint32_t place_stack(struct builder *builder, const struct profile_stack *stack)
+{
+	uint32_t entry = builder->user_places[stack->user];
+	if (stack->root)
+		entry = place_nodes(builder, place_nodes(builder, 0, stack->root), stack->user);
+	return place_nodes(builder, entry, stack->kernel);
 }
 
 static uint32_t group_of(const uint32_t *groups, const struct tree_node *node)
@@ -196,17 +204,14 @@ void tree_init(struct tree *tree, const struct profile *profile, const struct tr
 	vec_push(&builder.nr_children, 0);
 	builder.user_places = mem_zalloc_array(profile->nodes.len, sizeof(*builder.user_places));
 	place_user_nodes(&builder);
-	for (size_t i = 0; i < tree->nr_stacks; i++) {
-		const struct profile_stack *stack = &profile->stacks.data[i];
-		uint32_t entry = builder.user_places[stack->user];
-		tree->ends[i] = place_kernel_stack(&builder, entry, stack->kernel);
-	}
+	for (size_t i = 0; i < tree->nr_stacks; i++)
+		tree->ends[i] = place_stack(&builder, &profile->stacks.data[i]);
 	mark_recursion(tree, profile->functions.len);
 	mem_free(builder.user_places);
 	vec_deinit(&builder.nr_children);
 	map_deinit(&builder.children);
 	vec_deinit(&builder.path);
-	vec_deinit(&builder.kernel_path);
+	vec_deinit(&builder.node_path);
 }
 
 void tree_deinit(struct tree *tree)

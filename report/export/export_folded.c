@@ -9,6 +9,8 @@
  * Readers split at ';' and take the count behind the last space. flamegraph.pl
  * takes a second number in front of it for the count of another profile, so no
  * frame may end in a space and a number. The order is that of the stacks' bytes.
+ *
+ * Where stacks have roots (see roots.h), these stand in place of the comm.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -94,7 +96,10 @@ static void count_samples(struct folded *folded)
 	const struct profile *profile = folded->profile;
 	uint32_t event = export_main_event(profile);
 	for (size_t i = 0; i < profile->threads.len; i++)
-		folded->comms[i] = add_name(folded, profile->threads.data[i].comm, "", true);
+		folded->comms[i] =
+			profile->has_roots
+				? strtab_intern(&folded->names, "", 0)
+				: add_name(folded, profile->threads.data[i].comm, "", true);
 	folded->nr_comms = folded->names.entries.len;
 	vec_each(&profile->samples, sample)
 		if (sample->event == event)
@@ -244,7 +249,8 @@ static void put_stack(struct folded *folded, struct sequence sequence)
 	for (; i < sequence.len; i++) {
 		const struct strtab_entry *name = &folded->names.entries.data[sequence.names[i]];
 		folded->ends.data[i] = folded->line.len;
-		str_putc(&folded->line, ';');
+		if (folded->line.len)
+			str_putc(&folded->line, ';');
 		str_write(&folded->line, name->bytes, name->len);
 	}
 	folded->ends.data[i] = folded->line.len;

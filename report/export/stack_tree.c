@@ -51,7 +51,7 @@ static uint32_t add_user(struct builder *builder, uint32_t node)
 	return at;
 }
 
-static uint32_t add_kernel(struct builder *builder, uint32_t at, uint32_t node)
+static uint32_t add_nodes(struct builder *builder, uint32_t at, uint32_t node)
 {
 	const struct layout_node *nodes = builder->profile->nodes.data;
 	builder->path.len = 0;
@@ -62,6 +62,16 @@ static uint32_t add_kernel(struct builder *builder, uint32_t at, uint32_t node)
 		at = add_recorded(builder, at, nodes[node].frame);
 	}
 	return at;
+}
+
+static uint32_t add_stack(struct builder *builder, const struct profile_stack *stack)
+{
+	uint32_t user;
+	if (stack->root)
+		user = add_nodes(builder, add_nodes(builder, 0, stack->root), stack->user);
+	else
+		user = add_user(builder, stack->user);
+	return add_nodes(builder, user, stack->kernel);
 }
 
 void stack_tree_init(struct stack_tree *tree, const struct profile *profile, const uint32_t *names)
@@ -79,8 +89,7 @@ void stack_tree_init(struct stack_tree *tree, const struct profile *profile, con
 		uint32_t *node = &tree->stacks[sample->stack];
 		if (*node)
 			continue;
-		const struct profile_stack *stack = &profile->stacks.data[sample->stack];
-		*node = add_kernel(&builder, add_user(&builder, stack->user), stack->kernel);
+		*node = add_stack(&builder, &profile->stacks.data[sample->stack]);
 		if (!*node)
 			*node = add(&builder, 0, profile->frames.len);
 	}

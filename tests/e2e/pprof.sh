@@ -120,6 +120,13 @@ else
 	echo "skip flamegraph flamegraph.pl is not installed"
 fi
 
+check folded_by_process "another root" sh -c '
+	"$1" convert --folded --by process,cpu shape.data 2>/dev/null >by.folded
+	[ -s by.folded ] && ! grep -Ev "^[^;]*:[0-9]+;CPU:[0-9]+[; ]" by.folded' - "$ebprof"
+check by_is_checked "taken" sh -c '
+	"$1" convert --folded --by process,moon shape.data >/dev/null 2>by.log
+	[ $? = 2 ] && grep -q moon by.log' - "$ebprof"
+
 # ---- pprof ----
 
 check pprof_convert "convert failed" "$ebprof" convert --pprof -o shape.pb.gz shape.data 2>/dev/null
