@@ -88,9 +88,14 @@ static const struct text *event_of(struct script *script, uint32_t index)
 
 /* ---- frames ---- */
 
-static void put_file(struct str *out, const struct profile_object *object)
+static void put_file(
+	struct str *out, const struct profile_object *object, const struct profile_frame *frame)
 {
 	static const char deleted[] = " (deleted)";
+	if (object->info.kind == LAYOUT_OBJECT_SCRIPT) {
+		put_word(out, frame->file ? frame->file : "//script");
+		return;
+	}
 	if (object->info.kind == LAYOUT_OBJECT_ANONYMOUS) {
 		str_puts(out, "//anon"); /* as perf says; a bracket would mean the kernel */
 		return;
@@ -142,7 +147,7 @@ static void put_frame(struct script *script, uint32_t index, struct str *out)
 	}
 	put_offset(out, function, address - object->info.base);
 	str_puts(out, " (");
-	put_file(out, object);
+	put_file(out, object, frame);
 	str_puts(out, ")\n");
 }
 

@@ -123,6 +123,9 @@ static const char *frame_type(const struct profile *profile, uint32_t object)
 	if (profile_is_kernel(profile, object))
 		return "kernel";
 	enum layout_object_kind kind = profile->objects.data[object].info.kind;
+	if (kind == LAYOUT_OBJECT_SCRIPT &&
+		strcmp(profile->objects.data[object].path, "[python]") == 0)
+		return "cpython";
 	return kind == LAYOUT_OBJECT_FILE || kind == LAYOUT_OBJECT_VDSO ? "native" : NULL;
 }
 

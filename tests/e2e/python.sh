@@ -86,6 +86,36 @@ test_lines() {
 	done
 }
 
+# The file, and where the format has room the line, that the frames of the hottest function are at.
+test_formats_tell_files() {
+	local python list file line
+	file=$here/python_shape.py
+	line=$(grep -n '# hot' "$file" | cut -d: -f1)
+	list=$(pythons) || exit $?
+	command -v jq >/dev/null || skip "no jq here"
+	python=${list%%$'\n'*}
+	record_shape "$python" 3
+	for format in json speedscope firefox chrome csv callgrind perf-script otlp; do
+		"$EBPROF" convert --$format -i shape.data -o shape.$format >/dev/null 2>err || fail "convert: $(cat err)"
+	done
+	jq -e --arg file "$file" --argjson line "$line" '
+		(.functions | map(.name == "spin" and .file == $file) | index(true)) as $spin |
+		any(.frames[]; .function == $spin and .file == $file and .line == $line)' shape.json >/dev/null ||
+		fail "json: spin has no line $line"
+	jq -e --arg file "$file" 'any(.shared.frames[]; .name == "spin" and .file == $file)' shape.speedscope >/dev/null ||
+		fail "speedscope: spin has no file"
+	jq -e --arg file "$file" --argjson line "$line" '.shared as $s | ($s.stringArray | index("spin")) as $name |
+		any(range($s.frameTable.length); $s.frameTable.func[.] as $f | $s.frameTable.line[.] == $line and
+			$s.funcTable.name[$f] == $name and
+			$s.stringArray[$s.sources.filename[$s.funcTable.source[$f]]] == $file)' shape.firefox >/dev/null ||
+		fail "firefox: spin has no line $line"
+	grep -q "\"functionName\":\"spin\",.*\"url\":\"$file\"" shape.chrome || fail "chrome: spin has no file"
+	grep -q ",\[python\],spin,$file," shape.csv || fail "csv: $(grep ,spin, shape.csv)"
+	grep -q "^f[lie]=([0-9]*) $file\$\|^cf[il]=([0-9]*) $file\$" shape.callgrind || fail "callgrind: no $file"
+	grep -q " spin+0x[0-9a-f]* ($file)" shape.perf-script || fail "perf-script: $(grep -m 1 ' spin' shape.perf-script)"
+	grep -aq cpython shape.otlp || fail "otlp: no frame is of cpython"
+}
+
 # 40 processes of 0.3 s, one after the other, whoever else is running.
 test_short_lived() {
 	local python list loops named

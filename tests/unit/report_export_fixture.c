@@ -83,6 +83,21 @@ uint32_t fixture_frame(struct fixture *fixture, uint32_t object, uint64_t offset
 	return writer_frame(fixture->writer, &frame);
 }
 
+uint32_t fixture_line(struct fixture *fixture, uint32_t object, uint64_t offset, const char *name,
+	const char *file, uint32_t line)
+{
+	struct layout_code code = {
+		.object = object,
+		.offset = offset,
+		.start = offset & ~0xffULL,
+		.name = fixture_string(fixture, name),
+		.file = file ? fixture_string(fixture, file) : 0,
+		.line = line,
+	};
+	writer_code(fixture->writer, &code);
+	return fixture_frame(fixture, object, offset, NULL);
+}
+
 uint32_t fixture_stack(struct fixture *fixture, const uint32_t *frames)
 {
 	uint32_t id = 0;

@@ -27,6 +27,9 @@ uint32_t fixture_process(struct fixture *fixture, uint32_t pid, uint32_t exe);
 uint32_t fixture_thread(struct fixture *fixture, uint32_t process, uint32_t tid, const char *comm);
 /* A frame with a symbol of its own, which NULL leaves out. */
 uint32_t fixture_frame(struct fixture *fixture, uint32_t object, uint64_t offset, const char *name);
+/* A frame of a script, or of compiled code, at a line; `file` may be NULL. */
+uint32_t fixture_line(struct fixture *fixture, uint32_t object, uint64_t offset, const char *name,
+	const char *file, uint32_t line);
 /* A stack of frames, outermost first, 0 ends it. */
 uint32_t fixture_stack(struct fixture *fixture, const uint32_t *frames);
 #define FIXTURE_STACK(fixture, ...) fixture_stack((fixture), (const uint32_t[]){__VA_ARGS__, 0})

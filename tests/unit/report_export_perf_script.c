@@ -42,6 +42,22 @@ TEST(perf_script_has_a_record_a_sample)
 			       "\n");
 }
 
+/* The file of a script stands where others have that of their code: no bracket of the kernel. */
+TEST(perf_script_of_scripts)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t python = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "py");
+	uint32_t known = fixture_line(&fixture, python, 0x10000001, "f", "/my app/a.py", 7);
+	uint32_t unknown = fixture_line(&fixture, python, 0x10000002, "g", NULL, 0);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, known, unknown), 0, 1);
+	check_script(&fixture, "py 10/10 [000] 1.001000: 1000000 cpu-clock:\n"
+			       "\t        10000002 g+0x2 (//script)\n"
+			       "\t        10000001 f+0x1 (/my_app/a.py)\n"
+			       "\n");
+}
+
 /* Comments, names of one character, parentheses and line ends that readers would fall over. */
 TEST(perf_script_hostile_names)
 {
