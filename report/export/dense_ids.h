@@ -1,7 +1,7 @@
 /*
  * Numbers for those elements of a table that an export refers to: 1, 2, 3... in order of their
  * first use. Parca demands that of pprof's ids (pkg/normalizer/validate.go, 2026-07), and OTLP's
- * are indices of tables whose element 0 stands for none.
+ * are indices of tables whose element 0 stands for none. Formats that count from 0 take 1 off.
  */
 #ifndef EBPROF_DENSE_IDS_H
 #define EBPROF_DENSE_IDS_H

@@ -9,10 +9,10 @@
  */
 #include <string.h>
 
+#include "report/export/dense_ids.h"
 #include "report/export/export.h"
 #include "report/export/firefox_threads.h"
 #include "report/export/function_table.h"
-#include "report/export/numbering.h"
 #include "report/export/stack_tree.h"
 #include "report/info.h"
 
@@ -35,7 +35,7 @@ struct firefox {
 	struct strtab strings;
 	struct function_table functions;
 	struct stack_tree tree;
-	struct numbering frames, libraries;
+	struct dense_ids frames, libraries;
 	struct strtab sources; /* files */
 	struct lanes lanes;
 };
@@ -122,7 +122,7 @@ static void put_stack_prefix(struct firefox *firefox, uint32_t row)
 static void put_stack_frame(struct firefox *firefox, uint32_t row)
 {
 	json_number(&firefox->json,
-		numbering_of(&firefox->frames, firefox->tree.nodes.data[row + 1].name));
+		dense_ids_use(&firefox->frames, firefox->tree.nodes.data[row + 1].name) - 1);
 }
 
 static void put_stacks(struct firefox *firefox)
@@ -207,7 +207,7 @@ static void put_function_resource(struct firefox *firefox, uint32_t row)
 {
 	uint32_t object = firefox->functions.entries.data[row].object;
 	if (object)
-		json_number(&firefox->json, numbering_of(&firefox->libraries, object));
+		json_number(&firefox->json, dense_ids_use(&firefox->libraries, object) - 1);
 	else
 		put_minus_one(firefox, row);
 }
@@ -460,15 +460,15 @@ struct err *export_firefox(const struct profile *profile, const struct export_op
 	function_table_init(&firefox.functions, profile);
 	stack_tree_init(&firefox.tree, profile, NULL);
 	lanes_init(&firefox.lanes, profile);
-	numbering_init(&firefox.frames, profile->frames.len + 1);
-	numbering_init(&firefox.libraries, profile->objects.len);
+	dense_ids_init(&firefox.frames, profile->frames.len + 1);
+	dense_ids_init(&firefox.libraries, profile->objects.len);
 	put_profile(&firefox);
 	strtab_deinit(&firefox.strings);
 	strtab_deinit(&firefox.sources);
 	function_table_deinit(&firefox.functions);
 	stack_tree_deinit(&firefox.tree);
 	lanes_deinit(&firefox.lanes);
-	numbering_deinit(&firefox.frames);
-	numbering_deinit(&firefox.libraries);
+	dense_ids_deinit(&firefox.frames);
+	dense_ids_deinit(&firefox.libraries);
 	return json_finish(&firefox.json);
 }

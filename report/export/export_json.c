@@ -7,11 +7,11 @@
  */
 #include <string.h>
 
+#include "report/export/dense_ids.h"
 #include "report/export/export.h"
 #include "report/export/function_table.h"
 #include "report/export/json.h"
 #include "report/export/labels.h"
-#include "report/export/numbering.h"
 #include "report/export/tally.h"
 #include "report/info.h"
 
@@ -28,7 +28,7 @@ struct document {
 	uint32_t wanted; /* enum export_label */
 	struct json json;
 	struct function_table functions;
-	struct numbering events, objects, frames, stacks;
+	struct dense_ids events, objects, frames, stacks;
 	struct strtab sets; /* labels, as they stand in the file */
 	uint32_t *set_of_thread;
 	struct strtab groups; /* struct group */
@@ -80,10 +80,10 @@ static void count_samples(struct document *document)
 		struct group group = {
 			.set = document->set_of_thread[sample->thread],
 			.cpu = document->wanted & EXPORT_LABEL_CPU ? sample->cpu : 0,
-			.event = numbering_of(&document->events, sample->event),
+			.event = dense_ids_use(&document->events, sample->event) - 1,
 		};
 		uint32_t id = strtab_intern(&document->groups, (const char *)&group, sizeof(group));
-		tally_add(&document->tally, id, numbering_of(&document->stacks, sample->stack),
+		tally_add(&document->tally, id, dense_ids_use(&document->stacks, sample->stack) - 1,
 			profile_sample_value(document->profile, sample));
 	}
 }
@@ -144,8 +144,8 @@ static void put_functions(struct document *document)
 		if (function->system_name != function->name)
 			json_put_text(json, "system_name", function->system_name);
 		if (function->object)
-			json_put_number(
-				json, "object", numbering_of(&document->objects, function->object));
+			json_put_number(json, "object",
+				dense_ids_use(&document->objects, function->object) - 1);
 		if (function->file)
 			json_put_text(json, "file", function->file);
 		if (function->line)
@@ -189,7 +189,7 @@ static void put_stack(struct document *document, uint32_t stack)
 	json_line(json);
 	json_array(json);
 	for (size_t i = document->stack.len; i-- > 0;)
-		json_number(json, numbering_of(&document->frames, document->stack.data[i]));
+		json_number(json, dense_ids_use(&document->frames, document->stack.data[i]) - 1);
 	json_array_end(json);
 }
 
@@ -291,17 +291,17 @@ struct err *export_json(const struct profile *profile, const struct export_optio
 		.json.sink = sink,
 		.set_of_thread = mem_zalloc_array(profile->threads.len, sizeof(uint32_t)),
 	};
-	numbering_init(&document.events, profile->events.len);
-	numbering_init(&document.objects, profile->objects.len);
-	numbering_init(&document.frames, profile->frames.len + 1);
-	numbering_init(&document.stacks, profile->stacks.len);
+	dense_ids_init(&document.events, profile->events.len);
+	dense_ids_init(&document.objects, profile->objects.len);
+	dense_ids_init(&document.frames, profile->frames.len + 1);
+	dense_ids_init(&document.stacks, profile->stacks.len);
 	function_table_init(&document.functions, profile);
 	put_document(&document);
 	function_table_deinit(&document.functions);
-	numbering_deinit(&document.events);
-	numbering_deinit(&document.objects);
-	numbering_deinit(&document.frames);
-	numbering_deinit(&document.stacks);
+	dense_ids_deinit(&document.events);
+	dense_ids_deinit(&document.objects);
+	dense_ids_deinit(&document.frames);
+	dense_ids_deinit(&document.stacks);
 	strtab_deinit(&document.sets);
 	mem_free(document.set_of_thread);
 	strtab_deinit(&document.groups);
