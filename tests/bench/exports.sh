@@ -3,7 +3,8 @@
 # written. Nothing is asserted, a person reads it.
 #   make bench-exports [SAMPLES=1000000] [RUNS=3] [RECORDING=FILE]
 # Of a template-heavy clang++ -O2 -g at 999 Hz where this can be recorded, of a synthetic recording,
-# and of RECORDING.
+# of one that was merged of MERGED parts, and of RECORDING; then bytes for each of those that
+# `go tool pprof` takes for the same profile.
 set -u
 : "${BUILD:=build}" "${EBPROF:=$BUILD/ebprof}" "${SAMPLES:=1000000}" "${RUNS:=3}" "${RECORDING:=}"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,19 +14,23 @@ trap 'rm -rf "$work"' EXIT
 
 target() { # FORMAT SAMPLES
 	case $1-$2 in
+	pprof-1000000 | folded-1000000) echo "<= 2 s, 300 MB" ;;
 	html-1000000) echo "<= 3 s, 300 MB" ;;
 	html-clang) echo "<= 2 MB" ;;
 	esac
 }
 
-bench() { # NAME FILE
-	local format
-	for format in $("$EBPROF" convert --list | cut -d' ' -f1); do
+bench() { # NAME FILE [FORMAT...]
+	local name=$1 file=$2 format
+	shift 2
+	# shellcheck disable=SC2046
+	[[ $# != 0 ]] || set -- $("$EBPROF" convert --list | cut -d' ' -f1)
+	for format; do
 		for ((i = 0; i < RUNS; i++)); do
 			/usr/bin/time -a -o "$work/$format.times" -f '%e %U %S %M' \
-				"$EBPROF" convert "--$format" -o "$work/out" "$2" 2>/dev/null || return
+				"$EBPROF" convert "--$format" -o "$work/out" "$file" 2>/dev/null || return
 		done
-		awk -v what="$format of $1" -v bytes="$(stat -c %s "$work/out")" -v target="$(target "$format" "$1")" '
+		awk -v what="$format of $name" -v bytes="$(stat -c %s "$work/out")" -v target="$(target "$format" "$name")" '
 			NR == 1 || $1 < wall { wall = $1 }
 			NR == 1 || $2 + $3 < cpu { cpu = $2 + $3 }
 			NR == 1 || $4 > kb { kb = $4 }
@@ -35,6 +40,27 @@ bench() { # NAME FILE
 	done
 }
 
+compare_to_go() { # NAME FILE
+	"$EBPROF" convert --pprof -o "$work/ours.pb.gz" "$2" 2>/dev/null &&
+		go tool pprof -proto -output "$work/go.pb.gz" "$work/ours.pb.gz" >/dev/null 2>&1 || return
+	awk -v name="$1" -v ours="$(stat -c %s "$work/ours.pb.gz")" -v go="$(stat -c %s "$work/go.pb.gz")" \
+		'BEGIN { printf "%-32s %9.3f%43s   <= 1.05\n", "pprof of " name " / go tool pprof", ours / go, "" }'
+}
+
+bench_synthetic() {
+	local library part parts=()
+	library=$(find /usr/lib -name 'libLLVM-*.so*' -o -name libc.so.6 2>/dev/null | head -n 1)
+	generate() { "$BUILD/tests/bench/gen_recording" "$1" "$2" 20000 30 "$3" "$library"; }
+	generate "$work/synthetic.data" "$SAMPLES" 1 || return
+	bench "$SAMPLES" "$work/synthetic.data"
+	for ((part = 0; part < MERGED; part++)); do
+		parts+=("$work/part$part.data")
+		generate "${parts[part]}" $((SAMPLES / MERGED)) $((part + 1)) || return
+	done
+	"$EBPROF" merge -q -f -o "$work/merged.data" "${parts[@]}" || return
+	bench "$MERGED merged" "$work/merged.data" pprof folded html
+}
+
 printf '%-32s %9s %9s %9s %12s   %s\n' export "wall s" "CPU s" "RSS MiB" bytes target
 if command -v clang++ >/dev/null && "$EBPROF" record -q -F 999 -o "$work/clang.data" -- \
 	clang++ -std=c++17 -O2 -g -c "$here/templates.cpp" -o /dev/null 2>/dev/null; then
@@ -42,7 +68,13 @@ if command -v clang++ >/dev/null && "$EBPROF" record -q -F 999 -o "$work/clang.d
 else
 	echo "clang: not recorded, there is no clang++ or recording needs root"
 fi
-library=$(find /usr/lib -name 'libLLVM-*.so*' -o -name libc.so.6 2>/dev/null | head -n 1)
-"$BUILD/tests/bench/gen_recording" "$work/synthetic.data" "$SAMPLES" 20000 30 1 "$library" &&
-	bench "$SAMPLES" "$work/synthetic.data"
+bench_synthetic
 [[ -z $RECORDING ]] || bench "${RECORDING##*/}" "$RECORDING"
+go tool pprof -h >/dev/null 2>&1
+if [[ $? -gt 2 ]]; then
+	echo "no comparison with go tool pprof: it is not installed"
+	exit 0
+fi
+for name in clang synthetic merged; do
+	[[ ! -f $work/$name.data ]] || compare_to_go "$name" "$work/$name.data"
+done
