@@ -43,7 +43,7 @@ void native_frames_leave_out(struct profile *profile)
 {
 	struct script_nodes script = {0};
 	find_script_nodes(profile, &script);
-	struct map stacks = {0}; /* user node -> stack, of those that are changed */
+	struct map stacks = {0}; /* root << 32 | user node -> stack, of those that are changed */
 	CLEANUP_FREE uint32_t *of_stack = mem_zalloc_array(profile->stacks.len, sizeof(*of_stack));
 	for (size_t i = 0; i < profile->stacks.len; i++) {
 		struct profile_stack *stack = &profile->stacks.data[i];
@@ -51,11 +51,13 @@ void native_frames_leave_out(struct profile *profile)
 		if (!script.has_script[stack->user])
 			continue;
 		bool added;
-		uint64_t *same = map_put(&stacks, script.nodes[stack->user], &added);
+		uint64_t *same = map_put(
+			&stacks, (uint64_t)stack->root << 32 | script.nodes[stack->user], &added);
 		if (added)
 			*same = i;
 		of_stack[i] = (uint32_t)*same;
-		*stack = (struct profile_stack){.user = script.nodes[stack->user]};
+		stack->user = script.nodes[stack->user];
+		stack->kernel = 0;
 	}
 	vec_each(&profile->samples, sample)
 		sample->stack = of_stack[sample->stack];
