@@ -43,9 +43,21 @@ void script_table_deinit(struct script_table *table)
 
 /* ---- texts ---- */
 
+/* Bytes as they are, but none that ends a C string. */
+static void put_utf8(struct str *out, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (bytes[i])
+			str_putc(out, (char)bytes[i]);
+		else
+			str_puts(out, "\xef\xbf\xbd");
+}
+
 /* Text of characters of one, two or four bytes, as UTF-8. */
 static void put_text(struct str *out, const uint8_t *bytes, size_t len, uint8_t unit)
 {
+	if (unit == VM_UNIT_UTF8)
+		return put_utf8(out, bytes, len);
 	for (size_t i = 0; i + unit <= len && unit; i += unit) {
 		uint32_t c = bytes[i];
 		if (unit >= 2)
@@ -131,7 +143,7 @@ static uint32_t intern_function(struct script_table *table, const struct script_
 
 static bool is_sound(const struct event_vm_code *event, size_t len)
 {
-	if (len < sizeof(*event) || event->kind == VM_NONE || event->kind >= VM_KINDS_END)
+	if (len < sizeof(*event) || !vm_runtime(event->kind))
 		return false;
 	uint64_t bytes = 0;
 	for (int i = 0; i < VM_TEXTS; i++)
@@ -170,7 +182,7 @@ struct object *script_table_failure(
 	const struct script_table *table, enum vm_kind kind, enum vm_failure why, uint64_t *offset)
 {
 	*offset = why;
-	return object_of(table, kind > VM_NONE && kind < VM_KINDS_END ? kind : VM_NONE + 1);
+	return object_of(table, vm_runtime(kind) ? kind : VM_NONE + 1);
 }
 
 /* A place without a name is the language's all the same; one runtime is as good as the other. */

@@ -32,6 +32,8 @@ enum {
 	VM_FRAME_CODE_BITS = 28,
 	VM_FRAME_FAILED_KIND_SHIFT = 8,
 
+	VM_UNIT_UTF8 = 0, /* no bytes a character, but bytes as they are */
+
 	VM_MAX_NAME_BYTES = 512,
 	VM_MAX_FILE_BYTES = 1024,
 	VM_MAX_LINE_BYTES = 4096,
@@ -78,7 +80,7 @@ struct event_vm_code {
 	unsigned int pid;
 	unsigned char kind; /* enum vm_kind */
 	unsigned char version;
-	unsigned char unit[2]; /* bytes a character, of the name and the file's name */
+	unsigned char unit[2]; /* of the name and the file's name: bytes a character, or UTF-8 */
 	unsigned long long time_ns;
 	unsigned int first_line;
 	unsigned int bytes[VM_TEXTS];       /* 0: could not be read */

@@ -9,7 +9,7 @@ const struct vm_runtime *vm_runtime(enum vm_kind kind)
 		VM_KINDS(X)
 #undef X
 	};
-	return runtimes[kind];
+	return kind < VM_KINDS_END ? runtimes[kind] : NULL;
 }
 
 bool vm_read_process(uint32_t pid, uint64_t address, void *to, size_t len)

@@ -39,6 +39,7 @@ struct vm_runtime {
 		const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret);
 };
 
+/* NULL: there is none of this number. */
 const struct vm_runtime *vm_runtime(enum vm_kind kind);
 
 /* Memory of a process that runs; false unless all of it can be read. */

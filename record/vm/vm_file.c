@@ -28,6 +28,8 @@ struct err *vm_file_detect(struct elf_file *elf, struct vm_file *ret)
 	for (enum vm_kind kind = VM_NONE + 1; kind < VM_KINDS_END; kind++) {
 		struct vm_file file = {.row.kind = kind};
 		bool is_found = false;
+		if (!vm_runtime(kind))
+			continue;
 		try(vm_runtime(kind)->detect(elf, &file, &is_found));
 		if (!is_found || !take_segment(elf, &file))
 			continue;
@@ -43,5 +45,5 @@ bool vm_row_is_sound(const struct vm_row *row)
 	static const struct vm_row none;
 	if (row->kind == VM_NONE)
 		return memcmp(row, &none, sizeof(none)) == 0;
-	return row->kind < VM_KINDS_END && !row->zero && vm_runtime(row->kind)->is_sound(row);
+	return vm_runtime(row->kind) && !row->zero && vm_runtime(row->kind)->is_sound(row);
 }
