@@ -27,17 +27,10 @@ static struct err *read_table(
 	return err_wrap(elf_file_read(file, table->offset, table->size, ret), "%s", table->name);
 }
 
-/* With the NULs around it, so that it is no part of another name. */
+/* A name may be the end of a longer one, which linkers put there once. */
 static bool has_name(const uint8_t *names, uint64_t len, const char *name)
 {
-	size_t name_len = strlen(name);
-	const uint8_t *at = names, *end = names + len;
-	while ((at = memmem(at, (size_t)(end - at), name, name_len + 1))) {
-		if (at > names && !at[-1])
-			return true;
-		at++;
-	}
-	return false;
+	return memmem(names, len, name, strlen(name) + 1);
 }
 
 static void take_symbol(struct bytes_cursor *cursor, const uint8_t *names, uint64_t len,
