@@ -10,10 +10,13 @@
 #ifndef EBPROF_VM_H
 #define EBPROF_VM_H
 
+#include "bpf/vm/php.h"
 #include "bpf/vm/python.h"
 
 /* X(constant, number, name) */
-#define VM_KINDS(X) X(VM_PYTHON, 1, python)
+#define VM_KINDS(X) \
+	X(VM_PYTHON, 1, python) \
+	X(VM_PHP, 3, php)
 
 enum vm_kind {
 	VM_NONE = 0,
@@ -56,6 +59,7 @@ struct vm_row {
 	unsigned int zero;
 	union {
 		struct python_vm python;
+		struct php_vm php;
 		unsigned long long words[15];
 	};
 };

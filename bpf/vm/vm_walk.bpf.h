@@ -15,6 +15,15 @@ struct python_walk {
 	__u64 code_head[PYTHON_CODE_BYTES / 8];
 };
 
+struct php_walk {
+	__u64 frame;  /* the next; 0: no more */
+	__u64 opline; /* of the innermost frame, if its instruction is known from a register */
+	__u64 code_address;
+	__u8 unnamed; /* enum php_unnamed */
+	__u64 head[7];
+	__u64 code[PHP_CODE_BYTES / 8];
+};
+
 enum vm_state {
 	VM_OUTSIDE = 0,
 	VM_RUNNING, /* script frames come before the native frame at hand */
@@ -32,6 +41,7 @@ struct vm_walk {
 	struct vm_row row;
 	union {
 		struct python_walk python;
+		struct php_walk php;
 	};
 };
 

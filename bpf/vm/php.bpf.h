@@ -1,0 +1,328 @@
+/*
+ * PHP, 7.4 to 8.5. A variable leads to the frame that runs, whether of a function of the program or
+ * of one that is written in C, and each frame to its caller; a frame points to its function and to
+ * the instruction at hand, which says its line.
+ *
+ * Functions written in C have frames, too, and are pushed: behind the native frames that they are
+ * made of, and by the names that PHP knows them by (usort, PDO::query), where the file of the
+ * interpreter is stripped of all others.
+ *
+ * One run of the interpreter's loop has the frames up to the first one of the program that is
+ * marked to be a top: what C code, a generator's resumption or the beginning of a script entered a
+ * loop for. The loop keeps the frame that it runs in r14 and the instruction in r15, where the
+ * compiler knows global register variables, as gcc does.
+ *
+ * Sources: Zend/{zend_compile,zend_types,zend_execute,zend_vm_execute}.h of PHP 7.4.33, 8.2.36,
+ * 8.4.28.
+ */
+#ifndef EBPROF_PHP_BPF_H
+#define EBPROF_PHP_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/scratch.bpf.h"
+#include "bpf/vm/thread.bpf.h"
+#include "bpf/vm/vm_code.bpf.h"
+
+#include <bpf/bpf_helpers.h>
+
+enum {
+	/* Words of zend_execute_data. */
+	PHP_FRAME_OPLINE = 0,
+	PHP_FRAME_FUNCTION = 3,
+	PHP_FRAME_INFO = 5, /* This.u1.type_info */
+	PHP_FRAME_PREVIOUS = 6,
+	PHP_CALL_TOP = 1 << 17, /* ZEND_CALL_TOP */
+
+	/* Words of zend_op_array and zend_internal_function; the type is byte 0. */
+	PHP_CODE_NAME = 1,
+	PHP_CODE_CLASS = 2,
+	PHP_CODE_NR_ARGUMENTS = 4,
+	PHP_CODE_ARGUMENTS = 5,
+	PHP_INTERNAL_FUNCTION = 1,
+	PHP_USER_FUNCTION = 2,
+	PHP_EVAL_CODE = 4,
+	PHP_INTERNAL_BYTES = 24, /* that we need of zend_internal_function */
+
+	PHP_OPLINE_BYTES = 32, /* zend_op */
+	PHP_OPLINE_LINE = 24,
+	PHP_CLASS_NAME = 8,   /* zend_class_entry */
+	PHP_TEXT_LENGTH = 16, /* zend_string */
+	PHP_TEXT_BYTES = 24,
+
+	PHP_REGISTER_FRAME = 14, /* r14, r15: ZEND_VM_FP_GLOBAL_REG, ZEND_VM_IP_GLOBAL_REG */
+	PHP_REGISTER_OPLINE = 15,
+	PHP_MAX_CLASS_BYTES = 256,
+};
+
+/* What is shown of code without a name, that of files. */
+enum php_unnamed {
+	PHP_HAS_NAME = 0,
+	PHP_MAIN,
+	PHP_INCLUDED,
+	PHP_EVALUATED,
+};
+
+/* ---- loops ---- */
+
+/* Whether the thread is right in the loop, so that its registers are the loop's. */
+static __always_inline bool is_leaf(const struct scratch *scratch)
+{
+	return scratch->walk.is_exact && !scratch->user.head.nr_frames;
+}
+
+/*
+ * Whether the loop at hand has just left its last frame, which was called from the thread's frame:
+ * then what follows belongs to the next loop.
+ */
+static __always_inline bool is_leaving(const struct vm_walk *vm, __u64 left)
+{
+	__u64 info = 0, previous = 0;
+	return left != vm->php.frame && read_word(left + PHP_FRAME_PREVIOUS * 8, &previous) &&
+	       previous == vm->php.frame && read_word(left + PHP_FRAME_INFO * 8, &info) &&
+	       info & PHP_CALL_TOP;
+}
+
+static __always_inline bool php_enter(struct scratch *scratch)
+{
+	struct walk *walk = &scratch->walk;
+	struct vm_walk *vm = &walk->vm;
+	const struct php_vm *row = &vm->row.php;
+	if (vm->has_thread)
+		return vm->php.frame != 0;
+	vm->php.opline = 0;
+	if (!read_word(row->frame - vm->delta, &vm->php.frame)) {
+		push_vm_failure(scratch, VM_FAILED_STATE);
+		return false;
+	}
+	vm->has_thread = true;
+	if (!is_leaf(scratch))
+		return vm->php.frame != 0;
+	if (is_leaving(vm, walk->regs.reg[PHP_REGISTER_FRAME]))
+		return false;
+	if (vm->php.frame == walk->regs.reg[PHP_REGISTER_FRAME])
+		vm->php.opline = walk->regs.reg[PHP_REGISTER_OPLINE];
+	return vm->php.frame != 0;
+}
+
+/* ---- frames ---- */
+
+static __always_inline __u64 php_code_word(const struct php_walk *php, __u32 offset)
+{
+	return php->code[offset / 8 & (PHP_CODE_BYTES / 8 - 1)];
+}
+
+/* 0: the instruction is none of this code. */
+static __always_inline __u32 line_of_opline(
+	const struct php_vm *row, const struct php_walk *php, __u64 opline)
+{
+	__u64 lines = php_code_word(php, row->code_file + 8), line = 0;
+	__u64 at = opline - php_code_word(php, row->code_start);
+	__u32 first = lines, last = lines >> 32;
+	if (at % PHP_OPLINE_BYTES || at >> VM_FRAME_CODE_SHIFT ||
+		!read_word(opline + PHP_OPLINE_LINE, &line))
+		return 0;
+	line = (__u32)line;
+	return line >= first && (line <= last || last < first) ? line : 0;
+}
+
+/*
+ * A frame's instruction is kept in memory only as far as it takes to come back to it: there may be
+ * none yet. Then it is the function's first line.
+ */
+static __always_inline __u32 php_line(struct vm_walk *vm)
+{
+	const struct php_vm *row = &vm->row.php;
+	struct php_walk *php = &vm->php;
+	__u32 line = 0;
+	if (php->opline)
+		line = line_of_opline(row, php, php->opline);
+	php->opline = 0; /* of the innermost frame only */
+	if (!line)
+		line = line_of_opline(row, php, php->head[PHP_FRAME_OPLINE]);
+	if (!line)
+		line = php_code_word(php, row->code_file + 8);
+	return line >> VM_FRAME_CODE_SHIFT ? 0 : line;
+}
+
+static __always_inline enum php_unnamed unnamed_kind(const struct php_walk *php)
+{
+	if (php->code[PHP_CODE_NAME])
+		return PHP_HAS_NAME;
+	if (!php->head[PHP_FRAME_PREVIOUS])
+		return PHP_MAIN;
+	return (__u8)php->code[0] == PHP_EVAL_CODE ? PHP_EVALUATED : PHP_INCLUDED;
+}
+
+/*
+ * Of code, by what it consists of: closures are copies of it, and memory is used again for other
+ * code. What comes before the file is how many branches, loops and variables it has, and where.
+ */
+static __always_inline __u64 identify_php(const struct scratch *scratch, const struct vm_walk *vm)
+{
+	const struct php_walk *php = &vm->php;
+	__u32 file = vm->row.php.code_file;
+	__u64 hash = mix(identify_process(scratch), php->unnamed);
+	hash = mix(hash, php->code[PHP_CODE_NAME]);
+	hash = mix(hash, php->code[PHP_CODE_CLASS]);
+	if ((__u8)php->code[0] == PHP_INTERNAL_FUNCTION)
+		return mix(hash, php->code_address);
+	hash = mix(hash, php->code[PHP_CODE_NR_ARGUMENTS]);
+	hash = mix(hash, php->code[PHP_CODE_ARGUMENTS]);
+	hash = mix(hash, php_code_word(php, file - 40));
+	hash = mix(hash, php_code_word(php, file - 24));
+	hash = mix(hash, php_code_word(php, file - 16));
+	hash = mix(hash, php_code_word(php, file - 8));
+	hash = mix(hash, php_code_word(php, file));
+	return mix(hash, php_code_word(php, file + 8));
+}
+
+/* ---- texts ---- */
+
+/* The bytes of "Class::" in front of the method's name; 0: it has none, or it cannot be read. */
+static __always_inline __u32 put_class(struct vm_record *record, __u64 class)
+{
+	__u64 name = 0;
+	if (!class || !read_word(class + PHP_CLASS_NAME, &name))
+		return 0;
+	/* Classes without a name have one: "class@anonymous", a zero, and where they were made. */
+	long len = bpf_probe_read_user_str(
+		record->text, PHP_MAX_CLASS_BYTES, (const void *)(name + PHP_TEXT_BYTES));
+	if (len < 2 || len > PHP_MAX_CLASS_BYTES)
+		return 0;
+	record->text[len - 1] = ':';
+	record->text[len] = ':';
+	return len + 1;
+}
+
+static __always_inline __u32 put_name(struct vm_record *record, const struct php_walk *php)
+{
+	struct event_vm_code *head = &record->head;
+	__u32 at = put_class(record, php->code[PHP_CODE_CLASS]);
+	__u64 name = php->code[PHP_CODE_NAME], length = 0;
+	read_word(name + PHP_TEXT_LENGTH, &length);
+	head->bytes[VM_TEXT_NAME] = 0;
+	/* As a whole it is composed again where a part is missing: by the function's address. */
+	head->address[VM_TEXT_NAME] = php->code_address;
+	head->whole_bytes[VM_TEXT_NAME] = 0;
+	if (length > VM_MAX_NAME_BYTES - PHP_MAX_CLASS_BYTES - 2)
+		length = VM_MAX_NAME_BYTES - PHP_MAX_CLASS_BYTES - 2;
+	asm volatile("" : "+r"(length), "+r"(at));
+	if (!length || length > VM_MAX_NAME_BYTES - PHP_MAX_CLASS_BYTES - 2 ||
+		at > PHP_MAX_CLASS_BYTES + 2 || (php->code[PHP_CODE_CLASS] && !at) ||
+		bpf_probe_read_user(
+			record->text + at, length, (const void *)(name + PHP_TEXT_BYTES)))
+		return 0;
+	head->bytes[VM_TEXT_NAME] = at + length;
+	return at + length;
+}
+
+static __always_inline __u32 put_unnamed(struct vm_record *record, enum php_unnamed kind)
+{
+	static const char names[][16] = {"", "{main}", "{include}", "{eval}"};
+	__u32 length = kind == PHP_MAIN ? 6 : kind == PHP_INCLUDED ? 9 : 6;
+	__builtin_memcpy(record->text, names[kind & 3], 16);
+	record->head.bytes[VM_TEXT_NAME] = length;
+	record->head.whole_bytes[VM_TEXT_NAME] = length;
+	record->head.address[VM_TEXT_NAME] = 0;
+	return length;
+}
+
+static __always_inline __u32 put_file(struct vm_record *record, __u32 at, __u64 file)
+{
+	__u64 length = 0;
+	if (!file || !read_word(file + PHP_TEXT_LENGTH, &length))
+		return append_text(record, at, VM_TEXT_FILE, file, 0, VM_MAX_FILE_BYTES);
+	return append_text(
+		record, at, VM_TEXT_FILE, file + PHP_TEXT_BYTES, length, VM_MAX_FILE_BYTES);
+}
+
+/* The code's number from now on; 0: none. A global function, since it is needed rarely. */
+__noinline int php_send_code(__u64 identity);
+__noinline int php_send_code(__u64 identity)
+{
+	__u32 zero = 0;
+	struct scratch *scratch = get_scratch();
+	struct vm_record *record = bpf_map_lookup_elem(&vm_records, &zero);
+	if (!scratch || !record)
+		return 0;
+	const struct php_vm *row = &scratch->walk.vm.row.php;
+	const struct php_walk *php = &scratch->walk.vm.php;
+	bool is_internal = (__u8)php->code[0] == PHP_INTERNAL_FUNCTION;
+	record->head.unit[0] = record->head.unit[1] = VM_UNIT_UTF8;
+	record->head.version = row->version;
+	record->head.first_line = is_internal ? 0 : php_code_word(php, row->code_file + 8);
+	__u32 at = php->unnamed ? put_unnamed(record, php->unnamed) : put_name(record, php);
+	at = put_file(record, at, is_internal ? 0 : php_code_word(php, row->code_file));
+	at = append_text(record, at, VM_TEXT_LINES, 0, 0, VM_MAX_LINE_BYTES);
+	bool is_whole = record->head.bytes[VM_TEXT_NAME] &&
+			(is_internal || record->head.bytes[VM_TEXT_FILE]);
+	return send_code(scratch, record, at, is_whole, identity);
+}
+
+/* ---- the step ---- */
+
+/* False: it cannot be read. */
+static __always_inline bool read_function(struct vm_walk *vm, __u64 function)
+{
+	struct php_walk *php = &vm->php;
+	__u64 bytes = vm->row.php.code_file + 16;
+	asm volatile("" : "+r"(bytes));
+	bytes = ((bytes - 1) & (PHP_CODE_BYTES - 1)) + 1;
+	php->code_address = function;
+	if (!bpf_probe_read_user(php->code, bytes, (const void *)function))
+		return true;
+	/* Those that are written in C are shorter. */
+	return !bpf_probe_read_user(php->code, PHP_INTERNAL_BYTES, (const void *)function) &&
+	       (__u8)php->code[0] == PHP_INTERNAL_FUNCTION;
+}
+
+static __always_inline void push_function(struct scratch *scratch)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	__u8 type = vm->php.code[0];
+	if (type != PHP_INTERNAL_FUNCTION && type != PHP_USER_FUNCTION && type != PHP_EVAL_CODE) {
+		push_vm_failure(scratch, VM_FAILED_TORN);
+		return;
+	}
+	vm->php.unnamed = unnamed_kind(&vm->php);
+	if (type == PHP_INTERNAL_FUNCTION && vm->php.unnamed)
+		return; /* of the interpreter itself, such as what a fiber begins with */
+	__u32 line = type == PHP_INTERNAL_FUNCTION ? 0 : php_line(vm);
+	__u64 identity = identify_php(scratch, vm);
+	__u32 number = find_code(identity);
+	if (!number)
+		number = php_send_code(identity);
+	if (number)
+		push_vm_word(scratch, number, line);
+	else
+		push_vm_failure(scratch, VM_FAILED_NUMBER);
+}
+
+/* The next frame of the loop at hand. False: there is none. */
+static __always_inline bool php_step(struct scratch *scratch)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	struct php_walk *php = &vm->php;
+	__u64 at = php->frame;
+	if (!at)
+		return false;
+	php->frame = 0;
+	if (bpf_probe_read_user(php->head, sizeof(php->head), (const void *)at)) {
+		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		return false;
+	}
+	php->frame = php->head[PHP_FRAME_PREVIOUS];
+	__u64 function = php->head[PHP_FRAME_FUNCTION];
+	if (!function) /* of nobody: it stands for what called into the interpreter */
+		return true;
+	if (!read_function(vm, function)) {
+		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		return true;
+	}
+	push_function(scratch);
+	bool is_internal = (__u8)php->code[0] == PHP_INTERNAL_FUNCTION;
+	return is_internal || !(php->head[PHP_FRAME_INFO] & PHP_CALL_TOP);
+}
+
+#endif

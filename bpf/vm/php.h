@@ -1,0 +1,26 @@
+/* What the BPF programs have to know of a file with PHP in it. */
+#ifndef EBPROF_VM_PHP_H
+#define EBPROF_VM_PHP_H
+
+enum {
+	PHP_CODE_BYTES = 256, /* at most, of what is read of a function; a power of two */
+};
+
+/* Addresses are offsets in the file, as the mapping of the interpreter's loop continues. */
+struct php_vm {
+	unsigned long long frame; /* executor_globals.current_execute_data */
+	unsigned long long loop;  /* where the loop is entered */
+	/* Where the loop jumps to code that opcache's compiler made, which then uses the loop's
+	 * native frame; 0: it does not. */
+	unsigned long long resume;
+	unsigned char version; /* 10 * major + minor */
+	unsigned char zero8;
+	unsigned short code_file;  /* offset in zend_op_array; the first and last lines follow */
+	unsigned short code_start; /* likewise of its instructions */
+	unsigned short zero16;
+	unsigned long long zero[11];
+};
+
+_Static_assert(sizeof(struct php_vm) == 120, "fills a row");
+
+#endif
