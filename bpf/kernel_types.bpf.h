@@ -100,6 +100,7 @@ struct timespec64 {
 } KERNEL_TYPE;
 
 struct inode {
+	unsigned int i_flags;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	__u32 i_generation;
@@ -163,6 +164,7 @@ typedef struct {
 struct mm_struct {
 	struct maple_tree mm_mt;
 	seqcount_t mm_lock_seq; /* Linux 6.12 */
+	unsigned long end_code;
 	unsigned long start_stack;
 	mm_context_t context;
 } KERNEL_TYPE;

@@ -22,8 +22,8 @@
 struct mapping {
 	__u64 start, end;
 	__u64 delta; /* address + delta = offset in the file (or image) */
-	__u32 file;
-	__u32 kind; /* enum event_frame_kind; EVENT_FRAME_ADDRESS: not a place to find code */
+	__u32 file;  /* without one, EVENT_FRAME_ANONYMOUS: whether it is shared */
+	__u32 kind;  /* enum event_frame_kind; EVENT_FRAME_ADDRESS: not a place to find code */
 };
 
 /* ---- the trees ---- */
@@ -152,6 +152,15 @@ static __always_inline void read_file_key(struct file *file, struct file_key *ke
 		nanoseconds = BPF_CORE_READ(inode_5_10, i_mtime.tv_nsec);
 	}
 	key->mtime_ns = seconds * 1000000000 + nanoseconds;
+}
+
+/* Of memory that processes share without a file: mmap(MAP_SHARED | MAP_ANONYMOUS). */
+static __always_inline bool is_nameless(struct file *file)
+{
+	enum {
+		S_PRIVATE = 512, /* include/linux/fs.h; mm/shmem.c, shmem_zero_setup() */
+	};
+	return BPF_CORE_READ(file, f_inode, i_flags) & S_PRIVATE;
 }
 
 /* ---- a cache from one sample to the next ---- */

@@ -85,7 +85,8 @@ static __always_inline void read_mapping(
 		return;
 	}
 	struct file *file = BPF_CORE_READ(vma, vm_file);
-	if (file) {
+	bool is_shared = file && is_nameless(file);
+	if (file && !is_shared) {
 		mapping->delta = (BPF_CORE_READ(vma, vm_pgoff) << 12) - mapping->start;
 		mapping->file = number_file(scratch, mapping, file);
 		if (mapping->file)
@@ -96,6 +97,7 @@ static __always_inline void read_mapping(
 		mapping->kind = EVENT_FRAME_VDSO;
 	} else {
 		mapping->delta = 0;
+		mapping->file = is_shared;
 		mapping->kind = EVENT_FRAME_ANONYMOUS;
 	}
 }
@@ -121,6 +123,74 @@ static __always_inline void find_mapping(struct scratch *scratch, __u64 address)
 		cached->identity = walk->space.identity;
 		cached->mapping = walk->mapping;
 	}
+}
+
+/* ---- runtimes ---- */
+
+/* The same as a function of its own, for what is needed rarely. */
+__noinline int map_address(__u64 address);
+__noinline int map_address(__u64 address)
+{
+	struct scratch *scratch = get_scratch();
+	if (scratch)
+		find_mapping(scratch, address);
+	return 0;
+}
+
+/*
+ * Looks for a runtime in the program itself, when the walk has not come to one: where a compiler's
+ * code is the leaf, say. It runs in the process's first thread, as far as it goes by this.
+ */
+static __always_inline bool take_program(struct scratch *scratch)
+{
+	struct walk *walk = &scratch->walk;
+	struct mm_struct *mm = walk->space.mm;
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	if (walk->vm.file)
+		return true;
+	__u64 end = BPF_CORE_READ(mm, end_code);
+	if (!end || (__u32)pid_tgid != pid_tgid >> 32)
+		return false;
+	map_address(end - 1);
+	return walk->mapping.kind == EVENT_FRAME_FILE && take_row(scratch);
+}
+
+/*
+ * Code that a runtime's compiler made and that uses the native frame of the interpreter's loop:
+ * the walk goes on as if it were in the loop. False: it is not such code.
+ */
+__noinline int resume_loop(void);
+__noinline int resume_loop(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch || !take_program(scratch))
+		return 0;
+	struct walk *walk = &scratch->walk;
+	__u64 resume = vm_resume(&walk->vm);
+	if (!resume)
+		return 0;
+	walk->regs.ip = resume;
+	walk->is_exact = true;
+	map_address(resume);
+	return 1;
+}
+
+/*
+ * The native walk is over. Whether script frames are left: of whom the native frames cannot be had,
+ * because they are on another stack (a fiber), or behind code that nobody claims.
+ */
+__noinline int begins_rest(void);
+__noinline int begins_rest(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch || scratch->walk.end == EVENT_END_TABLE_PENDING)
+		return 0;
+	if (scratch->walk.end != EVENT_END_COMPLETE && !take_program(scratch))
+		return 0;
+	if (!scratch->walk.vm.file || !vm_has_rest(scratch))
+		return 0;
+	scratch->walk.vm.state = VM_REST;
+	return 1;
 }
 
 /* ---- frames ---- */
@@ -255,18 +325,23 @@ __noinline int unwind_frame(void)
 		walk->end = EVENT_END_DEPTH;
 		return 1;
 	}
+	if (walk->vm.state == VM_REST)
+		return !vm_rest_step();
 	if (walk->vm.state == VM_RUNNING && vm_step())
 		return 0;
 	__u64 place = walk->regs.ip - !walk->is_exact;
 	if (place < walk->mapping.start || place >= walk->mapping.end)
 		find_mapping(scratch, place);
+	bool is_shared = walk->mapping.kind == EVENT_FRAME_ANONYMOUS && walk->mapping.file;
+	if (is_shared && !is_by_frame_pointer() && resume_loop())
+		place = walk->regs.ip;
 	if (!walk->mapping.end) {
 		walk->end = end_without_mapping(walk);
 		/* The leaf may be anywhere, but in an exec the registers are still those of the
 		 * program that was. */
 		if (!scratch->user.head.nr_frames && !scratch->kernel.head.nr_frames)
 			push_frame(scratch, place);
-		return 1;
+		return is_by_frame_pointer() || !begins_rest();
 	}
 	__u32 number = UNWIND_RULE_NONE;
 	__u8 guess = EVENT_END_COMPLETE;
@@ -284,7 +359,7 @@ __noinline int unwind_frame(void)
 		end = step(walk, rule, &is_outermost);
 	walk->end = end;
 	if (end || is_outermost)
-		return 1;
+		return is_by_frame_pointer() || !begins_rest();
 	walk->guess = guess;
 	walk->end = EVENT_END_DEPTH;
 	return 0;

@@ -83,26 +83,46 @@ static __always_inline bool is_leaving(const struct vm_walk *vm, __u64 left)
 	       info & PHP_CALL_TOP;
 }
 
+static __always_inline bool find_frame(struct vm_walk *vm)
+{
+	vm->php.opline = 0;
+	vm->has_thread = read_word(vm->row.php.frame - vm->delta, &vm->php.frame);
+	return vm->has_thread;
+}
+
 static __always_inline bool php_enter(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
 	struct vm_walk *vm = &walk->vm;
-	const struct php_vm *row = &vm->row.php;
 	if (vm->has_thread)
 		return vm->php.frame != 0;
-	vm->php.opline = 0;
-	if (!read_word(row->frame - vm->delta, &vm->php.frame)) {
+	if (!find_frame(vm)) {
 		push_vm_failure(scratch, VM_FAILED_STATE);
 		return false;
 	}
-	vm->has_thread = true;
 	if (!is_leaf(scratch))
 		return vm->php.frame != 0;
-	if (is_leaving(vm, walk->regs.reg[PHP_REGISTER_FRAME]))
+	__u64 frame = walk->regs.reg[PHP_REGISTER_FRAME];
+	if (is_leaving(vm, frame))
 		return false;
-	if (vm->php.frame == walk->regs.reg[PHP_REGISTER_FRAME])
+	if (vm->php.frame == frame)
 		vm->php.opline = walk->regs.reg[PHP_REGISTER_OPLINE];
 	return vm->php.frame != 0;
+}
+
+/*
+ * What opcache compiles is jumped to by the loop, has the loop's registers r14 and r15, and leaves
+ * sp where it is: ZEND_VM_HYBRID_JIT_RED_ZONE_SIZE, ext/opcache/jit of 8.0 to 8.5.
+ */
+static __always_inline __u64 php_resume(const struct vm_walk *vm)
+{
+	return vm->row.php.resume ? vm->row.php.resume - vm->delta : 0;
+}
+
+static __always_inline bool php_has_rest(struct scratch *scratch)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	return (vm->has_thread || find_frame(vm)) && vm->php.frame;
 }
 
 /* ---- frames ---- */

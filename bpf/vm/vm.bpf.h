@@ -105,4 +105,28 @@ __noinline int vm_step(void)
 	return goes_on;
 }
 
+/* Where in the loop it is as if its compiled code were there; 0: nothing is known of such code. */
+static __always_inline __u64 vm_resume(const struct vm_walk *vm)
+{
+	return vm->row.kind == VM_PHP ? php_resume(vm) : 0;
+}
+
+/* Whether the thread has script frames that belong to no native frame of the walk. */
+static __always_inline bool vm_has_rest(struct scratch *scratch)
+{
+	return scratch->walk.vm.row.kind == VM_PHP && php_has_rest(scratch);
+}
+
+/* One of these. 0: that was the last. */
+__noinline int vm_rest_step(void);
+__noinline int vm_rest_step(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	vm_step();
+	scratch->walk.vm.state = VM_REST;
+	return scratch->walk.vm.php.frame != 0;
+}
+
 #endif

@@ -28,6 +28,7 @@ enum vm_state {
 	VM_OUTSIDE = 0,
 	VM_RUNNING, /* script frames come before the native frame at hand */
 	VM_DONE,    /* they came; the native frame itself is next */
+	VM_REST,    /* nothing else is left */
 };
 
 struct vm_walk {
