@@ -29,10 +29,12 @@
 enum {
 	/* Words of zend_execute_data. */
 	PHP_FRAME_OPLINE = 0,
+	PHP_FRAME_RETURN_VALUE = 2,
 	PHP_FRAME_FUNCTION = 3,
 	PHP_FRAME_INFO = 5, /* This.u1.type_info */
 	PHP_FRAME_PREVIOUS = 6,
-	PHP_CALL_TOP = 1 << 17, /* ZEND_CALL_TOP */
+	PHP_CALL_TOP = 1 << 17,
+	PHP_CALL_GENERATOR = 1 << 24,
 
 	/* Words of zend_op_array and zend_internal_function; the type is byte 0. */
 	PHP_CODE_NAME = 1,
@@ -71,21 +73,60 @@ static __always_inline bool is_leaf(const struct scratch *scratch)
 	return scratch->walk.is_exact && !scratch->user.head.nr_frames;
 }
 
-/*
- * Whether the loop at hand has just left its last frame, which was called from the thread's frame:
- * then what follows belongs to the next loop.
- */
-static __always_inline bool is_leaving(const struct vm_walk *vm, __u64 left)
+/* Reads a frame. False: it cannot be. */
+static __always_inline bool read_frame(struct php_walk *php, __u64 at)
 {
-	__u64 info = 0, previous = 0;
-	return left != vm->php.frame && read_word(left + PHP_FRAME_PREVIOUS * 8, &previous) &&
-	       previous == vm->php.frame && read_word(left + PHP_FRAME_INFO * 8, &info) &&
-	       info & PHP_CALL_TOP;
+	return !bpf_probe_read_user(php->head, sizeof(php->head), (const void *)at);
+}
+
+/*
+ * Whether a frame is one that a loop was entered for, from the thread's frame at hand, and that no
+ * loop has been given yet.
+ */
+static __always_inline bool is_left_top(struct php_walk *php, __u64 frame)
+{
+	bool is_left = frame != php->frame && frame != php->top && read_frame(php, frame) &&
+		       php->head[PHP_FRAME_PREVIOUS] == php->frame &&
+		       php->head[PHP_FRAME_INFO] & PHP_CALL_TOP;
+	if (is_left)
+		php->top = frame;
+	return is_left;
+}
+
+/*
+ * Whether the loop at hand has left its last frame, for the one that this was called from, and is
+ * about to end: what it then still does is to destroy the frame's variables, which may take its
+ * time. What was called from C code is on the stack of frames, right behind its caller, until C
+ * code goes on; until 8.2, what was called from elsewhere had a frame of nobody as its caller, in
+ * the native frame of what called it.
+ */
+static __always_inline bool has_left(struct vm_walk *vm)
+{
+	enum {
+		NOBODY_AT_MOST = 1 << 16, /* above the loop */
+		SLOT_BYTES = 16,
+		FRAME_SLOTS = 5, /* ZEND_CALL_FRAME_SLOT */
+	};
+	struct php_walk *php = &vm->php;
+	__u64 function, stack_top = 0;
+	__u8 type = 0;
+	if (!read_frame(php, php->frame))
+		return false;
+	function = php->head[PHP_FRAME_FUNCTION];
+	if (!function)
+		return php->frame >= vm->high && php->frame - vm->high < NOBODY_AT_MOST;
+	if (bpf_probe_read_user(&type, sizeof(type), (const void *)function) ||
+		type != PHP_INTERNAL_FUNCTION)
+		return false;
+	__u64 nr_arguments = php->head[PHP_FRAME_INFO] >> 32;
+	__u64 next = php->frame + (FRAME_SLOTS + nr_arguments) * SLOT_BYTES;
+	__u64 from = vm->row.php.frame - vm->delta - vm->row.php.stack_top;
+	return read_word(from, &stack_top) && next < stack_top && is_left_top(php, next);
 }
 
 static __always_inline bool find_frame(struct vm_walk *vm)
 {
-	vm->php.opline = 0;
+	vm->php.opline = vm->php.top = vm->php.generator = 0;
 	vm->has_thread = read_word(vm->row.php.frame - vm->delta, &vm->php.frame);
 	return vm->has_thread;
 }
@@ -94,20 +135,18 @@ static __always_inline bool php_enter(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
 	struct vm_walk *vm = &walk->vm;
-	if (vm->has_thread)
-		return vm->php.frame != 0;
-	if (!find_frame(vm)) {
+	if (!vm->has_thread && !find_frame(vm)) {
 		push_vm_failure(scratch, VM_FAILED_STATE);
 		return false;
 	}
-	if (!is_leaf(scratch))
-		return vm->php.frame != 0;
-	__u64 frame = walk->regs.reg[PHP_REGISTER_FRAME];
-	if (is_leaving(vm, frame))
+	if (!vm->php.frame)
 		return false;
+	if (!is_leaf(scratch))
+		return !has_left(vm);
+	__u64 frame = walk->regs.reg[PHP_REGISTER_FRAME];
 	if (vm->php.frame == frame)
 		vm->php.opline = walk->regs.reg[PHP_REGISTER_OPLINE];
-	return vm->php.frame != 0;
+	return !is_left_top(&vm->php, frame);
 }
 
 /*
@@ -319,6 +358,49 @@ static __always_inline void push_function(struct scratch *scratch)
 		push_vm_failure(scratch, VM_FAILED_NUMBER);
 }
 
+/*
+ * Behind the frame of a generator that others delegate to stands one of nobody, for the one that
+ * was resumed; from one to the next of them is a matter of the generators themselves. False: there
+ * is none any more.
+ */
+static __always_inline bool read_delegating(struct vm_walk *vm)
+{
+	const struct php_vm *row = &vm->row.php;
+	struct php_walk *php = &vm->php;
+	__u64 generator = php->generator, children = 0, frame = 0;
+	php->generator = 0;
+	if (!generator || !row->generator_child ||
+		!read_word(generator + row->generator_children, &children) ||
+		(__u32)children != 1 || !read_word(generator + row->generator_child, &generator) ||
+		!read_word(generator + row->generator_frame, &frame) || !read_frame(php, frame))
+		return false;
+	php->generator = generator;
+	return true;
+}
+
+/* Whether the frame at hand, a top, is of a generator that others delegate to. */
+static __always_inline bool is_delegated_to(struct php_walk *php)
+{
+	__u64 function = 1;
+	php->generator = 0;
+	if (!(php->head[PHP_FRAME_INFO] & PHP_CALL_GENERATOR) || !php->frame ||
+		!read_word(php->frame + PHP_FRAME_FUNCTION * 8, &function) || function)
+		return false;
+	php->generator = php->head[PHP_FRAME_RETURN_VALUE]; /* of generators, themselves */
+	return true;
+}
+
+static __always_inline bool push_frame_at_hand(struct scratch *scratch)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	if (!read_function(vm, vm->php.head[PHP_FRAME_FUNCTION])) {
+		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		return false;
+	}
+	push_function(scratch);
+	return true;
+}
+
 /* The next frame of the loop at hand. False: there is none. */
 static __always_inline bool php_step(struct scratch *scratch)
 {
@@ -328,21 +410,26 @@ static __always_inline bool php_step(struct scratch *scratch)
 	if (!at)
 		return false;
 	php->frame = 0;
-	if (bpf_probe_read_user(php->head, sizeof(php->head), (const void *)at)) {
+	if (!read_frame(php, at)) {
 		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
 		return false;
 	}
 	php->frame = php->head[PHP_FRAME_PREVIOUS];
-	__u64 function = php->head[PHP_FRAME_FUNCTION];
-	if (!function) /* of nobody: it stands for what called into the interpreter */
-		return true;
-	if (!read_function(vm, function)) {
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
-		return true;
+	bool is_delegating = false;
+	if (!php->head[PHP_FRAME_FUNCTION]) { /* of nobody: what called into the interpreter */
+		bool has_ended = php->generator;
+		is_delegating = read_delegating(vm);
+		if (!is_delegating)
+			return !has_ended;
+		php->frame = at;
 	}
-	push_function(scratch);
+	if (!push_frame_at_hand(scratch) || is_delegating)
+		return true;
 	bool is_internal = (__u8)php->code[0] == PHP_INTERNAL_FUNCTION;
-	return is_internal || !(php->head[PHP_FRAME_INFO] & PHP_CALL_TOP);
+	if (is_internal || !(php->head[PHP_FRAME_INFO] & PHP_CALL_TOP))
+		return true;
+	php->top = at;
+	return is_delegated_to(php);
 }
 
 #endif

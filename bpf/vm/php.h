@@ -13,12 +13,15 @@ struct php_vm {
 	/* Where the loop jumps to code that opcache's compiler made, which then uses the loop's
 	 * native frame; 0: it does not. */
 	unsigned long long resume;
-	unsigned char version; /* 10 * major + minor */
-	unsigned char zero8;
+	unsigned char version;     /* 10 * major + minor */
+	unsigned char stack_top;   /* EG(vm_stack_top), so much before the frame */
 	unsigned short code_file;  /* offset in zend_op_array; the first and last lines follow */
 	unsigned short code_start; /* likewise of its instructions */
-	unsigned short zero16;
-	unsigned long long zero[11];
+	/* Of a zend_generator that delegates to another one (yield from): its frame, how many
+	 * delegate to it, and the one that does; 0: not known. */
+	unsigned char generator_frame, generator_children, generator_child;
+	unsigned char zero8[7];
+	unsigned long long zero[10];
 };
 
 _Static_assert(sizeof(struct php_vm) == 120, "fills a row");

@@ -19,7 +19,9 @@ struct php_walk {
 	__u64 frame;  /* the next; 0: no more */
 	__u64 opline; /* of the innermost frame, if its instruction is known from a register */
 	__u64 code_address;
-	__u8 unnamed; /* enum php_unnamed */
+	__u64 top;       /* the last frame of the loop before */
+	__u64 generator; /* whose frame was the last, or 0 */
+	__u8 unnamed;    /* enum php_unnamed */
 	__u64 head[7];
 	__u64 code[PHP_CODE_BYTES / 8];
 };

@@ -38,6 +38,7 @@ enum {
 	FRAME_PREVIOUS = 48,
 	MIN_CODE_FILE = 136, /* zend_op_array: 7.4; 176 is 8.5's */
 	MAX_CODE_FILE = PHP_CODE_BYTES - 16,
+	STACK_TOP = 32,     /* executor_globals: vm_stack_top, before current_execute_data */
 	CODE_START_82 = 64, /* before the file's name */
 	CODE_START = 72,    /* until 8.1 */
 	CODE_FILE_82 = 152,
@@ -191,6 +192,15 @@ static uint64_t find_jump(struct elf_file *elf, const struct elf_dynsym *loop)
 	return 0;
 }
 
+/* Since which version zend_generator is what it is was not looked for further than in these. */
+static void take_generator(uint32_t version, struct php_vm *row)
+{
+	bool is_74 = version == 74, is_known = is_74 || (version >= 82 && version <= 84);
+	row->generator_frame = is_known ? is_74 ? 64 : 56 : 0;
+	row->generator_children = is_known ? is_74 ? 168 : 160 : 0;
+	row->generator_child = is_known ? is_74 ? 184 : 168 : 0;
+}
+
 static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
@@ -203,6 +213,8 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 		return NULL;
 	try(find_version(elf, &version));
 	row->version = (uint8_t)version;
+	row->stack_top = STACK_TOP;
+	take_generator(version, row);
 	row->loop = symbols[LOOP].address;
 	row->resume = find_jump(elf, &symbols[LOOP]);
 	file->loop_start = symbols[LOOP].address;
