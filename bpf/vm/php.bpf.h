@@ -124,10 +124,17 @@ static __always_inline bool has_left(struct vm_walk *vm)
 	return read_word(from, &stack_top) && next < stack_top && is_left_top(php, next);
 }
 
-static __always_inline bool find_frame(struct vm_walk *vm)
+/*
+ * The frame in memory may not say yet where it is: then the loop's registers do, which are those of
+ * the functions, too, that the loop calls for an instruction, and of others as long as they have
+ * not needed them. Both of them are checked.
+ */
+static __always_inline bool find_frame(struct vm_walk *vm, const struct unwind_registers *leaf)
 {
 	vm->php.opline = vm->php.top = vm->php.generator = 0;
 	vm->has_thread = read_word(vm->row.php.frame - vm->delta, &vm->php.frame);
+	if (vm->php.frame == leaf->reg[PHP_REGISTER_FRAME])
+		vm->php.opline = leaf->reg[PHP_REGISTER_OPLINE];
 	return vm->has_thread;
 }
 
@@ -135,18 +142,15 @@ static __always_inline bool php_enter(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
 	struct vm_walk *vm = &walk->vm;
-	if (!vm->has_thread && !find_frame(vm)) {
+	if (!vm->has_thread && !find_frame(vm, &scratch->leaf)) {
 		push_vm_failure(scratch, VM_FAILED_STATE);
 		return false;
 	}
 	if (!vm->php.frame)
 		return false;
-	if (!is_leaf(scratch))
-		return !has_left(vm);
-	__u64 frame = walk->regs.reg[PHP_REGISTER_FRAME];
-	if (vm->php.frame == frame)
-		vm->php.opline = walk->regs.reg[PHP_REGISTER_OPLINE];
-	return !is_left_top(&vm->php, frame);
+	if (is_leaf(scratch))
+		return !is_left_top(&vm->php, walk->regs.reg[PHP_REGISTER_FRAME]);
+	return !has_left(vm);
 }
 
 /*
@@ -161,7 +165,7 @@ static __always_inline __u64 php_resume(const struct vm_walk *vm)
 static __always_inline bool php_has_rest(struct scratch *scratch)
 {
 	struct vm_walk *vm = &scratch->walk.vm;
-	return (vm->has_thread || find_frame(vm)) && vm->php.frame;
+	return (vm->has_thread || find_frame(vm, &scratch->leaf)) && vm->php.frame;
 }
 
 /* ---- frames ---- */

@@ -14,17 +14,17 @@ function spin($n)
 
 function heavy()
 {
-    return spin(6000);
+    return spin(60000);
 }
 
 function medium()
 {
-    return spin(3000);
+    return spin(30000);
 }
 
 function light()
 {
-    return spin(1000);
+    return spin(10000);
 }
 
 function recurse($depth)
@@ -122,7 +122,7 @@ function run($end)
     global $spent;
     $object = new Größe(300);
     while (now() < $end) {
-        for ($i = 0; $i < 20; $i++) {
+        for ($i = 0; $i < 2; $i++) {
             $start = now();
             heavy();
             $then = now();
