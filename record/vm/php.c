@@ -148,27 +148,13 @@ static bool read_accessor(
 	return frame && file && has_previous;
 }
 
-/* `len` bytes at a virtual address. False: they are not in the file. */
-static bool read_at(struct elf_file *elf, uint64_t address, void *to, size_t len)
-{
-	size_t count;
-	const struct elf_segment *segments = elf_file_segments(elf, &count);
-	uint64_t offset, left;
-	if (!elf_segments_vaddr_to_offset(segments, count, address, &offset, &left) || left < len)
-		return false;
-	struct err *err = elf_file_read_into(elf, offset, to, len);
-	bool is_read = !err;
-	err_destroy(err);
-	return is_read;
-}
-
 static bool find_layout(struct elf_file *elf, const struct elf_dynsym *symbols, struct php_vm *ret)
 {
 	uint8_t code[LOOK_AT_BYTES + MAX_INSTRUCTION];
 	const struct elf_dynsym *function = &symbols[GET_FILE];
 	if (!function->address || !symbols[GLOBALS].address ||
 		symbols[GLOBALS].size > MAX_GLOBALS_BYTES ||
-		!read_at(elf, function->address, code, sizeof(code)))
+		!vm_read_file(elf, function->address, code, sizeof(code)))
 		return false;
 	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
 	return read_accessor(code, len, symbols, ret);
@@ -184,7 +170,7 @@ static uint64_t find_jump(struct elf_file *elf, const struct elf_dynsym *loop)
 		LOOP_BEGIN_BYTES = 1024,
 	};
 	uint8_t code[LOOP_BEGIN_BYTES];
-	if (loop->size < sizeof(code) || !read_at(elf, loop->address, code, sizeof(code)))
+	if (loop->size < sizeof(code) || !vm_read_file(elf, loop->address, code, sizeof(code)))
 		return 0;
 	for (size_t i = 0; i + 3 <= sizeof(code); i++)
 		if (code[i] == 0x41 && code[i + 1] == 0xff && code[i + 2] == 0x27)

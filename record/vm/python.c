@@ -35,20 +35,6 @@ static const char *const names[SYMBOLS] = {
 	[ONLY_SINCE_38] = "PyCode_NewWithPosOnlyArgs",
 };
 
-/* `len` bytes at a virtual address. False: they are not in the file. */
-static bool read_at(struct elf_file *elf, uint64_t address, void *to, size_t len)
-{
-	size_t count;
-	const struct elf_segment *segments = elf_file_segments(elf, &count);
-	uint64_t offset, left;
-	if (!elf_segments_vaddr_to_offset(segments, count, address, &offset, &left) || left < len)
-		return false;
-	struct err *err = elf_file_read_into(elf, offset, to, len);
-	bool is_read = !err;
-	err_destroy(err);
-	return is_read;
-}
-
 /* ---- which version ---- */
 
 /* The minor one, 0: unknown. */
@@ -56,7 +42,7 @@ static uint32_t find_version(struct elf_file *elf, const struct elf_dynsym *symb
 {
 	uint8_t bytes[8];
 	if (symbols[VERSION].address) {
-		if (!read_at(elf, symbols[VERSION].address, bytes, sizeof(bytes)))
+		if (!vm_read_file(elf, symbols[VERSION].address, bytes, sizeof(bytes)))
 			return 0;
 		struct bytes_cursor cursor = bytes_cursor(bytes, sizeof(bytes));
 		uint64_t version = bytes_get_u64(&cursor); /* PY_VERSION_HEX */
@@ -115,7 +101,7 @@ static uint64_t find_key(struct elf_file *elf, const struct elf_dynsym *symbols)
 {
 	uint8_t code[LOOK_AT_BYTES + 8];
 	const struct elf_dynsym *function = &symbols[GET_STATE], *runtime = &symbols[RUNTIME];
-	if (!function->address || !read_at(elf, function->address, code, sizeof(code)))
+	if (!function->address || !vm_read_file(elf, function->address, code, sizeof(code)))
 		return 0;
 	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
 	for (size_t i = 0; i < len; i++) {
@@ -137,7 +123,7 @@ static bool find_layout(struct elf_file *elf, const struct elf_dynsym *symbols, 
 	if (minor < PYTHON_DEBUG_OFFSETS_MINOR)
 		return python_layout_of_version(minor, ret);
 	return symbols[RUNTIME].address &&
-	       read_at(elf, symbols[RUNTIME].address, bytes, sizeof(bytes)) &&
+	       vm_read_file(elf, symbols[RUNTIME].address, bytes, sizeof(bytes)) &&
 	       python_layout_of_offsets(bytes, minor, ret);
 }
 
