@@ -1,7 +1,8 @@
 <?php
 // A program of known shape for php.sh, for PHP 7.4 and later: heavy(), medium() and light() take
 // about 60, 30 and 10 % of the time (the program prints what it was), and every other way to be
-// called has a function of its own.
+// called has a function of its own. Arguments: seconds, and how much more work there is to be done
+// between two looks at the clock.
 
 function spin($n)
 {
@@ -14,28 +15,28 @@ function spin($n)
 
 function heavy()
 {
-    return spin(60000);
+    return spin(60000 * FACTOR);
 }
 
 function medium()
 {
-    return spin(30000);
+    return spin(30000 * FACTOR);
 }
 
 function light()
 {
-    return spin(10000);
+    return spin(10000 * FACTOR);
 }
 
 function recurse($depth)
 {
-    return $depth ? recurse($depth - 1) : spin(400);
+    return $depth ? recurse($depth - 1) : spin(4000 * FACTOR);
 }
 
 function produce()
 {
     for ($i = 0; $i < 3; $i++) {
-        yield spin(100);
+        yield spin(1500 * FACTOR);
     }
 }
 
@@ -52,7 +53,7 @@ function by_sort()
 {
     $list = range(0, 30);
     usort($list, function ($a, $b) {
-        return spin(10) + $a <=> spin(10) + $b;
+        return spin(30 * FACTOR) + $a <=> spin(30 * FACTOR) + $b;
     });
     return $list;
 }
@@ -60,7 +61,7 @@ function by_sort()
 function by_pattern()
 {
     return preg_replace_callback('/a/', function ($match) {
-        return (string) spin(30);
+        return (string) spin(200 * FACTOR);
     }, str_repeat('a', 30));
 }
 
@@ -75,17 +76,17 @@ class Größe
 
     public function method()
     {
-        return spin($this->n);
+        return spin($this->n * FACTOR);
     }
 
     public static function made()
     {
-        return spin(300);
+        return spin(3000 * FACTOR);
     }
 
     public function __toString()
     {
-        return (string) spin(300);
+        return (string) spin(3000 * FACTOR);
     }
 }
 
@@ -99,7 +100,7 @@ function without_name()
     $object = new class(1) extends Größe {
         public function anonymous()
         {
-            return spin(300);
+            return spin(3000 * FACTOR);
         }
     };
     return $object->anonymous();
@@ -120,7 +121,7 @@ function now()
 function run($end)
 {
     global $spent;
-    $object = new Größe(300);
+    $object = new Größe(3000);
     while (now() < $end) {
         for ($i = 0; $i < 2; $i++) {
             $start = now();
@@ -146,6 +147,7 @@ function run($end)
     }
 }
 
+define('FACTOR', (int) $argv[2]);
 $spent = [0, 0, 0];
 run((float) $argv[1]);
 foreach ($spent as $part) {

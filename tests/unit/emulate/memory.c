@@ -83,3 +83,18 @@ long bpf_probe_read_user(void *to, unsigned int bytes, const void *from)
 	}
 	return 0;
 }
+
+/* The bytes up to the zero, that included; the last one is a zero even if the text goes on. */
+long bpf_probe_read_user_str(void *to, unsigned int bytes, const void *from)
+{
+	char *text = to;
+	emulated.user_reads++;
+	for (unsigned int i = 0; i + 1 < bytes; i++) {
+		if (!read_piece((uint8_t *)text + i, 1, (uint64_t)from + i))
+			return fail(to, bytes);
+		if (!text[i])
+			return i + 1;
+	}
+	text[bytes - 1] = '\0';
+	return bytes;
+}

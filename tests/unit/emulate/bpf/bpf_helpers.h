@@ -28,6 +28,7 @@ long bpf_map_update_elem(
 long bpf_map_delete_elem(const void *name, const void *key);
 
 long bpf_probe_read_user(void *to, unsigned int bytes, const void *from);
+long bpf_probe_read_user_str(void *to, unsigned int bytes, const void *from);
 long bpf_probe_read_kernel(void *to, unsigned int bytes, const void *from);
 
 long bpf_ringbuf_output(
