@@ -129,8 +129,11 @@ static __always_inline bool has_left(struct vm_walk *vm)
  * the functions, too, that the loop calls for an instruction, and of others as long as they have
  * not needed them. Both of them are checked.
  */
-static __always_inline bool find_frame(struct vm_walk *vm, const struct unwind_registers *leaf)
+static __always_inline bool find_frame(struct scratch *scratch)
 {
+	struct vm_walk *vm = &scratch->walk.vm;
+	const struct unwind_registers *leaf = &scratch->leaf;
+	vm->php.process = identify_process(scratch);
 	vm->php.opline = vm->php.top = vm->php.generator = 0;
 	vm->has_thread = read_word(vm->row.php.frame - vm->delta, &vm->php.frame);
 	if (vm->php.frame == leaf->reg[PHP_REGISTER_FRAME])
@@ -142,7 +145,7 @@ static __always_inline bool php_enter(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
 	struct vm_walk *vm = &walk->vm;
-	if (!vm->has_thread && !find_frame(vm, &scratch->leaf)) {
+	if (!vm->has_thread && !find_frame(scratch)) {
 		push_vm_failure(scratch, VM_FAILED_STATE);
 		return false;
 	}
@@ -165,7 +168,7 @@ static __always_inline __u64 php_resume(const struct vm_walk *vm)
 static __always_inline bool php_has_rest(struct scratch *scratch)
 {
 	struct vm_walk *vm = &scratch->walk.vm;
-	return (vm->has_thread || find_frame(vm, &scratch->leaf)) && vm->php.frame;
+	return (vm->has_thread || find_frame(scratch)) && vm->php.frame;
 }
 
 /* ---- frames ---- */
@@ -221,11 +224,11 @@ static __always_inline enum php_unnamed unnamed_kind(const struct php_walk *php)
  * Of code, by what it consists of: closures are copies of it, and memory is used again for other
  * code. What comes before the file is how many branches, loops and variables it has, and where.
  */
-static __always_inline __u64 identify_php(const struct scratch *scratch, const struct vm_walk *vm)
+static __always_inline __u64 identify_php(const struct vm_walk *vm)
 {
 	const struct php_walk *php = &vm->php;
 	__u32 file = vm->row.php.code_file;
-	__u64 hash = mix(identify_process(scratch), php->unnamed);
+	__u64 hash = mix(php->process, php->unnamed);
 	hash = mix(hash, php->code[PHP_CODE_NAME]);
 	hash = mix(hash, php->code[PHP_CODE_CLASS]);
 	if ((__u8)php->code[0] == PHP_INTERNAL_FUNCTION)
@@ -352,7 +355,7 @@ static __always_inline void push_function(struct scratch *scratch)
 	if (type == PHP_INTERNAL_FUNCTION && vm->php.unnamed)
 		return; /* of the interpreter itself, such as what a fiber begins with */
 	__u32 line = type == PHP_INTERNAL_FUNCTION ? 0 : php_line(vm);
-	__u64 identity = identify_php(scratch, vm);
+	__u64 identity = identify_php(vm);
 	__u32 number = find_code(identity);
 	if (!number)
 		number = php_send_code(identity);

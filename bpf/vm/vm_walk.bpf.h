@@ -19,6 +19,7 @@ struct php_walk {
 	__u64 frame;  /* the next; 0: no more */
 	__u64 opline; /* of the innermost frame, if its instruction is known from a register */
 	__u64 code_address;
+	__u64 process;   /* what it is identified by */
 	__u64 top;       /* the last frame of the loop before */
 	__u64 generator; /* whose frame was the last, or 0 */
 	__u8 unnamed;    /* enum php_unnamed */
