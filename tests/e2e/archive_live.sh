@@ -12,8 +12,15 @@ __attribute__((noinline)) unsigned spin(long rounds)
 		sum = sum * 2654435761u ^ sum >> 7 ^ (unsigned)i;
 	return sum;
 }
-int main(int argc, char **argv) { return spin(1200000000) == 1 && argc && argv; }
+int main(int argc, char **argv) { return spin(argc > 1 ? 100000000000 : 500000000) == 1 && argv; }
 END_OF_C
+	cat >while_it_runs.sh <<-'END_OF_SCRIPT'
+		./program &
+		until [[ $(readlink /proc/$!/exe) == */program ]]; do sleep 0.05; done
+		sleep 0.2
+		$1
+		wait
+	END_OF_SCRIPT
 	gcc -O2 -g -static -o program spin.c 2>gcc.err || skip "gcc links nothing statically: $(tail -n 1 gcc.err)"
 	mkdir elsewhere # where nothing is
 }
@@ -40,7 +47,7 @@ split_debug() { # PROGRAM ROOT
 
 test_a_deleted_program() {
 	make_program
-	run "$EBPROF" record --archive -- bash -c './program & sleep 0.2; rm program; wait'
+	run "$EBPROF" record --archive -- bash while_it_runs.sh 'rm program'
 	want_status 0 record
 	want_named ebprof.data
 }
@@ -48,7 +55,7 @@ test_a_deleted_program() {
 test_a_program_that_was_rebuilt() {
 	make_program
 	gcc -O2 -g -static -Dspin=other -o newer spin.c || fail "gcc"
-	run "$EBPROF" record --archive -- bash -c './program & sleep 0.2; mv newer program; wait'
+	run "$EBPROF" record --archive -- bash while_it_runs.sh 'mv newer program'
 	want_status 0 record
 	want_named ebprof.data
 }
@@ -59,24 +66,23 @@ test_stacks_that_are_unwound_later() {
 	local how
 	for how in fp dwarf; do
 		gcc -O2 -g -static -fomit-frame-pointer -o program spin.c || fail "gcc"
-		run "$EBPROF" record --archive --call-graph $how -- bash -c './program & sleep 0.2; rm program; wait'
+		run "$EBPROF" record --archive --call-graph $how -- bash while_it_runs.sh 'rm program'
 		want_status 0 "record $how"
 		want_named ebprof.data
 	done
 	grep -q 'main' report.txt || fail "nobody calls it: $(grep -v '^#' report.txt | head -n 5)"
 }
 
+is_program() { [[ $(readlink "/proc/$1/exe") == */program ]]; } # PID
+
 # The process is older than the recording: /proc says "(deleted)", the kernel announces nothing.
 test_a_program_that_was_deleted_before() {
 	make_program
-	./program &
-	local pid=$! i
-	for ((i = 0; i < 100; i++)); do # until it is no longer a shell
-		[[ $(readlink /proc/$pid/exe) == */program ]] && break
-		sleep 0.1
-	done
+	./program for long &
+	local pid=$!
+	wait_until "the program" is_program $pid # no longer a shell
 	rm program
-	run "$EBPROF" record --archive -p $pid --duration 0.5
+	run "$EBPROF" record --archive -p $pid --duration 1
 	kill $pid
 	want_status 0 record
 	want_named ebprof.data
@@ -132,7 +138,7 @@ END_OF_SCRIPT
 test_without_a_build_id() {
 	make_program
 	gcc -O2 -g -static -Wl,--build-id=none -o program spin.c || fail "gcc"
-	run "$EBPROF" record --archive -- bash -c './program & sleep 0.2; rm program; wait'
+	run "$EBPROF" record --archive -- bash while_it_runs.sh 'rm program'
 	want_status 0 record
 	want_named ebprof.data
 }

@@ -77,7 +77,7 @@ class Browser {
 	}
 
 	/* Until the expression is true. */
-	async until(expression, seconds = 20) {
+	async until(expression, seconds = 120) {
 		for (const end = Date.now() + 1000 * seconds; Date.now() < end;) {
 			if (await this.value(expression).catch(() => false))
 				return;

@@ -111,7 +111,7 @@ test_page() {
 	tid=$("$EBPROF" report --stdio -s tid,comm --percent-limit 0 page.data | awk '/<img/ { print $4 }')
 	[[ -n $tid ]] || fail "the thread is not in the report"
 	samples=$("$EBPROF" report --stdio --tid "$tid" page.data | sed -nE '1s/.*, ([0-9]+) of .*/\1/p')
-	timeout 120 node "$here/html.js" "$browser" "$PWD" "$tid" "$samples" >log 2>&1 ||
+	timeout 600 node "$here/html.js" "$browser" "$PWD" "$tid" "$samples" >log 2>&1 ||
 		fail "$(tail -n 4 log)"
 	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
 }

@@ -3,14 +3,20 @@
 # KILLS=200 (make check-kill) for more of them.
 . "$(dirname "$0")/prelude.bash"
 
+# How many seconds the threads of a process were ready to run and did not get a CPU.
+waited_s() { # PID
+	cat /proc/"$1"/task/*/schedstat 2>/dev/null | awk '{ ns += $2 } END { printf "%.3f\n", ns / 1e9 }'
+}
+
 # One recorder, killed after MS; how much of its time is missing from the file.
 kill_after() { # INDEX MS
-	local file=k$1.data began lived recorded
+	local file=k$1.data began lived recorded waited
 	"$EBPROF" record -a -F 997 -o "$file" 2>"k$1.err" &
 	local pid=$!
 	wait_ready "k$1.err"
 	began=$(now_ms)
 	sleep "$(awk -v ms="$2" 'BEGIN { print ms / 1000 }')"
+	waited=$(waited_s $pid)
 	kill -KILL $pid
 	lived=$(($(now_ms) - began))
 	wait $pid
@@ -20,10 +26,11 @@ kill_after() { # INDEX MS
 	[[ $(field "$file" damage) == *cut* ]] || fail "info does not say that it was cut: $(field "$file" damage)"
 	want_exact "$file"
 	recorded=$(field "$file" duration_s)
-	# By how much the sleep above came late, the whole machine stood still, the recorder too.
-	awk -v lived=$lived -v asked="$2" -v recorded="$recorded" \
-		'BEGIN { exit !(lived / 1000 - recorded <= 1.0 + (lived - asked) / 1000) }' ||
-		fail "killed after $lived ms, recorded $recorded s"
+	# By how much the sleep above came late, the whole machine stood still, the recorder too; and
+	# what others took from it.
+	awk -v lived=$lived -v asked="$2" -v recorded="$recorded" -v waited="$waited" \
+		'BEGIN { exit !(lived / 1000 - recorded <= 1.0 + (lived - asked) / 1000 + waited) }' ||
+		fail "killed after $lived ms, recorded $recorded s, waited for a CPU for $waited s"
 	rm "$file"
 }
 

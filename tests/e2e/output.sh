@@ -39,7 +39,7 @@ test_symlink_of_old_is_not_followed() {
 
 test_fifo_is_refused() {
 	mkfifo ebprof.data
-	run timeout 10 "$EBPROF" record -- true
+	run timeout 120 "$EBPROF" record -- true
 	want_status 125 'a FIFO'
 	[[ -p ebprof.data ]] || fail "the FIFO is gone"
 }

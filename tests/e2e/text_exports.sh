@@ -165,11 +165,11 @@ test_perf_script_in_speedscope() {
 	command -v chromium >/dev/null || skip "chromium is not installed"
 	make_recording
 	convert perf-script shape.perf
-	(npm_config_cache=$PWD/npm timeout 60 npm pack --silent speedscope && tar -xzf speedscope-*.tgz) \
+	(npm_config_cache=$PWD/npm timeout 300 npm pack --silent speedscope && tar -xzf speedscope-*.tgz) \
 		>npm.out 2>&1 || skip "npm cannot fetch speedscope: $(tail -n 1 npm.out)"
 	# As its own command line hands a file to its page (bin/cli.mjs).
 	echo "speedscope.loadFileFromBase64('shape.perf', '$(base64 -w 0 shape.perf)')" >shape.js
-	timeout 60 chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=15000 --dump-dom \
+	timeout 300 chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=15000 --dump-dom \
 		"file://$PWD/package/dist/release/index.html#localProfilePath=${PWD#/}/shape.js" \
 		>dom.html 2>chromium.err || skip "chromium does not run here: $(tail -n 1 chromium.err)"
 	# Named after the file, or where there is but one thread, after that.
@@ -218,7 +218,7 @@ test_svg_in_chromium() {
 		</svg>
 	END
 	sed '$d' shape.svg >driven.svg && cat drive.js >>driven.svg
-	timeout 60 chromium --headless --no-sandbox --disable-gpu --dump-dom "file://$PWD/driven.svg" \
+	timeout 300 chromium --headless --no-sandbox --disable-gpu --dump-dom "file://$PWD/driven.svg" \
 		>dom 2>chromium.err || skip "chromium does not run here: $(tail -n 1 chromium.err)"
 	grep -qE 'result true 1180 true 2 2' dom || fail "$(grep -oE '>result [^<]*' dom || tail -n 1 chromium.err)"
 }

@@ -78,7 +78,7 @@ debug_linked_dwz() {
 packed_dwo() { dwp -e program -o program.dwp && rm ./*.dwo && cp program.dwp whole.dwp; }
 
 # binutils' dwp 2.40 crashes on DWARF 5, LLVM 14's never ends on gcc's.
-packed_dwo_5() { timeout 20 llvm-dwp -e program -o program.dwp && rm ./*.dwo && cp program.dwp whole.dwp; }
+packed_dwo_5() { timeout 120 llvm-dwp -e program -o program.dwp && rm ./*.dwo && cp program.dwp whole.dwp; }
 
 # Functions that .dynsym lacks, as Fedora's packages have them.
 minidebug() {
