@@ -127,8 +127,7 @@ test_switch_that_fails() {
 	kill -USR2 $pid
 	wait_until "a word of its end" grep -q 'stopped early' err
 	touch enough
-	wait $pid
-	status=$?
+	run wait $pid
 	want_status 125 'its folder is gone'
 	want_whole moved/sw.data
 	want_exact moved/sw.data
