@@ -43,44 +43,36 @@ void script_table_deinit(struct script_table *table)
 
 /* ---- texts ---- */
 
-/* Bytes as they are, but none that ends a C string. */
+/* What is no character at all, or has no business in a name, is replaced. */
+static uint32_t checked_character(uint32_t c)
+{
+	return c > 0x10ffff || c >> 11 == 0x1b || !c ? 0xfffd : c; /* surrogates */
+}
+
 static void put_utf8(struct str *out, const uint8_t *bytes, size_t len)
 {
-	for (size_t i = 0; i < len; i++)
-		if (bytes[i])
-			str_putc(out, (char)bytes[i]);
-		else
-			str_puts(out, "\xef\xbf\xbd");
+	for (size_t i = 0; i < len;) {
+		uint32_t c = 0;
+		size_t used = str_utf8_decode((const char *)bytes + i, len - i, &c);
+		str_put_code_point(out, checked_character(used ? c : 0));
+		i += used ? used : 1;
+	}
 }
 
 /* Text of characters of one, two or four bytes, as UTF-8. */
 static void put_text(struct str *out, const uint8_t *bytes, size_t len, uint8_t unit)
 {
-	if (unit == VM_UNIT_UTF8)
-		return put_utf8(out, bytes, len);
-	for (size_t i = 0; i + unit <= len && unit; i += unit) {
+	if (unit == VM_UNIT_UTF8) {
+		put_utf8(out, bytes, len);
+		return;
+	}
+	for (size_t i = 0; i + unit <= len; i += unit) {
 		uint32_t c = bytes[i];
 		if (unit >= 2)
 			c |= (uint32_t)bytes[i + 1] << 8;
 		if (unit == 4)
 			c |= (uint32_t)bytes[i + 2] << 16 | (uint32_t)bytes[i + 3] << 24;
-		if (c > 0x10ffff || c >> 11 == 0x1b || !c) /* surrogates */
-			c = 0xfffd;
-		if (c < 0x80) {
-			str_putc(out, (char)c);
-		} else if (c < 0x800) {
-			str_putc(out, (char)(0xc0 | c >> 6));
-			str_putc(out, (char)(0x80 | (c & 63)));
-		} else {
-			if (c < 0x10000) {
-				str_putc(out, (char)(0xe0 | c >> 12));
-			} else {
-				str_putc(out, (char)(0xf0 | c >> 18));
-				str_putc(out, (char)(0x80 | (c >> 12 & 63)));
-			}
-			str_putc(out, (char)(0x80 | (c >> 6 & 63)));
-			str_putc(out, (char)(0x80 | (c & 63)));
-		}
+		str_put_code_point(out, checked_character(c));
 	}
 }
 

@@ -154,7 +154,7 @@ static bool find_layout(struct elf_file *elf, const struct elf_dynsym *symbols, 
 	const struct elf_dynsym *function = &symbols[GET_FILE];
 	if (!function->address || !symbols[GLOBALS].address ||
 		symbols[GLOBALS].size > MAX_GLOBALS_BYTES ||
-		!vm_read_file(elf, function->address, code, sizeof(code)))
+		!vm_file_read(elf, function->address, code, sizeof(code)))
 		return false;
 	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
 	return read_accessor(code, len, symbols, ret);
@@ -170,7 +170,7 @@ static uint64_t find_jump(struct elf_file *elf, const struct elf_dynsym *loop)
 		LOOP_BEGIN_BYTES = 1024,
 	};
 	uint8_t code[LOOP_BEGIN_BYTES];
-	if (loop->size < sizeof(code) || !vm_read_file(elf, loop->address, code, sizeof(code)))
+	if (loop->size < sizeof(code) || !vm_file_read(elf, loop->address, code, sizeof(code)))
 		return 0;
 	for (size_t i = 0; i + 3 <= sizeof(code); i++)
 		if (code[i] == 0x41 && code[i + 1] == 0xff && code[i + 2] == 0x27)

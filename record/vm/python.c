@@ -42,7 +42,7 @@ static uint32_t find_version(struct elf_file *elf, const struct elf_dynsym *symb
 {
 	uint8_t bytes[8];
 	if (symbols[VERSION].address) {
-		if (!vm_read_file(elf, symbols[VERSION].address, bytes, sizeof(bytes)))
+		if (!vm_file_read(elf, symbols[VERSION].address, bytes, sizeof(bytes)))
 			return 0;
 		struct bytes_cursor cursor = bytes_cursor(bytes, sizeof(bytes));
 		uint64_t version = bytes_get_u64(&cursor); /* PY_VERSION_HEX */
@@ -101,7 +101,7 @@ static uint64_t find_key(struct elf_file *elf, const struct elf_dynsym *symbols)
 {
 	uint8_t code[LOOK_AT_BYTES + 8];
 	const struct elf_dynsym *function = &symbols[GET_STATE], *runtime = &symbols[RUNTIME];
-	if (!function->address || !vm_read_file(elf, function->address, code, sizeof(code)))
+	if (!function->address || !vm_file_read(elf, function->address, code, sizeof(code)))
 		return 0;
 	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
 	for (size_t i = 0; i < len; i++) {
@@ -123,7 +123,7 @@ static bool find_layout(struct elf_file *elf, const struct elf_dynsym *symbols, 
 	if (minor < PYTHON_DEBUG_OFFSETS_MINOR)
 		return python_layout_of_version(minor, ret);
 	return symbols[RUNTIME].address &&
-	       vm_read_file(elf, symbols[RUNTIME].address, bytes, sizeof(bytes)) &&
+	       vm_file_read(elf, symbols[RUNTIME].address, bytes, sizeof(bytes)) &&
 	       python_layout_of_offsets(bytes, minor, ret);
 }
 

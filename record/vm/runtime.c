@@ -17,16 +17,3 @@ bool vm_read_process(uint32_t pid, uint64_t address, void *to, size_t len)
 	struct iovec local = {to, len}, remote = {(void *)(uintptr_t)address, len};
 	return process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)len;
 }
-
-bool vm_read_file(struct elf_file *elf, uint64_t address, void *to, size_t len)
-{
-	size_t count;
-	const struct elf_segment *segments = elf_file_segments(elf, &count);
-	uint64_t offset, left;
-	if (!elf_segments_vaddr_to_offset(segments, count, address, &offset, &left) || left < len)
-		return false;
-	struct err *err = elf_file_read_into(elf, offset, to, len);
-	bool is_read = !err;
-	err_destroy(err);
-	return is_read;
-}

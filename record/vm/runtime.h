@@ -45,9 +45,6 @@ const struct vm_runtime *vm_runtime(enum vm_kind kind);
 /* Memory of a process that runs; false unless all of it can be read. */
 bool vm_read_process(uint32_t pid, uint64_t address, void *to, size_t len);
 
-/* `len` bytes at a virtual address of a file; false: they are not in it. */
-bool vm_read_file(struct elf_file *elf, uint64_t address, void *to, size_t len);
-
 extern const struct vm_runtime python_runtime, php_runtime;
 
 #endif

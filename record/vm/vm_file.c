@@ -5,6 +5,19 @@
 
 #include "record/vm/runtime.h"
 
+bool vm_file_read(struct elf_file *elf, uint64_t address, void *to, size_t len)
+{
+	size_t count;
+	const struct elf_segment *segments = elf_file_segments(elf, &count);
+	uint64_t offset, left;
+	if (!elf_segments_vaddr_to_offset(segments, count, address, &offset, &left) || left < len)
+		return false;
+	struct err *err = elf_file_read_into(elf, offset, to, len);
+	bool is_read = !err;
+	err_destroy(err);
+	return is_read;
+}
+
 /* Where the loop's segment is mapped, everything else is found from there. */
 static bool take_segment(struct elf_file *elf, struct vm_file *file)
 {

@@ -82,20 +82,32 @@ static struct err *find_candidates(struct elf_file *elf, const struct vm_loop_pa
 	return NULL;
 }
 
-struct err *vm_loop_find(struct elf_file *elf, const struct vm_file *file,
+/* Adds a function and what was moved out of it. */
+static struct err *add_function(struct elf_file *elf, const struct vm_loop_part *whole,
 	vm_loop_function_fn *function, void *context, struct vm_loop *ret)
 {
 	struct candidates candidates = {.count = 0};
-	struct vm_loop_part *loop = &ret->parts[0];
-	*loop = (struct vm_loop_part){
-		file->loop_start + file->address_to_file, file->loop_end + file->address_to_file};
-	ret->nr_parts = 1;
-	try(find_candidates(elf, loop, function, context, &candidates));
+	ret->parts[ret->nr_parts++] = *whole;
+	try(find_candidates(elf, whole, function, context, &candidates));
 	for (size_t i = 0; i < candidates.count && ret->nr_parts < VM_LOOP_MAX_PARTS; i++) {
 		bool is_part;
-		try(jumps_back(elf, &candidates.parts[i], loop, &is_part));
+		try(jumps_back(elf, &candidates.parts[i], whole, &is_part));
 		if (is_part)
 			ret->parts[ret->nr_parts++] = candidates.parts[i];
 	}
 	return NULL;
+}
+
+struct err *vm_loop_find(struct elf_file *elf, const struct vm_file *file,
+	vm_loop_function_fn *function, void *context, struct vm_loop *ret)
+{
+	struct vm_loop_part loop = {
+		file->loop_start + file->address_to_file, file->loop_end + file->address_to_file};
+	struct vm_loop_part core = {
+		file->core_start + file->address_to_file, file->core_end + file->address_to_file};
+	ret->nr_parts = 0;
+	try(add_function(elf, &loop, function, context, ret));
+	if (!file->core_start || ret->nr_parts == VM_LOOP_MAX_PARTS)
+		return NULL;
+	return add_function(elf, &core, function, context, ret);
 }
