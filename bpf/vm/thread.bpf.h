@@ -1,8 +1,9 @@
 /*
- * What belongs to the thread that was interrupted: its pointer, and the values that it has for keys
- * of pthread_key_create().
+ * What belongs to the thread that was interrupted: its pointer, the values that it has for keys
+ * of pthread_key_create(), and its variables.
  *
- * Sources: nptl/descr.h of glibc 2.36; src/internal/pthread_impl.h of musl 1.2.4.
+ * Sources: nptl/descr.h and sysdeps/x86_64/nptl/tls.h of glibc 2.36; src/internal/pthread_impl.h
+ * and src/thread/__tls_get_addr.c of musl 1.2.4.
  */
 #ifndef EBPROF_THREAD_BPF_H
 #define EBPROF_THREAD_BPF_H
@@ -24,6 +25,11 @@ enum {                             /* struct pthread of x86-64 */
 	GLIBC_BLOCK_KEYS_SHIFT = 5,
 	GLIBC_MAX_KEYS = 1024,
 	MUSL_TSD = 128, /* pointer to the values */
+
+	THREAD_MODULES = 8, /* the vector of the modules' blocks, in both */
+	GLIBC_MODULE_SHIFT = 4,
+	MUSL_MODULE_SHIFT = 3,
+	MAX_MODULES = 1 << 16,
 };
 
 static __always_inline __u64 thread_pointer(void)
@@ -50,6 +56,14 @@ static __always_inline bool musl_value(__u64 thread, __u32 key, __u64 *ret)
 {
 	__u64 values;
 	return read_word(thread + MUSL_TSD, &values) && read_word(values + key * 8, ret);
+}
+
+/* Where the thread has its own copy of what the file with this number has. */
+static __always_inline bool module_block(__u64 thread, __u64 module, __u32 module_shift, __u64 *ret)
+{
+	__u64 blocks;
+	return module < MAX_MODULES && read_word(thread + THREAD_MODULES, &blocks) &&
+	       read_word(blocks + (module << module_shift), ret);
 }
 
 #endif

@@ -19,6 +19,7 @@
 #include "bpf/unwind_table.bpf.h"
 #include "bpf/vm/php.bpf.h"
 #include "bpf/vm/python.bpf.h"
+#include "bpf/vm/ruby.bpf.h"
 #include "bpf/vm/vm_code.bpf.h"
 
 #include <bpf/bpf_core_read.h>

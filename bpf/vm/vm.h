@@ -12,10 +12,12 @@
 
 #include "bpf/vm/php.h"
 #include "bpf/vm/python.h"
+#include "bpf/vm/ruby.h"
 
 /* X(constant, number, name) */
 #define VM_KINDS(X) \
 	X(VM_PYTHON, 1, python) \
+	X(VM_RUBY, 2, ruby) \
 	X(VM_PHP, 3, php)
 
 enum vm_kind {
@@ -59,6 +61,7 @@ struct vm_row {
 	unsigned int zero;
 	union {
 		struct python_vm python;
+		struct ruby_vm ruby;
 		struct php_vm php;
 		unsigned long long words[15];
 	};

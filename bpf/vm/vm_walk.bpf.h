@@ -27,6 +27,14 @@ struct php_walk {
 	__u64 code[PHP_CODE_BYTES / 8];
 };
 
+struct ruby_walk {
+	__u64 frame, end; /* the next control frame; where the last one ends */
+	__u64 body_address;
+	__u64 frame_head[RUBY_FRAME_BYTES / 8];
+	__u64 body_head[RUBY_BODY_BYTES / 8];
+	__u8 is_core_done; /* rb_vm_exec() comes next, whose frames were those of vm_exec_core() */
+};
+
 enum vm_state {
 	VM_OUTSIDE = 0,
 	VM_RUNNING, /* script frames come before the native frame at hand */
@@ -45,6 +53,7 @@ struct vm_walk {
 	struct vm_row row;
 	union {
 		struct python_walk python;
+		struct ruby_walk ruby;
 		struct php_walk php;
 	};
 };

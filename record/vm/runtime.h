@@ -22,7 +22,7 @@ struct vm_lines {
 struct vm_text_bytes {
 	uint8_t *data; /* the caller's */
 	size_t len;
-	uint8_t unit; /* bytes a character */
+	uint8_t unit; /* bytes a character; 0: UTF-8 */
 };
 
 struct vm_runtime {
@@ -45,6 +45,6 @@ const struct vm_runtime *vm_runtime(enum vm_kind kind);
 /* Memory of a process that runs; false unless all of it can be read. */
 bool vm_read_process(uint32_t pid, uint64_t address, void *to, size_t len);
 
-extern const struct vm_runtime python_runtime, php_runtime;
+extern const struct vm_runtime python_runtime, ruby_runtime, php_runtime;
 
 #endif

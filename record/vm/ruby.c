@@ -1,0 +1,246 @@
+/*
+ * CRuby, whether in a program or in a library: whatever shows its version and its functions to
+ * extensions, as every build does.
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "format/base/bytes.h"
+#include "format/base/mem.h"
+#include "format/elf/elf_dynsym.h"
+#include "record/vm/ruby_layout.h"
+#include "record/vm/ruby_lines.h"
+#include "record/vm/ruby_loop.h"
+#include "record/vm/runtime.h"
+
+enum symbol {
+	VERSION,      /* the first: without it nothing else is looked for */
+	LOOP,         /* until 3.2 */
+	CONTEXT,      /* until 2.7 */
+	FIRST_GETTER, /* functions that do nothing but look up the context and what it has */
+	SECOND_GETTER,
+	THIRD_GETTER,
+	SYMBOLS
+};
+
+static const char *const names[SYMBOLS] = {
+	[VERSION] = "ruby_api_version",
+	[LOOP] = "rb_vm_exec",
+	[CONTEXT] = "ruby_current_execution_context_ptr",
+	[FIRST_GETTER] = "rb_thread_current",
+	[SECOND_GETTER] = "rb_errinfo",
+	[THIRD_GETTER] = "rb_lastline_get",
+};
+
+/* Three ints: major, minor, teeny. 0: unknown. */
+static uint32_t find_version(struct elf_file *elf, const struct elf_dynsym *symbols)
+{
+	uint8_t bytes[8];
+	if (!symbols[VERSION].address ||
+		!vm_file_read(elf, symbols[VERSION].address, bytes, sizeof(bytes)))
+		return 0;
+	struct bytes_cursor cursor = bytes_cursor(bytes, sizeof(bytes));
+	uint32_t major = bytes_get_u32(&cursor), minor = bytes_get_u32(&cursor);
+	return major < 10 && minor < 10 ? 10 * major + minor : 0;
+}
+
+/* ---- the context ---- */
+
+enum {
+	LOOK_AT_BYTES = 48,
+	BEHIND_BYTES = 24, /* of an instruction that is looked at */
+};
+
+static uint64_t signed_at(const uint8_t *code)
+{
+	struct bytes_cursor cursor = bytes_cursor(code, 4);
+	return (uint64_t)(int32_t)bytes_get_u32(&cursor);
+}
+
+/*
+ * What the caller of __tls_get_addr() adds to what it returns, which its next instruction says:
+ *   mov    displacement(%rax),%reg
+ */
+static uint32_t added_behind(const uint8_t *code)
+{
+	if (code[0] != 0x48 || code[1] != 0x8b || (code[2] & 7))
+		return 0;
+	unsigned mode = code[2] >> 6;
+	return mode == 1 ? code[3] : mode == 2 ? (uint32_t)signed_at(code + 3) : 0;
+}
+
+/*
+ * The access to a variable of the thread, as the psABI's models have it, at `code`, whose address
+ * is `address`:
+ *   data16 lea  slot(%rip),%rdi; ...; call __tls_get_addr    general dynamic: all is in the slot
+ *   lea         slot(%rip),%rdi; call __tls_get_addr         local dynamic: some is added
+ *   mov         %fs:offset,%reg                              local executable
+ *   mov         %fs:0,%rax; lea offset(%rax),%rax            what linkers make of the first
+ * Source: ELF Handling For Thread-Local Storage, 4.1.6 to 4.4.6, x86-64.
+ */
+static bool take_access(const uint8_t *code, uint64_t address, bool is_general, struct ruby_vm *row)
+{
+	if (code[0] == 0x48 && code[1] == 0x8d && code[2] == 0x3d) {
+		bool is_local = code[7] == 0xe8;
+		if (!is_local && !is_general)
+			return false;
+		row->flags |= RUBY_CONTEXT_IS_IN_SLOT;
+		row->context = address + 7 + signed_at(code + 3);
+		row->slot_more = is_general ? 0 : added_behind(code + 12);
+		return true;
+	}
+	bool is_of_thread = code[0] == 0x64 && code[1] == 0x48 && code[2] == 0x8b &&
+			    (code[3] & 0xc7) == 4 && code[4] == 0x25;
+	if (!is_of_thread)
+		return false;
+	row->context = signed_at(code + 5);
+	if (!row->context && code[9] == 0x48 && code[10] == 0x8d && code[11] == 0x80)
+		row->context = signed_at(code + 12);
+	/* What the compiler keeps for itself, as the stack protector does, is above. */
+	if ((int64_t)row->context >= 0)
+		return false;
+	row->flags |= RUBY_CONTEXT_IS_AT;
+	return true;
+}
+
+static bool find_access(
+	struct elf_file *elf, const struct elf_dynsym *function, struct ruby_vm *row)
+{
+	uint8_t code[LOOK_AT_BYTES + BEHIND_BYTES];
+	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
+	if (!function->address || !vm_file_read(elf, function->address, code, sizeof(code)))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (take_access(code + i, function->address + i, i && code[i - 1] == 0x66, row))
+			return true;
+	return false;
+}
+
+static bool find_context(
+	struct elf_file *elf, const struct elf_dynsym *symbols, struct ruby_vm *row)
+{
+	if (row->thread_id) { /* a version that has a global variable */
+		row->flags |= RUBY_CONTEXT_IS_GLOBAL;
+		row->context = symbols[CONTEXT].address;
+		return row->context;
+	}
+	for (enum symbol i = FIRST_GETTER; i <= THIRD_GETTER; i++)
+		if (find_access(elf, &symbols[i], row))
+			return true;
+	return false;
+}
+
+/* ---- the whole ---- */
+
+static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_found)
+{
+	struct elf_dynsym symbols[SYMBOLS];
+	struct ruby_vm *row = &file->row.ruby;
+	if (elf_file_machine(elf) != EM_X86_64)
+		return NULL;
+	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
+	if (!ruby_layout_of_version(find_version(elf, symbols), row) ||
+		!find_context(elf, symbols, row))
+		return NULL;
+	return ruby_loop_find(elf, symbols[LOOP].address, file, is_found);
+}
+
+static void place(struct vm_row *row, uint64_t address_to_file)
+{
+	struct ruby_vm *ruby = &row->ruby;
+	if (!(ruby->flags & RUBY_CONTEXT_IS_AT))
+		ruby->context += address_to_file;
+	for (size_t i = 0; i < RUBY_RANGES && ruby->core_end[i]; i++) {
+		ruby->core_start[i] += address_to_file;
+		ruby->core_end[i] += address_to_file;
+	}
+}
+
+static bool is_sound(const struct vm_row *row)
+{
+	return ruby_layout_is_sound(&row->ruby);
+}
+
+/* ---- texts ---- */
+
+enum {
+	OBJECT_TYPE_MASK = 0x1f, /* of the flags that objects begin with */
+	STRING = 5,
+	IS_NOT_EMBEDDED = 0x2000,
+	LENGTH_SHIFT = 14, /* of an embedded string, before 3.2 */
+	LENGTH_MASK = 31,
+	MAX_ENTRIES = 1 << 16,
+	MAX_WORDS = 1 << 20,
+};
+
+static bool read_bytes(uint32_t pid, uint64_t from, size_t len, struct vm_text_bytes *ret)
+{
+	ret->len = len;
+	ret->unit = 0;
+	ret->data = mem_alloc(len);
+	if (vm_read_process(pid, from, ret->data, len))
+		return true;
+	mem_free(ret->data);
+	return false;
+}
+
+static bool read_string(const struct event_vm_code *event, uint64_t at, const struct ruby_vm *row,
+	struct vm_text_bytes *ret)
+{
+	uint64_t object[4]; /* flags, class, length, pointer */
+	if (!vm_read_process(event->pid, at, object, sizeof(object)) ||
+		(object[0] & OBJECT_TYPE_MASK) != STRING)
+		return false;
+	bool is_embedded = !(object[0] & IS_NOT_EMBEDDED);
+	uint64_t len = object[2], from = is_embedded ? at + row->string_embedded : object[3];
+	if (is_embedded && !(row->flags & RUBY_HAS_STRING_LENGTH))
+		len = object[0] >> LENGTH_SHIFT & LENGTH_MASK;
+	if (!len || len > VM_MAX_FILE_BYTES)
+		return false;
+	return read_bytes(event->pid, from, len, ret);
+}
+
+/* What the BPF side would have put together, had it been shorter; `at` is that of the body. */
+static bool read_lines(const struct event_vm_code *event, uint64_t at, const struct ruby_vm *row,
+	struct vm_text_bytes *ret)
+{
+	uint64_t body[RUBY_BODY_BYTES / 8] = {0};
+	if (!vm_read_process(event->pid, at, body, row->body_bytes))
+		return false;
+	uint32_t head[2] = {(uint32_t)(body[0] >> 32), (uint32_t)body[row->body_info_size / 8]};
+	if (!head[1] || head[1] > MAX_ENTRIES || head[0] > MAX_WORDS)
+		return false;
+	size_t index = head[1] > 1 ? ruby_index_bytes(head[0]) : 0;
+	size_t info = (size_t)head[1] * row->info_bytes;
+	ret->unit = 0;
+	ret->len = RUBY_LINES_HEAD_BYTES + index + info;
+	ret->data = mem_alloc(ret->len);
+	memcpy(ret->data, head, RUBY_LINES_HEAD_BYTES);
+	uint8_t *to = ret->data + RUBY_LINES_HEAD_BYTES;
+	if ((!index || vm_read_process(event->pid, body[row->body_index / 8], to, index)) &&
+		vm_read_process(event->pid, body[row->body_info / 8], to + index, info))
+		return true;
+	mem_free(ret->data);
+	return false;
+}
+
+static bool read_text(
+	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
+{
+	struct ruby_vm row;
+	uint64_t at = event->address[what];
+	if (!ruby_layout_of_version(event->version, &row))
+		return false;
+	return what == VM_TEXT_LINES ? read_lines(event, at, &row, ret)
+				     : read_string(event, at, &row, ret);
+}
+
+const struct vm_runtime ruby_runtime = {
+	.name = "ruby",
+	.object = "[ruby]",
+	.detect = detect,
+	.place = place,
+	.is_sound = is_sound,
+	.line_of = ruby_line_of,
+	.read_text = read_text,
+};
