@@ -310,6 +310,18 @@ static __always_inline bool begins_script_frames(
 	return true;
 }
 
+/* Code of a JIT compiler, whose own runtime knows how to get out of it. */
+static __always_inline bool leaves_jit(struct scratch *scratch, __u64 place)
+{
+	if (!ruby_leave_jit())
+		return false;
+	push_frame(scratch, place);
+	scratch->walk.vm.state = VM_OUTSIDE;
+	scratch->walk.guess = EVENT_END_COMPLETE;
+	scratch->walk.end = EVENT_END_DEPTH;
+	return true;
+}
+
 /*
  * One frame of this CPU's walk. 0: its caller is next; 1: that was all, and
  * walk.end says why. A frame whose table is pending is not pushed: it is the
@@ -343,6 +355,9 @@ __noinline int unwind_frame(void)
 			push_frame(scratch, place);
 		return is_by_frame_pointer() || !begins_rest();
 	}
+	if (walk->mapping.kind == EVENT_FRAME_ANONYMOUS && !is_by_frame_pointer() &&
+		leaves_jit(scratch, place))
+		return 0;
 	__u32 number = UNWIND_RULE_NONE;
 	__u8 guess = EVENT_END_COMPLETE;
 	enum event_stack_end end = choose_rule(scratch, place, &number, &guess);

@@ -18,6 +18,7 @@
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/scratch.bpf.h"
+#include "bpf/unwind_table.bpf.h"
 #include "bpf/vm/thread.bpf.h"
 #include "bpf/vm/vm_code.bpf.h"
 
@@ -128,8 +129,6 @@ static __always_inline bool find_context(struct vm_walk *vm)
 	return find_context_by_key(vm, thread);
 }
 
-/* ---- loops ---- */
-
 static __always_inline bool is_in_core(const struct ruby_vm *row, __u64 offset)
 {
 	bool ret = false;
@@ -137,6 +136,99 @@ static __always_inline bool is_in_core(const struct ruby_vm *row, __u64 offset)
 		ret |= offset >= row->core_start[i] && offset < row->core_end[i];
 	return ret;
 }
+
+/* ---- compiled code ---- */
+
+/*
+ * Of a process whose interpreter was seen at work: where that is. Code of a JIT compiler lies in
+ * no file, so nothing there says whose it is. A set without locks, as `seen` is.
+ */
+struct ruby_process {
+	__u64 identity, delta;
+	__u32 file;
+};
+
+enum {
+	RUBY_PROCESSES_SHIFT = 10,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << RUBY_PROCESSES_SHIFT);
+	__type(key, __u32);
+	__type(value, struct ruby_process);
+} ruby_processes SEC(".maps");
+
+static __always_inline struct ruby_process *process_slot(__u64 identity)
+{
+	__u32 slot = identity >> (64 - RUBY_PROCESSES_SHIFT);
+	return bpf_map_lookup_elem(&ruby_processes, &slot);
+}
+
+static __always_inline void remember_process(const struct scratch *scratch)
+{
+	__u64 identity = identify_process(scratch);
+	struct ruby_process *process = process_slot(identity);
+	if (!process || process->identity == identity)
+		return;
+	process->identity = 0;
+	process->file = scratch->walk.vm.file;
+	process->delta = scratch->walk.vm.delta;
+	process->identity = identity;
+}
+
+static __always_inline const struct ruby_vm *ruby_row_of_file(__u32 number)
+{
+	const struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
+	if (!file || !file->vm)
+		return 0;
+	number = file->vm - 1;
+	const struct vm_row *row = bpf_map_lookup_elem(&vm_rows, &number);
+	return row && row->kind == VM_RUBY ? &row->ruby : 0;
+}
+
+/*
+ * Out of compiled code, whose frame is small and without rules, to the interpreter that called it:
+ * the first word above the stack pointer that is an address in the interpreter's loop is where the
+ * code returns to. It leaves the frame pointer alone, or has saved it first of all. False: this is
+ * no code of Ruby's. A global function, since it is needed rarely.
+ */
+__noinline int ruby_leave_jit(void);
+__noinline int ruby_leave_jit(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	struct walk *walk = &scratch->walk;
+	struct unwind_registers *regs = &walk->regs;
+	__u64 identity = identify_process(scratch), sp = regs->reg[UNWIND_SP];
+	const struct ruby_process *process = process_slot(identity);
+	if (!process || process->identity != identity)
+		return 0;
+	const struct ruby_vm *row = ruby_row_of_file(process->file);
+	__u64 *words = (__u64 *)walk->window.bytes, delta = process->delta, before = 0;
+	if (!row || bpf_probe_read_user(words, WINDOW_BYTES, (const void *)sp))
+		return 0;
+	walk->window.address = sp;
+	for (int i = 0; i < WINDOW_BYTES / 8; i++) {
+		__u64 offset = words[i] + delta, at = sp + i * 8;
+		bool is_return = is_in_core(row, offset) ||
+				 (offset > row->loop_start && offset < row->loop_end);
+		if (is_return) {
+			regs->ip = words[i];
+			regs->reg[UNWIND_SP] = at + 8;
+			if (regs->reg[UNWIND_FP] == at - 8)
+				regs->reg[UNWIND_FP] = before;
+			regs->known &= ~(1ULL << UNWIND_RBX);
+			walk->is_exact = false;
+			return 1;
+		}
+		before = words[i];
+	}
+	return 0;
+}
+
+/* ---- loops ---- */
 
 static __always_inline bool ruby_enter(struct scratch *scratch)
 {
@@ -149,6 +241,7 @@ static __always_inline bool ruby_enter(struct scratch *scratch)
 			push_vm_failure(scratch, VM_FAILED_STATE);
 			return false;
 		}
+		remember_process(scratch);
 	}
 	bool is_core = is_in_core(&vm->row.ruby, place + vm->delta);
 	if (ruby->is_core_done && !is_core) {

@@ -27,9 +27,10 @@ struct ruby_vm {
 	unsigned long long symbols; /* ruby_global_symbols: names of IDs; 0: not known */
 	/* vm_exec_core(), which the loop rb_vm_exec() calls, and the part that was moved out. */
 	unsigned long long core_start[RUBY_RANGES], core_end[RUBY_RANGES];
-	unsigned int slot_more; /* to be added to the slot's offset */
-	unsigned char version;  /* 10 * major + minor */
-	unsigned char flags;    /* enum ruby_flag */
+	unsigned long long loop_start, loop_end; /* rb_vm_exec() */
+	unsigned int slot_more;                  /* to be added to the slot's offset */
+	unsigned char version;                   /* 10 * major + minor */
+	unsigned char flags;                     /* enum ruby_flag */
 	unsigned char frame_bytes;
 	unsigned char body_bytes;                /* how much of it is to be read */
 	unsigned char context_thread, thread_id; /* with RUBY_CONTEXT_IS_GLOBAL */
@@ -37,7 +38,7 @@ struct ruby_vm {
 	unsigned char info_bytes; /* of an entry */
 	unsigned char string_embedded;
 	unsigned char thread_context; /* with RUBY_CONTEXT_IS_GLOBAL */
-	unsigned int zero[14];
+	unsigned int zero[10];
 };
 
 /*

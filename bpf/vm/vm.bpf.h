@@ -25,14 +25,6 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, VM_MAX_ROWS);
-	__type(key, __u32);
-	__type(value, struct vm_row);
-} vm_rows SEC(".maps");
-
 /* False: nothing is known of the file's runtime, or nothing is wanted. */
 static __always_inline bool take_row(struct scratch *scratch)
 {

@@ -142,7 +142,10 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	if (!ruby_layout_of_version(find_version(elf, symbols), row) ||
 		!find_context(elf, symbols, row))
 		return NULL;
-	return ruby_loop_find(elf, symbols[LOOP].address, file, is_found);
+	try(ruby_loop_find(elf, symbols[LOOP].address, file, is_found));
+	row->loop_start = file->loop_start;
+	row->loop_end = file->loop_end;
+	return NULL;
 }
 
 static void place(struct vm_row *row, uint64_t address_to_file)
@@ -150,6 +153,8 @@ static void place(struct vm_row *row, uint64_t address_to_file)
 	struct ruby_vm *ruby = &row->ruby;
 	if (!(ruby->flags & RUBY_CONTEXT_IS_AT))
 		ruby->context += address_to_file;
+	ruby->loop_start += address_to_file;
+	ruby->loop_end += address_to_file;
 	for (size_t i = 0; i < RUBY_RANGES && ruby->core_end[i]; i++) {
 		ruby->core_start[i] += address_to_file;
 		ruby->core_end[i] += address_to_file;

@@ -80,6 +80,10 @@ row php bullseye /usr/bin/php7.4 php7.4-cli php7.4-opcache
 row php bookworm /usr/bin/php8.2 php8.2-cli php8.2-opcache
 row php trixie /usr/bin/php8.4 php8.4-cli php8.4-opcache
 row php sid /usr/bin/php8.4 php8.4-cli php8.4-opcache
+row ruby bullseye /usr/bin/ruby2.7 ruby2.7
+row ruby bookworm /usr/bin/ruby3.1 ruby3.1
+row ruby trixie /usr/bin/ruby3.3 ruby3.3
+row ruby sid /usr/bin/ruby3.3 ruby3.3
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [[ $failed == 0 ]]

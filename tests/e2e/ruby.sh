@@ -1,0 +1,155 @@
+#!/bin/bash
+# Ruby programs: the whole stack of script frames among native ones, of threads and fibers, also of
+# short-lived processes and when nothing is known of the interpreter yet.
+. "$(dirname "$0")/prelude.bash"
+. "$here/script_frames.bash"
+
+rubies() { interpreters ruby; }
+
+record_shape() { # RUBY SECONDS OPTION...
+	local ruby=$1 seconds=$2
+	shift 2
+	"$EBPROF" record -q -o shape.data "$@" -- "$ruby" "$here/ruby_shape.rb" "$seconds" >spent 2>err ||
+		fail "record $ruby: $(cat err)"
+}
+
+# Up to the program's beginning, or to that of the interpreter's own programs, or of a fiber.
+whole='/<main>|<internal:|in_fiber|in_method|produce/'
+
+whole_stacks() { # RUBY
+	local all whole_ones h m l sort sub deep times next fiber thread method defined single want_h want_m want_l
+	read -r want_h want_m want_l <spent
+	read -r all whole_ones h m l sort sub deep times next fiber thread method defined single < <(count shape.data '
+		{ add("all") }
+		'"$whole"' { add("whole") }
+		/heavy;.*spin/ { add("h") } /medium;.*spin/ { add("m") } /light;.*spin/ { add("l") }
+		/by_sort;.*;block in .*by_sort;.*key;.*spin/ { add("sort") }
+		/in_sub;.*;block in .*in_sub;.*key;.*spin/ { add("sub") }
+		/recurse/ { copy = $0; if (gsub(/recurse/, "", copy) == 41) add("deep") }
+		/each_of;.*;block in .*each_of;.*spin/ { add("times") }
+		/block in .*produce;.*;block \(2 levels\) in .*produce;.*spin/ { add("next") }
+		/block in .*in_fiber;.*spin/ { add("fiber") }
+		/block in <main>;.*run_in_thread;/ { add("thread") }
+		/;[^;]*method;[^;]*spin/ { add("method") }
+		/;block in <class:Größe>;[^;]*spin/ { add("defined") }
+		/;[^;]*single;[^;]*spin/ { add("single") }
+		END { print c["all"] + 0, c["whole"] + 0, c["h"] + 0, c["m"] + 0, c["l"] + 0, c["sort"] + 0,
+			c["sub"] + 0, c["deep"] + 0, c["times"] + 0, c["next"] + 0, c["fiber"] + 0, c["thread"] + 0,
+			c["method"] + 0, c["defined"] + 0, c["single"] + 0 }')
+	percent "$1: stacks up to the program's beginning" "$whole_ones" "$all" 95
+	near "$1: heavy" "$h" $((h + m + l)) "$want_h"
+	near "$1: medium" "$m" $((h + m + l)) "$want_m"
+	near "$1: light" "$l" $((h + m + l)) "$want_l"
+	percent "$1: the second thread" "$thread" "$all" 20
+	for found in "sort_by {}: $sort" "gsub {}: $sub" "times {}: $times" "an Enumerator: $next" "a fiber: $fiber" \
+		"a method: $method" "define_method: $defined" "a method of a class: $single" \
+		"41 frames of recursion: $deep"; do
+		[[ ${found##*: } != 0 ]] || fail "$1: no sample of ${found%: *}"
+	done
+}
+
+test_whole_stacks() {
+	local ruby list
+	list=$(rubies) || exit $?
+	for ruby in $list; do
+		record_shape "$ruby" 5
+		whole_stacks "$ruby"
+		want_whole shape.data
+		want_exact shape.data
+	done
+}
+
+# Nothing is known of any file when the program begins.
+test_cold() {
+	local ruby list all whole_ones
+	list=$(rubies) || exit $?
+	for ruby in $list; do
+		record_shape "$ruby" 5 --unwind-cache none
+		read -r all whole_ones < <(count shape.data '
+			{ add("all") }
+			'"$whole"' { add("whole") }
+			END { print c["all"] + 0, c["whole"] + 0 }')
+		percent "$ruby: stacks up to the program's beginning" "$whole_ones" "$all" 93
+	done
+}
+
+test_lines() {
+	local ruby list line hot all
+	line=$(grep -n '# hot' "$here/ruby_shape.rb" | cut -d: -f1)
+	command -v go >/dev/null || skip "no go here, whose pprof shows lines"
+	list=$(rubies) || exit $?
+	for ruby in $list; do
+		record_shape "$ruby" 3
+		"$EBPROF" convert --pprof -i shape.data -o shape.pb.gz >/dev/null 2>&1 || fail "convert"
+		go tool pprof -lines -top -nodecount=2000 shape.pb.gz >top 2>/dev/null || fail "pprof"
+		# The loop's condition is another line, and no less work.
+		hot=$(awk -v at="ruby_shape.rb:" -v line="$line" '/spin / && (i = index($0, at)) {
+			here = substr($0, i + length(at)) + 0
+			if (here >= line - 1 && here <= line + 1) hot += $4
+		} END { print int(hot) }' top)
+		all=$(awk '/spin / { all += $4 } END { print int(all) }' top)
+		percent "$ruby: lines of the loop in spin" "$hot" "$all" 90
+	done
+}
+
+# Processes of 0.6 s, one after the other, whoever else is running.
+test_short_lived() {
+	local ruby list loops named
+	list=$(rubies) || exit $?
+	cat >"$PWD/short.rb" <<'RB'
+def work
+  (1..1000).sum { |i| i * i }
+end
+def main(till)
+  work while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < till
+end
+main(0.6)
+RB
+	for ruby in $list; do
+		"$EBPROF" record -q -a -F 999 -o short.data -- \
+			bash -c 'for i in {1..12}; do "$0" --disable-gems "$PWD/short.rb"; done' "$ruby" 2>err || fail "$(cat err)"
+		read -r loops named < <(count short.data '
+			/^ruby/ && /libruby/ {
+				add("loops")
+				if (/<main>|<internal:/ && !/unnamed:/) add("named")
+			}
+			END { print c["loops"] + 0, c["named"] + 0 }')
+		[[ $loops -gt 2000 ]] || fail "$ruby: only $loops samples in programs"
+		percent "$ruby: named" "$named" "$loops" 90
+	done
+}
+
+# Compiled code has no rules to unwind it by.
+test_jit() {
+	local ruby list all whole_ones jit spin
+	list=$(rubies) || exit $?
+	for ruby in $list; do
+		[[ $("$ruby" --yjit -v 2>&1) == *+YJIT* ]] || continue
+		"$EBPROF" record -q -o shape.data -- "$ruby" --yjit "$here/ruby_shape.rb" 4 >spent 2>err ||
+			fail "record $ruby: $(cat err)"
+		read -r all whole_ones jit spin < <(count shape.data '
+			!/ruby_options/ { add("all") } # where 256 MiB are cleared
+			!/ruby_options/ && '"$whole"' { add("whole") }
+			/spin;\[anon\]/ { add("jit") }
+			/(heavy|medium|light);[^;]*spin;\[anon\]/ && /<main>/ { add("spin") }
+			END { print c["all"] + 0, c["whole"] + 0, c["jit"] + 0, c["spin"] + 0 }')
+		percent "$ruby: stacks up to the program's beginning" "$whole_ones" "$all" 90
+		percent "$ruby: compiled code" "$jit" "$all" 40
+		percent "$ruby: compiled code with all its callers" "$spin" "$jit" 70
+		local found=1
+	done
+	[[ ${found-} ]] || skip "no Ruby here that has YJIT"
+}
+
+test_counted() {
+	local ruby list
+	list=$(rubies) || exit $?
+	record_shape "${list%%$'\n'*}" 1
+	"$EBPROF" info --json shape.data | grep -qE '"script_frames": \{"\[ruby\]": \{"frames": [1-9]' ||
+		fail "info does not count: $("$EBPROF" info --json shape.data | grep script)"
+	record_shape "${list%%$'\n'*}" 1 --no-vm ruby
+	count shape.data '/heavy|unnamed/ { add("x") } END { print c["x"] + 0 }' | grep -qx 0 ||
+		fail "script frames in spite of --no-vm"
+}
+
+run_tests
