@@ -68,8 +68,8 @@ static __always_inline bool take_context(struct vm_walk *vm, __u64 at)
 	if (!at || bpf_probe_read_user(&context, sizeof(context), (const void *)at))
 		return false;
 	__u64 end = context.stack + context.words * 8;
-	if (context.words >> 32 || context.frame < context.stack || context.frame > end ||
-		context.frame & 7)
+	if (!context.words || context.words >> 32 || context.frame < context.stack ||
+		context.frame > end || context.frame & 7)
 		return false;
 	vm->ruby.frame = context.frame;
 	vm->ruby.end = end;

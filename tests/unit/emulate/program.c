@@ -53,6 +53,7 @@ static void make_maps(void)
 	emulate_shared_map(&DESCRIBE(rules));
 	emulate_shared_map(&DESCRIBE(vm_rows));
 	emulate_map(&DESCRIBE(vm_codes));
+	emulate_map(&DESCRIBE(ruby_processes));
 	emulate_map(&DESCRIBE(vm_records));
 	emulate_map(&(struct emulated_map){
 		.name = &shards,
