@@ -20,7 +20,7 @@ whole_stacks() { # RUBY
 	local all whole_ones h m l sort sub deep times next fiber thread method defined single want_h want_m want_l
 	read -r want_h want_m want_l <spent
 	read -r all whole_ones h m l sort sub deep times next fiber thread method defined single < <(count shape.data '
-		{ add("all") }
+		/^ruby/ { add("all") }
 		'"$whole"' { add("whole") }
 		/heavy;.*spin/ { add("h") } /medium;.*spin/ { add("m") } /light;.*spin/ { add("l") }
 		/by_sort;.*;block in .*by_sort;.*key;.*spin/ { add("sort") }
@@ -52,7 +52,7 @@ test_whole_stacks() {
 	local ruby list
 	list=$(rubies) || exit $?
 	for ruby in $list; do
-		record_shape "$ruby" 5
+		record_shape "$ruby" 3
 		whole_stacks "$ruby"
 		want_whole shape.data
 		want_exact shape.data
@@ -64,9 +64,9 @@ test_cold() {
 	local ruby list all whole_ones
 	list=$(rubies) || exit $?
 	for ruby in $list; do
-		record_shape "$ruby" 5 --unwind-cache none
+		record_shape "$ruby" 3 --unwind-cache none
 		read -r all whole_ones < <(count shape.data '
-			{ add("all") }
+			/^ruby/ { add("all") }
 			'"$whole"' { add("whole") }
 			END { print c["all"] + 0, c["whole"] + 0 }')
 		percent "$ruby: stacks up to the program's beginning" "$whole_ones" "$all" 93
@@ -92,7 +92,7 @@ test_lines() {
 	done
 }
 
-# Processes of 0.6 s, one after the other, whoever else is running.
+# Processes of 0.5 s, one after the other, whoever else is running.
 test_short_lived() {
 	local ruby list loops named
 	list=$(rubies) || exit $?
@@ -103,18 +103,18 @@ end
 def main(till)
   work while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < till
 end
-main(0.6)
+main(0.5)
 RB
 	for ruby in $list; do
 		"$EBPROF" record -q -a -F 999 -o short.data -- \
-			bash -c 'for i in {1..12}; do "$0" --disable-gems "$PWD/short.rb"; done' "$ruby" 2>err || fail "$(cat err)"
+			bash -c 'for i in {1..8}; do "$0" --disable-gems "$PWD/short.rb"; done' "$ruby" 2>err || fail "$(cat err)"
 		read -r loops named < <(count short.data '
 			/^ruby/ && /libruby/ {
 				add("loops")
 				if (/<main>|<internal:/ && !/unnamed:/) add("named")
 			}
 			END { print c["loops"] + 0, c["named"] + 0 }')
-		[[ $loops -gt 2000 ]] || fail "$ruby: only $loops samples in programs"
+		[[ $loops -gt 1000 ]] || fail "$ruby: only $loops samples in programs"
 		percent "$ruby: named" "$named" "$loops" 90
 	done
 }
@@ -125,10 +125,10 @@ test_jit() {
 	list=$(rubies) || exit $?
 	for ruby in $list; do
 		[[ $("$ruby" --yjit -v 2>&1) == *+YJIT* ]] || continue
-		"$EBPROF" record -q -o shape.data -- "$ruby" --yjit "$here/ruby_shape.rb" 4 >spent 2>err ||
+		"$EBPROF" record -q -o shape.data -- "$ruby" --yjit "$here/ruby_shape.rb" 3 >spent 2>err ||
 			fail "record $ruby: $(cat err)"
 		read -r all whole_ones jit spin < <(count shape.data '
-			!/ruby_options/ { add("all") } # where 256 MiB are cleared
+			/^ruby/ && !/ruby_options/ { add("all") } # where 256 MiB are cleared
 			!/ruby_options/ && '"$whole"' { add("whole") }
 			/spin;\[anon\]/ { add("jit") }
 			/(heavy|medium|light);[^;]*spin;\[anon\]/ && /<main>/ { add("spin") }
