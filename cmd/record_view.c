@@ -126,6 +126,10 @@ static void print_ticks(const struct record_view *view, const struct session_sum
 static void print_hints(const struct record_view *view, const struct session_summary *summary)
 {
 	const struct session_options *options = view->options;
+	for (size_t i = 0; summary->unknown_runtimes[i].name; i++)
+		console_say("hint: %s is a version of %s that is not known here: only its native "
+			    "frames are shown",
+			summary->unknown_runtimes[i].path, summary->unknown_runtimes[i].name);
 	if (summary->lost_ring)
 		console_say("hint: %llu samples were lost, the ring buffer was full: raise -m or "
 			    "lower -F",

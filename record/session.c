@@ -18,6 +18,7 @@
 #include "record/sideband.h"
 #include "record/target.h"
 #include "record/translate.h"
+#include "record/vm/runtime.h"
 
 enum {
 	DEFAULT_RING_BYTES = 4 << 20,
@@ -576,6 +577,22 @@ static void blame_objects(const struct session *session, struct session_summary 
 	}
 }
 
+static void name_unknown_runtimes(const struct session *session, struct session_summary *summary)
+{
+	_Static_assert(VM_KINDS_END <= sizeof(summary->unknown_runtimes) /
+					       sizeof(*summary->unknown_runtimes),
+		"there is one for each kind, and an end");
+	uint32_t nr_runtimes = 0, named = 0;
+	vec_each(&session->translate.objects.objects, it) {
+		enum vm_kind kind = table_store_unknown_vm(session->rules.store, (*it)->table);
+		if (!kind || named >> kind & 1)
+			continue;
+		named |= 1U << kind;
+		summary->unknown_runtimes[nr_runtimes++] =
+			(struct session_runtime){vm_runtime(kind)->name, (*it)->path};
+	}
+}
+
 static void fill_summary(struct session *session, struct session_summary *summary)
 {
 	const struct translate_stats *stats = &session->translate.stats;
@@ -608,6 +625,7 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	snprintf(summary->output, sizeof(summary->output), "%s", session->options.output);
 	count_objects(session, summary);
 	blame_objects(session, summary);
+	name_unknown_runtimes(session, summary);
 }
 
 /* Timers off, then the ring, then the counters: in this order every tick is accounted for. */

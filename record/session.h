@@ -91,14 +91,20 @@ struct session_blame {    /* where stacks are cut */
 	uint64_t samples;
 };
 
+struct session_runtime { /* an interpreter of a version that is not known */
+	const char *name;
+	const char *path; /* of the first file that is one; borrowed from the session */
+};
+
 struct session_summary {
 	struct session_progress final;
 	enum layout_end_reason reason;
 	const char *event; /* static text */
 	uint64_t ticks, idle, filtered, skipped, lost_ring, lost_unresolved, lost_write;
-	uint64_t complete, kernel_only, left; /* left: to be unwound by the report */
-	uint64_t truncated[16];               /* by enum layout_truncation */
-	struct session_blame blame[4];        /* the worst first; path NULL: no more */
+	uint64_t complete, kernel_only, left;       /* left: to be unwound by the report */
+	uint64_t truncated[16];                     /* by enum layout_truncation */
+	struct session_blame blame[4];              /* the worst first; path NULL: no more */
+	struct session_runtime unknown_runtimes[8]; /* name NULL: no more */
 	uint64_t dsos, dsos_with_build_id, dsos_readable;
 	uint64_t targets_full, files_full, sideband_lost;
 	bool kernel_hidden; /* kernel symbols could not be read */

@@ -26,9 +26,9 @@ struct shard {
 };
 
 struct table {
-	struct unwind_file entry; /* as the BPF side sees it; epoch is theirs */
-	uint64_t shards;          /* bit n: it has words in shard n */
-	enum vm_kind vm;
+	struct unwind_file entry;    /* as the BPF side sees it; epoch is theirs */
+	uint64_t shards;             /* bit n: it has words in shard n */
+	enum vm_kind vm, unknown_vm; /* as struct vm_row has them, if they are wanted */
 	bool is_dropped;
 };
 
@@ -323,6 +323,8 @@ uint32_t table_store_add(struct table_store *store, const struct unwind_table *f
 		return TABLE_ABSENT;
 	table.entry.vm = put_vm_row(store, &from->vm);
 	table.vm = table.entry.vm ? from->vm.kind : VM_NONE;
+	bool is_wanted = !(store->maps.unwanted_vms >> from->vm.unknown & 1);
+	table.unknown_vm = is_wanted ? from->vm.unknown : VM_NONE;
 	vec_push(&store->tables, table);
 	return (uint32_t)store->tables.len - 1;
 }
@@ -379,6 +381,11 @@ bool table_store_has_vm(const struct table_store *store, uint32_t table, enum vm
 {
 	*ret = store->tables.data[table].vm;
 	return *ret != VM_NONE;
+}
+
+enum vm_kind table_store_unknown_vm(const struct table_store *store, uint32_t table)
+{
+	return store->tables.data[table].unknown_vm;
 }
 
 void table_store_advance_epoch(struct table_store *store)

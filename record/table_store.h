@@ -52,6 +52,9 @@ void table_store_advance_epoch(struct table_store *store);
 /* Whether script frames are found in files with this table. */
 bool table_store_has_vm(const struct table_store *store, uint32_t table, enum vm_kind *ret);
 
+/* The runtime that such files are, of a version that is not known; VM_NONE: they are not. */
+enum vm_kind table_store_unknown_vm(const struct table_store *store, uint32_t table);
+
 uint64_t table_store_bytes(const struct table_store *store);   /* of shards */
 uint64_t table_store_dropped(const struct table_store *store); /* tables, for want of memory */
 

@@ -57,8 +57,8 @@ enum vm_failure {
 
 /* Of each file with a runtime, by the number in its struct unwind_file. */
 struct vm_row {
-	unsigned int kind; /* enum vm_kind */
-	unsigned int zero;
+	unsigned int kind;    /* enum vm_kind */
+	unsigned int unknown; /* of VM_NONE: the kind of what is of an unknown version */
 	union {
 		struct python_vm python;
 		struct ruby_vm ruby;

@@ -195,7 +195,10 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
-	if (!symbols[LOOP].address || !symbols[LOOP].size || !find_layout(elf, symbols, row))
+	if (!symbols[LOOP].address || !symbols[LOOP].size)
+		return NULL;
+	file->is_runtime = true;
+	if (!find_layout(elf, symbols, row))
 		return NULL;
 	try(find_version(elf, &version));
 	row->version = (uint8_t)version;

@@ -137,6 +137,7 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	if (!symbols[LOOP].address || !symbols[LOOP].size || !symbols[CODE_TYPE].address ||
 		symbols[RUNTIME].size > MAX_RUNTIME_BYTES)
 		return NULL;
+	file->is_runtime = true;
 	if (!find_layout(elf, symbols, find_version(elf, symbols), row))
 		return NULL;
 	row->key = find_key(elf, symbols);

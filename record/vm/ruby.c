@@ -139,6 +139,7 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
+	file->is_runtime = symbols[VERSION].address;
 	if (!ruby_layout_of_version(find_version(elf, symbols), row) ||
 		!find_context(elf, symbols, row))
 		return NULL;

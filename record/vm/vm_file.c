@@ -44,8 +44,11 @@ struct err *vm_file_detect(struct elf_file *elf, struct vm_file *ret)
 		if (!vm_runtime(kind))
 			continue;
 		try(vm_runtime(kind)->detect(elf, &file, &is_found));
-		if (!is_found || !take_segment(elf, &file))
+		if (!is_found || !take_segment(elf, &file)) {
+			if (file.is_runtime)
+				ret->row.unknown = kind;
 			continue;
+		}
 		vm_runtime(kind)->place(&file.row, file.address_to_file);
 		*ret = file;
 		return NULL;
@@ -55,8 +58,10 @@ struct err *vm_file_detect(struct elf_file *elf, struct vm_file *ret)
 
 bool vm_row_is_sound(const struct vm_row *row)
 {
-	static const struct vm_row none;
-	if (row->kind == VM_NONE)
-		return memcmp(row, &none, sizeof(none)) == 0;
-	return vm_runtime(row->kind) && !row->zero && vm_runtime(row->kind)->is_sound(row);
+	if (row->kind == VM_NONE) {
+		const struct vm_row none = {.unknown = row->unknown};
+		return memcmp(row, &none, sizeof(none)) == 0 &&
+		       (!row->unknown || vm_runtime(row->unknown));
+	}
+	return vm_runtime(row->kind) && !row->unknown && vm_runtime(row->kind)->is_sound(row);
 }

@@ -14,11 +14,13 @@
 #include "format/elf/elf_file.h"
 
 struct vm_file {
-	struct vm_row row;        /* kind VM_NONE: there is no runtime that we know */
+	struct vm_row
+		row; /* kind VM_NONE: there is no runtime that we know, or of no known version */
 	uint64_t loop_start;      /* virtual addresses: of the function that is the loop */
 	uint64_t loop_end;        /* ... [loop_start, loop_end) */
 	uint64_t core_start;      /* the same of a function that the loop calls, and that is a */
 	uint64_t core_end;        /* ... part of it; 0: there is none */
+	bool is_runtime;          /* it is one, though perhaps of a version that is not known */
 	uint64_t address_to_file; /* virtual address + this = file offset, where the loop is */
 };
 
