@@ -10,6 +10,7 @@
 #ifndef EBPROF_VM_H
 #define EBPROF_VM_H
 
+#include "bpf/vm/perl.h"
 #include "bpf/vm/php.h"
 #include "bpf/vm/python.h"
 #include "bpf/vm/ruby.h"
@@ -18,7 +19,8 @@
 #define VM_KINDS(X) \
 	X(VM_PYTHON, 1, python) \
 	X(VM_RUBY, 2, ruby) \
-	X(VM_PHP, 3, php)
+	X(VM_PHP, 3, php) \
+	X(VM_PERL, 4, perl)
 
 enum vm_kind {
 	VM_NONE = 0,
@@ -63,6 +65,7 @@ struct vm_row {
 		struct python_vm python;
 		struct ruby_vm ruby;
 		struct php_vm php;
+		struct perl_vm perl;
 		unsigned long long words[15];
 	};
 };

@@ -87,6 +87,24 @@ static __always_inline __u32 append_text(
 	return at + bytes;
 }
 
+/* The same of a C string. */
+static __always_inline __u32 append_c_text(
+	struct vm_record *record, __u32 at, enum vm_text what, __u64 from, __u32 max)
+{
+	struct event_vm_code *head = &record->head;
+	head->address[what] = from;
+	head->whole_bytes[what] = head->bytes[what] = 0;
+	__u64 start = at;
+	asm volatile("" : "+r"(start));
+	if (!from || start > VM_MAX_NAME_BYTES + VM_MAX_FILE_BYTES)
+		return at;
+	long bytes = bpf_probe_read_user_str(record->text + start, max, (const void *)from);
+	if (bytes <= 1 || bytes > max) /* the end counts */
+		return at;
+	head->whole_bytes[what] = head->bytes[what] = bytes - 1;
+	return at + bytes - 1;
+}
+
 /* ---- numbers ---- */
 
 static __always_inline __u64 code_tag(__u64 identity)

@@ -35,6 +35,24 @@ struct ruby_walk {
 	__u8 is_core_done; /* rb_vm_exec() comes next, whose frames were those of vm_exec_core() */
 };
 
+struct perl_walk {
+	__u64 interpreter;
+	__u64 contexts; /* of the stack at hand, whose next outer one is number `index` */
+	__u64 outer;    /* the stack that was in use before; 0: this is the first */
+	__u64 cop;      /* of the statement at hand in the next frame */
+	__u64 env;      /* the innermost JMPENV that no loop so far lay below */
+	__s32 index;
+	__s32 type;       /* PERLSI_ of the stack at hand */
+	__u8 has_own_env; /* the loop of the last frames began with a JMPENV of its own */
+	__u8 is_done;     /* there are no more frames */
+	__u8 what;        /* enum perl_code */
+	__u64 code;       /* what is sent: a cv, or the name of a module as an sv */
+	__u64 file;       /* a C string */
+	__u64 context[PERL_CONTEXT_BYTES / 8];
+	__u64 body[PERL_BODY_WORDS];     /* of the cv */
+	__u64 text[PERL_FILE_BYTES / 8]; /* how the file's name begins */
+};
+
 enum vm_state {
 	VM_OUTSIDE = 0,
 	VM_RUNNING, /* script frames come before the native frame at hand */
@@ -55,6 +73,7 @@ struct vm_walk {
 		struct python_walk python;
 		struct ruby_walk ruby;
 		struct php_walk php;
+		struct perl_walk perl;
 	};
 };
 
