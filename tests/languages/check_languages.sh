@@ -84,6 +84,10 @@ row ruby bullseye /usr/bin/ruby2.7 ruby2.7
 row ruby bookworm /usr/bin/ruby3.1 ruby3.1
 row ruby trixie /usr/bin/ruby3.3 ruby3.3
 row ruby sid /usr/bin/ruby3.3 ruby3.3
+row perl bullseye /usr/bin/perl perl
+row perl bookworm /usr/bin/perl perl
+row perl trixie /usr/bin/perl perl
+row perl sid /usr/bin/perl perl
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [[ $failed == 0 ]]
