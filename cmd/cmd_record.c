@@ -197,7 +197,7 @@ static const struct opt rows[] = {
 	{"call-graph", 0, "HOW", parse_call_graph, FIELD(call_graph),
 		"how to unwind: auto, fp (frame pointers), dwarf[,BYTES] (by the report)", NULL},
 	{"no-vm", 0, "NAME[,NAME]|all", parse_vms, FIELD(unwanted_vms),
-		"without the frames of what these interpreters run: python, php", NULL},
+		"without the frames of what these interpreters run: python, ruby ...", NULL},
 	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks), "stacks are always recorded",
 		NULL},
 	{"unwind-memory", 0, "SIZE", opt_size, FIELD(table_bytes),
