@@ -37,6 +37,7 @@ struct ruby_walk {
 
 struct perl_walk {
 	__u64 interpreter;
+	__u64 process;  /* what tells it from others */
 	__u64 contexts; /* of the stack at hand, whose next outer one is number `index` */
 	__u64 outer;    /* the stack that was in use before; 0: this is the first */
 	__u64 cop;      /* of the statement at hand in the next frame */
