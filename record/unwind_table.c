@@ -447,9 +447,9 @@ static struct err *add_interpreter(
 {
 	struct vm_file file;
 	try(forgive(builder, vm_file_detect(elf, &file)));
+	table->vm = file.row;
 	if (file.row.kind == VM_NONE)
 		return NULL;
-	table->vm = file.row;
 	return forgive(builder, vm_loop_find(elf, &file, find_function, builder, &builder->loop));
 }
 

@@ -78,6 +78,7 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
+	file->is_runtime = symbols[LOOP].address && symbols[REVISION].address;
 	if (!symbols[LOOP].address || !symbols[LOOP].size || !symbols[KEY].address ||
 		!vm_file_read(elf, symbols[REVISION].address, &revision, 1) ||
 		!vm_file_read(elf, symbols[VERSION].address, &version, 1) || revision != 5 ||
