@@ -224,20 +224,21 @@ static __always_inline void send_again(struct scratch *scratch)
 	send(sample, sizeof(*sample), wakeup_flag());
 }
 
-static __always_inline void end_sample(struct scratch *scratch, bool has_user_stack)
+static __noinline int end_sample(struct scratch *scratch, bool has_user_stack)
 {
 	__u32 zero = 0;
 	struct event_counters *count = bpf_map_lookup_elem(&counters, &zero);
 	if (!count)
-		return;
+		return 0;
 	if (!send_sample(scratch, has_user_stack)) {
 		count->lost_ring++;
-		return;
+		return 0;
 	}
 	count->samples++;
 	bool has_leaf = scratch->sample.user_hash && scratch->walk.end != EVENT_END_NO_REGISTERS;
 	if (config.call_graph == EVENT_CALL_GRAPH_BOTH && has_leaf)
 		send_again(scratch);
+	return 0;
 }
 
 static __always_inline bool is_target(__u64 pid_tgid)
@@ -268,7 +269,7 @@ static __always_inline struct scratch *begin_tick(void)
 }
 
 /* True when there is a user stack to walk. */
-static __always_inline bool begin_walk(struct bpf_perf_event_data *ctx, struct scratch *scratch)
+static __noinline bool begin_walk(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	begin_sample(ctx, task, scratch);

@@ -102,7 +102,8 @@ static __always_inline void read_mapping(
 	}
 }
 
-static __always_inline void find_mapping(struct scratch *scratch, __u64 address)
+/* Not inlined: see stack bytes in bpf/scratch.bpf.h. */
+static __noinline int find_mapping(struct scratch *scratch, __u64 address)
 {
 	struct walk *walk = &scratch->walk;
 	struct cached_mapping *cached = cache_slot(address);
@@ -110,19 +111,20 @@ static __always_inline void find_mapping(struct scratch *scratch, __u64 address)
 	if (may_cache && cached->identity == walk->space.identity &&
 		address >= cached->mapping.start && address < cached->mapping.end) {
 		walk->mapping = cached->mapping;
-		return;
+		return 0;
 	}
 	struct vm_area_struct *vma = find_vma(walk->space.mm, address, walk->pivot);
 	if (!vma) {
 		walk->mapping.start = walk->mapping.end = 0;
 		walk->mapping.kind = EVENT_FRAME_ADDRESS;
-		return;
+		return 0;
 	}
 	read_mapping(scratch, vma, address, &walk->mapping);
 	if (may_cache && walk->mapping.kind != EVENT_FRAME_ADDRESS) {
 		cached->identity = walk->space.identity;
 		cached->mapping = walk->mapping;
 	}
+	return 0;
 }
 
 /* ---- runtimes ---- */
@@ -306,7 +308,7 @@ static __always_inline bool begins_script_frames(
 	walk->vm.state = VM_DONE;
 	if (unwind_cfa(&walk->regs, rule, read_stack, walk, &cfa))
 		return false;
-	vm_enter(scratch, cfa);
+	vm_enter(cfa);
 	return true;
 }
 

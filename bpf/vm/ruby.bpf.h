@@ -210,7 +210,10 @@ __noinline int ruby_leave_jit(void)
 	if (!row || bpf_probe_read_user(words, WINDOW_BYTES, (const void *)sp))
 		return 0;
 	walk->window.address = sp;
-	for (int i = 0; i < WINDOW_BYTES / 8; i++) {
+	for (__u32 i = 0; i < WINDOW_BYTES / 8; i++) {
+		asm volatile("" : "+r"(i)); /* or clang unrolls, with all words on the stack */
+		if (i >= WINDOW_BYTES / 8)
+			break;
 		__u64 offset = words[i] + delta, at = sp + i * 8;
 		bool is_return = is_in_core(row, offset) ||
 				 (offset > row->loop_start && offset < row->loop_end);

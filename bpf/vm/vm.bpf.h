@@ -60,17 +60,22 @@ static __always_inline bool enter_loop(struct scratch *scratch)
 }
 
 /* The walk has come to an interpreter's loop, whose native frame ends at `cfa`. */
-static __always_inline void vm_enter(struct scratch *scratch, __u64 cfa)
+__noinline int vm_enter(__u64 cfa);
+__noinline int vm_enter(__u64 cfa)
 {
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
 	struct vm_walk *vm = &scratch->walk.vm;
 	if (vm->file != scratch->walk.mapping.file && !take_row(scratch))
-		return;
+		return 0;
 	vm->low = scratch->walk.regs.reg[UNWIND_SP];
 	vm->high = cfa;
 	vm->nr_frames = scratch->user.head.nr_frames;
 	vm->hash = scratch->walk.hash;
 	if (enter_loop(scratch))
 		vm->state = VM_RUNNING;
+	return 0;
 }
 
 /*

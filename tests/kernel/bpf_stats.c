@@ -33,6 +33,25 @@ static int64_t now_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* Why the verifier refuses it: the end of what it says of the path that it was on. */
+static void print_refusal(union bpf_attr *attr, unsigned size)
+{
+	enum {
+		MAX_LOG_BYTES = (1 << 24) - 1, /* UINT_MAX >> 8, the most before Linux 5.17 */
+		SHOWN_BYTES = 4000,
+	};
+	char *log = calloc(1, MAX_LOG_BYTES);
+	if (!log)
+		return;
+	attr->log_level = 1; /* BPF_LOG_LEVEL1 */
+	attr->log_buf = (uintptr_t)log;
+	attr->log_size = MAX_LOG_BYTES;
+	__real_syscall(SYS_bpf, BPF_PROG_LOAD, attr, size);
+	size_t len = strlen(log), first = len > SHOWN_BYTES ? len - SHOWN_BYTES : 0;
+	fprintf(stderr, "%s is refused:\n%s\n", attr->prog_name, log + first);
+	free(log);
+}
+
 static long load_program(const char *path, union bpf_attr *attr, unsigned size)
 {
 	static char log[1 << 16];
@@ -44,6 +63,8 @@ static long load_program(const char *path, union bpf_attr *attr, unsigned size)
 	long fd = __real_syscall(SYS_bpf, BPF_PROG_LOAD, attr, size);
 	int64_t took_us = now_us() - began_us;
 	int error = fd < 0 ? errno : 0;
+	if (error)
+		print_refusal(attr, size);
 	attr->log_level = attr->log_size = 0;
 	attr->log_buf = 0;
 	const char *processed = strstr(log, "processed ");
