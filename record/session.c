@@ -583,6 +583,8 @@ static void name_unknown_runtimes(const struct session *session, struct session_
 					       sizeof(*summary->unknown_runtimes),
 		"there is one for each kind, and an end");
 	uint32_t nr_runtimes = 0, named = 0;
+	if (!session->rules.store) /* nothing is unwound by tables */
+		return;
 	vec_each(&session->translate.objects.objects, it) {
 		enum vm_kind kind = table_store_unknown_vm(session->rules.store, (*it)->table);
 		if (!kind || named >> kind & 1)

@@ -195,7 +195,9 @@ static void compare(struct comparison *it, uint64_t offset)
 	it->asked++;
 	/* Functions whose data make no sense: the oracle knows registers at no address. */
 	bool is_nothing = ours->cfa == UNWIND_CFA_NONE && theirs.cfa == UNWIND_CFA_NONE;
-	bool is_same = is_nothing || memcmp(ours, &theirs, sizeof(theirs)) == 0;
+	struct unwind_rule native = *ours; /* libdw knows no interpreters */
+	native.flags &= (unsigned char)~UNWIND_INTERPRETER;
+	bool is_same = is_nothing || memcmp(&native, &theirs, sizeof(theirs)) == 0;
 	if (is_same && is_known && theirs.cfa == UNWIND_CFA_UNSUPPORTED)
 		it->beyond++;
 	else if (is_same)
