@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "report/tree_growth.h"
+
 /*
  * The recording's user stacks are leaves of a trie already. So each of its nodes is placed once,
  * below where its caller was placed; the kernel's frames, few, below the end of each stack.
@@ -10,75 +12,22 @@ struct builder {
 	const struct profile *profile;
 	const struct tree_options *options;
 	struct tree *tree;
-	VEC(uint8_t) nr_children;      /* of each node of the tree; FEW + 1: more than few */
-	struct map children;           /* of those: parent << 32 | function -> node */
+	struct tree_growth growth;
 	uint32_t *user_places;         /* for each node of the profile */
 	VEC(uint32_t) path, node_path; /* of frames */
 };
 
-enum {
-	/* Looking at that many siblings, lately made, is faster than a look into a large map. */
-	FEW = 8,
-};
-
-static uint64_t child_key(uint32_t parent, uint32_t function)
-{
-	return (uint64_t)parent << 32 | function;
-}
-
-/* 0: there is none. */
-static uint32_t find_child(const struct builder *builder, uint32_t parent, uint32_t function)
-{
-	const struct tree_node *nodes = builder->tree->nodes.data;
-	if (builder->nr_children.data[parent] > FEW) {
-		const uint64_t *node = map_get(&builder->children, child_key(parent, function));
-		return node ? (uint32_t)*node : 0;
-	}
-	uint32_t at = nodes[parent].first_child;
-	while (at && nodes[at].function != function)
-		at = nodes[at].next_sibling;
-	return at;
-}
-
-static void put_child(struct builder *builder, uint32_t node)
-{
-	const struct tree_node *it = &builder->tree->nodes.data[node];
-	*map_put(&builder->children, child_key(it->parent, it->function), NULL) = node;
-}
-
-static void count_child(struct builder *builder, uint32_t parent, uint32_t node)
-{
-	uint8_t *count = &builder->nr_children.data[parent];
-	if (*count > FEW) {
-		put_child(builder, node);
-	} else if (++*count > FEW) {
-		for (uint32_t at = node; at; at = builder->tree->nodes.data[at].next_sibling)
-			put_child(builder, at);
-	}
-}
-
 static uint32_t child_of(struct builder *builder, uint32_t parent, uint32_t frame)
 {
 	const struct profile_frame *from = &builder->profile->frames.data[frame];
-	uint32_t function = builder->options->groups ? builder->options->groups[from->function]
-						     : from->function;
-	uint32_t node = find_child(builder, parent, function);
-	if (node)
-		return node;
-	struct tree *tree = builder->tree;
-	struct tree_node fresh = {
-		.function = function,
+	struct tree_node child = {
+		.function = builder->options->groups ? builder->options->groups[from->function]
+						     : from->function,
 		.frame = frame,
 		.parent = parent,
-		.next_sibling = tree->nodes.data[parent].first_child,
 		.is_kernel = profile_is_kernel(builder->profile, from->object),
 	};
-	node = (uint32_t)tree->nodes.len;
-	vec_push(&tree->nodes, fresh);
-	vec_push(&builder->nr_children, 0);
-	tree->nodes.data[parent].first_child = node;
-	count_child(builder, parent, node);
-	return node;
+	return tree_grow(builder->tree, &builder->growth, &child);
 }
 
 /* Below `parent`, the recorded frame and then what was inlined into it. */
@@ -188,7 +137,7 @@ static bool *find_nested(const struct tree *tree, const uint32_t *groups, size_t
 	return nested;
 }
 
-static void mark_recursion(struct tree *tree, size_t nr_functions)
+void tree_mark_recursion(struct tree *tree, size_t nr_functions)
 {
 	CLEANUP_FREE bool *nested = find_nested(tree, NULL, nr_functions);
 	for (size_t i = 0; i < tree->nodes.len; i++)
@@ -199,17 +148,15 @@ void tree_init(struct tree *tree, const struct profile *profile, const struct tr
 {
 	*tree = (struct tree){.nr_stacks = profile->stacks.len};
 	tree->ends = mem_zalloc_array(tree->nr_stacks, sizeof(*tree->ends));
-	vec_push(&tree->nodes, (struct tree_node){0});
 	struct builder builder = {.profile = profile, .options = options, .tree = tree};
-	vec_push(&builder.nr_children, 0);
+	tree_begin(tree, &builder.growth);
 	builder.user_places = mem_zalloc_array(profile->nodes.len, sizeof(*builder.user_places));
 	place_user_nodes(&builder);
 	for (size_t i = 0; i < tree->nr_stacks; i++)
 		tree->ends[i] = place_stack(&builder, &profile->stacks.data[i]);
-	mark_recursion(tree, profile->functions.len);
+	tree_mark_recursion(tree, profile->functions.len);
 	mem_free(builder.user_places);
-	vec_deinit(&builder.nr_children);
-	map_deinit(&builder.children);
+	tree_growth_deinit(&builder.growth);
 	vec_deinit(&builder.path);
 	vec_deinit(&builder.node_path);
 }
