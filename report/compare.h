@@ -1,7 +1,6 @@
 /*
- * Two recordings side by side, function by function. Builds move code and clone functions, so a
- * function is known by the name of its file, without the version, and by its own name, without
- * what tells clones apart. Recordings differ in length: what is compared are shares of all samples.
+ * Two recordings side by side, function by function (function_match.h says which ones are the
+ * same). Recordings differ in length: what is compared are shares of all samples.
  */
 #ifndef EBPROF_COMPARE_H
 #define EBPROF_COMPARE_H
