@@ -1,0 +1,52 @@
+/*
+ * The call trees of two recordings as one: every path that either of them has, once. Functions are
+ * the same where function_match.h says so; clones of one function are one.
+ *
+ * It is made once of all stacks, as trees are. What each path took in one recording and in the
+ * other, for whatever samples are looked at, are two sets of weights of the same tree; a path is
+ * new or vanished where one of them is 0. Everything that is made of a tree and weights (focus,
+ * flame, tree_weigh_functions()) can be made of these.
+ */
+#ifndef EBPROF_DIFF_TREE_H
+#define EBPROF_DIFF_TREE_H
+
+#include "report/function_match.h"
+#include "report/tree.h"
+
+/* A symbolized profile and the tree of all its stacks. */
+struct diff_tree_side {
+	const struct profile *profile;
+	const struct tree *tree;
+};
+
+/* Tables have a placeholder at 0, as a profile's. Texts are borrowed from the profiles. */
+struct diff_tree {
+	struct function_match match;
+	struct tree tree; /* without ends; functions and frames are these: */
+	VEC(struct profile_function) functions;
+	VEC(struct profile_object) objects; /* of each name one, the new side's where it has it */
+	/* The new side's, then the base's, with functions and objects of these tables. */
+	VEC(struct profile_frame) frames;
+	uint32_t *nodes[MATCH_SIDES]; /* for each node of a side's tree: the one of this tree */
+	size_t nr_nodes[MATCH_SIDES];
+};
+
+/* The profiles must stay, the trees may go. */
+void diff_tree_init(struct diff_tree *diff, const struct diff_tree_side *base,
+	const struct diff_tree_side *new);
+void diff_tree_deinit(struct diff_tree *diff);
+
+/* A side's weights, of its own tree, as weights of this one; to be freed with mem_free(). */
+struct tree_weight *diff_tree_weigh(
+	const struct diff_tree *diff, enum match_side side, const struct tree_weight *weights);
+
+/*
+ * The mean of both shares at each node, so that recordings of any length count the same and a graph
+ * of it shows what is new as well as what vanished. Of DIFF_TREE_WHOLE in all, half of it where
+ * one side is empty. To be freed with mem_free().
+ */
+#define DIFF_TREE_WHOLE (UINT64_C(1) << 40)
+struct tree_weight *diff_tree_mean(const struct diff_tree *diff, const struct tree_weight *base,
+	const struct tree_weight *new);
+
+#endif

@@ -1,0 +1,215 @@
+#include "report/diff_tree.h"
+
+#include <string.h>
+
+#include "report/focus.h"
+#include "tests/unit/report_export_fixture.h"
+#include "tests/unit/unit.h"
+
+struct side {
+	struct profile *profile;
+	struct tree tree;
+	struct tree_weight *weights; /* of the diff's tree */
+};
+
+struct pair {
+	struct side sides[MATCH_SIDES];
+	struct diff_tree diff;
+};
+
+static void pair_init(struct pair *pair, struct fixture *base, struct fixture *new)
+{
+	struct fixture *fixtures[] = {base, new};
+	for (int i = 0; i < MATCH_SIDES; i++) {
+		struct side *side = &pair->sides[i];
+		side->profile = fixture_profile(fixtures[i]);
+		tree_init(&side->tree, side->profile, &(struct tree_options){0});
+	}
+	struct diff_tree_side sides[MATCH_SIDES] = {
+		{pair->sides[0].profile, &pair->sides[0].tree},
+		{pair->sides[1].profile, &pair->sides[1].tree},
+	};
+	diff_tree_init(&pair->diff, &sides[MATCH_BASE], &sides[MATCH_NEW]);
+	for (int i = 0; i < MATCH_SIDES; i++) {
+		struct side *side = &pair->sides[i];
+		struct slice slice;
+		slice_init_all(&slice, side->profile);
+		CLEANUP_FREE struct tree_weight *own = tree_weigh(&side->tree, &slice);
+		side->weights = diff_tree_weigh(&pair->diff, (enum match_side)i, own);
+		slice_deinit(&slice);
+		tree_deinit(&side->tree); /* may go */
+	}
+}
+
+static void pair_deinit(struct pair *pair)
+{
+	diff_tree_deinit(&pair->diff);
+	for (int i = 0; i < MATCH_SIDES; i++) {
+		mem_free(pair->sides[i].weights);
+		profile_destroy(pair->sides[i].profile);
+	}
+}
+
+static void put_path(const struct diff_tree *diff, uint32_t node, struct str *out)
+{
+	const struct tree_node *it = &diff->tree.nodes.data[node];
+	if (!node)
+		return;
+	put_path(diff, it->parent, out);
+	str_printf(out, ">%s", diff->functions.data[it->function].name);
+}
+
+static uint32_t node_of(const struct pair *pair, const char *path)
+{
+	for (uint32_t i = 0; i < pair->diff.tree.nodes.len; i++) {
+		CLEANUP(str_deinit) struct str text = {0};
+		put_path(&pair->diff, i, &text);
+		if (strcmp(str_text(&text), path) == 0)
+			return i;
+	}
+	CHECK(!"there is such a path");
+	return 0;
+}
+
+/* In samples: self and total of the base, of the new one. */
+static void check(const struct pair *pair, const char *path, unsigned base_self, unsigned base,
+	unsigned new_self, unsigned new)
+{
+	uint32_t node = node_of(pair, path);
+	const struct tree_weight *old = &pair->sides[MATCH_BASE].weights[node];
+	const struct tree_weight *now = &pair->sides[MATCH_NEW].weights[node];
+	CHECK_INT(old->self, base_self * 1000000ULL);
+	CHECK_INT(old->total, base * 1000000ULL);
+	CHECK_INT(old->samples, base);
+	CHECK_INT(now->self, new_self * 1000000ULL);
+	CHECK_INT(now->total, new * 1000000ULL);
+	CHECK_INT(now->samples, new);
+}
+
+static uint32_t begin(struct fixture *fixture, const char *object, uint32_t *thread)
+{
+	fixture_init(fixture);
+	*thread = fixture_thread(fixture, fixture_process(fixture, 1, 0), 1, "x");
+	return fixture_object(fixture, LAYOUT_OBJECT_VDSO, object);
+}
+
+/* main calls work, part of which moved to a clone, and gone or fresh. */
+static void put_pair(struct pair *pair)
+{
+	struct fixture base, new;
+	uint32_t thread, object = begin(&base, "libx.so.1", &thread);
+	uint32_t main = fixture_frame(&base, object, 0x10, "main");
+	uint32_t work = fixture_frame(&base, object, 0x20, "work");
+	uint32_t gone = fixture_frame(&base, object, 0x30, "gone");
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, work), 0, 4);
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, gone, work), 0, 2);
+	fixture_samples(&base, thread, 0, 0, 2);
+	object = begin(&new, "libx.so.2", &thread);
+	uint32_t fresh = fixture_frame(&new, object, 0x10, "fresh");
+	uint32_t clone = fixture_frame(&new, object, 0x20, "work.constprop.0");
+	work = fixture_frame(&new, object, 0x30, "work");
+	main = fixture_frame(&new, object, 0x40, "main");
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, main, work), 0, 5);
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, main, clone), 0, 3);
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, main, clone, fresh), 0, 7);
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, main), 0, 1);
+	pair_init(pair, &base, &new);
+}
+
+TEST(diff_tree_of_changed_builds)
+{
+	struct pair pair;
+	put_pair(&pair);
+	CHECK_INT(pair.diff.tree.nodes.len, 6);
+	check(&pair, "", 2, 8, 0, 16);
+	check(&pair, ">main", 0, 6, 1, 16);
+	check(&pair, ">main>work", 4, 4, 8, 15);
+	check(&pair, ">main>gone", 0, 2, 0, 0);
+	check(&pair, ">main>gone>work", 2, 2, 0, 0);
+	check(&pair, ">main>work>fresh", 0, 0, 7, 7);
+	CHECK_INT(pair.diff.functions.len, 5);
+	CHECK_INT(pair.diff.objects.len, 2);
+	CHECK_STR(pair.diff.objects.data[1].name, "libx.so.2");
+	vec_each(&pair.diff.tree.nodes, node)
+		CHECK_INT(pair.diff.frames.data[node->frame].function, node->function);
+	pair_deinit(&pair);
+}
+
+/* What is made of trees can be made of it, by the weights of either side. */
+TEST(diff_tree_in_focus)
+{
+	struct pair pair;
+	put_pair(&pair);
+	struct focus focus;
+	const uint64_t totals[MATCH_SIDES] = {6000000, 15000000};
+	const size_t nr_callers[MATCH_SIDES] = {2, 1};
+	for (int i = 0; i < MATCH_SIDES; i++) {
+		uint32_t work = pair.diff.tree.nodes.data[node_of(&pair, ">main>work")].function;
+		focus_init_function(&focus, &pair.diff.tree, pair.sides[i].weights,
+			pair.diff.functions.data, FOCUS_CALLERS, work);
+		focus_expand(&focus, 0);
+		CHECK_INT(focus.nodes.data[0].total, totals[i]);
+		CHECK_INT(focus.nodes.len - 1, nr_callers[i]);
+		focus_deinit(&focus);
+	}
+	pair_deinit(&pair);
+}
+
+TEST(diff_tree_marks_recursion_by_function)
+{
+	struct fixture base, new;
+	uint32_t thread, object = begin(&base, "x", &thread);
+	uint32_t f = fixture_frame(&base, object, 0x10, "f");
+	uint32_t part = fixture_frame(&base, object, 0x20, "f.part.0");
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, f, part), 0, 1);
+	object = begin(&new, "x", &thread);
+	f = fixture_frame(&new, object, 0x10, "f");
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, f), 0, 1);
+	struct pair pair;
+	pair_init(&pair, &base, &new);
+	CHECK(!pair.diff.tree.nodes.data[node_of(&pair, ">f")].is_recursive);
+	CHECK(pair.diff.tree.nodes.data[node_of(&pair, ">f>f")].is_recursive);
+	check(&pair, ">f>f", 1, 1, 0, 0);
+	pair_deinit(&pair);
+}
+
+/* The mean shows what either side has, and does not ask how long it was recorded. */
+TEST(diff_tree_mean_of_shares)
+{
+	struct pair pair;
+	put_pair(&pair);
+	struct tree_weight *mean = diff_tree_mean(
+		&pair.diff, pair.sides[MATCH_BASE].weights, pair.sides[MATCH_NEW].weights);
+	CHECK_INT(mean[0].total, DIFF_TREE_WHOLE);
+	CHECK_INT(mean[0].self, DIFF_TREE_WHOLE / 8); /* 2 of 8, and nothing */
+	CHECK_INT(mean[node_of(&pair, ">main>gone")].total, DIFF_TREE_WHOLE / 8);
+	CHECK_INT(mean[node_of(&pair, ">main>work>fresh")].total, 7 * (DIFF_TREE_WHOLE / 32));
+	CHECK_INT(mean[node_of(&pair, ">main>work")].samples, 19);
+	mem_free(mean);
+	pair_deinit(&pair);
+}
+
+TEST(diff_tree_of_strangers_and_nothing)
+{
+	struct fixture base, new;
+	uint32_t thread, object = begin(&base, "one", &thread);
+	uint32_t f = fixture_frame(&base, object, 0x10, "f");
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, f), 0, 3);
+	object = begin(&new, "two", &thread);
+	f = fixture_frame(&new, object, 0x10, "f"); /* of another file */
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, f), 0, 1);
+	struct pair pair;
+	pair_init(&pair, &base, &new);
+	CHECK_INT(pair.diff.tree.nodes.len, 3);
+	CHECK_INT(pair.sides[MATCH_BASE].weights[0].samples, 3);
+	pair_deinit(&pair);
+	begin(&base, "one", &thread);
+	begin(&new, "one", &thread);
+	pair_init(&pair, &base, &new);
+	CHECK_INT(pair.diff.tree.nodes.len, 1);
+	struct tree_weight *mean = diff_tree_mean(
+		&pair.diff, pair.sides[MATCH_BASE].weights, pair.sides[MATCH_NEW].weights);
+	CHECK_INT(mean[0].total, 0);
+	mem_free(mean);
+	pair_deinit(&pair);
+}
