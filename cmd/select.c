@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/str.h"
+
 /* A comma inside <> or () belongs to a C++ name, not to the list. */
 static size_t word_length(const char *text)
 {
@@ -53,10 +55,33 @@ struct err *select_parse_time(const char *text, void *member)
 	return NULL;
 }
 
+static bool has_event(const struct profile *profile, const char *name)
+{
+	for (size_t i = 1; i < profile->events.len; i++)
+		if (strcmp(profile->events.data[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+struct err *select_check(const struct select_options *options, const struct profile *profile)
+{
+	vec_each(&options->events, event) {
+		if (has_event(profile, *event))
+			continue;
+		CLEANUP(str_deinit) struct str names = {0};
+		for (size_t i = 1; i < profile->events.len; i++)
+			str_printf(&names, "%s%s", i > 1 ? ", " : "", profile->events.data[i].name);
+		return err_new(ERR_USAGE, "the recording has no event \"%s\" but %s", *event,
+			names.len ? str_text(&names) : "none");
+	}
+	return NULL;
+}
+
 struct filter select_filter(const struct select_options *options)
 {
 	return (struct filter){
 		.comms = {options->comms.data, options->comms.len},
+		.events = {options->events.data, options->events.len},
 		.dsos = {options->dsos.data, options->dsos.len},
 		.symbols = {options->symbols.data, options->symbols.len},
 		.containers = {options->containers.data, options->containers.len},
@@ -80,6 +105,7 @@ static void strings_deinit(struct opt_string_list *list)
 void select_deinit(struct select_options *options)
 {
 	strings_deinit(&options->comms);
+	strings_deinit(&options->events);
 	strings_deinit(&options->dsos);
 	strings_deinit(&options->symbols);
 	strings_deinit(&options->containers);

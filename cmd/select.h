@@ -7,7 +7,7 @@
 #include "report/filter.h"
 
 struct select_options {
-	struct opt_string_list comms, dsos, symbols, containers, languages;
+	struct opt_string_list comms, dsos, symbols, events, containers, languages;
 	bool no_native;
 	struct opt_u32_list pids, tids, cpus;
 	struct {
@@ -37,6 +37,8 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 			"only these threads", NULL}, \
 		{"cpu", 'C', "CPU[,..]", opt_u32_list, offsetof(type, member.cpus), \
 			"only these CPUs", NULL}, \
+		{"event", 'e', "EVENT[,..]", select_parse_words, offsetof(type, member.events), \
+			"only samples of these events", NULL}, \
 		{"time", 0, "FROM,TO", select_parse_time, offsetof(type, member.time), \
 			"only this span, in seconds from the beginning", NULL}, \
 		NAMING_FILE_ROWS(type, member.naming), NAMING_SHOW_ROWS(type, member.naming), \
@@ -45,6 +47,9 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 			"of stacks with scripts, only their functions", NULL \
 	}
 
+/* Fails where an event was chosen that the recording does not have. */
+struct err *select_check(
+	const struct select_options *options, const struct profile *profile) ERR_MUST_CHECK;
 /* Borrows from the options. */
 struct filter select_filter(const struct select_options *options);
 void select_deinit(struct select_options *options);

@@ -84,7 +84,7 @@ static void filter_languages(struct profile *profile, const struct filter_string
 
 void filter_samples(struct profile *profile, const struct filter *filter)
 {
-	/* Whole threads are judged once, samples then only by CPU and time. */
+	/* Whole threads are judged once, events too, samples then only by CPU and time. */
 	CLEANUP_FREE bool *wanted = mem_zalloc_array(profile->threads.len, sizeof(*wanted));
 	for (size_t i = 0; i < profile->threads.len; i++) {
 		const struct profile_thread *thread = &profile->threads.data[i];
@@ -94,11 +94,15 @@ void filter_samples(struct profile *profile, const struct filter *filter)
 			    has_number(&filter->pids, thread->pid) &&
 			    has_number(&filter->tids, thread->tid);
 	}
+	CLEANUP_FREE bool *events = mem_zalloc_array(profile->events.len, sizeof(*events));
+	for (size_t i = 0; i < profile->events.len; i++)
+		events[i] = has_string(&filter->events, profile->events.data[i].name);
 	size_t kept = 0;
 	vec_each(&profile->samples, sample) {
 		uint64_t at_ns = sample->time_ns - profile->first_ns;
-		if (wanted[sample->thread] && has_number(&filter->cpus, sample->cpu) &&
-			at_ns >= filter->from_ns && (!filter->to_ns || at_ns < filter->to_ns))
+		if (wanted[sample->thread] && events[sample->event] &&
+			has_number(&filter->cpus, sample->cpu) && at_ns >= filter->from_ns &&
+			(!filter->to_ns || at_ns < filter->to_ns))
 			profile->samples.data[kept++] = *sample;
 	}
 	profile->samples.len = kept;

@@ -19,7 +19,7 @@ struct filter_numbers {
 };
 
 struct filter {
-	struct filter_strings comms;
+	struct filter_strings comms, events;
 	struct filter_strings containers; /* an ID or its beginning, or a cgroup or one above */
 	struct filter_strings languages;  /* the stack has a frame of one: "python" */
 	struct filter_numbers pids, tids, cpus;
@@ -32,8 +32,8 @@ struct filter {
 };
 
 /*
- * Drops the samples whose comm, container, pid, tid, CPU, time or language is not wanted, and then
- * of the others' stacks what is not.
+ * Drops the samples whose comm, event, container, pid, tid, CPU, time or language is not wanted,
+ * and then of the others' stacks what is not.
  */
 void filter_samples(struct profile *profile, const struct filter *filter);
 /* Drops the samples without any frame in the wanted dsos and symbols. After symbolize(). */

@@ -59,6 +59,7 @@ static struct err *load(struct baseline *baseline, const struct symbolize_option
 	try(profile_load(fd, &loading, &baseline->profile));
 	struct filter of_names = {
 		.comms = filter->comms,
+		.events = filter->events,
 		.dsos = filter->dsos,
 		.symbols = filter->symbols,
 	};
