@@ -13,9 +13,10 @@
 #include "report/export/export.h"
 #include "report/export/gzip.h"
 #include "report/export/roots.h"
+#include "report/regular_file.h"
 
 struct convert_options {
-	const char *input, *output;
+	const char *input, *baseline, *output;
 	bool list;
 	bool formats[EXPORT_FORMAT_COUNT];
 	struct export_options export;
@@ -27,7 +28,7 @@ struct convert_options {
 
 static const struct opt rows[] = {
 	{"list", 0, NULL, opt_flag, FIELD(list), "list the formats", "Format (exactly one)"},
-#define X(format, function, name, suffix, is_binary, help) \
+#define X(format, function, name, suffix, traits, help) \
 	{name, 0, NULL, opt_flag, FIELD(formats[format]), help, NULL},
 	EXPORT_FORMATS(X)
 #undef X
@@ -40,6 +41,8 @@ static const struct opt rows[] = {
 		"outermost in stacks: process, thread, comm, container, cgroup, cpu, origin", NULL},
 	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)",
 		"Input and output"},
+	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
+		"html, svg: show what changed since this recording", NULL},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
 		"where to (ebprof.SUFFIX for pprof, html, svg, otlp; - for text); NAME.gz is "
 		"compressed",
@@ -53,9 +56,16 @@ static const struct opt rows[] = {
 static void list_formats(void)
 {
 	size_t count;
+	int names = 0, suffixes = 0;
 	const struct exporter *exporters = export_all(&count);
+	for (size_t i = 0; i < count; i++) {
+		int name = (int)strlen(exporters[i].name),
+		    suffix = (int)strlen(exporters[i].suffix);
+		names = name > names ? name : names;
+		suffixes = suffix > suffixes ? suffix : suffixes;
+	}
 	for (size_t i = 0; i < count; i++)
-		printf("%-12s %-12s %s\n", exporters[i].name, exporters[i].suffix,
+		printf("%-*s  %-*s  %s\n", names, exporters[i].name, suffixes, exporters[i].suffix,
 			exporters[i].help);
 }
 
@@ -71,6 +81,11 @@ static struct err *choose_format(const struct convert_options *options, const st
 		*ret = &exporters[i];
 		chosen++;
 	}
+	if (chosen == 1 && options->baseline && !((*ret)->traits & EXPORT_COMPARES))
+		return err_new(ERR_USAGE,
+			"--%s cannot show differences: --baseline is for --html "
+			"and --svg",
+			(*ret)->name);
 	if (chosen == 1)
 		return NULL;
 	return err_new(ERR_USAGE, "%s %s",
@@ -117,7 +132,7 @@ static struct err *convert(const struct profile *profile, const struct exporter 
 	CLEANUP(str_deinit) struct str name = {0};
 	if (options->output)
 		str_puts(&name, options->output);
-	else if (exporter->is_binary)
+	else if (exporter->traits & EXPORT_BINARY)
 		str_printf(&name, "ebprof%s", exporter->suffix);
 	else
 		str_puts(&name, "-");
@@ -140,13 +155,84 @@ static struct err *convert(const struct profile *profile, const struct exporter 
 static struct err *check_output(
 	const struct convert_options *options, const struct exporter *exporter)
 {
-	if (exporter->is_binary && options->output && strcmp(options->output, "-") == 0 &&
-		isatty(STDOUT_FILENO))
+	if ((exporter->traits & EXPORT_BINARY) && options->output &&
+		strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return err_new(ERR_USAGE,
 			"--%s is binary: redirect standard output, it is a "
 			"terminal",
 			exporter->name);
 	return NULL;
+}
+
+/* ---- the input ---- */
+
+static void prepare(struct profile *profile, const struct convert_options *options,
+	const struct filter *filter)
+{
+	symbolize(profile, &options->select.naming.symbolize);
+	filter_samples(profile, filter);
+	filter_stacks(profile, filter);
+	roots_add(profile, &options->roots);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* What is chosen by numbers and times is of the other recording: here these are others. */
+static struct err *load_baseline(const struct convert_options *options, struct profile **ret)
+{
+	const struct filter filter = select_filter(&options->select);
+	const struct filter of_names = {
+		.comms = filter.comms,
+		.events = filter.events,
+		.dsos = filter.dsos,
+		.symbols = filter.symbols,
+	};
+	CLEANUP_FD int fd = -1;
+	struct stat st;
+	fd = regular_file_open(options->baseline, &st);
+	if (fd < 0 && errno == EINVAL)
+		return err_new(ERR_USAGE, "%s is no regular file", options->baseline);
+	if (fd < 0)
+		return err_sys(errno, "cannot open %s", options->baseline);
+	try(input_load_open(options->baseline, fd, &options->select.naming.symbolize.files, ret));
+	prepare(*ret, options, &of_names);
+	return NULL;
+}
+
+static struct err *convert_both(struct profile *profile, const struct exporter *exporter,
+	struct convert_options *options, const struct input *input)
+{
+	struct profile *other = NULL;
+	try(load_baseline(options, &other));
+	console_show_end();
+	struct export_baseline baseline = {
+		.profile = other,
+		.name = last_part(options->baseline),
+		.profile_name = input->nr_paths == 1 ? last_part(input->name) : input->name,
+	};
+	options->export.baseline = &baseline;
+	struct err *err = convert(profile, exporter, options, input);
+	options->export.baseline = NULL;
+	profile_destroy(other);
+	return err;
+}
+
+static void say_left_out(const struct profile *profile, const struct exporter *exporter)
+{
+	uint32_t event = export_main_event(profile);
+	size_t others = 0;
+	vec_each(&profile->samples, sample)
+		others += sample->event != event;
+	if (!others || !(exporter->traits & EXPORT_ONE_EVENT))
+		return;
+	CLEANUP(str_deinit) struct str text = {0};
+	console_put_count(&text, others);
+	console_say("--%s shows %s; %s samples of other events are left out: choose with --event",
+		exporter->name, profile->events.data[event].name, str_text(&text));
 }
 
 static struct err *load_and_convert(
@@ -159,15 +245,17 @@ static struct err *load_and_convert(
 	struct profile *profile;
 	try(input_open_all(options->input, argc, argv, rest, &input));
 	try(input_load(&input, &options->select.naming.symbolize.files, &profile));
-	struct filter filter = select_filter(&options->select);
-	naming_begin(&options->select.naming);
-	symbolize(profile, &options->select.naming.symbolize);
-	console_show_end();
-	filter_samples(profile, &filter);
-	filter_stacks(profile, &filter);
-	roots_add(profile, &options->roots);
-	struct err *err = convert(profile, exporter, options, &input);
-	naming_end(&options->select.naming);
+	struct err *err = select_check(&options->select, profile);
+	if (!err) {
+		struct filter filter = select_filter(&options->select);
+		naming_begin(&options->select.naming);
+		prepare(profile, options, &filter);
+		console_show_end();
+		say_left_out(profile, exporter);
+		err = options->baseline ? convert_both(profile, exporter, options, &input)
+					: convert(profile, exporter, options, &input);
+		naming_end(&options->select.naming);
+	}
 	profile_destroy(profile);
 	return err;
 }

@@ -55,11 +55,16 @@ const char *profile_thread_origin(const struct profile *profile, uint32_t thread
 	return profile->origins.data[profile->processes.data[process].info.origin].name;
 }
 
-bool profile_is_kernel(const struct profile *profile, uint32_t object)
+bool profile_object_is_kernel(const struct profile_object *object)
 {
-	enum layout_object_kind kind = profile->objects.data[object].info.kind;
+	enum layout_object_kind kind = object->info.kind;
 	return kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE ||
 	       kind == LAYOUT_OBJECT_BPF;
+}
+
+bool profile_is_kernel(const struct profile *profile, uint32_t object)
+{
+	return profile_object_is_kernel(&profile->objects.data[object]);
 }
 
 double profile_percent(uint64_t part, uint64_t whole)

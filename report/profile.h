@@ -207,7 +207,8 @@ const char *profile_meta(const struct profile *profile, const char *key);
 size_t profile_nr_origins(const struct profile *profile);
 /* "" where nothing was merged. */
 const char *profile_thread_origin(const struct profile *profile, uint32_t thread);
-/* Whether the frame ran in the kernel: its own code, a module, a BPF program. */
+/* Whether it is the kernel's: its own code, a module, a BPF program. */
+bool profile_object_is_kernel(const struct profile_object *object);
 bool profile_is_kernel(const struct profile *profile, uint32_t object);
 /* A share; 0 of nothing. */
 double profile_percent(uint64_t part, uint64_t whole);

@@ -15,33 +15,41 @@
 #include "format/base/err.h"
 #include "report/profile.h"
 
-/* X(enum, function, name, file suffix, binary, help) */
+enum export_trait {
+	EXPORT_BINARY = 1 << 0,    /* nothing for a terminal */
+	EXPORT_ONE_EVENT = 1 << 1, /* has room for one only */
+	EXPORT_COMPARES = 1 << 2,  /* with a baseline */
+	EXPORT_PICTURE = EXPORT_BINARY | EXPORT_ONE_EVENT | EXPORT_COMPARES,
+};
+
+/* X(enum, function, name, file suffix, traits, help) */
 #define EXPORT_FORMATS(X) \
-	X(EXPORT_PPROF, export_pprof, "pprof", ".pb.gz", true, \
+	X(EXPORT_PPROF, export_pprof, "pprof", ".pb.gz", EXPORT_BINARY, \
 		"profile.proto, for pprof, Pyroscope, Parca, Grafana") \
-	X(EXPORT_FOLDED, export_folded, "folded", ".folded", false, \
+	X(EXPORT_FOLDED, export_folded, "folded", ".folded", EXPORT_ONE_EVENT, \
 		"a line a stack, for flamegraph.pl, inferno, speedscope") \
-	X(EXPORT_HTML, export_html, "html", ".html", true, \
+	X(EXPORT_HTML, export_html, "html", ".html", EXPORT_PICTURE, \
 		"a page with a flame graph, tables and a time line, for any browser") \
-	X(EXPORT_SPEEDSCOPE, export_speedscope, "speedscope", ".speedscope.json", false, \
+	X(EXPORT_SPEEDSCOPE, export_speedscope, "speedscope", ".speedscope.json", 0, \
 		"threads and the order of samples, for speedscope") \
-	X(EXPORT_FIREFOX, export_firefox, "firefox", ".firefox.json", false, \
+	X(EXPORT_FIREFOX, export_firefox, "firefox", ".firefox.json", 0, \
 		"threads, times and lines, for profiler.firefox.com") \
-	X(EXPORT_CHROME, export_chrome, "chrome", ".trace.json", false, \
+	X(EXPORT_CHROME, export_chrome, "chrome", ".trace.json", 0, \
 		"a trace with CPU profiles, for Chrome's DevTools") \
-	X(EXPORT_JSON, export_json, "json", ".json", false, \
+	X(EXPORT_JSON, export_json, "json", ".json", 0, \
 		"stacks, frames, labels and values, for scripts") \
-	X(EXPORT_CSV, export_csv, "csv", ".csv", false, "a row a function, for spreadsheets") \
-	X(EXPORT_PERF_SCRIPT, export_perf_script, "perf-script", ".perf", false, \
+	X(EXPORT_CSV, export_csv, "csv", ".csv", 0, "a row a function, for spreadsheets") \
+	X(EXPORT_PERF_SCRIPT, export_perf_script, "perf-script", ".perf", 0, \
 		"each sample, as perf script prints it, for what reads that") \
-	X(EXPORT_CALLGRIND, export_callgrind, "callgrind", ".callgrind", false, \
+	X(EXPORT_CALLGRIND, export_callgrind, "callgrind", ".callgrind", EXPORT_ONE_EVENT, \
 		"costs and calls, for kcachegrind, qcachegrind, callgrind_annotate") \
-	X(EXPORT_SVG, export_svg, "svg", ".svg", true, "a flame graph to look at in any browser") \
-	X(EXPORT_OTLP, export_otlp, "otlp", ".otlp", true, \
+	X(EXPORT_SVG, export_svg, "svg", ".svg", EXPORT_PICTURE, \
+		"a flame graph to look at in any browser") \
+	X(EXPORT_OTLP, export_otlp, "otlp", ".otlp", EXPORT_BINARY, \
 		"OpenTelemetry profiles (v1development of opentelemetry-proto 1.11.0)")
 
 enum export_format {
-#define X(format, function, name, suffix, is_binary, help) format,
+#define X(format, function, name, suffix, traits, help) format,
 	EXPORT_FORMATS(X)
 #undef X
 	EXPORT_FORMAT_COUNT,
@@ -76,11 +84,18 @@ enum {
 	EXPORT_ID_BYTES = 16,
 };
 
+/* A recording that the profile is compared with, by formats that can. */
+struct export_baseline {
+	const struct profile *profile;   /* symbolized, too */
+	const char *name, *profile_name; /* of the files */
+};
+
 struct export_options {
 	uint32_t labels; /* enum export_label */
 	const struct export_attribute *attributes;
 	size_t nr_attributes;
-	bool is_plain;     /* a format that compresses itself does not */
+	const struct export_baseline *baseline; /* NULL: none */
+	bool is_plain;                          /* a format that compresses itself does not */
 	const uint8_t *id; /* EXPORT_ID_BYTES by which a reader knows the profile again, or NULL */
 };
 
@@ -99,7 +114,7 @@ struct exporter {
 	const char *name; /* the option is --name */
 	const char *suffix;
 	const char *help;
-	bool is_binary; /* nothing for a terminal */
+	unsigned traits; /* enum export_trait */
 	export_fn *write;
 };
 
@@ -108,7 +123,7 @@ const struct exporter *export_all(size_t *count);
 
 /* ---- for exporters ---- */
 
-#define X(format, function, name, suffix, is_binary, help) export_fn function;
+#define X(format, function, name, suffix, traits, help) export_fn function;
 EXPORT_FORMATS(X)
 #undef X
 
@@ -118,6 +133,13 @@ enum {
 
 /* The event with the most samples: for formats that can hold but one. */
 uint32_t export_main_event(const struct profile *profile);
+/*
+ * What two recordings are compared by: the main event of the profile, or of the baseline where the
+ * profile is empty, and the other's of that name; 0 in one that is empty. Fails where there is no
+ * such event.
+ */
+struct err *export_common_event(const struct profile *profile, const struct profile *baseline,
+	uint32_t *event, uint32_t *baseline_event) ERR_MUST_CHECK;
 /* pprof's own names where it has some, so that profiles of several tools compare. */
 const char *export_event_type(const struct profile *profile, uint32_t event);
 const char *export_event_unit(const struct profile *profile, uint32_t event);

@@ -6,6 +6,8 @@
  * shows texts as texts only. The page's Content-Security-Policy names the hashes
  * of its script and its style and forbids everything else, the network as well.
  *
+ * With a baseline it is a page of differences.
+ *
  * The page is made from html/ when this program is built.
  */
 #include "report/export/base64_sink.h"
@@ -21,11 +23,13 @@ static const unsigned char page_tail[] = {
 #include "report/export/html/page_tail.inc"
 };
 
-static struct err *write_data(const struct profile *profile, struct export_sink sink)
+static struct err *write_data(
+	const struct html_data_side *sides, size_t nr_sides, struct export_sink sink)
 {
 	struct base64_sink base64 = {.sink = sink};
 	CLEANUP(bytes_buf_deinit) struct bytes_buf data = {0};
-	html_data_put(profile, &html_data_limits, &data);
+	html_data_put(sides, nr_sides, nr_sides > 1 ? &html_data_limits_of_two : &html_data_limits,
+		&data);
 	struct gzip *gzip = gzip_create(base64_sink_open(&base64));
 	struct err *err = gzip_write(gzip, data.data, data.len);
 	if (!err)
@@ -39,8 +43,17 @@ static struct err *write_data(const struct profile *profile, struct export_sink 
 struct err *export_html(const struct profile *profile, const struct export_options *options,
 	struct export_sink sink)
 {
-	(void)options;
+	const struct export_baseline *baseline = options->baseline;
+	struct html_data_side sides[] = {{.profile = profile}, {0}};
+	if (baseline) {
+		sides[0].name = baseline->profile_name;
+		sides[1] = (struct html_data_side){baseline->profile, baseline->name, 0};
+		try(export_common_event(
+			profile, baseline->profile, &sides[0].event, &sides[1].event));
+	} else {
+		sides[0].event = export_main_event(profile);
+	}
 	try(sink.write(sink.context, page_head, sizeof(page_head)));
-	try(write_data(profile, sink));
+	try(write_data(sides, baseline ? 2 : 1, sink));
 	return sink.write(sink.context, page_tail, sizeof(page_tail));
 }

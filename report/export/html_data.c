@@ -1,9 +1,9 @@
 #include "report/export/html_data.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "report/export/export.h"
+#include "report/diff_tree.h"
+#include "report/export/html_threads.h"
 #include "report/export/html_tree.h"
 #include "report/export/tally.h"
 #include "report/info.h"
@@ -15,21 +15,25 @@ const struct html_data_limits html_data_limits = {
 	.slices = 256,
 };
 
-struct ranked_thread {
-	uint32_t thread;
-	uint64_t weight;
+const struct html_data_limits html_data_limits_of_two = {
+	.nodes = 2 << 20,
+	.entries = 1 << 20,
+	.threads = 1024,
+	.slices = 64,
 };
 
 struct html_data {
-	const struct profile *profile;
+	const struct html_data_side *sides; /* as many as columns */
 	struct html_data_limits limits;
-	uint32_t event;
+	struct tree trees[HTML_COLUMNS_MAX]; /* of each side */
+	struct diff_tree diff;               /* where there are two */
+	struct html_tree_source source;
+	const struct profile_object *objects; /* of the source */
 	struct html_tree tree;
-	VEC(struct ranked_thread) threads; /* the busiest first */
-	uint32_t *ranks;                   /* of each thread of the profile */
-	uint32_t nr_threads, nr_slices;    /* that are told apart */
+	struct html_threads threads;
+	uint32_t nr_threads, nr_slices; /* that are told apart */
 	uint64_t slice_ns;
-	struct tally tally; /* by slot and node */
+	struct tally tallies[HTML_COLUMNS_MAX]; /* by slot and node */
 	struct str text;
 	struct bytes_buf *out;
 };
@@ -47,46 +51,92 @@ static void put_text(struct html_data *data, const char *text)
 	bytes_put_blob(data->out, data->text.data, data->text.len);
 }
 
-/* ---- threads ---- */
+/* ---- the tree ---- */
 
-static int compare_threads(const void *a, const void *b)
+/* The source's node where a stack ends. */
+static uint32_t end_of(const struct html_data *data, size_t side, uint32_t stack)
 {
-	const struct ranked_thread *x = a, *y = b;
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	uint32_t end = data->trees[side].ends[stack];
+	return data->source.nr_columns == 1
+		       ? end
+		       : data->diff.nodes[side == 0 ? MATCH_NEW : MATCH_BASE][end];
 }
 
-static void rank_threads(struct html_data *data)
+static void open_one(struct html_data *data)
 {
-	const struct profile *profile = data->profile;
-	size_t count = profile->threads.len;
-	CLEANUP_FREE uint64_t *weights = mem_zalloc_array(count, sizeof(*weights));
-	data->ranks = mem_zalloc_array(count, sizeof(*data->ranks));
-	vec_each(&profile->samples, sample)
-		if (sample->event == data->event)
-			weights[sample->thread] += sample->weight;
-	for (size_t i = 0; i < count; i++)
-		if (weights[i])
-			vec_push(&data->threads, (struct ranked_thread){(uint32_t)i, weights[i]});
-	if (data->threads.len)
-		qsort(data->threads.data, data->threads.len, sizeof(*data->threads.data),
-			compare_threads);
-	for (size_t i = 0; i < data->threads.len; i++)
-		data->ranks[data->threads.data[i].thread] = (uint32_t)i;
-	data->nr_threads = data->threads.len < data->limits.threads ? (uint32_t)data->threads.len
-								    : data->limits.threads;
-	if (!data->nr_threads)
-		data->nr_threads = 1;
+	const struct profile *profile = data->sides[0].profile;
+	data->objects = profile->objects.data;
+	data->source.tree = &data->trees[0];
+	data->source.functions = profile->functions.data;
+	data->source.nr_functions = profile->functions.len;
+	data->source.frames = profile->frames.data;
+	data->source.nr_objects = profile->objects.len;
+}
+
+static void open_two(struct html_data *data)
+{
+	struct diff_tree_side sides[HTML_COLUMNS_MAX];
+	for (int i = 0; i < HTML_COLUMNS_MAX; i++)
+		sides[i] = (struct diff_tree_side){data->sides[i].profile, &data->trees[i]};
+	struct diff_tree *diff = &data->diff;
+	diff_tree_init(diff, &sides[1], &sides[0]);
+	data->objects = diff->objects.data;
+	data->source.tree = &diff->tree;
+	data->source.functions = diff->functions.data;
+	data->source.nr_functions = diff->functions.len;
+	data->source.frames = diff->frames.data;
+	data->source.nr_objects = diff->objects.len;
+}
+
+/* Stops at the largest number, as html_tree does. */
+static void weigh(struct html_data *data, size_t side)
+{
+	const struct html_data_side *from = &data->sides[side];
+	uint64_t *weights = mem_zalloc_array(data->source.tree->nodes.len, sizeof(*weights));
+	vec_each(&from->profile->samples, sample) {
+		if (sample->event != from->event)
+			continue;
+		uint64_t *weight = &weights[end_of(data, side, sample->stack)];
+		*weight = sample->weight > UINT64_MAX - *weight ? UINT64_MAX
+								: *weight + sample->weight;
+	}
+	data->source.weights[side] = weights;
+}
+
+static void make_tree(struct html_data *data, uint32_t nodes_max)
+{
+	size_t nr_sides = data->source.nr_columns;
+	for (size_t i = 0; i < nr_sides; i++)
+		tree_init(&data->trees[i], data->sides[i].profile, &(struct tree_options){0});
+	if (nr_sides == 1)
+		open_one(data);
+	else
+		open_two(data);
+	for (size_t i = 0; i < nr_sides; i++)
+		weigh(data, i);
+	html_tree_init(&data->tree, &data->source, nodes_max);
 }
 
 /* ---- entries ---- */
 
-static uint32_t slot_of(const struct html_data *data, const struct profile_sample *sample)
+static uint64_t span_ns(const struct html_data *data)
 {
-	uint32_t rank = data->ranks[sample->thread];
-	uint64_t since = sample->time_ns - data->profile->first_ns;
-	uint64_t slice = sample->time_ns < data->profile->first_ns ? 0 : since / data->slice_ns;
+	uint64_t span = 0;
+	for (size_t i = 0; i < data->source.nr_columns; i++) {
+		const struct profile *profile = data->sides[i].profile;
+		if (profile->last_ns - profile->first_ns > span)
+			span = profile->last_ns - profile->first_ns;
+	}
+	return span;
+}
+
+static uint32_t slot_of(
+	const struct html_data *data, size_t side, const struct profile_sample *sample)
+{
+	uint64_t first_ns = data->sides[side].profile->first_ns;
+	uint32_t rank = data->threads.ranks[side][sample->thread];
+	uint64_t slice =
+		sample->time_ns < first_ns ? 0 : (sample->time_ns - first_ns) / data->slice_ns;
 	if (rank >= data->nr_threads)
 		rank = data->nr_threads - 1;
 	if (slice >= data->nr_slices)
@@ -96,26 +146,44 @@ static uint32_t slot_of(const struct html_data *data, const struct profile_sampl
 
 static void set_slices(struct html_data *data, uint32_t count)
 {
-	uint64_t span_ns = data->profile->last_ns - data->profile->first_ns;
 	data->nr_slices = count;
-	data->slice_ns = span_ns / count + 1;
+	data->slice_ns = span_ns(data) / count + 1;
 }
 
-/* False when there are more entries than fit. */
-static bool tally_samples(struct html_data *data)
+/* False when there are more entries than fit in this column. */
+static bool tally_side(struct html_data *data, size_t side, size_t entries_max)
 {
-	tally_deinit(&data->tally);
-	vec_each(&data->profile->samples, sample) {
-		if (sample->event != data->event)
+	const struct html_data_side *from = &data->sides[side];
+	struct tally *tally = &data->tallies[side];
+	tally_deinit(tally);
+	vec_each(&from->profile->samples, sample) {
+		if (sample->event != from->event)
 			continue;
-		tally_add(&data->tally, slot_of(data, sample),
-			html_tree_number(&data->tree, sample->stack), sample->weight);
+		uint32_t node = data->tree.numbers[end_of(data, side, sample->stack)];
+		tally_add(tally, slot_of(data, side, sample), node, sample->weight);
 		/* One a node is the least that there can be. */
-		if (data->tally.entries.len > data->limits.entries &&
+		if (tally->entries.len > entries_max &&
 			(data->nr_slices > 1 || data->nr_threads > 1))
 			return false;
 	}
 	return true;
+}
+
+static bool tally_samples(struct html_data *data)
+{
+	size_t nr_columns = data->source.nr_columns;
+	for (size_t i = 0; i < nr_columns; i++)
+		if (!tally_side(data, i, data->limits.entries / nr_columns))
+			return false;
+	return true;
+}
+
+static void count_threads(struct html_data *data)
+{
+	size_t count = data->threads.list.len;
+	data->nr_threads = count < data->limits.threads ? (uint32_t)count : data->limits.threads;
+	if (!data->nr_threads)
+		data->nr_threads = 1;
 }
 
 static void count_samples(struct html_data *data)
@@ -130,7 +198,8 @@ static void count_samples(struct html_data *data)
 		else
 			data->nr_threads = (data->nr_threads + COARSER - 1) / COARSER;
 	}
-	tally_sort_by_stack(&data->tally, data->tree.nr_nodes);
+	for (size_t i = 0; i < data->source.nr_columns; i++)
+		tally_sort_by_stack(&data->tallies[i], data->tree.nr_nodes);
 }
 
 /* ---- writing ---- */
@@ -143,18 +212,19 @@ static uint64_t samples_of(const struct profile *profile, uint32_t event)
 	return count;
 }
 
-static void put_head(struct html_data *data)
+static void put_column(struct html_data *data, size_t side)
 {
-	const struct profile *profile = data->profile;
-	const struct profile_event *event = &profile->events.data[data->event];
+	const struct profile *profile = data->sides[side].profile;
+	uint32_t number = data->sides[side].event;
+	const struct profile_event *event = &profile->events.data[number];
 	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
-	uint64_t samples = samples_of(profile, data->event);
+	uint64_t samples = samples_of(profile, number);
 	CLEANUP(str_deinit) struct str damage = {0};
 	info_put_damage(profile, &damage);
-	put(data, HTML_DATA_VERSION);
+	put_text(data, data->sides[side].name);
 	put_text(data, command ? command : profile_meta(profile, LAYOUT_META_TARGET));
-	put_text(data, data->event ? event->name : "unknown");
-	put_text(data, data->event ? event->unit : "");
+	put_text(data, number ? event->name : "unknown");
+	put_text(data, number ? event->unit : "");
 	put_text(data, profile_meta(profile, LAYOUT_META_HOST));
 	put_text(data, profile_meta(profile, LAYOUT_META_KERNEL));
 	put_text(data, profile_meta(profile, LAYOUT_META_VERSION));
@@ -166,17 +236,24 @@ static void put_head(struct html_data *data)
 	put(data, samples);
 	put(data, profile->samples.len - samples);
 	put(data, profile_lost(profile));
+	put(data, data->tree.folded_weights[side]);
+}
+
+static void put_head(struct html_data *data)
+{
+	put(data, HTML_DATA_VERSION);
+	put(data, data->source.nr_columns);
+	for (size_t i = 0; i < data->source.nr_columns; i++)
+		put_column(data, i);
 	put(data, data->tree.nr_folded);
-	put(data, data->tree.folded_weight);
-	put(data, 1);
 }
 
 static void put_objects(struct html_data *data)
 {
 	put(data, data->tree.objects.len);
 	vec_each(&data->tree.objects, object) {
-		put_text(data, data->profile->objects.data[*object].name);
-		put(data, profile_is_kernel(data->profile, *object));
+		put_text(data, data->objects[*object].name);
+		put(data, profile_object_is_kernel(&data->objects[*object]));
 	}
 }
 
@@ -187,7 +264,7 @@ static void put_functions(struct html_data *data)
 	VEC(uint32_t) file_of = {0};
 	strtab_intern(&files, "", 0);
 	vec_each(&data->tree.functions, function) {
-		const char *file = data->profile->functions.data[*function].file;
+		const char *file = data->source.functions[*function].file;
 		vec_push(&file_of, file ? strtab_intern(&files, file, strlen(file)) : 0);
 	}
 	put(data, files.entries.len);
@@ -197,7 +274,7 @@ static void put_functions(struct html_data *data)
 	for (size_t i = 0; i < data->tree.functions.len; i++) {
 		const struct profile_function *function = &folded;
 		if (i != HTML_TREE_FOLDED)
-			function = &data->profile->functions.data[data->tree.functions.data[i]];
+			function = &data->source.functions[data->tree.functions.data[i]];
 		put_text(data, function->name);
 		put(data, data->tree.object_numbers[function->object]);
 		put(data, file_of.data[i]);
@@ -208,62 +285,69 @@ static void put_functions(struct html_data *data)
 
 static void put_threads(struct html_data *data)
 {
+	static const struct html_thread none = {.comm = ""};
+	size_t count = data->threads.list.len;
 	put(data, data->nr_threads);
 	for (uint32_t i = 0; i < data->nr_threads; i++) {
-		struct profile_thread thread = {.comm = ""};
-		if (i < data->threads.len)
-			thread = data->profile->threads.data[data->threads.data[i].thread];
-		put(data, thread.pid);
-		put(data, thread.tid);
-		put_text(data, thread.comm);
+		const struct html_thread *thread = i < count ? &data->threads.list.data[i] : &none;
+		put(data, thread->pid);
+		put(data, thread->tid);
+		put_text(data, thread->comm);
 	}
-	put(data, data->threads.len > data->nr_threads ? data->threads.len - data->nr_threads + 1
-						       : 0);
+	put(data, count > data->nr_threads ? count - data->nr_threads + 1 : 0);
 	put(data, data->nr_slices);
 	put(data, data->slice_ns);
 }
 
-static void put_entries(struct html_data *data)
+static void put_entries(struct html_data *data, const struct tally *tally)
 {
 	size_t at = 0;
 	for (uint32_t node = 0; node < data->tree.nr_nodes; node++) {
 		size_t first = at;
-		while (at < data->tally.entries.len && data->tally.entries.data[at].stack == node)
+		while (at < tally->entries.len && tally->entries.data[at].stack == node)
 			at++;
 		put(data, at - first);
 	}
 	uint32_t last = 0;
-	vec_each(&data->tally.entries, entry) {
+	vec_each(&tally->entries, entry) {
 		bytes_put_zigzag(data->out, (int64_t)entry->group - last);
 		last = entry->group;
 	}
-	vec_each(&data->tally.entries, entry)
+	vec_each(&tally->entries, entry)
 		put(data, entry->value);
 }
 
-void html_data_put(
-	const struct profile *profile, const struct html_data_limits *limits, struct bytes_buf *out)
+static void put_all(struct html_data *data)
 {
-	struct html_data data = {
-		.profile = profile,
-		.limits = *limits,
-		.event = export_main_event(profile),
-		.out = out,
-	};
-	html_tree_init(&data.tree, profile, data.event, limits->nodes);
-	rank_threads(&data);
+	put_head(data);
+	put_objects(data);
+	put_functions(data);
+	put_threads(data);
+	put(data, data->tree.nr_nodes);
+	bytes_put(data->out, data->tree.callers.data, data->tree.callers.len);
+	bytes_put(data->out, data->tree.references.data, data->tree.references.len);
+	for (size_t i = 0; i < data->source.nr_columns; i++)
+		put_entries(data, &data->tallies[i]);
+}
+
+void html_data_put(const struct html_data_side *sides, size_t nr_sides,
+	const struct html_data_limits *limits, struct bytes_buf *out)
+{
+	struct html_data data = {.sides = sides, .limits = *limits, .out = out};
+	data.source.nr_columns = nr_sides;
+	make_tree(&data, limits->nodes);
+	html_threads_init(&data.threads, sides, nr_sides);
+	count_threads(&data);
 	count_samples(&data);
-	put_head(&data);
-	put_objects(&data);
-	put_functions(&data);
-	put_threads(&data);
-	put(&data, data.tree.nr_nodes);
-	bytes_put(out, data.tree.callers.data, data.tree.callers.len);
-	bytes_put(out, data.tree.references.data, data.tree.references.len);
-	put_entries(&data);
+	put_all(&data);
 	html_tree_deinit(&data.tree);
-	vec_deinit(&data.threads);
-	mem_free(data.ranks);
-	tally_deinit(&data.tally);
+	html_threads_deinit(&data.threads);
+	for (size_t i = 0; i < nr_sides; i++) {
+		tree_deinit(&data.trees[i]);
+		mem_free(data.source.weights[i]);
+		tally_deinit(&data.tallies[i]);
+	}
+	if (nr_sides > 1)
+		diff_tree_deinit(&data.diff);
 	str_deinit(&data.text);
 }

@@ -7,23 +7,22 @@
  * control characters. In this order:
  *
  *   version       HTML_DATA_VERSION
- *   texts         title, event, unit, host, kernel, recorder, damage
- *   period        units that a weight of 1 stands for; frequency_hz
- *   begin         milliseconds since 1970, 0: unknown; span: nanoseconds
- *   samples       of the event; other_samples: of other events; lost
- *   folded        nodes that were too many, and the weight below them
- *   columns       of weights: 1, or 2 where two recordings are compared
- *   objects       count; each: name, whether it is the kernel's
- *   files         count; each: path. File 0 is no file
- *   functions     count; each: name, object, file, line. Function 0 stands for what was folded
- *   threads       count; each: pid, tid, comm; whether the last one stands for many
- *   slices        of time: count; nanoseconds of each
- *   nodes         count; then of all of them, each before its callees, from node 0, which is the
- *                 root: how far the caller of each is up from the node before (0: it is that one);
+ *   columns       of weights: 1, or 2 where two recordings are compared: the new one and the one it
+ * is compared with. Of each in turn: texts         file (empty where there is one column), title,
+ * event, unit, host, kernel, recorder, damage period        units that a weight of 1 stands for;
+ * frequency_hz begin         milliseconds since 1970, 0: unknown; span: nanoseconds samples of the
+ * event; other_samples: of other events; lost folded        the weight below nodes that were too
+ * many folded        nodes that were too many objects       count; each: name, whether it is the
+ * kernel's files         count; each: path. File 0 is no file functions     count; each: name,
+ * object, file, line. Function 0 stands for what was folded threads       count; each: pid, tid (0:
+ * all of that name), comm; whether the last one stands for many slices        of time: count;
+ * nanoseconds of each nodes         count; then of all of them, each before its callees, from node
+ * 0, which is the root: how far the caller of each is up from the node before (0: it is that one);
  *                 then of all: functions that were met up to here, less the function (0: the next
  *                 new one), << 1 | is inlined
- *   entries       of each node how many; then of all of them zigzag: slice * threads + thread, less
- *                 the one of the entry before; then of all: the weight, in each column
+ *   entries       of each column in turn: of each node how many; then of all of them zigzag:
+ *                 slice * threads + thread, less the one of the entry before; then of all: the
+ * weight
  *
  * Columns of equal things compress much better than rows.
  *
@@ -39,7 +38,13 @@
 #include "report/profile.h"
 
 enum {
-	HTML_DATA_VERSION = 1,
+	HTML_DATA_VERSION = 2,
+};
+
+struct html_data_side {
+	const struct profile *profile;
+	const char *name; /* of the file, where there are two */
+	uint32_t event;
 };
 
 struct html_data_limits {
@@ -48,8 +53,11 @@ struct html_data_limits {
 
 /* What browsers draw at once, and pages of some megabytes. */
 extern const struct html_data_limits html_data_limits;
+/* The same of two recordings: of them it is less of interest when something ran. */
+extern const struct html_data_limits html_data_limits_of_two;
 
-void html_data_put(const struct profile *profile, const struct html_data_limits *limits,
-	struct bytes_buf *out);
+/* Of one recording, or of one and another that it is compared with, by the same event. */
+void html_data_put(const struct html_data_side *sides, size_t nr_sides,
+	const struct html_data_limits *limits, struct bytes_buf *out);
 
 #endif

@@ -4,13 +4,11 @@
 #include <string.h>
 
 struct walk {
-	const struct profile *profile;
+	const struct html_tree_source *source;
 	struct tree_node *nodes;
-	struct tree tree;
-	uint64_t *stack_weights;
+	size_t nr_nodes;
 	uint64_t *weights;          /* of each node, with all that it called */
 	uint64_t threshold;         /* nodes below are folded */
-	uint32_t *numbers;          /* of each node that is kept */
 	uint32_t *folded;           /* what was folded below each node: number, 0: nothing */
 	uint32_t *function_numbers; /* + 1, 0: not met yet */
 	uint32_t last_depth;
@@ -30,15 +28,33 @@ static void add(uint64_t *sum, uint64_t weight)
 	*sum = weight > UINT64_MAX - *sum ? UINT64_MAX : *sum + weight;
 }
 
-static void add_weights(struct walk *walk, uint32_t event)
+static bool is_end(const struct walk *walk, size_t node)
 {
-	vec_each(&walk->profile->samples, sample)
-		if (sample->event == event)
-			add(&walk->stack_weights[sample->stack], sample->weight);
-	for (size_t i = 0; i < walk->profile->stacks.len; i++)
-		add(&walk->weights[walk->tree.ends[i]], walk->stack_weights[i]);
-	for (size_t i = walk->tree.nodes.len - 1; i > 0; i--)
-		add(&walk->weights[walk->nodes[i].parent], walk->weights[i]);
+	for (size_t column = 0; column < walk->source->nr_columns; column++)
+		if (walk->source->weights[column][node])
+			return true;
+	return false;
+}
+
+/* No node has less than one that it called by this either, and what has something keeps some. */
+static uint64_t share(uint64_t part, uint64_t whole)
+{
+	static const unsigned __int128 most = UINT64_C(1) << 48;
+	uint64_t scaled = (uint64_t)(part * most / whole);
+	return scaled ? scaled : 1;
+}
+
+static void add_column(struct walk *walk, size_t column)
+{
+	const uint64_t *own = walk->source->weights[column];
+	CLEANUP_FREE uint64_t *sums = mem_zalloc_array(walk->nr_nodes, sizeof(*sums));
+	memcpy(sums, own, walk->nr_nodes * sizeof(*sums));
+	for (size_t i = walk->nr_nodes - 1; i > 0; i--)
+		add(&sums[walk->nodes[i].parent], sums[i]);
+	for (size_t i = 0; i < walk->nr_nodes; i++)
+		if (sums[i])
+			add(&walk->weights[i],
+				walk->source->nr_columns == 1 ? sums[i] : share(sums[i], sums[0]));
 }
 
 static int compare_siblings(const void *a, const void *b, void *context)
@@ -47,15 +63,15 @@ static int compare_siblings(const void *a, const void *b, void *context)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	if (walk->weights[x] != walk->weights[y])
 		return walk->weights[x] > walk->weights[y] ? -1 : 1;
-	return strcmp(walk->profile->functions.data[walk->nodes[x].function].name,
-		walk->profile->functions.data[walk->nodes[y].function].name);
+	return strcmp(walk->source->functions[walk->nodes[x].function].name,
+		walk->source->functions[walk->nodes[y].function].name);
 }
 
 /* By falling weight. */
 static void order_siblings(struct walk *walk)
 {
 	VEC(uint32_t) siblings = {0};
-	for (size_t i = 0; i < walk->tree.nodes.len; i++) {
+	for (size_t i = 0; i < walk->nr_nodes; i++) {
 		siblings.len = 0;
 		for (uint32_t at = walk->nodes[i].first_child; at;
 			at = walk->nodes[at].next_sibling)
@@ -75,7 +91,7 @@ static void order_siblings(struct walk *walk)
 static size_t count_from(const struct walk *walk, uint64_t threshold)
 {
 	size_t count = 0;
-	for (size_t i = 0; i < walk->tree.nodes.len; i++)
+	for (size_t i = 0; i < walk->nr_nodes; i++)
 		count += walk->weights[i] >= threshold;
 	return count;
 }
@@ -106,14 +122,14 @@ static uint32_t kept_caller(const struct walk *walk, uint32_t node)
 
 static void mark_folded(struct walk *walk)
 {
-	for (size_t i = 1; i < walk->tree.nodes.len; i++)
-		walk->out->nr_folded += walk->weights[i] && !is_kept(walk, (uint32_t)i);
-	for (size_t i = 0; i < walk->profile->stacks.len; i++) {
-		uint32_t end = walk->tree.ends[i];
-		if (!walk->stack_weights[i] || is_kept(walk, end))
+	for (uint32_t i = 1; i < walk->nr_nodes; i++) {
+		if (is_kept(walk, i))
 			continue;
-		walk->folded[kept_caller(walk, end)] = 1;
-		add(&walk->out->folded_weight, walk->stack_weights[i]);
+		walk->out->nr_folded += walk->weights[i] > 0;
+		if (is_end(walk, i))
+			walk->folded[kept_caller(walk, i)] = 1;
+		for (size_t column = 0; column < walk->source->nr_columns; column++)
+			add(&walk->out->folded_weights[column], walk->source->weights[column][i]);
 	}
 }
 
@@ -124,7 +140,7 @@ static uint32_t function_number(struct walk *walk, uint32_t function)
 	struct html_tree *out = walk->out;
 	uint32_t *number = &walk->function_numbers[function];
 	if (!*number) {
-		uint32_t object = walk->profile->functions.data[function].object;
+		uint32_t object = walk->source->functions[function].object;
 		vec_push(&out->functions, function);
 		*number = (uint32_t)out->functions.len;
 		if (object && !out->object_numbers[object]) {
@@ -148,8 +164,8 @@ static void put_function(struct walk *walk, uint32_t node, uint32_t depth)
 	size_t met = walk->out->functions.len;
 	uint32_t number = function_number(walk, walk->nodes[node].function);
 	uint64_t back = number == met ? 0 : met - number;
-	bool is_inlined = walk->profile->frames.data[walk->nodes[node].frame].outer;
-	walk->numbers[node] = put_node(walk, depth, back << 1 | is_inlined);
+	bool is_inlined = walk->source->frames[walk->nodes[node].frame].outer;
+	walk->out->numbers[node] = put_node(walk, depth, back << 1 | is_inlined);
 }
 
 static void put_folded(struct walk *walk, uint32_t node, uint32_t depth)
@@ -192,47 +208,42 @@ static void put_nodes(struct walk *walk)
 	put_folded(walk, 0, 0);
 }
 
-static void number_stacks(struct walk *walk)
+/* What ended in a branch that was folded ended there. */
+static void number_folded(struct walk *walk)
 {
-	for (size_t i = 0; i < walk->profile->stacks.len; i++) {
-		uint32_t end = walk->tree.ends[i];
-		if (walk->stack_weights[i])
-			walk->out->numbers[i] = is_kept(walk, end)
-							? walk->numbers[end]
-							: walk->folded[kept_caller(walk, end)];
-	}
+	for (uint32_t i = 1; i < walk->nr_nodes; i++)
+		if (!is_kept(walk, i) && is_end(walk, i))
+			walk->out->numbers[i] = walk->folded[kept_caller(walk, i)];
 }
 
 void html_tree_init(
-	struct html_tree *tree, const struct profile *profile, uint32_t event, uint32_t nodes_max)
+	struct html_tree *tree, const struct html_tree_source *source, uint32_t nodes_max)
 {
-	*tree = (struct html_tree){
-		.object_numbers = mem_zalloc_array(profile->objects.len, sizeof(uint32_t)),
-		.numbers = mem_zalloc_array(profile->stacks.len, sizeof(uint32_t)),
+	struct walk walk = {
+		.source = source,
+		.nodes = source->tree->nodes.data,
+		.nr_nodes = source->tree->nodes.len,
+		.out = tree,
 	};
-	struct walk walk = {.profile = profile, .out = tree};
-	tree_init(&walk.tree, profile, &(struct tree_options){0});
-	size_t count = walk.tree.nodes.len;
-	walk.nodes = walk.tree.nodes.data;
-	walk.stack_weights = mem_zalloc_array(profile->stacks.len, sizeof(uint64_t));
-	walk.weights = mem_zalloc_array(count, sizeof(uint64_t));
-	walk.numbers = mem_zalloc_array(count, sizeof(uint32_t));
-	walk.folded = mem_zalloc_array(count, sizeof(uint32_t));
-	walk.function_numbers = mem_zalloc_array(profile->functions.len, sizeof(uint32_t));
+	*tree = (struct html_tree){
+		.object_numbers = mem_zalloc_array(source->nr_objects, sizeof(uint32_t)),
+		.numbers = mem_zalloc_array(walk.nr_nodes, sizeof(uint32_t)),
+	};
+	walk.weights = mem_zalloc_array(walk.nr_nodes, sizeof(uint64_t));
+	walk.folded = mem_zalloc_array(walk.nr_nodes, sizeof(uint32_t));
+	walk.function_numbers = mem_zalloc_array(source->nr_functions, sizeof(uint32_t));
 	vec_push(&tree->functions, 0); /* HTML_TREE_FOLDED */
 	vec_push(&tree->objects, 0);
-	add_weights(&walk, event);
+	for (size_t column = 0; column < source->nr_columns; column++)
+		add_column(&walk, column);
 	order_siblings(&walk);
 	walk.threshold = find_threshold(&walk, nodes_max);
 	mark_folded(&walk);
 	put_nodes(&walk);
-	number_stacks(&walk);
-	mem_free(walk.stack_weights);
+	number_folded(&walk);
 	mem_free(walk.weights);
-	mem_free(walk.numbers);
 	mem_free(walk.folded);
 	mem_free(walk.function_numbers);
-	tree_deinit(&walk.tree);
 }
 
 void html_tree_deinit(struct html_tree *tree)

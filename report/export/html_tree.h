@@ -10,23 +10,34 @@ enum {
 	HTML_TREE_FOLDED = 0, /* the function of folded branches */
 };
 
+enum {
+	HTML_COLUMNS_MAX = 2, /* of weights: of a recording, and of one that it is compared with */
+};
+
+struct html_tree_source {
+	struct tree *tree; /* siblings get sorted */
+	const struct profile_function *functions;
+	const struct profile_frame *frames;
+	size_t nr_functions, nr_objects;
+	size_t nr_columns;
+	uint64_t *weights[HTML_COLUMNS_MAX]; /* of each node itself */
+};
+
 struct html_tree {
 	struct bytes_buf callers, references; /* the two columns of nodes */
 	uint32_t nr_nodes;
-	VEC(uint32_t) functions, objects; /* by their new numbers: those of the profile */
-	uint32_t *object_numbers;         /* of each object of the profile */
-	uint64_t nr_folded, folded_weight;
-	uint32_t *numbers; /* of each stack: the node where it ends */
+	VEC(uint32_t) functions, objects; /* by their new numbers: those of the source */
+	uint32_t *object_numbers;         /* of each object of the source */
+	uint64_t nr_folded, folded_weights[HTML_COLUMNS_MAX];
+	uint32_t *numbers; /* of each node of the source where something ended */
 };
 
-/* Where there are more than `nodes_max`, those of the least weight are folded. */
+/*
+ * Where there are more than `nodes_max`, those of the least weight are folded. Of two columns the
+ * shares count, not what they are shares of.
+ */
 void html_tree_init(
-	struct html_tree *tree, const struct profile *profile, uint32_t event, uint32_t nodes_max);
+	struct html_tree *tree, const struct html_tree_source *source, uint32_t nodes_max);
 void html_tree_deinit(struct html_tree *tree);
-
-static inline uint32_t html_tree_number(const struct html_tree *tree, uint32_t stack)
-{
-	return tree->numbers[stack];
-}
 
 #endif

@@ -1,46 +1,15 @@
 // What tests/e2e/html.sh has a browser do with the page of `convert --html`:
 //   node html.js BROWSER FOLDER TID SAMPLES      of FOLDER/page.html, FOLDER/report
 "use strict";
-const fs = require("fs"), path = require("path");
+const path = require("path");
 const {Browser} = require(path.join(__dirname, "browser.js"));
+const {want, wantTrue, readReport, rowsOf, wantRows, run} = require(path.join(__dirname, "checks.js"));
 const [program, folder, tid, samples] = process.argv.slice(2);
 const url = "file://" + encodeURI(path.join(folder, "page.html"));
 
 const view = "page.charts['view-chart']";
 
-function want(what, got, wanted) {
-	if (JSON.stringify(got) !== JSON.stringify(wanted))
-		throw new Error(`${what}: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`);
-	console.log("ok " + what);
-}
-
-const wantTrue = (what, got) => want(what, Boolean(got), true);
-
-/* Rows of the report: dso and name -> samples and total percent. */
-function readReport() {
-	const rows = {};
-	for (const line of fs.readFileSync(path.join(folder, "report"), "utf8").split("\n")) {
-		const row = /^ *([\d.]+)% +([\d.]+)% +(\d+)  (.*?) +\[[.k]\] (.*)$/.exec(line);
-		if (row)
-			rows[row[4] + " " + row[5]] = [Number(row[3]), row[2]];
-	}
-	return rows;
-}
-
-const ROWS = `Object.fromEntries(page.profile.functions.map((it, i) => [
-	page.profile.objects[it.object].name + " " + it.name,
-	[page.weights.self[i], (100 * page.weights.total[i] / page.profile.tree.total[0]).toFixed(2)],
-]).filter((row) => Number(row[1][1]) > 0 || row[1][0] > 0))`;
-
-async function checkTotals(browser) {
-	const wanted = readReport(), got = await browser.value(ROWS);
-	const near = (a, b) => Math.abs(a - b) < 0.011; // the last digit may be rounded otherwise
-	wantTrue("the report has rows", Object.keys(wanted).length > 4);
-	for (const [name, [self, total]] of Object.entries(wanted))
-		if (!(name in got) || got[name][0] !== self || !near(got[name][1], total))
-			throw new Error(`${name}: ${got[name]} in the page, ${self},${total} in the report`);
-	want("functions", Object.keys(got).length, Object.keys(wanted).length);
-}
+const report = () => readReport(path.join(folder, "report"));
 
 /* Where a box of a function is on the screen. */
 async function placeOf(browser, name) {
@@ -84,7 +53,7 @@ async function checkSearch(browser) {
 	await browser.key("/");
 	await browser.type("again");
 	const text = await browser.value("document.getElementById('matched').textContent");
-	const row = readReport()["<u>x again"];
+	const row = report()["<u>x again"];
 	want("what matches", text, row[1] + " %");
 	await browser.value("document.activeElement.blur()");
 	await browser.key("n");
@@ -112,7 +81,7 @@ async function checkSelections(browser) {
 	const all = await browser.value("page.profile.tree.total[0]");
 	await browser.value(`(() => {
 		const select = document.getElementById("threads");
-		select.value = [...select.options].find((option) => option.text.endsWith(" ${tid}")).value;
+		select.value = [...select.options].find((option) => option.text.startsWith("<img") && option.text.endsWith(" ${tid}")).value;
 		select.dispatchEvent(new Event("change"));
 	})()`);
 	want("a thread", await browser.value("page.profile.tree.total[0]"), Number(samples));
@@ -150,7 +119,7 @@ async function checkViews(browser) {
 	want("icicle", await browser.value(`${view}.isFlame`), false);
 	await browser.key("f");
 	want("and from view to view", await browser.value(ROOT_IS_SEEN), true);
-	await browser.key("d");
+	await browser.key("l");
 	want("dark", await browser.value("document.documentElement.dataset.theme"), "dark");
 	await browser.key("?");
 	want("help", await browser.value("document.getElementById('help').open"), true);
@@ -179,7 +148,7 @@ async function main() {
 	const browser = await Browser.open(program, url, {folder: path.join(folder, "browser")});
 	try {
 		await browser.until("page !== null");
-		await checkTotals(browser);
+		wantRows(await browser.value(rowsOf(0)), report());
 		await checkZoom(browser);
 		await checkSearch(browser);
 		await checkSelections(browser);
@@ -196,7 +165,4 @@ async function main() {
 	}
 }
 
-main().catch((error) => {
-	console.log(String(error.message || error));
-	process.exit(1);
-});
+run(main);

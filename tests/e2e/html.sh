@@ -110,10 +110,94 @@ test_page() {
 	"$EBPROF" report --stdio --percent-limit 0 page.data >report || fail "report failed"
 	tid=$("$EBPROF" report --stdio -s tid,comm --percent-limit 0 page.data | awk '/<img/ { print $4 }')
 	[[ -n $tid ]] || fail "the thread is not in the report"
-	samples=$("$EBPROF" report --stdio --tid "$tid" page.data | sed -nE '1s/.*, ([0-9]+) of .*/\1/p')
+	# By its name, too: it has had another one before, for a sample or none.
+	samples=$("$EBPROF" report --stdio --tid "$tid" -c '<img src=x>"'"'&" page.data | sed -nE '1s/.*, ([0-9]+) of .*/\1/p')
 	timeout 600 node "$here/html.js" "$browser" "$PWD" "$tid" "$samples" >log 2>&1 ||
 		fail "$(tail -n 4 log)"
 	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
+}
+
+# Two builds of a program: work() takes twice as long, one function vanished, one is new. Their names
+# try to get out of the page; so do the files' names.
+build_versions() {
+	mkdir old new
+	cat >version.c <<-'END'
+		#include <time.h>
+
+		static volatile unsigned long sink;
+
+		static double cpu_s(void)
+		{
+			struct timespec now;
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+			return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+		}
+
+		#define SPIN(name) \
+			__attribute__((noinline, noclone)) void name(double seconds) \
+			{ \
+				for (double end = cpu_s() + seconds; cpu_s() < end;) \
+					for (int i = 0; i < 100000; i++) \
+						sink += (unsigned long)i * sink; \
+				sink++; \
+			}
+		SPIN(work)
+		SPIN(same)
+		SPIN(other)
+
+		int main(void)
+		{
+			for (int i = 0; i < 10; i++) {
+				work(WORK);
+				same(0.1);
+				other(0.04);
+			}
+			return 0;
+		}
+	END
+	local flags=(-fno-omit-frame-pointer -fno-optimize-sibling-calls)
+	"${CC:-cc}" -O1 "${flags[@]}" -DWORK=0.1 -c -o old.o version.c &&
+		"${CC:-cc}" -O1 "${flags[@]}" -DWORK=0.2 -c -o new.o version.c || skip "the workload does not compile"
+	objcopy --redefine-sym other='gone</script><b>' old.o && objcopy --redefine-sym other='fresh"><img src=x>' new.o &&
+		"${CC:-cc}" -o old/program old.o && "${CC:-cc}" -o new/program new.o || skip "the linker refuses such names"
+}
+
+test_differences() {
+	need_browser
+	need_compiler
+	build_versions
+	run "$EBPROF" record -q -F 999 -o '<i>old.data' -- old/program
+	want_status 0 "record the old one"
+	run "$EBPROF" record -q -F 499 -o new.data -- new/program
+	want_status 0 "record the new one"
+	run "$EBPROF" convert --html --baseline '<i>old.data' -i new.data -o diff.html
+	want_status 0 convert
+	run "$EBPROF" convert --html --baseline new.data -i new.data -o same.html
+	want_status 0 "convert with itself"
+	! grep -qaE 'gone<|src=x|<i>old' diff.html || fail "a name stands in the page as it is"
+	"$EBPROF" report --stdio --percent-limit 0 '<i>old.data' >report.old || fail "report failed"
+	"$EBPROF" report --stdio --percent-limit 0 new.data >report.new || fail "report failed"
+	timeout 180 node "$here/html_diff.js" "$browser" "$PWD" >log 2>&1 || fail "$(tail -n 4 log)"
+	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
+}
+
+# What cannot be compared, or with what it makes no sense.
+test_baselines() {
+	run "$EBPROF" record -q -F 999 -o a.data -- "$WORKLOADS/workload" 0.3
+	want_status 0 record
+	run "$EBPROF" convert --folded --baseline a.data a.data
+	want_status 2 "a baseline for --folded"
+	grep -q "for --html and --svg" err || fail "it says $(cat err)"
+	run "$EBPROF" convert --html --baseline missing.data a.data
+	want_status 1 "no baseline"
+	run "$EBPROF" convert --html --baseline /dev/null a.data
+	want_status 2 "a device as baseline"
+	[[ ! -e ebprof.html ]] || fail "a page was written"
+	run "$EBPROF" convert --html -c nobody --baseline a.data -o - a.data
+	want_status 0 "nothing with nothing"
+	run "$EBPROF" convert --html --event nothing a.data
+	want_status 2 "no such event"
+	grep -q 'the recording has no event "nothing" but c' err || fail "it says $(cat err)"
 }
 
 test_repeats() {

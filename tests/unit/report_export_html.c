@@ -69,7 +69,7 @@ struct page_node {
 };
 
 struct page {
-	char texts[7][256];
+	char texts[8][256];
 	uint64_t period, begin_ms, span_ns, samples, other_samples, lost, folded, folded_weight;
 	char objects[MAX][64], files[MAX][64], functions[MAX][64], comms[MAX][64];
 	uint32_t function_objects[MAX], tids[MAX];
@@ -98,8 +98,7 @@ static uint64_t get_count(struct bytes_cursor *cursor)
 
 static void read_head(struct bytes_cursor *cursor, struct page *page)
 {
-	CHECK_INT(bytes_get_varint(cursor), HTML_DATA_VERSION);
-	for (size_t i = 0; i < 7; i++)
+	for (size_t i = 0; i < 8; i++)
 		get_text(cursor, page->texts[i], sizeof(page->texts[i]));
 	page->period = bytes_get_varint(cursor);
 	bytes_get_varint(cursor); /* frequency */
@@ -108,9 +107,7 @@ static void read_head(struct bytes_cursor *cursor, struct page *page)
 	page->samples = bytes_get_varint(cursor);
 	page->other_samples = bytes_get_varint(cursor);
 	page->lost = bytes_get_varint(cursor);
-	page->folded = bytes_get_varint(cursor);
 	page->folded_weight = bytes_get_varint(cursor);
-	CHECK_INT(bytes_get_varint(cursor), 1);
 }
 
 static void read_tables(struct bytes_cursor *cursor, struct page *page)
@@ -184,19 +181,34 @@ static void read_entries(struct bytes_cursor *cursor, struct page *page)
 	}
 }
 
+/* Of what a page says, what there is in a column; the baseline's is the second one. */
+static void read_page(
+	const struct bytes_buf *data, size_t nr_columns, size_t column, struct page *page)
+{
+	struct bytes_cursor cursor = bytes_cursor(data->data, data->len);
+	struct page other = {0};
+	CHECK_INT(bytes_get_varint(&cursor), HTML_DATA_VERSION);
+	CHECK_INT(bytes_get_varint(&cursor), nr_columns);
+	for (size_t i = 0; i < nr_columns; i++)
+		read_head(&cursor, i == column ? page : &other);
+	page->folded = bytes_get_varint(&cursor);
+	read_tables(&cursor, page);
+	read_nodes(&cursor, page);
+	other = *page;
+	for (size_t i = 0; i < nr_columns; i++)
+		read_entries(&cursor, i == column ? page : &other);
+	CHECK(!cursor.overrun);
+	CHECK_INT(bytes_left(&cursor), 0);
+}
+
 static struct page page_of(struct fixture *fixture, const struct html_data_limits *limits)
 {
 	struct page page = {0};
 	struct bytes_buf out = {0};
 	struct profile *profile = fixture_profile(fixture);
-	html_data_put(profile, limits ? limits : &html_data_limits, &out);
-	struct bytes_cursor cursor = bytes_cursor(out.data, out.len);
-	read_head(&cursor, &page);
-	read_tables(&cursor, &page);
-	read_nodes(&cursor, &page);
-	read_entries(&cursor, &page);
-	CHECK(!cursor.overrun);
-	CHECK_INT(bytes_left(&cursor), 0);
+	struct html_data_side side = {.profile = profile, .event = export_main_event(profile)};
+	html_data_put(&side, 1, limits ? limits : &html_data_limits, &out);
+	read_page(&out, 1, 0, &page);
 	bytes_buf_deinit(&out);
 	profile_destroy(profile);
 	return page;
@@ -240,8 +252,8 @@ TEST(html_data_of_a_recording)
 	fixture_init(&fixture);
 	put_samples(&fixture);
 	struct page page = page_of(&fixture, NULL);
-	CHECK_STR(page.texts[1], "cpu-clock");
-	CHECK_STR(page.texts[2], "ns");
+	CHECK_STR(page.texts[2], "cpu-clock");
+	CHECK_STR(page.texts[3], "ns");
 	CHECK_INT(page.period, 1000000);
 	CHECK_INT(page.samples, 10);
 	CHECK_INT(page.weight, 10);
@@ -407,6 +419,131 @@ TEST(html_data_escapes_names)
 	struct page page = page_of(&fixture, NULL);
 	check_node(&page, 1, "a\\xe2\\x80\\xae\\xff\\x07</script> 1");
 	CHECK_STR(page.comms[0], "\\x1b[2J</script>");
+}
+
+/* ---- two recordings ---- */
+
+/* main calls work (2 of 4), gone (1) of one, work (3 of 6), fresh (2) of the other, main is 1. */
+static struct profile *version_of(bool is_new)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t process = fixture_process(&fixture, is_new ? 20 : 10, 0);
+	uint32_t thread = fixture_thread(&fixture, process, is_new ? 20 : 10, "app");
+	uint32_t other = fixture_thread(&fixture, process, 11, is_new ? "new" : "old");
+	uint32_t at = is_new ? 0x100 : 0;
+	uint32_t main = fixture_frame(&fixture, object, at + 0x10, "main");
+	uint32_t work = fixture_frame(&fixture, object, at + 0x20, "work");
+	uint32_t leaf = fixture_frame(&fixture, object, at + 0x30, is_new ? "fresh" : "gone");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main, work), 0, is_new ? 3 : 2);
+	fixture_samples(&fixture, other, FIXTURE_STACK(&fixture, main, leaf), 0, is_new ? 2 : 1);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main), 0, 1);
+	return fixture_profile(&fixture);
+}
+
+/* Both columns of a page of the two, or of one and itself. */
+static void pages_of(
+	const struct profile *new, const struct profile *old, uint32_t nodes, struct page pages[2])
+{
+	struct bytes_buf out = {0};
+	struct html_data_side sides[] = {
+		{.profile = new, .name = "new.data"}, {.profile = old, .name = "old.data"}};
+	struct html_data_limits limits = html_data_limits_of_two;
+	limits.nodes = nodes;
+	CHECK_OK(export_common_event(new, old, &sides[0].event, &sides[1].event));
+	html_data_put(sides, 2, &limits, &out);
+	for (size_t i = 0; i < 2; i++) {
+		pages[i] = (struct page){0};
+		read_page(&out, 2, i, &pages[i]);
+	}
+	bytes_buf_deinit(&out);
+}
+
+TEST(html_data_of_two)
+{
+	struct profile *new = version_of(true), *old = version_of(false);
+	struct page pages[2];
+	pages_of(new, old, html_data_limits_of_two.nodes, pages);
+	CHECK_STR(pages[0].texts[0], "new.data");
+	CHECK_STR(pages[1].texts[0], "old.data");
+	CHECK_INT(pages[0].samples, 6);
+	CHECK_INT(pages[1].samples, 4);
+	CHECK_INT(pages[0].nr_nodes, 5);
+	/* By shares of both: 0.5 and 0.5, 0.33 and 0, 0 and 0.25. */
+	const char *const want[2][4] = {
+		{"main 1", "main>work 3", "main>fresh 2", "main>gone 0"},
+		{"main 1", "main>work 2", "main>fresh 0", "main>gone 1"},
+	};
+	for (size_t i = 0; i < 2; i++)
+		for (uint32_t node = 0; node < 4; node++)
+			check_node(&pages[i], node + 1, want[i][node]);
+	CHECK_INT(pages[0].nr_threads, 3); /* by name */
+	CHECK_STR(pages[0].comms[0], "app");
+	CHECK_STR(pages[0].comms[1], "new");
+	CHECK_INT(pages[0].tids[0], 0);
+	profile_destroy(new);
+	profile_destroy(old);
+}
+
+TEST(html_data_of_two_folds_by_shares)
+{
+	struct profile *new = version_of(true), *old = version_of(false);
+	struct page pages[2];
+	pages_of(new, old, 3, pages); /* the root, main, work */
+	CHECK_INT(pages[0].folded, 2);
+	CHECK_INT(pages[0].folded_weight, 2);
+	CHECK_INT(pages[1].folded_weight, 1);
+	check_node(&pages[0], 3, "main>[small branches] 2");
+	check_node(&pages[1], 3, "main>[small branches] 1");
+	profile_destroy(new);
+	profile_destroy(old);
+}
+
+TEST(html_data_of_one_and_itself_or_nothing)
+{
+	struct profile *new = version_of(true);
+	struct page pages[2];
+	pages_of(new, new, html_data_limits_of_two.nodes, pages);
+	CHECK_INT(pages[0].nr_nodes, 4);
+	for (uint32_t node = 0; node < 4; node++)
+		CHECK_INT(pages[0].nodes[node].weight, pages[1].nodes[node].weight);
+	struct fixture fixture;
+	fixture_init(&fixture);
+	struct profile *empty = fixture_profile(&fixture);
+	for (size_t i = 0; i < 2; i++) {
+		pages_of(i ? empty : new, i ? new : empty, html_data_limits_of_two.nodes, pages);
+		CHECK_INT(pages[i].weight, 6);
+		CHECK_INT(pages[1 - i].weight, 0);
+		CHECK_STR(pages[1 - i].texts[2], "cpu-clock");
+	}
+	pages_of(empty, empty, html_data_limits_of_two.nodes, pages);
+	CHECK_INT(pages[0].nr_nodes, 1);
+	profile_destroy(empty);
+	profile_destroy(new);
+}
+
+TEST(export_refuses_other_events)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "x");
+	fixture.event = fixture_event(&fixture, "cycles", "", 1);
+	fixture_samples(&fixture, thread, 0, 0, 1);
+	struct profile *cycles = fixture_profile(&fixture), *new = version_of(true);
+	struct export_baseline baseline = {.profile = cycles, .name = "a", .profile_name = "b"};
+	struct export_options options = {.baseline = &baseline};
+	struct bytes_buf out = {0};
+	struct err *err = export_html(
+		new, &options, (struct export_sink){.write = memory_write, .context = &out});
+	CHECK(err);
+	CHECK_STR(err_message(err),
+		"the recordings cannot be compared: this one counts cpu-clock, the baseline cycles");
+	CHECK_INT(out.len, 0);
+	err_destroy(err);
+	bytes_buf_deinit(&out);
+	profile_destroy(cycles);
+	profile_destroy(new);
 }
 
 /* ---- the page ---- */

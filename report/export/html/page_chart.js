@@ -16,6 +16,9 @@ class Lettering {
 			this.widths.set(letter, width = this.context.measureText(letter).width);
 		return width;
 	}
+	widthOf(text) {
+		return [...text].reduce((sum, letter) => sum + this.width(letter), 0);
+	}
 	fit(text, room) {
 		let used = 0, at = 0;
 		for (; at < text.length && used <= room; at++)
@@ -38,7 +41,11 @@ class Lettering {
 }
 
 class Chart {
-	/* options: profile, colors(func, inlined), onHover(node, event), onZoom(node), onSandwich(func) */
+	/*
+	 * options: profile, color(tree, node), isDim(tree, node): dark letters cannot be read on that,
+	 * note(tree, node): what stands at the right of wide boxes,
+	 * onHover(node, event), onZoom(node), onSandwich(func)
+	 */
 	constructor(place, options) {
 		Object.assign(this, options);
 		this.scroll = document.createElement("div");
@@ -95,11 +102,11 @@ class Chart {
 				this.rows.push([]);
 			this.rows[depth].push({node, x, width: wide});
 		};
-		if (tree.total[zoomed] > 0) {
+		if (tree.size[zoomed] > 0) {
 			for (let up = tree.parent[zoomed]; up >= 0; up = tree.parent[up])
 				put(tree.depth[up], up, 0, width);
 			put(tree.depth[zoomed], zoomed, 0, width);
-			this.layoutBelow(width / tree.total[zoomed], put);
+			this.layoutBelow(width / tree.size[zoomed], put);
 		}
 		this.resize(width);
 		this.paint();
@@ -111,7 +118,7 @@ class Chart {
 			const {node, x} = open.pop(), depth = tree.depth[node] + 1;
 			let at = x, many = x;
 			for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) {
-				const width = tree.total[child] * scale;
+				const width = tree.size[child] * scale;
 				if (width >= NARROWEST) {
 					if (at - many >= 1)
 						put(depth, MANY, many, at - many);
@@ -175,7 +182,7 @@ class Chart {
 		const isPale = depth < tree.depth[this.zoomed] || this.found && !isFound;
 		context.globalAlpha = isPale ? 0.42 : 1;
 		context.fillStyle = func < 0 ? this.ink.stub
-			: isFound ? this.ink.match : this.colors(func, tree.inlined[box.node]);
+			: isFound ? this.ink.match : this.color(tree, box.node);
 		context.fillRect(box.x, y, wide, ROW - 1);
 		if (box.node === this.chosen || box.node === this.hovered) {
 			context.globalAlpha = 1;
@@ -184,12 +191,20 @@ class Chart {
 			context.strokeRect(box.x + 1, y + 1, Math.max(wide - 2, 1), ROW - 3);
 		}
 		if (box.node !== MANY && wide > 30) {
-			const text = this.lettering.fit(this.label(box.node), wide - 10);
 			context.globalAlpha = isPale ? 0.75 : 1;
-			context.fillStyle = func < 0 || isPale ? this.ink.plain : isFound ? this.ink.paper : this.ink.box;
-			context.fillText(text, box.x + 5, y + ROW / 2 - 0.5);
+			context.fillStyle = func < 0 || isPale ? this.ink.plain : isFound ? this.ink.paper
+				: this.isDim(tree, box.node) ? this.ink.plain : this.ink.box;
+			this.letter(context, box, y, wide - 10);
 		}
 		context.globalAlpha = 1;
+	}
+
+	letter(context, box, y, room) {
+		const label = this.label(box.node), note = room > 110 ? this.note(this.tree, box.node) : "";
+		const taken = note ? this.lettering.widthOf(note) + 12 : 0, middle = y + ROW / 2 - 0.5;
+		context.fillText(this.lettering.fit(label, room - taken), box.x + 5, middle);
+		if (note)
+			context.fillText(note, box.x + 5 + room - taken + 12, middle);
 	}
 
 	label(node) {

@@ -45,16 +45,20 @@ async function unpack(base64) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+/* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	const head = {};
-	if (reader.number() !== 1)
+	if (reader.number() !== 2)
 		throw new Error("the data of this page is of another version");
-	for (const key of ["title", "event", "unit", "host", "kernel", "recorder", "damage"])
-		head[key] = reader.text();
-	for (const key of ["period", "frequency", "beginMs", "spanNs", "samples", "otherSamples", "lost",
-		"foldedNodes", "foldedWeight", "columns"])
-		head[key] = reader.number();
-	return head;
+	const sides = reader.list(() => {
+		const side = {};
+		for (const key of ["file", "title", "event", "unit", "host", "kernel", "recorder", "damage"])
+			side[key] = reader.text();
+		for (const key of ["period", "frequency", "beginMs", "spanNs", "samples", "otherSamples", "lost",
+			"foldedWeight"])
+			side[key] = reader.number();
+		return side;
+	});
+	return {...sides[0], sides, foldedNodes: reader.number()};
 }
 
 /* A tree is columns by node: each node before its callees, node 0 the root. */
@@ -93,23 +97,19 @@ function setEnds(tree) {
 	}
 }
 
-function readEntries(reader, tree, columns) {
+function readEntries(reader, tree) {
 	const counts = new Int32Array(tree.count);
 	let count = 0;
 	for (let i = 0; i < tree.count; i++)
 		count += counts[i] = reader.number();
-	const entries = {count, node: new Int32Array(count), slot: new Int32Array(count), weights: []};
+	const entries = {count, node: new Int32Array(count), slot: new Int32Array(count), weight: new Float64Array(count)};
 	for (let i = 0, at = 0; i < tree.count; i++)
 		for (let left = counts[i]; left > 0; left--)
 			entries.node[at++] = i;
 	for (let i = 0, slot = 0; i < count; i++)
 		entries.slot[i] = slot += reader.signed();
-	for (let column = 0; column < columns; column++) {
-		const weights = new Float64Array(count);
-		for (let i = 0; i < count; i++)
-			weights[i] = reader.number();
-		entries.weights.push(weights);
-	}
+	for (let i = 0; i < count; i++)
+		entries.weight[i] = reader.number();
 	return entries;
 }
 
@@ -124,6 +124,6 @@ function readProfile(bytes) {
 	profile.slices = reader.number();
 	profile.sliceNs = reader.number();
 	profile.tree = readTree(reader);
-	profile.entries = readEntries(reader, profile.tree, profile.columns);
+	profile.entries = profile.sides.map(() => readEntries(reader, profile.tree));
 	return profile;
 }

@@ -1,33 +1,40 @@
 /* What is shown: weights of the selection, functions, callers and callees. No DOM here. */
 
 /*
- * Sets tree.self and tree.total, by node: what the selected threads did in the slices from
- * first up to end, which is not one of them. threads is null (all) or a Uint8Array.
+ * Sets tree.columns, for each recording self and total by node: what the selected threads did in the
+ * slices from first up to end, which is not one of them. threads is null (all) or a Uint8Array.
+ * tree.self and tree.total are those of the first one; tree.size, how wide nodes are, its total.
  */
 function weigh(profile, threads, first, end) {
-	const {tree, entries} = profile, count = profile.threads.length;
-	tree.self = new Float64Array(tree.count);
-	for (let i = 0; i < entries.count; i++) {
-		const slot = entries.slot[i], slice = Math.floor(slot / count);
-		if (slice >= first && slice < end && (!threads || threads[slot % count]))
-			tree.self[entries.node[i]] += entries.weights[0][i];
-	}
+	const {tree} = profile, count = profile.threads.length;
+	tree.columns = profile.entries.map((entries) => {
+		const self = new Float64Array(tree.count);
+		for (let i = 0; i < entries.count; i++) {
+			const slot = entries.slot[i], slice = Math.floor(slot / count);
+			if (slice >= first && slice < end && (!threads || threads[slot % count]))
+				self[entries.node[i]] += entries.weight[i];
+		}
+		return {self};
+	});
 	sumUp(tree);
 }
 
 function sumUp(tree) {
-	tree.total = tree.self.slice();
-	for (let i = tree.count - 1; i > 0; i--)
-		tree.total[tree.parent[i]] += tree.total[i];
+	for (const column of tree.columns) {
+		const total = column.total = column.self.slice();
+		for (let i = tree.count - 1; i > 0; i--)
+			total[tree.parent[i]] += total[i];
+	}
+	tree.self = tree.columns[0].self;
+	tree.total = tree.size = tree.columns[0].total;
 }
 
 /* By slice, of the selected threads. */
-function weighSlices(profile, threads) {
-	const weights = new Float64Array(profile.slices), {entries} = profile;
-	const count = profile.threads.length;
+function weighSlices(profile, threads, entries = profile.entries[0]) {
+	const weights = new Float64Array(profile.slices), count = profile.threads.length;
 	for (let i = 0; i < entries.count; i++)
 		if (!threads || threads[entries.slot[i] % count])
-			weights[Math.floor(entries.slot[i] / count)] += entries.weights[0][i];
+			weights[Math.floor(entries.slot[i] / count)] += entries.weight[i];
 	return weights;
 }
 
@@ -44,16 +51,16 @@ function eachOutermost(tree, func, visit) {
 }
 
 /* self and total of each function; one that calls itself counts once. */
-function weighFunctions(profile) {
+function weighFunctions(profile, column = profile.tree.columns[0]) {
 	const {tree} = profile, count = profile.functions.length;
 	const self = new Float64Array(count), total = new Float64Array(count);
 	const open = new Int32Array(count); // end of the outermost node that is open
 	for (let i = 1; i < tree.count; i++) {
 		const func = tree.func[i];
-		self[func] += tree.self[i];
+		self[func] += column.self[i];
 		if (open[func] <= i) {
 			open[func] = tree.end[i];
-			total[func] += tree.total[i];
+			total[func] += column.total[i];
 		}
 	}
 	return {self, total};
@@ -83,11 +90,11 @@ function searchFunctions(profile, text) {
 }
 
 /* What ran in functions that were found, or was called by them. */
-function weighFound(tree, found) {
+function weighFound(tree, found, total = tree.total) {
 	let weight = 0;
 	for (let i = 1; i < tree.count;) {
 		if (found[tree.func[i]]) {
-			weight += tree.total[i];
+			weight += total[i];
 			i = tree.end[i];
 		} else {
 			i++;
@@ -99,33 +106,44 @@ function weighFound(tree, found) {
 /* ---- trees of one function ---- */
 
 class TreeBuilder {
-	constructor(func) {
-		this.nodes = [{func, parent: -1, self: 0, total: 0, inlined: 1, children: []}];
+	/* scales: for each column what makes them count the same */
+	constructor(func, scales) {
+		this.scales = scales;
+		this.nodes = [];
 		this.known = new Map();
+		this.add(func, -1, 1);
+	}
+	add(func, parent, inlined) {
+		const self = this.scales.map(() => 0);
+		this.nodes.push({func, parent, self, weight: 0, inlined, children: []});
+		return this.nodes.length - 1;
 	}
 	child(parent, func, inlined) {
 		const key = parent * 4194304 + func; // both stay exact below 2^53
 		let node = this.known.get(key);
 		if (node === undefined) {
-			node = this.nodes.length;
-			this.nodes.push({func, parent, self: 0, total: 0, inlined, children: []});
+			node = this.add(func, parent, inlined);
 			this.nodes[parent].children.push(node);
 			this.known.set(key, node);
 		}
 		this.nodes[node].inlined &= inlined;
 		return node;
 	}
+	/* by: weights of each column, by node */
+	put(into, by, node) {
+		this.scales.forEach((scale, column) => this.nodes[into].self[column] += by[column][node]);
+	}
 	/* As readTree() makes them; the heaviest children come first. */
 	finish() {
 		const count = this.nodes.length;
 		const tree = {count, parent: new Int32Array(count), depth: new Int32Array(count),
 			end: new Int32Array(count), func: new Int32Array(count), inlined: new Uint8Array(count),
-			self: new Float64Array(count)};
+			columns: this.scales.map(() => ({self: new Float64Array(count)}))};
 		for (let i = count - 1; i >= 0; i--) {
 			const node = this.nodes[i];
-			node.total += node.self;
+			this.scales.forEach((scale, column) => node.weight += node.self[column] * scale);
 			if (i)
-				this.nodes[node.parent].total += node.total;
+				this.nodes[node.parent].weight += node.weight;
 		}
 		const open = [{node: 0, parent: -1, depth: 0}];
 		for (let at = 0; open.length; at++) {
@@ -134,8 +152,8 @@ class TreeBuilder {
 			tree.depth[at] = depth;
 			tree.func[at] = node.func;
 			tree.inlined[at] = node.inlined;
-			tree.self[at] = node.self;
-			node.children.sort((a, b) => this.nodes[a].total - this.nodes[b].total);
+			tree.columns.forEach(({self}, column) => self[at] = node.self[column]);
+			node.children.sort((a, b) => this.nodes[a].weight - this.nodes[b].weight);
 			for (const child of node.children)
 				open.push({node: child, parent: at, depth: depth + 1});
 		}
@@ -145,35 +163,37 @@ class TreeBuilder {
 	}
 }
 
+const hasWeight = (tree, node) => tree.columns.some(({total}) => total[node] > 0);
+
 /* The function at the root, what called it as its callees. */
-function callersOf(tree, func) {
-	const builder = new TreeBuilder(func);
+function callersOf(tree, func, scales) {
+	const builder = new TreeBuilder(func, scales), totals = tree.columns.map(({total}) => total);
 	eachOutermost(tree, func, (node) => {
-		if (!tree.total[node])
+		if (!hasWeight(tree, node))
 			return;
 		let into = 0;
 		for (let up = tree.parent[node]; up > 0; up = tree.parent[up])
 			into = builder.child(into, tree.func[up], tree.inlined[up]);
-		builder.nodes[into].self += tree.total[node];
+		builder.put(into, totals, node);
 		builder.nodes[0].inlined &= tree.inlined[node];
 	});
 	return builder.finish();
 }
 
-function calleesOf(tree, func) {
-	const builder = new TreeBuilder(func);
+function calleesOf(tree, func, scales) {
+	const builder = new TreeBuilder(func, scales), selves = tree.columns.map(({self}) => self);
 	eachOutermost(tree, func, (node) => {
 		const path = [0], depth = tree.depth[node];
-		builder.nodes[0].self += tree.self[node];
+		builder.put(0, selves, node);
 		builder.nodes[0].inlined &= tree.inlined[node];
 		for (let i = node + 1; i < tree.end[node]; i++) {
-			if (!tree.total[i]) {
+			if (!hasWeight(tree, i)) {
 				i = tree.end[i] - 1;
 				continue;
 			}
 			const into = builder.child(path[tree.depth[i] - depth - 1], tree.func[i], tree.inlined[i]);
 			path[tree.depth[i] - depth] = into;
-			builder.nodes[into].self += tree.self[i];
+			builder.put(into, selves, i);
 		}
 	});
 	return builder.finish();

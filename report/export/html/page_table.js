@@ -3,24 +3,25 @@
 const ROW_PX = 24;
 
 class Table {
-	/* options: profile, weight(number), color(func), onChoose(func) */
+	/* options: columns(table), profile, color(func), onChoose(func) */
 	constructor(place, options) {
 		Object.assign(this, options);
-		this.sort = "self";
-		this.isRising = false;
-		this.order = [];
 		this.head = document.createElement("div");
 		this.head.className = "row head";
-		for (const [sort, title, about, extra] of Table.columns) {
+		this.list = this.columns(this);
+		for (const {sort, about, extra} of this.list) {
 			const button = document.createElement("button");
 			button.type = "button";
 			button.dataset.sort = sort;
-			button.textContent = title;
 			button.title = about;
 			button.className = extra;
 			button.addEventListener("click", () => this.sortBy(sort));
 			this.head.append(button);
 		}
+		this.sort = this.list.find((column) => column.isFirst).sort;
+		this.isRising = false;
+		this.isBySize = true; // changes, up or down
+		this.order = [];
 		this.rows = document.createElement("div");
 		this.rows.className = "rows";
 		this.rows.tabIndex = 0;
@@ -33,39 +34,48 @@ class Table {
 		new ResizeObserver(() => this.paint()).observe(this.rows);
 	}
 
+	/* weights: of functions, for each recording; all: what shares are of */
 	show(weights, all, found) {
 		Object.assign(this, {weights, all, found});
-		this.most = [weights.self, weights.total].map((column) => column.reduce((a, b) => Math.max(a, b), 0));
+		const most = (column) => column.reduce((a, b) => Math.max(a, b), 0);
+		this.most = {self: most(weights[0].self), total: most(weights[0].total)};
 		this.arrange();
 	}
 
+	/* Changes go from the largest, up or down, over the greatest rise to the greatest fall. */
 	sortBy(sort) {
-		this.isRising = this.sort === sort ? !this.isRising : sort === "name" || sort === "object";
+		const {isChange, isText} = this.list.find((column) => column.sort === sort);
+		if (this.sort !== sort)
+			Object.assign(this, {isBySize: true, isRising: Boolean(isText)});
+		else if (isChange && this.isBySize)
+			this.isBySize = false;
+		else if (isChange && this.isRising)
+			Object.assign(this, {isBySize: true, isRising: false});
+		else
+			this.isRising = !this.isRising;
 		this.sort = sort;
 		this.arrange();
 	}
 
 	arrange() {
-		const {self, total} = this.weights, {functions, objects} = this.profile;
-		const by = {
-			self: (a, b) => self[a] - self[b] || total[a] - total[b],
-			total: (a, b) => total[a] - total[b] || self[a] - self[b],
-			name: (a, b) => functions[a].name < functions[b].name ? -1 : functions[a].name > functions[b].name ? 1 : 0,
-			object: (a, b) => {
-				const x = objects[functions[a].object].name, y = objects[functions[b].object].name;
-				return x < y ? -1 : x > y ? 1 : self[b] - self[a];
-			},
-		}[this.sort];
+		const {value, then, isChange, isText} = this.list.find((column) => column.sort === this.sort);
+		const of = isChange && this.isBySize ? (func) => Math.abs(value(func)) : value;
+		const by = (a, b) => {
+			const x = of(a), y = of(b);
+			return x < y ? -1 : x > y ? 1 : !then ? 0 : isText ? then(b) - then(a) : then(a) - then(b);
+		};
 		this.order = [];
-		for (let i = 0; i < total.length; i++)
-			if (total[i] > 0 && (!this.found || this.found[i]))
+		for (let i = 0; i < this.profile.functions.length; i++)
+			if (this.weights.some(({total}) => total[i] > 0) && (!this.found || this.found[i]))
 				this.order.push(i);
 		this.order.sort((a, b) => (this.isRising ? by(a, b) : by(b, a)) || a - b);
-		Table.columns.forEach(([sort, title], i) => {
+		let isMarked = false; // several columns may be sorted by one thing
+		this.list.forEach(({sort, title}, i) => {
 			const button = this.head.children[i], isSorted = sort === this.sort;
-			const isMarked = isSorted && button.className !== "wide" || sort === "object" && isSorted;
-			button.textContent = title + (isMarked ? this.isRising ? " ↑" : " ↓" : "");
+			const mark = isChange && this.isBySize ? " \u2195" : this.isRising ? " \u2191" : " \u2193";
+			button.textContent = title + (isSorted && !isMarked ? mark : "");
 			button.setAttribute("aria-pressed", isSorted);
+			isMarked = isMarked || isSorted;
 		});
 		this.chosen = Math.min(this.chosen, Math.max(this.order.length - 1, 0));
 		this.paint();
@@ -89,30 +99,19 @@ class Table {
 	}
 
 	row(index) {
-		const func = this.order[index], {functions, objects, files} = this.profile, it = functions[func];
-		const row = document.createElement("div");
+		const func = this.order[index], row = document.createElement("div");
 		row.className = "row" + (index === this.chosen ? " is-chosen" : "") + (this.found ? " is-match" : "");
 		row.style.top = index * ROW_PX + "px";
 		row.setAttribute("role", "option");
 		row.setAttribute("aria-selected", index === this.chosen);
-		const cell = (text, name) => {
+		for (const {cell, text, extra, fill} of this.list) {
 			const span = document.createElement("span");
-			span.textContent = text;
-			span.className = name;
+			span.textContent = text(func);
+			span.className = cell + (extra ? " " + extra : "");
+			if (fill)
+				fill(span, func);
 			row.append(span);
-			return span;
-		};
-		[this.weights.self, this.weights.total].forEach((weights, column) => {
-			const share = this.all ? weights[func] / this.all : 0, bar = document.createElement("i");
-			bar.style.width = 100 * weights[func] / (this.most[column] || 1) + "%";
-			cell(percent(share), "number").append(bar);
-			cell(this.weight(weights[func]), "number wide");
-		});
-		const file = files[it.file];
-		cell(it.name, "name").title = it.name + (file ? "\n" + file + (it.line ? ":" + it.line : "") : "");
-		const object = cell(objects[it.object].name, "object wide"), swatch = document.createElement("i");
-		swatch.style.setProperty("--swatch", this.color(func));
-		object.prepend(swatch);
+		}
 		row.addEventListener("click", () => this.onChoose(func));
 		return row;
 	}
@@ -140,15 +139,75 @@ class Table {
 	}
 }
 
-/* sort, title, explanation, class */
-Table.columns = [
-	["self", "self %", "In the function itself", ""],
-	["self", "self", "In the function itself", "wide"],
-	["total", "total %", "In it and what it called", ""],
-	["total", "total", "In it and what it called", "wide"],
-	["name", "function", "By name", ""],
-	["object", "file", "By file", "wide"],
-];
+/* ---- columns ---- */
+
+const ABOUT = {self: "In the function itself", total: "In it and what it called"};
+
+/*
+ * sort: what it is sorted by; value(func), then(func) where that is equal; text(func), fill(cell, func);
+ * extra: "wide" vanishes on small screens
+ */
+function nameColumns(table) {
+	const {functions, objects, files} = table.profile;
+	return [
+		{sort: "name", title: "function", about: "By name", cell: "name", extra: "", isText: true,
+			value: (func) => functions[func].name, text: (func) => functions[func].name,
+			fill: (cell, func) => {
+				const it = functions[func], file = files[it.file];
+				cell.title = it.name + (file ? "\n" + file + (it.line ? ":" + it.line : "") : "");
+			}},
+		{sort: "object", title: "file", about: "By file", cell: "object", extra: "wide", isText: true,
+			value: (func) => objects[functions[func].object].name, then: (func) => table.weights[0].self[func],
+			text: (func) => objects[functions[func].object].name,
+			fill: (cell, func) => {
+				const swatch = document.createElement("i");
+				swatch.style.setProperty("--swatch", table.color(func));
+				cell.prepend(swatch);
+			}},
+	];
+}
+
+function plainColumns(table, weightText) {
+	const pair = (sort, other, isFirst) => {
+		const value = (func) => table.weights[0][sort][func], then = (func) => table.weights[0][other][func];
+		return [
+			{sort, title: sort + " %", about: ABOUT[sort], cell: "number", extra: "", value, then, isFirst,
+				text: (func) => percent(table.all ? value(func) / table.all : 0),
+				fill: (cell, func) => {
+					const bar = document.createElement("i");
+					bar.style.width = 100 * value(func) / (table.most[sort] || 1) + "%";
+					cell.append(bar);
+				}},
+			{sort, title: sort, about: ABOUT[sort], cell: "number", extra: "wide", value, then,
+				text: (func) => weightText(value(func))},
+		];
+	};
+	return [...pair("self", "total", true), ...pair("total", "self", false), ...nameColumns(table)];
+}
+
+function diffColumns(table, diff, show) {
+	const triple = (kind, isFirst) => {
+		const change = (func) => diff.change(table.weights[0][kind][func], table.weights[1][kind][func]);
+		const about = ABOUT[kind];
+		return [
+			{sort: kind + "Old", title: kind + " old", about, cell: "number", extra: "wide",
+				value: (func) => change(func).old, text: (func) => show.value(change(func).old)},
+			{sort: kind, title: kind + " new", about, cell: "number", extra: "",
+				value: (func) => change(func).now, text: (func) => show.value(change(func).now)},
+			{sort: kind + "Change", title: "change", about: about + ": new less old", cell: "change", extra: "",
+				isChange: true, isFirst, value: (func) => change(func).by,
+				then: (func) => table.weights[0].total[func],
+				text: (func) => show.by(change(func).by),
+				fill: (cell, func) => {
+					const it = change(func);
+					cell.style.setProperty("--swatch", diff.color(it));
+					cell.classList.toggle("is-dim", diff.isDim(it));
+					cell.title = show.line(it);
+				}},
+		];
+	};
+	return [...triple("self", true), ...triple("total", false), ...nameColumns(table)];
+}
 
 function percent(share) {
 	return (100 * share).toFixed(2) + " %";

@@ -6,6 +6,7 @@ class TimeLine {
 		Object.assign(this, options);
 		this.canvas = canvas;
 		this.weights = new Float64Array(1);
+		this.others = null;
 		this.first = 0;
 		this.end = 1;
 		this.dragged = -1;
@@ -27,8 +28,9 @@ class TimeLine {
 		new ResizeObserver(() => this.paint()).observe(canvas);
 	}
 
-	show(weights, first, end) {
-		Object.assign(this, {weights, first, end});
+	/* others: what is drawn as a line for comparison, or null */
+	show(weights, others, first, end) {
+		Object.assign(this, {weights, others, first, end});
 		this.paint();
 	}
 
@@ -49,7 +51,7 @@ class TimeLine {
 		canvas.width = Math.round(width * ratio);
 		canvas.height = Math.round(height * ratio);
 		const context = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
-		const most = weights.reduce((a, b) => Math.max(a, b), 0), step = width / weights.length;
+		const most = [...weights, ...this.others || []].reduce((a, b) => Math.max(a, b), 0), step = width / weights.length;
 		context.scale(ratio, ratio);
 		const isAll = this.first === 0 && this.end === weights.length;
 		if (!isAll) {
@@ -62,5 +64,22 @@ class TimeLine {
 			context.globalAlpha = isIn && isAll ? 0.75 : 1;
 			context.fillRect(i * step, height - tall, Math.max(step - (step > 3 ? 1 : 0), 0.5), tall);
 		});
+		context.globalAlpha = 1;
+		if (this.others && most)
+			this.paintLine(context, style.getPropertyValue("--ink"), (weight) => height - weight / most * (height - 5));
+	}
+
+	paintLine(context, color, top) {
+		const step = this.canvas.clientWidth / this.others.length;
+		context.beginPath();
+		this.others.forEach((weight, i) => {
+			context.lineTo(i * step, top(weight));
+			context.lineTo((i + 1) * step, top(weight));
+		});
+		context.lineWidth = 1;
+		context.globalAlpha = 0.7;
+		context.strokeStyle = color;
+		context.stroke();
+		context.globalAlpha = 1;
 	}
 }

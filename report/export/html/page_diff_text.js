@@ -1,0 +1,70 @@
+/* What the page says of changes. No DOM here. */
+
+class DiffText {
+	/* inUnit(value): what the event counts, as text */
+	constructor(diff, inUnit) {
+		this.diff = diff;
+		this.inUnit = inUnit;
+	}
+
+	value(value) {
+		return this.diff.isAbsolute ? this.inUnit(value) : percent(value);
+	}
+
+	/* As points of a share, or in what is counted. */
+	by(by) {
+		return this.diff.isAbsolute ? signed(by, this.inUnit(Math.abs(by))) : points(by);
+	}
+
+	/* "30.00 % \u2192 45.00 %, +15.00 points (+50.0 %)" */
+	line(change) {
+		const how = [change.isNew ? "new" : change.isGone ? "vanished" : relative(change.now, change.old)];
+		if (!change.by)
+			return `${this.value(change.now)}, as before`;
+		if (!change.isSure)
+			how.push("may be chance");
+		const text = how.filter((part) => part).join(", ");
+		return `${this.value(change.old)} \u2192 ${this.value(change.now)}, ${this.by(change.by)}` +
+			(this.diff.isAbsolute ? "" : " points") + (text ? ` (${text})` : "");
+	}
+
+	/* What stands in wide boxes: what the color says, for those who do not see it. */
+	note(change) {
+		return !change.isSure ? "" : (change.isNew ? "new " : change.isGone ? "vanished " : "") + this.by(change.by);
+	}
+
+	/* Lines of a tip. */
+	facts(tree, node, isOfCallers) {
+		const [now, old] = tree.columns, {sides} = this.diff.profile;
+		const lines = ["total", "self"].slice(0, isOfCallers ? 1 : 2)
+			.map((kind) => `${kind} ${this.line(this.diff.change(now[kind][node], old[kind][node]))}`);
+		const values = [old, now].map((column, i) => this.inUnit(column.total[node] * sides[1 - i].period));
+		const samples = [old, now].map((column) => grouped(column.total[node]));
+		if (!this.diff.isAbsolute)
+			lines.push(values.join(" \u2192 ") + (sides[0].unit === "ns" ? `, ${samples.join(" \u2192 ")} samples` : ""));
+		return lines;
+	}
+
+	/* What speaks against comparing; functions: their weights in both. */
+	doubts(functions) {
+		const {profile, wholes} = this.diff, [now, old] = profile.sides, notes = [];
+		const unnamed = (column) => profile.functions.reduce((sum, it, func) =>
+			sum + (it.name.endsWith(" [no symbol]") ? functions[column].self[func] : 0), 0) / (wholes[column] || 1);
+		if (unnamed(1) > unnamed(0) + 0.05)
+			notes.push(`${percent(unnamed(1))} of the old recording has no names: archive before rebuilding.`);
+		if (Math.min(now.samples, old.samples) < 500)
+			notes.push(`There are only ${grouped(Math.min(now.samples, old.samples))} samples on one side: what differs little may be chance.`);
+		return notes;
+	}
+}
+
+const signed = (number, text) => (number > 0 ? "+" : number < 0 ? "\u2212" : "\u00b1") + text;
+const points = (by) => signed(Number((100 * by).toFixed(2)), Math.abs(100 * by).toFixed(2));
+
+/* How much more: in percent, or times where that is much. */
+function relative(now, old) {
+	if (!old || !now)
+		return "";
+	const ratio = now / old;
+	return ratio >= 3 ? "\u00d7" + ratio.toFixed(1) : signed(ratio - 1, Math.abs(100 * (ratio - 1)).toFixed(1) + " %");
+}

@@ -1,0 +1,152 @@
+// What tests/e2e/html.sh has a browser do with a page of differences:
+//   node html_diff.js BROWSER FOLDER      of FOLDER/diff.html, same.html, report.old, report.new
+"use strict";
+const path = require("path");
+const {Browser} = require(path.join(__dirname, "browser.js"));
+const {want, wantTrue, readReport, rowsOf, wantRows, run} = require(path.join(__dirname, "checks.js"));
+const [program, folder] = process.argv.slice(2);
+const urlOf = (name) => "file://" + encodeURI(path.join(folder, name));
+
+const view = "page.charts['view-chart']";
+const of = (name) => `page.profile.functions.findIndex((it) => it.name === ${JSON.stringify(name)})`;
+const GONE = "gone</script><b>", FRESH = "fresh\"><img src=x>";
+
+/* What the page says of a function's node. */
+const changeOf = (name) => `(() => {
+	const {tree} = page.profile, node = tree.func.indexOf(${of(name)});
+	const {by, isSure, isNew, isGone} = page.diff.changeOf(tree, node);
+	return {by, isSure, isNew, isGone, color: page.diff.color(page.diff.changeOf(tree, node))};
+})()`;
+
+const shown = (name) => `${view}.rows.flat().some((box) => box.node > 0 && ${view}.label(box.node) === ${JSON.stringify(name)} && box.width > 1)`;
+
+/* "rgb(1 2 3)" -> more red than blue: 1, less: -1, gray: 0. */
+function tone(color) {
+	const [red, , blue] = color.match(/\d+/g).map(Number);
+	return Math.abs(red - blue) < 20 ? 0 : red > blue ? 1 : -1;
+}
+
+async function checkColors(browser) {
+	for (const theme of ["light", "dark"]) {
+		want(theme, await browser.value("document.documentElement.dataset.theme"), theme);
+		const work = await browser.value(changeOf("work")), same = await browser.value(changeOf("same"));
+		const gone = await browser.value(changeOf(GONE)), fresh = await browser.value(changeOf(FRESH));
+		wantTrue("what took longer is red", work.isSure && work.by > 0.05 && tone(work.color) === 1);
+		wantTrue("what took a smaller share is blue", same.isSure && same.by < -0.03 && tone(same.color) === -1);
+		wantTrue("what vanished is blue", gone.isGone && tone(gone.color) === -1);
+		wantTrue("what is new is red", fresh.isNew && tone(fresh.color) === 1);
+		want("the root is gray", tone(await browser.value("page.diff.color(page.diff.changeOf(page.profile.tree, 0))")), 0);
+		want("the legend is a scale", await browser.value("document.querySelectorAll('#legend li').length"), 10);
+		await browser.key("l");
+	}
+	await browser.value("page.setTheme(false)");
+}
+
+async function checkWidths(browser) {
+	want("at first as the new one is", [await browser.value(shown(FRESH)), await browser.value(shown(GONE))], [true, false]);
+	await browser.key("w");
+	want("as the old one was", [await browser.value(shown(FRESH)), await browser.value(shown(GONE))], [false, true]);
+	await browser.key("w");
+	want("as both", [await browser.value(shown(FRESH)), await browser.value(shown(GONE))], [true, true]);
+	want("the button is pressed", await browser.value("document.querySelector('#diff [value=both]').getAttribute('aria-pressed')"), "true");
+	await browser.key("w");
+	want("and again", await browser.value("page.diff.width"), "new");
+	await browser.value("document.querySelector('#diff [value=old]').click()");
+	want("a click", await browser.value("page.diff.width"), "old");
+	await browser.key("w");
+	await browser.key("w");
+}
+
+async function checkFigures(browser) {
+	const facts = (name) => browser.value(`page.facts(${view}, page.profile.tree.func.indexOf(${of(name)})).lines.join("\\n")`);
+	const work = await facts("work");
+	wantTrue("old and new shares, points, relative: " + work,
+		/^total \d+\.\d\d % → \d+\.\d\d %, \+\d+\.\d\d points \(\+\d+\.\d %\)$/m.test(work));
+	wantTrue("new is said", (await facts(FRESH)).includes("(new)"));
+	wantTrue("vanished is said", (await facts(GONE)).includes("(vanished)"));
+	await browser.key("a");
+	want("seconds", await browser.value("page.diff.isAbsolute"), true);
+	const change = await browser.value(changeOf("work")), same = await browser.value(changeOf("same"));
+	wantTrue("twice as long, whatever the frequency", change.isSure && change.by > 0.5e9 && change.by < 1.5e9);
+	wantTrue("as long as before", Math.abs(same.by) < 0.4e9);
+	wantTrue("in seconds: " + await facts("work"), /→ \d\.\d\d s, \+/.test(await facts("work")));
+	await browser.key("a");
+	const red = await browser.value(`${view}.color(page.profile.tree, page.profile.tree.func.indexOf(${of("work")}))`);
+	await browser.key("d");
+	wantTrue("by file", (await browser.value(`${view}.color(page.profile.tree, page.profile.tree.func.indexOf(${of("work")}))`)).startsWith("hsl"));
+	await browser.key("d");
+	want("by change", await browser.value(`${view}.color(page.profile.tree, page.profile.tree.func.indexOf(${of("work")}))`), red);
+}
+
+const firstRow = (browser) => browser.value("[...document.querySelector('.rows .row').children].map((cell) => cell.textContent)");
+const sortBy = (browser, sort) => browser.value(`document.querySelector('.head [data-sort="${sort}"]').click()`);
+
+async function checkTable(browser) {
+	await browser.key("t");
+	wantTrue("the greatest change comes first", /^[+−]\d+\.\d\d$/.test((await firstRow(browser))[2]));
+	await sortBy(browser, "selfChange");
+	const most = await firstRow(browser);
+	wantTrue("then the greatest rise: " + most, [FRESH, "work"].includes(most[6]) && most[2].startsWith("+"));
+	await sortBy(browser, "selfChange");
+	const least = await firstRow(browser);
+	wantTrue("then the greatest fall: " + least, [GONE, "same"].includes(least[6]) && least[2].startsWith("−"));
+	await sortBy(browser, "selfOld");
+	wantTrue("by the old share", ["work", "same"].includes((await firstRow(browser))[6]));
+	await sortBy(browser, "name");
+	want("by name", await browser.value("page.table.isRising"), true);
+	await browser.key("/");
+	await browser.type("gone");
+	want("a search", await browser.value("page.table.order.map((func) => page.profile.functions[func].name)"), [GONE]);
+	wantTrue("of both", /^\d+\.\d\d % → 0\.00 %$/.test(await browser.value("document.getElementById('matched').textContent")));
+	await browser.key("Escape");
+	await browser.value(`page.go({view: "sandwich", func: ${of(GONE)}})`);
+	want("callers and callees have both totals", await browser.value(
+		"['callers', 'callees'].flatMap((kind) => page.sandwich[kind].columns.map(({total}, i) => total[0] - page.functions[i].total[page.state.func]))"),
+	[0, 0, 0, 0]);
+	wantTrue("what vanished is said", (await browser.value("document.getElementById('sandwich-name').textContent")).includes("vanished"));
+	await browser.key("f");
+}
+
+async function checkDiff(browser) {
+	want("both names", await browser.value("document.getElementById('title').textContent.endsWith(': <i>old.data → new.data')"), true);
+	wantTrue("what is compared", (await browser.value("document.getElementById('summary-old').textContent")).startsWith("Old: <i>old.data · "));
+	// Of other files clones of a function (.isra.0) are one here.
+	wantRows(await browser.value(rowsOf(0, "program")), readReport(path.join(folder, "report.new"), "program"));
+	wantRows(await browser.value(rowsOf(1, "program")), readReport(path.join(folder, "report.old"), "program"));
+	await checkColors(browser);
+	await checkWidths(browser);
+	await checkFigures(browser);
+	await checkTable(browser);
+	await browser.key("?");
+	want("all keys are explained", await browser.value("document.querySelectorAll('#keys dt').length === KEYS.length + DIFF_KEYS.length + MORE_KEYS.length"), true);
+	await browser.key("Escape");
+	await browser.until("!document.getElementById('help').open");
+	want("no name became an element", await browser.value("[document.scripts.length, document.querySelectorAll('img, b:not(#path b), main i:not(:empty)').length]"), [2, 0]);
+	await browser.value("page.go({first: 0, end: page.profile.slices / 2})");
+	wantTrue("a range of both", await browser.value("page.profile.tree.columns.every(({total}, i) => total[0] > 0 && total[0] <= page.profile.sides[i].samples)"));
+	await browser.key("Escape");
+}
+
+async function checkSame(browser) {
+	want("nothing changed", await browser.value(
+		"[...Array(page.profile.tree.count).keys()].filter((node) => page.diff.changeOf(page.profile.tree, node).by !== 0).length"), 0);
+	want("all is gray", tone(await browser.value(`${view}.color(page.profile.tree, 1)`)), 0);
+}
+
+async function inBrowser(name, check) {
+	const url = urlOf(name), browser = await Browser.open(program, url, {folder: path.join(folder, "browser")});
+	try {
+		await browser.until("page !== null");
+		await check(browser);
+		want("nothing on the console", browser.problems, []);
+		want("nothing was asked for but the page", browser.requests, [url]);
+	} finally {
+		await browser.close();
+	}
+}
+
+run(async () => {
+	await inBrowser("diff.html", checkDiff);
+	await inBrowser("same.html", checkSame);
+	console.log("all is well");
+});
