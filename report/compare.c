@@ -137,24 +137,26 @@ double compare_new_percent(
 		metric == COMPARE_SELF ? row->new.self : row->new.total, compare->new.value);
 }
 
-static double samples_of(const struct compare_value *value, enum compare_metric metric)
+/* The normal approximation of two proportions, squared: no root is needed. */
+bool compare_is_beyond_chance(uint64_t base, uint64_t base_all, uint64_t new, uint64_t new_all)
 {
-	return (double)(metric == COMPARE_SELF ? value->self_samples : value->samples);
+	static const double quantile = 3.841; /* of chi squared, one degree of freedom, 95 % */
+	double all_base = (double)base_all, all_new = (double)new_all;
+	if (!base_all || !new_all)
+		return false;
+	double pooled = ((double)base + (double)new) / (all_base + all_new);
+	double difference = (double)new / all_new - (double)base / all_base;
+	double variance = pooled * (1 - pooled) * (1 / all_base + 1 / all_new);
+	return difference * difference > quantile * variance;
 }
 
-/* The normal approximation of two proportions, squared: no root is needed. */
 bool compare_is_significant(
 	const struct compare *compare, const struct compare_row *row, enum compare_metric metric)
 {
-	static const double quantile = 3.841; /* of chi squared, one degree of freedom, 95 % */
-	double all_base = (double)compare->base.samples, all_new = (double)compare->new.samples;
-	if (all_base <= 0 || all_new <= 0)
-		return false;
-	double base = samples_of(&row->base, metric), new = samples_of(&row->new, metric);
-	double pooled = (base + new) / (all_base + all_new);
-	double difference = new / all_new - base / all_base;
-	double variance = pooled * (1 - pooled) * (1 / all_base + 1 / all_new);
-	return difference * difference > quantile * variance;
+	bool is_self = metric == COMPARE_SELF;
+	return compare_is_beyond_chance(is_self ? row->base.self_samples : row->base.samples,
+		compare->base.samples, is_self ? row->new.self_samples : row->new.samples,
+		compare->new.samples);
 }
 
 /* ---- what corresponds to what ---- */

@@ -71,6 +71,9 @@ double compare_new_percent(
 bool compare_is_significant(
 	const struct compare *compare, const struct compare_row *row, enum compare_metric metric);
 
+/* The same of any two counts, of so many samples on each side. */
+bool compare_is_beyond_chance(uint64_t base, uint64_t base_all, uint64_t new, uint64_t new_all);
+
 /*
  * The base's object that is the new side's `object`, and a frame of its function that is that of
  * the new side's `frame`; 0: there is none.

@@ -14,6 +14,8 @@ enum {
 	TITLE = 48, /* above the first row */
 	TITLE_BASELINE = 20,
 	TITLE_COLUMNS = 60, /* what is said behind it takes as much */
+	NAME_COLUMNS = 20,  /* of a file */
+	LEGEND = 24,        /* above the boxes */
 	ROW = 17,           /* from one row to the next */
 	BOX = 16,           /* the height of a box */
 	BASELINE = 12,      /* of its text */
@@ -25,13 +27,13 @@ enum {
 };
 
 struct svg {
+	uint32_t top; /* of the boxes */
 	struct focus *focus;
 	const struct flame_svg_options *options;
 	struct str *out;
 };
 
 static const char style[] =
-	"<style>\n"
 	"text{font:12px monospace;fill:#000}\n"
 	"#boxes g:hover rect,#boxes g.current rect{stroke:#000}#boxes g{cursor:pointer}\n"
 	"rect.f0{fill:#f4b066}rect.f1{fill:#f08e6d}rect.f2{fill:#e0b84f}\n"
@@ -41,8 +43,7 @@ static const char style[] =
 	"rect.rest{fill:#e4e4e4}rect.caller{fill:#ededed}rect.match{fill:#c86be0}\n"
 	"g.above{opacity:.55}#boxes g.hit rect{fill:#c86be0}.button{fill:#06c;cursor:pointer}\n"
 	".details{fill:#444}#boxes text{pointer-events:none}\n"
-	"input{width:100%;height:22px;box-sizing:border-box;font:12px sans-serif}\n"
-	"</style>\n";
+	"input{width:100%;height:22px;box-sizing:border-box;font:12px sans-serif}\n";
 
 /* ---- text ---- */
 
@@ -133,8 +134,9 @@ static void put_units(struct svg *svg, const char *attribute, uint32_t units)
 	str_putc(svg->out, '"');
 }
 
-static void put_class(struct svg *svg, uint32_t node)
+static void put_class(struct svg *svg, const struct flame_box *box)
 {
+	uint32_t node = box->node;
 	static const char *const classes[] = {[FLAME_INLINED] = "inlined",
 		[FLAME_UNKNOWN] = "unknown",
 		[FLAME_KERNEL] = "kernel",
@@ -144,6 +146,8 @@ static void put_class(struct svg *svg, uint32_t node)
 		flame_kind(svg->focus, svg->options->frames, svg->options->objects, node);
 	if (svg->options->matches && svg->options->matches[function])
 		str_puts(svg->out, "match");
+	else if (svg->options->diff)
+		str_puts(svg->out, flame_svg_diff_class(svg->options->diff, svg->focus, box));
 	else if (kind != FLAME_PLAIN)
 		str_puts(svg->out, classes[kind]);
 	else
@@ -152,10 +156,14 @@ static void put_class(struct svg *svg, uint32_t node)
 				COLOURS));
 }
 
-static void put_share(struct svg *svg, uint64_t total, uint64_t samples)
+static void put_share(struct svg *svg, const struct flame_box *box)
 {
-	str_printf(svg->out, "%.2f%%, %llu samples", profile_percent(total, svg->options->whole),
-		(unsigned long long)samples);
+	if (svg->options->diff)
+		flame_svg_diff_put(svg->options->diff, svg->focus, box, svg->out);
+	else
+		str_printf(svg->out, "%.2f%%, %llu samples",
+			profile_percent(box->total, svg->options->whole),
+			(unsigned long long)box->samples);
 }
 
 static void put_tooltip(struct svg *svg, const struct flame_box *box)
@@ -172,7 +180,7 @@ static void put_tooltip(struct svg *svg, const struct flame_box *box)
 		str_puts(svg->out, ")");
 	}
 	str_puts(svg->out, ": ");
-	put_share(svg, box->total, box->samples);
+	put_share(svg, box);
 	str_puts(svg->out, "</title>");
 }
 
@@ -203,14 +211,14 @@ static void put_label(struct svg *svg, const struct flame_box *box, uint32_t x, 
 /* `class` NULL: by what it is. */
 static void put_box(struct svg *svg, const struct flame_box *box, size_t row, const char *class)
 {
-	uint32_t x = MARGIN * UNITS + box->x, y = TITLE + (uint32_t)row * ROW;
+	uint32_t x = MARGIN * UNITS + box->x, y = svg->top + (uint32_t)row * ROW;
 	str_puts(svg->out, "<g>");
 	put_tooltip(svg, box);
 	str_puts(svg->out, "<rect class=\"");
 	if (class)
 		str_puts(svg->out, class);
 	else
-		put_class(svg, box->node);
+		put_class(svg, box);
 	str_putc(svg->out, '"');
 	put_units(svg, "x", x);
 	str_printf(svg->out, " y=\"%u\"", y);
@@ -239,22 +247,40 @@ static void put_callers(struct svg *svg)
 
 /* ---- */
 
-static void put_head(struct svg *svg, size_t rows, bool is_cut)
+/* What there is, and how much of it. */
+static void put_title(struct svg *svg)
 {
-	size_t height = TITLE + rows * ROW + MARGIN;
+	const struct flame_svg_diff *diff = svg->options->diff;
+	const struct focus_node *root = &svg->focus->nodes.data[svg->options->root];
+	put_elided(svg, svg->options->title, diff ? NAME_COLUMNS : TITLE_COLUMNS);
+	str_puts(svg->out, ": ");
+	if (!diff) {
+		struct flame_box box = {.total = root->total, .samples = root->samples};
+		put_share(svg, &box);
+		return;
+	}
+	put_elided(svg, diff->base_name, NAME_COLUMNS);
+	str_puts(svg->out, " \xe2\x86\x92 ");
+	put_elided(svg, diff->new_name, NAME_COLUMNS);
+	str_printf(svg->out, ", %llu \xe2\x86\x92 %llu samples",
+		(unsigned long long)diff->base[0].samples,
+		(unsigned long long)diff->new[0].samples);
+}
+
+static void put_head(struct svg *svg, size_t height, bool is_cut)
+{
 	str_printf(svg->out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" "
 		"viewBox=\"0 0 %d %zu\">\n<title>",
 		WIDTH, height, WIDTH, height);
 	put_text(svg, svg->options->title);
-	str_printf(svg->out, "</title>\n%s<rect width=\"%d\" height=\"%zu\" fill=\"#fff\"/>\n",
-		style, WIDTH, height);
+	str_printf(svg->out,
+		"</title>\n<style>\n%s%s</style>\n<rect width=\"%d\" height=\"%zu\" "
+		"fill=\"#fff\"/>\n",
+		style, svg->options->diff ? flame_svg_diff_style : "", WIDTH, height);
 	str_printf(svg->out, "<text x=\"%d\" y=\"%d\">", MARGIN, TITLE_BASELINE);
-	put_elided(svg, svg->options->title, TITLE_COLUMNS);
-	const struct focus_node *root = &svg->focus->nodes.data[svg->options->root];
-	str_puts(svg->out, ": ");
-	put_share(svg, root->total, root->samples);
+	put_title(svg);
 	if (svg->focus->direction == FOCUS_CALLERS)
 		str_puts(svg->out, "; callers stand below what they call");
 	if (is_cut)
@@ -264,7 +290,12 @@ static void put_head(struct svg *svg, size_t rows, bool is_cut)
 
 void flame_svg_put(struct focus *focus, const struct flame_svg_options *options, struct str *out)
 {
-	struct svg svg = {.focus = focus, .options = options, .out = out};
+	struct svg svg = {
+		.top = TITLE + (options->diff ? LEGEND : 0),
+		.focus = focus,
+		.options = options,
+		.out = out,
+	};
 	struct flame_options layout = {
 		.width = (WIDTH - 2 * MARGIN) * UNITS,
 		.least = LEAST,
@@ -274,7 +305,10 @@ void flame_svg_put(struct focus *focus, const struct flame_svg_options *options,
 	flame_init(&flame, focus, options->root, &layout);
 	flame_grow(&flame, ROWS_MAX);
 	size_t above = focus->nodes.data[options->root].depth;
-	put_head(&svg, above + flame.rows.len, !flame.is_complete && flame.rows.len == ROWS_MAX);
+	put_head(&svg, svg.top + (above + flame.rows.len) * ROW + MARGIN,
+		!flame.is_complete && flame.rows.len == ROWS_MAX);
+	if (options->diff)
+		flame_svg_diff_put_legend(MARGIN, TITLE, out);
 	str_puts(out, "<g id=\"boxes\">\n");
 	put_callers(&svg);
 	for (size_t row = 0; row < flame.rows.len; row++) {
@@ -283,7 +317,8 @@ void flame_svg_put(struct focus *focus, const struct flame_svg_options *options,
 		for (size_t i = 0; i < count; i++)
 			put_box(&svg, &boxes[i], above + row, boxes[i].count > 1 ? "rest" : NULL);
 	}
-	str_puts(out, "</g>\n<script><![CDATA[\n");
+	str_puts(out, "</g>\n");
+	str_puts(out, "<script><![CDATA[\n");
 	str_puts(out, flame_svg_script); /* nothing foreign stands in it */
 	str_puts(out, "]]></script>\n</svg>\n");
 	flame_deinit(&flame);

@@ -7,6 +7,7 @@
 #define EBPROF_FLAME_SVG_H
 
 #include "format/base/str.h"
+#include "report/export/flame_svg_diff.h"
 #include "report/flame.h"
 #include "report/short_names.h"
 
@@ -19,6 +20,7 @@ struct flame_svg_options {
 	const bool *matches; /* by function, these stand out; NULL: none */
 	uint64_t whole;      /* what percentages are of */
 	struct short_names *names;
+	const struct flame_svg_diff *diff; /* from callers to callees; NULL: of one recording */
 };
 
 /* The same focus makes the same bytes. Expands it. */

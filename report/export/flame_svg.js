@@ -23,7 +23,7 @@
 	const boxes = Array.from(area.children, (group) => {
 		const rect = group.querySelector("rect"), title = group.querySelector("title").textContent;
 		const label = group.querySelector("text");
-		const parts = /^([^]*?)(?: \(([^()]*)\))?: ([\d.]+)%, \d+ samples$/.exec(title);
+		const parts = /^([^]*?)(?: \(([^()]*)\))?: [\d.]+%(?: \u2192 [\d.]+%, [^,]* points)?, \d+(?: \u2192 \d+)? samples$/.exec(title);
 		const name = parts ? parts[1] : title;
 		return {
 			group, rect, title, name, label,

@@ -162,6 +162,16 @@ build_versions() {
 		"${CC:-cc}" -o old/program old.o && "${CC:-cc}" -o new/program new.o || skip "the linker refuses such names"
 }
 
+# The picture has a box of each function, in the colour of its change.
+want_boxes() {
+	local row
+	for row in 'work more' 'same less' 'gone&lt;/script&gt;&lt;b&gt; less' 'fresh&quot;&gt;&lt;img src=x&gt; more'; do
+		grep -q "<title>${row% *} (program): [^<]* points, [^<]* samples</title><rect class=\"${row##* }" diff.svg ||
+			fail "no box of $row: $(grep -o "<title>${row% *} .*" diff.svg | head -c 200)"
+	done
+	! command -v xmllint >/dev/null || xmllint --noout --nonet diff.svg || fail "it is no XML"
+}
+
 test_differences() {
 	need_browser
 	need_compiler
@@ -175,6 +185,9 @@ test_differences() {
 	run "$EBPROF" convert --html --baseline new.data -i new.data -o same.html
 	want_status 0 "convert with itself"
 	! grep -qaE 'gone<|src=x|<i>old' diff.html || fail "a name stands in the page as it is"
+	run "$EBPROF" convert --svg --baseline '<i>old.data' -i new.data -o diff.svg
+	want_status 0 "convert into a picture"
+	want_boxes
 	"$EBPROF" report --stdio --percent-limit 0 '<i>old.data' >report.old || fail "report failed"
 	"$EBPROF" report --stdio --percent-limit 0 new.data >report.new || fail "report failed"
 	timeout 180 node "$here/html_diff.js" "$browser" "$PWD" >log 2>&1 || fail "$(tail -n 4 log)"

@@ -1,6 +1,7 @@
 #include "report/export/flame_svg.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/export/markup.h"
@@ -223,4 +224,69 @@ TEST(what_is_no_character_is_escaped)
 	CLEANUP(str_deinit) struct str out = {0};
 	markup_put(&out, text, strlen(text));
 	CHECK_STR(str_text(&out), "a&lt;b&gt;&amp;&quot;&#39;\\x01\\xef\\xbf\\xbf\xc3\xa9");
+}
+
+/* ---- two recordings ---- */
+
+/* main calls work, which took half and takes more, and one that only this version has. */
+static struct profile *version_of(bool is_new)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t main = fixture_frame(&fixture, object, 0x10, "main");
+	uint32_t work = fixture_frame(&fixture, object, 0x20, "work");
+	uint32_t own = fixture_frame(&fixture, object, 0x30, is_new ? "fresh<" : "gone<");
+	fixture_samples(
+		&fixture, thread, FIXTURE_STACK(&fixture, main, work), 0, is_new ? 150 : 50);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main, own), 0, 50);
+	return fixture_profile(&fixture);
+}
+
+static struct err *write_text(void *context, const void *bytes, size_t len)
+{
+	str_write(context, bytes, len);
+	return NULL;
+}
+
+static void check_diff(const struct profile *new, const struct export_baseline *baseline,
+	const char *const *wanted)
+{
+	struct str out = {0};
+	struct export_options options = {.baseline = baseline};
+	CHECK_OK(export_svg(new, &options, (struct export_sink){write_text, &out}));
+	for (; *wanted; wanted++)
+		if (!strstr(str_text(&out), *wanted)) {
+			fprintf(stderr, "%s\n", *wanted);
+			CHECK(!"it says so");
+		}
+	str_deinit(&out);
+}
+
+TEST(flame_svg_of_two)
+{
+	struct profile *new = version_of(true), *old = version_of(false);
+	struct export_baseline baseline = {old, "<old>", "<new>"};
+	check_diff(new, &baseline,
+		(const char *const[]){
+			"&lt;old&gt; \xe2\x86\x92 &lt;new&gt;, 100 \xe2\x86\x92 200 samples",
+			"work ([vdso]): 50.00% \xe2\x86\x92 75.00%, +25.00 points, 50 \xe2\x86\x92 "
+			"150 "
+			"samples</title><rect class=\"more4\"",
+			"gone&lt; ([vdso]): 50.00% \xe2\x86\x92 0.00%, \xe2\x88\x92"
+			"50.00 points, 50 \xe2\x86\x92 0 samples</title><rect class=\"less4\"",
+			"fresh&lt; ([vdso]): 0.00% \xe2\x86\x92 25.00%",
+			"main ([vdso]): 100.00% \xe2\x86\x92 100.00%, +0.00 points, 100 "
+			"\xe2\x86\x92 200 "
+			"samples</title><rect class=\"same\"",
+			"<g id=\"legend\">", NULL});
+	baseline.profile = new;
+	check_diff(new, &baseline,
+		(const char *const[]){
+			"work ([vdso]): 75.00% \xe2\x86\x92 75.00%, +0.00 points, 150 "
+			"\xe2\x86\x92 150 samples</title><rect class=\"same\"",
+			NULL});
+	profile_destroy(new);
+	profile_destroy(old);
 }

@@ -1,0 +1,28 @@
+/*
+ * What a flame graph of two recordings says of each box: old and new share, and a colour by the
+ * difference, red for more and blue for less. The boxes are those of a merged tree and as wide as
+ * the mean of both shares, so that what is new stands there as well as what vanished.
+ */
+#ifndef EBPROF_FLAME_SVG_DIFF_H
+#define EBPROF_FLAME_SVG_DIFF_H
+
+#include "format/base/str.h"
+#include "report/flame.h"
+
+struct flame_svg_diff {
+	const char *base_name, *new_name;     /* of foreign origin */
+	const struct tree_weight *base, *new; /* of each node of the focus' tree */
+};
+
+/* A class of the style. */
+const char *flame_svg_diff_class(
+	const struct flame_svg_diff *diff, const struct focus *focus, const struct flame_box *box);
+/* "30.00% -> 45.00%, +15.00 points, 300 -> 450 samples", with arrows. */
+void flame_svg_diff_put(const struct flame_svg_diff *diff, const struct focus *focus,
+	const struct flame_box *box, struct str *out);
+
+/* Lines of CSS, and what explains the colours. */
+extern const char flame_svg_diff_style[];
+void flame_svg_diff_put_legend(unsigned x, size_t y, struct str *out);
+
+#endif
