@@ -17,7 +17,24 @@ target() { # FORMAT SAMPLES
 	pprof-1000000 | folded-1000000) echo "<= 2 s, 300 MB" ;;
 	html-1000000) echo "<= 3 s, 300 MB" ;;
 	html-clang) echo "<= 2 MB" ;;
+	html-baseline-1000000) echo "<= 5 s" ;;
 	esac
+}
+
+bench_format() { # FORMAT NAME FILE OPTION...
+	local format=$1 name=$2 file=$3
+	shift 3
+	for ((i = 0; i < RUNS; i++)); do
+		/usr/bin/time -a -o "$work/$format.times" -f '%e %U %S %M' \
+			"$EBPROF" convert "--${format%-baseline}" "$@" -o "$work/out" "$file" 2>/dev/null || return
+	done
+	awk -v what="$format of $name" -v bytes="$(stat -c %s "$work/out")" -v target="$(target "$format" "$name")" '
+		NR == 1 || $1 < wall { wall = $1 }
+		NR == 1 || $2 + $3 < cpu { cpu = $2 + $3 }
+		NR == 1 || $4 > kb { kb = $4 }
+		END { printf "%-32s %9.2f %9.2f %9.0f %12.0f   %s\n", what, wall, cpu, kb / 1024, bytes, target }
+	' "$work/$format.times"
+	rm -f "$work/$format.times" "$work/out"
 }
 
 bench() { # NAME FILE [FORMAT...]
@@ -26,17 +43,7 @@ bench() { # NAME FILE [FORMAT...]
 	# shellcheck disable=SC2046
 	[[ $# != 0 ]] || set -- $("$EBPROF" convert --list | cut -d' ' -f1)
 	for format; do
-		for ((i = 0; i < RUNS; i++)); do
-			/usr/bin/time -a -o "$work/$format.times" -f '%e %U %S %M' \
-				"$EBPROF" convert "--$format" -o "$work/out" "$file" 2>/dev/null || return
-		done
-		awk -v what="$format of $name" -v bytes="$(stat -c %s "$work/out")" -v target="$(target "$format" "$name")" '
-			NR == 1 || $1 < wall { wall = $1 }
-			NR == 1 || $2 + $3 < cpu { cpu = $2 + $3 }
-			NR == 1 || $4 > kb { kb = $4 }
-			END { printf "%-32s %9.2f %9.2f %9.0f %12.0f   %s\n", what, wall, cpu, kb / 1024, bytes, target }
-		' "$work/$format.times"
-		rm -f "$work/$format.times" "$work/out"
+		bench_format "$format" "$name" "$file" || return
 	done
 }
 
@@ -47,10 +54,14 @@ compare_to_go() { # NAME FILE
 		'BEGIN { printf "%-32s %9.3f%43s   <= 1.05\n", "pprof of " name " / go tool pprof", ours / go, "" }'
 }
 
+library=$(find /usr/lib -name 'libLLVM-*.so*' -o -name libc.so.6 2>/dev/null | head -n 1)
+
+generate() { # FILE SAMPLES SEED
+	"$BUILD/tests/bench/gen_recording" "$1" "$2" 20000 30 "$3" "$library"
+}
+
 bench_synthetic() {
-	local library part parts=()
-	library=$(find /usr/lib -name 'libLLVM-*.so*' -o -name libc.so.6 2>/dev/null | head -n 1)
-	generate() { "$BUILD/tests/bench/gen_recording" "$1" "$2" 20000 30 "$3" "$library"; }
+	local part parts=()
 	generate "$work/synthetic.data" "$SAMPLES" 1 || return
 	bench "$SAMPLES" "$work/synthetic.data"
 	for ((part = 0; part < MERGED; part++)); do
@@ -69,6 +80,11 @@ else
 	echo "clang: not recorded, there is no clang++ or recording needs root"
 fi
 bench_synthetic
+# Of two that have few stacks in common.
+generate "$work/other.data" "$SAMPLES" 2 &&
+	for format in html svg; do
+		bench_format "$format-baseline" "$SAMPLES" "$work/synthetic.data" --baseline "$work/other.data"
+	done
 [[ -z $RECORDING ]] || bench "${RECORDING##*/}" "$RECORDING"
 go tool pprof -h >/dev/null 2>&1
 if [[ $? -gt 2 ]]; then
