@@ -5,9 +5,8 @@
 struct merging {
 	struct diff_tree *diff;
 	struct tree_growth growth;
-	VEC(uint32_t)
-		object_of;   /* for each object's name of the match: one of objects, 0: none yet */
-	uint32_t *functions; /* for each of a side's: the one of the diff's, 0: not met yet */
+	VEC(uint32_t) object_of; /* for each object name of the match: one of objects, or 0 */
+	uint32_t *functions;     /* for each of a side's: the one of the diff's, 0: not met yet */
 };
 
 /* ---- tables ---- */

@@ -537,8 +537,8 @@ TEST(export_refuses_other_events)
 	struct err *err = export_html(
 		new, &options, (struct export_sink){.write = memory_write, .context = &out});
 	CHECK(err);
-	CHECK_STR(err_message(err),
-		"the recordings cannot be compared: this one counts cpu-clock, the baseline cycles");
+	CHECK_STR(err_message(err), "the recordings cannot be compared: this one counts cpu-clock, "
+				    "the baseline cycles");
 	CHECK_INT(out.len, 0);
 	err_destroy(err);
 	bytes_buf_deinit(&out);
