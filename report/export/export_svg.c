@@ -19,15 +19,14 @@ static const char *title_of(const struct profile *profile)
 }
 
 static void put_picture(const struct tree *tree, const struct tree_weight *weights,
-	const struct profile_function *functions, struct flame_svg_options *options,
-	struct str *out)
+	const struct profile_function *functions, struct flame_svg_options picture, struct str *out)
 {
 	struct focus focus;
 	struct short_names names = {0};
 	focus_init(&focus, tree, weights, functions, FOCUS_CALLEES);
-	options->names = &names;
-	options->whole = weights[0].total;
-	flame_svg_put(&focus, options, out);
+	picture.names = &names;
+	picture.whole = weights[0].total;
+	flame_svg_put(&focus, &picture, out);
 	short_names_deinit(&names);
 	focus_deinit(&focus);
 }
@@ -56,7 +55,7 @@ static void put_one(const struct profile *profile, struct str *out)
 		.objects = profile->objects.data,
 		.frames = profile->frames.data,
 	};
-	put_picture(&tree, weights, profile->functions.data, &picture, out);
+	put_picture(&tree, weights, profile->functions.data, picture, out);
 	tree_deinit(&tree);
 }
 
@@ -89,7 +88,7 @@ static struct err *put_both(
 		.frames = diff.frames.data,
 		.diff = &colours,
 	};
-	put_picture(&diff.tree, mean, diff.functions.data, &picture, out);
+	put_picture(&diff.tree, mean, diff.functions.data, picture, out);
 	for (int i = 0; i < MATCH_SIDES; i++) {
 		mem_free(weights[i]);
 		tree_deinit(&trees[i]);

@@ -136,3 +136,22 @@ TEST(a_language_is_meant_by_its_name)
 	CHECK_INT(profile->samples.len, 0);
 	profile_destroy(profile);
 }
+
+TEST(samples_of_an_event)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	fixture_samples(&fixture, thread, 0, 0, 3);
+	fixture.event = fixture_event(&fixture, "off-cpu", "ns", 1);
+	fixture_samples(&fixture, thread, 0, 0, 2);
+	struct profile *profile = fixture_profile(&fixture);
+	const char *names[] = {"off-cpu", "cpu-clock"};
+	filter_samples(profile, &(struct filter){.events = {names, 2}});
+	CHECK_INT(profile->samples.len, 5);
+	CHECK_INT(export_main_event(profile), 1);
+	filter_samples(profile, &(struct filter){.events = {names, 1}});
+	CHECK_INT(profile->samples.len, 2);
+	CHECK_INT(export_main_event(profile), 2);
+	profile_destroy(profile);
+}
