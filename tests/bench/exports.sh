@@ -1,12 +1,12 @@
 #!/bin/bash
 # What each export format takes: wall and processor time, the least of RUNS warm runs, memory, bytes
 # written. Nothing is asserted, a person reads it.
-#   make bench-exports [SAMPLES=1000000] [RUNS=3] [RECORDING=FILE]
+#   make bench-exports [SAMPLES=1000000] [RUNS=3] [MERGED=20] [RECORDING=FILE]
 # Of a template-heavy clang++ -O2 -g at 999 Hz where this can be recorded, of a synthetic recording,
 # of one that was merged of MERGED parts, and of RECORDING; then bytes for each of those that
 # `go tool pprof` takes for the same profile.
 set -u
-: "${BUILD:=build}" "${EBPROF:=$BUILD/ebprof}" "${SAMPLES:=1000000}" "${RUNS:=3}" "${RECORDING:=}"
+: "${BUILD:=build}" "${EBPROF:=$BUILD/ebprof}" "${SAMPLES:=1000000}" "${RUNS:=3}" "${MERGED:=20}" "${RECORDING:=}"
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/ebprof-bench.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
