@@ -166,8 +166,8 @@ static struct err *check_output(
 
 /* ---- the input ---- */
 
-static void prepare(struct profile *profile, const struct convert_options *options,
-	const struct filter *filter)
+static void prepare(
+	struct profile *profile, const struct convert_options *options, const struct filter *filter)
 {
 	symbolize(profile, &options->select.naming.symbolize);
 	filter_samples(profile, filter);
@@ -185,12 +185,7 @@ static const char *last_part(const char *path)
 static struct err *load_baseline(const struct convert_options *options, struct profile **ret)
 {
 	const struct filter filter = select_filter(&options->select);
-	const struct filter of_names = {
-		.comms = filter.comms,
-		.events = filter.events,
-		.dsos = filter.dsos,
-		.symbols = filter.symbols,
-	};
+	const struct filter of_names = filter_of_names(&filter);
 	CLEANUP_FD int fd = -1;
 	struct stat st;
 	fd = regular_file_open(options->baseline, &st);

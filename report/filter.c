@@ -82,6 +82,19 @@ static void filter_languages(struct profile *profile, const struct filter_string
 	profile->samples.len = kept;
 }
 
+struct filter filter_of_names(const struct filter *filter)
+{
+	return (struct filter){
+		.comms = filter->comms,
+		.events = filter->events,
+		.containers = filter->containers,
+		.languages = filter->languages,
+		.no_native = filter->no_native,
+		.dsos = filter->dsos,
+		.symbols = filter->symbols,
+	};
+}
+
 void filter_samples(struct profile *profile, const struct filter *filter)
 {
 	/* Whole threads are judged once, events too, samples then only by CPU and time. */

@@ -31,6 +31,9 @@ struct filter {
 	struct filter_strings symbols;
 };
 
+/* What of it means the same in another recording: not what is chosen by numbers and times. */
+struct filter filter_of_names(const struct filter *filter);
+
 /*
  * Drops the samples whose comm, event, container, pid, tid, CPU, time or language is not wanted,
  * and then of the others' stacks what is not.

@@ -1,11 +1,11 @@
 #include "report/tui/baseline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "format/base/err.h"
+#include "report/regular_file.h"
 #include "report/symbol/symbolizer.h"
 #include "report/tui/compare_model.h"
 
@@ -24,13 +24,13 @@ struct baseline {
 /* Nothing but a file: opening a FIFO would wait for ever. */
 static struct err *open_file(const char *path, int *ret)
 {
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(errno, "cannot open it");
-	if (!S_ISREG(st.st_mode))
+	int fd = regular_file_open(path, &st);
+	if (fd < 0 && errno == EINVAL)
 		return err_new(ERR_USAGE, "it is no regular file");
-	*ret = steal_fd(fd);
+	if (fd < 0)
+		return err_sys(errno, "cannot open it");
+	*ret = fd;
 	return NULL;
 }
 
@@ -57,12 +57,7 @@ static struct err *load(struct baseline *baseline, const struct symbolize_option
 	baseline->options = *options;
 	try(open_file(baseline->path, &fd));
 	try(profile_load(fd, &loading, &baseline->profile));
-	struct filter of_names = {
-		.comms = filter->comms,
-		.events = filter->events,
-		.dsos = filter->dsos,
-		.symbols = filter->symbols,
-	};
+	struct filter of_names = filter_of_names(filter);
 	filter_samples(baseline->profile, &of_names);
 	name_by_files(baseline);
 	filter_stacks(baseline->profile, &of_names);
