@@ -3,66 +3,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/function_match.h"
-
 /* ---- functions ---- */
 
-/* The group of each function that took any time, from 1 on; of the others 0. */
-static uint32_t *find_groups(struct compare *compare, struct function_match *match,
-	enum match_side side, const struct compare_side *from)
+static struct compare_row *row_for(
+	struct compare *compare, const struct diff_tree *diff, uint32_t number)
 {
-	const struct profile *profile = from->profile;
-	uint32_t *groups = mem_zalloc_array(profile->functions.len, sizeof(*groups));
-	for (size_t i = 1; i < from->tree->nodes.len; i++) {
-		uint32_t function = from->tree->nodes.data[i].function;
-		if (!from->weights[i].samples || groups[function])
-			continue;
-		uint32_t id = function_match_id(match, side, function);
-		groups[function] = id + 1;
-		if (id < compare->rows.len)
-			continue;
+	uint32_t *place = &compare->row_of[number];
+	if (!*place) {
+		const struct profile_function *function = &diff->functions.data[number];
+		const char *object = diff->objects.data[function->object].name;
 		struct compare_row row = {
-			.name_id = id,
-			.is_known = profile->functions.data[function].is_known,
+			.function = number,
+			.object = object ? object : "",
+			.name = function->name,
+			.is_known = function->is_known,
 		};
-		row.name = function_match_name(match, id, &row.object);
 		vec_push(&compare->rows, row);
+		*place = (uint32_t)compare->rows.len;
 	}
-	return groups;
+	return &compare->rows.data[*place - 1];
 }
 
-static void weigh(struct compare *compare, struct function_match *match, enum match_side side,
-	const struct compare_side *from)
+static void weigh(struct compare *compare, const struct diff_tree *diff, enum match_side side,
+	const struct tree_weight *weights)
 {
-	uint32_t *of = find_groups(compare, match, side, from);
-	compare->rows_of[side] = of;
-	struct tree_groups groups = {of, compare->rows.len + 1};
-	struct function_weights weights;
-	tree_weigh_groups(from->tree, from->weights, from->profile, &groups, &weights);
-	vec_each(&weights, weight) {
-		struct compare_row *row = &compare->rows.data[of[weight->function] - 1];
-		*(side == MATCH_NEW ? &row->frame : &row->base_frame) = weight->frame;
+	struct function_weights functions;
+	tree_weigh_functions(
+		&diff->tree, weights, diff->frames.data, diff->functions.len, &functions);
+	vec_each(&functions, weight) {
+		struct compare_row *row = row_for(compare, diff, weight->function);
 		*(side == MATCH_NEW ? &row->new : &row->base) = (struct compare_value){
 			.self = weight->self,
 			.total = weight->total,
 			.self_samples = weight->self_samples,
 			.samples = weight->samples,
 		};
+		if (side == MATCH_NEW)
+			row->frame = diff_tree_new_frame(weight->frame);
 	}
-	vec_deinit(&weights);
-}
-
-static void set_markers_aside(struct compare *compare)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < compare->rows.len; i++) {
-		struct compare_row row = compare->rows.data[i];
-		if (row.frame || row.base_frame)
-			compare->rows.data[kept++] = row;
-		else
-			vec_push(&compare->markers, row);
-	}
-	compare->rows.len = kept;
+	vec_deinit(&functions);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -72,54 +51,34 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : strcmp(x->object, y->object);
 }
 
-/* From numbers of names to places of rows. */
-static void number_rows(
-	struct compare *compare, const struct compare_side *base, const struct compare_side *new)
+void compare_init(struct compare *compare, const struct diff_tree *diff,
+	const struct tree_weight *base, const struct tree_weight *new)
 {
-	size_t lengths[] = {base->profile->functions.len, new->profile->functions.len};
-	size_t count = compare->rows.len + compare->markers.len;
-	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(count + 1, sizeof(*numbers));
-	for (uint32_t i = 1; i <= count; i++)
-		numbers[compare_row_of(compare, i)->name_id + 1] = i;
-	for (int side = 0; side < COMPARE_SIDES; side++)
-		for (size_t i = 0; i < lengths[side]; i++)
-			compare->rows_of[side][i] = numbers[compare->rows_of[side][i]];
-}
-
-void compare_init(
-	struct compare *compare, const struct compare_side *base, const struct compare_side *new)
-{
-	*compare = (struct compare){.base = base->whole, .new = new->whole};
-	struct function_match match;
-	function_match_init(&match, base->profile, new->profile);
-	weigh(compare, &match, MATCH_NEW, new);
-	weigh(compare, &match, MATCH_BASE, base);
-	set_markers_aside(compare);
+	*compare = (struct compare){
+		.base = {base->total, base->samples},
+		.new = {new->total, new->samples},
+		.row_of = mem_zalloc_array(diff->functions.len, sizeof(*compare->row_of)),
+	};
+	weigh(compare, diff, MATCH_NEW, new);
+	weigh(compare, diff, MATCH_BASE, base);
 	if (compare->rows.len)
 		qsort(compare->rows.data, compare->rows.len, sizeof(*compare->rows.data),
 			compare_names);
-	number_rows(compare, base, new);
-	compare->names = match.functions; /* the rows' texts stand there */
-	match.functions = (struct strtab){0};
-	function_match_deinit(&match);
+	for (uint32_t i = 0; i < compare->rows.len; i++)
+		compare->row_of[compare->rows.data[i].function] = i + 1;
 }
 
 void compare_deinit(struct compare *compare)
 {
-	strtab_deinit(&compare->names);
 	vec_deinit(&compare->rows);
-	vec_deinit(&compare->markers);
-	for (int side = 0; side < COMPARE_SIDES; side++)
-		mem_free(compare->rows_of[side]);
+	mem_free(compare->row_of);
 }
 
-const struct compare_row *compare_row_of(const struct compare *compare, uint32_t number)
+const struct compare_row *compare_row_of(const struct compare *compare, uint32_t function)
 {
-	size_t rows = compare->rows.len;
-	return number <= rows ? &compare->rows.data[number - 1]
-			      : &compare->markers.data[number - 1 - rows];
+	uint32_t place = compare->row_of[function];
+	return place ? &compare->rows.data[place - 1] : NULL;
 }
-
 
 /* ---- values ---- */
 

@@ -5,54 +5,33 @@
 #ifndef EBPROF_COMPARE_H
 #define EBPROF_COMPARE_H
 
-#include "format/base/str.h"
-#include "report/tree.h"
-
-/* A symbolized profile, the tree of its functions, and the samples that are looked at. */
-struct compare_side {
-	const struct profile *profile;
-	const struct tree *tree;
-	const struct tree_weight *weights;
-	struct slice_sum whole;
-};
+#include "report/diff_tree.h"
 
 struct compare_value {
 	uint64_t self, total; /* in the event's unit (ns) */
 	uint64_t self_samples, samples;
 };
 
-enum compare_index {
-	COMPARE_BASE,
-	COMPARE_NEW,
-	COMPARE_SIDES,
-};
-
 struct compare_row {
-	uint32_t name_id;          /* of the comparison's names: function and object */
+	uint32_t function;         /* of the diff tree */
 	const char *object, *name; /* as the new side has them, where it does; clones have one */
-	uint32_t frame;            /* one of the new side's; 0: there is none */
-	uint32_t base_frame;       /* ... of the base's */
+	uint32_t frame;            /* one of the new side's profile; 0: there is none */
 	bool is_known;             /* there was a symbol */
 	struct compare_value base, new;
 };
 
 struct compare {
-	struct strtab names;
-	VEC(struct compare_row) rows; /* by name, then by object */
-	/* What truncated stacks begin with: it took no time itself and is no row, but in their
-	 * paths. */
-	VEC(struct compare_row) markers;
-	/* For each side's function 1 + its row, beyond the rows that of its marker; 0: no time. */
-	uint32_t *rows_of[COMPARE_SIDES];
-	struct slice_sum base, new; /* all samples of each side */
+	VEC(struct compare_row) rows; /* by name, then by object: of what took any time */
+	uint32_t *row_of;             /* for each function of the diff tree 1 + its row; 0: none */
+	struct slice_sum base, new;   /* all samples of each side */
 };
 
-/* Nothing is borrowed: the sides may go. */
-void compare_init(
-	struct compare *compare, const struct compare_side *base, const struct compare_side *new);
+/* Both sides' weights are of the diff tree, from which texts are borrowed. */
+void compare_init(struct compare *compare, const struct diff_tree *diff,
+	const struct tree_weight *base, const struct tree_weight *new);
 void compare_deinit(struct compare *compare);
-/* Of what rows_of tells: a row or a marker. */
-const struct compare_row *compare_row_of(const struct compare *compare, uint32_t number);
+/* NULL: it took no time, as what truncated stacks begin with. */
+const struct compare_row *compare_row_of(const struct compare *compare, uint32_t function);
 
 enum compare_metric {
 	COMPARE_SELF,

@@ -1,20 +1,40 @@
 #include "report/diff_tree.h"
 
+#include <string.h>
+
 #include "report/tree_growth.h"
 
 struct merging {
 	struct diff_tree *diff;
+	struct function_match match;
 	struct tree_growth growth;
 	VEC(uint32_t) object_of; /* for each object name of the match: one of objects, or 0 */
-	uint32_t *functions;     /* for each of a side's: the one of the diff's, 0: not met yet */
 };
 
 /* ---- tables ---- */
 
+static const char *copy_text(struct diff_tree *diff, const char *text)
+{
+	if (!text)
+		return NULL;
+	return strtab_get(&diff->texts, strtab_intern(&diff->texts, text, strlen(text)));
+}
+
+static void push_object(struct diff_tree *diff, const struct profile_object *from)
+{
+	struct profile_object object = {
+		.info.kind = from->info.kind,
+		.name = copy_text(diff, from->name),
+		.path = copy_text(diff, from->path),
+		.is_used = from->is_used,
+	};
+	vec_push(&diff->objects, object);
+}
+
 static uint32_t merge_object(struct merging *merging, enum match_side side, uint32_t object)
 {
 	struct diff_tree *diff = merging->diff;
-	uint32_t name = function_match_object(&diff->match, side, object);
+	uint32_t name = function_match_object(&merging->match, side, object);
 	if (!object)
 		return 0;
 	while (merging->object_of.len <= name)
@@ -22,45 +42,49 @@ static uint32_t merge_object(struct merging *merging, enum match_side side, uint
 	uint32_t *merged = &merging->object_of.data[name];
 	if (!*merged) {
 		*merged = (uint32_t)diff->objects.len;
-		vec_push(&diff->objects, diff->match.profiles[side]->objects.data[object]);
+		push_object(diff, &merging->match.profiles[side]->objects.data[object]);
 	}
 	return *merged;
+}
+
+static void push_function(struct diff_tree *diff, const struct profile_function *from,
+	const char *name, uint32_t object)
+{
+	struct profile_function function = *from;
+	function.name = copy_text(diff, name);
+	function.system_name = copy_text(diff, from->system_name);
+	function.file = copy_text(diff, from->file);
+	function.object = object;
+	vec_push(&diff->functions, function);
 }
 
 /* Function 0 stands for none, so what has the match's id 0 is 1. */
 static uint32_t merge_function(struct merging *merging, enum match_side side, uint32_t function)
 {
 	struct diff_tree *diff = merging->diff;
-	uint32_t *merged = &merging->functions[function];
+	uint32_t *merged = &diff->function_of[side][function];
 	if (*merged || !function)
 		return *merged;
-	uint32_t id = function_match_id(&diff->match, side, function);
+	uint32_t id = function_match_id(&merging->match, side, function);
 	*merged = id + 1;
 	if (*merged == diff->functions.len) {
-		struct profile_function it = diff->match.profiles[side]->functions.data[function];
-		const char *object;
-		it.name = function_match_name(&diff->match, id, &object);
-		it.object = merge_object(merging, side, it.object);
-		vec_push(&diff->functions, it);
+		const struct profile_function *from =
+			&merging->match.profiles[side]->functions.data[function];
+		const char *object, *name = function_match_name(&merging->match, id, &object);
+		push_function(diff, from, name, merge_object(merging, side, from->object));
 	}
 	return *merged;
 }
 
-/* Returns where they begin. */
-static uint32_t append_frames(struct merging *merging, enum match_side side)
+static void put_frame(
+	struct merging *merging, enum match_side side, uint32_t frame, uint32_t function)
 {
-	struct diff_tree *diff = merging->diff;
-	const struct profile *profile = diff->match.profiles[side];
-	uint32_t first = (uint32_t)diff->frames.len;
-	vec_each(&profile->frames, from) {
-		struct profile_frame frame = *from;
-		frame.function = 0; /* until it is met: most need no name */
-		frame.object = 0;
-		frame.innermost = from->innermost ? from->innermost + first : 0;
-		frame.outer = from->outer ? from->outer + first : 0;
-		vec_push(&diff->frames, frame);
-	}
-	return first;
+	const struct profile_frame *from = &merging->match.profiles[side]->frames.data[frame];
+	merging->diff->frames.data[diff_tree_frame(side, frame)] = (struct profile_frame){
+		.function = function,
+		.object = merge_object(merging, side, from->object),
+		.outer = diff_tree_frame(side, from->outer),
+	};
 }
 
 /* ---- nodes ---- */
@@ -69,26 +93,35 @@ static uint32_t append_frames(struct merging *merging, enum match_side side)
 static void merge_nodes(struct merging *merging, enum match_side side, const struct tree *tree)
 {
 	struct diff_tree *diff = merging->diff;
-	const struct profile *profile = diff->match.profiles[side];
-	uint32_t first = append_frames(merging, side);
-	merging->functions = mem_zalloc_array(profile->functions.len, sizeof(*merging->functions));
 	diff->nodes[side] = mem_zalloc_array(tree->nodes.len, sizeof(**diff->nodes));
 	diff->nr_nodes[side] = tree->nodes.len;
 	for (size_t i = 1; i < tree->nodes.len; i++) {
 		const struct tree_node *from = &tree->nodes.data[i];
 		struct tree_node node = {
 			.function = merge_function(merging, side, from->function),
-			.frame = first + from->frame,
+			.frame = diff_tree_frame(side, from->frame),
 			.parent = diff->nodes[side][from->parent],
 			.is_kernel = from->is_kernel,
 		};
-		struct profile_frame *frame = &diff->frames.data[node.frame];
-		frame->function = node.function;
-		frame->object =
-			merge_object(merging, side, profile->frames.data[from->frame].object);
+		put_frame(merging, side, from->frame, node.function);
 		diff->nodes[side][i] = tree_grow(&diff->tree, &merging->growth, &node);
 	}
-	mem_free(merging->functions);
+}
+
+static void merge_side(
+	struct merging *merging, enum match_side side, const struct diff_tree_side *from)
+{
+	struct diff_tree *diff = merging->diff;
+	const struct profile *profile = from->profile;
+	diff->function_of[side] =
+		mem_zalloc_array(profile->functions.len, sizeof(**diff->function_of));
+	merge_nodes(merging, side, from->tree);
+	/* Others of the same functions: what is selected may be one of those. */
+	for (uint32_t i = 1; i < profile->frames.len; i++) {
+		uint32_t function = diff->function_of[side][profile->frames.data[i].function];
+		if (function)
+			put_frame(merging, side, i, function);
+	}
 }
 
 void diff_tree_init(
@@ -96,26 +129,34 @@ void diff_tree_init(
 {
 	*diff = (struct diff_tree){0};
 	struct merging merging = {.diff = diff};
-	function_match_init(&diff->match, base->profile, new->profile);
-	vec_push(&diff->functions, new->profile->functions.data[0]);
-	vec_push(&diff->objects, new->profile->objects.data[0]);
+	function_match_init(&merging.match, base->profile, new->profile);
+	const struct profile_function *none = &new->profile->functions.data[0];
+	push_function(diff, none, none->name, 0);
+	push_object(diff, &new->profile->objects.data[0]);
+	size_t frames = new->profile->frames.len > base->profile->frames.len
+				? new->profile->frames.len
+				: base->profile->frames.len;
+	vec_resize(&diff->frames, 2 * frames);
 	tree_begin(&diff->tree, &merging.growth);
-	merge_nodes(&merging, MATCH_NEW, new->tree);
-	merge_nodes(&merging, MATCH_BASE, base->tree);
+	merge_side(&merging, MATCH_NEW, new);
+	merge_side(&merging, MATCH_BASE, base);
 	tree_mark_recursion(&diff->tree, diff->functions.len);
 	tree_growth_deinit(&merging.growth);
+	function_match_deinit(&merging.match);
 	vec_deinit(&merging.object_of);
 }
 
 void diff_tree_deinit(struct diff_tree *diff)
 {
-	function_match_deinit(&diff->match);
 	tree_deinit(&diff->tree);
 	vec_deinit(&diff->functions);
 	vec_deinit(&diff->objects);
 	vec_deinit(&diff->frames);
-	for (int side = 0; side < MATCH_SIDES; side++)
+	for (int side = 0; side < MATCH_SIDES; side++) {
 		mem_free(diff->nodes[side]);
+		mem_free(diff->function_of[side]);
+	}
+	strtab_deinit(&diff->texts);
 }
 
 /* ---- weights ---- */
@@ -128,6 +169,7 @@ struct tree_weight *diff_tree_weigh(
 		struct tree_weight *to = &merged[diff->nodes[side][i]];
 		to->self += weights[i].self;
 		to->total += weights[i].total;
+		to->self_samples += weights[i].self_samples;
 		to->samples += weights[i].samples;
 	}
 	return merged;
@@ -147,6 +189,7 @@ struct tree_weight *diff_tree_mean(
 		mean[i].self = half_share(base[i].self, base[0].total) +
 			       half_share(new[i].self, new[0].total);
 		mean[i].total = mean[i].self;
+		mean[i].self_samples = base[i].self_samples + new[i].self_samples;
 		mean[i].samples = base[i].samples + new[i].samples;
 	}
 	for (size_t i = diff->tree.nodes.len; i-- > 1;)

@@ -10,6 +10,7 @@
 #ifndef EBPROF_DIFF_TREE_H
 #define EBPROF_DIFF_TREE_H
 
+#include "format/base/str.h"
 #include "report/function_match.h"
 #include "report/tree.h"
 
@@ -19,22 +20,40 @@ struct diff_tree_side {
 	const struct tree *tree;
 };
 
-/* Tables have a placeholder at 0, as a profile's. Texts are borrowed from the profiles. */
+/* Tables have a placeholder at 0, as a profile's. */
 struct diff_tree {
-	struct function_match match;
 	struct tree tree; /* without ends; functions and frames are these: */
 	VEC(struct profile_function) functions;
-	VEC(struct profile_object) objects; /* of each name one, the new side's where it has it */
-	/* The new side's, then the base's, with functions and objects of these tables. */
+	/* Of each name one, the new side's where it has it; of its info there is the kind alone. */
+	VEC(struct profile_object) objects;
+	/*
+	 * By diff_tree_frame(). Those of the tree's functions have functions and objects of these
+	 * tables, and say whether they were inlined.
+	 */
 	VEC(struct profile_frame) frames;
-	uint32_t *nodes[MATCH_SIDES]; /* for each node of a side's tree: the one of this tree */
+	struct strtab texts;
+	/* Of each side: for each node of its tree the one of this tree, for each function one here,
+	 * 0: none. */
+	uint32_t *nodes[MATCH_SIDES], *function_of[MATCH_SIDES];
 	size_t nr_nodes[MATCH_SIDES];
 };
 
-/* The profiles must stay, the trees may go. */
+/* Nothing is borrowed: the sides may go. */
 void diff_tree_init(struct diff_tree *diff, const struct diff_tree_side *base,
 	const struct diff_tree_side *new);
 void diff_tree_deinit(struct diff_tree *diff);
+
+/* A side's frame. It keeps its number when names arrive, which add frames. 0 stays 0. */
+static inline uint32_t diff_tree_frame(enum match_side side, uint32_t frame)
+{
+	return frame ? 2 * frame + (side == MATCH_BASE) : 0;
+}
+
+/* The new side's of it; 0: it is one of the base's. */
+static inline uint32_t diff_tree_new_frame(uint32_t frame)
+{
+	return frame % 2 ? 0 : frame / 2;
+}
 
 /* A side's weights, of its own tree, as weights of this one; to be freed with mem_free(). */
 struct tree_weight *diff_tree_weigh(

@@ -84,66 +84,6 @@ static uint32_t place_stack(struct builder *builder, const struct profile_stack 
 	return place_nodes(builder, entry, stack->kernel);
 }
 
-static uint32_t group_of(const uint32_t *groups, const struct tree_node *node)
-{
-	return groups ? groups[node->function] : node->function;
-}
-
-/* How many nodes each node's branch has, itself among them. */
-static uint32_t *find_sizes(const struct tree *tree)
-{
-	uint32_t *sizes = mem_zalloc_array(tree->nodes.len, sizeof(*sizes));
-	for (size_t i = tree->nodes.len; i-- > 1;)
-		sizes[tree->nodes.data[i].parent] += ++sizes[i];
-	return sizes;
-}
-
-/*
- * For each node whether its group is among those of its callers, too. In depth-first order, where a
- * branch is in one piece, it lies in that group's newest branch then, of those that are in no
- * other. All is done from one end of an array to the other: the nodes lie wherever they were made.
- */
-static bool *find_nested(const struct tree *tree, const uint32_t *groups, size_t nr_groups)
-{
-	struct branch {
-		uint32_t group, size;
-	};
-	size_t count = tree->nodes.len;
-	CLEANUP_FREE uint32_t *sizes = find_sizes(tree);
-	CLEANUP_FREE uint32_t *places = mem_zalloc_array(count, sizeof(*places));
-	CLEANUP_FREE uint32_t *next = mem_zalloc_array(count, sizeof(*next));
-	CLEANUP_FREE struct branch *branches = mem_zalloc_array(count, sizeof(*branches));
-	places[0] = 0;
-	next[0] = 1; /* where the next child's branch begins */
-	for (size_t i = 1; i < count; i++) {
-		const struct tree_node *node = &tree->nodes.data[i];
-		uint32_t place = next[node->parent];
-		next[node->parent] += sizes[i];
-		places[i] = place;
-		next[i] = place + 1;
-		branches[place] = (struct branch){group_of(groups, node), sizes[i]};
-	}
-	CLEANUP_FREE uint32_t *ends = mem_zalloc_array(nr_groups, sizeof(*ends));
-	CLEANUP_FREE bool *is_within = mem_zalloc_array(count, sizeof(*is_within));
-	for (uint32_t place = 1; place < count; place++) {
-		uint32_t *end = &ends[branches[place].group];
-		is_within[place] = place < *end;
-		if (!is_within[place])
-			*end = place + branches[place].size;
-	}
-	bool *nested = mem_zalloc_array(count, sizeof(*nested));
-	for (size_t i = 1; i < count; i++)
-		nested[i] = is_within[places[i]];
-	return nested;
-}
-
-void tree_mark_recursion(struct tree *tree, size_t nr_functions)
-{
-	CLEANUP_FREE bool *nested = find_nested(tree, NULL, nr_functions);
-	for (size_t i = 0; i < tree->nodes.len; i++)
-		tree->nodes.data[i].is_recursive = nested[i];
-}
-
 void tree_init(struct tree *tree, const struct profile *profile, const struct tree_options *options)
 {
 	*tree = (struct tree){.nr_stacks = profile->stacks.len};
@@ -188,20 +128,18 @@ struct tree_weight *tree_weigh(const struct tree *tree, const struct slice *slic
 	return weights;
 }
 
-/* `nested`: as of find_nested(), NULL for the nodes' own is_recursive. */
-static void weigh_groups(const struct tree *tree, const struct tree_weight *weights,
-	const struct profile *profile, const struct tree_groups *groups, const bool *nested,
-	struct function_weights *ret)
+void tree_weigh_functions(const struct tree *tree, const struct tree_weight *weights,
+	const struct profile_frame *frames, size_t nr_functions, struct function_weights *ret)
 {
-	CLEANUP_FREE uint32_t *rows = mem_zalloc_array(groups->count, sizeof(*rows));
+	CLEANUP_FREE uint32_t *rows = mem_zalloc_array(nr_functions, sizeof(*rows));
 	*ret = (struct function_weights){0};
 	for (size_t i = 1; i < tree->nodes.len; i++) {
 		const struct tree_node *node = &tree->nodes.data[i];
 		const struct tree_weight *weight = &weights[i];
-		bool is_marker = !profile->frames.data[node->frame].object;
+		bool is_marker = !frames[node->frame].object;
 		if (!weight->samples || (is_marker && !weight->self))
 			continue;
-		uint32_t *index = &rows[group_of(groups->of, node)];
+		uint32_t *index = &rows[node->function];
 		if (!*index) {
 			struct function_weight fresh = {
 				.function = node->function,
@@ -214,24 +152,9 @@ static void weigh_groups(const struct tree *tree, const struct tree_weight *weig
 		uint64_t own = weight->self ? weight->self_samples : 0;
 		row->self += weight->self;
 		row->self_samples += own;
-		if (!(nested ? nested[i] : node->is_recursive)) {
+		if (!node->is_recursive) {
 			row->total += is_marker ? weight->self : weight->total;
 			row->samples += is_marker ? own : weight->samples;
 		}
 	}
-}
-
-void tree_weigh_functions(const struct tree *tree, const struct tree_weight *weights,
-	const struct profile *profile, struct function_weights *ret)
-{
-	struct tree_groups groups = {.count = profile->functions.len};
-	weigh_groups(tree, weights, profile, &groups, NULL, ret);
-}
-
-void tree_weigh_groups(const struct tree *tree, const struct tree_weight *weights,
-	const struct profile *profile, const struct tree_groups *groups,
-	struct function_weights *ret)
-{
-	CLEANUP_FREE bool *nested = find_nested(tree, groups->of, groups->count);
-	weigh_groups(tree, weights, profile, groups, nested, ret);
 }

@@ -61,19 +61,6 @@ struct function_weights {
  * its total. The marker of a truncated stack is no function, unless there is nothing else.
  */
 void tree_weigh_functions(const struct tree *tree, const struct tree_weight *weights,
-	const struct profile *profile, struct function_weights *ret);
-
-struct tree_groups {
-	const uint32_t *of; /* for each function its group; NULL: itself */
-	size_t count;
-};
-
-/*
- * The same of functions that are taken together: a sample counts once in the total of each group.
- * Rows say by one function of the group which it is.
- */
-void tree_weigh_groups(const struct tree *tree, const struct tree_weight *weights,
-	const struct profile *profile, const struct tree_groups *groups,
-	struct function_weights *ret);
+	const struct profile_frame *frames, size_t nr_functions, struct function_weights *ret);
 
 #endif

@@ -69,3 +69,49 @@ uint32_t tree_grow(struct tree *tree, struct tree_growth *growth, const struct t
 	count_child(tree, growth, node);
 	return node;
 }
+
+/* How many nodes each node's branch has, itself among them. */
+static uint32_t *find_sizes(const struct tree *tree)
+{
+	uint32_t *sizes = mem_zalloc_array(tree->nodes.len, sizeof(*sizes));
+	for (size_t i = tree->nodes.len; i-- > 1;)
+		sizes[tree->nodes.data[i].parent] += ++sizes[i];
+	return sizes;
+}
+
+/*
+ * In depth-first order, where a branch is in one piece, a node is recursive that lies in its
+ * function's newest branch, of those that are in no other. All is done from one end of an array to
+ * the other: the nodes lie wherever they were made.
+ */
+void tree_mark_recursion(struct tree *tree, size_t nr_functions)
+{
+	struct branch {
+		uint32_t function, size;
+	};
+	size_t count = tree->nodes.len;
+	CLEANUP_FREE uint32_t *sizes = find_sizes(tree);
+	CLEANUP_FREE uint32_t *places = mem_zalloc_array(count, sizeof(*places));
+	CLEANUP_FREE uint32_t *next = mem_zalloc_array(count, sizeof(*next));
+	CLEANUP_FREE struct branch *branches = mem_zalloc_array(count, sizeof(*branches));
+	places[0] = 0;
+	next[0] = 1; /* where the next child's branch begins */
+	for (size_t i = 1; i < count; i++) {
+		const struct tree_node *node = &tree->nodes.data[i];
+		uint32_t place = next[node->parent];
+		next[node->parent] += sizes[i];
+		places[i] = place;
+		next[i] = place + 1;
+		branches[place] = (struct branch){node->function, sizes[i]};
+	}
+	CLEANUP_FREE uint32_t *ends = mem_zalloc_array(nr_functions, sizeof(*ends));
+	CLEANUP_FREE bool *is_within = mem_zalloc_array(count, sizeof(*is_within));
+	for (uint32_t place = 1; place < count; place++) {
+		uint32_t *end = &ends[branches[place].function];
+		is_within[place] = place < *end;
+		if (!is_within[place])
+			*end = place + branches[place].size;
+	}
+	for (size_t i = 1; i < count; i++)
+		tree->nodes.data[i].is_recursive = is_within[places[i]];
+}

@@ -14,10 +14,24 @@ struct baseline {
 	char *problem;           /* NULL: it could be read */
 	struct profile *profile; /* NULL: it could not */
 	struct model_names *names;
+	struct model_names *merged;       /* of both; NULL: not yet */
+	struct model_names *merged_with;  /* the other side's, held: while it is the same */
 	struct symbolize_options options; /* the symbolizer's */
 	struct symbolizer *symbolizer;    /* NULL: it has all its names */
 	struct name_thread *naming;       /* NULL: it has not begun */
 };
+
+static void forget_merged(struct baseline *baseline)
+{
+	model_names_release(steal_ptr(baseline->merged));
+	model_names_release(steal_ptr(baseline->merged_with));
+}
+
+static void forget_names(struct baseline *baseline)
+{
+	forget_merged(baseline);
+	model_names_release(steal_ptr(baseline->names));
+}
 
 /* ---- loading ---- */
 
@@ -90,7 +104,7 @@ void baseline_destroy(struct baseline *baseline)
 	mem_free(baseline->path);
 	mem_free(baseline->problem);
 	name_thread_end(baseline->naming);
-	model_names_release(baseline->names);
+	forget_names(baseline);
 	symbolizer_destroy(baseline->symbolizer);
 	profile_destroy(baseline->profile);
 	mem_free(baseline);
@@ -127,7 +141,7 @@ bool baseline_apply_names(struct baseline *baseline)
 {
 	if (!baseline || !baseline->naming || !name_thread_apply(baseline->naming))
 		return false;
-	model_names_release(steal_ptr(baseline->names));
+	forget_names(baseline);
 	return true;
 }
 
@@ -228,31 +242,29 @@ static void refresh_names(struct baseline *baseline, bool hides_inlined)
 {
 	if (baseline->names && baseline->names->hides_inlined == hides_inlined)
 		return;
-	model_names_release(baseline->names);
+	forget_names(baseline);
 	baseline->names = model_names_create(baseline->profile, 1, hides_inlined);
 }
 
-static void merge_trees(struct comparison *comparison, const struct baseline *baseline,
-	const struct model *model, const struct model_wish *wish, const struct compare_side *base,
-	const struct compare_side *new)
+/* The trees are merged when either side's names are others, not for each filter. */
+static void refresh_merged(struct baseline *baseline, const struct model *model)
 {
-	struct compare_tree tree;
-	compare_tree_init(&tree, &comparison->compare, base, new);
-	for (int side = 0; side < COMPARE_SIDES; side++)
-		comparison->sides[side] = steal_ptr(tree.sides[side]);
-	comparison->both = compare_model_create(
-		model, baseline->names, &comparison->compare, &tree, wish->search);
-	compare_tree_deinit(&tree);
+	if (baseline->merged && baseline->merged_with == model->names)
+		return;
+	forget_merged(baseline);
+	struct diff_tree_side base = {baseline->profile, &baseline->names->tree};
+	struct diff_tree_side new = {model->profile, &model->names->tree};
+	baseline->merged = compare_names_create(&base, &new);
+	baseline->merged_with = model_names_hold(model->names);
 }
 
-static void compare(struct baseline *baseline, const struct model *model,
-	const struct model_wish *wish, const atomic_bool *is_cancelled,
-	struct comparison *comparison)
+/* What is left of the base by the same filters, for each node of its tree. */
+static struct tree_weight *weigh_base(const struct baseline *baseline, const struct model *model,
+	const struct model_wish *wish, const atomic_bool *is_cancelled, size_t *nr_left_out)
 {
-	refresh_names(baseline, wish->hides_inlined);
 	const struct tree *tree = &baseline->names->tree;
 	struct scope scope;
-	comparison->nr_left_out = translate_scope(baseline, model->profile, &wish->scope, &scope);
+	*nr_left_out = translate_scope(baseline, model->profile, &wish->scope, &scope);
 	struct slice slice;
 	slice_init(&slice, baseline->profile);
 	struct scope_walk walk;
@@ -261,13 +273,25 @@ static void compare(struct baseline *baseline, const struct model *model,
 		slice_add(&slice, sample->stack, profile_sample_value(baseline->profile, sample));
 	scope_walk_deinit(&walk);
 	scope_deinit(&scope);
-	CLEANUP_FREE struct tree_weight *weights = tree_weigh(tree, &slice);
-	struct compare_side base = {baseline->profile, tree, weights, slice.whole};
-	struct compare_side new = {
-		model->profile, &model->names->tree, model->weights, model->slice.whole};
-	compare_init(&comparison->compare, &base, &new);
-	merge_trees(comparison, baseline, model, wish, &base, &new);
+	struct tree_weight *weights = tree_weigh(tree, &slice);
 	slice_deinit(&slice);
+	return weights;
+}
+
+static void compare(struct baseline *baseline, const struct model *model,
+	const struct model_wish *wish, const atomic_bool *is_cancelled,
+	struct comparison *comparison)
+{
+	refresh_names(baseline, wish->hides_inlined);
+	refresh_merged(baseline, model);
+	CLEANUP_FREE struct tree_weight *base =
+		weigh_base(baseline, model, wish, is_cancelled, &comparison->nr_left_out);
+	const struct diff_tree *diff = baseline->merged->diff;
+	struct tree_weight **sides = comparison->sides;
+	sides[MATCH_BASE] = diff_tree_weigh(diff, MATCH_BASE, base);
+	sides[MATCH_NEW] = diff_tree_weigh(diff, MATCH_NEW, model->weights);
+	compare_init(&comparison->compare, diff, sides[MATCH_BASE], sides[MATCH_NEW]);
+	comparison->both = compare_model_create(model, baseline->merged, sides, wish->search);
 	put_notes(baseline->profile, model->profile, &comparison->notes);
 	put_unnamed(&comparison->compare, &comparison->notes);
 }

@@ -5,14 +5,16 @@
 #ifndef EBPROF_COMPARE_MODEL_H
 #define EBPROF_COMPARE_MODEL_H
 
-#include "report/compare_tree.h"
 #include "report/tui/model.h"
 
+/* The names and the tree of both: functions, objects and frames are those of names->diff. */
+struct model_names *compare_names_create(
+	const struct diff_tree_side *base, const struct diff_tree_side *new);
 /*
- * Of the model and the base's names. Takes over the tree, but for the sides' weights. Functions and
- * frames are those of the tree, objects and values its own; there is nothing else in it.
+ * As wide as the mean of both sides, whose weights are of that tree. There is nothing in it but
+ * names, weights and matches.
  */
-struct model *compare_model_create(const struct model *model, const struct model_names *base,
-	const struct compare *compare, struct compare_tree *tree, const char *search);
+struct model *compare_model_create(const struct model *model, struct model_names *names,
+	struct tree_weight *const sides[MATCH_SIDES], const char *search);
 
 #endif

@@ -94,12 +94,17 @@ void model_names_release(struct model_names *names)
 {
 	if (!names || atomic_fetch_sub(&names->references, 1) > 1)
 		return;
-	vec_deinit(&names->functions);
-	vec_deinit(&names->frames);
-	vec_deinit(&names->objects);
+	if (names->diff) {
+		diff_tree_deinit(names->diff);
+		mem_free(names->diff);
+	} else {
+		vec_deinit(&names->functions);
+		vec_deinit(&names->frames);
+		vec_deinit(&names->objects);
+		tree_deinit(&names->tree);
+	}
 	strtab_deinit(&names->written);
 	mem_free(names->groups);
-	tree_deinit(&names->tree);
 	mem_free(names);
 }
 
@@ -182,7 +187,8 @@ struct model *model_create(const struct profile *profile, struct model_names *na
 	timeline_finish(&model->timeline);
 	tasks_init(&model->tasks, profile, &model->timeline);
 	model->weights = tree_weigh(&names->tree, &model->slice);
-	tree_weigh_functions(&names->tree, model->weights, profile, &model->functions);
+	tree_weigh_functions(&names->tree, model->weights, names->frames.data, names->functions.len,
+		&model->functions);
 	model_find_matches(model, wish->search);
 	weigh_matches(model);
 	annotate(model, wish->annotated, is_cancelled);
@@ -204,7 +210,7 @@ static void comparison_destroy(struct comparison *comparison)
 	str_deinit(&comparison->notes);
 	compare_deinit(&comparison->compare);
 	model_release(comparison->both);
-	for (int side = 0; side < COMPARE_SIDES; side++)
+	for (int side = 0; side < MATCH_SIDES; side++)
 		mem_free(comparison->sides[side]);
 	mem_free(comparison);
 }

@@ -62,6 +62,7 @@ struct model_names {
 	objects;          /* borrow from the profile; their answers are not here */
 	uint32_t *groups; /* function -> the one that stands for all of its name and object */
 	struct tree tree;
+	struct diff_tree *diff; /* two recordings' names: owns the tables and the tree; or NULL */
 };
 
 /* With the baseline. */
@@ -73,7 +74,7 @@ struct comparison {
 	size_t nr_left_out; /* filters that mean nothing in another recording: threads, times */
 	struct compare compare;
 	struct model *both; /* the call trees of both; held; see compare_model.h */
-	struct tree_weight *sides[COMPARE_SIDES]; /* of its tree */
+	struct tree_weight *sides[MATCH_SIDES]; /* of its tree */
 };
 
 struct model {

@@ -12,7 +12,13 @@ struct side {
 	struct slice slice;
 	struct tree tree;
 	struct tree_weight *weights;
-	struct compare_side side;
+};
+
+/* Both sides' weights are those of the diff's tree. */
+struct pair {
+	struct side sides[MATCH_SIDES];
+	struct diff_tree diff;
+	struct compare compare;
 };
 
 static void side_init(struct side *side, struct fixture *fixture)
@@ -20,17 +26,37 @@ static void side_init(struct side *side, struct fixture *fixture)
 	*side = (struct side){.profile = fixture_profile(fixture)};
 	slice_init_all(&side->slice, side->profile);
 	tree_init(&side->tree, side->profile, &(struct tree_options){0});
-	side->weights = tree_weigh(&side->tree, &side->slice);
-	side->side =
-		(struct compare_side){side->profile, &side->tree, side->weights, side->slice.whole};
 }
 
 static void side_deinit(struct side *side)
 {
-	mem_free(side->weights);
 	tree_deinit(&side->tree);
 	slice_deinit(&side->slice);
 	profile_destroy(side->profile);
+}
+
+static void pair_init(struct pair *pair, struct fixture *base, struct fixture *new)
+{
+	struct side *sides = pair->sides;
+	side_init(&sides[MATCH_BASE], base);
+	side_init(&sides[MATCH_NEW], new);
+	diff_tree_init(&pair->diff,
+		&(struct diff_tree_side){sides[MATCH_BASE].profile, &sides[MATCH_BASE].tree},
+		&(struct diff_tree_side){sides[MATCH_NEW].profile, &sides[MATCH_NEW].tree});
+	for (int i = 0; i < MATCH_SIDES; i++) {
+		CLEANUP_FREE struct tree_weight *own = tree_weigh(&sides[i].tree, &sides[i].slice);
+		sides[i].weights = diff_tree_weigh(&pair->diff, (enum match_side)i, own);
+	}
+	compare_init(
+		&pair->compare, &pair->diff, sides[MATCH_BASE].weights, sides[MATCH_NEW].weights);
+}
+
+static void pair_deinit(struct pair *pair)
+{
+	compare_deinit(&pair->compare);
+	diff_tree_deinit(&pair->diff);
+	for (int i = 0; i < MATCH_SIDES; i++)
+		mem_free(pair->sides[i].weights);
 }
 
 /* Rows are by name; here by object first. */
@@ -57,15 +83,12 @@ static void check_rows(struct compare *compare, const char *want)
 
 static void compare_fixtures(struct fixture *base, struct fixture *new, const char *want)
 {
-	struct side sides[2];
-	side_init(&sides[0], base);
-	side_init(&sides[1], new);
-	struct compare compare;
-	compare_init(&compare, &sides[0].side, &sides[1].side);
-	side_deinit(&sides[0]); /* nothing is borrowed */
-	side_deinit(&sides[1]);
-	check_rows(&compare, want);
-	compare_deinit(&compare);
+	struct pair pair;
+	pair_init(&pair, base, new);
+	side_deinit(&pair.sides[MATCH_BASE]); /* nothing is borrowed */
+	side_deinit(&pair.sides[MATCH_NEW]);
+	check_rows(&pair.compare, want);
+	pair_deinit(&pair);
 }
 
 static uint32_t begin(struct fixture *fixture, const char *vdso, uint32_t *thread)
@@ -170,27 +193,26 @@ TEST(compare_shares_and_chance)
 	fixture_samples(&new, thread, FIXTURE_STACK(&new, a), 0, 1200); /* 60 % of twice as many */
 	fixture_samples(&new, thread, FIXTURE_STACK(&new, b), 0, 776);
 	fixture_samples(&new, thread, FIXTURE_STACK(&new, c), 0, 24);
-	struct side sides[2];
-	side_init(&sides[0], &base);
-	side_init(&sides[1], &new);
-	struct compare compare;
-	compare_init(&compare, &sides[0].side, &sides[1].side);
-	check_rows(&compare, "[vdso] a 500/500 1200/1200\n"
-			     "[vdso] b 490/490 776/776\n"
-			     "[vdso] c 10/10 24/24\n");
-	const struct compare_row *rows = compare.rows.data;
-	CHECK_INT(1000 * compare_base_percent(&compare, &rows[0], COMPARE_SELF), 50000);
-	CHECK_INT(1000 * compare_new_percent(&compare, &rows[0], COMPARE_TOTAL), 60000);
-	CHECK(compare_is_significant(&compare, &rows[0], COMPARE_SELF));
-	CHECK(compare_is_significant(&compare, &rows[1], COMPARE_TOTAL));
-	CHECK(!compare_is_significant(&compare, &rows[2], COMPARE_SELF)); /* 1.0 and 1.2 % */
+	struct pair pair;
+	pair_init(&pair, &base, &new);
+	const struct side *sides = pair.sides;
+	const struct compare *compare = &pair.compare;
+	check_rows(&pair.compare, "[vdso] a 500/500 1200/1200\n"
+				  "[vdso] b 490/490 776/776\n"
+				  "[vdso] c 10/10 24/24\n");
+	const struct compare_row *rows = compare->rows.data;
+	CHECK_INT(1000 * compare_base_percent(compare, &rows[0], COMPARE_SELF), 50000);
+	CHECK_INT(1000 * compare_new_percent(compare, &rows[0], COMPARE_TOTAL), 60000);
+	CHECK(compare_is_significant(compare, &rows[0], COMPARE_SELF));
+	CHECK(compare_is_significant(compare, &rows[1], COMPARE_TOTAL));
+	CHECK(!compare_is_significant(compare, &rows[2], COMPARE_SELF)); /* 1.0 and 1.2 % */
 	uint32_t frame = compare_find_frame(sides[0].profile, sides[1].profile, rows[1].frame);
 	CHECK_STR(sides[0].profile->functions.data[sides[0].profile->frames.data[frame].function]
 			  .name,
 		"b");
 	CHECK_INT(compare_find_object(sides[0].profile, sides[1].profile, 1), 1);
 	CHECK_INT(compare_find_object(sides[0].profile, sides[1].profile, 0), 0);
-	compare_deinit(&compare);
-	side_deinit(&sides[0]);
-	side_deinit(&sides[1]);
+	side_deinit(&pair.sides[MATCH_BASE]);
+	side_deinit(&pair.sides[MATCH_NEW]);
+	pair_deinit(&pair);
 }

@@ -37,17 +37,16 @@ static void pair_init(struct pair *pair, struct fixture *base, struct fixture *n
 		CLEANUP_FREE struct tree_weight *own = tree_weigh(&side->tree, &slice);
 		side->weights = diff_tree_weigh(&pair->diff, (enum match_side)i, own);
 		slice_deinit(&slice);
-		tree_deinit(&side->tree); /* may go */
+		tree_deinit(&side->tree); /* nothing is borrowed */
+		profile_destroy(side->profile);
 	}
 }
 
 static void pair_deinit(struct pair *pair)
 {
 	diff_tree_deinit(&pair->diff);
-	for (int i = 0; i < MATCH_SIDES; i++) {
+	for (int i = 0; i < MATCH_SIDES; i++)
 		mem_free(pair->sides[i].weights);
-		profile_destroy(pair->sides[i].profile);
-	}
 }
 
 static void put_path(const struct diff_tree *diff, uint32_t node, struct str *out)
@@ -80,9 +79,11 @@ static void check(const struct pair *pair, const char *path, unsigned base_self,
 	const struct tree_weight *now = &pair->sides[MATCH_NEW].weights[node];
 	CHECK_INT(old->self, base_self * 1000000ULL);
 	CHECK_INT(old->total, base * 1000000ULL);
+	CHECK_INT(old->self_samples, base_self);
 	CHECK_INT(old->samples, base);
 	CHECK_INT(now->self, new_self * 1000000ULL);
 	CHECK_INT(now->total, new * 1000000ULL);
+	CHECK_INT(now->self_samples, new_self);
 	CHECK_INT(now->samples, new);
 }
 
@@ -132,6 +133,11 @@ TEST(diff_tree_of_changed_builds)
 	CHECK_STR(pair.diff.objects.data[1].name, "libx.so.2");
 	vec_each(&pair.diff.tree.nodes, node)
 		CHECK_INT(pair.diff.frames.data[node->frame].function, node->function);
+	/* What only the base has has no frame of the new one. */
+	for (uint32_t i = 1; i < pair.diff.tree.nodes.len; i++) {
+		uint32_t frame = diff_tree_new_frame(pair.diff.tree.nodes.data[i].frame);
+		CHECK_INT(frame != 0, pair.sides[MATCH_NEW].weights[i].samples != 0);
+	}
 	pair_deinit(&pair);
 }
 
@@ -181,6 +187,7 @@ TEST(diff_tree_mean_of_shares)
 	struct tree_weight *mean = diff_tree_mean(
 		&pair.diff, pair.sides[MATCH_BASE].weights, pair.sides[MATCH_NEW].weights);
 	CHECK_INT(mean[0].total, DIFF_TREE_WHOLE);
+	CHECK_INT(mean[0].self_samples, 2);
 	CHECK_INT(mean[0].self, DIFF_TREE_WHOLE / 8); /* 2 of 8, and nothing */
 	CHECK_INT(mean[node_of(&pair, ">main>gone")].total, DIFF_TREE_WHOLE / 8);
 	CHECK_INT(mean[node_of(&pair, ">main>work>fresh")].total, 7 * (DIFF_TREE_WHOLE / 32));

@@ -205,6 +205,28 @@ TEST(tui_diff_tree)
 	test_deinit(&test);
 }
 
+/* It is merged once of the same names, and what only the base has is found by new ones. */
+TEST(tui_diff_tree_goes_on)
+{
+	struct test test;
+	test_init(&test, 80, 14);
+	type(&test, "8Ejj\n");
+	const struct app *app = &test.screen.app;
+	const char *zoomed = "it calls\n  10.00%        -     -10.00   old  (gone) app\n\n";
+	CHECK(strstr(screen_text(&test.screen), zoomed));
+	const struct model_names *names = app->model->comparison->both->names;
+	type(&test, "/idle\n");
+	CHECK(app->model->comparison->both->names == names);
+	CHECK(strstr(screen_text(&test.screen), zoomed));
+	screen_rename(&test.screen);
+	test.compared = 0;
+	compare(&test);
+	CHECK(strstr(screen_text(&test.screen), zoomed));
+	type(&test, "\\idle\n");
+	CHECK(strstr(screen_text(&test.screen), " 100.00%  100.00%"));
+	test_deinit(&test);
+}
+
 TEST(tui_diff_flame)
 {
 	struct test test;

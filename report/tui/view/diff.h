@@ -6,7 +6,7 @@
 #ifndef EBPROF_DIFF_H
 #define EBPROF_DIFF_H
 
-#include "report/compare_tree.h"
+#include "report/diff_focus.h"
 #include "report/tui/app.h"
 #include "report/tui/view/branch_list.h"
 #include "report/tui/view/flame_view.h"
@@ -45,14 +45,14 @@ struct diff {
 
 	/* The trees, which both go through comparison.both: */
 	bool is_inverted;
-	VEC(struct path) zooms; /* from the root or a leaf, frames of compare_tree_frame() */
+	VEC(struct path) zooms; /* from the root or a leaf, frames of diff_tree_frame() */
 	struct branch_list branches;
-	struct compare_focus branch_sides;
+	struct diff_focus branch_sides;
 	struct flame_view flame;
-	struct compare_focus flame_sides;
+	struct diff_focus flame_sides;
 };
 
-extern const struct view diff_list, diff_tree, diff_flame;
+extern const struct view diff_list, diff_branches, diff_flame;
 
 /* NULL: there is none, it could not be read, or the model is one from before it was wished for. */
 const struct compare *diff_compare(const struct app *app);
@@ -62,7 +62,7 @@ const struct compare_row *diff_row(const struct diff *diff, const struct app *ap
 /* In the unit that is shown; relative ones too are ordered by how much they are of everything. */
 double diff_delta(const struct app *app, const struct compare_row *row, enum compare_metric metric);
 /* On one side: of all of that side's samples, where it is percent that is shown. */
-void diff_put_value(const struct app *app, const struct compare_row *row, enum compare_index side,
+void diff_put_value(const struct app *app, const struct compare_row *row, enum match_side side,
 	enum compare_metric metric, struct str *out);
 /* With a sign; behind "~" where it may be chance. */
 void diff_put_delta(const struct diff *diff, const struct app *app, const struct compare_row *row,

@@ -49,9 +49,9 @@ static void draw_value(const struct diff *diff, const struct app *app, struct gr
 	unsigned style = STYLE_NORMAL;
 	enum compare_metric metric = column == DIFF_TOTAL ? COMPARE_TOTAL : COMPARE_SELF;
 	if (column == DIFF_BASE)
-		diff_put_value(app, row, COMPARE_BASE, COMPARE_SELF, &text);
+		diff_put_value(app, row, MATCH_BASE, COMPARE_SELF, &text);
 	else if (column == DIFF_NEW)
-		diff_put_value(app, row, COMPARE_NEW, COMPARE_SELF, &text);
+		diff_put_value(app, row, MATCH_NEW, COMPARE_SELF, &text);
 	else
 		diff_put_delta(diff, app, row, metric, &text);
 	if (column >= DIFF_DELTA)

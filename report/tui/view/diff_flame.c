@@ -22,7 +22,7 @@ enum {
 static struct compare_row row_of(const struct flame_view *view, uint32_t node)
 {
 	struct diff *diff = view->context;
-	return compare_focus_row(&diff->flame_sides, node);
+	return diff_focus_row(&diff->flame_sides, node);
 }
 
 static unsigned change_of(const struct app *app, const struct compare_row *row)
@@ -80,10 +80,10 @@ static void set_model(struct diff *diff, struct app *app)
 	struct flame_view *view = &diff->flame;
 	struct model *both = diff_both(app);
 	const struct tree_weight *const sides[] = {
-		app->model->comparison->sides[COMPARE_BASE],
-		app->model->comparison->sides[COMPARE_NEW],
+		app->model->comparison->sides[MATCH_BASE],
+		app->model->comparison->sides[MATCH_NEW],
 	};
-	compare_focus_deinit(&diff->flame_sides);
+	diff_focus_deinit(&diff->flame_sides);
 	flame_view_forget(view);
 	view->model = both;
 	view->paint = &paint;
@@ -91,7 +91,7 @@ static void set_model(struct diff *diff, struct app *app)
 	view->is_inverted = diff->is_inverted;
 	focus_init(&view->focus, &both->names->tree, both->weights, both->names->functions.data,
 		diff->is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES);
-	compare_focus_init(&diff->flame_sides, &view->focus, sides);
+	diff_focus_init(&diff->flame_sides, &view->focus, sides);
 }
 
 /* By the path to it, else where its function takes most. */
@@ -190,7 +190,7 @@ static void flame_form_detail(void *state, struct app *app, struct str *out)
 {
 	struct diff *diff = state;
 	uint32_t node = diff->flame.selected;
-	struct compare_row row = compare_focus_row(&diff->flame_sides, node);
+	struct compare_row row = diff_focus_row(&diff->flame_sides, node);
 	diff_put_node(diff, app, &diff->flame.focus.nodes.data[node], &row, out);
 }
 

@@ -200,8 +200,8 @@ static void list_print(void *state, struct app *app, struct str *out)
 		const struct compare_row *row = diff_row(diff, app, i);
 		CLEANUP(str_deinit) struct str base = {0}, new = {0}, self = {0}, total = {0};
 		CLEANUP(str_deinit) struct str names = {0};
-		diff_put_value(app, row, COMPARE_BASE, COMPARE_SELF, &base);
-		diff_put_value(app, row, COMPARE_NEW, COMPARE_SELF, &new);
+		diff_put_value(app, row, MATCH_BASE, COMPARE_SELF, &base);
+		diff_put_value(app, row, MATCH_NEW, COMPARE_SELF, &new);
 		diff_put_delta(diff, app, row, COMPARE_SELF, &self);
 		diff_put_delta(diff, app, row, COMPARE_TOTAL, &total);
 		str_put_escaped(&names, row->object, strlen(row->object));

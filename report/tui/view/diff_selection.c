@@ -45,7 +45,7 @@ void diff_invert(struct diff *diff)
 uint32_t diff_selected_function(const struct app *app)
 {
 	uint32_t function = app_function(app);
-	return function ? diff_compare(app)->rows_of[COMPARE_NEW][function] : 0;
+	return function ? diff_both(app)->names->diff->function_of[MATCH_NEW][function] : 0;
 }
 
 uint32_t diff_selected_place(const struct app *app)
@@ -62,23 +62,27 @@ uint32_t diff_selected_place(const struct app *app)
 
 void diff_select_node(struct app *app, const struct focus_node *node)
 {
-	if (node && node->function)
-		app_select(app, compare_row_of(diff_compare(app), node->function)->frame);
+	if (!node || !node->function)
+		return;
+	const struct compare_row *row = compare_row_of(diff_compare(app), node->function);
+	app_select(app, row ? row->frame : 0);
 }
 
 void diff_put_node(const struct diff *diff, const struct app *app, const struct focus_node *node,
 	const struct compare_row *row, struct str *out)
 {
 	if (node->function) {
-		const struct compare_row *names = compare_row_of(diff_compare(app), node->function);
-		str_printf(out, "%s  %s", names->name, names->object);
+		const struct model *both = diff_both(app);
+		const struct profile_function *function = model_function(both, node->function);
+		str_printf(
+			out, "%s  %s", function->name, model_object(both, function->object)->name);
 	} else {
 		str_puts(out, "all");
 	}
 	str_putc(out, '\t');
 	diff_put_delta(diff, app, row, COMPARE_TOTAL, out);
 	str_puts(out, "\tbase ");
-	diff_put_value(app, row, COMPARE_BASE, COMPARE_TOTAL, out);
+	diff_put_value(app, row, MATCH_BASE, COMPARE_TOTAL, out);
 	str_puts(out, "\tnew ");
-	diff_put_value(app, row, COMPARE_NEW, COMPARE_TOTAL, out);
+	diff_put_value(app, row, MATCH_NEW, COMPARE_TOTAL, out);
 }

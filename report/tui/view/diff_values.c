@@ -31,12 +31,12 @@ double diff_delta(const struct app *app, const struct compare_row *row, enum com
 		       : (double)row->new.samples - (double)row->base.samples;
 }
 
-void diff_put_value(const struct app *app, const struct compare_row *row, enum compare_index side,
+void diff_put_value(const struct app *app, const struct compare_row *row, enum match_side side,
 	enum compare_metric metric, struct str *out)
 {
 	const struct compare *compare = diff_compare(app);
-	const struct compare_value *value = side == COMPARE_BASE ? &row->base : &row->new;
-	const struct slice_sum *whole = side == COMPARE_BASE ? &compare->base : &compare->new;
+	const struct compare_value *value = side == MATCH_BASE ? &row->base : &row->new;
+	const struct slice_sum *whole = side == MATCH_BASE ? &compare->base : &compare->new;
 	bool is_self = metric == COMPARE_SELF;
 	uint64_t number = is_self ? value->self : value->total;
 	if (!value->samples)

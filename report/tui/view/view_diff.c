@@ -3,7 +3,7 @@
 
 static const struct view *const forms[DIFF_FORMS] = {
 	[DIFF_LIST] = &diff_list,
-	[DIFF_TREE] = &diff_tree,
+	[DIFF_TREE] = &diff_branches,
 	[DIFF_FLAME] = &diff_flame,
 };
 
@@ -22,9 +22,9 @@ static void diff_destroy(void *state)
 	while (diff_undo_zoom(diff))
 		;
 	vec_deinit(&diff->zooms);
-	compare_focus_deinit(&diff->branch_sides);
+	diff_focus_deinit(&diff->branch_sides);
 	branch_list_deinit(&diff->branches);
-	compare_focus_deinit(&diff->flame_sides);
+	diff_focus_deinit(&diff->flame_sides);
 	flame_view_forget(&diff->flame);
 	vec_deinit(&diff->flame.path);
 	mem_free(diff);

@@ -21,7 +21,7 @@ static struct branches *branches_of(struct diff *diff)
 static struct compare_row row_of(struct branch_list *list, struct branch_row row)
 {
 	struct diff *diff = list->context;
-	return compare_focus_row(&diff->branch_sides, row.node);
+	return diff_focus_row(&diff->branch_sides, row.node);
 }
 
 static int place_numbers(struct branch_list *list, struct rect area)
@@ -52,9 +52,9 @@ static void draw_numbers(struct branch_list *list, const struct app *app, struct
 	struct branch_row at)
 {
 	struct compare_row row = row_of(list, at);
-	for (int side = 0; side < COMPARE_SIDES; side++) {
+	for (int side = 0; side < MATCH_SIDES; side++) {
 		CLEANUP(str_deinit) struct str value = {0};
-		diff_put_value(app, &row, (enum compare_index)side, COMPARE_TOTAL, &value);
+		diff_put_value(app, &row, (enum match_side)side, COMPARE_TOTAL, &value);
 		put_number(list, grid, y, side, STYLE_NORMAL, str_text(&value));
 	}
 	CLEANUP(str_deinit) struct str delta = {0};
@@ -87,8 +87,8 @@ static void print_numbers(
 {
 	struct compare_row row = row_of(list, at);
 	CLEANUP(str_deinit) struct str base = {0}, new = {0}, delta = {0};
-	diff_put_value(app, &row, COMPARE_BASE, COMPARE_TOTAL, &base);
-	diff_put_value(app, &row, COMPARE_NEW, COMPARE_TOTAL, &new);
+	diff_put_value(app, &row, MATCH_BASE, COMPARE_TOTAL, &base);
+	diff_put_value(app, &row, MATCH_NEW, COMPARE_TOTAL, &new);
 	diff_put_delta(list->context, app, &row, COMPARE_TOTAL, &delta);
 	str_printf(out, "%9s %9s %10s", str_text(&base), str_text(&new), str_text(&delta));
 }
@@ -122,7 +122,7 @@ static void open_first(struct diff *diff, const struct app *app)
 		focus_expand(&branches->focus, at);
 		for (uint32_t child = branches_node(branches, at)->first_child; child;
 			child = branches_node(branches, child)->next_sibling) {
-			struct compare_row row = compare_focus_row(&diff->branch_sides, child);
+			struct compare_row row = diff_focus_row(&diff->branch_sides, child);
 			double delta = fabs(diff_delta(app, &row, COMPARE_TOTAL));
 			next = delta > most ? child : next;
 			most = delta > most ? delta : most;
@@ -142,14 +142,14 @@ static void set_model(struct diff *diff, struct app *app)
 		.direction = diff->is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES};
 	struct branch_row selected = branch_list_remember(&diff->branches);
 	const struct tree_weight *const sides[] = {
-		app->model->comparison->sides[COMPARE_BASE],
-		app->model->comparison->sides[COMPARE_NEW],
+		app->model->comparison->sides[MATCH_BASE],
+		app->model->comparison->sides[MATCH_NEW],
 	};
 	diff->branches.numbers = &numbers;
 	diff->branches.context = diff;
-	compare_focus_deinit(&diff->branch_sides);
+	diff_focus_deinit(&diff->branch_sides);
 	branches_set(branches, diff_both(app), &origin, false);
-	compare_focus_init(&diff->branch_sides, &branches->focus, sides);
+	diff_focus_init(&diff->branch_sides, &branches->focus, sides);
 	branches_zoom(branches, diff_zoomed(diff, app, &branches->focus));
 	branch_list_recall(&diff->branches, selected);
 	if (branches_node(branches, branches->top)->total)
@@ -263,11 +263,11 @@ static void tree_form_detail(void *state, struct app *app, struct str *out)
 	if (!node)
 		return;
 	struct compare_row row =
-		compare_focus_row(&diff->branch_sides, branch_list_row(&diff->branches).node);
+		diff_focus_row(&diff->branch_sides, branch_list_row(&diff->branches).node);
 	diff_put_node(diff, app, branch_list_selected(&diff->branches), &row, out);
 }
 
-const struct view diff_tree = {
+const struct view diff_branches = {
 	.name = "tree",
 	.update = tree_form_update,
 	.draw = tree_form_draw,
