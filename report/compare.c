@@ -1,5 +1,6 @@
 #include "report/compare.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,12 +52,17 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : strcmp(x->object, y->object);
 }
 
+struct compare_wholes compare_wholes_of(
+	const struct tree_weight *base, const struct tree_weight *new)
+{
+	return (struct compare_wholes){{base->total, base->samples}, {new->total, new->samples}};
+}
+
 void compare_init(struct compare *compare, const struct diff_tree *diff,
 	const struct tree_weight *base, const struct tree_weight *new)
 {
 	*compare = (struct compare){
-		.base = {base->total, base->samples},
-		.new = {new->total, new->samples},
+		.wholes = compare_wholes_of(base, new),
 		.row_of = mem_zalloc_array(diff->functions.len, sizeof(*compare->row_of)),
 	};
 	weigh(compare, diff, MATCH_NEW, new);
@@ -82,40 +88,54 @@ const struct compare_row *compare_row_of(const struct compare *compare, uint32_t
 
 /* ---- values ---- */
 
-double compare_base_percent(
-	const struct compare *compare, const struct compare_row *row, enum compare_metric metric)
+double compare_base_percent(const struct compare_wholes *wholes, const struct compare_row *row,
+	enum compare_metric metric)
 {
 	return profile_percent(
-		metric == COMPARE_SELF ? row->base.self : row->base.total, compare->base.value);
+		metric == COMPARE_SELF ? row->base.self : row->base.total, wholes->base.value);
 }
 
-double compare_new_percent(
-	const struct compare *compare, const struct compare_row *row, enum compare_metric metric)
+double compare_new_percent(const struct compare_wholes *wholes, const struct compare_row *row,
+	enum compare_metric metric)
 {
 	return profile_percent(
-		metric == COMPARE_SELF ? row->new.self : row->new.total, compare->new.value);
+		metric == COMPARE_SELF ? row->new.self : row->new.total, wholes->new.value);
+}
+
+double compare_points(const struct compare_wholes *wholes, const struct compare_row *row,
+	enum compare_metric metric)
+{
+	return compare_new_percent(wholes, row, metric) - compare_base_percent(wholes, row, metric);
+}
+
+static double samples_of(const struct compare_value *value, enum compare_metric metric)
+{
+	return (double)(metric == COMPARE_SELF ? value->self_samples : value->samples);
 }
 
 /* The normal approximation of two proportions, squared: no root is needed. */
-bool compare_is_beyond_chance(uint64_t base, uint64_t base_all, uint64_t new, uint64_t new_all)
+bool compare_is_significant(const struct compare_wholes *wholes, const struct compare_row *row,
+	enum compare_metric metric)
 {
 	static const double quantile = 3.841; /* of chi squared, one degree of freedom, 95 % */
-	double all_base = (double)base_all, all_new = (double)new_all;
-	if (!base_all || !new_all)
+	double all_base = (double)wholes->base.samples, all_new = (double)wholes->new.samples;
+	if (all_base <= 0 || all_new <= 0)
 		return false;
-	double pooled = ((double)base + (double)new) / (all_base + all_new);
-	double difference = (double)new / all_new - (double)base / all_base;
+	double base = samples_of(&row->base, metric), new = samples_of(&row->new, metric);
+	double pooled = (base + new) / (all_base + all_new);
+	double difference = new / all_new - base / all_base;
 	double variance = pooled * (1 - pooled) * (1 / all_base + 1 / all_new);
 	return difference * difference > quantile * variance;
 }
 
-bool compare_is_significant(
-	const struct compare *compare, const struct compare_row *row, enum compare_metric metric)
+const double compare_strengths[COMPARE_STRENGTHS] = {0, 1, 3, 10};
+
+unsigned compare_strength(double points)
 {
-	bool is_self = metric == COMPARE_SELF;
-	return compare_is_beyond_chance(is_self ? row->base.self_samples : row->base.samples,
-		compare->base.samples, is_self ? row->new.self_samples : row->new.samples,
-		compare->new.samples);
+	unsigned strength = COMPARE_STRENGTHS - 1;
+	while (strength && fabs(points) < compare_strengths[strength])
+		strength--;
+	return strength;
 }
 
 /* ---- what corresponds to what ---- */

@@ -20,10 +20,19 @@ struct compare_row {
 	struct compare_value base, new;
 };
 
+/* All samples of each side. */
+struct compare_wholes {
+	struct slice_sum base, new;
+};
+
+/* Of a tree's weights. */
+struct compare_wholes compare_wholes_of(
+	const struct tree_weight *base, const struct tree_weight *new);
+
 struct compare {
 	VEC(struct compare_row) rows; /* by name, then by object: of what took any time */
 	uint32_t *row_of;             /* for each function of the diff tree 1 + its row; 0: none */
-	struct slice_sum base, new;   /* all samples of each side */
+	struct compare_wholes wholes;
 };
 
 /* Both sides' weights are of the diff tree, from which texts are borrowed. */
@@ -39,19 +48,27 @@ enum compare_metric {
 };
 
 /* What of all samples, in percent. */
-double compare_base_percent(
-	const struct compare *compare, const struct compare_row *row, enum compare_metric metric);
-double compare_new_percent(
-	const struct compare *compare, const struct compare_row *row, enum compare_metric metric);
+double compare_base_percent(const struct compare_wholes *wholes, const struct compare_row *row,
+	enum compare_metric metric);
+double compare_new_percent(const struct compare_wholes *wholes, const struct compare_row *row,
+	enum compare_metric metric);
+/* By how much the share grew. */
+double compare_points(const struct compare_wholes *wholes, const struct compare_row *row,
+	enum compare_metric metric);
 /*
  * False: so few samples differ so much by chance, once in twenty times. Chances are those of
  * independent samples; shares of repeated recordings were seen to vary little more than that.
  */
-bool compare_is_significant(
-	const struct compare *compare, const struct compare_row *row, enum compare_metric metric);
+bool compare_is_significant(const struct compare_wholes *wholes, const struct compare_row *row,
+	enum compare_metric metric);
 
-/* The same of any two counts, of so many samples on each side. */
-bool compare_is_beyond_chance(uint64_t base, uint64_t base_all, uint64_t new, uint64_t new_all);
+enum {
+	COMPARE_STRENGTHS = 4, /* of colours, for more and for less */
+};
+
+/* From how many points on, without sign, each begins; the first at 0. */
+extern const double compare_strengths[COMPARE_STRENGTHS];
+unsigned compare_strength(double points);
 
 /*
  * The base's object that is the new side's `object`, and a frame of its function that is that of

@@ -18,17 +18,13 @@ static const char *title_of(const struct profile *profile)
 				     : "ebprof";
 }
 
-static void put_picture(const struct tree *tree, const struct tree_weight *weights,
-	const struct profile_function *functions, struct flame_svg_options picture, struct str *out)
+static void put_picture(struct focus *focus, struct flame_svg_options picture, struct str *out)
 {
-	struct focus focus;
 	struct short_names names = {0};
-	focus_init(&focus, tree, weights, functions, FOCUS_CALLEES);
 	picture.names = &names;
-	picture.whole = weights[0].total;
-	flame_svg_put(&focus, &picture, out);
+	picture.whole = focus->nodes.data[0].total;
+	flame_svg_put(focus, &picture, out);
 	short_names_deinit(&names);
-	focus_deinit(&focus);
 }
 
 static struct tree_weight *weigh(
@@ -55,8 +51,34 @@ static void put_one(const struct profile *profile, struct str *out)
 		.objects = profile->objects.data,
 		.frames = profile->frames.data,
 	};
-	put_picture(&tree, weights, profile->functions.data, picture, out);
+	struct focus focus;
+	focus_init(&focus, &tree, weights, profile->functions.data, FOCUS_CALLEES);
+	put_picture(&focus, picture, out);
+	focus_deinit(&focus);
 	tree_deinit(&tree);
+}
+
+/* As wide as the mean of both. */
+static void put_diff(const struct diff_tree *diff, struct tree_weight *const weights[MATCH_SIDES],
+	struct flame_svg_diff *colours, const char *title, struct str *out)
+{
+	const struct tree_weight *const sides[] = {weights[MATCH_BASE], weights[MATCH_NEW]};
+	CLEANUP_FREE struct tree_weight *mean = diff_tree_mean(diff, sides[0], sides[1]);
+	struct focus both;
+	struct diff_focus focus;
+	focus_init(&both, &diff->tree, mean, diff->functions.data, FOCUS_CALLEES);
+	diff_focus_init(&focus, &both, sides);
+	colours->focus = &focus;
+	colours->wholes = compare_wholes_of(sides[0], sides[1]);
+	struct flame_svg_options picture = {
+		.title = title,
+		.objects = diff->objects.data,
+		.frames = diff->frames.data,
+		.diff = colours,
+	};
+	put_picture(&both, picture, out);
+	diff_focus_deinit(&focus);
+	focus_deinit(&both);
 }
 
 static struct err *put_both(
@@ -78,17 +100,8 @@ static struct err *put_both(
 		CLEANUP_FREE struct tree_weight *own = weigh(profiles[i], events[i], &trees[i]);
 		weights[i] = diff_tree_weigh(&diff, (enum match_side)i, own);
 	}
-	CLEANUP_FREE struct tree_weight *mean =
-		diff_tree_mean(&diff, weights[MATCH_BASE], weights[MATCH_NEW]);
-	struct flame_svg_diff colours = {
-		baseline->name, baseline->profile_name, weights[MATCH_BASE], weights[MATCH_NEW]};
-	struct flame_svg_options picture = {
-		.title = title_of(profile),
-		.objects = diff.objects.data,
-		.frames = diff.frames.data,
-		.diff = &colours,
-	};
-	put_picture(&diff.tree, mean, diff.functions.data, picture, out);
+	struct flame_svg_diff colours = {baseline->name, baseline->profile_name, .focus = NULL};
+	put_diff(&diff, weights, &colours, title_of(profile), out);
 	for (int i = 0; i < MATCH_SIDES; i++) {
 		mem_free(weights[i]);
 		tree_deinit(&trees[i]);

@@ -147,7 +147,7 @@ static void put_class(struct svg *svg, const struct flame_box *box)
 	if (svg->options->matches && svg->options->matches[function])
 		str_puts(svg->out, "match");
 	else if (svg->options->diff)
-		str_puts(svg->out, flame_svg_diff_class(svg->options->diff, svg->focus, box));
+		str_puts(svg->out, flame_svg_diff_class(svg->options->diff, box));
 	else if (kind != FLAME_PLAIN)
 		str_puts(svg->out, classes[kind]);
 	else
@@ -159,7 +159,7 @@ static void put_class(struct svg *svg, const struct flame_box *box)
 static void put_share(struct svg *svg, const struct flame_box *box)
 {
 	if (svg->options->diff)
-		flame_svg_diff_put(svg->options->diff, svg->focus, box, svg->out);
+		flame_svg_diff_put(svg->options->diff, box, svg->out);
 	else
 		str_printf(svg->out, "%.2f%%, %llu samples",
 			profile_percent(box->total, svg->options->whole),
@@ -263,8 +263,8 @@ static void put_title(struct svg *svg)
 	str_puts(svg->out, " \xe2\x86\x92 ");
 	put_elided(svg, diff->new_name, NAME_COLUMNS);
 	str_printf(svg->out, ", %llu \xe2\x86\x92 %llu samples",
-		(unsigned long long)diff->base[0].samples,
-		(unsigned long long)diff->new[0].samples);
+		(unsigned long long)diff->wholes.base.samples,
+		(unsigned long long)diff->wholes.new.samples);
 }
 
 static void put_head(struct svg *svg, size_t height, bool is_cut)

@@ -1,6 +1,6 @@
 #include "report/export/flame_svg_diff.h"
 
-#include "report/compare.h"
+#include <math.h>
 
 const char flame_svg_diff_style[] = "rect.same{fill:#e4e2dc}\n"
 				    "rect.more1{fill:#f3d3ca}rect.more2{fill:#f0b3a5}rect.more3{"
@@ -8,75 +8,57 @@ const char flame_svg_diff_style[] = "rect.same{fill:#e4e2dc}\n"
 				    "rect.less1{fill:#d0ddee}rect.less2{fill:#aec8ea}rect.less3{"
 				    "fill:#83aee6}rect.less4{fill:#5790e0}\n";
 
-/* By how many points a share differs at least. */
-static const struct step {
-	double points;
-	const char *more, *less, *more_label, *less_label;
-} steps[] = {
-	{10, "more4", "less4", "+10",
-		"\xe2\x88\x92"
-		"10"},
-	{3, "more3", "less3", "+3",
-		"\xe2\x88\x92"
-		"3"},
-	{1, "more2", "less2", "+1",
-		"\xe2\x88\x92"
-		"1"},
-	{0, "more1", "less1", "+0",
-		"\xe2\x88\x92"
-		"0"},
+/* The weakest first. */
+static const struct {
+	const char *more, *less;
+} classes[COMPARE_STRENGTHS] = {
+	{"more1", "less1"},
+	{"more2", "less2"},
+	{"more3", "less3"},
+	{"more4", "less4"},
 };
 
-enum {
-	STEPS = sizeof(steps) / sizeof(*steps),
-};
+static const char minus[] = "\xe2\x88\x92";
+
+static void add(struct compare_value *to, const struct compare_value *value)
+{
+	to->total += value->total;
+	to->samples += value->samples;
+}
 
 /* A box of several siblings has those nodes of the focus that stand behind one another. */
-static struct slice_sum sum_of(
-	const struct tree_weight *weights, const struct focus *focus, const struct flame_box *box)
+static struct compare_row row_of(const struct flame_svg_diff *diff, const struct flame_box *box)
 {
-	struct slice_sum sum = {0};
+	struct compare_row sum = {0};
 	for (uint32_t i = 0; i < box->count; i++) {
-		const struct focus_node *node = &focus->nodes.data[box->node + i];
-		for (size_t k = 0; k < node->nr_places; k++) {
-			const struct focus_place *place =
-				&focus->places.data[node->first_place + k];
-			sum.value += weights[place->node].total;
-			sum.samples += weights[place->node].samples;
-		}
+		struct compare_row row = diff_focus_row(diff->focus, box->node + i);
+		add(&sum.base, &row.base);
+		add(&sum.new, &row.new);
 	}
 	return sum;
 }
 
-const char *flame_svg_diff_class(
-	const struct flame_svg_diff *diff, const struct focus *focus, const struct flame_box *box)
+const char *flame_svg_diff_class(const struct flame_svg_diff *diff, const struct flame_box *box)
 {
-	struct slice_sum base = sum_of(diff->base, focus, box);
-	struct slice_sum new = sum_of(diff->new, focus, box);
-	if (!compare_is_beyond_chance(
-		    base.samples, diff->base[0].samples, new.samples, diff->new[0].samples))
+	struct compare_row row = row_of(diff, box);
+	if (!compare_is_significant(&diff->wholes, &row, COMPARE_TOTAL))
 		return "same";
-	double points = profile_percent(new.value, diff->new[0].total) -
-			profile_percent(base.value, diff->base[0].total);
-	size_t at = 0;
-	while (at < STEPS - 1 && (points < 0 ? -points : points) < steps[at].points)
-		at++;
-	return points < 0 ? steps[at].less : steps[at].more;
+	double points = compare_points(&diff->wholes, &row, COMPARE_TOTAL);
+	unsigned strength = compare_strength(points);
+	return points < 0 ? classes[strength].less : classes[strength].more;
 }
 
-void flame_svg_diff_put(const struct flame_svg_diff *diff, const struct focus *focus,
-	const struct flame_box *box, struct str *out)
+void flame_svg_diff_put(
+	const struct flame_svg_diff *diff, const struct flame_box *box, struct str *out)
 {
-	struct slice_sum base = sum_of(diff->base, focus, box);
-	struct slice_sum new = sum_of(diff->new, focus, box);
-	double old_percent = profile_percent(base.value, diff->base[0].total);
-	double new_percent = profile_percent(new.value, diff->new[0].total);
-	double points = new_percent - old_percent;
-	const char *sign = points < 0 ? "\xe2\x88\x92" : "+";
-	str_printf(out, "%.2f%% \xe2\x86\x92 %.2f%%, %s%.2f points", old_percent, new_percent, sign,
-		points < 0 ? -points : points);
-	str_printf(out, ", %llu \xe2\x86\x92 %llu samples", (unsigned long long)base.samples,
-		(unsigned long long)new.samples);
+	struct compare_row row = row_of(diff, box);
+	double points = compare_points(&diff->wholes, &row, COMPARE_TOTAL);
+	str_printf(out, "%.2f%% \xe2\x86\x92 %.2f%%, %s%.2f points",
+		compare_base_percent(&diff->wholes, &row, COMPARE_TOTAL),
+		compare_new_percent(&diff->wholes, &row, COMPARE_TOTAL), points < 0 ? minus : "+",
+		fabs(points));
+	str_printf(out, ", %llu \xe2\x86\x92 %llu samples", (unsigned long long)row.base.samples,
+		(unsigned long long)row.new.samples);
 }
 
 static void put_swatch(unsigned x, size_t y, const char *class, struct str *out)
@@ -85,12 +67,13 @@ static void put_swatch(unsigned x, size_t y, const char *class, struct str *out)
 		x, y);
 }
 
-static void put_step(unsigned x, size_t y, const char *class, const char *label, struct str *out)
+/* With the points where it begins; the weakest begins where chance ends. */
+static void put_step(unsigned x, size_t y, unsigned strength, bool is_more, struct str *out)
 {
-	put_swatch(x, y, class, out);
-	if (label)
-		str_printf(out, "<text x=\"%u\" y=\"%zu\" text-anchor=\"middle\">%s</text>", x + 17,
-			y + 11, label);
+	put_swatch(x, y, is_more ? classes[strength].more : classes[strength].less, out);
+	if (strength)
+		str_printf(out, "<text x=\"%u\" y=\"%zu\" text-anchor=\"middle\">%s%.0f</text>",
+			x + 17, y + 11, is_more ? "+" : minus, compare_strengths[strength]);
 }
 
 void flame_svg_diff_put_legend(unsigned x, size_t y, struct str *out)
@@ -99,12 +82,12 @@ void flame_svg_diff_put_legend(unsigned x, size_t y, struct str *out)
 		WIDE = 36,
 	};
 	str_puts(out, "<g id=\"legend\">");
-	for (unsigned i = 0; i < STEPS; i++, x += WIDE)
-		put_step(x, y, steps[i].less, i < STEPS - 1 ? steps[i].less_label : NULL, out);
-	put_step(x, y, "same", NULL, out);
+	for (unsigned i = COMPARE_STRENGTHS; i-- > 0; x += WIDE)
+		put_step(x, y, i, false, out);
+	put_swatch(x, y, "same", out);
 	x += WIDE;
-	for (unsigned i = STEPS; i-- > 0; x += WIDE)
-		put_step(x, y, steps[i].more, i < STEPS - 1 ? steps[i].more_label : NULL, out);
+	for (unsigned i = 0; i < COMPARE_STRENGTHS; i++, x += WIDE)
+		put_step(x, y, i, true, out);
 	str_printf(out,
 		"<text class=\"details\" x=\"%u\" y=\"%zu\">points of the share and beyond; gray: "
 		"the "

@@ -7,19 +7,20 @@
 #define EBPROF_FLAME_SVG_DIFF_H
 
 #include "format/base/str.h"
+#include "report/diff_focus.h"
 #include "report/flame.h"
 
 struct flame_svg_diff {
-	const char *base_name, *new_name;     /* of foreign origin */
-	const struct tree_weight *base, *new; /* of each node of the focus' tree */
+	const char *base_name, *new_name; /* of foreign origin */
+	struct compare_wholes wholes;
+	struct diff_focus *focus; /* what each of its nodes took on either side; gets expanded */
 };
 
 /* A class of the style. */
-const char *flame_svg_diff_class(
-	const struct flame_svg_diff *diff, const struct focus *focus, const struct flame_box *box);
+const char *flame_svg_diff_class(const struct flame_svg_diff *diff, const struct flame_box *box);
 /* "30.00% -> 45.00%, +15.00 points, 300 -> 450 samples", with arrows. */
-void flame_svg_diff_put(const struct flame_svg_diff *diff, const struct focus *focus,
-	const struct flame_box *box, struct str *out);
+void flame_svg_diff_put(
+	const struct flame_svg_diff *diff, const struct flame_box *box, struct str *out);
 
 /* Lines of CSS, and what explains the colours. */
 extern const char flame_svg_diff_style[];

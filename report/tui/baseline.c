@@ -217,8 +217,8 @@ static void put_unnamed(const struct compare *compare, struct str *out)
 		base += row->is_known ? 0 : row->base.self;
 		new += row->is_known ? 0 : row->new.self;
 	}
-	double percent = profile_percent(base, compare->base.value);
-	if (percent >= profile_percent(new, compare->new.value) + much_percent)
+	double percent = profile_percent(base, compare->wholes.base.value);
+	if (percent >= profile_percent(new, compare->wholes.new.value) + much_percent)
 		str_printf(out, "%.0f%% of the base has no names: archive before rebuilding; ",
 			percent);
 }

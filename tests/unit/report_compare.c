@@ -201,11 +201,16 @@ TEST(compare_shares_and_chance)
 				  "[vdso] b 490/490 776/776\n"
 				  "[vdso] c 10/10 24/24\n");
 	const struct compare_row *rows = compare->rows.data;
-	CHECK_INT(1000 * compare_base_percent(compare, &rows[0], COMPARE_SELF), 50000);
-	CHECK_INT(1000 * compare_new_percent(compare, &rows[0], COMPARE_TOTAL), 60000);
-	CHECK(compare_is_significant(compare, &rows[0], COMPARE_SELF));
-	CHECK(compare_is_significant(compare, &rows[1], COMPARE_TOTAL));
-	CHECK(!compare_is_significant(compare, &rows[2], COMPARE_SELF)); /* 1.0 and 1.2 % */
+	CHECK_INT(1000 * compare_base_percent(&compare->wholes, &rows[0], COMPARE_SELF), 50000);
+	CHECK_INT(1000 * compare_new_percent(&compare->wholes, &rows[0], COMPARE_TOTAL), 60000);
+	CHECK(compare_is_significant(&compare->wholes, &rows[0], COMPARE_SELF));
+	CHECK(compare_is_significant(&compare->wholes, &rows[1], COMPARE_TOTAL));
+	CHECK(!compare_is_significant(
+		&compare->wholes, &rows[2], COMPARE_SELF)); /* 1.0 and 1.2 % */
+	CHECK_INT(compare_strength(0), 0);
+	CHECK_INT(compare_strength(-0.9), 0);
+	CHECK_INT(compare_strength(-1), 1);
+	CHECK_INT(compare_strength(compare_points(&compare->wholes, &rows[0], COMPARE_TOTAL)), 3);
 	uint32_t frame = compare_find_frame(sides[0].profile, sides[1].profile, rows[1].frame);
 	CHECK_STR(sides[0].profile->functions.data[sides[0].profile->frames.data[frame].function]
 			  .name,

@@ -108,9 +108,9 @@ int diff_draw_summary(
 		profile->events.len > 1 ? &profile->events.data[1] : NULL;
 	CLEANUP(str_deinit) struct str text = {0}, notes = {0};
 	str_printf(&text, "base %s: ", comparison->path);
-	put_side(&comparison->compare.base, event, &text);
+	put_side(&comparison->compare.wholes.base, event, &text);
 	str_puts(&text, "  new: ");
-	put_side(&comparison->compare.new, event, &text);
+	put_side(&comparison->compare.wholes.new, event, &text);
 	grid_put_elided(grid, area.x, area.y, area.width, STYLE_NORMAL, str_text(&text));
 	if (comparison->nr_left_out)
 		str_puts(&notes, "the base is of all threads and of all its time; ");

@@ -2,8 +2,6 @@
  * Both recordings as one flame graph: a frame is as wide as its shares of both together, so that
  * what is new and what has gone are seen side by side, and coloured by how its share changed.
  */
-#include <math.h>
-
 #include "report/tui/view/diff.h"
 #include "report/tui/view/focus_selection.h"
 
@@ -27,16 +25,17 @@ static struct compare_row row_of(const struct flame_view *view, uint32_t node)
 
 static unsigned change_of(const struct app *app, const struct compare_row *row)
 {
-	static const double much = 0.2; /* of both together: a half more, a third less */
-	const struct compare *compare = diff_compare(app);
-	double base = compare_base_percent(compare, row, COMPARE_TOTAL);
-	double new = compare_new_percent(compare, row, COMPARE_TOTAL);
-	if (!compare_is_significant(compare, row, COMPARE_TOTAL))
+	enum {
+		MUCH = COMPARE_STRENGTHS / 2
+	};
+	const struct compare_wholes *wholes = &diff_compare(app)->wholes;
+	double points = compare_points(wholes, row, COMPARE_TOTAL);
+	bool is_much = compare_strength(points) >= MUCH;
+	if (!compare_is_significant(wholes, row, COMPARE_TOTAL))
 		return SAME;
 	if (!row->base.samples || !row->new.samples)
 		return row->new.samples ? NEW : GONE;
-	bool is_much = fabs(new - base) >= much * (new + base);
-	if (new > base)
+	if (points > 0)
 		return is_much ? MUCH_MORE : MORE;
 	return is_much ? MUCH_LESS : LESS;
 }

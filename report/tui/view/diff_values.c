@@ -19,11 +19,10 @@ const struct compare_row *diff_row(const struct diff *diff, const struct app *ap
 
 double diff_delta(const struct app *app, const struct compare_row *row, enum compare_metric metric)
 {
-	const struct compare *compare = diff_compare(app);
+	const struct compare_wholes *wholes = &diff_compare(app)->wholes;
 	bool is_self = metric == COMPARE_SELF;
 	if (app->unit == APP_PERCENT)
-		return compare_new_percent(compare, row, metric) -
-		       compare_base_percent(compare, row, metric);
+		return compare_points(wholes, row, metric);
 	if (app->unit == APP_TIME)
 		return is_self ? (double)row->new.self - (double)row->base.self
 			       : (double)row->new.total - (double)row->base.total;
@@ -34,9 +33,9 @@ double diff_delta(const struct app *app, const struct compare_row *row, enum com
 void diff_put_value(const struct app *app, const struct compare_row *row, enum match_side side,
 	enum compare_metric metric, struct str *out)
 {
-	const struct compare *compare = diff_compare(app);
+	const struct compare_wholes *wholes = &diff_compare(app)->wholes;
 	const struct compare_value *value = side == MATCH_BASE ? &row->base : &row->new;
-	const struct slice_sum *whole = side == MATCH_BASE ? &compare->base : &compare->new;
+	const struct slice_sum *whole = side == MATCH_BASE ? &wholes->base : &wholes->new;
 	bool is_self = metric == COMPARE_SELF;
 	uint64_t number = is_self ? value->self : value->total;
 	if (!value->samples)
@@ -50,9 +49,9 @@ void diff_put_value(const struct app *app, const struct compare_row *row, enum m
 static void put_relative(const struct app *app, const struct compare_row *row,
 	enum compare_metric metric, struct str *out)
 {
-	const struct compare *compare = diff_compare(app);
-	double base = compare_base_percent(compare, row, metric);
-	double new = compare_new_percent(compare, row, metric);
+	const struct compare_wholes *wholes = &diff_compare(app)->wholes;
+	double base = compare_base_percent(wholes, row, metric);
+	double new = compare_new_percent(wholes, row, metric);
 	if (base <= 0)
 		str_puts(out, new > 0 ? "new" : "-");
 	else if (new <= 0)
@@ -67,7 +66,7 @@ void diff_put_delta(const struct diff *diff, const struct app *app, const struct
 	enum compare_metric metric, struct str *out)
 {
 	double delta = diff_delta(app, row, metric);
-	if (delta != 0 && !compare_is_significant(diff_compare(app), row, metric))
+	if (delta != 0 && !compare_is_significant(&diff_compare(app)->wholes, row, metric))
 		str_putc(out, '~');
 	if (app->unit == APP_PERCENT && diff->is_relative)
 		put_relative(app, row, metric, out);
@@ -90,7 +89,7 @@ unsigned diff_delta_style(
 	const struct app *app, const struct compare_row *row, enum compare_metric metric)
 {
 	double delta = diff_delta(app, row, metric);
-	if (delta == 0 || !compare_is_significant(diff_compare(app), row, metric))
+	if (delta == 0 || !compare_is_significant(&diff_compare(app)->wholes, row, metric))
 		return STYLE_DIM;
 	return delta > 0 ? STYLE_WORSE : STYLE_BETTER;
 }
