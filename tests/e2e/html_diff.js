@@ -58,7 +58,7 @@ async function checkWidths(browser) {
 }
 
 async function checkFigures(browser) {
-	const facts = (name) => browser.value(`page.facts(${view}, page.profile.tree.func.indexOf(${of(name)})).lines.join("\\n")`);
+	const facts = (name) => browser.value(`page.facts.of(${view}, page.profile.tree.func.indexOf(${of(name)})).lines.join("\\n")`);
 	const work = await facts("work");
 	wantTrue("old and new shares, points, relative: " + work,
 		/^total \d+\.\d\d % → \d+\.\d\d %, \+\d+\.\d\d points \(\+\d+\.\d %\)$/m.test(work));

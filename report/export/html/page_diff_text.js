@@ -57,14 +57,3 @@ class DiffText {
 		return notes;
 	}
 }
-
-const signed = (number, text) => (number > 0 ? "+" : number < 0 ? "\u2212" : "\u00b1") + text;
-const points = (by) => signed(Number((100 * by).toFixed(2)), Math.abs(100 * by).toFixed(2));
-
-/* How much more: in percent, or times where that is much. */
-function relative(now, old) {
-	if (!old || !now)
-		return "";
-	const ratio = now / old;
-	return ratio >= 3 ? "\u00d7" + ratio.toFixed(1) : signed(ratio - 1, Math.abs(100 * (ratio - 1)).toFixed(1) + " %");
-}

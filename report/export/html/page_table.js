@@ -208,7 +208,3 @@ function diffColumns(table, diff, show) {
 	};
 	return [...triple("self", true), ...triple("total", false), ...nameColumns(table)];
 }
-
-function percent(share) {
-	return (100 * share).toFixed(2) + " %";
-}

@@ -1,0 +1,95 @@
+/* What is chosen with beside the views: threads, times, what is compared. */
+
+class Controls {
+	constructor(page) {
+		this.page = page;
+		for (const tab of byId("tabs").children)
+			tab.addEventListener("click", () => tab.dataset.view === "sandwich"
+				? page.openSandwich() : page.go({view: tab.dataset.view}));
+		byId("search").addEventListener("input", () => page.search());
+		byId("threads").addEventListener("change", () => page.go({thread: byId("threads").value, zoom: 0}));
+		for (const id of ["from", "to"])
+			byId(id).addEventListener("change", () => this.typeRange());
+		byId("reset").addEventListener("click", () => page.reset());
+		byId("theme").addEventListener("click", () => page.toggleTheme());
+		byId("help-open").addEventListener("click", () => byId("help").showModal());
+		byId("to-sandwich").addEventListener("click", () => page.openSandwich());
+		if (page.diff)
+			this.makeDiff();
+		this.makeThreads();
+	}
+
+	makeThreads() {
+		const select = byId("threads"), {threads, threadsMerged} = this.page.profile, byProcess = new Map();
+		const add = (place, value, text) => place.append(new Option(text, value));
+		add(select, "", threads.length > 1 ? `All ${threads.length + Math.max(threadsMerged - 1, 0)} threads` : "One thread");
+		const isByName = threads.every((thread) => !thread.tid);
+		const text = (thread, i) => threadsMerged && i === threads.length - 1 ? `${threadsMerged} other threads`
+			: (thread.comm || "[unknown]") + (isByName ? "" : " " + thread.tid);
+		if (isByName)
+			threads.forEach((thread, i) => add(select, "t" + i, text(thread, i)));
+		else threads.forEach((thread, i) => {
+			if (!byProcess.has(thread.pid))
+				byProcess.set(thread.pid, []);
+			byProcess.get(thread.pid).push(i);
+		});
+		for (const [pid, members] of byProcess) {
+			const group = document.createElement("optgroup");
+			group.label = `${threads[members[0]].comm || "[unknown]"}, process ${pid}`;
+			if (members.length > 1)
+				add(group, "p" + pid, `all ${members.length} threads of ${pid}`);
+			for (const i of members)
+				add(group, "t" + i, text(threads[i], i));
+			select.append(group);
+		}
+		select.disabled = threads.length < 2;
+	}
+
+	typeRange() {
+		const {page} = this, {profile} = page, of = (id) => Number(byId(id).value.replace(",", ".")) * 1e9 / profile.sliceNs;
+		const first = Math.max(0, Math.min(profile.slices - 1, Math.floor(of("from") + 1e-6)));
+		const end = Math.max(first + 1, Math.min(profile.slices, Math.ceil(of("to") - 1e-6)));
+		if (Number.isNaN(first) || Number.isNaN(end))
+			page.show();
+		else
+			page.go({first, end, zoom: 0});
+	}
+
+	showLegend() {
+		const {diff, diffText, colors} = this.page, isScale = Boolean(diff && diff.isColored);
+		const rows = isScale ? diff.legend((by) => diff.isAbsolute ? diffText.by(by)
+				: signed(by, Math.abs(100 * by).toFixed(0) + " points")) : colors.legend();
+		byId("legend").classList.toggle("is-scale", isScale);
+		byId("legend").replaceChildren(...rows.map(([text, color]) => {
+			const item = document.createElement("li"), swatch = document.createElement("i");
+			if (color) {
+				swatch.style.setProperty("--swatch", color);
+				item.append(swatch);
+			}
+			item.append(text.length > 24 ? text.slice(0, 23) + "\u2026" : text);
+			return item;
+		}));
+	}
+
+	/* ---- two recordings ---- */
+
+	makeDiff() {
+		byId("view-table").classList.add("is-diff");
+		byId("diff").hidden = false;
+		document.body.classList.add("is-diff");
+		for (const button of byId("diff").querySelectorAll("button"))
+			button.addEventListener("click", () => this.page.setDiff({
+				width: {width: button.value},
+				measure: {isAbsolute: button.value === "absolute"},
+				colors: {isColored: button.value === "change"},
+			}[button.parentNode.dataset.sets]));
+		this.showDiff();
+	}
+
+	showDiff() {
+		const {width, isAbsolute, isColored} = this.page.diff;
+		const chosen = {width, measure: isAbsolute ? "absolute" : "share", colors: isColored ? "change" : "file"};
+		for (const button of byId("diff").querySelectorAll("button"))
+			button.setAttribute("aria-pressed", button.value === chosen[button.parentNode.dataset.sets]);
+	}
+}

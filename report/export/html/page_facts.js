@@ -1,0 +1,59 @@
+/* What is said of a frame: in a tip, in the line below, and aloud. */
+
+class Facts {
+	constructor(page) {
+		this.page = page;
+	}
+
+	/* What a tip shows: a name and lines. */
+	of(chart, node) {
+		const {page} = this, {tree} = chart, {profile} = page, func = tree.func[node], all = profile.tree.total[0] || 1;
+		const figures = (name, weight) => `${name} ${percent(weight / all)} · ${page.weight(weight)}` +
+			(profile.unit === "ns" ? ` · ${grouped(weight)} samples` : "");
+		const lines = [];
+		if (func >= 0) {
+			const it = profile.functions[func], object = profile.objects[it.object], file = profile.files[it.file];
+			lines.push(object.name + (object.isKernel ? " (kernel)" : object.isScript ? " (script)" : "") +
+				(tree.inlined[node] ? " (inlined)" : ""));
+			if (file)
+				lines.push(file + (it.line ? ":" + it.line : ""));
+		}
+		const isOfCallers = chart === page.charts.callers;
+		if (page.diff)
+			lines.push(...page.diffText.facts(tree, node, isOfCallers));
+		else
+			lines.push(figures("total", tree.total[node]), isOfCallers ? "" : figures("self", tree.self[node]));
+		return {name: chart.label(node), lines: lines.filter((line) => line)};
+	}
+
+	tip(chart, node, event) {
+		const tip = byId("tip");
+		tip.hidden = node === null;
+		if (node === null)
+			return;
+		const {name, lines} = this.of(chart, node), title = document.createElement("b");
+		title.textContent = name;
+		tip.replaceChildren(title, ...lines.map((line) => {
+			const text = document.createElement("p");
+			text.textContent = line;
+			return text;
+		}));
+		const frame = tip.getBoundingClientRect(), x = event.clientX + 14, y = event.clientY + 18;
+		tip.style.left = Math.max(4, Math.min(x, innerWidth - frame.width - 8)) + "px";
+		tip.style.top = (y + frame.height > innerHeight - 8 ? Math.max(4, event.clientY - frame.height - 12) : y) + "px";
+	}
+
+	describe(chart, node, isAloud) {
+		const text = byId("path");
+		if (!chart.tree) {
+			text.textContent = "";
+			return;
+		}
+		const {name, lines} = this.of(chart, node), strong = document.createElement("b");
+		strong.textContent = name;
+		text.replaceChildren(strong, "  " + lines.join("  ·  "));
+		byId("to-sandwich").hidden = chart.tree.func[node] < 0 || this.page.state.view === "sandwich";
+		if (isAloud)
+			byId("live").textContent = name + ", " + lines.join(", ");
+	}
+}

@@ -1,0 +1,60 @@
+/* The keys: what each does stands in the list that explains it. */
+
+const KEYS = [
+	["/", "search; /regex/ for patterns", () => byId("search").focus()],
+	["n", "next frame that was found", () => page.nextFound(1)],
+	["N", "the one before", () => page.nextFound(-1)],
+	["f", "flame graph: callers below", () => page.go({view: "flame"})],
+	["i", "icicle graph: callers above", () => page.go({view: "icicle"})],
+	["t", "table of functions", () => page.go({view: "table"})],
+	["s", "callers and callees of the chosen function", () => page.openSandwich()],
+	["l", "light or dark", () => page.toggleTheme()],
+	["0", "everything: no zoom, thread, range or search", () => page.reset()],
+	["?", "this list", () => byId("help").showModal()],
+	["Escape", "back: search, then zoom, then the rest", () => page.back()],
+];
+const DIFF_KEYS = [
+	["d", "colors by what changed, or by file", () => page.setDiff({isColored: !page.diff.isColored})],
+	["w", "widths of the new recording, the old one, both", () => page.nextWidth()],
+	["a", "absolute figures, or shares of all", () => page.setDiff({isAbsolute: !page.diff.isAbsolute})],
+];
+/* What has no action here is done by what has the focus. */
+const MORE_KEYS = [
+	["← ↑ → ↓", "from frame to frame, from row to row"],
+	["Enter", "zoom into the chosen frame, open the chosen function"],
+];
+
+class Keys {
+	constructor(isDiff) {
+		this.rows = isDiff ? [...KEYS, ...DIFF_KEYS] : KEYS;
+		for (const [key, about] of [...this.rows, ...MORE_KEYS])
+			this.explain(key, about);
+		addEventListener("keydown", (event) => this.press(event));
+	}
+
+	explain(key, about) {
+		const term = document.createElement("dt"), text = document.createElement("dd");
+		const cap = document.createElement("kbd");
+		cap.textContent = key;
+		term.append(cap);
+		text.textContent = about;
+		byId("keys").append(term, text);
+	}
+
+	press(event) {
+		const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+		if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented)
+			return;
+		if (isTyping && event.key !== "Escape")
+			return;
+		if (byId("help").open && event.key !== "?")
+			return; // the dialog closes itself
+		const row = this.rows.find(([key]) => key === event.key);
+		if (!row)
+			return;
+		event.preventDefault();
+		if (isTyping)
+			event.target.blur();
+		row[2]();
+	}
+}
