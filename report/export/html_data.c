@@ -248,12 +248,19 @@ static void put_head(struct html_data *data)
 	put(data, data->tree.nr_folded);
 }
 
+static enum html_object_kind kind_of(const struct profile_object *object)
+{
+	if (object->info.kind == LAYOUT_OBJECT_SCRIPT)
+		return HTML_OBJECT_SCRIPT;
+	return profile_object_is_kernel(object) ? HTML_OBJECT_KERNEL : HTML_OBJECT_FILE;
+}
+
 static void put_objects(struct html_data *data)
 {
 	put(data, data->tree.objects.len);
 	vec_each(&data->tree.objects, object) {
 		put_text(data, data->objects[*object].name);
-		put(data, profile_object_is_kernel(&data->objects[*object]));
+		put(data, kind_of(&data->objects[*object]));
 	}
 }
 

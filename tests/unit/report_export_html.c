@@ -73,6 +73,7 @@ struct page {
 	uint64_t period, begin_ms, span_ns, samples, other_samples, lost, folded, folded_weight;
 	char objects[MAX][64], files[MAX][64], functions[MAX][64], comms[MAX][64];
 	uint32_t function_objects[MAX], tids[MAX];
+	uint64_t object_kinds[MAX]; /* html_object_kind */
 	uint64_t nr_objects, nr_functions, nr_threads, merged_threads, nr_slices, slice_ns;
 	struct page_node nodes[MAX];
 	uint64_t nr_nodes, nr_entries, weight;
@@ -115,7 +116,7 @@ static void read_tables(struct bytes_cursor *cursor, struct page *page)
 	page->nr_objects = get_count(cursor);
 	for (size_t i = 0; i < page->nr_objects; i++) {
 		get_text(cursor, page->objects[i], sizeof(page->objects[i]));
-		bytes_get_varint(cursor);
+		page->object_kinds[i] = bytes_get_varint(cursor);
 	}
 	for (size_t i = 0, count = get_count(cursor); i < count; i++)
 		get_text(cursor, page->files[i], sizeof(page->files[i]));
@@ -271,6 +272,27 @@ TEST(html_data_of_a_recording)
 	check_node(&page, 3, "main>work>leaf 2");
 	check_node(&page, 4, "main>rest 1");
 	check_node(&page, 5, "main>rest>leaf 2");
+}
+
+TEST(html_data_tells_scripts_from_files)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t kernel = fixture_object(&fixture, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]");
+	uint32_t script = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t native = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t loop = fixture_frame(&fixture, native, 0x10, "loop");
+	uint32_t f = fixture_frame(&fixture, script, LAYOUT_SCRIPT_FIRST, "f");
+	uint32_t fault = fixture_frame(&fixture, kernel, 0x40, "page_fault");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, loop, f),
+		FIXTURE_STACK(&fixture, fault), 1);
+	struct page page = page_of(&fixture, NULL);
+	static const enum html_object_kind kinds[] = {
+		HTML_OBJECT_FILE, HTML_OBJECT_SCRIPT, HTML_OBJECT_KERNEL};
+	CHECK_INT(page.nr_functions, 4); /* and what stands for folded ones */
+	for (size_t i = 0; i < 3; i++)
+		CHECK_INT(page.object_kinds[page.function_objects[1 + i]], kinds[i]);
 }
 
 TEST(html_data_of_nothing)

@@ -1,5 +1,9 @@
-/* A hue for each file, the busiest ones first; the kernel has its own. */
+/*
+ * A hue for each file, the busiest ones first; the kernel has its own. Scripts are brighter, of a
+ * hue for each language: what runs in an interpreter stands out among its own frames.
+ */
 
+const SCRIPT_HUES = [56, 188, 308, 112];
 const HUES = [28, 205, 130, 48, 172, 330, 90, 232], KERNEL_HUE = 268, OTHER_HUE = 15;
 
 class Colors {
@@ -14,12 +18,30 @@ class Colors {
 		this.hues = profile.objects.map(() => OTHER_HUE);
 		let used = 0;
 		for (const object of this.ranked) {
+			if (profile.objects[object].isScript)
+				continue;
 			if (profile.objects[object].isKernel)
 				this.hues[object] = KERNEL_HUE;
 			else if (used < HUES.length)
 				this.hues[object] = HUES[used++];
 		}
+		this.languages = this.findLanguages();
 		this.shades = Float32Array.from(profile.functions, (it) => Colors.shade(it.name));
+	}
+
+	/* Objects of scripts. A language has the same hue in every page, unless two that are there want it. */
+	findLanguages() {
+		const {objects} = this.profile, taken = new Set();
+		const languages = objects.map((it, object) => object).filter((object) => objects[object].isScript)
+			.sort((a, b) => objects[a].name < objects[b].name ? -1 : 1);
+		for (const object of languages) {
+			let at = Math.floor(Colors.shade(objects[object].name) * SCRIPT_HUES.length);
+			for (let tries = 1; taken.has(at) && tries < SCRIPT_HUES.length; tries++)
+				at = (at + 1) % SCRIPT_HUES.length;
+			taken.add(at);
+			this.hues[object] = SCRIPT_HUES[at];
+		}
+		return languages;
 	}
 
 	/* The same for a name in every page. */
@@ -34,7 +56,13 @@ class Colors {
 		const object = this.profile.functions[func].object;
 		if (!object) // truncated, folded, unknown
 			return this.dark ? "#6b7180" : "#c3c1bb";
+		if (this.profile.objects[object].isScript)
+			return this.script(this.hues[object], this.shades[func]);
 		return this.of(this.hues[object], this.shades[func], isInlined);
+	}
+
+	script(hue, shade) {
+		return `hsl(${hue + 8 * (shade - 0.5)} ${this.dark ? 78 : 100}% ${(this.dark ? 58 : 66) + 8 * shade}%)`;
 	}
 
 	/* Inlined functions are paler. */
@@ -46,8 +74,11 @@ class Colors {
 
 	/* Pairs of a text and a color: what the legend shows. */
 	legend() {
-		const rows = this.ranked.slice(0, 6).map((object) =>
-			[this.profile.objects[object].name, this.of(this.hues[object], 0.4, 0)]);
+		const {objects} = this.profile, files = this.ranked.filter((object) => !objects[object].isScript);
+		const rows = this.languages.slice(0, SCRIPT_HUES.length).map((object) =>
+			[objects[object].name + " scripts", this.script(this.hues[object], 0.4)]);
+		for (const object of files.slice(0, 6))
+			rows.push([objects[object].name, this.of(this.hues[object], 0.4, 0)]);
 		if (this.profile.tree.inlined.includes(1))
 			rows.push(["inlined: paler", this.of(HUES[0], 0.4, 1)]);
 		return rows;

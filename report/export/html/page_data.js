@@ -47,7 +47,7 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 2)
+	if (reader.number() !== 3)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
@@ -115,7 +115,10 @@ function readEntries(reader, tree) {
 
 function readProfile(bytes) {
 	const reader = new Reader(bytes), profile = readHead(reader);
-	profile.objects = reader.list(() => ({name: reader.text(), isKernel: reader.number() === 1}));
+	profile.objects = reader.list(() => {
+		const name = reader.text(), kind = reader.number();
+		return {name, isKernel: kind === 1, isScript: kind === 2};
+	});
 	profile.files = reader.list(() => reader.text());
 	profile.functions = reader.list(() => ({name: reader.text(), object: reader.number(),
 		file: reader.number(), line: reader.number()}));
