@@ -3,7 +3,7 @@
  * hue for each language: what runs in an interpreter stands out among its own frames.
  */
 
-const SCRIPT_HUES = [56, 188, 308, 112];
+const SCRIPT_HUES = [308, 56, 112, 188];
 const HUES = [28, 205, 130, 48, 172, 330, 90, 232], KERNEL_HUE = 268, OTHER_HUE = 15;
 
 class Colors {
