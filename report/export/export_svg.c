@@ -60,7 +60,7 @@ static void put_one(const struct profile *profile, struct str *out)
 
 /* As wide as the mean of both. */
 static void put_diff(const struct diff_tree *diff, struct tree_weight *const weights[MATCH_SIDES],
-	struct flame_svg_diff *colours, const char *title, struct str *out)
+	const struct export_baseline *names, const char *title, struct str *out)
 {
 	const struct tree_weight *const sides[] = {weights[MATCH_BASE], weights[MATCH_NEW]};
 	CLEANUP_FREE struct tree_weight *mean = diff_tree_mean(diff, sides[0], sides[1]);
@@ -68,13 +68,17 @@ static void put_diff(const struct diff_tree *diff, struct tree_weight *const wei
 	struct diff_focus focus;
 	focus_init(&both, &diff->tree, mean, diff->functions.data, FOCUS_CALLEES);
 	diff_focus_init(&focus, &both, sides);
-	colours->focus = &focus;
-	colours->wholes = compare_wholes_of(sides[0], sides[1]);
+	struct flame_svg_diff colours = {
+		.base_name = names->name,
+		.new_name = names->profile_name,
+		.wholes = compare_wholes_of(sides[0], sides[1]),
+		.focus = &focus,
+	};
 	struct flame_svg_options picture = {
 		.title = title,
 		.objects = diff->objects.data,
 		.frames = diff->frames.data,
-		.diff = colours,
+		.diff = &colours,
 	};
 	put_picture(&both, picture, out);
 	diff_focus_deinit(&focus);
@@ -100,8 +104,7 @@ static struct err *put_both(
 		CLEANUP_FREE struct tree_weight *own = weigh(profiles[i], events[i], &trees[i]);
 		weights[i] = diff_tree_weigh(&diff, (enum match_side)i, own);
 	}
-	struct flame_svg_diff colours = {baseline->name, baseline->profile_name, .focus = NULL};
-	put_diff(&diff, weights, &colours, title_of(profile), out);
+	put_diff(&diff, weights, baseline, title_of(profile), out);
 	for (int i = 0; i < MATCH_SIDES; i++) {
 		mem_free(weights[i]);
 		tree_deinit(&trees[i]);
