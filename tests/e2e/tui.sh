@@ -58,7 +58,7 @@ show_in() { # TERM WIDTH HEIGHT
 	keys '?'
 	wait_for 'Moving' 'help'
 	keys G
-	wait_for 'no name|is known' 'end of the help'
+	wait_for 'no name|known' 'end of the help'
 	keys q
 	wait_gone '─ [0-9]|- [0-9]'
 	keys q
