@@ -1,9 +1,11 @@
-/* Any bytes as an ELF file: segments, build ID, sections, symbols, and the reads in between. */
+/* Any bytes as an ELF file: segments, build ID, sections, probes, symbols, and the reads in
+ * between. */
 #include <stdint.h>
 
 #include "format/base/err.h"
 #include "format/elf/elf_file.h"
 #include "format/elf/elf_relocate.h"
+#include "format/elf/elf_stapsdt.h"
 #include "format/elf/elf_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
@@ -49,10 +51,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (!err)
 		relocate(file, sections, count);
 	drop(err);
-	struct elf_symbols symbols = {0};
-	drop(elf_symbols_read(file, &symbols));
+	struct elf_stapsdt probes = {0};
+	drop(elf_stapsdt_read(file, &probes));
 	/* Every name must be readable to its end. */
 	volatile char last = 0;
+	vec_each(&probes.probes, probe)
+		for (const char *c = probe->provider; c <= probe->arguments || c[-1]; c++)
+			last = *c;
+	elf_stapsdt_deinit(&probes);
+	struct elf_symbols symbols = {0};
+	drop(elf_symbols_read(file, &symbols));
 	vec_each(&symbols.symbols, symbol)
 		for (const char *c = elf_symbols_name(&symbols, symbol); *c; c++)
 			last = *c;
