@@ -170,7 +170,16 @@ enum layout_script_failure {
 	X(LAYOUT_COUNTER_SKIPPED, 8, "skipped")             /* estimate: due, but never fired */ \
 	X(LAYOUT_COUNTER_SIDEBAND_LOST, 9, "sideband_lost") /* mmap, comm, fork records lost */ \
 	X(LAYOUT_COUNTER_TARGETS_FULL, 10, "targets_full")  /* processes not followed: map full */ \
-	X(LAYOUT_COUNTER_FILES_FULL, 11, "files_full") /* frames of files beyond those numbered */
+	X(LAYOUT_COUNTER_FILES_FULL, 11, "files_full") /* frames of files beyond those numbered */ \
+	/* Of probes, apart from ticks: hits = samples + filtered + lost, too. */ \
+	X(LAYOUT_COUNTER_HITS, 12, "hits") \
+	X(LAYOUT_COUNTER_HITS_FILTERED, 13, "hits_filtered") \
+	X(LAYOUT_COUNTER_HIT_SAMPLES, 14, "hit_samples") \
+	X(LAYOUT_COUNTER_HITS_LOST_RING, 15, "hits_lost_ring") \
+	X(LAYOUT_COUNTER_HITS_LOST_BUSY, 16, \
+		"hits_lost_busy") /* in the midst of other tasks' hits on the same CPU */ \
+	X(LAYOUT_COUNTER_HITS_LOST_UNRESOLVED, 17, "hits_lost_unresolved") \
+	X(LAYOUT_COUNTER_HITS_LOST_WRITE, 18, "hits_lost_write")
 
 enum layout_counter {
 #define X(name, number, word) name = number,
@@ -358,11 +367,14 @@ struct layout_code {
 	uint32_t file, line; /* of the place; 0: unknown */
 };
 
+#define LAYOUT_UNIT_HITS \
+	"hits" /* of the events of probes: they come by hits, the others by ticks */
+
 struct layout_event {
-	uint32_t name;         /* string: cpu-clock, cycles */
+	uint32_t name;         /* string: cpu-clock, cycles, usdt:FILE:PROVIDER:NAME */
 	uint64_t period;       /* between ticks, in `unit`; 0 when it varies (frequency mode) */
 	uint32_t frequency_hz; /* asked for */
-	uint32_t unit;         /* string: ns, cycles */
+	uint32_t unit;         /* string: ns, cycles, hits */
 };
 
 struct layout_counter_value {

@@ -22,6 +22,10 @@ struct pending_table {
 	uint32_t count;   /* waiting */
 };
 
+struct event_samples {
+	uint64_t waiting, written;
+};
+
 struct writer {
 	struct writer_sink sink;
 	uint32_t sequence;
@@ -45,6 +49,7 @@ struct writer {
 		uint32_t next_id;
 	} nodes;
 	VEC(struct layout_sample) samples;
+	VEC(struct event_samples) by_event; /* id - 1 */
 
 	struct bytes_buf out, payload; /* reused by every flush */
 };
@@ -94,6 +99,7 @@ void writer_destroy(struct writer *writer)
 		bytes_buf_deinit(bufs[i]);
 	vec_deinit(&writer->frames.waiting);
 	vec_deinit(&writer->nodes.waiting);
+	vec_deinit(&writer->by_event);
 	vec_deinit(&writer->samples);
 	mem_free(writer);
 }
@@ -251,6 +257,10 @@ uint32_t writer_snapshot(struct writer *writer, const struct layout_snapshot *sn
 void writer_sample(struct writer *writer, const struct layout_sample *sample)
 {
 	vec_push(&writer->samples, *sample);
+	if (sample->event > writer->by_event.len && sample->event <= LAYOUT_MAX_EVENTS)
+		vec_resize(&writer->by_event, sample->event);
+	if (sample->event && sample->event <= writer->by_event.len)
+		writer->by_event.data[sample->event - 1].waiting++;
 }
 
 void writer_symbol(struct writer *writer, const struct layout_symbol *symbol)
@@ -320,6 +330,12 @@ uint64_t writer_bytes_pending(const struct writer *writer)
 uint64_t writer_samples_written(const struct writer *writer)
 {
 	return writer->samples_written;
+}
+
+uint64_t writer_event_samples_written(const struct writer *writer, uint32_t event)
+{
+	bool is_known = event && event <= writer->by_event.len;
+	return is_known ? writer->by_event.data[event - 1].written : 0;
 }
 
 /* ---- flushing: each function turns what waits into the payload of one chunk ---- */
@@ -644,6 +660,16 @@ static bool exceeds_limit(const struct writer *writer)
 	       writer->bytes_written + writer->out.len + end_reserve(writer) > writer->max_bytes;
 }
 
+/* What waited has left, and perhaps has been taken. */
+static void count_samples(struct writer *writer, size_t count, bool is_taken)
+{
+	writer->samples_written += is_taken ? count : 0;
+	vec_each(&writer->by_event, event) {
+		event->written += is_taken ? event->waiting : 0;
+		event->waiting = 0;
+	}
+}
+
 struct err *writer_flush(struct writer *writer)
 {
 	size_t nr_samples = writer->samples.len;
@@ -652,22 +678,18 @@ struct err *writer_flush(struct writer *writer)
 	if (writer->is_full || exceeds_limit(writer)) {
 		writer->is_full = true;
 		writer->out.len = writer->bytes_written ? 0 : LAYOUT_HEADER_BYTES;
+		count_samples(writer, nr_samples, false);
 		nr_samples = 0;
 	}
 	put_figures(writer);
 	size_t len = writer->out.len;
 	writer->out.len = 0; /* the bytes stay until the next flush */
-	if (writer->failed)
-		return err_new(ERR_IO, "the output failed before");
-	if (!len)
-		return NULL;
-	struct err *err = writer->sink.write(writer->sink.context, writer->out.data, len);
-	if (err) {
-		writer->failed = true;
-	} else {
-		writer->bytes_written += len;
-		writer->samples_written += nr_samples;
-	}
+	struct err *err = writer->failed ? err_new(ERR_IO, "the output failed before")
+			  : len ? writer->sink.write(writer->sink.context, writer->out.data, len)
+				: NULL;
+	writer->failed |= err != NULL;
+	writer->bytes_written += err ? 0 : len;
+	count_samples(writer, nr_samples, !err);
 	return err;
 }
 

@@ -66,8 +66,9 @@ void writer_clock(struct writer *writer, const struct layout_clock *clock);
 /* Bytes handed to the sink so far, and an upper bound of those that wait. */
 uint64_t writer_bytes_written(const struct writer *writer);
 uint64_t writer_bytes_pending(const struct writer *writer);
-/* Samples that the sink has taken. */
+/* Samples that the sink has taken, and of them those of an event. */
 uint64_t writer_samples_written(const struct writer *writer);
+uint64_t writer_event_samples_written(const struct writer *writer, uint32_t event);
 
 /* Sends what was collected. After a failure the writer only counts and refuses. */
 struct err *writer_flush(struct writer *writer);
