@@ -17,6 +17,8 @@ enum {
 	EVENT_FILES_PER_CPU = 256,
 	EVENT_SNAPSHOT_CHUNK_BYTES = 4096,
 	EVENT_MAX_SNAPSHOT_CHUNKS = 16,
+	EVENT_MAX_PROBES = 255,
+	EVENT_MAX_LANES = 2, /* see bpf/scratch.bpf.h */
 };
 
 enum event_type {
@@ -103,7 +105,8 @@ struct event_file {
 
 struct event_sample {
 	unsigned int type; /* EVENT_SAMPLE */
-	unsigned int cpu;
+	unsigned short cpu;
+	unsigned short probe; /* that was hit, from 1; 0: it is the timer's */
 	unsigned int pid, tid;
 	unsigned long long time_ns;     /* CLOCK_MONOTONIC */
 	unsigned long long user_hash;   /* 0: no user stack (kernel thread) */
@@ -116,13 +119,21 @@ _Static_assert(sizeof(struct event_stack) == 32, "wire size");
 _Static_assert(sizeof(struct event_file) == 48, "wire size");
 _Static_assert(sizeof(struct event_sample) == 64, "wire size");
 
-/* Per CPU; ticks == samples + idle + filtered + lost_ring, exactly. */
+/*
+ * Per CPU; ticks == samples + idle + filtered + lost_ring, exactly. And when no walk goes on any
+ * more, hits == hit_samples + hits_filtered + hits_lost_ring + hits_lost_busy.
+ */
 struct event_counters {
 	unsigned long long ticks;
 	unsigned long long samples; /* handed to the ring */
 	unsigned long long idle;
 	unsigned long long filtered;
 	unsigned long long lost_ring;
+	unsigned long long hits; /* of probes */
+	unsigned long long hit_samples;
+	unsigned long long hits_filtered;
+	unsigned long long hits_lost_ring;
+	unsigned long long hits_lost_busy; /* in the midst of another one */
 };
 
 /* Fixed before the programs are loaded. */
@@ -148,6 +159,7 @@ struct event_config {
 	unsigned int snapshot_bytes;
 	unsigned int call_graph;
 	unsigned int nr_cpus;   /* CPU numbers stay below */
+	unsigned int nr_lanes;  /* 2 where there are probes */
 	unsigned int max_files; /* entries of the map of files */
 };
 

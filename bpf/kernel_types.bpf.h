@@ -60,6 +60,7 @@ enum {
 enum bpf_func_id___ours {
 	BPF_FUNC_task_pt_regs___ours = 1,
 	BPF_FUNC_get_current_task_btf___ours = 2,
+	BPF_FUNC_get_attach_cookie___ours = 3,
 };
 #define KERNEL_HAS_HELPER(name) \
 	bpf_core_enum_value_exists(enum bpf_func_id___ours, BPF_FUNC_##name##___ours)

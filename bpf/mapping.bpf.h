@@ -166,7 +166,7 @@ static __always_inline bool is_nameless(struct file *file)
 /* ---- a cache from one sample to the next ---- */
 
 /*
- * mappings[] remembers for each CPU what was found, while the kernel's count of
+ * mapping_cache remembers for each lane of a CPU what was found, while the kernel's count of
  * changes to the process's mappings stands still. `space` tells address spaces
  * apart, also those that follow each other in the same memory.
  */
@@ -187,7 +187,7 @@ enum {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, MAPPING_CACHE_SLOTS);
+	__uint(max_entries, MAPPING_CACHE_SLOTS); /* of each lane: set by the recorder */
 	__type(key, __u32);
 	__type(value, struct cached_mapping);
 } mapping_cache SEC(".maps");
@@ -217,10 +217,10 @@ static __always_inline void identify_space(
 	space->identity = mix(mix(mix(mix(1, (__u64)mm), start_ns), exec_id), changes) | 1;
 }
 
-static __always_inline struct cached_mapping *cache_slot(__u64 address)
+static __always_inline struct cached_mapping *cache_slot(__u64 address, __u32 lane)
 {
 	__u32 slot = (__u32)(address >> MAPPING_CACHE_SHIFT) * 0x9e3779b1u >> 24;
-	slot &= MAPPING_CACHE_SLOTS - 1;
+	slot = (slot & (MAPPING_CACHE_SLOTS - 1)) + lane * MAPPING_CACHE_SLOTS;
 	return bpf_map_lookup_elem(&mapping_cache, &slot);
 }
 

@@ -89,4 +89,14 @@ static __always_inline bool read_user_registers(
 	return ret->ip && !is_kernel_address(ret->ip);
 }
 
+/* Those with which a task came upon a probe. */
+static __always_inline void read_hit_registers(struct pt_regs *ctx, struct unwind_registers *ret)
+{
+	ret->known = ALL_REGISTERS_KNOWN;
+	ret->ip = READ_CONTEXT(REGS_IP(ctx));
+#define COPY(number, member) ret->reg[number] = READ_CONTEXT(ctx->member);
+	EACH_REGISTER(COPY)
+#undef COPY
+}
+
 #endif

@@ -1,7 +1,7 @@
 /*
- * The sampler. On every tick of a CPU's timer: account for it, take the kernel
- * and the user stack, send a stack the first time it is seen and then, always,
- * a small sample that names both by hash.
+ * The sampler. On every tick of a CPU's timer, and on every hit of a probe: account for it, take
+ * the stacks (of a tick the kernel's and the user's, of a hit the user's), send a stack the first
+ * time it is seen and then, always, a small sample that names them by hash.
  */
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
@@ -108,8 +108,7 @@ static __always_inline void put_head(
 }
 
 /* False: there is no user stack. Kernel threads, and tasks whose memory is torn down already. */
-static __always_inline bool begin_user_stack(
-	struct bpf_perf_event_data *ctx, struct task_struct *task, struct scratch *scratch)
+static __always_inline bool begin_user_stack(struct task_struct *task, struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
@@ -129,12 +128,13 @@ static __always_inline bool begin_user_stack(
 }
 
 static __always_inline void begin_sample(
-	struct bpf_perf_event_data *ctx, struct task_struct *task, struct scratch *scratch)
+	struct task_struct *task, struct scratch *scratch, __u64 probe)
 {
 	struct event_sample *sample = &scratch->sample;
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	sample->type = EVENT_SAMPLE;
 	sample->cpu = bpf_get_smp_processor_id();
+	sample->probe = probe;
 	sample->pid = pid_tgid >> 32;
 	sample->tid = (__u32)pid_tgid;
 	sample->time_ns = bpf_ktime_get_ns();
@@ -142,7 +142,6 @@ static __always_inline void begin_sample(
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	put_head(&scratch->kernel.head, EVENT_STACK_KERNEL, sample->pid, sample->time_ns);
 	put_head(&scratch->user.head, EVENT_STACK_USER, sample->pid, sample->time_ns);
-	take_kernel_stack(ctx, &scratch->kernel);
 }
 
 /* What is left to unwind, and whether it is worth a snapshot. */
@@ -224,7 +223,7 @@ static __always_inline void send_again(struct scratch *scratch)
 	send(sample, sizeof(*sample), wakeup_flag());
 }
 
-static __noinline int end_sample(struct scratch *scratch, bool has_user_stack)
+static __noinline int send_tick(struct scratch *scratch, bool has_user_stack)
 {
 	__u32 zero = 0;
 	struct event_counters *count = bpf_map_lookup_elem(&counters, &zero);
@@ -241,6 +240,24 @@ static __noinline int end_sample(struct scratch *scratch, bool has_user_stack)
 	return 0;
 }
 
+static __always_inline void take_lane(struct scratch *scratch, enum lane lane)
+{
+	scratch->lane = lane;
+	scratch->is_busy = true;
+}
+
+static __always_inline void leave_lane(struct scratch *scratch)
+{
+	asm volatile("" ::: "memory");
+	scratch->is_busy = false;
+}
+
+static __always_inline void end_tick(struct scratch *scratch, bool has_user_stack)
+{
+	send_tick(scratch, has_user_stack);
+	leave_lane(scratch);
+}
+
 static __always_inline bool is_target(__u64 pid_tgid)
 {
 	if (config.filter == EVENT_FILTER_NONE)
@@ -254,7 +271,7 @@ static __always_inline struct scratch *begin_tick(void)
 {
 	__u32 zero = 0;
 	struct event_counters *count = bpf_map_lookup_elem(&counters, &zero);
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_lane(LANE_TICKS);
 	if (!count || !scratch)
 		return 0;
 	count->ticks++;
@@ -268,26 +285,29 @@ static __always_inline struct scratch *begin_tick(void)
 	return 0;
 }
 
+/* With the registers there: whether there is a stack to walk now. */
+static __always_inline bool begin_frames(struct scratch *scratch)
+{
+	scratch->leaf = scratch->walk.regs;
+	if (config.call_graph != EVENT_CALL_GRAPH_DWARF)
+		return true;
+	scratch->walk.end = EVENT_END_UNSUPPORTED; /* all of it is the report's */
+	return false;
+}
+
 /* True when there is a user stack to walk. */
 static __noinline bool begin_walk(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	begin_sample(ctx, task, scratch);
-	if (!begin_user_stack(ctx, task, scratch)) {
-		end_sample(scratch, false);
-		return false;
-	}
-	if (!read_user_registers(ctx, task, &scratch->walk.regs)) {
-		end_sample(scratch, true);
-		return false;
-	}
-	scratch->leaf = scratch->walk.regs;
-	if (config.call_graph == EVENT_CALL_GRAPH_DWARF) {
-		scratch->walk.end = EVENT_END_UNSUPPORTED; /* all of it is the report's */
-		end_sample(scratch, true);
-		return false;
-	}
-	return true;
+	take_lane(scratch, LANE_TICKS);
+	begin_sample(task, scratch, 0);
+	take_kernel_stack(ctx, &scratch->kernel);
+	bool has_user_stack = begin_user_stack(task, scratch);
+	if (has_user_stack && read_user_registers(ctx, task, &scratch->walk.regs) &&
+		begin_frames(scratch))
+		return true;
+	end_tick(scratch, has_user_stack);
+	return false;
 }
 
 enum {
@@ -306,7 +326,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	if (!scratch || !begin_walk(ctx, scratch))
 		return 0;
 	bpf_loop(MAX_STEPS, on_frame, 0, 0);
-	end_sample(scratch, true);
+	end_tick(scratch, true);
 	return 0;
 }
 
@@ -325,18 +345,24 @@ struct {
 	__type(value, __u32);
 } continuations SEC(".maps");
 
+/* False: there are more frames. */
+static __always_inline bool walk_some(void)
+{
+	bool is_over = false;
+	for (int i = 0; i < FRAMES_A_CALL && !is_over; i++)
+		is_over = unwind_frame();
+	return is_over;
+}
+
 SEC("perf_event")
 int continue_tick(struct bpf_perf_event_data *ctx)
 {
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	bool is_over = false;
-	for (int i = 0; i < FRAMES_A_CALL && !is_over; i++)
-		is_over = unwind_frame();
-	if (!is_over)
+	if (!walk_some())
 		bpf_tail_call(ctx, &continuations, 0);
-	end_sample(scratch, true);
+	end_tick(scratch, true);
 	return 0;
 }
 
@@ -347,7 +373,125 @@ int on_tick_without_loop(struct bpf_perf_event_data *ctx)
 	if (!scratch || !begin_walk(ctx, scratch))
 		return 0;
 	bpf_tail_call(ctx, &continuations, 0);
-	end_sample(scratch, true);
+	end_tick(scratch, true);
+	return 0;
+}
+
+/* ---- hits of probes ---- */
+
+/* False until the recorder lets hits count, and again when it has done with them. */
+volatile bool takes_hits;
+
+/*
+ * Where a CPU's hits are counted, each of them in more than one step of the processor's: those of
+ * one task may come between those of another.
+ */
+#define COUNT(member) __sync_fetch_and_add(&(member), 1)
+
+static __always_inline struct event_counters *count_hit(void)
+{
+	__u32 zero = 0;
+	struct event_counters *count = bpf_map_lookup_elem(&counters, &zero);
+	if (!takes_hits || !count)
+		return 0;
+	COUNT(count->hits);
+	if (is_target(bpf_get_current_pid_tgid()))
+		return count;
+	COUNT(count->hits_filtered);
+	return 0;
+}
+
+static __noinline int end_hit(struct scratch *scratch, bool has_user_stack)
+{
+	__u32 zero = 0;
+	struct event_counters *count = bpf_map_lookup_elem(&counters, &zero);
+	bool is_sent = send_sample(scratch, has_user_stack);
+	if (count && is_sent)
+		COUNT(count->hit_samples);
+	else if (count)
+		COUNT(count->hits_lost_ring);
+	leave_lane(scratch);
+	return 0;
+}
+
+/* Which probe: the recorder attached it with its number, and before Linux 5.15 there is but one. */
+static __always_inline __u64 probe_of(struct pt_regs *ctx)
+{
+	return KERNEL_HAS_HELPER(get_attach_cookie) ? bpf_get_attach_cookie(ctx) : 1;
+}
+
+/* As begin_walk(). */
+static __noinline bool begin_hit_walk(struct pt_regs *ctx, struct scratch *scratch)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	take_lane(scratch, LANE_HITS);
+	begin_sample(task, scratch, probe_of(ctx));
+	bool has_user_stack = begin_user_stack(task, scratch);
+	read_hit_registers(ctx, &scratch->walk.regs);
+	if (has_user_stack && begin_frames(scratch))
+		return true;
+	end_hit(scratch, has_user_stack);
+	return false;
+}
+
+SEC("uprobe/hit")
+int on_hit(struct pt_regs *ctx)
+{
+	struct event_counters *count = count_hit();
+	struct scratch *scratch = scratch_of_lane(LANE_HITS);
+	if (!count || !scratch)
+		return 0;
+	if (__sync_val_compare_and_swap(&scratch->is_busy, false, true)) {
+		COUNT(count->hits_lost_busy);
+		return 0;
+	}
+	if (!begin_hit_walk(ctx, scratch))
+		return 0;
+	bpf_loop(MAX_STEPS, on_frame, 0, 0);
+	end_hit(scratch, true);
+	return 0;
+}
+
+/*
+ * Without bpf_loop. These kernels do not preempt the program, and do not run another one of ours
+ * on the CPU meanwhile (trace_call_bpf() of kernel/trace/bpf_trace.c, 5.10 and 5.15), ticks
+ * included: the lane is always free, and taking it needs no atomic exchange, which Linux 5.10 does
+ * not load.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY); /* of one type of programs only */
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} hit_continuations SEC(".maps");
+
+SEC("uprobe/hit")
+int continue_hit(struct pt_regs *ctx)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	if (!walk_some())
+		bpf_tail_call(ctx, &hit_continuations, 0);
+	end_hit(scratch, true);
+	return 0;
+}
+
+SEC("uprobe/hit")
+int on_hit_without_loop(struct pt_regs *ctx)
+{
+	struct event_counters *count = count_hit();
+	struct scratch *scratch = scratch_of_lane(LANE_HITS);
+	if (!count || !scratch)
+		return 0;
+	if (scratch->is_busy) {
+		COUNT(count->hits_lost_busy);
+		return 0;
+	}
+	if (!begin_hit_walk(ctx, scratch))
+		return 0;
+	bpf_tail_call(ctx, &hit_continuations, 0);
+	end_hit(scratch, true);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/mapping.bpf.h"
+#include "bpf/ring.bpf.h"
 #include "bpf/vm/vm_walk.bpf.h"
 
 #include <bpf/bpf_helpers.h>
@@ -46,7 +47,23 @@ struct walk {
 	__u8 end;      /* enum event_stack_end */
 };
 
-/* Where a sample is put together; the kernel never nests two of our ticks on one CPU. */
+/*
+ * Where a sample is put together. Each CPU has two such places, lanes: one of ticks, one of hits of
+ * probes. For a tick may interrupt the walk of a hit, and what a walk keeps for the next one would
+ * then be half of the one and half of the other: it is a lane's own, too.
+ *
+ * The kernel never nests two of our ticks on one CPU, nor does anything of a task run there before
+ * a tick is through. Hits can be preempted (since Linux 6.0): one that finds another task's under
+ * way on its CPU makes no sample, but is counted.
+ */
+enum lane {
+	LANE_TICKS = 0,
+	LANE_HITS = 1,
+	LANES, /* where there are probes; else only the first */
+};
+
+_Static_assert((int)LANES == (int)EVENT_MAX_LANES, "the recorder makes room for them");
+
 /*
  * Of the 512 bytes of stack that the kernel allows for a chain of calls, each function takes at
  * least 32. The longest chain is tick, loop's callback, unwind_frame(), vm_step(), and the sending
@@ -59,21 +76,41 @@ struct scratch {
 	struct user_stack user;
 	struct kernel_stack kernel;
 	struct event_sample sample;
-	__u32 nr_files; /* numbers given away on this CPU */
+	__u32 lane;     /* enum lane */
+	__u32 is_busy;  /* a walk is under way */
+	__u32 nr_files; /* numbers given away in this lane */
 	__u32 nr_codes; /* likewise */
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 1); /* lanes: set by the recorder */
 	__type(key, __u32);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
+static __always_inline struct scratch *scratch_of_lane(__u32 lane)
+{
+	return bpf_map_lookup_elem(&scratches, &lane);
+}
+
+/* That of the walk at hand: of a hit unless there is a tick. */
 static __always_inline struct scratch *get_scratch(void)
 {
-	__u32 zero = 0;
-	return bpf_map_lookup_elem(&scratches, &zero);
+	struct scratch *ticks = scratch_of_lane(LANE_TICKS);
+	if (config.nr_lanes == 1 || !ticks || ticks->is_busy)
+		return ticks;
+	return scratch_of_lane(LANE_HITS);
+}
+
+/*
+ * What is numbered without atomic counters, which BPF does not know before Linux 5.12: the numbers
+ * are dealt out lane by lane. Those of all lanes begin above 0.
+ */
+static __always_inline __u64 number_of_lane(const struct scratch *scratch, __u32 nr_given)
+{
+	__u64 lane = bpf_get_smp_processor_id() * config.nr_lanes + scratch->lane;
+	return ((__u64)nr_given + 1) * config.nr_cpus * config.nr_lanes + lane;
 }
 
 static __always_inline void push_word(struct scratch *scratch, __u64 word)

@@ -23,11 +23,10 @@
 /* How often a file got no number, because they are used up. */
 __u64 files_full;
 
-/* Numbers are dealt out CPU by CPU: BPF knows no atomic counter before Linux 5.12. 0 is the vDSO.
- */
+/* 0 is the vDSO. */
 static __always_inline __u32 next_file_number(const struct scratch *scratch)
 {
-	__u32 number = (scratch->nr_files + 1) * config.nr_cpus + bpf_get_smp_processor_id();
+	__u64 number = number_of_lane(scratch, scratch->nr_files);
 	if (number < config.max_files)
 		return number;
 	__sync_fetch_and_add(&files_full, 1);
@@ -106,7 +105,7 @@ static __always_inline void read_mapping(
 static __noinline int find_mapping(struct scratch *scratch, __u64 address)
 {
 	struct walk *walk = &scratch->walk;
-	struct cached_mapping *cached = cache_slot(address);
+	struct cached_mapping *cached = cache_slot(address, scratch->lane);
 	bool may_cache = cached && walk->space.identity;
 	if (may_cache && cached->identity == walk->space.identity &&
 		address >= cached->mapping.start && address < cached->mapping.end) {
@@ -231,7 +230,7 @@ static __always_inline enum event_stack_end rule_of_frame(
 	__u32 number = mapping->file;
 	__u64 offset = place + mapping->delta;
 	__u64 where = ((__u64)number << EVENT_FRAME_FILE_SHIFT | offset) + 1;
-	struct found_rule *found = found_rule_slot(where);
+	struct found_rule *found = found_rule_slot(where, scratch->lane);
 	if (found && found->place == where && found->epoch == table_epoch) {
 		*rule = found->rule;
 		return *rule == UNWIND_RULE_NONE ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
@@ -325,7 +324,7 @@ static __always_inline bool leaves_jit(struct scratch *scratch, __u64 place)
 }
 
 /*
- * One frame of this CPU's walk. 0: its caller is next; 1: that was all, and
+ * One frame of this lane's walk. 0: its caller is next; 1: that was all, and
  * walk.end says why. A frame whose table is pending is not pushed: it is the
  * first of those still to be unwound, and walk.regs are its registers.
  */

@@ -89,14 +89,15 @@ enum {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1 << FOUND_RULES_SHIFT);
+	__uint(max_entries, 1 << FOUND_RULES_SHIFT); /* of each lane: set by the recorder */
 	__type(key, __u32);
 	__type(value, struct found_rule);
 } found_rules SEC(".maps");
 
-static __always_inline struct found_rule *found_rule_slot(__u64 place)
+static __always_inline struct found_rule *found_rule_slot(__u64 place, __u32 lane)
 {
 	__u32 slot = place * 0x9e3779b97f4a7c15ULL >> (64 - FOUND_RULES_SHIFT);
+	slot += lane << FOUND_RULES_SHIFT;
 	return bpf_map_lookup_elem(&found_rules, &slot);
 }
 

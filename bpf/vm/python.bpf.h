@@ -224,9 +224,8 @@ static __always_inline __u32 append_bytes(
 __noinline int python_send_code(__u64 identity);
 __noinline int python_send_code(__u64 identity)
 {
-	__u32 zero = 0;
 	struct scratch *scratch = get_scratch();
-	struct vm_record *record = bpf_map_lookup_elem(&vm_records, &zero);
+	struct vm_record *record = get_vm_record(scratch);
 	if (!scratch || !record)
 		return 0;
 	const struct python_vm *row = &scratch->walk.vm.row.python;

@@ -373,9 +373,8 @@ static __always_inline bool has_all_texts(const struct event_vm_code *head)
 __noinline int ruby_send_iseq(__u64 identity);
 __noinline int ruby_send_iseq(__u64 identity)
 {
-	__u32 zero = 0;
 	struct scratch *scratch = get_scratch();
-	struct vm_record *record = bpf_map_lookup_elem(&vm_records, &zero);
+	struct vm_record *record = get_vm_record(scratch);
 	if (!scratch || !record)
 		return 0;
 	const struct ruby_vm *row = &scratch->walk.vm.row.ruby;

@@ -47,10 +47,16 @@ struct vm_record {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 1); /* lanes: set by the recorder */
 	__type(key, __u32);
 	__type(value, struct vm_record);
 } vm_records SEC(".maps");
+
+static __always_inline struct vm_record *get_vm_record(const struct scratch *scratch)
+{
+	__u32 lane = scratch ? scratch->lane : 0;
+	return bpf_map_lookup_elem(&vm_records, &lane);
+}
 
 /* ---- pushing ---- */
 
@@ -140,10 +146,10 @@ static __always_inline void keep_code(__u64 identity, __u32 number)
 	*slot = code_tag(identity) | number;
 }
 
-/* As for files: numbers are dealt out CPU by CPU. 0: they are used up. */
+/* 0: they are used up. */
 static __always_inline __u32 next_code_number(const struct scratch *scratch)
 {
-	__u64 number = ((__u64)scratch->nr_codes + 1) * config.nr_cpus + bpf_get_smp_processor_id();
+	__u64 number = number_of_lane(scratch, scratch->nr_codes);
 	return number <= CODE_MAX_NUMBER ? number : 0;
 }
 

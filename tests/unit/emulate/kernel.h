@@ -40,6 +40,7 @@ struct emulated_kernel {
 	size_t nr_kernel_frames;
 	uint64_t ring_bytes;       /* its size */
 	uint64_t file_numbers_max; /* entries */
+	uint64_t cookie;           /* of the probe that is hit */
 	uint64_t user_reads;       /* so many reads of user memory were asked for */
 	void (*on_submit)(void);   /* NULL, or a recorder that is quicker than the program */
 };
@@ -116,6 +117,13 @@ void emulate_memory(uint64_t address, const void *bytes, size_t len);
 void emulate_tick(const struct unwind_registers *regs);
 void emulate_tick_without_loop(const struct unwind_registers *regs);
 void emulate_tick_in_kernel(const struct unwind_registers *regs);
+
+/* The probe `emulated.cookie` is hit; where hits have been allowed to count, it does. */
+void emulate_hit(const struct unwind_registers *regs);
+void emulate_hit_without_loop(const struct unwind_registers *regs);
+void emulate_takes_hits(bool takes_hits);
+/* As if another task's hit were under way on the CPU. */
+void emulate_busy_hit(bool is_busy);
 
 struct emulated_record {
 	uint64_t flags;

@@ -10,6 +10,9 @@ int unwind_frame(void);
 int on_tick(struct bpf_perf_event_data *ctx);
 int on_tick_without_loop(struct bpf_perf_event_data *ctx);
 int continue_tick(struct bpf_perf_event_data *ctx);
+int on_hit(struct pt_regs *ctx);
+int on_hit_without_loop(struct pt_regs *ctx);
+int continue_hit(struct pt_regs *ctx);
 int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
 
@@ -44,6 +47,12 @@ static struct {
 		.value_bytes = sizeof(*(map).value), .max_entries = NUMBER(map, max_entries), \
 	}
 
+static void emulate_map_of_lanes(struct emulated_map map)
+{
+	map.max_entries *= EVENT_MAX_LANES;
+	emulate_map(&map);
+}
+
 static void make_maps(void)
 {
 	struct emulated_map shared_files = DESCRIBE(files), numbers = DESCRIBE(file_numbers);
@@ -54,7 +63,7 @@ static void make_maps(void)
 	emulate_shared_map(&DESCRIBE(vm_rows));
 	emulate_map(&DESCRIBE(vm_codes));
 	emulate_map(&DESCRIBE(ruby_processes));
-	emulate_map(&DESCRIBE(vm_records));
+	emulate_map_of_lanes(DESCRIBE(vm_records));
 	emulate_map(&(struct emulated_map){
 		.name = &shards,
 		.type = NUMBER(shards, type),
@@ -62,9 +71,9 @@ static void make_maps(void)
 		.max_entries = NUMBER(shards, max_entries),
 	});
 	emulate_map(&numbers);
-	emulate_map(&DESCRIBE(found_rules));
-	emulate_map(&DESCRIBE(mapping_cache));
-	emulate_map(&DESCRIBE(scratches));
+	emulate_map_of_lanes(DESCRIBE(found_rules));
+	emulate_map_of_lanes(DESCRIBE(mapping_cache));
+	emulate_map_of_lanes(DESCRIBE(scratches));
 	emulate_map(&DESCRIBE(counters));
 	emulate_map(&DESCRIBE(targets));
 	emulate_map(&DESCRIBE(seen));
@@ -100,6 +109,7 @@ void emulate_boot(enum emulated_release release)
 		.snapshot_limit_bytes = 1 << 19,
 		.snapshot_bytes = 4 * EVENT_SNAPSHOT_CHUNK_BYTES,
 		.nr_cpus = EMULATED_CPUS,
+		.nr_lanes = 1,
 		.max_files = EMULATED_MAX_FILES,
 	};
 	make_maps();
@@ -202,11 +212,44 @@ void emulate_tick_in_kernel(const struct unwind_registers *regs)
 	on_tick(&context);
 }
 
+unsigned long long bpf_get_attach_cookie(void *context)
+{
+	(void)context;
+	return emulated.cookie;
+}
+
+void emulate_hit(const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	begin(regs, &context);
+	on_hit(&context.regs);
+}
+
+void emulate_hit_without_loop(const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	begin(regs, &context);
+	on_hit_without_loop(&context.regs);
+}
+
+void emulate_takes_hits(bool does)
+{
+	takes_hits = does;
+}
+
+void emulate_busy_hit(bool is_busy)
+{
+	scratch_of_lane(LANE_HITS)->is_busy = is_busy;
+}
+
 int emulate_tail_call(void *context, const void *programs, unsigned int index)
 {
-	if (programs != &continuations || index || process.nr_tail_calls++ >= MAX_TAIL_CALLS)
+	if (index || process.nr_tail_calls++ >= MAX_TAIL_CALLS)
 		return 0;
-	continue_tick(context);
+	if (programs == &continuations)
+		continue_tick(context);
+	else
+		continue_hit(context);
 	return 1;
 }
 
@@ -215,7 +258,7 @@ int emulate_tail_call(void *context, const void *programs, unsigned int index)
 static struct scratch *any_scratch(void)
 {
 	put_process();
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_lane(LANE_TICKS);
 	identify_space(&scratch->walk.space, &process.mm->now, emulated.start_ns, emulated.exec_id);
 	return scratch;
 }
@@ -254,7 +297,7 @@ uint32_t emulated_find_rule(uint32_t file, uint64_t offset)
 
 enum event_stack_end emulated_rule_of_frame(uint32_t file, uint64_t offset, uint32_t *rule)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_lane(LANE_TICKS);
 	scratch->walk.mapping = (struct mapping){.file = file, .kind = EVENT_FRAME_FILE};
 	return rule_of_frame(scratch, offset, rule);
 }

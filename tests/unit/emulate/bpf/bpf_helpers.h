@@ -43,6 +43,7 @@ unsigned long long bpf_get_current_pid_tgid(void);
 unsigned long long bpf_get_current_task(void);
 struct task_struct *bpf_get_current_task_btf(void);
 long bpf_task_pt_regs(struct task_struct *task);
+unsigned long long bpf_get_attach_cookie(void *context);
 long bpf_get_current_comm(void *to, unsigned int bytes);
 unsigned long long bpf_ktime_get_ns(void);
 long bpf_get_stack(void *context, void *to, unsigned int bytes, unsigned long long flags);
