@@ -16,6 +16,7 @@
 
 #include "format/base/mem.h"
 #include "record/proc.h"
+#include "record/uprobe.h"
 
 /* linux/capability.h of old distributions lacks the newest names. */
 enum {
@@ -300,6 +301,20 @@ static void probe_pid_namespace(struct feature_result *result)
 			"--pid=host");
 }
 
+static void probe_uprobes(struct feature_result *result)
+{
+	if (!uprobe_is_known())
+		set(result, FEATURE_LIMITED,
+			"no /sys/bus/event_source/devices/uprobe: usdt events need "
+			"CONFIG_UPROBE_EVENTS");
+	else if (!uprobe_counts_semaphores())
+		set(result, FEATURE_LIMITED, "without semaphores, which need Linux 4.20");
+	else if (can_bpf() && !uprobe_has_cookies())
+		set(result, FEATURE_LIMITED, "one probe at a time: more need Linux 5.15");
+	else
+		set(result, FEATURE_OK, "probes can be attached to files");
+}
+
 static const struct {
 	const char *name;
 	void (*probe)(struct feature_result *result);
@@ -312,6 +327,7 @@ static const struct {
 	{"BPF ring buffer", probe_ring_buffer},
 	{"locked memory", probe_memlock},
 	{"hardware cycles", probe_cycles},
+	{"uprobes (usdt events)", probe_uprobes},
 	{"kernel symbols (CAP_SYSLOG)", probe_kallsyms},
 	{"other processes (CAP_SYS_PTRACE)", probe_ptrace},
 	{"pid namespace", probe_pid_namespace},

@@ -78,23 +78,32 @@ static void put_target(struct recording *recording)
 	}
 }
 
-static void put_event(struct recording *recording)
+static uint32_t put_event(
+	struct recording *recording, const char *name, const struct recording_event *event)
 {
 	struct writer *writer = recording->writer;
-	const char *name = recording->event_name, *unit = recording->event_unit;
+	struct layout_event out = {
+		.name = writer_string(writer, name, strlen(name)),
+		.unit = writer_string(writer, event->unit, strlen(event->unit)),
+		.period = event->period,
+		.frequency_hz = event->frequency_hz,
+	};
+	return writer_event(writer, &out);
+}
+
+static void put_events(struct recording *recording)
+{
+	struct translate *translate = recording->translate;
+	const struct recording_event *timer = recording->events.data;
 	static const char again[] =
 		"snapshot"; /* the same ticks, their stacks left to the report */
-	struct layout_event event = {
-		.name = writer_string(writer, name, strlen(name)),
-		.unit = writer_string(writer, unit, strlen(unit)),
-		.period = recording->event_period,
-		.frequency_hz = recording->options->frequency_hz,
-	};
-	recording->translate->event_id = writer_event(writer, &event);
-	if (recording->options->call_graph != SESSION_CALL_GRAPH_BOTH)
-		return;
-	event.name = writer_string(writer, again, strlen(again));
-	recording->translate->again_event_id = writer_event(writer, &event);
+	for (size_t i = 0; i < recording->events.len; i++) {
+		const struct recording_event *event = &recording->events.data[i];
+		translate->event_ids[i] =
+			event->name ? put_event(recording, event->name, event) : 0;
+	}
+	if (timer->name && recording->options->call_graph == SESSION_CALL_GRAPH_BOTH)
+		translate->again_event_id = put_event(recording, again, timer);
 }
 
 struct err *recording_begin(struct recording *recording)
@@ -108,7 +117,7 @@ struct err *recording_begin(struct recording *recording)
 	emitter_begin_file(&recording->translate->emitter, recording->writer);
 	host_write_meta(recording->writer);
 	put_target(recording);
-	put_event(recording);
+	put_events(recording);
 	return writer_flush(recording->writer);
 }
 
@@ -148,13 +157,66 @@ enum moment {
 	MOMENT_END,         /* ... and the ring is empty: every tick is accounted for */
 };
 
-/* Samples may be on their way through the ring until the end: their ticks count when they arrive.
+static uint64_t samples_written(const struct recording *recording, enum translate_cause cause)
+{
+	const struct writer *writer = recording->writer;
+	uint64_t hits = 0;
+	for (size_t i = 1; writer && i < recording->events.len; i++)
+		hits += writer_event_samples_written(writer, recording->translate->event_ids[i]);
+	if (cause == TRANSLATE_HIT || !writer)
+		return hits;
+	return writer_samples_written(writer) - hits;
+}
+
+/*
+ * What became of the samples of one cause. Those that are on their way through the ring until the
+ * end count when they arrive, their ticks and hits likewise: `accounted` are those without samples.
  */
+static void put_taken(struct recording *recording, const struct recording_counts *counts,
+	enum moment moment, enum translate_cause cause, uint64_t accounted)
+{
+	static const struct {
+		enum layout_counter all, samples, unresolved, write;
+	} counters[] = {
+		[TRANSLATE_TICK] = {LAYOUT_COUNTER_TICKS, LAYOUT_COUNTER_SAMPLES,
+			LAYOUT_COUNTER_LOST_UNRESOLVED, LAYOUT_COUNTER_LOST_WRITE},
+		[TRANSLATE_HIT] = {LAYOUT_COUNTER_HITS, LAYOUT_COUNTER_HIT_SAMPLES,
+			LAYOUT_COUNTER_HITS_LOST_UNRESOLVED, LAYOUT_COUNTER_HITS_LOST_WRITE},
+	};
+	const struct recording_taken *now = &counts->taken[cause],
+				     *then = &recording->base.taken[cause];
+	uint64_t collected = now->samples - then->samples;
+	uint64_t samples = moment == MOMENT_FLUSH ? collected : samples_written(recording, cause);
+	uint64_t unresolved = now->unresolved - then->unresolved;
+	if (moment != MOMENT_END)
+		put_counter(recording, counters[cause].all, 0, accounted + collected + unresolved);
+	put_counter(recording, counters[cause].samples, 0, samples);
+	put_counter(recording, counters[cause].unresolved, 0, unresolved);
+	put_counter(recording, counters[cause].write, 0, collected - samples);
+}
+
+/* Those of a CPU's hits that did not become samples. */
+static uint64_t put_hits(struct recording *recording, const struct sampler_cpu_counters *cpu,
+	const struct event_counters *then, enum moment moment)
+{
+	const struct event_counters *now = &cpu->counted;
+	uint64_t filtered = now->hits_filtered - then->hits_filtered;
+	uint64_t ring = now->hits_lost_ring - then->hits_lost_ring;
+	uint64_t busy = now->hits_lost_busy - then->hits_lost_busy;
+	put_counter(recording, LAYOUT_COUNTER_HITS_FILTERED, cpu->cpu, filtered);
+	put_counter(recording, LAYOUT_COUNTER_HITS_LOST_RING, cpu->cpu, ring);
+	put_counter(recording, LAYOUT_COUNTER_HITS_LOST_BUSY, cpu->cpu, busy);
+	if (moment == MOMENT_END)
+		put_counter(recording, LAYOUT_COUNTER_HITS, cpu->cpu, now->hits - then->hits);
+	return filtered + ring + busy;
+}
+
 static void put_counters(
 	struct recording *recording, const struct recording_counts *counts, enum moment moment)
 {
 	const struct recording_counts *base = &recording->base;
-	uint64_t accounted = 0;
+	bool has_probes = recording->events.len > 1;
+	uint64_t accounted = 0, accounted_hits = 0;
 	for (size_t i = 0; i < counts->cpus.len; i++) {
 		const struct sampler_cpu_counters *cpu = &counts->cpus.data[i];
 		const struct event_counters *now = &cpu->counted, *then = base_of(recording, i);
@@ -165,6 +227,8 @@ static void put_counters(
 			now->lost_ring - then->lost_ring);
 		accounted += now->idle - then->idle + now->filtered - then->filtered +
 			     now->lost_ring - then->lost_ring;
+		if (has_probes)
+			accounted_hits += put_hits(recording, cpu, then, moment);
 		if (moment != MOMENT_END)
 			continue;
 		uint64_t ticks = now->ticks - then->ticks;
@@ -173,16 +237,9 @@ static void put_counters(
 		put_counter(
 			recording, LAYOUT_COUNTER_SKIPPED, cpu->cpu, due > ticks ? due - ticks : 0);
 	}
-	uint64_t collected = counts->samples - base->samples;
-	uint64_t samples =
-		moment == MOMENT_FLUSH ? collected : writer_samples_written(recording->writer);
-	uint64_t lost_write = collected - samples;
-	uint64_t unresolved = counts->unresolved - base->unresolved;
-	if (moment != MOMENT_END)
-		put_counter(recording, LAYOUT_COUNTER_TICKS, 0, accounted + collected + unresolved);
-	put_counter(recording, LAYOUT_COUNTER_SAMPLES, 0, samples);
-	put_counter(recording, LAYOUT_COUNTER_LOST_UNRESOLVED, 0, unresolved);
-	put_counter(recording, LAYOUT_COUNTER_LOST_WRITE, 0, lost_write);
+	put_taken(recording, counts, moment, TRANSLATE_TICK, accounted);
+	if (has_probes)
+		put_taken(recording, counts, moment, TRANSLATE_HIT, accounted_hits);
 	put_counter(recording, LAYOUT_COUNTER_SIDEBAND_LOST, 0,
 		counts->sideband_lost - base->sideband_lost);
 	put_counter(recording, LAYOUT_COUNTER_TARGETS_FULL, 0,
@@ -223,11 +280,21 @@ static struct err *finish_file(struct recording *recording, const struct recordi
 	return first;
 }
 
+/* Samples of one cause, and those without a stack, that the file has told of. */
+static uint64_t told_of(const struct recording *recording, const struct recording_counts *counts,
+	enum translate_cause cause)
+{
+	const struct recording_taken *now = &counts->taken[cause],
+				     *then = &recording->base.taken[cause];
+	return now->samples + now->unresolved - then->samples - then->unresolved;
+}
+
 /* What this file has told: the next one counts from here. Ticks by cause, so that sums hold. */
 static void move_base(struct recording *recording, const struct recording_counts *counts)
 {
 	struct recording_counts *base = &recording->base;
-	uint64_t told = counts->samples + counts->unresolved - base->samples - base->unresolved;
+	uint64_t told = told_of(recording, counts, TRANSLATE_TICK);
+	uint64_t told_hits = told_of(recording, counts, TRANSLATE_HIT);
 	for (size_t i = 0; i < counts->cpus.len; i++) {
 		if (i >= base->cpus.len)
 			vec_push(&base->cpus, (struct sampler_cpu_counters){0});
@@ -236,12 +303,16 @@ static void move_base(struct recording *recording, const struct recording_counts
 		uint64_t ticks = then->counted.ticks + now.idle - then->counted.idle +
 				 now.filtered - then->counted.filtered + now.lost_ring -
 				 then->counted.lost_ring;
+		uint64_t hits = then->counted.hits + now.hits_filtered -
+				then->counted.hits_filtered + now.hits_lost_ring -
+				then->counted.hits_lost_ring + now.hits_lost_busy -
+				then->counted.hits_lost_busy;
 		then->counted = now;
 		then->counted.ticks = ticks + (i == 0 ? told : 0);
+		then->counted.hits = hits + (i == 0 ? told_hits : 0);
 		then->due = counts->cpus.data[i].due;
 	}
-	base->samples = counts->samples;
-	base->unresolved = counts->unresolved;
+	memcpy(base->taken, counts->taken, sizeof(base->taken));
 	base->sideband_lost = counts->sideband_lost;
 	base->targets_full = counts->targets_full;
 	base->files_full = counts->files_full;
@@ -284,7 +355,6 @@ static struct err *set_aside(struct recording *recording)
 static void drop_file(struct recording *recording, struct writer *writer, struct output *output)
 {
 	recording->earlier_bytes += writer_bytes_written(writer);
-	recording->earlier_samples += writer_samples_written(writer);
 	writer_destroy(writer);
 	output_destroy(output);
 }
@@ -294,9 +364,14 @@ static struct err *replace_file(struct recording *recording)
 {
 	struct writer *finished = recording->writer;
 	struct output *output = recording->output;
+	uint64_t samples[TRANSLATE_CAUSES]; /* of this file: the next one has other events */
+	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
+		samples[i] = samples_written(recording, i);
 	struct err *err = recording_begin(recording);
 	if (recording->writer != finished)
 		drop_file(recording, finished, output);
+	for (size_t i = 0; recording->writer != finished && i < TRANSLATE_CAUSES; i++)
+		recording->earlier_samples[i] += samples[i];
 	return err;
 }
 
@@ -324,12 +399,12 @@ void recording_deinit(struct recording *recording)
 		mem_free(*name);
 	vec_deinit(&recording->finished_names);
 	vec_deinit(&recording->base.cpus);
+	vec_deinit(&recording->events);
 }
 
-uint64_t recording_samples(const struct recording *recording)
+uint64_t recording_samples(const struct recording *recording, enum translate_cause cause)
 {
-	uint64_t now = recording->writer ? writer_samples_written(recording->writer) : 0;
-	return recording->earlier_samples + now;
+	return recording->earlier_samples[cause] + samples_written(recording, cause);
 }
 
 uint32_t recording_files_kept(const struct recording *recording)

@@ -19,27 +19,37 @@
 /* Everything that is counted, since the session began. */
 struct recording_counts {
 	VEC(struct sampler_cpu_counters) cpus;
-	uint64_t unresolved, lost_write, sideband_lost, targets_full, files_full;
-	uint64_t samples; /* taken over by a writer */
+	struct recording_taken {
+		uint64_t unresolved, lost_write;
+		uint64_t samples; /* taken over by a writer */
+	} taken[TRANSLATE_CAUSES];
+	uint64_t sideband_lost, targets_full, files_full;
+};
+
+struct recording_event {
+	const char *name, *unit;
+	uint64_t period;
+	uint32_t frequency_hz;
 };
 
 struct recording {
 	const struct session_options *options;
 	struct translate *translate;
 	int stop_fd;
-	const char *event_name, *event_unit;
-	uint64_t event_period;
+	/* What is sampled, as struct event_sample numbers it; of the timer, [0], without a name
+	 * when there is none. */
+	VEC(struct recording_event) events;
 
 	struct output *output;
 	struct writer *writer;
 	uint64_t begun_ns;
 	struct recording_counts base; /* what earlier files have accounted for */
-	uint64_t earlier_bytes, earlier_samples;
+	uint64_t earlier_bytes, earlier_samples[TRANSLATE_CAUSES];
 	VEC(char *) finished_names; /* oldest first */
 	uint32_t nr_files;
 };
 
-/* Creates the first file, unnamed yet. The event is described by the fields set before. */
+/* Creates the first file, unnamed yet. `events` are there. */
 struct err *recording_begin(struct recording *recording);
 /* Recording is about to run: the file gets its name, and its time begins. */
 struct err *recording_publish(struct recording *recording);
@@ -53,8 +63,9 @@ struct err *recording_finish(struct recording *recording, const struct recording
 void recording_deinit(struct recording *recording);
 
 uint32_t recording_files_kept(const struct recording *recording);
-uint64_t recording_samples(const struct recording *recording); /* written, over all files */
-uint64_t recording_bytes(const struct recording *recording);   /* likewise */
+/* Written, over all files. */
+uint64_t recording_samples(const struct recording *recording, enum translate_cause cause);
+uint64_t recording_bytes(const struct recording *recording);
 /* Notes the time, on both clocks: the recording begins with the first such note. */
 void recording_mark_time(struct recording *recording);
 /* True when this file has reached the limit (0: none). */

@@ -16,6 +16,7 @@
 #include "format/base/vec.h"
 #include "record/cpu.h"
 #include "record/feature.h"
+#include "record/uprobe.h"
 
 struct timer {
 	int cpu;
@@ -24,9 +25,11 @@ struct timer {
 
 struct sampler {
 	struct sample_bpf *bpf;
-	struct bpf_program *on_tick; /* the one that this kernel can run */
+	struct bpf_program *on_tick, *on_hit; /* those that this kernel can run */
 	struct ring_buffer *ring;
+	bool has_timer, has_probes;
 	VEC(struct timer) timers;
+	VEC(struct uprobe) uprobes;
 	struct perf_event_attr attr;
 	bool is_cycles;
 	sampler_record_fn *fn;
@@ -44,6 +47,8 @@ static int open_timer(const struct perf_event_attr *attr, int cpu)
 static void choose_clock(struct sampler *sampler, const struct sampler_options *options)
 {
 	struct perf_event_attr *attr = &sampler->attr;
+	sampler->has_timer = options->clock != SAMPLER_CLOCK_NONE;
+	sampler->has_probes = options->nr_probes;
 	sampler->is_cycles = options->clock == SAMPLER_CLOCK_CYCLES ||
 			     (options->clock == SAMPLER_CLOCK_AUTO && feature_cycles_count());
 	*attr = (struct perf_event_attr){
@@ -67,16 +72,23 @@ static void choose_clock(struct sampler *sampler, const struct sampler_options *
 
 /* ---- loading ---- */
 
-static uint32_t max_files(uint32_t nr_cpus)
+static uint32_t max_files(uint32_t nr_cpus, uint32_t nr_lanes)
 {
-	uint64_t count = (uint64_t)nr_cpus * EVENT_FILES_PER_CPU, max = 1 << EVENT_FRAME_FILE_BITS;
+	uint64_t count = (uint64_t)nr_cpus * nr_lanes * EVENT_FILES_PER_CPU,
+		 max = 1 << EVENT_FRAME_FILE_BITS;
 	return (uint32_t)(count < EVENT_MIN_FILES ? EVENT_MIN_FILES : count > max ? max : count);
+}
+
+static void multiply_entries(struct bpf_map *map, uint32_t nr_lanes)
+{
+	bpf_map__set_max_entries(map, bpf_map__max_entries(map) * nr_lanes);
 }
 
 static void configure(struct sampler *sampler, const struct sampler_options *options)
 {
 	struct sample_bpf *bpf = sampler->bpf;
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
+	uint32_t nr_lanes = sampler->has_probes ? EVENT_MAX_LANES : 1;
 	bpf->rodata->config = (struct event_config){
 		.filter = options->filter,
 		.follow_children = options->follow_children,
@@ -85,11 +97,16 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.snapshot_bytes = options->snapshot_bytes,
 		.call_graph = options->call_graph,
 		.nr_cpus = nr_cpus,
-		.max_files = max_files(nr_cpus),
+		.nr_lanes = nr_lanes,
+		.max_files = max_files(nr_cpus, nr_lanes),
 	};
 	bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)options->ring_bytes);
-	bpf_map__set_max_entries(bpf->maps.files, max_files(nr_cpus));
-	bpf_map__set_max_entries(bpf->maps.file_numbers, max_files(nr_cpus));
+	bpf_map__set_max_entries(bpf->maps.files, max_files(nr_cpus, nr_lanes));
+	bpf_map__set_max_entries(bpf->maps.file_numbers, max_files(nr_cpus, nr_lanes));
+	multiply_entries(bpf->maps.scratches, nr_lanes);
+	multiply_entries(bpf->maps.vm_records, nr_lanes);
+	multiply_entries(bpf->maps.mapping_cache, nr_lanes);
+	multiply_entries(bpf->maps.found_rules, nr_lanes);
 	bool filters = options->filter != EVENT_FILTER_NONE;
 	bpf_map__set_max_entries(bpf->maps.targets, filters ? EVENT_MAX_TARGETS : 1);
 	bpf_program__set_autoload(bpf->progs.on_fork, filters);
@@ -101,18 +118,23 @@ static void choose_loop(struct sampler *sampler)
 {
 	struct sample_bpf *bpf = sampler->bpf;
 	bool has_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+	bool has_timer = sampler->has_timer, has_probes = sampler->has_probes;
 	sampler->on_tick = has_loop ? bpf->progs.on_tick : bpf->progs.on_tick_without_loop;
-	bpf_program__set_autoload(bpf->progs.on_tick, has_loop);
-	bpf_program__set_autoload(bpf->progs.on_tick_without_loop, !has_loop);
-	bpf_program__set_autoload(bpf->progs.continue_tick, !has_loop);
+	bpf_program__set_autoload(bpf->progs.on_tick, has_timer && has_loop);
+	bpf_program__set_autoload(bpf->progs.on_tick_without_loop, has_timer && !has_loop);
+	bpf_program__set_autoload(bpf->progs.continue_tick, has_timer && !has_loop);
+	sampler->on_hit = has_loop ? bpf->progs.on_hit : bpf->progs.on_hit_without_loop;
+	bpf_program__set_autoload(bpf->progs.on_hit, has_probes && has_loop);
+	bpf_program__set_autoload(bpf->progs.on_hit_without_loop, has_probes && !has_loop);
+	bpf_program__set_autoload(bpf->progs.continue_hit, has_probes && !has_loop);
 }
 
-static struct err *put_continuation(struct sampler *sampler)
+/* A program that was not loaded is none. */
+static struct err *put_continuation(const struct bpf_map *map, const struct bpf_program *program)
 {
 	uint32_t zero = 0;
-	int program = bpf_program__fd(sampler->bpf->progs.continue_tick);
-	int map = bpf_map__fd(sampler->bpf->maps.continuations);
-	if (program >= 0 && bpf_map_update_elem(map, &zero, &program, BPF_ANY))
+	int fd = bpf_program__fd(program);
+	if (fd >= 0 && bpf_map_update_elem(bpf_map__fd(map), &zero, &fd, BPF_ANY))
 		return err_sys(errno, "cannot chain the BPF programs");
 	return NULL;
 }
@@ -139,7 +161,9 @@ static struct err *load(struct sampler *sampler, const struct sampler_options *o
 	if (result)
 		return feature_explain(err_sys(-result, "cannot load the BPF programs"));
 	try(put_frame_pointer_rule(sampler));
-	return put_continuation(sampler);
+	const struct sample_bpf *bpf = sampler->bpf;
+	try(put_continuation(bpf->maps.continuations, bpf->progs.continue_tick));
+	return put_continuation(bpf->maps.hit_continuations, bpf->progs.continue_hit);
 }
 
 static struct err *attach_tracepoints(struct sampler *sampler)
@@ -193,6 +217,26 @@ static struct err *add_timers(struct sampler *sampler, const struct sampler_opti
 	return err;
 }
 
+/* A cookie is a probe's number. Without cookies all hits are the first one's. */
+static struct err *add_probes(struct sampler *sampler, const struct sampler_options *options)
+{
+	bool has_cookies = options->nr_probes && uprobe_has_cookies();
+	if (options->nr_probes > 1 && !has_cookies)
+		return err_new(ERR_UNSUPPORTED,
+			"more than one USDT probe at once needs Linux 5.15 or later");
+	int program = bpf_program__fd(sampler->on_hit);
+	for (size_t i = 0; i < options->nr_probes; i++) {
+		const struct usdt *probe = &options->probes[i];
+		vec_each(&probe->places, at) {
+			struct uprobe_place place = {probe->path, at->offset, at->semaphore_offset};
+			struct uprobe uprobe;
+			try(uprobe_attach(&place, program, has_cookies ? i + 1 : 0, &uprobe));
+			vec_push(&sampler->uprobes, uprobe);
+		}
+	}
+	return NULL;
+}
+
 static int on_record(void *context, void *data, size_t len)
 {
 	struct sampler *sampler = context;
@@ -224,8 +268,10 @@ struct err *sampler_create(const struct sampler_options *options, struct sampler
 	struct err *err = load(sampler, options);
 	if (!err)
 		err = attach_tracepoints(sampler);
-	if (!err)
+	if (!err && sampler->has_timer)
 		err = add_timers(sampler, options);
+	if (!err)
+		err = add_probes(sampler, options);
 	if (!err)
 		err = open_ring(sampler);
 	if (err)
@@ -242,6 +288,9 @@ void sampler_destroy(struct sampler *sampler)
 	vec_each(&sampler->timers, timer)
 		close(timer->fd);
 	vec_deinit(&sampler->timers);
+	vec_each(&sampler->uprobes, uprobe)
+		uprobe_detach(uprobe);
+	vec_deinit(&sampler->uprobes);
 	ring_buffer__free(sampler->ring);
 	sample_bpf__destroy(sampler->bpf);
 	mem_free(sampler);
@@ -260,16 +309,53 @@ struct err *sampler_add_target(struct sampler *sampler, uint32_t id)
 
 struct err *sampler_start(struct sampler *sampler)
 {
+	sampler->bpf->bss->takes_hits = true;
 	vec_each(&sampler->timers, timer)
 		if (ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))
 			return err_sys(errno, "cannot start the timer of CPU %d", timer->cpu);
 	return NULL;
 }
 
+static int read_counters(const struct sampler *sampler, struct event_counters *ret)
+{
+	uint32_t zero = 0;
+	return bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters), &zero, ret);
+}
+
+/* Detaching waits for programs that run. Should it not, on some kernel: a while, until all of the
+ * hits that began have come to their end. */
+static void wait_for_hits(const struct sampler *sampler)
+{
+	enum {
+		MAX_WAITS = 1000,
+		WAIT_US = 1000,
+	};
+	int nr_possible = libbpf_num_possible_cpus();
+	if (!sampler->has_probes || nr_possible < 0)
+		return;
+	CLEANUP_FREE struct event_counters *counted =
+		mem_zalloc_array((size_t)nr_possible, sizeof(*counted));
+	for (int i = 0; i < MAX_WAITS && !read_counters(sampler, counted); i++) {
+		uint64_t left = 0;
+		for (int cpu = 0; cpu < nr_possible; cpu++) {
+			const struct event_counters *count = &counted[cpu];
+			left += count->hits - count->hit_samples - count->hits_filtered -
+				count->hits_lost_ring - count->hits_lost_busy;
+		}
+		if (!left)
+			return;
+		usleep(WAIT_US);
+	}
+}
+
 void sampler_stop(struct sampler *sampler)
 {
 	vec_each(&sampler->timers, timer)
 		ioctl(timer->fd, PERF_EVENT_IOC_DISABLE, 0);
+	sampler->bpf->bss->takes_hits = false;
+	vec_each(&sampler->uprobes, uprobe)
+		uprobe_detach(uprobe);
+	wait_for_hits(sampler);
 }
 
 int sampler_fd(const struct sampler *sampler)
@@ -328,6 +414,14 @@ static uint64_t ticks_due(const struct sampler *sampler, const struct timer *tim
 	return count / period;
 }
 
+static const struct timer *timer_of(const struct sampler *sampler, int cpu)
+{
+	vec_each(&sampler->timers, timer)
+		if (timer->cpu == cpu)
+			return timer;
+	return NULL;
+}
+
 struct err *sampler_read_counters(struct sampler *sampler, sampler_counters_fn *fn, void *context)
 {
 	int nr_possible = libbpf_num_possible_cpus();
@@ -335,16 +429,17 @@ struct err *sampler_read_counters(struct sampler *sampler, sampler_counters_fn *
 		return err_sys(-nr_possible, "cannot tell the number of CPUs");
 	CLEANUP_FREE struct event_counters *counted =
 		mem_zalloc_array((size_t)nr_possible, sizeof(*counted));
-	uint32_t zero = 0;
-	if (bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters), &zero, counted))
+	if (read_counters(sampler, counted))
 		return err_sys(errno, "cannot read the BPF programs' counters");
-	vec_each(&sampler->timers, timer) {
+	for (int cpu = 0; cpu < nr_possible; cpu++) {
+		const struct timer *timer = timer_of(sampler, cpu);
+		if (!timer && !sampler->has_probes) /* whose hits are anywhere */
+			continue;
 		struct sampler_cpu_counters counters = {
-			.cpu = (uint32_t)timer->cpu,
-			.due = ticks_due(sampler, timer),
+			.cpu = (uint32_t)cpu,
+			.counted = counted[cpu],
+			.due = timer ? ticks_due(sampler, timer) : 0,
 		};
-		if (timer->cpu < nr_possible)
-			counters.counted = counted[timer->cpu];
 		fn(context, &counters);
 	}
 	return NULL;
@@ -352,7 +447,7 @@ struct err *sampler_read_counters(struct sampler *sampler, sampler_counters_fn *
 
 const char *sampler_event_name(const struct sampler *sampler)
 {
-	return sampler->is_cycles ? "cycles" : "cpu-clock";
+	return !sampler->has_timer ? NULL : sampler->is_cycles ? "cycles" : "cpu-clock";
 }
 
 const char *sampler_event_unit(const struct sampler *sampler)

@@ -1,6 +1,6 @@
 /*
- * The timer and its BPF program: loads it, arms it on every CPU, hands out what
- * it sends and what it counted.
+ * The timer and the probes, and their BPF programs: loads them, arms the timer on every CPU, hands
+ * out what they send and what they counted.
  */
 #ifndef EBPROF_SAMPLER_H
 #define EBPROF_SAMPLER_H
@@ -12,18 +12,22 @@
 #include "bpf/event.h"
 #include "format/base/err.h"
 #include "record/table_store.h"
+#include "record/usdt.h"
 
 enum sampler_clock {
 	SAMPLER_CLOCK_AUTO = 0, /* cycles where they count, else cpu-clock */
 	SAMPLER_CLOCK_CYCLES,
 	SAMPLER_CLOCK_CPU,
+	SAMPLER_CLOCK_NONE, /* probes only */
 };
 
 struct sampler_options {
 	enum sampler_clock clock;
-	uint32_t frequency_hz; /* 0: use period */
-	uint64_t period;       /* in the clock's unit */
-	bool exclude_user, exclude_kernel;
+	uint32_t frequency_hz;             /* 0: use period */
+	uint64_t period;                   /* in the clock's unit */
+	bool exclude_user, exclude_kernel; /* of ticks */
+	const struct usdt *probes; /* borrowed during the call; samples number them from 1 */
+	size_t nr_probes;
 	const int *cpus; /* nr_cpus of them; 0: all that are online */
 	size_t nr_cpus;
 	enum event_filter filter;
@@ -35,12 +39,16 @@ struct sampler_options {
 
 struct sampler;
 
-/* Loads the programs and opens the timers, disarmed. */
+/*
+ * Loads the programs, opens the timers, disarmed, and places the probes, whose hits do not count
+ * yet. ERR_UNSUPPORTED: this kernel has no such probes, or not so many.
+ */
 struct err *sampler_create(const struct sampler_options *options, struct sampler **ret);
 void sampler_destroy(struct sampler *sampler);
 
 struct err *sampler_add_target(struct sampler *sampler, uint32_t id);
 struct err *sampler_start(struct sampler *sampler);
+/* When it returns nothing is sampled any more. */
 void sampler_stop(struct sampler *sampler);
 
 /* Becomes readable when the ring is a quarter full, or holds news that cannot wait. */
@@ -61,13 +69,13 @@ struct sampler_cpu_counters {
 	uint64_t due; /* ticks by the clock: its count divided by the period; 0 in frequency mode */
 };
 
-/* Calls fn for each CPU. */
+/* Calls fn for each CPU, always the same ones in the same order. */
 typedef void sampler_counters_fn(void *context, const struct sampler_cpu_counters *counters);
 struct err *sampler_read_counters(struct sampler *sampler, sampler_counters_fn *fn, void *context);
 uint64_t sampler_files_full(const struct sampler *sampler);
 uint64_t sampler_targets_full(const struct sampler *sampler);
 
-const char *sampler_event_name(const struct sampler *sampler); /* "cycles", "cpu-clock" */
+const char *sampler_event_name(const struct sampler *sampler); /* "cycles", "cpu-clock"; NULL */
 const char *sampler_event_unit(const struct sampler *sampler); /* "cycles", "ns" */
 uint64_t sampler_period(const struct sampler *sampler);        /* 0 in frequency mode */
 

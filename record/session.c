@@ -40,6 +40,8 @@ struct session {
 	VEC(int) target_fds; /* pidfds of the targets; -1 where there can be none (threads) */
 	struct sideband *sideband;
 	struct sampler *sampler;
+	VEC(struct usdt) probes;
+	struct str event_names;
 	struct rule_source rules;
 	struct translate translate;
 	struct kept_files *kept_files; /* or NULL */
@@ -91,6 +93,7 @@ static struct err *create_sampler(struct session *session)
 		[SESSION_EVENT_AUTO] = SAMPLER_CLOCK_AUTO,
 		[SESSION_EVENT_CYCLES] = SAMPLER_CLOCK_CYCLES,
 		[SESSION_EVENT_CPU_CLOCK] = SAMPLER_CLOCK_CPU,
+		[SESSION_EVENT_NONE] = SAMPLER_CLOCK_NONE,
 	};
 	static const enum event_filter filters[] = {
 		[SESSION_COMMAND] = EVENT_FILTER_PROCESS,
@@ -110,6 +113,8 @@ static struct err *create_sampler(struct session *session)
 		.period = options->period,
 		.exclude_user = options->exclude_user,
 		.exclude_kernel = options->exclude_kernel,
+		.probes = session->probes.data,
+		.nr_probes = session->probes.len,
 		.cpus = options->cpus,
 		.nr_cpus = options->nr_cpus,
 		.filter = filters[options->target],
@@ -166,9 +171,45 @@ static struct err *watch_all(struct session *session)
 	return session->has_target ? watch(session, session->target.exit_fd) : NULL;
 }
 
+static struct err *find_probes(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	if (options->nr_usdt > EVENT_MAX_PROBES)
+		return err_new(ERR_USAGE, "%zu USDT probes: more than %d at once", options->nr_usdt,
+			EVENT_MAX_PROBES);
+	for (size_t i = 0; i < options->nr_usdt; i++) {
+		struct usdt probe;
+		try(usdt_find(options->usdt[i], &probe));
+		vec_push(&session->probes, probe);
+	}
+	return NULL;
+}
+
+static void describe_events(struct session *session)
+{
+	const struct sampler *sampler = session->sampler;
+	struct recording *recording = &session->recording;
+	struct recording_event timer = {
+		.name = sampler_event_name(sampler),
+		.unit = sampler_event_unit(sampler),
+		.period = sampler_period(sampler),
+		.frequency_hz = session->options.frequency_hz,
+	};
+	vec_push(&recording->events, timer);
+	vec_each(&session->probes, probe)
+		vec_push(&recording->events,
+			(struct recording_event){
+				.name = probe->event, .unit = LAYOUT_UNIT_HITS, .period = 1});
+	vec_each(&recording->events, event)
+		if (event->name)
+			str_printf(&session->event_names, "%s%s",
+				session->event_names.len ? ", " : "", event->name);
+}
+
 static struct err *create(struct session *session)
 {
 	const struct session_options *options = &session->options;
+	try(find_probes(session));
 	try(take_signals(session));
 	for (size_t i = 0; i < options->nr_pids; i++) {
 		if (!proc_is_alive(options->pids[i]))
@@ -190,9 +231,7 @@ static struct err *create(struct session *session)
 	try(create_rule_source(session));
 	try(watch_all(session));
 	session->recording.stop_fd = session->signal_fd;
-	session->recording.event_name = sampler_event_name(session->sampler);
-	session->recording.event_unit = sampler_event_unit(session->sampler);
-	session->recording.event_period = sampler_period(session->sampler);
+	describe_events(session);
 	return recording_begin(&session->recording);
 }
 
@@ -226,6 +265,10 @@ void session_destroy(struct session *session)
 	recording_deinit(&session->recording);
 	rule_source_deinit(&session->rules);
 	sampler_destroy(session->sampler);
+	vec_each(&session->probes, probe)
+		usdt_deinit(probe);
+	vec_deinit(&session->probes);
+	str_deinit(&session->event_names);
 	sideband_destroy(session->sideband);
 	translate_deinit(&session->translate);
 	kept_files_destroy(session->kept_files);
@@ -248,7 +291,7 @@ struct kept_files *session_take_kept_files(struct session *session)
 
 const char *session_event_name(const struct session *session)
 {
-	return sampler_event_name(session->sampler);
+	return str_text(&session->event_names);
 }
 
 /* ---- moving data ---- */
@@ -264,8 +307,11 @@ static struct err *read_counts(struct session *session)
 	struct recording_counts *counts = &session->counts;
 	counts->cpus.len = 0;
 	try(sampler_read_counters(session->sampler, take_cpu_counters, counts));
-	counts->unresolved = session->translate.stats.unresolved;
-	counts->samples = session->translate.stats.received - counts->unresolved;
+	for (size_t i = 0; i < TRANSLATE_CAUSES; i++) {
+		const struct translate_taken *taken = &session->translate.stats.taken[i];
+		counts->taken[i].unresolved = taken->unresolved;
+		counts->taken[i].samples = taken->received - taken->unresolved;
+	}
 	counts->sideband_lost = sideband_lost(session->sideband);
 	counts->targets_full = sampler_targets_full(session->sampler);
 	counts->files_full = sampler_files_full(session->sampler);
@@ -311,9 +357,12 @@ static struct err *flush_if_due(struct session *session)
 
 static uint64_t sum_lost(const struct recording_counts *counts)
 {
-	uint64_t lost = counts->unresolved + counts->lost_write;
+	uint64_t lost = 0;
+	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
+		lost += counts->taken[i].unresolved + counts->taken[i].lost_write;
 	vec_each(&counts->cpus, cpu)
-		lost += cpu->counted.lost_ring;
+		lost += cpu->counted.lost_ring + cpu->counted.hits_lost_ring +
+			cpu->counted.hits_lost_busy;
 	return lost;
 }
 
@@ -343,7 +392,7 @@ static struct session_progress progress_of(const struct session *session)
 	uint64_t pending = session->is_over ? 0 : writer_bytes_pending(session->recording.writer);
 	return (struct session_progress){
 		.elapsed_s = elapsed_s,
-		.samples = session->translate.stats.received - session->translate.stats.unresolved,
+		.samples = translate_resolved(&session->translate),
 		.lost = sum_lost(&session->counts),
 		.threads = (uint32_t)session->translate.emitter.thread_ids.len,
 		.bytes = recording_bytes(&session->recording) + pending / TYPICAL_COMPRESSION,
@@ -520,7 +569,7 @@ static struct err *run(struct session *session)
 	session->running_cpu_s = cpu_seconds(RUSAGE_SELF);
 	if (session->callbacks->ready)
 		session->callbacks->ready(
-			session->callbacks->context, sampler_event_name(session->sampler), child);
+			session->callbacks->context, session_event_name(session), child);
 	while (!session->is_over)
 		try(run_once(session));
 	return NULL;
@@ -595,24 +644,41 @@ static void name_unknown_runtimes(const struct session *session, struct session_
 	}
 }
 
+static void sum_hits(const struct session *session, struct session_hits *ret)
+{
+	const struct recording_taken *taken = &session->counts.taken[TRANSLATE_HIT];
+	ret->samples = recording_samples(&session->recording, TRANSLATE_HIT);
+	ret->lost = taken->unresolved + taken->lost_write;
+	vec_each(&session->counts.cpus, cpu) {
+		const struct event_counters *counted = &cpu->counted;
+		ret->hits += counted->hits;
+		ret->filtered += counted->hits_filtered;
+		ret->lost += counted->hits_lost_ring + counted->hits_lost_busy;
+		ret->lost_busy += counted->hits_lost_busy;
+	}
+}
+
 static void fill_summary(struct session *session, struct session_summary *summary)
 {
 	const struct translate_stats *stats = &session->translate.stats;
 	summary->final = progress_of(session);
 	summary->final.bytes = recording_bytes(&session->recording);
-	summary->final.samples = recording_samples(&session->recording);
+	sum_hits(session, &summary->hits);
+	summary->final.samples =
+		recording_samples(&session->recording, TRANSLATE_TICK) + summary->hits.samples;
 	summary->reason = session->reason;
-	summary->event = sampler_event_name(session->sampler);
 	vec_each(&session->counts.cpus, cpu) {
 		summary->ticks += cpu->counted.ticks;
 		summary->idle += cpu->counted.idle;
 		summary->filtered += cpu->counted.filtered;
-		summary->lost_ring += cpu->counted.lost_ring;
+		summary->lost_ring += cpu->counted.lost_ring + cpu->counted.hits_lost_ring;
 		if (cpu->due > cpu->counted.ticks)
 			summary->skipped += cpu->due - cpu->counted.ticks;
 	}
-	summary->lost_unresolved = stats->unresolved;
-	summary->lost_write = session->counts.lost_write;
+	for (size_t i = 0; i < TRANSLATE_CAUSES; i++) {
+		summary->lost_unresolved += session->counts.taken[i].unresolved;
+		summary->lost_write += session->counts.taken[i].lost_write;
+	}
 	summary->complete = stats->complete;
 	summary->kernel_only = stats->kernel_only;
 	summary->left = stats->left;
@@ -648,8 +714,9 @@ static struct err *finish(struct session *session, struct err *err)
 		err_destroy(count_err);
 	struct err *write_err =
 		recording_finish(&session->recording, &session->counts, session->reason);
-	session->counts.lost_write =
-		session->counts.samples - recording_samples(&session->recording);
+	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
+		session->counts.taken[i].lost_write = session->counts.taken[i].samples -
+						      recording_samples(&session->recording, i);
 	if (write_err && !err) {
 		session->reason = LAYOUT_END_WRITE_ERROR;
 		return write_err;

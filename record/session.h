@@ -27,6 +27,7 @@ enum session_event {
 	SESSION_EVENT_AUTO,
 	SESSION_EVENT_CYCLES,
 	SESSION_EVENT_CPU_CLOCK,
+	SESSION_EVENT_NONE, /* no timer: probes only */
 };
 
 enum session_call_graph {
@@ -53,6 +54,8 @@ struct session_options {
 	bool no_inherit; /* new children are not followed */
 
 	enum session_event event;
+	const char *const *usdt; /* probes, "PATH:PROVIDER:NAME" */
+	size_t nr_usdt;
 	uint32_t frequency_hz; /* 0: period */
 	uint64_t period;
 	bool exclude_user, exclude_kernel;
@@ -99,8 +102,11 @@ struct session_runtime { /* an interpreter of a version that is not known */
 struct session_summary {
 	struct session_progress final;
 	enum layout_end_reason reason;
-	const char *event; /* static text */
 	uint64_t ticks, idle, filtered, skipped, lost_ring, lost_unresolved, lost_write;
+	struct session_hits { /* of probes: hits = samples + filtered + lost */
+		uint64_t hits, samples, filtered;
+		uint64_t lost, lost_busy; /* in all, and of them because of other hits */
+	} hits;
 	uint64_t complete, kernel_only, left;       /* left: to be unwound by the report */
 	uint64_t truncated[16];                     /* by enum layout_truncation */
 	struct session_blame blame[4];              /* the worst first; path NULL: no more */
@@ -141,6 +147,7 @@ struct err *session_run(struct session *session, const struct session_callbacks 
  * or for a signal to us. True when the command has ended.
  */
 bool session_wait_command(struct session *session, struct session_summary *summary);
+/* Of all events, one behind the other. */
 const char *session_event_name(const struct session *session);
 /* With options->keeps_files, after session_run(): yours. NULL without. */
 struct kept_files *session_take_kept_files(struct session *session);

@@ -312,6 +312,11 @@ static void foresee_program(struct translate *translate, struct process *process
 	}
 }
 
+static uint32_t event_id(const struct translate *translate, const struct event_sample *sample)
+{
+	return translate->event_ids[sample->probe <= EVENT_MAX_PROBES ? sample->probe : 0];
+}
+
 static void put_sample(struct translate *translate, const struct event_sample *sample,
 	const struct resolved_stack *user, const struct resolved_stack *kernel)
 {
@@ -321,7 +326,7 @@ static void put_sample(struct translate *translate, const struct event_sample *s
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
 	struct layout_sample out = {
 		.time_ns = sample->time_ns,
-		.event = is_again ? translate->again_event_id : translate->event_id,
+		.event = is_again ? translate->again_event_id : event_id(translate, sample),
 		.thread = emitter_thread(emitter, process, sample->tid, sample->comm),
 		.cpu = sample->cpu,
 		.weight = 1,
@@ -345,8 +350,10 @@ static bool take_sample(struct translate *translate, const struct event_sample *
 	bool is_resolved =
 		found == FOUND && find_stack(translate, sample->kernel_hash, &kernel) == FOUND;
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
-	translate->stats.received++;
-	translate->stats.unresolved += !is_resolved;
+	struct translate_taken *taken =
+		&translate->stats.taken[sample->probe ? TRANSLATE_HIT : TRANSLATE_TICK];
+	taken->received++;
+	taken->unresolved += !is_resolved;
 	if (is_resolved) {
 		if (!is_again)
 			count_stack(translate, sample, &user);
@@ -354,6 +361,15 @@ static bool take_sample(struct translate *translate, const struct event_sample *
 	}
 	snapshot_table_drop(&translate->snapshots, sample->user_hash);
 	return true;
+}
+
+uint64_t translate_resolved(const struct translate *translate)
+{
+	uint64_t samples = 0;
+	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
+		samples +=
+			translate->stats.taken[i].received - translate->stats.taken[i].unresolved;
+	return samples;
 }
 
 void translate_collect(void *context, const void *record, size_t len)

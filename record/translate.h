@@ -20,9 +20,17 @@ enum {
 	TRANSLATE_MAX_CAUSES = 16, /* of truncation; enum layout_truncation stays below */
 };
 
+enum translate_cause { /* why there is a sample */
+	TRANSLATE_TICK,
+	TRANSLATE_HIT,
+	TRANSLATE_CAUSES,
+};
+
 struct translate_stats {
-	uint64_t received;                    /* samples that came out of the ring */
-	uint64_t unresolved;                  /* whose stack never arrived */
+	struct translate_taken {
+		uint64_t received;   /* samples that came out of the ring */
+		uint64_t unresolved; /* whose stack never arrived */
+	} taken[TRANSLATE_CAUSES];
 	uint64_t complete, kernel_only, left; /* left to the report */
 	uint64_t truncated[TRANSLATE_MAX_CAUSES];
 };
@@ -43,8 +51,9 @@ struct translate {
 	size_t sideband_applied;  /* of the batch's events */
 	struct bytes_buf records; /* what the ring gave, each behind a u64 length */
 	struct translate_stats stats;
-	uint32_t event_id, again_event_id; /* the latter of EVENT_SAMPLE_AGAIN */
-	uint64_t purged_ns;                /* when dead processes were forgotten last */
+	/* Of the timer and the probes, as samples number them; and of EVENT_SAMPLE_AGAIN. */
+	uint32_t event_ids[1 + EVENT_MAX_PROBES], again_event_id;
+	uint64_t purged_ns; /* when dead processes were forgotten last */
 };
 
 void translate_init(struct translate *translate, bool is_system_wide);
@@ -53,6 +62,9 @@ void translate_deinit(struct translate *translate);
 /* Follows a process that runs already; all there are when system-wide. */
 void translate_add_process(struct translate *translate, uint32_t pid, uint64_t now_ns);
 void translate_add_all(struct translate *translate, uint64_t now_ns);
+
+/* Samples that came, and their stacks. */
+uint64_t translate_resolved(const struct translate *translate);
 
 /* Stores one record of the ring until translate_run(). Fits sampler_record_fn. */
 void translate_collect(void *context, const void *record, size_t len);

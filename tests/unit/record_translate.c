@@ -31,7 +31,7 @@ static void setup(struct fixture *fixture)
 	translate_init(&fixture->translate, true);
 	fixture->writer = writer_create((struct writer_sink){keep, &fixture->file});
 	emitter_begin_file(&fixture->translate.emitter, fixture->writer);
-	fixture->translate.event_id = writer_event(fixture->writer, &(struct layout_event){0});
+	fixture->translate.event_ids[0] = writer_event(fixture->writer, &(struct layout_event){0});
 }
 
 static void teardown(struct fixture *fixture)
@@ -564,7 +564,7 @@ TEST(a_snapshot_without_an_unwinder_keeps_what_was_found)
 	push_chunk(&fixture, 101, 0x8000, 64);
 	push_sample(&fixture, 101, 20, "a");
 	CHECK(!translate_run(&fixture.translate, 50, false));
-	CHECK_INT(fixture.translate.stats.received, 1);
+	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].received, 1);
 	CHECK_INT(fixture.translate.stats.truncated[LAYOUT_TRUNCATED_TABLE_PENDING], 1);
 	CHECK(!snapshot_table_find(&fixture.translate.snapshots, 101)); /* one sample each */
 	read_back(&fixture, &result);
@@ -585,7 +585,7 @@ TEST(a_snapshot_that_was_lost_keeps_what_was_found)
 	translate_run(&fixture.translate, 50, false);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 1);
-	CHECK_INT(fixture.translate.stats.unresolved, 0);
+	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].unresolved, 0);
 	teardown(&fixture);
 }
 
@@ -757,8 +757,8 @@ TEST(a_sample_whose_stack_never_came_is_counted)
 	setup(&fixture);
 	push_sample(&fixture, 99, 20, "a");
 	translate_run(&fixture.translate, 50, true);
-	CHECK_INT(fixture.translate.stats.received, 1);
-	CHECK_INT(fixture.translate.stats.unresolved, 1);
+	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].received, 1);
+	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].unresolved, 1);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 0);
 	teardown(&fixture);

@@ -1,0 +1,37 @@
+/*
+ * Breakpoints in files, at which a BPF program runs, in whatever process comes upon them.
+ */
+#ifndef EBPROF_UPROBE_H
+#define EBPROF_UPROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+
+struct uprobe_place {
+	const char *path;
+	uint64_t offset;           /* in the file: of an instruction */
+	uint64_t semaphore_offset; /* of a u16 to be counted up as long as it is attached; or 0 */
+};
+
+struct uprobe {
+	int event_fd, link_fd; /* -1: none */
+};
+
+/*
+ * Attaches the program: from now on it runs. It is told the cookie where the kernel can do that
+ * (Linux 5.15). `ret` is to be detached.
+ */
+struct err *uprobe_attach(const struct uprobe_place *place, int program_fd, uint64_t cookie,
+	struct uprobe *ret) ERR_MUST_CHECK;
+/* When it returns the program is not running any more. */
+void uprobe_detach(struct uprobe *uprobe);
+
+/* Whether this kernel has breakpoints in files, and the counting of semaphores (Linux 4.20). */
+bool uprobe_is_known(void);
+bool uprobe_counts_semaphores(void);
+/* Whether a program can be told which probe it runs at. */
+bool uprobe_has_cookies(void);
+
+#endif
