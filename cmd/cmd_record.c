@@ -15,6 +15,7 @@
 #include "cmd/record_view.h"
 #include "record/cpu.h"
 #include "record/session.h"
+#include "record/usdt.h"
 #include "record/vm/vm_names.h"
 
 enum {
@@ -31,13 +32,20 @@ struct call_graph {
 	uint32_t snapshot_bytes;
 };
 
+struct events {
+	enum session_event timer;
+	bool is_timer_given;
+	VEC(const char *) usdt; /* "PATH:PROVIDER:NAME", borrowed */
+};
+
 struct record_options {
 	struct opt_u32_list pids, tids;
 	bool all, all_user, all_kernel, call_stacks, no_inherit, quiet, verbose, with_args;
 	bool frequency_given, period_given, dry_run, strict_freq, archives;
 	uint32_t frequency_hz;
 	uint64_t period;
-	enum session_event event;
+	struct events events;
+	const char *listed_path;
 	struct call_graph call_graph;
 	uint64_t table_bytes;
 	uint32_t unwanted_vms;
@@ -79,7 +87,8 @@ static struct err *parse_period(const char *text, void *member)
 
 static struct err *parse_event(const char *text, void *member)
 {
-	enum session_event *event = member;
+	struct events *events = member;
+	static const char usdt[] = "usdt:";
 	static const struct {
 		const char *name;
 		enum session_event event;
@@ -89,13 +98,19 @@ static struct err *parse_event(const char *text, void *member)
 		{"cpu-cycles", SESSION_EVENT_CYCLES},
 		{"cpu-clock", SESSION_EVENT_CPU_CLOCK},
 	};
+	if (strncmp(text, usdt, strlen(usdt)) == 0) {
+		vec_push(&events->usdt, text + strlen(usdt));
+		return NULL;
+	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (strcmp(text, names[i].name) == 0) {
-			*event = names[i].event;
+			events->timer = names[i].event;
+			events->is_timer_given = true;
 			return NULL;
 		}
 	}
-	return err_new(ERR_USAGE, "\"%s\" is none of auto, cycles, cpu-clock", text);
+	return err_new(ERR_USAGE,
+		"\"%s\" is none of auto, cycles, cpu-clock, usdt:PATH:PROVIDER:NAME", text);
 }
 
 static struct err *parse_snapshot_bytes(const char *text, struct call_graph *call_graph)
@@ -192,8 +207,10 @@ static const struct opt rows[] = {
 	{"freq", 'F', "N|max", parse_frequency, 0, "samples a second and CPU (999; 99 with -a)",
 		"How"},
 	{"count", 'c', "N", parse_period, 0, "a sample every N events instead", NULL},
-	{"event", 'e', "EVENT", parse_event, FIELD(event),
-		"cycles, cpu-clock, or auto: cycles where they count", NULL},
+	{"event", 'e', "EVENT", parse_event, FIELD(events),
+		"cycles, cpu-clock, auto: cycles where they count; usdt:PATH:PROVIDER:NAME", NULL},
+	{"list-usdt", 0, "PATH", opt_string, FIELD(listed_path),
+		"print the USDT probes of a program or library, and end", NULL},
 	{"call-graph", 0, "HOW", parse_call_graph, FIELD(call_graph),
 		"how to unwind: auto, fp (frame pointers), dwarf[,BYTES] (by the report)", NULL},
 	{"no-vm", 0, "NAME[,NAME]|all", parse_vms, FIELD(unwanted_vms),
@@ -263,13 +280,31 @@ static struct err *choose_target(
 	return NULL;
 }
 
+static struct err *check_events(struct record_options *options)
+{
+	struct events *events = &options->events;
+	if (!events->usdt.len)
+		return NULL;
+	if (!events->is_timer_given)
+		events->timer = SESSION_EVENT_NONE;
+	if (options->cpus.len)
+		return err_new(ERR_USAGE, "-C chooses CPUs of the timer; probes are hit on any");
+	if (options->call_graph.how == SESSION_CALL_GRAPH_BOTH)
+		return err_new(ERR_USAGE, "--call-graph both compares ticks, not hits of probes");
+	if (events->timer == SESSION_EVENT_NONE && (options->frequency_given || options->period))
+		return err_new(ERR_USAGE, "-F and -c are the timer's: give -e cpu-clock, too");
+	return NULL;
+}
+
 static struct err *check_options(struct record_options *options, enum session_target target)
 {
 	if (options->period_given && !options->period)
 		return err_new(ERR_USAGE, "-c 0: a sample every how many?");
 	if (options->frequency_given && options->period)
 		return err_new(ERR_USAGE, "-F and -c exclude each other");
-	if (!options->frequency_given && !options->period)
+	try(check_events(options));
+	if (!options->frequency_given && !options->period &&
+		options->events.timer != SESSION_EVENT_NONE)
 		options->frequency_hz = target == SESSION_SYSTEM ? DEFAULT_HZ_SYSTEM : DEFAULT_HZ;
 	enum {
 		SMALLEST_MAX_BYTES = 64 << 10
@@ -419,6 +454,36 @@ static void record_options_deinit(struct record_options *options)
 	vec_deinit(&options->pids);
 	vec_deinit(&options->tids);
 	vec_deinit(&options->cpus);
+	vec_deinit(&options->events.usdt);
+}
+
+/* ---- listing ---- */
+
+struct listing {
+	const char *path;
+};
+
+/* A line is what -e takes, and what more there is to know. */
+static void print_probe(void *context, const struct usdt_listed *probe)
+{
+	const struct listing *listing = context;
+	CLEANUP(str_deinit) struct str text = {0};
+	str_printf(&text, "usdt:%s:%s:%s", listing->path, probe->provider, probe->name);
+	CLEANUP(str_deinit) struct str line = {0};
+	str_put_escaped(&line, str_text(&text), text.len);
+	str_printf(&line, "  %u place%s%s", probe->nr_places, probe->nr_places == 1 ? "" : "s",
+		probe->has_semaphore ? ", semaphore" : "");
+	if (*probe->arguments)
+		str_puts(&line, "  ");
+	str_put_escaped(&line, probe->arguments, strlen(probe->arguments));
+	puts(str_text(&line));
+}
+
+static int list_probes(const char *path)
+{
+	struct listing listing = {path};
+	struct err *err = usdt_list(path, print_probe, &listing);
+	return err ? fail(err) : CONSOLE_OK;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -431,6 +496,8 @@ static int run(const struct command *command, int argc, char **argv)
 		opt_print_help(command, stdout);
 		return CONSOLE_OK;
 	}
+	if (!err && options.listed_path)
+		return list_probes(options.listed_path);
 	enum session_target target = SESSION_SYSTEM;
 	if (!err)
 		err = choose_target(&options, argc - rest, &target);
@@ -445,7 +512,9 @@ static int run(const struct command *command, int argc, char **argv)
 		.pids = ids->data,
 		.nr_pids = ids->len,
 		.no_inherit = options.no_inherit,
-		.event = options.event,
+		.event = options.events.timer,
+		.usdt = options.events.usdt.data,
+		.nr_usdt = options.events.usdt.len,
 		.frequency_hz = options.frequency_hz,
 		.period = options.period,
 		.call_graph = options.call_graph.how,
@@ -482,6 +551,7 @@ const struct command command_record = {
 		    "  sudo ebprof record -F 99 -a --duration 30\n"
 		    "  sudo ebprof record -a -- sleep 30\n"
 		    "  sudo ebprof record -p 4242,4243 -o server.data\n"
+		    "  sudo ebprof record -e usdt:/usr/bin/php8.2:php:error -p 4242\n"
 		    "  sudo ebprof record -o - -- make | ssh host 'cat > make.data'\n",
 	.exit_status = "  the command's own; a signal that ends it is raised again\n"
 		       "  0    with -p and -a, also after Ctrl-C\n"

@@ -19,15 +19,18 @@ void record_view_ready(void *context, const char *event, uint32_t child_pid)
 	if (view->quiet)
 		return;
 	CLEANUP(str_deinit) struct str text = {0};
-	if (options->frequency_hz)
+	bool is_clock = strncmp(event, "cpu-clock", strlen("cpu-clock")) == 0;
+	if (options->event == SESSION_EVENT_NONE)
+		;
+	else if (options->frequency_hz)
 		str_printf(&text, "%u Hz, ", options->frequency_hz);
 	else
 		str_printf(&text, "every %llu %s, ", (unsigned long long)options->period,
-			strcmp(event, "cpu-clock") ? event : "ns");
-	str_printf(&text, "%s%s, ", event,
-		options->event == SESSION_EVENT_AUTO && strcmp(event, "cpu-clock") == 0
-			? " (no hardware cycles here)"
-			: "");
+			is_clock ? "ns" : "cycles");
+	str_put_escaped(&text, event, strlen(event));
+	str_puts(&text, options->event == SESSION_EVENT_AUTO && is_clock
+				? " (no hardware cycles here), "
+				: ", ");
 	if (options->target == SESSION_SYSTEM)
 		str_puts(&text, "the whole system");
 	else if (options->target == SESSION_COMMAND)
@@ -112,10 +115,18 @@ static void print_blame(const struct session_summary *summary)
 
 static void print_ticks(const struct record_view *view, const struct session_summary *summary)
 {
+	const struct session_hits *hits = &summary->hits;
+	if (view->options->nr_usdt)
+		console_say("hits: %llu = %llu samples + %llu filtered + %llu lost",
+			(unsigned long long)hits->hits, (unsigned long long)hits->samples,
+			(unsigned long long)hits->filtered, (unsigned long long)hits->lost);
+	if (view->options->event == SESSION_EVENT_NONE)
+		return;
 	console_say("ticks: %llu = %llu samples + %llu idle + %llu filtered + %llu lost",
-		(unsigned long long)summary->ticks, (unsigned long long)summary->final.samples,
+		(unsigned long long)summary->ticks,
+		(unsigned long long)(summary->final.samples - hits->samples),
 		(unsigned long long)summary->idle, (unsigned long long)summary->filtered,
-		(unsigned long long)summary->final.lost);
+		(unsigned long long)(summary->final.lost - hits->lost));
 	if (summary->skipped && !view->options->exclude_user && !view->options->exclude_kernel)
 		console_say_more(
 			"%llu more were due but did not fire (idle CPUs sleep through them)",
@@ -134,14 +145,22 @@ static void print_hints(const struct record_view *view, const struct session_sum
 		console_say("hint: %llu samples were lost, the ring buffer was full: raise -m or "
 			    "lower -F",
 			(unsigned long long)summary->lost_ring);
+	if (summary->hits.lost_busy)
+		console_say("hint: %llu hits were lost, too many tasks were in the midst of others "
+			    "on the same CPU",
+			(unsigned long long)summary->hits.lost_busy);
+	if (options->nr_usdt && !summary->hits.hits)
+		console_say("hint: no probe was hit: is this the very file that the programs map, "
+			    "and are its probes enabled there?");
 	if (summary->lost_write)
 		console_say("hint: %llu samples were lost, the output %s",
 			(unsigned long long)summary->lost_write,
 			summary->reason == LAYOUT_END_SIZE ? "had reached --max-size" : "failed");
-	else if (summary->final.samples < 100)
+	else if (options->event != SESSION_EVENT_NONE &&
+		 summary->final.samples - summary->hits.samples < 100)
 		console_say("hint: only %llu samples: too short, or waiting, which is not "
 			    "recorded? Raise -F or run longer",
-			(unsigned long long)summary->final.samples);
+			(unsigned long long)(summary->final.samples - summary->hits.samples));
 	if (summary->kernel_hidden)
 		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
 			    "kernel.kptr_restrict below 2");
@@ -154,11 +173,12 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			(unsigned long long)summary->targets_full, 1 << 15);
 	/* Idle CPUs miss timers by design, so only a command's CPU time tells what was due. */
 	double due = summary->child_cpu_s * options->frequency_hz;
-	if (options->target == SESSION_COMMAND && due > 100 && !options->delay_ns &&
-		!options->duration_ns && (double)summary->final.samples < 0.9 * due)
+	double got = (double)(summary->final.samples - summary->hits.samples);
+	if (options->event != SESSION_EVENT_NONE && options->target == SESSION_COMMAND &&
+		due > 100 && !options->delay_ns && !options->duration_ns && got < 0.9 * due)
 		console_say(
 			"hint: only %.0f%% of the samples that its CPU time should give at %u Hz",
-			100 * (double)summary->final.samples / due, options->frequency_hz);
+			100 * got / due, options->frequency_hz);
 }
 
 void record_view_summary(const struct record_view *view, const struct session_summary *summary)
