@@ -242,7 +242,7 @@ static void put_origin(const struct profile *profile, struct str *out)
 		str_puts(&text, event->name);
 		if (event->frequency_hz)
 			str_printf(&text, ", %u Hz", event->frequency_hz);
-		if (event->period)
+		if (event->period && strcmp(event->unit, LAYOUT_UNIT_HITS) != 0)
 			str_printf(&text, ", every %llu %s", (unsigned long long)event->period,
 				event->unit);
 		put_field(out, "event", str_text(&text));
@@ -270,6 +270,23 @@ static void put_script_frames(const struct profile *profile, struct str *out)
 	script_frames_deinit(&frames);
 }
 
+static void put_causes(const uint64_t *counters, enum layout_counter first, enum layout_counter end,
+	struct str *out)
+{
+	for (enum layout_counter i = first; i < end; i++)
+		if (counters[i])
+			str_printf(out, "%-14s %s %llu\n", "", counter_words[i],
+				(unsigned long long)counters[i]);
+}
+
+static bool has_probes(const struct profile *profile)
+{
+	for (size_t i = 1; i < profile->events.len; i++)
+		if (strcmp(profile->events.data[i].unit, LAYOUT_UNIT_HITS) == 0)
+			return true;
+	return false;
+}
+
 static void put_counts(const struct profile *profile, struct str *out)
 {
 	const uint64_t *counters = profile->counters;
@@ -286,11 +303,15 @@ static void put_counts(const struct profile *profile, struct str *out)
 		(unsigned long long)counters[LAYOUT_COUNTER_SAMPLES],
 		(unsigned long long)counters[LAYOUT_COUNTER_IDLE],
 		(unsigned long long)counters[LAYOUT_COUNTER_FILTERED],
-		(unsigned long long)profile_lost(profile));
-	for (int i = LAYOUT_COUNTER_LOST_RING; i < LAYOUT_COUNTER_COUNT; i++)
-		if (counters[i])
-			str_printf(out, "%-14s %s %llu\n", "", counter_words[i],
-				(unsigned long long)counters[i]);
+		(unsigned long long)profile_lost_ticks(profile));
+	put_causes(counters, LAYOUT_COUNTER_LOST_RING, LAYOUT_COUNTER_HITS, out);
+	if (has_probes(profile))
+		str_printf(out, "%-14s %llu = %llu samples + %llu filtered + %llu lost\n", "hits",
+			(unsigned long long)counters[LAYOUT_COUNTER_HITS],
+			(unsigned long long)counters[LAYOUT_COUNTER_HIT_SAMPLES],
+			(unsigned long long)counters[LAYOUT_COUNTER_HITS_FILTERED],
+			(unsigned long long)profile_lost_hits(profile));
+	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_COUNT, out);
 	str_printf(out, "%-14s %.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n", "stacks",
 		profile_percent(stacks.complete, samples),
 		profile_percent(stacks.truncated, samples),

@@ -70,6 +70,8 @@ static void on_string(void *context, uint32_t id, const char *bytes, size_t len)
 {
 	struct merge_copy *copy = context;
 	keep_id(&copy->strings, id, writer_string(copy->writer, len ? bytes : "", len));
+	if (len == strlen(LAYOUT_UNIT_HITS) && memcmp(bytes, LAYOUT_UNIT_HITS, len) == 0)
+		copy->unit_of_hits = id;
 }
 
 static void on_event(void *context, uint32_t id, const struct layout_event *event)
@@ -83,6 +85,7 @@ static void on_event(void *context, uint32_t id, const struct layout_event *even
 	if (intern(&copy->events, key, sizeof(key), &out_id) && out_id <= LAYOUT_MAX_EVENTS)
 		writer_event(copy->writer, &out);
 	keep_id(&copy->source_events, id, out_id <= LAYOUT_MAX_EVENTS ? out_id : 0);
+	keep_id(&copy->are_hits, id, event->unit && event->unit == copy->unit_of_hits);
 }
 
 /* What tells apart things that have equal paths: the boot, or no more than the file itself. */
@@ -276,6 +279,8 @@ static void on_sample(void *context, const struct layout_sample *sample)
 	out.snapshot = id_of(copy, &copy->snapshots, sample->snapshot);
 	writer_sample(copy->writer, &out);
 	copy->source->result->samples++;
+	copy->source_hits +=
+		sample->event < copy->are_hits.len && copy->are_hits.data[sample->event];
 	note_end(copy, out.time_ns);
 	flush_some(copy);
 }
@@ -390,21 +395,33 @@ static void add_counter(
 
 /*
  * Where a recording was cut or damaged its last counters do not match the samples that can be
- * read. What they lack or have too much is told as ticks, and as lost, so that the sum
+ * read. What they lack or have too much is told as ticks (or hits), and as lost, so that the sum
  * holds: ticks = samples + idle + filtered + lost.
  */
+static void mend_counter(struct merge_copy *copy, uint64_t all, uint64_t told,
+	enum layout_counter counter, enum layout_counter lost)
+{
+	if (all > told)
+		add_counter(copy, lost, 0, all - told);
+	else if (told > all)
+		add_counter(copy, counter, 0, told - all);
+	copy->source->result->mended += all > told ? all - told : told - all;
+}
+
 static void mend_counters(struct merge_copy *copy, const uint64_t *sums)
 {
-	struct merge_input_result *result = copy->source->result;
-	uint64_t ticks = sums[LAYOUT_COUNTER_TICKS];
-	uint64_t told = result->samples + sums[LAYOUT_COUNTER_IDLE] +
-			sums[LAYOUT_COUNTER_FILTERED] + sums[LAYOUT_COUNTER_LOST_RING] +
-			sums[LAYOUT_COUNTER_LOST_UNRESOLVED] + sums[LAYOUT_COUNTER_LOST_WRITE];
-	if (ticks > told)
-		add_counter(copy, LAYOUT_COUNTER_LOST_WRITE, 0, ticks - told);
-	else
-		add_counter(copy, LAYOUT_COUNTER_TICKS, 0, told - ticks);
-	result->mended = ticks > told ? ticks - told : told - ticks;
+	uint64_t ticks = copy->source->result->samples - copy->source_hits +
+			 sums[LAYOUT_COUNTER_IDLE] + sums[LAYOUT_COUNTER_FILTERED] +
+			 sums[LAYOUT_COUNTER_LOST_RING] + sums[LAYOUT_COUNTER_LOST_UNRESOLVED] +
+			 sums[LAYOUT_COUNTER_LOST_WRITE];
+	uint64_t hits = copy->source_hits + sums[LAYOUT_COUNTER_HITS_FILTERED] +
+			sums[LAYOUT_COUNTER_HITS_LOST_RING] + sums[LAYOUT_COUNTER_HITS_LOST_BUSY] +
+			sums[LAYOUT_COUNTER_HITS_LOST_UNRESOLVED] +
+			sums[LAYOUT_COUNTER_HITS_LOST_WRITE];
+	mend_counter(copy, sums[LAYOUT_COUNTER_TICKS], ticks, LAYOUT_COUNTER_TICKS,
+		LAYOUT_COUNTER_LOST_WRITE);
+	mend_counter(copy, sums[LAYOUT_COUNTER_HITS], hits, LAYOUT_COUNTER_HITS,
+		LAYOUT_COUNTER_HITS_LOST_WRITE);
 }
 
 static void add_counters(struct merge_copy *copy)
@@ -414,23 +431,30 @@ static void add_counters(struct merge_copy *copy)
 	vec_each(&copy->source_counters, it) {
 		if ((unsigned)it->counter < LAYOUT_COUNTER_COUNT)
 			sums[it->counter] += it->value;
-		if (!mends || it->counter != LAYOUT_COUNTER_SAMPLES)
+		bool is_counted_anew = it->counter == LAYOUT_COUNTER_SAMPLES ||
+				       it->counter == LAYOUT_COUNTER_HIT_SAMPLES;
+		if (!mends || !is_counted_anew)
 			add_counter(copy, it->counter, it->cpu, it->value);
 	}
 	if (!mends)
 		return;
-	add_counter(copy, LAYOUT_COUNTER_SAMPLES, 0, copy->source->result->samples);
+	add_counter(
+		copy, LAYOUT_COUNTER_SAMPLES, 0, copy->source->result->samples - copy->source_hits);
+	if (copy->source_hits)
+		add_counter(copy, LAYOUT_COUNTER_HIT_SAMPLES, 0, copy->source_hits);
 	mend_counters(copy, sums);
 }
 
 static void end_source(struct merge_copy *copy)
 {
-	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->source_objects,
-		&copy->processes, &copy->threads, &copy->source_frames, &copy->source_nodes,
-		&copy->snapshots};
+	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->are_hits,
+		&copy->source_objects, &copy->processes, &copy->threads, &copy->source_frames,
+		&copy->source_nodes, &copy->snapshots};
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
 		ids[i]->len = 0;
 	copy->lost_process = copy->lost_thread = 0;
+	copy->unit_of_hits = 0;
+	copy->source_hits = 0;
 	copy->source_counters.len = 0;
 	map_clear(&copy->source_counters.places);
 	merge_answers_end_source(&copy->answers);
@@ -469,9 +493,9 @@ struct err *merge_copy_finish(struct merge_copy *copy)
 
 void merge_copy_deinit(struct merge_copy *copy)
 {
-	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->source_objects,
-		&copy->processes, &copy->threads, &copy->source_frames, &copy->source_nodes,
-		&copy->snapshots};
+	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->are_hits,
+		&copy->source_objects, &copy->processes, &copy->threads, &copy->source_frames,
+		&copy->source_nodes, &copy->snapshots};
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
 		vec_deinit(ids[i]);
 	strtab_deinit(&copy->events);

@@ -79,9 +79,22 @@ double profile_duration_s(const struct profile *profile)
 
 uint64_t profile_lost(const struct profile *profile)
 {
+	return profile_lost_ticks(profile) + profile_lost_hits(profile);
+}
+
+uint64_t profile_lost_ticks(const struct profile *profile)
+{
 	return profile->counters[LAYOUT_COUNTER_LOST_RING] +
 	       profile->counters[LAYOUT_COUNTER_LOST_UNRESOLVED] +
 	       profile->counters[LAYOUT_COUNTER_LOST_WRITE];
+}
+
+uint64_t profile_lost_hits(const struct profile *profile)
+{
+	return profile->counters[LAYOUT_COUNTER_HITS_LOST_RING] +
+	       profile->counters[LAYOUT_COUNTER_HITS_LOST_BUSY] +
+	       profile->counters[LAYOUT_COUNTER_HITS_LOST_UNRESOLVED] +
+	       profile->counters[LAYOUT_COUNTER_HITS_LOST_WRITE];
 }
 
 uint64_t profile_wall_ns(const struct profile *profile, uint64_t monotonic_ns)

@@ -213,7 +213,10 @@ bool profile_is_kernel(const struct profile *profile, uint32_t object);
 /* A share; 0 of nothing. */
 double profile_percent(uint64_t part, uint64_t whole);
 double profile_duration_s(const struct profile *profile);
+/* Ticks and hits of probes that became no samples, although they should have. */
 uint64_t profile_lost(const struct profile *profile);
+uint64_t profile_lost_ticks(const struct profile *profile);
+uint64_t profile_lost_hits(const struct profile *profile);
 /* Wall-clock time of an instant of the recording, ns since 1970; 0 when unknown. */
 uint64_t profile_wall_ns(const struct profile *profile, uint64_t monotonic_ns);
 /* Why the user stack is incomplete; LAYOUT_COMPLETE when it is not, or there is none. */

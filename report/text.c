@@ -18,7 +18,7 @@ static void put_event(const struct profile_event *event, struct str *out)
 	put_foreign(out, event->name);
 	if (event->frequency_hz)
 		str_printf(out, " %u Hz", event->frequency_hz);
-	else
+	else if (strcmp(event->unit, LAYOUT_UNIT_HITS) != 0)
 		str_printf(out, " every %llu %s", (unsigned long long)event->period, event->unit);
 }
 

@@ -17,7 +17,8 @@ COUNTER_NAMES = {
     1: "ticks", 2: "idle", 3: "filtered", 4: "samples", 5: "lost_ring",
     6: "lost_unresolved", 7: "lost_write", 8: "skipped", 9: "sideband_lost",
     10: "targets_full",
-    11: "files_full",
+    11: "files_full", 12: "hits", 13: "hits_filtered", 14: "hit_samples", 15: "hits_lost_ring",
+    16: "hits_lost_busy", 17: "hits_lost_unresolved", 18: "hits_lost_write",
 }
 CAUSES = {
     1: "unknown", 2: "broken_frame_pointer", 3: "unreadable_stack", 4: "depth_limit",
@@ -342,7 +343,7 @@ def summary(rec):
     return dict(
         samples=len(rec.samples), ticks=counters["ticks"], idle=counters["idle"],
         filtered=counters["filtered"],
-        lost=counters["lost_ring"] + counters["lost_unresolved"] + counters["lost_write"],
+        lost=sum(value for name, value in counters.items() if "lost_" in name),
         origins=[dict(name=it["name"], meta=it["meta"]) for it in rec.origins.values()],
         processes=len(processes), threads=len(threads), mappings=len(rec.mappings),
         build_ids=sum(bool(it["build_id"]) for it in rec.objects.values()),
