@@ -145,7 +145,7 @@ make_initramfs() {
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,programs}
 	cp -L "$busybox" "$root/bin/busybox"
 	cp "$here/init" "$here/steps.sh" "$root/"
-	cp "$PROGRAMS"/{ebprof,limited,shape_fp,shape_static,shape_dynamic} "$root/programs/"
+	cp "$PROGRAMS"/{ebprof,limited,usdt,shape_fp,shape_static,shape_dynamic} "$root/programs/"
 	for library in $(ldd "$PROGRAMS/shape_dynamic" | grep -oE '/[^ ]+'); do
 		mkdir -p "$root$(dirname "$library")"
 		cp -L "$library" "$root$library"
@@ -282,6 +282,24 @@ judge_limits() { # KERNEL LOG
 	fi
 }
 
+# Of the probe of tests/e2e/usdt.c each hit is a sample, below the functions that lead there.
+judge_probes() { # KERNEL LOG
+	local kernel=$1 log=$2 section exact
+	for section in usdt semaphore; do
+		want_status "$kernel" "$log" "record $section"
+		exact=$(part "$log" "info $section" | jq '.counters | .hits == 2000 and .hit_samples == 2000 and
+			.ticks == .samples + .idle + .filtered + .lost_ring + .lost_unresolved + .lost_write' \
+			2>/dev/null || true)
+		if [[ $exact == true ]]; then ok; else
+			not_ok "$kernel: $section: 2000 hits, but $(part "$log" "info $section" |
+				grep '"counters"' || part "$log" "record $section" | tail -n 2 | tr '\n' ' ')"; fi
+	done
+	if [[ $(part "$log" "record semaphore" | tr -d '\r' | grep -x 2000) == 2000 ]]; then ok; else
+		not_ok "$kernel: the program did not see that its probe is wanted"; fi
+	if [[ $(count_stacks "$log" usdt ';main;outer;plain_place;') -ge 1500 ]]; then ok; else
+		not_ok "$kernel: stacks of the probe: $(part "$log" "folded usdt" | tail -n 3)"; fi
+}
+
 judge() { # VERSION LOG
 	local log=$2 kernel shape exact
 	kernel=$(part "$log" kernel)
@@ -298,6 +316,7 @@ judge() { # VERSION LOG
 	want_status "$kernel" "$log" "record system"
 	exact=$(part "$log" "info system" | jq '.samples > 20 and .ticks == .samples + .idle + .filtered + .lost' 2>/dev/null || true)
 	if [[ $exact == true ]]; then ok; else not_ok "$kernel: the whole system: ticks do not add up, or hardly any"; fi
+	judge_probes "$kernel" "$log"
 	judge_limits "$kernel" "$log"
 	[[ $1 == running || $1 == */* ]] || judge_kernel_lines "$1" "$kernel" "$log"
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is done on each kernel, by busybox in a guest or by the shell here. Judges nothing: prints
 # sections, "@@@ NAME", the output, "@@@ status N", for check_kernel.sh to look at.
-#   steps.sh PROGRAMS WORK       folder of ebprof, shape_*, limited; an empty folder to write to
+#   steps.sh PROGRAMS WORK       folder of ebprof, shape_*, limited, usdt; an empty folder to write to
 programs=$1 work=$2
 ebprof=$programs/ebprof
 
@@ -14,7 +14,8 @@ section() { # NAME COMMAND...
 
 # What the verifier says of the programs, which differ by what they are to look at.
 verify() {
-	verify_for command -- true && verify_for process -p $$ && verify_for thread -t $$ && verify_for system -a
+	verify_for command -- true && verify_for process -p $$ && verify_for thread -t $$ && verify_for system -a &&
+		verify_for usdt -e "usdt:$programs/usdt:ebtest:plain" -- true
 }
 
 verify_for() { # WHAT TARGET...
@@ -35,6 +36,14 @@ for shape in shape_fp shape_static shape_dynamic; do
 	section "info $shape" "$ebprof" info --json -i "$data"
 	section "folded $shape" "$ebprof" convert --folded -i "$data" -o -
 done
+# Hits are counted exactly; of more than one probe where the kernel can tell them apart.
+usdt=$programs/usdt
+section "record usdt" "$ebprof" record -m 64M -o "$work/usdt.data" -e "usdt:$usdt:ebtest:plain" -- "$usdt" plain 2000
+section "info usdt" "$ebprof" info --json -i "$work/usdt.data"
+section "folded usdt" "$ebprof" convert --folded -i "$work/usdt.data" -o -
+section "record semaphore" "$ebprof" record -m 64M -o "$work/semaphore.data" -F 999 -e cpu-clock \
+	-e "usdt:$usdt:ebtest:guarded" -- "$usdt" guarded 2000
+section "info semaphore" "$ebprof" info --json -i "$work/semaphore.data"
 section "data shape_fp" base64 "$work/shape_fp.data"
 section "record system" "$ebprof" record -a -F 199 -o "$work/system.data" -- "$programs/shape_fp" 100
 section "info system" "$ebprof" info --json -i "$work/system.data"
