@@ -23,6 +23,23 @@ static bool has_string(const struct filter_strings *list, const char *text)
 	return !list->len;
 }
 
+/* "cpu-clock", "usdt:libc.so.6:libc:setjmp"; of the latter "libc:setjmp" and "setjmp" as well. */
+static bool is_event(const char *name, const char *wanted)
+{
+	size_t len = strlen(name), wanted_len = strlen(wanted);
+	if (!wanted_len || wanted_len > len || strcmp(name + len - wanted_len, wanted) != 0)
+		return false;
+	return wanted_len == len || name[len - wanted_len - 1] == ':';
+}
+
+static bool has_event(const struct filter_strings *list, const char *name)
+{
+	for (size_t i = 0; i < list->len; i++)
+		if (is_event(name, list->data[i]))
+			return true;
+	return !list->len;
+}
+
 /* An object of scripts is called "[python]". */
 static bool has_language(const struct filter_strings *list, const char *object)
 {
@@ -109,7 +126,7 @@ void filter_samples(struct profile *profile, const struct filter *filter)
 	}
 	CLEANUP_FREE bool *events = mem_zalloc_array(profile->events.len, sizeof(*events));
 	for (size_t i = 0; i < profile->events.len; i++)
-		events[i] = has_string(&filter->events, profile->events.data[i].name);
+		events[i] = has_event(&filter->events, profile->events.data[i].name);
 	size_t kept = 0;
 	vec_each(&profile->samples, sample) {
 		uint64_t at_ns = sample->time_ns - profile->first_ns;
