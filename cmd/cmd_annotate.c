@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -141,22 +142,33 @@ static struct err *put_annotation(
 	return err;
 }
 
+/* In other commands the recording is the first operand, so it is named here by mistake. */
+static int fail(const char *operand, struct err *err)
+{
+	int code = console_fail(err);
+	if (operand && access(operand, F_OK) == 0)
+		console_say("%s was taken for a function; the file comes after it, or with -i",
+			operand);
+	return code;
+}
+
 static int annotate(struct annotate_options *options, int argc, char **argv, int rest)
 {
+	const char *operand = NULL;
 	if (!options->symbol && rest < argc)
-		options->symbol = argv[rest++];
+		options->symbol = operand = argv[rest++];
 	struct profile *profile;
 	CLEANUP(input_deinit) struct input input = {0};
 	struct err *err = input_open_all(options->input, argc, argv, rest, &input);
 	if (!err)
 		err = input_load(&input, &options->naming.symbolize.files, &profile);
 	if (err)
-		return console_fail(err);
+		return fail(operand, err);
 	CLEANUP(str_deinit) struct str text = {0};
 	naming_begin(&options->naming);
 	err = put_annotation(options, profile, &text);
 	console_show_end();
-	int code = err ? console_fail(err) : console_print(&text);
+	int code = err ? fail(operand, err) : console_print(&text);
 	naming_end(&options->naming);
 	profile_destroy(profile);
 	return code;

@@ -150,6 +150,9 @@ test_words() {
 	run "$EBPROF" annotate nosuch hot.data
 	want_status 2 'an unknown function'
 	grep -q 'no sample has a function nosuch' err || fail "$(cat err)"
+	run "$EBPROF" annotate hot.data
+	want_status 2 'only a file'
+	grep -q 'hot.data was taken for a function' err || fail "$(cat err)"
 	run "$EBPROF" annotate --layout nosuch
 	want_status 2 'an unknown layout'
 	run "$EBPROF" annotate -i hot.data
