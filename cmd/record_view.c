@@ -185,10 +185,10 @@ void record_view_summary(const struct record_view *view, const struct session_su
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	console_put_count(&text, summary->final.samples);
-	str_printf(&text, " samples, %.1f s, %u thread%s, %llu DSO%s -> %s (",
-		summary->final.elapsed_s, summary->final.threads,
-		summary->final.threads == 1 ? "" : "s", (unsigned long long)summary->dsos,
-		summary->dsos == 1 ? "" : "s",
+	str_printf(&text, " sample%s, %.1f s, %u thread%s, %llu DSO%s -> %s (",
+		summary->final.samples == 1 ? "" : "s", summary->final.elapsed_s,
+		summary->final.threads, summary->final.threads == 1 ? "" : "s",
+		(unsigned long long)summary->dsos, summary->dsos == 1 ? "" : "s",
 		strcmp(summary->output, "-") ? summary->output : "standard output");
 	console_put_bytes(&text, summary->final.bytes);
 	str_puts(&text, summary->files > 1 ? " in all, " : ")");
