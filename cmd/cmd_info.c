@@ -9,6 +9,7 @@
 struct info_options {
 	const char *input;
 	bool json;
+	bool mappings;
 };
 
 static const struct opt rows[] = {
@@ -16,6 +17,8 @@ static const struct opt rows[] = {
 		"the recording (ebprof.data)", "Input and output"},
 	{"json", 0, NULL, opt_flag, offsetof(struct info_options, json),
 		"print JSON, keys are stable", NULL},
+	{"mappings", 0, NULL, opt_flag, offsetof(struct info_options, mappings),
+		"list the objects, with their build IDs, and where they were mapped", NULL},
 	{0},
 };
 
@@ -43,7 +46,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (options.json)
 		info_put_json(profile, &text);
 	else
-		info_put_text(profile, &text);
+		info_put_text(profile, options.mappings, &text);
 	profile_destroy(profile);
 	return console_print(&text);
 }
@@ -52,10 +55,11 @@ const struct command command_info = {
 	.name = "info",
 	.summary = "say what a recording holds and how sound it is",
 	.usage = "[OPTIONS] [FILE...]",
-	.description = "Shows where and how a recording was made, its counters, mappings with "
-		       "build IDs, and\n"
-		       "its health: every tick accounted for, damage named.",
+	.description = "Shows where and how a recording was made, its counters, and its health: "
+		       "every tick\n"
+		       "accounted for, damage named.",
 	.examples = "  ebprof info\n"
+		    "  ebprof info --mappings\n"
 		    "  ebprof info --json server.data | jq .stacks\n",
 	.exit_status = "  0  the recording could be read, whole or in part\n"
 		       "  1  it could not\n",

@@ -381,7 +381,7 @@ static void put_mappings(const struct profile *profile, struct str *out)
 	}
 }
 
-void info_put_text(const struct profile *profile, struct str *out)
+void info_put_text(const struct profile *profile, bool with_mappings, struct str *out)
 {
 	put_origin(profile, out);
 	put_counts(profile, out);
@@ -394,8 +394,10 @@ void info_put_text(const struct profile *profile, struct str *out)
 		str_printf(out, "%-14s %llu chunks of kinds that this version does not know\n", "",
 			(unsigned long long)profile->file.unknown_chunks);
 	info_put_origins(profile, out);
-	put_objects(profile, out);
-	put_mappings(profile, out);
+	if (with_mappings) {
+		put_objects(profile, out);
+		put_mappings(profile, out);
+	}
 }
 
 /* ---- JSON ---- */

@@ -5,8 +5,9 @@
 #include "format/base/str.h"
 #include "report/profile.h"
 
-/* Foreign bytes are escaped: text for a terminal. */
-void info_put_text(const struct profile *profile, struct str *out);
+/* Foreign bytes are escaped: text for a terminal. `with_mappings`: and the objects, thousands of
+ * lines for a busy system. */
+void info_put_text(const struct profile *profile, bool with_mappings, struct str *out);
 /* One JSON object; the keys are stable and listed in man/ebprof-info.1. */
 void info_put_json(const struct profile *profile, struct str *out);
 /* What is damaged, cut or missing in the file, as one line; nothing when it is whole. */

@@ -166,7 +166,7 @@ static void show_whole_name(struct app *app)
 static void show_info(struct app *app)
 {
 	struct str text = {0};
-	info_put_text(app->model->profile, &text);
+	info_put_text(app->model->profile, true, &text);
 	overlay_open_text(&app->overlay, "Recording", &text);
 }
 

@@ -41,7 +41,7 @@ want_program_recorded() {
 		fail "the program has no name: $(head -n 8 out)"
 	awk '/\[k\] bpf_prog_[0-9a-f]*_spin_inner/ { found = $1 + 0 } END { exit !(found > 10) }' out ||
 		fail "its function has no name: $(head -n 8 out)"
-	"$EBPROF" info ebprof.data | grep -q '^  bpf .*spin_many_rounds' || fail "it is no object of its own"
+	"$EBPROF" info --mappings ebprof.data | grep -q '^  bpf .*spin_many_rounds' || fail "it is no object of its own"
 }
 
 # Only of what the recording has: the program is gone.
@@ -83,7 +83,7 @@ test_program_loaded_twice() {
 	umount mnt
 	want_program_recorded
 	want_lines
-	[[ $("$EBPROF" info ebprof.data | grep -c '^  bpf .*spin_many_rounds') == 1 ]] || fail "there are several"
+	[[ $("$EBPROF" info --mappings ebprof.data | grep -c '^  bpf .*spin_many_rounds') == 1 ]] || fail "there are several"
 }
 
 # Without lines in it, as from a compiler that was not asked for any.

@@ -9,7 +9,7 @@ test_path_with_escapes() {
 	run "$EBPROF" record -v -o "$evil.data" -- "./$evil" 0.5
 	want_status 0 'odd path'
 	want_no_control_bytes err
-	run "$EBPROF" info "$evil.data"
+	run "$EBPROF" info --mappings "$evil.data"
 	want_status 0 info
 	want_no_control_bytes out err
 	grep -q 'evil\\x1b' out || fail "the path is not among the objects"
@@ -22,7 +22,7 @@ test_path_with_escapes() {
 test_path_with_newline() {
 	cp "$WORKLOADS/workload" $'two\nhealth         forged'
 	run "$EBPROF" record -- $'./two\nhealth         forged' 0.5
-	run "$EBPROF" info ebprof.data
+	run "$EBPROF" info --mappings ebprof.data
 	! grep -q '^health  *forged' out || fail "a newline in a path makes a line of its own"
 }
 

@@ -94,7 +94,7 @@ test_no_inherit() {
 test_exec_is_followed() {
 	run "$EBPROF" record -- sh -c 'exec "$WORKLOADS/workload" 1'
 	want_rate ebprof.data 999
-	"$EBPROF" info ebprof.data >text
+	"$EBPROF" info --mappings ebprof.data >text
 	grep -q 'workload$' text || fail "the new program is not among the objects"
 }
 

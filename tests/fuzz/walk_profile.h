@@ -112,7 +112,7 @@ static inline int walk_recording(const void *bytes, size_t len)
 	}
 	walk_stacks(profile);
 	struct str text = {0};
-	info_put_text(profile, &text);
+	info_put_text(profile, true, &text);
 	for (size_t i = 0; i < text.len; i++)
 		WALK_ASSERT((unsigned char)text.data[i] >= 0x20 || text.data[i] == '\n');
 	text.len = 0;

@@ -197,7 +197,7 @@ static void check_profile(const struct profile *profile)
 	check_stacks(profile);
 	check_samples(profile);
 	CLEANUP(str_deinit) struct str text = {0};
-	info_put_text(profile, &text);
+	info_put_text(profile, true, &text);
 	CHECK(is_safe_text(text.data, text.len));
 	str_truncate(&text, 0);
 	info_put_json(profile, &text);
@@ -599,7 +599,7 @@ TEST(lists_end_when_they_become_long)
 	writer_destroy(writer);
 	struct profile *profile = load(file.data, file.len);
 	CLEANUP(str_deinit) struct str text = {0};
-	info_put_text(profile, &text);
+	info_put_text(profile, true, &text);
 	CHECK(text.len < 40 << 20);
 	CHECK(strstr(text.data + text.len - 100, "... and 84 more\n") ||
 		strstr(text.data + text.len - 100, "... and 83 more\n"));
@@ -637,7 +637,7 @@ TEST(hostile_strings_are_shown_safely)
 	struct profile *profile = load(file.data, file.len);
 	check_profile(profile);
 	CLEANUP(str_deinit) struct str text = {0};
-	info_put_text(profile, &text);
+	info_put_text(profile, true, &text);
 	CHECK(strstr(text.data, "\\x1b]0;PWN\\x07 \\x0a\\x0d\\x09 \\x9b31m \\xc2\\x9b "));
 	CHECK(strstr(text.data, "PWN"));
 	profile_destroy(profile);
