@@ -32,7 +32,7 @@ static struct err *parse_sort(const char *text, void *member)
 		enum column column = column_find(text, len);
 		if (column == COLUMN_COUNT)
 			return err_new(ERR_USAGE,
-				"\"%.*s\" is none of sym, dso, comm, pid, tid, cpu, origin",
+				"\"%.*s\" is none of sym, dso, file, comm, pid, tid, cpu, origin",
 				(int)len, text);
 		for (size_t i = 0; i < table->nr_columns; i++)
 			if (table->columns[i] == column)
@@ -51,7 +51,8 @@ static const struct opt rows[] = {
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
 		"compare with this recording, an earlier one", NULL},
 	{"sort", 's', "COLUMN[,..]", parse_sort, FIELD(table),
-		"a row for each: sym, dso, comm, pid, tid, cpu, origin (dso,sym)", "What is shown"},
+		"a row for each: sym, dso, file, comm, pid, tid, cpu, origin (dso,sym)",
+		"What is shown"},
 	{"children", 0, NULL, opt_flag, FIELD(table.by_total), "order by total instead of self",
 		NULL},
 	{"no-children", 0, NULL, opt_clear, FIELD(table.by_total), "order by self (the default)",

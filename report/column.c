@@ -5,6 +5,7 @@
 static const struct column_info infos[COLUMN_COUNT] = {
 	[COLUMN_SYM] = {"sym", "symbol", true, false},
 	[COLUMN_DSO] = {"dso", "dso", true, false},
+	[COLUMN_FILE] = {"file", "file", true, false},
 	[COLUMN_COMM] = {"comm", "comm", false, false},
 	[COLUMN_PID] = {"pid", "pid", false, true},
 	[COLUMN_TID] = {"tid", "tid", false, true},

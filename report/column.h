@@ -8,6 +8,7 @@
 enum column {
 	COLUMN_SYM,
 	COLUMN_DSO,
+	COLUMN_FILE, /* where the function is declared, as far as that is known */
 	COLUMN_COMM,
 	COLUMN_PID,
 	COLUMN_TID,

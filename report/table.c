@@ -24,7 +24,7 @@ struct builder {
 	struct table *table;
 	bool has[COLUMN_COUNT];
 	uint32_t *thread_groups;   /* thread -> group by comm, pid, tid, origin */
-	uint32_t *function_groups; /* function -> group by symbol, dso */
+	uint32_t *function_groups; /* function -> group by symbol, dso, file */
 	uint64_t last_group_key;
 	uint32_t last_group;
 	struct map groups; /* thread group << 32 | cpu -> group */
@@ -67,16 +67,28 @@ static void group_threads(struct builder *builder)
 	strtab_deinit(&keys);
 }
 
-uint32_t *table_group_functions(const struct profile *profile, bool by_symbol, bool by_dso)
+static void put_function_key(struct str *key, const struct profile *profile,
+	const struct profile_function *function, enum column column)
+{
+	if (column == COLUMN_SYM)
+		str_puts(key, function->name);
+	if (column == COLUMN_DSO)
+		str_puts(key, profile->objects.data[function->object].path);
+	if (column == COLUMN_FILE && function->file)
+		str_puts(key, function->file);
+	str_putc(key, '\0');
+}
+
+uint32_t *table_group_functions(
+	const struct profile *profile, const enum column *columns, size_t nr_columns)
 {
 	uint32_t *groups = mem_zalloc_array(profile->functions.len, sizeof(*groups));
 	struct strtab keys = {0};
 	CLEANUP(str_deinit) struct str key = {0};
 	for (size_t i = 0; i < profile->functions.len; i++) {
-		const struct profile_function *function = &profile->functions.data[i];
 		str_truncate(&key, 0);
-		put_part(&key, by_symbol, function->name);
-		put_part(&key, by_dso, profile->objects.data[function->object].path);
+		for (size_t c = 0; c < nr_columns; c++)
+			put_function_key(&key, profile, &profile->functions.data[i], columns[c]);
 		groups[i] = strtab_intern(&keys, str_text(&key), key.len);
 	}
 	strtab_deinit(&keys);
@@ -199,7 +211,7 @@ void table_init(
 		builder.has[options->columns[i]] = true;
 	group_threads(&builder);
 	builder.function_groups =
-		table_group_functions(profile, builder.has[COLUMN_SYM], builder.has[COLUMN_DSO]);
+		table_group_functions(profile, options->columns, options->nr_columns);
 	count_samples(&builder);
 	for (size_t i = 0; i < builder.counted.len; i++)
 		spread_count(&builder, i);

@@ -37,9 +37,10 @@ void table_init(
 void table_deinit(struct table *table);
 
 /*
- * Group of each function: below their number, equal where they are not told apart, that is, by the
- * name that is shown and the file. To be freed.
+ * Group of each function: below their number, equal where the columns of frames among these do not
+ * tell them apart. To be freed.
  */
-uint32_t *table_group_functions(const struct profile *profile, bool by_symbol, bool by_dso);
+uint32_t *table_group_functions(
+	const struct profile *profile, const enum column *columns, size_t nr_columns);
 
 #endif

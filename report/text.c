@@ -66,6 +66,9 @@ static void put_cell(const struct profile *profile, const struct table_row *row,
 	case COLUMN_DSO:
 		put_foreign(out, object->name);
 		break;
+	case COLUMN_FILE:
+		put_foreign(out, function->file ? function->file : "-");
+		break;
 	case COLUMN_COMM:
 		put_foreign(out, thread->comm);
 		break;
@@ -175,15 +178,53 @@ void text_put_table(const struct profile *profile, const struct table *table,
 
 /* ---- the call tree ---- */
 
-static void put_branch(const struct profile *profile, const struct focus_node *node, uint64_t whole,
-	struct str *out)
+/*
+ * Of scripts, functions of the same name in different places are common, such as <module> or run,
+ * and all are of one object: the tree, which keeps them apart, has to say which is which.
+ */
+static bool *find_namesakes(const struct profile *profile)
+{
+	size_t len = profile->functions.len;
+	bool *is_namesake = mem_zalloc_array(len, sizeof(*is_namesake));
+	CLEANUP_FREE uint32_t *first = mem_zalloc_array(len, sizeof(*first));
+	static const enum column columns[] = {COLUMN_SYM, COLUMN_DSO};
+	CLEANUP_FREE uint32_t *groups = table_group_functions(profile, columns, 2);
+	for (uint32_t i = 1; i < len; i++) {
+		const struct profile_function *function = &profile->functions.data[i];
+		const struct profile_object *object = &profile->objects.data[function->object];
+		if (object->info.kind != LAYOUT_OBJECT_SCRIPT || !function->file)
+			continue;
+		uint32_t *other = &first[groups[i]];
+		if (*other)
+			is_namesake[*other] = is_namesake[i] = true;
+		else
+			*other = i;
+	}
+	return is_namesake;
+}
+
+static void put_place(const struct profile_function *function, struct str *out)
+{
+	const char *slash = strrchr(function->file, '/');
+	str_puts(out, " (");
+	put_foreign(out, slash ? slash + 1 : function->file);
+	if (function->line)
+		str_printf(out, ":%u", function->line);
+	str_putc(out, ')');
+}
+
+static void put_branch(const struct profile *profile, const bool *is_namesake,
+	const struct focus_node *node, uint64_t whole, struct str *out)
 {
 	str_printf(out, "%7.2f%% %7.2f%%  ", profile_percent(node->total, whole),
 		profile_percent(node->self, whole));
 	for (uint32_t i = 1; i < node->depth; i++)
 		str_puts(out, "| ");
 	str_puts(out, node->is_kernel ? "[k] " : "");
-	put_foreign(out, profile->functions.data[node->function].name);
+	const struct profile_function *function = &profile->functions.data[node->function];
+	put_foreign(out, function->name);
+	if (is_namesake[node->function])
+		put_place(function, out);
 	str_putc(out, '\n');
 }
 
@@ -207,6 +248,7 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 	uint64_t whole = focus->nodes.data[0].total;
 	if (!whole)
 		str_puts(out, nothing_matches);
+	CLEANUP_FREE bool *is_namesake = find_namesakes(profile);
 	size_t hidden = 0;
 	bool is_shown = true;
 	for (uint32_t at = 0; (at = next_branch(focus, at, is_shown));) {
@@ -215,7 +257,7 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 		hidden += !is_shown;
 		if (!is_shown)
 			continue;
-		put_branch(profile, node, whole, out);
+		put_branch(profile, is_namesake, node, whole, out);
 		is_shown = !options->max_depth || node->depth < options->max_depth;
 	}
 	if (hidden)

@@ -118,12 +118,13 @@ static void place_frames(struct function_table *table, const struct builder *bui
 
 void function_table_init(struct function_table *table, const struct profile *profile)
 {
+	static const enum column columns[] = {COLUMN_SYM, COLUMN_DSO};
 	size_t nr_frames = profile->frames.len;
 	*table = (struct function_table){
 		.of_frame = mem_zalloc_array(nr_frames + 1, sizeof(*table->of_frame))};
 	struct builder builder = {
 		.profile = profile,
-		.group_of = table_group_functions(profile, true, true),
+		.group_of = table_group_functions(profile, columns, 2),
 		.groups = mem_zalloc_array(profile->functions.len, sizeof(struct group)),
 		.is_used = mem_zalloc_array(nr_frames, sizeof(bool)),
 	};

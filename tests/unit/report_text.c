@@ -1,0 +1,52 @@
+#include "report/text.h"
+
+#include "tests/unit/report_export_fixture.h"
+#include "tests/unit/unit.h"
+
+/* run() of two files of a script, one below the other, and one of a library that has no file. */
+static struct profile *namesakes(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t native = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t script = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t main = fixture_line(&fixture, script, 0x10000001, "main", "/app/a.py", 9);
+	uint32_t one = fixture_line(&fixture, script, 0x20000001, "run", "/app/a.py", 2);
+	uint32_t other = fixture_line(&fixture, script, 0x30000001, "run", "/app/\033b.py", 5);
+	uint32_t leaf = fixture_frame(&fixture, native, 0x10, "run");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main, one), 0, 6);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main, other, leaf), 0, 2);
+	return fixture_profile(&fixture);
+}
+
+TEST(the_tree_tells_functions_of_scripts_apart)
+{
+	struct profile *profile = namesakes();
+	CLEANUP(str_deinit) struct str text = {0};
+	text_put_tree(profile, false, &(struct text_options){0}, &text);
+	CHECK_STR(str_text(&text), "#  total     self  calls\n"
+				   " 100.00%    0.00%  main\n"
+				   "  75.00%   75.00%  | run (a.py)\n"
+				   "  25.00%    0.00%  | run (\\x1bb.py)\n"
+				   "  25.00%   25.00%  | | run\n");
+	profile_destroy(profile);
+}
+
+TEST(a_column_tells_files_apart)
+{
+	struct profile *profile = namesakes();
+	CLEANUP(str_deinit) struct str text = {0};
+	struct table_options options = {.columns = {COLUMN_SYM, COLUMN_FILE}, .nr_columns = 2};
+	struct table table;
+	table_init(&table, profile, &options);
+	struct filter filter = {0};
+	text_put_table(profile, &table, &options, &(struct text_options){.filter = &filter}, &text);
+	table_deinit(&table);
+	CHECK_STR(str_text(&text), "#   self    total   samples  symbol    file\n"
+				   "  75.00%   75.00%         6  [.] run   /app/a.py\n"
+				   "  25.00%   25.00%         2  [.] run   -\n"
+				   "   0.00%  100.00%         0  [.] main  /app/a.py\n"
+				   "   0.00%   25.00%         0  [.] run   /app/\\x1bb.py\n");
+	profile_destroy(profile);
+}
