@@ -136,6 +136,22 @@ static void put_row(const struct profile *profile, const struct table *table,
 	str_putc(out, '\n');
 }
 
+/* Many small ones can be most of it. Only self can be added up. */
+static void put_hidden(const struct table *table, size_t shown,
+	const struct table_options *table_options, const struct text_options *options,
+	struct str *out)
+{
+	size_t hidden = table->rows.len - shown;
+	str_printf(out, "# %zu more row%s below %.2g%%", hidden, hidden == 1 ? "" : "s",
+		options->percent_limit);
+	uint64_t self = 0;
+	for (size_t i = shown; i < table->rows.len; i++)
+		self += table->rows.data[i].self;
+	if (!table_options->by_total)
+		str_printf(out, ", %.2f%% in all", profile_percent(self, table->total));
+	str_putc(out, '\n');
+}
+
 void text_put_table(const struct profile *profile, const struct table *table,
 	const struct table_options *table_options, const struct text_options *options,
 	struct str *out)
@@ -172,8 +188,7 @@ void text_put_table(const struct profile *profile, const struct table *table,
 	if (!wanted)
 		str_puts(out, nothing_matches);
 	else if (shown < table->rows.len && wanted == table->rows.len)
-		str_printf(out, "# %zu more row%s below %.2g%%\n", table->rows.len - shown,
-			table->rows.len - shown == 1 ? "" : "s", options->percent_limit);
+		put_hidden(table, shown, table_options, options, out);
 }
 
 /* ---- the call tree ---- */

@@ -33,6 +33,23 @@ TEST(the_tree_tells_functions_of_scripts_apart)
 	profile_destroy(profile);
 }
 
+TEST(what_is_left_out_is_added_up)
+{
+	struct profile *profile = namesakes();
+	CLEANUP(str_deinit) struct str text = {0};
+	struct table_options options = {.columns = {COLUMN_FILE}, .nr_columns = 1};
+	struct table table;
+	table_init(&table, profile, &options);
+	struct filter filter = {0};
+	text_put_table(profile, &table, &options,
+		&(struct text_options){.filter = &filter, .percent_limit = 50}, &text);
+	table_deinit(&table);
+	CHECK_STR(str_text(&text), "#   self    total   samples  file\n"
+				   "  75.00%  100.00%         6  /app/a.py\n"
+				   "# 2 more rows below 50%, 25.00% in all\n");
+	profile_destroy(profile);
+}
+
 TEST(a_column_tells_files_apart)
 {
 	struct profile *profile = namesakes();
