@@ -19,6 +19,7 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/unwind_table.bpf.h"
+#include "bpf/vm/ruby_code.bpf.h"
 #include "bpf/vm/thread.bpf.h"
 #include "bpf/vm/vm_code.bpf.h"
 
@@ -26,34 +27,26 @@
 #include <bpf/bpf_helpers.h>
 
 enum {
-	/* Words of a control frame, of an iseq, and of its body (struct rb_iseq_constant_body). */
+	/* Words of a control frame and of an iseq. */
 	RUBY_FRAME_PC = 0,
 	RUBY_FRAME_ISEQ = 2,
 	RUBY_FRAME_EP = 4,
 	RUBY_ISEQ_BODY = 2,
 	RUBY_ISEQ_WORDS = 3,
-	RUBY_BODY_SIZES = 0, /* the type, and how many words of instructions there are */
-	RUBY_BODY_INSTRUCTIONS = 1,
-	RUBY_BODY_PATH = 8,
-	RUBY_BODY_LABEL = 10,
-	RUBY_BODY_FIRST_LINE = 11,
+
+	/* Words of the three before an environment: what method it is of, what is around it, and
+	 * what its frame is. */
+	RUBY_ENVIRONMENT_METHOD = 0,
+	RUBY_ENVIRONMENT_OUTER = 1,
+	RUBY_ENVIRONMENT_FLAGS = 2,
+	RUBY_MAX_BLOCKS = 8, /* around each other */
 
 	/* What a frame is, the word that its environment begins with. */
 	RUBY_FRAME_KIND_MASK = 0x7fff0001,
 	RUBY_FRAME_CFUNC = 0x55550001,
+	RUBY_FRAME_IS_LOCAL = 2, /* its environment is that of no block */
 	RUBY_FRAME_FINISH = 0x20,
 	RUBY_FRAME_IS_C = 0x80,
-
-	/* Flags of objects. */
-	RUBY_TYPE_MASK = 0x1f,
-	RUBY_STRING = 5,
-	RUBY_ARRAY = 7,
-	RUBY_ISEQ_MASK = 0xf01f, /* the type, and which internal one */
-	RUBY_ISEQ = 0x701a,
-	RUBY_IS_NOT_EMBEDDED = 0x2000, /* of strings */
-	RUBY_ARRAY_IS_EMBEDDED = 0x2000,
-	RUBY_LENGTH_SHIFT = 14, /* of an embedded string, before 3.2 */
-	RUBY_LENGTH_MASK = 31,
 };
 
 /* ---- the thread ---- */
@@ -239,14 +232,16 @@ static __always_inline bool ruby_enter(struct scratch *scratch)
 	struct ruby_walk *ruby = &vm->ruby;
 	__u64 place = scratch->walk.regs.ip - !scratch->walk.is_exact;
 	if (!vm->has_thread) {
-		ruby->is_core_done = false;
+		ruby->is_core_done = ruby->is_entered = false;
 		if (!find_context(vm)) {
 			push_vm_failure(scratch, VM_FAILED_STATE);
 			return false;
 		}
 		remember_process(scratch);
 	}
-	bool is_core = is_in_core(&vm->row.ruby, place + vm->delta);
+	bool is_core = is_in_core(&vm->row.ruby, place + vm->delta), is_first = !ruby->is_entered;
+	ruby->is_entered = true;
+	ruby->is_first = is_first && is_core && !scratch->walk.is_exact;
 	if (ruby->is_core_done && !is_core) {
 		ruby->is_core_done = false;
 		return false;
@@ -256,11 +251,6 @@ static __always_inline bool ruby_enter(struct scratch *scratch)
 }
 
 /* ---- code ---- */
-
-static __always_inline __u64 word_of_body(const struct ruby_walk *ruby, __u32 offset)
-{
-	return ruby->body_head[offset / 8 & (RUBY_BODY_BYTES / 8 - 1)];
-}
 
 /* In words of instructions. The counter is ahead of the one that runs, or that called. */
 static __always_inline __u32 place_in_iseq(const struct ruby_walk *ruby)
@@ -280,114 +270,82 @@ static __always_inline __u64 identify_iseq(
 	identity = mix(identity, ruby->body_head[RUBY_BODY_PATH]);
 	identity = mix(identity, ruby->body_head[RUBY_BODY_LABEL]);
 	identity = mix(identity, ruby->body_head[RUBY_BODY_FIRST_LINE]);
+	identity = mix(identity, ruby->owner);
+	identity = mix(identity, ruby->path);
 	return mix(identity, word_of_body(ruby, info));
 }
 
-/* ---- texts ---- */
+/* ---- methods ---- */
 
-struct ruby_object {
-	__u64 flags, class, word[2]; /* of a string: the length, where it is */
-};
-
-/* Of a String. */
-static __always_inline __u32 append_ruby_string(struct vm_record *record, __u32 at,
-	enum vm_text what, const struct ruby_vm *row, __u64 string, __u64 max)
+static __always_inline bool read_environment(struct ruby_walk *ruby, __u64 at)
 {
-	struct ruby_object object = {};
-	__u64 length = 0, start = string;
-	record->head.unit[what & 1] = 0;
-	if (!bpf_probe_read_user(&object, sizeof(object), (const void *)string) &&
-		(object.flags & RUBY_TYPE_MASK) == RUBY_STRING) {
-		bool has_length = row->flags & RUBY_HAS_STRING_LENGTH;
-		bool is_embedded = !(object.flags & RUBY_IS_NOT_EMBEDDED);
-		length = object.word[0];
-		start = object.word[1];
-		if (is_embedded)
-			start = string + row->string_embedded;
-		if (is_embedded && !has_length)
-			length = object.flags >> RUBY_LENGTH_SHIFT & RUBY_LENGTH_MASK;
-	}
-	return append_text(record, at, what, start, length, max);
+	return !bpf_probe_read_user(ruby->environment, sizeof(ruby->environment),
+		(const void *)(at - RUBY_ENVIRONMENT_FLAGS * 8));
 }
 
-/* A path is a String, or an Array of two: as it was given, and the real one, if there is. */
-static __always_inline __u64 find_path(__u64 path)
+/* The method entry of the environment at hand. False: it is of no method. */
+static __always_inline bool read_method(struct ruby_walk *ruby)
 {
-	__u64 object[5], real, flags;
 	enum {
-		PLACES = 2, /* words of the array, where it is embedded, or a pointer to them */
-		POINTER = 4,
+		WAYS = 2, /* what has $~ and $_ may stand between */
 	};
-	if (bpf_probe_read_user(object, sizeof(object), (const void *)path) ||
-		(object[0] & RUBY_TYPE_MASK) != RUBY_ARRAY)
-		return path;
-	if (!(object[0] & RUBY_ARRAY_IS_EMBEDDED) &&
-		bpf_probe_read_user(&object[PLACES], 16, (const void *)object[POINTER]))
-		return path;
-	real = object[PLACES + 1];
-	bool has_real = !(real & 7) && real > 8 && read_word(real, &flags) &&
-			(flags & RUBY_TYPE_MASK) == RUBY_STRING;
-	return has_real ? real : object[PLACES];
+	__u64 *method = ruby->method, at = ruby->environment[RUBY_ENVIRONMENT_METHOD];
+	for (int i = 0; i < WAYS; i++) {
+		if (!at || bpf_probe_read_user(method, sizeof(ruby->method), (const void *)at))
+			return false;
+		__u64 type = method[0] & RUBY_INTERNAL_MASK;
+		if (type != RUBY_SPECIAL_VARIABLES)
+			return type == RUBY_METHOD;
+		at = method[1];
+	}
+	return false;
 }
 
-/*
- * How many words of instructions and how many entries, the index that tells the entry of a place,
- * and the entries, which have the lines. What is too long the recorder reads, all of it.
- */
-static __always_inline __u32 append_ruby_lines(
-	struct vm_record *record, __u32 at, const struct ruby_vm *row, const struct ruby_walk *ruby)
+/* Whose method the frame at hand belongs to, as far as that is in its name. */
+static __always_inline void find_owner(const struct ruby_vm *row, struct ruby_walk *ruby)
 {
-	struct event_vm_code *head = &record->head;
-	__u32 words = ruby->body_head[RUBY_BODY_SIZES] >> 32;
-	__u32 entries = word_of_body(ruby, row->body_info_size);
-	__u64 index = entries > 1 ? ruby_index_bytes(words) : 0;
-	__u64 info = (__u64)entries * row->info_bytes, start = at;
-	head->address[VM_TEXT_LINES] = ruby->body_address;
-	head->whole_bytes[VM_TEXT_LINES] = 0;
-	head->bytes[VM_TEXT_LINES] = 0;
-	asm volatile("" : "+r"(start), "+r"(index), "+r"(info));
-	if (start > VM_MAX_NAME_BYTES + VM_MAX_FILE_BYTES || index > VM_MAX_LINE_BYTES / 2 ||
-		info > VM_MAX_LINE_BYTES / 2 - RUBY_LINES_HEAD_BYTES || !info)
-		return at;
-	__u8 *to = record->text + start;
-	__builtin_memcpy(to, &words, sizeof(words));
-	__builtin_memcpy(to + sizeof(words), &entries, sizeof(entries));
-	to += RUBY_LINES_HEAD_BYTES;
-	const void *from = (const void *)word_of_body(ruby, row->body_index);
-	if (index && bpf_probe_read_user(to, index, from))
-		return at;
-	from = (const void *)word_of_body(ruby, row->body_info);
-	if (bpf_probe_read_user(to + index, info, from))
-		return at;
-	__u32 bytes = RUBY_LINES_HEAD_BYTES + index + info;
-	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = bytes;
-	return at + bytes;
+	__u64 path = RUBY_CLASS_ATTACHED + RUBY_CLASS_PATH * 8;
+	ruby->owner = ruby->path = 0;
+	if (!row->is_singleton)
+		return;
+	for (int i = 0; i < RUBY_MAX_BLOCKS; i++) {
+		__u64 outer = ruby->environment[RUBY_ENVIRONMENT_OUTER] & ~3ULL;
+		if (ruby->environment[RUBY_ENVIRONMENT_FLAGS] & RUBY_FRAME_IS_LOCAL)
+			break;
+		if (!read_environment(ruby, outer))
+			return;
+	}
+	if (!(ruby->environment[RUBY_ENVIRONMENT_FLAGS] & RUBY_FRAME_IS_LOCAL) ||
+		!read_method(ruby))
+		return;
+	if (read_word(ruby->method[RUBY_METHOD_OWNER] + path, &ruby->path))
+		ruby->owner = ruby->method[RUBY_METHOD_OWNER];
 }
 
-static __always_inline bool has_all_texts(const struct event_vm_code *head)
+static __always_inline __u64 identify_method(
+	const struct scratch *scratch, const struct ruby_walk *ruby)
 {
-	return head->bytes[VM_TEXT_NAME] && head->bytes[VM_TEXT_FILE] && head->bytes[VM_TEXT_LINES];
+	__u64 identity = mix(identify_process(scratch), ruby->method[RUBY_METHOD_DEFINITION]);
+	identity = mix(identity, ruby->method[RUBY_METHOD_OWNER]);
+	identity = mix(identity, ruby->definition[RUBY_DEFINITION_C_FUNCTION]);
+	return mix(identity, ruby->definition[RUBY_DEFINITION_ID]);
 }
 
-/* The code's number from now on; 0: none. A global function, since it is needed rarely. */
-__noinline int ruby_send_iseq(__u64 identity);
-__noinline int ruby_send_iseq(__u64 identity)
+/* Without a name the native frames say as much. */
+static __always_inline void push_c_method(struct scratch *scratch)
 {
-	struct scratch *scratch = get_scratch();
-	struct vm_record *record = get_vm_record(scratch);
-	if (!scratch || !record)
-		return 0;
-	const struct ruby_vm *row = &scratch->walk.vm.row.ruby;
-	const struct ruby_walk *ruby = &scratch->walk.vm.ruby;
-	__u32 line = ruby->body_head[RUBY_BODY_FIRST_LINE];
-	record->head.version = row->version;
-	record->head.first_line = row->flags & RUBY_HAS_TAGGED_LINE ? line >> 1 : line;
-	__u32 at = append_ruby_string(
-		record, 0, VM_TEXT_NAME, row, ruby->body_head[RUBY_BODY_LABEL], VM_MAX_NAME_BYTES);
-	at = append_ruby_string(record, at, VM_TEXT_FILE, row,
-		find_path(ruby->body_head[RUBY_BODY_PATH]), VM_MAX_FILE_BYTES);
-	at = append_ruby_lines(record, at, row, ruby);
-	return send_code(scratch, record, at, has_all_texts(&record->head), identity);
+	struct ruby_walk *ruby = &scratch->walk.vm.ruby;
+	if (!scratch->walk.vm.row.ruby.symbols || !read_method(ruby) ||
+		bpf_probe_read_user(ruby->definition, sizeof(ruby->definition),
+			(const void *)ruby->method[RUBY_METHOD_DEFINITION]) ||
+		(ruby->definition[0] & RUBY_DEFINITION_TYPE_MASK) != RUBY_IS_C_METHOD)
+		return;
+	__u64 identity = identify_method(scratch, ruby);
+	__u32 number = find_code(identity);
+	if (!number)
+		number = ruby_send_method(identity);
+	if (number)
+		push_vm_word(scratch, number, 0);
 }
 
 /* ---- the step ---- */
@@ -402,7 +360,7 @@ static __always_inline void push_iseq(struct scratch *scratch)
 		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
 		return;
 	}
-	if ((iseq[0] & RUBY_ISEQ_MASK) != RUBY_ISEQ) {
+	if ((iseq[0] & RUBY_INTERNAL_MASK) != RUBY_ISEQ) {
 		push_vm_failure(scratch, VM_FAILED_TORN);
 		return;
 	}
@@ -413,6 +371,7 @@ static __always_inline void push_iseq(struct scratch *scratch)
 		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
 		return;
 	}
+	find_owner(&vm->row.ruby, ruby);
 	__u64 identity = identify_iseq(scratch, ruby, vm->row.ruby.body_info);
 	__u32 number = find_code(identity);
 	if (!number)
@@ -423,26 +382,43 @@ static __always_inline void push_iseq(struct scratch *scratch)
 		push_vm_failure(scratch, VM_FAILED_NUMBER);
 }
 
+/*
+ * Whether C code has pushed the first frame for a loop that it has not called yet: then nothing in
+ * it was done, but the innermost loop has called others, which it does only for what was begun.
+ */
+static __always_inline bool is_without_loop(const struct ruby_walk *ruby, __u64 flags)
+{
+	return flags & RUBY_FRAME_FINISH && !(flags & RUBY_FRAME_IS_C) &&
+	       ruby->frame_head[RUBY_FRAME_ISEQ] &&
+	       ruby->frame_head[RUBY_FRAME_PC] == ruby->body_head[RUBY_BODY_INSTRUCTIONS];
+}
+
 /* The next frame of the loop at hand. False: there is none. */
 static __always_inline bool ruby_step(struct scratch *scratch)
 {
 	struct vm_walk *vm = &scratch->walk.vm;
 	struct ruby_walk *ruby = &vm->ruby;
 	__u64 at = ruby->frame, bytes = vm->row.ruby.frame_bytes, flags;
+	bool is_first = ruby->is_first;
 	asm volatile("" : "+r"(bytes));
 	bytes = ((bytes - 1) & (RUBY_FRAME_BYTES - 1)) + 1;
 	if (at + bytes > ruby->end)
 		return false;
 	ruby->frame = at + bytes;
+	ruby->is_first = false;
 	if (bpf_probe_read_user(ruby->frame_head, bytes, (const void *)at) ||
-		!read_word(ruby->frame_head[RUBY_FRAME_EP], &flags)) {
+		!read_environment(ruby, ruby->frame_head[RUBY_FRAME_EP])) {
 		ruby->frame = ruby->end;
 		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
 		return false;
 	}
-	if (!(flags & RUBY_FRAME_IS_C) && ruby->frame_head[RUBY_FRAME_ISEQ])
+	flags = ruby->environment[RUBY_ENVIRONMENT_FLAGS];
+	ruby->body_head[RUBY_BODY_INSTRUCTIONS] = 0;
+	if ((flags & RUBY_FRAME_KIND_MASK) == RUBY_FRAME_CFUNC)
+		push_c_method(scratch);
+	else if (!(flags & RUBY_FRAME_IS_C) && ruby->frame_head[RUBY_FRAME_ISEQ])
 		push_iseq(scratch);
-	return !(flags & RUBY_FRAME_FINISH);
+	return !(flags & RUBY_FRAME_FINISH) || (is_first && is_without_loop(ruby, flags));
 }
 
 #endif

@@ -38,7 +38,10 @@ struct ruby_vm {
 	unsigned char info_bytes; /* of an entry */
 	unsigned char string_embedded;
 	unsigned char thread_context; /* with RUBY_CONTEXT_IS_GLOBAL */
-	unsigned int zero[10];
+	unsigned char last_operator;  /* the last ID that has no scope */
+	unsigned char zero8;
+	unsigned short is_singleton; /* flag of classes; 0: where their paths are is not known */
+	unsigned int zero[9];
 };
 
 /*

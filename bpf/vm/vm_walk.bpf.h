@@ -32,7 +32,12 @@ struct ruby_walk {
 	__u64 body_address;
 	__u64 frame_head[RUBY_FRAME_BYTES / 8];
 	__u64 body_head[RUBY_BODY_BYTES / 8];
+	__u64 environment[3];
+	__u64 method[5], definition[5]; /* of the frame at hand, if it is of a method */
+	__u64 owner, path;              /* the method's class, as in the name; 0: none */
 	__u8 is_core_done; /* rb_vm_exec() comes next, whose frames were those of vm_exec_core() */
+	__u8 is_entered;   /* there was a loop */
+	__u8 is_first;     /* no frame was yet, and the innermost loop has called others */
 };
 
 struct perl_walk {

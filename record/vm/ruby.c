@@ -20,6 +20,8 @@ enum symbol {
 	FIRST_GETTER, /* functions that do nothing but look up the context and what it has */
 	SECOND_GETTER,
 	THIRD_GETTER,
+	COUNT_GETTER,  /* returns the first word of the symbols' table */
+	CONSTANT_TEST, /* begins by telling operators */
 	SYMBOLS
 };
 
@@ -30,6 +32,8 @@ static const char *const names[SYMBOLS] = {
 	[FIRST_GETTER] = "rb_thread_current",
 	[SECOND_GETTER] = "rb_errinfo",
 	[THIRD_GETTER] = "rb_lastline_get",
+	[COUNT_GETTER] = "rb_sym_immortal_count",
+	[CONSTANT_TEST] = "rb_is_const_id",
 };
 
 /* Three ints: major, minor, teeny. 0: unknown. */
@@ -130,6 +134,48 @@ static bool find_context(
 	return false;
 }
 
+/* ---- names of methods ---- */
+
+enum {
+	GETTER_BYTES = 16,
+	MOV_BYTES = 6,
+};
+
+/* The first instructions of a function, behind what marks targets of jumps (endbr64). */
+static bool read_first(struct elf_file *elf, const struct elf_dynsym *function, uint64_t *address,
+	uint8_t code[GETTER_BYTES])
+{
+	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	*address = function->address;
+	if (!*address || !vm_file_read(elf, *address, code, GETTER_BYTES))
+		return false;
+	if (memcmp(code, endbr, sizeof(endbr)) != 0)
+		return true;
+	*address += sizeof(endbr);
+	return vm_file_read(elf, *address, code, GETTER_BYTES);
+}
+
+/*
+ *   mov  symbols(%rip),%eax; ret      rb_sym_immortal_count(): last_id, which they begin with
+ *   cmp  $last_operator,%rdi          rb_is_const_id(): ...
+ * Without these, methods written in C have no names.
+ */
+static void find_symbols(
+	struct elf_file *elf, const struct elf_dynsym *symbols, struct ruby_vm *row)
+{
+	uint8_t code[GETTER_BYTES];
+	uint64_t address, table;
+	if (!read_first(elf, &symbols[COUNT_GETTER], &address, code) || code[0] != 0x8b ||
+		code[1] != 0x05 || code[MOV_BYTES] != 0xc3)
+		return;
+	table = address + MOV_BYTES + signed_at(code + 2);
+	if (!read_first(elf, &symbols[CONSTANT_TEST], &address, code) || code[0] != 0x48 ||
+		code[1] != 0x81 || code[2] != 0xff || signed_at(code + 3) > UINT8_MAX)
+		return;
+	row->last_operator = code[3];
+	row->symbols = table;
+}
+
 /* ---- the whole ---- */
 
 static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_found)
@@ -143,6 +189,7 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	if (!ruby_layout_of_version(find_version(elf, symbols), row) ||
 		!find_context(elf, symbols, row))
 		return NULL;
+	find_symbols(elf, symbols, row);
 	try(ruby_loop_find(elf, symbols[LOOP].address, file, is_found));
 	row->loop_start = file->loop_start;
 	row->loop_end = file->loop_end;
@@ -154,6 +201,8 @@ static void place(struct vm_row *row, uint64_t address_to_file)
 	struct ruby_vm *ruby = &row->ruby;
 	if (!(ruby->flags & RUBY_CONTEXT_IS_AT))
 		ruby->context += address_to_file;
+	if (ruby->symbols)
+		ruby->symbols += address_to_file;
 	ruby->loop_start += address_to_file;
 	ruby->loop_end += address_to_file;
 	for (size_t i = 0; i < RUBY_RANGES && ruby->core_end[i]; i++) {
