@@ -10,18 +10,20 @@
 
 enum {
 	CODE = 0x400000, /* the interpreter; file offsets are addresses less this */
+	HELPER = 0x800,  /* a function that the loop calls */
 	CORE = 0x1000, /* file offsets of vm_exec_core(), of rb_vm_exec(), and of who calls that */
 	LOOP = 0x1800,
 	CALLER = 0x2000,
 	END = 0x3000,
 	SLOT = 0x5000,
+	SYMBOLS = 0x5800,
 	JIT = 0x600000,
 	STACK = 0x7000000,
 	STACK_WORDS = 512,
 	FIRST_SP = 4,      /* word of the stack */
 	NATIVE_WORDS = 32, /* of each native frame */
 	HEAP = 0x8000000,
-	HEAP_WORDS = 1024,
+	HEAP_WORDS = 4096,
 	/* Words of the heap: objects that stand for themselves. */
 	MODULES = 0,
 	MODULE = 3,
@@ -35,8 +37,24 @@ enum {
 	ENTRIES = 208,
 	ENVIRONMENTS = 224,
 	FRAMES = 512,
-	FRAME_WORDS = 8,
+	ENTRY = 520, /* of a method in C, its definition, its name, its class */
+	DEFINITION = 528,
+	C_NAME = 536,
+	CLASS = 544,
+	METACLASS = 568,
+	CLASS_NAME = 592,
+	BASE_LABEL = 600,
+	IDS = 608, /* Array, its words, and the Array that is the first of them */
+	NAMES = 624,
+	NAMES_WORDS = 1024,
+	ENVIRONMENT_WORDS = 3,
 	THREAD_WORDS = 16,
+
+	ID = 300 << 4 | 1, /* of the method's name, and of an operator */
+	OPERATOR = 43,
+	LAST_OPERATOR = 169,
+	PERMANENT = 40, /* bit of the word before the class's path */
+	LOCAL = 2,
 
 	METHOD = 0x11110001, /* kinds of frames, and what is said of them */
 	BLOCK_KIND = 0x22220001,
@@ -49,10 +67,11 @@ struct fixture {
 	struct table_store *store;
 	struct unwind_table table;
 	struct unwind_registers regs;
-	uint64_t slot[2];
+	uint64_t slot[2], symbols[3];
 	uint64_t thread[THREAD_WORDS]; /* at address 0, where the emulated thread pointer is */
 	uint64_t heap[HEAP_WORDS], stack[STACK_WORDS];
 	uint32_t nr_frames;
+	uint8_t version;
 };
 
 static uint64_t heap_address(uint64_t word)
@@ -73,10 +92,13 @@ static void build_table(struct fixture *fixture)
 		.ra = UNWIND_AT_CFA,
 		.ra_offset = -8,
 		.flags = UNWIND_INTERPRETER};
+	struct unwind_rule helper = loop;
+	helper.flags = 0;
 	static const struct unwind_rule caller = {
 		.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED};
 	struct unwind_rows rows;
 	unwind_rows_init(&rows, &fixture->table);
+	unwind_rows_put(&rows, HELPER, &helper);
 	unwind_rows_put(&rows, CORE, &loop);
 	unwind_rows_put(&rows, CALLER, &caller);
 	unwind_rows_put_none(&rows, END);
@@ -84,9 +106,11 @@ static void build_table(struct fixture *fixture)
 	unwind_rows_deinit(&rows);
 	struct ruby_vm *row = &fixture->table.vm.ruby;
 	fixture->table.vm.kind = VM_RUBY;
-	CHECK(ruby_layout_of_version(31, row));
+	CHECK(ruby_layout_of_version(fixture->version, row));
 	row->flags |= RUBY_CONTEXT_IS_IN_SLOT;
 	row->context = SLOT;
+	row->symbols = SYMBOLS;
+	row->last_operator = LAST_OPERATOR;
 	row->core_start[0] = CORE;
 	row->core_end[0] = row->loop_start = LOOP;
 	row->loop_end = CALLER;
@@ -94,34 +118,39 @@ static void build_table(struct fixture *fixture)
 
 static void put_string(struct fixture *fixture, uint64_t at, const char *text)
 {
-	fixture->heap[at] = 5 | strlen(text) << 14;
-	memcpy(&fixture->heap[at + 2], text, strlen(text));
+	bool has_length = fixture->table.vm.ruby.flags & RUBY_HAS_STRING_LENGTH;
+	fixture->heap[at] = has_length ? 5 : 5 | strlen(text) << 14;
+	fixture->heap[at + 2] = strlen(text);
+	memcpy(&fixture->heap[at + 2 + has_length], text, strlen(text));
 }
 
 /* Code with a body right behind it; one entry for all of its three words. */
 static void put_code(struct fixture *fixture, uint64_t at, uint64_t line)
 {
+	const struct ruby_vm *row = &fixture->table.vm.ruby;
 	uint64_t *iseq = fixture->heap + at, *body = iseq + 4;
 	iseq[0] = 0x701a;
 	iseq[2] = heap_address(at + 4);
 	body[0] = 3ULL << 32;
 	body[1] = heap_address(INSTRUCTIONS);
 	body[8] = heap_address(PATH);
+	body[9] = heap_address(BASE_LABEL);
 	body[10] = heap_address(LABEL);
-	body[11] = line << 1 | 1;
-	body[15] = heap_address(ENTRIES);
-	body[17] = 1;
+	body[11] = row->flags & RUBY_HAS_TAGGED_LINE ? line << 1 | 1 : line;
+	body[row->body_info / 8] = heap_address(ENTRIES);
+	body[row->body_info_size / 8] = 1;
 }
 
 /* Called from the one before. */
 static void push_frame(struct fixture *fixture, uint64_t kind, uint64_t code, uint64_t place)
 {
-	uint64_t number = fixture->nr_frames++, at = FRAMES - fixture->nr_frames * FRAME_WORDS;
+	uint64_t number = fixture->nr_frames++, words = fixture->table.vm.ruby.frame_bytes / 8;
+	uint64_t at = FRAMES - fixture->nr_frames * words;
 	uint64_t *frame = fixture->heap + at;
 	frame[0] = heap_address(INSTRUCTIONS + place);
 	frame[2] = code ? heap_address(code) : 0;
-	frame[4] = heap_address(ENVIRONMENTS + number);
-	fixture->heap[ENVIRONMENTS + number] = kind;
+	frame[4] = heap_address(ENVIRONMENTS + (number + 1) * ENVIRONMENT_WORDS - 1);
+	fixture->heap[ENVIRONMENTS + (number + 1) * ENVIRONMENT_WORDS - 1] = kind;
 	fixture->heap[CONTEXT + 2] = heap_address(at);
 }
 
@@ -136,7 +165,46 @@ static void put_native(struct fixture *fixture, uint64_t loops)
 	}
 }
 
-static void setup(struct fixture *fixture)
+static void put_array(struct fixture *fixture, uint64_t at, uint64_t words, uint64_t length)
+{
+	fixture->heap[at] = 7;
+	fixture->heap[at + 2] = length;
+	fixture->heap[at + 4] = heap_address(words);
+}
+
+static void put_symbol(struct fixture *fixture, uint64_t number, uint64_t id, uint64_t name)
+{
+	fixture->heap[NAMES + 2 * number] = heap_address(name);
+	fixture->heap[NAMES + 2 * number + 1] = id << 8 | 0xc;
+}
+
+/* A method of a class, written in C, and whose frame that of number `frame` is. */
+static void put_method(struct fixture *fixture, uint64_t frame)
+{
+	uint64_t *heap = fixture->heap;
+	heap[ENVIRONMENTS + frame * ENVIRONMENT_WORDS] = heap_address(ENTRY);
+	heap[ENTRY] = 0x601a;
+	heap[ENTRY + 2] = heap_address(DEFINITION);
+	heap[ENTRY + 4] = heap_address(CLASS);
+	heap[DEFINITION] = 1;
+	heap[DEFINITION + 4] = ID;
+	heap[CLASS] = 2;
+	heap[CLASS + 18] = 1ULL << PERMANENT;
+	heap[CLASS + 19] = heap_address(CLASS_NAME);
+	heap[METACLASS] = 2 | 1 << 12;
+	heap[METACLASS + 16] = heap_address(CLASS);
+	put_string(fixture, CLASS_NAME, "Klaß");
+	put_string(fixture, C_NAME, "each");
+	put_symbol(fixture, ID >> 4, ID, C_NAME);
+	put_symbol(fixture, OPERATOR, OPERATOR, CLASS_NAME);
+	put_array(fixture, IDS, IDS + 8, 1);
+	heap[IDS + 8] = heap_address(IDS + 9);
+	put_array(fixture, IDS + 9, NAMES, NAMES_WORDS);
+	fixture->symbols[0] = 400;
+	fixture->symbols[2] = heap_address(IDS);
+}
+
+static void setup_version(struct fixture *fixture, uint8_t version)
 {
 	static const struct emulated_file file = {.inode = 1};
 	static const struct emulated_vma vmas[] = {{CODE, CODE + 0x10000, 0, &file, true},
@@ -144,7 +212,7 @@ static void setup(struct fixture *fixture)
 		{STACK, STACK + STACK_WORDS * 8, 0, NULL, false}};
 	emulate_boot(EMULATED_6_13);
 	emulate_mappings(vmas, 3, 0);
-	*fixture = (struct fixture){.slot = {MODULE, 8}};
+	*fixture = (struct fixture){.slot = {MODULE, 8}, .version = version};
 	build_table(fixture);
 	CHECK_OK(emulate_table_store(2 * UNWIND_SHARD_WORDS * 4, &fixture->store));
 	fixture->thread[1] = heap_address(MODULES);
@@ -153,12 +221,14 @@ static void setup(struct fixture *fixture)
 	fixture->heap[CONTEXT] = heap_address(FRAMES - 256);
 	fixture->heap[CONTEXT + 1] = 256;
 	put_string(fixture, LABEL, "ab");
+	put_string(fixture, BASE_LABEL, "b");
 	put_string(fixture, PATH, "c.rb");
 	put_code(fixture, INNER_CODE, 10);
 	put_code(fixture, OUTER_CODE, 20);
 	fixture->heap[ENTRIES] = 12;
 	emulate_memory(0, fixture->thread, sizeof(fixture->thread));
 	emulate_memory(CODE + SLOT, fixture->slot, sizeof(fixture->slot));
+	emulate_memory(CODE + SYMBOLS, fixture->symbols, sizeof(fixture->symbols));
 	emulate_memory(HEAP, fixture->heap, sizeof(fixture->heap));
 	emulate_memory(STACK, fixture->stack, sizeof(fixture->stack));
 	fixture->regs.ip = CODE + CORE + 0x500;
@@ -169,6 +239,11 @@ static void setup(struct fixture *fixture)
 	CHECK(event != NULL);
 	table_store_bind(fixture->store, event ? event->file : 1,
 		table_store_add(fixture->store, &fixture->table));
+}
+
+static void setup(struct fixture *fixture)
+{
+	setup_version(fixture, 31);
 }
 
 /* A method that a program called. */
@@ -306,7 +381,7 @@ TEST(frames_without_a_mark_end_with_their_stack)
 	push_frame(&fixture, METHOD, INNER_CODE, 0);
 	CHECK_STR(shape_of(tick(&fixture, &count), 5), "ssnnn");
 	CHECK_INT(count, 5);
-	fixture.heap[FRAMES - 2 * FRAME_WORDS + 4] = 0x99; /* an environment that is none */
+	fixture.heap[FRAMES - 2 * 8 + 4] = 0x99; /* an environment that is none */
 	const uint64_t *words = tick(&fixture, &count);
 	CHECK_STR(shape_of(words, count), "snnn");
 	CHECK_INT(place_of(words[0]), VM_RUBY << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_UNREADABLE);
@@ -325,5 +400,131 @@ TEST(compiled_code_returns_to_the_loop)
 	fixture.stack[FIRST_SP + 1 + NATIVE_WORDS] = CODE + CALLER + 5;
 	CHECK_STR(shape_of(tick(&fixture, &count), 5), "assnn");
 	CHECK_INT(count, 5);
+	teardown(&fixture);
+}
+
+/* The name that was sent of the innermost script frame; "" if the stack has another shape. */
+static const char *name_of_first(struct fixture *fixture, const char *shape)
+{
+	static char name[64];
+	uint32_t count;
+	name[0] = 0;
+	const uint64_t *words = tick(fixture, &count);
+	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
+	CHECK_STR(shape_of(words, count), shape);
+	if (!code || code->number != number_of(words[0]) ||
+		code->bytes[VM_TEXT_NAME] >= sizeof(name))
+		return "";
+	memcpy(name, code + 1, code->bytes[VM_TEXT_NAME]);
+	name[code->bytes[VM_TEXT_NAME]] = 0;
+	return name;
+}
+
+static void setup_c_method(struct fixture *fixture, uint8_t version)
+{
+	setup_version(fixture, version);
+	push_frame(fixture, METHOD | FINISH | LOCAL, OUTER_CODE, 2);
+	push_frame(fixture, CFUNC | IS_C | LOCAL, 0, 0);
+	put_method(fixture, 1);
+}
+
+TEST(methods_in_c_are_called_what_their_symbols_say)
+{
+	struct fixture fixture;
+	setup_c_method(&fixture, 31);
+	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
+	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
+	CHECK(code && !code->first_line && !code->bytes[VM_TEXT_FILE]);
+	CHECK(code && !code->address[VM_TEXT_FILE] && !code->address[VM_TEXT_LINES]);
+	fixture.heap[DEFINITION + 4] = OPERATOR;
+	CHECK_STR(name_of_first(&fixture, "ssnnn"), "Klaß");
+	/* Between what a frame has for $~ and the method. */
+	fixture.heap[ENVIRONMENTS + ENVIRONMENT_WORDS] = heap_address(PATH);
+	fixture.heap[PATH] = 0x201a;
+	fixture.heap[PATH + 1] = heap_address(ENTRY);
+	fixture.heap[DEFINITION + 4] = ID;
+	fixture.heap[DEFINITION + 1] = 99; /* or it is known */
+	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
+	teardown(&fixture);
+}
+
+TEST(methods_in_c_without_a_name_are_left_out)
+{
+	static const struct {
+		uint64_t word, value;
+	} breaks[] = {
+		{ENTRY, 0x501a},
+		{ENTRY + 2, 0x99},
+		{DEFINITION, 2},
+		{DEFINITION + 4, 401 << 4},
+		{C_NAME, 7},
+		{NAMES + 2 * (ID >> 4) + 1, (ID + 1) << 8 | 0xc},
+		{NAMES + 2 * (ID >> 4) + 1, 0x98},
+		{IDS, 5},
+		{IDS + 2, 0},
+		{IDS + 9 + 4, 0x99},
+		{ENVIRONMENTS + ENVIRONMENT_WORDS, 0},
+	};
+	struct fixture fixture;
+	uint32_t count;
+	setup_c_method(&fixture, 31);
+	for (size_t i = 0; i < sizeof(breaks) / sizeof(*breaks); i++) {
+		uint64_t *word = &fixture.heap[breaks[i].word], before = *word;
+		*word = breaks[i].value;
+		const uint64_t *words = tick(&fixture, &count);
+		CHECK_STR(shape_of(words, count), "snnn");
+		*word = before;
+	}
+	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
+	teardown(&fixture);
+}
+
+TEST(names_have_the_class_of_the_method)
+{
+	struct fixture fixture;
+	setup_c_method(&fixture, 33);
+	CHECK_STR(name_of_first(&fixture, "ssnnn"), "Klaß#each");
+	fixture.heap[ENTRY + 4] = heap_address(METACLASS);
+	CHECK_STR(name_of_first(&fixture, "ssnnn"), "Klaß.each");
+	fixture.heap[CLASS + 18] = 0; /* no name for good */
+	fixture.heap[DEFINITION + 1] = 99;
+	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
+	teardown(&fixture);
+}
+
+TEST(labels_have_the_class_behind_what_they_begin_with)
+{
+	struct fixture fixture;
+	setup_version(&fixture, 33);
+	push_frame(&fixture, METHOD | FINISH | LOCAL, OUTER_CODE, 2);
+	push_frame(&fixture, BLOCK_KIND, INNER_CODE, 2);
+	put_method(&fixture, 0);
+	uint64_t *outer = &fixture.heap[ENVIRONMENTS + ENVIRONMENT_WORDS + 1];
+	*outer = heap_address(ENVIRONMENTS + 2) | 1;
+	CHECK_STR(name_of_first(&fixture, "ssnnn"), "aKlaß#b");
+	put_string(&fixture, BASE_LABEL, "c"); /* what eval() runs is called otherwise */
+	fixture.heap[CLASS + 19] = heap_address(CLASS_NAME - 8);
+	CHECK_STR(name_of_first(&fixture, "ssnnn"), "ab");
+	*outer = heap_address(ENVIRONMENTS + ENVIRONMENT_WORDS + 2); /* itself */
+	fixture.heap[INNER_CODE + 4 + 11]++;
+	CHECK_STR(name_of_first(&fixture, "ssnnn"), "ab");
+	teardown(&fixture);
+}
+
+TEST(a_frame_that_no_loop_has_yet_takes_no_other_ones_place)
+{
+	struct fixture fixture;
+	uint32_t count;
+	setup_call(&fixture);
+	push_frame(&fixture, CFUNC | IS_C, 0, 0);
+	push_frame(&fixture, BLOCK_KIND | FINISH, INNER_CODE, 0);
+	fixture.regs.ip = CODE + HELPER + 5;
+	fixture.stack[FIRST_SP - 1 + NATIVE_WORDS] = CODE + CORE + 5;
+	fixture.stack[FIRST_SP - 1 + 2 * NATIVE_WORDS] = CODE + LOOP + 5;
+	fixture.stack[FIRST_SP - 1 + 3 * NATIVE_WORDS] = CODE + CALLER + 5;
+	CHECK_STR(shape_of(tick(&fixture, &count), 7), "nsssnnn");
+	CHECK_INT(count, 7);
+	fixture.heap[FRAMES - 4 * 8] = heap_address(INSTRUCTIONS + 1); /* begun: that loop's own */
+	CHECK_STR(shape_of(tick(&fixture, &count), 5), "nsnnn");
 	teardown(&fixture);
 }
