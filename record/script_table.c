@@ -107,14 +107,16 @@ static uint32_t take_text(struct script_table *table, const struct event_vm_code
 	struct vm_text_bytes text = {
 		(uint8_t *)(uintptr_t)bytes, event->bytes[what], unit_of(event, what)};
 	bool is_whole = text.len && (!is_lines || text.len == event->whole_bytes[what]);
-	if (!is_whole && read_again(event, what, &again))
+	bool is_read = !is_whole && read_again(event, what, &again);
+	if (is_read)
 		text = again;
 	CLEANUP(str_deinit) struct str out = {0};
 	if (is_lines)
 		str_write(&out, text.data, text.len);
 	else
 		put_text(&out, text.data, text.len, text.unit);
-	mem_free(again.data);
+	if (is_read)
+		mem_free(again.data);
 	if (table->text_bytes > MAX_TEXT_BYTES)
 		str_truncate(&out, 0);
 	table->text_bytes += out.len; /* also of known ones: a bound, no account */

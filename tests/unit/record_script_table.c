@@ -123,6 +123,28 @@ TEST(records_that_lie_are_not_taken)
 	teardown(&fixture);
 }
 
+/* The process has gone, so that they can be read no more, however they would be. */
+TEST(texts_that_could_not_be_read_in_time_are_missing)
+{
+	struct fixture fixture;
+	uint64_t offset;
+	setup(&fixture);
+	for (uint32_t number = 1; number < 9; number++) {
+		struct code code = code_of(number, "", "");
+		bool is_length_known = number & 1;
+		for (int i = 0; i < VM_TEXTS; i++) {
+			code.head.bytes[i] = 0;
+			code.head.whole_bytes[i] = is_length_known ? 100 : 0;
+			code.head.address[i] = 0x1000;
+		}
+		code.head.kind = number < 5 ? VM_PYTHON : VM_RUBY;
+		code.head.version = number < 5 ? 11 : 31;
+		script_table_take(&fixture.scripts, &code.head, sizeof(code));
+		CHECK_STR(describe(&fixture, number, 0, &offset).name, "[unnamed: unreadable_name]");
+	}
+	teardown(&fixture);
+}
+
 TEST(wide_characters_become_utf_8)
 {
 	struct fixture fixture;
