@@ -140,7 +140,8 @@ TEST(texts_that_could_not_be_read_in_time_are_missing)
 		code.head.kind = number < 5 ? VM_PYTHON : VM_RUBY;
 		code.head.version = number < 5 ? 11 : 31;
 		script_table_take(&fixture.scripts, &code.head, sizeof(code));
-		CHECK_STR(describe(&fixture, number, 0, &offset).name, "[unnamed: unreadable_name]");
+		CHECK_STR(
+			describe(&fixture, number, 0, &offset).name, "[unnamed: unreadable_name]");
 	}
 	teardown(&fixture);
 }
