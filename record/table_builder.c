@@ -1,5 +1,6 @@
 #include "record/table_builder.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -13,6 +14,7 @@ struct job {
 	uint64_t id;
 	int fd;
 	struct elf_file *elf;
+	uint64_t code_bytes;
 };
 
 struct table_builder {
@@ -72,6 +74,22 @@ static void run_job(struct table_builder *builder, const struct job *job)
 	eventfd_write(builder->event_fd, 1);
 }
 
+/*
+ * The job with the least code to describe: stacks of everything else would wait for one browser.
+ * Large files are not put off for long, since a file comes once.
+ */
+static struct job take_job(struct table_builder *builder)
+{
+	struct job *first = &builder->jobs.data[builder->next++], *least = first;
+	for (size_t i = builder->next; i < builder->jobs.len; i++)
+		if (builder->jobs.data[i].code_bytes < least->code_bytes)
+			least = &builder->jobs.data[i];
+	struct job ret = *least;
+	*least = *first;
+	*first = ret;
+	return ret;
+}
+
 static void *run(void *context)
 {
 	struct table_builder *builder = context;
@@ -81,7 +99,7 @@ static void *run(void *context)
 			pthread_cond_wait(&builder->submitted, &builder->lock);
 		if (builder->is_ending)
 			break;
-		struct job job = builder->jobs.data[builder->next++];
+		struct job job = take_job(builder);
 		pthread_mutex_unlock(&builder->lock);
 		run_job(builder, &job);
 		pthread_mutex_lock(&builder->lock);
@@ -138,9 +156,19 @@ void table_builder_destroy(struct table_builder *builder)
 	mem_free(builder);
 }
 
+static uint64_t count_code(const struct elf_file *elf)
+{
+	size_t count;
+	const struct elf_segment *segments = elf_file_segments(elf, &count);
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < count; i++)
+		bytes += segments[i].flags & PF_X ? segments[i].filesz : 0;
+	return bytes;
+}
+
 void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, struct elf_file *elf)
 {
-	struct job job = {.id = id, .fd = fd, .elf = elf};
+	struct job job = {.id = id, .fd = fd, .elf = elf, .code_bytes = count_code(elf)};
 	pthread_mutex_lock(&builder->lock);
 	vec_push(&builder->jobs, job);
 	pthread_cond_signal(&builder->submitted);

@@ -1,7 +1,7 @@
 /*
- * Makes unwind tables in a thread of its own, one after the other, from the
- * disk cache or from the file itself: a large library takes a tenth of a
- * second, in which the ring would fill up.
+ * Makes unwind tables in a thread of its own, one after the other, the
+ * smallest first, from the disk cache or from the file itself: a large library
+ * takes a tenth of a second, in which the ring would fill up.
  */
 #ifndef EBPROF_TABLE_BUILDER_H
 #define EBPROF_TABLE_BUILDER_H
@@ -35,7 +35,7 @@ void table_builder_destroy(struct table_builder *builder);
 
 /* Takes `fd` and `elf` over. `id` comes back with the result. */
 void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, struct elf_file *elf);
-/* The next result, in the order of submission. False: none is ready. */
+/* The next result. False: none is ready. */
 bool table_builder_take(struct table_builder *builder, struct table_result *ret);
 /* Returns once a result is ready; false when nothing was submitted. */
 bool table_builder_wait(struct table_builder *builder);
