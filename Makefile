@@ -333,6 +333,9 @@ bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(addprefix $(O)/tests/benc
 bench-tui: $(O)/ebprof $(O)/tests/bench/gen_recording ## how fast the terminal interface answers
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/tui.sh
 
+bench-languages: $(O)/ebprof ## script frames: how complete, what they cost (root)
+	@EBPROF=$(abspath $(O)/ebprof) tests/bench/languages.sh
+
 bench-exports: $(O)/ebprof $(O)/tests/bench/gen_recording ## seconds, memory and bytes of each export format
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/exports.sh
 
@@ -381,6 +384,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all bench bench-exports bench-symbols bench-tui check check-fresh check-kernel check-kill check-languages clean demo deps \
+.PHONY: all bench bench-exports bench-languages bench-symbols bench-tui check check-fresh check-kernel check-kill check-languages clean demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

@@ -1,0 +1,195 @@
+#!/bin/bash
+# Script frames: how complete, what they cost in the kernel and beside it. A line a figure, and what
+# is aimed at beside it; nothing is asserted.
+#   LANGUAGES="python ruby"    instead of all that are installed
+set -u
+ebprof=${EBPROF:?path of the ebprof binary}
+work=$(mktemp -d "${TMPDIR:-/tmp}/ebprof-bench.XXXXXX")
+workload=() # ids of what runs beside
+stop_workload() {
+	[ ${#workload[@]} = 0 ] || kill "${workload[@]}" 2>/dev/null
+	workload=()
+}
+trap 'stop_workload; sysctl -q kernel.bpf_stats_enabled=$stats_were; rm -rf "$work"' EXIT
+stats_were=$(sysctl -n kernel.bpf_stats_enabled)
+cd "$work" || exit 1
+if [ "$(id -u)" != 0 ]; then echo "needs root"; exit 1; fi
+
+line() { printf '%-58s %12s %-36s %s\n' "$1" "$2" "$3" "$4"; }
+cold=(--unwind-cache none)
+warm=(--unwind-cache "$work/cache")
+
+# ---- programs: DEPTH SECONDS; they recurse as deep, and say what time it took them to begin ----
+
+cat >deep.python <<'PY'
+import sys, time
+def spin(end):
+    while time.process_time() < end:
+        for i in range(2000):
+            pass
+def recurse(depth, end):
+    return recurse(depth - 1, end) if depth else spin(end)
+print(time.process_time(), flush=True)
+recurse(int(sys.argv[1]), float(sys.argv[2]))
+PY
+cat >deep.ruby <<'RUBY'
+def now = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+def spin(last)
+  while now < last
+    i = 0
+    i += 1 while i < 2000
+  end
+end
+def recurse(depth, last)
+  depth > 0 ? recurse(depth - 1, last) : spin(last)
+end
+puts now
+$stdout.flush
+recurse(ARGV[0].to_i, ARGV[1].to_f)
+RUBY
+cat >deep.php <<'PHP'
+<?php
+function now() { $u = getrusage(); return $u["ru_utime.tv_sec"] + $u["ru_utime.tv_usec"] / 1e6
+	+ $u["ru_stime.tv_sec"] + $u["ru_stime.tv_usec"] / 1e6; }
+function spin($end) { while (now() < $end) for ($i = 0; $i < 2000; $i++); }
+function recurse($depth, $end) { $depth ? recurse($depth - 1, $end) : spin($end); }
+echo now(), "\n";
+recurse((int)$argv[1], (float)$argv[2]);
+PHP
+cat >deep.perl <<'PERL'
+no warnings "recursion";
+sub now { my @t = times; return $t[0] + $t[1] }
+sub spin { my $end = shift; while (now() < $end) { for (my $i = 0; $i < 2000; $i++) {} } }
+sub recurse { my ($depth, $end) = @_; $depth ? recurse($depth - 1, $end) : spin($end) }
+$| = 1;
+print now(), "\n";
+recurse(@ARGV);
+PERL
+cat >short.python <<'PY'
+import time
+def work():
+    return sum([i * i for i in range(1000)])
+def main(end):
+    while time.process_time() < end:
+        work()
+main(0.25)
+PY
+
+# The system's interpreter under a name of its own, so that nobody else's counts.
+interpreter() { # LANGUAGE
+	local found
+	found=$(PATH=/usr/bin:/bin command -v "${1/%python/python3}") || return
+	ln -sf "$(realpath "$found")" "bench-$1"
+}
+languages=()
+for language in ${LANGUAGES-python ruby php perl}; do
+	if interpreter "$language"; then
+		languages+=("$language")
+	else
+		line "$language" "-" "" "not installed"
+	fi
+done
+
+# ---- whole stacks ----
+
+share() { awk -v part="$1" -v all="$2" 'BEGIN { printf "%.2f%%", (all > 0 ? 100 * part / all : 0) }'; }
+
+# Samples with all of the script's frames, of those since it began.
+whole() { # LANGUAGE OPTION...
+	local language=$1 depth=20 hz=997 began
+	shift
+	began=$("$ebprof" record -q -F $hz "$@" -o deep.data -- "./bench-$language" "deep.$language" $depth 4)
+	"$ebprof" convert --folded -i deep.data -o deep.folded >/dev/null 2>&1
+	awk -v frames=$((depth + 1)) -v before="$(awk -v b="$began" -v hz=$hz 'BEGIN { print b * hz }')" '
+		/^bench-/ { all += $NF; n = $NF }
+		/^bench-/ && /<module>|<main>|[{]main[}]/ && gsub(/recurse/, "") == frames { whole += n }
+		END { printf "%d %d\n", whole, all - before }' deep.folded
+}
+for language in "${languages[@]}"; do
+	read -r part all < <(whole "$language" "${cold[@]}")
+	line "$language: whole script stacks, no cache" "$(share "$part" "$all")" "($part of $all)" ">= 99%"
+	whole "$language" "${warm[@]}" >/dev/null
+	read -r part all < <(whole "$language" "${warm[@]}")
+	line "$language: whole script stacks, cached" "$(share "$part" "$all")" "($part of $all)" ">= 99%"
+done
+
+# ---- short lives ----
+
+if [ -e bench-python ]; then
+	# shellcheck disable=SC2016
+	"$ebprof" record -q -a -F 99 "${cold[@]}" -o short.data -- \
+		bash -c 'for i in {1..60}; do ./bench-python short.python; done'
+	"$ebprof" convert --folded -i short.data -o short.folded >/dev/null 2>&1
+	read -r part all pending < <(awk '
+		/^bench-/ && /_PyEval_EvalFrameDefault|PyEval_EvalCode;|<module>|_bootstrap/ {
+			all += $NF
+			if (!/unnamed:|_PyEval_EvalFrameDefault(;_PyEval_EvalFrameDefault| [0-9]+$)/) named += $NF
+			if (/unnamed: interpreter|table pending/) pending += $NF
+		}
+		END { printf "%d %d %d\n", named, all, pending }' short.folded)
+	line "60 python3 of 0.3 s, -a 99 Hz, no cache: named in the loop" "$(share "$part" "$all")" \
+		"($part of $all, $pending before tables)" ">= 97%"
+fi
+
+# ---- in the kernel ----
+
+# What all threads of a process have run, ns.
+run_ns() { awk '{ sum += $1 } END { printf "%.0f\n", sum }' /proc/"$1"/task/*/schedstat; }
+# What the BPF programs of a recorder have, ns, since the kernel counts it: others may have it stop.
+count_bpf() { sysctl -q kernel.bpf_stats_enabled=1; }
+bpf_ns() { awk '/^run_time_ns/ { sum += $2 } END { printf "%.0f\n", sum }' /proc/"$1"/fdinfo/* 2>/dev/null; }
+children() { cat /proc/"$1"/task/*/children; }
+
+# A sample of one program, by the time that it ran: the ticks of others cost next to nothing.
+cost() { # LANGUAGE DEPTH OPTION...
+	local language=$1 depth=$2 hz=997 recorder program least='' now
+	shift 2
+	"$ebprof" record -q -F $hz "${warm[@]}" "$@" -o cost.data -- "./bench-$language" "deep.$language" "$depth" 6 >/dev/null &
+	recorder=$!
+	sleep 1.5
+	program=$(children $recorder | awk '{ print $1 }')
+	local bpf ran bpf_then ran_then
+	for _ in 1 2 3; do
+		[ -d "/proc/$program" ] || break
+		count_bpf
+		bpf=$(bpf_ns $recorder) ran=$(run_ns "$program")
+		sleep 1.2
+		[ -d "/proc/$program" ] || break
+		bpf_then=$(bpf_ns $recorder) ran_then=$(run_ns "$program")
+		now=$(awk -v b=$((bpf_then - bpf)) -v r=$((ran_then - ran)) -v hz=$hz \
+			'BEGIN { printf "%.0f", (r > 0 ? b / (r / 1e9 * hz) : 0) }')
+		[ -n "$least" ] && [ "$least" -lt "$now" ] || least=$now
+	done
+	wait $recorder
+	echo "${least:-0}"
+}
+for language in "${languages[@]}"; do
+	shallow=$(cost "$language" 10)
+	deep=$(cost "$language" 210)
+	without=$(cost "$language" 210 --no-vm all)
+	line "BPF: $language: a script frame, ns" "$(((deep - shallow) / 200))" \
+		"(sample: $shallow, $deep; --no-vm $without)" "<= 250"
+done
+
+# ---- beside it ----
+
+if [ -e bench-python ]; then
+	for _ in {1..20}; do
+		./bench-python deep.python 20 100 >/dev/null &
+		workload+=($!)
+	done
+	"$ebprof" record -q -a -F 99 "${warm[@]}" --duration 14 -o cpu.data &
+	recorder=$!
+	sleep 3
+	count_bpf
+	ran=$(run_ns $recorder) bpf=$(bpf_ns $recorder)
+	sleep 10
+	ran=$(($(run_ns $recorder) - ran)) bpf=$(($(bpf_ns $recorder) - bpf))
+	rss=$(awk '/^VmHWM/ { print $2 }' /proc/$recorder/status)
+	wait $recorder
+	stop_workload
+	line "-a 99 Hz, 20 busy python3: recorder and BPF, % of a core" \
+		"$(awk -v r=$ran -v b=$bpf 'BEGIN { printf "%.2f", (r + b) / 1e8 }')" \
+		"$(awk -v r=$ran -v b=$bpf 'BEGIN { printf "(recorder %.2f, BPF %.2f)", r / 1e8, b / 1e8 }')" "<= 0.7"
+	line "... its peak RSS, MiB" "$((rss >> 10))" "" "<= 64"
+fi
