@@ -311,12 +311,14 @@ static __always_inline bool begins_script_frames(
 	return true;
 }
 
-/* Code of a JIT compiler, whose own runtime knows how to get out of it. */
+/* Code of a JIT compiler, whose own runtime knows how to get out of it, or that says so itself. */
 static __always_inline bool leaves_jit(struct scratch *scratch, __u64 place)
 {
-	if (!ruby_leave_jit())
+	bool is_trampoline = leave_trampoline();
+	if (!is_trampoline && !ruby_leave_jit())
 		return false;
-	push_frame(scratch, place);
+	if (!is_trampoline || !is_python_trampoline(&scratch->walk.vm))
+		push_frame(scratch, place);
 	scratch->walk.vm.state = VM_OUTSIDE;
 	scratch->walk.guess = EVENT_END_COMPLETE;
 	scratch->walk.end = EVENT_END_DEPTH;

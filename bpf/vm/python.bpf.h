@@ -120,6 +120,45 @@ static __always_inline bool python_enter(struct scratch *scratch)
 	return vm->python.frame != 0;
 }
 
+/* ---- trampolines ---- */
+
+/*
+ * Out of code that has no rules, but whose last instructions, which come next, are known: it puts
+ * back the stack pointer, or the frame pointer, and returns. Such is what `-X perf` has called
+ * before each function, from 3.12 on (Python/asm_trampoline.S). False: it is not.
+ */
+__noinline int leave_trampoline(void);
+__noinline int leave_trampoline(void)
+{
+	static const __u64 add_ret = 0xc308c48348, pop_ret = 0xc35d;
+	struct scratch *scratch = get_scratch();
+	__u64 code, caller, fp;
+	if (!scratch || scratch->walk.is_exact)
+		return 0;
+	struct unwind_registers *regs = &scratch->walk.regs;
+	__u64 sp = regs->reg[UNWIND_SP];
+	if (!read_word(regs->ip, &code))
+		return 0;
+	bool has_fp = (code & 0xffff) == pop_ret;
+	if (!has_fp && (code & 0xffffffffff) != add_ret)
+		return 0;
+	if (!read_word(sp, &fp) || !read_word(sp + 8, &caller))
+		return 0;
+	regs->ip = caller;
+	regs->reg[UNWIND_SP] = sp + 16;
+	if (has_fp) {
+		regs->reg[UNWIND_FP] = fp;
+		regs->known |= 1ULL << UNWIND_FP;
+	}
+	return 1;
+}
+
+/* One that says what a script frame says already. */
+static __always_inline bool is_python_trampoline(const struct vm_walk *vm)
+{
+	return vm->file && vm->row.kind == VM_PYTHON;
+}
+
 /* ---- frames ---- */
 
 static __always_inline __u64 word_of_frame(const struct python_walk *python, __u32 offset)

@@ -1,4 +1,5 @@
 /* Ticks in a process that is CPython 3.11 as far as the walk can tell: what it sends for it. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/vm/vm.h"
@@ -252,5 +253,74 @@ TEST(frames_in_a_circle_end)
 	put_frame(&fixture, INNER, FIRST_CODE, INNER, 1, false);
 	tick(&fixture, &count);
 	CHECK_INT(count, EVENT_MAX_USER_FRAMES);
+	teardown(&fixture);
+}
+
+/* A million frames: as many are taken as a stack may have, and none is looked at behind these. */
+TEST(endless_recursion_is_cut)
+{
+	enum {
+		FRAMES = 1000000,
+		FRAME_WORDS = 9,
+		DEEP = 0x9000000
+	};
+	struct fixture fixture;
+	uint32_t count;
+	setup(&fixture);
+	uint64_t *frames = calloc(FRAMES, FRAME_WORDS * 8);
+	CHECK(frames != NULL);
+	for (uint64_t i = 0; frames && i < FRAMES; i++) {
+		uint64_t *frame = frames + i * FRAME_WORDS;
+		frame[4] = heap_address(FIRST_CODE);
+		frame[6] = i + 1 < FRAMES ? DEEP + (i + 1) * FRAME_WORDS * 8 : 0;
+		frame[7] = heap_address(FIRST_CODE) + 184;
+	}
+	emulate_memory(DEEP, frames, (size_t)FRAMES * FRAME_WORDS * 8);
+	fixture.stack[10 + 1] = DEEP;
+	tick(&fixture, &count);
+	CHECK_INT(count, EVENT_MAX_USER_FRAMES);
+	CHECK_INT(emulated_count(EVENT_VM_CODE), 1);
+	teardown(&fixture);
+	free(frames);
+}
+
+enum {
+	JIT = 0xa000000,
+	JIT_WORDS = 16,
+};
+
+/* A tick in the loop, which code of nobody called, and that was called by CALLER. */
+static const uint64_t *tick_under_trampoline(
+	struct fixture *fixture, uint64_t *code, uint64_t instructions, uint32_t *count)
+{
+	static const struct emulated_file file = {.inode = 1};
+	static const struct emulated_vma vmas[] = {{CODE, CODE + 0x10000, 0, &file, true},
+		{STACK, STACK + STACK_WORDS * 8, 0, NULL, false},
+		{JIT, JIT + JIT_WORDS * 8, 0, NULL, true}};
+	emulate_mappings(vmas, 3, 0);
+	code[1] = instructions;
+	emulate_memory(JIT, code, JIT_WORDS * 8);
+	uint64_t *loop_end = fixture->stack + 4 + LOOP_BYTES / 8;
+	loop_end[-1] = JIT + 8;
+	loop_end[1] = CODE + CALLER + 5;
+	return tick(fixture, count);
+}
+
+TEST(a_trampoline_is_left_and_has_no_frame)
+{
+	static const uint64_t ways[] = {
+		0xc308c48348, 0xc35d}; /* add $8,%rsp; ret and pop %rbp; ret */
+	struct fixture fixture;
+	uint64_t code[JIT_WORDS] = {0};
+	uint32_t count;
+	setup(&fixture);
+	for (int i = 0; i < 2; i++) {
+		const uint64_t *words = tick_under_trampoline(&fixture, code, ways[i], &count);
+		CHECK_INT(count, 4);
+		CHECK(is_vm(words[0]) && is_vm(words[1]) && !is_vm(words[2]));
+		CHECK_INT(words[3] >> EVENT_FRAME_KIND_SHIFT, EVENT_FRAME_FILE);
+	}
+	const uint64_t *words = tick_under_trampoline(&fixture, code, 0x9090909090909090, &count);
+	CHECK(count >= 4 && words[3] >> EVENT_FRAME_KIND_SHIFT != EVENT_FRAME_FILE);
 	teardown(&fixture);
 }
