@@ -31,23 +31,66 @@ static __always_inline bool is_state_of(const struct python_vm *row, __u64 state
 	return state && read_word(state + row->thread_id, &id) && id == thread;
 }
 
-static __always_inline bool find_thread(struct vm_walk *vm)
+/* The thread's first state, which it keeps in whatever interpreter it runs (until 3.12). */
+static __always_inline __u64 find_first_state(const struct vm_walk *vm)
 {
 	const struct python_vm *row = &vm->row.python;
 	__u64 thread = thread_pointer(), state = 0;
 	__u32 key = 0;
 	const void *key_address = (const void *)(row->key - vm->delta);
 	if (bpf_probe_read_user(&key, sizeof(key), key_address) || key >= GLIBC_MAX_KEYS)
-		return false;
-	if (!glibc_value(thread, key, &state) || !is_state_of(row, state, thread))
-		if (!musl_value(thread, key, &state) || !is_state_of(row, state, thread))
-			return false;
+		return 0;
+	if (glibc_value(thread, key, &state) && is_state_of(row, state, thread))
+		return state;
+	return musl_value(thread, key, &state) && is_state_of(row, state, thread) ? state : 0;
+}
+
+/* The state that the thread runs with, when it has the lock of the interpreters. */
+static __always_inline __u64 find_current_state(const struct vm_walk *vm)
+{
+	const struct python_vm *row = &vm->row.python;
+	__u64 state = 0;
+	bool is_ours = row->current && read_word(row->current - vm->delta, &state) &&
+		       is_state_of(row, state, thread_pointer());
+	return is_ours ? state : 0;
+}
+
+static __always_inline bool take_state(struct vm_walk *vm, __u64 state)
+{
 	__u64 first = 0;
-	if (!read_word(state + row->thread_frame, &first))
+	if (!state || !read_word(state + vm->row.python.thread_frame, &first))
 		return false;
+	vm->python.state = state;
 	vm->python.frame = vm->python.cframe = first;
 	vm->has_thread = true;
 	return true;
+}
+
+/*
+ * A thread has a state for each interpreter that it runs. The frames of one are done: the loops
+ * further out are those of the one it began with. A global function, since it is needed rarely.
+ */
+__noinline int python_leave_interpreter(void);
+__noinline int python_leave_interpreter(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	struct vm_walk *vm = &scratch->walk.vm;
+	__u64 state = find_first_state(vm);
+	return state != vm->python.state && take_state(vm, state);
+}
+
+/* A global function like that. */
+__noinline int python_find_thread(void);
+__noinline int python_find_thread(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	struct vm_walk *vm = &scratch->walk.vm;
+	__u64 state = find_current_state(vm);
+	return take_state(vm, state ? state : find_first_state(vm));
 }
 
 /* ---- loops ---- */
@@ -107,15 +150,21 @@ static __always_inline __u64 find_entering(struct scratch *scratch)
 static __always_inline bool python_enter(struct scratch *scratch)
 {
 	struct vm_walk *vm = &scratch->walk.vm;
-	if (!vm->has_thread && !find_thread(vm)) {
+	if (!vm->has_thread && !python_find_thread()) {
 		push_vm_failure(scratch, VM_FAILED_STATE);
 		return false;
 	}
 	vm->python.entering = find_entering(scratch);
 	if (vm->python.entering)
 		return true;
-	if (vm->row.python.flags & PYTHON_HAS_CFRAME)
+	bool has_cframe = vm->row.python.flags & PYTHON_HAS_CFRAME;
+	if (has_cframe && enter_by_cframe(vm))
+		return true;
+	__u64 next = has_cframe ? vm->python.cframe : vm->python.frame;
+	if (!next && python_leave_interpreter() && has_cframe)
 		return enter_by_cframe(vm);
+	if (has_cframe)
+		return false;
 	vm->python.first = vm->python.frame;
 	return vm->python.frame != 0;
 }

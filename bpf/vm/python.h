@@ -27,6 +27,7 @@ struct python_vm {
 	unsigned long long key;       /* of the thread-specific data with the thread's state */
 	unsigned long long code_type; /* PyCode_Type, what all code points to */
 	unsigned long long loop;      /* where the loop is entered */
+	unsigned long long current;   /* the state of the thread that runs; 0: nothing says which */
 	unsigned char version;        /* minor */
 	unsigned char flags;          /* enum python_flag */
 	unsigned char frame_bytes, code_bytes; /* how much of them is to be read; 0: 256 */
@@ -43,7 +44,7 @@ struct python_vm {
 		text_kind_shift; /* in the state: bytes a character; compact and ASCII follow */
 	unsigned char zero8;
 	unsigned int identity_words; /* bit n: the n-th word of the code never changes */
-	unsigned int zero[15];
+	unsigned int zero[13];
 };
 
 _Static_assert(sizeof(struct python_vm) == 120, "fills a row");

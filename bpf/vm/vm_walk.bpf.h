@@ -6,6 +6,7 @@
 #include "bpf/vm/vm.h"
 
 struct python_walk {
+	__u64 state;    /* whose frames these are: of the thread in one of the interpreters */
 	__u64 frame;    /* the next; 0: no more */
 	__u64 cframe;   /* with PYTHON_HAS_CFRAME, that of the next loop */
 	__u64 first;    /* of this loop */

@@ -141,6 +141,7 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	if (!find_layout(elf, symbols, find_version(elf, symbols), row))
 		return NULL;
 	row->key = find_key(elf, symbols);
+	row->current += row->current ? symbols[RUNTIME].address : 0;
 	row->code_type = symbols[CODE_TYPE].address;
 	row->loop = symbols[LOOP].address;
 	file->loop_start = symbols[LOOP].address;
@@ -195,6 +196,7 @@ static void place(struct vm_row *row, uint64_t address_to_file)
 	row->python.key += address_to_file;
 	row->python.code_type += address_to_file;
 	row->python.loop += address_to_file;
+	row->python.current += row->python.current ? address_to_file : 0;
 }
 
 static bool is_sound(const struct vm_row *row)

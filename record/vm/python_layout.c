@@ -26,27 +26,28 @@ enum { /* of all versions, where objects have a count and a type first */
 	.bytes_length = BYTES_LENGTH, .bytes_start = BYTES_START
 
 /* Frames are objects; struct _ts, PyFrameObject, PyCodeObject. */
-#define OLD(first, thread, lasti, line, file, last_word) \
+#define OLD(first, running, thread, lasti, line, file, last_word) \
 	{ \
 		.flags = PYTHON_IS_RECURSIVE | PYTHON_HAS_LASTI | (first), \
 		.frame_bytes = (lasti) + 8, .code_bytes = 8 * ((last_word) + 1), \
-		.thread_frame = 24, .thread_id = (thread), .frame_code = 32, .frame_previous = 24, \
-		.frame_place = (lasti), .code_first_line = (line), .code_file = (file), \
-		.code_name = (file) + 8, .code_lines = (file) + 16, \
+		.current = (running), .thread_frame = 24, .thread_id = (thread), .frame_code = 32, \
+		.frame_previous = 24, .frame_place = (lasti), .code_first_line = (line), \
+		.code_file = (file), .code_name = (file) + 8, .code_lines = (file) + 16, \
 		.identity_words = WORDS(2, last_word), OBJECTS(48, 72), \
 	}
 
 static const struct python_vm versions[] = {
-	[6] = OLD(PYTHON_FRAME_IS_FIRST, 152, 120, 36, 96, 14),
-	[7] = OLD(PYTHON_FRAME_IS_FIRST, 176, 104, 36, 96, 14),
-	[8] = OLD(PYTHON_FRAME_IS_FIRST, 176, 104, 40, 104, 15),
-	[9] = OLD(0, 176, 104, 40, 104, 15),
-	[10] = OLD(0, 176, 96, 40, 104, 15),
+	[6] = OLD(PYTHON_FRAME_IS_FIRST, 0, 152, 120, 36, 96, 14),
+	[7] = OLD(PYTHON_FRAME_IS_FIRST, 1480, 176, 104, 36, 96, 14),
+	[8] = OLD(PYTHON_FRAME_IS_FIRST, 1368, 176, 104, 40, 104, 15),
+	[9] = OLD(0, 568, 176, 104, 40, 104, 15),
+	[10] = OLD(0, 568, 176, 96, 40, 104, 15),
 	[11] =
 		{
 			.flags = PYTHON_HAS_CFRAME,
 			.frame_bytes = 72,
 			.code_bytes = 144,
+			.current = 576,
 			.thread_frame = 56,
 			.thread_id = 152,
 			.cframe_frame = 8,

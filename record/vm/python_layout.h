@@ -14,7 +14,10 @@ enum {
 	PYTHON_DEBUG_OFFSETS_BYTES = 1024, /* more than any version has */
 };
 
-/* False: an unknown version, or one that says itself. Addresses stay 0. */
+/*
+ * False: an unknown version, or one that says itself. Addresses stay 0, but `current` is counted
+ * from _PyRuntime on.
+ */
 bool python_layout_of_version(uint32_t minor, struct python_vm *ret);
 /*
  * By struct _Py_DebugOffsets, the first bytes of _PyRuntime. False: it is none, or one that makes

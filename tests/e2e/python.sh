@@ -71,6 +71,61 @@ test_cold() {
 	done
 }
 
+# What `-X perf` has called before each function neither ends a stack nor doubles a frame.
+test_trampolines() {
+	local python list found= all whole twice
+	list=$(pythons) || exit $?
+	for python in $list; do
+		"$python" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' >/dev/null 2>&1 || continue
+		found=1
+		"$EBPROF" record -q -o shape.data -- "$python" -X perf "$here/python_shape.py" 2 >spent 2>err ||
+			fail "record $python: $(cat err)"
+		read -r all whole twice < <(count shape.data '
+			'"$besides"'
+			{ add("all") }
+			/<module>.*run|_bootstrap.*run_in_thread/ { add("whole") }
+			/py::/ { add("twice") }
+			/;recurse/ { copy = $0; if (gsub(/;recurse/, "", copy) > 41) add("twice") }
+			END { print c["all"] + 0, c["whole"] + 0, c["twice"] + 0 }')
+		percent "$python: stacks up to the program's beginning" "$whole" "$all" 95
+		percent "$python: no frame twice" $((all - twice)) "$all" 98
+	done
+	[[ $found ]] || skip "no Python here with -X perf (3.12)"
+}
+
+# Each task's stack goes from the loop of events through the coroutines that wait for each other.
+test_tasks() {
+	local python list all whole
+	list=$(pythons) || exit $?
+	for python in $list; do
+		"$EBPROF" record -q -o tasks.data -- "$python" "$here/python_ways.py" tasks 2 2>err || fail "record: $(cat err)"
+		read -r all whole < <(count tasks.data '
+			/;spin/ { add("all") }
+			/;<module>;.*run_tasks;.*_run_once;.*outer;.*inner;.*innermost;.*spin/ { add("whole") }
+			END { print c["all"] + 0, c["whole"] + 0 }')
+		percent "$python: whole stacks of tasks" "$whole" "$all" 95
+	done
+}
+
+# Interpreters within one: each has its own frames.
+test_interpreters() {
+	local python list found= all whole wrong
+	list=$(pythons) || exit $?
+	for python in $list; do
+		"$python" "$here/python_ways.py" interpreter 0 >/dev/null 2>&1 || continue
+		found=1
+		"$EBPROF" record -q -o inner.data -- "$python" "$here/python_ways.py" interpreter 2 2>err || fail "record: $(cat err)"
+		read -r all whole wrong < <(count inner.data '
+			/_run_script.*_PyEval_EvalFrameDefault|;inside;/ { add("all") }
+			/;<module>;([^<]*;)?inside;/ { add("whole") }
+			/_run_script.*run_interpreter/ { add("wrong") }
+			END { print c["all"] + 0, c["whole"] + 0, c["wrong"] + 0 }')
+		percent "$python: named up to the inner interpreter's beginning" "$whole" "$all" 95
+		percent "$python: none with frames of the outer one" $((all - wrong)) "$all" 99
+	done
+	[[ $found ]] || skip "no Python here with interpreters within one"
+}
+
 test_lines() {
 	local python list line hot all
 	line=$(grep -n '# hot' "$here/python_shape.py" | cut -d: -f1)
