@@ -15,6 +15,7 @@ enum {
 	CALLER = 0x2000,
 	END = 0x3000,
 	KEY = 0x5000,
+	CURRENT = 0x5100, /* what points to the state that runs */
 	TYPE = 0x6000,
 	STACK = 0x7000000,
 	STACK_WORDS = 512,
@@ -29,6 +30,7 @@ enum {
 	SECOND_CODE = 144,
 	TEXT = 192,
 	LINES = 208,
+	OTHER_STATE = 256,
 	THREAD_WORDS = 256,
 	GLIBC_KEYS = 0x310 / 8,
 };
@@ -38,7 +40,7 @@ struct fixture {
 	struct unwind_table table;
 	struct unwind_registers regs;
 	uint32_t key;
-	uint64_t type;
+	uint64_t type, current;
 	uint64_t thread[THREAD_WORDS]; /* at address 0, where the emulated thread pointer is */
 	uint64_t heap[HEAP_WORDS], stack[STACK_WORDS];
 };
@@ -73,6 +75,7 @@ static void build_table(struct fixture *fixture)
 	fixture->table.vm.kind = VM_PYTHON;
 	CHECK(python_layout_of_version(11, &fixture->table.vm.python));
 	fixture->table.vm.python.key = KEY;
+	fixture->table.vm.python.current = CURRENT;
 	fixture->table.vm.python.code_type = TYPE;
 	fixture->table.vm.python.loop = LOOP;
 }
@@ -123,6 +126,7 @@ static void setup(struct fixture *fixture)
 	put_frame(fixture, OUTER, SECOND_CODE, 0, 0, true);
 	emulate_memory(0, fixture->thread, sizeof(fixture->thread));
 	emulate_memory(CODE + KEY, &fixture->key, sizeof(fixture->key));
+	emulate_memory(CODE + CURRENT, &fixture->current, sizeof(fixture->current));
 	emulate_memory(HEAP, fixture->heap, sizeof(fixture->heap));
 	emulate_memory(STACK, fixture->stack, sizeof(fixture->stack));
 	fixture->regs.ip = CODE + LOOP + 0x500;
@@ -242,6 +246,30 @@ TEST(a_loop_that_ends_has_none_and_one_that_begins_has_its_argument)
 	fixture.regs.reg[4] = heap_address(OUTER);
 	CHECK_INT(place_of(tick(&fixture, &count)[0]), 0);
 	CHECK_INT(count, 3);
+	teardown(&fixture);
+}
+
+/* The thread's first state has the frames of the outer loop only. */
+TEST(interpreters_within_one_have_their_own_frames)
+{
+	enum {
+		LOOP_WORDS = LOOP_BYTES / 8
+	};
+	struct fixture fixture;
+	uint32_t count;
+	setup(&fixture);
+	put_frame(&fixture, INNER, FIRST_CODE, 0, 1, true);
+	fixture.current = heap_address(OTHER_STATE);
+	fixture.heap[OTHER_STATE + 7] = stack_address(10);
+	fixture.heap[STATE + 7] = stack_address(10 + LOOP_WORDS);
+	fixture.stack[10 + LOOP_WORDS + 1] = heap_address(OUTER);
+	fixture.stack[4 + LOOP_WORDS - 1] = CODE + LOOP + 0x600;
+	fixture.stack[4 + 2 * LOOP_WORDS - 1] = CODE + CALLER + 5;
+	const uint64_t *words = tick(&fixture, &count);
+	CHECK_INT(count, 5);
+	CHECK(is_vm(words[0]) && !is_vm(words[1]) && is_vm(words[2]) && !is_vm(words[3]));
+	CHECK(number_of(words[0]) && number_of(words[2]));
+	CHECK(number_of(words[0]) != number_of(words[2]));
 	teardown(&fixture);
 }
 
