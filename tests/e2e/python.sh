@@ -73,7 +73,7 @@ test_cold() {
 
 # What `-X perf` has called before each function neither ends a stack nor doubles a frame.
 test_trampolines() {
-	local python list found= all whole twice
+	local python list found="" all whole twice
 	list=$(pythons) || exit $?
 	for python in $list; do
 		"$python" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' >/dev/null 2>&1 || continue
@@ -109,7 +109,7 @@ test_tasks() {
 
 # Interpreters within one: each has its own frames.
 test_interpreters() {
-	local python list found= all whole wrong
+	local python list found="" all whole wrong
 	list=$(pythons) || exit $?
 	for python in $list; do
 		"$python" "$here/python_ways.py" interpreter 0 >/dev/null 2>&1 || continue
