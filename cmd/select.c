@@ -58,7 +58,7 @@ struct err *select_parse_time(const char *text, void *member)
 static bool has_event(const struct profile *profile, const char *name)
 {
 	for (size_t i = 1; i < profile->events.len; i++)
-		if (strcmp(profile->events.data[i].name, name) == 0)
+		if (filter_is_event(profile->events.data[i].name, name))
 			return true;
 	return false;
 }

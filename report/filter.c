@@ -23,8 +23,7 @@ static bool has_string(const struct filter_strings *list, const char *text)
 	return !list->len;
 }
 
-/* "cpu-clock", "usdt:libc.so.6:libc:setjmp"; of the latter "libc:setjmp" and "setjmp" as well. */
-static bool is_event(const char *name, const char *wanted)
+bool filter_is_event(const char *name, const char *wanted)
 {
 	size_t len = strlen(name), wanted_len = strlen(wanted);
 	if (!wanted_len || wanted_len > len || strcmp(name + len - wanted_len, wanted) != 0)
@@ -35,7 +34,7 @@ static bool is_event(const char *name, const char *wanted)
 static bool has_event(const struct filter_strings *list, const char *name)
 {
 	for (size_t i = 0; i < list->len; i++)
-		if (is_event(name, list->data[i]))
+		if (filter_is_event(name, list->data[i]))
 			return true;
 	return !list->len;
 }

@@ -32,6 +32,12 @@ struct filter {
 	struct filter_strings symbols;
 };
 
+/*
+ * Whether the event of this name is meant: by its whole name, or by the last parts of it, "setjmp"
+ * or "libc:setjmp" of "usdt:libc.so.6:libc:setjmp".
+ */
+bool filter_is_event(const char *name, const char *wanted);
+
 /* What of it means the same in another recording: not what is chosen by numbers and times. */
 struct filter filter_of_names(const struct filter *filter);
 
