@@ -70,10 +70,8 @@ static int run(const struct command *command, int argc, char **argv)
 	if (strcmp(argv[rest], "keys") == 0)
 		return print_keys(options.rows);
 	const struct command *about = commands_find(argv[rest]);
-	if (!about) {
-		console_say("there is no command \"%s\"", argv[rest]);
+	if (!about)
 		return CONSOLE_USAGE;
-	}
 	if (options.rows)
 		opt_print_rows(about, stdout);
 	else

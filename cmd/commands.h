@@ -9,7 +9,7 @@ extern const struct command command_record, command_report, command_convert, com
 
 /* All of them, in the order of help. */
 const struct command *const *commands_all(size_t *count);
-/* NULL when there is none of that name. */
+/* NULL when there is none of that name, which is said with the one that was meant. */
 const struct command *commands_find(const char *name);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/console.h"
+#include "cmd/nearest.h"
 
 static const struct command *const all[] = {
 	&command_record,
@@ -27,9 +28,16 @@ const struct command *const *commands_all(size_t *count)
 
 const struct command *commands_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+	struct nearest nearest = nearest_to(name);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (strcmp(all[i]->name, name) == 0)
 			return all[i];
+		nearest_offer(&nearest, all[i]->name);
+	}
+	if (nearest.word)
+		console_say("there is no command \"%s\": did you mean %s?", name, nearest.word);
+	else
+		console_say("there is no command \"%s\"; ebprof help lists them", name);
 	return NULL;
 }
 
@@ -47,10 +55,8 @@ int main(int argc, char **argv)
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		name = "help";
 	const struct command *command = commands_find(name);
-	if (!command) {
-		console_say("there is no command \"%s\"; ebprof help lists them", name);
+	if (!command)
 		return CONSOLE_USAGE;
-	}
 	/* A reader that leaves shows as EPIPE, which is no failure. What record starts inherits
 	 * ours. */
 	if (command != &command_record)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/nearest.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
 
@@ -31,6 +32,13 @@ static struct err *refuse(const struct command *command, const char *word)
 		if (strncmp(word, row->name, len) == 0 && (word[len] == '\0' || word[len] == '='))
 			return err_new(ERR_USAGE, "%s: %s", row->name, row->hint);
 	}
+	struct nearest nearest = nearest_to(word + strspn(word, "-"));
+	bool is_long = strncmp(word, "--", 2) == 0;
+	for (size_t i = 0; is_long && i < count_rows(command->options); i++)
+		nearest_offer(&nearest, command->options[i].long_name);
+	if (nearest.word)
+		return err_new(
+			ERR_USAGE, "unknown option %s: did you mean --%s?", word, nearest.word);
 	return err_new(ERR_USAGE, "unknown option %s (see ebprof %s --help)", word, command->name);
 }
 
