@@ -183,6 +183,10 @@ static struct err *attach_tracepoints(struct sampler *sampler)
 static struct err *add_timer(struct sampler *sampler, int cpu)
 {
 	struct timer timer = {.cpu = cpu, .fd = open_timer(&sampler->attr, cpu)};
+	if (timer.fd < 0 && sampler->is_cycles && (errno == ENOENT || errno == EOPNOTSUPP))
+		return err_new(ERR_UNSUPPORTED,
+			"this machine shows no hardware counters, as most virtual ones: "
+			"without -e cycles the CPU's clock is used");
 	if (timer.fd < 0)
 		return feature_explain(err_sys(
 			errno, "perf_event_open (%s on CPU %d)", sampler_event_name(sampler), cpu));
