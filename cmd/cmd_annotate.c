@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "cmd/naming.h"
+#include "cmd/nearest.h"
 #include "report/filter.h"
 #include "report/listing.h"
 #include "report/tui/model.h"
@@ -76,6 +78,44 @@ static uint32_t find_frame(const struct model *model, const char *symbol)
 	return best ? best->frame : 0;
 }
 
+static bool is_word_byte(char byte)
+{
+	return isalnum((unsigned char)byte) || byte == '_';
+}
+
+/* "run" is a word of "A.run" and of "ns::run<int>". */
+static bool has_word(const char *name, const char *word)
+{
+	size_t len = strlen(word);
+	for (const char *at = name; (at = strstr(at, word)); at++)
+		if ((at == name || !is_word_byte(at[-1])) && !is_word_byte(at[len]))
+			return true;
+	return false;
+}
+
+/* The hottest of those whose names have this word, else one that is spelled like it. */
+static const char *meant_name(const struct model *model, const char *symbol)
+{
+	const struct function_weight *best = NULL;
+	struct nearest nearest = nearest_to(symbol);
+	vec_each(&model->functions, row) {
+		const char *name = model_function(model, row->function)->name;
+		nearest_offer(&nearest, name);
+		if (has_word(name, symbol) && (!best || row->total > best->total))
+			best = row;
+	}
+	return best ? model_function(model, best->function)->name : nearest.word;
+}
+
+static struct err *refuse_symbol(const struct model *model, const char *symbol)
+{
+	const char *meant = meant_name(model, symbol);
+	if (meant)
+		return err_new(ERR_USAGE, "no sample has a function %s: did you mean \"%s\"?",
+			symbol, meant);
+	return err_new(ERR_USAGE, "no sample has a function %s", symbol);
+}
+
 static void put_head(const struct model *model, struct str *out)
 {
 	const struct annotation_weight *whole = &model->annotation->whole;
@@ -129,7 +169,7 @@ static struct err *put_annotation(
 	wish.annotated = find_frame(model, options->symbol);
 	struct err *err = NULL;
 	if (!wish.annotated && options->symbol)
-		err = err_new(ERR_USAGE, "no sample has a function %s", options->symbol);
+		err = refuse_symbol(model, options->symbol);
 	else if (!wish.annotated)
 		err = err_new(ERR_USAGE, "there are no samples");
 	if (!err) {
