@@ -2,7 +2,7 @@
  * A flame graph as a picture: flame_svg.h, of all samples of the event with the most. With a
  * baseline it is one of differences.
  */
-#include "report/diff_tree.h"
+#include "report/diff/diff_tree.h"
 #include "report/export/export.h"
 #include "report/export/flame_svg.h"
 

@@ -7,7 +7,7 @@
 #define EBPROF_FLAME_SVG_DIFF_H
 
 #include "format/base/str.h"
-#include "report/diff_focus.h"
+#include "report/diff/diff_focus.h"
 #include "report/flame.h"
 
 struct flame_svg_diff {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "report/diff_tree.h"
+#include "report/diff/diff_tree.h"
 #include "report/export/html_threads.h"
 #include "report/export/html_tree.h"
 #include "report/export/tally.h"

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 #include "report/annotation.h"
-#include "report/compare.h"
 #include "report/demangle/demangle.h"
+#include "report/diff/compare.h"
 #include "report/info.h"
 #include "report/scope.h"
 #include "report/slice.h"

@@ -1,4 +1,4 @@
-#include "report/diff_tree.h"
+#include "report/diff/diff_tree.h"
 
 #include <string.h>
 

@@ -56,7 +56,8 @@ class Diff {
 			isNew: now > 0 && !old, isGone: old > 0 && !now};
 	}
 
-	/* As if all samples were of one weight; shares as report/compare.c has it, values as counts. */
+	/* As if all samples were of one weight; shares as report/diff/compare.c has it, values as
+	 * counts. */
 	isSure(now, old) {
 		const [all, allOld] = this.wholes, [samples, samplesOld] = this.samples;
 		if (!all || !allOld)

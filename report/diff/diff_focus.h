@@ -5,7 +5,7 @@
 #ifndef EBPROF_DIFF_FOCUS_H
 #define EBPROF_DIFF_FOCUS_H
 
-#include "report/compare.h"
+#include "report/diff/compare.h"
 #include "report/focus.h"
 
 struct diff_twins {

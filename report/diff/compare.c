@@ -1,4 +1,4 @@
-#include "report/compare.h"
+#include "report/diff/compare.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #define EBPROF_DIFF_TREE_H
 
 #include "format/base/str.h"
-#include "report/function_match.h"
+#include "report/diff/function_match.h"
 #include "report/tree.h"
 
 /* A symbolized profile and the tree of all its stacks. */

@@ -1,4 +1,4 @@
-#include "report/function_match.h"
+#include "report/diff/function_match.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "report/diff_focus.h"
+#include "report/diff/diff_focus.h"
 
 #include "format/base/map.h"
 

@@ -5,7 +5,7 @@
 #ifndef EBPROF_COMPARE_H
 #define EBPROF_COMPARE_H
 
-#include "report/diff_tree.h"
+#include "report/diff/diff_tree.h"
 
 struct compare_value {
 	uint64_t self, total; /* in the event's unit (ns) */
