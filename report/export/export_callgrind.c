@@ -247,6 +247,7 @@ static void add_samples(struct callgrind *callgrind)
 		if (sample->event == callgrind->event)
 			tally_add(&tally, roots[sample->thread], sample->stack,
 				profile_sample_value(profile, sample));
+	tally_finish(&tally);
 	for (size_t i = 0; i < tally.entries.len; i++)
 		add_stack(callgrind, &tally.entries.data[i], tally.entries.data[i].group, i + 1);
 	tally_deinit(&tally);

@@ -16,31 +16,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/bytes.h"
 #include "format/base/str.h"
 #include "report/export/export.h"
+#include "report/export/stack_tree.h"
 #include "report/export/tally.h"
+#include "report/word_sort.h"
+
+enum {
+	NO_NAME = UINT32_MAX /* of the node that stands for no stack */
+};
 
 static const char no_name[] = "[unknown]";
 
+/* A frame of the line before, and where in that its name ends. */
+struct written_frame {
+	uint32_t node;
+	size_t end;
+};
+
 struct folded {
 	const struct profile *profile;
-	struct strtab names; /* fit for a line: of comms, then of frames */
-	size_t nr_comms;
+	struct strtab names; /* fit for a line: of comms and frames */
 	uint32_t *comms;     /* name of each thread */
 	uint32_t *functions; /* two for each function, called and inlined: name + 1, 0: none yet */
-	struct strtab
-		sequences;  /* of a stack the names (uint32_t) of its frames, outermost first */
-	struct tally tally; /* by comm and stack, later on by their places in the order */
-	/* By place in the order: comms, each without and with a stack (see comm_key), and
-	 * sequences. */
-	uint32_t *comm_keys, *sequence_ids;
-	struct str line; /* the one before, without its count: what it begins with stays */
-	struct sequence {
-		const uint32_t *names;
-		size_t len;
-	} previous;       /* the stack that stands in it */
-	VEC(size_t) ends; /* in it, of each frame */
-	struct str out;
+	struct stack_tree tree;
+	uint32_t *ranks;     /* of each key, see key_of() */
+	uint32_t *keys;      /* by rank */
+	uint32_t *places;    /* of nodes at which stacks end, in their order */
+	VEC(uint32_t) nodes; /* by place */
+	struct tally lines;  /* groups: places; stacks: ranks of comms */
+	struct bytes_buf out;
+	size_t nr_written; /* of `out`; what follows was not */
+	size_t line;       /* where in `out` the line before begins */
+	size_t comm_end;   /* in a line */
+	VEC(struct written_frame) path;
+	uint32_t *positions; /* in the path, of nodes that were there before */
+	VEC(uint32_t) rest;  /* what the line before did not have, innermost first */
 };
 
 /* ---- names ---- */
@@ -89,175 +101,237 @@ static uint32_t name_of_frame(struct folded *folded, uint32_t frame)
 	return *name - 1;
 }
 
-/* ---- counting ---- */
-
-static void count_samples(struct folded *folded)
+static void name_comms(struct folded *folded)
 {
 	const struct profile *profile = folded->profile;
-	uint32_t event = export_main_event(profile);
 	for (size_t i = 0; i < profile->threads.len; i++)
 		folded->comms[i] =
 			profile->has_roots
 				? strtab_intern(&folded->names, "", 0)
 				: add_name(folded, profile->threads.data[i].comm, "", true);
-	folded->nr_comms = folded->names.entries.len;
-	vec_each(&profile->samples, sample)
-		if (sample->event == event)
-			tally_add(&folded->tally, folded->comms[sample->thread], sample->stack,
-				sample->weight);
-}
-
-static uint32_t sequence_of_stack(struct folded *folded, uint32_t stack)
-{
-	VEC(uint32_t) leaf_first = {0};
-	VEC(uint32_t) sequence = {0};
-	struct profile_walk walk = profile_walk(folded->profile, stack);
-	for (uint32_t frame; (frame = profile_walk_next(&walk));)
-		vec_push(&leaf_first, name_of_frame(folded, frame));
-	while (leaf_first.len)
-		vec_push(&sequence, leaf_first.data[--leaf_first.len]);
-	uint32_t id =
-		strtab_intern(&folded->sequences, sequence.len ? (const char *)sequence.data : "",
-			sequence.len * sizeof(*sequence.data));
-	vec_deinit(&leaf_first);
-	vec_deinit(&sequence);
-	return id;
 }
 
 /* Stacks whose frames have the same names become one. */
-static void merge_stacks(struct folded *folded)
+static void make_tree(struct folded *folded)
 {
-	uint32_t stack = UINT32_MAX, sequence = 0;
-	tally_sort_by_stack(&folded->tally, folded->profile->stacks.len);
-	vec_each(&folded->tally.entries, entry) {
-		if (entry->stack != stack)
-			sequence = sequence_of_stack(folded, entry->stack);
-		stack = entry->stack;
-		entry->stack = sequence;
-	}
+	size_t count = folded->profile->frames.len;
+	CLEANUP_FREE uint32_t *names = mem_zalloc_array(count + 1, sizeof(*names));
+	for (size_t i = 0; i < count; i++)
+		names[i] = name_of_frame(folded, (uint32_t)i);
+	names[count] = NO_NAME;
+	stack_tree_init(&folded->tree, folded->profile, names);
 }
 
 /* ---- order: that of the lines' bytes, found without putting them together ---- */
 
-static struct sequence sequence_of(const struct folded *folded, uint32_t id)
+/* What stands behind a name counts as well: ';' or the end of the stack. */
+static uint32_t key_of(uint32_t name, bool is_last)
 {
-	const struct strtab_entry *entry = &folded->sequences.entries.data[id];
-	return (struct sequence){
-		.names = (const uint32_t *)(const void *)entry->bytes, /* the arena aligns to 8 */
-		.len = entry->len / sizeof(uint32_t),
-	};
+	return 2 * name + is_last;
 }
 
-/* What stands behind a name counts as well: ';' or the end. */
-static int compare_names(
-	const struct folded *folded, uint32_t a, bool a_is_last, uint32_t b, bool b_is_last)
+static bool is_last(uint32_t key)
 {
-	const unsigned char *p = (const void *)strtab_get(&folded->names, a);
-	const unsigned char *q = (const void *)strtab_get(&folded->names, b);
-	for (; *p == *q && *p; p++, q++)
-		;
-	int left = *p ? *p : a_is_last ? 0 : ';';
-	int right = *q ? *q : b_is_last ? 0 : ';';
-	return left - right;
+	return key & 1;
 }
 
-static int compare_sequences(const void *a, const void *b, void *context)
+static bool word_of_key(const void *context, uint32_t key, size_t index, uint64_t *ret)
 {
 	const struct folded *folded = context;
-	struct sequence x = sequence_of(folded, *(const uint32_t *)a);
-	struct sequence y = sequence_of(folded, *(const uint32_t *)b);
-	size_t i = 0;
-	while (i < x.len && i < y.len && x.names[i] == y.names[i])
-		i++;
-	if (i == x.len || i == y.len)
-		return x.len < y.len ? -1 : x.len > y.len;
-	return compare_names(folded, x.names[i], i + 1 == x.len, y.names[i], i + 1 == y.len);
+	const struct strtab_entry *name = &folded->names.entries.data[key / 2];
+	size_t first = index * sizeof(*ret), len = name->len + !is_last(key);
+	if (len < first)
+		return false;
+	uint64_t word = 0;
+	for (size_t i = first; i < first + sizeof(word); i++)
+		word = word << 8 | (i < name->len ? (uint8_t)name->bytes[i] : i < len ? ';' : 0);
+	*ret = word;
+	return true;
 }
 
-/* A comm and whether a stack follows. */
-static uint32_t comm_key(uint32_t comm, bool has_stack)
+static void sort_names(struct folded *folded)
 {
-	return 2 * comm + has_stack;
-}
-
-static int compare_comms(const void *a, const void *b, void *context)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return compare_names(context, x / 2, !(x & 1), y / 2, !(y & 1));
-}
-
-/* Numbers below `count` in their order; `places`: of each its place in that. */
-static uint32_t *sorted(struct folded *folded, size_t count,
-	int (*compare)(const void *, const void *, void *), uint32_t *places)
-{
-	uint32_t *order = mem_zalloc_array(count, sizeof(*order));
+	size_t count = 2 * folded->names.entries.len;
+	const struct word_order order = {.word = word_of_key, .context = folded};
+	CLEANUP_FREE struct word_entry *entries = mem_zalloc_array(count, sizeof(*entries));
+	folded->ranks = mem_zalloc_array(count, sizeof(*folded->ranks));
+	folded->keys = mem_zalloc_array(count, sizeof(*folded->keys));
 	for (size_t i = 0; i < count; i++)
-		order[i] = (uint32_t)i;
-	if (count)
-		qsort_r(order, count, sizeof(*order), compare, folded);
-	for (size_t i = 0; i < count; i++)
-		places[order[i]] = (uint32_t)i;
-	return order;
-}
-
-/* Few comms and stacks make many lines: the two are sorted each, then lines by their places. */
-static void sort_lines(struct folded *folded)
-{
-	size_t nr_keys = 2 * folded->nr_comms, nr_sequences = folded->sequences.entries.len;
-	CLEANUP_FREE uint32_t *key_places = mem_zalloc_array(nr_keys, sizeof(*key_places));
-	CLEANUP_FREE uint32_t *places = mem_zalloc_array(nr_sequences, sizeof(*places));
-	folded->comm_keys = sorted(folded, nr_keys, compare_comms, key_places);
-	folded->sequence_ids = sorted(folded, nr_sequences, compare_sequences, places);
-	vec_each(&folded->tally.entries, entry) {
-		bool has_stack = sequence_of(folded, entry->stack).len;
-		entry->group = key_places[comm_key(entry->group, has_stack)];
-		entry->stack = places[entry->stack];
+		entries[i].element = (uint32_t)i;
+	word_sort(entries, count, &order, 0, count);
+	for (size_t i = 0; i < count; i++) {
+		folded->keys[i] = entries[i].element;
+		folded->ranks[entries[i].element] = (uint32_t)i;
 	}
-	tally_sort_by_stack(&folded->tally, nr_sequences);
-	tally_sort_by_group(&folded->tally, nr_keys);
+}
+
+static bool is_no_stack(const struct folded *folded, uint32_t node)
+{
+	return folded->tree.nodes.data[node].name == NO_NAME;
+}
+
+/* Of each node what follows it: stacks that end there, calls from there, in order of their keys. */
+static void sort_children(const struct folded *folded, struct tally *children)
+{
+	const struct stack_tree *tree = &folded->tree;
+	const struct profile *profile = folded->profile;
+	size_t nr_nodes = tree->nodes.len;
+	CLEANUP_FREE bool *is_end = mem_zalloc_array(nr_nodes, sizeof(*is_end));
+	CLEANUP_FREE bool *is_parent = mem_zalloc_array(nr_nodes, sizeof(*is_parent));
+	for (size_t i = 0; i < profile->stacks.len; i++)
+		is_end[tree->stacks[i]] = true;
+	for (size_t i = 1; i < nr_nodes; i++)
+		is_parent[tree->nodes.data[i].parent] = true;
+	for (uint32_t i = 1; i < nr_nodes; i++) {
+		const struct stack_tree_node *node = &tree->nodes.data[i];
+		if (is_no_stack(folded, i))
+			continue;
+		if (is_end[i])
+			tally_add(
+				children, folded->ranks[key_of(node->name, true)], node->parent, i);
+		if (is_parent[i])
+			tally_add(children, folded->ranks[key_of(node->name, false)], node->parent,
+				i);
+	}
+	tally_finish(children);
+}
+
+struct range {
+	size_t next, end;
+};
+
+static struct range children_of(const size_t *starts, uint32_t node)
+{
+	return (struct range){starts[node], starts[node + 1]};
+}
+
+/* Depth first, from the root; `starts`: of each node's children. */
+static void number_stacks(struct folded *folded, const struct tally *children, const size_t *starts)
+{
+	VEC(struct range) open = {0};
+	vec_push(&open, children_of(starts, 0));
+	while (open.len) {
+		struct range *range = &open.data[open.len - 1];
+		if (range->next == range->end) {
+			open.len--;
+			continue;
+		}
+		const struct tally_entry *child = &children->entries.data[range->next++];
+		uint32_t node = (uint32_t)child->value;
+		if (is_last(folded->keys[child->group])) {
+			folded->places[node] = (uint32_t)folded->nodes.len;
+			vec_push(&folded->nodes, node);
+		} else {
+			vec_push(&open, children_of(starts, node));
+		}
+	}
+	vec_deinit(&open);
+}
+
+static void sort_stacks(struct folded *folded)
+{
+	size_t nr_nodes = folded->tree.nodes.len;
+	struct tally children = {0};
+	CLEANUP_FREE size_t *starts = mem_zalloc_array(nr_nodes + 1, sizeof(*starts));
+	folded->places = mem_zalloc_array(nr_nodes, sizeof(*folded->places));
+	vec_push(&folded->nodes, 0); /* for no stack */
+	sort_children(folded, &children);
+	vec_each(&children.entries, child)
+		starts[child->stack + 1]++;
+	for (size_t i = 0; i < nr_nodes; i++)
+		starts[i + 1] += starts[i];
+	number_stacks(folded, &children, starts);
+	tally_deinit(&children);
+}
+
+static void count_samples(struct folded *folded)
+{
+	uint32_t event = export_main_event(folded->profile);
+	vec_each(&folded->profile->samples, sample) {
+		if (sample->event != event)
+			continue;
+		uint32_t node = folded->tree.stacks[sample->stack];
+		uint32_t comm = key_of(folded->comms[sample->thread], is_no_stack(folded, node));
+		tally_add(
+			&folded->lines, folded->places[node], folded->ranks[comm], sample->weight);
+	}
+	tally_finish(&folded->lines);
 }
 
 /* ---- writing ---- */
 
+/* The line before stays, as the next one begins with a part of it. */
 static struct err *flush(struct folded *folded, struct export_sink sink, size_t limit)
 {
-	if (folded->out.len <= limit)
+	struct bytes_buf *out = &folded->out;
+	size_t len = out->len - folded->nr_written;
+	if (len <= limit)
 		return NULL;
-	try(sink.write(sink.context, folded->out.data, folded->out.len));
-	str_truncate(&folded->out, 0);
+	try(sink.write(sink.context, out->data + folded->nr_written, len));
+	memmove(out->data, out->data + folded->line, out->len - folded->line);
+	out->len -= folded->line;
+	folded->nr_written = out->len;
+	folded->line = 0;
 	return NULL;
 }
 
-static void begin_comm(struct folded *folded, uint32_t key_place)
+static bool is_in_path(const struct folded *folded, uint32_t node)
 {
-	uint32_t comm = folded->comm_keys[key_place] / 2;
-	str_truncate(&folded->line, 0);
-	str_puts(&folded->line, strtab_get(&folded->names, comm));
-	folded->previous.len = 0;
+	uint32_t position = folded->positions[node];
+	return position < folded->path.len && folded->path.data[position].node == node;
 }
 
-/* What it shares with the stack before it stays in the line. */
-static void put_stack(struct folded *folded, struct sequence sequence)
+/* Leaves in the path what the stack shares with the one before. */
+static void find_rest(struct folded *folded, uint32_t node)
 {
-	struct sequence previous = folded->previous;
-	size_t i = 0;
-	while (i < previous.len && i < sequence.len && previous.names[i] == sequence.names[i])
-		i++;
-	if (previous.len)
-		str_truncate(&folded->line, folded->ends.data[i]);
-	vec_resize(&folded->ends, sequence.len + 1);
-	for (; i < sequence.len; i++) {
-		const struct strtab_entry *name = &folded->names.entries.data[sequence.names[i]];
-		folded->ends.data[i] = folded->line.len;
-		if (folded->line.len)
-			str_putc(&folded->line, ';');
-		str_write(&folded->line, name->bytes, name->len);
+	folded->rest.len = 0;
+	for (; node && !is_in_path(folded, node); node = folded->tree.nodes.data[node].parent)
+		vec_push(&folded->rest, node);
+	folded->path.len = node ? folded->positions[node] + 1 : 0;
+}
+
+static void put_name(struct folded *folded, uint32_t name)
+{
+	const struct strtab_entry *entry = &folded->names.entries.data[name];
+	if (folded->out.len > folded->line)
+		bytes_put(&folded->out, ";", 1);
+	bytes_put(&folded->out, entry->bytes, entry->len);
+}
+
+static void put_rest(struct folded *folded)
+{
+	while (folded->rest.len) {
+		uint32_t node = folded->rest.data[--folded->rest.len];
+		put_name(folded, folded->tree.nodes.data[node].name);
+		folded->positions[node] = (uint32_t)folded->path.len;
+		vec_push(&folded->path,
+			(struct written_frame){node, folded->out.len - folded->line});
 	}
-	folded->ends.data[i] = folded->line.len;
-	folded->previous = sequence;
 }
 
-static void put_count(struct str *out, uint64_t count)
+/* `is_first`: of its comm, so that it shares nothing with the line before. */
+static void put_stack(struct folded *folded, uint32_t comm, uint32_t node, bool is_first)
+{
+	struct bytes_buf *out = &folded->out;
+	size_t before = folded->line;
+	folded->line = out->len;
+	if (is_first) {
+		folded->path.len = 0;
+		put_name(folded, comm);
+		folded->comm_end = out->len - folded->line;
+		find_rest(folded, node);
+	} else {
+		find_rest(folded, node);
+		size_t len = folded->path.len ? folded->path.data[folded->path.len - 1].end
+					      : folded->comm_end;
+		vec_reserve(out, len);
+		memcpy(out->data + out->len, out->data + before, len);
+		out->len += len;
+	}
+	put_rest(folded);
+}
+
+static void put_count(struct bytes_buf *out, uint64_t count)
 {
 	char digits[24], *at = digits + sizeof(digits);
 	*--at = '\n';
@@ -265,25 +339,18 @@ static void put_count(struct str *out, uint64_t count)
 		*--at = (char)('0' + count % 10);
 	while (count /= 10);
 	*--at = ' ';
-	str_write(out, at, (size_t)(digits + sizeof(digits) - at));
+	bytes_put(out, at, (size_t)(digits + sizeof(digits) - at));
 }
 
 static struct err *write_lines(struct folded *folded, struct export_sink sink)
 {
-	const struct tally_entry *entries = folded->tally.entries.data;
-	size_t count = folded->tally.entries.len;
-	for (size_t i = 0, next; i < count; i = next) {
-		const struct tally_entry *entry = &entries[i];
-		uint64_t value = 0;
-		for (next = i; next < count && entries[next].group == entry->group &&
-			       entries[next].stack == entry->stack;
-			next++)
-			value += entries[next].value;
-		if (!i || entry->group != entries[i - 1].group)
-			begin_comm(folded, entry->group);
-		put_stack(folded, sequence_of(folded, folded->sequence_ids[entry->stack]));
-		str_write(&folded->out, folded->line.data, folded->line.len);
-		put_count(&folded->out, value);
+	const struct tally_entry *before = NULL;
+	folded->positions = mem_zalloc_array(folded->tree.nodes.len, sizeof(*folded->positions));
+	vec_each(&folded->lines.entries, line) {
+		put_stack(folded, folded->keys[line->stack] / 2, folded->nodes.data[line->group],
+			!before || before->stack != line->stack);
+		put_count(&folded->out, line->value);
+		before = line;
 		try(flush(folded, sink, EXPORT_PIECE_BYTES));
 	}
 	return flush(folded, sink, 0);
@@ -298,19 +365,24 @@ struct err *export_folded(const struct profile *profile, const struct export_opt
 		.comms = mem_zalloc_array(profile->threads.len, sizeof(uint32_t)),
 		.functions = mem_zalloc_array(2 * profile->functions.len, sizeof(uint32_t)),
 	};
+	name_comms(&folded);
+	make_tree(&folded);
+	sort_names(&folded);
+	sort_stacks(&folded);
 	count_samples(&folded);
-	merge_stacks(&folded);
-	sort_lines(&folded);
 	struct err *err = write_lines(&folded, sink);
 	strtab_deinit(&folded.names);
-	strtab_deinit(&folded.sequences);
-	tally_deinit(&folded.tally);
-	vec_deinit(&folded.ends);
-	str_deinit(&folded.line);
-	str_deinit(&folded.out);
+	stack_tree_deinit(&folded.tree);
+	tally_deinit(&folded.lines);
+	vec_deinit(&folded.nodes);
+	vec_deinit(&folded.path);
+	vec_deinit(&folded.rest);
+	bytes_buf_deinit(&folded.out);
 	mem_free(folded.comms);
 	mem_free(folded.functions);
-	mem_free(folded.comm_keys);
-	mem_free(folded.sequence_ids);
+	mem_free(folded.ranks);
+	mem_free(folded.keys);
+	mem_free(folded.places);
+	mem_free(folded.positions);
 	return err;
 }

@@ -86,6 +86,7 @@ static void count_samples(struct document *document)
 		tally_add(&document->tally, id, dense_ids_use(&document->stacks, sample->stack) - 1,
 			profile_sample_value(document->profile, sample));
 	}
+	tally_finish(&document->tally);
 }
 
 /* ---- tables ---- */

@@ -121,7 +121,7 @@ static void put_sample(struct otlp *otlp, const struct tally_entry *entry, uint3
 
 static void put_samples(struct otlp *otlp)
 {
-	tally_sort_by_stack(&otlp->tally, otlp->profile->stacks.len);
+	tally_finish(&otlp->tally);
 	const struct tally_entry *previous = NULL;
 	uint32_t stack = 0;
 	vec_each(&otlp->tally.entries, entry) {

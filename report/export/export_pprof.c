@@ -172,6 +172,7 @@ static void count_samples(struct pprof *pprof)
 		tally_add(&pprof->tally, group, sample->stack,
 			profile_sample_value(pprof->profile, sample));
 	}
+	tally_finish(&pprof->tally);
 }
 
 /* The location_id field of samples of this stack. */
@@ -201,7 +202,6 @@ static void put_values(struct pprof *pprof, const struct tally_entry *entry)
 /* Stack by stack: its locations are put once, and gzip finds them again when they repeat. */
 static struct err *write_samples(struct pprof *pprof)
 {
-	tally_sort_by_stack(&pprof->tally, pprof->profile->stacks.len);
 	vec_resize(&pprof->values, 2 * pprof->events.len);
 	const struct tally_entry *previous = NULL;
 	vec_each(&pprof->tally.entries, entry) {
@@ -278,8 +278,11 @@ static struct err *write_functions(struct pprof *pprof)
 			function = &profile->functions.data[*used];
 		const char *system_name = function->system_name;
 		protobuf_put_varint(&pprof->message, FUNCTION_ID, pprof->functions.id_of[*used]);
-		put_text(pprof, FUNCTION_NAME, function->name);
-		put_text(pprof, FUNCTION_SYSTEM_NAME, system_name ? system_name : function->name);
+		uint32_t name = string_of(pprof, function->name);
+		protobuf_put_varint(&pprof->message, FUNCTION_NAME, name);
+		if (system_name && system_name != function->name)
+			name = string_of(pprof, system_name);
+		protobuf_put_varint(&pprof->message, FUNCTION_SYSTEM_NAME, name);
 		if (function->file)
 			put_text(pprof, FUNCTION_FILENAME, function->file);
 		protobuf_put_varint(&pprof->message, FUNCTION_START_LINE, function->line);

@@ -150,6 +150,12 @@ static void set_slices(struct html_data *data, uint32_t count)
 	data->slice_ns = span_ns(data) / count + 1;
 }
 
+/* One a node is the least that there can be. */
+static bool can_be_coarser(const struct html_data *data)
+{
+	return data->nr_slices > 1 || data->nr_threads > 1;
+}
+
 /* False when there are more entries than fit in this column. */
 static bool tally_side(struct html_data *data, size_t side, size_t entries_max)
 {
@@ -161,12 +167,11 @@ static bool tally_side(struct html_data *data, size_t side, size_t entries_max)
 			continue;
 		uint32_t node = data->tree.numbers[end_of(data, side, sample->stack)];
 		tally_add(tally, slot_of(data, side, sample), node, sample->weight);
-		/* One a node is the least that there can be. */
-		if (tally->entries.len > entries_max &&
-			(data->nr_slices > 1 || data->nr_threads > 1))
+		if (tally->nr_distinct > entries_max && can_be_coarser(data))
 			return false;
 	}
-	return true;
+	tally_finish(tally);
+	return tally->nr_distinct <= entries_max || !can_be_coarser(data);
 }
 
 static bool tally_samples(struct html_data *data)
@@ -198,8 +203,6 @@ static void count_samples(struct html_data *data)
 		else
 			data->nr_threads = (data->nr_threads + COARSER - 1) / COARSER;
 	}
-	for (size_t i = 0; i < data->source.nr_columns; i++)
-		tally_sort_by_stack(&data->tallies[i], data->tree.nr_nodes);
 }
 
 /* ---- writing ---- */

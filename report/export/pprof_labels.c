@@ -72,11 +72,11 @@ static void make_sets(struct pprof_labels *labels)
 	struct label_visitor visitor = {put_text, put_id, &encoder};
 	struct labels all;
 	labels_init(&all, profile);
-	labels->set_of_thread = mem_zalloc_array(profile->threads.len, sizeof(uint32_t));
+	labels->threads = mem_zalloc_array(profile->threads.len, sizeof(*labels->threads));
 	for (size_t i = 0; i < profile->threads.len; i++) {
 		set.len = 0;
 		labels_visit(&all, labels->wanted, &profile->threads.data[i], &visitor);
-		labels->set_of_thread[i] =
+		labels->threads[i].set =
 			strtab_intern(&labels->sets, set.len ? (char *)set.data : "", set.len);
 	}
 	labels_deinit(&all);
@@ -93,7 +93,7 @@ void pprof_labels_deinit(struct pprof_labels *labels)
 {
 	strtab_deinit(&labels->sets);
 	strtab_deinit(&labels->groups);
-	mem_free(labels->set_of_thread);
+	mem_free(labels->threads);
 }
 
 /* ---- groups ---- */
@@ -101,14 +101,19 @@ void pprof_labels_deinit(struct pprof_labels *labels)
 uint32_t pprof_labels_group(
 	struct pprof_labels *labels, uint32_t thread, uint32_t cpu, uint32_t column)
 {
-	if (!labels->set_of_thread)
+	if (!labels->threads)
 		make_sets(labels);
+	struct pprof_thread *it = &labels->threads[thread];
 	struct group group = {
-		.set = labels->set_of_thread[thread],
+		.set = it->set,
 		.cpu = labels->wanted & EXPORT_LABEL_CPU ? cpu : 0,
 		.column = column,
 	};
-	return strtab_intern(&labels->groups, (const char *)&group, sizeof(group));
+	if (!it->group || it->cpu != group.cpu || it->column != column)
+		it->group = strtab_intern(&labels->groups, (const char *)&group, sizeof(group)) + 1;
+	it->cpu = group.cpu;
+	it->column = column;
+	return it->group - 1;
 }
 
 static struct group group_at(const struct pprof_labels *labels, uint32_t id)

@@ -6,12 +6,17 @@
 #include "format/base/str.h"
 #include "report/export/export.h"
 
+struct pprof_thread {
+	uint32_t set;
+	uint32_t cpu, column, group; /* of the newest sample; the group is plus 1, 0: none yet */
+};
+
 struct pprof_labels {
 	const struct profile *profile;
 	uint32_t wanted;        /* enum export_label */
 	struct strtab *strings; /* of the message: borrowed */
 	struct strtab sets;     /* labels as they stand in a sample, without the CPU */
-	uint32_t *set_of_thread;
+	struct pprof_thread *threads;
 	struct strtab groups; /* struct group */
 };
 

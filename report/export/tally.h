@@ -1,11 +1,14 @@
-/* Samples added up by where they stand and whose they are: memory grows with the distinct ones. */
+/*
+ * Samples added up by where they stand and whose they are. What was added is put down as it comes
+ * and added up from time to time, so memory grows with the distinct ones; sorting by counting takes
+ * a fraction of the time that looking each of them up in a hash map would.
+ */
 #ifndef EBPROF_TALLY_H
 #define EBPROF_TALLY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/base/map.h"
 #include "format/base/vec.h"
 
 struct tally_entry {
@@ -14,19 +17,15 @@ struct tally_entry {
 	uint64_t samples, value;
 };
 
-/* {0} is empty. Entries stand in the order of their first coming until they are sorted. */
+/* {0} is empty. Groups and stacks are numbered from 0 with few holes. */
 struct tally {
 	VEC(struct tally_entry) entries;
-	struct map by_key;
+	size_t nr_distinct; /* the first of them, which were added up and are in order */
 };
 
 void tally_add(struct tally *tally, uint32_t group, uint32_t stack, uint64_t value);
-/*
- * By stack, or by group, which are below `nr_stacks` and `nr_groups`; otherwise the order stays.
- * Nothing is added any more.
- */
-void tally_sort_by_stack(struct tally *tally, size_t nr_stacks);
-void tally_sort_by_group(struct tally *tally, size_t nr_groups);
+/* Entries are distinct from now on, by stack, and by group within it. */
+void tally_finish(struct tally *tally);
 void tally_deinit(struct tally *tally);
 
 #endif
