@@ -147,10 +147,24 @@ void str_put_code_point(struct str *s, uint32_t code_point)
 	}
 }
 
+/* Of the printable ASCII that it begins with: nearly all of nearly every text. */
+static size_t plain_len(const char *bytes, size_t len)
+{
+	size_t i = 0;
+	while (i < len && bytes[i] >= 0x20 && bytes[i] < 0x7f)
+		i++;
+	return i;
+}
+
 void str_put_escaped(struct str *s, const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len;) {
 		uint32_t code = 0;
+		size_t plain = plain_len(bytes + i, len - i);
+		str_write(s, bytes + i, plain);
+		i += plain;
+		if (i == len)
+			break;
 		size_t used = str_utf8_decode(bytes + i, len - i, &code);
 		if (used && !is_unsafe(code)) {
 			str_write(s, bytes + i, used);
