@@ -1,7 +1,13 @@
 /*
- * What is written is collected, and compressed batch by batch by a thread, while the caller makes
- * the next one: of large exports either is about half of the work. One stream of zlib takes all
- * batches in turn, so the output is the same as without the thread.
+ * What is written is cut into batches of equal length, which threads compress at the same time
+ * while the caller makes the next ones: of large exports compressing is half of the work.
+ *
+ * Each batch becomes blocks of one deflate stream (RFC 1951): it begins with the end of the batch
+ * before it as its dictionary, so matches reach back as far as they would have, and ends at a byte
+ * boundary, where an empty stored block takes it (Z_SYNC_FLUSH), so that the next one's blocks
+ * can follow. The output thus depends on the input alone: not on how many threads there are, nor on
+ * the pieces it is written in. Many readers (pako, browsers) take the first member of a gzip file
+ * only, which is why batches are no members of their own.
  */
 #include "report/export/gzip.h"
 
@@ -12,27 +18,36 @@
 #include "format/base/mem.h"
 
 enum {
-	GZIP_WINDOW_BITS = 15 + 16, /* zlib: + 16 asks for a gzip header, its time left 0 */
+	RAW_WINDOW_BITS = -15, /* zlib: negative asks for deflate without a header */
+	WINDOW_BYTES = 32 << 10,
 	GZIP_MEMORY_LEVEL = 8,
 	/* As small as what pprof writes, within 5 %; level 6 takes twice as long and saves 4 %. */
 	GZIP_LEVEL = 4,
 	GZIP_BATCH_BYTES = 1 << 20,
+	NR_SLOTS = 3, /* one is filled while two are compressed */
+};
+
+struct slot {
+	struct gzip *gzip;
+	bool has_stream, has_thread;
+	z_stream stream;
+	pthread_t thread;
+	bool is_busy; /* by the gzip's mutex; what follows is the thread's as long */
+	struct bytes_buf in;
+	size_t dictionary_bytes; /* of the batch before, at the beginning of `in` */
+	struct bytes_buf out;
+	uint32_t crc; /* of the batch */
 };
 
 struct gzip {
-	z_stream stream;
 	struct export_sink sink;
-	bool is_refused; /* by a zlib of another version than the one compiled against */
-	struct bytes_buf filling;
-	bool was_started; /* the thread, or it could not be */
-	bool has_thread;
-	pthread_t thread;
-	pthread_mutex_t mutex; /* of all below; the stream is the thread's while it is busy */
+	struct slot slots[NR_SLOTS];
+	size_t filling;      /* index of slots */
+	uint32_t crc, bytes; /* of what was written: the trailer's */
+	bool has_header;
+	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	struct bytes_buf batch;
-	bool is_busy, is_over;
-	struct err *err;
-	unsigned char out[EXPORT_PIECE_BYTES];
+	bool is_over; /* by the mutex */
 };
 
 /* Memory that runs out aborts in mem.c, as everywhere. */
@@ -52,150 +67,200 @@ struct gzip *gzip_create(struct export_sink sink)
 {
 	struct gzip *gzip = mem_zalloc(sizeof(*gzip));
 	gzip->sink = sink;
+	for (size_t i = 0; i < NR_SLOTS; i++)
+		gzip->slots[i].gzip = gzip;
 	pthread_mutex_init(&gzip->mutex, NULL);
 	pthread_cond_init(&gzip->changed, NULL);
-	gzip->stream.next_out = gzip->out;
-	gzip->stream.avail_out = sizeof(gzip->out);
-	gzip->stream.zalloc = allocate;
-	gzip->stream.zfree = release;
-	gzip->is_refused = deflateInit2(&gzip->stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS,
-				   GZIP_MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK;
 	return gzip;
 }
 
-static struct err *check(const struct gzip *gzip)
-{
-	return gzip->is_refused ? err_new(ERR_UNSUPPORTED,
-					  "zlib %s cannot compress for this program", zlibVersion())
-				: NULL;
-}
+/* ---- a batch ---- */
 
-static struct err *drain(struct gzip *gzip)
+static struct err *open_stream(struct slot *slot)
 {
-	size_t len = sizeof(gzip->out) - gzip->stream.avail_out;
-	gzip->stream.next_out = gzip->out;
-	gzip->stream.avail_out = sizeof(gzip->out);
-	return len ? gzip->sink.write(gzip->sink.context, gzip->out, len) : NULL;
-}
-
-/* Of at most a batch. */
-static struct err *compress_batch(struct gzip *gzip, const struct bytes_buf *batch)
-{
-	gzip->stream.next_in = batch->data;
-	gzip->stream.avail_in = (unsigned)batch->len;
-	while (gzip->stream.avail_in) {
-		deflate(&gzip->stream, Z_NO_FLUSH);
-		if (!gzip->stream.avail_out)
-			try(drain(gzip));
-	}
+	if (slot->has_stream)
+		return NULL;
+	slot->stream.zalloc = allocate;
+	slot->stream.zfree = release;
+	if (deflateInit2(&slot->stream, GZIP_LEVEL, Z_DEFLATED, RAW_WINDOW_BITS, GZIP_MEMORY_LEVEL,
+		    Z_DEFAULT_STRATEGY) != Z_OK)
+		return err_new(
+			ERR_UNSUPPORTED, "zlib %s cannot compress for this program", zlibVersion());
+	slot->has_stream = true;
 	return NULL;
 }
 
-/* ---- the thread ---- */
+static size_t batch_len(const struct slot *slot)
+{
+	return slot->in.len - slot->dictionary_bytes;
+}
+
+static void compress_batch(struct slot *slot, int flush)
+{
+	z_stream *stream = &slot->stream;
+	size_t skipped = slot->dictionary_bytes;
+	const uint8_t *bytes = skipped ? slot->in.data + skipped : slot->in.data;
+	deflateReset(stream);
+	if (skipped)
+		deflateSetDictionary(stream, slot->in.data, (unsigned)skipped);
+	stream->next_in = (Bytef *)(uintptr_t)bytes;
+	stream->avail_in = (unsigned)batch_len(slot);
+	do { /* room that was left over says that all is out */
+		vec_reserve(&slot->out, EXPORT_PIECE_BYTES);
+		size_t room = slot->out.cap - slot->out.len;
+		stream->next_out = slot->out.data + slot->out.len;
+		stream->avail_out = (unsigned)room;
+		deflate(stream, flush);
+		slot->out.len += room - stream->avail_out;
+	} while (!stream->avail_out);
+	slot->crc = (uint32_t)crc32(0, bytes, (unsigned)batch_len(slot));
+}
+
+static struct err *write_out(struct slot *slot)
+{
+	struct gzip *gzip = slot->gzip;
+	size_t len = slot->out.len;
+	if (!len)
+		return NULL;
+	gzip->crc = (uint32_t)crc32_combine(gzip->crc, slot->crc, (z_off_t)batch_len(slot));
+	gzip->bytes += (uint32_t)batch_len(slot);
+	slot->out.len = 0;
+	return gzip->sink.write(gzip->sink.context, slot->out.data, len);
+}
+
+/* ---- the threads: one for each slot ---- */
 
 static void *work(void *context)
 {
-	struct gzip *gzip = context;
+	struct slot *slot = context;
+	struct gzip *gzip = slot->gzip;
 	pthread_mutex_lock(&gzip->mutex);
 	for (;;) {
-		while (!gzip->is_busy && !gzip->is_over)
+		while (!slot->is_busy && !gzip->is_over)
 			pthread_cond_wait(&gzip->changed, &gzip->mutex);
-		if (!gzip->is_busy)
+		if (!slot->is_busy)
 			break;
 		pthread_mutex_unlock(&gzip->mutex);
-		struct err *err = compress_batch(gzip, &gzip->batch);
+		compress_batch(slot, Z_SYNC_FLUSH);
 		pthread_mutex_lock(&gzip->mutex);
-		gzip->err = err;
-		gzip->is_busy = false;
-		pthread_cond_signal(&gzip->changed);
+		slot->is_busy = false;
+		pthread_cond_broadcast(&gzip->changed);
 	}
 	pthread_mutex_unlock(&gzip->mutex);
 	return NULL;
 }
 
-/* Returns what became of the batch before this one. */
-static struct err *hand_over(struct gzip *gzip)
+static void begin(struct slot *slot)
 {
-	pthread_mutex_lock(&gzip->mutex);
-	while (gzip->is_busy)
-		pthread_cond_wait(&gzip->changed, &gzip->mutex);
-	struct err *err = gzip->err;
-	gzip->err = NULL;
-	struct bytes_buf empty = gzip->batch;
-	gzip->batch = gzip->filling;
-	gzip->filling = empty;
-	gzip->is_busy = !err;
-	pthread_cond_signal(&gzip->changed);
-	pthread_mutex_unlock(&gzip->mutex);
-	return err;
-}
-
-/* Without a thread the caller does the work. */
-static struct err *pass_on(struct gzip *gzip)
-{
-	struct err *err;
-	if (!gzip->was_started)
-		gzip->has_thread = !pthread_create(&gzip->thread, NULL, work, gzip);
-	gzip->was_started = true;
-	if (gzip->has_thread)
-		err = hand_over(gzip);
-	else
-		err = compress_batch(gzip, &gzip->filling);
-	gzip->filling.len = 0;
-	return err;
-}
-
-static struct err *join(struct gzip *gzip)
-{
-	if (gzip->has_thread) {
-		pthread_mutex_lock(&gzip->mutex);
-		gzip->is_over = true;
-		pthread_cond_signal(&gzip->changed);
-		pthread_mutex_unlock(&gzip->mutex);
-		pthread_join(gzip->thread, NULL);
-		gzip->has_thread = false;
+	struct gzip *gzip = slot->gzip;
+	if (!slot->has_thread)
+		slot->has_thread = !pthread_create(&slot->thread, NULL, work, slot);
+	if (!slot->has_thread) { /* the caller does the work */
+		compress_batch(slot, Z_SYNC_FLUSH);
+		return;
 	}
-	struct err *err = gzip->err;
-	gzip->err = NULL;
-	return err;
+	pthread_mutex_lock(&gzip->mutex);
+	slot->is_busy = true;
+	pthread_cond_broadcast(&gzip->changed);
+	pthread_mutex_unlock(&gzip->mutex);
+}
+
+static void wait_for(struct slot *slot)
+{
+	struct gzip *gzip = slot->gzip;
+	pthread_mutex_lock(&gzip->mutex);
+	while (slot->is_busy)
+		pthread_cond_wait(&gzip->changed, &gzip->mutex);
+	pthread_mutex_unlock(&gzip->mutex);
 }
 
 void gzip_destroy(struct gzip *gzip)
 {
 	if (!gzip)
 		return;
-	err_destroy(join(gzip));
-	deflateEnd(&gzip->stream);
+	pthread_mutex_lock(&gzip->mutex);
+	gzip->is_over = true;
+	pthread_cond_broadcast(&gzip->changed);
+	pthread_mutex_unlock(&gzip->mutex);
+	for (size_t i = 0; i < NR_SLOTS; i++) {
+		struct slot *slot = &gzip->slots[i];
+		if (slot->has_thread)
+			pthread_join(slot->thread, NULL);
+		if (slot->has_stream)
+			deflateEnd(&slot->stream);
+		bytes_buf_deinit(&slot->in);
+		bytes_buf_deinit(&slot->out);
+	}
 	pthread_mutex_destroy(&gzip->mutex);
 	pthread_cond_destroy(&gzip->changed);
-	bytes_buf_deinit(&gzip->filling);
-	bytes_buf_deinit(&gzip->batch);
 	mem_free(gzip);
+}
+
+/* ---- the stream ---- */
+
+static struct err *write_header(struct gzip *gzip)
+{
+	/* RFC 1952 2.3: deflate, no flags, no time, Unix. */
+	static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
+	if (gzip->has_header)
+		return NULL;
+	gzip->has_header = true;
+	return gzip->sink.write(gzip->sink.context, header, sizeof(header));
+}
+
+/* The next slot's turn to be filled: what it had before leaves, behind what left before that. */
+static struct err *turn(struct gzip *gzip)
+{
+	struct slot *full = &gzip->slots[gzip->filling];
+	gzip->filling = (gzip->filling + 1) % NR_SLOTS;
+	struct slot *slot = &gzip->slots[gzip->filling];
+	wait_for(slot);
+	try(write_out(slot));
+	slot->in.len = 0;
+	slot->dictionary_bytes = WINDOW_BYTES;
+	bytes_put(&slot->in, full->in.data + full->in.len - WINDOW_BYTES, WINDOW_BYTES);
+	return NULL;
 }
 
 struct err *gzip_write(struct gzip *gzip, const void *bytes, size_t len)
 {
-	try(check(gzip));
-	for (const unsigned char *at = bytes; len;) {
-		size_t room = GZIP_BATCH_BYTES - gzip->filling.len;
+	try(write_header(gzip));
+	for (const uint8_t *at = bytes; len;) {
+		struct slot *slot = &gzip->slots[gzip->filling];
+		size_t room = GZIP_BATCH_BYTES + slot->dictionary_bytes - slot->in.len;
 		size_t piece = len < room ? len : room;
-		bytes_put(&gzip->filling, at, piece);
+		bytes_put(&slot->in, at, piece);
 		at += piece;
 		len -= piece;
-		if (gzip->filling.len == GZIP_BATCH_BYTES)
-			try(pass_on(gzip));
+		if (piece < room)
+			break;
+		try(open_stream(slot));
+		begin(slot);
+		try(turn(gzip));
 	}
 	return NULL;
 }
 
+static struct err *write_trailer(struct gzip *gzip)
+{
+	CLEANUP(bytes_buf_deinit) struct bytes_buf trailer = {0};
+	bytes_put_u32(&trailer, gzip->crc);
+	bytes_put_u32(&trailer, gzip->bytes);
+	return gzip->sink.write(gzip->sink.context, trailer.data, trailer.len);
+}
+
 struct err *gzip_finish(struct gzip *gzip)
 {
-	try(check(gzip));
-	try(join(gzip));
-	try(compress_batch(gzip, &gzip->filling));
-	while (deflate(&gzip->stream, Z_FINISH) != Z_STREAM_END)
-		try(drain(gzip));
-	return drain(gzip);
+	struct slot *last = &gzip->slots[gzip->filling];
+	try(write_header(gzip));
+	try(open_stream(last));
+	compress_batch(last, Z_FINISH);
+	for (size_t i = 1; i <= NR_SLOTS; i++) { /* the oldest first */
+		struct slot *slot = &gzip->slots[(gzip->filling + i) % NR_SLOTS];
+		wait_for(slot);
+		try(write_out(slot));
+	}
+	return write_trailer(gzip);
 }
 
 static struct err *sink_write(void *context, const void *bytes, size_t len)
