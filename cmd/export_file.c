@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/write_behind.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
 
@@ -42,6 +43,7 @@ struct err *export_file_open(
 			return err_sys(errno, "cannot create %s", path);
 		file.temporary = str_steal(&name);
 	}
+	file.behind = write_behind_create(file.fd);
 	*ret = file;
 	return NULL;
 }
@@ -61,8 +63,14 @@ static struct err *publish(struct export_file *file)
 	return NULL;
 }
 
+static struct err *wrap(const struct export_file *file, struct err *err)
+{
+	return err_wrap(err, "%s", file->temporary ? file->path : "standard output");
+}
+
 struct err *export_file_commit(struct export_file *file)
 {
+	try(wrap(file, write_behind_finish(file->behind, &file->bytes)));
 	if (!file->temporary)
 		return NULL;
 	try(publish(file));
@@ -72,6 +80,7 @@ struct err *export_file_commit(struct export_file *file)
 
 void export_file_deinit(struct export_file *file)
 {
+	write_behind_destroy(steal_ptr(file->behind));
 	if (!file->temporary)
 		return;
 	mem_close_fd(&file->fd);
@@ -82,19 +91,7 @@ void export_file_deinit(struct export_file *file)
 static struct err *sink_write(void *context, const void *bytes, size_t len)
 {
 	struct export_file *file = context;
-	const char *at = bytes;
-	while (len) {
-		ssize_t done = write(file->fd, at, len);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return err_sys(errno, "%s: cannot write",
-				file->temporary ? file->path : "standard output");
-		at += done;
-		len -= (size_t)done;
-		file->bytes += (uint64_t)done;
-	}
-	return NULL;
+	return wrap(file, write_behind_put(file->behind, bytes, len));
 }
 
 struct export_sink export_file_sink(struct export_file *file)

@@ -11,7 +11,8 @@ struct export_file {
 	const char *path; /* borrowed; "-": standard output */
 	char *temporary;  /* NULL with standard output */
 	int fd;
-	uint64_t bytes;
+	struct write_behind *behind;
+	uint64_t bytes; /* once it was committed */
 };
 
 /*
@@ -20,7 +21,7 @@ struct export_file {
  */
 struct err *export_file_open(
 	const char *path, const char *const *inputs, size_t nr_inputs, struct export_file *ret);
-/* Gives the file its name. */
+/* Writes what waits, and gives the file its name. */
 struct err *export_file_commit(struct export_file *file);
 /* Removes what was not committed. */
 void export_file_deinit(struct export_file *file);
