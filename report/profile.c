@@ -117,23 +117,30 @@ struct profile_walk profile_walk(const struct profile *profile, uint32_t stack)
 		.profile = profile, .kernel = it->kernel, .user = it->user, .root = it->root};
 }
 
-uint32_t profile_walk_next(struct profile_walk *walk)
+uint32_t profile_walk_recorded(struct profile_walk *walk)
 {
-	const struct profile *profile = walk->profile;
-	uint32_t frame = walk->outer;
-	while (!frame) {
+	for (;;) {
 		uint32_t *node = walk->kernel ? &walk->kernel
 				 : walk->user ? &walk->user
 					      : &walk->root;
 		if (!*node)
 			return 0;
-		const struct layout_node *it = &profile->nodes.data[*node];
+		const struct layout_node *it = &walk->profile->nodes.data[*node];
 		*node = it->parent;
-		frame = it->frame; /* 0: damage took it, go on with its caller */
-		if (profile->frames.data[frame].innermost)
-			frame = profile->frames.data[frame].innermost;
+		if (it->frame) /* 0: damage took it, go on with its caller */
+			return it->frame;
 	}
-	walk->outer = profile->frames.data[frame].outer;
+}
+
+uint32_t profile_walk_next(struct profile_walk *walk)
+{
+	const struct profile_frame *frames = walk->profile->frames.data;
+	uint32_t frame = walk->outer;
+	if (!frame) {
+		uint32_t recorded = profile_walk_recorded(walk);
+		frame = frames[recorded].innermost ? frames[recorded].innermost : recorded;
+	}
+	walk->outer = frames[frame].outer;
 	return frame;
 }
 

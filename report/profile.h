@@ -243,5 +243,7 @@ struct profile_walk {
 
 struct profile_walk profile_walk(const struct profile *profile, uint32_t stack);
 uint32_t profile_walk_next(struct profile_walk *walk);
+/* The same without what was inlined: frames as they were recorded, one for each node. */
+uint32_t profile_walk_recorded(struct profile_walk *walk);
 
 #endif

@@ -178,15 +178,13 @@ static void count_samples(struct pprof *pprof)
 /* The location_id field of samples of this stack. */
 static void put_locations(struct pprof *pprof, uint32_t stack, struct bytes_buf *out)
 {
-	VEC(uint64_t) locations = {0};
+	struct bytes_buf *ids = &pprof->message;
 	struct profile_walk walk = profile_walk(pprof->profile, stack);
-	for (uint32_t frame; (frame = profile_walk_next(&walk));)
-		if (!pprof->profile->frames.data[frame].outer) /* the inlined are lines of it */
-			vec_push(&locations, dense_ids_use(&pprof->locations, frame));
-	if (!locations.len) /* pprof shows only what has a location */
-		vec_push(&locations, dense_ids_use(&pprof->locations, pprof->profile->frames.len));
-	protobuf_put_packed(out, SAMPLE_LOCATION_ID, locations.data, locations.len);
-	vec_deinit(&locations);
+	for (uint32_t frame; (frame = profile_walk_recorded(&walk));) /* lines have the inlined */
+		bytes_put_varint(ids, dense_ids_use(&pprof->locations, frame));
+	if (!ids->len) /* pprof shows only what has a location */
+		bytes_put_varint(ids, dense_ids_use(&pprof->locations, pprof->profile->frames.len));
+	protobuf_put_message(out, SAMPLE_LOCATION_ID, ids); /* packed varints look like one */
 }
 
 static void put_values(struct pprof *pprof, const struct tally_entry *entry)
