@@ -21,8 +21,16 @@ enum {
 	RAW_WINDOW_BITS = -15, /* zlib: negative asks for deflate without a header */
 	WINDOW_BYTES = 32 << 10,
 	GZIP_MEMORY_LEVEL = 8,
-	/* As small as what pprof writes, within 5 %; level 6 takes twice as long and saves 4 %. */
-	GZIP_LEVEL = 4,
+	/*
+	 * Level 3, which takes matches as it finds them, but for letting longer ones be found
+	 * again: in three quarters of level 4's time as small within 1 %, and as small as what
+	 * pprof writes within 5 %. Level 6 takes twice as long as 4 and saves 4 %.
+	 */
+	GZIP_LEVEL = 3,
+	GZIP_GOOD_LENGTH = 4,
+	GZIP_MAX_INSERTED = 32,
+	GZIP_NICE_LENGTH = 32,
+	GZIP_MAX_CHAIN = 32,
 	GZIP_BATCH_BYTES = 1 << 20,
 	NR_SLOTS = 3, /* one is filled while two are compressed */
 };
@@ -100,7 +108,8 @@ static void compress_batch(struct slot *slot, int flush)
 	z_stream *stream = &slot->stream;
 	size_t skipped = slot->dictionary_bytes;
 	const uint8_t *bytes = skipped ? slot->in.data + skipped : slot->in.data;
-	deflateReset(stream);
+	deflateReset(stream); /* also to what is usual for the level */
+	deflateTune(stream, GZIP_GOOD_LENGTH, GZIP_MAX_INSERTED, GZIP_NICE_LENGTH, GZIP_MAX_CHAIN);
 	if (skipped)
 		deflateSetDictionary(stream, slot->in.data, (unsigned)skipped);
 	stream->next_in = (Bytef *)(uintptr_t)bytes;
