@@ -18,6 +18,8 @@ struct err *input_open(const char *path, int flags, int *ret)
 	if (fd < 0 && errno == ENOENT && strcmp(path, "ebprof.data") == 0)
 		return err_new(ERR_USAGE, "there is no ebprof.data here: make one with ebprof "
 					  "record, or name a file");
+	if (fd < 0 && errno != ENOENT && flags & O_RDWR)
+		return err_sys(errno, "cannot write to %s", path);
 	if (fd < 0)
 		return err_sys(errno, "cannot open %s", path);
 	struct stat st;
