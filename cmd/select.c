@@ -55,25 +55,107 @@ struct err *select_parse_time(const char *text, void *member)
 	return NULL;
 }
 
-static bool has_event(const struct profile *profile, const char *name)
+/* ---- whether what was chosen is there ---- */
+
+/* What a word can choose among: whether one of them is meant, and what each is called. */
+struct choice {
+	const char *what;
+	size_t count;
+	bool (*is_meant)(const struct profile *profile, size_t index, const char *word);
+	void (*put_name)(const struct profile *profile, size_t index, struct str *out);
+};
+
+static bool is_event(const struct profile *profile, size_t index, const char *word)
 {
-	for (size_t i = 1; i < profile->events.len; i++)
-		if (filter_is_event(profile->events.data[i].name, name))
-			return true;
-	return false;
+	return index && filter_is_event(profile->events.data[index].name, word);
+}
+
+static void put_event(const struct profile *profile, size_t index, struct str *out)
+{
+	str_puts(out, index ? profile->events.data[index].name : "");
+}
+
+static bool is_language(const struct profile *profile, size_t index, const char *word)
+{
+	return filter_is_language(&profile->objects.data[index], word);
+}
+
+static void put_language(const struct profile *profile, size_t index, struct str *out)
+{
+	const struct profile_object *object = &profile->objects.data[index];
+	size_t len = strlen(object->path);
+	if (object->info.kind == LAYOUT_OBJECT_SCRIPT && len > 2)
+		str_write(out, object->path + 1, len - 2); /* [python] */
+}
+
+static bool is_container(const struct profile *profile, size_t index, const char *word)
+{
+	return filter_is_container(&profile->processes.data[index], word);
+}
+
+static void put_container(const struct profile *profile, size_t index, struct str *out)
+{
+	enum {
+		SHORT_ID = 12 /* as others show it */
+	};
+	const char *id = profile->processes.data[index].container;
+	str_write(out, id, strnlen(id, SHORT_ID));
+}
+
+static void put_cgroup(const struct profile *profile, size_t index, struct str *out)
+{
+	str_puts(out, profile->processes.data[index].cgroup);
+}
+
+/* Each once, and of many the first ones. */
+static void put_names(const struct profile *profile, const struct choice *choice, struct str *out)
+{
+	enum {
+		NAMES_MAX = 20
+	};
+	struct strtab names = {0};
+	for (size_t i = 0; i < choice->count; i++) {
+		CLEANUP(str_deinit) struct str name = {0};
+		choice->put_name(profile, i, &name);
+		if (name.len)
+			strtab_intern(&names, name.data, name.len);
+	}
+	size_t count = names.entries.len;
+	for (size_t i = 0; i < count && i < NAMES_MAX; i++)
+		str_printf(out, "%s%s", i ? ", " : "", names.entries.data[i].bytes);
+	if (count > NAMES_MAX)
+		str_printf(out, " and %zu more", count - NAMES_MAX);
+	if (!count)
+		str_puts(out, "none");
+	strtab_deinit(&names);
+}
+
+static struct err *check(
+	const struct profile *profile, const struct choice *choice, const char *word)
+{
+	for (size_t i = 0; i < choice->count; i++)
+		if (choice->is_meant(profile, i, word))
+			return NULL;
+	CLEANUP(str_deinit) struct str names = {0};
+	put_names(profile, choice, &names);
+	return err_new(ERR_USAGE, "the recording has no %s \"%s\" but %s", choice->what, word,
+		str_text(&names));
 }
 
 struct err *select_check(const struct select_options *options, const struct profile *profile)
 {
-	vec_each(&options->events, event) {
-		if (has_event(profile, *event))
-			continue;
-		CLEANUP(str_deinit) struct str names = {0};
-		for (size_t i = 1; i < profile->events.len; i++)
-			str_printf(&names, "%s%s", i > 1 ? ", " : "", profile->events.data[i].name);
-		return err_new(ERR_USAGE, "the recording has no event \"%s\" but %s", *event,
-			names.len ? str_text(&names) : "none");
-	}
+	const struct choice events = {"event", profile->events.len, is_event, put_event};
+	const struct choice languages = {
+		"scripts in", profile->objects.len, is_language, put_language};
+	const struct choice containers = {
+		"container", profile->processes.len, is_container, put_container};
+	const struct choice cgroups = {"cgroup", profile->processes.len, is_container, put_cgroup};
+	vec_each(&options->events, word)
+		try(check(profile, &events, *word));
+	vec_each(&options->languages, word)
+		try(check(profile, &languages, *word));
+	vec_each(&options->containers, word)
+		try(check(profile, (*word)[0] == '/' ? &cgroups : &containers, *word));
 	return NULL;
 }
 

@@ -47,7 +47,7 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 			"of stacks with scripts, only their functions", NULL \
 	}
 
-/* Fails where an event was chosen that the recording does not have. */
+/* Fails where an event, language or container was chosen that the recording does not have. */
 struct err *select_check(
 	const struct select_options *options, const struct profile *profile) ERR_MUST_CHECK;
 /* Borrows from the options. */

@@ -40,19 +40,23 @@ static bool has_event(const struct filter_strings *list, const char *name)
 }
 
 /* An object of scripts is called "[python]". */
-static bool has_language(const struct filter_strings *list, const char *object)
+bool filter_is_language(const struct profile_object *object, const char *wanted)
 {
-	for (size_t i = 0; i < list->len; i++) {
-		size_t len = strlen(list->data[i]);
-		if (object[0] == '[' && strncasecmp(object + 1, list->data[i], len) == 0 &&
-			object[1 + len] == ']')
+	size_t len = strlen(wanted);
+	return object->info.kind == LAYOUT_OBJECT_SCRIPT && object->path[0] == '[' &&
+	       strncasecmp(object->path + 1, wanted, len) == 0 && object->path[1 + len] == ']';
+}
+
+static bool has_language(const struct filter_strings *list, const struct profile_object *object)
+{
+	for (size_t i = 0; i < list->len; i++)
+		if (filter_is_language(object, list->data[i]))
 			return true;
-	}
 	return false;
 }
 
 /* Of its ID at least as much is wanted as others show of it. */
-static bool is_container(const struct profile_process *process, const char *wanted)
+bool filter_is_container(const struct profile_process *process, const char *wanted)
 {
 	enum {
 		SHORT_ID = 12
@@ -69,7 +73,7 @@ static bool is_container(const struct profile_process *process, const char *want
 static bool has_container(const struct filter_strings *list, const struct profile_process *process)
 {
 	for (size_t i = 0; i < list->len; i++)
-		if (is_container(process, list->data[i]))
+		if (filter_is_container(process, list->data[i]))
 			return true;
 	return !list->len;
 }
@@ -81,9 +85,8 @@ static bool *find_languages(const struct profile *profile, const struct filter_s
 	for (size_t i = 1; i < profile->nodes.len; i++) {
 		const struct layout_node *node = &profile->nodes.data[i];
 		uint32_t object = profile->frames.data[node->frame].object;
-		found[i] = found[node->parent];
-		if (object && profile->objects.data[object].info.kind == LAYOUT_OBJECT_SCRIPT)
-			found[i] |= has_language(languages, profile->objects.data[object].path);
+		found[i] = found[node->parent] ||
+			   has_language(languages, &profile->objects.data[object]);
 	}
 	return found;
 }

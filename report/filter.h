@@ -38,6 +38,11 @@ struct filter {
  */
 bool filter_is_event(const char *name, const char *wanted);
 
+/* Whether these are scripts of the language, in letters of either case. */
+bool filter_is_language(const struct profile_object *object, const char *wanted);
+/* Whether the process is in the container of this ID, or its beginning, or in the cgroup. */
+bool filter_is_container(const struct profile_process *process, const char *wanted);
+
 /* What of it means the same in another recording: not what is chosen by numbers and times. */
 struct filter filter_of_names(const struct filter *filter);
 

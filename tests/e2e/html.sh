@@ -211,6 +211,15 @@ test_baselines() {
 	run "$EBPROF" convert --html --event nothing a.data
 	want_status 2 "no such event"
 	grep -q 'the recording has no event "nothing" but c' err || fail "it says $(cat err)"
+	run "$EBPROF" convert --html --lang perl a.data
+	want_status 2 "no such language"
+	grep -q 'the recording has no scripts in "perl" but none' err || fail "it says $(cat err)"
+	run "$EBPROF" convert --html --container nothing a.data
+	want_status 2 "no such container"
+	grep -q 'the recording has no container "nothing" but ' err || fail "it says $(cat err)"
+	run "$EBPROF" convert --html --container /nothing a.data
+	want_status 2 "no such cgroup"
+	grep -q 'the recording has no cgroup "/nothing" but ' err || fail "it says $(cat err)"
 }
 
 test_repeats() {

@@ -205,7 +205,9 @@ test_selected() {
 	"$EBPROF" report --stdio -G --lang python --no-native -i shape.data >report || fail "report"
 	grep -qE '\| heavy$' report || fail "no heavy: $(head report)"
 	! grep -qE '_PyEval|start_main|\+0x' report || fail "native frames: $(grep -E '_PyEval|\+0x' report | head -n 3)"
-	"$EBPROF" report --stdio --lang perl -i shape.data | grep -q '^# nothing matches' || fail "Perl"
+	run "$EBPROF" report --stdio --lang perl -i shape.data
+	want_status 2 "a language that is not there"
+	grep -q 'no scripts in "perl" but python$' err || fail "it says $(cat err)"
 }
 
 test_unwanted() {
