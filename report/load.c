@@ -242,7 +242,6 @@ static void on_node(void *context, uint32_t id, const struct layout_node *node)
 
 static uint32_t stack_of(struct profile *profile, uint32_t user, uint32_t kernel)
 {
-	/* Most samples are of user code alone: those stacks are found by their node. */
 	uint32_t *plain = &profile->plain_stacks.data[user];
 	uint64_t key = (uint64_t)user << 32 | kernel;
 	if (!kernel && *plain)
@@ -276,7 +275,7 @@ static void on_snapshot(void *context, uint32_t id, const struct layout_snapshot
 	snapshots_take(profile->snapshots, id, &out);
 }
 
-/* Its stack is made once all is read: see join_snapshots(). False: there is no such snapshot. */
+/* False: there is no such snapshot. */
 static bool defer_sample(struct profile *profile, uint32_t snapshot, uint32_t user, uint32_t kernel)
 {
 	struct snapshots_sample waiting = {
@@ -290,20 +289,42 @@ static bool defer_sample(struct profile *profile, uint32_t snapshot, uint32_t us
 	return false;
 }
 
+/* Most samples are of user code alone, and of stacks that were there before. */
+static bool find_plain_stack(
+	const struct profile *profile, const struct layout_sample *sample, uint32_t *ret)
+{
+	if (sample->kernel_stack || sample->snapshot ||
+		sample->user_stack >= profile->plain_stacks.len ||
+		!profile->plain_stacks.data[sample->user_stack])
+		return false;
+	*ret = profile->plain_stacks.data[sample->user_stack] - 1;
+	return true;
+}
+
+/* The stack of a snapshot is made once all is read: see join_snapshots(). */
+static uint32_t stack_of_sample(struct profile *profile, const struct layout_sample *sample)
+{
+	uint32_t stack;
+	if (find_plain_stack(profile, sample, &stack))
+		return stack;
+	uint32_t user = checked_node(profile, sample->user_stack);
+	uint32_t kernel = checked_node(profile, sample->kernel_stack);
+	if (sample->snapshot && defer_sample(profile, sample->snapshot, user, kernel))
+		return 0;
+	return stack_of(profile, user, kernel);
+}
+
 static void on_sample(void *context, const struct layout_sample *sample)
 {
 	struct profile *profile = context;
-	uint32_t user = checked_node(profile, sample->user_stack);
-	uint32_t kernel = checked_node(profile, sample->kernel_stack);
 	struct profile_sample out = {
 		.time_ns = sample->time_ns,
 		.weight = sample->weight,
 		.thread = checked_thread(profile, sample->thread),
 		.cpu = sample->cpu,
 		.event = checked_event(profile, sample->event),
+		.stack = stack_of_sample(profile, sample),
 	};
-	if (!sample->snapshot || !defer_sample(profile, sample->snapshot, user, kernel))
-		out.stack = stack_of(profile, user, kernel);
 	note_time(profile, sample->time_ns);
 	vec_push(&profile->samples, out);
 }

@@ -5,7 +5,12 @@
 #include "format/base/mem.h"
 
 enum {
-	SLOTS = 4, /* the one that is decoded, and those that are ready */
+	/*
+	 * The one that is decoded, and those that are ready: enough for the thread to be kept
+	 * waiting for its processor now and then.
+	 */
+	SLOTS = 16,
+	AHEAD_BYTES = 16 << 20, /* no more is read while there is so much */
 };
 
 struct slot {
@@ -25,6 +30,7 @@ struct chunk_ahead {
 	pthread_cond_t changed;
 	struct slot slots[SLOTS];
 	size_t filled, emptied; /* so many, in turn */
+	size_t bytes;           /* in those that are filled */
 	bool is_given_up;
 };
 
@@ -50,21 +56,39 @@ static void fill(struct slot *slot, struct chunk_stream *stream)
 		keep_payload(slot, stream);
 }
 
+static bool has_room(const struct chunk_ahead *ahead)
+{
+	return ahead->filled - ahead->emptied < SLOTS && ahead->bytes < AHEAD_BYTES;
+}
+
 /* False: nobody wants it any more. */
 static bool wait_for_room(struct chunk_ahead *ahead)
 {
 	pthread_mutex_lock(&ahead->mutex);
-	while (!ahead->is_given_up && ahead->filled - ahead->emptied == SLOTS)
+	while (!ahead->is_given_up && !has_room(ahead))
 		pthread_cond_wait(&ahead->changed, &ahead->mutex);
 	bool goes_on = !ahead->is_given_up;
 	pthread_mutex_unlock(&ahead->mutex);
 	return goes_on;
 }
 
-static void add(struct chunk_ahead *ahead, size_t *counter)
+static void add_filled(struct chunk_ahead *ahead, const struct slot *slot)
 {
 	pthread_mutex_lock(&ahead->mutex);
-	++*counter;
+	ahead->filled++;
+	ahead->bytes += slot->payload.cap;
+	pthread_cond_signal(&ahead->changed);
+	pthread_mutex_unlock(&ahead->mutex);
+}
+
+static void add_emptied(struct chunk_ahead *ahead, struct slot *slot)
+{
+	size_t bytes = slot->payload.cap;
+	if (bytes > AHEAD_BYTES / SLOTS) /* else all might become as large */
+		bytes_buf_deinit(&slot->payload);
+	pthread_mutex_lock(&ahead->mutex);
+	ahead->emptied++;
+	ahead->bytes -= ahead->has_thread ? bytes : 0;
 	pthread_cond_signal(&ahead->changed);
 	pthread_mutex_unlock(&ahead->mutex);
 }
@@ -76,7 +100,7 @@ static void *run(void *context)
 		struct slot *slot = &ahead->slots[ahead->filled % SLOTS];
 		fill(slot, &ahead->stream);
 		more = slot->more && !slot->err;
-		add(ahead, &ahead->filled);
+		add_filled(ahead, slot);
 	}
 	return NULL;
 }
@@ -114,7 +138,7 @@ struct err *chunk_ahead_next(
 	struct chunk_ahead *ahead, struct chunk *ret, uint64_t *offset, bool *more)
 {
 	if (ahead->is_decoding)
-		add(ahead, &ahead->emptied);
+		add_emptied(ahead, &ahead->slots[ahead->emptied % SLOTS]);
 	ahead->is_decoding = true;
 	struct slot *slot = oldest(ahead);
 	*ret = slot->chunk;

@@ -232,15 +232,29 @@ static void name_compiled(struct batch *batch)
 	}
 }
 
+/* All at once: a function for each address is what there is without answers. */
+static void reserve_functions(struct batch *batch, bool has_answers)
+{
+	size_t count = batch->places.len;
+	map_reserve(has_answers ? &batch->by_name : &batch->by_address, count);
+	if (has_answers)
+		return;
+	vec_reserve(&batch->functions, count);
+	vec_reserve(&batch->older, count);
+	vec_reserve(&batch->profile->functions, count);
+}
+
 /* Functions with symbols come first: one that was inlined elsewhere is the same function. */
 static void name_frames(struct batch *batch, const struct findings *findings)
 {
+	bool has_answers = answers_count(&findings->answers);
+	bool had_answers = batch->outdated.len; /* of the time before */
 	forget_functions(batch);
 	name_compiled(batch);
-	map_reserve(&batch->by_name, batch->places.len);
+	reserve_functions(batch, has_answers);
 	vec_each(&batch->places, place)
 		name_frame(batch, findings, place);
-	if (!batch->options->no_inline)
+	if (!batch->options->no_inline && (has_answers || had_answers))
 		vec_each(&batch->places, place)
 			add_inlined_frames(batch, findings, place);
 	clear_unused_functions(batch);
