@@ -110,6 +110,15 @@ void tree_deinit(struct tree *tree)
 
 /* ---- weights ---- */
 
+void tree_add_up(const struct tree *tree, struct tree_weight *weights)
+{
+	for (size_t i = tree->nodes.len; i-- > 1;) {
+		struct tree_weight *parent = &weights[tree->nodes.data[i].parent];
+		parent->total += weights[i].total;
+		parent->samples += weights[i].samples;
+	}
+}
+
 struct tree_weight *tree_weigh(const struct tree *tree, const struct slice *slice)
 {
 	struct tree_weight *weights = mem_zalloc_array(tree->nodes.len, sizeof(*weights));
@@ -120,11 +129,7 @@ struct tree_weight *tree_weigh(const struct tree *tree, const struct slice *slic
 		end->self_samples += slice->stacks[i].samples;
 		end->samples += slice->stacks[i].samples;
 	}
-	for (size_t i = tree->nodes.len; i-- > 1;) {
-		struct tree_weight *parent = &weights[tree->nodes.data[i].parent];
-		parent->total += weights[i].total;
-		parent->samples += weights[i].samples;
-	}
+	tree_add_up(tree, weights);
 	return weights;
 }
 

@@ -42,6 +42,8 @@ struct tree_weight {
 	uint64_t self_samples, samples;
 };
 
+/* Adds what each node has to all that it is in. */
+void tree_add_up(const struct tree *tree, struct tree_weight *weights);
 /* For each node of the tree, to be freed with mem_free(). */
 struct tree_weight *tree_weigh(const struct tree *tree, const struct slice *slice);
 
