@@ -37,9 +37,14 @@ void app_deinit(struct app *app)
 	overlay_deinit(&app->overlay);
 }
 
+bool app_has_view(const struct app *app)
+{
+	return app->model && (!app->model->is_flat || views[app->view]->is_flat);
+}
+
 static void update_view(struct app *app)
 {
-	if (app->model && views[app->view]->update)
+	if (app_has_view(app) && views[app->view]->update)
 		views[app->view]->update(app->states[app->view], app);
 }
 
@@ -344,7 +349,7 @@ static void act_on_selection(struct app *app, enum action action)
 
 static void act(struct app *app, enum action action)
 {
-	if (app->model && views[app->view]->act(app->states[app->view], app, action))
+	if (app_has_view(app) && views[app->view]->act(app->states[app->view], app, action))
 		return;
 	if (act_anywhere(app, action) || app_act_on_options(app, action) || !app->model)
 		return;
@@ -412,7 +417,7 @@ static void point(struct app *app, const struct input *input)
 {
 	if (!app->model || app_point_frame(app, input))
 		return;
-	bool is_taken = views[app->view]->mouse && is_in(&app->body, input) &&
+	bool is_taken = app_has_view(app) && views[app->view]->mouse && is_in(&app->body, input) &&
 			views[app->view]->mouse(app->states[app->view], app, input);
 	if (is_taken && input->kind == INPUT_DOUBLE)
 		act(app, ACTION_ENTER);

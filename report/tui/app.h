@@ -122,6 +122,9 @@ bool app_keep_selected(struct app *app, enum action action);
 /* Undoes until so many steps of the trail are left. */
 void app_go_back_to(struct app *app, size_t steps);
 
+/* There is a model, and all in it that the view is to draw. */
+bool app_has_view(const struct app *app);
+
 /* ---- for the views ---- */
 
 /* The function that is selected; 0 when none is, or it is not there any more. */

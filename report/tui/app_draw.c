@@ -291,7 +291,7 @@ static void draw_parts(struct grid *grid, int y, const char *text)
 static void draw_detail(struct app *app, struct grid *grid, int y)
 {
 	CLEANUP(str_deinit) struct str detail = {0};
-	if (views[app->view]->detail)
+	if (app_has_view(app) && views[app->view]->detail)
 		views[app->view]->detail(app->states[app->view], app, &detail);
 	if (detail.len)
 		draw_parts(grid, y, str_text(&detail));
@@ -426,8 +426,12 @@ void app_draw(struct app *app, struct grid *grid)
 	if (has_detail && app->model)
 		bottom--;
 	app->body = (struct rect){0, top, grid->width, bottom - top};
-	if (app->model && app->body.height > 0)
+	if (app_has_view(app) && app->body.height > 0)
 		views[app->view]->draw(app->states[app->view], app, grid, app->body);
+	else if (app->model && app->body.height > 0)
+		grid_put(grid, 0, top, grid->width, STYLE_DIM,
+			app->busy ? "the call tree is being made"
+				  : "there is no call tree: ^C stopped it");
 	if (has_detail && app->model)
 		draw_detail(app, grid, bottom);
 	draw_bottom(app, grid, grid->height - 1);

@@ -20,8 +20,12 @@ static void print_grid(struct app *app, struct str *out)
 
 void app_print(struct app *app, const char *path)
 {
-	if (!app->model || app->to_print.path)
+	if (app->to_print.path)
 		return;
+	if (!app_has_view(app)) {
+		app_say(app, "there is nothing to print yet");
+		return;
+	}
 	app->to_print.path = mem_strdup(path);
 	if (views[app->view]->print)
 		views[app->view]->print(app->states[app->view], app, &app->to_print.text);

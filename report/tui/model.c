@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/base/str.h"
+#include "report/flat_weights.h"
 
 void model_wish_copy(struct model_wish *to, const struct model_wish *from)
 {
@@ -47,19 +48,25 @@ static uint32_t *group_functions(const struct profile_function *functions, size_
 	return groups;
 }
 
-struct model_names *model_names_create(
-	const struct profile *profile, unsigned serial, bool hides_inlined)
+struct model_names *model_names_create_flat(const struct profile *profile, unsigned serial)
 {
 	struct model_names *names = mem_zalloc(sizeof(*names));
 	names->references = 1;
 	names->serial = serial;
-	names->hides_inlined = hides_inlined;
 	vec_append(&names->functions, profile->functions.data, profile->functions.len);
 	vec_append(&names->frames, profile->frames.data, profile->frames.len);
 	vec_append(&names->objects, profile->objects.data, profile->objects.len);
 	vec_each(&names->objects, object)
 		object->answers = (struct answers){0};
 	names->groups = group_functions(names->functions.data, names->functions.len);
+	return names;
+}
+
+struct model_names *model_names_create(
+	const struct profile *profile, unsigned serial, bool hides_inlined)
+{
+	struct model_names *names = model_names_create_flat(profile, serial);
+	names->hides_inlined = hides_inlined;
 	struct tree_options options = {.groups = names->groups, .hides_inlined = hides_inlined};
 	tree_init(&names->tree, profile, &options);
 	return names;
@@ -172,14 +179,37 @@ static void annotate(struct model *model, uint32_t frame, const atomic_bool *is_
 			model->profile, &names, &model->slice, function, is_cancelled);
 }
 
-struct model *model_create(const struct profile *profile, struct model_names *names,
-	const struct model_wish *wish, const atomic_bool *is_cancelled)
+static struct model *begin_model(
+	const struct profile *profile, struct model_names *names, const struct model_wish *wish)
 {
 	struct model *model = mem_zalloc(sizeof(*model));
 	model->references = 1;
 	model->wish_serial = wish->serial;
 	model->profile = profile;
 	model->names = model_names_hold(names);
+	return model;
+}
+
+struct model *model_create_flat(
+	const struct profile *profile, struct model_names *names, const struct model_wish *wish)
+{
+	bool is_searching = wish->search && wish->search[0];
+	if (wish->scope.terms.len || is_searching || wish->hides_inlined)
+		return NULL;
+	struct model *model = begin_model(profile, names, wish);
+	struct tree_options options = {.groups = names->groups};
+	model->is_flat = true;
+	slice_init_all(&model->slice, profile);
+	if (flat_weigh_functions(profile, &options, &model->slice, &model->functions))
+		return model;
+	model_release(model);
+	return NULL;
+}
+
+struct model *model_create(const struct profile *profile, struct model_names *names,
+	const struct model_wish *wish, const atomic_bool *is_cancelled)
+{
+	struct model *model = begin_model(profile, names, wish);
 	if (!sum_samples(model, &wish->scope, is_cancelled)) {
 		model_release(model);
 		return NULL;

@@ -59,9 +59,9 @@ struct model_names {
 	VEC(struct profile_function) functions;
 	VEC(struct profile_frame) frames;
 	VEC(struct profile_object)
-	objects;          /* borrow from the profile; their answers are not here */
-	uint32_t *groups; /* function -> the one that stands for all of its name and object */
-	struct tree tree;
+	objects;                /* borrow from the profile; their answers are not here */
+	uint32_t *groups;       /* function -> the one that stands for all of its name and object */
+	struct tree tree;       /* without a node in names that are flat */
 	struct diff_tree *diff; /* two recordings' names: owns the tables and the tree; or NULL */
 };
 
@@ -80,6 +80,7 @@ struct comparison {
 struct model {
 	atomic_uint references;
 	unsigned wish_serial; /* of the wish that this fulfils */
+	bool is_flat;         /* there is the slice, the functions and their names: no more yet */
 	const struct profile *profile;
 	struct model_names *names;
 	struct slice slice;
@@ -98,6 +99,8 @@ struct model {
 /* Copies the names as they are. Call on the thread that symbolizes. */
 struct model_names *model_names_create(
 	const struct profile *profile, unsigned serial, bool hides_inlined);
+/* The same without a tree, for model_create_flat(). */
+struct model_names *model_names_create_flat(const struct profile *profile, unsigned serial);
 /* Writes them as the look wants it, once, before anybody sees them. */
 void model_names_write(struct model_names *names, const struct model_look *look);
 struct model_names *model_names_hold(struct model_names *names);
@@ -109,6 +112,12 @@ void model_find_matches(struct model *model, const char *search);
 /* NULL when it was cancelled. The names are held. */
 struct model *model_create(const struct profile *profile, struct model_names *names,
 	const struct model_wish *wish, const atomic_bool *is_cancelled);
+/*
+ * What can be seen at once of all samples: functions, without the call tree and all that depends on
+ * it. NULL: the wish is for more than that, or this profile needs the tree.
+ */
+struct model *model_create_flat(
+	const struct profile *profile, struct model_names *names, const struct model_wish *wish);
 struct model *model_hold(struct model *model);
 /* NULL is safe. */
 void model_release(struct model *model);

@@ -46,6 +46,7 @@ struct view {
 	void (*detail)(void *state, struct app *app, struct str *out);
 	const char *print_suffix; /* of the file that takes it; NULL: "txt" */
 	const enum action *hints; /* for the last line; ends with ACTION_NONE */
+	bool is_flat;             /* functions are all that it needs of a model */
 	const char *enter_hint;   /* what Enter does there, in a word; NULL: it zooms */
 };
 

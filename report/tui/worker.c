@@ -117,7 +117,6 @@ static bool load(struct worker *worker)
 	struct err *err = profile_load(worker->options.fd, &options, &worker->profile);
 	if (!err) {
 		filter_samples(worker->profile, &worker->options.filter);
-		worker->stacks = info_count_stacks(worker->profile);
 		return true;
 	}
 	pthread_mutex_lock(&worker->mutex);
@@ -198,6 +197,23 @@ static void refresh_names(struct worker *worker, const struct model_wish *wish)
 		model_names_create(worker->profile, worker->symbols_serial, wish->hides_inlined);
 	model_names_write(worker->names, &wish->look);
 	model_names_release(old);
+}
+
+/*
+ * The first table does not wait for the call tree: the model is one of functions alone, unless more
+ * is wished for already.
+ */
+static void publish_flat(struct worker *worker, const struct model_wish *wish)
+{
+	struct model_names *names =
+		model_names_create_flat(worker->profile, worker->symbols_serial);
+	model_names_write(names, &wish->look);
+	struct model *model = model_create_flat(worker->profile, names, wish);
+	model_names_release(names);
+	if (!model)
+		return;
+	publish(worker, model);
+	set_busy(worker, "computing");
 }
 
 /*
@@ -326,10 +342,14 @@ static void work(struct worker *worker)
 	filter_by_names(worker);
 	struct model_wish wish = {.serial = UINT32_MAX};
 	/* Addresses come first: who asks for names would only slow that down. */
-	if (next_wish(worker, wish.serial, &wish))
-		fulfil(worker, &wish, true);
+	bool goes_on = next_wish(worker, wish.serial, &wish);
+	if (goes_on)
+		publish_flat(worker, &wish);
+	worker->stacks = info_count_stacks(worker->profile);
 	if (!worker->naming)
 		begin_naming(worker);
+	if (goes_on)
+		fulfil(worker, &wish, true);
 	fulfil_baseline(worker, &wish);
 	name_baseline(worker);
 	for (unsigned serial = wish.serial; next_wish(worker, serial, &wish);

@@ -241,6 +241,35 @@ TEST(what_nobody_chose_stays_the_first)
 	screen_deinit(&screen);
 }
 
+/* What was chosen meanwhile stays chosen. */
+TEST(the_first_model_has_no_call_tree)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	CLEANUP_FREE char *whole = mem_strdup(screen_text(&screen));
+	screen_flatten(&screen);
+	CHECK_STR(screen_text(&screen), whole);
+	screen_type(&screen, "j");
+	CLEANUP_FREE char *chosen = mem_strdup(screen_text(&screen));
+	for (int view = '2'; view <= '9'; view++) {
+		screen_type(&screen, (char[]){(char)view, 0});
+		want_in(screen_text(&screen), "there is no call tree: ^C stopped it");
+		screen.app.busy = "computing";
+		want_in(screen_text(&screen), "the call tree is being made");
+		screen.app.busy = NULL;
+		screen_mouse(&screen, INPUT_PRESS, 10, 10);
+		screen_type(&screen, "jG\n-+Py\n");
+		want_in(screen_text(&screen), "nothing to print yet");
+	}
+	screen_type(&screen, "1");
+	CHECK_STR(screen_text(&screen), chosen);
+	screen_rename(&screen);
+	CHECK_STR(screen_text(&screen), chosen);
+	screen_type(&screen, "3");
+	want_not_in(screen_text(&screen), "call tree is");
+	screen_deinit(&screen);
+}
+
 TEST(what_a_filter_takes_away_comes_back_selected)
 {
 	struct screen screen;

@@ -73,6 +73,15 @@ void screen_rename(struct screen *screen)
 	give_model(screen);
 }
 
+void screen_flatten(struct screen *screen)
+{
+	struct model_names *names = model_names_create_flat(screen->profile, 0);
+	struct model *model = model_create_flat(screen->profile, names, &screen->app.wish);
+	model_names_release(names);
+	CHECK(model);
+	app_update(&screen->app, model);
+}
+
 /* ---- output ---- */
 
 const char *screen_text(struct screen *screen)

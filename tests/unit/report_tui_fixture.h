@@ -30,6 +30,9 @@ void screen_mouse(struct screen *screen, enum input_kind kind, int x, int y);
 /* A new model by new names, as when symbols have come. */
 void screen_rename(struct screen *screen);
 
+/* A model of functions alone, as the first one is. */
+void screen_flatten(struct screen *screen);
+
 /* Draws it in another size. */
 const char *screen_resize(struct screen *screen, int width, int height);
 /* Draws. All of it, or `count` lines from line `first` on; valid until the next one. */

@@ -326,5 +326,6 @@ const struct view view_top = {
 	.mouse = top_mouse,
 	.print = top_print,
 	.hints = hints,
+	.is_flat = true,
 	.enter_hint = "callers",
 };
