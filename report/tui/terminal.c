@@ -20,7 +20,7 @@
 #include "report/tui/terminal_restore.h"
 
 enum {
-	ESCAPE_MS = 50, /* longer than the bytes of one key are apart */
+	ESCAPE_MS = 25, /* longer than the bytes of one key are apart */
 };
 
 struct terminal {

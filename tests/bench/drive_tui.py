@@ -4,8 +4,9 @@
   drive_tui.py EBPROF RECORDING
 
 Prints lines "KEY VALUE", some with what was pressed in which view behind it: milliseconds from a
-key's write to the last byte of what it draws, before the program is silent for QUIET_S; bytes
-drawn; the memory in use at the end.
+key's write to the last byte of the frame that answers it; bytes drawn until the program is silent
+for QUIET_S; the memory in use at the end. What is drawn after that frame (a listing that was read
+meanwhile, names) kept nobody waiting and is no part of a key's time.
 """
 import fcntl
 import os
@@ -18,6 +19,9 @@ import time
 
 COLUMNS, LINES = 200, 50
 QUIET_S = 0.04
+FRAME_S = 0.01  # the writes of one frame are less apart
+REST_S = 1      # nothing more comes of a view that was entered
+FRAME_BEGINS, FRAME_ENDS = b"\x1b[?2026h", b"\x1b[?2026l"  # around all but the smallest
 PATIENCE_S = 20
 
 # Through the views that there are, as somebody would look around.
@@ -71,14 +75,21 @@ class Screen:
                 break
         return None
 
-    def press(self, key):
+    def frame(self):
+        """Reads one to its end."""
+        more = self.read(1)
+        while more and not self.bytes.endswith(FRAME_ENDS):
+            is_open = self.bytes.count(FRAME_BEGINS) > self.bytes.count(FRAME_ENDS)
+            more = self.read(1 if is_open else FRAME_S)
+
+    def press(self, key, rest=QUIET_S):
         """(milliseconds, bytes); 0 when nothing was drawn."""
         began = time.monotonic()
         self.last = began
         os.write(self.fd, key)
-        self.read(1)
-        drawn = self.settle()
-        return (self.last - began) * 1000, len(drawn)
+        self.frame()
+        milliseconds = (self.last - began) * 1000
+        return milliseconds, len(self.settle(rest))
 
     def kilobytes(self, field):
         with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
@@ -98,7 +109,8 @@ def time_keys(screen):
     for number, view in enumerate(VIEWS):
         steps += [(view, *step) for step in [("enter the view", b"%d" % (number + 1))] + VIEW_KEYS]
     for view, name, key in steps:
-        milliseconds, size = screen.press(key)
+        rest = REST_S if name == "enter the view" else QUIET_S
+        milliseconds, size = screen.press(key, rest)
         if size:
             times.append((milliseconds, f"{view}: {name}"))
             sizes.append((size, f"{view}: {name}"))
@@ -112,6 +124,16 @@ def time_keys(screen):
     for rank in range(1, 4):
         print(f"key_slow_{rank}", f"{times[-rank][0]:.1f}", times[-rank][1])
     print("redraw_max_of", sizes[-1][0], sizes[-1][1])
+
+
+def time_reading(screen):
+    """A key while the source and the instructions of a function are looked for."""
+    screen.press(b"1j", REST_S)
+    os.write(screen.fd, b"7")
+    screen.frame()
+    milliseconds, _ = screen.press(b"?")
+    say("key_while_reading_ms", milliseconds)
+    screen.press(b"\x1b", REST_S)
 
 
 def time_filter(screen):
@@ -144,6 +166,7 @@ def main():
     screen.settle(1.5)
     say("all_names_ms", (screen.last - screen.began) * 1000)
     time_keys(screen)
+    time_reading(screen)
     time_filter(screen)
     say("rss_mb", screen.kilobytes("VmRSS") / 1024)
     say("peak_mb", screen.kilobytes("VmHWM") / 1024)

@@ -52,6 +52,7 @@ line "the slowest key, ms" key_max_ms "<= 50"
 for rank in 1 2 3; do
 	line "  $(what key_slow_$rank)" key_slow_$rank ""
 done
+line "a key while source is read, ms" key_while_reading_ms "<= 50"
 line "a filter, until its numbers are there, ms" filter_ms "<= 500"
 line "a key meanwhile, the slowest, ms" key_while_filter_ms "<= 50"
 line "bytes drawn for a key, median" redraw_median_bytes ""
