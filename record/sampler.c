@@ -426,7 +426,8 @@ static const struct timer *timer_of(const struct sampler *sampler, int cpu)
 	return NULL;
 }
 
-struct err *sampler_read_counters(struct sampler *sampler, sampler_counters_fn *fn, void *context)
+struct err *sampler_read_counters(
+	struct sampler *sampler, bool with_due, sampler_counters_fn *fn, void *context)
 {
 	int nr_possible = libbpf_num_possible_cpus();
 	if (nr_possible < 0)
@@ -442,7 +443,7 @@ struct err *sampler_read_counters(struct sampler *sampler, sampler_counters_fn *
 		struct sampler_cpu_counters counters = {
 			.cpu = (uint32_t)cpu,
 			.counted = counted[cpu],
-			.due = timer ? ticks_due(sampler, timer) : 0,
+			.due = timer && with_due ? ticks_due(sampler, timer) : 0,
 		};
 		fn(context, &counters);
 	}

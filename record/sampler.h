@@ -66,12 +66,16 @@ void sampler_forget_codes(struct sampler *sampler);
 struct sampler_cpu_counters {
 	uint32_t cpu;
 	struct event_counters counted;
-	uint64_t due; /* ticks by the clock: its count divided by the period; 0 in frequency mode */
+	uint64_t due; /* ticks by the clock: its count divided by the period; or 0, see below */
 };
 
-/* Calls fn for each CPU, always the same ones in the same order. */
+/*
+ * Calls fn for each CPU, always the same ones in the same order. `due` is 0 unless asked for: while
+ * the timers run, each CPU has to be interrupted, and waited for, to tell it.
+ */
 typedef void sampler_counters_fn(void *context, const struct sampler_cpu_counters *counters);
-struct err *sampler_read_counters(struct sampler *sampler, sampler_counters_fn *fn, void *context);
+struct err *sampler_read_counters(
+	struct sampler *sampler, bool with_due, sampler_counters_fn *fn, void *context);
 uint64_t sampler_files_full(const struct sampler *sampler);
 uint64_t sampler_targets_full(const struct sampler *sampler);
 

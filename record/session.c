@@ -302,11 +302,12 @@ static void take_cpu_counters(void *context, const struct sampler_cpu_counters *
 	vec_push(&counts->cpus, *counters);
 }
 
-static struct err *read_counts(struct session *session)
+/* `is_last`: of the file that is being written. */
+static struct err *read_counts(struct session *session, bool is_last)
 {
 	struct recording_counts *counts = &session->counts;
 	counts->cpus.len = 0;
-	try(sampler_read_counters(session->sampler, take_cpu_counters, counts));
+	try(sampler_read_counters(session->sampler, is_last, take_cpu_counters, counts));
 	for (size_t i = 0; i < TRANSLATE_CAUSES; i++) {
 		const struct translate_taken *taken = &session->translate.stats.taken[i];
 		counts->taken[i].unresolved = taken->unresolved;
@@ -351,7 +352,7 @@ static struct err *flush_if_due(struct session *session)
 	session->flushed_ns = session->drained_ns;
 	if (session->rules.store)
 		table_store_advance_epoch(session->rules.store);
-	try(read_counts(session));
+	try(read_counts(session, false));
 	return recording_flush(&session->recording, &session->counts);
 }
 
@@ -413,7 +414,7 @@ static void stop(struct session *session, enum layout_end_reason reason)
 static struct err *switch_file(struct session *session)
 {
 	drain(session);
-	try(read_counts(session));
+	try(read_counts(session, true));
 	return recording_switch(&session->recording, &session->counts);
 }
 
@@ -715,7 +716,7 @@ static struct err *finish(struct session *session, struct err *err)
 	drain(session); /* what the first pass held back */
 	if (session->kept_files)
 		kept_files_finish(session->kept_files, &session->translate.objects);
-	struct err *count_err = read_counts(session);
+	struct err *count_err = read_counts(session, true);
 	if (!err)
 		err = count_err;
 	else
