@@ -12,6 +12,12 @@ enum {
 void resolver_deinit(struct resolver *resolver)
 {
 	vec_deinit(&resolver->files);
+	map_deinit(&resolver->runs);
+}
+
+void resolver_forget_nodes(struct resolver *resolver)
+{
+	map_deinit(&resolver->runs);
 }
 
 /* ---- files ---- */
@@ -45,6 +51,8 @@ void resolver_take_file(struct resolver *resolver, const struct event_file *even
 	if (event->file >= resolver->files.len)
 		vec_resize(&resolver->files, event->file + 1);
 	struct object **known = &resolver->files.data[event->file];
+	if (object && *known && object != *known)
+		resolver_forget_nodes(resolver);
 	if (object)
 		*known = object;
 	if (!*known)
@@ -150,17 +158,29 @@ static enum layout_truncation truncation_of(enum event_stack_end end)
 								: LAYOUT_TRUNCATED_UNKNOWN;
 }
 
+/* Where a stack begins, at its root. */
+static uint32_t root_node(struct resolver *resolver, enum layout_truncation truncation)
+{
+	struct stack_table *stacks = resolver->stacks;
+	if (!truncation)
+		return 0;
+	return stack_table_node(stacks, 0, stack_table_frame(stacks, NULL, truncation, 0));
+}
+
+/* Below the node, outermost first. */
+static uint32_t put_frames(struct resolver *resolver, uint32_t node, const struct frames *frames)
+{
+	for (uint32_t i = frames->count; i-- > 0;)
+		node = stack_table_node(resolver->stacks, node, frames->frame[i]);
+	return node;
+}
+
 static struct resolved_stack put(
 	struct resolver *resolver, const struct frames *frames, enum layout_truncation truncation)
 {
-	struct stack_table *stacks = resolver->stacks;
-	struct resolved_stack ret = {.truncation = truncation};
-	if (truncation)
-		ret.node =
-			stack_table_node(stacks, 0, stack_table_frame(stacks, NULL, truncation, 0));
-	for (uint32_t i = frames->count; i-- > 0;)
-		ret.node = stack_table_node(stacks, ret.node, frames->frame[i]);
-	return ret;
+	uint32_t root = root_node(resolver, truncation);
+	return (struct resolved_stack){
+		.node = put_frames(resolver, root, frames), .truncation = truncation};
 }
 
 static void add_words(struct resolver *resolver, struct frames *frames,
@@ -170,10 +190,78 @@ static void add_words(struct resolver *resolver, struct frames *frames,
 		add_word(resolver, frames, head, words[i]);
 }
 
+/*
+ * A new stack is mostly an old one: what is new of it is near its leaf. So it is taken in runs of a
+ * few frames each, from the root: a run that came before, below the same node, leads to the same
+ * node again. That is one look-up instead of some for each frame, in tables that do not stay in a
+ * busy machine's caches.
+ */
+enum {
+	RUN_WORDS = 8,
+	MAX_RUNS = 64 * 1024,
+};
+
+/* Whether all words say the same in every process, and always. */
+static bool are_lasting(const struct resolver *resolver, const uint64_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		enum event_frame_kind kind = words[i] >> EVENT_FRAME_KIND_SHIFT;
+		uint64_t number =
+			words[i] >> EVENT_FRAME_FILE_SHIFT & WORD_MASK(EVENT_FRAME_FILE_BITS);
+		bool is_lasting = kind == EVENT_FRAME_FILE ? number < resolver->files.len &&
+								     resolver->files.data[number]
+							   : kind == EVENT_FRAME_VM;
+		if (!is_lasting)
+			return false;
+	}
+	return true;
+}
+
+static uint32_t put_words(struct resolver *resolver, const struct event_stack *head, uint32_t node,
+	const uint64_t *words, size_t count)
+{
+	struct frames frames; /* large: not cleared */
+	frames.count = 0;
+	add_words(resolver, &frames, head, words, count);
+	return put_frames(resolver, node, &frames);
+}
+
+static uint32_t put_run(struct resolver *resolver, const struct event_stack *head, uint32_t node,
+	const uint64_t *words)
+{
+	struct map *runs = &resolver->runs;
+	bool is_new;
+	if (runs->len >= MAX_RUNS)
+		map_deinit(runs);
+	if (!runs->len) /* a process can choose what its words are, but not what they hash to */
+		resolver->runs_seed = map_random_seed();
+	uint64_t hash = map_hash_bytes(
+		words, RUN_WORDS * sizeof(*words), resolver->runs_seed + map_mix(node));
+	uint64_t *known = map_put(runs, hash, &is_new);
+	if (is_new)
+		*known = put_words(resolver, head, node, words, RUN_WORDS);
+	return (uint32_t)*known;
+}
+
+static struct resolved_stack put_lasting(
+	struct resolver *resolver, const struct event_stack *head, const uint64_t *words)
+{
+	enum layout_truncation truncation = truncation_of(head->end);
+	uint32_t node = root_node(resolver, truncation);
+	size_t left = head->nr_frames;
+	for (; left >= RUN_WORDS; left -= RUN_WORDS)
+		node = put_run(resolver, head, node, words + left - RUN_WORDS);
+	node = put_words(resolver, head, node, words, left);
+	return (struct resolved_stack){.node = node, .truncation = truncation};
+}
+
 struct resolved_stack resolver_stack(
 	struct resolver *resolver, const struct event_stack *head, const uint64_t *words)
 {
-	struct frames frames = {.count = 0};
+	struct frames frames;
+	frames.count = 0;
+	if (are_lasting(resolver, words, head->nr_frames))
+		return put_lasting(resolver, head, words);
 	add_words(resolver, &frames, head, words, head->nr_frames);
 	return put(resolver, &frames, truncation_of(head->end));
 }

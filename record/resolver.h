@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "bpf/event.h"
+#include "format/base/map.h"
 #include "format/file/layout.h"
 #include "record/jit.h"
 #include "record/kept_files.h"
@@ -22,11 +23,13 @@ struct resolver {
 	struct process_table *processes; /* borrowed, as the others */
 	struct jit_table *jit;
 	struct stack_table *stacks;
-	const struct script_table *scripts;
+	struct script_table *scripts;
 	struct rule_source *rules;     /* NULL: no tables are wanted */
 	struct kept_files *kept_files; /* NULL: none are wanted */
 	bool keeps_snapshots; /* leaves what it is not to unwind to the report, without limit */
 	VEC(struct object *) files; /* by number; NULL: not known */
+	struct map runs;            /* pieces of stacks that came before, see resolver.c */
+	uint64_t runs_seed;
 };
 
 struct resolved_stack {
@@ -36,6 +39,9 @@ struct resolved_stack {
 };
 
 void resolver_deinit(struct resolver *resolver);
+
+/* Nodes that the stack table has handed out are void. */
+void resolver_forget_nodes(struct resolver *resolver);
 
 /* A file got its number, or its table is wanted again. */
 void resolver_take_file(struct resolver *resolver, const struct event_file *event);

@@ -167,28 +167,32 @@ void script_table_take(struct script_table *table, const struct event_vm_code *e
 
 /* ---- places ---- */
 
-static struct object *object_of(const struct script_table *table, enum vm_kind kind)
+/* Asked for once a frame. */
+static struct object *object_of(struct script_table *table, enum vm_kind kind)
 {
-	return object_table_special(table->objects, LAYOUT_OBJECT_SCRIPT, vm_runtime(kind)->object);
+	struct object **object = &table->object_of[kind];
+	if (!*object)
+		*object = object_table_special(
+			table->objects, LAYOUT_OBJECT_SCRIPT, vm_runtime(kind)->object);
+	return *object;
 }
 
 struct object *script_table_failure(
-	const struct script_table *table, enum vm_kind kind, enum vm_failure why, uint64_t *offset)
+	struct script_table *table, enum vm_kind kind, enum vm_failure why, uint64_t *offset)
 {
 	*offset = why;
 	return object_of(table, vm_runtime(kind) ? kind : VM_NONE + 1);
 }
 
 /* A place without a name is the language's all the same; one runtime is as good as the other. */
-static struct object *find_failure(
-	const struct script_table *table, uint32_t place, uint64_t *offset)
+static struct object *find_failure(struct script_table *table, uint32_t place, uint64_t *offset)
 {
 	enum vm_kind kind = place >> VM_FRAME_FAILED_KIND_SHIFT;
 	uint32_t why = place & ((1 << VM_FRAME_FAILED_KIND_SHIFT) - 1);
 	return script_table_failure(table, kind, why ? why : VM_FAILED_NAME, offset);
 }
 
-struct object *script_table_find(const struct script_table *table, uint64_t word, uint64_t *offset)
+struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset)
 {
 	uint32_t place = word & ((1U << VM_FRAME_CODE_SHIFT) - 1);
 	uint32_t number = word >> VM_FRAME_CODE_SHIFT & ((1U << VM_FRAME_CODE_BITS) - 1);

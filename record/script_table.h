@@ -24,8 +24,9 @@ struct script_function {
 };
 
 struct script_table {
-	struct object_table *objects; /* borrowed */
-	struct strtab texts, keys;    /* a key's id is that of the function */
+	struct object_table *objects;           /* borrowed */
+	struct object *object_of[VM_KINDS_END]; /* by enum vm_kind; NULL: not asked for yet */
+	struct strtab texts, keys;              /* a key's id is that of the function */
 	VEC(struct script_function) functions;
 	struct map by_number; /* -> function */
 	uint64_t text_bytes;
@@ -37,10 +38,10 @@ void script_table_deinit(struct script_table *table);
 /* Code got its number. To be called soon: what it lacks is read from the process, if it lives. */
 void script_table_take(struct script_table *table, const struct event_vm_code *event, size_t len);
 /* The place of a frame's word: object and offset. */
-struct object *script_table_find(const struct script_table *table, uint64_t word, uint64_t *offset);
+struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset);
 /* The place of a frame that is missing, and why. */
 struct object *script_table_failure(
-	const struct script_table *table, enum vm_kind kind, enum vm_failure why, uint64_t *offset);
+	struct script_table *table, enum vm_kind kind, enum vm_failure why, uint64_t *offset);
 
 struct script_place {
 	const char *name, *file; /* borrowed; file NULL: unknown */

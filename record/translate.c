@@ -466,6 +466,7 @@ bool translate_run(struct translate *translate, uint64_t until_ns, bool may_wait
 		       translate->stack_by_hash.len > MAX_STACK_HASHES;
 	if (is_full) {
 		stack_table_clear(&translate->stacks, &translate->objects);
+		resolver_forget_nodes(&translate->resolver);
 		map_deinit(&translate->stack_by_hash);
 	}
 	return is_full;

@@ -68,7 +68,7 @@ static void check_name(const char *name)
 	}
 }
 
-static void find(const struct script_table *table, uint64_t number, uint64_t place)
+static void find(struct script_table *table, uint64_t number, uint64_t place)
 {
 	struct script_place found;
 	uint64_t offset;

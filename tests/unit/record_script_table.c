@@ -58,7 +58,7 @@ static void teardown(struct fixture *fixture)
 }
 
 static struct script_place describe(
-	const struct fixture *fixture, uint64_t number, uint64_t place, uint64_t *offset)
+	struct fixture *fixture, uint64_t number, uint64_t place, uint64_t *offset)
 {
 	struct script_place ret;
 	const struct object *object =

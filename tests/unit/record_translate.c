@@ -320,6 +320,67 @@ TEST(a_file_never_announced_is_unknown)
 	teardown(&fixture);
 }
 
+/* Deep enough for runs of frames; the second stack is the first but for its leaf. */
+TEST(stacks_that_share_callers_keep_their_frames)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	uint64_t words[12];
+	for (uint64_t i = 0; i < 12; i++)
+		words[i] = in_file(7, i);
+	push_map(&fixture, 10, 0x10000, "/bin/a");
+	push_file(&fixture, 7, 20, 0x10000, 0);
+	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, words, 12);
+	push_sample(&fixture, 101, 20, "a");
+	words[0] = in_file(7, 0xff);
+	push_stack(&fixture, 102, 21, EVENT_END_COMPLETE, words, 12);
+	push_stack(&fixture, 103, 22, EVENT_END_COMPLETE, words + 2, 10);
+	push_stack(&fixture, 104, 23, EVENT_END_UNREADABLE, words, 12);
+	for (uint64_t hash = 102; hash <= 104; hash++)
+		push_sample(&fixture, hash, 24, "a");
+	translate_run(&fixture.translate, 50, true);
+	read_back(&fixture, &result);
+	CHECK_INT(result.nr_samples, 4);
+#define CALLERS \
+	"/bin/a+2 /bin/a+3 /bin/a+4 /bin/a+5 /bin/a+6 /bin/a+7 /bin/a+8 /bin/a+9 " \
+	"/bin/a+a /bin/a+b"
+	check_sample(&result, 0, "/bin/a+0 /bin/a+1 " CALLERS);
+	check_sample(&result, 1, "/bin/a+ff /bin/a+1 " CALLERS);
+	check_sample(&result, 2, CALLERS);
+	check_sample(&result, 3, "/bin/a+ff /bin/a+1 " CALLERS " #2");
+#undef CALLERS
+	CHECK_INT(result.samples[2].user_stack,
+		result.nodes[result.nodes[result.samples[0].user_stack].parent].parent);
+	teardown(&fixture);
+}
+
+/* What stacks of it were is not what the next one's frames are. */
+TEST(a_number_can_come_to_mean_another_file)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	uint64_t words[8];
+	for (uint64_t i = 0; i < 8; i++)
+		words[i] = in_file(7, i);
+	push_map(&fixture, 10, 0x10000, "/bin/a");
+	push_map(&fixture, 10, 0x20000, "/b");
+	push_file(&fixture, 7, 20, 0x10000, 0);
+	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, words, 8);
+	push_sample(&fixture, 101, 20, "a");
+	push_file(&fixture, 7, 30, 0x20000, 0);
+	push_stack(&fixture, 102, 30, EVENT_END_COMPLETE, words, 8);
+	push_sample(&fixture, 102, 30, "a");
+	translate_run(&fixture.translate, 50, true);
+	read_back(&fixture, &result);
+	CHECK_INT(result.nr_samples, 2);
+	check_sample(&result, 0,
+		"/bin/a+0 /bin/a+1 /bin/a+2 /bin/a+3 /bin/a+4 /bin/a+5 /bin/a+6 /bin/a+7");
+	check_sample(&result, 1, "/b+0 /b+1 /b+2 /b+3 /b+4 /b+5 /b+6 /b+7");
+	teardown(&fixture);
+}
+
 /* No such mapping, one of another offset, a number beyond all: nothing is learned. */
 TEST(a_file_that_no_mapping_shows_is_unknown)
 {
