@@ -348,7 +348,7 @@ TEST(stacks_that_share_callers_keep_their_frames)
 	check_sample(&result, 0, "/bin/a+0 /bin/a+1 " CALLERS);
 	check_sample(&result, 1, "/bin/a+ff /bin/a+1 " CALLERS);
 	check_sample(&result, 2, CALLERS);
-	check_sample(&result, 3, "/bin/a+ff /bin/a+1 " CALLERS " #2");
+	check_sample(&result, 3, "/bin/a+ff /bin/a+1 " CALLERS " #3");
 #undef CALLERS
 	CHECK_INT(result.samples[2].user_stack,
 		result.nodes[result.nodes[result.samples[0].user_stack].parent].parent);
