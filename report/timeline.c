@@ -123,6 +123,26 @@ void timeline_add_thread(const struct timeline *timeline, uint32_t thread,
 	}
 }
 
+uint64_t timeline_thread_peak(
+	const struct timeline *timeline, uint32_t thread, const struct timeline_window *window)
+{
+	const struct timeline_thread *it = &timeline->threads[thread];
+	const struct timeline_cell *cells = &timeline->cells[it->first_cell];
+	uint64_t end = window->first + (uint64_t)window->per_column * window->columns;
+	uint64_t peak = 0, sum = 0, column_end = 0; /* of the newest column; cells come by time */
+	for (size_t i = find_cell(timeline, it, window->first);
+		i < it->nr_cells && cells[i].bucket < end; i++) {
+		if (cells[i].bucket >= column_end) {
+			uint32_t column = (cells[i].bucket - window->first) / window->per_column;
+			column_end = window->first + (column + 1ULL) * window->per_column;
+			sum = 0;
+		}
+		sum += cells[i].value;
+		peak = sum > peak ? sum : peak;
+	}
+	return peak;
+}
+
 void timeline_add_all(const struct timeline *timeline, const struct timeline_window *window,
 	struct slice_sum *sums)
 {

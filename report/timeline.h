@@ -65,6 +65,9 @@ struct timeline_window {
 /* Adds what the window holds of a thread to sums, one for each column. */
 void timeline_add_thread(const struct timeline *timeline, uint32_t thread,
 	const struct timeline_window *window, struct slice_sum *sums);
+/* The largest of these sums, of no columns 0. */
+uint64_t timeline_thread_peak(
+	const struct timeline *timeline, uint32_t thread, const struct timeline_window *window);
 /* Of all threads. */
 void timeline_add_all(const struct timeline *timeline, const struct timeline_window *window,
 	struct slice_sum *sums);

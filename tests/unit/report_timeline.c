@@ -71,6 +71,7 @@ TEST(timeline_sums_by_thread_and_time)
 	timeline_add_thread(&timeline, 1, &window, columns);
 	CHECK_INT(columns[0].samples, 250);
 	CHECK_INT(columns[1].samples, 250);
+	CHECK_INT(timeline_thread_peak(&timeline, 1, &window), 250000000);
 	timeline_add_all(&timeline, &window, columns);
 	CHECK_INT(columns[0].samples + columns[1].samples, 1500);
 	/* One column from the second half on. */
@@ -79,6 +80,9 @@ TEST(timeline_sums_by_thread_and_time)
 	columns[0] = (struct slice_sum){0};
 	timeline_add_thread(&timeline, 1, &window, columns);
 	CHECK_INT(columns[0].samples, 250);
+	CHECK_INT(timeline_thread_peak(&timeline, 1, &window), columns[0].value);
+	window.columns = 0;
+	CHECK_INT(timeline_thread_peak(&timeline, 1, &window), 0);
 	timeline_deinit(&timeline);
 	tree_deinit(&tree);
 	profile_destroy(profile);

@@ -169,6 +169,42 @@ TEST(heat_many_threads_are_grouped_by_process)
 	screen_deinit(&tui);
 }
 
+/* What was summed is kept for a while: it is what would be summed now. */
+TEST(heat_rows_are_the_same_when_they_come_back)
+{
+	struct screen tui;
+	screen_init(&tui, many_threads(4, 150), 80, 16);
+	screen_type(&tui, "5E");
+	CLEANUP_FREE char *top = mem_strdup(screen_text(&tui));
+	screen_type(&tui, "G");
+	CLEANUP_FREE char *bottom = mem_strdup(screen_text(&tui));
+	screen_rename(&tui);
+	CHECK_STR(screen_text(&tui), bottom);
+	screen_type(&tui, "g");
+	CHECK_STR(screen_text(&tui), top);
+	screen_deinit(&tui);
+}
+
+TEST(heat_names_are_elided_in_front_of_their_numbers)
+{
+	struct screen tui;
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t process = fixture_process(&fixture, 1234567, 0);
+	uint32_t thread = fixture_thread(&fixture, process, 1234567, "a-long-name-000");
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_FILE, "/bin/app");
+	fixture_samples(&fixture, thread,
+		FIXTURE_STACK(&fixture, fixture_frame(&fixture, object, 16, "run")), 0, 100);
+	screen_init(&tui, fixture_profile(&fixture), 80, 12);
+	screen_type(&tui, "5");
+	CHECK_STR(screen_line(&tui, 4), " 100.00% a-lo~-000:1234567");
+	screen_resize(&tui, 120, 12);
+	CHECK_STR(screen_line(&tui, 4), " 100.00% a-long-name-000:1234567");
+	screen_resize(&tui, 40, 12);
+	CHECK_STR(screen_line(&tui, 4), "a-~00:1234567");
+	screen_deinit(&tui);
+}
+
 TEST(heat_small_screens_and_no_samples)
 {
 	struct screen tui;

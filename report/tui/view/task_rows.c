@@ -70,6 +70,11 @@ uint32_t task_number(const struct app *app, const struct task *task)
 void task_put_name(const struct app *app, const struct task *task, struct str *out)
 {
 	str_puts(out, task_name(app, task));
+	task_put_id(app, task, out);
+}
+
+void task_put_id(const struct app *app, const struct task *task, struct str *out)
+{
 	if (task->kind == TASK_PROCESS || task->kind == TASK_THREAD)
 		str_printf(
 			out, "%s%u", task->kind == TASK_THREAD ? ":" : " ", task_number(app, task));

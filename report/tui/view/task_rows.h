@@ -55,6 +55,8 @@ const char *task_name(const struct app *app, const struct task *task);
 uint32_t task_number(const struct app *app, const struct task *task);
 /* Both: "comm:tid", "comm pid". */
 void task_put_name(const struct app *app, const struct task *task, struct str *out);
+/* What stands behind the name there: ":tid", " pid", or nothing. */
+void task_put_id(const struct app *app, const struct task *task, struct str *out);
 /* The program that a thread or process runs; "" when unknown. */
 const char *task_program(const struct app *app, const struct task *task);
 

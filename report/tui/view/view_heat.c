@@ -1,6 +1,7 @@
 /* Who ran when: a row for each thread, a column for each stretch of time. */
 #include <string.h>
 
+#include "report/tui/view/heat_sums.h"
 #include "report/tui/view/task_rows.h"
 #include "report/tui/view/time_axis.h"
 #include "report/tui/view/time_window.h"
@@ -26,10 +27,8 @@ struct heat {
 	struct time_window window;
 	bool is_dragging;
 
-	VEC(struct slice_sum) sums;         /* of the columns of a row */
-	struct timeline_window peak_window; /* what the peaks are of */
-	uint64_t thread_peak, process_peak; /* the largest cells of any row */
-	struct rect cells;                  /* where they were drawn */
+	struct heat_sums sums;
+	struct rect cells; /* where they were drawn */
 };
 
 static void *heat_create(void)
@@ -41,7 +40,7 @@ static void heat_destroy(void *state)
 {
 	struct heat *heat = state;
 	task_rows_deinit(&heat->rows);
-	vec_deinit(&heat->sums);
+	heat_sums_deinit(&heat->sums);
 	mem_free(heat);
 }
 
@@ -76,56 +75,7 @@ static void heat_update(void *state, struct app *app)
 	heat->list.selected = task_rows_selected(&heat->rows, app, heat->list.selected);
 	if (!app->selection.thread && !app->selection.process)
 		task_rows_select(&heat->rows, app, heat->list.selected);
-	heat->peak_window = (struct timeline_window){0};
-}
-
-/* ---- sums ---- */
-
-static void clear_sums(struct slice_sum *sums, uint32_t count)
-{
-	memset(sums, 0, count * sizeof(*sums));
-}
-
-static uint64_t highest(const struct slice_sum *sums, uint32_t count)
-{
-	uint64_t peak = 0;
-	for (uint32_t i = 0; i < count; i++)
-		peak = sums[i].value > peak ? sums[i].value : peak;
-	return peak;
-}
-
-static void sum_task(const struct app *app, const struct task *task,
-	const struct timeline_window *window, struct slice_sum *sums)
-{
-	const struct timeline *timeline = &app->model->timeline;
-	clear_sums(sums, window->columns);
-	if (task->kind == TASK_THREAD)
-		timeline_add_thread(timeline, task->index, window, sums);
-	for (uint32_t i = 0; i < task->nr_children; i++) {
-		uint32_t thread = app->model->tasks.tasks.data[task->first_child + i].index;
-		timeline_add_thread(timeline, thread, window, sums);
-	}
-}
-
-/* One shade means the same in all rows of a kind, also in those out of sight. */
-static void find_peaks(struct heat *heat, const struct app *app)
-{
-	const struct timeline_window *window = &heat->window.part;
-	if (memcmp(window, &heat->peak_window, sizeof(*window)) == 0)
-		return;
-	const struct tasks *tasks = &app->model->tasks;
-	heat->peak_window = *window;
-	heat->thread_peak = heat->process_peak = 0;
-	for (size_t i = 1 + tasks->nr_containers; i < tasks->tasks.len; i++) {
-		const struct task *task = &tasks->tasks.data[i];
-		uint64_t *peak =
-			task->kind == TASK_THREAD ? &heat->thread_peak : &heat->process_peak;
-		if (task->kind == TASK_PROCESS && !is_grouped(heat, app))
-			continue;
-		sum_task(app, task, window, heat->sums.data);
-		uint64_t here = highest(heat->sums.data, window->columns);
-		*peak = here > *peak ? here : *peak;
-	}
+	heat_sums_forget(&heat->sums);
 }
 
 /* ---- drawing ---- */
@@ -151,68 +101,94 @@ static void draw_cell(struct grid *grid, int x, int y, uint64_t value, uint64_t 
 			grid, x, y, 1, STYLE_NORMAL, (grid->is_ascii ? characters : shades)[level]);
 }
 
-static void draw_cells(const struct heat *heat, struct grid *grid, int y, uint64_t peak)
+static void draw_cells(const struct heat *heat, struct grid *grid, int y,
+	const struct slice_sum *sums, uint64_t peak)
 {
 	for (uint32_t i = 0; i < heat->window.part.columns; i++)
-		draw_cell(grid, heat->cells.x + (int)i, y, heat->sums.data[i].value, peak);
+		draw_cell(grid, heat->cells.x + (int)i, y, sums[i].value, peak);
+}
+
+/* Of the row's task; NULL: there is none. */
+static const struct slice_sum *sums_of_row(struct heat *heat, const struct app *app, size_t index)
+{
+	return heat->sums.window.columns && task_rows_task(&heat->rows, app, index)
+		       ? heat_sums_of(&heat->sums, app->model, heat->rows.data[index].task)
+		       : NULL;
+}
+
+/* What a row is called; of a long one its number stays to be read, which tells it from others. */
+struct label {
+	struct str name, number;
+};
+
+static void label_deinit(struct label *label)
+{
+	str_deinit(&label->name);
+	str_deinit(&label->number);
 }
 
 static void draw_label(const struct heat *heat, const struct app *app, struct grid *grid, int y,
-	const struct slice_sum *sum, const char *name)
+	const struct slice_sum *sum, const struct label *label)
 {
 	enum {
-		NUMBER = 8
+		SHARE = 8,
+		LEAST_NAME = 3
 	};
 	int width = heat->cells.x - heat->list.area.x - 1, x = heat->list.area.x;
 	if (width >= ROOM_FOR_SHARE - 1) {
-		CLEANUP(str_deinit) struct str number = {0};
-		app_put_value(app, &number, sum->value, sum->samples);
-		grid_put_right(grid, x, y, NUMBER, STYLE_DIM, str_text(&number));
-		x += NUMBER + 1;
-		width -= NUMBER + 1;
+		CLEANUP(str_deinit) struct str share = {0};
+		app_put_value(app, &share, sum->value, sum->samples);
+		grid_put_right(grid, x, y, SHARE, STYLE_DIM, str_text(&share));
+		x += SHARE + 1;
+		width -= SHARE + 1;
 	}
-	grid_put_elided(grid, x, y, width, STYLE_NORMAL, name);
+	int number = grid_text_width(grid, str_text(&label->number));
+	int room = width - number < LEAST_NAME ? LEAST_NAME : width - number;
+	int used = grid_put_elided(grid, x, y, room, STYLE_NORMAL, str_text(&label->name));
+	grid_put_elided(grid, x + used, y, width - used, STYLE_NORMAL, str_text(&label->number));
 }
 
-static void put_row_name(const struct heat *heat, const struct app *app, const struct grid *grid,
-	size_t index, struct str *out)
+static void put_row_label(const struct heat *heat, const struct app *app, const struct grid *grid,
+	size_t index, struct label *out)
 {
 	const struct task_row *row = &heat->rows.data[index];
 	const struct task *task = task_rows_task(&heat->rows, app, index);
 	if (row->depth)
-		str_puts(out, "  ");
+		str_puts(&out->name, "  ");
 	else if (is_grouped(heat, app))
-		str_printf(out, "%s ",
+		str_printf(&out->name, "%s ",
 			!row->has_children
 				? " "
 				: grid_glyph(grid, row->is_open ? GLYPH_OPEN : GLYPH_CLOSED));
-	task_put_name(app, task, out);
+	str_puts(&out->name, task_name(app, task));
+	task_put_id(app, task, &out->number);
 	if (row->has_children)
-		str_printf(out, " (%u)", task->nr_threads);
+		str_printf(&out->number, " (%u)", task->nr_threads);
 }
 
 static void draw_row(
 	struct heat *heat, const struct app *app, struct grid *grid, int y, size_t index)
 {
 	const struct task *task = task_rows_task(&heat->rows, app, index);
-	CLEANUP(str_deinit) struct str name = {0};
-	put_row_name(heat, app, grid, index, &name);
-	draw_label(heat, app, grid, y, &task->sum, str_text(&name));
-	sum_task(app, task, &heat->window.part, heat->sums.data);
-	draw_cells(
-		heat, grid, y, task->kind == TASK_THREAD ? heat->thread_peak : heat->process_peak);
+	CLEANUP(label_deinit) struct label label = {0};
+	put_row_label(heat, app, grid, index, &label);
+	draw_label(heat, app, grid, y, &task->sum, &label);
+	draw_cells(heat, grid, y, sums_of_row(heat, app, index),
+		task->kind == TASK_THREAD ? heat->sums.thread_peak : heat->sums.process_peak);
 }
 
 static void draw_total(struct heat *heat, const struct app *app, struct grid *grid, int y)
 {
-	CLEANUP(str_deinit) struct str name = {0};
-	str_puts(&name, "all");
+	CLEANUP(label_deinit) struct label label = {0};
+	str_puts(&label.name, "all");
 	if (heat->cells.x - heat->list.area.x >= ROOM_FOR_COUNT)
-		str_printf(&name, " (%u)", app->model->tasks.nr_threads);
-	draw_label(heat, app, grid, y, &app->model->slice.whole, str_text(&name));
-	clear_sums(heat->sums.data, heat->window.part.columns);
-	timeline_add_all(&app->model->timeline, &heat->window.part, heat->sums.data);
-	draw_cells(heat, grid, y, highest(heat->sums.data, heat->window.part.columns));
+		str_printf(&label.number, " (%u)", app->model->tasks.nr_threads);
+	draw_label(heat, app, grid, y, &app->model->slice.whole, &label);
+	const struct slice_sum *sums = heat_sums_of(&heat->sums, app->model, 0);
+	uint64_t peak = 0;
+	for (uint32_t i = 0; i < heat->window.part.columns; i++)
+		peak = sums[i].value > peak ? sums[i].value : peak;
+	draw_cells(heat, grid, y, sums, peak);
 }
 
 static void mark_range(const struct heat *heat, const struct timeline *timeline, struct grid *grid)
@@ -263,7 +239,7 @@ static void mark_cursor(const struct heat *heat, const struct app *app, struct g
 
 static int label_width(int width)
 {
-	return width >= 120 ? 36 : width >= 60 ? 27 : width >= 36 ? 14 : 9;
+	return width >= 160 ? 44 : width >= 120 ? 36 : width >= 60 ? 27 : width >= 36 ? 14 : 9;
 }
 
 static void heat_draw(void *state, struct app *app, struct grid *grid, struct rect area)
@@ -278,8 +254,7 @@ static void heat_draw(void *state, struct app *app, struct grid *grid, struct re
 	heat->cells = (struct rect){area.x + label, area.y, area.width - label, area.height};
 	list_fit(&heat->list, heat->rows.len, rows);
 	time_window_place(&heat->window, &app->model->timeline, (uint32_t)heat->cells.width);
-	vec_resize(&heat->sums, heat->window.part.columns);
-	find_peaks(heat, app);
+	heat_sums_place(&heat->sums, app->model, &heat->window.part, is_grouped(heat, app));
 	draw_axis(heat, &app->model->timeline, grid);
 	draw_total(heat, app, grid, area.y + 1);
 	for (size_t i = 0; i < list_seen(&heat->list); i++)
@@ -288,20 +263,19 @@ static void heat_draw(void *state, struct app *app, struct grid *grid, struct re
 		mark_cursor(heat, app, grid);
 }
 
-static void put_cell(const struct heat *heat, const struct app *app, struct str *out)
+static void put_cell(struct heat *heat, const struct app *app, struct str *out)
 {
 	const struct timeline *timeline = &app->model->timeline;
-	const struct task *task = task_rows_task(&heat->rows, app, heat->list.selected);
-	if (!task)
+	const struct slice_sum *sums = sums_of_row(heat, app, heat->list.selected);
+	if (!sums)
 		return;
-	struct timeline_window here = heat->window.part;
-	struct slice_sum sum;
-	here.first += time_window_cursor(&heat->window, timeline) * here.per_column;
-	here.columns = 1;
-	sum_task(app, task, &here, &sum);
-	task_put_name(app, task, out);
-	str_printf(out, "\t%llu samples in %.3f s", (unsigned long long)sum.samples,
-		(double)here.per_column * (double)timeline->bucket_ns / 1e9);
+	uint32_t column = time_window_cursor(&heat->window, timeline);
+	if (column >= heat->sums.window.columns)
+		return;
+	const struct slice_sum *here = &sums[column];
+	task_put_name(app, task_rows_task(&heat->rows, app, heat->list.selected), out);
+	str_printf(out, "\t%llu samples in %.3f s", (unsigned long long)here->samples,
+		(double)heat->window.part.per_column * (double)timeline->bucket_ns / 1e9);
 }
 
 static void put_range(const struct heat *heat, const struct app *app, struct str *out)
@@ -314,7 +288,7 @@ static void put_range(const struct heat *heat, const struct app *app, struct str
 
 static void heat_detail(void *state, struct app *app, struct str *out)
 {
-	const struct heat *heat = state;
+	struct heat *heat = state;
 	if (!heat->rows.len)
 		return;
 	if (time_window_has_range(&heat->window))
