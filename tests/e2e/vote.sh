@@ -34,10 +34,26 @@ build() { # KIND COMPILER OPTION...
 		export GO111MODULE=off GOFLAGS='' GOCACHE=$PWD/../gocache
 		;;
 	esac
-	# shellcheck disable=SC2086
-	"$@" -o program $sources >build.log 2>&1 ||
-		skip "cannot build with $*: $(head -n 1 build.log)"
+	compile "$sources" "$@"
 	cp program whole
+}
+
+# What several tests are about is compiled once, in a folder that stays: debug information names it.
+# But of a program that is split the rest must not be found there, once it has moved elsewhere.
+compile() { # SOURCES COMPILER OPTION...
+	local sources=$1 shared
+	shift
+	shared=$PWD/../built-$(printf '%s ' "$@" "$sources" | cksum | cut -d' ' -f1)
+	[[ $* != *split-d* ]] || shared=.
+	(
+		flock 9
+		[[ ! -e $shared/program ]] || exit 0
+		mkdir -p "$shared"
+		[[ $shared == . ]] || cp -- * "$shared"
+		# shellcheck disable=SC2086
+		cd "$shared" && "$@" -o program $sources
+	) >build.log 2>&1 9>"$shared.lock" || skip "cannot build with $*: $(head -n 1 build.log)"
+	[[ $shared == . ]] || cp "$shared/program" .
 }
 
 # ---- what becomes of them; the original stays as ./whole ----
