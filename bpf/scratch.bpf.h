@@ -68,7 +68,7 @@ _Static_assert((int)LANES == (int)EVENT_MAX_LANES, "the recorder makes room for 
  * Of the 512 bytes of stack that the kernel allows for a chain of calls, each function takes at
  * least 32. The longest chain is tick, loop's callback, unwind_frame(), vm_step(), and the sending
  * of a name: what the outer ones need only for a while is in functions of their own, which are not
- * inlined. `make check-kernel` shows whether all kernels take it.
+ * inlined. `make lint` adds them up, `make check-kernel` shows whether all kernels take it.
  */
 struct scratch {
 	struct walk walk;

@@ -102,6 +102,16 @@ headers_alone() {
 	return $bad
 }
 
+stack_check_bites() { CLANG=$CLANG tests/lint/bpf_stack_test.sh | grep '^not ok' && return 1; return 0; }
+
+bpf_stacks() {
+	local bad=0 object
+	for object in "$O"/bpf/*.bpf.o; do
+		llvm-objdump -dr "$object" | awk -f tests/lint/bpf_stack.awk || bad=1
+	done
+	return $bad
+}
+
 # ---- tools ----
 
 major() { "$1" --version 2>/dev/null | grep -oE 'version [0-9]+' | head -n 1 | grep -oE '[0-9]+'; }
@@ -159,6 +169,12 @@ step "no util, common, misc, helpers" no_drawer
 step "nothing new at the top level" top_level
 step "file names are unique" unique_names
 step "headers compile alone" headers_alone
+if command -v llvm-objdump >/dev/null; then
+	step "the check of BPF stacks bites" stack_check_bites
+	step "stacks of BPF programs" bpf_stacks
+else
+	skip "stacks of BPF programs" "no llvm-objdump here"
+fi
 judged "clang-format" clang-format clang-format --dry-run -Werror "${product[@]}" "${user_c[@]}"
 judged "clang-tidy" clang-tidy tidy
 if command -v node >/dev/null; then
