@@ -10,6 +10,7 @@
 #ifndef EBPROF_VM_H
 #define EBPROF_VM_H
 
+#include "bpf/vm/lua.h"
 #include "bpf/vm/perl.h"
 #include "bpf/vm/php.h"
 #include "bpf/vm/python.h"
@@ -20,7 +21,8 @@
 	X(VM_PYTHON, 1, python) \
 	X(VM_RUBY, 2, ruby) \
 	X(VM_PHP, 3, php) \
-	X(VM_PERL, 4, perl)
+	X(VM_PERL, 4, perl) \
+	X(VM_LUA, 5, lua)
 
 enum vm_kind {
 	VM_NONE = 0,
@@ -66,6 +68,7 @@ struct vm_row {
 		struct ruby_vm ruby;
 		struct php_vm php;
 		struct perl_vm perl;
+		struct lua_vm lua;
 		unsigned long long words[15];
 	};
 };

@@ -60,6 +60,25 @@ struct perl_walk {
 	__u64 text[PERL_FILE_BYTES / 8]; /* how the file's name begins */
 };
 
+enum {
+	LUA_HEAD_WORDS = 16,   /* a power of two */
+	LUA_AROUND_WORDS = 38, /* of the native stack, where a state is looked for */
+};
+
+struct lua_walk {
+	__u64 state;  /* of the loop before */
+	__u64 global; /* a global state that was checked */
+	__u64 call;   /* the next; 0: no more */
+	__u64 next;   /* ... of the loop at hand, when something is left of the one before; or 0 */
+	__u64 found, found_call; /* a state, and its innermost call */
+	__u64 proto_address;
+	__u32 status; /* of the call at hand */
+	__u8 is_first;
+	__u64 head[LUA_HEAD_WORDS]; /* of the call at hand */
+	__u64 proto[LUA_PROTO_BYTES / 8];
+	__u64 around[LUA_AROUND_WORDS];
+};
+
 enum vm_state {
 	VM_OUTSIDE = 0,
 	VM_RUNNING, /* script frames come before the native frame at hand */
@@ -81,6 +100,7 @@ struct vm_walk {
 		struct ruby_walk ruby;
 		struct php_walk php;
 		struct perl_walk perl;
+		struct lua_walk lua;
 	};
 };
 

@@ -1,0 +1,302 @@
+/*
+ * Lua, 5.2 to 5.4. Each coroutine has a state of its own, with a list of its calls, the innermost
+ * first, of functions of the program as of those written in C; a call leads to the function's
+ * prototype and, as far as memory knows, to the instruction at hand.
+ *
+ * No variable leads to the state that runs: it is an argument of the interpreter's loop. But who
+ * calls the loop keeps it in a register that calls preserve, and the loop, which needs all of
+ * them, has saved all of them at the end of its native frame. What is taken for a state must
+ * look like one; and where another one is about, that of who resumed a coroutine, it is the one
+ * whose errors are caught first.
+ *
+ * Which calls belong to one run of the loop, the calls say themselves: that which the loop was
+ * entered for is marked as fresh. A coroutine that yielded out of a nested loop is resumed
+ * without the loops around; what is left of its calls comes before those of who resumed it.
+ *
+ * Sources: lstate.h, lobject.h, ldo.c, ldebug.c of Lua 5.2.4, 5.3.6, 5.4.2, 5.4.4, 5.4.7, 5.4.9.
+ */
+#ifndef EBPROF_LUA_BPF_H
+#define EBPROF_LUA_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/scratch.bpf.h"
+#include "bpf/vm/lua_name.bpf.h"
+#include "bpf/vm/thread.bpf.h"
+#include "bpf/vm/vm_code.bpf.h"
+
+#include <bpf/bpf_helpers.h>
+
+enum {
+	LUA_THREAD = 8,        /* what kind of object it is, byte 8 of each */
+	LUA_STATE_GLOBAL = 24, /* lua_State */
+	LUA_STATE_CALL = 32,
+};
+
+/* ---- the state ---- */
+
+static __always_inline __u64 lua_state_word(const struct lua_walk *lua, __u32 offset)
+{
+	return lua->head[offset / 8 & (LUA_HEAD_WORDS - 1)];
+}
+
+/* The main coroutine's global state leads back to itself. */
+static __always_inline bool is_lua_global(struct lua_walk *lua, const struct lua_vm *row, __u64 at)
+{
+	__u64 main, global;
+	if (at && at == lua->global)
+		return true;
+	if (!read_word(at + row->state_main, &main) ||
+		!read_word(main + LUA_STATE_GLOBAL, &global) || global != at)
+		return false;
+	lua->global = at;
+	return true;
+}
+
+/* Whether it is a state; its first words are read. */
+static __always_inline bool is_lua_state(struct lua_walk *lua, const struct lua_vm *row, __u64 at)
+{
+	enum {
+		LEAST = 0x10000,
+		MOST_SHIFT = 47,
+		HEAD_BYTES = 96,
+	};
+	if (at & 7 || at < LEAST || at >> MOST_SHIFT ||
+		bpf_probe_read_user(lua->head, HEAD_BYTES, (const void *)at))
+		return false;
+	return (__u8)lua->head[1] == LUA_THREAD &&
+	       is_lua_global(lua, row, lua_state_word(lua, LUA_STATE_GLOBAL));
+}
+
+/*
+ * To the state that the loop runs and its innermost call. Returns 0: there is none to be found.
+ * Mostly it is among the registers that the loop saved; behind a caller that jumped to the loop
+ * instead of calling it, among those that the next one did.
+ */
+__noinline int lua_find_state(void);
+__noinline int lua_find_state(void)
+{
+	enum {
+		SAVED = 6,
+		SAVED_BYTES = 56, /* with the return address */
+	};
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	struct vm_walk *vm = &scratch->walk.vm;
+	struct lua_walk *lua = &vm->lua;
+	const struct lua_vm *row = &vm->row.lua;
+	const void *from = (const void *)(vm->high - SAVED_BYTES);
+	__u64 best = -1ULL, found = 0;
+	if (bpf_probe_read_user(lua->around, sizeof(lua->around), from)) {
+		__builtin_memset(lua->around, 0, sizeof(lua->around));
+		bpf_probe_read_user(lua->around, SAVED_BYTES, from);
+	}
+	for (int i = 0; i < LUA_AROUND_WORDS; i++) {
+		__u64 at = lua->around[i];
+		if (i > SAVED && found)
+			break;
+		if (at == found || !is_lua_state(lua, row, at))
+			continue;
+		__u64 error = lua_state_word(lua, row->state_error);
+		if (!error)
+			error = -2ULL; /* nobody catches them */
+		if (error >= best)
+			continue;
+		best = error;
+		found = at;
+		lua->found_call = lua_state_word(lua, LUA_STATE_CALL);
+	}
+	lua->found = found;
+	return found != 0;
+}
+
+/* The loop's argument, when the thread is in its first instructions: nothing is saved yet. */
+static __always_inline bool find_lua_argument(struct scratch *scratch)
+{
+	enum {
+		PROLOGUE_BYTES = 24,
+		RDI = 5, /* DWARF's number */
+	};
+	struct walk *walk = &scratch->walk;
+	struct lua_walk *lua = &walk->vm.lua;
+	const struct lua_vm *row = &walk->vm.row.lua;
+	if (!walk->is_exact || scratch->user.head.nr_frames ||
+		walk->regs.ip + walk->vm.delta - row->loop >= PROLOGUE_BYTES)
+		return false;
+	lua->found = walk->regs.reg[RDI];
+	if (!is_lua_state(lua, row, lua->found))
+		return false;
+	lua->found_call = lua_state_word(lua, LUA_STATE_CALL);
+	return true;
+}
+
+/* ---- loops ---- */
+
+static __always_inline bool read_lua_call(struct lua_walk *lua, __u64 at)
+{
+	return !bpf_probe_read_user(lua->head, LUA_CALL_BYTES, (const void *)at);
+}
+
+static __always_inline __u32 lua_status(const struct lua_vm *row, const __u64 *call)
+{
+	__u32 at = row->call_status & (LUA_HEAD_WORDS * 8 - 2);
+	return ((const __u16 *)call)[at / 2];
+}
+
+static __always_inline bool lua_call_is_c(const struct lua_vm *row, __u32 status)
+{
+	return !(status & row->status_kind) == !!(row->flags & LUA_STATUS_TELLS_LUA);
+}
+
+static __always_inline bool lua_call_ends_loop(const struct lua_vm *row, __u32 status)
+{
+	return !(status & row->status_loop) == !!(row->flags & LUA_STATUS_TELLS_SAME_LOOP);
+}
+
+/* Whether the loop itself runs, though the innermost call is of C: it has left its last one. */
+static __always_inline bool has_left_lua(const struct scratch *scratch, struct lua_walk *lua)
+{
+	const struct lua_vm *row = &scratch->walk.vm.row.lua;
+	return scratch->walk.is_exact && !scratch->user.head.nr_frames &&
+	       read_lua_call(lua, lua->call) && lua_call_is_c(row, lua_status(row, lua->head));
+}
+
+static __always_inline bool lua_enter(struct scratch *scratch)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	struct lua_walk *lua = &vm->lua;
+	if (!vm->has_thread)
+		lua->state = lua->global = lua->call = 0;
+	if (!find_lua_argument(scratch) && !lua_find_state()) {
+		push_vm_failure(scratch, VM_FAILED_STATE);
+		return false;
+	}
+	lua->next = 0;
+	lua->is_first = !vm->has_thread;
+	vm->has_thread = true;
+	if (lua->found != lua->state) {
+		lua->state = lua->found;
+		lua->next = lua->found_call;
+	}
+	if (!lua->call) {
+		lua->call = lua->next;
+		lua->next = 0;
+	}
+	return !has_left_lua(scratch, lua);
+}
+
+/* ---- frames ---- */
+
+/*
+ * The loop has the instruction in a register, and keeps it in memory only as far as something may
+ * fail or call: where the loop is the leaf, or what it called has not needed the register yet,
+ * there it is. Of two that look like it the one further on is the next to be fetched, as it is in
+ * memory.
+ */
+static __always_inline __u64 lua_place_in_registers(
+	const struct unwind_registers *leaf, __u64 code, __u64 bytes)
+{
+	static const __u8 kept[] = {3, 6, 12, 13, 14, 15}; /* rbx, rbp, r12 to r15 */
+	__u64 best = 0;
+	for (__u32 i = 0; i < sizeof(kept); i++) {
+		__u64 at = leaf->reg[kept[i]] - code;
+		if (at <= bytes && !(at & 3) && at > best)
+			best = at;
+	}
+	return best;
+}
+
+static __always_inline __u32 lua_place(struct scratch *scratch)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	const struct lua_vm *row = &vm->row.lua;
+	struct lua_walk *lua = &vm->lua;
+	__u64 code = lua_proto_word(lua->proto, row->proto_code);
+	__u64 bytes = 4ULL * lua_proto_number(lua->proto, row->proto_nr_code);
+	__u64 at = lua->head[row->call_place / 8 & (LUA_HEAD_WORDS - 1)] - code;
+	if (lua->is_first) {
+		__u64 exact = lua_place_in_registers(&scratch->leaf, code, bytes);
+		at = exact ? exact : at;
+	}
+	return at > bytes || !at || at / 4 >> VM_FRAME_CODE_SHIFT ? 0 : at / 4 - 1;
+}
+
+/* Of the prototype at an address: memory is used again. */
+static __always_inline __u64 identify_lua(const struct scratch *scratch)
+{
+	const struct lua_vm *row = &scratch->walk.vm.row.lua;
+	const struct lua_walk *lua = &scratch->walk.vm.lua;
+	const __u64 *proto = lua->proto;
+	__u64 hash = mix(identify_process(scratch), lua->proto_address);
+	hash = mix(hash, lua_proto_word(proto, row->proto_code));
+	hash = mix(hash, lua_proto_word(proto, row->proto_constants));
+	hash = mix(hash, lua_proto_word(proto, row->proto_source));
+	hash = mix(hash, lua_proto_word(proto, row->proto_lines));
+	__u64 first_line = lua_proto_number(proto, row->proto_first_line);
+	return mix(hash, first_line << 32 | lua_proto_number(proto, row->proto_nr_code));
+}
+
+/*
+ * A function that was first seen where nobody can tell its name is numbered again when it is
+ * called by one.
+ */
+static __always_inline __u32 number_lua(struct scratch *scratch, const struct lua_vm *row)
+{
+	__u64 identity = identify_lua(scratch), named = mix(identity, 1);
+	__u32 status = scratch->walk.vm.lua.status, number = find_code(named);
+	if (number)
+		return number;
+	bool is_called = !lua_call_ends_loop(row, status) && !(status & row->status_tail);
+	if (!is_called)
+		number = find_code(identity);
+	if (number)
+		return number;
+	find_lua_name(is_called);
+	return lua_send_code(is_called ? named : identity);
+}
+
+static __always_inline void push_lua(struct scratch *scratch)
+{
+	struct lua_walk *lua = &scratch->walk.vm.lua;
+	const struct lua_vm *row = &scratch->walk.vm.row.lua;
+	enum vm_failure failure = read_lua_proto(row, lua->head, lua->proto, &lua->proto_address);
+	if (failure) {
+		push_vm_failure(scratch, failure);
+		return;
+	}
+	__u32 place = lua_place(scratch);
+	__u32 number = number_lua(scratch, row);
+	if (number)
+		push_vm_word(scratch, number, place);
+	else
+		push_vm_failure(scratch, VM_FAILED_NUMBER);
+}
+
+/* The next call of the loop at hand. False: there is none. */
+static __always_inline bool lua_step(struct scratch *scratch)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	const struct lua_vm *row = &vm->row.lua;
+	struct lua_walk *lua = &vm->lua;
+	__u64 at = lua->call;
+	if (!at) { /* that was what was left of the coroutine before */
+		lua->call = lua->next;
+		lua->next = 0;
+		return lua->call != 0;
+	}
+	lua->call = 0;
+	if (!read_lua_call(lua, at)) {
+		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		return lua->next != 0;
+	}
+	lua->call = lua->head[LUA_CALL_PREVIOUS];
+	lua->status = lua_status(row, lua->head);
+	bool is_c = lua_call_is_c(row, lua->status);
+	if (!is_c)
+		push_lua(scratch);
+	lua->is_first = false;
+	return is_c || lua->next || !lua_call_ends_loop(row, lua->status);
+}
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * Sources: offsetof() and the macros of lstate.h, lobject.h, lopcodes.h of Lua 5.2.4, 5.3.6, 5.4.2,
+ * 5.4.4, 5.4.7, 5.4.9 for x86-64.
+ */
+#include "record/vm/lua_layout.h"
+
+#include "record/vm/lua_lines.h"
+
+static const struct lua_vm lua_52 = {
+	.code =
+		{
+			.sets_a = {0x6b707ff8ff},
+			.sets_from = {0x460000010, 0x0},
+			.op_mask = 63,
+			.shift_a = 6,
+			.shift_b = 23,
+			.shift_c = 14,
+			.mask_b = 511,
+			.mask_c = 255,
+			.jump_bias = 131071,
+			.jump_shift = 14,
+			.call = 29,
+			.get_upvalue = 5,
+			.get_global = 6,
+			.get_field = 7,
+			.self = 12,
+			.jump = 23,
+		},
+	.flags = LUA_STATUS_TELLS_LUA | LUA_STATUS_TELLS_SAME_LOOP,
+	.state_error = 112,
+	.call_place = 56,
+	.call_status = 34,
+	.proto_type = 9,
+	.proto_constants = 16,
+	.proto_code = 24,
+	.proto_upvalues = 56,
+	.proto_lines = 40,
+	.proto_locals = 48,
+	.proto_source = 72,
+	.proto_nr_code = 88,
+	.proto_nr_lines = 92,
+	.proto_nr_locals = 100,
+	.proto_first_line = 104,
+	.state_main = 264,
+	.status_kind = 1 << 0,
+	.status_loop = 1 << 2,
+	.status_tail = 1 << 6,
+};
+
+static const struct lua_vm lua_53 = {
+	.code =
+		{
+			.sets_a = {0x35b83ffff8ff},
+			.sets_from = {0x23000000010, 0x0},
+			.op_mask = 63,
+			.shift_a = 6,
+			.shift_b = 23,
+			.shift_c = 14,
+			.mask_b = 511,
+			.mask_c = 255,
+			.jump_bias = 131071,
+			.jump_shift = 14,
+			.call = 36,
+			.get_upvalue = 5,
+			.get_global = 6,
+			.get_field = 7,
+			.self = 12,
+			.jump = 30,
+		},
+	.flags = LUA_STATUS_TELLS_LUA,
+	.state_error = 88,
+	.call_place = 40,
+	.call_status = 66,
+	.proto_type = 9,
+	.proto_constants = 48,
+	.proto_code = 56,
+	.proto_upvalues = 88,
+	.proto_lines = 72,
+	.proto_locals = 80,
+	.proto_source = 104,
+	.proto_nr_code = 24,
+	.proto_nr_lines = 28,
+	.proto_nr_locals = 36,
+	.proto_first_line = 40,
+	.state_main = 200,
+	.status_kind = 1 << 1,
+	.status_loop = 1 << 3,
+	.status_tail = 1 << 5,
+};
+
+static const struct lua_vm lua_54 = {
+	.code =
+		{
+			.sets_a = {0x3e3ffffff87bff, 0x3a638},
+			.sets_from = {0x100, 0x1030},
+			.op_mask = 127,
+			.shift_a = 7,
+			.shift_b = 16,
+			.shift_c = 24,
+			.mask_b = 255,
+			.mask_c = 255,
+			.jump_bias = 16777215,
+			.jump_shift = 7,
+			.call = 68,
+			.get_upvalue = 9,
+			.get_global = 11,
+			.get_field = 14,
+			.self = 20,
+			.jump = 56,
+		},
+	.flags = LUA_LINES_ARE_DELTAS,
+	.state_error = 88,
+	.call_place = 32,
+	.call_status = 62,
+	.proto_type = 10,
+	.proto_constants = 56,
+	.proto_code = 64,
+	.proto_upvalues = 80,
+	.proto_lines = 88,
+	.proto_whole_lines = 96,
+	.proto_locals = 104,
+	.proto_source = 112,
+	.proto_nr_code = 24,
+	.proto_nr_lines = 28,
+	.proto_nr_whole_lines = 40,
+	.proto_nr_locals = 36,
+	.proto_first_line = 44,
+	.state_main = 264,
+	.status_kind = 1 << 1,
+	.status_loop = 1 << 2,
+	.status_tail = 1 << 5,
+};
+
+bool lua_layout_of_version(uint32_t version, uint32_t release, struct lua_vm *ret)
+{
+	static const struct lua_vm *const versions[] = {&lua_52, &lua_53, &lua_54};
+	if (version < LUA_FIRST_VERSION || version > LUA_LAST_VERSION)
+		return false;
+	*ret = *versions[version - LUA_FIRST_VERSION];
+	ret->version = (uint8_t)version;
+	if (version == 54 && release < 3) /* lua_State has no tbclist yet */
+		ret->state_error = 80;
+	return true;
+}
+
+bool lua_layout_is_sound(const struct lua_vm *row)
+{
+	const uint8_t in_proto[] = {row->proto_constants, row->proto_code, row->proto_upvalues,
+		row->proto_lines, row->proto_whole_lines, row->proto_locals, row->proto_source,
+		row->proto_nr_code, row->proto_nr_lines, row->proto_nr_whole_lines,
+		row->proto_nr_locals, row->proto_first_line};
+	bool is_sound = row->version >= LUA_FIRST_VERSION && row->version <= LUA_LAST_VERSION &&
+			row->call_place < LUA_CALL_BYTES && row->call_status < LUA_CALL_BYTES - 1 &&
+			row->state_error < 128 && row->code.shift_a < 32 && row->code.op_mask;
+	for (size_t i = 0; i < sizeof(in_proto); i++)
+		is_sound &= in_proto[i] < LUA_PROTO_BYTES;
+	return is_sound;
+}
