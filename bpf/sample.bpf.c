@@ -120,6 +120,8 @@ static __always_inline bool begin_user_stack(struct task_struct *task, struct sc
 	walk->window.address = 0;
 	walk->vm.state = VM_OUTSIDE;
 	walk->vm.file = 0;
+	walk->vm.was_sought = false;
+	walk->vm.compiled = 0;
 	walk->hash = first_hash();
 	walk->is_exact = true;
 	walk->guess = EVENT_END_COMPLETE;

@@ -176,6 +176,52 @@ __noinline int resume_loop(void)
 	return 1;
 }
 
+/* Whether an address lies in a file with LuaJIT, whose row is taken then. */
+static __always_inline bool take_luajit(struct scratch *scratch, __u64 address)
+{
+	struct walk *walk = &scratch->walk;
+	map_address(address);
+	return walk->mapping.kind == EVENT_FRAME_FILE &&
+	       (walk->vm.file == walk->mapping.file || take_row(scratch)) &&
+	       walk->vm.row.kind == VM_LUAJIT;
+}
+
+/*
+ * Code of no file that LuaJIT's compiler made runs on top of the interpreter's native frame: the
+ * walk goes on as if it were there. Which file the interpreter is in, says who called it, mostly
+ * its own library; where other C code did, in a callback, the allocator that comes with it, or who
+ * called the interpreter before. False: it is not such code.
+ */
+__noinline int resume_luajit(void);
+__noinline int resume_luajit(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	struct walk *walk = &scratch->walk;
+	struct vm_walk *vm = &walk->vm;
+	__u64 ip = walk->regs.ip, place = ip - !walk->is_exact;
+	if (vm->was_sought || (vm->file && vm->row.kind != VM_LUAJIT))
+		return 0;
+	vm->was_sought = true;
+	__u64 at = luajit_find_cframe(walk->regs.reg[UNWIND_SP]);
+	if (!at)
+		return 0;
+	if (!take_luajit(scratch, vm->luajit.cframe[JIT_CFRAME_RETURN] - 1) &&
+		!take_luajit(scratch, jit_allocator(&vm->luajit)) &&
+		!take_luajit(scratch, jit_return_before(&vm->luajit) - 1)) {
+		map_address(place);
+		return 0;
+	}
+	vm->compiled = place;
+	walk->regs.reg[UNWIND_SP] = at;
+	walk->regs.known = 1ULL << UNWIND_SP;
+	walk->regs.ip = vm->row.luajit.loop - vm->delta;
+	walk->is_exact = true;
+	map_address(walk->regs.ip);
+	return 1;
+}
+
 /*
  * The native walk is over. Whether script frames are left: of whom the native frames cannot be had,
  * because they are on another stack (a fiber), or behind code that nobody claims.
@@ -347,8 +393,8 @@ __noinline int unwind_frame(void)
 	__u64 place = walk->regs.ip - !walk->is_exact;
 	if (place < walk->mapping.start || place >= walk->mapping.end)
 		find_mapping(scratch, place);
-	bool is_shared = walk->mapping.kind == EVENT_FRAME_ANONYMOUS && walk->mapping.file;
-	if (is_shared && !is_by_frame_pointer() && resume_loop())
+	if (walk->mapping.kind == EVENT_FRAME_ANONYMOUS && !is_by_frame_pointer() &&
+		(walk->mapping.file ? resume_loop() : resume_luajit()))
 		place = walk->regs.ip;
 	if (!walk->mapping.end) {
 		walk->end = end_without_mapping(walk);

@@ -78,6 +78,10 @@ enum {
 	LUA_NOBODY_SHIFT = 32,
 };
 
+_Static_assert(
+	__builtin_offsetof(struct lua_vm, code) == __builtin_offsetof(struct luajit_vm, code),
+	"instructions are told of in the same place");
+
 _Static_assert(sizeof(struct lua_caller) <= VM_MAX_LINE_BYTES, "fits behind the texts");
 
 /* NULL: never. */
@@ -139,7 +143,7 @@ __noinline int find_lua_setter(__u32 set)
 	struct lua_caller *caller = get_lua_caller();
 	if (!scratch || !caller)
 		return 0;
-	const struct lua_code *code = &scratch->walk.vm.row.lua.code;
+	const struct lua_code *code = &scratch->walk.vm.row.lua.code; /* where LuaJIT's is, too */
 	/* Not on the stack, of which there is little. */
 	volatile __u64 *by = &caller->set_by;
 	volatile __u32 *at = &caller->set_at, *target = &caller->target;

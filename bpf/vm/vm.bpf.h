@@ -18,6 +18,7 @@
 #include "bpf/scratch.bpf.h"
 #include "bpf/unwind_table.bpf.h"
 #include "bpf/vm/lua.bpf.h"
+#include "bpf/vm/luajit.bpf.h"
 #include "bpf/vm/perl.bpf.h"
 #include "bpf/vm/php.bpf.h"
 #include "bpf/vm/python.bpf.h"

@@ -11,6 +11,7 @@
 #define EBPROF_VM_H
 
 #include "bpf/vm/lua.h"
+#include "bpf/vm/luajit.h"
 #include "bpf/vm/perl.h"
 #include "bpf/vm/php.h"
 #include "bpf/vm/python.h"
@@ -22,7 +23,8 @@
 	X(VM_RUBY, 2, ruby) \
 	X(VM_PHP, 3, php) \
 	X(VM_PERL, 4, perl) \
-	X(VM_LUA, 5, lua)
+	X(VM_LUA, 5, lua) \
+	X(VM_LUAJIT, 6, luajit)
 
 enum vm_kind {
 	VM_NONE = 0,
@@ -69,6 +71,7 @@ struct vm_row {
 		struct php_vm php;
 		struct perl_vm perl;
 		struct lua_vm lua;
+		struct luajit_vm luajit;
 		unsigned long long words[15];
 	};
 };

@@ -79,6 +79,37 @@ struct lua_walk {
 	__u64 around[LUA_AROUND_WORDS];
 };
 
+enum {
+	JIT_TRACE_BYTES = 120,
+	JIT_MAX_ENTRIES = 64, /* a power of two */
+};
+
+/* SnapShot of LuaJIT. */
+struct jit_snapshot {
+	__u32 entries; /* where they are in the trace's map */
+	__u16 reference;
+	__u16 code; /* from where on it counts */
+	__u8 nr_slots, top_slot, nr_entries, count;
+};
+
+struct luajit_walk {
+	__u64 state, global;   /* whose frames they are */
+	__u64 bottom, top;     /* of its stack */
+	__u64 next_cframe;     /* the interpreter's native frame that is its next */
+	__u64 frame;           /* on the state's stack: the link at its beginning; 0: none */
+	__u64 function, place; /* of the next frame to be pushed, with the instruction */
+	__u64 place_in_memory; /* likewise: where it may be if not there */
+	__u64 caller, caller_place;
+	__u64 proto_address;
+	__u64 ir;       /* of the trace */
+	__u32 link;     /* the number of the entry that is the frame's link; 0: not in a trace */
+	__u8 is_called; /* the function of the frame at hand, by an instruction of its caller */
+	__u64 head[16]; /* of what is looked at, a state or a trace */
+	__u64 cframe[10];
+	__u64 proto[16];
+	__u32 entry[JIT_MAX_ENTRIES];
+};
+
 enum vm_state {
 	VM_OUTSIDE = 0,
 	VM_RUNNING, /* script frames come before the native frame at hand */
@@ -89,8 +120,10 @@ enum vm_state {
 struct vm_walk {
 	__u8 state; /* enum vm_state */
 	__u8 has_thread;
+	__u8 was_sought; /* whether code of no file is a trace of LuaJIT */
 	__u32 file;      /* whose row it is; 0: none */
 	__u64 delta;     /* of its mapping */
+	__u64 compiled;  /* where in such code the thread is; 0: it is not in any */
 	__u64 low, high; /* the native frame of the interpreter's loop: [low, high) */
 	__u32 nr_frames; /* of the stack when the loop was entered, and its hash */
 	__u64 hash;
@@ -101,6 +134,7 @@ struct vm_walk {
 		struct php_walk php;
 		struct perl_walk perl;
 		struct lua_walk lua;
+		struct luajit_walk luajit;
 	};
 };
 

@@ -45,6 +45,7 @@ const struct vm_runtime *vm_runtime(enum vm_kind kind);
 /* Memory of a process that runs; false unless all of it can be read. */
 bool vm_read_process(uint32_t pid, uint64_t address, void *to, size_t len);
 
-extern const struct vm_runtime python_runtime, ruby_runtime, php_runtime, perl_runtime, lua_runtime;
+extern const struct vm_runtime python_runtime, ruby_runtime, php_runtime, perl_runtime, lua_runtime,
+	luajit_runtime;
 
 #endif
