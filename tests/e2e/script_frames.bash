@@ -27,8 +27,8 @@ percent() { # WHAT PART WHOLE AT_LEAST
 		fail "$1: $2 of $3 samples, less than $4 %"
 }
 
-near() { # WHAT PART WHOLE PERCENT
-	awk -v part="$2" -v whole="$3" -v want="$4" \
-		'BEGIN { got = 100 * part / whole; exit !(got > want - 3 && got < want + 3) }' ||
+near() { # WHAT PART WHOLE PERCENT [POINTS]
+	awk -v part="$2" -v whole="$3" -v want="$4" -v by="${5-3}" \
+		'BEGIN { got = 100 * part / whole; exit !(got > want - by && got < want + by) }' ||
 		fail "$1: $2 of $3 samples, not $4 %"
 }

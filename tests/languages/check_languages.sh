@@ -88,6 +88,15 @@ row perl bullseye /usr/bin/perl perl
 row perl bookworm /usr/bin/perl perl
 row perl trixie /usr/bin/perl perl
 row perl sid /usr/bin/perl perl
+row lua bullseye /usr/bin/lua5.3 lua5.3
+row lua bullseye /usr/bin/lua5.4 lua5.4
+row lua bookworm /usr/bin/lua5.2 lua5.2
+row lua bookworm /usr/bin/lua5.4 lua5.4
+row lua trixie /usr/bin/lua5.4 lua5.4
+row lua sid /usr/bin/lua5.4 lua5.4
+row lua bookworm /usr/bin/luajit luajit
+row lua trixie /usr/bin/luajit luajit
+row lua sid /usr/bin/luajit luajit
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [[ $failed == 0 ]]
