@@ -65,6 +65,20 @@ $| = 1;
 print now(), "\n";
 recurse(@ARGV);
 PERL
+cat >deep.lua <<'LUA'
+local function spin(last)
+  while os.clock() < last do
+    for _ = 1, 2000 do end
+  end
+end
+local function recurse(depth, last)
+  if depth > 0 then recurse(depth - 1, last) else spin(last) end
+end
+print(os.clock())
+io.stdout:flush()
+recurse(tonumber(arg[1]), tonumber(arg[2]))
+LUA
+ln -s deep.lua deep.luajit
 cat >short.python <<'PY'
 import time
 def work():
@@ -78,11 +92,11 @@ PY
 # The system's interpreter under a name of its own, so that nobody else's counts.
 interpreter() { # LANGUAGE
 	local found
-	found=$(PATH=/usr/bin:/bin command -v "${1/%python/python3}") || return
+	found=$(PATH=/usr/bin:/bin command -v "$(sed "s/^python$/python3/; s/^lua$/lua5.4/" <<<"$1")") || return
 	ln -sf "$(realpath "$found")" "bench-$1"
 }
 languages=()
-for language in ${LANGUAGES-python ruby php perl}; do
+for language in ${LANGUAGES-python ruby php perl lua luajit}; do
 	if interpreter "$language"; then
 		languages+=("$language")
 	else
@@ -102,7 +116,7 @@ whole() { # LANGUAGE OPTION...
 	"$ebprof" convert --folded -i deep.data -o deep.folded >/dev/null 2>&1
 	awk -v frames=$((depth + 1)) -v before="$(awk -v b="$began" -v hz=$hz 'BEGIN { print b * hz }')" '
 		/^bench-/ { all += $NF; n = $NF }
-		/^bench-/ && /<module>|<main>|[{]main[}]/ && gsub(/recurse/, "") == frames { whole += n }
+		/^bench-/ && /<module>|<main>|[{]main[}]|main chunk/ && gsub(/recurse/, "") == frames { whole += n }
 		END { printf "%d %d\n", whole, all - before }' deep.folded
 }
 for language in "${languages[@]}"; do
