@@ -16,6 +16,7 @@ enum {
 /* X(DWARF number, member of pt_regs) */
 #if defined(__TARGET_ARCH_x86)
 #define REGS_IP(regs) ((regs)->ip)
+#define REGS_SP(regs) ((regs)->sp)
 #define EACH_REGISTER(X) \
 	X(0, ax) \
 	X(1, dx) \
@@ -38,6 +39,7 @@ enum {
 };
 #elif defined(__TARGET_ARCH_arm64)
 #define REGS_IP(regs) ((regs)->pc)
+#define REGS_SP(regs) ((regs)->sp)
 #define EACH_REGISTER(X) \
 	X(19, regs[19]) \
 	X(29, regs[29]) \

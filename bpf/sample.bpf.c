@@ -12,6 +12,7 @@
 
 #include "bpf/registers.bpf.h"
 #include "bpf/ring.bpf.h"
+#include "bpf/shadow_call.bpf.h"
 #include "bpf/snapshot.bpf.h"
 #include "bpf/unwind.bpf.h"
 
@@ -122,6 +123,7 @@ static __always_inline bool begin_user_stack(struct task_struct *task, struct sc
 	walk->vm.file = 0;
 	walk->vm.was_sought = false;
 	walk->vm.compiled = 0;
+	walk->vm.has_shadow = walk->vm.is_shadow = false;
 	walk->hash = first_hash();
 	walk->is_exact = true;
 	walk->guess = EVENT_END_COMPLETE;
@@ -384,12 +386,6 @@ int on_tick_without_loop(struct bpf_perf_event_data *ctx)
 /* False until the recorder lets hits count, and again when it has done with them. */
 volatile bool takes_hits;
 
-/*
- * Where a CPU's hits are counted, each of them in more than one step of the processor's: those of
- * one task may come between those of another.
- */
-#define COUNT(member) __sync_fetch_and_add(&(member), 1)
-
 static __always_inline struct event_counters *count_hit(void)
 {
 	__u32 zero = 0;
@@ -494,6 +490,27 @@ int on_hit_without_loop(struct pt_regs *ctx)
 		return 0;
 	bpf_tail_call(ctx, &hit_continuations, 0);
 	end_hit(scratch, true);
+	return 0;
+}
+
+/* ---- probes of functions that scripts enter and leave: from Linux 5.15 on ---- */
+
+SEC("uprobe/call")
+int on_call(struct pt_regs *ctx)
+{
+	__u32 number = probe_of(ctx);
+	const struct shadow_place *place = bpf_map_lookup_elem(&shadow_places, &number);
+	struct shadow_counters *count = count_calls();
+	if (!place || !place->vm || !count)
+		return 0;
+	if (place->flags & SHADOW_IS_RETURN)
+		COUNT(count->returns);
+	else
+		COUNT(count->entries);
+	if (is_target(bpf_get_current_pid_tgid()))
+		take_call(ctx, number, place);
+	else
+		COUNT(count->filtered);
 	return 0;
 }
 

@@ -89,6 +89,13 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
+/*
+ * Where a CPU's hits are counted, each of them in more than one step of the processor's: those of
+ * one task may come between those of another.
+ */
+#define COUNT(member)            __sync_fetch_and_add(&(member), 1)
+#define COUNT_MANY(member, many) __sync_fetch_and_add(&(member), many)
+
 static __always_inline struct scratch *scratch_of_lane(__u32 lane)
 {
 	return bpf_map_lookup_elem(&scratches, &lane);

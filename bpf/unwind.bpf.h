@@ -232,11 +232,14 @@ __noinline int begins_rest(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch || scratch->walk.end == EVENT_END_TABLE_PENDING)
 		return 0;
-	if (scratch->walk.end != EVENT_END_COMPLETE && !take_program(scratch))
-		return 0;
-	if (!scratch->walk.vm.file || !vm_has_rest(scratch))
-		return 0;
-	scratch->walk.vm.state = VM_REST;
+	struct vm_walk *vm = &scratch->walk.vm;
+	if (!vm_has_shadow_rest(vm)) {
+		if (scratch->walk.end != EVENT_END_COMPLETE && !take_program(scratch))
+			return 0;
+		if (!vm->file || !vm_has_rest(scratch))
+			return 0;
+	}
+	vm->state = VM_REST;
 	return 1;
 }
 

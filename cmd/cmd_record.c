@@ -46,6 +46,7 @@ struct record_options {
 	uint64_t period;
 	struct events events;
 	const char *listed_path;
+	const char *usdt_stacks;
 	struct call_graph call_graph;
 	uint64_t table_bytes;
 	uint32_t unwanted_vms;
@@ -215,6 +216,8 @@ static const struct opt rows[] = {
 		"how to unwind: auto, fp (frame pointers), dwarf[,BYTES] (by the report)", NULL},
 	{"no-vm", 0, "NAME[,NAME]|all", parse_vms, FIELD(unwanted_vms),
 		"without the frames of what these interpreters run: python, ruby ...", NULL},
+	{"usdt-stacks", 0, "LANG[:PATH],...", opt_string, FIELD(usdt_stacks),
+		"script frames by USDT probes of functions: php, python, ruby", NULL},
 	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks), "stacks are always recorded",
 		NULL},
 	{"unwind-memory", 0, "SIZE", opt_size, FIELD(table_bytes),
@@ -515,6 +518,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.event = options.events.timer,
 		.usdt = options.events.usdt.data,
 		.nr_usdt = options.events.usdt.len,
+		.usdt_stacks = options.usdt_stacks,
 		.frequency_hz = options.frequency_hz,
 		.period = options.period,
 		.call_graph = options.call_graph.how,

@@ -27,7 +27,8 @@ struct sampler {
 	struct sample_bpf *bpf;
 	struct bpf_program *on_tick, *on_hit; /* those that this kernel can run */
 	struct ring_buffer *ring;
-	bool has_timer, has_probes;
+	bool has_timer, has_probes, has_shadow;
+	struct shadow shadow;
 	VEC(struct timer) timers;
 	VEC(struct uprobe) uprobes;
 	struct perf_event_attr attr;
@@ -49,6 +50,7 @@ static void choose_clock(struct sampler *sampler, const struct sampler_options *
 	struct perf_event_attr *attr = &sampler->attr;
 	sampler->has_timer = options->clock != SAMPLER_CLOCK_NONE;
 	sampler->has_probes = options->nr_probes;
+	sampler->has_shadow = options->script_probes;
 	sampler->is_cycles = options->clock == SAMPLER_CLOCK_CYCLES ||
 			     (options->clock == SAMPLER_CLOCK_AUTO && feature_cycles_count());
 	*attr = (struct perf_event_attr){
@@ -88,7 +90,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 {
 	struct sample_bpf *bpf = sampler->bpf;
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
-	uint32_t nr_lanes = sampler->has_probes ? EVENT_MAX_LANES : 1;
+	uint32_t nr_lanes = sampler->has_probes || sampler->has_shadow ? EVENT_MAX_LANES : 1;
 	bpf->rodata->config = (struct event_config){
 		.filter = options->filter,
 		.follow_children = options->follow_children,
@@ -99,7 +101,11 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.nr_cpus = nr_cpus,
 		.nr_lanes = nr_lanes,
 		.max_files = max_files(nr_cpus, nr_lanes),
+		.shadow_vms = sampler->has_shadow ? options->script_probes->vms : 0,
 	};
+	if (sampler->has_shadow)
+		bpf_map__set_max_entries(bpf->maps.shadow_stacks,
+			SHADOW_MIN_THREADS + nr_cpus * SHADOW_THREADS_PER_CPU);
 	bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)options->ring_bytes);
 	bpf_map__set_max_entries(bpf->maps.files, max_files(nr_cpus, nr_lanes));
 	bpf_map__set_max_entries(bpf->maps.file_numbers, max_files(nr_cpus, nr_lanes));
@@ -127,6 +133,7 @@ static void choose_loop(struct sampler *sampler)
 	bpf_program__set_autoload(bpf->progs.on_hit, has_probes && has_loop);
 	bpf_program__set_autoload(bpf->progs.on_hit_without_loop, has_probes && !has_loop);
 	bpf_program__set_autoload(bpf->progs.continue_hit, has_probes && !has_loop);
+	bpf_program__set_autoload(bpf->progs.on_call, sampler->has_shadow);
 }
 
 /* A program that was not loaded is none. */
@@ -241,6 +248,20 @@ static struct err *add_probes(struct sampler *sampler, const struct sampler_opti
 	return NULL;
 }
 
+static struct err *add_script_probes(
+	struct sampler *sampler, const struct sampler_options *options)
+{
+	struct sample_bpf *bpf = sampler->bpf;
+	struct shadow_fds fds = {
+		.program = bpf_program__fd(bpf->progs.on_call),
+		.places = bpf_map__fd(bpf->maps.shadow_places),
+		.counters = bpf_map__fd(bpf->maps.shadow_counters),
+	};
+	if (!sampler->has_shadow)
+		return NULL;
+	return shadow_attach(&sampler->shadow, &fds, options->script_probes);
+}
+
 static int on_record(void *context, void *data, size_t len)
 {
 	struct sampler *sampler = context;
@@ -268,14 +289,21 @@ struct err *sampler_create(const struct sampler_options *options, struct sampler
 	libbpf_set_print(discard_libbpf_output);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	struct sampler *sampler = mem_zalloc(sizeof(*sampler));
+	sampler->shadow.statistics_fd = -1;
 	choose_clock(sampler, options);
-	struct err *err = load(sampler, options);
+	struct err *err = NULL;
+	if (sampler->has_shadow && !uprobe_has_cookies())
+		err = err_new(ERR_UNSUPPORTED, "--usdt-stacks needs Linux 5.15 or later");
+	if (!err)
+		err = load(sampler, options);
 	if (!err)
 		err = attach_tracepoints(sampler);
 	if (!err && sampler->has_timer)
 		err = add_timers(sampler, options);
 	if (!err)
 		err = add_probes(sampler, options);
+	if (!err)
+		err = add_script_probes(sampler, options);
 	if (!err)
 		err = open_ring(sampler);
 	if (err)
@@ -295,6 +323,7 @@ void sampler_destroy(struct sampler *sampler)
 	vec_each(&sampler->uprobes, uprobe)
 		uprobe_detach(uprobe);
 	vec_deinit(&sampler->uprobes);
+	shadow_deinit(&sampler->shadow);
 	ring_buffer__free(sampler->ring);
 	sample_bpf__destroy(sampler->bpf);
 	mem_free(sampler);
@@ -359,6 +388,7 @@ void sampler_stop(struct sampler *sampler)
 	sampler->bpf->bss->takes_hits = false;
 	vec_each(&sampler->uprobes, uprobe)
 		uprobe_detach(uprobe);
+	shadow_detach(&sampler->shadow);
 	wait_for_hits(sampler);
 }
 
@@ -397,6 +427,13 @@ void sampler_forget_codes(struct sampler *sampler)
 {
 	sampler->bpf->bss->code_generation++;
 	sampler_forget_stacks(sampler);
+}
+
+bool sampler_read_shadow_cost(const struct sampler *sampler, struct shadow_cost *ret)
+{
+	if (sampler->has_shadow)
+		shadow_read_cost(&sampler->shadow, ret);
+	return sampler->has_shadow;
 }
 
 uint64_t sampler_files_full(const struct sampler *sampler)

@@ -11,6 +11,8 @@
 
 #include "bpf/event.h"
 #include "format/base/err.h"
+#include "record/script_probes.h"
+#include "record/shadow.h"
 #include "record/table_store.h"
 #include "record/usdt.h"
 
@@ -28,6 +30,7 @@ struct sampler_options {
 	bool exclude_user, exclude_kernel; /* of ticks */
 	const struct usdt *probes; /* borrowed during the call; samples number them from 1 */
 	size_t nr_probes;
+	const struct script_probes *script_probes; /* or NULL; borrowed likewise */
 	const int *cpus; /* nr_cpus of them; 0: all that are online */
 	size_t nr_cpus;
 	enum event_filter filter;
@@ -76,6 +79,8 @@ struct sampler_cpu_counters {
 typedef void sampler_counters_fn(void *context, const struct sampler_cpu_counters *counters);
 struct err *sampler_read_counters(
 	struct sampler *sampler, bool with_due, sampler_counters_fn *fn, void *context);
+/* Of the probes of script functions; false: there are none. */
+bool sampler_read_shadow_cost(const struct sampler *sampler, struct shadow_cost *ret);
 uint64_t sampler_files_full(const struct sampler *sampler);
 uint64_t sampler_targets_full(const struct sampler *sampler);
 

@@ -21,7 +21,8 @@ _Static_assert((int)VM_FAILED_STATE == (int)LAYOUT_SCRIPT_NO_STATE &&
 		       (int)VM_FAILED_TORN == (int)LAYOUT_SCRIPT_TORN &&
 		       (int)VM_FAILED_NAME == (int)LAYOUT_SCRIPT_NO_NAME &&
 		       (int)VM_FAILED_PENDING == (int)LAYOUT_SCRIPT_PENDING &&
-		       (int)VM_FAILED_NUMBER == (int)LAYOUT_SCRIPT_NO_NUMBER,
+		       (int)VM_FAILED_NUMBER == (int)LAYOUT_SCRIPT_NO_NUMBER &&
+		       (int)VM_FAILED_DEEP == (int)LAYOUT_SCRIPT_DEEP,
 	"the same numbers");
 
 void script_table_init(struct script_table *table, struct object_table *objects)
@@ -208,7 +209,9 @@ struct object *script_table_find(struct script_table *table, uint64_t word, uint
 		.bytes = (const uint8_t *)strtab_get(&table->texts, function->lines),
 		.len = function->lines_len,
 	};
-	uint32_t line = vm_runtime(function->kind)->line_of(&lines, place);
+	uint32_t line = function->version == VM_VERSION_LINES
+				? place
+				: vm_runtime(function->kind)->line_of(&lines, place);
 	*offset = *id << LINE_BITS | (line & LINE_MASK);
 	return object_of(table, function->kind);
 }

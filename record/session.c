@@ -41,6 +41,7 @@ struct session {
 	struct sideband *sideband;
 	struct sampler *sampler;
 	VEC(struct usdt) probes;
+	struct script_probes script_probes;
 	struct str event_names;
 	struct rule_source rules;
 	struct translate translate;
@@ -115,6 +116,7 @@ static struct err *create_sampler(struct session *session)
 		.exclude_kernel = options->exclude_kernel,
 		.probes = session->probes.data,
 		.nr_probes = session->probes.len,
+		.script_probes = options->usdt_stacks ? &session->script_probes : NULL,
 		.cpus = options->cpus,
 		.nr_cpus = options->nr_cpus,
 		.filter = filters[options->target],
@@ -185,6 +187,24 @@ static struct err *find_probes(struct session *session)
 	return NULL;
 }
 
+/* Where what is profiled may have functions of scripts that are to be traced. */
+static struct err *find_script_probes(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	struct script_probes *probes = &session->script_probes;
+	if (!options->usdt_stacks)
+		return NULL;
+	try(script_probes_parse(options->usdt_stacks, probes));
+	for (size_t i = 0; i < options->nr_pids; i++)
+		script_probes_add_process(probes, options->pids[i]);
+	if (options->target == SESSION_SYSTEM)
+		script_probes_add_all_processes(probes);
+	if (options->target == SESSION_SYSTEM || options->target == SESSION_COMMAND)
+		script_probes_add_command(
+			probes, options->target == SESSION_COMMAND ? options->argv[0] : NULL);
+	return script_probes_check(probes);
+}
+
 static void describe_events(struct session *session)
 {
 	const struct sampler *sampler = session->sampler;
@@ -210,6 +230,7 @@ static struct err *create(struct session *session)
 {
 	const struct session_options *options = &session->options;
 	try(find_probes(session));
+	try(find_script_probes(session));
 	try(take_signals(session));
 	for (size_t i = 0; i < options->nr_pids; i++) {
 		if (!proc_is_alive(options->pids[i]))
@@ -268,6 +289,7 @@ void session_destroy(struct session *session)
 	vec_each(&session->probes, probe)
 		usdt_deinit(probe);
 	vec_deinit(&session->probes);
+	script_probes_deinit(&session->script_probes);
 	str_deinit(&session->event_names);
 	sideband_destroy(session->sideband);
 	translate_deinit(&session->translate);
@@ -667,12 +689,28 @@ static void sum_hits(const struct session *session, struct session_hits *ret)
 	}
 }
 
+static void sum_script_probes(const struct session *session, struct session_script_probes *ret)
+{
+	struct shadow_cost cost;
+	if (!sampler_read_shadow_cost(session->sampler, &cost))
+		return;
+	*ret = (struct session_script_probes){
+		.entries = cost.counted.entries,
+		.returns = cost.counted.returns,
+		.unmatched = cost.counted.unmatched,
+		.deep = cost.counted.deep,
+		.program_ns = cost.program_ns,
+		.around_ns = cost.around_ns,
+	};
+}
+
 static void fill_summary(struct session *session, struct session_summary *summary)
 {
 	const struct translate_stats *stats = &session->translate.stats;
 	summary->final = progress_of(session);
 	summary->final.bytes = recording_bytes(&session->recording);
 	sum_hits(session, &summary->hits);
+	sum_script_probes(session, &summary->script_probes);
 	summary->final.samples =
 		recording_samples(&session->recording, TRANSLATE_TICK) + summary->hits.samples;
 	summary->reason = session->reason;

@@ -56,6 +56,7 @@ struct session_options {
 	enum session_event event;
 	const char *const *usdt; /* probes, "PATH:PROVIDER:NAME" */
 	size_t nr_usdt;
+	const char *usdt_stacks; /* "LANG[:PATH],...", see record/script_probes.h; NULL: none */
 	uint32_t frequency_hz; /* 0: period */
 	uint64_t period;
 	bool exclude_user, exclude_kernel;
@@ -107,6 +108,10 @@ struct session_summary {
 		uint64_t hits, samples, filtered;
 		uint64_t lost, lost_busy; /* in all, and of them because of other hits */
 	} hits;
+	struct session_script_probes { /* of functions that scripts enter and leave */
+		uint64_t entries, returns, unmatched, deep;
+		uint64_t program_ns, around_ns; /* 0: unknown; see struct shadow_cost */
+	} script_probes;
 	uint64_t complete, kernel_only, left;       /* left: to be unwound by the report */
 	uint64_t truncated[16];                     /* by enum layout_truncation */
 	struct session_blame blame[4];              /* the worst first; path NULL: no more */

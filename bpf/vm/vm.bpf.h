@@ -16,6 +16,7 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/scratch.bpf.h"
+#include "bpf/shadow.bpf.h"
 #include "bpf/unwind_table.bpf.h"
 #include "bpf/vm/lua.bpf.h"
 #include "bpf/vm/luajit.bpf.h"
@@ -75,9 +76,23 @@ __noinline int vm_enter(__u64 cfa)
 	vm->high = cfa;
 	vm->nr_frames = scratch->user.head.nr_frames;
 	vm->hash = scratch->walk.hash;
-	if (enter_loop(scratch))
+	vm->is_shadow = is_shadowed(vm->row.kind);
+	if (vm->is_shadow ? find_shadow() : enter_loop(scratch))
 		vm->state = VM_RUNNING;
 	return 0;
+}
+
+static __always_inline bool step_in_loop(struct scratch *scratch)
+{
+	switch (scratch->walk.vm.row.kind) {
+#define X(constant, number, name) \
+	case constant: \
+		return name##_step(scratch);
+		VM_KINDS(X)
+#undef X
+	default:
+		return false;
+	}
 }
 
 /*
@@ -90,19 +105,10 @@ __noinline int vm_step(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	bool goes_on = false;
-	switch (scratch->walk.vm.row.kind) {
-#define X(constant, number, name) \
-	case constant: \
-		goes_on = name##_step(scratch); \
-		break;
-		VM_KINDS(X)
-#undef X
-	default:
-		break;
-	}
+	struct vm_walk *vm = &scratch->walk.vm;
+	bool goes_on = vm->is_shadow ? shadow_step(vm->high) : step_in_loop(scratch);
 	if (!goes_on)
-		scratch->walk.vm.state = VM_DONE;
+		vm->state = VM_DONE;
 	return goes_on;
 }
 
@@ -115,7 +121,18 @@ static __always_inline __u64 vm_resume(const struct vm_walk *vm)
 /* Whether the thread has script frames that belong to no native frame of the walk. */
 static __always_inline bool vm_has_rest(struct scratch *scratch)
 {
-	return scratch->walk.vm.row.kind == VM_PHP && php_has_rest(scratch);
+	__u32 kind = scratch->walk.vm.row.kind;
+	return kind == VM_PHP && !is_shadowed(kind) && php_has_rest(scratch);
+}
+
+/* The same of frames of its shadow stack: the interpreter's loop is not known, or was left. */
+static __always_inline bool vm_has_shadow_rest(struct vm_walk *vm)
+{
+	if (!config.shadow_vms || !find_shadow())
+		return false;
+	vm->is_shadow = true;
+	vm->high = ~0ULL;
+	return true;
 }
 
 /* One of these. 0: that was the last. */
@@ -126,8 +143,9 @@ __noinline int vm_rest_step(void)
 	if (!scratch)
 		return 0;
 	vm_step();
-	scratch->walk.vm.state = VM_REST;
-	return scratch->walk.vm.php.frame != 0;
+	struct vm_walk *vm = &scratch->walk.vm;
+	vm->state = VM_REST;
+	return vm->is_shadow ? vm->shadow_left != 0 : vm->php.frame != 0;
 }
 
 #endif

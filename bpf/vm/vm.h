@@ -43,6 +43,7 @@ enum {
 	VM_FRAME_CODE_BITS = 28,
 	VM_FRAME_FAILED_KIND_SHIFT = 8,
 
+	VM_VERSION_LINES = 255, /* of code whose places are lines already */
 	VM_UNIT_UTF8 = 0, /* no bytes a character, but bytes as they are */
 
 	VM_MAX_NAME_BYTES = 512,
@@ -59,6 +60,7 @@ enum vm_failure {
 	VM_FAILED_NAME = 4,    /* the code has no name that could be read */
 	VM_FAILED_PENDING = 5, /* the recorder did not know yet that there is an interpreter */
 	VM_FAILED_NUMBER = 6,  /* no number for the code: they are used up, or the ring is full */
+	VM_FAILED_DEEP = 7,    /* frames of a shadow stack that were too deep to be kept */
 };
 
 /* Of each file with a runtime, by the number in its struct unwind_file. */

@@ -121,6 +121,10 @@ struct vm_walk {
 	__u8 state; /* enum vm_state */
 	__u8 has_thread;
 	__u8 was_sought; /* whether code of no file is a trace of LuaJIT */
+	__u8 has_shadow;    /* its frames were looked for */
+	__u8 shadow_is_cut; /* and there were more */
+	__u8 is_shadow;     /* the frames at hand are those of the shadow stack */
+	__u32 shadow_left;  /* of its frames, those not pushed yet */
 	__u32 file;      /* whose row it is; 0: none */
 	__u64 delta;     /* of its mapping */
 	__u64 compiled;  /* where in such code the thread is; 0: it is not in any */

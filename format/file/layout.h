@@ -148,7 +148,8 @@ enum layout_truncation {
 	X(LAYOUT_SCRIPT_NO_NAME, 4, "unreadable_name") /* the frame is right */ \
 	X(LAYOUT_SCRIPT_PENDING, 5, \
 		"runtime_pending") /* it was not known yet that this is an interpreter */ \
-	X(LAYOUT_SCRIPT_NO_NUMBER, 6, "too_many_codes") /* or no room to send its name */
+	X(LAYOUT_SCRIPT_NO_NUMBER, 6, "too_many_codes") /* or no room to send its name */ \
+	X(LAYOUT_SCRIPT_DEEP, 7, "too_deep")            /* frames beyond those that are kept */
 
 enum layout_script_failure {
 #define X(name, number, word) name = number,

@@ -1,0 +1,311 @@
+/* Functions of scripts that are entered and left: how probes change shadow stacks. */
+#ifndef EBPROF_SHADOW_CALL_BPF_H
+#define EBPROF_SHADOW_CALL_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/registers.bpf.h"
+#include "bpf/scratch.bpf.h"
+#include "bpf/shadow.bpf.h"
+#include "bpf/vm/vm_code.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+enum {
+	HEAD_BYTES = 16, /* of texts, by which memory that is used again is told */
+	MAX_NAME_PART_BYTES = VM_MAX_NAME_BYTES / 2 - 4,
+};
+
+/* What a thread's begins as: BPF's own stack has no room for it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct shadow_stack);
+} no_shadow_stack SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct shadow_counters);
+} shadow_counters SEC(".maps");
+
+static __always_inline struct shadow_stack *make_shadow_stack(void)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid(), zero = 0;
+	struct shadow_stack *stack = bpf_map_lookup_elem(&shadow_stacks, &tid);
+	const struct shadow_stack *none = bpf_map_lookup_elem(&no_shadow_stack, &zero);
+	if (!stack && none && !bpf_map_update_elem(&shadow_stacks, &tid, none, BPF_ANY))
+		stack = bpf_map_lookup_elem(&shadow_stacks, &tid);
+	if (!stack)
+		return 0;
+	stack->depth = 0;
+	stack->owner = identify_thread();
+	return stack;
+}
+
+/* ---- arguments ---- */
+
+struct shadow_call {
+	__u64 text[SHADOW_TEXTS];
+	__u64 sp, identity;
+	__u32 line;
+	__u32 match;
+};
+
+static __noinline __u64 read_argument(void *context, const struct shadow_argument *argument)
+{
+	__u64 value = 0;
+	__s32 bits = (argument->bytes < 0 ? -argument->bytes : argument->bytes) * 8;
+	if (argument->source == SHADOW_NOWHERE)
+		return 0;
+	if (argument->source == SHADOW_CONSTANT)
+		return argument->offset;
+	if (bpf_probe_read_kernel(&value, sizeof(value), context + argument->register_offset))
+		return 0;
+	if (argument->source == SHADOW_MEMORY &&
+		bpf_probe_read_user(
+			&value, sizeof(value), (const void *)(value + argument->offset)))
+		return 0;
+	value <<= (64 - bits) & 63;
+	return argument->bytes < 0 ? (__u64)((__s64)value >> ((64 - bits) & 63))
+				   : value >> ((64 - bits) & 63);
+}
+
+static __always_inline __u64 mix_head(__u64 hash, __u64 text)
+{
+	__u64 head[HEAD_BYTES / 8] = {0};
+	if (text)
+		bpf_probe_read_user_str(head, sizeof(head), (const void *)text);
+	return mix(mix(hash, head[0]), head[1]);
+}
+
+/* Of what is at these addresses now. */
+static __always_inline void identify_call(struct shadow_call *call)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 identity = mix(code_generation, BPF_CORE_READ(task, group_leader, start_boottime));
+	identity = mix(identity, bpf_get_current_pid_tgid() >> 32);
+	identity = mix(identity, BPF_CORE_READ(task, self_exec_id));
+	identity = mix(mix(identity, call->text[SHADOW_NAME]), call->text[SHADOW_FILE]);
+	identity = mix(mix(identity, call->text[SHADOW_CLASS]), call->line);
+	identity = mix_head(identity, call->text[SHADOW_CLASS]);
+	call->identity = mix_head(identity, call->text[SHADOW_NAME]);
+}
+
+static __always_inline void read_call(
+	struct pt_regs *context, const struct shadow_place *place, struct shadow_call *call)
+{
+	for (int i = 0; i < SHADOW_TEXTS; i++)
+		call->text[i] = read_argument(context, &place->text[i]);
+	call->line = read_argument(context, &place->line) & ((1 << VM_FRAME_CODE_SHIFT) - 1);
+	call->match = mix(mix(place->vm, call->text[SHADOW_NAME]), call->text[SHADOW_FILE]) >> 32;
+}
+
+/* ---- names ---- */
+
+static __always_inline __u32 append_separator(
+	struct vm_record *record, __u64 at, const struct shadow_place *place, __u64 from)
+{
+	__u64 start = at;
+	asm volatile("" : "+r"(start));
+	if (start > VM_MAX_NAME_BYTES)
+		return at;
+	if (from) {
+		long bytes = bpf_probe_read_user_str(
+			record->text + start, sizeof(place->separator), (const void *)from);
+		return bytes > 1 ? at + bytes - 1 : at;
+	}
+	__u32 length = 0;
+	for (__u32 i = 0; i < sizeof(place->separator) - 1; i++) {
+		record->text[start + i] = place->separator[i];
+		length += place->separator[i] != 0;
+	}
+	return at + length;
+}
+
+static __always_inline __u32 append_called(
+	struct vm_record *record, const struct shadow_place *place, const struct shadow_call *call)
+{
+	__u32 at = append_c_text(
+		record, 0, VM_TEXT_NAME, call->text[SHADOW_CLASS], MAX_NAME_PART_BYTES);
+	if (at)
+		at = append_separator(record, at, place, call->text[SHADOW_SEPARATOR]);
+	__u32 start = at;
+	at = append_c_text(record, at, VM_TEXT_NAME, call->text[SHADOW_NAME], MAX_NAME_PART_BYTES);
+	record->head.bytes[VM_TEXT_NAME] = record->head.whole_bytes[VM_TEXT_NAME] =
+		at == start ? 0 : at;
+	return at == start ? 0 : at;
+}
+
+/* The number of the function's code from now on. 0: it cannot be named now. */
+static __noinline __u32 send_call(const struct shadow_place *place, const struct shadow_call *call)
+{
+	struct scratch *scratch = scratch_of_lane(LANE_HITS);
+	struct vm_record *record = get_vm_record(scratch);
+	if (!scratch || !record ||
+		__sync_val_compare_and_swap(&scratch->is_busy, (__u32) false, (__u32) true))
+		return 0;
+	struct event_vm_code *head = &record->head;
+	scratch->lane = LANE_HITS;
+	scratch->user.head.pid = bpf_get_current_pid_tgid() >> 32;
+	scratch->user.head.time_ns = bpf_ktime_get_ns();
+	scratch->walk.vm.row.kind = place->vm;
+	head->version = VM_VERSION_LINES;
+	head->first_line = call->line;
+	head->unit[VM_TEXT_NAME] = head->unit[VM_TEXT_FILE] = VM_UNIT_UTF8;
+	__u32 at = append_called(record, place, call);
+	if (at)
+		at = append_c_text(record, at, VM_TEXT_FILE, call->text[SHADOW_FILE],
+			VM_MAX_FILE_BYTES);
+	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = 0;
+	for (int i = 0; i < VM_TEXTS; i++)
+		head->address[i] = 0; /* nobody is to read there again */
+	__u32 number = at ? send_code(scratch, record, at, true, call->identity) : 0;
+	asm volatile("" ::: "memory");
+	scratch->is_busy = false;
+	return number;
+}
+
+/* ---- entering and leaving ---- */
+
+/* Whether what was entered there is gone, now that the native stack is at `sp`. */
+static __always_inline bool is_gone(
+	const struct shadow_frame *frame, __u64 sp, const struct shadow_place *place)
+{
+	if (frame->group != place->group)
+		return frame->sp + SLACK_BYTES < sp;
+	return frame->sp < sp || (frame->sp == sp && place->flags & SHADOW_IS_ALONE);
+}
+
+/* That of a thread that is known to have one. */
+static __always_inline struct shadow_stack *own_shadow_stack(void)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	return bpf_map_lookup_elem(&shadow_stacks, &tid);
+}
+
+static __always_inline struct shadow_counters *count_calls(void)
+{
+	__u32 zero = 0;
+	return bpf_map_lookup_elem(&shadow_counters, &zero);
+}
+
+/* Drops what is gone. A global function, which the verifier looks at once. */
+__noinline int heal(__u32 number, __u64 sp);
+__noinline int heal(__u32 number, __u64 sp)
+{
+	const struct shadow_place *place = bpf_map_lookup_elem(&shadow_places, &number);
+	struct shadow_stack *stack = own_shadow_stack();
+	struct shadow_counters *count = count_calls();
+	if (!place || !stack || !count)
+		return 0;
+	__u32 depth = stack->depth;
+	if (depth > SHADOW_MAX_FRAMES)
+		depth = SHADOW_MAX_FRAMES;
+	__u32 kept = depth;
+	for (int i = 0; i < SHADOW_MAX_FRAMES && kept; i++) {
+		if (!is_gone(&stack->frame[(kept - 1) & (SHADOW_MAX_FRAMES - 1)], sp, place))
+			break;
+		kept--;
+	}
+	if (kept == depth)
+		return 0; /* and with it those that are not kept */
+	COUNT_MANY(count->healed, stack->depth - kept);
+	stack->depth = kept;
+	return 0;
+}
+
+/* A tick may come between any two of these writes. */
+static __noinline int enter_function(
+	struct shadow_stack *stack, const struct shadow_place *place, const struct shadow_call *call)
+{
+	if (!stack)
+		return 0;
+	__u32 depth = stack->depth;
+	if (depth >= SHADOW_MAX_FRAMES)
+		return 0;
+	struct shadow_frame *frame = &stack->frame[depth & (SHADOW_MAX_FRAMES - 1)];
+	frame->sp = call->sp;
+	frame->line = call->line;
+	frame->match = call->match;
+	frame->group = place->group;
+	frame->code = find_code(call->identity);
+	if (!frame->code)
+		frame->code = send_call(place, call);
+	asm volatile("" ::: "memory");
+	return 0;
+}
+
+/* Whether the search for what returns ends without it: this was entered further out. */
+static __always_inline bool is_outside(
+	const struct shadow_frame *frame, __u64 sp, const struct shadow_place *place)
+{
+	return frame->sp > (frame->group == place->group ? sp : sp + SLACK_BYTES);
+}
+
+static __always_inline bool returns(
+	const struct shadow_frame *frame, __u32 match, __u64 sp, const struct shadow_place *place)
+{
+	return frame->match == match && (frame->group != place->group || frame->sp == sp);
+}
+
+/* What is left goes, and all above it. A global function, which the verifier looks at once. */
+__noinline int leave_function(__u32 number, __u32 match, __u64 sp);
+__noinline int leave_function(__u32 number, __u32 match, __u64 sp)
+{
+	const struct shadow_place *place = bpf_map_lookup_elem(&shadow_places, &number);
+	struct shadow_stack *stack = own_shadow_stack();
+	struct shadow_counters *count = count_calls();
+	if (!place || !stack || !count)
+		return 0;
+	__u32 depth = stack->depth;
+	if (depth > SHADOW_MAX_FRAMES) {
+		stack->depth = depth - 1;
+		return 0;
+	}
+	for (int i = 0; i < SHADOW_MAX_FRAMES && depth; i++) {
+		const struct shadow_frame *frame =
+			&stack->frame[--depth & (SHADOW_MAX_FRAMES - 1)];
+		if (is_outside(frame, sp, place))
+			break;
+		if (!returns(frame, match, sp, place))
+			continue;
+		COUNT_MANY(count->healed, stack->depth - depth - 1);
+		stack->depth = depth;
+		return 0;
+	}
+	COUNT(count->unmatched);
+	return 0;
+}
+
+/* A hit of the probe at the place of this number. */
+static __always_inline void take_call(
+	struct pt_regs *context, __u32 number, const struct shadow_place *place)
+{
+	struct shadow_call call = {};
+	struct shadow_counters *count = count_calls();
+	bool is_return = place->flags & SHADOW_IS_RETURN;
+	struct shadow_stack *stack = find_shadow_stack();
+	if (!stack && !is_return)
+		stack = make_shadow_stack();
+	if (!stack || !count)
+		return;
+	read_call(context, place, &call);
+	call.sp = READ_CONTEXT(REGS_SP(context)) + place->sp_offset;
+	if (is_return) {
+		leave_function(number, call.match, call.sp);
+		return;
+	}
+	identify_call(&call);
+	heal(number, call.sp);
+	if (stack->depth >= SHADOW_MAX_FRAMES)
+		COUNT(count->deep);
+	else
+		enter_function(stack, place, &call);
+	stack->depth++;
+}
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * The probes by which runtimes say that a function of a script is entered, or left: of which
+ * language, in which files, and what their arguments say.
+ */
+#ifndef EBPROF_SCRIPT_PROBES_H
+#define EBPROF_SCRIPT_PROBES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/shadow.h"
+#include "format/base/err.h"
+#include "format/base/vec.h"
+
+struct script_probe_file {
+	char *path;
+	uint64_t device, inode;
+	uint32_t vms; /* of whom there are probes in it */
+};
+
+struct script_probe { /* in one place */
+	const char *path; /* borrowed from the list */
+	uint64_t offset, semaphore_offset;
+	struct shadow_place shadow;
+};
+
+struct script_probes {
+	uint32_t vms; /* bits: the languages that are wanted, by enum vm_kind */
+	VEC(struct script_probe) places;
+	VEC(struct script_probe_file) files;
+};
+
+/* "php", "ruby,python:/usr/bin/python3.9": adds the languages, and the files that it names. */
+struct err *script_probes_parse(const char *text, struct script_probes *probes) ERR_MUST_CHECK;
+/* The probes of wanted languages of a file; of one without any, none. */
+void script_probes_add_file(struct script_probes *probes, const char *path);
+/* Those of what the command maps; those of what the process maps. */
+void script_probes_add_command(struct script_probes *probes, const char *name);
+void script_probes_add_process(struct script_probes *probes, uint32_t pid);
+void script_probes_add_all_processes(struct script_probes *probes);
+/* ERR_USAGE: a language without any file. */
+struct err *script_probes_check(const struct script_probes *probes) ERR_MUST_CHECK;
+void script_probes_deinit(struct script_probes *probes);
+
+#endif

@@ -1,0 +1,155 @@
+#include "record/shadow.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+#include "record/proc.h"
+
+/* ---- what a hit costs besides the program ---- */
+
+enum {
+	TRIAL_CALLS = 500,
+	TRIALS = 5,
+};
+
+/* As a probe's place is: a no-op. */
+void shadow_trial(void);
+__asm__(".text\n.globl shadow_trial\n.type shadow_trial, %function\n"
+	"shadow_trial: nop\n ret\n.size shadow_trial, . - shadow_trial\n");
+
+static uint64_t now_ns(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* The quickest of some trials: what disturbs makes them slower only. */
+static uint64_t time_calls(void)
+{
+	uint64_t least = UINT64_MAX;
+	for (int trial = 0; trial < TRIALS; trial++) {
+		uint64_t start = now_ns();
+		for (int i = 0; i < TRIAL_CALLS; i++)
+			shadow_trial();
+		uint64_t took = now_ns() - start;
+		least = took < least ? took : least;
+	}
+	return least / TRIAL_CALLS;
+}
+
+static void find_trial(void *context, const struct proc_mapping *mapping)
+{
+	uint64_t *offset = context, at = (uintptr_t)shadow_trial;
+	if (at >= mapping->start && at < mapping->end)
+		*offset = at - mapping->start + mapping->offset;
+}
+
+/* With place 0, which there is not, the program is done at once. */
+static uint64_t try_hits(int program_fd)
+{
+	uint64_t offset = 0;
+	proc_each_mapping((uint32_t)getpid(), find_trial, &offset);
+	struct uprobe_place place = {.path = "/proc/self/exe", .offset = offset};
+	struct uprobe uprobe;
+	uint64_t without = time_calls();
+	struct err *err = offset ? uprobe_attach(&place, program_fd, 0, &uprobe)
+				 : err_new(ERR_UNSUPPORTED, "no place to try");
+	if (err) {
+		err_destroy(err);
+		return 0;
+	}
+	uint64_t with = time_calls();
+	uprobe_detach(&uprobe);
+	return with > without ? with - without : 0;
+}
+
+/* ---- attaching ---- */
+
+static struct err *attach(
+	struct shadow *shadow, const struct script_probe *place, uint32_t number)
+{
+	if (number >= SHADOW_MAX_PLACES)
+		return NULL;
+	if (bpf_map_update_elem(shadow->fds.places, &number, &place->shadow, BPF_ANY))
+		return err_sys(errno, "cannot write to a BPF map");
+	struct uprobe_place at = {place->path, place->offset, place->semaphore_offset};
+	struct uprobe uprobe;
+	try(uprobe_attach(&at, shadow->fds.program, number, &uprobe));
+	vec_push(&shadow->uprobes, uprobe);
+	return NULL;
+}
+
+/* Returns first: whoever enters a function then will be seen to leave it. */
+struct err *shadow_attach_more(
+	struct shadow *shadow, const struct script_probes *probes, size_t first)
+{
+	static const unsigned wanted[] = {SHADOW_IS_RETURN, 0};
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = first; i < probes->places.len; i++) {
+			const struct script_probe *place = &probes->places.data[i];
+			if ((place->shadow.flags & SHADOW_IS_RETURN) == wanted[pass])
+				try(attach(shadow, place, (uint32_t)i + 1));
+		}
+	return NULL;
+}
+
+struct err *shadow_attach(struct shadow *shadow, const struct shadow_fds *fds,
+	const struct script_probes *probes)
+{
+	*shadow = (struct shadow){.fds = *fds, .statistics_fd = -1};
+	shadow->around_ns = try_hits(fds->program);
+	shadow->statistics_fd = bpf_enable_stats(BPF_STATS_RUN_TIME); /* Linux 5.8 */
+	return shadow_attach_more(shadow, probes, 0);
+}
+
+void shadow_detach(struct shadow *shadow)
+{
+	vec_each(&shadow->uprobes, uprobe)
+		uprobe_detach(uprobe);
+}
+
+/* ---- the bill ---- */
+
+static void add_counters(const struct shadow *shadow, struct shadow_counters *ret)
+{
+	int nr_possible = libbpf_num_possible_cpus();
+	uint32_t zero = 0;
+	if (nr_possible < 0)
+		return;
+	CLEANUP_FREE struct shadow_counters *counted =
+		mem_zalloc_array((size_t)nr_possible, sizeof(*counted));
+	if (bpf_map_lookup_elem(shadow->fds.counters, &zero, counted))
+		return;
+	for (int cpu = 0; cpu < nr_possible; cpu++) {
+		ret->entries += counted[cpu].entries;
+		ret->returns += counted[cpu].returns;
+		ret->filtered += counted[cpu].filtered;
+		ret->unmatched += counted[cpu].unmatched;
+		ret->deep += counted[cpu].deep;
+		ret->healed += counted[cpu].healed;
+	}
+}
+
+void shadow_read_cost(const struct shadow *shadow, struct shadow_cost *ret)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t len = sizeof(info);
+	*ret = (struct shadow_cost){0};
+	add_counters(shadow, &ret->counted);
+	if (shadow->statistics_fd >= 0 &&
+		!bpf_obj_get_info_by_fd(shadow->fds.program, &info, &len))
+		ret->program_ns = info.run_time_ns;
+	ret->around_ns = shadow->around_ns * (ret->counted.entries + ret->counted.returns);
+}
+
+void shadow_deinit(struct shadow *shadow)
+{
+	shadow_detach(shadow);
+	vec_deinit(&shadow->uprobes);
+	mem_close_fd(&shadow->statistics_fd);
+}
