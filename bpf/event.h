@@ -162,6 +162,7 @@ struct event_config {
 	unsigned int nr_lanes;  /* 2 where there are probes */
 	unsigned int max_files; /* entries of the map of files */
 	unsigned int shadow_vms; /* bits: whose script frames are those of shadow stacks */
+	unsigned int times_calls; /* the kernel does not tell how long on_call() takes */
 };
 
 /* ---- unwind rules: how to get from a frame to its caller ---- */

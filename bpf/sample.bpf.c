@@ -123,7 +123,8 @@ static __always_inline bool begin_user_stack(struct task_struct *task, struct sc
 	walk->vm.file = 0;
 	walk->vm.was_sought = false;
 	walk->vm.compiled = 0;
-	walk->vm.has_shadow = walk->vm.is_shadow = false;
+	walk->vm.shadow = VM_SHADOW_UNKNOWN;
+	walk->vm.is_shadow = false;
 	walk->hash = first_hash();
 	walk->is_exact = true;
 	walk->guess = EVENT_END_COMPLETE;
@@ -503,14 +504,14 @@ int on_call(struct pt_regs *ctx)
 	struct shadow_counters *count = count_calls();
 	if (!place || !place->vm || !count)
 		return 0;
-	if (place->flags & SHADOW_IS_RETURN)
-		COUNT(count->returns);
-	else
-		COUNT(count->entries);
+	__u64 start_ns = config.times_calls ? bpf_ktime_get_ns() : 0;
+	COUNT(count->hits[number & (SHADOW_MAX_PLACES - 1)]);
 	if (is_target(bpf_get_current_pid_tgid()))
 		take_call(ctx, number, place);
 	else
 		COUNT(count->filtered);
+	if (config.times_calls)
+		COUNT_MANY(count->ns, bpf_ktime_get_ns() - start_ns);
 	return 0;
 }
 

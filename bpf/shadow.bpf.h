@@ -86,8 +86,9 @@ static __always_inline void begin_shadow(struct scratch *scratch)
 	struct vm_walk *vm = &scratch->walk.vm;
 	const struct shadow_stack *stack = find_shadow_stack();
 	__u64 sp = scratch->leaf.reg[UNWIND_SP];
-	vm->has_shadow = true;
+	vm->shadow = stack ? VM_SHADOW_FOUND : VM_SHADOW_NONE;
 	vm->shadow_left = 0;
+	vm->shadow_is_cut = false;
 	if (!stack)
 		return;
 	vm->shadow_is_cut = stack->depth > SHADOW_MAX_FRAMES;
@@ -101,16 +102,19 @@ static __always_inline void begin_shadow(struct scratch *scratch)
 	vm->shadow_left = depth;
 }
 
-/* Whether script frames are left. A global function, which the verifier looks at once. */
+/*
+ * Whether the thread has a shadow stack. One that never came upon a probe has none, and its script
+ * frames are had in another way. A global function, which the verifier looks at once.
+ */
 __noinline int find_shadow(void);
 __noinline int find_shadow(void)
 {
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	if (!scratch->walk.vm.has_shadow)
+	if (scratch->walk.vm.shadow == VM_SHADOW_UNKNOWN)
 		begin_shadow(scratch);
-	return scratch->walk.vm.shadow_left;
+	return scratch->walk.vm.shadow == VM_SHADOW_FOUND;
 }
 
 /* The next frame that was entered below `high`. 0: there is none. */

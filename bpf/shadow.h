@@ -58,11 +58,12 @@ _Static_assert(sizeof(struct shadow_place) == 56, "the map of places is an array
 
 /* Of all hits of such probes, per CPU. */
 struct shadow_counters {
-	unsigned long long entries, returns;
+	unsigned long long hits[SHADOW_MAX_PLACES];
 	unsigned long long filtered;  /* of them, those of threads that are not wanted */
 	unsigned long long unmatched; /* returns from what was not entered, as far as is known */
 	unsigned long long deep;      /* entries beyond SHADOW_MAX_FRAMES */
 	unsigned long long healed;    /* frames whose return was missed */
+	unsigned long long ns;        /* in the program, where it times itself */
 };
 
 #endif

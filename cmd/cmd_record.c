@@ -299,6 +299,18 @@ static struct err *check_events(struct record_options *options)
 	return NULL;
 }
 
+/* Only walks by tables know where an interpreter's loop is. */
+static struct err *check_usdt_stacks(const struct record_options *options)
+{
+	if (!options->usdt_stacks)
+		return NULL;
+	if (options->call_graph.how != SESSION_CALL_GRAPH_AUTO)
+		return err_new(ERR_USAGE, "--usdt-stacks goes with --call-graph auto only");
+	if (options->unwanted_vms)
+		return err_new(ERR_USAGE, "--usdt-stacks and --no-vm exclude each other");
+	return NULL;
+}
+
 static struct err *check_options(struct record_options *options, enum session_target target)
 {
 	if (options->period_given && !options->period)
@@ -306,6 +318,7 @@ static struct err *check_options(struct record_options *options, enum session_ta
 	if (options->frequency_given && options->period)
 		return err_new(ERR_USAGE, "-F and -c exclude each other");
 	try(check_events(options));
+	try(check_usdt_stacks(options));
 	if (!options->frequency_given && !options->period &&
 		options->events.timer != SESSION_EVENT_NONE)
 		options->frequency_hz = target == SESSION_SYSTEM ? DEFAULT_HZ_SYSTEM : DEFAULT_HZ;

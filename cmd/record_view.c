@@ -133,6 +133,51 @@ static void print_ticks(const struct record_view *view, const struct session_sum
 			(unsigned long long)summary->skipped);
 }
 
+static double seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+/* What the probes of script functions have cost, and by whose clock. */
+static void print_script_probes(
+	const struct record_view *view, const struct session_summary *summary)
+{
+	const struct session_script_probes *probes = &summary->script_probes;
+	const struct session_options *options = view->options;
+	uint64_t hits = probes->entries + probes->returns;
+	double cost_s = seconds(probes->program_ns + probes->around_ns);
+	double cpu_s = summary->child_cpu_s;
+	bool is_sampled = options->target != SESSION_COMMAND || !summary->has_child_status;
+	if (is_sampled && options->frequency_hz)
+		cpu_s = (double)(summary->final.samples - summary->hits.samples) /
+			options->frequency_hz;
+	CLEANUP(str_deinit) struct str text = {0};
+	str_printf(&text, "probes of functions: %llu entries + %llu returns",
+		(unsigned long long)probes->entries, (unsigned long long)probes->returns);
+	if (hits)
+		str_printf(&text, " took %.3f s", cost_s);
+	if (hits && cpu_s > 0)
+		str_printf(&text, ", %.1f%% of %.2f s CPU time", 100 * cost_s / cpu_s, cpu_s);
+	console_say_more("%s", str_text(&text));
+	if (!hits)
+		return;
+	str_truncate(&text, 0);
+	str_printf(&text, "of that %.3f s in BPF (%s)", seconds(probes->program_ns),
+		probes->is_timed_by_kernel ? "by the kernel's statistics of it"
+					   : "by the program's own clock");
+	if (probes->around_ns)
+		str_printf(&text, ", %.3f s in traps (%.2f us each, as tried out here)",
+			seconds(probes->around_ns), (double)probes->around_ns / 1e3 / (double)hits);
+	else
+		str_puts(&text, ", without the traps, which could not be tried out");
+	console_say_more("%s", str_text(&text));
+	if (view->verbose)
+		console_say_more("%llu of other processes; %llu returns without an entry; %llu "
+				 "entries too deep to be kept",
+			(unsigned long long)probes->filtered, (unsigned long long)probes->unmatched,
+			(unsigned long long)probes->deep);
+}
+
 /* Each hint only when its condition holds, with the number and the way out. */
 static void print_hints(const struct record_view *view, const struct session_summary *summary)
 {
@@ -141,6 +186,8 @@ static void print_hints(const struct record_view *view, const struct session_sum
 		console_say("hint: %s is a version of %s that is not known here: only its native "
 			    "frames are shown",
 			summary->unknown_runtimes[i].path, summary->unknown_runtimes[i].name);
+	for (size_t i = 0; summary->script_probes.advice[i]; i++)
+		console_say("hint: %s", summary->script_probes.advice[i]);
 	if (summary->lost_ring)
 		console_say("hint: %llu samples were lost, the ring buffer was full: raise -m or "
 			    "lower -F",
@@ -206,6 +253,8 @@ void record_view_summary(const struct record_view *view, const struct session_su
 			(unsigned long long)summary->dsos_with_build_id,
 			(unsigned long long)summary->dsos);
 	}
+	if (view->options->usdt_stacks)
+		print_script_probes(view, summary);
 	if (view->verbose)
 		print_ticks(view, summary);
 	print_hints(view, summary);

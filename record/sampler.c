@@ -102,6 +102,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.nr_lanes = nr_lanes,
 		.max_files = max_files(nr_cpus, nr_lanes),
 		.shadow_vms = sampler->has_shadow ? options->script_probes->vms : 0,
+		.times_calls = sampler->has_shadow && !shadow_init(&sampler->shadow),
 	};
 	if (sampler->has_shadow)
 		bpf_map__set_max_entries(bpf->maps.shadow_stacks,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +39,8 @@ static const struct language {
 	uint8_t flags;
 	const char *commands[MAX_COMMANDS]; /* that PATH may have */
 	struct event events[MAX_EVENTS];
+	const char *variable; /* of the environment, without which they are silent; or NULL */
+	const char *advice;   /* where they are silent */
 } languages[] = {
 	{
 		.name = "php",
@@ -49,6 +52,9 @@ static const struct language {
 		.commands = {"php"},
 		.events = {{"function__entry", false, {0, 1, 3, 4}, 2},
 			{"function__return", true, {0, 1, 3, 4}, 2}},
+		.variable = "USE_ZEND_DTRACE", /* a number: zend_startup() of Zend/zend.c */
+		.advice = "PHP's probes tell of functions only in processes with "
+			  "USE_ZEND_DTRACE=1 in their environment",
 	},
 	{
 		.name = "python",
@@ -59,6 +65,9 @@ static const struct language {
 		.commands = {"python3", "python"},
 		.events = {{"function__entry", false, {1, 0, NONE, NONE}, 2},
 			{"function__return", true, {1, 0, NONE, NONE}, 2}},
+		/* github.com/python/cpython, issue 98894 */
+		.advice = "Python's probes are whole until 3.10; 3.11 tells of functions entered "
+			  "only while sys.setprofile() or sys.settrace() is in use",
 	},
 	{
 		.name = "ruby",
@@ -71,6 +80,9 @@ static const struct language {
 			{"method__return", true, {1, 2, 0, NONE}, 3},
 			{"cmethod__entry", false, {1, NONE, 0, NONE}, NONE},
 			{"cmethod__return", true, {1, NONE, 0, NONE}, NONE}},
+		/* bugs.ruby-lang.org, 14104 and 14582; vm_trace() of vm_insnhelper.c */
+		.advice = "Ruby since 2.5 tells of methods, but those in C, only while a "
+			  "TracePoint is enabled: TracePoint.new(:call, :return) {}.enable",
 	},
 };
 
@@ -174,6 +186,7 @@ static void add_place(struct script_probes *probes, size_t first, const struct l
 	size_t len = strlen(language->separator);
 	memcpy(place.shadow.separator, language->separator,
 		len < sizeof(place.shadow.separator) ? len : 0);
+	place.event = (unsigned)(event - language->events);
 	if (take_arguments(event, probe->arguments, &place.shadow))
 		vec_push(&probes->places, place);
 }
@@ -250,44 +263,98 @@ void script_probes_add_file(struct script_probes *probes, const char *path)
 
 /* ---- files of programs ---- */
 
-void script_probes_add_command(struct script_probes *probes, const char *name)
+struct program {
+	struct script_probes *probes;
+	uint32_t pid; /* 0: a command */
+	uint32_t vms; /* of whom there are probes in its files */
+};
+
+static void add_program_file(void *context, const char *path)
 {
+	struct program *program = context;
+	struct stat file_stat;
+	script_probes_add_file(program->probes, path);
+	if (stat(path, &file_stat))
+		return;
+	vec_each(&program->probes->files, file)
+		if (file->device == file_stat.st_dev && file->inode == file_stat.st_ino)
+			program->vms |= file->vms;
+}
+
+/* As we see it, or as the process does: it may live in a container. */
+static void add_mapping(void *context, const struct proc_mapping *mapping)
+{
+	const struct program *program = context;
+	struct stat file_stat;
+	CLEANUP(str_deinit) struct str path = {0};
+	if (mapping->path[0] != '/')
+		return;
+	bool is_ours = !stat(mapping->path, &file_stat) && file_stat.st_ino == mapping->inode;
+	if (!is_ours)
+		str_printf(&path, "/proc/%u/root", program->pid);
+	str_puts(&path, mapping->path);
+	add_program_file(context, str_text(&path));
+}
+
+/* The variable's number; -1: that cannot be told. */
+static int read_variable(const struct program *program, const char *name)
+{
+	CLEANUP(str_deinit) struct str path = {0}, text = {0};
+	const char *own = getenv(name);
+	if (!program->pid)
+		return own ? atoi(own) : 0;
+	str_printf(&path, "/proc/%u/environ", program->pid);
+	if (!proc_read_file(str_text(&path), &text) || !text.len)
+		return -1;
+	const char *at = str_text(&text), *end = at + text.len;
+	for (size_t len = strlen(name); at < end; at += strlen(at) + 1)
+		if (strncmp(at, name, len) == 0 && at[len] == '=')
+			return atoi(at + len + 1);
+	return 0;
+}
+
+static struct err *check_environment(const struct program *program)
+{
+	for (size_t i = 0; i < NR_LANGUAGES; i++) {
+		const char *name = languages[i].variable;
+		if (!name || !(program->vms >> languages[i].vm & 1) ||
+			read_variable(program, name) != 0)
+			continue;
+		CLEANUP(str_deinit) struct str who = {0};
+		if (program->pid)
+			str_printf(&who, "that of process %u", program->pid);
+		return err_new(ERR_USAGE, "%s; it is not in %s", languages[i].advice,
+			program->pid ? str_text(&who) : "this one");
+	}
+	return NULL;
+}
+
+struct err *script_probes_add_command(struct script_probes *probes, const char *name)
+{
+	struct program program = {.probes = probes};
 	if (name)
-		program_files_each(name, add_file, probes);
+		program_files_each(name, add_program_file, &program);
 	for (size_t i = 0; i < NR_LANGUAGES; i++)
 		for (int j = 0; probes->vms >> languages[i].vm & 1 && j < MAX_COMMANDS; j++)
 			if (languages[i].commands[j])
 				program_files_each(languages[i].commands[j], add_file, probes);
+	return check_environment(&program);
 }
 
-struct process_files {
-	struct script_probes *probes;
-	uint32_t pid;
-};
-
-/* By the way that the process sees it: it may live in a container. */
-static void add_mapping(void *context, const struct proc_mapping *mapping)
+struct err *script_probes_add_process(struct script_probes *probes, uint32_t pid)
 {
-	const struct process_files *it = context;
-	CLEANUP(str_deinit) struct str path = {0};
-	if (mapping->path[0] != '/')
-		return;
-	str_printf(&path, "/proc/%u/root%s", it->pid, mapping->path);
-	script_probes_add_file(it->probes, str_text(&path));
+	struct program program = {probes, pid, 0};
+	proc_each_mapping(pid, add_mapping, &program);
+	return check_environment(&program);
 }
 
-void script_probes_add_process(struct script_probes *probes, uint32_t pid)
-{
-	struct process_files it = {probes, pid};
-	proc_each_mapping(pid, add_mapping, &it);
-}
-
+/* Whoever is silent is not what the user asked for by name. */
 void script_probes_add_all_processes(struct script_probes *probes)
 {
 	struct proc_pids pids = {0};
 	proc_list_pids(&pids);
 	for (size_t i = 0; i < pids.len; i++)
-		script_probes_add_process(probes, pids.data[i]);
+		err_destroy(script_probes_add_process(probes, pids.data[i]));
 	vec_deinit(&pids);
 }
 
@@ -306,6 +373,43 @@ struct err *script_probes_check(const struct script_probes *probes)
 				language->name);
 	}
 	return NULL;
+}
+
+/* ---- what was heard ---- */
+
+void script_probes_sum(const struct script_probes *probes, const struct shadow_counters *counted, uint64_t *entries,
+	uint64_t *returns)
+{
+	*entries = *returns = 0;
+	for (size_t i = 0; i < probes->places.len; i++) {
+		const struct shadow_place *place = &probes->places.data[i].shadow;
+		*(place->flags & SHADOW_IS_RETURN ? returns : entries) += counted->hits[i + 1];
+	}
+}
+
+/* Few functions are entered for those that are left; those that are still running do not count. */
+static bool is_silent(
+	const struct script_probes *probes, const struct language *language, const struct shadow_counters *counted)
+{
+	enum {
+		MANY = 8
+	};
+	uint64_t heard[MAX_EVENTS] = {0};
+	for (size_t i = 0; i < probes->places.len; i++) {
+		const struct script_probe *place = &probes->places.data[i];
+		if (place->shadow.vm == language->vm)
+			heard[place->event] += counted->hits[i + 1];
+	}
+	return heard[0] * MANY <= heard[1];
+}
+
+void script_probes_advise(const struct script_probes *probes, const struct shadow_counters *counted,
+	const char **ret, size_t max)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < NR_LANGUAGES && count < max; i++)
+		if (probes->vms >> languages[i].vm & 1 && is_silent(probes, &languages[i], counted))
+			ret[count++] = languages[i].advice;
 }
 
 void script_probes_deinit(struct script_probes *probes)

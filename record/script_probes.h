@@ -22,6 +22,7 @@ struct script_probe { /* in one place */
 	const char *path; /* borrowed from the list */
 	uint64_t offset, semaphore_offset;
 	struct shadow_place shadow;
+	unsigned event; /* of its language; 0 and 1: a function of the script is entered, left */
 };
 
 struct script_probes {
@@ -34,12 +35,23 @@ struct script_probes {
 struct err *script_probes_parse(const char *text, struct script_probes *probes) ERR_MUST_CHECK;
 /* The probes of wanted languages of a file; of one without any, none. */
 void script_probes_add_file(struct script_probes *probes, const char *path);
-/* Those of what the command maps; those of what the process maps. */
-void script_probes_add_command(struct script_probes *probes, const char *name);
-void script_probes_add_process(struct script_probes *probes, uint32_t pid);
+/*
+ * Those of what the command maps, and those of what the process maps. ERR_USAGE: it maps such
+ * probes, and they are silent in its environment. `name` may be NULL.
+ */
+struct err *script_probes_add_command(
+	struct script_probes *probes, const char *name) ERR_MUST_CHECK;
+struct err *script_probes_add_process(struct script_probes *probes, uint32_t pid) ERR_MUST_CHECK;
 void script_probes_add_all_processes(struct script_probes *probes);
 /* ERR_USAGE: a language without any file. */
 struct err *script_probes_check(const struct script_probes *probes) ERR_MUST_CHECK;
+
+/* How often functions were entered, and left. */
+void script_probes_sum(const struct script_probes *probes, const struct shadow_counters *counted, uint64_t *entries,
+	uint64_t *returns);
+/* Static text on each language that has probes and hardly tells of functions entered. */
+void script_probes_advise(const struct script_probes *probes, const struct shadow_counters *counted,
+	const char **ret, size_t max);
 void script_probes_deinit(struct script_probes *probes);
 
 #endif

@@ -196,12 +196,12 @@ static struct err *find_script_probes(struct session *session)
 		return NULL;
 	try(script_probes_parse(options->usdt_stacks, probes));
 	for (size_t i = 0; i < options->nr_pids; i++)
-		script_probes_add_process(probes, options->pids[i]);
+		try(script_probes_add_process(probes, options->pids[i]));
 	if (options->target == SESSION_SYSTEM)
 		script_probes_add_all_processes(probes);
 	if (options->target == SESSION_SYSTEM || options->target == SESSION_COMMAND)
-		script_probes_add_command(
-			probes, options->target == SESSION_COMMAND ? options->argv[0] : NULL);
+		try(script_probes_add_command(
+			probes, options->target == SESSION_COMMAND ? options->argv[0] : NULL));
 	return script_probes_check(probes);
 }
 
@@ -695,13 +695,17 @@ static void sum_script_probes(const struct session *session, struct session_scri
 	if (!sampler_read_shadow_cost(session->sampler, &cost))
 		return;
 	*ret = (struct session_script_probes){
-		.entries = cost.counted.entries,
-		.returns = cost.counted.returns,
+		.filtered = cost.counted.filtered,
+		.is_timed_by_kernel = cost.clock == SHADOW_CLOCK_KERNEL,
 		.unmatched = cost.counted.unmatched,
 		.deep = cost.counted.deep,
 		.program_ns = cost.program_ns,
 		.around_ns = cost.around_ns,
 	};
+	const struct script_probes *probes = &session->script_probes;
+	script_probes_sum(probes, &cost.counted, &ret->entries, &ret->returns);
+	script_probes_advise(probes, &cost.counted, ret->advice,
+		sizeof(ret->advice) / sizeof(*ret->advice) - 1);
 }
 
 static void fill_summary(struct session *session, struct session_summary *summary)

@@ -109,8 +109,11 @@ struct session_summary {
 		uint64_t lost, lost_busy; /* in all, and of them because of other hits */
 	} hits;
 	struct session_script_probes { /* of functions that scripts enter and leave */
-		uint64_t entries, returns, unmatched, deep;
-		uint64_t program_ns, around_ns; /* 0: unknown; see struct shadow_cost */
+		uint64_t entries, returns, filtered, unmatched, deep;
+		uint64_t program_ns; /* in BPF; by the kernel's statistics, or the program's own */
+		bool is_timed_by_kernel;
+		uint64_t around_ns;    /* in traps, estimated by a trial; 0: unknown */
+		const char *advice[4]; /* on languages that were not heard of; NULL: no more */
 	} script_probes;
 	uint64_t complete, kernel_only, left;       /* left: to be unwound by the report */
 	uint64_t truncated[16];                     /* by enum layout_truncation */

@@ -98,12 +98,18 @@ struct err *shadow_attach_more(
 	return NULL;
 }
 
+/* Statistics: Linux 5.8, and only with CAP_SYS_ADMIN. */
+bool shadow_init(struct shadow *shadow)
+{
+	*shadow = (struct shadow){.statistics_fd = bpf_enable_stats(BPF_STATS_RUN_TIME)};
+	return shadow->statistics_fd >= 0;
+}
+
 struct err *shadow_attach(struct shadow *shadow, const struct shadow_fds *fds,
 	const struct script_probes *probes)
 {
-	*shadow = (struct shadow){.fds = *fds, .statistics_fd = -1};
+	shadow->fds = *fds;
 	shadow->around_ns = try_hits(fds->program);
-	shadow->statistics_fd = bpf_enable_stats(BPF_STATS_RUN_TIME); /* Linux 5.8 */
 	return shadow_attach_more(shadow, probes, 0);
 }
 
@@ -126,12 +132,13 @@ static void add_counters(const struct shadow *shadow, struct shadow_counters *re
 	if (bpf_map_lookup_elem(shadow->fds.counters, &zero, counted))
 		return;
 	for (int cpu = 0; cpu < nr_possible; cpu++) {
-		ret->entries += counted[cpu].entries;
-		ret->returns += counted[cpu].returns;
+		for (int i = 0; i < SHADOW_MAX_PLACES; i++)
+			ret->hits[i] += counted[cpu].hits[i];
 		ret->filtered += counted[cpu].filtered;
 		ret->unmatched += counted[cpu].unmatched;
 		ret->deep += counted[cpu].deep;
 		ret->healed += counted[cpu].healed;
+		ret->ns += counted[cpu].ns;
 	}
 }
 
@@ -141,10 +148,15 @@ void shadow_read_cost(const struct shadow *shadow, struct shadow_cost *ret)
 	uint32_t len = sizeof(info);
 	*ret = (struct shadow_cost){0};
 	add_counters(shadow, &ret->counted);
-	if (shadow->statistics_fd >= 0 &&
+	ret->clock = shadow->statistics_fd >= 0 ? SHADOW_CLOCK_KERNEL : SHADOW_CLOCK_OWN;
+	ret->program_ns = ret->counted.ns;
+	if (ret->clock == SHADOW_CLOCK_KERNEL &&
 		!bpf_obj_get_info_by_fd(shadow->fds.program, &info, &len))
 		ret->program_ns = info.run_time_ns;
-	ret->around_ns = shadow->around_ns * (ret->counted.entries + ret->counted.returns);
+	uint64_t hits = 0;
+	for (int i = 1; i < SHADOW_MAX_PLACES; i++) /* 0: trials */
+		hits += ret->counted.hits[i];
+	ret->around_ns = shadow->around_ns * hits;
 }
 
 void shadow_deinit(struct shadow *shadow)

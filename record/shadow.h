@@ -25,12 +25,20 @@ struct shadow {
 	int statistics_fd;  /* as long as it is open the kernel measures BPF programs; -1 */
 };
 
-struct shadow_cost {
-	struct shadow_counters counted;
-	uint64_t program_ns; /* in the BPF program; 0: the kernel does not tell */
-	uint64_t around_ns;  /* of all hits: in the traps, estimated */
+enum shadow_clock {
+	SHADOW_CLOCK_KERNEL, /* its statistics of BPF programs */
+	SHADOW_CLOCK_OWN,    /* the program looks at the clock itself */
 };
 
+struct shadow_cost {
+	struct shadow_counters counted;
+	enum shadow_clock clock;
+	uint64_t program_ns; /* in the BPF program, by that clock */
+	uint64_t around_ns;  /* of all hits: in the traps, as tried out; 0: that failed */
+};
+
+/* Before the programs are loaded. False: they have to look at the clock themselves. */
+bool shadow_init(struct shadow *shadow);
 /* ERR_UNSUPPORTED: this kernel has no such probes. */
 struct err *shadow_attach(struct shadow *shadow, const struct shadow_fds *fds,
 	const struct script_probes *probes) ERR_MUST_CHECK;

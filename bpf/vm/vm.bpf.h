@@ -76,8 +76,8 @@ __noinline int vm_enter(__u64 cfa)
 	vm->high = cfa;
 	vm->nr_frames = scratch->user.head.nr_frames;
 	vm->hash = scratch->walk.hash;
-	vm->is_shadow = is_shadowed(vm->row.kind);
-	if (vm->is_shadow ? find_shadow() : enter_loop(scratch))
+	vm->is_shadow = is_shadowed(vm->row.kind) && find_shadow();
+	if (vm->is_shadow ? vm->shadow_left : enter_loop(scratch))
 		vm->state = VM_RUNNING;
 	return 0;
 }
@@ -122,13 +122,14 @@ static __always_inline __u64 vm_resume(const struct vm_walk *vm)
 static __always_inline bool vm_has_rest(struct scratch *scratch)
 {
 	__u32 kind = scratch->walk.vm.row.kind;
-	return kind == VM_PHP && !is_shadowed(kind) && php_has_rest(scratch);
+	bool is_other = is_shadowed(kind) && scratch->walk.vm.shadow == VM_SHADOW_FOUND;
+	return kind == VM_PHP && !is_other && php_has_rest(scratch);
 }
 
 /* The same of frames of its shadow stack: the interpreter's loop is not known, or was left. */
 static __always_inline bool vm_has_shadow_rest(struct vm_walk *vm)
 {
-	if (!config.shadow_vms || !find_shadow())
+	if (!config.shadow_vms || !find_shadow() || !vm->shadow_left)
 		return false;
 	vm->is_shadow = true;
 	vm->high = ~0ULL;

@@ -117,11 +117,18 @@ enum vm_state {
 	VM_REST,    /* nothing else is left */
 };
 
+/* Whether the thread has a shadow stack. */
+enum vm_shadow {
+	VM_SHADOW_UNKNOWN = 0,
+	VM_SHADOW_NONE,
+	VM_SHADOW_FOUND,
+};
+
 struct vm_walk {
 	__u8 state; /* enum vm_state */
 	__u8 has_thread;
 	__u8 was_sought; /* whether code of no file is a trace of LuaJIT */
-	__u8 has_shadow;    /* its frames were looked for */
+	__u8 shadow;        /* enum vm_shadow */
 	__u8 shadow_is_cut; /* and there were more */
 	__u8 is_shadow;     /* the frames at hand are those of the shadow stack */
 	__u32 shadow_left;  /* of its frames, those not pushed yet */
