@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/event.h"
+#include "bpf/shadow.h"
 
 /* Those whose types differ as far as our programs can tell. */
 enum emulated_release {
@@ -124,6 +125,11 @@ void emulate_hit_without_loop(const struct unwind_registers *regs);
 void emulate_takes_hits(bool takes_hits);
 /* As if another task's hit were under way on the CPU. */
 void emulate_busy_hit(bool is_busy);
+
+/* The probe of the place `emulated.cookie` is hit: a function is entered, or left. */
+void emulate_call(const struct unwind_registers *regs);
+void emulate_shadow_place(uint32_t number, const struct shadow_place *place);
+const struct shadow_counters *emulated_shadow_counters(void);
 
 struct emulated_record {
 	uint64_t flags;

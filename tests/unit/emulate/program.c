@@ -13,6 +13,7 @@ int continue_tick(struct bpf_perf_event_data *ctx);
 int on_hit(struct pt_regs *ctx);
 int on_hit_without_loop(struct pt_regs *ctx);
 int continue_hit(struct pt_regs *ctx);
+int on_call(struct pt_regs *ctx);
 int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
 
@@ -28,12 +29,14 @@ int on_free(struct task_struct *task);
 
 enum {
 	MAX_TAIL_CALLS = 33, /* MAX_TAIL_CALL_CNT */
+	EMULATED_SHADOW_STACKS = 4,
 };
 
 static struct {
 	struct task_struct *task;
 	struct all_mm *mm;
 	uint8_t *stack; /* of the kernel */
+	struct bpf_perf_event_data *context; /* in its memory */
 	unsigned nr_tail_calls;
 } process;
 
@@ -77,6 +80,13 @@ static void make_maps(void)
 	emulate_map(&DESCRIBE(counters));
 	emulate_map(&DESCRIBE(targets));
 	emulate_map(&DESCRIBE(seen));
+	emulate_map(&DESCRIBE(shadow_places));
+	emulate_map(&DESCRIBE(no_shadow_stack));
+	emulate_map(&DESCRIBE(shadow_counters));
+	struct emulated_map stacks = DESCRIBE(shadow_stacks);
+	stacks.type = EMULATED_HASH; /* nobody is thrown out */
+	stacks.max_entries = EMULATED_SHADOW_STACKS;
+	emulate_map(&stacks);
 }
 
 /* The program may not write it; the recorder does before loading. */
@@ -116,6 +126,7 @@ void emulate_boot(enum emulated_release release)
 	process.task = emulate_kernel_memory(sizeof(*process.task));
 	process.mm = emulate_kernel_memory(sizeof(*process.mm));
 	process.stack = emulate_kernel_memory(KERNEL_STACK_BYTES);
+	process.context = emulate_kernel_memory(sizeof(*process.context));
 }
 
 struct all_mm *emulate_mm(void)
@@ -230,6 +241,22 @@ void emulate_hit_without_loop(const struct unwind_registers *regs)
 	struct bpf_perf_event_data context;
 	begin(regs, &context);
 	on_hit_without_loop(&context.regs);
+}
+
+void emulate_call(const struct unwind_registers *regs)
+{
+	begin(regs, process.context);
+	on_call(&process.context->regs);
+}
+
+void emulate_shadow_place(uint32_t number, const struct shadow_place *place)
+{
+	bpf_map_update_elem(&shadow_places, &number, place, BPF_ANY);
+}
+
+const struct shadow_counters *emulated_shadow_counters(void)
+{
+	return count_calls();
 }
 
 void emulate_takes_hits(bool does)
