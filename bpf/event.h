@@ -158,10 +158,10 @@ struct event_config {
 	unsigned int snapshot_limit_bytes; /* unread ring bytes above which none are taken */
 	unsigned int snapshot_bytes;
 	unsigned int call_graph;
-	unsigned int nr_cpus;   /* CPU numbers stay below */
-	unsigned int nr_lanes;  /* 2 where there are probes */
-	unsigned int max_files; /* entries of the map of files */
-	unsigned int shadow_vms; /* bits: whose script frames are those of shadow stacks */
+	unsigned int nr_cpus;     /* CPU numbers stay below */
+	unsigned int nr_lanes;    /* 2 where there are probes */
+	unsigned int max_files;   /* entries of the map of files */
+	unsigned int shadow_vms;  /* bits: whose script frames are those of shadow stacks */
 	unsigned int times_calls; /* the kernel does not tell how long on_call() takes */
 };
 

@@ -65,9 +65,8 @@ static __noinline __u64 read_argument(void *context, const struct shadow_argumen
 		return argument->offset;
 	if (bpf_probe_read_kernel(&value, sizeof(value), context + argument->register_offset))
 		return 0;
-	if (argument->source == SHADOW_MEMORY &&
-		bpf_probe_read_user(
-			&value, sizeof(value), (const void *)(value + argument->offset)))
+	if (argument->source == SHADOW_MEMORY && bpf_probe_read_user(&value, sizeof(value),
+							 (const void *)(value + argument->offset)))
 		return 0;
 	value <<= (64 - bits) & 63;
 	return argument->bytes < 0 ? (__u64)((__s64)value >> ((64 - bits) & 63))
@@ -158,8 +157,8 @@ static __noinline __u32 send_call(const struct shadow_place *place, const struct
 	head->unit[VM_TEXT_NAME] = head->unit[VM_TEXT_FILE] = VM_UNIT_UTF8;
 	__u32 at = append_called(record, place, call);
 	if (at)
-		at = append_c_text(record, at, VM_TEXT_FILE, call->text[SHADOW_FILE],
-			VM_MAX_FILE_BYTES);
+		at = append_c_text(
+			record, at, VM_TEXT_FILE, call->text[SHADOW_FILE], VM_MAX_FILE_BYTES);
 	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = 0;
 	for (int i = 0; i < VM_TEXTS; i++)
 		head->address[i] = 0; /* nobody is to read there again */
@@ -219,8 +218,8 @@ __noinline int heal(__u32 number, __u64 sp)
 }
 
 /* A tick may come between any two of these writes. */
-static __noinline int enter_function(
-	struct shadow_stack *stack, const struct shadow_place *place, const struct shadow_call *call)
+static __noinline int enter_function(struct shadow_stack *stack, const struct shadow_place *place,
+	const struct shadow_call *call)
 {
 	if (!stack)
 		return 0;
@@ -267,8 +266,7 @@ __noinline int leave_function(__u32 number, __u32 match, __u64 sp)
 		return 0;
 	}
 	for (int i = 0; i < SHADOW_MAX_FRAMES && depth; i++) {
-		const struct shadow_frame *frame =
-			&stack->frame[--depth & (SHADOW_MAX_FRAMES - 1)];
+		const struct shadow_frame *frame = &stack->frame[--depth & (SHADOW_MAX_FRAMES - 1)];
 		if (is_outside(frame, sp, place))
 			break;
 		if (!returns(frame, match, sp, place))

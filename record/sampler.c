@@ -249,8 +249,7 @@ static struct err *add_probes(struct sampler *sampler, const struct sampler_opti
 	return NULL;
 }
 
-static struct err *add_script_probes(
-	struct sampler *sampler, const struct sampler_options *options)
+static struct err *add_script_probes(struct sampler *sampler, const struct sampler_options *options)
 {
 	struct sample_bpf *bpf = sampler->bpf;
 	struct shadow_fds fds = {

@@ -31,7 +31,7 @@ struct sampler_options {
 	const struct usdt *probes; /* borrowed during the call; samples number them from 1 */
 	size_t nr_probes;
 	const struct script_probes *script_probes; /* or NULL; borrowed likewise */
-	const int *cpus; /* nr_cpus of them; 0: all that are online */
+	const int *cpus;                           /* nr_cpus of them; 0: all that are online */
 	size_t nr_cpus;
 	enum event_filter filter;
 	bool follow_children;

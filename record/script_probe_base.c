@@ -76,8 +76,8 @@ static void put_bases(enum script_probe_owner owner, struct script_probe *places
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t first = 0;
-		while (first < i && (!found[i].function ||
-					    found[first].function != found[i].function))
+		while (first < i &&
+			(!found[i].function || found[first].function != found[i].function))
 			first++;
 		places[i].shadow.group = (unsigned char)(first + 1);
 		if (found[i].function)

@@ -115,8 +115,8 @@ static void add_file(void *context, const char *path)
 }
 
 /* One that was named, and its libraries. */
-static struct err *add_named(struct script_probes *probes, const char *path, size_t len,
-	const struct language *language)
+static struct err *add_named(
+	struct script_probes *probes, const char *path, size_t len, const struct language *language)
 {
 	CLEANUP_FREE char *name = mem_strndup(path, len);
 	if (access(name, R_OK))
@@ -157,8 +157,8 @@ static bool take_arguments(
 	const struct event *event, const char *arguments, struct shadow_place *place)
 {
 	for (int i = 0; i < SHADOW_TEXTS; i++)
-		if (event->text[i] != NONE && !usdt_argument_parse(arguments,
-						      (unsigned)event->text[i], &place->text[i]))
+		if (event->text[i] != NONE &&
+			!usdt_argument_parse(arguments, (unsigned)event->text[i], &place->text[i]))
 			return false;
 	return event->line == NONE ||
 	       usdt_argument_parse(arguments, (unsigned)event->line, &place->line);
@@ -377,8 +377,8 @@ struct err *script_probes_check(const struct script_probes *probes)
 
 /* ---- what was heard ---- */
 
-void script_probes_sum(const struct script_probes *probes, const struct shadow_counters *counted, uint64_t *entries,
-	uint64_t *returns)
+void script_probes_sum(const struct script_probes *probes, const struct shadow_counters *counted,
+	uint64_t *entries, uint64_t *returns)
 {
 	*entries = *returns = 0;
 	for (size_t i = 0; i < probes->places.len; i++) {
@@ -388,8 +388,8 @@ void script_probes_sum(const struct script_probes *probes, const struct shadow_c
 }
 
 /* Few functions are entered for those that are left; those that are still running do not count. */
-static bool is_silent(
-	const struct script_probes *probes, const struct language *language, const struct shadow_counters *counted)
+static bool is_silent(const struct script_probes *probes, const struct language *language,
+	const struct shadow_counters *counted)
 {
 	enum {
 		MANY = 8

@@ -18,7 +18,7 @@ struct script_probe_file {
 	uint32_t vms; /* of whom there are probes in it */
 };
 
-struct script_probe { /* in one place */
+struct script_probe {     /* in one place */
 	const char *path; /* borrowed from the list */
 	uint64_t offset, semaphore_offset;
 	struct shadow_place shadow;
@@ -47,8 +47,8 @@ void script_probes_add_all_processes(struct script_probes *probes);
 struct err *script_probes_check(const struct script_probes *probes) ERR_MUST_CHECK;
 
 /* How often functions were entered, and left. */
-void script_probes_sum(const struct script_probes *probes, const struct shadow_counters *counted, uint64_t *entries,
-	uint64_t *returns);
+void script_probes_sum(const struct script_probes *probes, const struct shadow_counters *counted,
+	uint64_t *entries, uint64_t *returns);
 /* Static text on each language that has probes and hardly tells of functions entered. */
 void script_probes_advise(const struct script_probes *probes, const struct shadow_counters *counted,
 	const char **ret, size_t max);

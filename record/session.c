@@ -704,8 +704,8 @@ static void sum_script_probes(const struct session *session, struct session_scri
 	};
 	const struct script_probes *probes = &session->script_probes;
 	script_probes_sum(probes, &cost.counted, &ret->entries, &ret->returns);
-	script_probes_advise(probes, &cost.counted, ret->advice,
-		sizeof(ret->advice) / sizeof(*ret->advice) - 1);
+	script_probes_advise(
+		probes, &cost.counted, ret->advice, sizeof(ret->advice) / sizeof(*ret->advice) - 1);
 }
 
 static void fill_summary(struct session *session, struct session_summary *summary)

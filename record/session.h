@@ -57,7 +57,7 @@ struct session_options {
 	const char *const *usdt; /* probes, "PATH:PROVIDER:NAME" */
 	size_t nr_usdt;
 	const char *usdt_stacks; /* "LANG[:PATH],...", see record/script_probes.h; NULL: none */
-	uint32_t frequency_hz; /* 0: period */
+	uint32_t frequency_hz;   /* 0: period */
 	uint64_t period;
 	bool exclude_user, exclude_kernel;
 	enum session_call_graph call_graph;

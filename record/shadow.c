@@ -70,8 +70,7 @@ static uint64_t try_hits(int program_fd)
 
 /* ---- attaching ---- */
 
-static struct err *attach(
-	struct shadow *shadow, const struct script_probe *place, uint32_t number)
+static struct err *attach(struct shadow *shadow, const struct script_probe *place, uint32_t number)
 {
 	if (number >= SHADOW_MAX_PLACES)
 		return NULL;
@@ -105,8 +104,8 @@ bool shadow_init(struct shadow *shadow)
 	return shadow->statistics_fd >= 0;
 }
 
-struct err *shadow_attach(struct shadow *shadow, const struct shadow_fds *fds,
-	const struct script_probes *probes)
+struct err *shadow_attach(
+	struct shadow *shadow, const struct shadow_fds *fds, const struct script_probes *probes)
 {
 	shadow->fds = *fds;
 	shadow->around_ns = try_hits(fds->program);

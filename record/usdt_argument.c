@@ -14,7 +14,8 @@
  * addresses of variables, which compilers make for constants and globals, are not read.
  */
 #if defined(__x86_64__)
-/* The first members of it are those of the kernel's struct pt_regs: arch/x86/include/asm/ptrace.h */
+/* The first members of it are those of the kernel's struct pt_regs: arch/x86/include/asm/ptrace.h
+ */
 static const struct {
 	const char *names[4]; /* of 8, 4, 2, 1 bytes */
 	uint16_t offset;

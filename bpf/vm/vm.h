@@ -44,7 +44,7 @@ enum {
 	VM_FRAME_FAILED_KIND_SHIFT = 8,
 
 	VM_VERSION_LINES = 255, /* of code whose places are lines already */
-	VM_UNIT_UTF8 = 0, /* no bytes a character, but bytes as they are */
+	VM_UNIT_UTF8 = 0,       /* no bytes a character, but bytes as they are */
 
 	VM_MAX_NAME_BYTES = 512,
 	VM_MAX_FILE_BYTES = 1024,

@@ -132,11 +132,11 @@ struct vm_walk {
 	__u8 shadow_is_cut; /* and there were more */
 	__u8 is_shadow;     /* the frames at hand are those of the shadow stack */
 	__u32 shadow_left;  /* of its frames, those not pushed yet */
-	__u32 file;      /* whose row it is; 0: none */
-	__u64 delta;     /* of its mapping */
-	__u64 compiled;  /* where in such code the thread is; 0: it is not in any */
-	__u64 low, high; /* the native frame of the interpreter's loop: [low, high) */
-	__u32 nr_frames; /* of the stack when the loop was entered, and its hash */
+	__u32 file;         /* whose row it is; 0: none */
+	__u64 delta;        /* of its mapping */
+	__u64 compiled;     /* where in such code the thread is; 0: it is not in any */
+	__u64 low, high;    /* the native frame of the interpreter's loop: [low, high) */
+	__u32 nr_frames;    /* of the stack when the loop was entered, and its hash */
 	__u64 hash;
 	struct vm_row row;
 	union {

@@ -127,8 +127,7 @@ static void check_functions(uint32_t depth, const char *functions)
 	for (size_t i = 0; functions[i]; i++) {
 		uint64_t word = words[1 + i];
 		CHECK_INT(word >> EVENT_FRAME_KIND_SHIFT, EVENT_FRAME_VM);
-		uint32_t number =
-			word >> VM_FRAME_CODE_SHIFT & ((1U << VM_FRAME_CODE_BITS) - 1);
+		uint32_t number = word >> VM_FRAME_CODE_SHIFT & ((1U << VM_FRAME_CODE_BITS) - 1);
 		if (functions[i] == '!') {
 			CHECK_INT(number, 0);
 			continue;

@@ -35,7 +35,7 @@ enum {
 static struct {
 	struct task_struct *task;
 	struct all_mm *mm;
-	uint8_t *stack; /* of the kernel */
+	uint8_t *stack;                      /* of the kernel */
 	struct bpf_perf_event_data *context; /* in its memory */
 	unsigned nr_tail_calls;
 } process;
