@@ -15,7 +15,7 @@
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/scratch.bpf.h"
-#include "bpf/shadow.h"
+#include "bpf/vm/shadow_place.h"
 #include "bpf/vm/vm_code.bpf.h"
 
 #include <bpf/bpf_core_read.h>

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bpf/vm/vm.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "format/elf/elf_stapsdt.h"

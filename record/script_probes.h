@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/shadow.h"
+#include "bpf/vm/vm.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
 

@@ -2,13 +2,13 @@
  * Shadow stacks, from the recorder's side: places the probes that change them, and says what that
  * costs.
  */
-#ifndef EBPROF_RECORD_SHADOW_H
-#define EBPROF_RECORD_SHADOW_H
+#ifndef EBPROF_SHADOW_H
+#define EBPROF_SHADOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/shadow.h"
+#include "bpf/vm/vm.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
 #include "record/script_probes.h"

@@ -16,6 +16,7 @@
 #include "bpf/vm/php.h"
 #include "bpf/vm/python.h"
 #include "bpf/vm/ruby.h"
+#include "bpf/vm/shadow_place.h"
 
 /* X(constant, number, name) */
 #define VM_KINDS(X) \

@@ -3,8 +3,8 @@
  * functions as the probes tell that its runtime has, where it enters a function and where it leaves
  * one again. One for each thread, kept in the kernel, and taken by the samples of that thread.
  */
-#ifndef EBPROF_SHADOW_H
-#define EBPROF_SHADOW_H
+#ifndef EBPROF_SHADOW_PLACE_H
+#define EBPROF_SHADOW_PLACE_H
 
 enum {
 	SHADOW_MAX_FRAMES = 256, /* the outermost ones; a power of two: an index is masked */
