@@ -13,7 +13,7 @@
 #include <bpf/bpf_helpers.h>
 
 enum {
-	HEAD_BYTES = 16, /* of texts, by which memory that is used again is told */
+	TEXT_HEAD_BYTES = 16, /* of texts, by which memory that is used again is told */
 	MAX_NAME_PART_BYTES = VM_MAX_NAME_BYTES / 2 - 4,
 };
 
@@ -75,7 +75,7 @@ static __noinline __u64 read_argument(void *context, const struct shadow_argumen
 
 static __always_inline __u64 mix_head(__u64 hash, __u64 text)
 {
-	__u64 head[HEAD_BYTES / 8] = {0};
+	__u64 head[TEXT_HEAD_BYTES / 8] = {0};
 	if (text)
 		bpf_probe_read_user_str(head, sizeof(head), (const void *)text);
 	return mix(mix(hash, head[0]), head[1]);

@@ -127,7 +127,7 @@ enum vm_shadow {
 struct vm_walk {
 	__u8 state; /* enum vm_state */
 	__u8 has_thread;
-	__u8 was_sought; /* whether code of no file is a trace of LuaJIT */
+	__u8 was_sought;    /* whether code of no file is a trace of LuaJIT */
 	__u8 shadow;        /* enum vm_shadow */
 	__u8 shadow_is_cut; /* and there were more */
 	__u8 is_shadow;     /* the frames at hand are those of the shadow stack */
