@@ -96,6 +96,8 @@ static bool parse(const char *text, struct shadow_argument *ret)
 	int bytes;
 	if (!take_number(&text, &bytes) || *text++ != '@')
 		return false;
+	if (bytes < -8 || bytes > 8)
+		return false;
 	int size = abs(bytes);
 	if (size != 1 && size != 2 && size != 4 && size != 8)
 		return false;
