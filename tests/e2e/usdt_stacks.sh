@@ -27,10 +27,11 @@ record_shape() { # LANGUAGE COMMAND...
 }
 
 # In the loops of the program: of all samples those that have the function that everything is run by.
+# But for those from before the unwind table was there.
 want_stacks() { # REGEX-OF-ALL REGEX-OF-WHOLE
 	local all whole wrong
 	read -r all whole wrong < <(count shape.data "
-		!/$1/ || /truncated/ { next }
+		!/$1/ || /truncated|runtime_pending/ { next }
 		{ add(\"all\") } /$2/ { add(\"whole\") } /(thrower|jumper).*;quiet|generate;.*;quiet/ { add(\"wrong\") }
 		END { print c[\"all\"] + 0, c[\"whole\"] + 0, c[\"wrong\"] + 0 }")
 	percent "whole stacks" "$whole" "$all" 95
@@ -116,13 +117,13 @@ test_running_process() {
 	want_probes "$php" php:function__entry
 	USE_ZEND_DTRACE=1 "$php" -n "$here/usdt_stacks_shape.php" 600 &
 	local program=$!
-	sleep 0.5
-	run "$EBPROF" record -F 499 -o shape.data --usdt-stacks php -p $program --duration 2
+	until grep -q "$php" /proc/$program/maps 2>/dev/null; do sleep 0.05; done
+	run "$EBPROF" record -F 499 -o shape.data --usdt-stacks php -p $program --duration 3
 	kill $program
 	want_status 0 "record -p"
 	mv err told
 	count shape.data '{ next }'
-	want_functions 'execute_ex;Work::heavy;.*execute_ex;spin' 'execute_ex;catcher;.*execute_ex;quiet;.*;spin'
+	want_functions 'execute_ex;Work::heavy;.*execute_ex;spin'
 	want_cost
 }
 

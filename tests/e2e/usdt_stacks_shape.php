@@ -58,7 +58,7 @@ function run(float $seconds)
 	} while ($usage["ru_utime.tv_sec"] + $usage["ru_utime.tv_usec"] / 1e6 < $seconds);
 }
 function by_map() { return spin(5); }
-function bottom(int $n) { return $n ? bottom($n - 1) : spin(500); }
+function bottom(int $n) { return $n ? bottom($n - 1) : spin(5000); }
 if ($argv[2] ?? 0)
 	bottom((int)$argv[2]);
 run((float)$argv[1]);
