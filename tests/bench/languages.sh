@@ -152,41 +152,6 @@ run_ns() { awk '{ sum += $1 } END { printf "%.0f\n", sum }' /proc/"$1"/task/*/sc
 # What the BPF programs of a recorder have, ns, since the kernel counts it: others may have it stop.
 count_bpf() { sysctl -q kernel.bpf_stats_enabled=1; }
 bpf_ns() { awk '/^run_time_ns/ { sum += $2 } END { printf "%.0f\n", sum }' /proc/"$1"/fdinfo/* 2>/dev/null; }
-children() { cat /proc/"$1"/task/*/children; }
-
-# A sample of one program, by the time that it ran: the ticks of others cost next to nothing.
-cost() { # LANGUAGE DEPTH OPTION...
-	local language=$1 depth=$2 hz=997 recorder program least='' now
-	shift 2
-	"$ebprof" record -q -F $hz "${warm[@]}" "$@" -o cost.data -- "./bench-$language" "deep.$language" "$depth" 6 >/dev/null &
-	recorder=$!
-	sleep 1.5
-	program=$(children $recorder | awk '{ print $1 }')
-	local bpf ran bpf_then ran_then
-	for _ in 1 2 3; do
-		[ -d "/proc/$program" ] || break
-		count_bpf
-		bpf=$(bpf_ns $recorder) ran=$(run_ns "$program")
-		sleep 1.2
-		[ -d "/proc/$program" ] || break
-		bpf_then=$(bpf_ns $recorder) ran_then=$(run_ns "$program")
-		now=$(awk -v b=$((bpf_then - bpf)) -v r=$((ran_then - ran)) -v hz=$hz \
-			'BEGIN { printf "%.0f", (r > 0 ? b / (r / 1e9 * hz) : 0) }')
-		[ -n "$least" ] && [ "$least" -lt "$now" ] || least=$now
-	done
-	wait $recorder
-	echo "${least:-0}"
-}
-for language in "${languages[@]}"; do
-	shallow=$(cost "$language" 10)
-	deep=$(cost "$language" 210)
-	without=$(cost "$language" 210 --no-vm all)
-	line "BPF: $language: a script frame, ns" "$(((deep - shallow) / 200))" \
-		"(sample: $shallow, $deep; --no-vm $without)" "<= 250"
-done
-
-# ---- beside it ----
-
 # Until the recording has its name: programs loaded, timers on, processes known.
 wait_until_recording() { # FILE
 	for _ in {1..600}; do
@@ -194,6 +159,46 @@ wait_until_recording() { # FILE
 		sleep 0.1
 	done
 }
+children() { cat /proc/"$1"/task/*/children; }
+
+# ns of BPF for a sample of one program, by the time that it ran: the ticks of others cost next to
+# nothing. The least of some windows, for what else runs on the machine only adds to it.
+cost() { # LANGUAGE DEPTH OPTION...
+	local language=$1 depth=$2 hz=997 recorder program bpf ran
+	shift 2
+	rm -f cost.data
+	"$ebprof" record -q -F $hz "${warm[@]}" "$@" -o cost.data -- "./bench-$language" "deep.$language" "$depth" 1000 >/dev/null &
+	recorder=$!
+	wait_until_recording cost.data
+	program=$(children $recorder | awk '{ print $1 }')
+	sleep 1 # it comes to its depth, and tables and names are sent
+	for _ in {1..6}; do
+		count_bpf
+		bpf=$(bpf_ns $recorder) ran=$(run_ns "$program")
+		sleep 0.7
+		bpf=$(($(bpf_ns $recorder) - bpf)) ran=$(($(run_ns "$program") - ran))
+		awk -v b=$bpf -v r=$ran -v hz=$hz 'BEGIN { if (r > 2e7) printf "%.0f\n", b / (r / 1e9 * hz) }'
+	done | sort -n | head -n 1
+	kill "$program"
+	wait $recorder
+}
+
+# What a frame more costs: the slope of the line through the costs at some depths, so that nothing
+# counts that each sample costs once.
+slope() { awk '{ n++; x += $1; y += $2; xx += $1 * $1; xy += $1 * $2 }
+	END { printf "%.0f", (n * xy - x * y) / (n * xx - x * x) }'; }
+
+for language in "${languages[@]}"; do
+	for depth in 10 60 110 160 210; do
+		echo "$depth $(cost "$language" $depth)"
+	done >costs
+	without=$(cost "$language" 210 --no-vm all)
+	line "BPF: $language: a script frame, ns" "$(slope <costs)" \
+		"(sample: $(awk 'NR == 1 { printf "%d", $2 }' costs), $(awk 'END { printf "%d", $2 }' costs); --no-vm $without)" "<= 250"
+done
+
+# ---- beside it ----
+
 processes() { awk '/^processes/ { print $2 }' /proc/stat; }
 
 # What a recorder of everything takes: to begin, and then in each of some windows of time, of which
