@@ -72,20 +72,47 @@ static __always_inline bool find_interpreter(struct vm_walk *vm)
 		return false;
 	perl->has_own_env = false;
 	perl->is_done = false;
+	perl->window_of = perl->body_of = 0;
 	return take_stack(vm, stack);
 }
 
 /* ---- contexts ---- */
 
+/* Reads the context at hand and those that it was called from. */
+static __always_inline bool read_window(struct vm_walk *vm)
+{
+	struct perl_walk *perl = &vm->perl;
+	__u32 index = perl->index, behind = PERL_WINDOW_CONTEXTS - 1;
+	__u32 first = index > behind ? index - behind : 0;
+	__u64 bytes = (__u64)vm->row.perl.context_bytes * (index - first + 1);
+	__u64 at = perl->contexts + (__u64)first * vm->row.perl.context_bytes;
+	asm volatile("" : "+r"(bytes));
+	perl->window_of = 0;
+	if (bytes > sizeof(perl->window) ||
+		bpf_probe_read_user(perl->window, bytes, (const void *)at))
+		return false;
+	perl->window_of = perl->contexts;
+	perl->window_first = first;
+	return true;
+}
+
+/* Each read from user memory costs more than the bytes it fetches: some contexts at once. */
 static __always_inline bool read_context(struct vm_walk *vm)
 {
 	struct perl_walk *perl = &vm->perl;
-	__u64 bytes = vm->row.perl.context_bytes;
-	__u64 at = perl->contexts + (__u64)(__u32)perl->index * bytes;
-	asm volatile("" : "+r"(bytes));
-	if (bytes > PERL_CONTEXT_BYTES)
+	__u32 nth = perl->index - perl->window_first;
+	if (perl->window_of != perl->contexts || nth >= PERL_WINDOW_CONTEXTS) {
+		if (!read_window(vm))
+			return false;
+		nth = perl->index - perl->window_first;
+	}
+	__u64 start = nth * (vm->row.perl.context_bytes / 8);
+	asm volatile("" : "+r"(start)); /* or clang thinks the bounds are known */
+	if (start > (sizeof(perl->window) - sizeof(perl->context)) / 8)
 		return false;
-	return !bpf_probe_read_user(perl->context, bytes, (const void *)at);
+	for (int i = 0; i < PERL_CONTEXT_BYTES / 8; i++)
+		perl->context[i] = perl->window[start + i];
+	return true;
 }
 
 static __always_inline __u64 word_of_context(const struct perl_walk *perl, __u32 offset)
@@ -251,27 +278,37 @@ static __always_inline __u64 identify_sub(const struct scratch *scratch)
 	return mix(mix(hash, body[PERL_CV_GV]), body[PERL_CV_STASH]);
 }
 
+/* Of a sub that calls itself it is there already. Not 0: why it is not, an enum vm_failure. */
+static __always_inline __u32 read_body(struct perl_walk *perl, __u64 cv, bool is_sub)
+{
+	__u64 head[2];
+	if (perl->body_of == (cv | is_sub))
+		return 0;
+	perl->body_of = 0;
+	if (bpf_probe_read_user(head, sizeof(head), (const void *)cv))
+		return VM_FAILED_UNREADABLE;
+	if ((__u8)(head[1] >> 32) != (is_sub ? PERL_IS_CV : PERL_IS_FORMAT))
+		return VM_FAILED_TORN;
+	if (bpf_probe_read_user(
+		    perl->body, sizeof(perl->body), (const void *)(head[0] + PERL_BODY_START)))
+		return VM_FAILED_UNREADABLE;
+	perl->body_of = cv | is_sub;
+	return 0;
+}
+
 static __always_inline void push_sub(struct scratch *scratch)
 {
 	struct vm_walk *vm = &scratch->walk.vm;
 	struct perl_walk *perl = &vm->perl;
-	__u64 cv = word_of_context(perl, vm->row.perl.context_cv), head[2];
+	__u64 cv = word_of_context(perl, vm->row.perl.context_cv);
 	__u32 depth_at = vm->row.perl.context_depth;
 	__s32 before = word_of_context(perl, depth_at), depth;
 	bool is_sub = type_of_context(perl) == PERL_SUB;
 	if (!cv || (is_sub && (perl->context[0] & PERL_IS_SAME)))
 		return; /* it is about to be left; part of the sub around it */
-	if (bpf_probe_read_user(head, sizeof(head), (const void *)cv)) {
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
-		return;
-	}
-	if ((__u8)(head[1] >> 32) != (is_sub ? PERL_IS_CV : PERL_IS_FORMAT)) {
-		push_vm_failure(scratch, VM_FAILED_TORN);
-		return;
-	}
-	if (bpf_probe_read_user(
-		    perl->body, sizeof(perl->body), (const void *)(head[0] + PERL_BODY_START))) {
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+	__u32 why = read_body(perl, cv, is_sub);
+	if (why) {
+		push_vm_failure(scratch, why);
 		return;
 	}
 	depth = perl->body[PERL_CV_DEPTH];

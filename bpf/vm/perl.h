@@ -4,6 +4,7 @@
 
 enum {
 	PERL_CONTEXT_BYTES = 104, /* of a PERL_CONTEXT, at most */
+	PERL_WINDOW_CONTEXTS = 4, /* are read at once */
 	PERL_FILE_BYTES = 256,    /* by which files are told apart */
 
 	/* Offsets of struct cv and its body that all versions share. */

@@ -56,7 +56,11 @@ struct perl_walk {
 	__u64 code;       /* what is sent: a cv, or the name of a module as an sv */
 	__u64 file;       /* a C string */
 	__u64 context[PERL_CONTEXT_BYTES / 8];
-	__u64 body[PERL_BODY_WORDS];     /* of the cv */
+	__u64 window[PERL_WINDOW_CONTEXTS * PERL_CONTEXT_BYTES / 8]; /* of contexts as they lie */
+	__u64 window_of;                 /* their stack; 0: none was read */
+	__s32 window_first;              /* the number of the outermost one in it */
+	__u64 body_of;                   /* the cv, and in bit 0 whether as a sub; 0: none */
+	__u64 body[PERL_BODY_WORDS];     /* of that */
 	__u64 text[PERL_FILE_BYTES / 8]; /* how the file's name begins */
 };
 

@@ -259,6 +259,26 @@ TEST(each_loop_has_its_frames_and_the_outermost_the_programs_own)
 	teardown(&fixture);
 }
 
+/* More contexts than are read at once; one sub twice in a row, and again behind another. */
+TEST(subs_that_call_each_other_have_a_frame_each)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	put_stack_info(&fixture, STACK_INFO, CONTEXTS, 5, 0);
+	put_context(&fixture, 3, CXT_SUB, INNER, 3);
+	put_context(&fixture, 4, CXT_SUB, OUTER, 4);
+	put_context(&fixture, 5, CXT_SUB, INNER, 5);
+	fixture.heap[INTERPRETER + 208 / 8] = statement(0);
+	CHECK_LINES(&fixture, 0, 10, 15, 14, 13, 0, 0, 12, 11, 0, 0);
+	CHECK_INT(fixture.words[3] >> VM_FRAME_CODE_SHIFT, fixture.words[1] >> VM_FRAME_CODE_SHIFT);
+	CHECK_INT(fixture.words[7] >> VM_FRAME_CODE_SHIFT, fixture.words[2] >> VM_FRAME_CODE_SHIFT);
+	check_code(0, "main::inner");
+	check_code(1, "main::outer");
+	check_code(2, "<main>");
+	CHECK(emulated_record(EVENT_VM_CODE, 3) == NULL);
+	teardown(&fixture);
+}
+
 TEST(a_last_call_in_a_block_returns_to_nowhere_but_is_no_call_from_c)
 {
 	struct fixture fixture;
