@@ -86,18 +86,29 @@ static void name_all(struct input *input)
 	input->name = str_steal(&name);
 }
 
+static struct err *open_paths(struct input *input)
+{
+	if (input->nr_paths == 1) {
+		try(input_open_or_stdin(input->paths[0], &input->fd));
+	} else {
+		struct merge_files files = {.paths = input->paths, .count = input->nr_paths};
+		try(merge_files_open(&files, &input->fd));
+	}
+	name_all(input);
+	return NULL;
+}
+
 struct err *input_open_all(const char *option, int argc, char **argv, int rest, struct input *ret)
 {
 	*ret = (struct input){.fd = -1};
 	try(find_paths(option, argc, argv, rest, ret));
-	if (ret->nr_paths == 1) {
-		try(input_open_or_stdin(ret->paths[0], &ret->fd));
-	} else {
-		struct merge_files files = {.paths = ret->paths, .count = ret->nr_paths};
-		try(merge_files_open(&files, &ret->fd));
-	}
-	name_all(ret);
-	return NULL;
+	return open_paths(ret);
+}
+
+struct err *input_open_paths(const char *const *paths, size_t count, struct input *ret)
+{
+	*ret = (struct input){.fd = -1, .paths = paths, .nr_paths = count, .path = paths[0]};
+	return open_paths(ret);
 }
 
 void input_deinit(struct input *input)

@@ -21,6 +21,9 @@ struct input {
  */
 struct err *input_open_all(
 	const char *option, int argc, char **argv, int rest, struct input *ret) ERR_MUST_CHECK;
+/* Those that are named: at least one. */
+struct err *input_open_paths(
+	const char *const *paths, size_t count, struct input *ret) ERR_MUST_CHECK;
 void input_deinit(struct input *input);
 /* Says on stderr what is damaged or cut. `files` may be NULL, see profile_load(). */
 struct err *input_load(const struct input *input, const struct symbol_file_options *files,

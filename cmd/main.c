@@ -12,6 +12,7 @@ static const struct command *const all[] = {
 	&command_report,
 	&command_annotate,
 	&command_convert,
+	&command_diff,
 	&command_archive,
 	&command_merge,
 	&command_push,

@@ -1,0 +1,123 @@
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/diff_run.h"
+
+struct diff_command_options {
+	enum diff_format format;
+	const char *output;
+	struct diff_run_options run;
+};
+
+static struct err *parse_format(const char *text, void *member)
+{
+	CLEANUP(str_deinit) struct str names = {0};
+	for (int i = 0; i < DIFF_FORMAT_COUNT; i++) {
+		if (strcmp(text, diff_writers[i].name) == 0) {
+			*(enum diff_format *)member = (enum diff_format)i;
+			return NULL;
+		}
+		str_printf(&names, "%s%s", i ? ", " : "", diff_writers[i].name);
+	}
+	return err_new(ERR_USAGE, "\"%s\" is none of %s", text, str_text(&names));
+}
+
+#define FIELD(name) offsetof(struct diff_command_options, name)
+
+static const struct opt rows[] = {
+	DIFF_RUN_ROWS(struct diff_command_options, run),
+	{"format", 0, "FORMAT", parse_format, FIELD(format),
+		"of the main report: text, json (text)", NULL},
+	{"output", 'o', "FILE|-", opt_string, FIELD(output),
+		"where to write that (standard output)", NULL},
+	SELECT_ROWS(struct diff_command_options, run.select),
+	{0},
+};
+
+struct sides {
+	struct diff_run_files base, new;
+};
+
+static struct err *find_sides(int argc, char **argv, int rest, int dashes, struct sides *ret)
+{
+	static const char *const usual[] = {"ebprof.data.old", "ebprof.data"};
+	const char *const *operands = (const char *const *)argv;
+	int nr_first = (dashes < argc ? dashes : argc) - rest;
+	if (dashes < argc) {
+		*ret = (struct sides){{operands + rest, (size_t)nr_first},
+			{operands + dashes + 1, (size_t)(argc - dashes - 1)}};
+		if (!ret->base.count || !ret->new.count)
+			return err_new(ERR_USAGE, "nothing stands %s the --: BASE.. -- NEW..",
+				ret->base.count ? "behind" : "in front of");
+		return NULL;
+	}
+	if (nr_first == 1)
+		return err_new(ERR_USAGE, "compare %s with what? ebprof diff OLD NEW", argv[rest]);
+	if (nr_first > 2)
+		return err_new(ERR_USAGE,
+			"which of the %d recordings are the old ones? BASE.. -- "
+			"NEW..",
+			nr_first);
+	if (!nr_first)
+		*ret = (struct sides){{&usual[0], 1}, {&usual[1], 1}};
+	else
+		*ret = (struct sides){{operands + rest, 1}, {operands + rest + 1, 1}};
+	return NULL;
+}
+
+/* getopt would forget where the -- stood. */
+static int find_dashes(int argc, char **argv)
+{
+	int at = 1;
+	while (at < argc && strcmp(argv[at], "--") != 0)
+		at++;
+	return at;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct diff_command_options options = {.output = "-", .run = DIFF_RUN_DEFAULTS};
+	int rest, dashes = find_dashes(argc, argv);
+	bool wants_help;
+	enum diff_verdict verdict = DIFF_SAME;
+	struct sides sides;
+	struct err *err = opt_parse(command, dashes, argv, &options, &rest, &wants_help);
+	if (!err && wants_help) {
+		opt_print_help(command, stdout);
+		diff_run_deinit(&options.run);
+		return DIFF_EXIT_OK;
+	}
+	if (!err)
+		err = find_sides(argc, argv, rest, dashes, &sides);
+	if (!err)
+		err = diff_run(&options.run, &sides.base, &sides.new, options.format,
+			options.output, &verdict);
+	diff_run_deinit(&options.run);
+	if (!err)
+		return (int)diff_run_exit(&options.run, verdict);
+	console_fail(err);
+	return DIFF_EXIT_ERROR;
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.summary = "say what became slower between two recordings, and how sure that is",
+	.usage = "[OPTIONS] [OLD NEW | BASE... -- NEW...]",
+	.description = "Compares ebprof.data with ebprof.data.old, or what is named, function by "
+		       "function:\n"
+		       "how much longer each takes, if the rest takes as long as before. Several "
+		       "runs a side\n"
+		       "tell how runs differ by themselves; chance is allowed for in any case.",
+	.examples =
+		"  ebprof diff\n"
+		"  ebprof diff old.data new.data\n"
+		"  ebprof diff --fail-on regression base1.data base2.data -- new1.data new2.data\n"
+		"  ebprof diff --by line --min-effect 10% --json diff.json old.data new.data\n",
+	.exit_status = "  0  it was done; with --fail-on: nothing of that was found\n"
+		       "  1  --fail-on regression: something takes longer\n"
+		       "  2  an error, wrong usage, or what cannot be compared\n"
+		       "  3  --fail-on: too few samples to tell\n",
+	.options = rows,
+	.run = run,
+};

@@ -1,0 +1,232 @@
+#include "cmd/diff_run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cmd/console.h"
+#include "cmd/export_file.h"
+#include "cmd/input.h"
+
+/* ---- options ---- */
+
+struct err *diff_run_parse_by(const char *text, void *member)
+{
+	for (int by = 0; by < DIFF_BY_COUNT; by++)
+		if (strcmp(text, diff_by_word((enum diff_by)by)) == 0) {
+			*(enum diff_by *)member = (enum diff_by)by;
+			return NULL;
+		}
+	return err_new(ERR_USAGE, "\"%s\" is none of function, module, line, stack", text);
+}
+
+struct err *diff_run_parse_metric(const char *text, void *member)
+{
+	for (int metric = 0; metric < DIFF_METRIC_COUNT; metric++)
+		if (strcmp(text, diff_metric_word((enum diff_metric)metric)) == 0) {
+			*(enum diff_metric *)member = (enum diff_metric)metric;
+			return NULL;
+		}
+	return err_new(ERR_USAGE, "\"%s\" is none of share, cpu-s", text);
+}
+
+struct err *diff_run_parse_fraction(const char *text, void *member)
+{
+	double percent;
+	try(opt_percent(text, &percent));
+	*(double *)member = percent / 100;
+	return NULL;
+}
+
+struct err *diff_run_parse_alpha(const char *text, void *member)
+{
+	char *end;
+	double alpha = strtod(text, &end);
+	if (end == text || *end || !(alpha >= 1e-9 && alpha <= 0.5))
+		return err_new(ERR_USAGE, "\"%s\" is not a probability from 1e-9 to 0.5", text);
+	*(double *)member = alpha;
+	return NULL;
+}
+
+struct err *diff_run_parse_gate(const char *text, void *member)
+{
+	static const char *const words[] = {
+		[DIFF_GATE_NONE] = "none",
+		[DIFF_GATE_REGRESSION] = "regression",
+		[DIFF_GATE_INCONCLUSIVE] = "inconclusive",
+	};
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(text, words[i]) == 0) {
+			*(enum diff_gate *)member = (enum diff_gate)i;
+			return NULL;
+		}
+	return err_new(ERR_USAGE, "\"%s\" is none of regression, inconclusive, none", text);
+}
+
+enum diff_exit diff_run_exit(const struct diff_run_options *options, enum diff_verdict verdict)
+{
+	if (options->fail_on == DIFF_GATE_NONE || verdict == DIFF_SAME)
+		return DIFF_EXIT_OK;
+	if (verdict == DIFF_INCONCLUSIVE)
+		return DIFF_EXIT_INCONCLUSIVE;
+	return options->fail_on == DIFF_GATE_REGRESSION ? DIFF_EXIT_REGRESSION : DIFF_EXIT_OK;
+}
+
+void diff_run_deinit(struct diff_run_options *options)
+{
+	select_deinit(&options->select);
+}
+
+/* ---- loading ---- */
+
+struct loading {
+	const struct input *input;
+	struct select_options *select;
+	struct profile *profile;
+	struct err *err;
+};
+
+static struct err *load_side(struct loading *loading)
+{
+	struct filter filter = select_filter(loading->select);
+	const struct symbolize_options *naming = &loading->select->naming.symbolize;
+	try(input_load(loading->input, &naming->files, &loading->profile));
+	try(err_wrap(select_check(loading->select, loading->profile), "%s", loading->input->name));
+	symbolize(loading->profile, naming);
+	filter_samples(loading->profile, &filter);
+	filter_stacks(loading->profile, &filter);
+	return NULL;
+}
+
+static void *run_loading(void *context)
+{
+	struct loading *loading = context;
+	loading->err = load_side(loading);
+	return NULL;
+}
+
+/* Side by side; but who asks the network asks for one at a time. */
+static struct err *load_both(struct loading *base, struct loading *new)
+{
+	pthread_t thread;
+	bool is_alone = base->select->naming.symbolize.files.debuginfod ||
+			pthread_create(&thread, NULL, run_loading, base);
+	if (is_alone)
+		run_loading(base);
+	run_loading(new);
+	if (!is_alone)
+		pthread_join(thread, NULL);
+	if (base->err) {
+		err_destroy(new->err);
+		return base->err;
+	}
+	return new->err;
+}
+
+/* ---- writing ---- */
+
+struct reports {
+	const struct difference *diff;
+	struct diff_writer_options options;
+	const char **inputs; /* paths of both sides: no report replaces them */
+	size_t nr_inputs;
+};
+
+static unsigned find_width(const char *output)
+{
+	enum {
+		WIDTH_USUAL = 100,
+		WIDTH_MIN = 80,
+	};
+	struct winsize size;
+	if (strcmp(output, "-") != 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		return WIDTH_USUAL;
+	return size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
+}
+
+static struct err *write_report(
+	const struct reports *reports, enum diff_format format, const char *path)
+{
+	struct export_file file;
+	struct diff_writer_options options = reports->options;
+	options.width = find_width(path);
+	try(export_file_open(path, reports->inputs, reports->nr_inputs, &file));
+	bool is_stdout = !file.temporary;
+	struct err *err =
+		diff_writers[format].write(reports->diff, &options, export_file_sink(&file));
+	if (!err)
+		err = export_file_commit(&file);
+	if (err && is_stdout && err_errnum(err) == EPIPE) {
+		err_destroy(err); /* `| head` has seen enough: that is no failure */
+		err = NULL;
+	}
+	export_file_deinit(&file);
+	return err;
+}
+
+static struct err *write_reports(const struct reports *reports,
+	const struct diff_run_options *options, enum diff_format format, const char *output)
+{
+	for (int i = 0; i < DIFF_FORMAT_COUNT; i++)
+		if (options->files[i])
+			try(write_report(reports, (enum diff_format)i, options->files[i]));
+	return write_report(reports, format, output);
+}
+
+static const char **join_paths(const struct input *base, const struct input *new)
+{
+	const char **paths = mem_zalloc_array(base->nr_paths + new->nr_paths, sizeof(*paths));
+	memcpy(paths, base->paths, base->nr_paths * sizeof(*paths));
+	memcpy(paths + base->nr_paths, new->paths, new->nr_paths * sizeof(*paths));
+	return paths;
+}
+
+/* ---- all of it ---- */
+
+static struct err *compare_and_write(struct diff_run_options *options, const struct input *base,
+	const struct input *new, enum diff_format format, const char *output,
+	enum diff_verdict *ret)
+{
+	struct loading of_base = {.input = base, .select = &options->select};
+	struct loading of_new = {.input = new, .select = &options->select};
+	struct difference *diff = NULL;
+	struct err *err = load_both(&of_base, &of_new);
+	console_show_end();
+	if (!err)
+		err = difference_create(of_base.profile, of_new.profile, &options->diff, &diff);
+	if (!err) {
+		CLEANUP_FREE const char **inputs = join_paths(base, new);
+		struct reports reports = {
+			.diff = diff,
+			.options = {.limit = options->limit,
+				.base_name = base->name,
+				.new_name = new->name},
+			.inputs = inputs,
+			.nr_inputs = base->nr_paths + new->nr_paths,
+		};
+		err = write_reports(&reports, options, format, output);
+	}
+	if (!err)
+		*ret = diff->verdict;
+	difference_destroy(diff);
+	profile_destroy(of_base.profile);
+	profile_destroy(of_new.profile);
+	return err;
+}
+
+struct err *diff_run(struct diff_run_options *options, const struct diff_run_files *base,
+	const struct diff_run_files *new, enum diff_format format, const char *output,
+	enum diff_verdict *ret)
+{
+	CLEANUP(input_deinit) struct input of_base = {0}, of_new = {0};
+	try(input_open_paths(base->paths, base->count, &of_base));
+	try(input_open_paths(new->paths, new->count, &of_new));
+	naming_begin(&options->select.naming);
+	struct err *err = compare_and_write(options, &of_base, &of_new, format, output, ret);
+	naming_end(&options->select.naming);
+	return err;
+}

@@ -1,0 +1,218 @@
+#include <math.h>
+#include <string.h>
+
+#include "report/diff/diff_words.h"
+#include "report/diff/diff_writer.h"
+
+enum {
+	NUMBERS_WIDTH = 59, /* of a row's columns in front of its name */
+	NAME_WIDTH_MIN = 20,
+};
+
+struct writing {
+	const struct difference *diff;
+	const struct diff_writer_options *options;
+	struct str out;
+};
+
+/* ---- pieces ---- */
+
+static size_t count_points(const char *text, size_t len)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < len; i++)
+		count += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return count;
+}
+
+/* Where the n-th code point begins. */
+static size_t find_point(const char *text, size_t len, size_t n)
+{
+	size_t at = 0;
+	for (; at < len; at++)
+		if (((unsigned char)text[at] & 0xc0) != 0x80 && n-- == 0)
+			break;
+	return at;
+}
+
+/* The end of a name says more than its middle. */
+static void put_elided(struct str *out, const char *text, size_t len, size_t width)
+{
+	size_t points = count_points(text, len);
+	if (points <= width) {
+		str_write(out, text, len);
+		return;
+	}
+	size_t front = (width - 3) / 2, back = width - 3 - front;
+	str_write(out, text, find_point(text, len, front));
+	str_puts(out, "...");
+	size_t at = find_point(text, len, points - back);
+	str_write(out, text + at, len - at);
+}
+
+static void put_right(struct str *out, const struct str *text, size_t width)
+{
+	str_pad(out, ' ', text->len < width ? width - text->len : 0);
+	str_puts(out, str_text(text));
+}
+
+/* A paragraph in the width there is. */
+static void put_wrapped(struct writing *writing, const char *text)
+{
+	size_t width = writing->options->width, column = 0;
+	for (const char *word = text; *word;) {
+		size_t len = strcspn(word, " "), points = count_points(word, len);
+		if (column && column + 1 + points > width) {
+			str_putc(&writing->out, '\n');
+			column = 0;
+		}
+		if (column)
+			str_putc(&writing->out, ' ');
+		str_write(&writing->out, word, len);
+		column += points + (column > 0);
+		word += len;
+		word += strspn(word, " ");
+	}
+	str_putc(&writing->out, '\n');
+}
+
+typedef void sentence_fn(struct str *out, const struct difference *diff);
+
+static void put_sentence(struct writing *writing, sentence_fn *put)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	put(&text, writing->diff);
+	if (text.len)
+		put_wrapped(writing, str_text(&text));
+}
+
+/* ---- rows ---- */
+
+static void put_amount(struct writing *writing, const struct diff_amount *amount)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	diff_put_amount(&text, writing->diff, amount);
+	put_right(&writing->out, &text, 9);
+}
+
+static void put_numbers(struct writing *writing, const struct diff_finding *finding)
+{
+	CLEANUP(str_deinit) struct str effect = {0}, interval = {0}, p = {0};
+	put_amount(writing, &finding->sides[MATCH_BASE]);
+	put_amount(writing, &finding->sides[MATCH_NEW]);
+	diff_put_effect(&effect, finding->effect);
+	put_right(&writing->out, &effect, 9);
+	diff_put_interval(&interval, finding);
+	put_right(&writing->out, &interval, 20);
+	diff_put_p(&p, finding->adjusted_p);
+	put_right(&writing->out, &p, 10);
+	str_puts(&writing->out, "  ");
+}
+
+/* The name, where it stands, and whose it is, as far as there is room. */
+static void put_title(struct writing *writing, const struct diff_row *row)
+{
+	CLEANUP(str_deinit) struct str name = {0}, place = {0};
+	enum diff_by by = writing->diff->options.by;
+	diff_put_name(&name, writing->diff, row);
+	if (by == DIFF_BY_FUNCTION)
+		diff_put_place(&place, row);
+	if (by != DIFF_BY_MODULE && !place.len && by != DIFF_BY_LINE)
+		str_put_escaped(&place, row->object, strlen(row->object));
+	size_t room = writing->options->width > NUMBERS_WIDTH + NAME_WIDTH_MIN
+			      ? writing->options->width - NUMBERS_WIDTH
+			      : NAME_WIDTH_MIN;
+	size_t places = place.len ? count_points(place.data, place.len) + 2 : 0;
+	if (places > room / 2)
+		places = count_points(str_text(&name), name.len) + places <= room ? places : 0;
+	put_elided(&writing->out, str_text(&name), name.len, room - places);
+	if (places)
+		str_printf(&writing->out, "  %s", str_text(&place));
+	str_putc(&writing->out, '\n');
+}
+
+static void put_head(struct writing *writing)
+{
+	CLEANUP(str_deinit) struct str interval = {0};
+	str_printf(&interval, "%g%% interval", 100 - 100 * writing->diff->options.alpha);
+	str_printf(&writing->out, "%9s%9s%9s%20s%10s  %s\n", "base", "new", "change",
+		str_text(&interval), "p", diff_by_word(writing->diff->options.by));
+}
+
+static void put_list(struct writing *writing, enum diff_verdict verdict, const char *title)
+{
+	size_t count = diff_count(writing->diff, verdict), limit = writing->options->limit;
+	if (!count)
+		return;
+	str_printf(&writing->out, "\n%s\n", title);
+	put_head(writing);
+	size_t shown = 0;
+	vec_each(&writing->diff->rows, row) {
+		if (!row->self.is_tested || row->self.verdict != verdict)
+			continue;
+		if (limit && shown == limit)
+			break;
+		put_numbers(writing, &row->self);
+		put_title(writing, row);
+		shown++;
+	}
+	if (shown < count)
+		str_printf(&writing->out, "%9s%zu more (--limit)\n", "", count - shown);
+}
+
+/* ---- the rest ---- */
+
+static void put_side(
+	struct writing *writing, enum match_side which, const char *title, const char *name)
+{
+	const struct diff_side *side = &writing->diff->sides[which];
+	CLEANUP(str_deinit) struct str escaped = {0};
+	str_put_escaped(&escaped, name, strlen(name));
+	str_printf(&writing->out, "%-5s ", title);
+	put_elided(&writing->out, str_text(&escaped), escaped.len,
+		writing->options->width > 60 ? writing->options->width - 40 : 20);
+	str_printf(&writing->out, ", %zu run%s, %llu samples\n", side->runs.len,
+		side->runs.len == 1 ? "" : "s", (unsigned long long)side->samples);
+}
+
+static void put_same(struct writing *writing)
+{
+	const struct difference *diff = writing->diff;
+	CLEANUP(str_deinit) struct str text = {0};
+	size_t same = diff_count(diff, DIFF_SAME), tested = 0;
+	vec_each(&diff->rows, row)
+		tested += row->self.is_tested;
+	str_printf(&text, "Not changed by %g%%: %zu, with %.1f%% of the samples. ",
+		100 * diff->options.min_effect, same, 100 * diff_share_of(diff, DIFF_SAME));
+	str_printf(&text, "Too small to be judged: %zu.", diff->nr_entities - tested);
+	str_putc(&writing->out, '\n');
+	put_wrapped(writing, str_text(&text));
+}
+
+static void put_inconclusive(struct writing *writing)
+{
+	CLEANUP(str_deinit) struct str title = {0};
+	str_printf(&title, "Cannot be told (with %.1f%% of the samples):",
+		100 * diff_share_of(writing->diff, DIFF_INCONCLUSIVE));
+	put_list(writing, DIFF_INCONCLUSIVE, str_text(&title));
+}
+
+struct err *diff_text(const struct difference *diff, const struct diff_writer_options *options,
+	struct export_sink sink)
+{
+	struct writing writing = {.diff = diff, .options = options};
+	put_sentence(&writing, diff_put_verdict);
+	str_putc(&writing.out, '\n');
+	put_side(&writing, MATCH_BASE, "base", options->base_name);
+	put_side(&writing, MATCH_NEW, "new", options->new_name);
+	put_sentence(&writing, diff_put_program);
+	put_sentence(&writing, diff_put_caveats);
+	put_list(&writing, DIFF_REGRESSION, "Regressions:");
+	put_list(&writing, DIFF_IMPROVEMENT, "Improvements:");
+	put_inconclusive(&writing);
+	put_same(&writing);
+	put_sentence(&writing, diff_put_detectable);
+	struct err *err = sink.write(sink.context, str_text(&writing.out), writing.out.len);
+	str_deinit(&writing.out);
+	return err;
+}

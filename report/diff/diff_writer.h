@@ -1,0 +1,44 @@
+/*
+ * What a diff is told in. A writer is a row here and a file with one function; `ebprof diff`'s
+ * formats come from the rows.
+ */
+#ifndef EBPROF_DIFF_WRITER_H
+#define EBPROF_DIFF_WRITER_H
+
+#include "report/diff/difference.h"
+#include "report/export/export.h"
+
+struct diff_writer_options {
+	size_t limit;   /* rows of each list; 0: all. What is for programs has all of them */
+	unsigned width; /* of text, in columns */
+	const char *base_name, *new_name;
+};
+
+/* X(enum, function, name, help) */
+#define DIFF_FORMATS(X) \
+	X(DIFF_TEXT, diff_text, "text", "for people") \
+	X(DIFF_JSON, diff_json, "json", "for programs; schema in ebprof-diff(1)")
+
+enum diff_format {
+#define X(format, function, name, help) format,
+	DIFF_FORMATS(X)
+#undef X
+	DIFF_FORMAT_COUNT,
+};
+
+struct diff_writer {
+	const char *name, *help;
+	struct err *(*write)(const struct difference *diff,
+		const struct diff_writer_options *options, struct export_sink sink);
+};
+
+extern const struct diff_writer diff_writers[DIFF_FORMAT_COUNT];
+
+#define X(format, function, name, help) \
+	struct err *function(const struct difference *diff, \
+		const struct diff_writer_options *options, struct export_sink sink) \
+		ERR_MUST_CHECK;
+DIFF_FORMATS(X)
+#undef X
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * What rows stand for: the functions, modules, lines or stacks of two recordings, numbered from 0
+ * on as they come, with equal numbers for what is the same on both sides (function_match.h).
+ */
+#ifndef EBPROF_ENTITIES_H
+#define EBPROF_ENTITIES_H
+
+#include "report/diff/difference.h"
+
+/* Both profiles are symbolized and must stay. */
+struct entities *entities_create(
+	enum diff_by by, const struct profile *base, const struct profile *new);
+void entities_destroy(struct entities *entities);
+
+struct entity_list {
+	uint32_t *data;
+	size_t len, cap;
+};
+
+/*
+ * Those that a stack has, each once, the innermost first: it has the stack's self time. The list
+ * is emptied before. As elsewhere, the marker of a truncated stack counts only where nothing else
+ * is there.
+ */
+void entities_of_stack(
+	struct entities *entities, enum match_side side, uint32_t stack, struct entity_list *ret);
+/* All there are by now. */
+size_t entities_count(const struct entities *entities);
+/* Fills in what a row is called. What stands there is borrowed from the entities. */
+void entities_name(const struct entities *entities, uint32_t entity, struct diff_row *row);
+
+#endif

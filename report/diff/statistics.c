@@ -1,0 +1,247 @@
+#include "report/diff/statistics.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "format/base/mem.h"
+
+enum {
+	ITERATIONS_MAX = 10000, /* of what converges */
+};
+
+/* ---- gamma's kin ---- */
+
+/* Up to where the asymptotic series holds (DLMF 5.11.2, 5.15.8), by the recurrences 5.5.2, 5.15.5.
+ */
+static const double asymptotic_from = 15;
+
+double statistics_digamma(double x)
+{
+	double sum = 0;
+	for (; x < asymptotic_from; x++)
+		sum -= 1 / x;
+	double y = 1 / (x * x);
+	return sum + log(x) - 0.5 / x -
+	       y * (1 / 12.0 - y * (1 / 120.0 - y * (1 / 252.0 - y * (1 / 240.0 - y / 132.0))));
+}
+
+double statistics_trigamma(double x)
+{
+	double sum = 0;
+	for (; x < asymptotic_from; x++)
+		sum += 1 / (x * x);
+	double y = 1 / (x * x);
+	double series = 1 / 6.0 - y * (1 / 30.0 - y * (1 / 42.0 - y * (1 / 30.0 - y * 5 / 66.0)));
+	return sum + 1 / x + y / 2 + series * y / x;
+}
+
+/* Trigamma falls from infinity to 0, between 1/x and 1/x + 1/x^2: bisection on a logarithmic scale.
+ */
+double statistics_trigamma_inverse(double y)
+{
+	double low = 1 / y, high = low + 1 + 1 / sqrt(y);
+	for (int i = 0; i < 200 && high - low > 1e-14 * high; i++) {
+		double middle = (low + high) / 2;
+		if (statistics_trigamma(middle) > y)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (low + high) / 2;
+}
+
+/* ---- Student's distribution ---- */
+
+static double log_gamma(double x)
+{
+	int sign; /* lgamma() would put it into a global */
+	return lgamma_r(x, &sign);
+}
+
+/*
+ * The continued fraction DLMF 8.17.22, evaluated from its beginning by Lentz's method. It converges
+ * fast for x < (a + 1) / (a + b + 2).
+ */
+static double beta_fraction(double x, double a, double b)
+{
+	static const double tiny = 1e-300;
+	double c = 1, d = 1 - (a + b) * x / (a + 1);
+	d = 1 / (fabs(d) < tiny ? tiny : d);
+	double result = d;
+	for (int m = 1; m < ITERATIONS_MAX; m++) {
+		double change = 1;
+		for (int is_odd = 0; is_odd < 2; is_odd++) {
+			double term = is_odd ? -(a + m) * (a + b + m) * x /
+						       ((a + 2 * m) * (a + 2 * m + 1))
+					     : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+			d = 1 + term * d;
+			d = 1 / (fabs(d) < tiny ? tiny : d);
+			c = 1 + term / c;
+			c = fabs(c) < tiny ? tiny : c;
+			change = c * d;
+			result *= change;
+		}
+		if (fabs(change - 1) < 4 * DBL_EPSILON)
+			break;
+	}
+	return result;
+}
+
+double statistics_beta(double x, double a, double b)
+{
+	if (x <= 0 || x >= 1)
+		return x <= 0 ? 0 : 1;
+	double front =
+		exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
+	if (x < (a + 1) / (a + b + 2))
+		return front * beta_fraction(x, a, b) / a;
+	return 1 - front * beta_fraction(1 - x, b, a) / b;
+}
+
+double statistics_t_tail(double t, double df)
+{
+	static const double like_infinity = 1e8;
+	if (t < 0)
+		return 1 - statistics_t_tail(-t, df);
+	if (isinf(t))
+		return 0;
+	if (df >= like_infinity)
+		return erfc(t / sqrt(2)) / 2;
+	return statistics_beta(df / (df + t * t), df / 2, 0.5) / 2;
+}
+
+double statistics_t_quantile(double tail, double df)
+{
+	if (tail > 0.5)
+		return -statistics_t_quantile(1 - tail, df);
+	double low = 0, high = 1;
+	while (statistics_t_tail(high, df) > tail && high < 1e300)
+		high *= 2;
+	for (int i = 0; i < 200 && high - low > 1e-13 * high; i++) {
+		double middle = (low + high) / 2;
+		if (statistics_t_tail(middle, df) > tail)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (low + high) / 2;
+}
+
+/* ---- small counts ---- */
+
+static double log_choose(double n, double k)
+{
+	return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1);
+}
+
+/* From `hits` on, away from the middle, until what is left does not count any more. */
+static double fisher_tail(double hits, double drawn, double marked, double population, int step)
+{
+	double least = fmax(0, drawn + marked - population), most = fmin(drawn, marked);
+	double term = exp(log_choose(marked, hits) + log_choose(population - marked, drawn - hits) -
+			  log_choose(population, drawn));
+	double sum = 0;
+	for (double at = hits; at >= least && at <= most && term > sum * DBL_EPSILON; at += step) {
+		sum += term;
+		double up = (marked - at) * (drawn - at);
+		double down = (at + 1) * (population - marked - drawn + at + 1);
+		if (step < 0) {
+			up = at * (population - marked - drawn + at);
+			down = (marked - at + 1) * (drawn - at + 1);
+		}
+		term *= up / down;
+	}
+	return sum;
+}
+
+double statistics_fisher(double hits, double drawn, double marked, double population)
+{
+	int step = hits * population < drawn * marked ? -1 : 1;
+	return fmin(1, 2 * fisher_tail(hits, drawn, marked, population, step));
+}
+
+/* ---- many tests ---- */
+
+struct ranked {
+	double p;
+	size_t at;
+};
+
+static int by_p(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	if (x->p != y->p)
+		return x->p < y->p ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+void statistics_adjust(const double *p, size_t count, double *adjusted)
+{
+	if (!count)
+		return;
+	CLEANUP_FREE struct ranked *ranked = mem_zalloc_array(count, sizeof(*ranked));
+	for (size_t i = 0; i < count; i++)
+		ranked[i] = (struct ranked){p[i], i};
+	qsort(ranked, count, sizeof(*ranked), by_p);
+	double least = 1;
+	for (size_t i = count; i-- > 0;) {
+		least = fmin(least, ranked[i].p * (double)count / (double)(i + 1));
+		adjusted[ranked[i].at] = least;
+	}
+}
+
+/* ---- variances ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+static double median(const double *values, size_t count)
+{
+	CLEANUP_FREE double *sorted = mem_zalloc_array(count, sizeof(*sorted));
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = values[i];
+	qsort(sorted, count, sizeof(*sorted), by_value);
+	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+/*
+ * The logarithm of a variance that is known from df observations scatters by trigamma(df / 2). By
+ * what they scatter beyond that, the true ones do; that is trigamma of half the prior's df.
+ */
+struct statistics_prior statistics_fit_prior(const double *variances, size_t count, double df)
+{
+	enum {
+		COUNT_MIN = 3
+	};
+	double middle = count < COUNT_MIN ? 0 : median(variances, count);
+	if (middle <= 0 || df <= 0)
+		return (struct statistics_prior){0};
+	double mean = 0, squares = 0, offset = statistics_digamma(df / 2) - log(df / 2);
+	for (size_t i = 0; i < count; i++) {
+		/* None has no logarithm. */
+		double e = log(fmax(variances[i], 1e-5 * middle)) - offset;
+		double step = e - mean;
+		mean += step / (double)(i + 1);
+		squares += step * (e - mean);
+	}
+	double beyond = squares / (double)(count - 1) - statistics_trigamma(df / 2);
+	if (beyond <= 0)
+		return (struct statistics_prior){exp(mean), INFINITY};
+	double prior = 2 * statistics_trigamma_inverse(beyond);
+	return (struct statistics_prior){
+		exp(mean + statistics_digamma(prior / 2) - log(prior / 2)), prior};
+}
+
+double statistics_moderate(const struct statistics_prior *prior, double variance, double df)
+{
+	if (isinf(prior->df))
+		return prior->scale;
+	return prior->df + df > 0 ? (prior->df * prior->scale + df * variance) / (prior->df + df)
+				  : 1;
+}
