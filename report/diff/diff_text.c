@@ -5,7 +5,7 @@
 #include "report/diff/diff_writer.h"
 
 enum {
-	NUMBERS_WIDTH = 59, /* of a row's columns in front of its name */
+	NUMBERS_WIDTH = 55, /* of a row's columns in front of its name */
 	NAME_WIDTH_MIN = 20,
 };
 
@@ -92,7 +92,7 @@ static void put_amount(struct writing *writing, const struct diff_amount *amount
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	diff_put_amount(&text, writing->diff, amount);
-	put_right(&writing->out, &text, 9);
+	put_right(&writing->out, &text, 8);
 }
 
 static void put_numbers(struct writing *writing, const struct diff_finding *finding)
@@ -105,7 +105,7 @@ static void put_numbers(struct writing *writing, const struct diff_finding *find
 	diff_put_interval(&interval, finding);
 	put_right(&writing->out, &interval, 20);
 	diff_put_p(&p, finding->adjusted_p);
-	put_right(&writing->out, &p, 10);
+	put_right(&writing->out, &p, 8);
 	str_puts(&writing->out, "  ");
 }
 
@@ -135,29 +135,68 @@ static void put_head(struct writing *writing)
 {
 	CLEANUP(str_deinit) struct str interval = {0};
 	str_printf(&interval, "%g%% interval", 100 - 100 * writing->diff->options.alpha);
-	str_printf(&writing->out, "%9s%9s%9s%20s%10s  %s\n", "base", "new", "change",
+	str_printf(&writing->out, "%8s%8s%9s%20s%8s  %s\n", "base", "new", "change",
 		str_text(&interval), "p", diff_by_word(writing->diff->options.by));
+}
+
+/* What has too little to be a finding cannot be told, and nobody asked. */
+static bool is_listed(
+	const struct difference *diff, const struct diff_row *row, enum diff_verdict verdict)
+{
+	const struct diff_amount *sides = row->self.sides;
+	return row->self.is_tested && row->self.verdict == verdict &&
+	       fmax(sides[0].share, sides[1].share) >= diff->options.min_share;
+}
+
+/* Whose callees changed, while they did not themselves. */
+static bool is_caller(const struct diff_row *row)
+{
+	return row->total.is_tested && row->self.verdict != row->total.verdict &&
+	       (row->total.verdict == DIFF_REGRESSION || row->total.verdict == DIFF_IMPROVEMENT);
+}
+
+static void put_row(
+	struct writing *writing, const struct diff_row *row, const struct diff_finding *finding)
+{
+	put_numbers(writing, finding);
+	put_title(writing, row);
+}
+
+static void put_more(struct writing *writing, size_t shown, size_t count)
+{
+	if (shown < count)
+		str_printf(&writing->out, "%8s%zu more (--limit)\n", "", count - shown);
 }
 
 static void put_list(struct writing *writing, enum diff_verdict verdict, const char *title)
 {
-	size_t count = diff_count(writing->diff, verdict), limit = writing->options->limit;
-	if (!count)
-		return;
-	str_printf(&writing->out, "\n%s\n", title);
-	put_head(writing);
-	size_t shown = 0;
-	vec_each(&writing->diff->rows, row) {
-		if (!row->self.is_tested || row->self.verdict != verdict)
+	const struct difference *diff = writing->diff;
+	size_t count = 0, limit = writing->options->limit;
+	vec_each(&diff->rows, row) {
+		if (!is_listed(diff, row, verdict) || (count++ && limit && count > limit))
 			continue;
-		if (limit && shown == limit)
-			break;
-		put_numbers(writing, &row->self);
-		put_title(writing, row);
-		shown++;
+		if (count == 1) {
+			str_printf(&writing->out, "\n%s\n", title);
+			put_head(writing);
+		}
+		put_row(writing, row, &row->self);
 	}
-	if (shown < count)
-		str_printf(&writing->out, "%9s%zu more (--limit)\n", "", count - shown);
+	put_more(writing, limit ? limit : count, count);
+}
+
+static void put_callers(struct writing *writing)
+{
+	size_t count = 0, limit = writing->options->limit;
+	vec_each(&writing->diff->rows, row) {
+		if (!is_caller(row) || (count++ && limit && count > limit))
+			continue;
+		if (count == 1) {
+			str_puts(&writing->out, "\nChanged by what they call (total time):\n");
+			put_head(writing);
+		}
+		put_row(writing, row, &row->total);
+	}
+	put_more(writing, limit ? limit : count, count);
 }
 
 /* ---- the rest ---- */
@@ -191,9 +230,13 @@ static void put_same(struct writing *writing)
 
 static void put_inconclusive(struct writing *writing)
 {
+	const struct difference *diff = writing->diff;
 	CLEANUP(str_deinit) struct str title = {0};
-	str_printf(&title, "Cannot be told (with %.1f%% of the samples):",
-		100 * diff_share_of(writing->diff, DIFF_INCONCLUSIVE));
+	double share = 0;
+	vec_each(&diff->rows, row)
+		if (is_listed(diff, row, DIFF_INCONCLUSIVE))
+			share += (row->self.sides[0].share + row->self.sides[1].share) / 2;
+	str_printf(&title, "Cannot be told (with %.1f%% of the samples):", 100 * share);
 	put_list(writing, DIFF_INCONCLUSIVE, str_text(&title));
 }
 
@@ -209,6 +252,7 @@ struct err *diff_text(const struct difference *diff, const struct diff_writer_op
 	put_sentence(&writing, diff_put_caveats);
 	put_list(&writing, DIFF_REGRESSION, "Regressions:");
 	put_list(&writing, DIFF_IMPROVEMENT, "Improvements:");
+	put_callers(&writing);
 	put_inconclusive(&writing);
 	put_same(&writing);
 	put_sentence(&writing, diff_put_detectable);

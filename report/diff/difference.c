@@ -161,7 +161,8 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 		.is_tested = is_tested,
 	};
 	diff->nr_unsteady = judgement_find_steady(&family, &diff->options, has_changed, rest);
-	CLEANUP_FREE uint32_t *unsteady = run_counts_of_chosen(counts, has_changed);
+	CLEANUP_FREE uint32_t *unsteady =
+		diff->nr_unsteady ? run_counts_of_chosen(counts, has_changed) : NULL;
 	CLEANUP_FREE uint32_t *own =
 		mem_zalloc_array(diff->rows.len * counts->nr_runs + 1, sizeof(*own));
 	for (size_t i = 0; i < diff->rows.len * counts->nr_runs; i++)

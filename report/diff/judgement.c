@@ -1,6 +1,8 @@
 #include "report/diff/judgement.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/diff/statistics.h"
@@ -77,28 +79,39 @@ static struct contrast contrast_of(const struct judgement_family *family, size_t
 
 /* ---- dispersion ---- */
 
+/* What a run adds to chance shows the more, the more hits there are. */
+static double size_of(const struct contrast *contrast)
+{
+	return log(contrast->hits[0] + contrast->hits[1]);
+}
+
 static struct statistics_prior find_prior(const struct judgement_family *family)
 {
 	double df = (double)family->nr_runs - 2;
 	if (df <= 0)
-		return (struct statistics_prior){1, INFINITY};
+		return (struct statistics_prior){.df = INFINITY}; /* 1 */
 	CLEANUP_FREE double *seen = mem_zalloc_array(family->nr_rows, sizeof(*seen));
+	CLEANUP_FREE double *sizes = mem_zalloc_array(family->nr_rows, sizeof(*sizes));
 	size_t count = 0;
 	for (size_t row = 0; row < family->nr_rows; row++) {
 		if (!family->is_tested[row])
 			continue;
 		struct contrast contrast = contrast_of(family, row);
-		if (contrast.df >= df)
-			seen[count++] = contrast.dispersion;
+		if (contrast.df < df)
+			continue;
+		sizes[count] = size_of(&contrast);
+		seen[count++] = contrast.dispersion;
 	}
-	return statistics_fit_prior(seen, count, df);
+	return statistics_fit_prior(seen, sizes, count, df);
 }
 
+/* What was seen of the row itself counts in full where it is more than the others suggest. */
 static void moderate(const struct judging *judging, struct contrast *contrast)
 {
-	double dispersion =
-		statistics_moderate(&judging->prior, contrast->dispersion, contrast->df);
-	contrast->dispersion = fmax(1, dispersion);
+	double own = contrast->df > 0 ? contrast->dispersion : 1;
+	double expected = statistics_moderate(
+		&judging->prior, size_of(contrast), contrast->dispersion, contrast->df);
+	contrast->dispersion = fmax(1, fmax(own, expected));
 	contrast->df += judging->prior.df;
 	if (contrast->df <= 0)
 		contrast->df = fmax(1, (double)judging->family->nr_runs - 2);
@@ -272,22 +285,33 @@ void judgement_make(const struct judgement_family *family, const struct diff_opt
 
 /* ---- what the others are compared with ---- */
 
-/* The row that most surely changed; nr_rows: none did. Of equal ones, one that takes longer. */
+static bool surely_changed(const struct judgement_family *family,
+	const struct diff_options *options, const struct diff_finding *findings, size_t row)
+{
+	return family->is_tested[row] && findings[row].adjusted_p < options->alpha;
+}
+
+/*
+ * The row that most surely changed; nr_rows: none did. By t, since p may be too small for a number.
+ * Where a program is two functions, that one takes longer and that the other takes less is the
+ * same: of what is nearly as sure, an alarm is the safer guess.
+ */
 static size_t find_changed(const struct judgement_family *family,
 	const struct diff_options *options, const struct diff_finding *findings)
 {
-	size_t best = family->nr_rows;
-	for (size_t row = 0; row < family->nr_rows; row++) {
-		const struct diff_finding *finding = &findings[row];
-		if (!family->is_tested[row] || finding->adjusted_p >= options->alpha)
-			continue;
-		const struct diff_finding *other = best < family->nr_rows ? &findings[best] : NULL;
-		/* Not by p, which may be too small for a number. */
-		if (!other || finding->t > other->t ||
-			(finding->t == other->t && finding->effect > other->effect))
+	static const double nearly = 0.95;
+	size_t best = family->nr_rows, chosen;
+	for (size_t row = 0; row < family->nr_rows; row++)
+		if (surely_changed(family, options, findings, row) &&
+			(best == family->nr_rows || findings[row].t > findings[best].t))
 			best = row;
-	}
-	return best;
+	chosen = best;
+	for (size_t row = 0; row < family->nr_rows; row++)
+		if (surely_changed(family, options, findings, row) && findings[row].effect > 0 &&
+			findings[row].t >= nearly * findings[best].t &&
+			(findings[chosen].effect < 0 || findings[row].t > findings[chosen].t))
+			chosen = row;
+	return chosen;
 }
 
 /* Less than a tenth of the samples is nothing to compare the others with. */

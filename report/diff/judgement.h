@@ -5,8 +5,9 @@
  * of how the machine felt that day. Chance alone makes them binomial. How much more runs of one
  * side differ than that is their dispersion (Pearson's, degrees of freedom: runs less 2); tests
  * and intervals allow for it (quasi-binomial). A few runs say little about the dispersion of one
- * function, so it is drawn towards that of all (statistics_fit_prior()), and never below 1. From
- * one run a side none can be seen: 1 is assumed.
+ * function, so it is drawn towards what is usual for functions of its size
+ * (statistics_fit_prior()), but never below what was seen, nor below 1. From one run a side none
+ * can be seen: 1 is assumed.
  *
  * The effect is the odds ratio less 1: how much longer a function takes than before, if the rest
  * takes as long as before. Shares alone would say less: of 50 %, a slowdown by 10 % makes 52.4 %.

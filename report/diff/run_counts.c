@@ -105,6 +105,8 @@ void run_samples_deinit(struct run_samples *samples)
 	mem_free(samples->first);
 	mem_free(samples->runs);
 	mem_free(samples->values);
+	mem_free(samples->lists);
+	vec_deinit(&samples->entities);
 	*samples = (struct run_samples){0};
 }
 
@@ -136,13 +138,16 @@ static void add_stack(struct run_counts *counts, enum match_side side, uint32_t 
 static void sum_side(struct run_counts *counts, enum match_side side)
 {
 	struct entity_list list = {0};
-	const struct run_samples *samples = &counts->sides[side];
+	struct run_samples *samples = &counts->sides[side];
 	size_t room = 0;
+	samples->lists = mem_zalloc_array(samples->nr_stacks + 1, sizeof(*samples->lists));
 	for (uint32_t stack = 0; stack < samples->nr_stacks; stack++) {
-		if (samples->first[stack] == samples->first[stack + 1])
-			continue;
-		entities_of_stack(counts->entities, side, stack, &list);
-		add_stack(counts, side, stack, &list, &room);
+		if (samples->first[stack] != samples->first[stack + 1]) {
+			entities_of_stack(counts->entities, side, stack, &list);
+			add_stack(counts, side, stack, &list, &room);
+			vec_append(&samples->entities, list.data, list.len);
+		}
+		samples->lists[stack + 1] = samples->entities.len;
 	}
 	vec_deinit(&list);
 	/* Of each entity, also of those that only the other side has. */
@@ -229,33 +234,34 @@ static void tally_stack(const struct tally *tally, enum match_side side, uint32_
 	}
 }
 
-/* The rows among a stack's entities take their place. */
-static bool keep_rows(const struct run_counts *counts, struct entity_list *list)
+/* The rows among a stack's entities. */
+static bool list_rows(const struct run_counts *counts, enum match_side side, uint32_t stack,
+	struct entity_list *rows)
 {
-	bool has_self = counts->row_of[list->data[0]];
-	size_t kept = 0;
-	for (size_t i = 0; i < list->len; i++)
-		if (counts->row_of[list->data[i]])
-			list->data[kept++] = counts->row_of[list->data[i]] - 1;
-	list->len = kept;
-	return has_self;
+	const struct run_samples *samples = &counts->sides[side];
+	const uint32_t *entities = samples->entities.data + samples->lists[stack];
+	size_t count = samples->lists[stack + 1] - samples->lists[stack];
+	rows->len = 0;
+	for (size_t i = 0; i < count; i++)
+		if (counts->row_of[entities[i]])
+			vec_push(rows, counts->row_of[entities[i]] - 1);
+	return counts->row_of[entities[0]];
 }
 
 static void tally_side(const struct tally *tally, enum match_side side)
 {
 	struct run_counts *counts = tally->counts;
 	const struct run_samples *samples = &counts->sides[side];
-	struct entity_list list = {0};
+	struct entity_list rows = {0};
 	for (uint32_t stack = 0; stack < samples->nr_stacks; stack++) {
 		if (samples->first[stack] == samples->first[stack + 1])
 			continue;
-		entities_of_stack(counts->entities, side, stack, &list);
-		bool has_self = keep_rows(counts, &list);
-		if (tally->chosen && !(has_self && tally->chosen[list.data[0]]))
+		bool has_self = list_rows(counts, side, stack, &rows);
+		if (tally->chosen && !(has_self && tally->chosen[rows.data[0]]))
 			continue;
-		tally_stack(tally, side, stack, &list, has_self);
+		tally_stack(tally, side, stack, &rows, has_self);
 	}
-	vec_deinit(&list);
+	vec_deinit(&rows);
 }
 
 void run_counts_choose(struct run_counts *counts, const uint32_t *rows, size_t nr_rows)

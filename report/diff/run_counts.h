@@ -11,6 +11,9 @@ struct run_samples {
 	uint32_t *first;           /* nr_stacks + 1 of them: where each stack's begin */
 	uint32_t *runs;            /* of each sample */
 	uint64_t *values;          /* of each stack, in the event's unit */
+	/* Once they were summed, the entities of each stack as entities_of_stack() lists them. */
+	struct entity_list entities;
+	size_t *lists; /* nr_stacks + 1 of them: where each stack's begin */
 };
 
 /* Also fills in the runs of `side`, and how much each of them has. */

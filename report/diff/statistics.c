@@ -210,38 +210,62 @@ static double median(const double *values, size_t count)
 	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
+struct line {
+	double level, slope;
+	double residual; /* mean square */
+};
+
+static struct line fit_line(const double *x, const double *y, size_t count, bool is_level)
+{
+	double mean_x = 0, mean_y = 0, xx = 0, xy = 0, squares = 0;
+	for (size_t i = 0; i < count; i++) {
+		mean_x += x[i] / (double)count;
+		mean_y += y[i] / (double)count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		xx += (x[i] - mean_x) * (x[i] - mean_x);
+		xy += (x[i] - mean_x) * (y[i] - mean_y);
+	}
+	double slope = is_level || xx <= 0 ? 0 : xy / xx;
+	struct line line = {.level = mean_y - slope * mean_x, .slope = slope};
+	for (size_t i = 0; i < count; i++) {
+		double off = y[i] - line.level - slope * x[i];
+		squares += off * off;
+	}
+	line.residual = squares / (double)(count - (is_level ? 1 : 2));
+	return line;
+}
+
 /*
  * The logarithm of a variance that is known from df observations scatters by trigamma(df / 2). By
  * what they scatter beyond that, the true ones do; that is trigamma of half the prior's df.
  */
-struct statistics_prior statistics_fit_prior(const double *variances, size_t count, double df)
+struct statistics_prior statistics_fit_prior(
+	const double *variances, const double *covariates, size_t count, double df)
 {
 	enum {
-		COUNT_MIN = 3
+		COUNT_MIN = 3,
+		COUNT_OF_LINE = 8,
 	};
 	double middle = count < COUNT_MIN ? 0 : median(variances, count);
 	if (middle <= 0 || df <= 0)
 		return (struct statistics_prior){0};
-	double mean = 0, squares = 0, offset = statistics_digamma(df / 2) - log(df / 2);
-	for (size_t i = 0; i < count; i++) {
-		/* None has no logarithm. */
-		double e = log(fmax(variances[i], 1e-5 * middle)) - offset;
-		double step = e - mean;
-		mean += step / (double)(i + 1);
-		squares += step * (e - mean);
-	}
-	double beyond = squares / (double)(count - 1) - statistics_trigamma(df / 2);
-	if (beyond <= 0)
-		return (struct statistics_prior){exp(mean), INFINITY};
-	double prior = 2 * statistics_trigamma_inverse(beyond);
-	return (struct statistics_prior){
-		exp(mean + statistics_digamma(prior / 2) - log(prior / 2)), prior};
+	CLEANUP_FREE double *logs = mem_zalloc_array(count, sizeof(*logs));
+	double offset = statistics_digamma(df / 2) - log(df / 2);
+	for (size_t i = 0; i < count; i++) /* none has no logarithm */
+		logs[i] = log(fmax(variances[i], 1e-5 * middle)) - offset;
+	struct line line = fit_line(covariates, logs, count, count < COUNT_OF_LINE);
+	double beyond = line.residual - statistics_trigamma(df / 2);
+	double prior = beyond > 0 ? 2 * statistics_trigamma_inverse(beyond) : INFINITY;
+	double own = beyond > 0 ? statistics_digamma(prior / 2) - log(prior / 2) : 0;
+	return (struct statistics_prior){line.level + own, line.slope, prior};
 }
 
-double statistics_moderate(const struct statistics_prior *prior, double variance, double df)
+double statistics_moderate(
+	const struct statistics_prior *prior, double covariate, double variance, double df)
 {
+	double expected = exp(prior->level + prior->slope * covariate);
 	if (isinf(prior->df))
-		return prior->scale;
-	return prior->df + df > 0 ? (prior->df * prior->scale + df * variance) / (prior->df + df)
-				  : 1;
+		return expected;
+	return prior->df + df > 0 ? (prior->df * expected + df * variance) / (prior->df + df) : 1;
 }

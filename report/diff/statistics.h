@@ -35,16 +35,20 @@ double statistics_fisher(double hits, double drawn, double marked, double popula
 void statistics_adjust(const double *p, size_t count, double *adjusted);
 
 /*
- * What many estimated variances have in common, each of `df` degrees of freedom: they are taken to
- * scatter around `scale` as if that were known from `df` observations (Smyth 2004, section 6.2:
- * moments of their logarithms; limma's fitFDist). Too few of them have nothing in common: df is 0.
+ * What many estimated variances have in common, each of `df` degrees of freedom: their logarithms
+ * scatter around a line over some covariate, as if each one's place on it were known from
+ * `prior.df` observations (Smyth 2004, section 6.2: moments of their logarithms; limma's fitFDist
+ * with a trend). Too few of them have nothing in common: prior.df is 0.
  */
 struct statistics_prior {
-	double scale, df;
+	double level, slope; /* of the logarithm of the variance */
+	double df;
 };
 
-struct statistics_prior statistics_fit_prior(const double *variances, size_t count, double df);
+struct statistics_prior statistics_fit_prior(
+	const double *variances, const double *covariates, size_t count, double df);
 /* The better estimate of a variance that is one of those. */
-double statistics_moderate(const struct statistics_prior *prior, double variance, double df);
+double statistics_moderate(
+	const struct statistics_prior *prior, double covariate, double variance, double df);
 
 #endif
