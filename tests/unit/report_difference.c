@@ -1,0 +1,287 @@
+#include "report/diff/difference.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "format/base/err.h"
+#include "report/diff/diff_writer.h"
+#include "tests/unit/report_export_fixture.h"
+#include "tests/unit/unit.h"
+
+/* ---- two recordings ---- */
+
+struct side {
+	struct fixture fixture;
+	uint32_t thread, object;
+};
+
+static void side_begin(struct side *side, const char *cpu_model)
+{
+	fixture_init(&side->fixture);
+	if (cpu_model)
+		writer_meta(side->fixture.writer, LAYOUT_META_CPU_MODEL, cpu_model);
+	side->thread =
+		fixture_thread(&side->fixture, fixture_process(&side->fixture, 1, 0), 1, "x");
+	side->object = fixture_object(&side->fixture, LAYOUT_OBJECT_VDSO, "/bin/x");
+}
+
+/* main calls work, rest and as often more; and in one of them, something else. */
+static struct profile *make_side(
+	const char *cpu_model, unsigned work, unsigned rest, const char *other)
+{
+	struct side side;
+	side_begin(&side, cpu_model);
+	struct fixture *fixture = &side.fixture;
+	uint32_t main = fixture_frame(fixture, side.object, 0x10, "main");
+	uint32_t of_work = fixture_frame(fixture, side.object, 0x20, "work");
+	uint32_t of_rest = fixture_frame(fixture, side.object, 0x30, "rest");
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main, of_work), 0, work);
+	uint32_t of_more = fixture_frame(fixture, side.object, 0x50, "more");
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main, of_rest), 0, rest);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main, of_more), 0, rest);
+	if (other) {
+		uint32_t library = fixture_object(fixture, LAYOUT_OBJECT_VDSO, "/lib/other.so");
+		uint32_t of_other = fixture_frame(fixture, library, 0x40, other);
+		fixture_samples(
+			fixture, side.thread, FIXTURE_STACK(fixture, main, of_other), 0, 100);
+	}
+	return fixture_profile(fixture);
+}
+
+struct pair {
+	struct profile *base, *new;
+	struct diff_options options;
+	struct difference *diff;
+};
+
+static void pair_init(struct pair *pair, struct profile *base, struct profile *new)
+{
+	*pair = (struct pair){.base = base, .new = new, .options = DIFF_OPTIONS_DEFAULT};
+}
+
+static void pair_deinit(struct pair *pair)
+{
+	difference_destroy(pair->diff);
+	profile_destroy(pair->base);
+	profile_destroy(pair->new);
+}
+
+static struct err *pair_compare(struct pair *pair)
+{
+	return difference_create(pair->base, pair->new, &pair->options, &pair->diff);
+}
+
+static const struct diff_row *find(const struct pair *pair, const char *name)
+{
+	vec_each(&pair->diff->rows, row)
+		if (strcmp(row->name, name) == 0)
+			return row;
+	unit_fail(__FILE__, __LINE__, "no row %s", name);
+	return NULL;
+}
+
+/* "self/total self/total" of base and new. */
+static void check_counts(int line, const struct pair *pair, const char *name, const char *want)
+{
+	const struct diff_row *row = find(pair, name);
+	CLEANUP(str_deinit) struct str text = {0};
+	for (int side = 0; row && side < MATCH_SIDES; side++)
+		str_printf(&text, "%s%llu/%llu", side ? " " : "",
+			(unsigned long long)row->self.sides[side].samples,
+			(unsigned long long)row->total.sides[side].samples);
+	if (strcmp(str_text(&text), want) != 0)
+		unit_fail(__FILE__, line, "%s: %s, not %s", name, str_text(&text), want);
+}
+
+#define CHECK_COUNTS(pair, name, want) check_counts(__LINE__, (pair), (name), (want))
+
+/* ---- counts ---- */
+
+TEST(difference_by_function)
+{
+	struct pair pair;
+	pair_init(&pair, make_side(NULL, 1000, 1500, NULL), make_side(NULL, 2000, 1500, "late"));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->nr_entities, 5);
+	CHECK_COUNTS(&pair, "main", "0/4000 0/5100");
+	CHECK_COUNTS(&pair, "work", "1000/1000 2000/2000");
+	CHECK_COUNTS(&pair, "late", "0/0 100/100");
+	CHECK_STR(pair.diff->rows.data[0].name, "work");
+	const struct diff_row *work = find(&pair, "work"), *late = find(&pair, "late");
+	CHECK(fabs(work->self.effect - 1) < 1e-9);
+	CHECK_INT(work->self.verdict, DIFF_REGRESSION);
+	CHECK_STR(work->object, "x");
+	CHECK(isinf(late->self.effect));
+	CHECK_INT(late->self.verdict, DIFF_REGRESSION);
+	CHECK_STR(late->object, "other.so");
+	CHECK_INT(find(&pair, "rest")->self.verdict, DIFF_INCONCLUSIVE);
+	CHECK_INT(pair.diff->verdict, DIFF_REGRESSION);
+	CHECK(!pair.diff->knows_dispersion && pair.diff->program_reason);
+	pair_deinit(&pair);
+}
+
+TEST(difference_by_module_and_stack)
+{
+	struct pair pair;
+	pair_init(&pair, make_side(NULL, 1000, 1500, NULL), make_side(NULL, 1000, 1500, "late"));
+	pair.options.by = DIFF_BY_MODULE;
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->nr_entities, 2);
+	CHECK_COUNTS(&pair, "x", "4000/4000 4000/4100");
+	CHECK_COUNTS(&pair, "other.so", "0/0 100/100");
+	difference_destroy(pair.diff);
+	pair.diff = NULL;
+	pair.options.by = DIFF_BY_STACK;
+	CHECK_OK(pair_compare(&pair));
+	CHECK_COUNTS(&pair, "main", "0/4000 0/4100");
+	CHECK_COUNTS(&pair, "late", "0/0 100/100");
+	const struct diff_row *late = find(&pair, "late");
+	CHECK_INT(late->path.len, 2);
+	CHECK_STR(late->path.data[0], "main");
+	CHECK_STR(late->path.data[1], "late");
+	pair_deinit(&pair);
+}
+
+static struct profile *make_lines(unsigned first, unsigned second)
+{
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	uint32_t script = fixture_object(fixture, LAYOUT_OBJECT_SCRIPT, "python");
+	uint32_t a = fixture_line(fixture, script, LAYOUT_SCRIPT_FIRST, "f", "/x/f.py", 10);
+	uint32_t b = fixture_line(fixture, script, LAYOUT_SCRIPT_FIRST + 1, "f", "/x/f.py", 11);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, a), 0, first);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, b), 0, second);
+	return fixture_profile(fixture);
+}
+
+TEST(difference_by_line)
+{
+	struct pair pair;
+	pair_init(&pair, make_lines(5000, 1000), make_lines(5000, 2000));
+	pair.options.by = DIFF_BY_LINE;
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->rows.len, 2);
+	const struct diff_row *first = &pair.diff->rows.data[0];
+	CHECK_STR(first->name, "f");
+	CHECK_STR(first->file, "/x/f.py");
+	CHECK_INT(pair.diff->nr_entities, 2);
+	pair_deinit(&pair);
+}
+
+/* ---- what is refused ---- */
+
+TEST(difference_refuses_nothing_to_compare)
+{
+	struct pair pair;
+	pair_init(&pair, make_side(NULL, 0, 0, NULL), make_side(NULL, 10, 10, NULL));
+	CHECK_ERR(pair_compare(&pair), ERR_USAGE, "the base side has no samples");
+	pair.options.is_forced = true;
+	CHECK_ERR(pair_compare(&pair), ERR_USAGE, "the base side has no samples");
+	pair_deinit(&pair);
+	pair_init(&pair, make_side(NULL, 10, 10, NULL), make_side(NULL, 0, 0, NULL));
+	CHECK_ERR(pair_compare(&pair), ERR_USAGE, "the new side has no samples");
+	pair_deinit(&pair);
+}
+
+TEST(difference_refuses_another_cpu)
+{
+	struct pair pair;
+	pair_init(&pair, make_side("Fast 1", 10, 10, NULL), make_side("Slow 2", 10, 10, NULL));
+	CHECK_ERR(pair_compare(&pair), ERR_USAGE, "\"Fast 1\" and \"Slow 2\"");
+	pair.options.is_forced = true;
+	CHECK_OK(pair_compare(&pair));
+	difference_destroy(pair.diff);
+	pair.diff = NULL;
+	pair.options.metric = DIFF_CPU_S;
+	CHECK_ERR(pair_compare(&pair), ERR_USAGE, "CPU models");
+	pair_deinit(&pair);
+	/* One that says nothing is not another one. */
+	pair_init(&pair, make_side("Fast 1", 10, 10, NULL), make_side(NULL, 10, 10, NULL));
+	CHECK_OK(pair_compare(&pair));
+	pair_deinit(&pair);
+}
+
+TEST(difference_refuses_another_event)
+{
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	fixture->event = fixture_event(fixture, "cycles", "cycles", 1000);
+	uint32_t main = fixture_frame(fixture, side.object, 0x10, "main");
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main), 0, 10);
+	struct pair pair;
+	pair_init(&pair, make_side(NULL, 10, 10, NULL), fixture_profile(fixture));
+	CHECK_ERR(pair_compare(&pair), ERR_USAGE, "cycles");
+	pair.options.is_forced = true;
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->verdict, DIFF_INCONCLUSIVE);
+	pair_deinit(&pair);
+}
+
+TEST(difference_by_cpu_time_needs_runs)
+{
+	struct pair pair;
+	pair_init(&pair, make_side(NULL, 10, 10, NULL), make_side(NULL, 10, 10, NULL));
+	pair.options.metric = DIFF_CPU_S;
+	CHECK_ERR(pair_compare(&pair), ERR_USAGE, "two runs");
+	pair_deinit(&pair);
+}
+
+/* ---- reports ---- */
+
+static struct err *keep(void *context, const void *bytes, size_t len)
+{
+	str_write(context, bytes, len);
+	return NULL;
+}
+
+static void write_report(const struct pair *pair, enum diff_format format, struct str *out)
+{
+	struct diff_writer_options options = {
+		.limit = 20, .width = 100, .base_name = "old\x1b[2J", .new_name = "new"};
+	CHECK_OK(diff_writers[format].write(
+		pair->diff, &options, (struct export_sink){.write = keep, .context = out}));
+}
+
+/* Names are somebody else's: no control bytes reach a terminal, no quotes break JSON. */
+TEST(difference_reports_are_safe)
+{
+	struct pair pair;
+	pair_init(&pair, make_side(NULL, 1000, 1500, NULL),
+		make_side(NULL, 1000, 1500, "x\x1b]0;y\a\n\"},{\xff::error::"));
+	CHECK_OK(pair_compare(&pair));
+	CLEANUP(str_deinit) struct str text = {0}, json = {0};
+	write_report(&pair, DIFF_TEXT, &text);
+	CHECK(!strchr(str_text(&text), '\x1b') && !strchr(str_text(&text), '\a'));
+	CHECK(!strchr(str_text(&text), '\xff'));
+	CHECK(strncmp(str_text(&text), "REGRESSION: ", 12) == 0);
+	CHECK(strstr(str_text(&text), "is new, and takes 2.44%"));
+	write_report(&pair, DIFF_JSON, &json);
+	CHECK(strstr(str_text(&json), "\"verdict\":\"regression\""));
+	CHECK(strstr(str_text(&json), "\\u001b]0;y\\u0007\\u000a\\\"},{"));
+	CHECK(strstr(str_text(&json), "\"effect\":null"));
+	CHECK(!strchr(str_text(&json), '\x1b') && !strchr(str_text(&json), '\xff'));
+	pair_deinit(&pair);
+}
+
+/* No line is longer than there is room. */
+TEST(difference_text_is_narrow)
+{
+	char name[300];
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	struct pair pair;
+	pair_init(&pair, make_side(NULL, 1000, 1500, NULL), make_side(NULL, 1000, 1500, name));
+	CHECK_OK(pair_compare(&pair));
+	CLEANUP(str_deinit) struct str text = {0};
+	write_report(&pair, DIFF_TEXT, &text);
+	size_t longest = 0;
+	for (const char *line = strstr(str_text(&text), "\n\n"); line && *line;) {
+		size_t len = strcspn(line + 1, "\n");
+		longest = len > longest ? len : longest;
+		line = strchr(line + 1, '\n');
+	}
+	CHECK(longest > 60 && longest <= 100);
+	pair_deinit(&pair);
+}
