@@ -1,0 +1,125 @@
+#!/bin/bash
+# Two sides of recordings: what became slower is named, what did not is not, and the exit code says
+# which. Shares have wide margins: a few thousand samples, a function that takes twice as long.
+. "$(dirname "$0")/prelude.bash"
+
+# Recordings of the program that they are about, once for all tests: base of two runs, slow of two.
+record_sides() {
+	(
+		flock 9
+		[[ -e ../slow2.data ]] && exit
+		for i in 1 2; do
+			"$EBPROF" record -q -F 1999 -o "base$i.data" -- "$WORKLOADS/slower" 100 &&
+				"$EBPROF" record -q -F 1999 -o "slow$i.data" -- "$WORKLOADS/slower" 200 || exit
+			[[ $(field "base$i.data" samples) -gt 400 ]] || fail "too few samples"
+		done
+		mv base1.data base2.data slow1.data ..
+		mv slow2.data ..
+	) 9>../sides.lock || exit
+	cp ../base[12].data ../slow[12].data .
+}
+
+# The verdict and the names of what regressed, of the JSON.
+regressions() { jq -r '[.verdict] + [.rows[] | select(.self.verdict == "regression").name] | join(" ")' "$1"; }
+
+test_what_is_slower_is_named() {
+	record_sides
+	run "$EBPROF" diff --fail-on regression base1.data slow1.data
+	want_status 1 "twice as slow"
+	head -n 1 out | grep -q '^REGRESSION: medium ' || fail "$(head -n 2 out)"
+	grep -qE '^ +[0-9.]+% +[0-9.]+% +\+[0-9.]+% .* medium +slower\.c:' out || fail "no row: $(cat out)"
+	run "$EBPROF" diff base1.data slow1.data
+	want_status 0 "nothing was to fail"
+}
+
+test_an_improvement_is_no_regression() {
+	record_sides
+	run "$EBPROF" diff --fail-on regression --min-effect 25% slow1.data base1.data
+	want_status 0 "twice as fast: $(head -n 3 out)"
+	grep -A 2 '^Improvements' out | grep -q ' medium ' || fail "$(cat out)"
+}
+
+test_the_same_is_the_same() {
+	record_sides
+	run "$EBPROF" diff --fail-on regression --min-effect 50% base1.data base2.data
+	want_status 0 "nothing changed: $(head -n 3 out)"
+	head -n 1 out | grep -q '^OK: ' || fail "$(head -n 1 out)"
+	run "$EBPROF" diff --fail-on regression --min-effect 0.1% base1.data base1.data
+	want_status 3 "nobody could see that"
+	head -n 1 out | grep -q '^INCONCLUSIVE: ' || fail "$(head -n 1 out)"
+	run "$EBPROF" diff --fail-on inconclusive --min-effect 0.1% base1.data base1.data
+	want_status 3 "--fail-on inconclusive"
+}
+
+test_runs_of_a_side() {
+	command -v jq >/dev/null || skip "no jq here"
+	record_sides
+	run "$EBPROF" diff --fail-on regression --json diff.json base1.data base2.data -- slow1.data slow2.data
+	want_status 1 "two runs a side"
+	regressions diff.json | grep -q '^regression medium' || fail "$(regressions diff.json)"
+	jq -e '(.base.runs | length) == 2 and .dispersion_known and (.program.effect | type) == "number"' diff.json >/dev/null ||
+		fail "$(jq -c '.base.runs, .program' diff.json)"
+	# A merged recording is as many runs.
+	"$EBPROF" merge -q -o base.data base1.data base2.data || fail "merge"
+	run "$EBPROF" diff --format json -o merged.json base.data -- slow1.data slow2.data
+	want_status 0 "of a merged one"
+	diff <(jq 'del(.base.name)' diff.json) <(jq 'del(.base.name)' merged.json) >difference ||
+		fail "merged it is not the same: $(head -n 4 difference)"
+	run "$EBPROF" diff --metric cpu-s --fail-on regression --format json base.data -- slow1.data slow2.data
+	[[ $status == 1 || $status == 3 ]] || fail "by CPU time: status $status: $(cat err)"
+	# How fast the machine was that day is in it.
+	jq -e '[.rows[] | select(.name == "medium")][0].self.effect > 0.3' out >/dev/null || fail "$(head -n 12 out)"
+}
+
+test_by_other_things() {
+	command -v jq >/dev/null || skip "no jq here"
+	record_sides
+	local by
+	for by in module line stack; do
+		run "$EBPROF" diff --by "$by" --format json base1.data slow1.data
+		want_status 0 "by $by"
+		jq -e ".by == \"$by\" and (.rows | length) > 0" out >/dev/null || fail "by $by: $(head -c 300 out)"
+		run "$EBPROF" diff --by "$by" base1.data slow1.data
+		want_status 0 "by $by, as text"
+	done
+	"$EBPROF" diff --by stack --format json base1.data slow1.data | jq -e \
+		'.rows[] | select(.name == "medium") | (.path | index("main") != null) and .self.effect > 0.4' \
+		>/dev/null || fail "the stack of medium"
+}
+
+test_the_usual_files() {
+	record_sides
+	run "$EBPROF" diff
+	want_status 2 "there is nothing"
+	cp base1.data ebprof.data.old
+	cp slow1.data ebprof.data
+	run "$EBPROF" diff
+	want_status 0 "the usual files"
+	head -n 1 out | grep -q '^REGRESSION: medium ' || fail "$(head -n 2 out)"
+}
+
+test_what_cannot_be_compared() {
+	record_sides
+	run "$EBPROF" diff --fail-on regression -c nobody base1.data slow1.data
+	want_status 2 "no samples"
+	grep -q 'base side has no samples' err || fail "$(cat err)"
+	run "$EBPROF" diff base1.data
+	want_status 2 "one side"
+	run "$EBPROF" diff base1.data base2.data slow1.data
+	want_status 2 "which is which"
+	run "$EBPROF" diff base1.data --
+	want_status 2 "nothing behind --"
+	run "$EBPROF" diff base1.data missing.data
+	want_status 2 "no such file"
+	head -c 100 slow1.data >cut.data
+	run "$EBPROF" diff base1.data cut.data
+	want_status 2 "cut in the middle of nothing"
+	head -c 1000 /dev/urandom >noise.data
+	run "$EBPROF" diff base1.data noise.data
+	want_status 2 "no recording"
+	run "$EBPROF" diff -o base1.data base1.data slow1.data
+	want_status 2 "onto an input"
+	cmp -s base1.data ../base1.data || fail "an input was written to"
+}
+
+run_tests
