@@ -339,6 +339,9 @@ bench-languages: $(O)/ebprof ## script frames: how complete, what they cost (roo
 bench-exports: $(O)/ebprof $(O)/tests/bench/gen_recording ## seconds, memory and bytes of each export format
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/exports.sh
 
+bench-ci: $(O)/ebprof $(addprefix $(O)/tests/bench/,ab_trials gen_recording) $(O)/tests/e2e/slower ## how often diff is wrong, what it misses, how long it takes (root)
+	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/ci.sh
+
 # ---- a first look ----
 
 DEMO := $(O)/demo
@@ -384,6 +387,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all bench bench-exports bench-languages bench-symbols bench-tui check check-fresh check-kernel check-kill check-languages clean demo deps \
+.PHONY: all bench bench-ci bench-exports bench-languages bench-symbols bench-tui check check-fresh check-kernel check-kill check-languages clean demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE
