@@ -5,15 +5,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "format/base/str.h"
 #include "record/proc.h"
 
 /* x86 says "model name", arm64 has nothing but numbers. */
-static void write_cpu_model(struct writer *writer)
+bool host_put_cpu_model(struct str *out)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	if (!proc_read_file("/proc/cpuinfo", &text))
-		return;
+		return false;
 	static const char *const keys[] = {"model name", "CPU part"};
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		char *line = strstr(str_text(&text), keys[i]);
@@ -22,9 +21,17 @@ static void write_cpu_model(struct writer *writer)
 			continue;
 		value += strspn(value, ": \t");
 		value[strcspn(value, "\n")] = '\0';
-		writer_meta(writer, LAYOUT_META_CPU_MODEL, value);
-		return;
+		str_puts(out, value);
+		return true;
 	}
+	return false;
+}
+
+static void write_cpu_model(struct writer *writer)
+{
+	CLEANUP(str_deinit) struct str model = {0};
+	if (host_put_cpu_model(&model))
+		writer_meta(writer, LAYOUT_META_CPU_MODEL, str_text(&model));
 }
 
 static void write_number(struct writer *writer, const char *key, long value)

@@ -2,7 +2,13 @@
 #ifndef EBPROF_HOST_H
 #define EBPROF_HOST_H
 
+#include <stdbool.h>
+
+#include "format/base/str.h"
 #include "format/file/writer.h"
+
+/* False where the kernel does not say. */
+bool host_put_cpu_model(struct str *out);
 
 void host_write_meta(struct writer *writer);
 
