@@ -229,6 +229,8 @@ static void put_origin(const struct profile *profile, struct str *out)
 		{"command", LAYOUT_META_COMMAND},
 		{"arguments", LAYOUT_META_ARGS},
 		{"ebprof", LAYOUT_META_VERSION},
+		{"runs", LAYOUT_META_BASELINE_RUNS},
+		{"cut", LAYOUT_META_BASELINE_CUT},
 	};
 	put_wall_time(profile, out);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {

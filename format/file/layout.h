@@ -127,7 +127,9 @@ enum layout_object_flag {
 	X(LAYOUT_TRUNCATED_TABLE_PENDING, 11, \
 		"table_pending") /* its table was not there yet, nor a snapshot taken */ \
 	X(LAYOUT_TRUNCATED_NO_MAPPING, 12, \
-		"no_mapping") /* a return address outside of every executable mapping */
+		"no_mapping") /* a return address outside of every executable mapping */ \
+	X(LAYOUT_TRUNCATED_LEFT_OUT, 13, \
+		"left_out") /* rare frames, so that a baseline stays small: it may go on behind */
 
 enum layout_truncation {
 	LAYOUT_COMPLETE = 0,
@@ -218,6 +220,9 @@ enum layout_end_reason {
 #define LAYOUT_META_ARGS      "command.args" /* all of it, shell-quoted, with --with-args only */
 #define LAYOUT_META_TARGET    "target"       /* "command", "pid 12,13", "system" */
 #define LAYOUT_META_NOTE      "note"
+/* Of a baseline: how many runs it was made of, and, if so, what of their stacks was left out. */
+#define LAYOUT_META_BASELINE_RUNS "baseline.runs"
+#define LAYOUT_META_BASELINE_CUT  "baseline.cut"
 
 /* ---- entities ---- */
 

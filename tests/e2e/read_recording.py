@@ -24,6 +24,7 @@ CAUSES = {
     1: "unknown", 2: "broken_frame_pointer", 3: "unreadable_stack", 4: "depth_limit",
     5: "no_user_registers", 6: "no_unwind_table", 7: "no_unwind_rule", 8: "unsupported_rule",
     9: "unknown_register", 10: "unclaimed_code", 11: "table_pending", 12: "no_mapping",
+    13: "left_out",
 }
 REGISTERS, MAX_STACK = 34, 65536
 U64 = (1 << 64) - 1

@@ -18,6 +18,7 @@ BEGIN {
 	row("report/unwind", "report/ format/", "libelf.h gelf.h dwarf.h elfutils/")
 	row("report/tui", "report/ format/", "ncurses.h term.h")
 	row("report/tui/view", "report/ format/", "")
+	row("report/baseline/sha256_library.c", "report/ format/", "nettle/")
 	row("report/export/gzip.c", "report/ format/", "zlib.h")
 	row("report/demangle/demangle_libiberty.c", "report/ format/", "libiberty/ demangle.h")
 	row("report/debugfile/debug_link.c", "report/ format/", "zlib.h")
