@@ -15,6 +15,7 @@ static const struct command *const all[] = {
 	&command_diff,
 	&command_archive,
 	&command_merge,
+	&command_baseline,
 	&command_push,
 	&command_info,
 	&command_check,

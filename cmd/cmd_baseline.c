@@ -1,0 +1,418 @@
+#include <string.h>
+#include <time.h>
+
+#include "cmd/baseline_file.h"
+#include "cmd/baseline_store.h"
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/output_owner.h"
+#include "record/feature.h"
+#include "record/host.h"
+
+enum {
+	MAX_BYTES = 1000000, /* of a baseline */
+	DAY_S = 24 * 3600,
+};
+
+struct baseline_key {
+	char *job, *branch;
+};
+
+struct baseline_options {
+	const char *folder, *output, *event;
+	struct baseline_key key;
+	uint64_t max_bytes;
+	uint32_t keep, older_than_days;
+	bool is_forced, is_dry_run, is_quiet;
+	struct naming_options naming;
+};
+
+/* "JOB", "JOB:BRANCH". */
+static struct err *parse_key(const char *text, void *member)
+{
+	struct baseline_key *key = member;
+	const char *colon = strchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : strlen(text);
+	if (!len || (colon && !colon[1]))
+		return err_new(ERR_USAGE, "\"%s\" is no JOB or JOB:BRANCH: a name is empty", text);
+	mem_free(key->job);
+	mem_free(key->branch);
+	key->job = mem_strndup(text, len);
+	key->branch = mem_strdup(colon ? colon + 1 : "main");
+	return NULL;
+}
+
+#define FIELD(name) offsetof(struct baseline_options, name)
+
+static const struct opt rows[] = {
+	{"key", 'k', "JOB[:BRANCH]", parse_key, FIELD(key),
+		"whose baseline: a name of the benchmark, and the branch (main)", "Baselines"},
+	{"baseline-dir", 0, "DIR", opt_string, FIELD(folder),
+		"the folder of all baselines (" BASELINE_STORE_FOLDER ")", NULL},
+	{"output", 'o', "FILE|-", opt_string, FIELD(output), "get: where to; must be given", NULL},
+	{"event", 'e', "EVENT", opt_string, FIELD(event),
+		"get: what it is compared with was sampled by (what record takes here)", NULL},
+	{"force", 'f', NULL, opt_flag, FIELD(is_forced),
+		"save, get: also what is of another CPU model or event", NULL},
+	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes),
+		"save: cut rare stacks until it is that small (1000000B)", NULL},
+	{"keep", 0, "N", opt_u32, FIELD(keep), "gc: only the newest N of each key", NULL},
+	{"older-than", 0, "DAYS", opt_u32, FIELD(older_than_days),
+		"gc: remove what was saved more than DAYS ago", NULL},
+	{"dry-run", 0, NULL, opt_flag, FIELD(is_dry_run), "gc: say what would go, and keep it",
+		NULL},
+	{"quiet", 'q', NULL, opt_flag, FIELD(is_quiet), "say nothing but errors and damage", NULL},
+	NAMING_FILE_ROWS(struct baseline_options, naming),
+	{0},
+};
+
+static struct err *need_key(const struct baseline_options *options)
+{
+	return options->key.job ? NULL : err_new(ERR_USAGE, "of what? Give -k JOB[:BRANCH]");
+}
+
+static void put_size(struct str *out, uint64_t samples, uint64_t bytes)
+{
+	console_put_count(out, samples);
+	str_puts(out, samples == 1 ? " sample, " : " samples, ");
+	console_put_bytes(out, bytes);
+}
+
+/* ---- save ---- */
+
+static void say_saved(const struct baseline_options *options, const struct store_entry *entry,
+	const struct slim_result *result)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (options->is_quiet)
+		return;
+	str_printf(&text, "%s on %s: %llu run%s, ", options->key.job, options->key.branch,
+		(unsigned long long)result->runs, result->runs == 1 ? "" : "s");
+	put_size(&text, result->samples, entry->bytes);
+	str_printf(&text, " -> %.12s", entry->hash);
+	console_say("%s", str_text(&text));
+	if (!result->cut_samples)
+		return;
+	str_truncate(&text, 0);
+	str_puts(&text, "to be that small, the stacks of ");
+	console_put_count(&text, result->cut_samples);
+	str_printf(&text, " samples were cut: those that fewer than %llu had",
+		(unsigned long long)result->cut_below);
+	console_say_more("%s", str_text(&text));
+}
+
+static struct err *store(const struct baseline_options *options, struct baseline_file *file)
+{
+	struct store *to;
+	struct store_entry entry = {
+		.time_s = (uint64_t)time(NULL),
+		.runs = file->result.runs,
+		.samples = file->result.samples,
+		.bytes = file->bytes.len,
+		.event = file->facts.event.data,
+	};
+	struct store_key key = {
+		options->key.job, options->key.branch, str_text(&file->facts.cpu_model)};
+	try(sha256_of(file->bytes.data, file->bytes.len, entry.hash));
+	try(baseline_store_open(options->folder, true, &to));
+	struct err *err = store_save(to, &key, &entry, file->bytes.data);
+	store_close(to);
+	if (!err)
+		say_saved(options, &entry, &file->result);
+	return err;
+}
+
+static struct err *run_save(struct baseline_options *options, int nr_operands, char **operands)
+{
+	struct baseline_file_options file_options = {
+		.paths = operands,
+		.nr_paths = (size_t)nr_operands,
+		.naming = &options->naming,
+		.max_bytes = options->max_bytes,
+		.is_forced = options->is_forced,
+	};
+	struct baseline_file file;
+	try(need_key(options));
+	try(baseline_file_make(&file_options, &file));
+	struct err *err = store(options, &file);
+	baseline_file_deinit(&file);
+	return err;
+}
+
+/* ---- get ---- */
+
+static struct err *write_output(const char *path, const struct bytes_buf *bytes)
+{
+	struct output_owner owner = output_owner_find();
+	struct output *output;
+	try(output_create(path, &owner, -1, &output));
+	struct writer_sink sink = output_sink(output);
+	struct err *err = sink.write(sink.context, bytes->data, bytes->len);
+	if (!err)
+		err = output_publish(output);
+	if (!err)
+		err = output_close(output);
+	output_destroy(output);
+	return err;
+}
+
+static struct err *get(
+	struct store *from, const struct baseline_options *options, const char *cpu_model)
+{
+	struct baseline_store_wanted wanted = {
+		.job = options->key.job,
+		.branch = options->key.branch,
+		.cpu_model = cpu_model,
+		.event = options->event ? options->event
+					: (feature_cycles_count() ? "cycles" : "cpu-clock"),
+		.is_forced = options->is_forced,
+	};
+	struct baseline_store_found found;
+	struct bytes_buf bytes = {0};
+	try(baseline_store_find(from, &wanted, &found));
+	struct err *err = found.entry ? store_read(from, found.entry->hash, &bytes)
+				      : err_new(ERR_USAGE, "there is no baseline of %s on %s in %s",
+						wanted.job, wanted.branch, options->folder);
+	if (!err)
+		err = write_output(options->output, &bytes);
+	bytes_buf_deinit(&bytes);
+	store_ref_destroy(found.ref);
+	return err;
+}
+
+static struct err *run_get(struct baseline_options *options, int nr_operands, char **operands)
+{
+	CLEANUP(str_deinit) struct str cpu_model = {0};
+	struct store *from;
+	if (nr_operands)
+		return err_new(ERR_USAGE, "get takes no \"%s\": where to is -o's", operands[0]);
+	try(need_key(options));
+	if (!options->output)
+		return err_new(ERR_USAGE, "where to? Give -o FILE");
+	if (!host_put_cpu_model(&cpu_model))
+		str_puts(&cpu_model, "unknown");
+	try(baseline_store_open(options->folder, false, &from));
+	struct err *err = get(from, options, str_text(&cpu_model));
+	store_close(from);
+	return err;
+}
+
+/* ---- list ---- */
+
+static void put_date(struct str *out, uint64_t time_s)
+{
+	time_t time = (time_t)time_s;
+	struct tm parts;
+	char text[32];
+	if (gmtime_r(&time, &parts) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &parts))
+		str_puts(out, text);
+}
+
+static void put_name(struct str *out, const char *name)
+{
+	str_put_escaped(out, name, strlen(name));
+}
+
+static void list_ref(void *context, const struct store_ref *ref)
+{
+	struct str *out = context;
+	for (size_t i = ref->entries.len; i-- > 0;) {
+		const struct store_entry *entry = &ref->entries.data[i];
+		str_printf(out, "%.12s  ", entry->hash);
+		put_date(out, entry->time_s);
+		str_printf(out, "  %3llu run%s  ", (unsigned long long)entry->runs,
+			entry->runs == 1 ? " " : "s");
+		put_size(out, entry->samples, entry->bytes);
+		str_puts(out, "  ");
+		put_name(out, ref->job);
+		str_puts(out, " on ");
+		put_name(out, ref->branch);
+		str_puts(out, "  ");
+		put_name(out, entry->event);
+		str_puts(out, "  ");
+		put_name(out, ref->cpu_model);
+		str_putc(out, '\n');
+	}
+}
+
+static void say_damaged(void *context, const char *file, const char *why)
+{
+	(void)context, (void)file;
+	console_say("skipped: %s", why);
+}
+
+static struct err *run_list(struct baseline_options *options, int nr_operands, char **operands)
+{
+	CLEANUP(str_deinit) struct str out = {0};
+	struct store_visitor visitor = {&out, list_ref, say_damaged};
+	struct store *from;
+	if (nr_operands)
+		return err_new(ERR_USAGE, "list takes no \"%s\"", operands[0]);
+	try(baseline_store_open(options->folder, false, &from));
+	struct err *err = store_each_ref(from, &visitor);
+	store_close(from);
+	if (!err && console_print(&out))
+		err = err_new(ERR_IO, "not all was listed");
+	return err;
+}
+
+/* ---- gc ---- */
+
+struct sweep {
+	const struct baseline_options *options;
+	uint64_t files, bytes;
+};
+
+static void say_dropped(void *context, const struct store_ref *ref, const struct store_entry *entry)
+{
+	const struct sweep *sweep = context;
+	CLEANUP(str_deinit) struct str date = {0};
+	put_date(&date, entry->time_s);
+	if (!sweep->options->is_quiet)
+		console_say("%s: %.12s of %s on %s, saved %s",
+			sweep->options->is_dry_run ? "would go" : "removed", entry->hash, ref->job,
+			ref->branch, str_text(&date));
+}
+
+static void count_removed(void *context, const char *file, uint64_t bytes)
+{
+	struct sweep *sweep = context;
+	(void)file;
+	sweep->files++;
+	sweep->bytes += bytes;
+}
+
+static void say_swept(const struct sweep *sweep)
+{
+	CLEANUP(str_deinit) struct str bytes = {0};
+	console_put_bytes(&bytes, sweep->bytes);
+	if (!sweep->options->is_quiet)
+		console_say("%llu file%s, %s, %s", (unsigned long long)sweep->files,
+			sweep->files == 1 ? "" : "s", str_text(&bytes),
+			sweep->options->is_dry_run ? "would be removed" : "removed");
+}
+
+static struct err *run_gc(struct baseline_options *options, int nr_operands, char **operands)
+{
+	struct sweep sweep = {options, 0, 0};
+	uint64_t age_s = (uint64_t)options->older_than_days * DAY_S, now_s = (uint64_t)time(NULL);
+	struct store_gc_options gc = {
+		.keep = options->keep,
+		.before_s = age_s && age_s < now_s ? now_s - age_s : 0,
+		.is_dry_run = options->is_dry_run,
+		.context = &sweep,
+		.dropped = say_dropped,
+		.removed = count_removed,
+	};
+	struct store *store_of_all;
+	if (nr_operands)
+		return err_new(ERR_USAGE, "gc takes no \"%s\"", operands[0]);
+	try(baseline_store_open(options->folder, false, &store_of_all));
+	struct err *err = store_gc(store_of_all, &gc);
+	store_close(store_of_all);
+	if (!err)
+		say_swept(&sweep);
+	return err;
+}
+
+/* ---- which of them ---- */
+
+static const struct verb {
+	const char *name;
+	struct err *(*run)(struct baseline_options *options, int nr_operands, char **operands);
+} verbs[] = {
+	{"save", run_save},
+	{"get", run_get},
+	{"list", run_list},
+	{"gc", run_gc},
+};
+
+static struct err *find_verb(int nr_operands, char **operands, const struct verb **ret)
+{
+	if (!nr_operands)
+		return err_new(ERR_USAGE, "save, get, list or gc? (see ebprof baseline --help)");
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
+		if (strcmp(verbs[i].name, operands[0]) != 0)
+			continue;
+		*ret = &verbs[i];
+		return NULL;
+	}
+	return err_new(ERR_USAGE, "\"%s\" is none of save, get, list, gc", operands[0]);
+}
+
+/* What has no meaning there was meant for something else. */
+static struct err *check_options(const struct baseline_options *options, const struct verb *verb)
+{
+	bool is_save = verb->run == run_save, is_get = verb->run == run_get;
+	bool is_gc = verb->run == run_gc;
+	const struct {
+		const char *name;
+		bool is_given, is_meant;
+	} checks[] = {
+		{"--key", options->key.job, is_save || is_get},
+		{"--output", options->output, is_get},
+		{"--event", options->event, is_get},
+		{"--force", options->is_forced, is_save || is_get},
+		{"--max-size", options->max_bytes != MAX_BYTES, is_save},
+		{"--keep", options->keep, is_gc},
+		{"--older-than", options->older_than_days, is_gc},
+		{"--dry-run", options->is_dry_run, is_gc},
+	};
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
+		if (checks[i].is_given && !checks[i].is_meant)
+			return err_new(ERR_USAGE, "%s has no meaning for baseline %s",
+				checks[i].name, verb->name);
+	return NULL;
+}
+
+static void baseline_options_deinit(struct baseline_options *options)
+{
+	mem_free(options->key.job);
+	mem_free(options->key.branch);
+	naming_deinit(&options->naming);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	CLEANUP(baseline_options_deinit)
+	struct baseline_options options = {.folder = BASELINE_STORE_FOLDER, .max_bytes = MAX_BYTES};
+	const struct verb *verb = NULL;
+	int rest;
+	bool wants_help;
+	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
+	if (!err && wants_help) {
+		opt_print_help(command, stdout);
+		return CONSOLE_OK;
+	}
+	if (!err)
+		err = find_verb(argc - rest, argv + rest, &verb);
+	if (!err)
+		err = check_options(&options, verb);
+	if (!err)
+		err = verb->run(&options, argc - rest - 1, argv + rest + 1);
+	return err ? console_fail(err) : CONSOLE_OK;
+}
+
+const struct command command_baseline = {
+	.name = "baseline",
+	.summary = "keep what later recordings are compared with",
+	.usage = "save|get|list|gc [OPTIONS] [FILE...]",
+	.description =
+		"A baseline is the runs of a benchmark in one small recording, with their names "
+		"and\n"
+		"lines in it. All are kept in a folder: by job, branch and CPU model.\n"
+		"  save FILE...  make one of these recordings (ebprof.data)\n"
+		"  get           write the newest one to a file\n"
+		"  list          what there is, of each key the newest first\n"
+		"  gc            remove what nothing refers to, and what is too old or too many",
+	.examples = "  ebprof baseline save -k json-parser run1.data run2.data run3.data\n"
+		    "  ebprof baseline get -k json-parser -o base.data && ebprof report base.data\n"
+		    "  ebprof baseline list\n"
+		    "  ebprof baseline gc --keep 5 --older-than 90\n",
+	.exit_status = "  0  it was done\n"
+		       "  1  a file could not be read or written, or is damaged\n"
+		       "  2  wrong usage, or the baseline is missing, or of another CPU model or "
+		       "event\n",
+	.options = rows,
+	.run = run,
+};
