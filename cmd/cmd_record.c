@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/archive_file.h"
@@ -12,6 +10,7 @@
 #include "cmd/console.h"
 #include "cmd/kept_naming.h"
 #include "cmd/output_owner.h"
+#include "cmd/raise_signal.h"
 #include "cmd/record_view.h"
 #include "record/cpu.h"
 #include "record/session.h"
@@ -344,29 +343,12 @@ static struct err *check_options(struct record_options *options, enum session_ta
 	return NULL;
 }
 
-static void raise_by_default(int signal_number)
-{
-	/* Dies of the same signal as the command, but without a core of its own. */
-	struct rlimit no_core = {0, 0};
-	setrlimit(RLIMIT_CORE, &no_core);
-	signal(signal_number, SIG_DFL);
-	sigset_t one;
-	sigemptyset(&one);
-	sigaddset(&one, signal_number);
-	sigprocmask(SIG_UNBLOCK, &one, NULL);
-	raise(signal_number);
-}
-
 static int exit_code(const struct session_summary *summary, enum session_target target)
 {
 	if (summary->exec_errno)
 		return summary->exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
-	if (summary->has_child_status) {
-		if (WIFEXITED(summary->child_status))
-			return WEXITSTATUS(summary->child_status);
-		raise_by_default(WTERMSIG(summary->child_status));
-		return 128 + WTERMSIG(summary->child_status);
-	}
+	if (summary->has_child_status)
+		return raise_signal_or_exit_code(summary->child_status);
 	if (summary->end_signal == SIGINT && target != SESSION_COMMAND)
 		return 0;
 	return summary->end_signal ? 128 + summary->end_signal : 0;
