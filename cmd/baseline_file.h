@@ -6,6 +6,10 @@
 #include "report/baseline/baseline_facts.h"
 #include "report/baseline/slim.h"
 
+enum {
+	BASELINE_FILE_MAX_BYTES = 1000000, /* unless somebody says otherwise */
+};
+
 struct baseline_file_options {
 	char *const *paths; /* none: ebprof.data */
 	size_t nr_paths;

@@ -1,6 +1,7 @@
 #include "cmd/baseline_store.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "cmd/console.h"
 #include "cmd/output_owner.h"
@@ -54,13 +55,14 @@ static struct err *find_foreign(
 	struct store_visitor visitor = {&search, look_at_ref, say_damaged};
 	*ret = NULL;
 	struct err *err = store_each_ref(store, &visitor);
-	if (!err && search.cpu_model && !wanted->is_forced)
+	bool is_refused = search.cpu_model && !wanted->is_forced;
+	if (!err && is_refused && !wanted->needs_none)
 		err = err_new(ERR_USAGE,
 			"the baseline of %s on %s is of another CPU model, %s: this one is %s "
 			"(--force takes it)",
 			wanted->job, wanted->branch, search.cpu_model, wanted->cpu_model);
 	struct store_key key = {wanted->job, wanted->branch, search.cpu_model};
-	if (!err && search.cpu_model) {
+	if (!err && search.cpu_model && !is_refused) {
 		console_say("taken by force: its CPU model is %s", search.cpu_model);
 		err = store_find(store, &key, ret);
 	}
@@ -103,4 +105,58 @@ struct err *baseline_store_find(struct store *store, const struct baseline_store
 	}
 	*ret = found;
 	return NULL;
+}
+
+/* ---- saving ---- */
+
+static void say_saved(const struct baseline_store_target *target, const struct store_entry *entry,
+	const struct slim_result *result)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	str_printf(&text, "baseline of %s on %s: %llu run%s, ", target->job, target->branch,
+		(unsigned long long)result->runs, result->runs == 1 ? "" : "s");
+	console_put_count(&text, result->samples);
+	str_puts(&text, result->samples == 1 ? " sample, " : " samples, ");
+	console_put_bytes(&text, entry->bytes);
+	str_printf(&text, " -> %.12s", entry->hash);
+	console_say("%s", str_text(&text));
+	if (!result->cut_samples)
+		return;
+	str_truncate(&text, 0);
+	str_puts(&text, "to be that small, the stacks of ");
+	console_put_count(&text, result->cut_samples);
+	str_printf(&text, " samples were cut: those that fewer than %llu had",
+		(unsigned long long)result->cut_below);
+	console_say_more("%s", str_text(&text));
+}
+
+static struct err *save_file(
+	const struct baseline_store_target *target, const struct baseline_file *file)
+{
+	struct store *store;
+	struct store_entry entry = {
+		.time_s = (uint64_t)time(NULL),
+		.runs = file->result.runs,
+		.samples = file->result.samples,
+		.bytes = file->bytes.len,
+		.event = file->facts.event.data,
+	};
+	struct store_key key = {target->job, target->branch, str_text(&file->facts.cpu_model)};
+	try(sha256_of(file->bytes.data, file->bytes.len, entry.hash));
+	try(baseline_store_open(target->folder, true, &store));
+	struct err *err = store_save(store, &key, &entry, file->bytes.data);
+	store_close(store);
+	if (!err && !target->is_quiet)
+		say_saved(target, &entry, &file->result);
+	return err;
+}
+
+struct err *baseline_store_save(
+	const struct baseline_store_target *target, const struct baseline_file_options *options)
+{
+	struct baseline_file file;
+	try(baseline_file_make(options, &file));
+	struct err *err = save_file(target, &file);
+	baseline_file_deinit(&file);
+	return err;
 }

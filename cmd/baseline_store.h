@@ -2,7 +2,7 @@
 #ifndef EBPROF_BASELINE_STORE_H
 #define EBPROF_BASELINE_STORE_H
 
-#include "cmd/opt.h"
+#include "cmd/baseline_file.h"
 #include "report/baseline/store.h"
 
 #define BASELINE_STORE_FOLDER "ebprof-baselines" /* unless another is given */
@@ -16,6 +16,7 @@ struct baseline_store_wanted {
 	const char *cpu_model; /* of what is compared with it */
 	const char *event;     /* NULL: any */
 	bool is_forced;        /* take that of another CPU model or event, and say so */
+	bool needs_none;       /* that of another CPU model is as good as none, and no error */
 };
 
 struct baseline_store_found {
@@ -29,5 +30,15 @@ struct baseline_store_found {
  */
 struct err *baseline_store_find(struct store *store, const struct baseline_store_wanted *wanted,
 	struct baseline_store_found *ret) ERR_MUST_CHECK;
+
+/* Where a baseline goes. */
+struct baseline_store_target {
+	const char *folder, *job, *branch;
+	bool is_quiet; /* else it says on stderr what was saved */
+};
+
+/* Makes one of the recordings, and saves it. */
+struct err *baseline_store_save(const struct baseline_store_target *target,
+	const struct baseline_file_options *options) ERR_MUST_CHECK;
 
 #endif

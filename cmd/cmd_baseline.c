@@ -1,7 +1,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmd/baseline_file.h"
 #include "cmd/baseline_store.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -10,7 +9,6 @@
 #include "record/host.h"
 
 enum {
-	MAX_BYTES = 1000000, /* of a baseline */
 	DAY_S = 24 * 3600,
 };
 
@@ -71,57 +69,6 @@ static struct err *need_key(const struct baseline_options *options)
 	return options->key.job ? NULL : err_new(ERR_USAGE, "of what? Give -k JOB[:BRANCH]");
 }
 
-static void put_size(struct str *out, uint64_t samples, uint64_t bytes)
-{
-	console_put_count(out, samples);
-	str_puts(out, samples == 1 ? " sample, " : " samples, ");
-	console_put_bytes(out, bytes);
-}
-
-/* ---- save ---- */
-
-static void say_saved(const struct baseline_options *options, const struct store_entry *entry,
-	const struct slim_result *result)
-{
-	CLEANUP(str_deinit) struct str text = {0};
-	if (options->is_quiet)
-		return;
-	str_printf(&text, "%s on %s: %llu run%s, ", options->key.job, options->key.branch,
-		(unsigned long long)result->runs, result->runs == 1 ? "" : "s");
-	put_size(&text, result->samples, entry->bytes);
-	str_printf(&text, " -> %.12s", entry->hash);
-	console_say("%s", str_text(&text));
-	if (!result->cut_samples)
-		return;
-	str_truncate(&text, 0);
-	str_puts(&text, "to be that small, the stacks of ");
-	console_put_count(&text, result->cut_samples);
-	str_printf(&text, " samples were cut: those that fewer than %llu had",
-		(unsigned long long)result->cut_below);
-	console_say_more("%s", str_text(&text));
-}
-
-static struct err *store(const struct baseline_options *options, struct baseline_file *file)
-{
-	struct store *to;
-	struct store_entry entry = {
-		.time_s = (uint64_t)time(NULL),
-		.runs = file->result.runs,
-		.samples = file->result.samples,
-		.bytes = file->bytes.len,
-		.event = file->facts.event.data,
-	};
-	struct store_key key = {
-		options->key.job, options->key.branch, str_text(&file->facts.cpu_model)};
-	try(sha256_of(file->bytes.data, file->bytes.len, entry.hash));
-	try(baseline_store_open(options->folder, true, &to));
-	struct err *err = store_save(to, &key, &entry, file->bytes.data);
-	store_close(to);
-	if (!err)
-		say_saved(options, &entry, &file->result);
-	return err;
-}
-
 static struct err *run_save(struct baseline_options *options, int nr_operands, char **operands)
 {
 	struct baseline_file_options file_options = {
@@ -131,12 +78,14 @@ static struct err *run_save(struct baseline_options *options, int nr_operands, c
 		.max_bytes = options->max_bytes,
 		.is_forced = options->is_forced,
 	};
-	struct baseline_file file;
+	struct baseline_store_target target = {
+		.folder = options->folder,
+		.job = options->key.job,
+		.branch = options->key.branch,
+		.is_quiet = options->is_quiet,
+	};
 	try(need_key(options));
-	try(baseline_file_make(&file_options, &file));
-	struct err *err = store(options, &file);
-	baseline_file_deinit(&file);
-	return err;
+	return baseline_store_save(&target, &file_options);
 }
 
 /* ---- get ---- */
@@ -199,15 +148,6 @@ static struct err *run_get(struct baseline_options *options, int nr_operands, ch
 
 /* ---- list ---- */
 
-static void put_date(struct str *out, uint64_t time_s)
-{
-	time_t time = (time_t)time_s;
-	struct tm parts;
-	char text[32];
-	if (gmtime_r(&time, &parts) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &parts))
-		str_puts(out, text);
-}
-
 static void put_name(struct str *out, const char *name)
 {
 	str_put_escaped(out, name, strlen(name));
@@ -219,10 +159,12 @@ static void list_ref(void *context, const struct store_ref *ref)
 	for (size_t i = ref->entries.len; i-- > 0;) {
 		const struct store_entry *entry = &ref->entries.data[i];
 		str_printf(out, "%.12s  ", entry->hash);
-		put_date(out, entry->time_s);
+		console_put_date(out, entry->time_s);
 		str_printf(out, "  %3llu run%s  ", (unsigned long long)entry->runs,
 			entry->runs == 1 ? " " : "s");
-		put_size(out, entry->samples, entry->bytes);
+		console_put_count(out, entry->samples);
+		str_puts(out, " samples, ");
+		console_put_bytes(out, entry->bytes);
 		str_puts(out, "  ");
 		put_name(out, ref->job);
 		str_puts(out, " on ");
@@ -267,7 +209,7 @@ static void say_dropped(void *context, const struct store_ref *ref, const struct
 {
 	const struct sweep *sweep = context;
 	CLEANUP(str_deinit) struct str date = {0};
-	put_date(&date, entry->time_s);
+	console_put_date(&date, entry->time_s);
 	if (!sweep->options->is_quiet)
 		console_say("%s: %.12s of %s on %s, saved %s",
 			sweep->options->is_dry_run ? "would go" : "removed", entry->hash, ref->job,
@@ -353,7 +295,7 @@ static struct err *check_options(const struct baseline_options *options, const s
 		{"--output", options->output, is_get},
 		{"--event", options->event, is_get},
 		{"--force", options->is_forced, is_save || is_get},
-		{"--max-size", options->max_bytes != MAX_BYTES, is_save},
+		{"--max-size", options->max_bytes != BASELINE_FILE_MAX_BYTES, is_save},
 		{"--keep", options->keep, is_gc},
 		{"--older-than", options->older_than_days, is_gc},
 		{"--dry-run", options->is_dry_run, is_gc},
@@ -375,7 +317,8 @@ static void baseline_options_deinit(struct baseline_options *options)
 static int run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(baseline_options_deinit)
-	struct baseline_options options = {.folder = BASELINE_STORE_FOLDER, .max_bytes = MAX_BYTES};
+	struct baseline_options options = {
+		.folder = BASELINE_STORE_FOLDER, .max_bytes = BASELINE_FILE_MAX_BYTES};
 	const struct verb *verb = NULL;
 	int rest;
 	bool wants_help;

@@ -5,8 +5,8 @@
 #include "cmd/opt.h"
 
 extern const struct command command_record, command_report, command_convert, command_annotate,
-	command_archive, command_merge, command_diff, command_baseline, command_push,
-	command_info, command_check, command_help;
+	command_archive, command_merge, command_diff, command_baseline, command_push, command_info,
+	command_ci, command_check, command_help;
 
 /* All of them, in the order of help. */
 const struct command *const *commands_all(size_t *count);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static void print_text(const char *prefix, const char *suffix, const char *fmt, va_list args)
@@ -77,6 +78,15 @@ void console_put_count(struct str *out, uint64_t count)
 			str_putc(out, ' ');
 		str_putc(out, digits[i]);
 	}
+}
+
+void console_put_date(struct str *out, uint64_t time_s)
+{
+	time_t time = (time_t)time_s;
+	struct tm parts;
+	char text[32];
+	if (gmtime_r(&time, &parts) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &parts))
+		str_puts(out, text);
 }
 
 void console_put_bytes(struct str *out, uint64_t bytes)

@@ -28,6 +28,8 @@ int console_fail(struct err *err);
 
 /* "11 872" */
 void console_put_count(struct str *out, uint64_t count);
+/* "2026-11-21 17:34", UTC; nothing for what is no time. */
+void console_put_date(struct str *out, uint64_t time_s);
 /* "1.1 MB" */
 void console_put_bytes(struct str *out, uint64_t bytes);
 

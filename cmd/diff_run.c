@@ -218,6 +218,14 @@ static struct err *compare_and_write(struct diff_run_options *options, const str
 	return err;
 }
 
+static void rename_input(struct input *input, const char *name)
+{
+	if (!name)
+		return;
+	mem_free(input->name);
+	input->name = mem_strdup(name);
+}
+
 struct err *diff_run(struct diff_run_options *options, const struct diff_run_files *base,
 	const struct diff_run_files *new, enum diff_format format, const char *output,
 	enum diff_verdict *ret)
@@ -225,6 +233,8 @@ struct err *diff_run(struct diff_run_options *options, const struct diff_run_fil
 	CLEANUP(input_deinit) struct input of_base = {0}, of_new = {0};
 	try(input_open_paths(base->paths, base->count, &of_base));
 	try(input_open_paths(new->paths, new->count, &of_new));
+	rename_input(&of_base, options->base_name);
+	rename_input(&of_new, options->new_name);
 	naming_begin(&options->select.naming);
 	struct err *err = compare_and_write(options, &of_base, &of_new, format, output, ret);
 	naming_end(&options->select.naming);

@@ -28,6 +28,7 @@ struct diff_run_options {
 	enum diff_gate fail_on;
 	uint32_t limit;                       /* rows of each list in texts; 0: all */
 	const char *files[DIFF_FORMAT_COUNT]; /* reports beside the main one; NULL: none */
+	const char *base_name, *new_name;     /* in reports; NULL: by their paths */
 	struct select_options select;
 };
 

@@ -16,6 +16,7 @@ static const struct command *const all[] = {
 	&command_archive,
 	&command_merge,
 	&command_baseline,
+	&command_ci,
 	&command_push,
 	&command_info,
 	&command_check,

@@ -342,6 +342,23 @@ bool feature_probe(size_t index, struct feature_result *ret)
 	return true;
 }
 
+bool feature_records_commands(struct str *why)
+{
+	size_t len = why->len;
+	struct feature_result result;
+	for (size_t i = 0; feature_probe(i, &result); i++) {
+		/* Who is told other pids than the kernel's side sees finds none of its samples. */
+		bool is_missing =
+			result.state == FEATURE_MISSING ||
+			(result.state == FEATURE_LIMITED && probes[i].probe == probe_pid_namespace);
+		if (is_missing)
+			str_printf(why, "%s%s: %s", why->len > len ? "; " : "", result.name,
+				str_text(&result.detail));
+		str_deinit(&result.detail);
+	}
+	return why->len == len;
+}
+
 struct err *feature_explain(struct err *err)
 {
 	CLEANUP(str_deinit) struct str text = {0};

@@ -26,6 +26,9 @@ struct feature_result {
 /* One line of the matrix at a time; false behind the last. *ret is to be str_deinit()ed. */
 bool feature_probe(size_t index, struct feature_result *ret);
 
+/* Whether a command can be recorded here; else what is missing goes to `why`. */
+bool feature_records_commands(struct str *why);
+
 /* Virtual machines often offer a cycle counter that opens and then never counts: this tries it. */
 bool feature_cycles_count(void);
 

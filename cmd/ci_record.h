@@ -1,0 +1,36 @@
+/* The runs of `ci run`: each is recorded by a `record` of its own, whose limits are known. */
+#ifndef EBPROF_CI_RECORD_H
+#define EBPROF_CI_RECORD_H
+
+#include "cmd/ci_folder.h"
+#include "cmd/opt.h"
+
+enum ci_order { /* in which base and new take turns; what drifts falls upon both alike */
+	CI_ABBA,
+	CI_ABAB,
+	CI_AABB,
+};
+
+struct ci_record_options {
+	uint32_t runs; /* of each side */
+	enum ci_order order;
+	const char *base;              /* a command for the shell; NULL: only the new side is run */
+	char *const *command;          /* of the new side; ends in NULL */
+	const char *frequency, *event; /* as for record; NULL: its own */
+	bool is_quiet;
+};
+
+opt_parse_fn ci_record_parse_order; /* enum ci_order */
+
+/*
+ * Records all of them into the folder. What the commands print goes through. One that fails is an
+ * error, as is a run without samples. *signal_number is that of a signal which ended it early, and
+ * 0 otherwise; the recording that was made then is whole.
+ */
+struct err *ci_record_all(const struct ci_record_options *options, const struct ci_folder *folder,
+	struct ci_files *base, struct ci_files *new, int *signal_number) ERR_MUST_CHECK;
+
+/* Runs the command once, not recorded; *ret is its status, as wait(2) has it. */
+struct err *ci_record_run_plain(char *const *command, int *ret) ERR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,357 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/baseline_file.h"
+#include "cmd/baseline_store.h"
+#include "cmd/ci_record.h"
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/diff_run.h"
+#include "cmd/raise_signal.h"
+#include "record/feature.h"
+#include "record/host.h"
+
+enum {
+	EXIT_NOT_PERMITTED = 77, /* automake's "skipped" */
+	MAX_RUNS = 1000,
+	DEFAULT_RUNS = 5,
+};
+
+struct ci_options {
+	struct ci_record_options record;
+	const char *store_folder, *job, *branch, *base_branch, *kept_folder;
+	bool saves, allows_unprofiled;
+	struct diff_run_options diff;
+};
+
+#define FIELD(name) offsetof(struct ci_options, name)
+
+static const struct opt rows[] = {
+	{"runs", 0, "N", opt_u32, FIELD(record.runs), "how often each command is run (5)", "Runs"},
+	{"base", 0, "COMMAND", opt_string, FIELD(record.base),
+		"run this, too, by the shell, and compare with it", NULL},
+	{"order", 0, "ORDER", ci_record_parse_order, FIELD(record.order),
+		"how both take turns: abba, abab, aabb (abba)", NULL},
+	{"freq", 'F', "N|max", opt_string, FIELD(record.frequency),
+		"samples a second and CPU (999)", NULL},
+	{"event", 'e', "EVENT", opt_string, FIELD(record.event),
+		"what is sampled: cycles, cpu-clock, auto (auto)", NULL},
+	{"keep", 0, "DIR", opt_string, FIELD(kept_folder), "keep the recordings there", NULL},
+	{"allow-unprofiled", 0, NULL, opt_flag, FIELD(allows_unprofiled),
+		"where profiling is not permitted run the command all the same", NULL},
+	{"quiet", 'q', NULL, opt_flag, FIELD(record.is_quiet), "do not tell of each run", NULL},
+	{"job", 0, "NAME", opt_string, FIELD(job), "compare with the baseline of this benchmark",
+		"Baselines"},
+	{"branch", 0, "NAME", opt_string, FIELD(branch), "... on this branch (main)", NULL},
+	{"base-branch", 0, "NAME", opt_string, FIELD(base_branch),
+		"... or on this one, where that has none", NULL},
+	{"baseline-dir", 0, "DIR", opt_string, FIELD(store_folder),
+		"the folder of all baselines (" BASELINE_STORE_FOLDER ")", NULL},
+	{"save", 0, NULL, opt_flag, FIELD(saves),
+		"let these runs be the branch's baseline, unless they fail", NULL},
+	DIFF_RUN_ROWS(struct ci_options, diff),
+	NAMING_FILE_ROWS(struct ci_options, diff.select.naming),
+	{0},
+};
+
+/* ---- what it works with ---- */
+
+struct ci {
+	struct ci_options *options;
+	struct ci_folder folder;
+	struct ci_files base, new;
+	char *base_name;   /* of a baseline */
+	int signal_number; /* that ended it early */
+};
+
+static void ci_deinit(struct ci *ci)
+{
+	ci_folder_deinit(&ci->folder);
+	ci_files_deinit(&ci->base);
+	ci_files_deinit(&ci->new);
+	mem_free(ci->base_name);
+}
+
+/* ---- the baseline ---- */
+
+static struct err *find_on(struct store *store, const struct ci_options *options,
+	struct baseline_store_wanted *wanted, struct baseline_store_found *ret)
+{
+	CLEANUP(str_deinit) struct str cpu_model = {0};
+	if (!host_put_cpu_model(&cpu_model))
+		str_puts(&cpu_model, "unknown");
+	wanted->job = options->job;
+	wanted->cpu_model = str_text(&cpu_model);
+	wanted->is_forced = options->diff.diff.is_forced;
+	return baseline_store_find(store, wanted, ret);
+}
+
+/*
+ * One of another CPU model is no reason to stop where another branch is still to be asked, or where
+ * these runs become the first of this model.
+ */
+static struct err *find_newest(
+	struct store *store, const struct ci_options *options, struct baseline_store_found *ret)
+{
+	struct baseline_store_wanted own = {
+		.branch = options->branch,
+		.needs_none = options->saves || options->base_branch,
+	};
+	struct baseline_store_wanted base = {
+		.branch = options->base_branch,
+		.needs_none = options->saves,
+	};
+	try(find_on(store, options, &own, ret));
+	if (ret->entry || !options->base_branch)
+		return NULL;
+	store_ref_destroy(ret->ref);
+	return find_on(store, options, &base, ret);
+}
+
+static void say_found(struct ci *ci, const struct baseline_store_found *found)
+{
+	struct str name = {0};
+	str_printf(&name, "baseline of %s on %s", found->ref->job, found->ref->branch);
+	ci->base_name = str_steal(&name);
+	if (ci->options->record.is_quiet)
+		return;
+	CLEANUP(str_deinit) struct str samples = {0}, date = {0};
+	console_put_date(&date, found->entry->time_s);
+	console_put_count(&samples, found->entry->samples);
+	console_say("compared with the %s, %llu runs with %s samples, saved %s", ci->base_name,
+		(unsigned long long)found->entry->runs, str_text(&samples), str_text(&date));
+}
+
+static struct err *write_baseline(struct ci *ci, const struct bytes_buf *bytes)
+{
+	const char *path = ci_folder_add(&ci->folder, "baseline.data", &ci->base);
+	FILE *file = fopen(path, "we");
+	if (!file)
+		return err_sys(errno, "cannot create %s", path);
+	bool is_written = fwrite(bytes->data, 1, bytes->len, file) == bytes->len;
+	if (fclose(file) || !is_written)
+		return err_sys(errno, "cannot write %s", path);
+	return NULL;
+}
+
+static struct err *take_baseline(struct ci *ci, struct store *store)
+{
+	const struct ci_options *options = ci->options;
+	struct baseline_store_found found;
+	try(find_newest(store, options, &found));
+	struct bytes_buf bytes = {0};
+	struct err *err = NULL;
+	if (found.entry) {
+		err = store_read(store, found.entry->hash, &bytes);
+		if (!err)
+			err = write_baseline(ci, &bytes);
+		if (!err)
+			say_found(ci, &found);
+	}
+	bytes_buf_deinit(&bytes);
+	store_ref_destroy(found.ref);
+	return err;
+}
+
+/* Before anything is run: what is wrong with it is known at once. */
+static struct err *find_baseline(struct ci *ci)
+{
+	const struct ci_options *options = ci->options;
+	struct store *store;
+	if (options->record.base || !options->job)
+		return NULL;
+	try(baseline_store_open(options->store_folder, true, &store));
+	struct err *err = take_baseline(ci, store);
+	store_close(store);
+	return err;
+}
+
+static struct err *save(struct ci *ci)
+{
+	struct ci_options *options = ci->options;
+	struct baseline_file_options file = {
+		.paths = ci->new.data,
+		.nr_paths = ci->new.len,
+		.naming = &options->diff.select.naming,
+		.max_bytes = BASELINE_FILE_MAX_BYTES,
+		.is_forced = options->diff.diff.is_forced,
+	};
+	struct baseline_store_target target = {
+		.folder = options->store_folder,
+		.job = options->job,
+		.branch = options->branch,
+		.is_quiet = options->record.is_quiet,
+	};
+	return baseline_store_save(&target, &file);
+}
+
+/* ---- all of it ---- */
+
+static struct err *compare(struct ci *ci, int *code)
+{
+	struct diff_run_options *options = &ci->options->diff;
+	const struct ci_record_options *record = &ci->options->record;
+	struct diff_run_files base = {(const char *const *)ci->base.data, ci->base.len};
+	struct diff_run_files new = {(const char *const *)ci->new.data, ci->new.len};
+	options->base_name = record->base ? record->base : ci->base_name;
+	options->new_name = record->command[0];
+	enum diff_verdict verdict;
+	try(diff_run(options, &base, &new, DIFF_TEXT, "-", &verdict));
+	*code = (int)diff_run_exit(options, verdict);
+	return NULL;
+}
+
+static void say_none(const struct ci_options *options)
+{
+	console_say("there is no baseline of %s on %s yet for this CPU model%s", options->job,
+		options->branch, options->saves ? "" : ": --save makes these runs one");
+}
+
+static struct err *record_and_compare(struct ci *ci, int *code)
+{
+	const struct ci_options *options = ci->options;
+	try(find_baseline(ci));
+	if (!options->record.base && !ci->base.len)
+		say_none(options);
+	try(ci_record_all(&options->record, &ci->folder, &ci->base, &ci->new, &ci->signal_number));
+	if (ci->signal_number)
+		return NULL;
+	*code = options->saves ? DIFF_EXIT_OK : DIFF_EXIT_ERROR;
+	if (ci->base.len)
+		try(compare(ci, code));
+	if (options->saves && *code == DIFF_EXIT_OK)
+		return save(ci);
+	if (options->saves)
+		console_say("not saved as a baseline: they failed");
+	return NULL;
+}
+
+static int run_ci(struct ci_options *options)
+{
+	struct ci ci = {.options = options};
+	int code = DIFF_EXIT_ERROR;
+	struct err *err = ci_folder_create(options->kept_folder, &ci.folder);
+	if (!err)
+		err = record_and_compare(&ci, &code);
+	ci_deinit(&ci);
+	if (err) {
+		console_fail(err);
+		return DIFF_EXIT_ERROR;
+	}
+	if (!ci.signal_number)
+		return code;
+	raise_signal_by_default(ci.signal_number);
+	return 128 + ci.signal_number;
+}
+
+/* ---- where nothing can be recorded ---- */
+
+static int run_unprofiled(const struct ci_options *options, const char *why)
+{
+	int status;
+	console_say("not permitted to profile: %s", why);
+	if (!options->allows_unprofiled) {
+		console_say_more(
+			"nothing was run; --allow-unprofiled runs the command all the same");
+		return EXIT_NOT_PERMITTED;
+	}
+	console_say_more("the command is run without, and nothing is compared");
+	struct err *err = ci_record_run_plain(options->record.command, &status);
+	if (!err)
+		return raise_signal_or_exit_code(status);
+	console_fail(err);
+	return DIFF_EXIT_ERROR;
+}
+
+/* ---- options ---- */
+
+static struct err *check_options(const struct ci_options *options)
+{
+	if (!*options->record.command)
+		return err_new(
+			ERR_USAGE, "what is to be run? Give -- COMMAND (see ebprof ci --help)");
+	if (!options->record.runs || options->record.runs > MAX_RUNS)
+		return err_new(ERR_USAGE, "--runs %u is not between 1 and %d", options->record.runs,
+			MAX_RUNS);
+	if (!options->record.base && !options->job)
+		return err_new(ERR_USAGE, "compare it with what? Give --base 'COMMAND', or --job "
+					  "NAME for a baseline");
+	if (options->saves && !options->job)
+		return err_new(ERR_USAGE, "--save: of what? Give --job NAME");
+	return NULL;
+}
+
+/* The first word says what is to be done; options stand behind it. */
+static struct err *take_verb(int argc, char **argv)
+{
+	bool is_option = argc > 1 && argv[1][0] == '-';
+	if (argc < 2 || (is_option && strcmp(argv[1], "--help") && strcmp(argv[1], "-h")))
+		return err_new(ERR_USAGE, "ci run? (see ebprof ci --help)");
+	if (!is_option && strcmp(argv[1], "run") != 0)
+		return err_new(ERR_USAGE, "\"%s\" is not run (see ebprof ci --help)", argv[1]);
+	return NULL;
+}
+
+static int fail(struct err *err)
+{
+	console_fail(err);
+	return DIFF_EXIT_ERROR;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct ci_options options = {
+		.record.runs = DEFAULT_RUNS,
+		.store_folder = BASELINE_STORE_FOLDER,
+		.branch = "main",
+		.diff = DIFF_RUN_DEFAULTS,
+	};
+	CLEANUP(str_deinit) struct str why = {0};
+	options.diff.fail_on = DIFF_GATE_REGRESSION;
+	int rest = 0, skipped = argc > 1 && argv[1][0] != '-';
+	bool wants_help = false;
+	struct err *err = take_verb(argc, argv);
+	if (!err)
+		err = opt_parse(
+			command, argc - skipped, argv + skipped, &options, &rest, &wants_help);
+	if (!err && wants_help) {
+		opt_print_help(command, stdout);
+		return DIFF_EXIT_OK;
+	}
+	options.record.command = argv + skipped + rest;
+	if (!err)
+		err = check_options(&options);
+	if (err)
+		return fail(err);
+	int code = feature_records_commands(&why) ? run_ci(&options)
+						  : run_unprofiled(&options, str_text(&why));
+	diff_run_deinit(&options.diff);
+	return code;
+}
+
+const struct command command_ci = {
+	.name = "ci",
+	.summary = "run a benchmark several times, and fail when it became slower",
+	.usage = "run [OPTIONS] -- COMMAND [ARGS]",
+	.description = "Records the command several times and compares its functions with those of "
+		       "another\n"
+		       "command (--base), or with a baseline that was kept (--job): what diff says "
+		       "of it, it\n"
+		       "says, and ends as --fail-on (regression) asks for.",
+	.examples = "  sudo ebprof ci run --base 'old/bench in.json' -- new/bench in.json\n"
+		    "  sudo ebprof ci run --job parser --save -- ./bench in.json      # on the "
+		    "main branch\n"
+		    "  sudo ebprof ci run --job parser --branch fix-1 --base-branch main -- "
+		    "./bench in.json\n",
+	.exit_status = "  0   nothing became slower, or --fail-on none\n"
+		       "  1   a regression\n"
+		       "  2   an error, wrong usage, a command that failed, or no baseline without "
+		       "--save\n"
+		       "  3   too few samples to tell\n"
+		       "  77  not permitted to profile\n"
+		       "  with --allow-unprofiled, where that is so, the command's own\n",
+	.options = rows,
+	.stops_at_operand = true,
+	.run = run,
+};
