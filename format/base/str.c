@@ -147,13 +147,25 @@ void str_put_code_point(struct str *s, uint32_t code_point)
 	}
 }
 
-/* Of the printable ASCII that it begins with: nearly all of nearly every text. */
+/* Of the printable ASCII that it begins with: nearly all of nearly every text; not of what may
+ * begin a command. */
 static size_t plain_len(const char *bytes, size_t len)
 {
 	size_t i = 0;
-	while (i < len && bytes[i] >= 0x20 && bytes[i] < 0x7f)
+	while (i < len && bytes[i] >= 0x20 && bytes[i] < 0x7f && bytes[i] != '#')
 		i++;
 	return i;
+}
+
+bool str_is_log_command(const char *bytes, size_t len)
+{
+	size_t at = 2;
+	if (len <= at || bytes[0] != '#' || bytes[1] != '#')
+		return false;
+	while (at < len &&
+		((bytes[at] >= 'a' && bytes[at] <= 'z') || (bytes[at] >= 'A' && bytes[at] <= 'Z')))
+		at++;
+	return at < len && bytes[at] == '[';
 }
 
 void str_put_escaped(struct str *s, const char *bytes, size_t len)
@@ -166,7 +178,7 @@ void str_put_escaped(struct str *s, const char *bytes, size_t len)
 		if (i == len)
 			break;
 		size_t used = str_utf8_decode(bytes + i, len - i, &code);
-		if (used && !is_unsafe(code)) {
+		if (used && !is_unsafe(code) && !str_is_log_command(bytes + i, len - i)) {
 			str_write(s, bytes + i, used);
 			i += used;
 			continue;

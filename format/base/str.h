@@ -35,11 +35,19 @@ void str_deinit(struct str *s);
 
 /*
  * Appends bytes of foreign origin (names, paths, comms) so that a terminal
- * can show them: C0 and C1 controls, DEL, line separators, bidirectional
- * overrides and invalid UTF-8 become \xNN (of each byte). Everything else
- * stays as it is.
+ * and the log of a CI job can show them: C0 and C1 controls, DEL, line separators,
+ * bidirectional overrides, invalid UTF-8, and a # that would begin a command to
+ * the CI service become \xNN (of each byte). Everything else stays as it is.
  */
 void str_put_escaped(struct str *s, const char *bytes, size_t len);
+
+/*
+ * Whether a CI service that reads a job's output takes what begins here for a command to itself,
+ * wherever in a line it stands: ##[error] of GitHub and Azure, ##vso[, ##teamcity[.
+ * Source: actions/runner, ActionCommand.TryParse. (Its ::error:: counts at the beginning of a line
+ * only, where no foreign bytes may stand.)
+ */
+bool str_is_log_command(const char *bytes, size_t len);
 
 /* How many bytes the UTF-8 sequence at `bytes` takes (1-4), 0 when it is not valid. Stores the code
  * point. */

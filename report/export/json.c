@@ -10,7 +10,7 @@ enum {
 
 static bool is_plain(unsigned char byte)
 {
-	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\' && byte != '#';
 }
 
 /* Controls, and what JavaScript once took for the end of a line. */
@@ -37,7 +37,7 @@ void json_quote(struct str *out, const char *text)
 			str_puts(out, "\\ufffd");
 		else if (code == '"' || code == '\\')
 			str_printf(out, "\\%c", (char)code);
-		else if (needs_code(code))
+		else if (needs_code(code) || str_is_log_command(text + i, len - i))
 			str_printf(out, "\\u%04x", code);
 		else
 			str_write(out, text + i, used);

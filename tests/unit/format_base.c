@@ -105,6 +105,15 @@ TEST(escaping_leaves_nothing_that_acts)
 	check_escaped("\xc0\xaf\xed\xa0\x80\xf5", "\\xc0\\xaf\\xed\\xa0\\x80\\xf5");
 }
 
+TEST(escaping_leaves_no_command_to_a_ci_service)
+{
+	check_escaped("a ##[error]b", "a \\x23#[error]b");
+	check_escaped("###[endgroup]", "#\\x23#[endgroup]");
+	check_escaped("##vso[task.complete]", "\\x23#vso[task.complete]");
+	check_escaped("##teamcity[testFailed]", "\\x23#teamcity[testFailed]");
+	check_escaped("a##b, ##, ## [, #[", "a##b, ##, ## [, #[");
+}
+
 TEST(strings_that_were_added_are_found)
 {
 	struct strtab table = {0};

@@ -22,6 +22,7 @@ TEST(json_strings)
 	check_quoted("plain text", "\"plain text\"");
 	check_quoted("a\"b\\c", "\"a\\\"b\\\\c\"");
 	check_quoted("\x01\t\n\x1b\x7f", "\"\\u0001\\u0009\\u000a\\u001b\\u007f\"");
+	check_quoted("#a##b##[error]", "\"#a##b\\u0023#[error]\"");
 	check_quoted("\xc2\x85\xe2\x80\xa8", "\"\\u0085\\u2028\"");
 	check_quoted(
 		"gr\xc3\xbc\xc3\x9f \xf0\x9f\x94\xa5", "\"gr\xc3\xbc\xc3\x9f \xf0\x9f\x94\xa5\"");
