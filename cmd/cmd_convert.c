@@ -138,18 +138,11 @@ static struct err *convert(const struct profile *profile, const struct exporter 
 		str_puts(&name, "-");
 	struct export_file file;
 	try(export_file_open(str_text(&name), input->paths, input->nr_paths, &file));
-	struct err *err = write_export(profile, exporter, options, &file);
 	bool is_stdout = !file.temporary;
-	if (!err)
-		err = export_file_commit(&file);
-	if (!err && !is_stdout)
+	try(export_file_end(&file, write_export(profile, exporter, options, &file)));
+	if (!is_stdout)
 		say_done(profile, &file);
-	if (err && is_stdout && err_errnum(err) == EPIPE) {
-		err_destroy(err); /* `| head` has seen enough: that is no failure */
-		err = NULL;
-	}
-	export_file_deinit(&file);
-	return err;
+	return NULL;
 }
 
 static struct err *check_output(
@@ -173,12 +166,6 @@ static void prepare(
 	filter_samples(profile, filter);
 	filter_stacks(profile, filter);
 	roots_add(profile, &options->roots);
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 /* What is chosen by numbers and times is of the other recording: here these are others. */
@@ -206,8 +193,8 @@ static struct err *convert_both(struct profile *profile, const struct exporter *
 	console_show_end();
 	struct export_baseline baseline = {
 		.profile = other,
-		.name = last_part(options->baseline),
-		.profile_name = input->nr_paths == 1 ? last_part(input->name) : input->name,
+		.name = input_last_part(options->baseline),
+		.profile_name = input_short_name(input),
 	};
 	options->export.baseline = &baseline;
 	struct err *err = convert(profile, exporter, options, input);

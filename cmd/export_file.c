@@ -88,6 +88,19 @@ void export_file_deinit(struct export_file *file)
 	mem_free(steal_ptr(file->temporary));
 }
 
+struct err *export_file_end(struct export_file *file, struct err *err)
+{
+	bool is_stdout = !file->temporary;
+	if (!err)
+		err = export_file_commit(file);
+	if (err && is_stdout && err_errnum(err) == EPIPE) {
+		err_destroy(err);
+		err = NULL;
+	}
+	export_file_deinit(file);
+	return err;
+}
+
 static struct err *sink_write(void *context, const void *bytes, size_t len)
 {
 	struct export_file *file = context;

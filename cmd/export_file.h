@@ -25,6 +25,11 @@ struct err *export_file_open(
 struct err *export_file_commit(struct export_file *file);
 /* Removes what was not committed. */
 void export_file_deinit(struct export_file *file);
+/*
+ * Both: commits unless there is an error, which is returned. That a reader of standard output has
+ * seen enough (`| head`) is none.
+ */
+struct err *export_file_end(struct export_file *file, struct err *err) ERR_MUST_CHECK;
 /* Borrowed. */
 struct export_sink export_file_sink(struct export_file *file);
 

@@ -119,6 +119,17 @@ void input_deinit(struct input *input)
 	mem_free(steal_ptr(input->name));
 }
 
+const char *input_last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *input_short_name(const struct input *input)
+{
+	return input->nr_paths == 1 ? input_last_part(input->name) : input->name;
+}
+
 struct err *input_load(
 	const struct input *input, const struct symbol_file_options *files, struct profile **ret)
 {

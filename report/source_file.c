@@ -103,8 +103,7 @@ static bool look_at(struct search *search, const char *path)
 	return false;
 }
 
-/* Without ".", "..", and double slashes: what is below a folder is not to lead out of it. */
-static void put_plain_path(struct str *out, const char *path)
+void source_file_put_plain_path(struct str *out, const char *path)
 {
 	for (const char *at = path; *at;) {
 		size_t len = strcspn(at, "/");
@@ -136,7 +135,7 @@ void source_file_read(const char *name, const struct debug_dirs *dirs, struct so
 	*ret = (struct source_file){.name = mem_strdup(name)};
 	struct search search = {.file = ret};
 	CLEANUP(str_deinit) struct str plain = {0};
-	put_plain_path(&plain, name);
+	source_file_put_plain_path(&plain, name);
 	bool is_found = false;
 	for (size_t i = 0; dirs && plain.len && !is_found && i < dirs->len; i++)
 		is_found = search_below(&search, dirs->data[i], str_text(&plain));

@@ -27,6 +27,10 @@ struct source_file {
 void source_file_read(const char *name, const struct debug_dirs *dirs, struct source_file *ret);
 void source_file_deinit(struct source_file *file);
 
+/* Appends a path without ".", "..", and double slashes: what is below a folder is not to lead out
+ * of it. It begins with a slash. */
+void source_file_put_plain_path(struct str *out, const char *path);
+
 uint32_t source_file_count(const struct source_file *file);
 /* Numbers begin with 1; NULL: there is no such line. May hold anything but NULs. */
 const char *source_file_line(const struct source_file *file, uint32_t number);

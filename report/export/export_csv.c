@@ -2,51 +2,21 @@
  * A row for each function (RFC 4180), hottest first, as `report` shows them, for
  * spreadsheets and scripts. Values are in the unit of the event, nanoseconds as a rule.
  */
-#include <string.h>
-
 #include "format/base/str.h"
+#include "report/export/csv.h"
 #include "report/export/export.h"
 #include "report/table.h"
-
-/*
- * A field in quotes where it needs them. Foreign bytes are escaped, so a row is a
- * line. A spreadsheet would take what begins like a formula for one and run it, which
- * no name of a function may bring about.
- */
-static void put_field(struct str *out, const char *text)
-{
-	CLEANUP(str_deinit) struct str safe = {0};
-	size_t len = strlen(text);
-	if (len && strchr("=+-@", text[0])) {
-		str_printf(&safe, "\\x%02x", (unsigned char)text[0]);
-		text++;
-		len--;
-	}
-	str_put_escaped(&safe, text, len);
-	const char *at = str_text(&safe);
-	if (!strpbrk(at, ",\"")) {
-		str_puts(out, at);
-		return;
-	}
-	str_putc(out, '"');
-	for (; *at; at++) {
-		if (*at == '"')
-			str_putc(out, '"');
-		str_putc(out, *at);
-	}
-	str_putc(out, '"');
-}
 
 static void put_row(const struct profile *profile, const struct table_row *row, struct str *out)
 {
 	const struct profile_function *function = &profile->functions.data[row->function];
 	str_printf(out, "%llu,%llu,%llu,", (unsigned long long)row->self,
 		(unsigned long long)row->total, (unsigned long long)row->self_samples);
-	put_field(out, profile->objects.data[function->object].path);
+	csv_put_field(out, profile->objects.data[function->object].path);
 	str_putc(out, ',');
-	put_field(out, function->name);
+	csv_put_field(out, function->name);
 	str_putc(out, ',');
-	put_field(out, function->file ? function->file : "");
+	csv_put_field(out, function->file ? function->file : "");
 	str_putc(out, ',');
 	if (function->file && function->line)
 		str_printf(out, "%u", function->line);
