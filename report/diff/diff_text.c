@@ -17,43 +17,21 @@ struct writing {
 
 /* ---- pieces ---- */
 
-static size_t count_points(const char *text, size_t len)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < len; i++)
-		count += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return count;
-}
-
-/* Where the n-th code point begins. */
-static size_t find_point(const char *text, size_t len, size_t n)
-{
-	size_t at = 0;
-	for (; at < len; at++)
-		if (((unsigned char)text[at] & 0xc0) != 0x80 && n-- == 0)
-			break;
-	return at;
-}
-
-/* The end of a name says more than its middle. */
-static void put_elided(struct str *out, const char *text, size_t len, size_t width)
-{
-	size_t points = count_points(text, len);
-	if (points <= width) {
-		str_write(out, text, len);
-		return;
-	}
-	size_t front = (width - 3) / 2, back = width - 3 - front;
-	str_write(out, text, find_point(text, len, front));
-	str_puts(out, "...");
-	size_t at = find_point(text, len, points - back);
-	str_write(out, text + at, len - at);
-}
-
 static void put_right(struct str *out, const struct str *text, size_t width)
 {
 	str_pad(out, ' ', text->len < width ? width - text->len : 0);
 	str_puts(out, str_text(text));
+}
+
+/*
+ * GitHub's runner takes a line that begins with "::error::", whatever white space is in front of
+ * it, for a command: no such word of a name may come to stand there.
+ */
+static bool may_begin_line(const char *word)
+{
+	while ((unsigned char)*word >= 0x80)
+		word++;
+	return word[0] != ':' || word[1] != ':';
 }
 
 /* A paragraph in the width there is. */
@@ -61,8 +39,8 @@ static void put_wrapped(struct writing *writing, const char *text)
 {
 	size_t width = writing->options->width, column = 0;
 	for (const char *word = text; *word;) {
-		size_t len = strcspn(word, " "), points = count_points(word, len);
-		if (column && column + 1 + points > width) {
+		size_t len = strcspn(word, " "), points = diff_count_points(word, len);
+		if (column && column + 1 + points > width && may_begin_line(word)) {
 			str_putc(&writing->out, '\n');
 			column = 0;
 		}
@@ -113,19 +91,15 @@ static void put_numbers(struct writing *writing, const struct diff_finding *find
 static void put_title(struct writing *writing, const struct diff_row *row)
 {
 	CLEANUP(str_deinit) struct str name = {0}, place = {0};
-	enum diff_by by = writing->diff->options.by;
 	diff_put_name(&name, writing->diff, row);
-	if (by == DIFF_BY_FUNCTION)
-		diff_put_place(&place, row);
-	if (by != DIFF_BY_MODULE && !place.len && by != DIFF_BY_LINE)
-		str_put_escaped(&place, row->object, strlen(row->object));
+	diff_put_whereabouts(&place, writing->diff, row);
 	size_t room = writing->options->width > NUMBERS_WIDTH + NAME_WIDTH_MIN
 			      ? writing->options->width - NUMBERS_WIDTH
 			      : NAME_WIDTH_MIN;
-	size_t places = place.len ? count_points(place.data, place.len) + 2 : 0;
+	size_t places = place.len ? diff_count_points(place.data, place.len) + 2 : 0;
 	if (places > room / 2)
-		places = count_points(str_text(&name), name.len) + places <= room ? places : 0;
-	put_elided(&writing->out, str_text(&name), name.len, room - places);
+		places = diff_count_points(str_text(&name), name.len) + places <= room ? places : 0;
+	diff_put_elided(&writing->out, str_text(&name), name.len, room - places);
 	if (places)
 		str_printf(&writing->out, "  %s", str_text(&place));
 	str_putc(&writing->out, '\n');
@@ -208,24 +182,10 @@ static void put_side(
 	CLEANUP(str_deinit) struct str escaped = {0};
 	str_put_escaped(&escaped, name, strlen(name));
 	str_printf(&writing->out, "%-5s ", title);
-	put_elided(&writing->out, str_text(&escaped), escaped.len,
+	diff_put_elided(&writing->out, str_text(&escaped), escaped.len,
 		writing->options->width > 60 ? writing->options->width - 40 : 20);
 	str_printf(&writing->out, ", %zu run%s, %llu samples\n", side->runs.len,
 		side->runs.len == 1 ? "" : "s", (unsigned long long)side->samples);
-}
-
-static void put_same(struct writing *writing)
-{
-	const struct difference *diff = writing->diff;
-	CLEANUP(str_deinit) struct str text = {0};
-	size_t same = diff_count(diff, DIFF_SAME), tested = 0;
-	vec_each(&diff->rows, row)
-		tested += row->self.is_tested;
-	str_printf(&text, "Not changed by %g%%: %zu, with %.1f%% of the samples. ",
-		100 * diff->options.min_effect, same, 100 * diff_share_of(diff, DIFF_SAME));
-	str_printf(&text, "Too small to be judged: %zu.", diff->nr_entities - tested);
-	str_putc(&writing->out, '\n');
-	put_wrapped(writing, str_text(&text));
 }
 
 static void put_inconclusive(struct writing *writing)
@@ -254,7 +214,8 @@ struct err *diff_text(const struct difference *diff, const struct diff_writer_op
 	put_list(&writing, DIFF_IMPROVEMENT, "Improvements:");
 	put_callers(&writing);
 	put_inconclusive(&writing);
-	put_same(&writing);
+	str_putc(&writing.out, '\n');
+	put_sentence(&writing, diff_put_same);
 	put_sentence(&writing, diff_put_detectable);
 	struct err *err = sink.write(sink.context, str_text(&writing.out), writing.out.len);
 	str_deinit(&writing.out);

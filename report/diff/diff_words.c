@@ -93,6 +93,38 @@ static void put_escaped(struct str *out, const char *text)
 	str_put_escaped(out, text, strlen(text));
 }
 
+size_t diff_count_points(const char *text, size_t len)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < len; i++)
+		count += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return count;
+}
+
+/* Where the n-th code point begins. */
+static size_t find_point(const char *text, size_t len, size_t n)
+{
+	size_t at = 0;
+	for (; at < len; at++)
+		if (((unsigned char)text[at] & 0xc0) != 0x80 && n-- == 0)
+			break;
+	return at;
+}
+
+void diff_put_elided(struct str *out, const char *text, size_t len, size_t width)
+{
+	size_t points = diff_count_points(text, len);
+	if (points <= width) {
+		str_write(out, text, len);
+		return;
+	}
+	size_t front = (width - 3) / 2, back = width - 3 - front;
+	str_write(out, text, find_point(text, len, front));
+	str_puts(out, "...");
+	size_t at = find_point(text, len, points - back);
+	str_write(out, text + at, len - at);
+}
+
 void diff_put_place(struct str *out, const struct diff_row *row)
 {
 	if (!row->file || !row->file[0])
@@ -119,6 +151,17 @@ void diff_put_name(struct str *out, const struct difference *diff, const struct 
 	}
 }
 
+void diff_put_whereabouts(
+	struct str *out, const struct difference *diff, const struct diff_row *row)
+{
+	enum diff_by by = diff->options.by;
+	size_t began = out->len;
+	if (by == DIFF_BY_FUNCTION)
+		diff_put_place(out, row);
+	if (out->len == began && (by == DIFF_BY_FUNCTION || by == DIFF_BY_STACK))
+		put_escaped(out, row->object);
+}
+
 /* ---- sentences ---- */
 
 static const char *plural_of(const struct difference *diff, size_t count)
@@ -132,13 +175,17 @@ static const char *plural_of(const struct difference *diff, size_t count)
 	return words[diff->options.by][count != 1];
 }
 
-/* "takes 12.3% longer (99% interval +9.8% .. +14.9%)" */
-static void put_change(
+void diff_put_change(
 	struct str *out, const struct difference *diff, const struct diff_finding *finding)
 {
 	if (isinf(finding->effect)) {
 		str_puts(out, "is new, and takes ");
 		diff_put_amount(out, diff, &finding->sides[MATCH_NEW]);
+		return;
+	}
+	if (finding->effect <= -1) {
+		str_puts(out, "is gone; it took ");
+		diff_put_amount(out, diff, &finding->sides[MATCH_BASE]);
 		return;
 	}
 	CLEANUP(str_deinit) struct str effect = {0};
@@ -147,7 +194,8 @@ static void put_change(
 	if (text[0] == 'x')
 		str_printf(out, "takes %s times as long (", text + 1);
 	else
-		str_printf(out, "takes %s longer (", text + (text[0] == '+'));
+		str_printf(out, "takes %s %s (", text + (text[0] == '+' || text[0] == '-'),
+			text[0] == '-' ? "less" : "longer");
 	str_printf(out, "%g%% interval ", 100 - 100 * diff->options.alpha);
 	diff_put_interval(out, finding);
 	str_puts(out, ")");
@@ -160,7 +208,7 @@ static void put_others(struct str *out, const struct difference *diff, size_t co
 			plural_of(diff, count));
 }
 
-static void put_regression(struct str *out, const struct difference *diff)
+static void put_regression(struct str *out, const struct difference *diff, diff_name_fn *put_name)
 {
 	size_t count = diff_count(diff, DIFF_REGRESSION);
 	const struct diff_row *first = NULL;
@@ -171,13 +219,13 @@ static void put_regression(struct str *out, const struct difference *diff)
 	str_puts(out, "REGRESSION: ");
 	if (is_program) {
 		str_puts(out, "the whole program ");
-		put_change(out, diff, &diff->program);
+		diff_put_change(out, diff, &diff->program);
 		str_puts(out, first ? "; " : "");
 	}
 	if (first) {
-		diff_put_name(out, diff, first);
+		put_name(out, diff, first);
 		str_puts(out, " ");
-		put_change(out, diff, &first->self);
+		diff_put_change(out, diff, &first->self);
 		put_others(out, diff, count - 1);
 	}
 	str_puts(out, ".");
@@ -246,14 +294,19 @@ static void put_ok(struct str *out, const struct difference *diff)
 		100 * diff->visible_share / diff->judged_share);
 }
 
-void diff_put_verdict(struct str *out, const struct difference *diff)
+void diff_put_verdict_naming(struct str *out, const struct difference *diff, diff_name_fn *put_name)
 {
 	if (diff->verdict == DIFF_REGRESSION)
-		put_regression(out, diff);
+		put_regression(out, diff, put_name);
 	else if (diff->verdict == DIFF_INCONCLUSIVE)
 		put_inconclusive(out, diff);
 	else
 		put_ok(out, diff);
+}
+
+void diff_put_verdict(struct str *out, const struct difference *diff)
+{
+	diff_put_verdict_naming(out, diff, diff_put_name);
 }
 
 void diff_put_program(struct str *out, const struct difference *diff)
@@ -307,6 +360,16 @@ void diff_put_detectable(struct str *out, const struct difference *diff)
 		is_first = false;
 	}
 	str_puts(out, is_first ? "" : ".");
+}
+
+void diff_put_same(struct str *out, const struct difference *diff)
+{
+	size_t same = diff_count(diff, DIFF_SAME), tested = 0;
+	vec_each(&diff->rows, row)
+		tested += row->self.is_tested;
+	str_printf(out, "Not changed by %g%%: %zu, with %.1f%% of the samples. ",
+		100 * diff->options.min_effect, same, 100 * diff_share_of(diff, DIFF_SAME));
+	str_printf(out, "Too small to be judged: %zu.", diff->nr_entities - tested);
 }
 
 void diff_put_caveats(struct str *out, const struct difference *diff)
