@@ -28,7 +28,7 @@ static struct err *parse_format(const char *text, void *member)
 static const struct opt rows[] = {
 	DIFF_RUN_ROWS(struct diff_command_options, run),
 	{"format", 0, "FORMAT", parse_format, FIELD(format),
-		"of the main report: text, json (text)", NULL},
+		"of the main report: text, json, markdown, junit, github, csv (text)", NULL},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
 		"where to write that (standard output)", NULL},
 	SELECT_ROWS(struct diff_command_options, run.select),

@@ -67,6 +67,12 @@ struct err *diff_run_parse_gate(const char *text, void *member)
 	return err_new(ERR_USAGE, "\"%s\" is none of regression, inconclusive, none", text);
 }
 
+struct err *diff_run_parse_log(const char *text, void *member)
+{
+	*(const char **)member = text ? text : "-";
+	return NULL;
+}
+
 enum diff_exit diff_run_exit(const struct diff_run_options *options, enum diff_verdict verdict)
 {
 	if (options->fail_on == DIFF_GATE_NONE || verdict == DIFF_SAME)
@@ -131,7 +137,9 @@ static struct err *load_both(struct loading *base, struct loading *new)
 
 struct reports {
 	const struct difference *diff;
+	const struct profile *new;
 	struct diff_writer_options options;
+	struct export_baseline baseline;
 	const char **inputs; /* paths of both sides: no report replaces them */
 	size_t nr_inputs;
 };
@@ -155,17 +163,22 @@ static struct err *write_report(
 	struct diff_writer_options options = reports->options;
 	options.width = find_width(path);
 	try(export_file_open(path, reports->inputs, reports->nr_inputs, &file));
-	bool is_stdout = !file.temporary;
-	struct err *err =
-		diff_writers[format].write(reports->diff, &options, export_file_sink(&file));
-	if (!err)
-		err = export_file_commit(&file);
-	if (err && is_stdout && err_errnum(err) == EPIPE) {
-		err_destroy(err); /* `| head` has seen enough: that is no failure */
-		err = NULL;
-	}
-	export_file_deinit(&file);
-	return err;
+	return export_file_end(&file,
+		diff_writers[format].write(reports->diff, &options, export_file_sink(&file)));
+}
+
+/* What `convert --baseline` writes. */
+static struct err *write_picture(
+	const struct reports *reports, enum export_format format, const char *path)
+{
+	size_t count;
+	struct export_file file;
+	struct export_options options = {.baseline = &reports->baseline};
+	if (!path)
+		return NULL;
+	try(export_file_open(path, reports->inputs, reports->nr_inputs, &file));
+	return export_file_end(&file,
+		export_all(&count)[format].write(reports->new, &options, export_file_sink(&file)));
 }
 
 static struct err *write_reports(const struct reports *reports,
@@ -174,6 +187,8 @@ static struct err *write_reports(const struct reports *reports,
 	for (int i = 0; i < DIFF_FORMAT_COUNT; i++)
 		if (options->files[i])
 			try(write_report(reports, (enum diff_format)i, options->files[i]));
+	try(write_picture(reports, EXPORT_HTML, options->html));
+	try(write_picture(reports, EXPORT_SVG, options->svg));
 	return write_report(reports, format, output);
 }
 
@@ -202,9 +217,14 @@ static struct err *compare_and_write(struct diff_run_options *options, const str
 		CLEANUP_FREE const char **inputs = join_paths(base, new);
 		struct reports reports = {
 			.diff = diff,
+			.new = of_new.profile,
 			.options = {.limit = options->limit,
 				.base_name = base->name,
-				.new_name = new->name},
+				.new_name = new->name,
+				.source_root = getenv("GITHUB_WORKSPACE")},
+			.baseline = {.profile = of_base.profile,
+				.name = input_short_name(base),
+				.profile_name = input_short_name(new)},
 			.inputs = inputs,
 			.nr_inputs = base->nr_paths + new->nr_paths,
 		};

@@ -29,6 +29,7 @@ struct diff_run_options {
 	uint32_t limit;                       /* rows of each list in texts; 0: all */
 	const char *files[DIFF_FORMAT_COUNT]; /* reports beside the main one; NULL: none */
 	const char *base_name, *new_name;     /* in reports; NULL: by their paths */
+	const char *html, *svg;               /* pictures; NULL: none */
 	struct select_options select;
 };
 
@@ -43,6 +44,7 @@ opt_parse_fn diff_run_parse_metric;   /* enum diff_metric */
 opt_parse_fn diff_run_parse_fraction; /* double: "5%", "5", "0.5%" -> .05, .05, .005 */
 opt_parse_fn diff_run_parse_alpha;    /* double: .01 */
 opt_parse_fn diff_run_parse_gate;     /* enum diff_gate */
+opt_parse_fn diff_run_parse_log;      /* const char *: a file, or standard output */
 
 /* Rows to be placed among a command's own, ahead of select's; `member` is that of its options. */
 #define DIFF_RUN_ROWS(type, member) \
@@ -69,11 +71,24 @@ opt_parse_fn diff_run_parse_gate;     /* enum diff_gate */
 			"rows of each list, 0 for all (20)", NULL \
 	}
 
-/* One for each report: --json FILE. */
+/* One for each report that is written beside the main one. */
 #define DIFF_FILE_ROWS(type, member) \
+	{"json", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_JSON]), \
+		"also: for programs", "Reports"}, \
+		{"markdown", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_MARKDOWN]), \
+			"for $GITHUB_STEP_SUMMARY, and comments", NULL}, \
+		{"junit", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_JUNIT]), \
+			"a testcase a function, for what shows tests", NULL}, \
+		{"github", 0, "[FILE|-]", diff_run_parse_log, \
+			offsetof(type, member.files[DIFF_GITHUB]), \
+			"annotations of source lines, by GitHub's workflow commands (-)", NULL}, \
+		{"csv", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_CSV]), \
+			"for spreadsheets", NULL}, \
+		{"html", 0, "FILE|-", opt_string, offsetof(type, member.html), \
+			"a page with both flame graphs in one, as of convert --baseline", NULL}, \
 	{ \
-		"json", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_JSON]), \
-			"write this report, too", "Reports" \
+		"svg", 0, "FILE|-", opt_string, offsetof(type, member.svg), \
+			"that flame graph as a picture", NULL \
 	}
 
 /* Files of a side: recordings, each one run, or merged ones and baselines, which are several. */

@@ -12,12 +12,17 @@ struct diff_writer_options {
 	size_t limit;   /* rows of each list; 0: all. What is for programs has all of them */
 	unsigned width; /* of text, in columns */
 	const char *base_name, *new_name;
+	const char *source_root; /* annotations name files below it relative to it; NULL: none */
 };
 
 /* X(enum, function, name, help) */
 #define DIFF_FORMATS(X) \
 	X(DIFF_TEXT, diff_text, "text", "for people") \
-	X(DIFF_JSON, diff_json, "json", "for programs; schema in ebprof-diff(1)")
+	X(DIFF_JSON, diff_json, "json", "for programs; schema in ebprof-diff(1)") \
+	X(DIFF_MARKDOWN, diff_markdown, "markdown", "for $GITHUB_STEP_SUMMARY, comments") \
+	X(DIFF_JUNIT, diff_junit, "junit", "for what shows tests: a testcase a function") \
+	X(DIFF_GITHUB, diff_github, "github", "for GitHub: annotations of source lines") \
+	X(DIFF_CSV, diff_csv, "csv", "for spreadsheets: a line a row")
 
 enum diff_format {
 #define X(format, function, name, help) format,
