@@ -130,7 +130,7 @@ BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev 
 TEST_PACKAGES := golang-go g++ rustc lld binutils dwz elfutils gdb clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev ruby perl lua5.4 luajit \
 	procps strace util-linux python3 php-cli jq tmux mandoc debuginfod libdebuginfod1 xz-utils zstd \
-	chromium valgrind libxml2-utils protobuf-compiler curl openssl $(if $(shell command -v npm),,nodejs npm)
+	chromium valgrind libxml2-utils cmark-gfm protobuf-compiler curl openssl $(if $(shell command -v npm),,nodejs npm)
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring
 HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h elfutils/libdw.h zlib.h lzma.h ncurses.h libiberty/demangle.h
 

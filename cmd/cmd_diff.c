@@ -3,10 +3,13 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/diff_run.h"
+#include "cmd/input.h"
+#include "cmd/terminal_report.h"
 
 struct diff_command_options {
 	enum diff_format format;
 	const char *output;
+	bool is_tui;
 	struct diff_run_options run;
 };
 
@@ -31,6 +34,8 @@ static const struct opt rows[] = {
 		"of the main report: text, json, markdown, junit, github, csv (text)", NULL},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
 		"where to write that (standard output)", NULL},
+	{"tui", 0, NULL, opt_flag, FIELD(is_tui), "show both in the terminal interface instead",
+		NULL},
 	SELECT_ROWS(struct diff_command_options, run.select),
 	{0},
 };
@@ -66,6 +71,52 @@ static struct err *find_sides(int argc, char **argv, int rest, int dashes, struc
 	return NULL;
 }
 
+/* What was merged in memory has no name in a folder, but the kernel's. */
+static void put_base_path(struct str *out, const struct input *base)
+{
+	if (base->nr_paths == 1)
+		str_puts(out, base->path);
+	else
+		str_printf(out, "/proc/self/fd/%d", base->fd);
+}
+
+static struct err *check_tui(const struct diff_command_options *options)
+{
+	if (diff_run_writes_files(&options->run))
+		return err_new(ERR_USAGE, "--tui shows, and writes no reports");
+	return err_wrap(tui_check(), "--tui");
+}
+
+static struct err *show_both(
+	struct diff_command_options *options, const struct sides *sides, enum diff_exit *ret)
+{
+	CLEANUP(input_deinit) struct input base = {0}, new = {0};
+	CLEANUP(str_deinit) struct str path = {0};
+	try(check_tui(options));
+	try(input_open_paths(sides->base.paths, sides->base.count, &base));
+	try(input_open_paths(sides->new.paths, sides->new.count, &new));
+	put_base_path(&path, &base);
+	struct tui_options tui = {
+		.file_name = new.name,
+		.baseline = str_text(&path),
+		.baseline_name = base.name,
+		.fd = new.fd,
+	};
+	bool is_well = terminal_report(&tui, &options->run.select) == CONSOLE_OK;
+	*ret = is_well ? DIFF_EXIT_OK : DIFF_EXIT_ERROR;
+	return NULL;
+}
+
+static struct err *compare(
+	struct diff_command_options *options, const struct sides *sides, enum diff_exit *ret)
+{
+	enum diff_verdict verdict = DIFF_SAME;
+	try(diff_run(&options->run, &sides->base, &sides->new, options->format, options->output,
+		&verdict));
+	*ret = diff_run_exit(&options->run, verdict);
+	return NULL;
+}
+
 /* getopt would forget where the -- stood. */
 static int find_dashes(int argc, char **argv)
 {
@@ -80,7 +131,7 @@ static int run(const struct command *command, int argc, char **argv)
 	struct diff_command_options options = {.output = "-", .run = DIFF_RUN_DEFAULTS};
 	int rest, dashes = find_dashes(argc, argv);
 	bool wants_help;
-	enum diff_verdict verdict = DIFF_SAME;
+	enum diff_exit code = DIFF_EXIT_OK;
 	struct sides sides;
 	struct err *err = opt_parse(command, dashes, argv, &options, &rest, &wants_help);
 	if (!err && wants_help) {
@@ -91,11 +142,11 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!err)
 		err = find_sides(argc, argv, rest, dashes, &sides);
 	if (!err)
-		err = diff_run(&options.run, &sides.base, &sides.new, options.format,
-			options.output, &verdict);
+		err = options.is_tui ? show_both(&options, &sides, &code)
+				     : compare(&options, &sides, &code);
 	diff_run_deinit(&options.run);
 	if (!err)
-		return (int)diff_run_exit(&options.run, verdict);
+		return (int)code;
 	console_fail(err);
 	return DIFF_EXIT_ERROR;
 }

@@ -1,4 +1,3 @@
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +7,8 @@
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "cmd/select.h"
+#include "cmd/terminal_report.h"
 #include "report/text.h"
-#include "report/tui/tui.h"
 #include "report/unsymbolized.h"
 
 struct report_options {
@@ -150,27 +149,15 @@ static int report_text(struct report_options *options, const struct input *input
 
 static int report_in_terminal(struct report_options *options, const struct input *input)
 {
-	setlocale(LC_CTYPE, "");
-	options->select.naming.is_silent = true; /* the screen is another's */
-	naming_begin(&options->select.naming);
 	struct tui_options tui = {
 		.file_name = input->name,
 		.baseline = options->baseline,
 		.fd = input->fd,
-		.symbolize = options->select.naming.symbolize,
-		.filter = select_filter(&options->select),
 		.source_dirs = options->source_dirs,
 		.opens_tree = options->show_tree || options->show_inverted,
 		.is_inverted = options->show_inverted,
 	};
-	bool is_left = false;
-	struct err *err = tui_run(&tui, &is_left);
-	if (!is_left) /* else a thread may be asking for names */
-		is_left = !naming_end(&options->select.naming);
-	int code = err ? console_fail(err) : CONSOLE_OK;
-	if (is_left) /* threads still use what freeing and exit handlers would take from them */
-		_exit(code);
-	return code;
+	return terminal_report(&tui, &options->select);
 }
 
 /* What only a text can show asks for one, and so does what is no terminal. */

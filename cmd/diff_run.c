@@ -82,6 +82,14 @@ enum diff_exit diff_run_exit(const struct diff_run_options *options, enum diff_v
 	return options->fail_on == DIFF_GATE_REGRESSION ? DIFF_EXIT_REGRESSION : DIFF_EXIT_OK;
 }
 
+bool diff_run_writes_files(const struct diff_run_options *options)
+{
+	bool writes = options->html || options->svg;
+	for (int i = 0; i < DIFF_FORMAT_COUNT; i++)
+		writes |= options->files[i] != NULL;
+	return writes;
+}
+
 void diff_run_deinit(struct diff_run_options *options)
 {
 	select_deinit(&options->select);

@@ -156,6 +156,7 @@ struct err *tui_run(const struct tui_options *options, bool *is_left)
 			.is_inverted = options->is_inverted,
 			.code = &code,
 			.baseline = options->baseline,
+			.baseline_name = options->baseline_name,
 			.files = &options->symbolize.files,
 		};
 		err = run_in_terminal(&tui, &app, options->opens_tree);

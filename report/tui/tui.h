@@ -7,8 +7,9 @@
 
 struct tui_options {
 	const char *file_name;
-	const char *baseline; /* the file to compare with; NULL: none */
-	int fd;               /* of the recording; borrowed */
+	const char *baseline;      /* the file to compare with; NULL: none */
+	const char *baseline_name; /* what it is called on the screen; NULL: as the file */
+	int fd;                    /* of the recording; borrowed */
 	struct symbolize_options symbolize;
 	struct filter filter;          /* what is not wanted is not even looked at */
 	struct debug_dirs source_dirs; /* --source-dir, in the order given */

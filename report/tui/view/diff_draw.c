@@ -99,6 +99,14 @@ static void put_side(
 		str_printf(out, ", %.2f s", (double)whole->value / 1e9);
 }
 
+/* A file that has no name of its own was given one. */
+static const char *name_base(const struct app *app, const char *path)
+{
+	const struct app_options *options = app->options;
+	bool is_named = options->baseline_name && strcmp(path, options->baseline) == 0;
+	return is_named ? options->baseline_name : path;
+}
+
 int diff_draw_summary(
 	const struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
 {
@@ -107,7 +115,7 @@ int diff_draw_summary(
 	const struct profile_event *event =
 		profile->events.len > 1 ? &profile->events.data[1] : NULL;
 	CLEANUP(str_deinit) struct str text = {0}, notes = {0};
-	str_printf(&text, "base %s: ", comparison->path);
+	str_printf(&text, "base %s: ", name_base(app, comparison->path));
 	put_side(&comparison->compare.wholes.base, event, &text);
 	str_puts(&text, "  new: ");
 	put_side(&comparison->compare.wholes.new, event, &text);
@@ -140,12 +148,13 @@ static unsigned explain(const struct app *app, struct str *out)
 		return STYLE_NORMAL;
 	}
 	if (is_answer && comparison->problem)
-		str_printf(out, "%s: %s\nD chooses another recording.\n", comparison->path,
-			comparison->problem);
+		str_printf(out, "%s: %s\nD chooses another recording.\n",
+			name_base(app, comparison->path), comparison->problem);
 	else if (app->busy || app->model->wish_serial != app->wish.serial)
-		str_printf(out, "reading %s\n", app->wish.baseline);
+		str_printf(out, "reading %s\n", name_base(app, app->wish.baseline));
 	else
-		str_printf(out, "%s was not read.\nD reads it.\n", app->wish.baseline);
+		str_printf(
+			out, "%s was not read.\nD reads it.\n", name_base(app, app->wish.baseline));
 	return STYLE_WARNING;
 }
 
