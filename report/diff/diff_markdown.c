@@ -86,6 +86,13 @@ static void put_cell(struct writing *writing, const struct diff_row *row, diff_n
 
 /* ---- rows ---- */
 
+/* By module and by line, the name says it. */
+static bool has_whereabouts(const struct writing *writing)
+{
+	enum diff_by by = writing->diff->options.by;
+	return by == DIFF_BY_FUNCTION || by == DIFF_BY_STACK;
+}
+
 static void put_row(struct writing *writing, const struct diff_row *row)
 {
 	const struct diff_finding *self = &row->self;
@@ -102,16 +109,18 @@ static void put_row(struct writing *writing, const struct diff_row *row)
 	diff_put_p(out, self->adjusted_p);
 	str_puts(out, " | ");
 	put_cell(writing, row, diff_put_name);
-	put_cell(writing, row, diff_put_whereabouts);
+	if (has_whereabouts(writing))
+		put_cell(writing, row, diff_put_whereabouts);
 	out->data[out->len - 1] = '\n';
 }
 
 static void put_head(struct writing *writing)
 {
 	const struct diff_options *options = &writing->diff->options;
-	str_printf(&writing->out, "| base | new | change | %g%% interval | p | %s | where |\n",
-		100 - 100 * options->alpha, diff_by_word(options->by));
-	str_puts(&writing->out, "|--:|--:|--:|--:|--:|:--|:--|\n");
+	const char *rest = has_whereabouts(writing) ? " where |" : "";
+	str_printf(&writing->out, "| base | new | change | %g%% interval | p | %s |%s\n",
+		100 - 100 * options->alpha, diff_by_word(options->by), rest);
+	str_printf(&writing->out, "|--:|--:|--:|--:|--:|:--|%s\n", rest[0] ? ":--|" : "");
 }
 
 static bool has_room(const struct writing *writing)
