@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/baseline_file.h"
 #include "cmd/baseline_store.h"
@@ -161,7 +162,9 @@ static struct err *find_baseline(struct ci *ci)
 	struct store *store;
 	if (options->record.base || !options->job)
 		return NULL;
-	try(baseline_store_open(options->store_folder, true, &store));
+	if (!options->saves && access(options->store_folder, F_OK) && errno == ENOENT)
+		return NULL;
+	try(baseline_store_open(options->store_folder, options->saves, &store));
 	struct err *err = take_baseline(ci, store);
 	store_close(store);
 	return err;
@@ -286,7 +289,7 @@ static struct err *check_options(const struct ci_options *options)
 static struct err *take_verb(int argc, char **argv)
 {
 	bool is_option = argc > 1 && argv[1][0] == '-';
-	if (argc < 2 || (is_option && strcmp(argv[1], "--help") && strcmp(argv[1], "-h")))
+	if (argc < 2 || (is_option && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
 		return err_new(ERR_USAGE, "ci run? (see ebprof ci --help)");
 	if (!is_option && strcmp(argv[1], "run") != 0)
 		return err_new(ERR_USAGE, "\"%s\" is not run (see ebprof ci --help)", argv[1]);

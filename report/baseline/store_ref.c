@@ -204,7 +204,8 @@ static void next_hash(struct words *line, char ret[SHA256_DIGITS + 1])
 	size_t len = next_word(line, &word);
 	line->is_bad |= len != SHA256_DIGITS;
 	for (size_t i = 0; i < len && !line->is_bad; i++) {
-		line->is_bad |= !memchr("0123456789abcdef", word[i], 16);
+		bool is_digit = word[i] >= '0' && word[i] <= '9';
+		line->is_bad |= !is_digit && (word[i] < 'a' || word[i] > 'f');
 		ret[i] = word[i];
 	}
 }

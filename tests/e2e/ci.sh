@@ -76,7 +76,7 @@ test_baselines_come_and_are_compared_with() {
 	ci --runs 2 --job shape -- ./before
 	want_status 2 "no baseline, and none saved"
 	grep -q 'no baseline of shape on main yet.*: --save' err || fail "$(cat err)"
-	[[ -z $("$EBPROF" baseline list) ]] || fail "saved all the same"
+	[[ ! -e ebprof-baselines ]] || fail "saved all the same"
 	ci --runs 3 --job shape --save -- ./before
 	want_status 0 "the first one"
 	[[ $("$EBPROF" baseline list | wc -l) == 1 ]] || fail "$("$EBPROF" baseline list)"
