@@ -79,6 +79,7 @@ static void put_side(
 	json_put_object(json, key);
 	json_put_text(json, "name", name);
 	json_put_exact(json, "samples", side->samples);
+	json_put_exact(json, "known_samples", side->known);
 	json_put_exact(json, "other_samples", side->other_samples);
 	json_put_number(json, "empty_runs", side->nr_empty);
 	json_put_array(json, "runs");

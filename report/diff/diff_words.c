@@ -24,7 +24,8 @@ void diff_put_effect(struct str *out, double effect)
 
 static void put_bound(struct str *out, double effect)
 {
-	if (isinf(effect))
+	static const double beyond = 999;
+	if (effect >= beyond)
 		str_puts(out, "any");
 	else if (effect <= -1)
 		str_puts(out, "-100%");
@@ -276,22 +277,23 @@ static void put_inconclusive(struct str *out, const struct difference *diff)
 			100 * options->min_share);
 		return;
 	}
-	str_printf(out, "changes of %g%% would have shown in only %.0f%% of what could have any.",
+	str_printf(out, "a change of %g%% would have shown in only %.0f%% of the time.",
 		100 * options->min_effect, 100 * diff->visible_share / diff->judged_share);
 	double needed = find_needed(diff);
 	if (needed > 1)
-		str_printf(out, " About %.2g times the samples would tell.", ceil(needed * 2) / 2);
+		str_printf(out, " About %.2g times as many would do.", ceil(needed * 2) / 2);
 }
 
 static void put_ok(struct str *out, const struct difference *diff)
 {
 	const struct diff_options *options = &diff->options;
-	str_printf(out, "OK: no regression of %g%% or more", 100 * options->min_effect);
+	str_printf(out,
+		"OK: nothing takes %g%% longer; that would have shown in %.0f%% of the time.",
+		100 * options->min_effect, 100 * diff->visible_share / diff->judged_share);
 	size_t better = diff_count(diff, DIFF_IMPROVEMENT);
 	if (better)
-		str_printf(out, "; %zu %s improved", better, plural_of(diff, better));
-	str_printf(out, " (seen sharply enough: %.0f%% of what could have any).",
-		100 * diff->visible_share / diff->judged_share);
+		str_printf(out, " %zu %s take%s less.", better, plural_of(diff, better),
+			better == 1 ? "s" : "");
 }
 
 void diff_put_verdict_naming(struct str *out, const struct difference *diff, diff_name_fn *put_name)
@@ -385,6 +387,13 @@ void diff_put_caveats(struct str *out, const struct difference *diff)
 	if (others)
 		str_printf(out, "%llu samples of other events were left out (--event). ",
 			(unsigned long long)others);
+	double all = (double)(diff->sides[0].samples + diff->sides[1].samples);
+	double unknown = all - (double)(diff->sides[0].known + diff->sides[1].known);
+	if (unknown > 0.001 * all)
+		str_printf(out,
+			"%.1f%% of the samples have truncated stacks, of which nothing is "
+			"known; they were left out. ",
+			100 * unknown / all);
 	if (out->len && out->data[out->len - 1] == ' ')
 		str_truncate(out, out->len - 1);
 }

@@ -48,8 +48,8 @@ const char *diff_verdict_word(enum diff_verdict verdict)
 static bool is_worth_testing(const struct difference *diff, uint64_t base, uint64_t new)
 {
 	static const double few = 5;
-	double base_all = (double)diff->sides[MATCH_BASE].samples;
-	double new_all = (double)diff->sides[MATCH_NEW].samples;
+	double base_all = (double)diff->sides[MATCH_BASE].known;
+	double new_all = (double)diff->sides[MATCH_NEW].known;
 	double hits = (double)base + (double)new, least = fmin(base_all, new_all);
 	return hits * least >= few * (base_all + new_all) &&
 	       hits >= diff->options.min_share * least;
@@ -73,7 +73,7 @@ static void put_amount(
 {
 	*amount = (struct diff_amount){
 		.samples = samples,
-		.share = (double)samples / (double)side->samples,
+		.share = fmin(1, (double)samples / (double)side->known),
 		.value = (double)value / (double)side->runs.len,
 	};
 }
@@ -116,8 +116,8 @@ static double *rest_of(const struct difference *diff, enum diff_metric metric)
 	size_t at = 0;
 	for (int side = 0; side < MATCH_SIDES; side++)
 		vec_each(&sides[side].runs, run) {
-			double samples = (double)run->samples;
-			rest[at++] = metric == DIFF_CPU_S ? samples / run->value : samples;
+			rest[at++] = metric == DIFF_CPU_S ? (double)run->samples / run->value
+							  : (double)(run->samples - run->unknown);
 		}
 	return rest;
 }
@@ -317,6 +317,11 @@ static struct err *check_runs(const struct difference *diff)
 		const char *name = side == MATCH_BASE ? "base" : "new";
 		if (!runs)
 			return err_new(ERR_USAGE, "the %s side has no samples of the event", name);
+		if (!diff->sides[side].known)
+			return err_new(ERR_USAGE,
+				"all stacks of the %s side were truncated: "
+				"where its samples were is not known",
+				name);
 		if (runs > runs_max)
 			return err_new(ERR_USAGE, "%zu runs on the %s side are more than %zu", runs,
 				name, runs_max);

@@ -76,7 +76,8 @@ struct diff_options {
 struct diff_run {         /* a recording, or one of those that were merged into it */
 	const char *name; /* borrowed from the profile; "" where nothing was merged */
 	uint64_t samples;
-	double value;          /* of all samples, in the event's unit (ns) */
+	uint64_t unknown; /* ... of those, the ones whose stack was truncated at its beginning */
+	double value;     /* of all samples, in the event's unit (ns) */
 	bool is_whole_command; /* it ended with its command: its CPU time says something */
 };
 
@@ -84,13 +85,14 @@ struct diff_side {
 	VEC(struct diff_run) runs;       /* those with samples */
 	size_t nr_empty;                 /* runs without */
 	uint64_t samples, other_samples; /* ... of other events, which are left out */
+	uint64_t known;                  /* samples of which is known where they were */
 	double value;
 };
 
 /* One side's part of a row. */
 struct diff_amount {
 	uint64_t samples;
-	double share; /* of the side's samples */
+	double share; /* of the side's known samples */
 	double value; /* mean of a run, in the event's unit */
 };
 

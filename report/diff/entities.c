@@ -150,11 +150,11 @@ static void list_nodes(const struct entities *entities, enum match_side side, ui
 }
 
 void entities_of_stack(
-	struct entities *entities, enum match_side side, uint32_t stack, struct entity_list *list)
+	struct entities *entities, enum match_side side, uint32_t stack, struct entity_list *ret)
 {
-	list->len = 0;
+	ret->len = 0;
 	if (entities->by == DIFF_BY_STACK) {
-		list_nodes(entities, side, stack, list);
+		list_nodes(entities, side, stack, ret);
 		return;
 	}
 	entities->stamp++;
@@ -163,12 +163,12 @@ void entities_of_stack(
 	uint32_t marker = 0;
 	for (uint32_t frame; (frame = profile_walk_next(&walk));) {
 		if (profile->frames.data[frame].object)
-			add_once(entities, entity_of_frame(entities, side, frame), list);
+			add_once(entities, entity_of_frame(entities, side, frame), ret);
 		else
 			marker = frame;
 	}
-	if (!list->len) /* frame 0 is a placeholder, for stacks without any */
-		add_once(entities, entity_of_frame(entities, side, marker), list);
+	if (!ret->len) /* frame 0 is a placeholder, for stacks without any */
+		add_once(entities, entity_of_frame(entities, side, marker), ret);
 }
 
 size_t entities_count(const struct entities *entities)
@@ -205,21 +205,21 @@ static void name_node(const struct entities *entities, uint32_t node, struct dif
 	}
 }
 
-void entities_name(const struct entities *entities, uint32_t id, struct diff_row *row)
+void entities_name(const struct entities *entities, uint32_t entity, struct diff_row *row)
 {
 	if (entities->by == DIFF_BY_STACK) {
-		name_node(entities, id, row);
+		name_node(entities, entity, row);
 		return;
 	}
-	const struct entity *entity = &entities->list.data[id];
-	const struct profile *profile = entities->profiles[entity->side];
-	const char *object = profile->objects.data[entity->object].name;
-	put_function(&profile->functions.data[entity->function], object, row);
+	const struct entity *named = &entities->list.data[entity];
+	const struct profile *profile = entities->profiles[named->side];
+	const char *object = profile->objects.data[named->object].name;
+	put_function(&profile->functions.data[named->function], object, row);
 	if (entities->by == DIFF_BY_FUNCTION) {
-		row->name = function_match_name(&entities->match, id, &row->object);
+		row->name = function_match_name(&entities->match, entity, &row->object);
 	} else if (entities->by == DIFF_BY_LINE) {
-		row->file = profile->frames.data[entity->frame].file;
-		row->line = profile->frames.data[entity->frame].line;
+		row->file = profile->frames.data[named->frame].file;
+		row->line = profile->frames.data[named->frame].line;
 	} else {
 		row->name = row->object;
 		row->file = NULL;

@@ -5,6 +5,31 @@
 
 /* ---- samples by stack ---- */
 
+struct sorting {
+	const struct profile *profile;
+	uint32_t event;
+	const uint32_t *runs;    /* of each thread */
+	const bool *is_known;    /* of each stack */
+	const uint32_t *numbers; /* of each run, without the empty ones */
+};
+
+static bool is_counted(const struct sorting *sorting, const struct profile_sample *sample)
+{
+	return sample->event == sorting->event && sorting->is_known[sample->stack];
+}
+
+/* For each stack whether it has a frame that is in some code. */
+static bool *find_known(const struct profile *profile)
+{
+	bool *is_known = mem_zalloc_array(profile->stacks.len, sizeof(*is_known));
+	for (uint32_t i = 0; i < profile->stacks.len; i++) {
+		struct profile_walk walk = profile_walk(profile, i);
+		for (uint32_t frame; !is_known[i] && (frame = profile_walk_next(&walk));)
+			is_known[i] = profile->frames.data[frame].object;
+	}
+	return is_known;
+}
+
 /* Which run each thread is of: its recording, of those that were merged. */
 static uint32_t *find_runs(const struct profile *profile)
 {
@@ -30,51 +55,55 @@ static void put_runs(const struct profile *profile, const struct run_sums *sums,
 	uint32_t *numbers, struct diff_side *side)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (!sums[i].self) {
+		if (!sums[i].total) {
 			/* Where something was merged, 0 is what damage left. */
 			side->nr_empty += i > 0 || count == 1;
 			continue;
 		}
 		numbers[i] = (uint32_t)side->runs.len;
 		struct diff_run run = describe_run(profile, i);
-		run.samples = sums[i].self;
-		run.value = fmax(1, (double)sums[i].self_value); /* 0: damage */
+		run.samples = sums[i].total;
+		run.unknown = sums[i].total - sums[i].self;
+		run.value = fmax(1, (double)sums[i].total_value); /* 0: damage */
 		vec_push(&side->runs, run);
 		side->samples += run.samples;
+		side->known += run.samples - run.unknown;
 		side->value += run.value;
 	}
 }
 
-static void sum_runs(const struct profile *profile, uint32_t event, const uint32_t *runs,
-	struct run_sums *sums, struct diff_side *side)
+/* Total is of all, self of those that are known. */
+static void sum_runs(const struct sorting *sorting, struct run_sums *sums, struct diff_side *side)
 {
+	const struct profile *profile = sorting->profile;
 	vec_each(&profile->samples, sample) {
-		if (sample->event != event) {
+		if (sample->event != sorting->event) {
 			side->other_samples++;
 			continue;
 		}
-		struct run_sums *sum = &sums[runs[sample->thread]];
-		sum->self++;
-		sum->self_value += profile_sample_value(profile, sample);
+		struct run_sums *sum = &sums[sorting->runs[sample->thread]];
+		sum->self += sorting->is_known[sample->stack];
+		sum->total++;
+		sum->total_value += profile_sample_value(profile, sample);
 	}
 }
 
 /* A counting sort: how many each stack has, where they begin, and then each into its place. */
-static void sort_samples(
-	struct run_samples *samples, uint32_t event, const uint32_t *runs, const uint32_t *numbers)
+static void sort_samples(struct run_samples *samples, const struct sorting *sorting)
 {
-	const struct profile *profile = samples->profile;
+	const struct profile *profile = sorting->profile;
 	vec_each(&profile->samples, sample)
-		if (sample->event == event)
+		if (is_counted(sorting, sample))
 			samples->first[sample->stack + 1]++;
 	for (size_t i = 0; i < samples->nr_stacks; i++)
 		samples->first[i + 1] += samples->first[i];
 	CLEANUP_FREE uint32_t *place = mem_zalloc_array(samples->nr_stacks, sizeof(*place));
 	memcpy(place, samples->first, samples->nr_stacks * sizeof(*place));
 	vec_each(&profile->samples, sample) {
-		if (sample->event != event)
+		if (!is_counted(sorting, sample))
 			continue;
-		samples->runs[place[sample->stack]++] = numbers[runs[sample->thread]];
+		samples->runs[place[sample->stack]++] =
+			sorting->numbers[sorting->runs[sample->thread]];
 		samples->values[sample->stack] += profile_sample_value(profile, sample);
 	}
 }
@@ -85,9 +114,11 @@ void run_samples_init(struct run_samples *samples, const struct profile *profile
 	size_t stacks = profile->stacks.len;
 	size_t origins = profile->origins.len > 1 ? profile->origins.len : 1;
 	CLEANUP_FREE uint32_t *runs = find_runs(profile);
+	CLEANUP_FREE bool *is_known = find_known(profile);
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(origins, sizeof(*numbers));
 	CLEANUP_FREE struct run_sums *sums = mem_zalloc_array(origins, sizeof(*sums));
-	sum_runs(profile, event, runs, sums, side);
+	struct sorting sorting = {profile, event, runs, is_known, numbers};
+	sum_runs(&sorting, sums, side);
 	put_runs(profile, sums, origins, numbers, side);
 	*samples = (struct run_samples){
 		.profile = profile,
@@ -97,7 +128,7 @@ void run_samples_init(struct run_samples *samples, const struct profile *profile
 		.runs = mem_zalloc_array(profile->samples.len, sizeof(*samples->runs)),
 		.values = mem_zalloc_array(stacks, sizeof(*samples->values)),
 	};
-	sort_samples(samples, event, runs, numbers);
+	sort_samples(samples, &sorting);
 }
 
 void run_samples_deinit(struct run_samples *samples)

@@ -16,7 +16,11 @@ struct run_samples {
 	size_t *lists; /* nr_stacks + 1 of them: where each stack's begin */
 };
 
-/* Also fills in the runs of `side`, and how much each of them has. */
+/*
+ * Also fills in the runs of `side`, and how much each of them has. Samples of which nothing is
+ * known but that their stack was truncated count there alone: whoever lacks them lacks the more,
+ * the more of them a run happens to have, which is no change of the program.
+ */
 void run_samples_init(struct run_samples *samples, const struct profile *profile, uint32_t event,
 	struct diff_side *side);
 void run_samples_deinit(struct run_samples *samples);
