@@ -200,6 +200,13 @@ static struct err *write_reports(const struct reports *reports,
 	return write_report(reports, format, output);
 }
 
+/* Where the repository is, as GitHub's runner and GitLab's say. */
+static const char *find_source_root(void)
+{
+	const char *github = getenv("GITHUB_WORKSPACE");
+	return github ? github : getenv("CI_PROJECT_DIR");
+}
+
 static const char **join_paths(const struct input *base, const struct input *new)
 {
 	const char **paths = mem_zalloc_array(base->nr_paths + new->nr_paths, sizeof(*paths));
@@ -229,7 +236,7 @@ static struct err *compare_and_write(struct diff_run_options *options, const str
 			.options = {.limit = options->limit,
 				.base_name = base->name,
 				.new_name = new->name,
-				.source_root = getenv("GITHUB_WORKSPACE")},
+				.source_root = find_source_root()},
 			.baseline = {.profile = of_base.profile,
 				.name = input_short_name(base),
 				.profile_name = input_short_name(new)},

@@ -82,6 +82,8 @@ opt_parse_fn diff_run_parse_log;      /* const char *: a file, or standard outpu
 		{"github", 0, "[FILE|-]", diff_run_parse_log, \
 			offsetof(type, member.files[DIFF_GITHUB]), \
 			"annotations of source lines, by GitHub's workflow commands (-)", NULL}, \
+		{"gitlab", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_GITLAB]), \
+			"regressions as GitLab's code quality", NULL}, \
 		{"csv", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_CSV]), \
 			"for spreadsheets", NULL}, \
 		{"html", 0, "FILE|-", opt_string, offsetof(type, member.html), \

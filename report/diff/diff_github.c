@@ -9,13 +9,11 @@
  */
 #include <string.h>
 
+#include "report/diff/diff_annotation.h"
 #include "report/diff/diff_words.h"
-#include "report/diff/diff_writer.h"
-#include "report/source_file.h"
 
 enum {
 	SHOWN_MAX = 10, /* of each kind, in a step */
-	NAME_WIDTH = 200,
 };
 
 struct writing {
@@ -50,23 +48,6 @@ static void put_property(struct str *out, const char *key, const char *text)
 	put_encoded(out, str_text(&safe), "%\r\n:,");
 }
 
-/* As the repository has it, if it is one of its files. */
-static void put_file(struct writing *writing, const char *file)
-{
-	CLEANUP(str_deinit) struct str plain = {0}, root = {0};
-	if (file[0] != '/') {
-		put_property(&writing->out, "file", file);
-		return;
-	}
-	source_file_put_plain_path(&plain, file);
-	if (writing->options->source_root)
-		source_file_put_plain_path(&root, writing->options->source_root);
-	const char *path = str_text(&plain);
-	bool is_below =
-		root.len && strncmp(path, root.data, root.len) == 0 && path[root.len] == '/';
-	put_property(&writing->out, "file", is_below ? path + root.len + 1 : path);
-}
-
 /* ::error file=src/a.c,line=12,title=...   Where the place is not known, only the title. */
 static void put_command(struct writing *writing, const char *kind, const struct diff_row *row,
 	const struct str *title)
@@ -74,7 +55,9 @@ static void put_command(struct writing *writing, const char *kind, const struct 
 	struct str *out = &writing->out;
 	str_printf(out, "::%s ", kind);
 	if (row && row->file && row->file[0]) {
-		put_file(writing, row->file);
+		CLEANUP(str_deinit) struct str file = {0};
+		diff_put_source_path(&file, writing->options, row->file);
+		put_property(out, "file", str_text(&file));
 		if (row->line)
 			str_printf(out, ",line=%u", row->line);
 		str_putc(out, ',');
@@ -86,21 +69,11 @@ static void put_command(struct writing *writing, const char *kind, const struct 
 
 static void put_row(struct writing *writing, const char *kind, const struct diff_row *row)
 {
-	const struct difference *diff = writing->diff;
-	CLEANUP(str_deinit) struct str name = {0}, title = {0}, message = {0};
-	diff_put_name(&name, diff, row);
-	diff_put_elided(&title, str_text(&name), name.len, NAME_WIDTH);
-	str_write(&message, str_text(&title), title.len);
+	CLEANUP(str_deinit) struct str title = {0}, message = {0};
+	diff_put_annotated_name(&title, writing->diff, row);
 	str_puts(&title, ": ");
 	diff_put_effect(&title, row->self.effect);
-	str_putc(&message, ' ');
-	diff_put_change(&message, diff, &row->self);
-	str_puts(&message, ": ");
-	diff_put_amount(&message, diff, &row->self.sides[MATCH_BASE]);
-	str_puts(&message, " -> ");
-	diff_put_amount(&message, diff, &row->self.sides[MATCH_NEW]);
-	str_puts(&message, ", p ");
-	diff_put_p(&message, row->self.adjusted_p);
+	diff_put_annotation(&message, writing->diff, row);
 	put_command(writing, kind, row, &title);
 	put_message(&writing->out, &message);
 }

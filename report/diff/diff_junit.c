@@ -43,19 +43,6 @@ static void put_time(struct writing *writing, const struct diff_finding *finding
 		str_printf(&writing->out, " time=\"%.3f\"", finding->sides[MATCH_NEW].value / 1e9);
 }
 
-/* "takes 12.3% longer (...): 1.23% -> 1.40%, p 0.0012" */
-static void put_finding(
-	struct str *out, const struct difference *diff, const struct diff_finding *finding)
-{
-	diff_put_change(out, diff, finding);
-	str_puts(out, ": ");
-	diff_put_amount(out, diff, &finding->sides[MATCH_BASE]);
-	str_puts(out, " -> ");
-	diff_put_amount(out, diff, &finding->sides[MATCH_NEW]);
-	str_puts(out, ", p ");
-	diff_put_p(out, finding->adjusted_p);
-}
-
 /* ---- testcases ---- */
 
 enum outcome {
@@ -133,11 +120,11 @@ static void put_row(struct writing *writing, const struct diff_row *row)
 		str_puts(&message, "cannot be told: ");
 		diff_put_interval(&message, &row->self);
 	} else {
-		put_finding(&message, diff, &row->self);
+		diff_put_finding(&message, diff, &row->self);
 	}
 	diff_put_name(&details, diff, row);
 	str_putc(&details, ' ');
-	put_finding(&details, diff, &row->self);
+	diff_put_finding(&details, diff, &row->self);
 	if (row->file)
 		str_printf(&details, "; %s", row->file);
 	if (row->file && row->line)

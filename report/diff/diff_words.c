@@ -202,6 +202,18 @@ void diff_put_change(
 	str_puts(out, ")");
 }
 
+void diff_put_finding(
+	struct str *out, const struct difference *diff, const struct diff_finding *finding)
+{
+	diff_put_change(out, diff, finding);
+	str_puts(out, ": ");
+	diff_put_amount(out, diff, &finding->sides[MATCH_BASE]);
+	str_puts(out, " -> ");
+	diff_put_amount(out, diff, &finding->sides[MATCH_NEW]);
+	str_puts(out, ", p ");
+	diff_put_p(out, finding->adjusted_p);
+}
+
 static void put_others(struct str *out, const struct difference *diff, size_t count)
 {
 	if (count)

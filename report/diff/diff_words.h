@@ -18,6 +18,10 @@ void diff_put_p(struct str *out, double p);
 void diff_put_change(
 	struct str *out, const struct difference *diff, const struct diff_finding *finding);
 
+/* "takes 12.3% longer (...): 1.23% -> 1.40%, p 0.0012" */
+void diff_put_finding(
+	struct str *out, const struct difference *diff, const struct diff_finding *finding);
+
 /* How a name is written into a sentence. */
 typedef void diff_name_fn(
 	struct str *out, const struct difference *diff, const struct diff_row *row);

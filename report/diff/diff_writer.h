@@ -22,6 +22,7 @@ struct diff_writer_options {
 	X(DIFF_MARKDOWN, diff_markdown, "markdown", "for $GITHUB_STEP_SUMMARY, comments") \
 	X(DIFF_JUNIT, diff_junit, "junit", "for what shows tests: a testcase a function") \
 	X(DIFF_GITHUB, diff_github, "github", "for GitHub: annotations of source lines") \
+	X(DIFF_GITLAB, diff_gitlab, "gitlab", "for GitLab: code quality of source lines") \
 	X(DIFF_CSV, diff_csv, "csv", "for spreadsheets: a line a row")
 
 enum diff_format {

@@ -100,13 +100,13 @@ want_no_commands() { # FILE...
 
 test_all_at_once() {
 	have_recordings
-	run "$EBPROF" diff --fail-on regression --json j.json --markdown m.md --junit j.xml --github=g.txt --csv c.csv \
+	run "$EBPROF" diff --fail-on regression --json j.json --markdown m.md --junit j.xml --github=g.txt --gitlab q.json --csv c.csv \
 		--html p.html --svg p.svg old.data new.data
 	want_status 1 "a function that takes 2.5 times as long"
 	grep -q '^REGRESSION: work takes' out || fail "it says $(head -n 2 out)"
-	want_no_commands out err j.json m.md j.xml c.csv
+	want_no_commands out err j.json q.json m.md j.xml c.csv
 	want_no_control_bytes out j.json m.md j.xml g.txt p.svg
-	for file in j.json m.md j.xml g.txt c.csv p.html p.svg; do
+	for file in j.json q.json m.md j.xml g.txt c.csv p.html p.svg; do
 		[[ -s $file ]] || fail "no $file"
 	done
 }
@@ -114,7 +114,7 @@ test_all_at_once() {
 test_formats() {
 	have_recordings
 	local format
-	for format in json markdown junit github csv; do
+	for format in json markdown junit github gitlab csv; do
 		run "$EBPROF" diff --format $format old.data new.data
 		want_status 0 "$format"
 		"$EBPROF" diff "--$format=file" -o text old.data new.data || fail "--$format failed"
@@ -176,6 +176,17 @@ test_github() {
 	grep -qF "::error file=$built/version.c,line=" out || fail "elsewhere: $(cat out)"
 	run env GITHUB_WORKSPACE="${built%?}" "$EBPROF" diff --format github old.data new.data
 	grep -qF "::error file=$built/version.c,line=" out || fail "a folder that begins the same: $(cat out)"
+}
+
+test_gitlab() {
+	command -v jq >/dev/null || skip "no jq here"
+	have_recordings
+	run env -u GITHUB_WORKSPACE CI_PROJECT_DIR="$built/" "$EBPROF" diff --format gitlab old.data new.data
+	want_status 0 diff
+	jq -e 'map(select(.description | startswith("work takes ")) | .location.path) == ["version.c"]' out >/dev/null ||
+		fail "work: $(cat out)"
+	jq -e 'all(.severity == "major" and .check_name != "" and .location.lines.begin > 0) and
+		(map(.fingerprint) | length == (unique | length))' out >/dev/null || fail "it says $(cat out)"
 }
 
 test_csv() {

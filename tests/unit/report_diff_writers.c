@@ -249,6 +249,21 @@ TEST(diff_github_of_hostile_names)
 		"took 12.50%25: 12.50%25 -> 0.00%25, p 0.0025\n");
 }
 
+TEST(diff_gitlab_of_hostile_names)
+{
+	check_written(DIFF_GITLAB,
+		"[\n"
+		"{\"description\":\"a|b\\\\|`c``d`<img src=x>[l](http://e.f) @me "
+		"\\\\x23#[error]g\\\\x0a::error::h\\\\xff takes 50.0% longer (99% interval "
+		"+12.5% .. +50.0%): 25.00% -> 37.50%, p 0.0025\",\"check_name\":\"ebprof diff\","
+		"\"fingerprint\":\"2a9fde86e0683f3e\",\"severity\":\"major\","
+		"\"location\":{\"path\":\"a,b:c.c\",\"lines\":{\"begin\":12}}},\n"
+		"{\"description\":\"::warning::%0A,x:y\357\277\276 is new, and takes 12.50%: "
+		"0.00% -> 12.50%, p 0.0025\",\"check_name\":\"ebprof diff\","
+		"\"fingerprint\":\"29b5858a47127ae2\",\"severity\":\"major\","
+		"\"location\":{\"path\":\"/elsewhere/d%.c\",\"lines\":{\"begin\":12}}}]\n");
+}
+
 TEST(diff_csv_of_hostile_names)
 {
 	check_written(DIFF_CSV,
