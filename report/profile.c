@@ -55,6 +55,18 @@ const char *profile_thread_origin(const struct profile *profile, uint32_t thread
 	return profile->origins.data[profile->processes.data[process].info.origin].name;
 }
 
+uint32_t profile_main_program(const struct profile *profile)
+{
+	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->processes.len, sizeof(*samples));
+	uint32_t best = 0;
+	vec_each(&profile->samples, sample)
+		samples[profile->threads.data[sample->thread].process]++;
+	for (uint32_t i = 1; i < profile->processes.len; i++)
+		if (profile->processes.data[i].info.exe && (!best || samples[i] > samples[best]))
+			best = i;
+	return best ? profile->processes.data[best].info.exe : 0;
+}
+
 bool profile_object_is_kernel(const struct profile_object *object)
 {
 	enum layout_object_kind kind = object->info.kind;

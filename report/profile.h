@@ -207,6 +207,8 @@ const char *profile_meta(const struct profile *profile, const char *key);
 size_t profile_nr_origins(const struct profile *profile);
 /* "" where nothing was merged. */
 const char *profile_thread_origin(const struct profile *profile, uint32_t thread);
+/* The object of the program that the most sampled process ran; 0: unknown. */
+uint32_t profile_main_program(const struct profile *profile);
 /* Whether it is the kernel's: its own code, a module, a BPF program. */
 bool profile_object_is_kernel(const struct profile_object *object);
 bool profile_is_kernel(const struct profile *profile, uint32_t object);

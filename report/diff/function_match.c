@@ -72,6 +72,17 @@ struct bare_name {
 	uint32_t counts[MATCH_SIDES], ids[MATCH_SIDES];
 };
 
+static void make_one(struct function_match *match, uint32_t base, uint32_t new)
+{
+	match->list.data[base].other = new;
+	match->list.data[new].has_builds = true;
+}
+
+static bool has_only(const struct function_match *match, uint32_t id, enum match_side side)
+{
+	return match->list.data[id].sides == 1U << side && match->list.data[id].other == id;
+}
+
 /* Names that only one side has are the other's where nothing but the version differs. */
 static void match_versions(struct function_match *match)
 {
@@ -79,26 +90,38 @@ static void match_versions(struct function_match *match)
 	VEC(struct bare_name) list = {0};
 	for (uint32_t id = 0; id < match->list.len; id++) {
 		const char *name = strtab_get(&match->objects, id);
-		unsigned sides = match->list.data[id].sides;
-		if ((sides != 1U << MATCH_BASE && sides != 1U << MATCH_NEW) || name[0] == '[')
+		bool is_base = has_only(match, id, MATCH_BASE);
+		if ((!is_base && !has_only(match, id, MATCH_NEW)) || name[0] == '[')
 			continue;
 		CLEANUP(str_deinit) struct str text = {0};
 		put_bare_name(name, &text);
 		uint32_t at = strtab_intern(&bare, str_text(&text), text.len);
 		if (at == list.len)
 			vec_push(&list, (struct bare_name){0});
-		enum match_side side = sides == 1U << MATCH_BASE ? MATCH_BASE : MATCH_NEW;
+		enum match_side side = is_base ? MATCH_BASE : MATCH_NEW;
 		list.data[at].counts[side]++;
 		list.data[at].ids[side] = id;
 	}
 	vec_each(&list, it) {
 		if (it->counts[MATCH_BASE] != 1 || it->counts[MATCH_NEW] != 1)
 			continue;
-		match->list.data[it->ids[MATCH_BASE]].other = it->ids[MATCH_NEW];
-		match->list.data[it->ids[MATCH_NEW]].has_builds = true;
+		make_one(match, it->ids[MATCH_BASE], it->ids[MATCH_NEW]);
 	}
 	vec_deinit(&list);
 	strtab_deinit(&bare);
+}
+
+/* "app-old" and "app-new": the programs themselves are one, whatever they are called. */
+static void match_programs(struct function_match *match)
+{
+	uint32_t ids[MATCH_SIDES];
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		uint32_t program = profile_main_program(match->profiles[side]);
+		ids[side] = match->of[side][program];
+		if (!program || !has_only(match, ids[side], (enum match_side)side))
+			return;
+	}
+	make_one(match, ids[MATCH_BASE], ids[MATCH_NEW]);
 }
 
 void function_match_init(
@@ -108,6 +131,7 @@ void function_match_init(
 	note_objects(match, MATCH_BASE, base);
 	note_objects(match, MATCH_NEW, new);
 	match_versions(match);
+	match_programs(match);
 }
 
 void function_match_deinit(struct function_match *match)

@@ -1,7 +1,8 @@
 /*
  * Which functions of two recordings are the same. Builds move code and clone functions, so a
  * function is known by the name of its file, without the version, and by its own name, without
- * what tells clones apart.
+ * what tells clones apart. The programs that were recorded are one, whatever their files are
+ * called.
  */
 #ifndef EBPROF_FUNCTION_MATCH_H
 #define EBPROF_FUNCTION_MATCH_H

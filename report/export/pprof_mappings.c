@@ -70,26 +70,19 @@ struct pprof_place pprof_mappings_place(
 	return place;
 }
 
-/* pprof takes the first mapping for the main binary: that of the most sampled process. */
+/* pprof takes the first mapping for the main binary. */
 static void add_main(struct pprof_mappings *mappings)
 {
 	const struct profile *profile = mappings->profile;
-	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->processes.len, sizeof(*samples));
-	size_t best = 0;
-	vec_each(&profile->samples, sample)
-		samples[profile->threads.data[sample->thread].process]++;
-	for (size_t i = 1; i < profile->processes.len; i++)
-		if (profile->processes.data[i].info.exe && (!best || samples[i] > samples[best]))
-			best = i;
-	if (!best)
+	uint32_t program = profile_main_program(profile);
+	if (!program)
 		return;
-	uint32_t exe = profile->processes.data[best].info.exe;
-	const struct layout_object *info = &profile->objects.data[exe].info;
+	const struct layout_object *info = &profile->objects.data[program].info;
 	const struct layout_segment *segment = NULL;
 	for (uint32_t i = 0; i < info->nr_segments && !segment; i++)
 		if (info->segments[i].flags & PF_X)
 			segment = &info->segments[i];
-	mapping_of(mappings, exe, segment);
+	mapping_of(mappings, program, segment);
 }
 
 void pprof_mappings_init(struct pprof_mappings *mappings, const struct profile *profile)

@@ -159,6 +159,28 @@ TEST(compare_versions_only_where_they_are_clear)
 		"worker-2 f 1/1 1/1\n");
 }
 
+/* The programs that ran are one, whatever they are called; not so what they load. */
+TEST(compare_programs_under_other_names)
+{
+	struct fixture sides[2];
+	for (int i = 0; i < 2; i++) {
+		fixture_init(&sides[i]);
+		uint32_t program =
+			fixture_object(&sides[i], LAYOUT_OBJECT_VDSO, i ? "app-patched" : "app");
+		uint32_t other = fixture_object(
+			&sides[i], LAYOUT_OBJECT_VDSO, i ? "libnew.so" : "libold.so");
+		uint32_t process = fixture_process(&sides[i], 1, program);
+		uint32_t thread = fixture_thread(&sides[i], process, 1, "x");
+		uint32_t f = fixture_frame(&sides[i], program, 0x10, "f");
+		uint32_t g = fixture_frame(&sides[i], other, 0x10, "g");
+		fixture_samples(&sides[i], thread, FIXTURE_STACK(&sides[i], f, g), 0, 1);
+	}
+	compare_fixtures(&sides[0], &sides[1],
+		"app-patched f 0/1 0/1\n"
+		"libnew.so g 0/0 1/1\n"
+		"libold.so g 1/1 0/0\n");
+}
+
 /* Of code without names only its file is known, unless the builds are the same. */
 TEST(compare_code_without_names)
 {

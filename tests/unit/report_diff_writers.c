@@ -55,7 +55,12 @@ static void diff_init(struct difference *diff)
 		.verdict = DIFF_REGRESSION,
 	};
 	for (int side = 0; side < MATCH_SIDES; side++) {
-		struct diff_run run = {"", 1000 * (uint64_t)(side + 1), 1e9, true};
+		struct diff_run run = {
+			.name = "",
+			.samples = 1000 * (uint64_t)(side + 1),
+			.value = 1e9,
+			.is_whole_command = true,
+		};
 		vec_push(&diff->sides[side].runs, run);
 		diff->sides[side].samples = run.samples;
 		diff->sides[side].value = run.value;
