@@ -62,7 +62,7 @@ static void diff_init(struct difference *diff)
 			.is_whole_command = true,
 		};
 		vec_push(&diff->sides[side].runs, run);
-		diff->sides[side].samples = run.samples;
+		diff->sides[side].samples = diff->sides[side].known = run.samples;
 		diff->sides[side].value = run.value;
 	}
 }
