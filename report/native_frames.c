@@ -21,7 +21,7 @@ static uint32_t add_node(
 }
 
 /* Callers stand before those that they call. */
-static void find_script_nodes(struct profile *profile, struct script_nodes *script)
+static void add_script_nodes(struct profile *profile, struct script_nodes *script)
 {
 	size_t count = profile->nodes.len;
 	script->nodes = mem_zalloc_array(count, sizeof(*script->nodes));
@@ -39,30 +39,74 @@ static void find_script_nodes(struct profile *profile, struct script_nodes *scri
 	}
 }
 
-void native_frames_leave_out(struct profile *profile)
+/* Stacks that have become the same stay several. */
+static void shorten_stacks(struct profile *profile)
 {
 	struct script_nodes script = {0};
-	find_script_nodes(profile, &script);
-	struct map stacks = {0}; /* root << 32 | user node -> stack, of those that are changed */
-	CLEANUP_FREE uint32_t *of_stack = mem_zalloc_array(profile->stacks.len, sizeof(*of_stack));
-	for (size_t i = 0; i < profile->stacks.len; i++) {
-		struct profile_stack *stack = &profile->stacks.data[i];
-		of_stack[i] = (uint32_t)i;
+	add_script_nodes(profile, &script);
+	vec_each(&profile->stacks, stack) {
 		if (!script.has_script[stack->user])
 			continue;
-		bool added;
-		uint64_t *same = map_put(
-			&stacks, (uint64_t)stack->root << 32 | script.nodes[stack->user], &added);
-		if (added)
-			*same = i;
-		of_stack[i] = (uint32_t)*same;
 		stack->user = script.nodes[stack->user];
 		stack->kernel = 0;
 	}
-	vec_each(&profile->samples, sample)
-		sample->stack = of_stack[sample->stack];
-	map_deinit(&stacks);
 	map_deinit(&script.known);
 	mem_free(script.nodes);
 	mem_free(script.has_script);
+}
+
+void native_frames_leave_out(struct profile *profile)
+{
+	shorten_stacks(profile);
+	struct map first = {0}; /* root << 32 | user node -> stack, of those without the kernel */
+	CLEANUP_FREE uint32_t *of_stack = mem_zalloc_array(profile->stacks.len, sizeof(*of_stack));
+	for (size_t i = 0; i < profile->stacks.len; i++) {
+		const struct profile_stack *stack = &profile->stacks.data[i];
+		of_stack[i] = (uint32_t)i;
+		if (stack->kernel)
+			continue;
+		bool added;
+		uint64_t *same = map_put(&first, (uint64_t)stack->root << 32 | stack->user, &added);
+		if (added)
+			*same = i;
+		of_stack[i] = (uint32_t)*same;
+	}
+	vec_each(&profile->samples, sample)
+		sample->stack = of_stack[sample->stack];
+	map_deinit(&first);
+}
+
+/* ---- beside the profile ---- */
+
+#define BORROW(to, from) ((to).data = (from).data, (to).len = (from).len)
+
+struct profile *native_frames_hide(const struct profile *profile)
+{
+	struct profile *hidden = mem_zalloc(sizeof(*hidden));
+	BORROW(hidden->frames, profile->frames);
+	BORROW(hidden->functions, profile->functions);
+	BORROW(hidden->objects, profile->objects);
+	vec_append(&hidden->nodes, profile->nodes.data, profile->nodes.len);
+	vec_append(&hidden->stacks, profile->stacks.data, profile->stacks.len);
+	shorten_stacks(hidden);
+	return hidden;
+}
+
+void native_frames_release(struct profile *hidden)
+{
+	if (!hidden)
+		return;
+	vec_deinit(&hidden->nodes);
+	vec_deinit(&hidden->stacks);
+	mem_free(hidden);
+}
+
+/* ---- whether it matters ---- */
+
+bool native_frames_have_scripts(const struct profile_object *objects, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (objects[i].is_used && objects[i].info.kind == LAYOUT_OBJECT_SCRIPT)
+			return true;
+	return false;
 }

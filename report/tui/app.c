@@ -9,7 +9,7 @@
 
 void app_init(struct app *app, const struct app_options *options)
 {
-	*app = (struct app){.options = options};
+	*app = (struct app){.options = options, .wish.hides_native = options->hides_native};
 	for (int i = 0; i < VIEW_COUNT; i++)
 		if (views[i])
 			app->states[i] = views[i]->create();
@@ -52,6 +52,7 @@ void app_update(struct app *app, struct model *model)
 {
 	if (!app->model)
 		info_put_damage(model->profile, &app->message);
+	app_select_script(app, model);
 	model_release(app->model);
 	app->model = model;
 	update_view(app);

@@ -61,6 +61,7 @@ struct app_options {
 	const char *file_name;
 	const struct code_options *code; /* where source and binaries are looked for */
 	bool is_inverted;                /* so the call tree begins */
+	bool hides_native;               /* so it begins; see report/native_frames.h */
 	const char *baseline;      /* what to compare with from the beginning; NULL: nothing */
 	const char *baseline_name; /* how that is called; NULL: as the file */
 	const struct symbol_file_options *files; /* where symbols were looked for */
@@ -120,6 +121,12 @@ bool app_act_on_options(struct app *app, enum action action);
 /* A filter of what is selected; false: the action is none. There is a model. */
 bool app_keep_selected(struct app *app, enum action action);
 
+/*
+ * Before the model becomes another one: what was selected and is there no more, since native frames
+ * are hidden, is what called it in a script.
+ */
+void app_select_script(struct app *app, const struct model *next);
+
 /* Undoes until so many steps of the trail are left. */
 void app_go_back_to(struct app *app, size_t steps);
 
@@ -137,6 +144,12 @@ void app_select_node(struct app *app, uint32_t node);
 uint32_t app_node(const struct app *app);
 /* The branch that the newest zoom leads to; 0: the root. */
 uint32_t app_zoomed_node(const struct app *app);
+
+/*
+ * What a model shows of a path: all of it, or where native frames are hidden and it has frames of
+ * scripts, only these.
+ */
+void app_put_seen_path(const struct model *model, const struct path *path, struct path *ret);
 
 void app_show(struct app *app, enum view_id view);
 /* Adds a filter, or a zoom to a branch of the model's tree. */

@@ -170,17 +170,25 @@ static int step_width(const struct app *app, const struct grid *grid, size_t ind
 }
 
 /* The newest steps that fit; the newest one in any case. */
-static void draw_steps(struct app *app, struct grid *grid, int y, int width)
+static void draw_steps(struct app *app, struct grid *grid, int x, int y, int end)
 {
 	size_t count = app->trail.done.len, first = count;
-	int room = width;
+	int room = end - x;
 	while (first && (first == count || step_width(app, grid, first - 1) + 2 <= room))
 		room -= step_width(app, grid, --first);
-	int x = first ? grid_printf(grid, 0, y, grid->width, STYLE_DIM, "%s ",
-				grid_glyph(grid, GLYPH_ELLIPSIS))
-		      : 0;
+	if (first)
+		x += grid_printf(grid, x, y, grid->width - x, STYLE_DIM, "%s ",
+			grid_glyph(grid, GLYPH_ELLIPSIS));
 	for (size_t i = first; i < count; i++)
-		x += draw_step(app, grid, (struct rect){x, y, width - x, 1}, i);
+		x += draw_step(app, grid, (struct rect){x, y, end - x, 1}, i);
+}
+
+/* Of what is hidden everywhere; returns the columns that it takes. */
+static int draw_hidden(const struct app *app, struct grid *grid, int y)
+{
+	return app->model->names->hides_native
+		       ? grid_put(grid, 0, y, grid->width, STYLE_WARM, "[no native] ")
+		       : 0;
 }
 
 static void draw_trail(struct app *app, struct grid *grid, int y)
@@ -196,12 +204,13 @@ static void draw_trail(struct app *app, struct grid *grid, int y)
 			app_percent(app, app->model->matched.value));
 	int width = grid_text_width(grid, str_text(&search));
 	bool has_steps = app->trail.done.len;
+	int x = draw_hidden(app, grid, y);
 	app->trail_y = y;
 	if (has_steps)
-		draw_steps(app, grid, y,
+		draw_steps(app, grid, x, y,
 			width && width < grid->width / 2 ? grid->width - width - GAP : grid->width);
 	if (!has_steps)
-		grid_put_elided(grid, 0, y, grid->width, STYLE_HEADER, str_text(&search));
+		grid_put_elided(grid, x, y, grid->width - x, STYLE_HEADER, str_text(&search));
 	else if (width && width < grid->width / 2)
 		grid_put(grid, grid->width - width, y, width, STYLE_HEADER, str_text(&search));
 }
@@ -361,6 +370,15 @@ static int draw_hint(const struct app *app, struct grid *grid, int x, int y, enu
 	return used + grid_text_width(grid, str_text(&text));
 }
 
+/* Between two native frames, who reads a script loses his way: the view's second hint. */
+static int draw_native_hint(const struct app *app, struct grid *grid, int x, int y, int room)
+{
+	bool is_of_use =
+		app->model && app->model->names->has_scripts && !app->model->names->hides_native;
+	int width = draw_hint(app, grid, grid->width, y, ACTION_NO_NATIVE);
+	return is_of_use && width <= room ? draw_hint(app, grid, x, y, ACTION_NO_NATIVE) : 0;
+}
+
 /* As many of the view's as fit before those that nobody must miss. */
 static void draw_hints(const struct app *app, struct grid *grid, int y)
 {
@@ -378,6 +396,8 @@ static void draw_hints(const struct app *app, struct grid *grid, int y)
 		if (x + width + kept > grid->width + 2)
 			break;
 		x += draw_hint(app, grid, x, y, *at);
+		if (at == views[app->view]->hints)
+			x += draw_native_hint(app, grid, x, y, grid->width + 2 - x - kept);
 	}
 	for (; *last; last++)
 		x += draw_hint(app, grid, x, y, *last);
@@ -414,7 +434,8 @@ void app_draw(struct app *app, struct grid *grid)
 	bool has_tabs = grid->height >= 10;
 	app->trail_y = -1;
 	app->nr_tabs = app->nr_crumbs = 0;
-	bool has_trail = app->model && (app->trail.done.len || app->model->matches);
+	bool has_trail = app->model && (app->trail.done.len || app->model->matches ||
+					       app->model->names->hides_native);
 	bool has_detail = grid->height >= 8;
 	int top = 1, bottom = grid->height - 1;
 	if (has_tabs) {

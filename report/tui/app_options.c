@@ -10,6 +10,7 @@ static const struct option_row {
 	{ACTION_OPTION_NO_PARAMETERS, "names without parameters"},
 	{ACTION_OPTION_NO_TEMPLATES, "... nor arguments of templates"},
 	{ACTION_OPTION_PATHS, "whole paths of files"},
+	{ACTION_OPTION_NO_NATIVE, "native frames as parts of the scripts that call them"},
 };
 
 enum {
@@ -22,6 +23,8 @@ static bool is_on(const struct app *app, enum action action)
 	switch (action) {
 	case ACTION_OPTION_INLINED:
 		return app->wish.hides_inlined;
+	case ACTION_OPTION_NO_NATIVE:
+		return app->wish.hides_native;
 	case ACTION_OPTION_WHOLE:
 		return look->demangle == DEMANGLE_FULL;
 	case ACTION_OPTION_NO_PARAMETERS:
@@ -51,6 +54,8 @@ static void set_option(struct app *app, enum action action)
 	struct model_wish *wish = &app->wish;
 	if (action == ACTION_OPTION_INLINED)
 		wish->hides_inlined = !wish->hides_inlined;
+	else if (action == ACTION_OPTION_NO_NATIVE)
+		wish->hides_native = !wish->hides_native;
 	else if (action == ACTION_OPTION_PATHS)
 		wish->look.has_paths = !wish->look.has_paths;
 	else if (action == ACTION_OPTION_WHOLE)
@@ -66,6 +71,13 @@ bool app_act_on_options(struct app *app, enum action action)
 {
 	if (action == ACTION_OPTIONS) {
 		open_options(app);
+		return true;
+	}
+	if (action == ACTION_NO_NATIVE) {
+		if (app->model && !app->model->names->has_scripts)
+			app_say(app, "no frames of scripts were recorded");
+		else
+			set_option(app, ACTION_OPTION_NO_NATIVE);
 		return true;
 	}
 	for (size_t i = 0; i < ROWS; i++) {

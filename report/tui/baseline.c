@@ -238,12 +238,12 @@ static void put_notes(const struct profile *base, const struct profile *new, str
 				profile_lost(base), profile_lost(base) + base->samples.len));
 }
 
-static void refresh_names(struct baseline *baseline, bool hides_inlined)
+static void refresh_names(struct baseline *baseline, const struct model_wish *wish)
 {
-	if (baseline->names && baseline->names->hides_inlined == hides_inlined)
+	if (baseline->names && model_names_are_for(baseline->names, wish))
 		return;
 	forget_names(baseline);
-	baseline->names = model_names_create(baseline->profile, 1, hides_inlined);
+	baseline->names = model_names_create_for(baseline->profile, 1, wish);
 }
 
 /* The trees are merged when either side's names are others, not for each filter. */
@@ -255,6 +255,7 @@ static void refresh_merged(struct baseline *baseline, const struct model *model)
 	struct diff_tree_side base = {baseline->profile, &baseline->names->tree};
 	struct diff_tree_side new = {model->profile, &model->names->tree};
 	baseline->merged = compare_names_create(&base, &new);
+	baseline->merged->hides_native = model->names->hides_native;
 	baseline->merged_with = model_names_hold(model->names);
 }
 
@@ -282,7 +283,7 @@ static void compare(struct baseline *baseline, const struct model *model,
 	const struct model_wish *wish, const atomic_bool *is_cancelled,
 	struct comparison *comparison)
 {
-	refresh_names(baseline, wish->hides_inlined);
+	refresh_names(baseline, wish);
 	refresh_merged(baseline, model);
 	CLEANUP_FREE struct tree_weight *base =
 		weigh_base(baseline, model, wish, is_cancelled, &comparison->nr_left_out);

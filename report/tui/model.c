@@ -4,6 +4,7 @@
 
 #include "format/base/str.h"
 #include "report/flat_weights.h"
+#include "report/native_frames.h"
 
 void model_wish_copy(struct model_wish *to, const struct model_wish *from)
 {
@@ -59,17 +60,39 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 	vec_each(&names->objects, object)
 		object->answers = (struct answers){0};
 	names->groups = group_functions(names->functions.data, names->functions.len);
+	names->has_scripts = native_frames_have_scripts(names->objects.data, names->objects.len);
+	return names;
+}
+
+static struct model_names *create_names(const struct profile *profile, unsigned serial,
+	bool hides_inlined, struct profile *without_native)
+{
+	struct model_names *names = model_names_create_flat(profile, serial);
+	names->hides_inlined = hides_inlined;
+	names->without_native = without_native;
+	names->hides_native = without_native;
+	struct tree_options options = {.groups = names->groups, .hides_inlined = hides_inlined};
+	tree_init(&names->tree, without_native ? without_native : profile, &options);
 	return names;
 }
 
 struct model_names *model_names_create(
 	const struct profile *profile, unsigned serial, bool hides_inlined)
 {
-	struct model_names *names = model_names_create_flat(profile, serial);
-	names->hides_inlined = hides_inlined;
-	struct tree_options options = {.groups = names->groups, .hides_inlined = hides_inlined};
-	tree_init(&names->tree, profile, &options);
-	return names;
+	return create_names(profile, serial, hides_inlined, NULL);
+}
+
+struct model_names *model_names_create_for(
+	const struct profile *profile, unsigned serial, const struct model_wish *wish)
+{
+	return create_names(profile, serial, wish->hides_inlined,
+		wish->hides_native ? native_frames_hide(profile) : NULL);
+}
+
+bool model_names_are_for(const struct model_names *names, const struct model_wish *wish)
+{
+	return names->hides_inlined == wish->hides_inlined &&
+	       names->hides_native == wish->hides_native;
 }
 
 /* The groups were made of whole names: what is shown alike is not one function. */
@@ -110,6 +133,7 @@ void model_names_release(struct model_names *names)
 		vec_deinit(&names->objects);
 		tree_deinit(&names->tree);
 	}
+	native_frames_release(names->without_native);
 	strtab_deinit(&names->written);
 	mem_free(names->groups);
 	mem_free(names);
@@ -165,6 +189,13 @@ static bool sum_samples(
 	return !is_cancelled || !atomic_load(is_cancelled);
 }
 
+/* A profile of which nodes and stacks are to be read. */
+static const struct profile *model_stacks(const struct model *model)
+{
+	const struct profile *without_native = model->names->without_native;
+	return without_native ? without_native : model->profile;
+}
+
 static void annotate(struct model *model, uint32_t frame, const atomic_bool *is_cancelled)
 {
 	uint32_t function = model_function_of(model, frame);
@@ -176,7 +207,7 @@ static void annotate(struct model *model, uint32_t frame, const atomic_bool *is_
 	};
 	if (function)
 		model->annotation = annotation_create(
-			model->profile, &names, &model->slice, function, is_cancelled);
+			model_stacks(model), &names, &model->slice, function, is_cancelled);
 }
 
 static struct model *begin_model(
@@ -194,7 +225,7 @@ struct model *model_create_flat(
 	const struct profile *profile, struct model_names *names, const struct model_wish *wish)
 {
 	bool is_searching = wish->search && wish->search[0];
-	if (wish->scope.terms.len || is_searching || wish->hides_inlined)
+	if (wish->scope.terms.len || is_searching || wish->hides_inlined || wish->hides_native)
 		return NULL;
 	struct model *model = begin_model(profile, names, wish);
 	struct tree_options options = {.groups = names->groups};

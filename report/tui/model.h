@@ -38,6 +38,7 @@ struct model_wish {
 	struct scope scope;
 	char *search; /* owned; NULL or "": nothing is searched for */
 	bool hides_inlined;
+	bool hides_native;        /* see report/native_frames.h */
 	uint32_t annotated;       /* a frame of the function whose lines are wanted; 0: none */
 	char *baseline;           /* owned: the file to compare with; NULL: none */
 	unsigned baseline_serial; /* grows each time it is to be read (again) */
@@ -54,6 +55,9 @@ struct model_names {
 	atomic_uint references;
 	unsigned serial; /* of symbols */
 	bool hides_inlined;
+	bool hides_native;
+	bool has_scripts;               /* among the frames */
+	struct profile *without_native; /* of native_frames_hide(); NULL: there is no need */
 	struct model_look look;
 	struct strtab written; /* names that are other ones than the profile's */
 	VEC(struct profile_function) functions;
@@ -99,6 +103,11 @@ struct model {
 /* Copies the names as they are. Call on the thread that symbolizes. */
 struct model_names *model_names_create(
 	const struct profile *profile, unsigned serial, bool hides_inlined);
+/* ... with what is wished to be hidden. */
+struct model_names *model_names_create_for(
+	const struct profile *profile, unsigned serial, const struct model_wish *wish);
+/* Whether they hide what is wished, and no more. */
+bool model_names_are_for(const struct model_names *names, const struct model_wish *wish);
 /* The same without a tree, for model_create_flat(). */
 struct model_names *model_names_create_flat(const struct profile *profile, unsigned serial);
 /* Writes them as the look wants it, once, before anybody sees them. */

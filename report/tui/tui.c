@@ -143,6 +143,7 @@ struct err *tui_run(const struct tui_options *options, bool *is_left)
 		.symbolize = options->symbolize,
 		.filter = options->filter,
 	};
+	work.filter.no_native = false; /* they are hidden, and can be shown again */
 	struct code_options code = {
 		.files = options->symbolize.files,
 		.source_dirs = options->source_dirs,
@@ -154,6 +155,7 @@ struct err *tui_run(const struct tui_options *options, bool *is_left)
 		struct app_options app = {
 			.file_name = options->file_name,
 			.is_inverted = options->is_inverted,
+			.hides_native = options->filter.no_native,
 			.code = &code,
 			.baseline = options->baseline,
 			.baseline_name = options->baseline_name,

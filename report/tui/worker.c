@@ -188,13 +188,11 @@ static void filter_by_names(struct worker *worker)
 static void refresh_names(struct worker *worker, const struct model_wish *wish)
 {
 	struct model_names *old = worker->names;
-	if (old && old->serial == worker->symbols_serial &&
-		old->hides_inlined == wish->hides_inlined &&
+	if (old && old->serial == worker->symbols_serial && model_names_are_for(old, wish) &&
 		old->look.demangle == wish->look.demangle &&
 		old->look.has_paths == wish->look.has_paths)
 		return;
-	worker->names =
-		model_names_create(worker->profile, worker->symbols_serial, wish->hides_inlined);
+	worker->names = model_names_create_for(worker->profile, worker->symbols_serial, wish);
 	model_names_write(worker->names, &wish->look);
 	model_names_release(old);
 }

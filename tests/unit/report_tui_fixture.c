@@ -7,7 +7,13 @@
 
 static void give_model(struct screen *screen)
 {
-	struct model *model = model_create(screen->profile, screen->names, &screen->app.wish, NULL);
+	const struct model_wish *wish = &screen->app.wish;
+	if (!model_names_are_for(screen->names, wish)) {
+		struct model_names *old = screen->names;
+		screen->names = model_names_create_for(screen->profile, old->serial, wish);
+		model_names_release(old);
+	}
+	struct model *model = model_create(screen->profile, screen->names, wish, NULL);
 	screen->fulfilled = screen->app.wish.serial;
 	app_update(&screen->app, model);
 }

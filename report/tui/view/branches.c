@@ -187,6 +187,25 @@ static uint32_t find_child(struct placing *placing, uint32_t node, uint32_t func
 	return 0;
 }
 
+static bool is_script(const struct branches *branches, uint32_t frame)
+{
+	const struct model *model = branches->model;
+	uint32_t function = model_function_of(model, frame);
+	return model_object(model, model_function(model, function)->object)->info.kind ==
+	       LAYOUT_OBJECT_SCRIPT;
+}
+
+/* Where native frames are hidden, that of a script is called by the nearest that is seen. */
+static uint32_t seen_parent(const struct branches *branches, const struct branch_mark *mark)
+{
+	const struct branch_mark *marks = branches->marks.data;
+	uint32_t parent = mark->parent;
+	bool has_hidden = branches->model->names->hides_native && is_script(branches, mark->frame);
+	while (has_hidden && parent && !is_script(branches, marks[parent].frame))
+		parent = marks[parent].parent;
+	return parent;
+}
+
 static void place_mark(struct placing *placing, uint32_t index)
 {
 	enum {
@@ -194,7 +213,7 @@ static void place_mark(struct placing *placing, uint32_t index)
 	};
 	struct branches *branches = placing->branches;
 	struct branch_mark *mark = &branches->marks.data[index];
-	uint32_t parent = branches->marks.data[mark->parent].node;
+	uint32_t parent = branches->marks.data[seen_parent(branches, mark)].node;
 	mark->node = BRANCH_NONE;
 	uint32_t function = model_function_of(branches->model, mark->frame);
 	if (parent == BRANCH_NONE || !function)

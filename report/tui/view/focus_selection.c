@@ -11,12 +11,16 @@ void focus_path(const struct focus *focus, uint32_t node, struct path *ret)
 uint32_t focus_follow(struct focus *focus, const struct model *model, const struct path *path)
 {
 	uint32_t at = 0;
-	for (size_t i = 0; path && i < path->len; i++) {
-		uint32_t child = focus_child(focus, at, model_function_of(model, path->data[i]));
+	struct path seen = {0};
+	if (path)
+		app_put_seen_path(model, path, &seen);
+	for (size_t i = 0; i < seen.len; i++) {
+		uint32_t child = focus_child(focus, at, model_function_of(model, seen.data[i]));
 		if (!child)
 			break;
 		at = child;
 	}
+	vec_deinit(&seen);
 	return at;
 }
 

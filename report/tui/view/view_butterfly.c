@@ -103,7 +103,10 @@ static void butterfly_update(void *state, struct app *app)
 	look(butterfly, app);
 	uint32_t function = app_function(app);
 	const struct focus_node *node = branch_list_selected(&butterfly->list);
-	if (!is_entered || !function) {
+	/* Then what was selected is what calls it. */
+	bool is_hidden = app->model->names->hides_native && !butterfly->list.centre.samples &&
+			 weight_of(app, function).samples;
+	if ((!is_entered && !is_hidden) || !function) {
 		tell_selection(butterfly, app);
 		return;
 	}
