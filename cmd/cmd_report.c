@@ -124,6 +124,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		text_put_table(profile, &table, &options->table, &text, out);
 		table_deinit(&table);
 	}
+	text_put_script_hint(profile, &filter, out);
 	unsymbolized_put(profile, &options->select.naming.symbolize.files, out);
 }
 

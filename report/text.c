@@ -5,6 +5,7 @@
 
 #include "report/focus.h"
 #include "report/info.h"
+#include "report/script_frames.h"
 
 static const char nothing_matches[] = "# nothing matches\n";
 
@@ -295,4 +296,24 @@ void text_put_tree(const struct profile *profile, bool is_inverted,
 	focus_deinit(&focus);
 	tree_deinit(&tree);
 	slice_deinit(&slice);
+}
+
+void text_put_script_hint(
+	const struct profile *profile, const struct filter *filter, struct str *out)
+{
+	if (filter->no_native)
+		return;
+	struct script_frames frames;
+	script_frames_count(profile, &frames);
+	const struct script_language *most = NULL;
+	vec_each(&frames.languages, language)
+		if (language->samples > (most ? most->samples : 0))
+			most = language;
+	if (most) {
+		str_printf(out, "# %.0f%% of samples are in functions of ",
+			profile_percent(most->samples, profile->samples.len));
+		put_foreign(out, most->name);
+		str_puts(out, ": --no-native shows only these of their stacks\n");
+	}
+	script_frames_deinit(&frames);
 }

@@ -67,3 +67,19 @@ TEST(a_column_tells_files_apart)
 				   "   0.00%   25.00%         0  [.] run   /app/\\x1bb.py\n");
 	profile_destroy(profile);
 }
+
+TEST(where_there_are_scripts_native_frames_can_be_left_out)
+{
+	struct profile *profile = namesakes();
+	CLEANUP(str_deinit) struct str text = {0};
+	text_put_script_hint(profile, &(struct filter){.no_native = true}, &text);
+	CHECK_STR(str_text(&text), "");
+	text_put_script_hint(profile, &(struct filter){0}, &text);
+	CHECK_STR(str_text(&text), "# 100% of samples are in functions of [python]: --no-native "
+				   "shows only these of their stacks\n");
+	str_truncate(&text, 0);
+	profile->samples.len = 0;
+	text_put_script_hint(profile, &(struct filter){0}, &text);
+	CHECK_STR(str_text(&text), "");
+	profile_destroy(profile);
+}
