@@ -244,6 +244,37 @@ static void sort_children(struct focus *focus, size_t first)
 	memcpy(&focus->nodes.data[first], sorted, count * sizeof(*sorted));
 }
 
+struct ranked {
+	double rank;
+	uint32_t node;
+};
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* The children are those from `first` on, linked. */
+static void rank_children(struct focus *focus, uint32_t parent, uint32_t first)
+{
+	size_t count = focus->nodes.len - first;
+	CLEANUP_FREE struct ranked *order = mem_zalloc_array(count, sizeof(*order));
+	for (size_t i = 0; i < count; i++) {
+		uint32_t node = (uint32_t)(first + i);
+		order[i] = (struct ranked){focus->rank(focus->rank_context, node), node};
+	}
+	qsort(order, count, sizeof(*order), compare_ranks);
+	uint32_t *link = &focus->nodes.data[parent].first_child;
+	for (size_t i = 0; i < count; i++) {
+		*link = order[i].node;
+		link = &focus->nodes.data[order[i].node].next_sibling;
+	}
+	*link = 0;
+}
+
 void focus_expand(struct focus *focus, uint32_t node)
 {
 	if (focus->nodes.data[node].is_expanded)
@@ -273,6 +304,8 @@ void focus_expand(struct focus *focus, uint32_t node)
 			children[i].self = children[i].total;
 	}
 	focus->nodes.data[node].first_child = (uint32_t)first;
+	if (focus->rank && count > 1)
+		rank_children(focus, node, (uint32_t)first);
 	vec_deinit(&steps);
 }
 

@@ -16,7 +16,7 @@ enum focus_direction {
 struct focus_node {
 	uint32_t function, frame; /* one of its frames; 0 for a root that is no function */
 	uint32_t parent, depth;   /* node 0 is the root, of depth 0 */
-	uint32_t first_child, next_sibling; /* 0: none, or not expanded; by falling total */
+	uint32_t first_child, next_sibling; /* 0: none, or not expanded; see `rank` */
 	bool is_expanded, is_kernel;
 	uint64_t self, total, samples;
 	size_t first_place, nr_places; /* in the tree */
@@ -33,6 +33,12 @@ struct focus {
 	const struct profile_function *functions;
 	enum focus_direction direction;
 	uint32_t top; /* where callers end; 0: at the root */
+	/*
+	 * What siblings are ordered by, the greatest first, instead of total; NULL: by that. Asked
+	 * for all of them once, when they have their places in `nodes`, which stay by total.
+	 */
+	double (*rank)(void *context, uint32_t node);
+	void *rank_context;
 	VEC(struct focus_node) nodes;
 	VEC(struct focus_place) places;
 };

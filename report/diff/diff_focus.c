@@ -17,6 +17,7 @@ void diff_focus_deinit(struct diff_focus *focus)
 	for (int side = 0; side < MATCH_SIDES; side++)
 		focus_deinit(&focus->sides[side]);
 	vec_deinit(&focus->twins);
+	*focus = (struct diff_focus){0};
 }
 
 /* All children of a node whose own twins are known. */

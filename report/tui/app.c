@@ -69,10 +69,12 @@ void app_update_listing(struct app *app, struct listing *listing)
 
 static void wish_for_trail(struct app *app)
 {
+	size_t nr_terms = app->wish.scope.terms.len;
 	scope_deinit(&app->wish.scope);
 	trail_scope(&app->trail, &app->wish.scope);
-	app->wish.serial++;
-	update_view(app); /* a zoom needs no new model */
+	/* Filters come or go; a zoom needs no new model. */
+	app->wish.serial += app->wish.scope.terms.len != nr_terms;
+	update_view(app);
 }
 
 void app_filter(struct app *app, const struct scope_term *term)
@@ -99,6 +101,7 @@ void app_compare_with(struct app *app, const char *path)
 	mem_free(app->wish.baseline);
 	app->wish.baseline = path[0] ? mem_strdup(path) : NULL;
 	app->wish.baseline_serial++;
+	trail_forget_both(&app->trail);
 	app->wish.serial++;
 	app_show(app, VIEW_DIFF);
 }

@@ -157,6 +157,8 @@ void app_filter(struct app *app, const struct scope_term *term);
 void app_zoom(struct app *app, uint32_t node);
 /* Likewise where leaves are on top: to frames from a leaf to one of its callers. */
 void app_zoom_callers(struct app *app, const struct path *path);
+/* Likewise in the trees of the comparison, from the root or a leaf: diff_tree_frame(). */
+void app_zoom_both(struct app *app, const struct path *path, bool is_inverted);
 /* What the view shows is to be written to a file; ignored while the last one was not. */
 void app_print(struct app *app, const char *path);
 /* Wishes that models annotate the function of this frame. */

@@ -104,24 +104,36 @@ static void put_term(const struct app *app, const struct scope_term *term, struc
 	}
 }
 
-static const char *name_of_frame(const struct app *app, uint32_t frame)
+static const char *name_of_frame(
+	const struct app *app, const struct trail_step *step, uint32_t frame)
 {
+	const struct comparison *comparison = app->model->comparison;
+	if (step->is_of_both && comparison && comparison->both) {
+		const struct model *both = comparison->both;
+		return model_function(both, model_function_of(both, frame))->name;
+	}
+	if (step->is_of_both)
+		frame = diff_tree_new_frame(frame);
+	if (!frame) /* of the base, which is not there now */
+		return "?";
 	return model_function(app->model, model_function_of(app->model, frame))->name;
 }
 
 static void put_step(const struct app *app, const struct trail_step *step, struct str *out)
 {
 	const struct path *zoom = &step->zoom;
+	if (step->is_of_both)
+		str_puts(out, "diff ");
 	if (!step->is_zoom)
 		put_term(app, &step->term, out);
 	else if (!zoom->len)
 		str_puts(out, "in all");
 	else if (step->is_inverted && zoom->len > 1)
-		str_printf(out, "%s from %s", name_of_frame(app, zoom->data[0]),
-			name_of_frame(app, zoom->data[zoom->len - 1]));
+		str_printf(out, "%s from %s", name_of_frame(app, step, zoom->data[0]),
+			name_of_frame(app, step, zoom->data[zoom->len - 1]));
 	else
 		str_printf(out, "%s %s", step->is_inverted ? "ending in" : "in",
-			name_of_frame(app, zoom->data[zoom->len - 1]));
+			name_of_frame(app, step, zoom->data[zoom->len - 1]));
 }
 
 /* All names where there is room for nine, else the numbers of the others. */

@@ -167,3 +167,10 @@ void app_zoom_callers(struct app *app, const struct path *path)
 	struct trail_step step = {.is_zoom = true, .is_inverted = true, .zoom = *path};
 	trail_add(&app->trail, &step);
 }
+
+void app_zoom_both(struct app *app, const struct path *path, bool is_inverted)
+{
+	struct trail_step step = {
+		.is_zoom = true, .is_inverted = is_inverted, .is_of_both = true, .zoom = *path};
+	trail_add(&app->trail, &step);
+}

@@ -63,12 +63,42 @@ void trail_scope(const struct trail *trail, struct scope *ret)
 			scope_add(ret, &step->term);
 }
 
+static const struct path *find_zoom(const struct trail *trail, bool is_inverted, bool is_of_both)
+{
+	for (size_t i = trail->done.len; i-- > 0;) {
+		const struct trail_step *step = &trail->done.data[i];
+		if (step->is_zoom && step->is_inverted == is_inverted &&
+			step->is_of_both == is_of_both)
+			return &step->zoom;
+	}
+	return NULL;
+}
+
 const struct path *trail_zoom(const struct trail *trail, bool is_inverted)
 {
-	for (size_t i = trail->done.len; i-- > 0;)
-		if (trail->done.data[i].is_zoom && trail->done.data[i].is_inverted == is_inverted)
-			return &trail->done.data[i].zoom;
-	return NULL;
+	return find_zoom(trail, is_inverted, false);
+}
+
+const struct path *trail_zoom_of_both(const struct trail *trail, bool is_inverted)
+{
+	return find_zoom(trail, is_inverted, true);
+}
+
+static size_t drop_both(struct trail_step *steps, size_t count)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++)
+		if (steps[i].is_of_both)
+			step_deinit(&steps[i]);
+		else
+			steps[kept++] = steps[i];
+	return kept;
+}
+
+void trail_forget_both(struct trail *trail)
+{
+	trail->done.len = drop_both(trail->done.data, trail->done.len);
+	trail->undone.len = drop_both(trail->undone.data, trail->undone.len);
 }
 
 void trail_deinit(struct trail *trail)

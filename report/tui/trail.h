@@ -17,6 +17,7 @@ struct trail_step {
 	struct scope_term term; /* a filter; its text is owned */
 	struct path zoom;       /* to the branch that is looked at alone */
 	bool is_inverted;       /* ... from a leaf to its callers */
+	bool is_of_both; /* ... in the trees of two recordings: frames of diff_tree_frame() */
 };
 
 struct trail {
@@ -34,6 +35,9 @@ bool trail_reset(struct trail *trail);
 void trail_scope(const struct trail *trail, struct scope *ret);
 /* The newest zoom of a kind, NULL when there is none. */
 const struct path *trail_zoom(const struct trail *trail, bool is_inverted);
+const struct path *trail_zoom_of_both(const struct trail *trail, bool is_inverted);
+/* Forgets these: another recording is compared with. */
+void trail_forget_both(struct trail *trail);
 void trail_deinit(struct trail *trail);
 
 #endif

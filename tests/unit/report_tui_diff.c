@@ -182,8 +182,9 @@ TEST(tui_diff_tree)
 		"       -    9.90%      +9.90 `-- extra  (new) lib.so.1\n");
 	CHECK_INT(screen_style(&test.screen, "old  (gone)") & STYLE_MASK, STYLE_BETTER);
 	CHECK_INT(screen_style(&test.screen, "extra  (new)") & STYLE_MASK, STYLE_WORSE);
-	type(&test, "G\n"); /* a zoom of its own, which Esc undoes ahead of filters */
-	CHECK_STR(screen_lines(&test.screen, 4, 2),
+	type(&test, "G\n");
+	CHECK_STR(screen_lines(&test.screen, 2, 1), "> diff in extra\n");
+	CHECK_STR(screen_lines(&test.screen, 5, 2),
 		"       -    9.90%      +9.90   extra  (new) lib.so.1\n\n");
 	type(&test, "\x1b");
 	CHECK_STR(screen_lines(&test.screen, 4, 2),
@@ -202,6 +203,53 @@ TEST(tui_diff_tree)
 	type(&test, "%%");
 	CHECK_STR(screen_lines(&test.screen, 5, 1),
 		"500.0 ms   1.40 s  +900.0 ms + work(int)  app\n");
+	test_deinit(&test);
+}
+
+/* What changed most is seen first, however little of the time it is. */
+TEST(tui_diff_tree_is_ordered_by_change)
+{
+	struct test test = {.baseline = baseline_create(
+				    "old.data", recording(&(struct counts){800, 100, .old = 100}))};
+	screen_init(&test.screen, recording(&(struct counts){820, 20, .extra = 160}), 80, 14);
+	type(&test, "Dold.data\n");
+	type(&test, "8E");
+	CHECK_STR(screen_lines(&test.screen, 5, 5),
+		" 100.00%  100.00%      +0.00 - main  app\n"
+		"       -   16.00%     +16.00 |-- extra  (new) lib.so.1\n"
+		"  10.00%        -     -10.00 |-- old  (gone) app\n"
+		"  10.00%    2.00%      -8.00 |-- idle  lib.so.1\n"
+		"  80.00%   82.00%     ~+2.00 `-- work(int)  app\n");
+	type(&test, "%%%");
+	type(&test, "I");
+	CHECK(strstr(screen_line(&test.screen, 5), "extra"));
+	CHECK(strstr(screen_line(&test.screen, 8), "work"));
+	test_deinit(&test);
+}
+
+/* Of both forms, and not of the tree of one recording. */
+TEST(tui_diff_zooms_are_steps_of_the_trail)
+{
+	struct test test;
+	test_init(&test, 80, 14);
+	type(&test, "8Ejj\n");
+	type(&test, "8");
+	CHECK_STR(screen_line(&test.screen, 2), "> diff in old");
+	CHECK_INT(app_zoomed_node(&test.screen.app), 0);
+	const struct model *model = test.screen.app.model;
+	type(&test, "\x1b");
+	CHECK(strstr(screen_text(&test.screen), ">work(int)"));
+	screen_key(&test.screen, INPUT_CTRL('r'));
+	CHECK_STR(screen_line(&test.screen, 2), "> diff in old");
+	CHECK(!strstr(screen_text(&test.screen), ">work(int)"));
+	type(&test, "R");
+	CHECK(strstr(screen_text(&test.screen), ">work(int)"));
+	CHECK(test.screen.app.model == model); /* nothing was to be computed */
+	screen_key(&test.screen, INPUT_CTRL('r'));
+	type(&test, "I"); /* a zoom of the other direction is none here */
+	CHECK(strstr(screen_text(&test.screen), ">work(int)"));
+	type(&test, "Dother.data\n");
+	CHECK_INT(test.screen.app.trail.done.len, 0);
 	test_deinit(&test);
 }
 
@@ -243,7 +291,7 @@ TEST(tui_diff_flame)
 	type(&test, "jjl");
 	CHECK_STR(screen_line(&test.screen, 10), "work(int)  app  +20.00  base 50.00%  new 70.00%");
 	type(&test, "\n");
-	CHECK_STR(screen_lines(&test.screen, 6, 1), ">work(int)  +20.00\n");
+	CHECK_STR(screen_lines(&test.screen, 7, 1), ">work(int)  +20.00\n");
 	type(&test, "\x1bI");
 	CHECK_STR(screen_lines(&test.screen, 4, 3),
 		"|all  +0.00\n"

@@ -264,6 +264,8 @@ static void begin_focus(struct branches *branches)
 		focus_init_leaves(&branches->focus, tree, model->weights, functions, origin->node);
 	else
 		focus_init(&branches->focus, tree, model->weights, functions, origin->direction);
+	branches->focus.rank = origin->rank;
+	branches->focus.rank_context = origin->rank_context;
 }
 
 uint32_t branches_find_place(struct branches *branches, uint32_t place)

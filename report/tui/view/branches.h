@@ -26,6 +26,9 @@ struct branches_origin {
 	enum focus_direction direction;
 	uint32_t function; /* all its places; 0: the whole tree */
 	uint32_t node;     /* of the tree: it alone and what is below; 0: all */
+	/* As a focus' own; NULL: siblings stand by total. */
+	double (*rank)(void *context, uint32_t node);
+	void *rank_context;
 };
 
 struct branches {

@@ -45,7 +45,8 @@ struct diff {
 
 	/* The trees, which both go through comparison.both: */
 	bool is_inverted;
-	VEC(struct path) zooms; /* from the root or a leaf, frames of diff_tree_frame() */
+	const struct app *app;     /* of which the branches are */
+	enum app_unit ranked_unit; /* by whose numbers these are ordered */
 	struct branch_list branches;
 	struct diff_focus branch_sides;
 	struct flame_view flame;
@@ -89,11 +90,7 @@ void diff_draw_without(const struct app *app, struct grid *grid, struct rect are
 struct model *diff_both(const struct app *app);
 /* The node that is zoomed to. */
 uint32_t diff_zoomed(const struct diff *diff, const struct app *app, struct focus *focus);
-void diff_zoom(struct diff *diff, const struct focus *focus, uint32_t node);
-/* False: there is no zoom. */
-bool diff_undo_zoom(struct diff *diff);
-/* Turns it over. */
-void diff_invert(struct diff *diff);
+void diff_zoom(struct app *app, const struct focus *focus, uint32_t node);
 /* Of a focus of both the place where the selected function took most; 0: nowhere. */
 uint32_t diff_selected_place(const struct app *app);
 /* The function of both that is selected; 0: none. */

@@ -135,21 +135,42 @@ static void open_first(struct diff *diff, const struct app *app)
 	branch_list_fill(&diff->branches);
 }
 
+/* The branches' focus is there when it is asked for ranks first. */
+static void begin_sides(struct diff *diff)
+{
+	const struct comparison *comparison = diff->app->model->comparison;
+	const struct tree_weight *const sides[] = {
+		comparison->sides[MATCH_BASE],
+		comparison->sides[MATCH_NEW],
+	};
+	if (!diff->branch_sides.both)
+		diff_focus_init(&diff->branch_sides, &branches_of(diff)->focus, sides);
+}
+
+static double rank_of(void *context, uint32_t node)
+{
+	struct diff *diff = context;
+	begin_sides(diff);
+	struct compare_row row = diff_focus_row(&diff->branch_sides, node);
+	return fabs(diff_delta(diff->app, &row, COMPARE_TOTAL));
+}
+
 static void set_model(struct diff *diff, struct app *app)
 {
 	struct branches *branches = branches_of(diff);
 	struct branches_origin origin = {
-		.direction = diff->is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES};
-	struct branch_row selected = branch_list_remember(&diff->branches);
-	const struct tree_weight *const sides[] = {
-		app->model->comparison->sides[MATCH_BASE],
-		app->model->comparison->sides[MATCH_NEW],
+		.direction = diff->is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES,
+		.rank = rank_of,
+		.rank_context = diff,
 	};
+	struct branch_row selected = branch_list_remember(&diff->branches);
+	diff->app = app;
+	diff->ranked_unit = app->unit;
 	diff->branches.numbers = &numbers;
 	diff->branches.context = diff;
 	diff_focus_deinit(&diff->branch_sides);
 	branches_set(branches, diff_both(app), &origin, false);
-	diff_focus_init(&diff->branch_sides, &branches->focus, sides);
+	begin_sides(diff);
 	branches_zoom(branches, diff_zoomed(diff, app, &branches->focus));
 	branch_list_recall(&diff->branches, selected);
 	if (branches_node(branches, branches->top)->total)
@@ -181,6 +202,7 @@ static void tree_form_update(void *state, struct app *app)
 	struct branches *branches = branches_of(diff);
 	bool is_inverted = branches->origin.direction == FOCUS_CALLERS;
 	if (branches->model != diff_both(app) || is_inverted != diff->is_inverted ||
+		diff->ranked_unit != app->unit ||
 		branches->top != diff_zoomed(diff, app, &branches->focus))
 		set_model(diff, app);
 	follow_selection(diff, app);
@@ -196,7 +218,7 @@ static void enter(struct diff *diff, struct app *app)
 		app_say(app, "this is the branch that is shown: Esc undoes the zoom");
 		return;
 	}
-	diff_zoom(diff, &branches->focus, row.node);
+	diff_zoom(app, &branches->focus, row.node);
 	tree_form_update(diff, app);
 }
 
@@ -207,17 +229,13 @@ static bool tree_form_act(void *state, struct app *app, enum action action)
 	case ACTION_ENTER:
 		enter(diff, app);
 		return true;
-	case ACTION_UNDO:
-		if (!diff_undo_zoom(diff))
-			return false;
-		tree_form_update(diff, app);
-		return true;
 	case ACTION_INVERT:
-		diff_invert(diff);
+		diff->is_inverted = !diff->is_inverted;
 		tree_form_update(diff, app);
 		return true;
 	case ACTION_UNIT:
 		diff_next_unit(diff, app);
+		tree_form_update(diff, app); /* the order is that of what is shown */
 		return true;
 	default:
 		if (!branch_list_act(&diff->branches, app, action))

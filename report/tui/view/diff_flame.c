@@ -133,7 +133,7 @@ static void enter(struct diff *diff, struct app *app)
 		app_say(app, "this is all that is seen; Esc goes back");
 		return;
 	}
-	diff_zoom(diff, &view->focus, node);
+	diff_zoom(app, &view->focus, node);
 	flame_view_zoom(view, node);
 }
 
@@ -145,13 +145,8 @@ static bool flame_form_act(void *state, struct app *app, enum action action)
 	case ACTION_ENTER:
 		enter(diff, app);
 		return true;
-	case ACTION_UNDO:
-		if (!diff_undo_zoom(diff))
-			return false;
-		flame_view_zoom(view, diff_zoomed(diff, app, &view->focus));
-		return true;
 	case ACTION_INVERT:
-		diff_invert(diff);
+		diff->is_inverted = !diff->is_inverted;
 		view->path.len = 0;
 		view->top = 0;
 		view->keeps_sight = true;

@@ -13,31 +13,16 @@ struct model *diff_both(const struct app *app)
 
 uint32_t diff_zoomed(const struct diff *diff, const struct app *app, struct focus *focus)
 {
-	const struct path *newest = diff->zooms.len ? &diff->zooms.data[diff->zooms.len - 1] : NULL;
+	const struct path *newest = trail_zoom_of_both(&app->trail, diff->is_inverted);
 	return focus_follow(focus, diff_both(app), newest);
 }
 
-void diff_zoom(struct diff *diff, const struct focus *focus, uint32_t node)
+void diff_zoom(struct app *app, const struct focus *focus, uint32_t node)
 {
 	struct path path = {0};
 	focus_path(focus, node, &path);
-	vec_push(&diff->zooms, path);
-}
-
-bool diff_undo_zoom(struct diff *diff)
-{
-	if (!diff->zooms.len)
-		return false;
-	diff->zooms.len--;
-	vec_deinit(&diff->zooms.data[diff->zooms.len]);
-	return true;
-}
-
-void diff_invert(struct diff *diff)
-{
-	while (diff_undo_zoom(diff))
-		;
-	diff->is_inverted = !diff->is_inverted;
+	app_zoom_both(app, &path, focus->direction == FOCUS_CALLERS);
+	vec_deinit(&path);
 }
 
 /* ---- the selection ---- */

@@ -19,9 +19,6 @@ static void diff_destroy(void *state)
 	struct diff *diff = state;
 	vec_deinit(&diff->rows);
 	str_deinit(&diff->selected);
-	while (diff_undo_zoom(diff))
-		;
-	vec_deinit(&diff->zooms);
 	diff_focus_deinit(&diff->branch_sides);
 	branch_list_deinit(&diff->branches);
 	diff_focus_deinit(&diff->flame_sides);
