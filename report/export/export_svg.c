@@ -6,18 +6,6 @@
 #include "report/export/export.h"
 #include "report/export/flame_svg.h"
 
-/* What the title says was recorded. */
-static const char *title_of(const struct profile *profile)
-{
-	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
-	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
-	const char *host = profile_meta(profile, LAYOUT_META_HOST);
-	return command && command[0] ? command
-	       : target && target[0] ? target
-	       : host && host[0]     ? host
-				     : "ebprof";
-}
-
 static void put_picture(struct focus *focus, struct flame_svg_options picture, struct str *out)
 {
 	struct short_names names = {0};
@@ -47,7 +35,7 @@ static void put_one(const struct profile *profile, struct str *out)
 	CLEANUP_FREE struct tree_weight *weights =
 		weigh(profile, export_main_event(profile), &tree);
 	struct flame_svg_options picture = {
-		.title = title_of(profile),
+		.title = flame_svg_title(profile),
 		.objects = profile->objects.data,
 		.frames = profile->frames.data,
 	};
@@ -104,7 +92,7 @@ static struct err *put_both(
 		CLEANUP_FREE struct tree_weight *own = weigh(profiles[i], events[i], &trees[i]);
 		weights[i] = diff_tree_weigh(&diff, (enum match_side)i, own);
 	}
-	put_diff(&diff, weights, baseline, title_of(profile), out);
+	put_diff(&diff, weights, baseline, flame_svg_title(profile), out);
 	for (int i = 0; i < MATCH_SIDES; i++) {
 		mem_free(weights[i]);
 		tree_deinit(&trees[i]);

@@ -20,9 +20,11 @@ struct flame_svg_options {
 	const bool *matches; /* by function, these stand out; NULL: none */
 	uint64_t whole;      /* what percentages are of */
 	struct short_names *names;
-	const struct flame_svg_diff *diff; /* from callers to callees; NULL: of one recording */
+	const struct flame_svg_diff *diff; /* of the same focus; NULL: of one recording */
 };
 
+/* What was recorded: the command, the target, or the host. */
+const char *flame_svg_title(const struct profile *profile);
 /* The same focus makes the same bytes. Expands it. */
 void flame_svg_put(struct focus *focus, const struct flame_svg_options *options, struct str *out);
 

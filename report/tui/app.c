@@ -199,12 +199,14 @@ static void begin_prompt(struct app *app, enum app_prompt prompt)
 /* With a name to begin with. */
 static void begin_print(struct app *app)
 {
+	const struct view *view = views[app->view];
 	begin_prompt(app, APP_PROMPT_PRINT);
 	str_puts(&app->typed, "ebprof-");
-	for (const char *at = views[app->view]->name; *at; at++)
+	for (const char *at = view->name; *at; at++)
 		str_putc(&app->typed, *at >= 'A' && *at <= 'Z' ? (char)(*at + 'a' - 'A') : *at);
-	const char *suffix = views[app->view]->print_suffix;
-	str_printf(&app->typed, ".%s", suffix ? suffix : "txt");
+	if (view->form)
+		view = view->form(app->states[app->view]);
+	str_printf(&app->typed, ".%s", view->print_suffix ? view->print_suffix : "txt");
 }
 
 /* The recording before this one, which `record` put aside under this name, if it is there. */

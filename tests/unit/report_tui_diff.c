@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "report/export/export.h"
 #include "report/tui/baseline.h"
 #include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
@@ -300,6 +301,36 @@ TEST(tui_diff_flame)
 	type(&test, "8"); /* and the list again */
 	CHECK_STR(screen_lines(&test.screen, 4, 1),
 		"  50.00%   70.00%     +20.00      |+++++ app               work(int)\n");
+	test_deinit(&test);
+}
+
+static struct err *take_bytes(void *context, const void *bytes, size_t len)
+{
+	str_write(context, bytes, len);
+	return NULL;
+}
+
+/* The picture is the one that an export makes of the same. */
+TEST(tui_diff_flame_is_printed_as_a_picture)
+{
+	struct test test;
+	test_init(&test, 82, 12);
+	type(&test, "88P");
+	CHECK_STR(str_text(&test.screen.app.typed), "ebprof-diff.svg");
+	type(&test, "\n");
+	struct profile *base = recording(&before);
+	struct export_baseline baseline = {base, "old.data", "x.data"};
+	struct export_options options = {.baseline = &baseline};
+	CLEANUP(str_deinit) struct str want = {0};
+	CHECK(!export_svg(test.screen.profile, &options, (struct export_sink){take_bytes, &want}));
+	CHECK_STR(str_text(&test.screen.app.to_print.text), str_text(&want));
+	profile_destroy(base);
+	app_print_deinit(&test.screen.app.to_print);
+	type(&test, "jjl\nP\n"); /* and of a zoom */
+	CHECK(strstr(str_text(&test.screen.app.to_print.text), "class=\"caller\""));
+	app_print_deinit(&test.screen.app.to_print);
+	type(&test, "8P");
+	CHECK_STR(str_text(&test.screen.app.typed), "ebprof-diff.txt");
 	test_deinit(&test);
 }
 

@@ -77,6 +77,8 @@ const char *diff_sign(const struct compare_row *row);
 /* Percent of the base's share, points, and then the other units. */
 void diff_next_unit(struct diff *diff, struct app *app);
 
+/* A file that has no name of its own was given one. */
+const char *diff_base_name(const struct app *app, const char *path);
 void diff_list_draw(void *state, struct app *app, struct grid *grid, struct rect area);
 /* What is compared with what, and what is to be known of that; returns how many lines it took. */
 int diff_draw_summary(

@@ -99,8 +99,7 @@ static void put_side(
 		str_printf(out, ", %.2f s", (double)whole->value / 1e9);
 }
 
-/* A file that has no name of its own was given one. */
-static const char *name_base(const struct app *app, const char *path)
+const char *diff_base_name(const struct app *app, const char *path)
 {
 	const struct app_options *options = app->options;
 	bool is_named = options->baseline_name && strcmp(path, options->baseline) == 0;
@@ -115,7 +114,7 @@ int diff_draw_summary(
 	const struct profile_event *event =
 		profile->events.len > 1 ? &profile->events.data[1] : NULL;
 	CLEANUP(str_deinit) struct str text = {0}, notes = {0};
-	str_printf(&text, "base %s: ", name_base(app, comparison->path));
+	str_printf(&text, "base %s: ", diff_base_name(app, comparison->path));
 	put_side(&comparison->compare.wholes.base, event, &text);
 	str_puts(&text, "  new: ");
 	put_side(&comparison->compare.wholes.new, event, &text);
@@ -149,12 +148,12 @@ static unsigned explain(const struct app *app, struct str *out)
 	}
 	if (is_answer && comparison->problem)
 		str_printf(out, "%s: %s\nD chooses another recording.\n",
-			name_base(app, comparison->path), comparison->problem);
+			diff_base_name(app, comparison->path), comparison->problem);
 	else if (app->busy || app->model->wish_serial != app->wish.serial)
-		str_printf(out, "reading %s\n", name_base(app, app->wish.baseline));
+		str_printf(out, "reading %s\n", diff_base_name(app, app->wish.baseline));
 	else
-		str_printf(
-			out, "%s was not read.\nD reads it.\n", name_base(app, app->wish.baseline));
+		str_printf(out, "%s was not read.\nD reads it.\n",
+			diff_base_name(app, app->wish.baseline));
 	return STYLE_WARNING;
 }
 

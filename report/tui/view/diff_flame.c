@@ -2,6 +2,9 @@
  * Both recordings as one flame graph: a frame is as wide as its shares of both together, so that
  * what is new and what has gone are seen side by side, and coloured by how its share changed.
  */
+#include <string.h>
+
+#include "report/export/flame_svg.h"
 #include "report/tui/view/diff.h"
 #include "report/tui/view/focus_selection.h"
 
@@ -188,11 +191,45 @@ static void flame_form_detail(void *state, struct app *app, struct str *out)
 	diff_put_node(diff, app, &diff->flame.focus.nodes.data[node], &row, out);
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* As `convert --svg --baseline` writes it, of what is zoomed to. */
+static void flame_form_print(void *state, struct app *app, struct str *out)
+{
+	struct diff *diff = state;
+	struct flame_view *view = &diff->flame;
+	const struct model *both = diff_both(app);
+	struct flame_svg_diff colours = {
+		.base_name = last_part(diff_base_name(app, app->model->comparison->path)),
+		.new_name = last_part(app->options->file_name),
+		.wholes = diff_compare(app)->wholes,
+		.focus = &diff->flame_sides,
+	};
+	struct flame_svg_options options = {
+		.title = flame_svg_title(app->model->profile),
+		.root = view->root,
+		.order = view->order,
+		.objects = both->names->objects.data,
+		.frames = both->names->frames.data,
+		.matches = both->matches,
+		.whole = view->focus.nodes.data[0].total,
+		.names = &view->names,
+		.diff = &colours,
+	};
+	flame_svg_put(&view->focus, &options, out);
+}
+
 const struct view diff_flame = {
 	.name = "flame graph",
 	.update = flame_form_update,
 	.draw = flame_form_draw,
 	.act = flame_form_act,
 	.mouse = flame_form_mouse,
+	.print = flame_form_print,
+	.print_suffix = "svg",
 	.detail = flame_form_detail,
 };

@@ -95,8 +95,13 @@ static void diff_print(void *state, struct app *app, struct str *out)
 	struct diff *diff = state;
 	if (!diff_compare(app))
 		return;
-	const struct view *form = forms[diff->form];
-	(form->print ? form : forms[DIFF_LIST])->print(diff, app, out);
+	forms[diff->form]->print(diff, app, out);
+}
+
+static const struct view *diff_form(const void *state)
+{
+	const struct diff *diff = state;
+	return forms[diff->form];
 }
 
 static void diff_detail(void *state, struct app *app, struct str *out)
@@ -118,6 +123,7 @@ const struct view view_diff = {
 	.act = diff_act,
 	.mouse = diff_mouse,
 	.print = diff_print,
+	.form = diff_form,
 	.detail = diff_detail,
 	.hints = hints,
 };
