@@ -9,7 +9,9 @@
 
 void app_init(struct app *app, const struct app_options *options)
 {
-	*app = (struct app){.options = options, .wish.hides_native = options->hides_native};
+	*app = (struct app){.options = options};
+	app->wish.hides_native = options->hides_native;
+	app->wish.serial += options->hides_native; /* without a wish, all is shown */
 	for (int i = 0; i < VIEW_COUNT; i++)
 		if (views[i])
 			app->states[i] = views[i]->create();

@@ -95,6 +95,7 @@ static void pass_on(struct tui *tui)
 
 static struct err *loop(struct tui *tui)
 {
+	pass_on(tui); /* before anything is computed that is not wished for */
 	while (!tui->app.is_over && !terminal_ending()) {
 		draw(tui);
 		const int fds[] = {worker_fd(tui->worker), code_reader_fd(tui->code)};

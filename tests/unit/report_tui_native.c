@@ -40,6 +40,8 @@ static void begin(struct screen *screen, enum view_id view, bool hides_native)
 {
 	struct app_options options = {.file_name = "x.data", .hides_native = hides_native};
 	screen_init_with(screen, mixed_profile(), 80, 16, options, view);
+	/* What is not as it would be without a wish has to be wished for. */
+	CHECK_INT(screen->app.wish.serial > 0, hides_native);
 }
 
 static void select_function(struct screen *screen, const char *name)
@@ -162,7 +164,9 @@ TEST(the_key_is_offered_where_there_are_scripts)
 	struct screen screen;
 	begin(&screen, VIEW_TOP, false);
 	CHECK(strstr(screen_line(&screen, 15), "S no native"));
-	screen_type(&screen, "S");
+	screen_type(&screen, "5"); /* of threads, whatever they run */
+	CHECK(!strstr(screen_line(&screen, 15), "S no native"));
+	screen_type(&screen, "1S");
 	CHECK(!strstr(screen_line(&screen, 15), "S no native"));
 	screen_deinit(&screen);
 	struct fixture fixture;
