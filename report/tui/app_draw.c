@@ -366,6 +366,12 @@ static void draw_prompt(const struct app *app, struct grid *grid, int y)
 		draw_found(app, grid, x + grid_text_width(grid, text + cursor) + 2, y);
 }
 
+static const struct view *seen_form(const struct app *app)
+{
+	const struct view *view = views[app->view];
+	return view->form ? view->form(app->states[app->view]) : view;
+}
+
 /* Returns the columns it takes, drawn or not. */
 static int draw_hint(const struct app *app, struct grid *grid, int x, int y, enum action action)
 {
@@ -374,7 +380,7 @@ static int draw_hint(const struct app *app, struct grid *grid, int x, int y, enu
 		return 0;
 	CLEANUP_FREE char *key = mem_strndup(row->shown, strcspn(row->shown, " "));
 	CLEANUP(str_deinit) struct str text = {0};
-	const char *enter = action == ACTION_ENTER ? views[app->view]->enter_hint : NULL;
+	const char *enter = action == ACTION_ENTER ? seen_form(app)->enter_hint : NULL;
 	str_printf(&text, " %s  ", enter ? enter : key_hint(action));
 	int room = grid->width - x, used = grid_text_width(grid, key);
 	grid_put(grid, x, y, room, STYLE_KEY | STYLE_BOLD, key);
@@ -385,8 +391,10 @@ static int draw_hint(const struct app *app, struct grid *grid, int x, int y, enu
 /* Between two native frames, who reads a script loses his way: the view's second hint. */
 static int draw_native_hint(const struct app *app, struct grid *grid, int x, int y, int room)
 {
-	bool is_of_use =
-		app->model && app->model->names->has_scripts && !app->model->names->hides_native;
+	bool has_functions =
+		app->view != VIEW_HEAT && app->view != VIEW_PROCESSES && app->view != VIEW_SYMBOLS;
+	bool is_of_use = has_functions && app->model && app->model->names->has_scripts &&
+			 !app->model->names->hides_native;
 	int width = draw_hint(app, grid, grid->width, y, ACTION_NO_NATIVE);
 	return is_of_use && width <= room ? draw_hint(app, grid, x, y, ACTION_NO_NATIVE) : 0;
 }
@@ -446,9 +454,9 @@ void app_draw(struct app *app, struct grid *grid)
 	bool has_tabs = grid->height >= 10;
 	app->trail_y = -1;
 	app->nr_tabs = app->nr_crumbs = 0;
-	bool has_trail = app->model && (app->trail.done.len || app->model->matches ||
-					       app->model->names->hides_native);
 	bool has_detail = grid->height >= 8;
+	bool has_trail = app->model && (app->trail.done.len || app->model->matches ||
+					       (app->model->names->hides_native && has_detail));
 	int top = 1, bottom = grid->height - 1;
 	if (has_tabs) {
 		draw_tabs(app, grid);

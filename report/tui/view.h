@@ -45,7 +45,8 @@ struct view {
 	 */
 	void (*detail)(void *state, struct app *app, struct str *out);
 	const char *print_suffix; /* of the file that takes it; NULL: "txt" */
-	/* Of several forms that it has, the one that is seen: `print_suffix` is its. NULL: one. */
+	/* Of several forms that it has, the one that is seen: `print_suffix` and `enter_hint` are
+	 * its. NULL: one. */
 	const struct view *(*form)(const void *state);
 	const enum action *hints; /* for the last line; ends with ACTION_NONE */
 	bool is_flat;             /* functions are all that it needs of a model */

@@ -128,6 +128,8 @@ TEST(tui_diff_order_selection_and_search)
 	CHECK_INT(test.screen.app.selection.frame, 0);
 	int gone = screen_selected(&test.screen);
 	CHECK_INT(gone, 6);
+	CHECK_STR(screen_line(&test.screen, 10), "old  app  -10.00  base 10.00%  new -");
+	CHECK(strstr(screen_line(&test.screen, 11), "Enter callers"));
 	type(&test, "\n");
 	CHECK_STR(str_text(&test.screen.app.message), "it is in the base only");
 	type(&test, ">"); /* over what is not shown, or has no order of its own */

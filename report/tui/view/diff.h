@@ -68,6 +68,9 @@ void diff_put_value(const struct app *app, const struct compare_row *row, enum m
 /* With a sign; behind "~" where it may be chance. */
 void diff_put_delta(const struct diff *diff, const struct app *app, const struct compare_row *row,
 	enum compare_metric metric, struct str *out);
+/* Delta, base and new, each as a part of the line below. */
+void diff_put_numbers(const struct diff *diff, const struct app *app, const struct compare_row *row,
+	enum compare_metric metric, struct str *out);
 /* Of a delta's column and cells. */
 const char *diff_title(const struct diff *diff, const struct app *app);
 unsigned diff_delta_style(

@@ -213,6 +213,16 @@ static void list_print(void *state, struct app *app, struct str *out)
 	}
 }
 
+static void list_detail(void *state, struct app *app, struct str *out)
+{
+	const struct diff *diff = state;
+	if (diff->list.selected >= diff->rows.len)
+		return;
+	const struct compare_row *row = diff_row(diff, app, diff->list.selected);
+	str_printf(out, "%s  %s", row->name, row->object);
+	diff_put_numbers(diff, app, row, COMPARE_SELF, out);
+}
+
 const struct view diff_list = {
 	.name = "functions",
 	.update = list_update,
@@ -220,4 +230,6 @@ const struct view diff_list = {
 	.act = list_form_act,
 	.mouse = list_form_mouse,
 	.print = list_print,
+	.detail = list_detail,
+	.enter_hint = "callers",
 };

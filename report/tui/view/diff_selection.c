@@ -64,10 +64,5 @@ void diff_put_node(const struct diff *diff, const struct app *app, const struct 
 	} else {
 		str_puts(out, "all");
 	}
-	str_putc(out, '\t');
-	diff_put_delta(diff, app, row, COMPARE_TOTAL, out);
-	str_puts(out, "\tbase ");
-	diff_put_value(app, row, MATCH_BASE, COMPARE_TOTAL, out);
-	str_puts(out, "\tnew ");
-	diff_put_value(app, row, MATCH_NEW, COMPARE_TOTAL, out);
+	diff_put_numbers(diff, app, row, COMPARE_TOTAL, out);
 }

@@ -106,3 +106,14 @@ void diff_next_unit(struct diff *diff, struct app *app)
 	if (!was_points)
 		app->unit = (app->unit + 1) % 3;
 }
+
+void diff_put_numbers(const struct diff *diff, const struct app *app, const struct compare_row *row,
+	enum compare_metric metric, struct str *out)
+{
+	str_putc(out, '\t');
+	diff_put_delta(diff, app, row, metric, out);
+	str_puts(out, "\tbase ");
+	diff_put_value(app, row, MATCH_BASE, metric, out);
+	str_puts(out, "\tnew ");
+	diff_put_value(app, row, MATCH_NEW, metric, out);
+}
