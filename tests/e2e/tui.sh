@@ -407,4 +407,25 @@ test_little_output() {
 	[[ $(stat -c %s bytes) == "$bytes" ]] || fail "a key without a meaning sends $(($(stat -c %s bytes) - bytes)) bytes"
 }
 
+# ---- scripts ----
+
+test_no_native() {
+	local python=/usr/bin/python3
+	[[ -x $python ]] || skip "no $python here"
+	[[ $(uname -m) == x86_64 ]] || skip "script frames are found on x86-64 only"
+	"$EBPROF" record -q -o script.data -- "$python" "$here/python_shape.py" 2 >spent 2>err ||
+		fail "record $python: $(cat err)"
+	begin xterm-256color 120 40
+	type_line "$EBPROF report --no-native script.data"
+	wait_for '\[no native\]' 'native frames hidden from the beginning'
+	wait_for '\[python\] .* spin' 'a function of the script'
+	keys S
+	wait_gone '\[no native\]'
+	wait_for 'S no native' 'the hint'
+	keys S
+	wait_for '\[no native\]' 'native frames hidden'
+	keys q
+	wait_for '^\$ *$' 'shell'
+}
+
 run_tests 4
