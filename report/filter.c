@@ -114,7 +114,14 @@ struct filter filter_of_names(const struct filter *filter)
 	};
 }
 
-void filter_samples(struct profile *profile, const struct filter *filter)
+static bool wants_all(const struct filter *filter)
+{
+	return !filter->comms.len && !filter->containers.len && !filter->pids.len &&
+	       !filter->tids.len && !filter->cpus.len && !filter->events.len && !filter->from_ns &&
+	       !filter->to_ns;
+}
+
+static void drop_samples(struct profile *profile, const struct filter *filter)
 {
 	/* Whole threads are judged once, events too, samples then only by CPU and time. */
 	CLEANUP_FREE bool *wanted = mem_zalloc_array(profile->threads.len, sizeof(*wanted));
@@ -138,6 +145,12 @@ void filter_samples(struct profile *profile, const struct filter *filter)
 			profile->samples.data[kept++] = *sample;
 	}
 	profile->samples.len = kept;
+}
+
+void filter_samples(struct profile *profile, const struct filter *filter)
+{
+	if (!wants_all(filter))
+		drop_samples(profile, filter);
 	if (filter->languages.len)
 		filter_languages(profile, &filter->languages);
 	if (filter->no_native)

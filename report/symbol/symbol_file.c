@@ -485,9 +485,13 @@ struct symbol_file_wanted *symbol_file_wanted(const struct profile *profile)
 	for (size_t i = 0; i < count; i++)
 		wanted[i].object = &profile->objects.data[i];
 	find_open(profile, wanted);
-	count_samples(profile, wanted);
-	qsort(wanted, count, sizeof(*wanted), compare_wanted);
 	return wanted;
+}
+
+void symbol_file_rank(const struct profile *profile, struct symbol_file_wanted *wanted)
+{
+	count_samples(profile, wanted);
+	qsort(wanted, profile->objects.len, sizeof(*wanted), compare_wanted);
 }
 
 void symbol_file_prefetch(const struct symbol_file_wanted *wanted, size_t count,

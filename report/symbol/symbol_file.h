@@ -46,9 +46,10 @@ struct symbol_file_wanted {
 	bool is_open;     /* the recording itself does not say all of it */
 };
 
-/* The objects of a profile that is not symbolized yet, those with most samples first; to be freed.
- */
+/* The objects of a profile that is not symbolized yet, in its order; to be freed. */
 struct symbol_file_wanted *symbol_file_wanted(const struct profile *profile);
+/* Once: counts their samples, and those with most come first. */
+void symbol_file_rank(const struct profile *profile, struct symbol_file_wanted *wanted);
 
 /*
  * Begins to fetch in the background what this machine lacks for these objects, in this order, but

@@ -304,6 +304,7 @@ void symbolize_ask(struct batch *batch, struct findings *ret)
 void symbolize(struct profile *profile, const struct symbolize_options *options)
 {
 	struct symbolizer *symbolizer = symbolizer_create(profile, options);
+	symbolizer_rank(symbolizer);
 	symbolizer_prefetch(symbolizer);
 	for (size_t i = 0; i < symbolizer_count(symbolizer); i++) {
 		struct findings findings;

@@ -15,6 +15,7 @@ struct symbolizer {
 	VEC(struct batch) batches;
 	VEC(uint32_t) order; /* indices of batches, most samples first */
 	struct symbol_file_wanted *wanted;
+	bool is_ranked;
 };
 
 /* One function a cause, named like "[truncated: depth_limit]". */
@@ -42,11 +43,11 @@ static void name_truncations(struct profile *profile)
 	}
 }
 
-/* For each object the number of its batch plus 1. */
-static uint32_t *collect(struct symbolizer *symbolizer)
+static void collect(struct symbolizer *symbolizer)
 {
 	struct profile *profile = symbolizer->profile;
-	uint32_t *numbers = mem_zalloc_array(profile->objects.len, sizeof(*numbers));
+	/* For each object the number of its batch plus 1. */
+	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(profile->objects.len, sizeof(*numbers));
 	vec_each(&profile->frames, frame)
 		numbers[frame->object] = 1;
 	for (uint32_t i = 1; i < profile->objects.len; i++) {
@@ -70,7 +71,6 @@ static uint32_t *collect(struct symbolizer *symbolizer)
 			batch_add(&symbolizer->batches
 					   .data[numbers[profile->frames.data[i].object] - 1],
 				i);
-	return numbers;
 }
 
 struct symbolizer *symbolizer_create(
@@ -86,12 +86,7 @@ struct symbolizer *symbolizer_create(
 	err_destroy(address_index_cache_open(options->cache_folder, &symbolizer->index_cache));
 	name_truncations(profile);
 	symbolizer->wanted = symbol_file_wanted(profile);
-	CLEANUP_FREE uint32_t *numbers = collect(symbolizer);
-	for (size_t i = 0; i < profile->objects.len; i++) {
-		size_t object = (size_t)(symbolizer->wanted[i].object - profile->objects.data);
-		if (object && numbers[object])
-			vec_push(&symbolizer->order, numbers[object] - 1);
-	}
+	collect(symbolizer);
 	return symbolizer;
 }
 
@@ -112,6 +107,23 @@ void symbolizer_begin(struct symbolizer *symbolizer)
 		batch->is_shown = true;
 		symbolize_ask(batch, &findings);
 		batch_apply(batch, &findings);
+	}
+}
+
+void symbolizer_rank(struct symbolizer *symbolizer)
+{
+	const struct profile *profile = symbolizer->profile;
+	if (symbolizer->is_ranked)
+		return;
+	symbolizer->is_ranked = true;
+	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(profile->objects.len, sizeof(*numbers));
+	for (size_t i = 0; i < symbolizer->batches.len; i++)
+		numbers[symbolizer->batches.data[i].object] = (uint32_t)i + 1;
+	symbol_file_rank(profile, symbolizer->wanted);
+	for (size_t i = 0; i < profile->objects.len; i++) {
+		size_t object = (size_t)(symbolizer->wanted[i].object - profile->objects.data);
+		if (numbers[object])
+			vec_push(&symbolizer->order, numbers[object] - 1);
 	}
 }
 

@@ -4,6 +4,7 @@
  * others is applied to it:
  *
  *   symbolizer_begin();                         names what the recording itself tells
+ *   symbolizer_rank();                          before anybody else is asked
  *   on the thread that asks:   while ((batch = symbolizer_next()))
  *                                      symbolize_ask(batch, &findings);
  *   on the profile's thread:           batch_apply(batch, &findings);
@@ -25,6 +26,12 @@ struct batch *symbolizer_batch(struct symbolizer *symbolizer, size_t index);
 
 /* Names all frames: what the recording itself does not tell is called by its address. */
 void symbolizer_begin(struct symbolizer *symbolizer);
+
+/*
+ * Counts whose samples are most, before anybody is asked: on the profile's thread, which may show
+ * addresses first.
+ */
+void symbolizer_rank(struct symbolizer *symbolizer);
 
 /* Begins to fetch what this machine lacks. May take long; on the thread that asks. */
 void symbolizer_prefetch(struct symbolizer *symbolizer);

@@ -53,6 +53,7 @@ static void name_by_files(struct baseline *baseline)
 {
 	baseline->symbolizer = symbolizer_create(baseline->profile, &baseline->options);
 	symbolizer_begin(baseline->symbolizer);
+	symbolizer_rank(baseline->symbolizer);
 	struct batch *batch;
 	bool waits;
 	while ((batch = symbolizer_next(baseline->symbolizer, &waits)) &&

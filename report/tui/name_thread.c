@@ -87,6 +87,7 @@ struct name_thread *name_thread_create(const struct name_thread_options *options
 		to_name += symbolizer_batch(options->symbolizer, i)->next != REACH_END;
 	if (!to_name)
 		return NULL;
+	symbolizer_rank(options->symbolizer);
 	struct name_thread *names = mem_zalloc(sizeof(*names));
 	names->options = *options;
 	names->naming.to_name = to_name;

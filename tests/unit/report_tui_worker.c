@@ -118,6 +118,7 @@ TEST(names_come_step_by_step)
 	struct symbolizer *symbolizer = symbolizer_create(profile, &options);
 	CHECK_INT(symbolizer_count(symbolizer), 3);
 	symbolizer_begin(symbolizer);
+	symbolizer_rank(symbolizer);
 	CHECK(strstr(name_of(profile, ANCHOR), "+0x"));
 	CHECK_STR(name_of(profile, SYS), "sys_read");
 	CHECK_STR(name_of(profile, UNKNOWN), "liblost.so+0x50");
