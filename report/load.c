@@ -590,7 +590,8 @@ struct err *profile_load(int fd, const struct profile_options *options, struct p
 	fill_holes(profile);
 	find_programs(profile);
 	sum_counters(profile);
-	sample_order_sort(profile->samples.data, profile->samples.len);
+	if (!profile->options->leaves_order)
+		sample_order_sort(profile->samples.data, profile->samples.len);
 	map_deinit(&profile->stack_index);
 	map_deinit(&profile->archived_stacks);
 	vec_deinit(&profile->node_depths);

@@ -181,6 +181,7 @@ struct profile_options {
 	 * Unwind in this process, which then crashes with libdw: for tests that look for crashes.
 	 */
 	bool unwinds_here;
+	bool leaves_order; /* of the samples: the caller sorts them, see report/sample_order.h */
 	/* Called while the file is read, with how much was; NULL: nobody asks. */
 	void (*progress)(void *context, uint64_t file_bytes);
 	void *context;

@@ -221,8 +221,8 @@ static struct model *begin_model(
 	return model;
 }
 
-struct model *model_create_flat(
-	const struct profile *profile, struct model_names *names, const struct model_wish *wish)
+struct model *model_create_flat(const struct profile *profile, struct model_names *names,
+	const struct model_wish *wish, struct slice *slice)
 {
 	bool is_searching = wish->search && wish->search[0];
 	if (wish->scope.terms.len || is_searching || wish->hides_inlined || wish->hides_native)
@@ -230,7 +230,8 @@ struct model *model_create_flat(
 	struct model *model = begin_model(profile, names, wish);
 	struct tree_options options = {.groups = names->groups};
 	model->is_flat = true;
-	slice_init_all(&model->slice, profile);
+	model->slice = *slice;
+	*slice = (struct slice){0};
 	if (flat_weigh_functions(profile, &options, &model->slice, &model->functions))
 		return model;
 	model_release(model);

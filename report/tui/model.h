@@ -123,10 +123,11 @@ struct model *model_create(const struct profile *profile, struct model_names *na
 	const struct model_wish *wish, const atomic_bool *is_cancelled);
 /*
  * What can be seen at once of all samples: functions, without the call tree and all that depends on
- * it. NULL: the wish is for more than that, or this profile needs the tree.
+ * it. NULL: the wish is for more than that, or this profile needs the tree. `slice`, of all
+ * samples, becomes the model's.
  */
-struct model *model_create_flat(
-	const struct profile *profile, struct model_names *names, const struct model_wish *wish);
+struct model *model_create_flat(const struct profile *profile, struct model_names *names,
+	const struct model_wish *wish, struct slice *slice);
 struct model *model_hold(struct model *model);
 /* NULL is safe. */
 void model_release(struct model *model);

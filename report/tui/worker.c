@@ -12,6 +12,7 @@
 #include "report/tui/baseline.h"
 #include "report/tui/name_thread.h"
 #include "report/tui/quiet_thread.h"
+#include "report/tui/sample_thread.h"
 
 enum {
 	NS_PER_S = 1000000000,
@@ -111,6 +112,7 @@ static bool load(struct worker *worker)
 		worker->file_bytes = (uint64_t)st.st_size;
 	struct profile_options options = {
 		.files = &worker->options.symbolize.files,
+		.leaves_order = true,
 		.progress = on_progress,
 		.context = worker,
 	};
@@ -165,9 +167,10 @@ static bool apply_names(struct worker *worker)
 }
 
 /* Filters by name have to know all names; what they drop is gone before anybody sees it. */
-static void filter_by_names(struct worker *worker)
+static void filter_by_names(struct worker *worker, struct slice *slice)
 {
-	if (worker->options.filter.symbols.len)
+	const struct filter *filter = &worker->options.filter;
+	if (filter->symbols.len)
 		begin_naming(worker);
 	while (worker->naming && name_thread_progress(worker->naming).to_name) {
 		pthread_mutex_lock(&worker->mutex);
@@ -180,7 +183,11 @@ static void filter_by_names(struct worker *worker)
 			return;
 		apply_names(worker);
 	}
-	filter_stacks(worker->profile, &worker->options.filter);
+	if (!filter->dsos.len && !filter->symbols.len)
+		return;
+	filter_stacks(worker->profile, filter);
+	slice_deinit(slice);
+	slice_init_all(slice, worker->profile);
 }
 
 /* ---- models ---- */
@@ -201,12 +208,12 @@ static void refresh_names(struct worker *worker, const struct model_wish *wish)
  * The first table does not wait for the call tree: the model is one of functions alone, unless more
  * is wished for already.
  */
-static void publish_flat(struct worker *worker, const struct model_wish *wish)
+static void publish_flat(struct worker *worker, const struct model_wish *wish, struct slice *slice)
 {
 	struct model_names *names =
 		model_names_create_flat(worker->profile, worker->symbols_serial);
 	model_names_write(names, &wish->look);
-	struct model *model = model_create_flat(worker->profile, names, wish);
+	struct model *model = model_create_flat(worker->profile, names, wish, slice);
 	model_names_release(names);
 	if (!model)
 		return;
@@ -335,14 +342,18 @@ static void work(struct worker *worker)
 	if (!load(worker))
 		return;
 	set_busy(worker, "computing");
+	struct sample_thread samples;
+	sample_thread_begin(&samples, worker->profile);
 	worker->symbolizer = symbolizer_create(worker->profile, &worker->options.symbolize);
 	symbolizer_begin(worker->symbolizer);
-	filter_by_names(worker);
+	sample_thread_end(&samples);
+	filter_by_names(worker, &samples.slice);
 	struct model_wish wish = {.serial = UINT32_MAX};
 	/* Addresses come first: who asks for names would only slow that down. */
 	bool goes_on = next_wish(worker, wish.serial, &wish);
 	if (goes_on)
-		publish_flat(worker, &wish);
+		publish_flat(worker, &wish, &samples.slice);
+	sample_thread_deinit(&samples);
 	worker->stacks = info_count_stacks(worker->profile);
 	if (!worker->naming)
 		begin_naming(worker);

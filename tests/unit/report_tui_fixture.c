@@ -82,7 +82,10 @@ void screen_rename(struct screen *screen)
 void screen_flatten(struct screen *screen)
 {
 	struct model_names *names = model_names_create_flat(screen->profile, 0);
-	struct model *model = model_create_flat(screen->profile, names, &screen->app.wish);
+	struct slice slice;
+	slice_init_all(&slice, screen->profile);
+	struct model *model = model_create_flat(screen->profile, names, &screen->app.wish, &slice);
+	slice_deinit(&slice);
 	model_names_release(names);
 	CHECK(model);
 	app_update(&screen->app, model);
