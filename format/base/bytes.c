@@ -81,12 +81,6 @@ uint64_t bytes_get_long_varint(struct bytes_cursor *cursor)
 	return 0;
 }
 
-int64_t bytes_get_zigzag(struct bytes_cursor *cursor)
-{
-	uint64_t value = bytes_get_varint(cursor);
-	return (int64_t)(value >> 1 ^ (value & 1 ? ~(uint64_t)0 : 0));
-}
-
 const uint8_t *bytes_get_blob(struct bytes_cursor *cursor, size_t *len)
 {
 	uint64_t want = bytes_get_varint(cursor);
@@ -101,4 +95,9 @@ struct bytes_cursor bytes_get_cursor(struct bytes_cursor *cursor, size_t len)
 	struct bytes_cursor inner = bytes_cursor(bytes ? bytes : cursor->end, bytes ? len : 0);
 	inner.overrun = !bytes;
 	return inner;
+}
+
+struct bytes_cursor bytes_get_record(struct bytes_cursor *cursor)
+{
+	return bytes_get_cursor(cursor, bytes_get_varint(cursor));
 }

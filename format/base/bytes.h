@@ -112,10 +112,27 @@ static inline uint64_t bytes_get_varint(struct bytes_cursor *cursor)
 	return bytes_get_long_varint(cursor);
 }
 
-int64_t bytes_get_zigzag(struct bytes_cursor *cursor);
+/* One of more than 32 bits is an overrun here. */
+static inline uint32_t bytes_get_u32_varint(struct bytes_cursor *cursor)
+{
+	uint64_t value = bytes_get_varint(cursor);
+	if (value <= UINT32_MAX)
+		return (uint32_t)value;
+	cursor->overrun = true;
+	return 0;
+}
+
+static inline int64_t bytes_get_zigzag(struct bytes_cursor *cursor)
+{
+	uint64_t value = bytes_get_varint(cursor);
+	return (int64_t)(value >> 1 ^ (value & 1 ? ~(uint64_t)0 : 0));
+}
+
 /* What bytes_put_blob() put; *len is 0 and the result NULL on overrun. */
 const uint8_t *bytes_get_blob(struct bytes_cursor *cursor, size_t *len);
 /* A cursor over the next `len` bytes, which this one skips. */
 struct bytes_cursor bytes_get_cursor(struct bytes_cursor *cursor, size_t len);
+/* As many as a varint ahead of them says. */
+struct bytes_cursor bytes_get_record(struct bytes_cursor *cursor);
 
 #endif

@@ -11,11 +11,14 @@ enum {
 	 */
 	SLOTS = 16,
 	AHEAD_BYTES = 16 << 20, /* no more is read while there is so much */
+	/* While fewer are ready the other thread, which might wait for this one, decodes itself. */
+	SPARE_SLOTS = 8,
 };
 
 struct slot {
 	struct chunk chunk;
-	struct bytes_buf payload; /* what the chunk's points to */
+	struct bytes_buf payload;       /* what the chunk's points to */
+	struct decoded_samples samples; /* less than 1 MiB */
 	uint64_t offset;
 	bool more;
 	struct err *err;
@@ -25,6 +28,7 @@ struct chunk_ahead {
 	struct chunk_stream stream; /* the thread's, while there is one */
 	pthread_t thread;
 	bool has_thread, is_decoding; /* the oldest slot is in use */
+	bool decodes_samples;
 
 	pthread_mutex_t mutex; /* guards what follows, and hands slots over */
 	pthread_cond_t changed;
@@ -48,12 +52,18 @@ static void keep_payload(struct slot *slot, struct chunk_stream *stream)
 	slot->chunk.payload = slot->payload.data;
 }
 
-static void fill(struct slot *slot, struct chunk_stream *stream)
+static void fill(struct chunk_ahead *ahead, struct slot *slot, bool decodes_samples)
 {
+	struct chunk_stream *stream = &ahead->stream;
 	slot->err = chunk_stream_next(stream, &slot->chunk, &slot->more);
 	slot->offset = stream->window_offset + stream->pos;
-	if (!slot->err && slot->more)
-		keep_payload(slot, stream);
+	slot->samples.is_decoded = false;
+	if (slot->err || !slot->more)
+		return;
+	keep_payload(slot, stream);
+	if (decodes_samples && slot->chunk.type == LAYOUT_CHUNK_SAMPLES)
+		decoded_samples_fill(
+			&slot->samples, slot->chunk.payload, slot->chunk.payload_bytes);
 }
 
 static bool has_room(const struct chunk_ahead *ahead)
@@ -62,12 +72,13 @@ static bool has_room(const struct chunk_ahead *ahead)
 }
 
 /* False: nobody wants it any more. */
-static bool wait_for_room(struct chunk_ahead *ahead)
+static bool wait_for_room(struct chunk_ahead *ahead, bool *has_time)
 {
 	pthread_mutex_lock(&ahead->mutex);
 	while (!ahead->is_given_up && !has_room(ahead))
 		pthread_cond_wait(&ahead->changed, &ahead->mutex);
 	bool goes_on = !ahead->is_given_up;
+	*has_time = ahead->filled - ahead->emptied >= SPARE_SLOTS;
 	pthread_mutex_unlock(&ahead->mutex);
 	return goes_on;
 }
@@ -96,18 +107,20 @@ static void add_emptied(struct chunk_ahead *ahead, struct slot *slot)
 static void *run(void *context)
 {
 	struct chunk_ahead *ahead = context;
-	for (bool more = true; more && wait_for_room(ahead);) {
+	bool has_time;
+	for (bool more = true; more && wait_for_room(ahead, &has_time);) {
 		struct slot *slot = &ahead->slots[ahead->filled % SLOTS];
-		fill(slot, &ahead->stream);
+		fill(ahead, slot, has_time && ahead->decodes_samples);
 		more = slot->more && !slot->err;
 		add_filled(ahead, slot);
 	}
 	return NULL;
 }
 
-struct err *chunk_ahead_create(int fd, struct chunk_ahead **ret)
+struct err *chunk_ahead_create(int fd, bool decodes_samples, struct chunk_ahead **ret)
 {
 	struct chunk_ahead *ahead = mem_zalloc(sizeof(*ahead));
+	ahead->decodes_samples = decodes_samples;
 	struct err *err = chunk_stream_init(&ahead->stream, fd);
 	pthread_mutex_init(&ahead->mutex, NULL);
 	pthread_cond_init(&ahead->changed, NULL);
@@ -124,7 +137,7 @@ static struct slot *oldest(struct chunk_ahead *ahead)
 {
 	struct slot *slot = &ahead->slots[ahead->emptied % SLOTS];
 	if (!ahead->has_thread) {
-		fill(slot, &ahead->stream);
+		fill(ahead, slot, false);
 		return slot;
 	}
 	pthread_mutex_lock(&ahead->mutex);
@@ -145,6 +158,11 @@ struct err *chunk_ahead_next(
 	*offset = slot->offset;
 	*more = slot->more;
 	return steal_ptr(slot->err);
+}
+
+const struct decoded_samples *chunk_ahead_samples(const struct chunk_ahead *ahead)
+{
+	return &ahead->slots[ahead->emptied % SLOTS].samples;
 }
 
 static void join(struct chunk_ahead *ahead)
@@ -172,6 +190,7 @@ void chunk_ahead_destroy(struct chunk_ahead *ahead)
 	join(ahead);
 	for (size_t i = 0; i < SLOTS; i++) {
 		bytes_buf_deinit(&ahead->slots[i].payload);
+		mem_free(ahead->slots[i].samples.data);
 		err_destroy(ahead->slots[i].err);
 	}
 	chunk_stream_deinit(&ahead->stream);

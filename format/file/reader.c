@@ -56,14 +56,15 @@ struct reader {
 	uint32_t next_id[TABLE_COUNT];
 	uint64_t kept; /* so far, in bytes */
 	uint32_t nr_meta;
+	const struct decoded_samples *samples; /* of the chunk, if it has some */
 };
 
 /* A decoder reads one payload; NULL when it was sound, else what is wrong with it. */
 typedef const char *decode_fn(struct reader *reader, struct bytes_cursor *cursor);
 
-static const char overrun[] = "a record that is longer than its chunk";
+static const char overrun[] = FAULT_OVERRUN;
 static const char bad_ids[] = "ids out of order";
-static const char bad_cpu[] = "a CPU number that cannot be";
+static const char bad_cpu[] = FAULT_CPU;
 static const char too_much[] = "more entities than a recording of this size can hold";
 
 /* Neither factor exceeds 32 bits. */
@@ -95,21 +96,6 @@ static const char *get_ids(struct reader *reader, struct bytes_cursor *cursor, e
 	*first_id = (uint32_t)first;
 	*count = (uint32_t)n;
 	return NULL;
-}
-
-static uint32_t get_u32_varint(struct bytes_cursor *cursor)
-{
-	uint64_t value = bytes_get_varint(cursor);
-	if (value > UINT32_MAX) {
-		cursor->overrun = true;
-		return 0;
-	}
-	return (uint32_t)value;
-}
-
-static struct bytes_cursor get_record(struct bytes_cursor *cursor)
-{
-	return bytes_get_cursor(cursor, bytes_get_varint(cursor));
 }
 
 static const char *decode_meta(struct reader *reader, struct bytes_cursor *cursor)
@@ -158,12 +144,12 @@ static const char *decode_events(struct reader *reader, struct bytes_cursor *cur
 	uint32_t id, count;
 	const char *fault = get_ids(reader, cursor, TABLE_EVENTS, &id, &count);
 	for (uint32_t i = 0; !fault && i < count; i++) {
-		struct bytes_cursor record = get_record(cursor);
+		struct bytes_cursor record = bytes_get_record(cursor);
 		struct layout_event event = {0};
-		event.name = get_u32_varint(&record);
+		event.name = bytes_get_u32_varint(&record);
 		event.period = bytes_get_varint(&record);
-		event.frequency_hz = get_u32_varint(&record);
-		event.unit = get_u32_varint(&record);
+		event.frequency_hz = bytes_get_u32_varint(&record);
+		event.unit = bytes_get_u32_varint(&record);
 		if (record.overrun)
 			return overrun;
 		if (reader->visitor->event)
@@ -175,9 +161,9 @@ static const char *decode_events(struct reader *reader, struct bytes_cursor *cur
 static const char *decode_object(struct reader *reader, struct bytes_cursor *record, uint32_t id)
 {
 	struct layout_object object = {0};
-	object.kind = get_u32_varint(record);
-	object.flags = get_u32_varint(record);
-	object.path = get_u32_varint(record);
+	object.kind = bytes_get_u32_varint(record);
+	object.flags = bytes_get_u32_varint(record);
+	object.path = bytes_get_u32_varint(record);
 	size_t build_id_len;
 	const uint8_t *build_id = bytes_get_blob(record, &build_id_len);
 	if (build_id_len > LAYOUT_BUILD_ID_MAX_BYTES)
@@ -189,8 +175,8 @@ static const char *decode_object(struct reader *reader, struct bytes_cursor *rec
 	object.size_bytes = bytes_get_varint(record);
 	object.inode = bytes_get_varint(record);
 	object.mtime_ns = bytes_get_varint(record);
-	object.device = get_u32_varint(record);
-	object.nr_segments = get_u32_varint(record);
+	object.device = bytes_get_u32_varint(record);
+	object.nr_segments = bytes_get_u32_varint(record);
 	if (object.nr_segments > LAYOUT_MAX_SEGMENTS)
 		return "an object with too many segments";
 	if (!keep(reader, object.nr_segments, KEPT_SEGMENT))
@@ -201,7 +187,7 @@ static const char *decode_object(struct reader *reader, struct bytes_cursor *rec
 		segments[i].offset = bytes_get_varint(record);
 		segments[i].filesz = bytes_get_varint(record);
 		segments[i].memsz = bytes_get_varint(record);
-		segments[i].flags = get_u32_varint(record);
+		segments[i].flags = bytes_get_u32_varint(record);
 	}
 	object.segments = segments;
 	if (record->overrun)
@@ -216,7 +202,7 @@ static const char *decode_objects(struct reader *reader, struct bytes_cursor *cu
 	uint32_t id, count;
 	const char *fault = get_ids(reader, cursor, TABLE_OBJECTS, &id, &count);
 	for (uint32_t i = 0; !fault && i < count; i++) {
-		struct bytes_cursor record = get_record(cursor);
+		struct bytes_cursor record = bytes_get_record(cursor);
 		fault = decode_object(reader, &record, id + i);
 	}
 	return fault;
@@ -232,12 +218,12 @@ static struct layout_text get_text(struct bytes_cursor *cursor)
 static const char *decode_origin(struct reader *reader, struct bytes_cursor *record, uint32_t id)
 {
 	struct layout_origin origin = {.name = get_text(record)};
-	origin.flags = get_u32_varint(record);
-	origin.reason = get_u32_varint(record);
+	origin.flags = bytes_get_u32_varint(record);
+	origin.reason = bytes_get_u32_varint(record);
 	origin.clock.monotonic_ns = bytes_get_varint(record);
 	origin.clock.realtime_ns = bytes_get_varint(record);
 	origin.shift_ns = bytes_get_varint(record);
-	origin.nr_meta = get_u32_varint(record);
+	origin.nr_meta = bytes_get_u32_varint(record);
 	if (origin.nr_meta > LAYOUT_MAX_META)
 		return "an origin with too much META";
 	if (!keep(reader, origin.nr_meta, KEPT_META) || !keep(reader, 1, bytes_left(record)))
@@ -260,7 +246,7 @@ static const char *decode_origins(struct reader *reader, struct bytes_cursor *cu
 	uint32_t id, count;
 	const char *fault = get_ids(reader, cursor, TABLE_ORIGINS, &id, &count);
 	for (uint32_t i = 0; !fault && i < count; i++) {
-		struct bytes_cursor record = get_record(cursor);
+		struct bytes_cursor record = bytes_get_record(cursor);
 		fault = decode_origin(reader, &record, id + i);
 	}
 	return fault;
@@ -271,17 +257,17 @@ static const char *decode_processes(struct reader *reader, struct bytes_cursor *
 	uint32_t id, count;
 	const char *fault = get_ids(reader, cursor, TABLE_PROCESSES, &id, &count);
 	for (uint32_t i = 0; !fault && i < count; i++) {
-		struct bytes_cursor record = get_record(cursor);
+		struct bytes_cursor record = bytes_get_record(cursor);
 		struct layout_process process = {0};
-		process.pid = get_u32_varint(&record);
-		process.ns_pid = get_u32_varint(&record);
-		process.parent_pid = get_u32_varint(&record);
+		process.pid = bytes_get_u32_varint(&record);
+		process.ns_pid = bytes_get_u32_varint(&record);
+		process.parent_pid = bytes_get_u32_varint(&record);
 		process.start_ns = bytes_get_varint(&record);
-		process.exe = get_u32_varint(&record);
-		process.cgroup = get_u32_varint(&record);
-		process.container = get_u32_varint(&record);
+		process.exe = bytes_get_u32_varint(&record);
+		process.cgroup = bytes_get_u32_varint(&record);
+		process.container = bytes_get_u32_varint(&record);
 		if (bytes_left(&record))
-			process.origin = get_u32_varint(&record);
+			process.origin = bytes_get_u32_varint(&record);
 		if (record.overrun)
 			return overrun;
 		if (reader->visitor->process)
@@ -295,11 +281,11 @@ static const char *decode_threads(struct reader *reader, struct bytes_cursor *cu
 	uint32_t id, count;
 	const char *fault = get_ids(reader, cursor, TABLE_THREADS, &id, &count);
 	for (uint32_t i = 0; !fault && i < count; i++) {
-		struct bytes_cursor record = get_record(cursor);
+		struct bytes_cursor record = bytes_get_record(cursor);
 		struct layout_thread thread = {0};
-		thread.process = get_u32_varint(&record);
-		thread.tid = get_u32_varint(&record);
-		thread.comm = get_u32_varint(&record);
+		thread.process = bytes_get_u32_varint(&record);
+		thread.tid = bytes_get_u32_varint(&record);
+		thread.comm = bytes_get_u32_varint(&record);
 		if (record.overrun)
 			return overrun;
 		if (reader->visitor->thread)
@@ -311,10 +297,10 @@ static const char *decode_threads(struct reader *reader, struct bytes_cursor *cu
 static const char *decode_mappings(struct reader *reader, struct bytes_cursor *cursor)
 {
 	while (bytes_left(cursor)) {
-		struct bytes_cursor record = get_record(cursor);
+		struct bytes_cursor record = bytes_get_record(cursor);
 		struct layout_mapping mapping = {0};
-		mapping.process = get_u32_varint(&record);
-		mapping.object = get_u32_varint(&record);
+		mapping.process = bytes_get_u32_varint(&record);
+		mapping.object = bytes_get_u32_varint(&record);
 		mapping.start = bytes_get_varint(&record);
 		mapping.length = bytes_get_varint(&record);
 		mapping.offset = bytes_get_varint(&record);
@@ -334,13 +320,8 @@ static const char *get_column(
 	struct bytes_cursor *cursor, uint64_t *number, struct bytes_cursor *values)
 {
 	*number = bytes_get_varint(cursor);
-	*values = get_record(cursor);
+	*values = bytes_get_record(cursor);
 	return cursor->overrun ? overrun : NULL;
-}
-
-static uint32_t get_column_u32(struct bytes_cursor *column)
-{
-	return column->start ? get_u32_varint(column) : 0;
 }
 
 /* One cursor a column of FRAMES. */
@@ -380,11 +361,12 @@ static const char *decode_frames(struct reader *reader, struct bytes_cursor *cur
 		fault = get_frame_columns(cursor, count, &columns);
 	struct map last_offset = {0};
 	for (uint32_t i = 0; !fault && i < count; i++) {
-		struct layout_frame frame = {.object = get_u32_varint(&columns.objects)};
+		struct layout_frame frame = {.object = bytes_get_u32_varint(&columns.objects)};
 		uint64_t *last = map_put(&last_offset, frame.object, NULL);
 		*last += (uint64_t)bytes_get_zigzag(&columns.offsets);
 		frame.offset = *last;
-		frame.flags = get_column_u32(&columns.flags);
+		if (columns.flags.start)
+			frame.flags = bytes_get_u32_varint(&columns.flags);
 		if (columns.objects.overrun || columns.flags.overrun)
 			fault = overrun;
 		else if (reader->visitor->frame)
@@ -421,111 +403,39 @@ static const char *decode_stacks(struct reader *reader, struct bytes_cursor *cur
 	return NULL;
 }
 
-/* One cursor a column; a column that the chunk lacks (start NULL) yields its default. */
-struct sample_columns {
-	struct bytes_cursor time, thread, cpu, user_stack, kernel_stack, weight, snapshot;
-};
-
-static const char *get_columns(struct bytes_cursor *cursor, struct sample_columns *ret)
+static void visit_samples(struct reader *reader, const struct layout_sample *samples, size_t count)
 {
-	while (bytes_left(cursor)) {
-		uint64_t column;
-		struct bytes_cursor values;
-		const char *fault = get_column(cursor, &column, &values);
-		if (fault)
-			return fault;
-		switch (column) {
-		case LAYOUT_COLUMN_TIME:
-			ret->time = values;
-			break;
-		case LAYOUT_COLUMN_THREAD:
-			ret->thread = values;
-			break;
-		case LAYOUT_COLUMN_CPU:
-			ret->cpu = values;
-			break;
-		case LAYOUT_COLUMN_USER_STACK:
-			ret->user_stack = values;
-			break;
-		case LAYOUT_COLUMN_KERNEL_STACK:
-			ret->kernel_stack = values;
-			break;
-		case LAYOUT_COLUMN_WEIGHT:
-			ret->weight = values;
-			break;
-		case LAYOUT_COLUMN_SNAPSHOT:
-			ret->snapshot = values;
-			break;
-		default:
-			break; /* of a later version */
-		}
-	}
-	return NULL;
-}
-
-/* The sums of the differences up to a sample. */
-struct sample_sums {
-	uint64_t user_stack, snapshot;
-};
-
-/* Everything of one sample but its time and event. */
-static const char *get_sample(
-	struct sample_columns *columns, struct sample_sums *sums, struct layout_sample *ret)
-{
-	if (columns->user_stack.start)
-		sums->user_stack += (uint64_t)bytes_get_zigzag(&columns->user_stack);
-	if (columns->snapshot.start)
-		sums->snapshot += (uint64_t)bytes_get_zigzag(&columns->snapshot);
-	ret->thread = get_column_u32(&columns->thread);
-	ret->cpu = get_column_u32(&columns->cpu);
-	ret->user_stack = (uint32_t)sums->user_stack;
-	ret->snapshot = (uint32_t)sums->snapshot;
-	ret->kernel_stack = get_column_u32(&columns->kernel_stack);
-	ret->weight = columns->weight.start ? bytes_get_varint(&columns->weight) : 1;
-	if (columns->thread.overrun || columns->cpu.overrun || columns->user_stack.overrun ||
-		columns->kernel_stack.overrun || columns->weight.overrun ||
-		columns->snapshot.overrun)
-		return "sample columns of different lengths";
-	if (sums->user_stack > UINT32_MAX || sums->snapshot > UINT32_MAX)
-		return "a sample whose stack is out of range"; /* below 0 is far above as well */
-	if (ret->cpu >= LAYOUT_MAX_CPUS)
-		return bad_cpu;
-	return NULL;
+	if (!reader->visitor->sample)
+		return;
+	for (size_t i = 0; i < count; i++)
+		reader->visitor->sample(reader->context, &samples[i]);
 }
 
 static const char *decode_samples(struct reader *reader, struct bytes_cursor *cursor)
 {
-	uint32_t event = get_u32_varint(cursor);
-	uint64_t count = bytes_get_varint(cursor), time = bytes_get_varint(cursor);
-	uint64_t unit_ns = bytes_get_varint(cursor);
-	struct sample_columns columns = {0};
-	const char *fault = cursor->overrun ? overrun : get_columns(cursor, &columns);
+	struct sample_decoder decoder;
+	const char *fault = sample_decoder_init(&decoder, cursor);
 	if (fault)
 		return fault;
-	if (count > bytes_left(&columns.time))
-		return "more samples than times";
-	if (!keep(reader, count, KEPT_SAMPLE))
+	if (!keep(reader, decoder.left, KEPT_SAMPLE))
 		return too_much;
-	struct sample_sums sums = {0};
-	for (uint64_t i = 0; i < count; i++) {
-		struct layout_sample sample = {.event = event};
-		time += (uint64_t)bytes_get_zigzag(&columns.time);
-		sample.time_ns = time * unit_ns;
-		if (columns.time.overrun)
-			return "more samples than times";
-		fault = get_sample(&columns, &sums, &sample);
-		if (fault)
-			return fault;
-		if (reader->visitor->sample)
-			reader->visitor->sample(reader->context, &sample);
+	if (reader->samples->is_decoded) {
+		visit_samples(reader, reader->samples->data, reader->samples->len);
+		return reader->samples->fault;
 	}
-	return NULL;
+	while (!fault && decoder.left) {
+		struct layout_sample some[64];
+		size_t count;
+		fault = sample_decoder_take(&decoder, some, sizeof(some) / sizeof(*some), &count);
+		visit_samples(reader, some, count);
+	}
+	return fault;
 }
 
 static const char *decode_snapshot(struct bytes_cursor *record, struct layout_snapshot *ret)
 {
 	size_t stack_bytes;
-	ret->process = get_u32_varint(record);
+	ret->process = bytes_get_u32_varint(record);
 	ret->time_ns = bytes_get_varint(record);
 	ret->is_exact = bytes_get_varint(record) & LAYOUT_SNAPSHOT_EXACT;
 	ret->stack_address = bytes_get_varint(record);
@@ -549,7 +459,7 @@ static const char *decode_snapshots(struct reader *reader, struct bytes_cursor *
 	uint32_t id, count;
 	const char *fault = get_ids(reader, cursor, TABLE_SNAPSHOTS, &id, &count);
 	for (uint32_t i = 0; !fault && i < count; i++) {
-		struct bytes_cursor record = get_record(cursor);
+		struct bytes_cursor record = bytes_get_record(cursor);
 		struct layout_snapshot snapshot = {0};
 		fault = decode_snapshot(&record, &snapshot);
 		if (!fault && reader->visitor->snapshot)
@@ -562,10 +472,10 @@ static const char *decode_symbols(struct reader *reader, struct bytes_cursor *cu
 {
 	while (bytes_left(cursor)) {
 		struct layout_symbol symbol = {0};
-		symbol.object = get_u32_varint(cursor);
+		symbol.object = bytes_get_u32_varint(cursor);
 		symbol.offset = bytes_get_varint(cursor);
 		symbol.size = bytes_get_varint(cursor);
-		symbol.name = get_u32_varint(cursor);
+		symbol.name = bytes_get_u32_varint(cursor);
 		if (cursor->overrun)
 			return overrun;
 		if (!keep(reader, 1, KEPT_SYMBOL))
@@ -579,15 +489,15 @@ static const char *decode_symbols(struct reader *reader, struct bytes_cursor *cu
 static const char *decode_code(struct reader *reader, struct bytes_cursor *cursor)
 {
 	while (bytes_left(cursor)) {
-		struct bytes_cursor record = get_record(cursor);
+		struct bytes_cursor record = bytes_get_record(cursor);
 		struct layout_code code = {0};
-		code.object = get_u32_varint(&record);
+		code.object = bytes_get_u32_varint(&record);
 		code.offset = bytes_get_varint(&record);
 		code.start = code.offset - (uint64_t)bytes_get_zigzag(&record);
 		code.time_ns = bytes_get_varint(&record);
-		code.name = get_u32_varint(&record);
-		code.file = get_u32_varint(&record);
-		code.line = get_u32_varint(&record);
+		code.name = bytes_get_u32_varint(&record);
+		code.file = bytes_get_u32_varint(&record);
+		code.line = bytes_get_u32_varint(&record);
 		if (record.overrun)
 			return overrun;
 		if (!keep(reader, 1, KEPT_CODE))
@@ -602,8 +512,8 @@ static const char *decode_unwound(struct reader *reader, struct bytes_cursor *cu
 {
 	while (bytes_left(cursor)) {
 		struct layout_unwound unwound = {0};
-		unwound.snapshot = get_u32_varint(cursor);
-		unwound.node = get_u32_varint(cursor);
+		unwound.snapshot = bytes_get_u32_varint(cursor);
+		unwound.node = bytes_get_u32_varint(cursor);
 		if (cursor->overrun)
 			return overrun;
 		if (!keep(reader, 1, KEPT_UNWOUND))
@@ -616,7 +526,7 @@ static const char *decode_unwound(struct reader *reader, struct bytes_cursor *cu
 
 static const char *decode_answers(struct reader *reader, struct bytes_cursor *cursor)
 {
-	uint32_t object = get_u32_varint(cursor);
+	uint32_t object = bytes_get_u32_varint(cursor);
 	if (cursor->overrun)
 		return overrun;
 	struct answers *answers = NULL;
@@ -633,8 +543,8 @@ static const char *decode_counters(struct reader *reader, struct bytes_cursor *c
 {
 	while (bytes_left(cursor)) {
 		struct layout_counter_value value = {0};
-		value.counter = get_u32_varint(cursor);
-		value.cpu = get_u32_varint(cursor);
+		value.counter = bytes_get_u32_varint(cursor);
+		value.cpu = bytes_get_u32_varint(cursor);
 		value.value = bytes_get_varint(cursor);
 		if (cursor->overrun)
 			return overrun;
@@ -663,7 +573,7 @@ static const char *decode_clocks(struct reader *reader, struct bytes_cursor *cur
 static const char *decode_end(struct reader *reader, struct bytes_cursor *cursor)
 {
 	struct layout_end end = {0};
-	end.reason = get_u32_varint(cursor);
+	end.reason = bytes_get_u32_varint(cursor);
 	end.time_ns = bytes_get_varint(cursor);
 	if (cursor->overrun)
 		return overrun;
@@ -721,7 +631,7 @@ struct err *reader_read(
 	for (int table = 0; table < TABLE_COUNT; table++)
 		reader.next_id[table] = 1;
 	struct chunk_ahead *chunks = NULL;
-	struct err *err = chunk_ahead_create(fd, &chunks);
+	struct err *err = chunk_ahead_create(fd, visitor->sample, &chunks);
 	if (err)
 		return err;
 	uint32_t next_sequence = 0;
@@ -738,6 +648,7 @@ struct err *reader_read(
 		ret->file_bytes = offset;
 		if (visitor->progress)
 			visitor->progress(context, ret->file_bytes);
+		reader.samples = chunk_ahead_samples(chunks);
 		decode_chunk(&reader, &chunk);
 	}
 	chunk_ahead_end(chunks, &ret->file_bytes, &ret->damage);

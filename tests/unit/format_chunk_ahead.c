@@ -47,7 +47,7 @@ TEST(chunks_that_are_read_ahead_are_the_same)
 	forged.file.len -= 1; /* the last one is cut */
 	CLEANUP_FD int fd = forged_fd(forged.file.data, forged.file.len);
 	struct chunk_ahead *ahead;
-	CHECK_OK(chunk_ahead_create(fd, &ahead));
+	CHECK_OK(chunk_ahead_create(fd, true, &ahead));
 	for (uint32_t i = 0; i < CHUNKS - 1; i++)
 		want_chunk(ahead, i);
 	struct chunk chunk;
@@ -71,7 +71,7 @@ TEST(chunks_that_are_read_ahead_may_be_left)
 	for (uint32_t taken = 0; taken < 8; taken++) {
 		struct chunk_ahead *ahead;
 		CHECK_INT(lseek(fd, 0, SEEK_SET), 0);
-		CHECK_OK(chunk_ahead_create(fd, &ahead));
+		CHECK_OK(chunk_ahead_create(fd, true, &ahead));
 		for (uint32_t i = 0; i < taken; i++)
 			want_chunk(ahead, i);
 		chunk_ahead_destroy(ahead);
@@ -83,6 +83,6 @@ TEST(chunks_of_no_recording_are_refused)
 {
 	CLEANUP_FD int fd = forged_fd((const uint8_t *)"something else", 14);
 	struct chunk_ahead *ahead = NULL;
-	CHECK_ERR(chunk_ahead_create(fd, &ahead), ERR_FORMAT, "not an ebprof recording");
+	CHECK_ERR(chunk_ahead_create(fd, true, &ahead), ERR_FORMAT, "not an ebprof recording");
 	CHECK(!ahead);
 }
