@@ -1,5 +1,6 @@
 /* From the reader's visits to a profile: interning, and checking every reference once. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "report/code_versions.h"
 #include "report/profile.h"
@@ -517,6 +518,35 @@ static void sum_counters(struct profile *profile)
 	map_deinit(&profile->counter_values);
 }
 
+static size_t guess(uint64_t file_bytes, unsigned bytes_each, size_t max)
+{
+	uint64_t count = file_bytes / bytes_each;
+	return count < max ? (size_t)count : max;
+}
+
+/*
+ * Room for what a file of this size has of samples, if not more than usual, and so of the rest:
+ * tables that grow are written again and again. Room that is not used costs nothing.
+ */
+static void reserve_tables(struct profile *profile, int fd)
+{
+	enum {
+		MAX_SAMPLES = 2 << 20,
+		MAX_FRAMES = 256 << 10,
+		MAX_NODES = 1 << 20,
+	};
+	struct stat st;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return;
+	uint64_t bytes = (uint64_t)st.st_size;
+	size_t nr_nodes = guess(bytes, 16, MAX_NODES);
+	vec_reserve(&profile->samples, guess(bytes, 4, MAX_SAMPLES));
+	vec_reserve(&profile->frames, guess(bytes, 24, MAX_FRAMES));
+	vec_reserve(&profile->nodes, nr_nodes);
+	vec_reserve(&profile->node_depths, nr_nodes);
+	vec_reserve(&profile->plain_stacks, nr_nodes);
+}
+
 /* Index 0 of each table: what "none" and damaged references lead to. */
 static void add_placeholders(struct profile *profile)
 {
@@ -573,6 +603,7 @@ struct err *profile_load(int fd, const struct profile_options *options, struct p
 	struct profile *profile = mem_zalloc(sizeof(*profile));
 	profile->first_ns = UINT64_MAX;
 	profile->options = options ? options : &usual;
+	reserve_tables(profile, fd);
 	add_placeholders(profile);
 	struct err *err = reader_read(fd, &visitor, profile, &profile->file);
 	if (err) {

@@ -12,6 +12,7 @@ enum {
 	GROWTH_BYTES = 16 << 20,
 	KEPT_BYTES = 64 << 20,
 	LARGE_BYTES = 8 << 20, /* a block goes back nevertheless, and grows without copying */
+	HUGE_BYTES = 4 << 20,
 };
 
 static void out_of_memory(size_t bytes)
@@ -28,14 +29,16 @@ static size_t array_bytes(size_t count, size_t element_bytes)
 	return bytes;
 }
 
-/* So much is written to as a whole: a hundredth of the page faults, where the kernel has the pages.
+/*
+ * So much is written to as a whole: a hundredth of the page faults, where the kernel has the pages.
+ * It is said of all of the block's pages, since a mapping of two kinds could not grow in place.
  */
 static void *prefer_huge_pages(void *block, size_t bytes)
 {
 	const uintptr_t page = 4096; /* a hint: it may be wrong */
-	uintptr_t first = ((uintptr_t)block + page - 1) & ~(page - 1);
-	uintptr_t end = ((uintptr_t)block + bytes) & ~(page - 1);
-	if (bytes >= LARGE_BYTES)
+	uintptr_t first = (uintptr_t)block & ~(page - 1);
+	uintptr_t end = ((uintptr_t)block + bytes + page - 1) & ~(page - 1);
+	if (bytes >= HUGE_BYTES)
 		madvise((void *)first, end - first, MADV_HUGEPAGE);
 	return block;
 }
@@ -68,7 +71,8 @@ void *mem_realloc_array(void *old, size_t count, size_t element_bytes)
 	void *block = realloc(old, bytes ? bytes : 1);
 	if (!block)
 		out_of_memory(bytes);
-	return block;
+	/* What grows moves, which takes such pages apart again. */
+	return old ? block : prefer_huge_pages(block, bytes);
 }
 
 char *mem_strdup(const char *text)
