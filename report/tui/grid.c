@@ -31,7 +31,9 @@ struct rect grid_all(const struct grid *grid)
 
 void grid_clear(struct grid *grid)
 {
-	grid_fill(grid, grid_all(grid), STYLE_NORMAL, " ");
+	size_t count = (size_t)grid->width * (size_t)grid->height;
+	for (size_t i = 0; i < count; i++)
+		grid->cells[i] = (struct cell){.code_point = ' ', .style = STYLE_NORMAL};
 }
 
 const char *grid_glyph(const struct grid *grid, enum glyph glyph)
@@ -100,7 +102,7 @@ static bool put_code_point(
 		return true;
 	if (grid->is_ascii && code_point > 0x7e)
 		code_point = '?';
-	else if (wcwidth((wchar_t)code_point) < 0 && code_point > 0x7e)
+	else if (code_point > 0x7e && wcwidth((wchar_t)code_point) < 0)
 		code_point = 0xfffd;
 	set_cell(grid, *x, y, code_point, style);
 	if (width == 2)

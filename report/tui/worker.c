@@ -18,6 +18,7 @@ enum {
 	NS_PER_S = 1000000000,
 	/* Names arrive in bundles: each makes a model, and models take their time. */
 	BUNDLE_NS = 200000000,
+	PROGRESS_NS = 50000000, /* each is a frame to draw */
 };
 
 struct worker {
@@ -43,7 +44,8 @@ struct worker {
 	struct info_stacks stacks;
 	unsigned symbols_serial;
 	uint64_t file_bytes;
-	int64_t next_names_ns; /* not before */
+	int64_t next_names_ns;    /* not before */
+	int64_t next_progress_ns; /* not before, too */
 	struct baseline *baseline;
 	unsigned baseline_serial; /* of the wish for it */
 	unsigned retry_serial;    /* of the newest that was done */
@@ -93,16 +95,15 @@ static void publish(struct worker *worker, struct model *model)
 static void on_progress(void *context, uint64_t file_bytes)
 {
 	struct worker *worker = context;
-	if (!worker->file_bytes)
+	int64_t at_ns = now_ns();
+	if (!worker->file_bytes || at_ns < worker->next_progress_ns)
 		return;
+	worker->next_progress_ns = at_ns + PROGRESS_NS;
 	double loaded = (double)file_bytes / (double)worker->file_bytes;
 	pthread_mutex_lock(&worker->mutex);
-	bool is_news = loaded >= worker->news.loaded + 0.01;
-	if (is_news)
-		worker->news.loaded = loaded < 1 ? loaded : 1;
+	worker->news.loaded = loaded < 1 ? loaded : 1;
 	pthread_mutex_unlock(&worker->mutex);
-	if (is_news)
-		ring(worker);
+	ring(worker);
 }
 
 static bool load(struct worker *worker)
