@@ -539,9 +539,10 @@ static void reserve_tables(struct profile *profile, int fd)
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return;
 	uint64_t bytes = (uint64_t)st.st_size;
-	size_t nr_nodes = guess(bytes, 16, MAX_NODES);
+	size_t nr_nodes = guess(bytes, 16, MAX_NODES), nr_frames = guess(bytes, 24, MAX_FRAMES);
 	vec_reserve(&profile->samples, guess(bytes, 4, MAX_SAMPLES));
-	vec_reserve(&profile->frames, guess(bytes, 24, MAX_FRAMES));
+	vec_reserve(&profile->frames, nr_frames);
+	vec_reserve(&profile->functions, nr_frames); /* as long as there are but addresses */
 	vec_reserve(&profile->nodes, nr_nodes);
 	vec_reserve(&profile->node_depths, nr_nodes);
 	vec_reserve(&profile->plain_stacks, nr_nodes);

@@ -138,6 +138,7 @@ void tree_weigh_functions(const struct tree *tree, const struct tree_weight *wei
 {
 	CLEANUP_FREE uint32_t *rows = mem_zalloc_array(nr_functions, sizeof(*rows));
 	*ret = (struct function_weights){0};
+	vec_reserve(ret, nr_functions);
 	for (size_t i = 1; i < tree->nodes.len; i++) {
 		const struct tree_node *node = &tree->nodes.data[i];
 		const struct tree_weight *weight = &weights[i];
