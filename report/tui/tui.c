@@ -11,7 +11,7 @@
 #include "report/tui/worker.h"
 
 enum {
-	FAREWELL_MS = 80, /* how long it may take to leave */
+	FAREWELL_MS = 50, /* how long it may take to leave */
 };
 
 struct tui {
