@@ -81,6 +81,7 @@ static void put_side(
 	json_put_exact(json, "samples", side->samples);
 	json_put_exact(json, "known_samples", side->known);
 	json_put_exact(json, "other_samples", side->other_samples);
+	json_put_exact(json, "cut_samples", side->cut);
 	json_put_number(json, "empty_runs", side->nr_empty);
 	json_put_array(json, "runs");
 	vec_each(&side->runs, run) {

@@ -386,6 +386,20 @@ void diff_put_same(struct str *out, const struct difference *diff)
 	str_printf(out, "Too small to be judged: %zu.", diff->nr_entities - tested);
 }
 
+static void put_cut(struct str *out, const struct difference *diff)
+{
+	for (int i = 0; i < MATCH_SIDES; i++) {
+		const struct diff_side *side = &diff->sides[i];
+		if (side->cut)
+			str_printf(out,
+				"%.1f%% of the %s side's samples lost part of their stacks, to "
+				"keep "
+				"the baseline small: total times are not compared. ",
+				100 * (double)side->cut / (double)side->samples,
+				i == MATCH_BASE ? "base" : "new");
+	}
+}
+
 void diff_put_caveats(struct str *out, const struct difference *diff)
 {
 	if (!diff->knows_dispersion)
@@ -406,6 +420,7 @@ void diff_put_caveats(struct str *out, const struct difference *diff)
 			"%.1f%% of the samples have truncated stacks, of which nothing is "
 			"known; they were left out. ",
 			100 * unknown / all);
+	put_cut(out, diff);
 	if (out->len && out->data[out->len - 1] == ' ')
 		str_truncate(out, out->len - 1);
 }

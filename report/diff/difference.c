@@ -61,7 +61,8 @@ static void choose_rows(const struct difference *diff, struct run_counts *counts
 	for (uint32_t i = 0; i < counts->nr_entities; i++) {
 		const struct run_sums *base = &counts->sums[MATCH_BASE][i];
 		const struct run_sums *new = &counts->sums[MATCH_NEW][i];
-		if (is_worth_testing(diff, base->total, new->total))
+		if (is_worth_testing(diff, base->total, new->total) &&
+			!entities_is_marker(diff->entities, i))
 			vec_push(&rows, i);
 	}
 	run_counts_choose(counts, rows.data, rows.len);
@@ -122,9 +123,12 @@ static double *rest_of(const struct difference *diff, enum diff_metric metric)
 	return rest;
 }
 
+/* Callers that were left out of a baseline lack total time there, and only there. */
 static bool *find_tested(struct difference *diff, enum measure measure)
 {
 	bool *is_tested = mem_zalloc_array(diff->rows.len + 1, sizeof(*is_tested));
+	if (measure == TOTAL && (diff->sides[MATCH_BASE].cut || diff->sides[MATCH_NEW].cut))
+		return is_tested;
 	for (size_t i = 0; i < diff->rows.len; i++) {
 		const struct diff_amount *sides = finding_of(&diff->rows.data[i], measure)->sides;
 		is_tested[i] = is_worth_testing(diff, sides[0].samples, sides[1].samples);
@@ -308,6 +312,20 @@ static void compare_sides(struct difference *diff, struct run_counts *counts)
 		qsort_r(diff->rows.data, diff->rows.len, sizeof(*diff->rows.data), by_change, diff);
 }
 
+/* A stack that lost its middle would be a new one. */
+static struct err *check_cut(const struct difference *diff)
+{
+	uint64_t cut = diff->sides[MATCH_BASE].cut + diff->sides[MATCH_NEW].cut;
+	uint64_t all = diff->sides[MATCH_BASE].samples + diff->sides[MATCH_NEW].samples;
+	if (!cut || diff->options.by != DIFF_BY_STACK || diff->options.is_forced)
+		return NULL;
+	return err_new(ERR_USAGE,
+		"%.1f%% of the samples are of a baseline and lost part of their stacks, to keep it "
+		"small: their stacks cannot be compared, but their functions can (--by function; "
+		"--force compares them nevertheless)",
+		100 * (double)cut / (double)all);
+}
+
 /* By CPU time nothing can be said of one run, which may have had a bad day. */
 static struct err *check_runs(const struct difference *diff)
 {
@@ -331,7 +349,7 @@ static struct err *check_runs(const struct difference *diff)
 				"differ by themselves; the %s side has one",
 				name);
 	}
-	return NULL;
+	return check_cut(diff);
 }
 
 struct err *difference_create(const struct profile *base, const struct profile *new,

@@ -86,6 +86,7 @@ struct diff_side {
 	size_t nr_empty;                 /* runs without */
 	uint64_t samples, other_samples; /* ... of other events, which are left out */
 	uint64_t known;                  /* samples of which is known where they were */
+	uint64_t cut; /* samples of a baseline that lost part of their stacks, to keep it small */
 	double value;
 };
 

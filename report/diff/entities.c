@@ -176,6 +176,11 @@ size_t entities_count(const struct entities *entities)
 	return entities->by == DIFF_BY_STACK ? entities->both.tree.nodes.len : entities->list.len;
 }
 
+bool entities_is_marker(const struct entities *entities, uint32_t entity)
+{
+	return entities->by != DIFF_BY_STACK && !entities->list.data[entity].object;
+}
+
 /* ---- names ---- */
 
 static void put_function(

@@ -26,6 +26,8 @@ void entities_of_stack(
 	struct entities *entities, enum match_side side, uint32_t stack, struct entity_list *ret);
 /* All there are by now. */
 size_t entities_count(const struct entities *entities);
+/* Whether it is no place in the code, but stands for what a stack lost. By stack there are none. */
+bool entities_is_marker(const struct entities *entities, uint32_t entity);
 /* Fills in what a row is called. What stands there is borrowed from the entities. */
 void entities_name(const struct entities *entities, uint32_t entity, struct diff_row *row);
 

@@ -10,6 +10,7 @@ struct sorting {
 	uint32_t event;
 	const uint32_t *runs;    /* of each thread */
 	const bool *is_known;    /* of each stack */
+	const bool *is_cut;      /* of each stack; NULL: none is */
 	const uint32_t *numbers; /* of each run, without the empty ones */
 };
 
@@ -18,14 +19,46 @@ static bool is_counted(const struct sorting *sorting, const struct profile_sampl
 	return sample->event == sorting->event && sorting->is_known[sample->stack];
 }
 
-/* For each stack whether it has a frame that is in some code. */
+/* What was left out of a baseline to keep it small, unlike what nobody ever knew. */
+static bool is_left_out(const struct profile_frame *frame)
+{
+	return !frame->object && frame->offset == LAYOUT_TRUNCATED_LEFT_OUT;
+}
+
+static bool has_left_out(const struct profile *profile)
+{
+	for (size_t i = 1; i < profile->frames.len; i++)
+		if (is_left_out(&profile->frames.data[i]))
+			return true;
+	return false;
+}
+
+/* For each stack whether something was left out of it; NULL: of none. */
+static bool *find_cut(const struct profile *profile)
+{
+	if (!has_left_out(profile))
+		return NULL;
+	bool *is_cut = mem_zalloc_array(profile->stacks.len, sizeof(*is_cut));
+	for (uint32_t i = 0; i < profile->stacks.len; i++) {
+		struct profile_walk walk = profile_walk(profile, i);
+		for (uint32_t frame; !is_cut[i] && (frame = profile_walk_next(&walk));)
+			is_cut[i] = is_left_out(&profile->frames.data[frame]);
+	}
+	return is_cut;
+}
+
+/*
+ * For each stack whether it has a frame that is in some code. Of which all was left out was in
+ * some, too: in a rare function, of which its runs have as much as of others.
+ */
 static bool *find_known(const struct profile *profile)
 {
 	bool *is_known = mem_zalloc_array(profile->stacks.len, sizeof(*is_known));
 	for (uint32_t i = 0; i < profile->stacks.len; i++) {
 		struct profile_walk walk = profile_walk(profile, i);
 		for (uint32_t frame; !is_known[i] && (frame = profile_walk_next(&walk));)
-			is_known[i] = profile->frames.data[frame].object;
+			is_known[i] = profile->frames.data[frame].object ||
+				      is_left_out(&profile->frames.data[frame]);
 	}
 	return is_known;
 }
@@ -83,6 +116,7 @@ static void sum_runs(const struct sorting *sorting, struct run_sums *sums, struc
 		}
 		struct run_sums *sum = &sums[sorting->runs[sample->thread]];
 		sum->self += sorting->is_known[sample->stack];
+		side->cut += sorting->is_cut && sorting->is_cut[sample->stack];
 		sum->total++;
 		sum->total_value += profile_sample_value(profile, sample);
 	}
@@ -115,9 +149,10 @@ void run_samples_init(struct run_samples *samples, const struct profile *profile
 	size_t origins = profile->origins.len > 1 ? profile->origins.len : 1;
 	CLEANUP_FREE uint32_t *runs = find_runs(profile);
 	CLEANUP_FREE bool *is_known = find_known(profile);
+	CLEANUP_FREE bool *is_cut = find_cut(profile);
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(origins, sizeof(*numbers));
 	CLEANUP_FREE struct run_sums *sums = mem_zalloc_array(origins, sizeof(*sums));
-	struct sorting sorting = {profile, event, runs, is_known, numbers};
+	struct sorting sorting = {profile, event, runs, is_known, is_cut, numbers};
 	sum_runs(&sorting, sums, side);
 	put_runs(profile, sums, origins, numbers, side);
 	*samples = (struct run_samples){

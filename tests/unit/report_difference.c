@@ -219,6 +219,64 @@ TEST(difference_refuses_another_event)
 	pair_deinit(&pair);
 }
 
+/* Of a baseline that had to become small: half of the work lost who called it, or all. */
+static struct profile *make_cut(void)
+{
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	uint32_t main = fixture_frame(fixture, side.object, 0x10, "main");
+	uint32_t caller = fixture_frame(fixture, side.object, 0x15, "caller");
+	uint32_t work = fixture_frame(fixture, side.object, 0x20, "work");
+	uint32_t cut = fixture_frame(fixture, 0, LAYOUT_TRUNCATED_LEFT_OUT, NULL);
+	uint32_t whole = FIXTURE_STACK(fixture, main, caller, work);
+	fixture_samples(fixture, side.thread, whole, 0, 1000);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main, cut, work), 0, 1000);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main), 0, 2000);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, cut), 0, 400);
+	return fixture_profile(fixture);
+}
+
+static struct profile *make_whole(void)
+{
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	uint32_t main = fixture_frame(fixture, side.object, 0x10, "main");
+	uint32_t caller = fixture_frame(fixture, side.object, 0x15, "caller");
+	uint32_t work = fixture_frame(fixture, side.object, 0x20, "work");
+	uint32_t whole = FIXTURE_STACK(fixture, main, caller, work);
+	fixture_samples(fixture, side.thread, whole, 0, 2000);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main), 0, 2400);
+	return fixture_profile(fixture);
+}
+
+static void write_report(const struct pair *pair, enum diff_format format, struct str *out);
+
+TEST(difference_with_a_cut_baseline_is_by_self_time)
+{
+	struct pair pair;
+	CLEANUP(str_deinit) struct str text = {0};
+	pair_init(&pair, make_cut(), make_whole());
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->sides[MATCH_BASE].cut, 1400);
+	CHECK_INT(pair.diff->sides[MATCH_BASE].known, 4400);
+	CHECK_INT(pair.diff->sides[MATCH_NEW].cut, 0);
+	CHECK_INT(pair.diff->rows.len, 3);
+	CHECK_COUNTS(&pair, "caller", "0/1000 0/2000");
+	CHECK(!find(&pair, "caller")->total.is_tested);
+	CHECK(find(&pair, "work")->self.is_tested);
+	CHECK(fabs(find(&pair, "work")->self.sides[MATCH_BASE].share - 2000 / 4400.) < 1e-9);
+	write_report(&pair, DIFF_TEXT, &text);
+	CHECK(strstr(str_text(&text), "31.8%")); /* of base's samples are cut */
+	CHECK(!strstr(str_text(&text), "(total time)") && !strstr(str_text(&text), "left_out"));
+	difference_destroy(pair.diff);
+	pair.diff = NULL;
+	pair.options.by = DIFF_BY_STACK;
+	CHECK_ERR(pair_compare(&pair), ERR_USAGE, "--by function");
+	pair_deinit(&pair);
+}
+
 TEST(difference_by_cpu_time_needs_runs)
 {
 	struct pair pair;
