@@ -1,21 +1,20 @@
 #include "cmd/ci_record.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/ci_process.h"
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "report/baseline/sample_count.h"
 
 enum {
+	EXIT_RECORD_FAILED = 125,
 	EXIT_CANNOT_EXEC = 126,
 	EXIT_NOT_FOUND = 127,
-	EXIT_RECORD_FAILED = 125,
 };
 
 struct err *ci_record_parse_order(const char *text, void *member)
@@ -30,113 +29,33 @@ struct err *ci_record_parse_order(const char *text, void *member)
 	return err_new(ERR_USAGE, "\"%s\" is none of abba, abab, aabb", text);
 }
 
-/* ---- signals: the recorder gets them, ends in order, and then so do we ---- */
+/* ---- what a process becomes ---- */
 
-static volatile sig_atomic_t caught_signal, running_child;
-
-static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-enum {
-	NR_ENDING_SIGNALS = sizeof(ending_signals) / sizeof(*ending_signals),
-};
-
-/* What a terminal sends goes to all of its foreground processes anyway. */
-static void on_signal(int number, siginfo_t *info, void *context)
+static int exec_file(const char *file, char *const *words)
 {
-	(void)context;
-	int old_errno = errno;
-	if (!caught_signal)
-		caught_signal = number;
-	if (running_child && info->si_code <= 0)
-		kill(running_child, number);
-	errno = old_errno;
-}
-
-struct watch {
-	struct sigaction old[NR_ENDING_SIGNALS];
-};
-
-/* What was ignored, as under nohup, stays so. */
-static void watch_begin(struct watch *watch)
-{
-	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
-	sigemptyset(&action.sa_mask);
-	caught_signal = 0;
-	for (size_t i = 0; i < NR_ENDING_SIGNALS; i++) {
-		sigaction(ending_signals[i], NULL, &watch->old[i]);
-		if (watch->old[i].sa_handler != SIG_IGN)
-			sigaction(ending_signals[i], &action, NULL);
-	}
-}
-
-static void watch_end(const struct watch *watch)
-{
-	for (size_t i = 0; i < NR_ENDING_SIGNALS; i++)
-		sigaction(ending_signals[i], &watch->old[i], NULL);
-}
-
-/* ---- one process ---- */
-
-/* All signals are blocked until ours are nobody's any more. */
-static void exec_child(const char *file, char *const *argv, pid_t parent, const sigset_t *mask)
-{
-	struct sigaction action;
-	for (size_t i = 0; i < NR_ENDING_SIGNALS; i++)
-		if (!sigaction(ending_signals[i], NULL, &action) && action.sa_handler != SIG_IGN)
-			signal(ending_signals[i], SIG_DFL);
 	signal(SIGPIPE, SIG_DFL); /* ours is ignored */
-	sigprocmask(SIG_SETMASK, mask, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGTERM); /* should we be killed, it ends, too */
-	if (getppid() != parent)
-		_exit(EXIT_CANNOT_EXEC);
-	execvp(file, argv);
+	execvp(file, words);
 	int code = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
-	console_say("cannot run %s: %s", argv[0], strerror(errno));
-	_exit(code);
+	console_say("cannot run %s: %s", words[0], strerror(errno));
+	return code;
 }
 
-/* Nothing is started once a signal came; none comes between the child and its number. */
-static struct err *start(const char *file, char *const *argv)
+static int exec_words(void *words)
 {
-	sigset_t all, old;
-	struct err *err = NULL;
-	pid_t parent = getpid();
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &old);
-	if (!caught_signal) {
-		pid_t pid = fork();
-		if (!pid)
-			exec_child(file, argv, parent, &old);
-		if (pid < 0)
-			err = err_sys(errno, "fork");
-		else
-			running_child = pid;
-	}
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	return err;
+	return exec_file(*(char **)words, words);
 }
 
-/* *ret as wait(2) has it; 0 where a signal came before it began. */
-static struct err *run_process(const char *file, char *const *argv, int *ret)
+static int exec_ourselves(void *words)
 {
-	fflush(stdout);
-	*ret = 0;
-	try(start(file, argv));
-	pid_t pid = running_child;
-	while (pid && waitpid(pid, ret, 0) < 0)
-		if (errno != EINTR) {
-			running_child = 0;
-			return err_sys(errno, "waitpid");
-		}
-	running_child = 0;
-	return NULL;
+	return exec_file("/proc/self/exe", words);
 }
 
 struct err *ci_record_run_plain(char *const *command, int *ret)
 {
-	struct watch watch;
-	watch_begin(&watch);
-	struct err *err = run_process(command[0], command, ret);
-	watch_end(&watch);
+	struct ci_watch watch;
+	ci_watch_begin(&watch);
+	struct err *err = ci_process_run(exec_words, (void *)command, ret);
+	ci_watch_end(&watch);
 	return err;
 }
 
@@ -237,9 +156,9 @@ static struct err *record_run(
 	uint64_t samples = 0;
 	double began_s = now_s();
 	int status;
-	struct err *err = run_process("/proc/self/exe", (char *const *)words.data, &status);
+	struct err *err = ci_process_run(exec_ourselves, words.data, &status);
 	vec_deinit(&words);
-	if (err || caught_signal)
+	if (err || ci_watch_signal())
 		return err;
 	err = check_status(status);
 	if (!err)
@@ -272,18 +191,18 @@ static struct run run_at(const struct ci_record_options *options, uint32_t turn)
 struct err *ci_record_all(const struct ci_record_options *options, const struct ci_folder *folder,
 	struct ci_files *base, struct ci_files *new, int *signal_number)
 {
-	struct watch watch;
+	struct ci_watch watch;
 	struct err *err = NULL;
 	uint32_t turns = options->runs * (options->base ? 2 : 1);
-	watch_begin(&watch);
-	for (uint32_t turn = 0; turn < turns && !err && !caught_signal; turn++) {
+	ci_watch_begin(&watch);
+	for (uint32_t turn = 0; turn < turns && !err && !ci_watch_signal(); turn++) {
 		CLEANUP(str_deinit) struct str name = {0};
 		struct run run = run_at(options, turn);
 		str_printf(&name, "%s%u.data", run.is_base ? "base" : "new", run.number);
 		err = record_run(options, &run,
 			ci_folder_add(folder, str_text(&name), run.is_base ? base : new));
 	}
-	watch_end(&watch);
-	*signal_number = caught_signal;
+	ci_watch_end(&watch);
+	*signal_number = ci_watch_signal();
 	return err;
 }

@@ -1,10 +1,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/baseline_file.h"
 #include "cmd/baseline_store.h"
+#include "cmd/ci_process.h"
 #include "cmd/ci_record.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -120,8 +122,9 @@ static void say_found(struct ci *ci, const struct baseline_store_found *found)
 	CLEANUP(str_deinit) struct str samples = {0}, date = {0};
 	console_put_date(&date, found->entry->time_s);
 	console_put_count(&samples, found->entry->samples);
-	console_say("compared with the %s, %llu runs with %s samples, saved %s", ci->base_name,
-		(unsigned long long)found->entry->runs, str_text(&samples), str_text(&date));
+	console_say("compared with the %s, %llu run%s with %s samples, saved %s", ci->base_name,
+		(unsigned long long)found->entry->runs, found->entry->runs == 1 ? "" : "s",
+		str_text(&samples), str_text(&date));
 }
 
 static struct err *write_baseline(struct ci *ci, const struct bytes_buf *bytes)
@@ -191,6 +194,12 @@ static struct err *save(struct ci *ci)
 
 /* ---- all of it ---- */
 
+static int fail(struct err *err)
+{
+	console_fail(err);
+	return DIFF_EXIT_ERROR;
+}
+
 static struct err *compare(struct ci *ci, int *code)
 {
 	struct diff_run_options *options = &ci->options->diff;
@@ -230,22 +239,47 @@ static struct err *record_and_compare(struct ci *ci, int *code)
 	return NULL;
 }
 
+/* A second one may be killed: whatever happens to one of both, the other one tidies up. */
+static int work(void *context)
+{
+	struct ci *ci = context;
+	struct ci_strangers none;
+	int code = DIFF_EXIT_ERROR;
+	ci_adopt_begin(&none);
+	struct err *err = record_and_compare(ci, &code);
+	if (err || ci->signal_number)
+		ci_adopt_end(&none);
+	if (err)
+		code = fail(err);
+	if (fflush(stdout) && errno != EPIPE && code == DIFF_EXIT_OK)
+		code = fail(err_sys(errno, "standard output"));
+	ci_deinit(ci);
+	if (ci->signal_number)
+		raise_signal_by_default(ci->signal_number);
+	return code;
+}
+
 static int run_ci(struct ci_options *options)
 {
 	struct ci ci = {.options = options};
-	int code = DIFF_EXIT_ERROR;
+	struct ci_watch watch;
+	struct ci_strangers strangers;
+	int status = 0;
+	ci_adopt_begin(&strangers);
+	ci_watch_begin(&watch);
 	struct err *err = ci_folder_create(options->kept_folder, &ci.folder);
 	if (!err)
-		err = record_and_compare(&ci, &code);
+		err = ci_process_run(work, &ci, &status);
+	if (ci_watch_signal() || WIFSIGNALED(status))
+		ci_adopt_end(&strangers);
 	ci_deinit(&ci);
-	if (err) {
-		console_fail(err);
-		return DIFF_EXIT_ERROR;
-	}
-	if (!ci.signal_number)
-		return code;
-	raise_signal_by_default(ci.signal_number);
-	return 128 + ci.signal_number;
+	vec_deinit(&strangers);
+	ci_watch_end(&watch);
+	if (err)
+		return fail(err);
+	if (ci_watch_signal())
+		raise_signal_by_default(ci_watch_signal());
+	return raise_signal_or_exit_code(status);
 }
 
 /* ---- where nothing can be recorded ---- */
@@ -261,10 +295,7 @@ static int run_unprofiled(const struct ci_options *options, const char *why)
 	}
 	console_say_more("the command is run without, and nothing is compared");
 	struct err *err = ci_record_run_plain(options->record.command, &status);
-	if (!err)
-		return raise_signal_or_exit_code(status);
-	console_fail(err);
-	return DIFF_EXIT_ERROR;
+	return err ? fail(err) : raise_signal_or_exit_code(status);
 }
 
 /* ---- options ---- */
@@ -294,12 +325,6 @@ static struct err *take_verb(int argc, char **argv)
 	if (!is_option && strcmp(argv[1], "run") != 0)
 		return err_new(ERR_USAGE, "\"%s\" is not run (see ebprof ci --help)", argv[1]);
 	return NULL;
-}
-
-static int fail(struct err *err)
-{
-	console_fail(err);
-	return DIFF_EXIT_ERROR;
 }
 
 static int run(const struct command *command, int argc, char **argv)

@@ -259,8 +259,9 @@ test_not_permitted_is_77() {
 # In the background, ended by a signal amid its first run: the command says when that is.
 start_long() { # JOB
 	rm -f began
-	"$EBPROF" ci run -F 499 --runs 2 --job "$1" --save -- \
-		sh -c 'touch began; exec "$WORKLOADS/workload" 30' >out 2>err &
+	# shellcheck disable=SC2016
+	"$EBPROF" ci run -F 499 --runs 2 --job "$1" --save -- sh -c \
+		'"$WORKLOADS/workload" 300 & echo $! >workload_pid; touch began; wait' >out 2>err &
 	pid=$!
 	wait_until "the first run" test -e began
 }
@@ -275,7 +276,30 @@ test_signals_leave_nothing_behind() {
 		wait "$pid" 2>/dev/null
 		status=$?
 		want_status $((128 + number)) "$signal"
+		is_gone "$(cat workload_pid)" 2>/dev/null || fail "$signal: the benchmark goes on"
 		want_nothing_left
+		[[ -z $("$EBPROF" baseline list) ]] || fail "saved all the same"
+	done
+}
+
+# Whichever of its processes is killed.
+test_killed_it_leaves_nothing_running() {
+	command -v pgrep >/dev/null || skip "no pgrep"
+	local victim
+	mkdir_tmp
+	for victim in first second recorder; do
+		start_long job
+		case $victim in
+		first) kill -KILL "$pid" ;;
+		second) kill -KILL "$(pgrep -P "$pid")" ;;
+		recorder) kill -KILL "$(pgrep -P "$(pgrep -P "$pid")")" ;;
+		esac
+		wait "$pid" 2>/dev/null
+		status=$?
+		wait_until "the end of the benchmark, the $victim being killed" is_gone "$(cat workload_pid)"
+		# shellcheck disable=SC2016
+		wait_until "no temporary folder, the $victim being killed" sh -c '[ -z "$(ls -A tmp)" ]'
+		[[ $status != 0 ]] || fail "the $victim being killed, all is well"
 		[[ -z $("$EBPROF" baseline list) ]] || fail "saved all the same"
 	done
 }
