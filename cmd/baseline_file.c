@@ -26,6 +26,8 @@ struct err *baseline_file_make(
 		input_open_all(NULL, (int)options->nr_paths, (char **)options->paths, 0, &input);
 	if (!err)
 		err = input_load(&input, &naming->symbolize.files, &profile);
+	if (!err && !options->is_forced)
+		err = input_check_whole(&input, profile);
 	if (!err) {
 		naming_begin(naming);
 		symbolize(profile, &naming->symbolize);

@@ -100,6 +100,7 @@ void diff_run_deinit(struct diff_run_options *options)
 struct loading {
 	const struct input *input;
 	struct select_options *select;
+	bool is_forced;
 	struct profile *profile;
 	struct err *err;
 };
@@ -109,6 +110,8 @@ static struct err *load_side(struct loading *loading)
 	struct filter filter = select_filter(loading->select);
 	const struct symbolize_options *naming = &loading->select->naming.symbolize;
 	try(input_load(loading->input, &naming->files, &loading->profile));
+	if (!loading->is_forced)
+		try(input_check_whole(loading->input, loading->profile));
 	try(err_wrap(select_check(loading->select, loading->profile), "%s", loading->input->name));
 	symbolize(loading->profile, naming);
 	filter_samples(loading->profile, &filter);
@@ -221,8 +224,9 @@ static struct err *compare_and_write(struct diff_run_options *options, const str
 	const struct input *new, enum diff_format format, const char *output,
 	enum diff_verdict *ret)
 {
-	struct loading of_base = {.input = base, .select = &options->select};
-	struct loading of_new = {.input = new, .select = &options->select};
+	bool is_forced = options->diff.is_forced;
+	struct loading of_base = {base, &options->select, is_forced, NULL, NULL};
+	struct loading of_new = {new, &options->select, is_forced, NULL, NULL};
 	struct difference *diff = NULL;
 	struct err *err = load_both(&of_base, &of_new);
 	console_show_end();

@@ -64,7 +64,8 @@ opt_parse_fn diff_run_parse_log;      /* const char *: a file, or standard outpu
 			"regression: exit 1 after one, 3 if inconclusive; or inconclusive, none", \
 			NULL}, \
 		{"force", 0, NULL, opt_flag, offsetof(type, member.diff.is_forced), \
-			"compare other events, CPU models, architectures, too", NULL}, \
+			"compare other events, CPU models, architectures, damaged files, too", \
+			NULL}, \
 		DIFF_FILE_ROWS(type, member), \
 	{ \
 		"limit", 0, "N", opt_u32, offsetof(type, member.limit), \

@@ -91,7 +91,9 @@ static struct err *open_paths(struct input *input)
 	if (input->nr_paths == 1) {
 		try(input_open_or_stdin(input->paths[0], &input->fd));
 	} else {
-		struct merge_files files = {.paths = input->paths, .count = input->nr_paths};
+		struct merge_files files = {.paths = input->paths,
+			.count = input->nr_paths,
+			.is_damaged = &input->is_damaged};
 		try(merge_files_open(&files, &input->fd));
 	}
 	name_all(input);
@@ -134,4 +136,14 @@ struct err *input_load(
 	const struct input *input, const struct symbol_file_options *files, struct profile **ret)
 {
 	return input_load_open(input->name, input->fd, files, ret);
+}
+
+struct err *input_check_whole(const struct input *input, const struct profile *profile)
+{
+	if (!input->is_damaged && info_is_whole(profile))
+		return NULL;
+	return err_new(ERR_USAGE,
+		"%s is damaged, and may have lost samples of some functions and not of others "
+		"(--force takes it)",
+		input->name);
 }

@@ -12,6 +12,7 @@ struct input {
 	const char *const *paths; /* borrowed: what -i and the operands named, or ebprof.data */
 	size_t nr_paths;
 	const char *path; /* where they stand if it is one */
+	bool is_damaged;  /* of several: one is */
 };
 
 /*
@@ -31,6 +32,10 @@ const char *input_last_part(const char *path);
 /* Says on stderr what is damaged or cut. `files` may be NULL, see profile_load(). */
 struct err *input_load(const struct input *input, const struct symbol_file_options *files,
 	struct profile **ret) ERR_MUST_CHECK;
+
+/* Refuses what is damaged or cut: the samples that are left may be others than those of a whole. */
+struct err *input_check_whole(
+	const struct input *input, const struct profile *profile) ERR_MUST_CHECK;
 
 /* The parts of it, for commands that do more with the file. `flags` are open()'s. */
 struct err *input_choose(

@@ -65,7 +65,8 @@ static struct err *open_all(const struct merge_files *files, struct merge_input 
 	return files->takes_twice ? NULL : refuse_same(files, inputs);
 }
 
-static void say_input(const char *path, const struct merge_input_result *result)
+/* Whether it is whole. */
+static bool say_input(const char *path, const struct merge_input_result *result)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	health_put_file(&result->file, -1, &text);
@@ -75,11 +76,13 @@ static void say_input(const char *path, const struct merge_input_result *result)
 	if (result->mended)
 		str_printf(&text, "%scounters did not match, by %llu ticks", text.len ? "; " : "",
 			(unsigned long long)result->mended);
+	bool is_whole = !text.len;
 	if (result->is_unplaced)
 		str_printf(&text, "%sit has no clock, its times stay as they were",
 			text.len ? "; " : "");
 	if (text.len)
 		console_say("%s: %s", path, str_text(&text));
+	return is_whole;
 }
 
 struct err *merge_files_write(
@@ -94,8 +97,8 @@ struct err *merge_files_write(
 	if (!err)
 		err = merge_write(&options, sink, &result);
 	for (size_t i = 0; i < files->count; i++) {
-		if (!err)
-			say_input(files->paths[i], &result.inputs[i]);
+		if (!err && !say_input(files->paths[i], &result.inputs[i]) && files->is_damaged)
+			*files->is_damaged = true;
 		mem_close_fd(&inputs[i].fd);
 	}
 	mem_free(inputs);

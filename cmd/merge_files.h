@@ -8,6 +8,7 @@ struct merge_files {
 	const char *const *paths; /* "-" once: standard input */
 	size_t count;
 	bool takes_twice;
+	bool *is_damaged; /* set where one is not whole; may be NULL */
 };
 
 /*

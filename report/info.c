@@ -189,6 +189,14 @@ void info_put_damage(const struct profile *profile, struct str *out)
 			(unsigned long long)profile->dangling);
 }
 
+bool info_is_whole(const struct profile *profile)
+{
+	const struct reader_result *file = &profile->file;
+	return file->ended && !file->damage.regions && !file->damage.truncated &&
+	       !file->bad_chunks && !profile->dangling &&
+	       profile->end.reason != LAYOUT_END_WRITE_ERROR;
+}
+
 /* ---- text ---- */
 
 static void put_field(struct str *out, const char *name, const char *value)

@@ -98,6 +98,25 @@ test_the_usual_files() {
 	head -n 1 out | grep -q '^REGRESSION: medium ' || fail "$(head -n 2 out)"
 }
 
+# What is left may lack a function, which would be new on the other side.
+test_damage_is_refused() {
+	record_sides
+	head -c $(($(stat -c %s base1.data) * 3 / 4)) base1.data >cut.data
+	cp base1.data flipped.data
+	printf 'XXXX' | dd of=flipped.data bs=1 seek=$(($(stat -c %s base1.data) / 2)) conv=notrunc status=none
+	for bad in cut.data flipped.data; do
+		run "$EBPROF" diff --fail-on regression "$bad" slow1.data
+		want_status 2 "$bad as base"
+		grep -q "$bad is damaged.*--force" err || fail "$(cat err)"
+		run "$EBPROF" diff base1.data base2.data -- slow1.data "$bad"
+		want_status 2 "$bad as one of the new"
+		run "$EBPROF" baseline save -k job "$bad"
+		[[ $status != 0 && -z $("$EBPROF" baseline list 2>/dev/null) ]] || fail "a baseline of $bad"
+	done
+	run "$EBPROF" diff --force base1.data base2.data -- slow1.data cut.data
+	want_status 0 "by force"
+}
+
 test_what_cannot_be_compared() {
 	record_sides
 	run "$EBPROF" diff --fail-on regression -c nobody base1.data slow1.data
