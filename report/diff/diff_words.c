@@ -280,6 +280,13 @@ static double find_needed(const struct difference *diff)
 	return share * 2 >= diff->judged_share && factor < 1e6 ? factor : 0;
 }
 
+/* Two digits are enough: 1.5, 28, 3200. */
+static double round_up(double factor)
+{
+	double step = factor < 10 ? 0.5 : pow(10, floor(log10(factor)) - 1);
+	return ceil(factor / step) * step;
+}
+
 static void put_inconclusive(struct str *out, const struct difference *diff)
 {
 	const struct diff_options *options = &diff->options;
@@ -293,7 +300,7 @@ static void put_inconclusive(struct str *out, const struct difference *diff)
 		100 * options->min_effect, 100 * diff->visible_share / diff->judged_share);
 	double needed = find_needed(diff);
 	if (needed > 1)
-		str_printf(out, " About %.2g times as many would do.", ceil(needed * 2) / 2);
+		str_printf(out, " About %.7g times as many would do.", round_up(needed));
 }
 
 static void put_ok(struct str *out, const struct difference *diff)
