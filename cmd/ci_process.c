@@ -66,7 +66,7 @@ struct starting {
 	ci_process_body *body;
 	void *context;
 	pid_t parent;
-	const sigset_t *mask;
+	sigset_t mask; /* what was blocked */
 };
 
 /* All signals are blocked until ours are nobody's any more. */
@@ -76,7 +76,7 @@ static void be_child(const struct starting *starting)
 	for (size_t i = 0; i < CI_NR_ENDING_SIGNALS; i++)
 		if (!sigaction(ending_signals[i], NULL, &action) && action.sa_handler != SIG_IGN)
 			signal(ending_signals[i], SIG_DFL);
-	sigprocmask(SIG_SETMASK, starting->mask, NULL);
+	sigprocmask(SIG_SETMASK, &starting->mask, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != starting->parent)
 		_exit(EXIT_ORPHAN);
@@ -86,12 +86,11 @@ static void be_child(const struct starting *starting)
 /* Nothing is started once a signal came; none comes between the child and its number. */
 static struct err *start(struct starting *starting)
 {
-	sigset_t all, old;
+	sigset_t all;
 	struct err *err = NULL;
 	starting->parent = getpid();
-	starting->mask = &old;
 	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &old);
+	sigprocmask(SIG_BLOCK, &all, &starting->mask);
 	if (!caught_signal) {
 		pid_t pid = fork();
 		if (!pid)
@@ -101,7 +100,7 @@ static struct err *start(struct starting *starting)
 		else
 			running_child = pid;
 	}
-	sigprocmask(SIG_SETMASK, &old, NULL);
+	sigprocmask(SIG_SETMASK, &starting->mask, NULL);
 	return err;
 }
 

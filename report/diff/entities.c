@@ -162,7 +162,9 @@ void entities_of_stack(
 	struct profile_walk walk = profile_walk(profile, stack);
 	uint32_t marker = 0;
 	for (uint32_t frame; (frame = profile_walk_next(&walk));) {
-		if (profile->frames.data[frame].object)
+		const struct profile_frame *it = &profile->frames.data[frame];
+		bool has_self = !ret->len && !marker && it->offset == LAYOUT_TRUNCATED_LEFT_OUT;
+		if (it->object || has_self)
 			add_once(entities, entity_of_frame(entities, side, frame), ret);
 		else
 			marker = frame;

@@ -20,7 +20,7 @@ struct entity_list {
 /*
  * Those that a stack has, each once, the innermost first: it has the stack's self time. The list
  * is emptied before. As elsewhere, the marker of a truncated stack counts only where nothing else
- * is there.
+ * is there; but where a baseline left out the innermost functions, theirs is the self time.
  */
 void entities_of_stack(
 	struct entities *entities, enum match_side side, uint32_t stack, struct entity_list *ret);

@@ -219,7 +219,10 @@ TEST(difference_refuses_another_event)
 	pair_deinit(&pair);
 }
 
-/* Of a baseline that had to become small: half of the work lost who called it, or all. */
+/*
+ * Of a baseline that had to become small: half of the work lost who called it; and of something
+ * rare, which main calls, nothing is left, or not even that main calls it.
+ */
 static struct profile *make_cut(void)
 {
 	struct side side;
@@ -233,7 +236,8 @@ static struct profile *make_cut(void)
 	fixture_samples(fixture, side.thread, whole, 0, 1000);
 	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main, cut, work), 0, 1000);
 	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main), 0, 2000);
-	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, cut), 0, 400);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main, cut), 0, 200);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, cut), 0, 200);
 	return fixture_profile(fixture);
 }
 
@@ -264,6 +268,7 @@ TEST(difference_with_a_cut_baseline_is_by_self_time)
 	CHECK_INT(pair.diff->sides[MATCH_NEW].cut, 0);
 	CHECK_INT(pair.diff->rows.len, 3);
 	CHECK_COUNTS(&pair, "caller", "0/1000 0/2000");
+	CHECK_COUNTS(&pair, "main", "2000/4200 2400/4400");
 	CHECK(!find(&pair, "caller")->total.is_tested);
 	CHECK(find(&pair, "work")->self.is_tested);
 	CHECK(fabs(find(&pair, "work")->self.sides[MATCH_BASE].share - 2000 / 4400.) < 1e-9);
