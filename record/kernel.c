@@ -8,6 +8,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
+#include "format/elf/elf_note.h"
 #include "record/kallsyms.h"
 #include "record/proc.h"
 
@@ -24,20 +25,13 @@ static void read_build_id(const char *path, struct layout_object *object)
 	if (!proc_read_file(path, &notes))
 		return;
 	struct bytes_cursor cursor = bytes_cursor(str_text(&notes), notes.len);
-	while (bytes_left(&cursor)) {
-		uint32_t name_len = bytes_get_u32(&cursor), len = bytes_get_u32(&cursor);
-		uint32_t type = bytes_get_u32(&cursor);
-		const uint8_t *name = bytes_get(&cursor, ((size_t)name_len + 3) & ~(size_t)3);
-		const uint8_t *bytes = bytes_get(&cursor, ((size_t)len + 3) & ~(size_t)3);
-		if (!name || !bytes)
-			return;
-		bool is_build_id = type == NT_GNU_BUILD_ID && name_len == 4 &&
-				   memcmp(name, "GNU", 4) == 0 && len <= LAYOUT_BUILD_ID_MAX_BYTES;
-		if (is_build_id) {
-			memcpy(object->build_id, bytes, len);
-			object->build_id_len = len;
-			return;
-		}
+	for (struct elf_note note; elf_note_next(&cursor, &note);) {
+		if (!elf_note_is(&note, ELF_NOTE_GNU, NT_GNU_BUILD_ID) ||
+			note.desc_len > LAYOUT_BUILD_ID_MAX_BYTES)
+			continue;
+		memcpy(object->build_id, note.desc, note.desc_len);
+		object->build_id_len = note.desc_len;
+		return;
 	}
 }
 

@@ -9,6 +9,7 @@
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
+#include "format/elf/elf_note.h"
 
 enum {
 	/* The first read: header, program headers and build ID note of any usual file. */
@@ -437,35 +438,16 @@ const struct elf_section *elf_file_find_section(struct elf_file *file, const cha
 
 /* ---- build ID ---- */
 
-/*
- * Notes are { namesz, descsz, type, name, desc }, name and desc padded to 4
- * bytes. Segments of 8-byte notes (.note.gnu.property) keep the build ID
- * elsewhere, and their GNU notes parse the same up to the first odd size.
- */
 static bool scan_notes(struct elf_file *file, const uint8_t *bytes, size_t len)
 {
 	struct bytes_cursor cursor = bytes_cursor(bytes, len);
-	while (bytes_left(&cursor) >= sizeof(Elf64_Nhdr)) {
-		uint32_t name_len = bytes_get_u32(&cursor);
-		uint32_t desc_len = bytes_get_u32(&cursor);
-		uint32_t type = bytes_get_u32(&cursor);
-		const uint8_t *name = bytes_get(&cursor, ((size_t)name_len + 3) & ~(size_t)3);
-		const uint8_t *desc = bytes_get(&cursor, desc_len);
-		if (!name || !desc)
-			return false;
-		bool is_gnu = name_len == sizeof(ELF_NOTE_GNU) &&
-			      memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0;
-		if (is_gnu && type == NT_GNU_BUILD_ID && desc_len >= ELF_BUILD_ID_MIN &&
-			desc_len <= ELF_BUILD_ID_MAX) {
-			memcpy(file->build_id, desc, desc_len);
-			file->build_id_len = desc_len;
-			return true;
-		}
-		/* The last note may lack its padding. */
-		size_t padding = -(size_t)desc_len & 3;
-		if (padding > bytes_left(&cursor))
-			return false;
-		bytes_get(&cursor, padding);
+	for (struct elf_note note; elf_note_next(&cursor, &note);) {
+		if (!elf_note_is(&note, ELF_NOTE_GNU, NT_GNU_BUILD_ID) ||
+			note.desc_len < ELF_BUILD_ID_MIN || note.desc_len > ELF_BUILD_ID_MAX)
+			continue;
+		memcpy(file->build_id, note.desc, note.desc_len);
+		file->build_id_len = note.desc_len;
+		return true;
 	}
 	return false;
 }

@@ -5,6 +5,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
+#include "format/elf/elf_note.h"
 
 enum {
 	STAPSDT_TYPE = 3,
@@ -63,27 +64,13 @@ static void add_probe(struct reading *reading, const uint8_t *bytes, size_t len)
 	vec_push(&reading->list->probes, probe);
 }
 
-/* Names and descriptions are padded to 4 bytes: gABI, "Note Section". */
 static void scan_notes(struct reading *reading, const uint8_t *bytes, size_t len)
 {
 	struct bytes_cursor cursor = bytes_cursor(bytes, len);
-	while (bytes_left(&cursor) >= sizeof(Elf64_Nhdr) &&
-		reading->list->probes.len < PROBES_MAX) {
-		uint32_t name_len = bytes_get_u32(&cursor);
-		uint32_t desc_len = bytes_get_u32(&cursor);
-		uint32_t type = bytes_get_u32(&cursor);
-		const uint8_t *name = bytes_get(&cursor, ((size_t)name_len + 3) & ~(size_t)3);
-		const uint8_t *desc = bytes_get(&cursor, desc_len);
-		if (!name || !desc)
-			return;
-		if (type == STAPSDT_TYPE && name_len == sizeof(owner) &&
-			memcmp(name, owner, sizeof(owner)) == 0)
-			add_probe(reading, desc, desc_len);
-		size_t padding = -(size_t)desc_len & 3;
-		if (padding > bytes_left(&cursor)) /* that of the last one */
-			return;
-		bytes_get(&cursor, padding);
-	}
+	struct elf_note note;
+	while (reading->list->probes.len < PROBES_MAX && elf_note_next(&cursor, &note))
+		if (elf_note_is(&note, owner, STAPSDT_TYPE))
+			add_probe(reading, note.desc, note.desc_len);
 }
 
 static struct err *read_notes(

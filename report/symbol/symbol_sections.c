@@ -9,12 +9,12 @@
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
+#include "format/elf/elf_note.h"
 
 enum {
 	SYM_BYTES = sizeof(Elf64_Sym),
 	SECTION_MAX = 1 << 30,
 	NOTE_MAX = 1 << 16,
-	NOTE_HEADER_BYTES = 12,
 };
 
 uint8_t *symbol_sections_read_whole(const char *path, size_t max, size_t *len)
@@ -70,15 +70,10 @@ bool symbol_sections_read(
 
 bool symbol_sections_has_build_id(const char *note_path, const uint8_t *build_id, size_t len)
 {
-	static const uint8_t gnu[4] = "GNU";
 	size_t note_len = 0;
-	CLEANUP_FREE uint8_t *note = symbol_sections_read_whole(note_path, NOTE_MAX, &note_len);
-	if (!note || note_len < NOTE_HEADER_BYTES + sizeof(gnu) + len)
-		return false;
-	struct bytes_cursor cursor = bytes_cursor(note, note_len);
-	bool is_build_id = bytes_get_u32(&cursor) == sizeof(gnu) && bytes_get_u32(&cursor) == len &&
-			   bytes_get_u32(&cursor) == NT_GNU_BUILD_ID;
-	const uint8_t *name = note + NOTE_HEADER_BYTES;
-	return is_build_id && memcmp(name, gnu, sizeof(gnu)) == 0 &&
-	       memcmp(name + sizeof(gnu), build_id, len) == 0;
+	CLEANUP_FREE uint8_t *bytes = symbol_sections_read_whole(note_path, NOTE_MAX, &note_len);
+	struct bytes_cursor cursor = bytes_cursor(bytes, bytes ? note_len : 0);
+	struct elf_note note;
+	return elf_note_next(&cursor, &note) && elf_note_is(&note, ELF_NOTE_GNU, NT_GNU_BUILD_ID) &&
+	       note.desc_len == len && memcmp(note.desc, build_id, len) == 0;
 }
