@@ -1,5 +1,5 @@
 /*
- * CPython, 3.6 to 3.14. A thread's state leads to the frame that runs, and each frame to its
+ * CPython, 3.6 to 3.15. A thread's state leads to the frame that runs, and each frame to its
  * caller. Until 3.10 the interpreter's loop calls itself for each frame; since 3.11 one loop runs
  * frame after frame, and goes on as long as they call each other without C code in between.
  *
@@ -8,7 +8,8 @@
  * ending has neither, and no script frames yet.
  *
  * Sources: Include/internal/pycore_frame.h, Include/cpython/{pystate,code}.h, Python/ceval.c of
- * CPython 3.6.15, 3.8.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0.
+ * CPython 3.6.15, 3.8.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0; Include/cpython/code.h and
+ * Include/internal/pycore_interpframe.h of 3.14.10 for copies of code.
  */
 #ifndef EBPROF_PYTHON_BPF_H
 #define EBPROF_PYTHON_BPF_H
@@ -31,12 +32,32 @@ static __always_inline bool is_state_of(const struct python_vm *row, __u64 state
 	return state && read_word(state + row->thread_id, &id) && id == thread;
 }
 
+/* The same from 3.15 on: in a variable of the thread. */
+static __always_inline __u64 find_state_variable(const struct vm_walk *vm, __u64 thread)
+{
+	const struct python_vm *row = &vm->row.python;
+	__u64 slot = row->key - vm->delta, state;
+	if (row->flags & PYTHON_STATE_IS_AT)
+		return read_word(thread + row->key, &state) && is_state_of(row, state, thread)
+			       ? state
+			       : 0;
+	if (slot_word(thread, slot, row->slot_more, GLIBC_MODULE_SHIFT, &state) &&
+		is_state_of(row, state, thread))
+		return state;
+	return slot_word(thread, slot, row->slot_more, MUSL_MODULE_SHIFT, &state) &&
+			       is_state_of(row, state, thread)
+		       ? state
+		       : 0;
+}
+
 /* The thread's first state, which it keeps in whatever interpreter it runs (until 3.12). */
 static __always_inline __u64 find_first_state(const struct vm_walk *vm)
 {
 	const struct python_vm *row = &vm->row.python;
 	__u64 thread = thread_pointer(), state = 0;
 	__u32 key = 0;
+	if (row->flags & (PYTHON_STATE_IS_AT | PYTHON_STATE_IS_IN_SLOT))
+		return find_state_variable(vm, thread);
 	const void *key_address = (const void *)(row->key - vm->delta);
 	if (bpf_probe_read_user(&key, sizeof(key), key_address) || key >= GLIBC_MAX_KEYS)
 		return 0;
@@ -250,6 +271,22 @@ static __always_inline bool leave_loop(struct scratch *scratch, __u64 at)
 	return false;
 }
 
+/* The instructions that run: free-threaded builds have a copy for each thread, the first its own.
+ */
+static __always_inline __u64 instructions_of(const struct vm_walk *vm, __u64 code)
+{
+	const struct python_vm *row = &vm->row.python;
+	__u64 copies, start = code + row->code_start;
+	if (!row->frame_copy)
+		return start;
+	__u32 copy = word_of_frame(&vm->python, row->frame_copy) >> (row->frame_copy & 4) * 8;
+	if (!copy)
+		return start;
+	bool is_read = read_word(code + row->code_copies, &copies) &&
+		       read_word(copies + 8 + (__u64)copy * 8, &start);
+	return is_read ? start : 0;
+}
+
 /* In units of its instructions; the one that runs, or that called. */
 static __always_inline __u32 place_in_code(const struct vm_walk *vm, __u64 code)
 {
@@ -259,8 +296,8 @@ static __always_inline __u32 place_in_code(const struct vm_walk *vm, __u64 code)
 		place = (__s32)(word_of_frame(&vm->python, row->frame_place) >>
 				(row->frame_place & 4) * 8);
 	else
-		place = (__s64)(word_of_frame(&vm->python, row->frame_place) - code -
-				row->code_start) >>
+		place = (__s64)(word_of_frame(&vm->python, row->frame_place) -
+				instructions_of(vm, code)) >>
 			1;
 	return place < 0 || place >> VM_FRAME_CODE_SHIFT ? 0 : place; /* before the first one */
 }

@@ -14,21 +14,27 @@ enum python_flag {
 	PYTHON_HAS_LASTI = 8,
 	/* The loop's first argument is the frame, not its second: before 3.9. */
 	PYTHON_FRAME_IS_FIRST = 16,
+	/* How `key` tells the thread's state, unless it is that of a pthread_getspecific(): 3.15.
+	 */
+	PYTHON_STATE_IS_IN_SLOT = 32, /* module and offset, as __tls_get_addr() takes them */
+	PYTHON_STATE_IS_AT = 64,      /* at so many bytes from the thread's pointer */
 };
 
 enum {
 	PYTHON_FRAME_BYTES = 128, /* of what is read of a frame; powers of two */
 	PYTHON_CODE_BYTES = 256,
+
+	PYTHON_FREE_THREADED = 0x80, /* in the version: objects have more before what is theirs */
 };
 
 /* Offsets are bytes in the struct that the name begins with. */
 struct python_vm {
 	/* As offsets in the file, as the mapping of the interpreter's loop continues. */
-	unsigned long long key;       /* of the thread-specific data with the thread's state */
+	unsigned long long key; /* of the thread-specific data with the thread's state; flags */
 	unsigned long long code_type; /* PyCode_Type, what all code points to */
 	unsigned long long loop;      /* where the loop is entered */
 	unsigned long long current;   /* the state of the thread that runs; 0: nothing says which */
-	unsigned char version;        /* minor */
+	unsigned char version;        /* minor, and PYTHON_FREE_THREADED */
 	unsigned char flags;          /* enum python_flag */
 	unsigned char frame_bytes, code_bytes; /* how much of them is to be read; 0: 256 */
 	unsigned short thread_frame;           /* or the record with it */
@@ -41,10 +47,13 @@ struct python_vm {
 	unsigned char bytes_length, bytes_start;
 	unsigned short code_start; /* of its instructions */
 	unsigned char
-		text_kind_shift; /* in the state: bytes a character; compact and ASCII follow */
-	unsigned char zero8;
+		text_kind_shift;     /* in the state: bytes a character; compact and ASCII follow */
+	unsigned char frame_copy;    /* number of the code's copy that runs; 0: there are none */
 	unsigned int identity_words; /* bit n: the n-th word of the code never changes */
-	unsigned int zero[13];
+	unsigned int slot_more;      /* to be added to the slot's offset */
+	unsigned short code_copies;  /* pointer to how many there are, and pointers to them */
+	unsigned short zero16;
+	unsigned int zero[11];
 };
 
 _Static_assert(sizeof(struct python_vm) == 120, "fills a row");

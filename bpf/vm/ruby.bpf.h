@@ -70,19 +70,15 @@ static __always_inline bool take_context(struct vm_walk *vm, __u64 at)
 	return true;
 }
 
-/* Through the slot that the dynamic linker filled: of both C libraries, whichever it is. */
+/* Of both C libraries, whichever it is. */
 static __always_inline bool find_context_by_slot(struct vm_walk *vm, __u64 thread)
 {
 	const struct ruby_vm *row = &vm->row.ruby;
-	__u64 slot[2], block = 0, context = 0;
-	if (bpf_probe_read_user(slot, sizeof(slot), (const void *)(row->context - vm->delta)))
-		return false;
-	__u64 offset = slot[1] + row->slot_more;
-	if (module_block(thread, slot[0], GLIBC_MODULE_SHIFT, &block) &&
-		read_word(block + offset, &context) && take_context(vm, context))
-		return true;
-	return module_block(thread, slot[0], MUSL_MODULE_SHIFT, &block) &&
-	       read_word(block + offset, &context) && take_context(vm, context);
+	__u64 slot = row->context - vm->delta, context;
+	return (slot_word(thread, slot, row->slot_more, GLIBC_MODULE_SHIFT, &context) &&
+		       take_context(vm, context)) ||
+	       (slot_word(thread, slot, row->slot_more, MUSL_MODULE_SHIFT, &context) &&
+		       take_context(vm, context));
 }
 
 /* A thread's own structure says which one it is. */

@@ -66,4 +66,17 @@ static __always_inline bool module_block(__u64 thread, __u64 module, __u32 modul
 	       read_word(blocks + (module << module_shift), ret);
 }
 
+/*
+ * A variable by the slot that the dynamic linker filled, module and offset, of which `more` is to
+ * be added; as the C library keeps its modules.
+ */
+static __always_inline bool slot_word(
+	__u64 thread, __u64 slot_address, __u32 more, __u32 module_shift, __u64 *ret)
+{
+	__u64 slot[2], block;
+	return !bpf_probe_read_user(slot, sizeof(slot), (const void *)slot_address) &&
+	       module_block(thread, slot[0], module_shift, &block) &&
+	       read_word(block + slot[1] + more, ret);
+}
+
 #endif

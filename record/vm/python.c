@@ -11,6 +11,7 @@
 #include "record/vm/python_layout.h"
 #include "record/vm/python_lines.h"
 #include "record/vm/runtime.h"
+#include "record/vm/thread_variable.h"
 
 enum symbol {
 	LOOP, /* the first: without it nothing else is looked for */
@@ -96,7 +97,7 @@ static uint64_t key_of_instruction(const uint8_t *code, uint64_t address, uint64
 	return 0;
 }
 
-/* Since 3.7 the key is a part of _PyRuntime; before, a variable of its own. */
+/* Since 3.7 the key is a part of _PyRuntime; before, a variable of its own. 0: it is not found. */
 static uint64_t find_key(struct elf_file *elf, const struct elf_dynsym *symbols)
 {
 	uint8_t code[LOOK_AT_BYTES + 8];
@@ -112,6 +113,22 @@ static uint64_t find_key(struct elf_file *elf, const struct elf_dynsym *symbols)
 			return key;
 	}
 	return 0;
+}
+
+/* From 3.15 on there is no key, but a variable of the thread. */
+static bool find_state(
+	struct elf_file *elf, const struct elf_dynsym *symbols, struct python_vm *row)
+{
+	struct thread_variable variable;
+	row->key = find_key(elf, symbols);
+	if (row->key)
+		return true;
+	if (!thread_variable_find(elf, &symbols[GET_STATE], &variable))
+		return false;
+	row->flags |= variable.is_in_slot ? PYTHON_STATE_IS_IN_SLOT : PYTHON_STATE_IS_AT;
+	row->key = variable.place;
+	row->slot_more = variable.more;
+	return true;
 }
 
 /* ---- the whole ---- */
@@ -140,24 +157,16 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	file->is_runtime = true;
 	if (!find_layout(elf, symbols, find_version(elf, symbols), row))
 		return NULL;
-	row->key = find_key(elf, symbols);
+	*is_found = find_state(elf, symbols, row);
 	row->current += row->current ? symbols[RUNTIME].address : 0;
 	row->code_type = symbols[CODE_TYPE].address;
 	row->loop = symbols[LOOP].address;
 	file->loop_start = symbols[LOOP].address;
 	file->loop_end = symbols[LOOP].address + symbols[LOOP].size;
-	*is_found = row->key;
 	return NULL;
 }
 
 /* ---- texts ---- */
-
-/* Where strings have what: enough for those that were not even read as far. */
-static bool text_layout(uint8_t minor, struct python_vm *ret)
-{
-	uint32_t last = PYTHON_DEBUG_OFFSETS_MINOR - 1U;
-	return python_layout_of_version(minor < last ? minor : last, ret);
-}
 
 static bool read_text(
 	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
@@ -165,8 +174,7 @@ static bool read_text(
 	struct python_vm row;
 	uint64_t length, object = event->address[what];
 	uint32_t state;
-	if (!text_layout(event->version, &row))
-		return false;
+	python_layout_of_texts(event->version, &row);
 	uint64_t start = object + row.bytes_start;
 	bool is_bytes = what == VM_TEXT_LINES; /* has its length where text has */
 	if (!vm_read_process(event->pid, object + row.text_length, &length, sizeof(length)))
@@ -193,7 +201,8 @@ static bool read_text(
 
 static void place(struct vm_row *row, uint64_t address_to_file)
 {
-	row->python.key += address_to_file;
+	if (!(row->python.flags & PYTHON_STATE_IS_AT))
+		row->python.key += address_to_file;
 	row->python.code_type += address_to_file;
 	row->python.loop += address_to_file;
 	row->python.current += row->python.current ? address_to_file : 0;

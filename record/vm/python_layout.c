@@ -1,7 +1,9 @@
 /*
  * Sources: offsetof() over the headers of CPython 3.6.15, 3.7.16, 3.8.18, 3.9.18, 3.10.13, 3.11.7,
  * 3.12.1 for x86-64; Include/internal/pycore_runtime.h of 3.13.0 and pycore_debug_offsets.h of
- * 3.14 (its numbers as Debian's 3.14.10 has them) for the offsets that the interpreter tells.
+ * 3.14 and 3.15 (its numbers as Debian's 3.14.10 and 3.15.2 have them) for the offsets that the
+ * interpreter tells; Include/cpython/unicodeobject.h of 3.13.5 and 3.14.10 for free-threaded
+ * builds.
  */
 #include "record/vm/python_layout.h"
 
@@ -98,7 +100,33 @@ bool python_layout_of_version(uint32_t minor, struct python_vm *ret)
 	return true;
 }
 
+/* Whether a string is interned has bits before that, or in later free-threaded builds a byte. */
+static uint8_t kind_shift_of(uint8_t version)
+{
+	return version >= (PYTHON_FREE_THREADED | 14) ? 8 : TEXT_KIND_SHIFT;
+}
+
+void python_layout_of_texts(uint8_t version, struct python_vm *ret)
+{
+	enum {
+		MORE_OF_OBJECTS = 16
+	}; /* owner, flags, two counts */
+	bool is_free_threaded = version & PYTHON_FREE_THREADED;
+	*ret = versions[version < 12 ? 11 : 12];
+	if (!is_free_threaded)
+		return;
+	ret->text_kind_shift = kind_shift_of(version);
+	uint8_t *offsets[] = {&ret->text_length, &ret->text_state, &ret->text_ascii,
+		&ret->text_compact, &ret->bytes_length, &ret->bytes_start};
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(*offsets); i++)
+		*offsets[i] += MORE_OF_OBJECTS;
+}
+
 /* ---- what the interpreter tells ---- */
+
+enum {
+	IS_FREE_THREADED = 2, /* a word's number, like those below */
+};
 
 /* Numbers of 64-bit words in struct _Py_DebugOffsets. */
 struct words {
@@ -106,6 +134,7 @@ struct words {
 	uint8_t frame_previous, frame_code, frame_place, frame_owner;
 	uint8_t code_file, code_name, code_lines, code_line, code_start;
 	uint8_t object_type, bytes_length, bytes_start, text_state, text_length, text_bytes;
+	uint8_t frame_copy, code_copies; /* 0: that version has none */
 };
 
 static const struct words *words_of(uint32_t minor)
@@ -147,8 +176,33 @@ static const struct words *words_of(uint32_t minor)
 		.text_state = 78,
 		.text_length = 79,
 		.text_bytes = 80,
+		.frame_copy = 38,
+		.code_copies = 49,
 	};
-	return minor == 13 ? &words_13 : minor == 14 ? &words_14 : NULL;
+	static const struct words words_15 = {
+		.thread_frame = 26,
+		.thread_id = 30,
+		.frame_previous = 40,
+		.frame_code = 41,
+		.frame_place = 42,
+		.frame_owner = 44,
+		.code_file = 48,
+		.code_name = 50,
+		.code_lines = 51,
+		.code_line = 52,
+		.code_start = 56,
+		.object_type = 59,
+		.bytes_length = 87,
+		.bytes_start = 88,
+		.text_state = 90,
+		.text_length = 91,
+		.text_bytes = 92,
+		.frame_copy = 46,
+		.code_copies = 57,
+	};
+	static const struct words *const all[] = {&words_13, &words_14, &words_15};
+	uint32_t number = minor - PYTHON_DEBUG_OFFSETS_MINOR;
+	return number < sizeof(all) / sizeof(*all) ? all[number] : NULL;
 }
 
 static uint64_t word_at(const uint8_t *bytes, uint8_t number)
@@ -169,8 +223,10 @@ bool python_layout_of_offsets(
 	const struct words *words = words_of(minor);
 	if (!words || memcmp(bytes, "xdebugpy", 8) != 0 || word_at(bytes, 1) >> 16 != 0x300 + minor)
 		return false;
+	bool is_free_threaded = word_at(bytes, IS_FREE_THREADED);
+	uint8_t version = (uint8_t)(minor | (is_free_threaded ? PYTHON_FREE_THREADED : 0U));
 	*ret = (struct python_vm){
-		.version = (uint8_t)minor,
+		.version = version,
 		.flags = PYTHON_HAS_SHIM,
 		.thread_frame = (uint16_t)word_at(bytes, words->thread_frame),
 		.thread_id = (uint16_t)word_at(bytes, words->thread_id),
@@ -189,9 +245,13 @@ bool python_layout_of_offsets(
 		.bytes_start = small_at(bytes, words->bytes_start),
 		.text_length = small_at(bytes, words->text_length),
 		.text_state = small_at(bytes, words->text_state),
-		.text_kind_shift = TEXT_KIND_SHIFT,
+		.text_kind_shift = kind_shift_of(version),
 		.text_ascii = small_at(bytes, words->text_bytes),
 	};
+	if (is_free_threaded && words->frame_copy) {
+		ret->frame_copy = small_at(bytes, words->frame_copy);
+		ret->code_copies = (uint16_t)word_at(bytes, words->code_copies);
+	}
 	ret->text_compact = (uint8_t)(ret->text_ascii + 16); /* the length in UTF-8, and that */
 	ret->frame_bytes = (uint8_t)(ret->frame_entry / 8 * 8 + 8);
 	ret->code_bytes = (uint8_t)(ret->code_lines + 8);
@@ -204,11 +264,12 @@ bool python_layout_of_offsets(
 
 bool python_layout_is_sound(const struct python_vm *row)
 {
-	const uint8_t in_frame[] = {
-		row->frame_code, row->frame_previous, row->frame_place, row->frame_entry};
+	const uint8_t in_frame[] = {row->frame_code, row->frame_previous, row->frame_place,
+		row->frame_entry, row->frame_copy};
+	uint32_t minor = row->version & ~(uint32_t)PYTHON_FREE_THREADED;
 	const uint8_t in_code[] = {row->code_type_offset, row->code_first_line, row->code_name,
 		row->code_file, row->code_lines};
-	bool is_sound = row->version >= PYTHON_FIRST_MINOR && row->version <= PYTHON_LAST_MINOR &&
+	bool is_sound = minor >= PYTHON_FIRST_MINOR && minor <= PYTHON_LAST_MINOR &&
 			row->frame_bytes <= PYTHON_FRAME_BYTES && row->frame_bytes &&
 			row->code_bytes && row->text_kind_shift < 32 && row->identity_words;
 	for (size_t i = 0; i < sizeof(in_frame); i++)

@@ -9,7 +9,7 @@
 
 enum {
 	PYTHON_FIRST_MINOR = 6,
-	PYTHON_LAST_MINOR = 14,
+	PYTHON_LAST_MINOR = 15,
 	PYTHON_DEBUG_OFFSETS_MINOR = 13,   /* from here on the interpreter says itself */
 	PYTHON_DEBUG_OFFSETS_BYTES = 1024, /* more than any version has */
 };
@@ -25,6 +25,8 @@ bool python_layout_of_version(uint32_t minor, struct python_vm *ret);
  */
 bool python_layout_of_offsets(
 	const uint8_t bytes[PYTHON_DEBUG_OFFSETS_BYTES], uint32_t minor, struct python_vm *ret);
+/* Of texts only, by python_vm's `version`, whatever one: where strings have what. */
+void python_layout_of_texts(uint8_t version, struct python_vm *ret);
 /* Whether the BPF side may be handed it. */
 bool python_layout_is_sound(const struct python_vm *row);
 

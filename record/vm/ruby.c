@@ -12,6 +12,7 @@
 #include "record/vm/ruby_lines.h"
 #include "record/vm/ruby_loop.h"
 #include "record/vm/runtime.h"
+#include "record/vm/thread_variable.h"
 
 enum symbol {
 	VERSION,      /* the first: without it nothing else is looked for */
@@ -50,76 +51,6 @@ static uint32_t find_version(struct elf_file *elf, const struct elf_dynsym *symb
 
 /* ---- the context ---- */
 
-enum {
-	LOOK_AT_BYTES = 48,
-	BEHIND_BYTES = 24, /* of an instruction that is looked at */
-};
-
-static uint64_t signed_at(const uint8_t *code)
-{
-	struct bytes_cursor cursor = bytes_cursor(code, 4);
-	return (uint64_t)(int32_t)bytes_get_u32(&cursor);
-}
-
-/*
- * What the caller of __tls_get_addr() adds to what it returns, which its next instruction says:
- *   mov    displacement(%rax),%reg
- */
-static uint32_t added_behind(const uint8_t *code)
-{
-	if (code[0] != 0x48 || code[1] != 0x8b || (code[2] & 7))
-		return 0;
-	unsigned mode = code[2] >> 6;
-	return mode == 1 ? code[3] : mode == 2 ? (uint32_t)signed_at(code + 3) : 0;
-}
-
-/*
- * The access to a variable of the thread, as the psABI's models have it, at `code`, whose address
- * is `address`:
- *   data16 lea  slot(%rip),%rdi; ...; call __tls_get_addr    general dynamic: all is in the slot
- *   lea         slot(%rip),%rdi; call __tls_get_addr         local dynamic: some is added
- *   mov         %fs:offset,%reg                              local executable
- *   mov         %fs:0,%rax; lea offset(%rax),%rax            what linkers make of the first
- * Source: ELF Handling For Thread-Local Storage, 4.1.6 to 4.4.6, x86-64.
- */
-static bool take_access(const uint8_t *code, uint64_t address, bool is_general, struct ruby_vm *row)
-{
-	if (code[0] == 0x48 && code[1] == 0x8d && code[2] == 0x3d) {
-		bool is_local = code[7] == 0xe8;
-		if (!is_local && !is_general)
-			return false;
-		row->flags |= RUBY_CONTEXT_IS_IN_SLOT;
-		row->context = address + 7 + signed_at(code + 3);
-		row->slot_more = is_general ? 0 : added_behind(code + 12);
-		return true;
-	}
-	bool is_of_thread = code[0] == 0x64 && code[1] == 0x48 && code[2] == 0x8b &&
-			    (code[3] & 0xc7) == 4 && code[4] == 0x25;
-	if (!is_of_thread)
-		return false;
-	row->context = signed_at(code + 5);
-	if (!row->context && code[9] == 0x48 && code[10] == 0x8d && code[11] == 0x80)
-		row->context = signed_at(code + 12);
-	/* What the compiler keeps for itself, as the stack protector does, is above. */
-	if ((int64_t)row->context >= 0)
-		return false;
-	row->flags |= RUBY_CONTEXT_IS_AT;
-	return true;
-}
-
-static bool find_access(
-	struct elf_file *elf, const struct elf_dynsym *function, struct ruby_vm *row)
-{
-	uint8_t code[LOOK_AT_BYTES + BEHIND_BYTES];
-	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
-	if (!function->address || !vm_file_read(elf, function->address, code, sizeof(code)))
-		return false;
-	for (size_t i = 0; i < len; i++)
-		if (take_access(code + i, function->address + i, i && code[i - 1] == 0x66, row))
-			return true;
-	return false;
-}
-
 static bool find_context(
 	struct elf_file *elf, const struct elf_dynsym *symbols, struct ruby_vm *row)
 {
@@ -128,9 +59,15 @@ static bool find_context(
 		row->context = symbols[CONTEXT].address;
 		return row->context;
 	}
-	for (enum symbol i = FIRST_GETTER; i <= THIRD_GETTER; i++)
-		if (find_access(elf, &symbols[i], row))
-			return true;
+	struct thread_variable variable;
+	for (enum symbol i = FIRST_GETTER; i <= THIRD_GETTER; i++) {
+		if (!thread_variable_find(elf, &symbols[i], &variable))
+			continue;
+		row->flags |= variable.is_in_slot ? RUBY_CONTEXT_IS_IN_SLOT : RUBY_CONTEXT_IS_AT;
+		row->context = variable.place;
+		row->slot_more = variable.more;
+		return true;
+	}
 	return false;
 }
 
@@ -140,6 +77,12 @@ enum {
 	GETTER_BYTES = 16,
 	MOV_BYTES = 6,
 };
+
+static uint64_t signed_at(const uint8_t *code)
+{
+	struct bytes_cursor cursor = bytes_cursor(code, 4);
+	return (uint64_t)(int32_t)bytes_get_u32(&cursor);
+}
 
 /* The first instructions of a function, behind what marks targets of jumps (endbr64). */
 static bool read_first(struct elf_file *elf, const struct elf_dynsym *function, uint64_t *address,

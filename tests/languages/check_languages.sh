@@ -76,6 +76,7 @@ row python bullseye /usr/bin/python3.9 python3.9-minimal libpython3.9-stdlib
 row python bookworm /usr/bin/python3.11 python3.11-minimal libpython3.11-stdlib
 row python trixie /usr/bin/python3.13 python3.13-minimal libpython3.13-stdlib
 row python sid /usr/bin/python3.14 python3.14-minimal libpython3.14-stdlib
+row python sid /usr/bin/python3.15 python3.15-minimal libpython3.15-stdlib
 row php bullseye /usr/bin/php7.4 php7.4-cli php7.4-opcache
 row php bookworm /usr/bin/php8.2 php8.2-cli php8.2-opcache
 row php trixie /usr/bin/php8.4 php8.4-cli php8.4-opcache
