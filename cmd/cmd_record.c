@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/vm/vm.h"
 #include "cmd/archive_file.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -189,6 +190,15 @@ static struct err *parse_vms(const char *text, void *member)
 	return vm_names_parse(text, member);
 }
 
+/* --no-NAME: what --no-vm NAME is. */
+#define DEFINE_PARSE_NO(kind, number, vm) \
+	static struct err *parse_no_##vm(const char *text, void *member) \
+	{ \
+		(void)text; \
+		return vm_names_parse(#vm, member); \
+	}
+VM_KINDS(DEFINE_PARSE_NO)
+
 static struct err *parse_cpus(const char *text, void *member)
 {
 	return cpu_list_parse(text, member);
@@ -215,6 +225,9 @@ static const struct opt rows[] = {
 		"how to unwind: auto, fp (frame pointers), dwarf[,BYTES] (by the report)", NULL},
 	{"no-vm", 0, "NAME[,NAME]|all", parse_vms, FIELD(unwanted_vms),
 		"without the frames of what these interpreters run: python, ruby ...", NULL},
+#define ROW_NO(kind, number, vm) \
+	{"no-" #vm, 0, NULL, parse_no_##vm, FIELD(unwanted_vms), "--no-vm " #vm, NULL},
+	VM_KINDS(ROW_NO) // a line of its own
 	{"usdt-stacks", 0, "LANG[:PATH],...", opt_string, FIELD(usdt_stacks),
 		"script frames by USDT probes of functions: php, python, ruby", NULL},
 	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks), "stacks are always recorded",

@@ -211,12 +211,14 @@ test_selected() {
 }
 
 test_unwanted() {
-	local python list
+	local python list option
 	list=$(pythons) || exit $?
 	python=${list%%$'\n'*}
-	record_shape "$python" 1 --no-vm python
-	count shape.data '/heavy|unnamed/ { add("x") } END { print c["x"] + 0 }' | grep -qx 0 ||
-		fail "script frames in spite of --no-vm"
+	for option in '--no-vm=python' --no-python; do
+		record_shape "$python" 1 $option
+		count shape.data '/heavy|unnamed/ { add("x") } END { print c["x"] + 0 }' | grep -qx 0 ||
+			fail "script frames in spite of $option"
+	done
 	run "$EBPROF" record --no-vm cobol -- true
 	want_status 125 "an unknown interpreter"
 	grep -q 'none of all, python' err || fail "it says: $(cat err)"
