@@ -76,7 +76,8 @@ static uint32_t u32_at(const uint8_t *code)
  * What the instruction at `code`, whose address is `address`, says of where the key is; 0: nothing.
  * In PyGILState_GetThisThreadState that can be:
  *   lea    offset(%reg),%reg     of the Py_tss_t, with _PyRuntime in a register
- *   lea    place(%rip),%rdi      of the Py_tss_t
+ *   lea    place(%rip),%reg      of the Py_tss_t; of _PyRuntime it says nothing yet
+ *   add    $offset,%rax          to _PyRuntime: of the Py_tss_t
  *   mov    $address,%edi         the same in a program at a fixed address
  *   mov    place(%rip),%edi      the key itself
  *   mov    address,%edi          the same in a program at a fixed address
@@ -86,8 +87,12 @@ static uint64_t key_of_instruction(const uint8_t *code, uint64_t address, uint64
 	bool is_lea = code[0] == 0x48 && code[1] == 0x8d;
 	if (is_lea && code[2] >> 6 == 2 && (code[2] & 7) != 4)
 		return runtime + u32_at(code + 3) + TSS_KEY;
-	if (is_lea && code[2] == 0x3d)
-		return address + 7 + (uint64_t)(int32_t)u32_at(code + 3) + TSS_KEY;
+	if (is_lea && (code[2] & 0xc7) == 5) {
+		uint64_t place = address + 7 + (uint64_t)(int32_t)u32_at(code + 3);
+		return place == runtime ? 0 : place + TSS_KEY;
+	}
+	if (code[0] == 0x48 && code[1] == 0x05)
+		return runtime + u32_at(code + 2) + TSS_KEY;
 	if (code[0] == 0x8b && code[1] == 0x3d)
 		return address + 6 + (uint64_t)(int32_t)u32_at(code + 2);
 	if (code[0] == 0x8b && code[1] == 0x3c && code[2] == 0x25)
