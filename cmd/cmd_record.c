@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/vm/vm.h"
 #include "cmd/archive_file.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "bpf/vm/vm.h" /* VM_KINDS */
 #include "format/base/err.h"
 
 /* Adds a bit for each name of a list like "python,ruby", or for "all". ERR_USAGE: no such name. */
