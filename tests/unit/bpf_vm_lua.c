@@ -1,25 +1,15 @@
 /* Ticks in a process that is Lua 5.4 as far as the walk can tell: what it sends for it. */
 #include <string.h>
 
-#include "bpf/vm/vm.h"
-#include "record/table_store.h"
-#include "record/unwind_rows.h"
 #include "record/vm/lua_layout.h"
+#include "tests/unit/bpf_vm_fixture.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 
 enum {
-	CODE = 0x400000, /* the interpreter; file offsets are addresses less this */
-	LOOP = 0x1000,   /* file offsets of its loop and of a function that calls that */
-	CALLER = 0x2000,
-	END = 0x3000,
-	STACK = 0x7000000,
-	STACK_WORDS = 512,
 	LOOP_BYTES = 256, /* of its native frame */
 	SP = 4,           /* a word of the stack */
 	SAVED = SP + LOOP_BYTES / 8 - 7,
-	HEAP = 0x8000000,
-	HEAP_WORDS = 1024,
 	/* Words of the heap: objects that stand for themselves. */
 	STATE = 0,
 	OTHER_STATE = 16,
@@ -37,46 +27,14 @@ enum {
 	IS_C = 1 << 1,
 };
 
-struct fixture {
-	struct table_store *store;
-	struct unwind_table table;
-	struct unwind_registers regs;
-	uint64_t heap[HEAP_WORDS], stack[STACK_WORDS];
-};
-
-static uint64_t heap_address(uint64_t word)
+static void put_row(struct vm_fixture *fixture)
 {
-	return HEAP + word * 8;
-}
-
-static uint64_t stack_address(uint64_t word)
-{
-	return STACK + word * 8;
-}
-
-static void build_table(struct fixture *fixture)
-{
-	static const struct unwind_rule loop = {.cfa = UNWIND_CFA_REGISTER,
-		.cfa_register = UNWIND_SP,
-		.cfa_offset = LOOP_BYTES,
-		.ra = UNWIND_AT_CFA,
-		.ra_offset = -8,
-		.flags = UNWIND_INTERPRETER};
-	static const struct unwind_rule caller = {
-		.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED};
-	struct unwind_rows rows;
-	unwind_rows_init(&rows, &fixture->table);
-	unwind_rows_put(&rows, LOOP, &loop);
-	unwind_rows_put(&rows, CALLER, &caller);
-	unwind_rows_put_none(&rows, END);
-	CHECK_OK(unwind_rows_finish(&rows));
-	unwind_rows_deinit(&rows);
 	fixture->table.vm.kind = VM_LUA;
 	CHECK(lua_layout_of_version(54, 4, &fixture->table.vm.lua));
 	fixture->table.vm.lua.loop = LOOP;
 }
 
-static void put_state(struct fixture *fixture, uint64_t at, uint64_t call, uint64_t error)
+static void put_state(struct vm_fixture *fixture, uint64_t at, uint64_t call, uint64_t error)
 {
 	uint64_t *state = fixture->heap + at;
 	state[1] = 8;
@@ -86,7 +44,7 @@ static void put_state(struct fixture *fixture, uint64_t at, uint64_t call, uint6
 }
 
 /* A function of three instructions, each on a line of its own. */
-static void put_function(struct fixture *fixture, uint64_t at, uint64_t first_line)
+static void put_function(struct vm_fixture *fixture, uint64_t at, uint64_t first_line)
 {
 	uint64_t *proto = fixture->heap + at + 8;
 	fixture->heap[at + 3] = heap_address(at + 8);
@@ -99,7 +57,7 @@ static void put_function(struct fixture *fixture, uint64_t at, uint64_t first_li
 	proto[14] = heap_address(SOURCE);
 }
 
-static void put_call(struct fixture *fixture, uint64_t at, uint64_t function, uint64_t previous,
+static void put_call(struct vm_fixture *fixture, uint64_t at, uint64_t function, uint64_t previous,
 	uint64_t place, uint64_t status)
 {
 	uint64_t *call = fixture->heap + at;
@@ -118,7 +76,7 @@ static uint32_t instruction(uint32_t op, uint32_t a, uint32_t b, uint32_t c)
 }
 
 /* OUTER calls what it takes from the global variable "work", and is there. */
-static void put_calling_code(struct fixture *fixture)
+static void put_calling_code(struct vm_fixture *fixture)
 {
 	uint32_t code[3] = {
 		instruction(11, 1, 0, 0), instruction(68, 1, 1, 1), instruction(70, 0, 1, 0)};
@@ -130,16 +88,10 @@ static void put_calling_code(struct fixture *fixture)
 	memcpy(&fixture->heap[LINES], "\1\1\1", 3);
 }
 
-static void setup(struct fixture *fixture)
+static void setup(struct vm_fixture *fixture)
 {
-	static const struct emulated_file file = {.inode = 1};
-	static const struct emulated_vma vmas[] = {{CODE, CODE + 0x10000, 0, &file, true},
-		{STACK, STACK + STACK_WORDS * 8, 0, NULL, false}};
-	emulate_boot(EMULATED_6_13);
-	emulate_mappings(vmas, 2, 0);
-	*fixture = (struct fixture){.store = NULL};
-	build_table(fixture);
-	CHECK_OK(emulate_table_store(2 * UNWIND_SHARD_WORDS * 4, &fixture->store));
+	vm_fixture_init(fixture, LOOP_BYTES);
+	put_row(fixture);
 	put_state(fixture, STATE, INNER, stack_address(100));
 	fixture->heap[GLOBAL + 33] = heap_address(STATE);
 	put_function(fixture, FIRST, 10);
@@ -147,71 +99,29 @@ static void setup(struct fixture *fixture)
 	put_calling_code(fixture);
 	put_call(fixture, INNER, FIRST, OUTER, 3, 0);
 	put_call(fixture, OUTER, SECOND, 0, 2, FRESH);
-	emulate_memory(HEAP, fixture->heap, sizeof(fixture->heap));
-	emulate_memory(STACK, fixture->stack, sizeof(fixture->stack));
-	fixture->regs.ip = CODE + LOOP + 0x500;
 	fixture->regs.reg[UNWIND_SP] = stack_address(SP);
 	fixture->stack[SAVED + 1] = heap_address(STATE);
 	fixture->stack[SAVED + 6] = CODE + CALLER + 5;
-	emulate_tick(&fixture->regs);
-	const struct event_file *event = emulated_record(EVENT_FILE, 0);
-	CHECK(event != NULL);
-	table_store_bind(fixture->store, event ? event->file : 1,
-		table_store_add(fixture->store, &fixture->table));
-}
-
-static void teardown(struct fixture *fixture)
-{
-	table_store_destroy(fixture->store);
-	unwind_table_deinit(&fixture->table);
-}
-
-static const uint64_t *tick(struct fixture *fixture, uint32_t *count)
-{
-	emulate_drain();
-	++*emulated_generation();
-	emulate_tick(&fixture->regs);
-	const struct event_stack *stack = emulated_record(EVENT_STACK, 0);
-	CHECK(stack != NULL);
-	*count = stack ? stack->nr_frames : 0;
-	return stack ? (const uint64_t *)(stack + 1) : NULL;
-}
-
-static uint32_t number_of(uint64_t word)
-{
-	return word >> VM_FRAME_CODE_SHIFT & ((1 << VM_FRAME_CODE_BITS) - 1);
-}
-
-static uint32_t place_of(uint64_t word)
-{
-	return word & ((1 << VM_FRAME_CODE_SHIFT) - 1);
-}
-
-/* Whether the n-th code that was sent is called this. */
-static bool is_called(uint32_t n, const char *name)
-{
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, n);
-	return code && code->bytes[VM_TEXT_NAME] == strlen(name) &&
-	       memcmp(code + 1, name, strlen(name)) == 0;
+	vm_fixture_bind(fixture);
 }
 
 TEST(functions_have_the_names_that_they_are_called_by)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
-	const uint64_t *words = tick(&fixture, &count);
-	CHECK_INT(count, 4);
+	const uint64_t *words = vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 4);
 	CHECK_INT(place_of(words[0]), 2);
 	CHECK_INT(place_of(words[1]), 1);
-	CHECK(is_called(0, "work") && is_called(1, "function@a.lua:20"));
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "work");
+	CHECK_STR(sent_text(1, VM_TEXT_NAME), "function@a.lua:20");
 	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
 	CHECK(code && memcmp((const char *)(code + 1) + 4, "a.lua\3\0\0\0\0\0\0\0\1\1\1", 16) == 0);
 	CHECK_INT(code ? code->first_line : 0, 10);
 	uint32_t number = number_of(words[0]);
-	CHECK_INT(number_of(tick(&fixture, &count)[0]), number);
+	CHECK_INT(number_of(vm_fixture_tick(&fixture)[0]), number);
 	CHECK_INT(emulated_count(EVENT_VM_CODE), 0);
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 /* OUTER calls its local variable number 1; variables begin behind it, too. */
@@ -221,8 +131,7 @@ TEST(a_local_variable_that_is_not_the_last_has_its_name)
 		LOCALS = 600, /* words of the heap */
 		TEXTS = 620,
 	};
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	uint32_t code[2] = {instruction(0, 3, 1, 0), instruction(68, 3, 1, 1)};
 	memcpy(&fixture.heap[SECOND + 32], code, sizeof(code));
@@ -235,92 +144,83 @@ TEST(a_local_variable_that_is_not_the_last_has_its_name)
 		memcpy(&fixture.heap[TEXTS + 4 * i + 3], "local_0", 8);
 		((char *)&fixture.heap[TEXTS + 4 * i + 3])[6] += (char)i;
 	}
-	tick(&fixture, &count);
-	CHECK(is_called(0, "local_1"));
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "local_1");
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(the_instruction_is_in_a_register_of_the_loop)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	fixture.regs.reg[13] = heap_address(FIRST + 32) + 4;
-	CHECK_INT(place_of(tick(&fixture, &count)[0]), 0);
+	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 0);
 	fixture.regs.reg[14] = heap_address(FIRST + 32) + 8;
-	CHECK_INT(place_of(tick(&fixture, &count)[0]), 1);
+	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 1);
 	fixture.regs.reg[14] = heap_address(FIRST + 32) + 16; /* behind the last */
-	CHECK_INT(place_of(tick(&fixture, &count)[0]), 0);
-	teardown(&fixture);
+	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 0);
+	vm_fixture_deinit(&fixture);
 }
 
 /* (x and f or work)(): what set the register may have been jumped over. */
 TEST(a_name_that_is_not_sure_is_none)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	uint32_t code[3] = {
 		56 | (1U + 16777215) << 7, instruction(11, 1, 0, 0), instruction(68, 1, 1, 1)};
 	memcpy(&fixture.heap[SECOND + 32], code, sizeof(code));
 	put_call(&fixture, OUTER, SECOND, 0, 3, FRESH);
-	tick(&fixture, &count);
-	CHECK(is_called(0, "function@a.lua:10"));
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "function@a.lua:10");
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(the_state_is_the_one_whose_errors_are_caught_first)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	put_state(&fixture, OTHER_STATE, OUTER, stack_address(80));
 	fixture.stack[SAVED + 3] = heap_address(OTHER_STATE);
-	tick(&fixture, &count);
-	CHECK_INT(count, 3); /* of that, the call is the only one */
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 3); /* of that, the call is the only one */
 	put_state(&fixture, OTHER_STATE, OUTER, stack_address(120));
-	tick(&fixture, &count);
-	CHECK_INT(count, 4);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 4);
 	fixture.heap[STATE + 1] = fixture.heap[OTHER_STATE + 1] = 5; /* a table */
-	CHECK_INT(place_of(tick(&fixture, &count)[0]),
-		VM_LUA << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_STATE);
-	teardown(&fixture);
+	CHECK_INT(failure_of(vm_fixture_tick(&fixture)[0], VM_LUA), VM_FAILED_STATE);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(calls_of_c_have_no_script_frames)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	fixture.regs.ip = CODE + LOOP + 0x500;
 	put_call(&fixture, INNER, FIRST, OUTER, 3, IS_C);
-	tick(&fixture, &count);
-	CHECK_INT(count, 2); /* the loop itself is the leaf: it has left its last call */
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 2); /* the loop itself is the leaf: it has left its last call */
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(what_is_no_function_gets_no_name)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	fixture.heap[FIRST + 8 + 1] = 9;
-	CHECK_INT(place_of(tick(&fixture, &count)[0]),
-		VM_LUA << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_TORN);
-	CHECK_INT(count, 4);
+	CHECK_INT(failure_of(vm_fixture_tick(&fixture)[0], VM_LUA), VM_FAILED_TORN);
+	CHECK_INT(fixture.count, 4);
 	fixture.heap[FIRST + 3] = 0x10;
-	CHECK_INT(place_of(tick(&fixture, &count)[0]),
-		VM_LUA << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_UNREADABLE);
-	teardown(&fixture);
+	CHECK_INT(failure_of(vm_fixture_tick(&fixture)[0], VM_LUA), VM_FAILED_UNREADABLE);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(calls_in_a_circle_end)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	put_call(&fixture, INNER, FIRST, INNER, 1, 0);
-	tick(&fixture, &count);
-	CHECK_INT(count, EVENT_MAX_USER_FRAMES);
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, EVENT_MAX_USER_FRAMES);
+	vm_fixture_deinit(&fixture);
 }

@@ -1,23 +1,13 @@
 /* Ticks in a process that is LuaJIT as far as the walk can tell, in the interpreter and a trace. */
 #include <string.h>
 
-#include "bpf/vm/vm.h"
-#include "record/table_store.h"
-#include "record/unwind_rows.h"
+#include "tests/unit/bpf_vm_fixture.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 
 enum {
-	CODE = 0x400000, /* the interpreter; file offsets are addresses less this */
-	LOOP = 0x1000,   /* file offsets of its loop and of a function that calls that */
-	CALLER = 0x2000,
-	END = 0x3000,
-	MACHINE_CODE = 0x600000, /* of a trace: memory of no file */
-	STACK = 0x7000000,
-	STACK_WORDS = 512,
+	LOOP_BYTES = 80,
 	SP = 20, /* a word of the stack: the interpreter's native frame */
-	HEAP = 0x8000000,
-	HEAP_WORDS = 2048,
 	/* Words of the heap. */
 	STATE = 0,
 	GLOBAL = 32,
@@ -37,38 +27,13 @@ enum {
 	PROTO_WORDS = 13,
 };
 
-struct fixture {
-	struct table_store *store;
-	struct unwind_table table;
-	struct unwind_registers regs;
-	uint64_t heap[HEAP_WORDS], stack[STACK_WORDS];
-};
-
-static uint64_t heap_address(uint64_t word)
-{
-	return HEAP + word * 8;
-}
-
-static uint64_t stack_address(uint64_t word)
-{
-	return STACK + word * 8;
-}
-
 static uint64_t code_address(uint64_t function)
 {
 	return heap_address(function + 8 + PROTO_WORDS);
 }
 
-static void build_table(struct fixture *fixture)
+static void put_row(struct vm_fixture *fixture)
 {
-	static const struct unwind_rule loop = {.cfa = UNWIND_CFA_REGISTER,
-		.cfa_register = UNWIND_SP,
-		.cfa_offset = 80,
-		.ra = UNWIND_AT_CFA,
-		.ra_offset = -8,
-		.flags = UNWIND_INTERPRETER};
-	static const struct unwind_rule caller = {
-		.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED};
 	static const struct lua_code code = {.sets_a = {0xf782ffffffc3000},
 		.sets_from = {0x8000100000000000, 0x1fe3fe},
 		.op_mask = 255,
@@ -81,20 +46,13 @@ static void build_table(struct fixture *fixture)
 		.get_global = 54,
 		.get_field = 57,
 		.jump = 88};
-	struct unwind_rows rows;
-	unwind_rows_init(&rows, &fixture->table);
-	unwind_rows_put(&rows, LOOP, &loop);
-	unwind_rows_put(&rows, CALLER, &caller);
-	unwind_rows_put_none(&rows, END);
-	CHECK_OK(unwind_rows_finish(&rows));
-	unwind_rows_deinit(&rows);
 	fixture->table.vm.kind = VM_LUAJIT;
 	fixture->table.vm.luajit =
 		(struct luajit_vm){.loop = LOOP, .code = code, .traces = TRACES * 8, .version = 21};
 }
 
 /* A function of four instructions. */
-static void put_function(struct fixture *fixture, uint64_t at, uint64_t first_line)
+static void put_function(struct vm_fixture *fixture, uint64_t at, uint64_t first_line)
 {
 	uint64_t *proto = fixture->heap + at + 8;
 	fixture->heap[at + 1] = 8 << 8;
@@ -107,7 +65,7 @@ static void put_function(struct fixture *fixture, uint64_t at, uint64_t first_li
 }
 
 /* A frame: its function and its link. Returns the word of its base. */
-static uint64_t put_frame(struct fixture *fixture, uint64_t at, uint64_t function, uint64_t link)
+static uint64_t put_frame(struct vm_fixture *fixture, uint64_t at, uint64_t function, uint64_t link)
 {
 	fixture->heap[at] = (0x1fff7ULL << 47) | heap_address(function);
 	fixture->heap[at + 1] = link;
@@ -115,7 +73,7 @@ static uint64_t put_frame(struct fixture *fixture, uint64_t at, uint64_t functio
 }
 
 /* SECOND calls what it takes from the global variable "work". */
-static void put_texts(struct fixture *fixture)
+static void put_texts(struct vm_fixture *fixture)
 {
 	uint32_t code[4] = {0, 54 | 2 << 8, 66 | 2 << 8, 0};
 	memcpy(&fixture->heap[SECOND + 8 + PROTO_WORDS], code, sizeof(code));
@@ -125,7 +83,7 @@ static void put_texts(struct fixture *fixture)
 	memcpy(&fixture->heap[LINES], "\1\2\3", 3);
 }
 
-static void put_state(struct fixture *fixture)
+static void put_state(struct vm_fixture *fixture)
 {
 	uint64_t *state = fixture->heap + STATE;
 	uint64_t outer = put_frame(fixture, LUA_STACK + 2, SECOND, 2 * 8 << 0 | 1);
@@ -141,81 +99,32 @@ static void put_state(struct fixture *fixture)
 	fixture->stack[SP + 9] = CODE + CALLER + 5;
 }
 
-static void setup(struct fixture *fixture)
+static void setup(struct vm_fixture *fixture)
 {
-	static const struct emulated_file file = {.inode = 1};
-	static const struct emulated_vma vmas[] = {{CODE, CODE + 0x10000, 0, &file, true},
-		{MACHINE_CODE, MACHINE_CODE + 0x10000, 0, NULL, true},
-		{STACK, STACK + STACK_WORDS * 8, 0, NULL, false}};
-	emulate_boot(EMULATED_6_13);
-	emulate_mappings(vmas, 3, 0);
-	*fixture = (struct fixture){.store = NULL};
-	build_table(fixture);
-	CHECK_OK(emulate_table_store(2 * UNWIND_SHARD_WORDS * 4, &fixture->store));
+	vm_fixture_init(fixture, LOOP_BYTES);
+	put_row(fixture);
 	put_function(fixture, FIRST, 10);
 	put_function(fixture, SECOND, 20);
 	put_texts(fixture);
 	put_state(fixture);
-	emulate_memory(HEAP, fixture->heap, sizeof(fixture->heap));
-	emulate_memory(STACK, fixture->stack, sizeof(fixture->stack));
-	fixture->regs.ip = CODE + LOOP + 0x500;
 	fixture->regs.reg[UNWIND_SP] = stack_address(SP);
-	emulate_tick(&fixture->regs);
-	const struct event_file *event = emulated_record(EVENT_FILE, 0);
-	CHECK(event != NULL);
-	table_store_bind(fixture->store, event ? event->file : 1,
-		table_store_add(fixture->store, &fixture->table));
-}
-
-static void teardown(struct fixture *fixture)
-{
-	table_store_destroy(fixture->store);
-	unwind_table_deinit(&fixture->table);
-}
-
-static const uint64_t *tick(struct fixture *fixture, uint32_t *count)
-{
-	emulate_drain();
-	++*emulated_generation();
-	emulate_tick(&fixture->regs);
-	const struct event_stack *stack = emulated_record(EVENT_STACK, 0);
-	CHECK(stack != NULL);
-	*count = stack ? stack->nr_frames : 0;
-	return stack ? (const uint64_t *)(stack + 1) : NULL;
-}
-
-static uint32_t place_of(uint64_t word)
-{
-	return word & ((1 << VM_FRAME_CODE_SHIFT) - 1);
-}
-
-static bool is_vm(uint64_t word)
-{
-	return word >> EVENT_FRAME_KIND_SHIFT == EVENT_FRAME_VM;
-}
-
-/* Whether the n-th code that was sent is called this. */
-static bool is_called(uint32_t n, const char *name)
-{
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, n);
-	return code && code->bytes[VM_TEXT_NAME] == strlen(name) &&
-	       memcmp(code + 1, name, strlen(name)) == 0;
+	vm_fixture_bind(fixture);
 }
 
 TEST(frames_of_the_interpreter)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
-	const uint64_t *words = tick(&fixture, &count);
-	CHECK_INT(count, 4);
+	const uint64_t *words = vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 4);
 	CHECK_INT(place_of(words[0]), 1);
 	CHECK_INT(place_of(words[1]), 2);
-	CHECK(is_called(0, "work") && is_called(1, "function@a.lua:20"));
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "work");
+	CHECK_STR(sent_text(1, VM_TEXT_NAME), "function@a.lua:20");
 	fixture.regs.known = 1ULL << UNWIND_RBX;
 	fixture.regs.reg[UNWIND_RBX] = code_address(FIRST) + 4 * 4;
-	CHECK_INT(place_of(tick(&fixture, &count)[0]), 3);
-	teardown(&fixture);
+	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 3);
+	vm_fixture_deinit(&fixture);
 }
 
 /* SECOND calls its local variable number 1; variables begin behind it, too. */
@@ -224,34 +133,32 @@ TEST(a_local_variable_that_is_not_the_last_has_its_name)
 	enum {
 		LOCALS = 600, /* a word of the heap */
 	};
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	uint32_t code[4] = {0, 18 | 2 << 8 | 1 << 16, 66 | 2 << 8, 0};
 	memcpy(&fixture.heap[SECOND + 8 + PROTO_WORDS], code, sizeof(code));
 	fixture.heap[SECOND + 8 + 12] = heap_address(LOCALS);
 	memcpy(&fixture.heap[LOCALS], "first\0\0\4second\0\0\4third\0\0\4fourth\0\0\4", 34);
-	tick(&fixture, &count);
-	CHECK(is_called(0, "second"));
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "second");
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(a_base_in_a_register_is_the_innermost)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	fixture.regs.reg[1] = heap_address(LUA_STACK + 4); /* rdx */
-	tick(&fixture, &count);
-	CHECK_INT(count, 3);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 3);
 	fixture.regs.reg[1] = heap_address(LUA_STACK + 5); /* no function below it */
-	tick(&fixture, &count);
-	CHECK_INT(count, 4);
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 4);
+	vm_fixture_deinit(&fixture);
 }
 
 /* In the middle of what the trace inlined: FIRST, called by SECOND, which is on the stack. */
-static void put_trace(struct fixture *fixture)
+static void put_trace(struct vm_fixture *fixture)
 {
 	uint64_t *trace = fixture->heap + TRACE, *global = fixture->heap + GLOBAL;
 	uint32_t map[4] = {2 << 24 | 2, 3 << 24 | 1 << 16 | 4};
@@ -267,7 +174,7 @@ static void put_trace(struct fixture *fixture)
 	trace[7] = heap_address(MAP);
 	trace[9] = code_address(SECOND) + 4;
 	trace[10] = 1000ULL << 32;
-	trace[11] = MACHINE_CODE;
+	trace[11] = JIT;
 	trace[13] = 1;
 	memcpy(map + 2, &place, sizeof(place));
 	memcpy(&fixture->heap[MAP], map, sizeof(map));
@@ -278,74 +185,67 @@ static void put_trace(struct fixture *fixture)
 
 TEST(frames_of_a_trace)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	put_trace(&fixture);
-	fixture.regs.ip = MACHINE_CODE + 200;
+	fixture.regs.ip = JIT + 200;
 	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
-	const uint64_t *words = tick(&fixture, &count);
-	CHECK_INT(count, 4);
-	CHECK(is_vm(words[0]) && is_vm(words[1]) && !is_vm(words[2]) && !is_vm(words[3]));
+	const uint64_t *words = vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "ssnn");
 	CHECK_INT(place_of(words[0]), 2);
 	CHECK_INT(place_of(words[1]), 2);
-	CHECK(is_called(0, "work") && is_called(1, "function@a.lua:20"));
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "work");
+	CHECK_STR(sent_text(1, VM_TEXT_NAME), "function@a.lua:20");
 	fixture.heap[TRACE + 13] = 2; /* another trace: what is on the stack */
-	words = tick(&fixture, &count);
-	CHECK_INT(count, 3);
-	teardown(&fixture);
+	words = vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 3);
+	vm_fixture_deinit(&fixture);
 }
 
 /* A callback of a C function: it is that which the interpreter returns to. */
 TEST(a_trace_that_other_code_called)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	put_trace(&fixture);
-	fixture.regs.ip = MACHINE_CODE + 200;
+	fixture.regs.ip = JIT + 200;
 	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
-	fixture.stack[SP + 9] = MACHINE_CODE + 8;
+	fixture.stack[SP + 9] = JIT + 8;
 	fixture.heap[GLOBAL] = CODE + CALLER + 16; /* who allocates memory */
-	const uint64_t *words = tick(&fixture, &count);
-	CHECK_INT(count, 4);
-	CHECK(is_vm(words[0]) && is_vm(words[1]) && !is_vm(words[2]) && !is_vm(words[3]));
-	fixture.heap[GLOBAL] = MACHINE_CODE + 16;
-	words = tick(&fixture, &count);
-	CHECK(count && !is_vm(words[0]));
+	const uint64_t *words = vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "ssna");
+	fixture.heap[GLOBAL] = JIT + 16;
+	words = vm_fixture_tick(&fixture);
+	CHECK(words && !is_script(words[0]));
 	fixture.stack[SP + 4] = stack_address(SP + 20); /* the interpreter's native frame before */
 	fixture.stack[SP + 29] = CODE + CALLER + 5;
-	words = tick(&fixture, &count);
-	CHECK_INT(count, 4);
-	CHECK(is_vm(words[0]) && is_vm(words[1]) && !is_vm(words[2]));
-	teardown(&fixture);
+	words = vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "ssna");
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(code_of_no_file_without_an_interpreter_below)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
-	fixture.regs.ip = MACHINE_CODE + 200;
+	fixture.regs.ip = JIT + 200;
 	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
 	fixture.heap[STATE + 10] = stack_address(SP + 2);
-	const uint64_t *words = tick(&fixture, &count);
-	CHECK_INT(count, 1);
-	CHECK(!is_vm(words[0]));
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "a");
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(frames_that_do_not_come_to_an_end)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	put_frame(
 		&fixture, LUA_STACK + 2, SECOND, 1 << 3 | 6); /* the link leads to itself, nearly */
-	tick(&fixture, &count);
-	CHECK(count >= 3 && count < 16);
+	vm_fixture_tick(&fixture);
+	CHECK(fixture.count >= 3 && fixture.count < 16);
 	put_frame(&fixture, LUA_STACK + 6, FIRST, 6);
-	tick(&fixture, &count);
-	CHECK_INT(count, 3);
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 3);
+	vm_fixture_deinit(&fixture);
 }

@@ -1,26 +1,15 @@
 /* Ticks in a process that is Perl 5.36 as far as the walk can tell: what it sends for it. */
 #include <string.h>
 
-#include "bpf/vm/vm.h"
-#include "record/table_store.h"
-#include "record/unwind_rows.h"
 #include "record/vm/perl_layout.h"
+#include "tests/unit/bpf_vm_fixture.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 
 enum {
-	CODE = 0x400000, /* the interpreter; file offsets are addresses less this */
-	LOOP = 0x1000, /* file offsets: its loop, what that calls and is called by, the outermost */
-	OPERATION = 0x2000,
-	CALLER = 0x3000,
-	END = 0x4000,
-	KEY = 0x5000,
-	NEXTSTATE = 0x2800,
-	STACK = 0x7000000,
-	STACK_WORDS = 64,
-	FRAME_WORDS = 8, /* of each native frame */
-	HEAP = 0x8000000,
-	HEAP_WORDS = 1024,
+	KEY = 0,           /* a word of the data */
+	NEXTSTATE = 0x900, /* a function that does an operation */
+	FRAME_WORDS = 8,   /* of each native frame */
 	/* Words of the heap. */
 	INTERPRETER = 0,
 	STACK_INFO = 128,
@@ -35,8 +24,6 @@ enum {
 	STASH_NAME = 420,
 	STATEMENTS = 430, /* 8 words each; the line is 10 more than the number */
 	FILE_NAME = 480,
-	THREAD_WORDS = 256,
-	GLIBC_KEYS = 0x310 / 8,
 	PERLSI_SORT = 3, /* Perl's own numbers */
 	CXT_BLOCK = 2,
 	CXT_SUB = 9,
@@ -44,64 +31,26 @@ enum {
 	SVT_CV = 13,
 };
 
-struct fixture {
-	struct table_store *store;
-	struct unwind_table table;
-	struct unwind_registers regs;
-	uint32_t key;
-	uint64_t thread[THREAD_WORDS]; /* at address 0, where the emulated thread pointer is */
-	uint64_t heap[HEAP_WORDS], stack[STACK_WORDS];
-	const uint64_t *words; /* of the last stack */
-	uint32_t count;
-};
-
-static uint64_t heap_address(uint64_t word)
-{
-	return HEAP + word * 8;
-}
-
-static uint64_t stack_address(uint64_t word)
-{
-	return STACK + word * 8;
-}
-
 static uint64_t statement(uint64_t number)
 {
 	return heap_address(STATEMENTS + number * 8);
 }
 
-static void build_table(struct fixture *fixture)
+static void put_row(struct vm_fixture *fixture)
 {
-	static const struct unwind_rule caller = {
-		.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED};
-	struct unwind_rule rule = {.cfa = UNWIND_CFA_REGISTER,
-		.cfa_register = UNWIND_SP,
-		.cfa_offset = FRAME_WORDS * 8,
-		.ra = UNWIND_AT_CFA,
-		.ra_offset = -8,
-		.flags = UNWIND_INTERPRETER};
-	struct unwind_rows rows;
-	unwind_rows_init(&rows, &fixture->table);
-	unwind_rows_put(&rows, LOOP, &rule);
-	rule.flags = 0;
-	unwind_rows_put(&rows, OPERATION, &rule);
-	unwind_rows_put(&rows, CALLER, &caller);
-	unwind_rows_put_none(&rows, END);
-	CHECK_OK(unwind_rows_finish(&rows));
-	unwind_rows_deinit(&rows);
 	fixture->table.vm.kind = VM_PERL;
 	CHECK(perl_layout_of_version(36, &fixture->table.vm.perl));
-	fixture->table.vm.perl.key = KEY;
+	fixture->table.vm.perl.key = DATA + KEY * 8;
 	fixture->table.vm.perl.nextstate = NEXTSTATE;
 }
 
-static void put_name(struct fixture *fixture, uint64_t at, const char *name)
+static void put_name(struct vm_fixture *fixture, uint64_t at, const char *name)
 {
 	fixture->heap[at] = (uint64_t)strlen(name) << 32;
 	memcpy(&fixture->heap[at + 1], name, strlen(name) + 1);
 }
 
-static void put_sub(struct fixture *fixture, uint64_t at, const char *name, uint64_t depth)
+static void put_sub(struct vm_fixture *fixture, uint64_t at, const char *name, uint64_t depth)
 {
 	uint64_t *heap = fixture->heap + at;
 	heap[0] = heap_address(at + 3);
@@ -119,7 +68,7 @@ static void put_sub(struct fixture *fixture, uint64_t at, const char *name, uint
 }
 
 static uint64_t *put_context(
-	struct fixture *fixture, uint64_t number, uint64_t type, uint64_t sub, uint64_t from)
+	struct vm_fixture *fixture, uint64_t number, uint64_t type, uint64_t sub, uint64_t from)
 {
 	uint64_t *context = fixture->heap + CONTEXTS + number * CONTEXT_WORDS;
 	context[0] = type;
@@ -130,7 +79,7 @@ static uint64_t *put_context(
 }
 
 static void put_stack_info(
-	struct fixture *fixture, uint64_t at, uint64_t contexts, int last, uint64_t outer)
+	struct vm_fixture *fixture, uint64_t at, uint64_t contexts, int last, uint64_t outer)
 {
 	uint64_t *info = fixture->heap + at;
 	info[1] = heap_address(contexts);
@@ -139,16 +88,16 @@ static void put_stack_info(
 }
 
 /* C code that the program called calls back: the loop is on the stack twice. */
-static void put_native_stack(struct fixture *fixture)
+static void put_native_stack(struct vm_fixture *fixture)
 {
-	static const uint64_t returns[] = {LOOP, OPERATION, LOOP, CALLER};
+	static const uint64_t returns[] = {LOOP, HELPER, LOOP, CALLER};
 	for (uint64_t i = 0; i < 4; i++)
 		fixture->stack[(i + 1) * FRAME_WORDS - 1] = CODE + returns[i] + 5;
-	fixture->regs.ip = CODE + OPERATION + 5;
+	fixture->regs.ip = CODE + HELPER + 5;
 	fixture->regs.reg[UNWIND_SP] = stack_address(0);
 }
 
-static void put_interpreter(struct fixture *fixture)
+static void put_interpreter(struct vm_fixture *fixture)
 {
 	uint64_t *interpreter = fixture->heap + INTERPRETER;
 	fixture->thread[GLIBC_KEYS + 3 * 2 + 1] = heap_address(INTERPRETER);
@@ -168,16 +117,12 @@ static void put_interpreter(struct fixture *fixture)
 }
 
 /* The program calls outer(), in a block of which C code calls inner(). */
-static void setup(struct fixture *fixture)
+static void setup(struct vm_fixture *fixture)
 {
-	static const struct emulated_file file = {.inode = 1};
-	static const struct emulated_vma vmas[] = {{CODE, CODE + 0x10000, 0, &file, true},
-		{STACK, STACK + STACK_WORDS * 8, 0, NULL, false}};
-	emulate_boot(EMULATED_6_13);
-	emulate_mappings(vmas, 2, 0);
-	*fixture = (struct fixture){.key = 3};
-	build_table(fixture);
-	CHECK_OK(emulate_table_store(2 * UNWIND_SHARD_WORDS * 4, &fixture->store));
+	vm_fixture_init(fixture, FRAME_WORDS * 8);
+	vm_fixture_show_thread(fixture);
+	put_row(fixture);
+	fixture->data[KEY] = 3;
 	put_native_stack(fixture);
 	put_interpreter(fixture);
 	put_sub(fixture, OUTER, "outer", 1);
@@ -188,45 +133,19 @@ static void setup(struct fixture *fixture)
 	uint64_t *called = put_context(fixture, 2, CXT_SUB, INNER, 2);
 	called[0] |= 2ULL << 32; /* behind SAVEt_OP */
 	called[6] = 0;
-	emulate_memory(0, fixture->thread, sizeof(fixture->thread));
-	emulate_memory(CODE + KEY, &fixture->key, sizeof(fixture->key));
-	emulate_memory(HEAP, fixture->heap, sizeof(fixture->heap));
-	emulate_memory(STACK, fixture->stack, sizeof(fixture->stack));
-	emulate_tick(&fixture->regs);
-	const struct event_file *event = emulated_record(EVENT_FILE, 0);
-	CHECK(event != NULL);
-	table_store_bind(fixture->store, event ? event->file : 1,
-		table_store_add(fixture->store, &fixture->table));
-}
-
-static void teardown(struct fixture *fixture)
-{
-	table_store_destroy(fixture->store);
-	unwind_table_deinit(&fixture->table);
-}
-
-static void tick(struct fixture *fixture)
-{
-	emulate_drain();
-	++*emulated_generation();
-	emulate_tick(&fixture->regs);
-	const struct event_stack *stack = emulated_record(EVENT_STACK, 0);
-	CHECK(stack != NULL);
-	fixture->count = stack ? stack->nr_frames : 0;
-	fixture->words = stack ? (const uint64_t *)(stack + 1) : NULL;
+	vm_fixture_bind(fixture);
 }
 
 /* The lines of script frames, and 0 for each native one. */
-static void check_lines(struct fixture *fixture, const uint32_t *lines, uint32_t count)
+static void check_lines(struct vm_fixture *fixture, const uint32_t *lines, uint32_t count)
 {
-	tick(fixture);
+	vm_fixture_tick(fixture);
 	CHECK_INT(fixture->count, count);
 	for (uint32_t i = 0; i < fixture->count && i < count; i++) {
 		uint64_t word = fixture->words[i];
-		bool is_script = word >> EVENT_FRAME_KIND_SHIFT == EVENT_FRAME_VM;
-		CHECK_INT(is_script, lines[i] != 0);
-		if (is_script)
-			CHECK_INT(word & ((1 << VM_FRAME_CODE_SHIFT) - 1), lines[i]);
+		CHECK_INT(is_script(word), lines[i] != 0);
+		if (is_script(word))
+			CHECK_INT(place_of(word), lines[i]);
 	}
 }
 
@@ -237,32 +156,26 @@ static void check_lines(struct fixture *fixture, const uint32_t *lines, uint32_t
 static void check_code(size_t n, const char *name)
 {
 	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, n);
-	CHECK(code != NULL);
-	if (!code)
-		return;
-	const char *text = (const char *)(code + 1);
-	CHECK_INT(code->kind, VM_PERL);
-	CHECK_INT(code->bytes[VM_TEXT_NAME], strlen(name));
-	CHECK_INT(memcmp(text, name, strlen(name)), 0);
-	CHECK_INT(code->bytes[VM_TEXT_FILE], 4);
-	CHECK_INT(memcmp(text + strlen(name), "a.pl", 4), 0);
+	CHECK(code && code->kind == VM_PERL);
+	CHECK_STR(sent_text(n, VM_TEXT_NAME), name);
+	CHECK_STR(sent_text(n, VM_TEXT_FILE), "a.pl");
 }
 
 TEST(each_loop_has_its_frames_and_the_outermost_the_programs_own)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	CHECK_LINES(&fixture, 0, 13, 0, 0, 12, 11, 0, 0);
 	check_code(0, "main::inner");
 	check_code(1, "main::outer");
 	check_code(2, "<main>");
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 /* More contexts than are read at once; one sub twice in a row, and again behind another. */
 TEST(subs_that_call_each_other_have_a_frame_each)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	put_stack_info(&fixture, STACK_INFO, CONTEXTS, 5, 0);
 	put_context(&fixture, 3, CXT_SUB, INNER, 3);
@@ -270,38 +183,38 @@ TEST(subs_that_call_each_other_have_a_frame_each)
 	put_context(&fixture, 5, CXT_SUB, INNER, 5);
 	fixture.heap[INTERPRETER + 208 / 8] = statement(0);
 	CHECK_LINES(&fixture, 0, 10, 15, 14, 13, 0, 0, 12, 11, 0, 0);
-	CHECK_INT(fixture.words[3] >> VM_FRAME_CODE_SHIFT, fixture.words[1] >> VM_FRAME_CODE_SHIFT);
-	CHECK_INT(fixture.words[7] >> VM_FRAME_CODE_SHIFT, fixture.words[2] >> VM_FRAME_CODE_SHIFT);
+	CHECK_INT(number_of(fixture.words[3]), number_of(fixture.words[1]));
+	CHECK_INT(number_of(fixture.words[7]), number_of(fixture.words[2]));
 	check_code(0, "main::inner");
 	check_code(1, "main::outer");
 	check_code(2, "<main>");
 	CHECK(emulated_record(EVENT_VM_CODE, 3) == NULL);
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(a_last_call_in_a_block_returns_to_nowhere_but_is_no_call_from_c)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	fixture.heap[SAVES + 1] = 17;
 	CHECK_LINES(&fixture, 0, 13, 12, 11, 0, 0, 0, 0);
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(an_eval_that_c_did_not_expect_runs_in_a_loop_within_the_loop)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	/* A JMPENV between the loops, and one above, whose caller is null. */
 	fixture.heap[INTERPRETER + 760 / 8] = stack_address(2 * FRAME_WORDS + 2);
 	fixture.stack[2 * FRAME_WORDS + 2] = stack_address(4 * FRAME_WORDS);
 	CHECK_LINES(&fixture, 0, 13, 0, 0, 0, 0);
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(a_comparison_that_is_not_running_has_no_frames)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	put_stack_info(&fixture, OTHER_STACK_INFO, OTHER_CONTEXTS, 0, STACK_INFO);
 	fixture.heap[OTHER_STACK_INFO + 5] = (uint64_t)PERLSI_SORT << 32;
@@ -311,56 +224,53 @@ TEST(a_comparison_that_is_not_running_has_no_frames)
 	/* When it is, the block of the sort ends the frames of the inner loop. */
 	fixture.heap[INTERPRETER + 1] = heap_address(HEAP_WORDS - 8);
 	CHECK_LINES(&fixture, 0, 0, 0, 13, 0, 0);
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(what_an_earlier_call_left_in_a_context_is_no_frame)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	fixture.heap[INNER + 3 + 12] = 0; /* the sub is not running */
 	CHECK_LINES(&fixture, 0, 0, 0, 12, 11, 0, 0);
 	fixture.heap[INNER + 3 + 12] = 1;
 	fixture.heap[INNER + 1] = 0; /* what was a sub is none any more */
-	tick(&fixture);
-	CHECK_INT(fixture.words[1] & ((1 << VM_FRAME_CODE_SHIFT) - 1),
-		VM_PERL << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_TORN);
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(failure_of(fixture.words[1], VM_PERL), VM_FAILED_TORN);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(a_sub_whose_first_statement_has_not_begun_has_its_line)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	fixture.heap[INTERPRETER + 208 / 8] = statement(2); /* as when it was called */
 	fixture.heap[INNER + 3 + 5] = statement(5);
 	fixture.heap[STATEMENTS + 5 * 8 + 2] = CODE + NEXTSTATE;
 	CHECK_LINES(&fixture, 0, 15, 0, 0, 12, 11, 0, 0);
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(stacks_in_a_circle_and_contexts_out_of_range_end)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	put_stack_info(&fixture, STACK_INFO, CONTEXTS, -1, STACK_INFO);
-	tick(&fixture);
+	vm_fixture_tick(&fixture);
 	CHECK(fixture.count <= 5);
 	put_stack_info(&fixture, STACK_INFO, CONTEXTS, 1000, 0);
-	tick(&fixture);
+	vm_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 7);
-	CHECK_INT(fixture.words[1] & ((1 << VM_FRAME_CODE_SHIFT) - 1),
-		VM_PERL << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_STATE);
-	teardown(&fixture);
+	CHECK_INT(failure_of(fixture.words[1], VM_PERL), VM_FAILED_STATE);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(a_thread_without_interpreter_has_no_frames)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	fixture.thread[GLIBC_KEYS + 3 * 2 + 1] = 0;
-	tick(&fixture);
-	CHECK_INT(fixture.words[1] & ((1 << VM_FRAME_CODE_SHIFT) - 1),
-		VM_PERL << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_STATE);
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(failure_of(fixture.words[1], VM_PERL), VM_FAILED_STATE);
+	vm_fixture_deinit(&fixture);
 }

@@ -1,29 +1,18 @@
 /* Ticks in a process that is CRuby 3.1 as far as the walk can tell: what it sends for it. */
 #include <string.h>
 
-#include "bpf/vm/vm.h"
-#include "record/table_store.h"
-#include "record/unwind_rows.h"
 #include "record/vm/ruby_layout.h"
+#include "tests/unit/bpf_vm_fixture.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 
 enum {
-	CODE = 0x400000, /* the interpreter; file offsets are addresses less this */
-	HELPER = 0x800,  /* a function that the loop calls */
-	CORE = 0x1000, /* file offsets of vm_exec_core(), of rb_vm_exec(), and of who calls that */
-	LOOP = 0x1800,
-	CALLER = 0x2000,
-	END = 0x3000,
-	SLOT = 0x5000,
-	SYMBOLS = 0x5800,
-	JIT = 0x600000,
-	STACK = 0x7000000,
-	STACK_WORDS = 512,
+	CORE = LOOP, /* vm_exec_core(), and behind it rb_vm_exec() */
+	EXEC = 0x1800,
+	SLOT = 0, /* words of the data */
+	SYMBOLS = 8,
 	FIRST_SP = 4,      /* word of the stack */
 	NATIVE_WORDS = 32, /* of each native frame */
-	HEAP = 0x8000000,
-	HEAP_WORDS = 4096,
 	/* Words of the heap: objects that stand for themselves. */
 	MODULES = 0,
 	MODULE = 3,
@@ -48,7 +37,6 @@ enum {
 	NAMES = 624,
 	NAMES_WORDS = 1024,
 	ENVIRONMENT_WORDS = 3,
-	THREAD_WORDS = 16,
 
 	ID = 300 << 4 | 1, /* of the method's name, and of an operator */
 	OPERATOR = 43,
@@ -63,60 +51,21 @@ enum {
 	IS_C = 0x80,
 };
 
-struct fixture {
-	struct table_store *store;
-	struct unwind_table table;
-	struct unwind_registers regs;
-	uint64_t slot[2], symbols[3];
-	uint64_t thread[THREAD_WORDS]; /* at address 0, where the emulated thread pointer is */
-	uint64_t heap[HEAP_WORDS], stack[STACK_WORDS];
-	uint32_t nr_frames;
-	uint8_t version;
-};
-
-static uint64_t heap_address(uint64_t word)
+static void put_row(struct vm_fixture *fixture, uint8_t version)
 {
-	return HEAP + word * 8;
-}
-
-static uint64_t stack_address(uint64_t word)
-{
-	return STACK + word * 8;
-}
-
-static void build_table(struct fixture *fixture)
-{
-	static const struct unwind_rule loop = {.cfa = UNWIND_CFA_REGISTER,
-		.cfa_register = UNWIND_SP,
-		.cfa_offset = NATIVE_WORDS * 8,
-		.ra = UNWIND_AT_CFA,
-		.ra_offset = -8,
-		.flags = UNWIND_INTERPRETER};
-	struct unwind_rule helper = loop;
-	helper.flags = 0;
-	static const struct unwind_rule caller = {
-		.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED};
-	struct unwind_rows rows;
-	unwind_rows_init(&rows, &fixture->table);
-	unwind_rows_put(&rows, HELPER, &helper);
-	unwind_rows_put(&rows, CORE, &loop);
-	unwind_rows_put(&rows, CALLER, &caller);
-	unwind_rows_put_none(&rows, END);
-	CHECK_OK(unwind_rows_finish(&rows));
-	unwind_rows_deinit(&rows);
 	struct ruby_vm *row = &fixture->table.vm.ruby;
 	fixture->table.vm.kind = VM_RUBY;
-	CHECK(ruby_layout_of_version(fixture->version, row));
+	CHECK(ruby_layout_of_version(version, row));
 	row->flags |= RUBY_CONTEXT_IS_IN_SLOT;
-	row->context = SLOT;
-	row->symbols = SYMBOLS;
+	row->context = DATA + SLOT * 8;
+	row->symbols = DATA + SYMBOLS * 8;
 	row->last_operator = LAST_OPERATOR;
 	row->core_start[0] = CORE;
-	row->core_end[0] = row->loop_start = LOOP;
+	row->core_end[0] = row->loop_start = EXEC;
 	row->loop_end = CALLER;
 }
 
-static void put_string(struct fixture *fixture, uint64_t at, const char *text)
+static void put_string(struct vm_fixture *fixture, uint64_t at, const char *text)
 {
 	bool has_length = fixture->table.vm.ruby.flags & RUBY_HAS_STRING_LENGTH;
 	fixture->heap[at] = has_length ? 5 : 5 | strlen(text) << 14;
@@ -125,7 +74,7 @@ static void put_string(struct fixture *fixture, uint64_t at, const char *text)
 }
 
 /* Code with a body right behind it; one entry for all of its three words. */
-static void put_code(struct fixture *fixture, uint64_t at, uint64_t line)
+static void put_code(struct vm_fixture *fixture, uint64_t at, uint64_t line)
 {
 	const struct ruby_vm *row = &fixture->table.vm.ruby;
 	uint64_t *iseq = fixture->heap + at, *body = iseq + 4;
@@ -142,10 +91,11 @@ static void put_code(struct fixture *fixture, uint64_t at, uint64_t line)
 }
 
 /* Called from the one before. */
-static void push_frame(struct fixture *fixture, uint64_t kind, uint64_t code, uint64_t place)
+static void push_frame(struct vm_fixture *fixture, uint64_t kind, uint64_t code, uint64_t place)
 {
-	uint64_t number = fixture->nr_frames++, words = fixture->table.vm.ruby.frame_bytes / 8;
-	uint64_t at = FRAMES - fixture->nr_frames * words;
+	uint64_t words = fixture->table.vm.ruby.frame_bytes / 8;
+	uint64_t at = (fixture->heap[CONTEXT + 2] - HEAP) / 8 - words;
+	uint64_t number = (FRAMES - at) / words - 1;
 	uint64_t *frame = fixture->heap + at;
 	frame[0] = heap_address(INSTRUCTIONS + place);
 	frame[2] = code ? heap_address(code) : 0;
@@ -155,31 +105,31 @@ static void push_frame(struct fixture *fixture, uint64_t kind, uint64_t code, ui
 }
 
 /* The native frames: rb_vm_exec() through vm_exec_core(), `loops` times. */
-static void put_native(struct fixture *fixture, uint64_t loops)
+static void put_native(struct vm_fixture *fixture, uint64_t loops)
 {
 	uint64_t at = FIRST_SP - 1;
 	for (uint64_t i = 0; i < 2 * loops; i++) {
 		uint64_t is_last = i == 2 * loops - 1;
-		uint64_t function = is_last ? CALLER : i & 1 ? CORE : LOOP;
+		uint64_t function = is_last ? CALLER : i & 1 ? CORE : EXEC;
 		fixture->stack[at += NATIVE_WORDS] = CODE + function + 5;
 	}
 }
 
-static void put_array(struct fixture *fixture, uint64_t at, uint64_t words, uint64_t length)
+static void put_array(struct vm_fixture *fixture, uint64_t at, uint64_t words, uint64_t length)
 {
 	fixture->heap[at] = 7;
 	fixture->heap[at + 2] = length;
 	fixture->heap[at + 4] = heap_address(words);
 }
 
-static void put_symbol(struct fixture *fixture, uint64_t number, uint64_t id, uint64_t name)
+static void put_symbol(struct vm_fixture *fixture, uint64_t number, uint64_t id, uint64_t name)
 {
 	fixture->heap[NAMES + 2 * number] = heap_address(name);
 	fixture->heap[NAMES + 2 * number + 1] = id << 8 | 0xc;
 }
 
 /* A method of a class, written in C, and whose frame that of number `frame` is. */
-static void put_method(struct fixture *fixture, uint64_t frame)
+static void put_method(struct vm_fixture *fixture, uint64_t frame)
 {
 	uint64_t *heap = fixture->heap;
 	heap[ENVIRONMENTS + frame * ENVIRONMENT_WORDS] = heap_address(ENTRY);
@@ -200,107 +150,53 @@ static void put_method(struct fixture *fixture, uint64_t frame)
 	put_array(fixture, IDS, IDS + 8, 1);
 	heap[IDS + 8] = heap_address(IDS + 9);
 	put_array(fixture, IDS + 9, NAMES, NAMES_WORDS);
-	fixture->symbols[0] = 400;
-	fixture->symbols[2] = heap_address(IDS);
+	fixture->data[SYMBOLS] = 400;
+	fixture->data[SYMBOLS + 2] = heap_address(IDS);
 }
 
-static void setup_version(struct fixture *fixture, uint8_t version)
+static void setup_version(struct vm_fixture *fixture, uint8_t version)
 {
-	static const struct emulated_file file = {.inode = 1};
-	static const struct emulated_vma vmas[] = {{CODE, CODE + 0x10000, 0, &file, true},
-		{JIT, JIT + 0x1000, 0, NULL, true},
-		{STACK, STACK + STACK_WORDS * 8, 0, NULL, false}};
-	emulate_boot(EMULATED_6_13);
-	emulate_mappings(vmas, 3, 0);
-	*fixture = (struct fixture){.slot = {MODULE, 8}, .version = version};
-	build_table(fixture);
-	CHECK_OK(emulate_table_store(2 * UNWIND_SHARD_WORDS * 4, &fixture->store));
+	vm_fixture_init(fixture, NATIVE_WORDS * 8);
+	vm_fixture_show_thread(fixture);
+	put_row(fixture, version);
+	fixture->data[SLOT] = MODULE;
+	fixture->data[SLOT + 1] = 8;
 	fixture->thread[1] = heap_address(MODULES);
 	fixture->heap[MODULES + 2 * MODULE] = heap_address(BLOCK);
 	fixture->heap[BLOCK + 1] = heap_address(CONTEXT);
 	fixture->heap[CONTEXT] = heap_address(FRAMES - 256);
 	fixture->heap[CONTEXT + 1] = 256;
+	fixture->heap[CONTEXT + 2] = heap_address(FRAMES);
 	put_string(fixture, LABEL, "ab");
 	put_string(fixture, BASE_LABEL, "b");
 	put_string(fixture, PATH, "c.rb");
 	put_code(fixture, INNER_CODE, 10);
 	put_code(fixture, OUTER_CODE, 20);
 	fixture->heap[ENTRIES] = 12;
-	emulate_memory(0, fixture->thread, sizeof(fixture->thread));
-	emulate_memory(CODE + SLOT, fixture->slot, sizeof(fixture->slot));
-	emulate_memory(CODE + SYMBOLS, fixture->symbols, sizeof(fixture->symbols));
-	emulate_memory(HEAP, fixture->heap, sizeof(fixture->heap));
-	emulate_memory(STACK, fixture->stack, sizeof(fixture->stack));
-	fixture->regs.ip = CODE + CORE + 0x500;
 	fixture->regs.reg[UNWIND_SP] = stack_address(FIRST_SP);
 	put_native(fixture, 1);
-	emulate_tick(&fixture->regs);
-	const struct event_file *event = emulated_record(EVENT_FILE, 0);
-	CHECK(event != NULL);
-	table_store_bind(fixture->store, event ? event->file : 1,
-		table_store_add(fixture->store, &fixture->table));
+	vm_fixture_bind(fixture);
 }
 
-static void setup(struct fixture *fixture)
+static void setup(struct vm_fixture *fixture)
 {
 	setup_version(fixture, 31);
 }
 
 /* A method that a program called. */
-static void setup_call(struct fixture *fixture)
+static void setup_call(struct vm_fixture *fixture)
 {
 	setup(fixture);
 	push_frame(fixture, METHOD | FINISH, OUTER_CODE, 2);
 	push_frame(fixture, METHOD, INNER_CODE, 0);
 }
 
-static void teardown(struct fixture *fixture)
-{
-	table_store_destroy(fixture->store);
-	unwind_table_deinit(&fixture->table);
-}
-
-static const uint64_t *tick(struct fixture *fixture, uint32_t *count)
-{
-	emulate_drain();
-	++*emulated_generation();
-	emulate_tick(&fixture->regs);
-	const struct event_stack *stack = emulated_record(EVENT_STACK, 0);
-	CHECK(stack != NULL);
-	*count = stack ? stack->nr_frames : 0;
-	return stack ? (const uint64_t *)(stack + 1) : NULL;
-}
-
-/* A letter a frame: script, native, anonymous. */
-static const char *shape_of(const uint64_t *words, uint32_t count)
-{
-	static const char letters[] = {
-		[EVENT_FRAME_FILE] = 'n', [EVENT_FRAME_ANONYMOUS] = 'a', [EVENT_FRAME_VM] = 's'};
-	static char shape[64];
-	uint32_t i = 0;
-	for (; i < count && i < sizeof(shape) - 1; i++)
-		shape[i] = letters[words[i] >> EVENT_FRAME_KIND_SHIFT];
-	shape[i] = 0;
-	return shape;
-}
-
-static uint32_t number_of(uint64_t word)
-{
-	return word >> VM_FRAME_CODE_SHIFT & ((1 << VM_FRAME_CODE_BITS) - 1);
-}
-
-static uint32_t place_of(uint64_t word)
-{
-	return word & ((1 << VM_FRAME_CODE_SHIFT) - 1);
-}
-
 TEST(script_frames_come_before_both_functions_of_the_loop)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup_call(&fixture);
-	const uint64_t *words = tick(&fixture, &count);
-	CHECK_STR(shape_of(words, count), "ssnnn");
+	const uint64_t *words = vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "ssnnn");
 	CHECK_INT(place_of(words[0]), 0);
 	CHECK_INT(place_of(words[1]), 1); /* the counter is ahead */
 	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
@@ -312,115 +208,101 @@ TEST(script_frames_come_before_both_functions_of_the_loop)
 	CHECK_INT(code->bytes[VM_TEXT_LINES], 8 + 12);
 	CHECK(memcmp(code + 1, "abc.rb\3\0\0\0\1\0\0\0\f", 15) == 0);
 	CHECK(number_of(words[0]) != number_of(words[1]));
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(each_loop_has_the_frames_up_to_the_next_mark)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup_call(&fixture);
 	push_frame(&fixture, CFUNC | IS_C, 0, 0);
 	push_frame(&fixture, BLOCK_KIND | FINISH, INNER_CODE, 2);
 	put_native(&fixture, 2);
-	const uint64_t *words = tick(&fixture, &count);
-	CHECK_STR(shape_of(words, count), "snnssnnn");
+	const uint64_t *words = vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "snnssnnn");
 	CHECK_INT(number_of(words[0]), number_of(words[3]));
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(code_is_sent_once_until_it_changes)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup_call(&fixture);
-	uint32_t number = number_of(tick(&fixture, &count)[0]);
-	CHECK_INT(number_of(tick(&fixture, &count)[0]), number);
+	uint32_t number = number_of(vm_fixture_tick(&fixture)[0]);
+	CHECK_INT(number_of(vm_fixture_tick(&fixture)[0]), number);
 	CHECK_INT(emulated_count(EVENT_VM_CODE), 0);
 	fixture.heap[INNER_CODE + 4 + 11] = 11 << 1 | 1; /* another one at the same address */
-	CHECK(number_of(tick(&fixture, &count)[0]) != number);
+	CHECK(number_of(vm_fixture_tick(&fixture)[0]) != number);
 	CHECK_INT(emulated_count(EVENT_VM_CODE), 1);
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(what_is_no_code_gets_no_name)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup_call(&fixture);
 	fixture.heap[INNER_CODE] = 0x601a; /* another internal object */
-	const uint64_t *words = tick(&fixture, &count);
-	CHECK_STR(shape_of(words, count), "ssnnn");
+	const uint64_t *words = vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "ssnnn");
 	CHECK_INT(number_of(words[0]), 0);
-	CHECK_INT(place_of(words[0]), VM_RUBY << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_TORN);
+	CHECK_INT(failure_of(words[0], VM_RUBY), VM_FAILED_TORN);
 	CHECK(number_of(words[1]) != 0);
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(a_thread_without_a_context_says_so)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup_call(&fixture);
 	fixture.heap[BLOCK + 1] = 0;
-	const uint64_t *words = tick(&fixture, &count);
-	CHECK_INT(place_of(words[0]), VM_RUBY << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_STATE);
+	const uint64_t *words = vm_fixture_tick(&fixture);
+	CHECK_INT(failure_of(words[0], VM_RUBY), VM_FAILED_STATE);
 	fixture.heap[BLOCK + 1] = heap_address(CONTEXT);
 	fixture.heap[CONTEXT + 2] = heap_address(FRAMES + 8); /* outside of its stack */
-	words = tick(&fixture, &count);
-	CHECK_INT(place_of(words[0]), VM_RUBY << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_STATE);
-	teardown(&fixture);
+	words = vm_fixture_tick(&fixture);
+	CHECK_INT(failure_of(words[0], VM_RUBY), VM_FAILED_STATE);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(frames_without_a_mark_end_with_their_stack)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup(&fixture);
 	push_frame(&fixture, METHOD, OUTER_CODE, 0);
 	push_frame(&fixture, METHOD, INNER_CODE, 0);
-	CHECK_STR(shape_of(tick(&fixture, &count), 5), "ssnnn");
-	CHECK_INT(count, 5);
-	fixture.heap[FRAMES - 2 * 8 + 4] = 0x99; /* an environment that is none */
-	const uint64_t *words = tick(&fixture, &count);
-	CHECK_STR(shape_of(words, count), "snnn");
-	CHECK_INT(place_of(words[0]), VM_RUBY << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_UNREADABLE);
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "ssnnn");
+	fixture.heap[FRAMES - 2 * 8 + 4] = 0x9999; /* an environment that is none */
+	const uint64_t *words = vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "snnn");
+	CHECK_INT(failure_of(words[0], VM_RUBY), VM_FAILED_UNREADABLE);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(compiled_code_returns_to_the_loop)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup_call(&fixture);
-	tick(&fixture, &count); /* whose process it is */
+	vm_fixture_tick(&fixture); /* whose process it is */
 	fixture.regs.ip = JIT + 0x100;
 	fixture.stack[FIRST_SP] = 0x1234;
-	fixture.stack[FIRST_SP + 1] = CODE + LOOP + 9;
+	fixture.stack[FIRST_SP + 1] = CODE + EXEC + 9;
 	fixture.stack[FIRST_SP + 1 + NATIVE_WORDS] = CODE + CALLER + 5;
-	CHECK_STR(shape_of(tick(&fixture, &count), 5), "assnn");
-	CHECK_INT(count, 5);
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "assnn");
+	vm_fixture_deinit(&fixture);
 }
 
 /* The name that was sent of the innermost script frame; "" if the stack has another shape. */
-static const char *name_of_first(struct fixture *fixture, const char *shape)
+static const char *name_of_first(struct vm_fixture *fixture, const char *shape)
 {
-	static char name[64];
-	uint32_t count;
-	name[0] = 0;
-	const uint64_t *words = tick(fixture, &count);
+	const uint64_t *words = vm_fixture_tick(fixture);
 	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
-	CHECK_STR(shape_of(words, count), shape);
-	if (!code || code->number != number_of(words[0]) ||
-		code->bytes[VM_TEXT_NAME] >= sizeof(name))
-		return "";
-	memcpy(name, code + 1, code->bytes[VM_TEXT_NAME]);
-	name[code->bytes[VM_TEXT_NAME]] = 0;
-	return name;
+	CHECK_STR(vm_fixture_shape(fixture), shape);
+	return code && code->number == number_of(words[0]) ? sent_text(0, VM_TEXT_NAME) : "";
 }
 
-static void setup_c_method(struct fixture *fixture, uint8_t version)
+static void setup_c_method(struct vm_fixture *fixture, uint8_t version)
 {
 	setup_version(fixture, version);
 	push_frame(fixture, METHOD | FINISH | LOCAL, OUTER_CODE, 2);
@@ -430,7 +312,7 @@ static void setup_c_method(struct fixture *fixture, uint8_t version)
 
 TEST(methods_in_c_are_called_what_their_symbols_say)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup_c_method(&fixture, 31);
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
 	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
@@ -445,7 +327,7 @@ TEST(methods_in_c_are_called_what_their_symbols_say)
 	fixture.heap[DEFINITION + 4] = ID;
 	fixture.heap[DEFINITION + 1] = 99; /* or it is known */
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(methods_in_c_without_a_name_are_left_out)
@@ -454,7 +336,7 @@ TEST(methods_in_c_without_a_name_are_left_out)
 		uint64_t word, value;
 	} breaks[] = {
 		{ENTRY, 0x501a},
-		{ENTRY + 2, 0x99},
+		{ENTRY + 2, 0x9999},
 		{DEFINITION, 2},
 		{DEFINITION + 4, 401 << 4},
 		{C_NAME, 7},
@@ -462,26 +344,25 @@ TEST(methods_in_c_without_a_name_are_left_out)
 		{NAMES + 2 * (ID >> 4) + 1, 0x98},
 		{IDS, 5},
 		{IDS + 2, 0},
-		{IDS + 9 + 4, 0x99},
+		{IDS + 9 + 4, 0x9999},
 		{ENVIRONMENTS + ENVIRONMENT_WORDS, 0},
 	};
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup_c_method(&fixture, 31);
 	for (size_t i = 0; i < sizeof(breaks) / sizeof(*breaks); i++) {
 		uint64_t *word = &fixture.heap[breaks[i].word], before = *word;
 		*word = breaks[i].value;
-		const uint64_t *words = tick(&fixture, &count);
-		CHECK_STR(shape_of(words, count), "snnn");
+		vm_fixture_tick(&fixture);
+		CHECK_STR(vm_fixture_shape(&fixture), "snnn");
 		*word = before;
 	}
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(names_have_the_class_of_the_method)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup_c_method(&fixture, 33);
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "Klaß#each");
 	fixture.heap[ENTRY + 4] = heap_address(METACLASS);
@@ -489,12 +370,12 @@ TEST(names_have_the_class_of_the_method)
 	fixture.heap[CLASS + 18] = 0; /* no name for good */
 	fixture.heap[DEFINITION + 1] = 99;
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(labels_have_the_class_behind_what_they_begin_with)
 {
-	struct fixture fixture;
+	struct vm_fixture fixture;
 	setup_version(&fixture, 33);
 	push_frame(&fixture, METHOD | FINISH | LOCAL, OUTER_CODE, 2);
 	push_frame(&fixture, BLOCK_KIND, INNER_CODE, 2);
@@ -508,23 +389,23 @@ TEST(labels_have_the_class_behind_what_they_begin_with)
 	*outer = heap_address(ENVIRONMENTS + ENVIRONMENT_WORDS + 2); /* itself */
 	fixture.heap[INNER_CODE + 4 + 11]++;
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "ab");
-	teardown(&fixture);
+	vm_fixture_deinit(&fixture);
 }
 
 TEST(a_frame_that_no_loop_has_yet_takes_no_other_ones_place)
 {
-	struct fixture fixture;
-	uint32_t count;
+	struct vm_fixture fixture;
 	setup_call(&fixture);
 	push_frame(&fixture, CFUNC | IS_C, 0, 0);
 	push_frame(&fixture, BLOCK_KIND | FINISH, INNER_CODE, 0);
 	fixture.regs.ip = CODE + HELPER + 5;
 	fixture.stack[FIRST_SP - 1 + NATIVE_WORDS] = CODE + CORE + 5;
-	fixture.stack[FIRST_SP - 1 + 2 * NATIVE_WORDS] = CODE + LOOP + 5;
+	fixture.stack[FIRST_SP - 1 + 2 * NATIVE_WORDS] = CODE + EXEC + 5;
 	fixture.stack[FIRST_SP - 1 + 3 * NATIVE_WORDS] = CODE + CALLER + 5;
-	CHECK_STR(shape_of(tick(&fixture, &count), 7), "nsssnnn");
-	CHECK_INT(count, 7);
+	vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "nsssnnn");
 	fixture.heap[FRAMES - 4 * 8] = heap_address(INSTRUCTIONS + 1); /* begun: that loop's own */
-	CHECK_STR(shape_of(tick(&fixture, &count), 5), "nsnnn");
-	teardown(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "nsnnn");
+	vm_fixture_deinit(&fixture);
 }
