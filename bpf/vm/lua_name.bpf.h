@@ -232,20 +232,12 @@ static __always_inline __u64 lua_name_of_setter(const struct lua_vm *row, struct
 	return 0;
 }
 
-/* Reads the caller of the call at hand and the instructions up to its own. */
-static __always_inline bool read_lua_caller(struct scratch *scratch, struct lua_caller *caller)
+/* Reads the caller's instructions, of so many, up to the one that called: it is before `next`. */
+static __always_inline bool read_lua_window(
+	struct lua_caller *caller, __u64 code, __u64 next, __u32 nr_code)
 {
-	const struct lua_vm *row = &scratch->walk.vm.row.lua;
-	const struct lua_walk *lua = &scratch->walk.vm.lua;
-	__u64 ignored = 0;
-	if (!lua->call ||
-		bpf_probe_read_user(caller->call, LUA_CALL_BYTES, (const void *)lua->call) ||
-		read_lua_proto(row, caller->call, caller->proto, &ignored))
-		return false;
-	__u64 code = lua_proto_word(caller->proto, row->proto_code);
-	__u64 at = caller->call[row->call_place / 8 & 7] - code;
-	__u64 count = at / 4;
-	if (!count || count > lua_proto_number(caller->proto, row->proto_nr_code))
+	__u64 count = (next - code) / 4;
+	if (!count || count > nr_code)
 		return false;
 	caller->place = count - 1;
 	if (count > LUA_WINDOW)
@@ -257,6 +249,21 @@ static __always_inline bool read_lua_caller(struct scratch *scratch, struct lua_
 	return count && count <= LUA_WINDOW &&
 	       !bpf_probe_read_user(
 		       caller->code, count * 4, (const void *)(code + caller->first * 4ULL));
+}
+
+/* Reads the caller of the call at hand, with the instructions up to its own. */
+static __always_inline bool read_lua_caller(struct scratch *scratch, struct lua_caller *caller)
+{
+	const struct lua_vm *row = &scratch->walk.vm.row.lua;
+	const struct lua_walk *lua = &scratch->walk.vm.lua;
+	__u64 ignored = 0;
+	if (!lua->call ||
+		bpf_probe_read_user(caller->call, LUA_CALL_BYTES, (const void *)lua->call) ||
+		read_lua_proto(row, caller->call, caller->proto, &ignored))
+		return false;
+	return read_lua_window(caller, lua_proto_word(caller->proto, row->proto_code),
+		caller->call[row->call_place / 8 & 7],
+		lua_proto_number(caller->proto, row->proto_nr_code));
 }
 
 /* Reads the caller. The register that it called; negative: it did not call one. */

@@ -142,26 +142,15 @@ static __always_inline __u64 jit_constant_name(
 	return text + LUA_STRING_BYTES;
 }
 
-/* Reads the caller and its instructions up to the call. */
+/* As read_lua_caller(). */
 static __always_inline bool read_jit_caller(
 	const struct luajit_walk *jit, struct lua_caller *caller)
 {
 	__u64 address = 0;
 	if (!jit->is_called || read_jit_proto(jit->caller, caller->proto, &address) || !address)
 		return false;
-	__u64 code = address + JIT_PROTO_BYTES, count = (jit->caller_place - code) / 4;
-	if (!count || count > lua_proto_number(caller->proto, JIT_PROTO_NR_CODE))
-		return false;
-	caller->place = count - 1;
-	if (count > LUA_WINDOW)
-		count = LUA_WINDOW;
-	caller->count = count;
-	caller->first = caller->place + 1 - count;
-	asm volatile("" : "+r"(count));
-	count &= 2 * LUA_WINDOW - 1;
-	return count && count <= LUA_WINDOW &&
-	       !bpf_probe_read_user(
-		       caller->code, count * 4, (const void *)(code + caller->first * 4ULL));
+	return read_lua_window(caller, address + JIT_PROTO_BYTES, jit->caller_place,
+		lua_proto_number(caller->proto, JIT_PROTO_NR_CODE));
 }
 
 /* As lua_called_register(). */

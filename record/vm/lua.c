@@ -8,8 +8,6 @@
 #include <elf.h>
 #include <string.h>
 
-#include "format/base/bytes.h"
-#include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
 #include "record/vm/lua_layout.h"
 #include "record/vm/lua_lines.h"
@@ -106,26 +104,15 @@ static bool read_lines(const struct event_vm_code *event, struct vm_text_bytes *
 		memcpy(&whole, proto + row.proto_nr_whole_lines, sizeof(whole));
 	if (count > MAX_LINES || whole > MAX_LINES)
 		return false;
-	size_t bytes = (size_t)count * (is_deltas ? 1 : 4);
-	size_t whole_bytes = (size_t)whole * LUA_WHOLE_LINE_BYTES;
-	ret->len = LUA_LINES_HEAD_BYTES + bytes + whole_bytes;
-	ret->data = mem_alloc(ret->len);
-	memcpy(ret->data, &count, sizeof(count));
-	memcpy(ret->data + sizeof(count), &whole, sizeof(whole));
-	uint8_t *to = ret->data + LUA_LINES_HEAD_BYTES;
-	if ((!bytes || vm_read_process(event->pid, lines, to, bytes)) &&
-		(!whole || vm_read_process(event->pid, whole_lines, to + bytes, whole_bytes)))
-		return true;
-	mem_free(ret->data);
-	ret->data = NULL;
-	return false;
+	const struct lua_line_array arrays[2] = {{lines, (size_t)count * (is_deltas ? 1 : 4)},
+		{whole_lines, (size_t)whole * LUA_WHOLE_LINE_BYTES}};
+	return lua_text_read_arrays(event->pid, (uint32_t[2]){count, whole}, arrays, ret);
 }
 
 static bool read_text(
 	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
 {
-	ret->unit = VM_UNIT_UTF8;
-	return what == VM_TEXT_LINES ? read_lines(event, ret) : lua_text_read(event, what, ret);
+	return lua_text_read(event, what, read_lines, ret);
 }
 
 const struct vm_runtime lua_runtime = {

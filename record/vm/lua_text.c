@@ -4,6 +4,7 @@
 
 #include "format/base/mem.h"
 #include "format/base/str.h"
+#include "record/vm/lua_lines.h"
 
 enum {
 	STRING_BYTES = 24, /* where the bytes of a string begin */
@@ -24,9 +25,31 @@ static bool read_source(uint32_t pid, uint64_t source, char text[STRING_MAX_BYTE
 	return true;
 }
 
-bool lua_text_read(const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
+bool lua_text_read_arrays(uint32_t pid, const uint32_t counts[2],
+	const struct lua_line_array arrays[2], struct vm_text_bytes *ret)
+{
+	size_t len = LUA_LINES_HEAD_BYTES + arrays[0].bytes + arrays[1].bytes;
+	uint8_t *data = mem_alloc(len), *to = data + LUA_LINES_HEAD_BYTES;
+	memcpy(data, counts, LUA_LINES_HEAD_BYTES);
+	for (int i = 0; i < 2; to += arrays[i++].bytes) {
+		if (!arrays[i].bytes ||
+			vm_read_process(pid, arrays[i].address, to, arrays[i].bytes))
+			continue;
+		mem_free(data);
+		return false;
+	}
+	ret->data = data;
+	ret->len = len;
+	return true;
+}
+
+bool lua_text_read(const struct event_vm_code *event, enum vm_text what,
+	lua_read_lines_fn *read_lines, struct vm_text_bytes *ret)
 {
 	char source[STRING_MAX_BYTES];
+	ret->unit = VM_UNIT_UTF8;
+	if (what == VM_TEXT_LINES)
+		return read_lines(event, ret);
 	if (!read_source(event->pid, event->address[what], source))
 		return false;
 	CLEANUP(str_deinit) struct str out = {0};

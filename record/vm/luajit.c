@@ -189,23 +189,14 @@ static bool read_lines(const struct event_vm_code *event, struct vm_text_bytes *
 	memcpy(&lines, proto + PROTO_LINES, sizeof(lines));
 	if (!lines || count < 2 || count > MAX_CODE)
 		return false;
-	size_t bytes = (size_t)(count - 1) * width_of(nr_lines);
-	ret->len = LUA_LINES_HEAD_BYTES + bytes;
-	ret->data = mem_alloc(ret->len);
-	memcpy(ret->data, &count, sizeof(count));
-	memcpy(ret->data + sizeof(count), &nr_lines, sizeof(nr_lines));
-	if (vm_read_process(event->pid, lines, ret->data + LUA_LINES_HEAD_BYTES, bytes))
-		return true;
-	mem_free(ret->data);
-	ret->data = NULL;
-	return false;
+	const struct lua_line_array arrays[2] = {{lines, (size_t)(count - 1) * width_of(nr_lines)}};
+	return lua_text_read_arrays(event->pid, (uint32_t[2]){count, nr_lines}, arrays, ret);
 }
 
 static bool read_text(
 	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
 {
-	ret->unit = VM_UNIT_UTF8;
-	return what == VM_TEXT_LINES ? read_lines(event, ret) : lua_text_read(event, what, ret);
+	return lua_text_read(event, what, read_lines, ret);
 }
 
 const struct vm_runtime luajit_runtime = {
