@@ -192,27 +192,41 @@ static __always_inline struct shadow_counters *count_calls(void)
 	return bpf_map_lookup_elem(&shadow_counters, &zero);
 }
 
+/* What a hit changes, for functions that the verifier looks at once: they take numbers only. */
+struct shadow_hit {
+	const struct shadow_place *place;
+	struct shadow_stack *stack;
+	struct shadow_counters *count;
+};
+
+static __always_inline bool find_hit(__u32 number, struct shadow_hit *ret)
+{
+	ret->place = bpf_map_lookup_elem(&shadow_places, &number);
+	ret->stack = own_shadow_stack();
+	ret->count = count_calls();
+	return ret->place && ret->stack && ret->count;
+}
+
 /* Drops what is gone. A global function, which the verifier looks at once. */
 __noinline int heal(__u32 number, __u64 sp);
 __noinline int heal(__u32 number, __u64 sp)
 {
-	const struct shadow_place *place = bpf_map_lookup_elem(&shadow_places, &number);
-	struct shadow_stack *stack = own_shadow_stack();
-	struct shadow_counters *count = count_calls();
-	if (!place || !stack || !count)
+	struct shadow_hit hit;
+	if (!find_hit(number, &hit))
 		return 0;
+	struct shadow_stack *stack = hit.stack;
 	__u32 depth = stack->depth;
 	if (depth > SHADOW_MAX_FRAMES)
 		depth = SHADOW_MAX_FRAMES;
 	__u32 kept = depth;
 	for (int i = 0; i < SHADOW_MAX_FRAMES && kept; i++) {
-		if (!is_gone(&stack->frame[(kept - 1) & (SHADOW_MAX_FRAMES - 1)], sp, place))
+		if (!is_gone(&stack->frame[(kept - 1) & (SHADOW_MAX_FRAMES - 1)], sp, hit.place))
 			break;
 		kept--;
 	}
 	if (kept == depth)
 		return 0; /* and with it those that are not kept */
-	COUNT_MANY(count->healed, stack->depth - kept);
+	COUNT_MANY(hit.count->healed, stack->depth - kept);
 	stack->depth = kept;
 	return 0;
 }
@@ -255,11 +269,10 @@ static __always_inline bool returns(
 __noinline int leave_function(__u32 number, __u32 match, __u64 sp);
 __noinline int leave_function(__u32 number, __u32 match, __u64 sp)
 {
-	const struct shadow_place *place = bpf_map_lookup_elem(&shadow_places, &number);
-	struct shadow_stack *stack = own_shadow_stack();
-	struct shadow_counters *count = count_calls();
-	if (!place || !stack || !count)
+	struct shadow_hit hit;
+	if (!find_hit(number, &hit))
 		return 0;
+	struct shadow_stack *stack = hit.stack;
 	__u32 depth = stack->depth;
 	if (depth > SHADOW_MAX_FRAMES) {
 		stack->depth = depth - 1;
@@ -267,15 +280,15 @@ __noinline int leave_function(__u32 number, __u32 match, __u64 sp)
 	}
 	for (int i = 0; i < SHADOW_MAX_FRAMES && depth; i++) {
 		const struct shadow_frame *frame = &stack->frame[--depth & (SHADOW_MAX_FRAMES - 1)];
-		if (is_outside(frame, sp, place))
+		if (is_outside(frame, sp, hit.place))
 			break;
-		if (!returns(frame, match, sp, place))
+		if (!returns(frame, match, sp, hit.place))
 			continue;
-		COUNT_MANY(count->healed, stack->depth - depth - 1);
+		COUNT_MANY(hit.count->healed, stack->depth - depth - 1);
 		stack->depth = depth;
 		return 0;
 	}
-	COUNT(count->unmatched);
+	COUNT(hit.count->unmatched);
 	return 0;
 }
 
