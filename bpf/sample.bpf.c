@@ -505,11 +505,12 @@ int on_call(struct pt_regs *ctx)
 	if (!place || !place->vm || !count)
 		return 0;
 	__u64 start_ns = config.times_calls ? bpf_ktime_get_ns() : 0;
-	COUNT(count->hits[number & (SHADOW_MAX_PLACES - 1)]);
-	if (is_target(bpf_get_current_pid_tgid()))
+	if (is_target(bpf_get_current_pid_tgid())) {
 		take_call(ctx, number, place);
-	else
+	} else {
+		COUNT(count->hits[number & (SHADOW_MAX_PLACES - 1)]);
 		COUNT(count->filtered);
+	}
 	if (config.times_calls)
 		COUNT_MANY(count->ns, bpf_ktime_get_ns() - start_ns);
 	return 0;

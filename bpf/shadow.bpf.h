@@ -38,7 +38,8 @@ struct shadow_frame {
 struct shadow_stack {
 	__u64 owner; /* tells threads apart that have the same number one after the other */
 	__u32 depth; /* may be more than are kept */
-	__u32 zero;
+	__u32 place; /* of the last probe that changed it, and where that is */
+	__u64 ip;
 	struct shadow_frame frame[SHADOW_MAX_FRAMES]; /* outermost first */
 };
 

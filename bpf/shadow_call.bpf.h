@@ -292,6 +292,20 @@ __noinline int leave_function(__u32 number, __u32 match, __u64 sp)
 	return 0;
 }
 
+/*
+ * What has two names, as a file of a layer that overlay file systems share, may be probed by each
+ * of them: then one hit runs the program twice, for two places, always in one order. The first
+ * counts.
+ */
+static __always_inline bool is_hit_again(struct shadow_stack *stack, __u64 ip, __u32 number)
+{
+	if (stack->ip == ip && stack->place != number)
+		return true;
+	stack->ip = ip;
+	stack->place = number;
+	return false;
+}
+
 /* A hit of the probe at the place of this number. */
 static __always_inline void take_call(
 	struct pt_regs *context, __u32 number, const struct shadow_place *place)
@@ -302,7 +316,10 @@ static __always_inline void take_call(
 	struct shadow_stack *stack = find_shadow_stack();
 	if (!stack && !is_return)
 		stack = make_shadow_stack();
-	if (!stack || !count)
+	if (!count || (stack && is_hit_again(stack, READ_CONTEXT(REGS_IP(context)), number)))
+		return;
+	COUNT(count->hits[number & (SHADOW_MAX_PLACES - 1)]);
+	if (!stack)
 		return;
 	read_call(context, place, &call);
 	call.sp = READ_CONTEXT(REGS_SP(context)) + place->sp_offset;

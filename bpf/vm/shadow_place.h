@@ -8,7 +8,7 @@
 
 enum {
 	SHADOW_MAX_FRAMES = 256, /* the outermost ones; a power of two: an index is masked */
-	SHADOW_MAX_PLACES = 64,
+	SHADOW_MAX_PLACES = 256, /* a power of two; groups are numbered as they are */
 	SHADOW_MIN_THREADS = 1024,
 	SHADOW_THREADS_PER_CPU = 64,
 };

@@ -86,15 +86,21 @@ static uint64_t text(uint32_t number)
 }
 
 /* At so many bytes from the lower end of the stack. */
-static void call(uint64_t place, uint32_t function, uint32_t depth)
+static void call_at(uint64_t ip, uint64_t place, uint32_t function, uint32_t depth)
 {
-	struct unwind_registers regs = {.ip = CODE};
+	struct unwind_registers regs = {.ip = ip};
 	regs.reg[UNWIND_SP] = STACK + depth;
 	regs.reg[NAME] = text(function);
 	regs.reg[FILE_NAME] = text(MAX_TEXTS - 1);
 	regs.reg[LINE] = 0xdead00000000ULL + 10 + function;
 	emulated.cookie = place;
 	emulate_call(&regs);
+}
+
+/* The place's own instruction. */
+static void call(uint64_t place, uint32_t function, uint32_t depth)
+{
+	call_at(CODE + place, place, function, depth);
 }
 
 static const struct event_vm_code *code_of(uint32_t number)
@@ -380,6 +386,32 @@ TEST(arguments_of_all_kinds)
 	CHECK_INT(emulated_count(EVENT_VM_CODE), 1);
 	const struct event_stack *taken = sample(600);
 	CHECK_INT(taken->nr_frames, 3);
+}
+
+/* Two probes in one file that is known by two names: each hit runs the program for both. */
+TEST(hits_that_are_told_twice)
+{
+	enum {
+		TWIN = 10 /* numbers more: those of the other name */
+	};
+	boot();
+	put_place(ENTRY + TWIN, 0, 3);
+	put_place(RETURN + TWIN, SHADOW_IS_RETURN, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		call_at(CODE, ENTRY, i, 900 - 100 * i);
+		call_at(CODE, ENTRY + TWIN, i, 900 - 100 * i);
+	}
+	check_functions(600, "cba");
+	call_at(CODE + 1, RETURN, 2, 700);
+	call_at(CODE + 1, RETURN + TWIN, 2, 700);
+	check_functions(700, "ba");
+	call_at(CODE, ENTRY, 2, 700);
+	call_at(CODE, ENTRY + TWIN, 2, 700);
+	check_functions(600, "cba");
+	CHECK_INT(emulated_shadow_counters()->hits[ENTRY], 4);
+	CHECK_INT(emulated_shadow_counters()->hits[ENTRY + TWIN], 0);
+	CHECK_INT(emulated_shadow_counters()->hits[RETURN], 1);
+	CHECK_INT(emulated_shadow_counters()->unmatched, 0);
 }
 
 TEST(calls_that_time_themselves)
