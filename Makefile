@@ -225,10 +225,18 @@ $(UNWIND_SHAPES): tests/e2e/unwind_shapes.c | $(O)/have-deps
 
 # A program with probes, and the same as a library.
 WORKLOADS += $(O)/tests/e2e/usdt.so
-$(O)/tests/e2e/usdt $(O)/tests/e2e/usdt.so $(O)/tests/kernel/usdt: tests/e2e/usdt.c | $(O)/have-deps
+$(O)/tests/e2e/usdt $(O)/tests/e2e/usdt.so $(O)/tests/kernel/usdt: tests/e2e/usdt.c tests/e2e/usdt_probe.h \
+		| $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -pthread -Wall -Wextra \
 		$(if $(filter %.so,$@),-shared -fPIC) -o $@ $< -ldl
+
+# One whose probes tell of functions of a script.
+$(O)/tests/e2e/script_probes $(O)/tests/kernel/script: tests/e2e/script_probes.c tests/e2e/usdt_probe.h \
+		| $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer -Wall -Wextra \
+		$(if $(filter %/script,$@),-static) -o $@ $<
 
 # Comparisons with other people's libraries; the tests that want one skip where it was not built.
 ORACLES := $(patsubst %.c,$(O)/%,$(wildcard tests/oracle/*.c))
@@ -267,7 +275,7 @@ otel-collector: ## build a real OpenTelemetry Collector for the tests (downloads
 # What goes into the guests: programs of known stacks, and ebprof as STATIC=1 makes it, but for a
 # way to ask it for the verifier's figures.
 KERNEL_TEST := $(O)/tests/kernel
-KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof limited usdt shape_fp shape_static shape_dynamic)
+KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof limited usdt script shape_fp shape_static shape_dynamic)
 $(KERNEL_TEST)/ebprof: $(CMD_OBJS) $(KERNEL_TEST)/bpf_stats.o $(O)/record.a $(O)/report.a $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=syscall -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 $(KERNEL_TEST)/limited: $(KERNEL_TEST)/limited.o

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "usdt_probe.h"
+
 #define FRAME     __attribute__((noinline, noclone, noipa))
 #define NO_TAIL() __asm__ volatile("" ::: "memory")
 
@@ -25,29 +27,7 @@
 #define ARGUMENT "8@x0"
 #endif
 
-/* The note that <sys/sdt.h> of SystemTap makes; written out, so that its package is not needed. */
-#define PROBE(name, semaphore) \
-	__asm__ volatile("990:	nop\n" \
-			 ".pushsection .note.stapsdt,\"\",\"note\"\n" \
-			 ".balign 4\n" \
-			 ".4byte 992f - 991f, 994f - 993f, 3\n" \
-			 "991:	.asciz \"stapsdt\"\n" \
-			 "992:	.balign 4\n" \
-			 "993:	.8byte 990b, _.stapsdt.base, " semaphore "\n" \
-			 ".asciz \"ebtest\"\n" \
-			 ".asciz \"" name "\"\n" \
-			 ".asciz \"" ARGUMENT "\"\n" \
-			 "994:	.balign 4\n" \
-			 ".popsection\n" \
-			 ".ifndef _.stapsdt.base\n" \
-			 ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
-			 ".weak _.stapsdt.base\n" \
-			 ".hidden _.stapsdt.base\n" \
-			 "_.stapsdt.base: .space 1\n" \
-			 ".size _.stapsdt.base, 1\n" \
-			 ".popsection\n" \
-			 ".endif\n" :: \
-				 : "memory")
+#define PROBE(name, semaphore) USDT_PROBE("ebtest", name, semaphore, ARGUMENT, )
 
 __attribute__((section(".probes"), visibility("hidden"),
 	used)) volatile unsigned short ebtest_guarded_semaphore;
