@@ -171,7 +171,7 @@ static void print_script_probes(
 	else
 		str_puts(&text, ", without the traps, which could not be tried out");
 	console_say_more("%s", str_text(&text));
-	if (view->verbose)
+	if (view->verbose || probes->filtered)
 		console_say_more("%llu of other processes; %llu returns without an entry; %llu "
 				 "entries too deep to be kept",
 			(unsigned long long)probes->filtered, (unsigned long long)probes->unmatched,

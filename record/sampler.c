@@ -240,7 +240,8 @@ static struct err *add_probes(struct sampler *sampler, const struct sampler_opti
 	for (size_t i = 0; i < options->nr_probes; i++) {
 		const struct usdt *probe = &options->probes[i];
 		vec_each(&probe->places, at) {
-			struct uprobe_place place = {probe->path, at->offset, at->semaphore_offset};
+			struct uprobe_place place = {
+				probe->path, -1, at->offset, at->semaphore_offset};
 			struct uprobe uprobe;
 			try(uprobe_attach(&place, program, has_cookies ? i + 1 : 0, &uprobe));
 			vec_push(&sampler->uprobes, uprobe);
@@ -260,6 +261,12 @@ static struct err *add_script_probes(struct sampler *sampler, const struct sampl
 	if (!sampler->has_shadow)
 		return NULL;
 	return shadow_attach(&sampler->shadow, &fds, options->script_probes);
+}
+
+struct err *sampler_add_script_probes(
+	struct sampler *sampler, const struct script_probes *probes, size_t first)
+{
+	return shadow_attach_more(&sampler->shadow, probes, first);
 }
 
 static int on_record(void *context, void *data, size_t len)

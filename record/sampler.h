@@ -49,6 +49,9 @@ struct sampler;
 struct err *sampler_create(const struct sampler_options *options, struct sampler **ret);
 void sampler_destroy(struct sampler *sampler);
 
+/* Places the script probes from number `first` on, of those it was created with: found since. */
+struct err *sampler_add_script_probes(
+	struct sampler *sampler, const struct script_probes *probes, size_t first) ERR_MUST_CHECK;
 struct err *sampler_add_target(struct sampler *sampler, uint32_t id);
 struct err *sampler_start(struct sampler *sampler);
 /* When it returns nothing is sampled any more. */

@@ -39,7 +39,8 @@ static const struct language {
 	const char *commands[MAX_COMMANDS]; /* that PATH may have */
 	struct event events[MAX_EVENTS];
 	const char *variable; /* of the environment, without which they are silent; or NULL */
-	const char *advice;   /* where they are silent */
+	const char *advice;   /* where they are silent, */
+	const char *absence;  /* where there are none */
 } languages[] = {
 	{
 		.name = "php",
@@ -52,6 +53,7 @@ static const struct language {
 		.events = {{"function__entry", false, {0, 1, 3, 4}, 2},
 			{"function__return", true, {0, 1, 3, 4}, 2}},
 		.variable = "USE_ZEND_DTRACE", /* a number: zend_startup() of Zend/zend.c */
+		.absence = "nothing that was profiled maps a PHP with USDT probes",
 		.advice = "PHP's probes tell of functions only in processes with "
 			  "USE_ZEND_DTRACE=1 in their environment",
 	},
@@ -64,6 +66,7 @@ static const struct language {
 		.commands = {"python3", "python"},
 		.events = {{"function__entry", false, {1, 0, NONE, NONE}, 2},
 			{"function__return", true, {1, 0, NONE, NONE}, 2}},
+		.absence = "nothing that was profiled maps a Python with USDT probes",
 		/* github.com/python/cpython, issue 98894 */
 		.advice = "Python's probes are whole until 3.10; 3.11 tells of functions entered "
 			  "only while sys.setprofile() or sys.settrace() is in use",
@@ -79,6 +82,7 @@ static const struct language {
 			{"method__return", true, {1, 2, 0, NONE}, 3},
 			{"cmethod__entry", false, {1, NONE, 0, NONE}, NONE},
 			{"cmethod__return", true, {1, NONE, 0, NONE}, NONE}},
+		.absence = "nothing that was profiled maps a Ruby with USDT probes",
 		/* bugs.ruby-lang.org, 14104 and 14582; vm_trace() of vm_insnhelper.c */
 		.advice = "Ruby since 2.5 tells of methods, but those in C, only while a "
 			  "TracePoint is enabled: TracePoint.new(:call, :return) {}.enable",
@@ -179,8 +183,12 @@ static void add_place(struct script_probes *probes, size_t first, const struct l
 		.semaphore_offset = probe->semaphore_offset,
 		.shadow = {.vm = (unsigned char)language->vm, .flags = language->flags},
 	};
-	if (probes->places.len + 1 >= SHADOW_MAX_PLACES || has_place(probes, first, probe->offset))
+	if (has_place(probes, first, probe->offset))
 		return;
+	if (probes->places.len + 1 >= SHADOW_MAX_PLACES) {
+		probes->misses_files = true;
+		return;
+	}
 	place.shadow.flags |= event->is_return ? SHADOW_IS_RETURN : 0;
 	size_t len = strlen(language->separator);
 	memcpy(place.shadow.separator, language->separator,
@@ -227,37 +235,81 @@ static uint32_t scan(struct script_probes *probes, struct elf_file *elf)
 	return vms;
 }
 
-static bool is_known(const struct script_probes *probes, const struct stat *file_stat)
+static uint64_t mtime_ns(const struct stat *file_stat)
 {
-	vec_each(&probes->files, file)
-		if (file->device == file_stat->st_dev && file->inode == file_stat->st_ino)
-			return true;
-	return false;
+	return (uint64_t)file_stat->st_mtim.tv_sec * 1000000000 +
+	       (uint64_t)file_stat->st_mtim.tv_nsec;
 }
 
-void script_probes_add_file(struct script_probes *probes, const char *path)
+/* NULL: it has not been looked at. */
+static const struct script_probe_file *find_file(
+	const struct script_probes *probes, const struct stat *file_stat)
 {
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	vec_each(&probes->files, file)
+		if (file->device == file_stat->st_dev && file->inode == file_stat->st_ino &&
+			file->mtime_ns == mtime_ns(file_stat))
+			return file;
+	return NULL;
+}
+
+/* Takes the descriptor. The languages whose probes the file has; of one that is not ELF, none. */
+static uint32_t add_open_file(struct script_probes *probes, int file_fd, const char *path)
+{
+	CLEANUP_FD int fd = file_fd;
 	struct stat file_stat;
 	struct elf_file *elf;
-	if (fd < 0 || fstat(fd, &file_stat) || is_known(probes, &file_stat))
-		return;
+	if (fstat(fd, &file_stat))
+		return 0;
+	const struct script_probe_file *known = find_file(probes, &file_stat);
+	if (known)
+		return known->vms;
 	struct err *err = elf_file_open(fd, &elf);
 	if (err) {
 		err_destroy(err);
-		return;
+		return 0;
 	}
 	size_t first = probes->places.len;
 	struct script_probe_file file = {
 		.path = mem_strdup(path),
+		.fd = -1,
 		.device = file_stat.st_dev,
 		.inode = file_stat.st_ino,
+		.mtime_ns = mtime_ns(&file_stat),
 		.vms = scan(probes, elf),
 	};
-	for (size_t i = first; i < probes->places.len; i++)
-		probes->places.data[i].path = file.path;
-	vec_push(&probes->files, file);
 	elf_file_destroy(elf);
+	if (file.vms)
+		file.fd = steal_fd(fd);
+	for (size_t i = first; i < probes->places.len; i++) {
+		probes->places.data[i].path = file.path;
+		probes->places.data[i].file_fd = file.fd;
+	}
+	vec_push(&probes->files, file);
+	return file.vms;
+}
+
+static uint32_t add_file_at(struct script_probes *probes, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? 0 : add_open_file(probes, fd, path);
+}
+
+void script_probes_add_file(struct script_probes *probes, const char *path)
+{
+	add_file_at(probes, path);
+}
+
+/* What has none is opened once. What has some, each time: of one build there may be many files. */
+void script_probes_add_object(struct script_probes *probes, const struct object *object,
+	const struct object_location *where)
+{
+	while (probes->have_none.len <= object->serial)
+		vec_push(&probes->have_none, false);
+	if (probes->have_none.data[object->serial])
+		return;
+	int fd = object_open_any(object, where);
+	if (fd >= 0 && !add_open_file(probes, fd, object->path))
+		probes->have_none.data[object->serial] = true;
 }
 
 /* ---- files of programs ---- */
@@ -271,28 +323,18 @@ struct program {
 static void add_program_file(void *context, const char *path)
 {
 	struct program *program = context;
-	struct stat file_stat;
-	script_probes_add_file(program->probes, path);
-	if (stat(path, &file_stat))
-		return;
-	vec_each(&program->probes->files, file)
-		if (file->device == file_stat.st_dev && file->inode == file_stat.st_ino)
-			program->vms |= file->vms;
+	program->vms |= add_file_at(program->probes, path);
 }
 
-/* As we see it, or as the process does: it may live in a container. */
+/* The very file, whatever is at its path by now; as the process sees it, which may be contained. */
 static void add_mapping(void *context, const struct proc_mapping *mapping)
 {
-	const struct program *program = context;
-	struct stat file_stat;
-	CLEANUP(str_deinit) struct str path = {0};
-	if (mapping->path[0] != '/')
-		return;
-	bool is_ours = !stat(mapping->path, &file_stat) && file_stat.st_ino == mapping->inode;
-	if (!is_ours)
-		str_printf(&path, "/proc/%u/root", program->pid);
-	str_puts(&path, mapping->path);
-	add_program_file(context, str_text(&path));
+	struct program *program = context;
+	const struct object object = {.path = (char *)mapping->path};
+	struct object_location where = {program->pid, mapping->start, mapping->end};
+	int fd = mapping->path[0] == '/' ? object_open_any(&object, &where) : -1;
+	if (fd >= 0)
+		program->vms |= add_open_file(program->probes, fd, mapping->path);
 }
 
 /* The variable's number; -1: that cannot be told. */
@@ -357,14 +399,19 @@ void script_probes_add_all_processes(struct script_probes *probes)
 	vec_deinit(&pids);
 }
 
+static bool is_absent(const struct script_probes *probes, const struct language *language)
+{
+	vec_each(&probes->files, file)
+		if (file->vms >> language->vm & 1)
+			return false;
+	return true;
+}
+
 struct err *script_probes_check(const struct script_probes *probes)
 {
 	for (size_t i = 0; i < NR_LANGUAGES; i++) {
 		const struct language *language = &languages[i];
-		bool is_there = !(probes->vms >> language->vm & 1);
-		vec_each(&probes->files, file)
-			is_there |= file->vms >> language->vm & 1;
-		if (!is_there)
+		if (probes->vms >> language->vm & 1 && is_absent(probes, language))
 			return err_new(ERR_USAGE,
 				"no %s with USDT probes %s:%s was found: what is to be profiled "
 				"maps none; if it will, give --usdt-stacks %s:PATH",
@@ -406,15 +453,27 @@ void script_probes_advise(const struct script_probes *probes, const struct shado
 	const char **ret, size_t max)
 {
 	size_t count = 0;
-	for (size_t i = 0; i < NR_LANGUAGES && count < max; i++)
-		if (probes->vms >> languages[i].vm & 1 && is_silent(probes, &languages[i], counted))
-			ret[count++] = languages[i].advice;
+	for (size_t i = 0; i < NR_LANGUAGES && count < max; i++) {
+		const struct language *language = &languages[i];
+		if (!(probes->vms >> language->vm & 1))
+			continue;
+		if (is_absent(probes, language))
+			ret[count++] = language->absence;
+		else if (is_silent(probes, language, counted))
+			ret[count++] = language->advice;
+	}
+	if (probes->misses_files && count < max)
+		ret[count] = "of some files with probes of functions these are not in use: they "
+			     "are too many, or cannot be placed";
 }
 
 void script_probes_deinit(struct script_probes *probes)
 {
-	vec_each(&probes->files, file)
+	vec_each(&probes->files, file) {
 		mem_free(file->path);
+		mem_close_fd(&file->fd);
+	}
 	vec_deinit(&probes->files);
+	vec_deinit(&probes->have_none);
 	vec_deinit(&probes->places);
 }

@@ -11,15 +11,19 @@
 #include "bpf/vm/vm.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
+#include "record/object.h"
 
 struct script_probe_file {
 	char *path;
-	uint64_t device, inode;
-	uint32_t vms; /* of whom there are probes in it */
+	int fd; /* open as long as this lives: its process may go, and another take the path; or -1
+		 */
+	uint64_t device, inode, mtime_ns; /* numbers of inodes are used again */
+	uint32_t vms;                     /* of whom there are probes in it */
 };
 
 struct script_probe {     /* in one place */
-	const char *path; /* borrowed from the list */
+	const char *path; /* borrowed from the list, as the descriptor is */
+	int file_fd;
 	uint64_t offset, semaphore_offset;
 	struct shadow_place shadow;
 	unsigned event; /* of its language; 0 and 1: a function of the script is entered, left */
@@ -29,6 +33,8 @@ struct script_probes {
 	uint32_t vms; /* bits: the languages that are wanted, by enum vm_kind */
 	VEC(struct script_probe) places;
 	VEC(struct script_probe_file) files;
+	VEC(bool) have_none; /* by serial: objects that were looked at, and have no probes */
+	bool misses_files;   /* some have probes, and these are not used */
 };
 
 /* "php", "ruby,python:/usr/bin/python3.9": adds the languages, and the files that it names. */
@@ -43,13 +49,17 @@ struct err *script_probes_add_command(
 	struct script_probes *probes, const char *name) ERR_MUST_CHECK;
 struct err *script_probes_add_process(struct script_probes *probes, uint32_t pid) ERR_MUST_CHECK;
 void script_probes_add_all_processes(struct script_probes *probes);
+/* Those of what a process maps by and by. */
+void script_probes_add_object(struct script_probes *probes, const struct object *object,
+	const struct object_location *where);
 /* ERR_USAGE: a language without any file. */
 struct err *script_probes_check(const struct script_probes *probes) ERR_MUST_CHECK;
 
 /* How often functions were entered, and left. */
 void script_probes_sum(const struct script_probes *probes, const struct shadow_counters *counted,
 	uint64_t *entries, uint64_t *returns);
-/* Static text on each language that has probes and hardly tells of functions entered. */
+/* Static text on each language that hardly tells of functions entered, and on what else is missed.
+ */
 void script_probes_advise(const struct script_probes *probes, const struct shadow_counters *counted,
 	const char **ret, size_t max);
 void script_probes_deinit(struct script_probes *probes);

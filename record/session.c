@@ -186,13 +186,33 @@ static struct err *find_probes(struct session *session)
 	return NULL;
 }
 
-/* Where what is profiled may have functions of scripts that are to be traced. */
+/* Of what turned up while we record. It is late then: the first functions have been entered. */
+static void add_script_probes(
+	void *context, const struct object *object, const struct object_location *where)
+{
+	struct session *session = context;
+	struct script_probes *probes = &session->script_probes;
+	size_t first = probes->places.len;
+	if (session->is_over)
+		return;
+	script_probes_add_object(probes, object, where);
+	struct err *err = sampler_add_script_probes(session->sampler, probes, first);
+	probes->misses_files |= err != NULL;
+	err_destroy(err);
+}
+
+/*
+ * Where what is profiled may have functions of scripts that are to be traced. Sideband is there
+ * already: what is mapped after this look it tells of.
+ */
 static struct err *find_script_probes(struct session *session)
 {
 	const struct session_options *options = &session->options;
 	struct script_probes *probes = &session->script_probes;
 	if (!options->usdt_stacks)
 		return NULL;
+	session->translate.on_file = add_script_probes;
+	session->translate.on_file_context = session;
 	try(script_probes_parse(options->usdt_stacks, probes));
 	for (size_t i = 0; i < options->nr_pids; i++)
 		try(script_probes_add_process(probes, options->pids[i]));
@@ -201,7 +221,7 @@ static struct err *find_script_probes(struct session *session)
 	if (options->target == SESSION_SYSTEM || options->target == SESSION_COMMAND)
 		try(script_probes_add_command(
 			probes, options->target == SESSION_COMMAND ? options->argv[0] : NULL));
-	return script_probes_check(probes);
+	return options->target == SESSION_SYSTEM ? NULL : script_probes_check(probes);
 }
 
 static void describe_events(struct session *session)
@@ -229,7 +249,6 @@ static struct err *create(struct session *session)
 {
 	const struct session_options *options = &session->options;
 	try(find_probes(session));
-	try(find_script_probes(session));
 	try(take_signals(session));
 	for (size_t i = 0; i < options->nr_pids; i++) {
 		if (!proc_is_alive(options->pids[i]))
@@ -247,6 +266,7 @@ static struct err *create(struct session *session)
 	if (!options->exclude_kernel) /* early: it has time until the first flush */
 		kernel_symbols_start(&session->translate.kernel.symbols);
 	try(sideband_create(&session->sideband));
+	try(find_script_probes(session));
 	try(create_sampler(session));
 	try(create_rule_source(session));
 	try(watch_all(session));

@@ -113,7 +113,7 @@ struct session_summary {
 		uint64_t program_ns; /* in BPF; by the kernel's statistics, or the program's own */
 		bool is_timed_by_kernel;
 		uint64_t around_ns;    /* in traps, estimated by a trial; 0: unknown */
-		const char *advice[4]; /* on languages that were not heard of; NULL: no more */
+		const char *advice[5]; /* on languages that were not heard of; NULL: no more */
 	} script_probes;
 	uint64_t complete, kernel_only, left;       /* left: to be unwound by the report */
 	uint64_t truncated[16];                     /* by enum layout_truncation */

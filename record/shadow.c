@@ -54,7 +54,7 @@ static uint64_t try_hits(int program_fd)
 {
 	uint64_t offset = 0;
 	proc_each_mapping((uint32_t)getpid(), find_trial, &offset);
-	struct uprobe_place place = {.path = "/proc/self/exe", .offset = offset};
+	struct uprobe_place place = {.path = "/proc/self/exe", .file_fd = -1, .offset = offset};
 	struct uprobe uprobe;
 	uint64_t without = time_calls();
 	struct err *err = offset ? uprobe_attach(&place, program_fd, 0, &uprobe)
@@ -76,7 +76,8 @@ static struct err *attach(struct shadow *shadow, const struct script_probe *plac
 		return NULL;
 	if (bpf_map_update_elem(shadow->fds.places, &number, &place->shadow, BPF_ANY))
 		return err_sys(errno, "cannot write to a BPF map");
-	struct uprobe_place at = {place->path, place->offset, place->semaphore_offset};
+	struct uprobe_place at = {
+		place->path, place->file_fd, place->offset, place->semaphore_offset};
 	struct uprobe uprobe;
 	try(uprobe_attach(&at, shadow->fds.program, number, &uprobe));
 	vec_push(&shadow->uprobes, uprobe);

@@ -104,6 +104,9 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 	process_map(process, &mapping);
 	if (is_file(event))
 		jit_table_note_dump(&translate->jit, process, &mapping);
+	if (is_file(event) && translate->on_file)
+		translate->on_file(translate->on_file_context, mapping.object,
+			&(struct object_location){event->pid, mapping.start, mapping.end});
 	if (process->file_epoch == translate->emitter.epoch)
 		emitter_mapping(&translate->emitter, process, &mapping);
 }

@@ -35,7 +35,13 @@ struct translate_stats {
 	uint64_t truncated[TRANSLATE_MAX_CAUSES];
 };
 
+/* A file that a process that matters has mapped, there. */
+typedef void translate_file_fn(
+	void *context, const struct object *object, const struct object_location *where);
+
 struct translate {
+	translate_file_fn *on_file; /* NULL, or called for each that sideband tells of */
+	void *on_file_context;
 	bool is_system_wide; /* else only processes that were added, and their children, matter */
 	struct object_table objects;
 	struct process_table processes;

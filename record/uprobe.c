@@ -58,7 +58,21 @@ bool uprobe_has_cookies(void)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) == 1;
 }
 
-static struct err *describe(const struct uprobe_place *place, struct perf_event_attr *attr)
+/* Of a file that is open, a path that leads to it, whatever its own leads to by now. */
+struct path_text {
+	char text[32];
+};
+
+static const char *path_of(const struct uprobe_place *place, struct path_text *text)
+{
+	if (place->file_fd < 0)
+		return place->path;
+	snprintf(text->text, sizeof(text->text), "/proc/self/fd/%d", place->file_fd);
+	return text->text;
+}
+
+static struct err *describe(
+	const struct uprobe_place *place, const char *path, struct perf_event_attr *attr)
 {
 	unsigned long type, shift = 0;
 	if (!read_number(PMU "type", &type))
@@ -74,7 +88,7 @@ static struct err *describe(const struct uprobe_place *place, struct perf_event_
 		.size = sizeof(*attr),
 		.type = (uint32_t)type,
 		.config = place->semaphore_offset << shift,
-		.config1 = (uintptr_t)place->path,
+		.config1 = (uintptr_t)path,
 		.config2 = place->offset,
 	};
 	return NULL;
@@ -98,7 +112,8 @@ struct err *uprobe_attach(
 	const struct uprobe_place *place, int program_fd, uint64_t cookie, struct uprobe *ret)
 {
 	struct perf_event_attr attr;
-	try(describe(place, &attr));
+	struct path_text text;
+	try(describe(place, path_of(place, &text), &attr));
 	struct uprobe uprobe = {.link_fd = -1};
 	/* Of all processes, and then of one CPU only; the program runs on all. */
 	uprobe.event_fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);

@@ -143,6 +143,68 @@ test_silent_process() {
 	want_functions 'execute_ex;.*Work::heavy;.*spin'
 }
 
+# Most of the functions that tests/e2e/script_probes.c entered were heard of, and stacks are whole.
+want_script() { # PART: of so many functions at least one was heard
+	local entered heard
+	entered=$(sed -n 's/ entered,.*//p' out)
+	heard=$(sed -nE 's/^ *probes of functions: ([0-9]+) entries .*/\1/p' told)
+	[[ $((heard * $1)) -ge $entered && $heard -le $entered ]] || fail "$heard of $entered functions were heard of: $(cat told)"
+	count shape.data '{ next }'
+	want_functions ';heavy;spin' ';light;spin' ';catcher;quiet;spin'
+	! grep -qE 'thrower;quiet|heavy;heavy|spin;spin;[^;]*start' stacks || fail "too many functions: $(grep -E 'thrower;quiet|heavy;heavy|spin;spin' stacks)"
+}
+
+# What nobody mapped when we began, and nobody could know of; at a place that we see, and at one where
+# we have nothing.
+test_late_files() {
+	want_probes "$WORKLOADS/script_probes" python:function__entry
+	cp "$WORKLOADS/script_probes" late
+	mkdir hidden
+	local -a record=("$EBPROF" record -v -F 499 -o shape.data --usdt-stacks "python:$WORKLOADS/script_probes" --)
+	run "${record[@]}" sh -c 'exec ./late 1500'
+	want_status 0 "record of a late file"
+	mv err told
+	want_script 8
+	unshare -m mount -t tmpfs tmpfs hidden 2>/dev/null || return 0 # not allowed here
+	run "${record[@]}" unshare -m sh -c 'mount -t tmpfs tmpfs hidden && mv late hidden/ && exec hidden/late 1500'
+	want_status 0 "record of a late file in another mount namespace"
+	mv err told
+	want_script 8
+	[[ ! -e late ]] || fail "it was not in another mount namespace"
+}
+
+# The system is asked for a language that nobody speaks yet.
+test_nobody_yet() {
+	want_probes "$WORKLOADS/script_probes" python:function__entry
+	PATH=/nowhere run "$EBPROF" record -a -o shape.data --usdt-stacks ruby --duration 0.1
+	want_status 0 "record -a"
+}
+
+# A file that two processes see by way of different overlay file systems is probed twice, and heard once.
+test_shared_layers() {
+	want_probes "$WORKLOADS/script_probes" python:function__entry
+	mkdir lower empty merged
+	cp "$WORKLOADS/script_probes" lower/
+	local mount='mount -t overlay overlay -o "lowerdir=$PWD/lower:$PWD/empty" merged'
+	unshare -m sh -c "$mount" 2>/dev/null || skip "no overlay file system can be mounted here"
+	local -a programs=()
+	for _ in 1 2; do
+		unshare -m sh -c "$mount && exec merged/script_probes 600000" >/dev/null &
+		programs+=($!)
+	done
+	for program in "${programs[@]}"; do
+		until grep -q script_probes "/proc/$program/maps" 2>/dev/null; do sleep 0.05; done
+	done
+	run "$EBPROF" record -v -F 499 -o shape.data --usdt-stacks python -p "${programs[0]},${programs[1]}" --duration 2
+	kill "${programs[@]}"
+	want_status 0 "record -p"
+	mv err told
+	count shape.data '{ next }'
+	want_functions ';heavy;spin' ';light;spin'
+	! grep -qE 'heavy;heavy|spin;spin;[^;]*start' stacks || fail "functions are there twice: $(grep -E 'spin;spin' stacks)"
+	grep -q ' 0 entries too deep' told || fail "$(cat told)"
+}
+
 test_refusals() {
 	run "$EBPROF" record --usdt-stacks php:/bin/true -- true
 	want_status 125 "a file without probes"
