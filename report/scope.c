@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "report/namesakes.h"
+
 enum {
 	SAMPLES_BETWEEN_LOOKS = 1 << 16, /* at is_cancelled */
 };
@@ -86,8 +88,7 @@ static bool *functions_of(const struct profile *profile, const struct scope_term
 	for (size_t i = 0; i < profile->functions.len; i++) {
 		const struct profile_function *function = &profile->functions.data[i];
 		if (wanted) /* others of the same name are shown as one with it */
-			meets[i] = function->object == wanted->object &&
-				   strcmp(function->name, wanted->name) == 0;
+			meets[i] = namesakes_are_one(profile->objects.data, function, wanted);
 		else if (has_pattern)
 			meets[i] = pattern_matches(&pattern, function->name);
 		else if (term->kind == SCOPE_OBJECT)

@@ -11,7 +11,7 @@ static bool shorten(const struct profile_function *function, struct str *out)
 {
 	if (demangle(function->system_name, DEMANGLE_SIMPLIFIED, out))
 		return true;
-	const char *name = function->name;
+	const char *name = function->system_name; /* a namesake's without its place */
 	demangle_collapse_fn *collapse =
 		name[0] == '<' ? demangle_collapse_rust : demangle_collapse_cplus;
 	return collapse(name, strlen(name), false, out) && out->len;

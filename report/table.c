@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/str.h"
+#include "report/namesakes.h"
 
 /*
  * Three steps. Samples become groups (what their own columns say: thread, CPU).
@@ -79,16 +80,29 @@ static void put_function_key(struct str *key, const struct profile *profile,
 	str_putc(key, '\0');
 }
 
+/* Symbols with a file beside them say no more than they did. */
+static bool has_places(const enum column *columns, size_t nr_columns)
+{
+	bool has[COLUMN_COUNT] = {0};
+	for (size_t i = 0; i < nr_columns; i++)
+		has[columns[i]] = true;
+	return has[COLUMN_SYM] && !has[COLUMN_FILE];
+}
+
 uint32_t *table_group_functions(
 	const struct profile *profile, const enum column *columns, size_t nr_columns)
 {
+	bool shows_places = has_places(columns, nr_columns);
 	uint32_t *groups = mem_zalloc_array(profile->functions.len, sizeof(*groups));
 	struct strtab keys = {0};
 	CLEANUP(str_deinit) struct str key = {0};
 	for (size_t i = 0; i < profile->functions.len; i++) {
 		str_truncate(&key, 0);
+		const struct profile_function *function = &profile->functions.data[i];
 		for (size_t c = 0; c < nr_columns; c++)
-			put_function_key(&key, profile, &profile->functions.data[i], columns[c]);
+			put_function_key(&key, profile, function, columns[c]);
+		if (shows_places && namesakes_have_place(profile->objects.data, function))
+			str_printf(&key, "%u:%s", function->line, function->file);
 		groups[i] = strtab_intern(&keys, str_text(&key), key.len);
 	}
 	strtab_deinit(&keys);
@@ -209,6 +223,9 @@ void table_init(
 	struct builder builder = {.profile = profile, .table = table};
 	for (size_t i = 0; i < options->nr_columns; i++)
 		builder.has[options->columns[i]] = true;
+	if (has_places(options->columns, options->nr_columns))
+		table->nr_parts = namesakes_find(
+			profile->objects.data, profile->functions.data, profile->functions.len);
 	group_threads(&builder);
 	builder.function_groups =
 		table_group_functions(profile, options->columns, options->nr_columns);
@@ -231,4 +248,5 @@ void table_init(
 void table_deinit(struct table *table)
 {
 	vec_deinit(&table->rows);
+	mem_free(table->nr_parts);
 }

@@ -20,6 +20,7 @@ struct table {
 	VEC(struct table_row) rows;
 	uint64_t total; /* of all samples */
 	uint64_t samples;
+	uint8_t *nr_parts; /* by function, of namesakes.h; NULL: names are shown as they are */
 };
 
 struct table_options {
@@ -38,7 +39,8 @@ void table_deinit(struct table *table);
 
 /*
  * Group of each function: below their number, equal where the columns of frames among these do not
- * tell them apart. To be freed.
+ * tell them apart. Namesakes are apart by their symbol, unless their file is a column, too. To be
+ * freed.
  */
 uint32_t *table_group_functions(
 	const struct profile *profile, const enum column *columns, size_t nr_columns);

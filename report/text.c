@@ -5,6 +5,7 @@
 
 #include "report/focus.h"
 #include "report/info.h"
+#include "report/namesakes.h"
 #include "report/script_frames.h"
 
 static const char nothing_matches[] = "# nothing matches\n";
@@ -53,8 +54,15 @@ void text_put_head(const struct profile *profile, uint64_t samples_before_filter
 
 /* ---- the table ---- */
 
-static void put_cell(const struct profile *profile, const struct table_row *row, enum column column,
-	struct str *out)
+static void put_name(const struct profile_function *function, uint8_t nr_parts, struct str *out)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	namesakes_put_name(function, nr_parts, &name);
+	str_put_escaped(out, str_text(&name), name.len);
+}
+
+static void put_cell(const struct profile *profile, const struct table *table,
+	const struct table_row *row, enum column column, struct str *out)
 {
 	const struct profile_function *function = &profile->functions.data[row->function];
 	const struct profile_object *object = &profile->objects.data[function->object];
@@ -62,7 +70,7 @@ static void put_cell(const struct profile *profile, const struct table_row *row,
 	switch (column) {
 	case COLUMN_SYM:
 		str_puts(out, profile_is_kernel(profile, function->object) ? "[k] " : "[.] ");
-		put_foreign(out, function->name);
+		put_name(function, table->nr_parts ? table->nr_parts[row->function] : 0, out);
 		break;
 	case COLUMN_DSO:
 		put_foreign(out, object->name);
@@ -102,7 +110,7 @@ static void measure(const struct profile *profile, const struct table *table, si
 		widths[c] = strlen(column_info(options->columns[c])->title);
 		for (size_t i = 0; i < nr_rows; i++) {
 			str_truncate(&cell, 0);
-			put_cell(profile, &table->rows.data[i], options->columns[c], &cell);
+			put_cell(profile, table, &table->rows.data[i], options->columns[c], &cell);
 			if (cell.len > widths[c])
 				widths[c] = cell.len > WIDEST ? WIDEST : cell.len;
 		}
@@ -129,7 +137,7 @@ static void put_row(const struct profile *profile, const struct table *table,
 		profile_percent(row->total, table->total), (unsigned long long)row->self_samples);
 	for (size_t c = 0; c < options->nr_columns; c++) {
 		str_truncate(&cell, 0);
-		put_cell(profile, row, options->columns[c], &cell);
+		put_cell(profile, table, row, options->columns[c], &cell);
 		size_t width = c + 1 < options->nr_columns ? widths[c] : 0;
 		put_padded(out, str_text(&cell), cell.len, width,
 			column_info(options->columns[c])->is_number);
@@ -194,42 +202,7 @@ void text_put_table(const struct profile *profile, const struct table *table,
 
 /* ---- the call tree ---- */
 
-/*
- * Of scripts, functions of the same name in different places are common, such as <module> or run,
- * and all are of one object: the tree, which keeps them apart, has to say which is which.
- */
-static bool *find_namesakes(const struct profile *profile)
-{
-	size_t len = profile->functions.len;
-	bool *is_namesake = mem_zalloc_array(len, sizeof(*is_namesake));
-	CLEANUP_FREE uint32_t *first = mem_zalloc_array(len, sizeof(*first));
-	static const enum column columns[] = {COLUMN_SYM, COLUMN_DSO};
-	CLEANUP_FREE uint32_t *groups = table_group_functions(profile, columns, 2);
-	for (uint32_t i = 1; i < len; i++) {
-		const struct profile_function *function = &profile->functions.data[i];
-		const struct profile_object *object = &profile->objects.data[function->object];
-		if (object->info.kind != LAYOUT_OBJECT_SCRIPT || !function->file)
-			continue;
-		uint32_t *other = &first[groups[i]];
-		if (*other)
-			is_namesake[*other] = is_namesake[i] = true;
-		else
-			*other = i;
-	}
-	return is_namesake;
-}
-
-static void put_place(const struct profile_function *function, struct str *out)
-{
-	const char *slash = strrchr(function->file, '/');
-	str_puts(out, " (");
-	put_foreign(out, slash ? slash + 1 : function->file);
-	if (function->line)
-		str_printf(out, ":%u", function->line);
-	str_putc(out, ')');
-}
-
-static void put_branch(const struct profile *profile, const bool *is_namesake,
+static void put_branch(const struct profile *profile, const uint8_t *nr_parts,
 	const struct focus_node *node, uint64_t whole, struct str *out)
 {
 	str_printf(out, "%7.2f%% %7.2f%%  ", profile_percent(node->total, whole),
@@ -238,9 +211,7 @@ static void put_branch(const struct profile *profile, const bool *is_namesake,
 		str_puts(out, "| ");
 	str_puts(out, node->is_kernel ? "[k] " : "");
 	const struct profile_function *function = &profile->functions.data[node->function];
-	put_foreign(out, function->name);
-	if (is_namesake[node->function])
-		put_place(function, out);
+	put_name(function, nr_parts[node->function], out);
 	str_putc(out, '\n');
 }
 
@@ -264,7 +235,8 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 	uint64_t whole = focus->nodes.data[0].total;
 	if (!whole)
 		str_puts(out, nothing_matches);
-	CLEANUP_FREE bool *is_namesake = find_namesakes(profile);
+	CLEANUP_FREE uint8_t *nr_parts = namesakes_find(
+		profile->objects.data, profile->functions.data, profile->functions.len);
 	size_t hidden = 0;
 	bool is_shown = true;
 	for (uint32_t at = 0; (at = next_branch(focus, at, is_shown));) {
@@ -273,7 +245,7 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 		hidden += !is_shown;
 		if (!is_shown)
 			continue;
-		put_branch(profile, is_namesake, node, whole, out);
+		put_branch(profile, nr_parts, node, whole, out);
 		is_shown = !options->max_depth || node->depth < options->max_depth;
 	}
 	if (hidden)

@@ -4,6 +4,7 @@
 
 #include "format/base/str.h"
 #include "report/flat_weights.h"
+#include "report/namesakes.h"
 #include "report/native_frames.h"
 
 void model_wish_copy(struct model_wish *to, const struct model_wish *from)
@@ -24,8 +25,9 @@ void model_wish_deinit(struct model_wish *wish)
 
 /* ---- names ---- */
 
-/* Functions of one name and object are shown as one: a function that was compiled twice. */
-static uint32_t *group_functions(const struct profile_function *functions, size_t count)
+/* What is shown as one is one: a function that was compiled twice. */
+static uint32_t *group_functions(const struct profile_object *objects,
+	const struct profile_function *functions, size_t count)
 {
 	uint32_t *groups = mem_zalloc_array(count, sizeof(*groups));
 	uint64_t seed = map_random_seed();
@@ -36,17 +38,34 @@ static uint32_t *group_functions(const struct profile_function *functions, size_
 		if (!function->is_known) /* each address is one function already */
 			continue;
 		uint64_t hash = map_hash_bytes(function->name, strlen(function->name), seed);
+		if (namesakes_have_place(objects, function))
+			hash += map_hash_bytes(function->file, strlen(function->file), seed) +
+				function->line;
 		uint64_t *known = map_put(&newest, hash + function->object, NULL);
 		const struct profile_function *other = *known ? &functions[*known - 1] : NULL;
-		bool is_same = other && other->object == function->object &&
-			       strcmp(other->name, function->name) == 0;
-		if (is_same)
+		if (other && namesakes_are_one(objects, other, function))
 			groups[i] = (uint32_t)*known - 1;
 		if (!*known)
 			*known = i + 1;
 	}
 	map_deinit(&newest);
 	return groups;
+}
+
+static void tell_namesakes_apart(struct model_names *names)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	CLEANUP_FREE uint8_t *nr_parts =
+		namesakes_find(names->objects.data, names->functions.data, names->functions.len);
+	for (size_t i = 0; i < names->functions.len; i++) {
+		struct profile_function *function = &names->functions.data[i];
+		if (!nr_parts[i])
+			continue;
+		str_truncate(&text, 0);
+		namesakes_put_name(function, nr_parts[i], &text);
+		uint32_t id = strtab_intern(&names->written, str_text(&text), text.len);
+		function->name = strtab_get(&names->written, id);
+	}
 }
 
 struct model_names *model_names_create_flat(const struct profile *profile, unsigned serial)
@@ -59,7 +78,9 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 	vec_append(&names->objects, profile->objects.data, profile->objects.len);
 	vec_each(&names->objects, object)
 		object->answers = (struct answers){0};
-	names->groups = group_functions(names->functions.data, names->functions.len);
+	names->groups =
+		group_functions(names->objects.data, names->functions.data, names->functions.len);
+	tell_namesakes_apart(names);
 	names->has_scripts = native_frames_have_scripts(names->objects.data, names->objects.len);
 	return names;
 }

@@ -33,6 +33,24 @@ TEST(the_tree_tells_functions_of_scripts_apart)
 	profile_destroy(profile);
 }
 
+TEST(the_table_tells_functions_of_scripts_apart)
+{
+	struct profile *profile = namesakes();
+	CLEANUP(str_deinit) struct str text = {0};
+	struct table_options options = {.columns = {COLUMN_DSO, COLUMN_SYM}, .nr_columns = 2};
+	struct table table;
+	table_init(&table, profile, &options);
+	struct filter filter = {0};
+	text_put_table(profile, &table, &options, &(struct text_options){.filter = &filter}, &text);
+	table_deinit(&table);
+	CHECK_STR(str_text(&text), "#   self    total   samples  dso       symbol\n"
+				   "  75.00%   75.00%         6  [python]  [.] run (a.py)\n"
+				   "  25.00%   25.00%         2  [vdso]    [.] run\n"
+				   "   0.00%  100.00%         0  [python]  [.] main\n"
+				   "   0.00%   25.00%         0  [python]  [.] run (\\x1bb.py)\n");
+	profile_destroy(profile);
+}
+
 TEST(what_is_left_out_is_added_up)
 {
 	struct profile *profile = namesakes();

@@ -180,3 +180,23 @@ TEST(the_key_is_offered_where_there_are_scripts)
 	CHECK(strstr(screen_line(&screen, 15), "no frames of scripts"));
 	screen_deinit(&screen);
 }
+
+/* run() of two files, and twice of one of them. */
+TEST(functions_of_scripts_with_one_name_are_apart)
+{
+	struct fixture fixture;
+	struct screen screen;
+	fixture_init(&fixture);
+	uint32_t script = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	for (uint32_t i = 1; i < 4; i++) {
+		uint32_t run = fixture_line(&fixture, script, i * LAYOUT_SCRIPT_FIRST, "run",
+			i < 3 ? "/src/a.py" : "/src/b.py", i);
+		fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, run), 0, i);
+	}
+	screen_init(&screen, fixture_profile(&fixture), 80, 16);
+	CHECK_INT(screen.app.model->functions.len, 2);
+	CHECK(strstr(screen_text(&screen), "run (a.py)"));
+	CHECK(strstr(screen_text(&screen), "run (b.py)"));
+	screen_deinit(&screen);
+}
