@@ -145,7 +145,7 @@ make_initramfs() {
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,programs}
 	cp -L "$busybox" "$root/bin/busybox"
 	cp "$here/init" "$here/steps.sh" "$root/"
-	cp "$PROGRAMS"/{ebprof,limited,usdt,shape_fp,shape_static,shape_dynamic} "$root/programs/"
+	cp "$PROGRAMS"/{ebprof,limited,usdt,script,shape_fp,shape_static,shape_dynamic} "$root/programs/"
 	for library in $(ldd "$PROGRAMS/shape_dynamic" | grep -oE '/[^ ]+'); do
 		mkdir -p "$root$(dirname "$library")"
 		cp -L "$library" "$root$library"
@@ -200,9 +200,9 @@ is_judged() { # SHAPE FRAME_POINTERS_SUFFICE
 	[[ $MIN_COMPLETE != 0 ]] || [[ $1 == shape_fp && $2 == yes ]]
 }
 
-judge_programs() { # KERNEL LOG
+judge_programs() { # KERNEL LOG SECTION
 	local kernel=$1 log=$2 target name insns verified microseconds errno
-	want_status "$kernel" "$log" verify
+	want_status "$kernel" "$log" "$3"
 	while read -r _ target name insns verified microseconds errno; do
 		printf '%-28s %-8s %-16s %6d %9d %4d.%d\n' "$kernel" "$target" "$name" "$insns" "$verified" \
 			$((microseconds / 1000)) $((microseconds / 100 % 10)) >>"$work/programs"
@@ -213,7 +213,7 @@ judge_programs() { # KERNEL LOG
 		else
 			ok
 		fi
-	done < <(part "$log" verify | grep '^program ')
+	done < <(part "$log" "$3" | grep '^program ')
 }
 
 judge_shape() { # KERNEL LOG SHAPE
@@ -300,6 +300,29 @@ judge_probes() { # KERNEL LOG
 		not_ok "$kernel: stacks of the probe: $(part "$log" "folded usdt" | tail -n 3)"; fi
 }
 
+# Script stacks by probes, of tests/e2e/script_probes.c: whole, and every function is counted; or, where
+# there are no cookies, a word that the kernel is too old.
+judge_script() { # KERNEL LOG
+	local kernel=$1 log=$2 stack counted
+	if part "$log" check | grep -q 'one probe at a time'; then
+		if part "$log" "record script" | grep -q 'usdt-stacks needs Linux 5.15 or later'; then ok; else
+			not_ok "$kernel: script stacks: $(part "$log" "record script" | tail -n 2)"; fi
+		return
+	fi
+	judge_programs "$kernel" "$log" "verify script"
+	want_status "$kernel" "$log" "record script"
+	want_status "$kernel" "$log" "folded script"
+	for stack in 'heavy;spin;' 'light;spin;' 'catcher;quiet;spin;'; do
+		if [[ $(count_stacks "$log" script ";<module>;$stack") -ge $MIN_STACKS ]]; then ok; else
+			not_ok "$kernel: script stacks: few of $stack: $(part "$log" "folded script" | tail -n 3)"; fi
+	done
+	if [[ $(count_stacks "$log" script ';thrower;quiet;') == 0 ]]; then ok; else
+		not_ok "$kernel: script stacks: of functions that were left: $(part "$log" "folded script" | grep thrower)"; fi
+	counted=$(part "$log" "record script" | sed -nE 's/^([0-9]+) entered, ([0-9]+) left.*/\1 entries + \2 returns/p')
+	if [[ -n $counted ]] && part "$log" "record script" | grep -q " $counted took "; then ok; else
+		not_ok "$kernel: script stacks: $counted are not what was counted: $(part "$log" "record script" | grep entries)"; fi
+}
+
 judge() { # VERSION LOG
 	local log=$2 kernel shape exact
 	kernel=$(part "$log" kernel)
@@ -309,7 +332,7 @@ judge() { # VERSION LOG
 	fi
 	want_status "$kernel" "$log" check
 	if part "$log" check | grep -q '^ok *kernel symbols'; then ok; else not_ok "$kernel: the kernel's symbols are not found"; fi
-	judge_programs "$kernel" "$log"
+	judge_programs "$kernel" "$log" verify
 	for shape in shape_fp shape_static shape_dynamic; do
 		judge_shape "$kernel" "$log" "$shape"
 	done
@@ -317,6 +340,7 @@ judge() { # VERSION LOG
 	exact=$(part "$log" "info system" | jq '.samples > 20 and .ticks == .samples + .idle + .filtered + .lost' 2>/dev/null || true)
 	if [[ $exact == true ]]; then ok; else not_ok "$kernel: the whole system: ticks do not add up, or hardly any"; fi
 	judge_probes "$kernel" "$log"
+	judge_script "$kernel" "$log"
 	judge_limits "$kernel" "$log"
 	[[ $1 == running || $1 == */* ]] || judge_kernel_lines "$1" "$kernel" "$log"
 }

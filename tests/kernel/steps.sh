@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is done on each kernel, by busybox in a guest or by the shell here. Judges nothing: prints
 # sections, "@@@ NAME", the output, "@@@ status N", for check_kernel.sh to look at.
-#   steps.sh PROGRAMS WORK       folder of ebprof, shape_*, limited, usdt; an empty folder to write to
+#   steps.sh PROGRAMS WORK       folder of ebprof, shape_*, limited, usdt, script; an empty folder to write to
 programs=$1 work=$2
 ebprof=$programs/ebprof
 
@@ -44,6 +44,11 @@ section "folded usdt" "$ebprof" convert --folded -i "$work/usdt.data" -o -
 section "record semaphore" "$ebprof" record -m 64M -o "$work/semaphore.data" -F 999 -e cpu-clock \
 	-e "usdt:$usdt:ebtest:guarded" -- "$usdt" guarded 2000
 section "info semaphore" "$ebprof" info --json -i "$work/semaphore.data"
+# From 5.15 on.
+script=$programs/script
+section "verify script" verify_for script --usdt-stacks "python:$script" -- true
+section "record script" "$ebprof" record -v -F 199 -o "$work/script.data" --usdt-stacks "python:$script" -- "$script" 1500
+section "folded script" "$ebprof" convert --folded -i "$work/script.data" -o -
 section "data shape_fp" base64 "$work/shape_fp.data"
 section "record system" "$ebprof" record -a -F 199 -o "$work/system.data" -- "$programs/shape_fp" 100
 section "info system" "$ebprof" info --json -i "$work/system.data"
