@@ -7,6 +7,7 @@
 #include "report/export/html_tree.h"
 #include "report/export/tally.h"
 #include "report/info.h"
+#include "report/namesakes.h"
 
 const struct html_data_limits html_data_limits = {
 	.nodes = 2 << 20,
@@ -281,11 +282,17 @@ static void put_functions(struct html_data *data)
 	vec_each(&files.entries, file)
 		put_text(data, file->bytes);
 	put(data, data->tree.functions.len);
+	CLEANUP(str_deinit) struct str name = {0};
+	CLEANUP_FREE uint8_t *nr_parts =
+		namesakes_find(data->objects, data->source.functions, data->source.nr_functions);
 	for (size_t i = 0; i < data->tree.functions.len; i++) {
-		const struct profile_function *function = &folded;
-		if (i != HTML_TREE_FOLDED)
-			function = &data->source.functions[data->tree.functions.data[i]];
-		put_text(data, function->name);
+		bool is_folded = i == HTML_TREE_FOLDED;
+		uint32_t number = data->tree.functions.data[i];
+		const struct profile_function *function =
+			is_folded ? &folded : &data->source.functions[number];
+		str_truncate(&name, 0);
+		namesakes_put_name(function, is_folded ? 0 : nr_parts[number], &name);
+		put_text(data, str_text(&name));
 		put(data, data->tree.object_numbers[function->object]);
 		put(data, file_of.data[i]);
 		put(data, function->line);
