@@ -81,6 +81,12 @@ struct profile_frame {
 	uint32_t line;      /* 0: unknown */
 };
 
+/* A baseline left out something of the stack here to stay small, unlike what nobody ever knew. */
+static inline bool profile_frame_is_left_out(const struct profile_frame *frame)
+{
+	return !frame->object && frame->offset == LAYOUT_TRUNCATED_LEFT_OUT;
+}
+
 /* What a frame is called: set by symbolize(). */
 struct profile_function {
 	const char *name;        /* as shown: demangled, or dso+0xoff */

@@ -1,5 +1,6 @@
 #include "report/baseline/slim_stack.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 void slim_stacks_init(struct slim_stacks *stacks, struct slim_places *places)
@@ -21,7 +22,7 @@ static uint32_t add_node(struct slim_stacks *stacks, uint32_t parent, uint32_t p
 	uint64_t *node = map_put(&stacks->index, (uint64_t)parent << 32 | place, &added);
 	if (added) {
 		*node = stacks->nodes.len;
-		vec_push(&stacks->nodes, (struct slim_node){parent, place, 0});
+		vec_push(&stacks->nodes, (struct slim_node){.parent = parent, .place = place});
 	}
 	return (uint32_t)*node;
 }
@@ -72,6 +73,69 @@ static void count_samples(struct slim_stacks *stacks)
 	}
 	for (size_t i = stacks->nodes.len; i-- > 1;)
 		nodes[nodes[i].parent].samples += nodes[i].samples;
+}
+
+/* ---- paths of functions ---- */
+
+struct paths {
+	const struct profile *profile;
+	struct map index; /* caller's path << 32 | function -> path */
+	VEC(struct path {
+		uint64_t samples;
+		bool is_inlined; /* part of what its caller's place tells */
+	})
+	list;
+	VEC(uint32_t) inlined; /* frames, innermost first */
+};
+
+static uint32_t path_to(struct paths *paths, uint32_t caller, uint32_t frame)
+{
+	bool added;
+	uint32_t function = paths->profile->frames.data[frame].function;
+	uint64_t *path = map_put(&paths->index, (uint64_t)caller << 32 | function, &added);
+	if (added) {
+		*path = paths->list.len;
+		vec_push(&paths->list, (struct path){0});
+	}
+	return (uint32_t)*path;
+}
+
+/* Of what was inlined into a frame whose own path it is. */
+static uint32_t path_of_inlined(struct paths *paths, uint32_t path, uint32_t frame)
+{
+	const struct profile_frame *frames = paths->profile->frames.data;
+	paths->inlined.len = 0;
+	if (frames[frame].innermost)
+		for (uint32_t at = frames[frame].innermost; at != frame; at = frames[at].outer)
+			vec_push(&paths->inlined, at);
+	while (paths->inlined.len) {
+		path = path_to(paths, path, paths->inlined.data[--paths->inlined.len]);
+		paths->list.data[path].is_inlined = true;
+	}
+	return path;
+}
+
+static void count_paths(struct slim_stacks *stacks)
+{
+	size_t count = stacks->nodes.len;
+	struct slim_node *nodes = stacks->nodes.data;
+	struct paths paths = {.profile = stacks->places->profile};
+	CLEANUP_FREE uint32_t *outer = mem_zalloc_array(count, sizeof(*outer));
+	CLEANUP_FREE uint32_t *inner = mem_zalloc_array(count, sizeof(*inner));
+	vec_push(&paths.list, (struct path){0});
+	for (size_t i = 1; i < count; i++) {
+		uint32_t frame = stacks->places->list.data[nodes[i].place].frame;
+		outer[i] = path_to(&paths, inner[nodes[i].parent], frame);
+		inner[i] = path_of_inlined(&paths, outer[i], frame);
+		paths.list.data[outer[i]].samples += nodes[i].samples;
+	}
+	for (size_t i = 1; i < count; i++) {
+		const struct path *path = &paths.list.data[outer[i]];
+		nodes[i].path_samples = path->is_inlined ? UINT64_MAX : path->samples;
+	}
+	map_deinit(&paths.index);
+	vec_deinit(&paths.list);
+	vec_deinit(&paths.inlined);
 }
 
 /* ---- taking them ---- */
@@ -139,6 +203,7 @@ void slim_stacks_take(struct slim_stacks *stacks, const uint32_t *threads)
 	take_samples(&taking, threads);
 	join_groups(stacks);
 	count_samples(stacks);
+	count_paths(stacks);
 	count_bare_places(stacks->places);
 	mem_free(taking.nodes);
 	vec_deinit(&taking.path);
@@ -153,7 +218,7 @@ struct cutting {
 	struct cut_node {
 		uint32_t kept; /* the node itself, or what is left of its callers */
 		uint32_t end;  /* what stands for a stack that ends here */
-		bool is_cut, is_ended;
+		bool is_cut, is_whole, is_ended; /* is_whole: its place is as it was */
 	} * nodes;
 };
 
@@ -167,6 +232,19 @@ static uint32_t kept_place(const struct cutting *cutting, uint32_t place)
 	return places->list.data[place].self_samples >= cutting->cut->self ? place : 0;
 }
 
+static bool has_inlined(const struct cutting *cutting, uint32_t place)
+{
+	const struct slim_places *places = cutting->all->places;
+	return places->profile->frames.data[places->list.data[place].frame].innermost;
+}
+
+/* Of a path that stays: a rare place of it has no line, unless that would hide functions. */
+static uint32_t place_of_caller(const struct cutting *cutting, const struct slim_node *node)
+{
+	bool is_whole = node->samples >= cutting->cut->below || has_inlined(cutting, node->place);
+	return is_whole ? node->place : slim_places_bare(cutting->all->places, node->place);
+}
+
 /* Callers come first. */
 static void cut_nodes(struct cutting *cutting)
 {
@@ -175,31 +253,39 @@ static void cut_nodes(struct cutting *cutting)
 		const struct cut_node *parent = &cutting->nodes[node->parent];
 		struct cut_node *out = &cutting->nodes[i];
 		*out = (struct cut_node){.kept = parent->kept, .is_cut = true};
-		if (!parent->is_cut && node->samples >= cutting->cut->below) {
+		if (!parent->is_cut && node->path_samples >= cutting->cut->below) {
+			uint32_t place = place_of_caller(cutting, node);
 			out->is_cut = false;
-			out->kept = add_node(cutting->to, parent->kept, node->place);
+			out->is_whole = place == node->place;
+			out->kept = add_node(cutting->to, parent->kept, place);
 		}
 	}
 }
 
-/* Right below what is kept nothing lies between. */
-static uint32_t end_of(struct cutting *cutting, uint32_t at, bool *loses)
+static uint32_t end_of_kept(struct cutting *cutting, uint32_t at)
 {
 	const struct slim_node *node = &cutting->all->nodes.data[at];
-	struct cut_node *out = &cutting->nodes[at];
-	if (!out->is_cut)
+	const struct cut_node *out = &cutting->nodes[at];
+	if (!at || out->is_whole)
 		return out->kept;
 	uint32_t place = kept_place(cutting, node->place);
-	bool is_next = place == node->place && !cutting->nodes[node->parent].is_cut;
-	*loses |= !is_next;
-	if (out->is_ended)
-		return out->end;
+	return place ? add_node(cutting->to, cutting->nodes[node->parent].kept, place) : out->kept;
+}
+
+static uint32_t end_of_cut(struct cutting *cutting, uint32_t at)
+{
+	uint32_t place = kept_place(cutting, cutting->all->nodes.data[at].place);
+	uint32_t mark = add_node(
+		cutting->to, cutting->nodes[at].kept, slim_places_mark(cutting->all->places));
+	return place ? add_node(cutting->to, mark, place) : mark;
+}
+
+static uint32_t end_of(struct cutting *cutting, uint32_t at)
+{
+	struct cut_node *out = &cutting->nodes[at];
+	if (!out->is_ended)
+		out->end = out->is_cut ? end_of_cut(cutting, at) : end_of_kept(cutting, at);
 	out->is_ended = true;
-	out->end = out->kept;
-	if (!is_next)
-		out->end = add_node(cutting->to, out->end, slim_places_mark(cutting->all->places));
-	if (place)
-		out->end = add_node(cutting->to, out->end, place);
 	return out->end;
 }
 
@@ -216,11 +302,12 @@ uint64_t slim_stacks_cut(
 	cut_nodes(&cutting);
 	vec_each(&all->groups, group) {
 		struct slim_group out = *group;
-		bool loses = false;
-		out.user = end_of(&cutting, group->user, &loses);
-		out.kernel = end_of(&cutting, group->kernel, &loses);
+		out.user = end_of(&cutting, group->user);
+		out.kernel = end_of(&cutting, group->kernel);
 		vec_push(&to->groups, out);
-		lost += loses ? group->samples : 0;
+		bool is_cut =
+			cutting.nodes[group->user].is_cut || cutting.nodes[group->kernel].is_cut;
+		lost += is_cut ? group->samples : 0;
 	}
 	join_groups(to);
 	mem_free(cutting.nodes);

@@ -1,7 +1,11 @@
 /*
  * The stacks of a baseline: a tree of places, and the samples of each thread in it. Where the whole
  * is too large the rarest are cut: of a stack that was seen seldom the outer part stays that others
- * share, and the place where it was sampled. What lay between them is left out, and marked.
+ * share, and the place where it was sampled, below a mark for what lay between them.
+ *
+ * What is rare is asked of paths of functions, not of places: a path without a mark has all of its
+ * samples. So a caller's callees are known in full but for those below its mark, and two recordings
+ * can be compared wherever no mark is.
  */
 #ifndef EBPROF_SLIM_STACK_H
 #define EBPROF_SLIM_STACK_H
@@ -12,6 +16,9 @@ struct slim_node {
 	uint32_t parent; /* 0: outermost */
 	uint32_t place;
 	uint64_t samples; /* that passed here */
+	/* ... and through places of the same functions; the most where what it calls is inlined,
+	 * too: that stays as long as its caller does. */
+	uint64_t path_samples;
 };
 
 /* Samples that differ in their times alone. */
@@ -35,7 +42,8 @@ void slim_stacks_deinit(struct slim_stacks *stacks);
 void slim_stacks_take(struct slim_stacks *stacks, const uint32_t *threads);
 
 struct slim_cut {
-	uint64_t below; /* nodes with fewer samples are left out */
+	uint64_t below; /* paths of functions with fewer samples are left out; places have no lines
+			 */
 	uint64_t self;  /* ... and places that were sampled more seldom have no lines, or go, too */
 };
 
