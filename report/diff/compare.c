@@ -18,6 +18,7 @@ static struct compare_row *row_for(
 			.object = object ? object : "",
 			.name = function->name,
 			.is_known = function->is_known,
+			.is_cut = diff->left_out,
 		};
 		vec_push(&compare->rows, row);
 		*place = (uint32_t)compare->rows.len;
@@ -108,6 +109,11 @@ double compare_points(const struct compare_wholes *wholes, const struct compare_
 	return compare_new_percent(wholes, row, metric) - compare_base_percent(wholes, row, metric);
 }
 
+bool compare_is_known(const struct compare_row *row, enum compare_metric metric)
+{
+	return !row->is_cut || metric != COMPARE_TOTAL;
+}
+
 static double samples_of(const struct compare_value *value, enum compare_metric metric)
 {
 	return (double)(metric == COMPARE_SELF ? value->self_samples : value->samples);
@@ -119,7 +125,7 @@ bool compare_is_significant(const struct compare_wholes *wholes, const struct co
 {
 	static const double quantile = 3.841; /* of chi squared, one degree of freedom, 95 % */
 	double all_base = (double)wholes->base.samples, all_new = (double)wholes->new.samples;
-	if (all_base <= 0 || all_new <= 0)
+	if (all_base <= 0 || all_new <= 0 || !compare_is_known(row, metric))
 		return false;
 	double base = samples_of(&row->base, metric), new = samples_of(&row->new, metric);
 	double pooled = (base + new) / (all_base + all_new);

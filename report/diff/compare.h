@@ -17,6 +17,7 @@ struct compare_row {
 	const char *object, *name; /* as the new side has them, where it does; clones have one */
 	uint32_t frame;            /* one of the new side's profile; 0: there is none */
 	bool is_known;             /* there was a symbol */
+	bool is_cut; /* a baseline may have left out part of its total, or of it altogether */
 	struct compare_value base, new;
 };
 
@@ -55,9 +56,12 @@ double compare_new_percent(const struct compare_wholes *wholes, const struct com
 /* By how much the share grew. */
 double compare_points(const struct compare_wholes *wholes, const struct compare_row *row,
 	enum compare_metric metric);
+/* False: what a baseline left out may be of it, so that it cannot be compared. */
+bool compare_is_known(const struct compare_row *row, enum compare_metric metric);
 /*
- * False: so few samples differ so much by chance, once in twenty times. Chances are those of
- * independent samples; shares of repeated recordings were seen to vary little more than that.
+ * False: it cannot be compared, or so few samples differ so much by chance, once in twenty times.
+ * Chances are those of independent samples; shares of repeated recordings were seen to vary little
+ * more than that.
  */
 bool compare_is_significant(const struct compare_wholes *wholes, const struct compare_row *row,
 	enum compare_metric metric);

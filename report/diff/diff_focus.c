@@ -2,10 +2,10 @@
 
 #include "format/base/map.h"
 
-void diff_focus_init(struct diff_focus *focus, struct focus *both,
+void diff_focus_init(struct diff_focus *focus, const struct diff_tree *diff, struct focus *both,
 	const struct tree_weight *const sides[MATCH_SIDES])
 {
-	*focus = (struct diff_focus){.both = both};
+	*focus = (struct diff_focus){.both = both, .diff = diff};
 	for (int side = 0; side < MATCH_SIDES; side++)
 		focus_init(&focus->sides[side], both->tree, sides[side], both->functions,
 			both->direction);
@@ -57,6 +57,21 @@ static void put_value(const struct focus_node *node, struct compare_value *ret)
 	ret->samples = node->samples;
 }
 
+/* Callers of whatever was left out are not known; of callees those below a mark. */
+static bool is_cut(const struct diff_focus *focus, uint32_t node)
+{
+	const struct focus_node *nodes = focus->both->nodes.data;
+	uint32_t left_out = focus->diff->left_out;
+	if (!node || !left_out)
+		return false;
+	if (focus->both->direction == FOCUS_CALLERS)
+		return true;
+	while ((node = nodes[node].parent))
+		if (nodes[node].function == left_out)
+			return true;
+	return false;
+}
+
 struct compare_row diff_focus_row(struct diff_focus *focus, uint32_t node)
 {
 	const struct focus_node *nodes = focus->both->nodes.data;
@@ -66,7 +81,7 @@ struct compare_row diff_focus_row(struct diff_focus *focus, uint32_t node)
 	while (path.len)
 		find_twins(focus, path.data[--path.len]);
 	vec_deinit(&path);
-	struct compare_row row = {0};
+	struct compare_row row = {.is_cut = is_cut(focus, node)};
 	const uint32_t *twins = focus->twins.data[node].nodes;
 	if (twins[MATCH_BASE])
 		put_value(&focus->sides[MATCH_BASE].nodes.data[twins[MATCH_BASE] - 1], &row.base);

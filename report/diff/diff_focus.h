@@ -16,12 +16,13 @@ struct diff_twins {
 /* What the nodes of a focus took on each side. */
 struct diff_focus {
 	struct focus *both; /* borrowed: of `both` */
+	const struct diff_tree *diff;
 	struct focus sides[MATCH_SIDES];
 	VEC(struct diff_twins) twins; /* for each node of `both` */
 };
 
-/* The focus leads from the tree's root or its leaves; `sides`: the weights of each. */
-void diff_focus_init(struct diff_focus *focus, struct focus *both,
+/* The focus leads from the diff tree's root or its leaves; `sides`: the weights of each. */
+void diff_focus_init(struct diff_focus *focus, const struct diff_tree *diff, struct focus *both,
 	const struct tree_weight *const sides[MATCH_SIDES]);
 void diff_focus_deinit(struct diff_focus *focus);
 

@@ -104,6 +104,9 @@ static void merge_nodes(struct merging *merging, enum match_side side, const str
 			.is_kernel = from->is_kernel,
 		};
 		put_frame(merging, side, from->frame, node.function);
+		const struct profile *profile = merging->match.profiles[side];
+		if (profile_frame_is_left_out(&profile->frames.data[from->frame]))
+			diff->left_out = node.function;
 		diff->nodes[side][i] = tree_grow(&diff->tree, &merging->growth, &node);
 	}
 }
@@ -124,6 +127,75 @@ static void merge_side(
 	}
 }
 
+/* ---- marks ---- */
+
+/* What each side has: of each node bits of those that have it, and of its callees a mark. */
+struct presence {
+	uint8_t *has, *has_mark;
+};
+
+static struct presence find_presence(const struct diff_tree *diff)
+{
+	size_t count = diff->tree.nodes.len;
+	struct presence found = {mem_zalloc_array(count, 1), mem_zalloc_array(count, 1)};
+	for (int side = 0; side < MATCH_SIDES; side++)
+		for (size_t i = 0; i < diff->nr_nodes[side]; i++)
+			found.has[diff->nodes[side][i]] |= (uint8_t)(1U << side);
+	for (size_t i = 1; i < count; i++) {
+		const struct tree_node *node = &diff->tree.nodes.data[i];
+		if (node->function == diff->left_out)
+			found.has_mark[node->parent] |= found.has[i];
+	}
+	return found;
+}
+
+/* In place of its caller, where only one side knows it, and the other side may have left it out. */
+static bool goes_below_mark(const struct presence *found, const struct tree *tree, size_t node)
+{
+	static const unsigned both = (1U << MATCH_SIDES) - 1;
+	unsigned lack = both & ~found->has[node];
+	return found->has_mark[tree->nodes.data[node].parent] & lack;
+}
+
+static uint32_t grow_mark(const struct diff_tree *diff, struct merging *merging, struct tree *to,
+	uint32_t caller, uint32_t frame)
+{
+	struct tree_node mark = {.function = diff->left_out, .frame = frame, .parent = caller};
+	return tree_grow(to, &merging->growth, &mark);
+}
+
+/* Grows the tree anew, each caller ahead of its callees as before. */
+static void move_below_marks(struct merging *merging)
+{
+	struct diff_tree *diff = merging->diff;
+	struct tree moved = {0};
+	size_t count = diff->tree.nodes.len;
+	struct presence found = find_presence(diff);
+	CLEANUP_FREE uint32_t *places = mem_zalloc_array(count, sizeof(*places));
+	uint32_t frame = 0;
+	for (size_t i = count; i-- > 1;)
+		if (diff->tree.nodes.data[i].function == diff->left_out)
+			frame = diff->tree.nodes.data[i].frame;
+	tree_growth_deinit(&merging->growth);
+	tree_begin(&moved, &merging->growth);
+	for (size_t i = 1; i < count; i++) {
+		struct tree_node node = diff->tree.nodes.data[i];
+		node.parent = places[node.parent];
+		node.first_child = node.next_sibling = 0;
+		if (node.function != diff->left_out && goes_below_mark(&found, &diff->tree, i))
+			node.parent = grow_mark(diff, merging, &moved, node.parent, frame);
+		places[i] = tree_grow(&moved, &merging->growth, &node);
+	}
+	for (int side = 0; side < MATCH_SIDES; side++)
+		for (size_t i = 0; i < diff->nr_nodes[side]; i++)
+			diff->nodes[side][i] = places[diff->nodes[side][i]];
+	tree_deinit(&diff->tree);
+	diff->tree = moved;
+	diff->functions.data[diff->left_out].name = DIFF_TREE_LEFT_OUT;
+	mem_free(found.has);
+	mem_free(found.has_mark);
+}
+
 void diff_tree_init(
 	struct diff_tree *diff, const struct diff_tree_side *base, const struct diff_tree_side *new)
 {
@@ -140,6 +212,8 @@ void diff_tree_init(
 	tree_begin(&diff->tree, &merging.growth);
 	merge_side(&merging, MATCH_NEW, new);
 	merge_side(&merging, MATCH_BASE, base);
+	if (diff->left_out)
+		move_below_marks(&merging);
 	tree_mark_recursion(&diff->tree, diff->functions.len);
 	tree_growth_deinit(&merging.growth);
 	function_match_deinit(&merging.match);
@@ -168,10 +242,11 @@ struct tree_weight *diff_tree_weigh(
 	for (size_t i = 0; i < diff->nr_nodes[side]; i++) {
 		struct tree_weight *to = &merged[diff->nodes[side][i]];
 		to->self += weights[i].self;
-		to->total += weights[i].total;
+		to->total += weights[i].self;
 		to->self_samples += weights[i].self_samples;
-		to->samples += weights[i].samples;
+		to->samples += weights[i].self_samples;
 	}
+	tree_add_up(&diff->tree, merged); /* marks stand between nodes of a side that has none */
 	return merged;
 }
 

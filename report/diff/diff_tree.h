@@ -6,6 +6,11 @@
  * other, for whatever samples are looked at, are two sets of weights of the same tree; a path is
  * new or vanished where one of them is 0. Everything that is made of a tree and weights (focus,
  * flame, tree_weigh_functions()) can be made of these.
+ *
+ * A baseline that had to become small has marks in its stacks (slim_stack.h): what its caller calls
+ * besides the callees that are there is known as a whole only. What the other side has of that
+ * stands below the mark, too, so that both have all of it there, which can be compared; of what
+ * stands below nobody knows whether it is new, vanished or more.
  */
 #ifndef EBPROF_DIFF_TREE_H
 #define EBPROF_DIFF_TREE_H
@@ -13,6 +18,8 @@
 #include "format/base/str.h"
 #include "report/diff/function_match.h"
 #include "report/tree.h"
+
+#define DIFF_TREE_LEFT_OUT "[left out of the baseline]" /* what a mark is called */
 
 /* A symbolized profile and the tree of all its stacks. */
 struct diff_tree_side {
@@ -36,6 +43,7 @@ struct diff_tree {
 	 * 0: none. */
 	uint32_t *nodes[MATCH_SIDES], *function_of[MATCH_SIDES];
 	size_t nr_nodes[MATCH_SIDES];
+	uint32_t left_out; /* the function of marks; 0: neither side has any */
 };
 
 /* Nothing is borrowed: the sides may go. */

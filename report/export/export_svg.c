@@ -55,7 +55,7 @@ static void put_diff(const struct diff_tree *diff, struct tree_weight *const wei
 	struct focus both;
 	struct diff_focus focus;
 	focus_init(&both, &diff->tree, mean, diff->functions.data, FOCUS_CALLEES);
-	diff_focus_init(&focus, &both, sides);
+	diff_focus_init(&focus, diff, &both, sides);
 	struct flame_svg_diff colours = {
 		.base_name = names->name,
 		.new_name = names->profile_name,

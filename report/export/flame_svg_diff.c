@@ -34,6 +34,7 @@ static struct compare_row row_of(const struct flame_svg_diff *diff, const struct
 		struct compare_row row = diff_focus_row(diff->focus, box->node + i);
 		add(&sum.base, &row.base);
 		add(&sum.new, &row.new);
+		sum.is_cut |= row.is_cut;
 	}
 	return sum;
 }
@@ -53,10 +54,14 @@ void flame_svg_diff_put(
 {
 	struct compare_row row = row_of(diff, box);
 	double points = compare_points(&diff->wholes, &row, COMPARE_TOTAL);
-	str_printf(out, "%.2f%% \xe2\x86\x92 %.2f%%, %s%.2f points",
-		compare_base_percent(&diff->wholes, &row, COMPARE_TOTAL),
-		compare_new_percent(&diff->wholes, &row, COMPARE_TOTAL), points < 0 ? minus : "+",
-		fabs(points));
+	double base = compare_base_percent(&diff->wholes, &row, COMPARE_TOTAL);
+	double new = compare_new_percent(&diff->wholes, &row, COMPARE_TOTAL);
+	if (row.is_cut) {
+		str_printf(out, "%.2f%% now, not compared: the baseline was cut here", new);
+		return;
+	}
+	str_printf(out, "%.2f%% \xe2\x86\x92 %.2f%%, %s%.2f points", base, new,
+		points < 0 ? minus : "+", fabs(points));
 	str_printf(out, ", %llu \xe2\x86\x92 %llu samples", (unsigned long long)row.base.samples,
 		(unsigned long long)row.new.samples);
 }
@@ -91,6 +96,6 @@ void flame_svg_diff_put_legend(unsigned x, size_t y, struct str *out)
 	str_printf(out,
 		"<text class=\"details\" x=\"%u\" y=\"%zu\">points of the share and beyond; gray: "
 		"the "
-		"same, or perhaps by chance. Widths: the mean of both shares</text></g>\n",
+		"same, perhaps by chance, or unknown. Widths: the mean of both shares</text></g>\n",
 		x + 6, y + 11);
 }

@@ -225,8 +225,11 @@ static void put_unnamed(const struct compare *compare, struct str *out)
 }
 
 /* What is to be known before believing the numbers. */
-static void put_notes(const struct profile *base, const struct profile *new, struct str *out)
+static void put_notes(const struct profile *base, const struct profile *new,
+	const struct diff_tree *diff, struct str *out)
 {
+	if (diff->left_out)
+		str_puts(out, "? rare stacks were left out of the baseline; ");
 	if (strcmp(event_of(base), event_of(new)) != 0)
 		str_printf(out, "other event: %s; ", event_of(base));
 	if (is_other_meta(base, new, LAYOUT_META_CPU_MODEL))
@@ -294,7 +297,7 @@ static void compare(struct baseline *baseline, const struct model *model,
 	sides[MATCH_NEW] = diff_tree_weigh(diff, MATCH_NEW, model->weights);
 	compare_init(&comparison->compare, diff, sides[MATCH_BASE], sides[MATCH_NEW]);
 	comparison->both = compare_model_create(model, baseline->merged, sides, wish->search);
-	put_notes(baseline->profile, model->profile, &comparison->notes);
+	put_notes(baseline->profile, model->profile, diff, &comparison->notes);
 	put_unnamed(&comparison->compare, &comparison->notes);
 }
 

@@ -172,6 +172,18 @@ want_boxes() {
 	! command -v xmllint >/dev/null || xmllint --noout --nonet diff.svg || fail "it is no XML"
 }
 
+# A baseline of new.data that had to become so small that it lost stacks.
+make_cut_baseline() {
+	local size
+	"$EBPROF" baseline save -q -k new new.data && "$EBPROF" baseline get --force -k new -o cut.data || fail "baseline"
+	for ((size = $(stat -c %s cut.data) * 97 / 100; size > 500; size = size * 97 / 100)); do
+		"$EBPROF" baseline save -q -k new --max-size "$size" new.data 2>err || break
+		"$EBPROF" baseline get --force -k new -o cut.data || fail "get"
+		"$EBPROF" info cut.data | grep -q 'stacks that fewer' && return
+	done
+	fail "nothing was cut: $(cat err)"
+}
+
 test_differences() {
 	need_browser
 	need_compiler
@@ -184,6 +196,12 @@ test_differences() {
 	want_status 0 convert
 	run "$EBPROF" convert --html --baseline new.data -i new.data -o same.html
 	want_status 0 "convert with itself"
+	make_cut_baseline
+	run "$EBPROF" convert --html --baseline cut.data -i new.data -o cut.html
+	want_status 0 "convert with a baseline that was cut"
+	run "$EBPROF" convert --svg --baseline cut.data -i new.data -o cut.svg
+	want_status 0 "that as a picture"
+	! grep -qE '</title><rect class="(more|less)' cut.svg || fail "what was left out is coloured: $(grep -oE '<title>[^<]*</title><rect class="(more|less)' cut.svg | head -n 3)"
 	! grep -qaE 'gone<|src=x|<i>old' diff.html || fail "a name stands in the page as it is"
 	run "$EBPROF" convert --svg --baseline '<i>old.data' -i new.data -o diff.svg
 	want_status 0 "convert into a picture"

@@ -1,5 +1,5 @@
 // What tests/e2e/html.sh has a browser do with a page of differences:
-//   node html_diff.js BROWSER FOLDER      of FOLDER/diff.html, same.html, report.old, report.new
+//   node html_diff.js BROWSER FOLDER      of FOLDER/diff.html, same.html, cut.html, report.old, report.new
 "use strict";
 const path = require("path");
 const {Browser} = require(path.join(__dirname, "browser.js"));
@@ -133,6 +133,18 @@ async function checkSame(browser) {
 	want("all is gray", tone(await browser.value(`${view}.color(page.profile.tree, 1)`)), 0);
 }
 
+/* A baseline that was cut, and its own recording. */
+async function checkCut(browser) {
+	const nodes = "[...Array(page.profile.tree.count).keys()]", change = "page.diff.changeOf(page.profile.tree, node)";
+	wantTrue("something was left out", await browser.value("page.diff.leftOut > 0"));
+	wantTrue("and is not compared", await browser.value(`${nodes}.some((node) => !${change}.isKnown)`));
+	want("all else is the same", await browser.value(`${nodes}.filter((node) => ${change}.isKnown && ${change}.by !== 0).length`), 0);
+	want("nothing is new", await browser.value(`${nodes}.filter((node) => ${change}.isNew || ${change}.isGone).length`), 0);
+	wantTrue("which is said", (await browser.value("document.getElementById('notes').textContent")).includes("left out of the baseline"));
+	await browser.key("t");
+	want("total times are not compared", (await firstRow(browser))[5], "?");
+}
+
 async function inBrowser(name, check) {
 	const url = urlOf(name), browser = await Browser.open(program, url, {folder: path.join(folder, "browser")});
 	try {
@@ -148,5 +160,6 @@ async function inBrowser(name, check) {
 run(async () => {
 	await inBrowser("diff.html", checkDiff);
 	await inBrowser("same.html", checkSame);
+	await inBrowser("cut.html", checkCut);
 	console.log("all is well");
 });

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "report/diff/diff_focus.h"
 #include "report/focus.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
@@ -193,6 +194,57 @@ TEST(diff_tree_mean_of_shares)
 	CHECK_INT(mean[node_of(&pair, ">main>work>fresh")].total, 7 * (DIFF_TREE_WHOLE / 32));
 	CHECK_INT(mean[node_of(&pair, ">main>work")].samples, 19);
 	mem_free(mean);
+	pair_deinit(&pair);
+}
+
+/* main calls kept and, in the base, what was left out of it; all of the new one's others. */
+TEST(diff_tree_compares_as_deep_as_a_baseline_goes)
+{
+	struct fixture base, new;
+	uint32_t thread, object = begin(&base, "x", &thread);
+	uint32_t main = fixture_frame(&base, object, 0x10, "main");
+	uint32_t kept = fixture_frame(&base, object, 0x20, "kept");
+	uint32_t leaf = fixture_frame(&base, object, 0x30, "leaf");
+	uint32_t gone = fixture_frame(&base, object, 0x40, "gone");
+	uint32_t mark = fixture_frame(&base, 0, LAYOUT_TRUNCATED_LEFT_OUT, NULL);
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, kept), 0, 4);
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, mark, leaf), 0, 3);
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, mark), 0, 1);
+	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, gone), 0, 2);
+	object = begin(&new, "x", &thread);
+	main = fixture_frame(&new, object, 0x10, "main");
+	kept = fixture_frame(&new, object, 0x20, "kept");
+	leaf = fixture_frame(&new, object, 0x30, "leaf");
+	uint32_t rare = fixture_frame(&new, object, 0x50, "rare");
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, main, kept, rare), 0, 4);
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, main, rare, leaf), 0, 5);
+	fixture_samples(&new, thread, FIXTURE_STACK(&new, main, leaf), 0, 2);
+	struct pair pair;
+	pair_init(&pair, &base, &new);
+	CHECK_STR(pair.diff.functions.data[pair.diff.left_out].name, DIFF_TREE_LEFT_OUT);
+	check(&pair, ">main", 0, 10, 0, 11);
+	check(&pair, ">main>kept", 4, 4, 0, 4);
+	check(&pair, ">main>kept>rare", 0, 0, 4, 4); /* kept had no mark: it is new there */
+	check(&pair, ">main>gone", 2, 2, 0, 0);      /* the new one has no mark */
+	check(&pair, ">main>" DIFF_TREE_LEFT_OUT, 1, 4, 0, 7);
+	check(&pair, ">main>" DIFF_TREE_LEFT_OUT ">leaf", 3, 3, 2, 2);
+	check(&pair, ">main>" DIFF_TREE_LEFT_OUT ">rare>leaf", 0, 0, 5, 5);
+	/* What stands below is neither more nor less. */
+	const struct tree_weight *const sides[] = {pair.sides[0].weights, pair.sides[1].weights};
+	CLEANUP_FREE struct tree_weight *mean = diff_tree_mean(&pair.diff, sides[0], sides[1]);
+	struct focus both;
+	struct diff_focus focus;
+	focus_init(&both, &pair.diff.tree, mean, pair.diff.functions.data, FOCUS_CALLEES);
+	diff_focus_init(&focus, &pair.diff, &both, sides);
+	bool is_whole;
+	uint32_t node = focus_find(
+		&both, node_of(&pair, ">main>" DIFF_TREE_LEFT_OUT ">rare>leaf"), &is_whole);
+	CHECK(is_whole && diff_focus_row(&focus, node).is_cut);
+	CHECK(diff_focus_row(&focus, both.nodes.data[node].parent).is_cut);
+	node = focus_find(&both, node_of(&pair, ">main>" DIFF_TREE_LEFT_OUT), &is_whole);
+	CHECK(is_whole && !diff_focus_row(&focus, node).is_cut);
+	diff_focus_deinit(&focus);
+	focus_deinit(&both);
 	pair_deinit(&pair);
 }
 

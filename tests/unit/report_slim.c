@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "report/diff/diff_tree.h"
 #include "report/merge.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
@@ -360,6 +361,68 @@ TEST(rare_stacks_are_cut_and_self_times_stay)
 	CHECK(profile_meta(slim, LAYOUT_META_BASELINE_CUT));
 	profile_destroy(slim);
 	profile_destroy(profile);
+	bytes_buf_deinit(&bytes);
+}
+
+static struct tree_weight *weigh(const struct diff_tree *diff, enum match_side side,
+	const struct profile *profile, const struct tree *tree)
+{
+	struct slice slice;
+	slice_init_all(&slice, profile);
+	CLEANUP_FREE struct tree_weight *own = tree_weigh(tree, &slice);
+	slice_deinit(&slice);
+	return diff_tree_weigh(diff, side, own);
+}
+
+/* Returns how many paths end in a mark. */
+static unsigned check_paths(
+	const struct diff_tree *diff, const struct tree_weight *base, const struct tree_weight *new)
+{
+	unsigned nr_marks = 0;
+	size_t count = diff->tree.nodes.len;
+	CLEANUP_FREE bool *is_below = mem_zalloc_array(count, sizeof(*is_below));
+	for (size_t i = 0; i < count; i++) {
+		const struct tree_node *node = &diff->tree.nodes.data[i];
+		bool is_mark = i && node->function == diff->left_out;
+		if (!is_below[node->parent]) {
+			CHECK_INT(base[i].samples, new[i].samples);
+			nr_marks += is_mark;
+		}
+		is_below[i] = is_mark || (i && is_below[node->parent]);
+	}
+	return nr_marks;
+}
+
+/* A path without a mark has all samples, and a mark all that its caller's other callees had. */
+TEST(what_was_cut_differs_from_its_recording_nowhere)
+{
+	struct profile *profiles[MATCH_SIDES] = {[MATCH_NEW] = wide_profile()};
+	struct bytes_buf bytes = {0};
+	slim_of(profiles[MATCH_NEW], 0, &bytes);
+	size_t whole = bytes.len;
+	for (size_t part = 2; part <= 8; part *= 2) {
+		struct tree trees[MATCH_SIDES];
+		struct tree_weight *weights[MATCH_SIDES];
+		struct diff_tree_side sides[MATCH_SIDES];
+		struct diff_tree diff;
+		slim_of(profiles[MATCH_NEW], whole / part, &bytes);
+		profiles[MATCH_BASE] = load_bytes(&bytes);
+		for (int i = 0; i < MATCH_SIDES; i++) {
+			tree_init(&trees[i], profiles[i], &(struct tree_options){0});
+			sides[i] = (struct diff_tree_side){profiles[i], &trees[i]};
+		}
+		diff_tree_init(&diff, &sides[MATCH_BASE], &sides[MATCH_NEW]);
+		for (int i = 0; i < MATCH_SIDES; i++)
+			weights[i] = weigh(&diff, (enum match_side)i, profiles[i], &trees[i]);
+		CHECK(check_paths(&diff, weights[MATCH_BASE], weights[MATCH_NEW]) > 0);
+		for (int i = 0; i < MATCH_SIDES; i++) {
+			mem_free(weights[i]);
+			tree_deinit(&trees[i]);
+		}
+		diff_tree_deinit(&diff);
+		profile_destroy(profiles[MATCH_BASE]);
+	}
+	profile_destroy(profiles[MATCH_NEW]);
 	bytes_buf_deinit(&bytes);
 }
 

@@ -187,7 +187,7 @@ class Page {
 	functionText(func) {
 		const it = this.profile.functions[func], all = this.profile.tree.total[0] || 1;
 		if (this.diff) {
-			const line = (kind) => `${kind} ${this.diffText.line(this.diff.change(...this.functions.map((column) => column[kind][func])))}`;
+			const line = (kind) => `${kind} ${this.diffText.line(this.diff.changeOfFunction(kind, this.functions, func))}`;
 			return `${it.name} \u2014 ${line("self")} \u00b7 ${line("total")}`;
 		}
 		return `${it.name} — self ${percent(this.weights.self[func] / all)}, ` +

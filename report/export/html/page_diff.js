@@ -3,6 +3,7 @@
 /* Of chi squared, one degree of freedom, 95 %: what differs less may be chance, as in the terminal. */
 const CHANCE = 3.841;
 const NICE = [0.02, 0.05, 0.1, 0.2, 0.5, 1]; // shares at which a color is at its fullest
+const LEFT_OUT = "[left out of the baseline]"; // DIFF_TREE_LEFT_OUT of report/diff/diff_tree.h
 const INKS = {
 	light: {same: [228, 226, 220], more: [231, 101, 78], less: [86, 146, 226]},
 	dark: {same: [62, 67, 78], more: [247, 114, 92], less: [98, 160, 250]},
@@ -15,6 +16,7 @@ class Diff {
 		this.isAbsolute = false; // what is compared: shares of all, or time
 		this.isColored = true; // by the change, else by file
 		this.dark = false;
+		this.leftOut = profile.functions.findIndex((it) => it.name === LEFT_OUT); // -1: nothing was
 	}
 
 	/* After weigh(): of what shares are, and how many samples that was. */
@@ -49,11 +51,32 @@ class Diff {
 		});
 	}
 
-	/* Of two weights: as shares or values, and whether they differ by more than chance would have it. */
-	change(now, old) {
+	/*
+	 * Of two weights: as shares or values, and whether they differ by more than chance would have
+	 * it. What may have been left out of a baseline is not known to differ.
+	 */
+	change(now, old, isKnown = true, isWhole = isKnown) {
 		const [a, b] = this.scales();
-		return {now: now * a, old: old * b, by: now * a - old * b, isSure: this.isSure(now, old),
-			isNew: now > 0 && !old, isGone: old > 0 && !now};
+		return {now: now * a, old: old * b, by: now * a - old * b, isKnown, isSure: isKnown && this.isSure(now, old),
+			isNew: isWhole && now > 0 && !old, isGone: isWhole && old > 0 && !now};
+	}
+
+	/* Of a function's weights in both. */
+	changeOfFunction(kind, weights, func) {
+		const [now, old] = weights.map((column) => column[kind][func]), isWhole = this.leftOut < 0;
+		return this.change(now, old, isWhole || kind !== "total", isWhole);
+	}
+
+	/* What stands below a mark is not known, nor, where trees begin at a function, what it has. */
+	knows(tree, node) {
+		if (this.leftOut < 0)
+			return true;
+		if (tree !== this.profile.tree)
+			return false;
+		for (let up = tree.parent[node]; up > 0; up = tree.parent[up])
+			if (tree.func[up] === this.leftOut)
+				return false;
+		return true;
 	}
 
 	/* As if all samples were of one weight; shares as report/diff/compare.c has it, values as
@@ -74,7 +97,7 @@ class Diff {
 
 	changeOf(tree, node) {
 		const [now, old] = tree.columns;
-		return this.change(now.total[node], old.total[node]);
+		return this.change(now.total[node], old.total[node], this.knows(tree, node));
 	}
 
 	/* At what change a color is at its fullest: at the greatest, but small changes stay pale. */
@@ -108,6 +131,6 @@ class Diff {
 	/* Pairs of a text and a color. */
 	legend(format) {
 		const steps = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1].map((part) => ["", this.mix(part)]);
-		return [[format(-this.full), null], ...steps, [format(this.full), null], ["same, or may be chance", this.mix(0)]];
+		return [[format(-this.full), null], ...steps, [format(this.full), null], [this.leftOut < 0 ? "same, or may be chance" : "same, or not known", this.mix(0)]];
 	}
 }

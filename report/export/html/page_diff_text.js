@@ -18,6 +18,8 @@ class DiffText {
 
 	/* "30.00 % \u2192 45.00 %, +15.00 points (+50.0 %)" */
 	line(change) {
+		if (!change.isKnown)
+			return `${this.value(change.now)} now, not compared: the baseline was cut`;
 		const how = [change.isNew ? "new" : change.isGone ? "vanished" : relative(change.now, change.old)];
 		if (!change.by)
 			return `${this.value(change.now)}, as before`;
@@ -35,12 +37,12 @@ class DiffText {
 
 	/* Lines of a tip. */
 	facts(tree, node, isOfCallers) {
-		const [now, old] = tree.columns, {sides} = this.diff.profile;
+		const [now, old] = tree.columns, {sides} = this.diff.profile, isKnown = this.diff.knows(tree, node);
 		const lines = ["total", "self"].slice(0, isOfCallers ? 1 : 2)
-			.map((kind) => `${kind} ${this.line(this.diff.change(now[kind][node], old[kind][node]))}`);
+			.map((kind) => `${kind} ${this.line(this.diff.change(now[kind][node], old[kind][node], isKnown))}`);
 		const values = [old, now].map((column, i) => this.inUnit(column.total[node] * sides[1 - i].period));
 		const samples = [old, now].map((column) => grouped(column.total[node]));
-		if (!this.diff.isAbsolute)
+		if (!this.diff.isAbsolute && isKnown)
 			lines.push(values.join(" \u2192 ") + (sides[0].unit === "ns" ? `, ${samples.join(" \u2192 ")} samples` : ""));
 		return lines;
 	}
@@ -52,6 +54,9 @@ class DiffText {
 			sum + (it.name.endsWith(" [no symbol]") ? functions[column].self[func] : 0), 0) / (wholes[column] || 1);
 		if (unnamed(1) > unnamed(0) + 0.05)
 			notes.push(`${percent(unnamed(1))} of the old recording has no names: archive before rebuilding.`);
+		if (this.diff.leftOut >= 0)
+			notes.push("Rare stacks were left out of the baseline: total times, and what stands below " +
+				`${LEFT_OUT}, are not compared.`);
 		if (Math.min(now.samples, old.samples) < 500)
 			notes.push(`There are only ${grouped(Math.min(now.samples, old.samples))} samples on one side: what differs little may be chance.`);
 		return notes;

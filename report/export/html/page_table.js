@@ -187,7 +187,7 @@ function plainColumns(table, weightText) {
 
 function diffColumns(table, diff, show) {
 	const triple = (kind, isFirst) => {
-		const change = (func) => diff.change(table.weights[0][kind][func], table.weights[1][kind][func]);
+		const change = (func) => diff.changeOfFunction(kind, table.weights, func);
 		const about = ABOUT[kind];
 		return [
 			{sort: kind + "Old", title: kind + " old", about, cell: "number", extra: "wide",
@@ -197,7 +197,7 @@ function diffColumns(table, diff, show) {
 			{sort: kind + "Change", title: "change", about: about + ": new less old", cell: "change", extra: "",
 				isChange: true, isFirst, value: (func) => change(func).by,
 				then: (func) => table.weights[0].total[func],
-				text: (func) => show.by(change(func).by),
+				text: (func) => change(func).isKnown ? show.by(change(func).by) : "?",
 				fill: (cell, func) => {
 					const it = change(func);
 					cell.style.setProperty("--swatch", diff.color(it));

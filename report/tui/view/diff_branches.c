@@ -144,7 +144,8 @@ static void begin_sides(struct diff *diff)
 		comparison->sides[MATCH_NEW],
 	};
 	if (!diff->branch_sides.both)
-		diff_focus_init(&diff->branch_sides, &branches_of(diff)->focus, sides);
+		diff_focus_init(&diff->branch_sides, diff_both(diff->app)->names->diff,
+			&branches_of(diff)->focus, sides);
 }
 
 static double rank_of(void *context, uint32_t node)

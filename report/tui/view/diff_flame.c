@@ -93,7 +93,7 @@ static void set_model(struct diff *diff, struct app *app)
 	view->is_inverted = diff->is_inverted;
 	focus_init(&view->focus, &both->names->tree, both->weights, both->names->functions.data,
 		diff->is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES);
-	diff_focus_init(&diff->flame_sides, &view->focus, sides);
+	diff_focus_init(&diff->flame_sides, both->names->diff, &view->focus, sides);
 }
 
 /* By the path to it, else where its function takes most. */

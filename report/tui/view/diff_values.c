@@ -39,7 +39,7 @@ void diff_put_value(const struct app *app, const struct compare_row *row, enum m
 	bool is_self = metric == COMPARE_SELF;
 	uint64_t number = is_self ? value->self : value->total;
 	if (!value->samples)
-		str_puts(out, "-");
+		str_puts(out, row->is_cut ? "?" : "-");
 	else if (app->unit == APP_PERCENT)
 		str_printf(out, "%.2f%%", profile_percent(number, whole->value));
 	else
@@ -53,9 +53,9 @@ static void put_relative(const struct app *app, const struct compare_row *row,
 	double base = compare_base_percent(wholes, row, metric);
 	double new = compare_new_percent(wholes, row, metric);
 	if (base <= 0)
-		str_puts(out, new > 0 ? "new" : "-");
+		str_puts(out, row->is_cut ? "?" : new > 0 ? "new" : "-");
 	else if (new <= 0)
-		str_puts(out, "gone");
+		str_puts(out, row->is_cut ? "?" : "gone");
 	else if (new / base >= 100)
 		str_printf(out, "x%.0f", new / base);
 	else
@@ -66,6 +66,10 @@ void diff_put_delta(const struct diff *diff, const struct app *app, const struct
 	enum compare_metric metric, struct str *out)
 {
 	double delta = diff_delta(app, row, metric);
+	if (!compare_is_known(row, metric)) {
+		str_putc(out, '?');
+		return;
+	}
 	if (delta != 0 && !compare_is_significant(&diff_compare(app)->wholes, row, metric))
 		str_putc(out, '~');
 	if (app->unit == APP_PERCENT && diff->is_relative)
@@ -96,7 +100,7 @@ unsigned diff_delta_style(
 
 const char *diff_sign(const struct compare_row *row)
 {
-	return !row->base.samples ? "+" : !row->new.samples ? "-" : "";
+	return row->is_cut ? "" : !row->base.samples ? "+" : !row->new.samples ? "-" : "";
 }
 
 void diff_next_unit(struct diff *diff, struct app *app)
