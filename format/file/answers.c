@@ -31,13 +31,13 @@ static void begin_answer(struct answers *answers, uint64_t offset)
 	vec_push(&answers->list, answer);
 }
 
-/* `count` frames of the newest answer, to be filled. */
+/* `count` frames of the newest answer, to be filled; NULL: none. */
 static struct chain_frame *add_frames(struct answers *answers, uint32_t count)
 {
 	answers->list.data[answers->list.len - 1].count = count;
 	vec_reserve(&answers->frames, count);
 	answers->frames.len += count;
-	return &answers->frames.data[answers->frames.len - count];
+	return count ? &answers->frames.data[answers->frames.len - count] : NULL;
 }
 
 void answers_add(struct answers *answers, uint64_t offset, const struct chain *chain)

@@ -126,6 +126,27 @@ struct err *store_find(struct store *store, const struct store_key *key, struct 
 	return find_ref(store, str_text(&name), key, ret);
 }
 
+/* ---- what somebody left behind who was killed ---- */
+
+/* Who writes has the lock, which is ours: whoever made it is no more. */
+static struct err *each_unfinished(const struct store_folder *folder,
+	struct err *(*each)(void *context, const char *name), void *context)
+{
+	struct store_names names;
+	struct err *err = NULL;
+	try(store_file_list(folder, ".", &names));
+	for (size_t i = 0; i < names.len && !err; i++)
+		if (store_file_is_unfinished(names.data[i]))
+			err = each(context, names.data[i]);
+	store_names_deinit(&names);
+	return err;
+}
+
+static struct err *remove_unfinished(void *context, const char *name)
+{
+	return store_file_remove(context, name);
+}
+
 /* ---- saving ---- */
 
 /* One that is there and damaged is written anew. */
@@ -151,6 +172,7 @@ struct err *store_save(struct store *store, const struct store_key *key,
 	struct store_ref *ref;
 	try(put_ref_name(&name, key));
 	try(store_file_lock(&store->folder, &lock));
+	try(each_unfinished(&store->folder, remove_unfinished, &store->folder));
 	try(find_ref(store, str_text(&name), key, &ref));
 	struct err *err = write_object(store, entry, bytes);
 	if (!err && !ref) {
@@ -259,8 +281,9 @@ static bool is_kept(const struct gc *gc, const struct store_ref *ref, size_t ind
 	return is_new && ref->entries.data[index].time_s >= options->before_s;
 }
 
-static struct err *remove_file(const struct gc *gc, const char *name)
+static struct err *remove_file(void *context, const char *name)
 {
+	const struct gc *gc = context;
 	const struct store_gc_options *options = gc->options;
 	struct store_file_facts facts;
 	if (!store_file_look(&gc->store->folder, name, &facts))
@@ -315,19 +338,6 @@ static struct err *sweep_object(void *context, const char *name)
 	return is_object_kept(gc, name) ? NULL : remove_file(gc, name);
 }
 
-/* Of somebody who was killed: who writes has the lock, which is ours. */
-static struct err *sweep_unfinished(struct gc *gc)
-{
-	struct store_names names;
-	struct err *err = NULL;
-	try(store_file_list(&gc->store->folder, ".", &names));
-	for (size_t i = 0; i < names.len && !err; i++)
-		if (store_file_is_unfinished(names.data[i]))
-			err = remove_file(gc, names.data[i]);
-	store_names_deinit(&names);
-	return err;
-}
-
 static struct err *sweep(struct gc *gc)
 {
 	struct walk refs = {gc->store, gc, sweep_ref}, objects = {gc->store, gc, sweep_object};
@@ -336,7 +346,7 @@ static struct err *sweep(struct gc *gc)
 	gc->is_checking = false;
 	try(walk_folder(&refs, "refs", 2));
 	try(walk_folder(&objects, "objects", 1));
-	return sweep_unfinished(gc);
+	return each_unfinished(&gc->store->folder, remove_file, gc);
 }
 
 struct err *store_gc(struct store *store, const struct store_gc_options *options)

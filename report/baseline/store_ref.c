@@ -39,6 +39,8 @@ static char *take_word(const char *word, size_t len)
 {
 	CLEANUP(str_deinit) struct str out = {0};
 	for (size_t i = 0; i < len; i++) {
+		if (!word[i])
+			return NULL;
 		if (word[i] != '%') {
 			str_putc(&out, word[i] == '_' ? ' ' : word[i]);
 			continue;

@@ -1,10 +1,13 @@
 /*
- * Writes the seeds of fuzz_recording, fuzz_recording_chunks and fuzz_merge: make_corpus DIRECTORY
- * fills DIRECTORY/recording, DIRECTORY/recording_chunks and DIRECTORY/merge.
+ * Writes the seeds of the targets that take recordings, and of what a store knows of baselines:
+ * make_corpus DIRECTORY fills DIRECTORY/recording, recording_chunks, merge, slim and store_ref.
  */
 #include <stdio.h>
 
+#include <string.h>
+
 #include "format/base/map.h"
+#include "report/baseline/store_ref.h"
 #include "tests/unit/forged.h"
 
 static const char *root;
@@ -55,6 +58,16 @@ static void put_pair(const char *name, const struct bytes_buf *chunks)
 	bytes_buf_deinit(&pair);
 }
 
+/* As fuzz_slim wants it: cut to three quarters. */
+static void put_slim(const char *name, const struct bytes_buf *chunks)
+{
+	struct bytes_buf slim = {0};
+	bytes_put_u8(&slim, 192);
+	bytes_put(&slim, chunks->data, chunks->len);
+	put_file("slim", name, slim.data, slim.len);
+	bytes_buf_deinit(&slim);
+}
+
 static void put_recording(const char *name, struct bytes_buf *file)
 {
 	put_file("recording", name, file->data, file->len);
@@ -62,6 +75,7 @@ static void put_recording(const char *name, struct bytes_buf *file)
 	put_chunks(file->data, file->len, &chunks);
 	put_file("recording_chunks", name, chunks.data, chunks.len);
 	put_pair(name, &chunks);
+	put_slim(name, &chunks);
 	bytes_buf_deinit(&previous);
 	previous = chunks;
 	bytes_buf_deinit(file);
@@ -179,6 +193,27 @@ static void make_archived(struct bytes_buf *out)
 		exit(1);
 }
 
+/* ---- what a store knows ---- */
+
+static void put_ref(const char *name, const struct store_key *key, unsigned count)
+{
+	struct store_ref ref;
+	CLEANUP(str_deinit) struct str text = {0};
+	store_ref_init(&ref, key);
+	for (unsigned i = 0; i < count; i++) {
+		struct store_entry entry = {.time_s = 1700000000 + i,
+			.runs = 1 + i,
+			.samples = 1000 * i,
+			.bytes = 12345,
+			.event = i % 2 ? "cycles" : "cpu clock\n"};
+		memset(entry.hash, "0123456789abcdef"[i % 16], SHA256_DIGITS);
+		store_ref_add(&ref, &entry);
+	}
+	store_ref_encode(&ref, &text);
+	put_file("store_ref", name, text.data, text.len);
+	store_ref_deinit(&ref);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -206,5 +241,7 @@ int main(int argc, char **argv)
 	make_archived(&archived);
 	put_recording("archived", &archived);
 	bytes_buf_deinit(&previous);
+	put_ref("none", &(struct store_key){"job", "main", "unknown"}, 0);
+	put_ref("three", &(struct store_key){"../a b", "fix/%41", "A CPU @ 2.10GHz"}, 3);
 	return 0;
 }

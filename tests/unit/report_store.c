@@ -216,6 +216,8 @@ TEST(damaged_refs_are_refused)
 	check_refused("ebprof-baselines 1\njob \nbranch b\ncpu c\n");
 	check_refused("ebprof-baselines 1\njob %0G\nbranch b\ncpu c\n");
 	check_refused("ebprof-baselines 1\njob %00\nbranch b\ncpu c\n");
+	static const char nul[] = "ebprof-baselines 1\njob \0\nbranch b\ncpu c\n";
+	CHECK_ERR(store_ref_decode(nul, sizeof(nul) - 1, &ref), ERR_FORMAT, "it");
 	check_refused(HEAD "baseline 12 1 2 3 4 cpu-clock\n");
 	check_refused(HEAD "baseline ../../" HASH " 1 2 3 4 cpu-clock\n");
 	check_refused(HEAD "baseline " HASH " 1 2 3 -4 cpu-clock\n");
@@ -319,7 +321,7 @@ TEST(gc_removes_what_is_too_many_or_too_old)
 	remove_folder(&folder);
 }
 
-TEST(gc_removes_what_the_killed_left_and_nothing_beside_a_damaged_ref)
+TEST(what_the_killed_left_goes_and_nothing_beside_a_damaged_ref)
 {
 	struct str folder = make_folder();
 	CLEANUP(str_deinit) struct str left = {0}, ref = {0};
@@ -328,6 +330,9 @@ TEST(gc_removes_what_the_killed_left_and_nothing_beside_a_damaged_ref)
 	str_printf(&left, "%s/new-1234", str_text(&folder));
 	close(open(str_text(&left), O_WRONLY | O_CREAT, 0600));
 	CHECK_INT(sweep(store, 0, 0, false).files, 1);
+	CHECK(access(str_text(&left), F_OK) != 0);
+	close(open(str_text(&left), O_WRONLY | O_CREAT, 0600));
+	save(store, "job", "baseline", 1);
 	CHECK(access(str_text(&left), F_OK) != 0);
 	str_printf(&ref, "%s/refs/job/main/A_CPU", str_text(&folder));
 	overwrite(str_text(&ref), "nonsense");
