@@ -189,12 +189,10 @@ static struct run run_at(const struct ci_record_options *options, uint32_t turn)
 }
 
 struct err *ci_record_all(const struct ci_record_options *options, const struct ci_folder *folder,
-	struct ci_files *base, struct ci_files *new, int *signal_number)
+	struct ci_files *base, struct ci_files *new)
 {
-	struct ci_watch watch;
 	struct err *err = NULL;
 	uint32_t turns = options->runs * (options->base ? 2 : 1);
-	ci_watch_begin(&watch);
 	for (uint32_t turn = 0; turn < turns && !err && !ci_watch_signal(); turn++) {
 		CLEANUP(str_deinit) struct str name = {0};
 		struct run run = run_at(options, turn);
@@ -202,7 +200,5 @@ struct err *ci_record_all(const struct ci_record_options *options, const struct 
 		err = record_run(options, &run,
 			ci_folder_add(folder, str_text(&name), run.is_base ? base : new));
 	}
-	ci_watch_end(&watch);
-	*signal_number = ci_watch_signal();
 	return err;
 }

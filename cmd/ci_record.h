@@ -23,12 +23,12 @@ struct ci_record_options {
 opt_parse_fn ci_record_parse_order; /* enum ci_order */
 
 /*
- * Records all of them into the folder. What the commands print goes through. One that fails is an
- * error, as is a run without samples. *signal_number is that of a signal which ended it early, and
- * 0 otherwise; the recording that was made then is whole.
+ * Records all of them into the folder, as long as no signal comes that is watched for
+ * (ci_process.h); the recording that was made then is whole. What the commands print goes through.
+ * One that fails is an error, as is a run without samples.
  */
 struct err *ci_record_all(const struct ci_record_options *options, const struct ci_folder *folder,
-	struct ci_files *base, struct ci_files *new, int *signal_number) ERR_MUST_CHECK;
+	struct ci_files *base, struct ci_files *new) ERR_MUST_CHECK;
 
 /* Runs the command once, not recorded; *ret is its status, as wait(2) has it. */
 struct err *ci_record_run_plain(char *const *command, int *ret) ERR_MUST_CHECK;

@@ -1,6 +1,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/baseline_list.h"
 #include "cmd/baseline_store.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -21,7 +22,7 @@ struct baseline_options {
 	struct baseline_key key;
 	uint64_t max_bytes;
 	uint32_t keep, older_than_days;
-	bool is_forced, is_dry_run, is_quiet;
+	bool is_forced, is_dry_run, is_json, is_quiet;
 	struct naming_options naming;
 };
 
@@ -54,6 +55,7 @@ static const struct opt rows[] = {
 		"save, get: also what is of another CPU model or event", NULL},
 	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes),
 		"save: cut rare stacks until it is that small (1000000B)", NULL},
+	{"json", 0, NULL, opt_flag, FIELD(is_json), "list: for programs, keys are stable", NULL},
 	{"keep", 0, "N", opt_u32, FIELD(keep), "gc: only the newest N of each key", NULL},
 	{"older-than", 0, "DAYS", opt_u32, FIELD(older_than_days),
 		"gc: remove what was saved more than DAYS ago", NULL},
@@ -148,53 +150,14 @@ static struct err *run_get(struct baseline_options *options, int nr_operands, ch
 
 /* ---- list ---- */
 
-static void put_name(struct str *out, const char *name)
-{
-	str_put_escaped(out, name, strlen(name));
-}
-
-static void list_ref(void *context, const struct store_ref *ref)
-{
-	struct str *out = context;
-	for (size_t i = ref->entries.len; i-- > 0;) {
-		const struct store_entry *entry = &ref->entries.data[i];
-		str_printf(out, "%.12s  ", entry->hash);
-		console_put_date(out, entry->time_s);
-		str_printf(out, "  %3llu run%s  ", (unsigned long long)entry->runs,
-			entry->runs == 1 ? " " : "s");
-		console_put_count(out, entry->samples);
-		str_puts(out, " samples, ");
-		console_put_bytes(out, entry->bytes);
-		str_puts(out, "  ");
-		put_name(out, ref->job);
-		str_puts(out, " on ");
-		put_name(out, ref->branch);
-		str_puts(out, "  ");
-		put_name(out, entry->event);
-		str_puts(out, "  ");
-		put_name(out, ref->cpu_model);
-		str_putc(out, '\n');
-	}
-}
-
-static void say_damaged(void *context, const char *file, const char *why)
-{
-	(void)context, (void)file;
-	console_say("skipped: %s", why);
-}
-
 static struct err *run_list(struct baseline_options *options, int nr_operands, char **operands)
 {
-	CLEANUP(str_deinit) struct str out = {0};
-	struct store_visitor visitor = {&out, list_ref, say_damaged};
 	struct store *from;
 	if (nr_operands)
 		return err_new(ERR_USAGE, "list takes no \"%s\"", operands[0]);
 	try(baseline_store_open(options->folder, false, &from));
-	struct err *err = store_each_ref(from, &visitor);
+	struct err *err = baseline_list(from, options->is_json);
 	store_close(from);
-	if (!err && console_print(&out))
-		err = err_new(ERR_IO, "not all was listed");
 	return err;
 }
 
@@ -286,7 +249,7 @@ static struct err *find_verb(int nr_operands, char **operands, const struct verb
 static struct err *check_options(const struct baseline_options *options, const struct verb *verb)
 {
 	bool is_save = verb->run == run_save, is_get = verb->run == run_get;
-	bool is_gc = verb->run == run_gc;
+	bool is_list = verb->run == run_list, is_gc = verb->run == run_gc;
 	const struct {
 		const char *name;
 		bool is_given, is_meant;
@@ -296,6 +259,7 @@ static struct err *check_options(const struct baseline_options *options, const s
 		{"--event", options->event, is_get},
 		{"--force", options->is_forced, is_save || is_get},
 		{"--max-size", options->max_bytes != BASELINE_FILE_MAX_BYTES, is_save},
+		{"--json", options->is_json, is_list},
 		{"--keep", options->keep, is_gc},
 		{"--older-than", options->older_than_days, is_gc},
 		{"--dry-run", options->is_dry_run, is_gc},

@@ -64,8 +64,7 @@ struct ci {
 	struct ci_options *options;
 	struct ci_folder folder;
 	struct ci_files base, new;
-	char *base_name;   /* of a baseline */
-	int signal_number; /* that ended it early */
+	char *base_name; /* of a baseline */
 };
 
 static void ci_deinit(struct ci *ci)
@@ -220,15 +219,9 @@ static void say_none(const struct ci_options *options)
 		options->branch, options->saves ? "" : ": --save makes these runs one");
 }
 
-static struct err *record_and_compare(struct ci *ci, int *code)
+static struct err *compare_and_save(struct ci *ci, int *code)
 {
 	const struct ci_options *options = ci->options;
-	try(find_baseline(ci));
-	if (!options->record.base && !ci->base.len)
-		say_none(options);
-	try(ci_record_all(&options->record, &ci->folder, &ci->base, &ci->new, &ci->signal_number));
-	if (ci->signal_number)
-		return NULL;
 	*code = options->saves ? DIFF_EXIT_OK : DIFF_EXIT_ERROR;
 	if (ci->base.len)
 		try(compare(ci, code));
@@ -239,23 +232,54 @@ static struct err *record_and_compare(struct ci *ci, int *code)
 	return NULL;
 }
 
+static int judge(void *context)
+{
+	int code;
+	struct err *err = compare_and_save(context, &code);
+	if (err)
+		code = fail(err);
+	if (fflush(stdout) && errno != EPIPE && code == DIFF_EXIT_OK)
+		code = fail(err_sys(errno, "standard output"));
+	return code;
+}
+
+/* Judging, which may take its time, has a process of its own: a signal ends it at once. */
+static struct err *record_and_judge(struct ci *ci, int *code)
+{
+	const struct ci_options *options = ci->options;
+	int status;
+	try(find_baseline(ci));
+	if (!options->record.base && !ci->base.len)
+		say_none(options);
+	try(ci_record_all(&options->record, &ci->folder, &ci->base, &ci->new));
+	try(ci_process_run(judge, ci, &status));
+	if (ci_watch_signal())
+		return NULL;
+	if (WIFSIGNALED(status))
+		return err_new(ERR_UNAVAILABLE, "comparing died of signal %d (%s)",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	*code = WEXITSTATUS(status);
+	return NULL;
+}
+
 /* A second one may be killed: whatever happens to one of both, the other one tidies up. */
 static int work(void *context)
 {
 	struct ci *ci = context;
 	struct ci_strangers none;
+	struct ci_watch watch;
 	int code = DIFF_EXIT_ERROR;
 	ci_adopt_begin(&none);
-	struct err *err = record_and_compare(ci, &code);
-	if (err || ci->signal_number)
+	ci_watch_begin(&watch);
+	struct err *err = record_and_judge(ci, &code);
+	if (err || ci_watch_signal())
 		ci_adopt_end(&none);
 	if (err)
 		code = fail(err);
-	if (fflush(stdout) && errno != EPIPE && code == DIFF_EXIT_OK)
-		code = fail(err_sys(errno, "standard output"));
 	ci_deinit(ci);
-	if (ci->signal_number)
-		raise_signal_by_default(ci->signal_number);
+	ci_watch_end(&watch);
+	if (ci_watch_signal())
+		raise_signal_by_default(ci_watch_signal());
 	return code;
 }
 

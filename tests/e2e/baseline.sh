@@ -76,6 +76,30 @@ test_names_may_be_anything() {
 	want_no_control_bytes list
 }
 
+test_list_for_programs() {
+	command -v jq >/dev/null || skip "no jq here"
+	shared_recording -F 499
+	run "$EBPROF" baseline list --json
+	want_status 2 "no folder"
+	save $'a "b"\n' ebprof.data
+	save other:fix ebprof.data
+	run "$EBPROF" baseline list --json
+	want_status 0 "list --json"
+	jq -e --arg hash "$(basename "$(find ebprof-baselines/objects -type f)" .ebprof)" --argjson now "$(date +%s)" \
+		--argjson samples "$(field ebprof.data samples)" '
+		.schema == "ebprof-baselines" and .version == 1 and .damaged_keys == 0 and
+		([.baselines[] | [.job, .branch]] | sort) == [["a \"b\"\n", "main"], ["other", "fix"]] and
+		([.baselines[] | select(.sha256 == $hash and .runs == 1 and .samples == $samples and .bytes > 0 and
+			.saved > $now - 86400 and (.event | length) > 0 and (.cpu_model | length) > 0)] | length) == 2
+	' out >/dev/null || fail "$(cat out)"
+	truncate -s 20 ebprof-baselines/refs/other/fix/*
+	run "$EBPROF" baseline list --json
+	want_status 0 "list --json beside damage"
+	jq -e '.damaged_keys == 1 and (.baselines | length) == 1' out >/dev/null || fail "$(cat out)"
+	run "$EBPROF" baseline gc --json
+	want_status 2 "gc --json"
+}
+
 test_foreign_and_missing_are_refused() {
 	shared_recording -F 499
 	run "$EBPROF" baseline get -k job -o base.data
@@ -148,6 +172,28 @@ test_gc_says_what_goes() {
 	run "$EBPROF" baseline gc --older-than 1
 	want_status 0 "gc --older-than"
 	get job base.data
+}
+
+# Killed amid a file: its limit is where it dies. Then somebody else comes.
+test_what_killed_savers_leave_goes() {
+	local next
+	record_runs
+	save job run1.data
+	"$EBPROF" baseline list >before || fail list
+	for next in 'save -q -k job run1.data' gc; do
+		(ulimit -c 0 -f 1 && exec "$EBPROF" baseline save -q -k job run2.data) 2>/dev/null
+		[[ $? != 0 ]] || fail "saved all the same"
+		[[ -n $(find ebprof-baselines -name 'new-*') ]] || fail "nothing was left: $(find ebprof-baselines)"
+		"$EBPROF" baseline list | diff before - >difference || fail "$(cat difference)"
+		get job base.data
+		want_whole base.data
+		run "$EBPROF" baseline gc --dry-run
+		grep -q '^ebprof: 1 file,' err || fail "$(cat err)"
+		# shellcheck disable=SC2086
+		run "$EBPROF" baseline $next
+		want_status 0 "$next"
+		[[ -z $(find ebprof-baselines -name 'new-*') ]] || fail "$next leaves it: $(find ebprof-baselines)"
+	done
 }
 
 # Killed at any moment, beside others that save: what is there is whole.

@@ -304,6 +304,37 @@ test_killed_it_leaves_nothing_running() {
 	done
 }
 
+# Amid comparing: the report waits for somebody who reads it.
+test_killed_when_comparing_it_leaves_nothing_behind() {
+	command -v pgrep >/dev/null || skip "no pgrep"
+	local victim compared
+	mkdir_tmp
+	mkfifo full
+	exec 9<>full
+	dd if=/dev/zero of=full bs=4096 conv=notrunc oflag=nonblock 2>/dev/null # until it is
+	for victim in first second third; do
+		rm -f report.json
+		# shellcheck disable=SC2016
+		"$EBPROF" ci run -F 499 --runs 1 --json report.json --base '"$WORKLOADS/workload" 0.2 >/dev/null' -- \
+			sh -c '"$WORKLOADS/workload" 0.2 >/dev/null' >full 2>err &
+		pid=$!
+		wait_until "a report" test -e report.json
+		compared=$(pgrep -P "$(pgrep -P "$pid")")
+		case $victim in
+		first) kill -KILL "$pid" ;;
+		second) kill -KILL "$(pgrep -P "$pid")" ;;
+		third) kill -KILL "$compared" ;;
+		esac
+		wait "$pid" 2>/dev/null
+		status=$?
+		[[ $status != 0 ]] || fail "the $victim being killed, all is well"
+		wait_until "the end of comparing, the $victim being killed" is_gone "$compared"
+		# shellcheck disable=SC2016
+		wait_until "no temporary folder, the $victim being killed" sh -c '[ -z "$(ls -A tmp)" ]'
+	done
+	exec 9<&-
+}
+
 test_killed_it_leaves_a_whole_folder() {
 	mkdir_tmp
 	ci --runs 1 --job job --save -- "$WORKLOADS/workload" 0.2
