@@ -214,22 +214,18 @@ static int annotate(struct annotate_options *options, int argc, char **argv, int
 	return code;
 }
 
+static void annotate_options_deinit(struct annotate_options *options)
+{
+	vec_deinit(&options->source_dirs);
+	naming_deinit(&options->naming);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct annotate_options options = {0};
-	int rest;
-	bool wants_help;
-	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
-	int code = CONSOLE_OK;
-	if (err)
-		code = console_fail(err);
-	else if (wants_help)
-		opt_print_help(command, stdout);
-	else
-		code = annotate(&options, argc, argv, rest);
-	vec_deinit(&options.source_dirs);
-	naming_deinit(&options.naming);
-	return code;
+	CLEANUP(annotate_options_deinit) struct annotate_options options = {0};
+	int rest, code;
+	bool begins = opt_begin(command, argc, argv, &options, &rest, &code);
+	return begins ? annotate(&options, argc, argv, rest) : code;
 }
 
 const struct command command_annotate = {

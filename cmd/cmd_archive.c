@@ -24,15 +24,10 @@ static int run(const struct command *command, int argc, char **argv)
 	struct archive_options options = {0};
 	struct archive_file_result result;
 	const char *path = NULL;
-	int rest;
-	bool wants_help;
-	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
-	if (!err && wants_help) {
-		opt_print_help(command, stdout);
-		return CONSOLE_OK;
-	}
-	if (!err)
-		err = input_choose(options.input, argc, argv, rest, &path);
+	int rest, code;
+	if (!opt_begin(command, argc, argv, &options, &rest, &code))
+		return code;
+	struct err *err = input_choose(options.input, argc, argv, rest, &path);
 	if (!err)
 		err = archive_file(path, &options.naming, &result);
 	if (err)

@@ -284,15 +284,10 @@ static int run(const struct command *command, int argc, char **argv)
 	struct baseline_options options = {
 		.folder = BASELINE_STORE_FOLDER, .max_bytes = BASELINE_FILE_MAX_BYTES};
 	const struct verb *verb = NULL;
-	int rest;
-	bool wants_help;
-	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
-	if (!err && wants_help) {
-		opt_print_help(command, stdout);
-		return CONSOLE_OK;
-	}
-	if (!err)
-		err = find_verb(argc - rest, argv + rest, &verb);
+	int rest, code;
+	if (!opt_begin(command, argc, argv, &options, &rest, &code))
+		return code;
+	struct err *err = find_verb(argc - rest, argv + rest, &verb);
 	if (!err)
 		err = check_options(&options, verb);
 	if (!err)

@@ -6,15 +6,9 @@
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	int rest;
-	bool wants_help;
-	struct err *err = opt_parse(command, argc, argv, NULL, &rest, &wants_help);
-	if (err)
-		return console_fail(err);
-	if (wants_help) {
-		opt_print_help(command, stdout);
-		return CONSOLE_OK;
-	}
+	int rest, code;
+	if (!opt_begin(command, argc, argv, NULL, &rest, &code))
+		return code;
 	if (rest < argc)
 		return console_fail(err_new(ERR_USAGE, "check takes no \"%s\"", argv[rest]));
 	static const char *const words[] = {

@@ -351,8 +351,14 @@ static struct err *take_verb(int argc, char **argv)
 	return NULL;
 }
 
+static void ci_options_deinit(struct ci_options *options)
+{
+	diff_run_deinit(&options->diff);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
+	CLEANUP(ci_options_deinit)
 	struct ci_options options = {
 		.record.runs = DEFAULT_RUNS,
 		.store_folder = BASELINE_STORE_FOLDER,
@@ -361,25 +367,18 @@ static int run(const struct command *command, int argc, char **argv)
 	};
 	CLEANUP(str_deinit) struct str why = {0};
 	options.diff.fail_on = DIFF_GATE_REGRESSION;
-	int rest = 0, skipped = argc > 1 && argv[1][0] != '-';
-	bool wants_help = false;
+	int rest, code, skipped = argc > 1 && argv[1][0] != '-';
 	struct err *err = take_verb(argc, argv);
-	if (!err)
-		err = opt_parse(
-			command, argc - skipped, argv + skipped, &options, &rest, &wants_help);
-	if (!err && wants_help) {
-		opt_print_help(command, stdout);
-		return DIFF_EXIT_OK;
-	}
-	options.record.command = argv + skipped + rest;
-	if (!err)
-		err = check_options(&options);
 	if (err)
 		return fail(err);
-	int code = feature_records_commands(&why) ? run_ci(&options)
-						  : run_unprofiled(&options, str_text(&why));
-	diff_run_deinit(&options.diff);
-	return code;
+	if (!opt_begin(command, argc - skipped, argv + skipped, &options, &rest, &code))
+		return code == CONSOLE_OK ? DIFF_EXIT_OK : DIFF_EXIT_ERROR;
+	options.record.command = argv + skipped + rest;
+	err = check_options(&options);
+	if (err)
+		return fail(err);
+	return feature_records_commands(&why) ? run_ci(&options)
+					      : run_unprofiled(&options, str_text(&why));
 }
 
 const struct command command_ci = {

@@ -242,19 +242,23 @@ static struct err *load_and_convert(
 	return err;
 }
 
+static void convert_options_deinit(struct convert_options *options)
+{
+	select_deinit(&options->select);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
+	CLEANUP(convert_options_deinit)
 	struct convert_options options = {.export.labels = EXPORT_LABELS_DEFAULT};
-	int rest;
-	bool wants_help;
-	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
-	if (!err && wants_help)
-		opt_print_help(command, stdout);
-	else if (!err && options.list)
+	int rest, code;
+	if (!opt_begin(command, argc, argv, &options, &rest, &code))
+		return code;
+	struct err *err = NULL;
+	if (options.list)
 		list_formats();
-	else if (!err)
+	else
 		err = load_and_convert(&options, argc, argv, rest);
-	select_deinit(&options.select);
 	return err ? console_fail(err) : CONSOLE_OK;
 }
 

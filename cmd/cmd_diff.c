@@ -127,27 +127,26 @@ static int find_dashes(int argc, char **argv)
 	return at;
 }
 
+static void diff_command_options_deinit(struct diff_command_options *options)
+{
+	diff_run_deinit(&options->run);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
+	CLEANUP(diff_command_options_deinit)
 	struct diff_command_options options = {.output = "-", .run = DIFF_RUN_DEFAULTS};
-	int rest, dashes = find_dashes(argc, argv);
-	bool wants_help;
-	enum diff_exit code = DIFF_EXIT_OK;
+	int rest, code, dashes = find_dashes(argc, argv);
+	enum diff_exit verdict = DIFF_EXIT_OK;
 	struct sides sides;
-	struct err *err = opt_parse(command, dashes, argv, &options, &rest, &wants_help);
-	if (!err && wants_help) {
-		opt_print_help(command, stdout);
-		diff_run_deinit(&options.run);
-		return DIFF_EXIT_OK;
-	}
+	if (!opt_begin(command, dashes, argv, &options, &rest, &code))
+		return code == CONSOLE_OK ? DIFF_EXIT_OK : DIFF_EXIT_ERROR;
+	struct err *err = find_sides(argc, argv, rest, dashes, &sides);
 	if (!err)
-		err = find_sides(argc, argv, rest, dashes, &sides);
+		err = options.is_tui ? show_both(&options, &sides, &verdict)
+				     : compare(&options, &sides, &verdict);
 	if (!err)
-		err = options.is_tui ? show_both(&options, &sides, &code)
-				     : compare(&options, &sides, &code);
-	diff_run_deinit(&options.run);
-	if (!err)
-		return (int)code;
+		return (int)verdict;
 	console_fail(err);
 	return DIFF_EXIT_ERROR;
 }

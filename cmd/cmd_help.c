@@ -46,15 +46,9 @@ static int print_keys(bool as_rows)
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct help_options options = {0};
-	int rest;
-	bool wants_help;
-	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
-	if (err)
-		return console_fail(err);
-	if (wants_help) {
-		opt_print_help(command, stdout);
-		return CONSOLE_OK;
-	}
+	int rest, code;
+	if (!opt_begin(command, argc, argv, &options, &rest, &code))
+		return code;
 	if (options.bash_completion) {
 		size_t count;
 		const struct command *const *commands = commands_all(&count);

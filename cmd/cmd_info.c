@@ -25,18 +25,12 @@ static const struct opt rows[] = {
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct info_options options = {0};
-	int rest;
-	bool wants_help;
-	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
-	if (err)
-		return console_fail(err);
-	if (wants_help) {
-		opt_print_help(command, stdout);
-		return CONSOLE_OK;
-	}
+	int rest, code;
+	if (!opt_begin(command, argc, argv, &options, &rest, &code))
+		return code;
 	struct input input = {0};
 	struct profile *profile;
-	err = input_open_all(options.input, argc, argv, rest, &input);
+	struct err *err = input_open_all(options.input, argc, argv, rest, &input);
 	if (!err)
 		err = input_load(&input, NULL, &profile);
 	input_deinit(&input);

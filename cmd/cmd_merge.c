@@ -75,15 +75,10 @@ static struct err *check(const struct merge_options_given *options, int nr_opera
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct merge_options_given options = {0};
-	int rest;
-	bool wants_help;
-	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
-	if (!err && wants_help) {
-		opt_print_help(command, stdout);
-		return CONSOLE_OK;
-	}
-	if (!err)
-		err = check(&options, argc - rest);
+	int rest, code;
+	if (!opt_begin(command, argc, argv, &options, &rest, &code))
+		return code;
+	struct err *err = check(&options, argc - rest);
 	struct merge_files files = {
 		.paths = (const char *const *)argv + rest,
 		.count = (size_t)(argc - rest),

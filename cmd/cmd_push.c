@@ -253,28 +253,28 @@ static int exit_code(struct err *err)
 	return is_unavailable ? EXIT_UNAVAILABLE : code;
 }
 
+static void push_command_deinit(struct push_command *command)
+{
+	vec_each(&command->labels, label)
+		mem_free((void *)label->key);
+	vec_deinit(&command->labels);
+	mem_free(command->token);
+	mem_free(command->service);
+	select_deinit(&command->select);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
+	CLEANUP(push_command_deinit)
 	struct push_command options = {
 		.timeout_ns = 60ull * 1000 * NS_PER_MS,
 		.push.retries = 5,
 		.push.sample_labels = EXPORT_LABEL_COMM | EXPORT_LABEL_THREAD |
 				      EXPORT_LABEL_CONTAINER | EXPORT_LABEL_CGROUP,
 	};
-	int rest;
-	bool wants_help;
-	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
-	if (!err && wants_help)
-		opt_print_help(command, stdout);
-	else if (!err)
-		err = load_and_push(&options, argc, argv, rest);
-	vec_each(&options.labels, label)
-		mem_free((void *)label->key);
-	vec_deinit(&options.labels);
-	mem_free(options.token);
-	mem_free(options.service);
-	select_deinit(&options.select);
-	return exit_code(err);
+	int rest, code;
+	bool begins = opt_begin(command, argc, argv, &options, &rest, &code);
+	return begins ? exit_code(load_and_push(&options, argc, argv, rest)) : code;
 }
 
 const struct command command_push = {

@@ -499,18 +499,13 @@ static int list_probes(const char *path)
 static int run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(record_options_deinit) struct record_options options = {.output = "ebprof.data"};
-	int rest;
-	bool wants_help;
-	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
-	if (!err && wants_help) {
-		opt_print_help(command, stdout);
-		return CONSOLE_OK;
-	}
-	if (!err && options.listed_path)
+	int rest, code;
+	if (!opt_begin(command, argc, argv, &options, &rest, &code))
+		return code == CONSOLE_OK ? CONSOLE_OK : EXIT_OWN_FAILURE;
+	if (options.listed_path)
 		return list_probes(options.listed_path);
 	enum session_target target = SESSION_SYSTEM;
-	if (!err)
-		err = choose_target(&options, argc - rest, &target);
+	struct err *err = choose_target(&options, argc - rest, &target);
 	if (!err)
 		err = check_options(&options, target);
 	if (err)

@@ -201,24 +201,18 @@ static int report(struct report_options *options, int argc, char **argv, int res
 	return report_text(options, &input);
 }
 
+static void report_options_deinit(struct report_options *options)
+{
+	vec_deinit(&options->source_dirs);
+	select_deinit(&options->select);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct report_options options = {
-		.percent_limit = -1,
-	};
-	int rest;
-	bool wants_help;
-	struct err *err = opt_parse(command, argc, argv, &options, &rest, &wants_help);
-	int code = CONSOLE_OK;
-	if (err)
-		code = console_fail(err);
-	else if (wants_help)
-		opt_print_help(command, stdout);
-	else
-		code = report(&options, argc, argv, rest);
-	vec_deinit(&options.source_dirs);
-	select_deinit(&options.select);
-	return code;
+	CLEANUP(report_options_deinit) struct report_options options = {.percent_limit = -1};
+	int rest, code;
+	bool begins = opt_begin(command, argc, argv, &options, &rest, &code);
+	return begins ? report(&options, argc, argv, rest) : code;
 }
 
 const struct command command_report = {

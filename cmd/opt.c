@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/console.h"
 #include "cmd/nearest.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
@@ -96,8 +97,8 @@ static struct err *apply(const struct opt *row, const char *text, void *options)
 	return err_wrap(err, "--%s", row->long_name);
 }
 
-struct err *opt_parse(const struct command *command, int argc, char **argv, void *options,
-	int *rest, bool *wants_help)
+static struct err *parse(
+	const struct command *command, int argc, char **argv, void *options, bool *wants_help)
 {
 	size_t count = count_rows(command->options);
 	struct getopt_tables tables = make_tables(command, count);
@@ -120,10 +121,21 @@ struct err *opt_parse(const struct command *command, int argc, char **argv, void
 		else
 			err = apply(row_of(command->options, count, value), optarg, options);
 	}
-	*rest = optind;
 	mem_free(tables.longs);
 	mem_free(tables.shorts);
 	return err;
+}
+
+bool opt_begin(
+	const struct command *command, int argc, char **argv, void *options, int *rest, int *code)
+{
+	bool wants_help;
+	struct err *err = parse(command, argc, argv, options, &wants_help);
+	*rest = optind;
+	*code = err ? console_fail(err) : CONSOLE_OK;
+	if (!err && wants_help)
+		opt_print_help(command, stdout);
+	return !err && !wants_help;
 }
 
 /* ---- showing ---- */

@@ -49,11 +49,11 @@ struct command {
 
 /*
  * Parses argv[1..] into `options`; *rest is the index of the first operand (operands
- * are moved behind the options unless the command stops at them).
- * *wants_help is set by -h and --help.
+ * are moved behind the options unless the command stops at them). False: the command
+ * ends here with *code; help was asked for, or something is wrong, which was told.
  */
-struct err *opt_parse(const struct command *command, int argc, char **argv, void *options,
-	int *rest, bool *wants_help);
+bool opt_begin(
+	const struct command *command, int argc, char **argv, void *options, int *rest, int *code);
 void opt_print_help(const struct command *command, FILE *out);
 /* The options of one command as lines "short TAB long TAB argument TAB help". */
 void opt_print_rows(const struct command *command, FILE *out);
