@@ -6,10 +6,9 @@
 #include "format/base/map.h"
 #include "format/base/str.h"
 #include "format/file/chunk.h"
+#include "format/file/columns.h"
 
 enum {
-	TIME_UNIT_NS =
-		1000, /* of the time column: a microsecond takes a byte less than a nanosecond */
 	/* What waits leaves in pieces, far below what a chunk may hold: a reader keeps one. */
 	PIECE_BYTES = 1 << 20,
 	PIECE_ENTITIES = 128 * 1024,
@@ -427,175 +426,28 @@ static size_t piece_of(size_t left)
 	return left < PIECE_ENTITIES ? left : PIECE_ENTITIES;
 }
 
-/* Most recordings hold no frame with a flag, and then no column. */
-static void put_frame_flags(
-	struct bytes_buf *payload, const struct layout_frame *frames, size_t count)
-{
-	struct bytes_buf flags = {0};
-	bool any = false;
-	for (size_t i = 0; i < count; i++) {
-		bytes_put_varint(&flags, frames[i].flags);
-		any |= frames[i].flags != 0;
-	}
-	if (any) {
-		bytes_put_varint(payload, LAYOUT_FRAME_COLUMN_FLAGS);
-		bytes_put_blob(payload, flags.data, flags.len);
-	}
-	bytes_buf_deinit(&flags);
-}
-
-/* Two columns: objects, then offsets as differences from the last offset in the same object. */
-static void put_some_frames(
-	struct writer *writer, uint32_t id, const struct layout_frame *frames, size_t count)
-{
-	struct bytes_buf *payload = &writer->payload;
-	bytes_put_varint(payload, id);
-	bytes_put_varint(payload, count);
-	for (size_t i = 0; i < count; i++)
-		bytes_put_varint(payload, frames[i].object);
-	struct map last_offset = {0};
-	for (size_t i = 0; i < count; i++) {
-		uint64_t *last = map_put(&last_offset, frames[i].object, NULL);
-		bytes_put_zigzag(payload, (int64_t)(frames[i].offset - *last));
-		*last = frames[i].offset;
-	}
-	map_deinit(&last_offset);
-	put_frame_flags(payload, frames, count);
-	put_chunk(writer, LAYOUT_CHUNK_FRAMES, payload);
-}
-
 static void put_frames(struct writer *writer)
 {
 	size_t count = writer->frames.waiting.len;
 	uint32_t first_id = writer->frames.next_id - (uint32_t)count;
-	for (size_t i = 0; i < count; i += PIECE_ENTITIES)
-		put_some_frames(writer, first_id + (uint32_t)i, writer->frames.waiting.data + i,
-			piece_of(count - i));
-	writer->frames.waiting.len = 0;
-}
-
-/* Two columns: parents as the distance back (0: none), then frames as differences. */
-static void put_some_nodes(
-	struct writer *writer, uint32_t id, const struct layout_node *nodes, size_t count)
-{
-	struct bytes_buf *payload = &writer->payload;
-	bytes_put_varint(payload, id);
-	bytes_put_varint(payload, count);
-	for (size_t i = 0; i < count; i++, id++)
-		bytes_put_varint(payload, nodes[i].parent ? id - nodes[i].parent : 0);
-	uint32_t last = 0;
-	for (size_t i = 0; i < count; i++) {
-		bytes_put_zigzag(payload, (int64_t)nodes[i].frame - last);
-		last = nodes[i].frame;
+	for (size_t i = 0; i < count; i += PIECE_ENTITIES) {
+		columns_put_frames(&writer->payload, first_id + (uint32_t)i,
+			writer->frames.waiting.data + i, piece_of(count - i));
+		put_chunk(writer, LAYOUT_CHUNK_FRAMES, &writer->payload);
 	}
-	put_chunk(writer, LAYOUT_CHUNK_STACKS, payload);
+	writer->frames.waiting.len = 0;
 }
 
 static void put_nodes(struct writer *writer)
 {
 	size_t count = writer->nodes.waiting.len;
 	uint32_t first_id = writer->nodes.next_id - (uint32_t)count;
-	for (size_t i = 0; i < count; i += PIECE_ENTITIES)
-		put_some_nodes(writer, first_id + (uint32_t)i, writer->nodes.waiting.data + i,
-			piece_of(count - i));
+	for (size_t i = 0; i < count; i += PIECE_ENTITIES) {
+		columns_put_nodes(&writer->payload, first_id + (uint32_t)i,
+			writer->nodes.waiting.data + i, piece_of(count - i));
+		put_chunk(writer, LAYOUT_CHUNK_STACKS, &writer->payload);
+	}
 	writer->nodes.waiting.len = 0;
-}
-
-static void put_column(
-	struct bytes_buf *payload, enum layout_sample_column column, struct bytes_buf *values)
-{
-	bytes_put_varint(payload, column);
-	bytes_put_blob(payload, values->data, values->len);
-	values->len = 0;
-}
-
-static uint32_t field_at(const struct layout_sample *sample, size_t field_offset)
-{
-	uint32_t value;
-	memcpy(&value, (const char *)sample + field_offset, sizeof(value));
-	return value;
-}
-
-/* The columns that stand as they are: any 32-bit field of a sample. */
-static void put_field_column(struct writer *writer, enum layout_sample_column column,
-	const struct layout_sample *samples, size_t count, size_t field_offset)
-{
-	struct bytes_buf values = {0};
-	for (size_t i = 0; i < count; i++)
-		bytes_put_varint(&values, field_at(&samples[i], field_offset));
-	put_column(&writer->payload, column, &values);
-	bytes_buf_deinit(&values);
-}
-
-/* The columns of differences; one that is optional is left out where it holds zeros alone. */
-static void put_difference_column(struct writer *writer, enum layout_sample_column column,
-	const struct layout_sample *samples, size_t count, size_t field_offset)
-{
-	struct bytes_buf values = {0};
-	uint32_t last = 0;
-	bool any = column != LAYOUT_COLUMN_SNAPSHOT;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t value = field_at(&samples[i], field_offset);
-		bytes_put_zigzag(&values, (int64_t)value - last);
-		last = value;
-		any |= value != 0;
-	}
-	if (any)
-		put_column(&writer->payload, column, &values);
-	bytes_buf_deinit(&values);
-}
-
-/* Differences of the time in units. */
-static void put_time_column(
-	struct writer *writer, const struct layout_sample *samples, size_t count)
-{
-	struct bytes_buf values = {0};
-	uint64_t last_time = samples[0].time_ns / TIME_UNIT_NS;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t time = samples[i].time_ns / TIME_UNIT_NS;
-		bytes_put_zigzag(&values, (int64_t)(time - last_time));
-		last_time = time;
-	}
-	put_column(&writer->payload, LAYOUT_COLUMN_TIME, &values);
-	bytes_buf_deinit(&values);
-}
-
-static void put_weight_column(
-	struct writer *writer, const struct layout_sample *samples, size_t count)
-{
-	struct bytes_buf values = {0};
-	bool weighted = false;
-	for (size_t i = 0; i < count; i++) {
-		bytes_put_varint(&values, samples[i].weight);
-		weighted |= samples[i].weight != 1;
-	}
-	if (weighted)
-		put_column(&writer->payload, LAYOUT_COLUMN_WEIGHT, &values);
-	bytes_buf_deinit(&values);
-}
-
-/* Samples of one event, in the order in which they came. */
-static void put_some_samples(
-	struct writer *writer, const struct layout_sample *samples, size_t count)
-{
-	struct bytes_buf *payload = &writer->payload;
-	bytes_put_varint(payload, samples[0].event);
-	bytes_put_varint(payload, count);
-	bytes_put_varint(payload, samples[0].time_ns / TIME_UNIT_NS);
-	bytes_put_varint(payload, TIME_UNIT_NS);
-	put_time_column(writer, samples, count);
-	put_difference_column(writer, LAYOUT_COLUMN_USER_STACK, samples, count,
-		offsetof(struct layout_sample, user_stack));
-	put_field_column(writer, LAYOUT_COLUMN_THREAD, samples, count,
-		offsetof(struct layout_sample, thread));
-	put_field_column(
-		writer, LAYOUT_COLUMN_CPU, samples, count, offsetof(struct layout_sample, cpu));
-	put_field_column(writer, LAYOUT_COLUMN_KERNEL_STACK, samples, count,
-		offsetof(struct layout_sample, kernel_stack));
-	put_weight_column(writer, samples, count);
-	put_difference_column(writer, LAYOUT_COLUMN_SNAPSHOT, samples, count,
-		offsetof(struct layout_sample, snapshot));
-	put_chunk(writer, LAYOUT_CHUNK_SAMPLES, payload);
 }
 
 /* A chunk holds samples of one event: collects those of each. */
@@ -612,8 +464,11 @@ static void put_samples(struct writer *writer)
 		for (struct layout_sample *it = sample; it < sample_end_; it++)
 			if (it->event == sample->event)
 				vec_push(&group, *it);
-		for (size_t i = 0; i < group.len; i += PIECE_ENTITIES)
-			put_some_samples(writer, group.data + i, piece_of(group.len - i));
+		for (size_t i = 0; i < group.len; i += PIECE_ENTITIES) {
+			columns_put_samples(
+				&writer->payload, group.data + i, piece_of(group.len - i));
+			put_chunk(writer, LAYOUT_CHUNK_SAMPLES, &writer->payload);
+		}
 	}
 	vec_deinit(&group);
 	map_deinit(&events);
