@@ -18,7 +18,7 @@
 #define NO_TAIL() __asm__ volatile("" ::: "memory")
 
 enum {
-	MIN_ROUNDS = 100, /* in a guest the CPU's clock may jump */
+	MIN_ROUNDS = 30, /* in a guest the CPU's clock may jump */
 };
 
 static unsigned entered, left;
