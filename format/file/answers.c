@@ -54,6 +54,13 @@ void answers_add(struct answers *answers, uint64_t offset, const struct chain *c
 	}
 }
 
+/* NULL: it has none. */
+static const struct chain_frame *frames_of(
+	const struct answers *answers, const struct answer *answer)
+{
+	return answer->count ? &answers->frames.data[answer->first] : NULL;
+}
+
 bool answers_find(const struct answers *answers, uint64_t offset, struct chain *ret)
 {
 	return answers_find_since(answers, 0, offset, ret);
@@ -66,9 +73,7 @@ bool answers_find_since(
 	if (!index || *index < first)
 		return false;
 	const struct answer *answer = &answers->list.data[*index];
-	*ret = (struct chain){.count = answer->count};
-	if (answer->count)
-		ret->frames = &answers->frames.data[answer->first];
+	*ret = (struct chain){frames_of(answers, answer), answer->count};
 	return true;
 }
 
@@ -81,8 +86,7 @@ void answers_copy(struct answers *to, const struct answers *from)
 {
 	to->detail = from->detail;
 	vec_each(&from->list, answer) {
-		struct chain chain = {
-			.frames = &from->frames.data[answer->first], .count = answer->count};
+		struct chain chain = {frames_of(from, answer), answer->count};
 		answers_add(to, answer->offset, &chain);
 	}
 }
@@ -135,7 +139,7 @@ static void put_frame(struct bytes_buf *out, struct texts *texts, const struct c
 static void put_answer(struct bytes_buf *out, struct texts *texts, const struct answers *answers,
 	const struct answer *answer)
 {
-	const struct chain_frame *frames = answers->frames.data + answer->first;
+	const struct chain_frame *frames = frames_of(answers, answer);
 	bytes_put_varint(out, answer->count);
 	for (uint32_t i = 0; i < answer->count; i++)
 		put_frame(out, texts, &frames[i]);

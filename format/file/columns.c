@@ -28,8 +28,8 @@ static void put_frame_flags(
 	bytes_buf_deinit(&flags);
 }
 
-void columns_put_frames(
-	struct bytes_buf *payload, uint32_t first_id, const struct layout_frame *frames, size_t count)
+void columns_put_frames(struct bytes_buf *payload, uint32_t first_id,
+	const struct layout_frame *frames, size_t count)
 {
 	bytes_put_varint(payload, first_id);
 	bytes_put_varint(payload, count);

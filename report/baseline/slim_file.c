@@ -299,8 +299,9 @@ static void put_answers(struct output *output)
 {
 	if (!output->err)
 		output->err = writer_flush(output->writer); /* the objects come first */
-	qsort_r(output->order.data, output->order.len, sizeof(*output->order.data), compare_places,
-		output);
+	if (output->order.len)
+		qsort_r(output->order.data, output->order.len, sizeof(*output->order.data),
+			compare_places, output);
 	for (size_t i = 0; i < output->order.len;)
 		i = put_answers_of_object(output, i);
 }

@@ -19,6 +19,8 @@ struct store {
 struct err *store_open(const struct store_options *options, struct store **ret)
 {
 	bool is_made = options->creates && mkdir(options->folder, 0777) == 0;
+	if (options->creates && !is_made && errno != EEXIST)
+		return err_sys(errno, "cannot create %s", options->folder);
 	int fd = open(options->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT && !options->creates)
 		return err_new(ERR_USAGE, "there is no folder %s: baseline save makes one",
