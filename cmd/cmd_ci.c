@@ -213,10 +213,18 @@ static struct err *compare(struct ci *ci, int *code)
 	return NULL;
 }
 
-static void say_none(const struct ci_options *options)
+/* Runs that nothing is compared with are made to be saved, or to be kept. */
+static struct err *go_without(const struct ci_options *options)
 {
-	console_say("there is no baseline of %s on %s yet for this CPU model%s", options->job,
-		options->branch, options->saves ? "" : ": --save makes these runs one");
+	CLEANUP(str_deinit) struct str none = {0};
+	str_printf(&none, "there is no baseline of %s on %s", options->job, options->branch);
+	if (options->base_branch)
+		str_printf(&none, " or %s", options->base_branch);
+	str_puts(&none, " yet for this CPU model");
+	if (!options->saves && !options->kept_folder)
+		return err_new(ERR_USAGE, "%s: --save makes the first one", str_text(&none));
+	console_say("%s", str_text(&none));
+	return NULL;
 }
 
 static struct err *compare_and_save(struct ci *ci, int *code)
@@ -250,7 +258,7 @@ static struct err *record_and_judge(struct ci *ci, int *code)
 	int status;
 	try(find_baseline(ci));
 	if (!options->record.base && !ci->base.len)
-		say_none(options);
+		try(go_without(options));
 	try(ci_record_all(&options->record, &ci->folder, &ci->base, &ci->new));
 	try(ci_process_run(judge, ci, &status));
 	if (ci_watch_signal())
