@@ -17,7 +17,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are not converte
 enum {
 /* What is stored of a file has been looked at for these runtimes only: a bit each. */
 #define X(constant, number, name) | 1 << (number)
-	FORMAT_VERSION = 4 << 8 VM_KINDS(X),
+	FORMAT_VERSION = 5 << 8 VM_KINDS(X),
 #undef X
 	HEADER_BYTES = 8 + 6 * 4,
 	RULE_BYTES = 16,

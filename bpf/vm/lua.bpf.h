@@ -1,5 +1,5 @@
 /*
- * Lua, 5.2 to 5.4. Each coroutine has a state of its own, with a list of its calls, the innermost
+ * Lua, 5.1 to 5.5. Each coroutine has a state of its own, with a list of its calls, the innermost
  * first, of functions of the program as of those written in C; a call leads to the function's
  * prototype and, as far as memory knows, to the instruction at hand.
  *
@@ -13,7 +13,13 @@
  * entered for is marked as fresh. A coroutine that yielded out of a nested loop is resumed
  * without the loops around; what is left of its calls comes before those of who resumed it.
  *
- * Sources: lstate.h, lobject.h, ldo.c, ldebug.c of Lua 5.2.4, 5.3.6, 5.4.2, 5.4.4, 5.4.7, 5.4.9.
+ * In 5.1 they do not say it. There a call is one of the same loop if the one before it is of the
+ * program, is at an instruction that calls, and the called function lies in just the register that
+ * this instruction names: what a metamethod, an iterator, a finalizer or a hook calls lies
+ * elsewhere. No coroutine yields out of a nested loop.
+ *
+ * Sources: lstate.h, lobject.h, ldo.c, lvm.c, ldebug.c of Lua 5.1.5, 5.2.4, 5.3.6, 5.4.2, 5.4.4,
+ * 5.4.7, 5.4.9, 5.5.1.
  */
 #ifndef EBPROF_LUA_BPF_H
 #define EBPROF_LUA_BPF_H
@@ -28,9 +34,8 @@
 #include <bpf/bpf_helpers.h>
 
 enum {
-	LUA_THREAD = 8,        /* what kind of object it is, byte 8 of each */
-	LUA_STATE_GLOBAL = 24, /* lua_State */
-	LUA_STATE_CALL = 32,
+	LUA_FUNCTION = 6, /* what kind of object it is, byte 8 of each */
+	LUA_THREAD = 8,
 };
 
 /* ---- the state ---- */
@@ -43,11 +48,12 @@ static __always_inline __u64 lua_state_word(const struct lua_walk *lua, __u32 of
 /* The main coroutine's global state leads back to itself. */
 static __always_inline bool is_lua_global(struct lua_walk *lua, const struct lua_vm *row, __u64 at)
 {
-	__u64 main, global;
+	__u64 main = at + row->state_main, global;
 	if (at && at == lua->global)
 		return true;
-	if (!read_word(at + row->state_main, &main) ||
-		!read_word(main + LUA_STATE_GLOBAL, &global) || global != at)
+	if (!(row->flags & LUA_MAIN_IS_INSIDE) && !read_word(main, &main))
+		return false;
+	if (!read_word(main + row->state_global, &global) || global != at)
 		return false;
 	lua->global = at;
 	return true;
@@ -65,7 +71,15 @@ static __always_inline bool is_lua_state(struct lua_walk *lua, const struct lua_
 		bpf_probe_read_user(lua->head, HEAD_BYTES, (const void *)at))
 		return false;
 	return (__u8)lua->head[1] == LUA_THREAD &&
-	       is_lua_global(lua, row, lua_state_word(lua, LUA_STATE_GLOBAL));
+	       is_lua_global(lua, row, lua_state_word(lua, row->state_global));
+}
+
+/* Keeps where the state is, whose first words are read. */
+static __always_inline void keep_lua_state(struct lua_walk *lua, const struct lua_vm *row, __u64 at)
+{
+	lua->found = at;
+	lua->found_call = lua_state_word(lua, row->state_call) - row->call_bytes;
+	lua->found_place = lua_state_word(lua, row->state_place);
 }
 
 /*
@@ -87,28 +101,26 @@ __noinline int lua_find_state(void)
 	struct lua_walk *lua = &vm->lua;
 	const struct lua_vm *row = &vm->row.lua;
 	const void *from = (const void *)(vm->high - SAVED_BYTES);
-	__u64 best = -1ULL, found = 0;
+	__u64 best = -1ULL;
 	if (bpf_probe_read_user(lua->around, sizeof(lua->around), from)) {
 		__builtin_memset(lua->around, 0, sizeof(lua->around));
 		bpf_probe_read_user(lua->around, SAVED_BYTES, from);
 	}
+	lua->found = 0;
 	for (int i = 0; i < LUA_AROUND_WORDS; i++) {
-		__u64 at = lua->around[i];
-		if (i > SAVED && found)
+		__u64 at = lua->around[i], error = 0;
+		if (i > SAVED && lua->found)
 			break;
-		if (at == found || !is_lua_state(lua, row, at))
+		if (at == lua->found || !is_lua_state(lua, row, at))
 			continue;
-		__u64 error = lua_state_word(lua, row->state_error);
-		if (!error)
+		if (!read_word(at + row->state_error, &error) || !error)
 			error = -2ULL; /* nobody catches them */
 		if (error >= best)
 			continue;
 		best = error;
-		found = at;
-		lua->found_call = lua_state_word(lua, LUA_STATE_CALL);
+		keep_lua_state(lua, row, at);
 	}
-	lua->found = found;
-	return found != 0;
+	return lua->found != 0;
 }
 
 /* The loop's argument, when the thread is in its first instructions: nothing is saved yet. */
@@ -124,24 +136,99 @@ static __always_inline bool find_lua_argument(struct scratch *scratch)
 	if (!walk->is_exact || scratch->user.head.nr_frames ||
 		walk->regs.ip + walk->vm.delta - row->loop >= PROLOGUE_BYTES)
 		return false;
-	lua->found = walk->regs.reg[RDI];
-	if (!is_lua_state(lua, row, lua->found))
+	__u64 at = walk->regs.reg[RDI];
+	if (!is_lua_state(lua, row, at))
 		return false;
-	lua->found_call = lua_state_word(lua, LUA_STATE_CALL);
+	keep_lua_state(lua, row, at);
 	return true;
 }
 
-/* ---- loops ---- */
+/* ---- calls ---- */
 
-static __always_inline bool read_lua_call(struct lua_walk *lua, __u64 at)
+/* Of 5.1, two calls as they lie in the array: that before the one at hand, and that. */
+enum {
+	LUA_BEFORE_BASE = 0, /* words */
+	LUA_BEFORE_FUNCTION = 1,
+	LUA_BEFORE_PLACE = 3,
+	LUA_CALL_FUNCTION = 6,
+	LUA_CALL_PLACE = 8,
+	LUA_CALL_TAIL_CALLS = 9, /* the upper half */
+};
+
+/* What a call of 5.1 does not say itself. */
+enum lua_status {
+	LUA_OF_PROGRAM = 1,
+	LUA_IN_SAME_LOOP = 2,
+	LUA_CALLED_BY_TAIL = 4,
+	LUA_OF_NOTHING = 8, /* what every state's calls begin with */
+};
+
+/* What the function on Lua's stack is; LUA_OF_PROGRAM also if it is none. */
+static __always_inline __u32 judge_lua_function(__u64 function)
 {
-	return !bpf_probe_read_user(lua->head, LUA_CALL_BYTES, (const void *)at);
+	__u64 value[2] = {}, head;
+	if (bpf_probe_read_user(value, sizeof(value), (const void *)function))
+		return LUA_OF_PROGRAM;
+	if (!(__u32)value[1])
+		return LUA_OF_NOTHING;
+	bool is_of_c = (__u32)value[1] == LUA_FUNCTION && read_word(value[0] + 8, &head) &&
+		       (__u8)head == LUA_FUNCTION && (__u8)(head >> 16);
+	return is_of_c ? 0 : LUA_OF_PROGRAM;
 }
 
-static __always_inline __u32 lua_status(const struct lua_vm *row, const __u64 *call)
+/* Whether the call before is at an instruction that calls just this function. */
+static __always_inline bool was_called_in_loop(const struct lua_vm *row, const __u64 *head)
 {
-	__u32 at = row->call_status & (LUA_HEAD_WORDS * 8 - 2);
-	return ((const __u16 *)call)[at / 2];
+	const struct lua_code *code = &row->code;
+	__u32 by = 0;
+	if (bpf_probe_read_user(&by, sizeof(by), (const void *)(head[LUA_BEFORE_PLACE] - 4)))
+		return false;
+	__u32 op = by & code->op_mask;
+	return (op == code->call || op == code->tail_call) &&
+	       head[LUA_BEFORE_BASE] + 16ULL * lua_a(code, by) == head[LUA_CALL_FUNCTION];
+}
+
+/* The status of the call at hand, of 5.1. The next is the one before it, if it is one. */
+__noinline int judge_lua_call(void);
+__noinline int judge_lua_call(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	const struct lua_vm *row = &scratch->walk.vm.row.lua;
+	struct lua_walk *lua = &scratch->walk.vm.lua;
+	__u64 *head = lua->head, at = lua->call;
+	lua->call = 0;
+	if (at == lua->innermost)
+		head[LUA_CALL_PLACE] = lua->place;
+	__u32 what = judge_lua_function(head[LUA_CALL_FUNCTION]);
+	if (what == LUA_OF_NOTHING)
+		return 0;
+	__u32 before = judge_lua_function(head[LUA_BEFORE_FUNCTION]);
+	if (before != LUA_OF_NOTHING)
+		lua->call = at - row->call_bytes;
+	if (what != LUA_OF_PROGRAM)
+		return 0;
+	if (head[LUA_CALL_TAIL_CALLS] >> 32)
+		what |= LUA_CALLED_BY_TAIL;
+	if (before == LUA_OF_PROGRAM && was_called_in_loop(row, head))
+		what |= LUA_IN_SAME_LOOP;
+	return what;
+}
+
+/* Reads the next call; from then on, the one before it is the next. */
+static __always_inline bool take_lua_call(const struct lua_vm *row, struct lua_walk *lua)
+{
+	__u32 at = row->call_status;
+	if (bpf_probe_read_user(lua->head, LUA_CALL_BYTES, (const void *)lua->call))
+		return false;
+	if (row->flags & LUA_CALLS_IN_ARRAY) {
+		lua->status = judge_lua_call();
+		return true;
+	}
+	lua->status = lua->head[at / 8 & (LUA_HEAD_WORDS - 1)] >> at % 8 * 8;
+	lua->call = lua->head[LUA_CALL_PREVIOUS];
+	return true;
 }
 
 static __always_inline bool lua_call_is_c(const struct lua_vm *row, __u32 status)
@@ -154,12 +241,17 @@ static __always_inline bool lua_call_ends_loop(const struct lua_vm *row, __u32 s
 	return !(status & row->status_loop) == !!(row->flags & LUA_STATUS_TELLS_SAME_LOOP);
 }
 
+/* ---- loops ---- */
+
 /* Whether the loop itself runs, though the innermost call is of C: it has left its last one. */
 static __always_inline bool has_left_lua(const struct scratch *scratch, struct lua_walk *lua)
 {
 	const struct lua_vm *row = &scratch->walk.vm.row.lua;
-	return scratch->walk.is_exact && !scratch->user.head.nr_frames &&
-	       read_lua_call(lua, lua->call) && lua_call_is_c(row, lua_status(row, lua->head));
+	__u64 at = lua->call;
+	if (!scratch->walk.is_exact || scratch->user.head.nr_frames || !take_lua_call(row, lua))
+		return false;
+	lua->call = at;
+	return lua_call_is_c(row, lua->status);
 }
 
 static __always_inline bool lua_enter(struct scratch *scratch)
@@ -177,7 +269,8 @@ static __always_inline bool lua_enter(struct scratch *scratch)
 	vm->has_thread = true;
 	if (lua->found != lua->state) {
 		lua->state = lua->found;
-		lua->next = lua->found_call;
+		lua->next = lua->innermost = lua->found_call;
+		lua->place = lua->found_place;
 	}
 	if (!lua->call) {
 		lua->call = lua->next;
@@ -279,19 +372,16 @@ static __always_inline bool lua_step(struct scratch *scratch)
 	struct vm_walk *vm = &scratch->walk.vm;
 	const struct lua_vm *row = &vm->row.lua;
 	struct lua_walk *lua = &vm->lua;
-	__u64 at = lua->call;
-	if (!at) { /* that was what was left of the coroutine before */
+	if (!lua->call) { /* that was what was left of the coroutine before */
 		lua->call = lua->next;
 		lua->next = 0;
 		return lua->call != 0;
 	}
-	lua->call = 0;
-	if (!read_lua_call(lua, at)) {
+	if (!take_lua_call(row, lua)) {
+		lua->call = 0;
 		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
 		return lua->next != 0;
 	}
-	lua->call = lua->head[LUA_CALL_PREVIOUS];
-	lua->status = lua_status(row, lua->head);
 	bool is_c = lua_call_is_c(row, lua->status);
 	if (!is_c)
 		push_lua(scratch);

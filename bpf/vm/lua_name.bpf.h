@@ -4,7 +4,7 @@
  * that name; as the debug library does it. Where it was called from C, it is "function@file:line".
  *
  * Sources: getfuncname(), getobjname(), findsetreg() in ldebug.c and lopcodes.h of
- * Lua 5.2.4, 5.3.6, 5.4.9.
+ * Lua 5.1.5, 5.2.4, 5.3.6, 5.4.9, 5.5.1, symbexec() in that of 5.1.5.
  */
 #ifndef EBPROF_LUA_NAME_BPF_H
 #define EBPROF_LUA_NAME_BPF_H
@@ -18,13 +18,9 @@
 #include <bpf/bpf_helpers.h>
 
 enum {
-	LUA_CALL_FUNCTION = 0, /* words of CallInfo */
-	LUA_CALL_PREVIOUS = 2,
-	LUA_CLOSURE_PROTO = 24,
-	LUA_CLOSURE_TYPE = 0x46, /* of values: a function of the program */
-	LUA_NAME_TYPE = 0x44,    /* a short string */
-	LUA_STRING_BYTES = 24,   /* where the bytes of a TString begin */
-	LUA_WINDOW = 64,         /* instructions that are looked at; local variables likewise */
+	LUA_CALL_PREVIOUS = 2, /* a word of CallInfo */
+	LUA_STRING_BYTES = 24, /* where the bytes of a TString begin */
+	LUA_WINDOW = 64,       /* instructions that are looked at; local variables likewise */
 	LUA_MAX_NAME_BYTES = 256,
 	LUA_MAX_LINE_BYTES = 3072, /* that are sent at once; of whole lines the rest */
 	LUA_MAX_WHOLE_LINES = 127,
@@ -45,22 +41,36 @@ static __always_inline enum vm_failure read_lua_proto(
 	const struct lua_vm *row, const __u64 *call, __u64 *proto, __u64 *address)
 {
 	__u64 value[2] = {}; /* its pointer, its type */
-	const void *function = (const void *)call[LUA_CALL_FUNCTION];
-	if (bpf_probe_read_user(value, sizeof(value), function))
+	__u64 function = call[row->call_function / 8 & (LUA_HEAD_WORDS - 1)];
+	if (bpf_probe_read_user(value, sizeof(value), (const void *)function))
 		return VM_FAILED_UNREADABLE;
-	if ((__u8)value[1] != LUA_CLOSURE_TYPE)
+	if ((__u8)value[1] != row->value_closure)
 		return VM_FAILED_TORN;
-	if (!read_word(value[0] + LUA_CLOSURE_PROTO, address) ||
+	if (!read_word(value[0] + row->closure_proto, address) ||
 		bpf_probe_read_user(proto, LUA_PROTO_BYTES, (const void *)*address))
 		return VM_FAILED_UNREADABLE;
 	return (__u8)proto[1] == row->proto_type ? 0 : VM_FAILED_TORN;
+}
+
+/*
+ * Where a string would begin if its bytes were behind its head, as mostly they are: of a long one
+ * of 5.5 they are elsewhere, and its short length is negative.
+ */
+static __always_inline __u64 lua_string(const struct lua_vm *row, __u64 string)
+{
+	__u64 head[4] = {};
+	if (row->flags & LUA_STRINGS_MAY_POINT && string &&
+		!bpf_probe_read_user(head, sizeof(head), (const void *)string) &&
+		(__s8)(head[1] >> 24) < 0)
+		return head[3] - LUA_STRING_BYTES;
+	return string;
 }
 
 /* ---- names ---- */
 
 /* The function that called, and what it did: room for it is behind a record's texts. */
 struct lua_caller {
-	__u64 call[LUA_CALL_BYTES / 8];
+	__u64 call[LUA_HEAD_WORDS];
 	__u64 proto[LUA_PROTO_BYTES / 8];
 	__u32 code[LUA_WINDOW];
 	struct {
@@ -69,6 +79,7 @@ struct lua_caller {
 	} local[LUA_WINDOW];
 	__u32 place, first, count; /* of the instruction that called, of code[], how many */
 	__u32 target;              /* how far a jump before an instruction leads */
+	__u32 tells_upvalues;      /* an instruction stands behind one that makes a function */
 	__u32 set_at;              /* the instruction that set the register of the function */
 	__u64 set_by;              /* ... and where that is; NOBODY: not known */
 	__u64 name;                /* where the bytes of the function's name are; 0: it has none */
@@ -132,6 +143,21 @@ static __always_inline __u64 lua_sets(const struct lua_code *code, __u32 instruc
 	       (lua_bit(code->sets_from, op) & (1 ^ is_less(set, a)));
 }
 
+static __always_inline __u64 lua_makes_closure(const struct lua_code *code, __u32 instruction)
+{
+	return is_equal(instruction & code->op_mask, code->closure) &
+	       (1 ^ is_equal(code->closure, 0));
+}
+
+/* Behind one that makes a function, it tells an upvalue, where that is told so; it then does not
+ * set register 0. */
+static __always_inline __u64 lua_tells_upvalue(const struct lua_code *code, __u32 instruction)
+{
+	__u32 op = instruction & code->op_mask;
+	return (is_equal(op, code->move) | is_equal(op, code->get_upvalue)) &
+	       is_equal(lua_a(code, instruction), 0) & (1 ^ is_equal(code->closure, 0));
+}
+
 /*
  * Which instruction set the register, in the straight line up to the call: none, if one that may
  * have been jumped over did.
@@ -147,8 +173,10 @@ __noinline int find_lua_setter(__u32 set)
 	/* Not on the stack, of which there is little. */
 	volatile __u64 *by = &caller->set_by;
 	volatile __u32 *at = &caller->set_at, *target = &caller->target;
+	volatile __u32 *tells = &caller->tells_upvalues;
 	*by = 1ULL << LUA_NOBODY_SHIFT;
 	*at = *target = 0;
+	*tells = caller->first != 0; /* nobody knows */
 	for (__u32 i = 0; i < LUA_WINDOW - 1; i++) {
 		__u32 instruction = caller->code[i];
 		__u64 place = caller->first + i;
@@ -159,6 +187,9 @@ __noinline int find_lua_setter(__u32 set)
 		__u64 skips = is_jump & (1 ^ is_less(caller->place, to)) & is_less(*target, to);
 		*target = choose(skips & (1 ^ to >> 63), to, *target);
 		__u64 sets = is_before & lua_sets(code, instruction, set);
+		*tells &= lua_tells_upvalue(code, instruction);
+		sets &= ~(__u64)*tells;
+		*tells |= lua_makes_closure(code, instruction);
 		__u64 is_sure = 1 ^ is_less(place, *target);
 		__u64 who = choose(is_sure, instruction, 1ULL << LUA_NOBODY_SHIFT);
 		*by = choose(sets, who, *by);
@@ -198,17 +229,18 @@ static __always_inline __u64 lua_constant_name(
 	__u64 constants = lua_proto_word(caller->proto, row->proto_constants);
 	if (bpf_probe_read_user(value, sizeof(value), (const void *)(constants + number * 16ULL)))
 		return 0;
-	return (__u8)value[1] == LUA_NAME_TYPE ? value[0] : 0;
+	return (__u8)value[1] == row->value_name ? value[0] : 0;
 }
 
-/* Until 5.3, bit 8 of C says that it is a constant; since 5.4, the bit in front of B does, in SELF,
- * and the others have nothing else. */
+/* Until 5.3, bit 8 of C says that it is a constant; in 5.4, the bit in front of B does, in SELF,
+ * and the others have nothing else; nor has it since. */
 static __always_inline bool lua_c_is_constant(const struct lua_vm *row, __u32 instruction, __u32 op)
 {
 	const struct lua_code *code = &row->code;
 	if (row->flags & LUA_STATUS_TELLS_LUA)
 		return instruction >> (code->shift_c & 31) & 256;
-	return op != code->self || instruction >> ((code->shift_b - 1) & 31) & 1;
+	return row->flags & LUA_METHODS_HAVE_NAMES || op != code->self ||
+	       instruction >> ((code->shift_b - 1) & 31) & 1;
 }
 
 /* What the caller knows the function by; 0: nothing. */
@@ -223,9 +255,12 @@ static __always_inline __u64 lua_name_of_setter(const struct lua_vm *row, struct
 	if (op == code->move)
 		return b < lua_a(code, by) ? lua_local_name(row, caller, b, caller->set_at) : 0;
 	if (op == code->get_upvalue) {
-		read_word(lua_proto_word(caller->proto, row->proto_upvalues) + b * 16ULL, &name);
+		__u64 upvalues = lua_proto_word(caller->proto, row->proto_upvalues);
+		read_word(upvalues + b * (__u64)row->upvalue_bytes, &name);
 		return name;
 	}
+	if (op == code->get_global && row->flags & LUA_GLOBALS_HAVE_NAMES)
+		return lua_constant_name(row, caller, by >> (code->shift_c & 31));
 	if ((op == code->get_global || op == code->get_field || op == code->self) &&
 		lua_c_is_constant(row, by, op))
 		return lua_constant_name(row, caller, by >> (code->shift_c & 31) & code->mask_c);
@@ -262,7 +297,7 @@ static __always_inline bool read_lua_caller(struct scratch *scratch, struct lua_
 		read_lua_proto(row, caller->call, caller->proto, &ignored))
 		return false;
 	return read_lua_window(caller, lua_proto_word(caller->proto, row->proto_code),
-		caller->call[row->call_place / 8 & 7],
+		caller->call[row->call_place / 8 & (LUA_HEAD_WORDS - 1)],
 		lua_proto_number(caller->proto, row->proto_nr_code));
 }
 
@@ -287,8 +322,9 @@ __noinline int lua_keep_name(void)
 	struct lua_caller *caller = get_lua_caller();
 	if (!scratch || !caller)
 		return 0;
-	__u64 name = lua_name_of_setter(&scratch->walk.vm.row.lua, caller);
-	caller->name = name ? name + LUA_STRING_BYTES : 0;
+	const struct lua_vm *row = &scratch->walk.vm.row.lua;
+	__u64 name = lua_name_of_setter(row, caller);
+	caller->name = name ? lua_string(row, name) + LUA_STRING_BYTES : 0;
 	return 0;
 }
 
@@ -443,7 +479,7 @@ __noinline int lua_send_code(__u64 identity)
 	head->unit[0] = head->unit[1] = VM_UNIT_UTF8;
 	head->version = row->version;
 	head->first_line = lua_proto_number(lua->proto, row->proto_first_line);
-	__u64 source = lua_proto_word(lua->proto, row->proto_source);
+	__u64 source = lua_string(row, lua_proto_word(lua->proto, row->proto_source));
 	__u32 at = put_lua_name(record, source, head->first_line);
 	at = put_lua_file(record, at, source);
 	at = put_lua_lines(record, at, row, lua);

@@ -74,7 +74,8 @@ struct lua_walk {
 	__u64 global; /* a global state that was checked */
 	__u64 call;   /* the next; 0: no more */
 	__u64 next;   /* ... of the loop at hand, when something is left of the one before; or 0 */
-	__u64 found, found_call; /* a state, and its innermost call */
+	__u64 found, found_call, found_place; /* a state, its innermost call, and where that is */
+	__u64 innermost, place;               /* where calls do not say it themselves: likewise */
 	__u64 proto_address;
 	__u32 status; /* of the call at hand */
 	__u8 is_first;

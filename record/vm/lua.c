@@ -1,9 +1,9 @@
 /*
  * Lua, whether in a program or in a library: whatever shows its interface to others and says its
  * version in lua_ident, as every build for modules does. The interpreter's loop shows itself to
- * nobody; it is the largest function by far that lua_callk() calls.
+ * nobody; it is the largest function by far that lua_callk() calls, lua_call() in 5.1.
  *
- * Sources: lapi.c of Lua 5.2.4 to 5.4.9.
+ * Sources: lapi.c of Lua 5.1.5 to 5.5.1.
  */
 #include <elf.h>
 #include <string.h>
@@ -18,12 +18,14 @@
 enum symbol {
 	IDENT, /* the first: without it nothing else is looked for */
 	CALL,
+	CALL_OF_51,
 	SYMBOLS
 };
 
 static const char *const names[SYMBOLS] = {
 	[IDENT] = "lua_ident",
 	[CALL] = "lua_callk",
+	[CALL_OF_51] = "lua_call",
 };
 
 /* ---- which version ---- */
@@ -33,20 +35,24 @@ static bool is_digit(uint8_t c)
 	return c >= '0' && c <= '9';
 }
 
-/* "$LuaVersion: Lua 5.4.4  Copyright": 10 * major + minor, 0: unknown. */
+/* "$LuaVersion: Lua 5.4.4  Copyright", "$Lua: Lua 5.1.5 Copyright": 10 * major + minor, 0: unknown.
+ */
 static uint32_t find_version(
 	struct elf_file *elf, const struct elf_dynsym *ident, uint32_t *release)
 {
-	static const char head[] = "$LuaVersion: Lua ";
+	static const char head[] = ": Lua ";
 	enum {
 		HEAD = sizeof(head) - 1,
 		DIGITS = 5,
+		BYTES = 24,
 	};
-	uint8_t text[HEAD + DIGITS];
-	const uint8_t *digit = text + HEAD;
-	if (!ident->address || !vm_file_read(elf, ident->address, text, sizeof(text)) ||
-		memcmp(text, head, HEAD) != 0)
+	uint8_t text[BYTES];
+	if (!ident->address || !vm_file_read(elf, ident->address, text, sizeof(text)))
 		return 0;
+	const uint8_t *digit = memmem(text, BYTES - DIGITS, head, HEAD);
+	if (!digit)
+		return 0;
+	digit += HEAD;
 	if (!is_digit(digit[0]) || !is_digit(digit[2]) || !is_digit(digit[4]))
 		return 0;
 	*release = digit[4] - (uint32_t)'0';
@@ -63,10 +69,10 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	uint32_t version = find_version(elf, &symbols[IDENT], &release);
 	file->is_runtime = symbols[IDENT].address;
-	if (!symbols[CALL].address || !lua_layout_of_version(version, release, row))
+	uint64_t call = symbols[version == 51 ? CALL_OF_51 : CALL].address;
+	if (!call || !lua_layout_of_version(version, release, row))
 		return NULL;
-	try(lua_loop_find(
-		elf, symbols[CALL].address, &file->loop_start, &file->loop_end, is_found));
+	try(lua_loop_find(elf, call, &file->loop_start, &file->loop_end, is_found));
 	row->loop = file->loop_start;
 	return NULL;
 }

@@ -1,10 +1,62 @@
 /*
- * Sources: offsetof() and the macros of lstate.h, lobject.h, lopcodes.h of Lua 5.2.4, 5.3.6, 5.4.2,
- * 5.4.4, 5.4.7, 5.4.9 for x86-64.
+ * Sources: offsetof() and the macros of lstate.h, lobject.h, lopcodes.h of Lua 5.1.5, 5.2.4, 5.3.6,
+ * 5.4.2, 5.4.4, 5.4.7, 5.4.9, 5.5.1 for x86-64.
  */
 #include "record/vm/lua_layout.h"
 
 #include "record/vm/lua_lines.h"
+
+static const struct lua_vm lua_51 = {
+	.code =
+		{
+			.sets_a = {0x31bc3ffc7f},
+			.sets_from = {0x230000008, 0x0},
+			.op_mask = 63,
+			.shift_a = 6,
+			.shift_b = 23,
+			.shift_c = 14,
+			.mask_b = 511,
+			.mask_c = 255,
+			.jump_bias = 131071,
+			.jump_shift = 14,
+			.call = 28,
+			.get_upvalue = 4,
+			.get_global = 5,
+			.get_field = 6,
+			.self = 11,
+			.jump = 22,
+			.tail_call = 29,
+			.closure = 36,
+		},
+	.flags = LUA_STATUS_TELLS_LUA | LUA_STATUS_TELLS_SAME_LOOP | LUA_CALLS_IN_ARRAY |
+		 LUA_GLOBALS_HAVE_NAMES,
+	.state_global = 32,
+	.state_call = 40,
+	.state_place = 48,
+	.state_error = 168,
+	.call_function = 48,
+	.call_place = 64,
+	.call_bytes = 40,
+	.value_closure = 6,
+	.value_name = 4,
+	.closure_proto = 32,
+	.upvalue_bytes = 8,
+	.proto_type = 9,
+	.proto_constants = 16,
+	.proto_code = 24,
+	.proto_upvalues = 56,
+	.proto_lines = 40,
+	.proto_locals = 48,
+	.proto_source = 64,
+	.proto_nr_code = 80,
+	.proto_nr_lines = 84,
+	.proto_nr_locals = 92,
+	.proto_first_line = 96,
+	.state_main = 176,
+	.status_kind = 1 << 0,
+	.status_loop = 1 << 1,
+	.status_tail = 1 << 2,
+};
 
 static const struct lua_vm lua_52 = {
 	.code =
@@ -27,9 +79,15 @@ static const struct lua_vm lua_52 = {
 			.jump = 23,
 		},
 	.flags = LUA_STATUS_TELLS_LUA | LUA_STATUS_TELLS_SAME_LOOP,
+	.state_global = 24,
+	.state_call = 32,
 	.state_error = 112,
 	.call_place = 56,
 	.call_status = 34,
+	.value_closure = 0x46,
+	.value_name = 0x44,
+	.closure_proto = 24,
+	.upvalue_bytes = 16,
 	.proto_type = 9,
 	.proto_constants = 16,
 	.proto_code = 24,
@@ -68,9 +126,15 @@ static const struct lua_vm lua_53 = {
 			.jump = 30,
 		},
 	.flags = LUA_STATUS_TELLS_LUA,
+	.state_global = 24,
+	.state_call = 32,
 	.state_error = 88,
 	.call_place = 40,
 	.call_status = 66,
+	.value_closure = 0x46,
+	.value_name = 0x44,
+	.closure_proto = 24,
+	.upvalue_bytes = 16,
 	.proto_type = 9,
 	.proto_constants = 48,
 	.proto_code = 56,
@@ -109,9 +173,15 @@ static const struct lua_vm lua_54 = {
 			.jump = 56,
 		},
 	.flags = LUA_LINES_ARE_DELTAS,
+	.state_global = 24,
+	.state_call = 32,
 	.state_error = 88,
 	.call_place = 32,
 	.call_status = 62,
+	.value_closure = 0x46,
+	.value_name = 0x44,
+	.closure_proto = 24,
+	.upvalue_bytes = 16,
 	.proto_type = 10,
 	.proto_constants = 56,
 	.proto_code = 64,
@@ -131,15 +201,30 @@ static const struct lua_vm lua_54 = {
 	.status_tail = 1 << 5,
 };
 
+/* What is as in 5.4 is not said again; its instructions have the same numbers as far as they
+ * matter. */
+static void change_to_55(struct lua_vm *row)
+{
+	row->flags |= LUA_MAIN_IS_INSIDE | LUA_STRINGS_MAY_POINT | LUA_METHODS_HAVE_NAMES;
+	row->call_status = 60;
+	row->state_main = 1416;
+	row->status_kind = 1 << 15;
+	row->status_loop = 1 << 16;
+	row->status_tail = 1 << 22;
+}
+
 bool lua_layout_of_version(uint32_t version, uint32_t release, struct lua_vm *ret)
 {
-	static const struct lua_vm *const versions[] = {&lua_52, &lua_53, &lua_54};
+	static const struct lua_vm *const versions[] = {
+		&lua_51, &lua_52, &lua_53, &lua_54, &lua_54};
 	if (version < LUA_FIRST_VERSION || version > LUA_LAST_VERSION)
 		return false;
 	*ret = *versions[version - LUA_FIRST_VERSION];
 	ret->version = (uint8_t)version;
 	if (version == 54 && release < 3) /* lua_State has no tbclist yet */
 		ret->state_error = 80;
+	if (version == 55)
+		change_to_55(ret);
 	return true;
 }
 
@@ -150,8 +235,9 @@ bool lua_layout_is_sound(const struct lua_vm *row)
 		row->proto_nr_code, row->proto_nr_lines, row->proto_nr_whole_lines,
 		row->proto_nr_locals, row->proto_first_line};
 	bool is_sound = row->version >= LUA_FIRST_VERSION && row->version <= LUA_LAST_VERSION &&
-			row->call_place < LUA_CALL_BYTES && row->call_status < LUA_CALL_BYTES - 1 &&
-			row->state_error < 128 && row->code.shift_a < 32 && row->code.op_mask;
+			row->call_place < LUA_CALL_BYTES && row->call_status < LUA_CALL_BYTES - 3 &&
+			row->call_function < LUA_CALL_BYTES && row->code.shift_a < 32 &&
+			row->code.op_mask;
 	for (size_t i = 0; i < sizeof(in_proto); i++)
 		is_sound &= in_proto[i] < LUA_PROTO_BYTES;
 	return is_sound;

@@ -9,9 +9,9 @@
 enum {
 	LUA_LINES_HEAD_BYTES = 8, /* how many lines there are, and how many whole ones */
 	LUA_WHOLE_LINE_BYTES = 8,
-	LUA_FIRST_VERSION = 52,
+	LUA_FIRST_VERSION = 51,
 	LUA_DELTAS_VERSION = 54, /* from here on */
-	LUA_LAST_VERSION = 54,
+	LUA_LAST_VERSION = 55,
 };
 
 /* 0: the place has none, or the table makes no sense. */
