@@ -349,14 +349,47 @@ static __always_inline __u32 number_lua(struct scratch *scratch, const struct lu
 	return lua_send_code(is_called ? named : identity);
 }
 
-static __always_inline void push_lua(struct scratch *scratch)
+/*
+ * Until 5.2 a call seems to begin a loop of its own while it is made, before that is entered. The
+ * loop at hand is not its own if nothing says that one of its instructions was fetched: not memory,
+ * nor the registers, nor what the function that this loop called has saved of them.
+ */
+__noinline int lua_waits_for_loop(void);
+__noinline int lua_waits_for_loop(void)
+{
+	enum {
+		SAVED = 16,
+	};
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	struct vm_walk *vm = &scratch->walk.vm;
+	const struct lua_vm *row = &vm->row.lua;
+	struct lua_walk *lua = &vm->lua;
+	__u64 code = lua_proto_word(lua->proto, row->proto_code);
+	__u64 bytes = 4ULL * lua_proto_number(lua->proto, row->proto_nr_code);
+	const void *saved = (const void *)(vm->low - SAVED * 8);
+	if (lua->head[row->call_place / 8 & (LUA_HEAD_WORDS - 1)] - code - 1 < bytes ||
+		lua_place_in_registers(&scratch->leaf, code, bytes) ||
+		bpf_probe_read_user(lua->around, SAVED * 8, saved))
+		return 0;
+	for (int i = 0; i < SAVED; i++)
+		if (lua->around[i] - code - 1 < bytes)
+			return 0;
+	return 1;
+}
+
+/* False: nothing is known of it, or it has not begun. */
+static __always_inline bool push_lua(struct scratch *scratch, bool may_wait)
 {
 	struct lua_walk *lua = &scratch->walk.vm.lua;
 	const struct lua_vm *row = &scratch->walk.vm.row.lua;
 	enum vm_failure failure = read_lua_proto(row, lua->head, lua->proto, &lua->proto_address);
+	if (may_wait && (failure == VM_FAILED_TORN || (!failure && lua_waits_for_loop())))
+		return false;
 	if (failure) {
 		push_vm_failure(scratch, failure);
-		return;
+		return false;
 	}
 	__u32 place = lua_place(scratch);
 	__u32 number = number_lua(scratch, row);
@@ -364,6 +397,7 @@ static __always_inline void push_lua(struct scratch *scratch)
 		push_vm_word(scratch, number, place);
 	else
 		push_vm_failure(scratch, VM_FAILED_NUMBER);
+	return true;
 }
 
 /* The next call of the loop at hand. False: there is none. */
@@ -383,10 +417,14 @@ static __always_inline bool lua_step(struct scratch *scratch)
 		return lua->next != 0;
 	}
 	bool is_c = lua_call_is_c(row, lua->status);
-	if (!is_c)
-		push_lua(scratch);
+	bool ends = !is_c && lua_call_ends_loop(row, lua->status);
+	/* Where the loop is the leaf, it has been entered. */
+	bool may_wait =
+		ends && row->flags & LUA_STATUS_TELLS_SAME_LOOP && lua->is_first && vm->nr_frames;
+	if (!is_c && !push_lua(scratch, may_wait) && may_wait)
+		ends = false;
 	lua->is_first = false;
-	return is_c || lua->next || !lua_call_ends_loop(row, lua->status);
+	return !ends || lua->next;
 }
 
 #endif
