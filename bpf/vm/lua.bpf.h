@@ -153,6 +153,10 @@ enum {
 	LUA_CALL_FUNCTION = 6,
 	LUA_CALL_PLACE = 8,
 	LUA_CALL_TAIL_CALLS = 9, /* the upper half */
+
+	LUA_CLOSURE_KIND = 1, /* words of a closure: what it is, whether of C */
+	LUA_CLOSURE_PROTO = 4,
+	LUA_CLOSURE_WORDS = 5,
 };
 
 /* What a call of 5.1 does not say itself. */
@@ -163,17 +167,27 @@ enum lua_status {
 	LUA_OF_NOTHING = 8, /* what every state's calls begin with */
 };
 
-/* What the function on Lua's stack is; LUA_OF_PROGRAM also if it is none. */
-static __always_inline __u32 judge_lua_function(__u64 function)
+/* What the function on Lua's stack is; LUA_OF_PROGRAM, without a prototype, also if it is none. */
+static __always_inline __u32 judge_lua_function(struct lua_walk *lua, __u64 function)
 {
-	__u64 value[2] = {}, head;
+	__u64 value[2] = {}, closure[LUA_CLOSURE_WORDS];
+	if (lua->function == function)
+		return lua->function_status;
+	lua->function = function;
+	lua->function_status = LUA_OF_PROGRAM;
+	lua->function_proto = 0;
 	if (bpf_probe_read_user(value, sizeof(value), (const void *)function))
 		return LUA_OF_PROGRAM;
 	if (!(__u32)value[1])
-		return LUA_OF_NOTHING;
-	bool is_of_c = (__u32)value[1] == LUA_FUNCTION && read_word(value[0] + 8, &head) &&
-		       (__u8)head == LUA_FUNCTION && (__u8)(head >> 16);
-	return is_of_c ? 0 : LUA_OF_PROGRAM;
+		return lua->function_status = LUA_OF_NOTHING;
+	if ((__u32)value[1] != LUA_FUNCTION ||
+		bpf_probe_read_user(closure, sizeof(closure), (const void *)value[0]) ||
+		(__u8)closure[LUA_CLOSURE_KIND] != LUA_FUNCTION)
+		return LUA_OF_PROGRAM;
+	if ((__u8)(closure[LUA_CLOSURE_KIND] >> 16))
+		return lua->function_status = 0;
+	lua->function_proto = closure[LUA_CLOSURE_PROTO];
+	return LUA_OF_PROGRAM;
 }
 
 /* Whether the call before is at an instruction that calls just this function. */
@@ -201,10 +215,11 @@ __noinline int judge_lua_call(void)
 	lua->call = 0;
 	if (at == lua->innermost)
 		head[LUA_CALL_PLACE] = lua->place;
-	__u32 what = judge_lua_function(head[LUA_CALL_FUNCTION]);
+	__u32 what = judge_lua_function(lua, head[LUA_CALL_FUNCTION]);
+	lua->proto_address = lua->function_proto;
 	if (what == LUA_OF_NOTHING)
 		return 0;
-	__u32 before = judge_lua_function(head[LUA_BEFORE_FUNCTION]);
+	__u32 before = judge_lua_function(lua, head[LUA_BEFORE_FUNCTION]);
 	if (before != LUA_OF_NOTHING)
 		lua->call = at - row->call_bytes;
 	if (what != LUA_OF_PROGRAM)
@@ -226,6 +241,7 @@ static __always_inline bool take_lua_call(const struct lua_vm *row, struct lua_w
 		lua->status = judge_lua_call();
 		return true;
 	}
+	lua->proto_address = 0;
 	lua->status = lua->head[at / 8 & (LUA_HEAD_WORDS - 1)] >> at % 8 * 8;
 	lua->call = lua->head[LUA_CALL_PREVIOUS];
 	return true;
@@ -259,7 +275,7 @@ static __always_inline bool lua_enter(struct scratch *scratch)
 	struct vm_walk *vm = &scratch->walk.vm;
 	struct lua_walk *lua = &vm->lua;
 	if (!vm->has_thread)
-		lua->state = lua->global = lua->call = 0;
+		lua->state = lua->global = lua->call = lua->function = 0;
 	if (!find_lua_argument(scratch) && !lua_find_state()) {
 		push_vm_failure(scratch, VM_FAILED_STATE);
 		return false;
@@ -384,7 +400,10 @@ static __always_inline bool push_lua(struct scratch *scratch, bool may_wait)
 {
 	struct lua_walk *lua = &scratch->walk.vm.lua;
 	const struct lua_vm *row = &scratch->walk.vm.row.lua;
-	enum vm_failure failure = read_lua_proto(row, lua->head, lua->proto, &lua->proto_address);
+	enum vm_failure failure =
+		lua->proto_address
+			? read_lua_proto_at(row, lua->proto, lua->proto_address)
+			: read_lua_proto(row, lua->head, lua->proto, &lua->proto_address);
 	if (may_wait && (failure == VM_FAILED_TORN || (!failure && lua_waits_for_loop())))
 		return false;
 	if (failure) {

@@ -36,7 +36,16 @@ static __always_inline __u32 lua_proto_number(const __u64 *proto, __u32 offset)
 	return lua_proto_word(proto, offset) >> (offset & 4) * 8;
 }
 
-/* Reads the prototype of a call that is not of C. 0: it is there. */
+/* 0: it is there. */
+static __always_inline enum vm_failure read_lua_proto_at(
+	const struct lua_vm *row, __u64 *proto, __u64 address)
+{
+	if (bpf_probe_read_user(proto, LUA_PROTO_BYTES, (const void *)address))
+		return VM_FAILED_UNREADABLE;
+	return (__u8)proto[1] == row->proto_type ? 0 : VM_FAILED_TORN;
+}
+
+/* The same of a call that is not of C. */
 static __always_inline enum vm_failure read_lua_proto(
 	const struct lua_vm *row, const __u64 *call, __u64 *proto, __u64 *address)
 {
@@ -46,10 +55,9 @@ static __always_inline enum vm_failure read_lua_proto(
 		return VM_FAILED_UNREADABLE;
 	if ((__u8)value[1] != row->value_closure)
 		return VM_FAILED_TORN;
-	if (!read_word(value[0] + row->closure_proto, address) ||
-		bpf_probe_read_user(proto, LUA_PROTO_BYTES, (const void *)*address))
+	if (!read_word(value[0] + row->closure_proto, address))
 		return VM_FAILED_UNREADABLE;
-	return (__u8)proto[1] == row->proto_type ? 0 : VM_FAILED_TORN;
+	return read_lua_proto_at(row, proto, *address);
 }
 
 /*
