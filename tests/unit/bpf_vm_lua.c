@@ -1,4 +1,4 @@
-/* Ticks in a process that is Lua 5.4 as far as the walk can tell: what it sends for it. */
+/* Ticks in a process that is Lua as far as the walk can tell, mostly 5.4: what it sends for it. */
 #include <string.h>
 
 #include "record/vm/lua_layout.h"
@@ -8,7 +8,7 @@
 
 enum {
 	LOOP_BYTES = 256, /* of its native frame */
-	SP = 4,           /* a word of the stack */
+	SP = 33,          /* a word of the stack */
 	SAVED = SP + LOOP_BYTES / 8 - 7,
 	/* Words of the heap: objects that stand for themselves. */
 	STATE = 0,
@@ -27,10 +27,10 @@ enum {
 	IS_C = 1 << 1,
 };
 
-static void put_row(struct vm_fixture *fixture)
+static void put_row(struct vm_fixture *fixture, uint32_t version)
 {
 	fixture->table.vm.kind = VM_LUA;
-	CHECK(lua_layout_of_version(54, 4, &fixture->table.vm.lua));
+	CHECK(lua_layout_of_version(version, 4, &fixture->table.vm.lua));
 	fixture->table.vm.lua.loop = LOOP;
 }
 
@@ -88,10 +88,10 @@ static void put_calling_code(struct vm_fixture *fixture)
 	memcpy(&fixture->heap[LINES], "\1\1\1", 3);
 }
 
-static void setup(struct vm_fixture *fixture)
+static void setup_of(struct vm_fixture *fixture, uint32_t version)
 {
 	vm_fixture_init(fixture, LOOP_BYTES);
-	put_row(fixture);
+	put_row(fixture, version);
 	put_state(fixture, STATE, INNER, stack_address(100));
 	fixture->heap[GLOBAL + 33] = heap_address(STATE);
 	put_function(fixture, FIRST, 10);
@@ -103,6 +103,11 @@ static void setup(struct vm_fixture *fixture)
 	fixture->stack[SAVED + 1] = heap_address(STATE);
 	fixture->stack[SAVED + 6] = CODE + CALLER + 5;
 	vm_fixture_bind(fixture);
+}
+
+static void setup(struct vm_fixture *fixture)
+{
+	setup_of(fixture, 54);
 }
 
 TEST(functions_have_the_names_that_they_are_called_by)
@@ -196,7 +201,6 @@ TEST(calls_of_c_have_no_script_frames)
 {
 	struct vm_fixture fixture;
 	setup(&fixture);
-	fixture.regs.ip = CODE + LOOP + 0x500;
 	put_call(&fixture, INNER, FIRST, OUTER, 3, IS_C);
 	vm_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 2); /* the loop itself is the leaf: it has left its last call */
@@ -222,5 +226,165 @@ TEST(calls_in_a_circle_end)
 	put_call(&fixture, INNER, FIRST, INNER, 1, 0);
 	vm_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, EVENT_MAX_USER_FRAMES);
+	vm_fixture_deinit(&fixture);
+}
+
+/* ---- 5.5 ---- */
+
+/* The main state is a part of the global one, a fresh call has another bit, and the bytes of the
+ * source are elsewhere. */
+TEST(a_long_string_points_at_its_bytes)
+{
+	enum {
+		MAIN_GLOBAL = GLOBAL + 180, /* words of the heap */
+		BYTES = 600,
+		FRESH_OF_55 = 1, /* bit 16 of what begins 16 bits before */
+	};
+	struct vm_fixture fixture;
+	setup_of(&fixture, 55);
+	fixture.heap[MAIN_GLOBAL] = heap_address(GLOBAL);
+	put_call(&fixture, OUTER, SECOND, 0, 2, FRESH_OF_55);
+	fixture.heap[SOURCE + 1] = 0xff000000; /* a short length that is negative */
+	fixture.heap[SOURCE + 3] = heap_address(BYTES);
+	memcpy(&fixture.heap[BYTES], "@b.lua", 7);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 4);
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "work");
+	CHECK_STR(sent_text(1, VM_TEXT_NAME), "function@b.lua:20");
+	vm_fixture_deinit(&fixture);
+}
+
+/* ---- 5.1: calls in an array ---- */
+
+enum {
+	CALLS = 500, /* words of the heap, five of each: there is nothing, SECOND calls FIRST */
+	OUTER_51 = CALLS + 5,
+	INNER_51 = CALLS + 10,
+	REGISTERS = VALUES + 4, /* of SECOND */
+	CLOSURE_51 = 36,
+	CALL_51 = 28,
+};
+
+static uint32_t instruction_51(uint32_t op, uint32_t a, uint32_t bx)
+{
+	return op | a << 6 | bx << 14;
+}
+
+static void put_function_51(struct vm_fixture *fixture, uint64_t at, uint64_t first_line)
+{
+	uint64_t *proto = fixture->heap + at + 8;
+	fixture->heap[at + 1] = 6;
+	fixture->heap[at + 4] = heap_address(at + 8);
+	proto[1] = 9;
+	proto[2] = heap_address(CONSTANTS);
+	proto[3] = heap_address(at + 32);
+	proto[5] = heap_address(LINES);
+	proto[8] = heap_address(SOURCE);
+	proto[10] = 4; /* instructions, no lines */
+	proto[12] = first_line;
+}
+
+static void put_value_51(struct vm_fixture *fixture, uint64_t value, uint64_t object, uint64_t type)
+{
+	fixture->heap[value] = heap_address(object);
+	fixture->heap[value + 1] = type;
+}
+
+static void put_call_51(
+	struct vm_fixture *fixture, uint64_t at, uint64_t value, uint64_t function, uint64_t place)
+{
+	uint64_t *call = fixture->heap + at;
+	put_value_51(fixture, value, function, 6);
+	call[0] = heap_address(value + 2);
+	call[1] = heap_address(value);
+	call[3] = heap_address(function + 32) + 4 * place;
+}
+
+/* SECOND calls the global function "work" by its register 1; the state has where FIRST is. */
+static void setup_51(struct vm_fixture *fixture)
+{
+	uint32_t code[] = {instruction_51(5, 1, 0), instruction_51(CALL_51, 1, 0)};
+	setup_of(fixture, 51);
+	uint64_t *heap = fixture->heap;
+	memset(heap, 0, sizeof(fixture->heap));
+	heap[STATE + 1] = 8;
+	heap[STATE + 4] = heap_address(GLOBAL);
+	heap[STATE + 5] = heap_address(INNER_51);
+	heap[STATE + 6] = heap_address(FIRST + 32) + 4 * 3;
+	heap[STATE + 21] = stack_address(100);
+	heap[GLOBAL + 22] = heap_address(STATE);
+	put_function_51(fixture, FIRST, 10);
+	put_function_51(fixture, SECOND, 20);
+	memcpy(&heap[SECOND + 32], code, sizeof(code));
+	put_value_51(fixture, CONSTANTS, NAME, 4);
+	memcpy(&heap[NAME + 3], "work", 5);
+	memcpy(&heap[SOURCE + 3], "@a.lua", 7);
+	heap[CALLS + 1] = heap_address(VALUES);
+	put_call_51(fixture, OUTER_51, VALUES + 2, SECOND, 2);
+	put_call_51(fixture, INNER_51, REGISTERS + 2, FIRST, 0);
+}
+
+TEST(calls_in_an_array)
+{
+	struct vm_fixture fixture;
+	setup_51(&fixture);
+	const uint64_t *words = vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 4);
+	CHECK_INT(place_of(words[0]), 2);
+	CHECK_INT(place_of(words[1]), 1);
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "work");
+	CHECK_STR(sent_text(1, VM_TEXT_NAME), "function@a.lua:20");
+	vm_fixture_deinit(&fixture);
+}
+
+/* By no instruction of the program, since it lies in another register. */
+TEST(a_call_that_no_instruction_made_begins_a_loop)
+{
+	struct vm_fixture fixture;
+	setup_51(&fixture);
+	put_call_51(&fixture, INNER_51, REGISTERS + 4, FIRST, 0);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 3);
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "function@a.lua:10");
+	fixture.heap[FIRST + 1] = 6 | 1 << 16; /* of C */
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 2);
+	vm_fixture_deinit(&fixture);
+}
+
+/* work(function() return upvalue end): behind CLOSURE the upvalue is told, as if for register 0. */
+TEST(an_upvalue_of_a_new_function_is_not_who_is_called)
+{
+	uint32_t code[] = {instruction_51(5, 0, 0), instruction_51(CLOSURE_51, 1, 0),
+		instruction_51(4, 0, 0), instruction_51(CALL_51, 0, 0)};
+	struct vm_fixture fixture;
+	setup_51(&fixture);
+	memcpy(&fixture.heap[SECOND + 32], code, sizeof(code));
+	put_call_51(&fixture, OUTER_51, VALUES + 2, SECOND, 4);
+	put_call_51(&fixture, INNER_51, REGISTERS, FIRST, 0);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 4);
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "work");
+	vm_fixture_deinit(&fixture);
+}
+
+/* The function that the loop called, of C, makes a call; its own loop is not there yet. */
+TEST(a_call_that_is_being_made_is_of_no_loop)
+{
+	struct vm_fixture fixture;
+	setup_51(&fixture);
+	put_call_51(&fixture, INNER_51, REGISTERS + 4, FIRST, 0);
+	fixture.stack[SP - 1] = CODE + LOOP + 0x500;
+	fixture.regs.reg[UNWIND_SP] = stack_address(SP - LOOP_BYTES / 8);
+	fixture.regs.ip = CODE + HELPER + 5;
+	uint32_t inner = number_of(vm_fixture_tick(&fixture)[1]);
+	CHECK_INT(fixture.count, 4);
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "function@a.lua:10");
+	fixture.heap[STATE + 6] = heap_address(FIRST + 32); /* where it begins */
+	CHECK(number_of(vm_fixture_tick(&fixture)[1]) != inner);
+	CHECK_INT(fixture.count, 4);
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "function@a.lua:20");
+	fixture.stack[SP - 3] = heap_address(FIRST + 32) + 4; /* what the loop had in a register */
+	CHECK_INT(number_of(vm_fixture_tick(&fixture)[1]), inner);
 	vm_fixture_deinit(&fixture);
 }

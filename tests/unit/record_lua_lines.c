@@ -17,6 +17,7 @@ TEST(lines_of_ints)
 {
 	static const char table[] = "\2\0\0\0\0\0\0\0\7\0\0\0\1\1\0\0";
 	CHECK_INT(line_at(53, 1, table, 16, 0), 7);
+	CHECK_INT(line_at(51, 1, table, 16, 0), 7);
 	CHECK_INT(line_at(52, 1, table, 16, 1), 257);
 	CHECK_INT(line_at(53, 1, table, 16, 2), 0);
 	CHECK_INT(line_at(53, 1, table, 15, 0), 0); /* cut */
@@ -27,6 +28,7 @@ TEST(lines_of_deltas_go_on_from_whole_ones)
 {
 	static const char table[] = "\4\0\0\0\1\0\0\0\1\xff\x80\2\2\0\0\0\x2c\1\0\0";
 	CHECK_INT(line_at(54, 10, table, 20, 0), 11);
+	CHECK_INT(line_at(55, 10, table, 20, 0), 11);
 	CHECK_INT(line_at(54, 10, table, 20, 1), 10);
 	CHECK_INT(line_at(54, 10, table, 20, 2), 300);
 	CHECK_INT(line_at(54, 10, table, 20, 3), 302);
