@@ -18,7 +18,6 @@ enum {
 	NAMES_MAX = 1 << 30,
 	STUB_NAMES_MAX = 64 << 20,
 	STUB_NAME_MAX = 64 << 10,
-	NAMES_AHEAD = 12,
 };
 
 /* What the readers below share. */
@@ -129,6 +128,7 @@ static bool is_function_name(const char *name)
 enum {
 	HOLDS_FUNCTIONS = 1 << 0, /* what says that it is one */
 	HOLDS_LABELS = 1 << 1,    /* what does not say what it is */
+	HOLDS_ANY = HOLDS_FUNCTIONS | HOLDS_LABELS,
 };
 
 /* By section index; SHN_XINDEX stands for all that have a larger one. */
@@ -161,7 +161,11 @@ static inline uint64_t u64_at(const uint8_t *bytes)
 
 /*
  * Without a call for each field: a kernel has 10^5 symbols, and most are no functions. Field by
- * field, since a copy of the whole entry, written in other pieces than read, stalls the processor.
+ * field, since a copy of the whole entry, written in other pieces than read, stalls the processor;
+ * and all fields of all symbols, since nobody can foretell which are functions.
+ *
+ * The names of functions are not looked at: a look mostly misses the caches and takes as long as
+ * everything else. Only symbols that do not say what they are may be something else by name.
  */
 static inline bool read_symbol(const struct reader *reader, const uint8_t *bytes,
 	const struct elf_names *names, const uint8_t *classes, struct elf_symbol *ret)
@@ -173,16 +177,19 @@ static inline bool read_symbol(const struct reader *reader, const uint8_t *bytes
 	uint32_t name = (uint32_t)head;
 	uint8_t info = (uint8_t)(head >> 32), type = ELF64_ST_TYPE(info);
 	uint16_t section = (uint16_t)(head >> 48);
-	if (!(classes[section] & wanted[type]))
-		return false;
 	ret->address = u64_at(bytes + offsetof(Elf64_Sym, st_value));
 	ret->size = u64_at(bytes + offsetof(Elf64_Sym, st_size));
 	ret->name = names->first + name;
 	ret->section = section;
 	ret->type = type;
 	ret->bind = ELF64_ST_BIND(info);
-	return (type != STT_NOTYPE || is_inside(&reader->sections[section], ret->address)) &&
-	       name < names->text.len && is_function_name((const char *)names->text.bytes + name);
+	/* Name 0 is the empty one. */
+	bool is_named = name - 1 < (uint32_t)names->text.len - 1;
+	bool is_wanted = (classes[section] & wanted[type] & (is_named ? HOLDS_ANY : 0)) != 0;
+	if (type != STT_NOTYPE || !is_wanted)
+		return is_wanted;
+	return is_inside(&reader->sections[section], ret->address) &&
+	       is_function_name((const char *)names->text.bytes + name);
 }
 
 /* A table of fixed-size records. */
@@ -197,16 +204,6 @@ static struct err *read_table(struct reader *reader, const struct elf_section *t
 		table->name));
 	*count = (size_t)whole;
 	return NULL;
-}
-
-/* Names are all over their table: a look at one mostly misses the caches. */
-static inline void prefetch_name(const struct elf_names *names, const uint8_t *entry)
-{
-	uint32_t name;
-	memcpy(&name, entry, sizeof(name)); /* st_name */
-	name = le32toh(name);
-	if (name < names->text.len)
-		__builtin_prefetch(names->text.bytes + name);
 }
 
 static struct err *read_symbols(struct reader *reader, const struct elf_section *table)
@@ -224,8 +221,6 @@ static struct err *read_symbols(struct reader *reader, const struct elf_section 
 	vec_reserve(&out->symbols, count);
 	CLEANUP_FREE uint8_t *classes = classify_sections(reader);
 	for (size_t i = 1; i < count; i++) { /* symbol 0 is the null symbol */
-		if (i + NAMES_AHEAD < count)
-			prefetch_name(names, entries.bytes + (i + NAMES_AHEAD) * SYM_BYTES);
 		struct elf_symbol *next = &out->symbols.data[out->symbols.len];
 		out->symbols.len +=
 			read_symbol(reader, entries.bytes + i * SYM_BYTES, names, classes, next);

@@ -18,7 +18,7 @@
 struct elf_symbol {
 	uint64_t address; /* a virtual address; in a relocatable file, an offset in `section` */
 	uint64_t size;    /* bytes, 0 when the producer did not say */
-	uint32_t name;    /* the number of its name, which is not empty */
+	uint32_t name;    /* the number of its name; empty only in a damaged file */
 	uint16_t section; /* index of its section header; SHN_XINDEX: a larger one */
 	uint8_t type;     /* STT_FUNC, STT_GNU_IFUNC or STT_NOTYPE */
 	uint8_t bind;     /* STB_LOCAL, STB_GLOBAL, STB_WEAK... */

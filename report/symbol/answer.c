@@ -58,13 +58,14 @@ struct joined {
 static struct chain join(
 	struct joined *joined, const struct chain *chain, const struct symbol_hit *hit)
 {
+	bool is_named = hit->name && *hit->name;
 	joined->frames.len = 0;
 	if (chain->count)
 		vec_append(&joined->frames, chain->frames, chain->count);
-	else if (hit->name)
+	else if (is_named)
 		vec_push(&joined->frames, (struct chain_frame){0});
 	size_t count = joined->frames.len;
-	if (count && hit->name) {
+	if (count && is_named) {
 		struct chain_frame *outermost = &joined->frames.data[count - 1];
 		outermost->function = hit->name;
 		outermost->start = hit->start;

@@ -74,7 +74,8 @@ static void build_small(union small_file *file)
 	symbols[1] = (Elf64_Sym){1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 2, VADDR + TEXT_AT, 16};
 	symbols[2] =
 		(Elf64_Sym){6, ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE), 0, 2, VADDR + TEXT_AT + 16, 0};
-	symbols[3] = (Elf64_Sym){13, ELF64_ST_INFO(STB_LOCAL, STT_FUNC), 0, 2, VADDR + TEXT_AT, 16};
+	symbols[3] =
+		(Elf64_Sym){13, ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE), 0, 2, VADDR + TEXT_AT, 16};
 	symbols[4] = (Elf64_Sym){1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, SHN_UNDEF, 0, 0};
 	memcpy(file->bytes + STRTAB_AT, strtab, sizeof(strtab));
 	memcpy(file->bytes + SHSTRTAB_AT, shstrtab, sizeof(shstrtab));
@@ -114,7 +115,7 @@ static bool read_all(const void *bytes, size_t len)
 		CHECK(symbol->name < symbols.names_end);
 		name_bytes += strlen(elf_symbols_name(&symbols, symbol));
 	}
-	CHECK(name_bytes >= symbols.symbols.len);
+	CHECK(name_bytes <= symbols.symbols.len * len);
 	elf_symbols_deinit(&symbols);
 	elf_file_destroy(file);
 	bool ok = !err;
