@@ -3,7 +3,7 @@
  *
  * Symbols are added in any order, from ELF files or one by one (captured
  * kallsyms, BPF programs), then symbol_index_build() sorts them once, and from
- * then on the index is read-only and may be asked by several threads.
+ * then on the index may be asked by several threads.
  *
  * Rules, when symbols compete:
  * - a sized symbol covers [address, address + size) and nothing beyond;
@@ -32,7 +32,7 @@ struct symbol_index;
 
 /* What a look-up finds. */
 struct symbol_hit {
-	const char *name; /* mangled; borrowed from the index */
+	const char *name; /* mangled; borrowed from the index; empty only in a damaged file */
 	uint64_t start;   /* the symbol's address, not that of the piece that was hit */
 	uint64_t size;    /* bytes; what it was extended to when it had none */
 	uint32_t id;      /* dense and equal for equal symbols: a key for memos of names */

@@ -40,11 +40,40 @@ void symbol_pieces_guide(struct piece_bank *bank);
  * Two steps ahead of a search: they fetch what it reads first, and what it reads then, which the
  * first must have brought.
  */
-void symbol_pieces_prefetch_bucket(const struct piece_bank *bank, uint32_t offset);
-void symbol_pieces_prefetch_pieces(const struct piece_bank *bank, uint32_t offset);
+static inline void symbol_pieces_prefetch_bucket(const struct piece_bank *bank, uint32_t offset)
+{
+	uint32_t bucket = offset >> bank->shift;
+	if (bucket < bank->bucket_count)
+		__builtin_prefetch(&bank->buckets[bucket]);
+}
 
-/* The symbol that holds the byte at `offset`, or SYMBOL_PIECES_NONE. */
-int32_t symbol_pieces_find(const struct piece_bank *bank, uint32_t offset);
+static inline void symbol_pieces_prefetch_pieces(const struct piece_bank *bank, uint32_t offset)
+{
+	uint32_t bucket = offset >> bank->shift;
+	if (bucket < bank->bucket_count)
+		__builtin_prefetch(&bank->pieces[bank->buckets[bucket]]);
+}
+
+/*
+ * The symbol that holds the byte at `offset`, or SYMBOL_PIECES_NONE: that of the last piece that
+ * starts at or before it; there is one, since the first starts at 0. Each step is a conditional
+ * move: at random, every other branch would be mispredicted.
+ */
+static inline int32_t symbol_pieces_find(const struct piece_bank *bank, uint32_t offset)
+{
+	uint32_t bucket = offset >> bank->shift;
+	if (bucket >= bank->bucket_count)
+		return bank->pieces[bank->count - 1].symbol;
+	uint32_t first = bank->buckets[bucket];
+	first -= first > 0; /* it may have begun in an earlier bucket */
+	const struct piece *piece = &bank->pieces[first];
+	for (uint32_t count = bank->buckets[bucket + 1] - first; count > 1;) {
+		uint32_t half = count / 2;
+		piece = piece[half].start <= offset ? piece + half : piece;
+		count -= half;
+	}
+	return piece->symbol;
+}
 
 void symbol_pieces_deinit(struct piece_bank *bank);
 

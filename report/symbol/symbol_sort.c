@@ -1,8 +1,8 @@
 /*
- * Addresses of one file, or of one kernel, lie within 4 GiB. So an address
- * becomes a 32-bit offset from the lowest one and is packed with the symbol's
- * number into 64 bits; those go through a stable radix sort. The symbols stay
- * where they are. Wider sets are sorted by comparison.
+ * The addresses of one file, or of one kernel, mostly have one upper half. So the lower half is
+ * packed with the symbol's number into 64 bits, and those go through a stable radix sort; a digit
+ * that is the same in all of them costs nothing. The symbols stay where they are. Other sets are
+ * sorted by comparison.
  */
 #include "report/symbol/symbol_sort.h"
 
@@ -11,7 +11,7 @@
 #include "format/base/mem.h"
 
 enum {
-	RADIX_BITS = 11, /* three passes for any offset, two for 4 MiB of code */
+	RADIX_BITS = 13, /* two passes for 64 MiB of code, three for any */
 	RADIX_SIZE = 1 << RADIX_BITS,
 	RADIX_PASSES = 3,
 };
@@ -20,6 +20,11 @@ enum {
 struct places {
 	uint32_t of[RADIX_PASSES][RADIX_SIZE];
 };
+
+static uint32_t digit_of(uint64_t key, unsigned pass)
+{
+	return (uint32_t)(key >> 32) >> pass * RADIX_BITS & (RADIX_SIZE - 1);
+}
 
 static void sum_up(uint32_t *places)
 {
@@ -31,24 +36,26 @@ static void sum_up(uint32_t *places)
 	}
 }
 
-/*
- * Sorts by the upper 32 bits, none of which is larger than `span`. Returns
- * whichever of the two arrays holds the result.
- */
-static uint64_t *radix_sort(
-	uint64_t *keys, uint64_t *spare, size_t count, uint64_t span, struct places *places)
+/* Sorts by the upper 32 bits. Returns whichever of the two arrays holds the result. */
+static uint64_t *radix_sort(uint64_t *keys, uint64_t *spare, size_t count, struct places *places)
 {
-	for (unsigned pass = 0; pass < RADIX_PASSES && span >> pass * RADIX_BITS; pass++) {
+	for (unsigned pass = 0; pass < RADIX_PASSES; pass++) {
 		uint32_t *place = places->of[pass];
-		unsigned shift = 32 + pass * RADIX_BITS;
+		if (place[digit_of(keys[0], pass)] == count)
+			continue;
 		sum_up(place);
 		for (size_t i = 0; i < count; i++)
-			spare[place[(keys[i] >> shift) & (RADIX_SIZE - 1)]++] = keys[i];
+			spare[place[digit_of(keys[i], pass)]++] = keys[i];
 		uint64_t *sorted = spare;
 		spare = keys;
 		keys = sorted;
 	}
 	return keys;
+}
+
+static uint64_t key_of(const struct elf_symbol *symbols, size_t i)
+{
+	return symbols[i].address << 32 | i;
 }
 
 /* For qsort_r() over numbers, so that equal addresses keep the order of adding. */
@@ -62,35 +69,32 @@ static int compare_symbols(const void *a, const void *b, void *symbols)
 	return ia < ib ? -1 : 1;
 }
 
-static uint64_t *sort_wide(const struct elf_symbol *symbols, size_t count)
+static void sort_wide(const struct elf_symbol *symbols, uint64_t *keys, size_t count)
 {
-	uint64_t *order = mem_realloc_array(NULL, count, sizeof(*order));
 	for (size_t i = 0; i < count; i++)
-		order[i] = i;
-	qsort_r(order, count, sizeof(*order), compare_symbols, (void *)symbols);
-	return order;
+		keys[i] = i;
+	qsort_r(keys, count, sizeof(*keys), compare_symbols, (void *)symbols);
+	for (size_t i = 0; i < count; i++)
+		keys[i] = key_of(symbols, keys[i]);
 }
 
 uint64_t *symbol_sort(const struct elf_symbol *symbols, size_t count)
 {
-	uint64_t low = UINT64_MAX, high = 0;
-	for (size_t i = 0; i < count; i++) {
-		low = symbols[i].address < low ? symbols[i].address : low;
-		high = symbols[i].address > high ? symbols[i].address : high;
-	}
-	if (high - low > UINT32_MAX)
-		return sort_wide(symbols, count);
-	struct places places = {0};
+	CLEANUP_FREE struct places *places = mem_zalloc(sizeof(*places));
 	uint64_t *keys = mem_realloc_array(NULL, count, sizeof(*keys));
 	uint64_t *spare = mem_realloc_array(NULL, count, sizeof(*spare));
+	uint64_t differing = 0;
 	for (size_t i = 0; i < count; i++) {
-		uint64_t offset = symbols[i].address - low;
-		keys[i] = offset << 32 | i;
-		places.of[0][offset & (RADIX_SIZE - 1)]++;
-		places.of[1][offset >> RADIX_BITS & (RADIX_SIZE - 1)]++;
-		places.of[2][offset >> 2 * RADIX_BITS]++;
+		differing |= symbols[i].address ^ symbols[0].address;
+		keys[i] = key_of(symbols, i);
+		for (unsigned pass = 0; pass < RADIX_PASSES; pass++)
+			places->of[pass][digit_of(keys[i], pass)]++;
 	}
-	uint64_t *sorted = radix_sort(keys, spare, count, high - low, &places);
+	uint64_t *sorted = keys;
+	if (differing > UINT32_MAX)
+		sort_wide(symbols, keys, count);
+	else
+		sorted = radix_sort(keys, spare, count, places);
 	mem_free(sorted == keys ? spare : keys);
 	return sorted;
 }

@@ -8,8 +8,8 @@
 #include "format/elf/elf_symbols.h"
 
 /*
- * The order of fewer than 2^32 symbols by ascending address, those at one
- * address as they stand: the lower halves are their numbers. To be freed.
+ * Fewer than 2^32 symbols by ascending address, those at one address as they stand: the lower
+ * halves are their numbers, the upper ones those of their addresses. To be freed.
  */
 uint64_t *symbol_sort(const struct elf_symbol *symbols, size_t count);
 

@@ -130,6 +130,62 @@ TEST(index_aliases)
 	symbol_index_destroy(index);
 }
 
+/* However many differ in nothing but their names, and wherever the best stands among them. */
+TEST(index_aliases_by_name)
+{
+	for (unsigned count = 2; count < 40; count++) {
+		struct symbol_index *index = symbol_index_create();
+		for (unsigned i = 0; i < count; i++)
+			add(index, 0x1000, 8,
+				i == count / 2 ? "_best"
+				: i % 2        ? "__two"
+					       : "___three");
+		add(index, 0x1000, 16, "longer");
+		add(index, 0x1000, 16, "also_longer");
+		for (unsigned i = 0; i < count; i++)
+			add(index, 0x2000, 8, i == count / 2 ? "plain" : "_plain");
+		add(index, 0x2008, 0, "__unsized");
+		add(index, 0x2008, 0, "_unsized");
+		add(index, 0x3000, 8, "last");
+		symbol_index_build(index);
+		for (int again = 0; again < 2; again++) {
+			check_at(index, 0x1007, "longer");
+			check_at(index, 0x100f, "longer");
+			check_at(index, 0x2007, "plain");
+			check_at(index, 0x2008, "_unsized");
+			check_at(index, 0x3007, "last");
+		}
+		symbol_index_destroy(index);
+	}
+}
+
+TEST(index_aliases_behind_a_better_one)
+{
+	struct symbol_index *index = symbol_index_create();
+	add(index, 0x1000, 8, "winner");
+	symbol_index_add(index, 0x1000, 16, "__longer", STB_LOCAL, STT_FUNC);
+	symbol_index_add(index, 0x1000, 16, "_longer", STB_LOCAL, STT_FUNC);
+	symbol_index_build(index);
+	check_at(index, 0x1007, "winner");
+	check_at(index, 0x100f, "_longer");
+	symbol_index_destroy(index);
+}
+
+/* Lower halves that are equal in two banks. */
+TEST(index_banks_do_not_mix)
+{
+	struct symbol_index *index = symbol_index_create();
+	add(index, 0x1000, 8, "_low");
+	add(index, 0x200001000, 8, "high");
+	add(index, 0x200002000, 0, "behind");
+	symbol_index_build(index);
+	check_at(index, 0x1000, "_low");
+	check_at(index, 0x200001000, "high");
+	check_at(index, 0x100001000, NULL);
+	check_at(index, 0x200002000, "behind");
+	symbol_index_destroy(index);
+}
+
 TEST(index_wide_and_wrapping_addresses)
 {
 	struct symbol_index *index = symbol_index_create();
