@@ -97,6 +97,30 @@ static void put_rows(struct difference *diff, const struct run_counts *counts)
 	}
 }
 
+/* ---- the whole program ---- */
+
+static const char *find_program_reason(const struct difference *diff)
+{
+	const struct diff_side *sides = diff->sides;
+	if (sides[MATCH_BASE].runs.len < 2 || sides[MATCH_NEW].runs.len < 2)
+		return "needs two runs a side";
+	for (int side = 0; side < MATCH_SIDES; side++)
+		vec_each(&sides[side].runs, run)
+			if (!run->is_whole_command)
+				return "not all runs lasted until their command's end";
+	return NULL;
+}
+
+static void put_program(struct difference *diff)
+{
+	for (int side = 0; side < MATCH_SIDES; side++)
+		put_amount(&diff->sides[side], diff->sides[side].samples,
+			(uint64_t)diff->sides[side].value, &diff->program.sides[side]);
+	diff->program.effect =
+		diff->program.sides[MATCH_NEW].value / diff->program.sides[MATCH_BASE].value - 1;
+	diff->program_reason = find_program_reason(diff);
+}
+
 /* ---- judging ---- */
 
 enum measure {
@@ -149,6 +173,12 @@ static void judge(struct difference *diff, struct judgement_family *family, enum
 		*finding_of(&diff->rows.data[i], measure) = findings[i];
 }
 
+/* The verdict is of the self rows and, where it can be judged, of the whole program. */
+static size_t nr_others_of(const struct difference *diff)
+{
+	return diff->program_reason ? 0 : 1;
+}
+
 /* The self family first: from it comes what all are compared with. */
 static void judge_shares(struct difference *diff, struct run_counts *counts)
 {
@@ -163,6 +193,7 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 		.hits = counts->self,
 		.rest = all,
 		.is_tested = is_tested,
+		.nr_others = nr_others_of(diff),
 	};
 	diff->nr_unsteady = judgement_find_steady(&family, &diff->options, has_changed, rest);
 	CLEANUP_FREE uint32_t *unsteady =
@@ -189,39 +220,15 @@ static void judge_cpu(struct difference *diff, struct run_counts *counts)
 		.hits = counts->self,
 		.rest = exposures,
 		.is_poisson = true,
+		.nr_others = nr_others_of(diff),
 	};
 	judge(diff, &family, SELF);
 	family.hits = counts->total;
 	judge(diff, &family, TOTAL);
 }
 
-/* ---- the whole program ---- */
-
-static const char *find_program_reason(const struct difference *diff)
-{
-	const struct diff_side *sides = diff->sides;
-	if (sides[MATCH_BASE].runs.len < 2 || sides[MATCH_NEW].runs.len < 2)
-		return "needs two runs a side";
-	for (int side = 0; side < MATCH_SIDES; side++)
-		vec_each(&sides[side].runs, run)
-			if (!run->is_whole_command)
-				return "not all runs lasted until their command's end";
-	return NULL;
-}
-
-static void put_program(struct difference *diff)
-{
-	for (int side = 0; side < MATCH_SIDES; side++)
-		put_amount(&diff->sides[side], diff->sides[side].samples,
-			(uint64_t)diff->sides[side].value, &diff->program.sides[side]);
-	diff->program.effect =
-		diff->program.sides[MATCH_NEW].value / diff->program.sides[MATCH_BASE].value - 1;
-	diff->program_reason = find_program_reason(diff);
-}
-
 static void judge_program(struct difference *diff)
 {
-	put_program(diff);
 	if (diff->program_reason)
 		return;
 	CLEANUP_FREE double *exposures = rest_of(diff, DIFF_CPU_S);
@@ -238,6 +245,7 @@ static void judge_program(struct difference *diff)
 		.rest = exposures,
 		.is_tested = &is_tested,
 		.is_poisson = true,
+		.nr_others = nr_others_of(diff),
 	};
 	judgement_make(&family, &diff->options, &diff->program);
 	vec_deinit(&hits);
@@ -301,6 +309,7 @@ static void compare_sides(struct difference *diff, struct run_counts *counts)
 	diff->nr_entities = counts->nr_entities;
 	diff->knows_dispersion = counts->nr_runs > 2;
 	put_rows(diff, counts);
+	put_program(diff);
 	if (diff->options.metric == DIFF_SHARE)
 		judge_shares(diff, counts);
 	else

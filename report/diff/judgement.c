@@ -23,7 +23,7 @@ struct quantiles {
 struct judging {
 	const struct judgement_family *family;
 	const struct diff_options *options;
-	size_t nr_tested;
+	double nr_shares; /* of alpha, one for each test, the other families' too */
 	struct statistics_prior prior;
 	struct quantiles quantiles; /* those that were used last */
 };
@@ -87,22 +87,20 @@ static double size_of(const struct contrast *contrast)
 
 static struct statistics_prior find_prior(const struct judgement_family *family)
 {
-	double df = (double)family->nr_runs - 2;
-	if (df <= 0)
+	if (family->nr_runs <= 2)
 		return (struct statistics_prior){.df = INFINITY}; /* 1 */
-	CLEANUP_FREE double *seen = mem_zalloc_array(family->nr_rows, sizeof(*seen));
-	CLEANUP_FREE double *sizes = mem_zalloc_array(family->nr_rows, sizeof(*sizes));
+	CLEANUP_FREE struct statistics_variance *seen =
+		mem_zalloc_array(family->nr_rows, sizeof(*seen));
 	size_t count = 0;
 	for (size_t row = 0; row < family->nr_rows; row++) {
 		if (!family->is_tested[row])
 			continue;
 		struct contrast contrast = contrast_of(family, row);
-		if (contrast.df < df)
-			continue;
-		sizes[count] = size_of(&contrast);
-		seen[count++] = contrast.dispersion;
+		if (contrast.df > 0)
+			seen[count++] = (struct statistics_variance){
+				contrast.dispersion, contrast.df, size_of(&contrast)};
 	}
-	return statistics_fit_prior(seen, sizes, count, df);
+	return statistics_fit_prior(seen, count);
 }
 
 /* What was seen of the row itself counts in full where it is more than the others suggest. */
@@ -125,8 +123,7 @@ static const struct quantiles *quantiles_of(struct judging *judging, double df)
 		*quantiles = (struct quantiles){
 			.df = df,
 			.interval = statistics_t_quantile(alpha / 2, df),
-			.finding =
-				statistics_t_quantile(alpha / 2 / (double)judging->nr_tested, df),
+			.finding = statistics_t_quantile(alpha / 2 / judging->nr_shares, df),
 			.certainty = statistics_t_quantile(0.05, df),
 		};
 	return quantiles;
@@ -261,7 +258,8 @@ static void adjust(const struct judgement_family *family, struct diff_finding *f
 	count = 0;
 	for (size_t row = 0; row < family->nr_rows; row++)
 		if (family->is_tested[row])
-			findings[row].adjusted_p = p[count++];
+			findings[row].adjusted_p =
+				fmin(1, p[count++] * (double)(1 + family->nr_others));
 }
 
 void judgement_make(const struct judgement_family *family, const struct diff_options *options,
@@ -273,7 +271,8 @@ void judgement_make(const struct judgement_family *family, const struct diff_opt
 		.prior = find_prior(family),
 	};
 	for (size_t row = 0; row < family->nr_rows; row++)
-		judging.nr_tested += family->is_tested[row];
+		judging.nr_shares += family->is_tested[row];
+	judging.nr_shares *= (double)(1 + family->nr_others);
 	for (size_t row = 0; row < family->nr_rows; row++)
 		if (family->is_tested[row])
 			judge_row(&judging, row, &findings[row]);

@@ -6,8 +6,9 @@
  * side differ than that is their dispersion (Pearson's, degrees of freedom: runs less 2); tests
  * and intervals allow for it (quasi-binomial). A few runs say little about the dispersion of one
  * function, so it is drawn towards what is usual for functions of its size
- * (statistics_fit_prior()), but never below what was seen, nor below 1. From one run a side none
- * can be seen: 1 is assumed.
+ * (statistics_fit_prior()), but never below what was seen, nor below 1. Functions differ in this,
+ * some come in bursts: two runs a side show so little of how much they differ that a finding must
+ * be far clearer than with five. From one run a side none can be seen: 1 is assumed.
  *
  * The effect is the odds ratio less 1: how much longer a function takes than before, if the rest
  * takes as long as before. Shares alone would say less: of 50 %, a slowdown by 10 % makes 52.4 %.
@@ -35,6 +36,7 @@ struct judgement_family {
 	const uint32_t *more; /* like hits: those of a row that are not in the rest; NULL: none */
 	const bool *is_tested;
 	bool is_poisson;
+	size_t nr_others; /* families that are reported with it: all share one alpha */
 };
 
 /* Judges the rows that are to be tested, by their counts; shares must be there. */

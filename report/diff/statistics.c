@@ -14,7 +14,9 @@ enum {
 
 /* ---- gamma's kin ---- */
 
-/* Up to where the asymptotic series holds (DLMF 5.11.2, 5.15.8), by the recurrences 5.5.2, 5.15.5.
+/*
+ * Up to where the asymptotic series holds (DLMF 5.11.2, 5.15.8 and its second derivative), by the
+ * recurrences 5.5.2, 5.15.5.
  */
 static const double asymptotic_from = 15;
 
@@ -36,6 +38,16 @@ double statistics_trigamma(double x)
 	double y = 1 / (x * x);
 	double series = 1 / 6.0 - y * (1 / 30.0 - y * (1 / 42.0 - y * (1 / 30.0 - y * 5 / 66.0)));
 	return sum + 1 / x + y / 2 + series * y / x;
+}
+
+double statistics_pentagamma(double x)
+{
+	double sum = 0;
+	for (; x < asymptotic_from; x++)
+		sum += 6 / (x * x * x * x);
+	double y = 1 / (x * x);
+	double series = 2 + y * (2 - y * (1 - y * (4 / 3.0 - y * 3)));
+	return sum + (series + 3 / x) / (x * x * x);
 }
 
 /* Trigamma falls from infinity to 0, between 1/x and 1/x + 1/x^2: bisection on a logarithmic scale.
@@ -236,29 +248,93 @@ static struct line fit_line(const double *x, const double *y, size_t count, bool
 	return line;
 }
 
+static const double sureness = 1.644854; /* the normal distribution's 95 % */
+
+/* Degrees of freedom of variances whose logarithms scatter like that. */
+static double df_of_scatter(double scatter)
+{
+	return scatter > 0 ? 2 * statistics_trigamma_inverse(scatter) : INFINITY;
+}
+
 /*
  * The logarithm of a variance that is known from df observations scatters by trigamma(df / 2). By
  * what they scatter beyond that, the true ones do; that is trigamma of half the prior's df.
+ *
+ * How much `count` of them scatter is itself a matter of chance; its standard error follows from
+ * the kurtosis of those logarithms. If they happen to scatter less than the true ones do, the prior
+ * claims more than it knows, of every row at once. So the df are what is 95 % sure: of 300 that are
+ * known from 2 observations each, at most 7, of 300 from 8 each, 45.
  */
-struct statistics_prior statistics_fit_prior(
-	const double *variances, const double *covariates, size_t count, double df)
+static double sure_df(double residual, size_t count, double df)
+{
+	double chance = statistics_trigamma(df / 2);
+	double kurtosis = 3 + statistics_pentagamma(df / 2) / (chance * chance);
+	double error = chance * sqrt((kurtosis - 1) / (double)count);
+	return df_of_scatter(residual - chance + sureness * error);
+}
+
+/*
+ * None is below 1. So if their mean is hardly more, hardly any can be much more: as if what they
+ * have beyond 1 had a standard deviation as large as its mean, which again is what is 95 % sure.
+ */
+static double sure_df_of_mean(const struct statistics_variance *seen, size_t count)
+{
+	double sum = 0, df = 0, squares = 0;
+	for (size_t i = 0; i < count; i++) {
+		sum += seen[i].df * seen[i].value;
+		df += seen[i].df;
+	}
+	double mean = sum / df;
+	for (size_t i = 0; i < count; i++) {
+		double off = seen[i].df * (seen[i].value - mean);
+		squares += off * off;
+	}
+	double beyond = fmax(0, mean + sureness * sqrt(squares) / df - 1);
+	return df_of_scatter(log1p(beyond * beyond));
+}
+
+/* As large as those that were seen are in the mean, which logarithms make little of. */
+static double raise_level(
+	const struct statistics_variance *seen, size_t count, double level, double slope)
+{
+	double sum = 0, expected = 0;
+	for (size_t i = 0; i < count; i++) {
+		sum += seen[i].df * seen[i].value;
+		expected += seen[i].df * exp(level + slope * seen[i].covariate);
+	}
+	return level + (sum > expected ? log(sum / expected) : 0);
+}
+
+struct statistics_prior statistics_fit_prior(const struct statistics_variance *seen, size_t count)
 {
 	enum {
 		COUNT_MIN = 3,
 		COUNT_OF_LINE = 8,
 	};
-	double middle = count < COUNT_MIN ? 0 : median(variances, count);
+	CLEANUP_FREE double *logs = mem_zalloc_array(count + 1, sizeof(*logs));
+	CLEANUP_FREE double *covariates = mem_zalloc_array(count + 1, sizeof(*covariates));
+	double df = 0;
+	size_t nr_full = 0;
+	for (size_t i = 0; i < count; i++)
+		df = fmax(df, seen[i].df);
+	for (size_t i = 0; i < count; i++) {
+		if (seen[i].df < df)
+			continue;
+		logs[nr_full] = seen[i].value;
+		covariates[nr_full++] = seen[i].covariate;
+	}
+	double middle = nr_full < COUNT_MIN ? 0 : median(logs, nr_full);
 	if (middle <= 0 || df <= 0)
 		return (struct statistics_prior){0};
-	CLEANUP_FREE double *logs = mem_zalloc_array(count, sizeof(*logs));
 	double offset = statistics_digamma(df / 2) - log(df / 2);
-	for (size_t i = 0; i < count; i++) /* none has no logarithm */
-		logs[i] = log(fmax(variances[i], 1e-5 * middle)) - offset;
-	struct line line = fit_line(covariates, logs, count, count < COUNT_OF_LINE);
-	double beyond = line.residual - statistics_trigamma(df / 2);
-	double prior = beyond > 0 ? 2 * statistics_trigamma_inverse(beyond) : INFINITY;
-	double own = beyond > 0 ? statistics_digamma(prior / 2) - log(prior / 2) : 0;
-	return (struct statistics_prior){line.level + own, line.slope, prior};
+	for (size_t i = 0; i < nr_full; i++) /* 0 has no logarithm */
+		logs[i] = log(fmax(logs[i], 1e-5 * middle)) - offset;
+	struct line line = fit_line(covariates, logs, nr_full, nr_full < COUNT_OF_LINE);
+	return (struct statistics_prior){
+		.level = raise_level(seen, count, line.level, line.slope),
+		.slope = line.slope,
+		.df = fmax(sure_df(line.residual, nr_full, df), sure_df_of_mean(seen, count)),
+	};
 }
 
 double statistics_moderate(

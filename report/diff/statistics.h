@@ -7,9 +7,10 @@
 
 #include <stddef.h>
 
-/* The logarithmic derivative of gamma(x), and the derivative of that; x > 0. */
+/* The logarithmic derivative of gamma(x), and that one's first and third derivative; x > 0. */
 double statistics_digamma(double x);
 double statistics_trigamma(double x);
+double statistics_pentagamma(double x);
 /* The x > 0 whose trigamma is y > 0. */
 double statistics_trigamma_inverse(double y);
 
@@ -34,19 +35,24 @@ double statistics_fisher(double hits, double drawn, double marked, double popula
  */
 void statistics_adjust(const double *p, size_t count, double *adjusted);
 
+struct statistics_variance {
+	double value, df; /* as it was estimated, from how many degrees of freedom */
+	double covariate;
+};
+
 /*
- * What many estimated variances have in common, each of `df` degrees of freedom: their logarithms
+ * What many estimated variances, none of them really below 1, have in common: their logarithms
  * scatter around a line over some covariate, as if each one's place on it were known from
  * `prior.df` observations (Smyth 2004, section 6.2: moments of their logarithms; limma's fitFDist
- * with a trend). Too few of them have nothing in common: prior.df is 0.
+ * with a trend). Of those, as many are taken as the number of variances makes sure; and the line is
+ * as high as they are in the mean. Too few of them have nothing in common: prior.df is 0.
  */
 struct statistics_prior {
 	double level, slope; /* of the logarithm of the variance */
 	double df;
 };
 
-struct statistics_prior statistics_fit_prior(
-	const double *variances, const double *covariates, size_t count, double df);
+struct statistics_prior statistics_fit_prior(const struct statistics_variance *seen, size_t count);
 /* The better estimate of a variance that is one of those. */
 double statistics_moderate(
 	const struct statistics_prior *prior, double covariate, double variance, double df);

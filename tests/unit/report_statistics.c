@@ -20,6 +20,8 @@ TEST(statistics_gammas_kin)
 	CHECK_NEAR(statistics_digamma(10), 2.2517525890667211, 1e-13);
 	CHECK_NEAR(statistics_trigamma(1), 1.6449340668482264, 1e-13); /* pi^2 / 6 */
 	CHECK_NEAR(statistics_trigamma(0.5), 4.9348022005446793, 1e-13);
+	CHECK_NEAR(statistics_pentagamma(1), 6.4939394022668291, 1e-13);   /* pi^4 / 15 */
+	CHECK_NEAR(statistics_pentagamma(0.5), 97.409091034002437, 1e-13); /* pi^4 */
 	CHECK_NEAR(statistics_trigamma_inverse(statistics_trigamma(0.01)), 0.01, 1e-9);
 	CHECK_NEAR(statistics_trigamma_inverse(statistics_trigamma(3)), 3, 1e-9);
 	CHECK_NEAR(statistics_trigamma_inverse(statistics_trigamma(1e6)), 1e6, 1e-6);
@@ -84,31 +86,100 @@ TEST(statistics_adjusting)
 	statistics_adjust(NULL, 0, NULL);
 }
 
+static struct statistics_prior fit(struct statistics_variance *seen, size_t count, double df)
+{
+	for (size_t i = 0; i < count; i++)
+		seen[i].df = df;
+	return statistics_fit_prior(seen, count);
+}
+
 /* Variances that scatter no more than theirs would by chance have everything in common. */
 TEST(statistics_common_variance)
 {
-	double variances[50], sizes[50];
-	for (int i = 0; i < 50; i++) {
-		variances[i] = 1 + 0.1 * (i % 3);
-		sizes[i] = i % 7;
-	}
-	struct statistics_prior prior = statistics_fit_prior(variances, sizes, 50, 8);
+	struct statistics_variance seen[50];
+	for (int i = 0; i < 50; i++)
+		seen[i] = (struct statistics_variance){
+			.value = 1 + 0.1 * (i % 3), .covariate = i % 7};
+	struct statistics_prior prior = fit(seen, 50, 8);
 	CHECK(isinf(prior.df));
 	CHECK(fabs(prior.slope) < 0.02);
 	/* The mean of logarithms is below the logarithm of the mean: digamma(4) - log(4). */
 	CHECK_NEAR(exp(prior.level), 1.1 * exp(0.1302), 0.02);
 	for (int i = 0; i < 50; i++)
-		variances[i] = exp(0.5 * sizes[i]);
-	prior = statistics_fit_prior(variances, sizes, 50, 8);
-	CHECK_NEAR(prior.slope, 0.5, 1e-9);
+		seen[i].value = exp(0.5 * seen[i].covariate);
+	CHECK_NEAR(fit(seen, 50, 8).slope, 0.5, 1e-9);
 	/* These do not have much in common: the own one counts. */
 	for (int i = 0; i < 50; i++)
-		variances[i] = i % 2 ? 100 : 0.01;
-	prior = statistics_fit_prior(variances, sizes, 50, 8);
+		seen[i].value = i % 2 ? 100 : 0.01;
+	prior = fit(seen, 50, 8);
 	CHECK(prior.df < 1);
 	CHECK(statistics_moderate(&prior, 3, 100, 8) > 80);
-	prior = statistics_fit_prior(variances, sizes, 2, 8);
+	prior = fit(seen, 2, 8);
 	CHECK(prior.df == 0);
 	CHECK(statistics_moderate(&prior, 3, 7, 8) == 7);
 	CHECK(statistics_moderate(&prior, 3, 7, 0) == 1);
+}
+
+/* Quantiles of chi-square with `df` degrees, over those: as variances that are all 1 would be. */
+static void fill_by_chance(struct statistics_variance *seen, size_t count, int df)
+{
+	for (size_t i = 0; i < count; i++) {
+		double tail = ((double)i + 0.5) / (double)count, sum = 1, term = 1, x = 0;
+		for (double low = 0, high = 100; high - low > 1e-12;) {
+			x = (low + high) / 2; /* its tail: Poisson's below df / 2, of x / 2 */
+			sum = term = 1;
+			for (int k = 1; k < df / 2; k++)
+				sum += term *= x / 2 / k;
+			*(sum * exp(-x / 2) > tail ? &low : &high) = x;
+		}
+		seen[i] =
+			(struct statistics_variance){.value = x / df, .covariate = (double)(i % 5)};
+	}
+}
+
+/* What many have in common is the less sure, the fewer they are and the less each is known from. */
+TEST(statistics_is_no_surer_than_the_variances_make_it)
+{
+	static const double level = 10; /* far above 1, which says nothing about how they differ */
+	struct statistics_variance seen[300];
+	double df[3];
+	for (int i = 0; i < 3; i++) {
+		size_t count = i == 1 ? 30 : 300;
+		fill_by_chance(seen, count, i == 2 ? 8 : 2);
+		for (size_t k = 0; k < count; k++)
+			seen[k].value *= level;
+		df[i] = fit(seen, count, i == 2 ? 8 : 2).df;
+	}
+	CHECK(df[0] > 5 && df[0] < 9);
+	CHECK(df[1] < df[0] / 1.5);
+	CHECK(df[2] > 30 && df[2] < 70);
+}
+
+/* None is below 1: if they are 1 in the mean, then each is. */
+TEST(statistics_of_chance_alone)
+{
+	struct statistics_variance seen[300];
+	fill_by_chance(seen, 300, 2);
+	CHECK(fit(seen, 300, 2).df > 50);
+	for (size_t i = 0; i < 300; i += 10)
+		seen[i].value *= 21;
+	CHECK(fit(seen, 300, 2).df < 10);
+}
+
+/* A tenth that come in bursts pull the mean up, though hardly the mean of logarithms. */
+TEST(statistics_common_variance_is_the_mean)
+{
+	struct statistics_variance seen[300];
+	fill_by_chance(seen, 300, 8);
+	double before = exp(fit(seen, 300, 8).level);
+	CHECK_NEAR(before, 1, 0.05);
+	for (size_t i = 0; i < 300; i += 10)
+		seen[i].value *= 21;
+	struct statistics_prior prior = fit(seen, 300, 8);
+	double sum = 0, expected = 0;
+	for (size_t i = 0; i < 300; i++) {
+		sum += seen[i].value;
+		expected += exp(prior.level + prior.slope * seen[i].covariate);
+	}
+	CHECK_NEAR(expected, sum, 1e-9);
 }
