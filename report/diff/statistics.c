@@ -289,7 +289,9 @@ static double sure_df_of_mean(const struct statistics_variance *seen, size_t cou
 		double off = seen[i].df * (seen[i].value - mean);
 		squares += off * off;
 	}
-	double beyond = fmax(0, mean + sureness * sqrt(squares) / df - 1);
+	/* By how they differ, and at least what chance makes of the mean if they do not. */
+	double error = fmax(sqrt(squares) / df, mean * sqrt(2 / df));
+	double beyond = fmax(0, mean + sureness * error - 1);
 	return df_of_scatter(log1p(beyond * beyond));
 }
 
