@@ -192,6 +192,10 @@ void info_put_damage(const struct profile *profile, struct str *out)
 bool info_is_whole(const struct profile *profile)
 {
 	const struct reader_result *file = &profile->file;
+	vec_each(&profile->origins, origin)
+		if (origin->info.flags & (LAYOUT_ORIGIN_CUT | LAYOUT_ORIGIN_DAMAGED) ||
+			origin->info.reason == LAYOUT_END_WRITE_ERROR)
+			return false;
 	return file->ended && !file->damage.regions && !file->damage.truncated &&
 	       !file->bad_chunks && !profile->dangling &&
 	       profile->end.reason != LAYOUT_END_WRITE_ERROR;

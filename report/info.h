@@ -12,7 +12,8 @@ void info_put_text(const struct profile *profile, bool with_mappings, struct str
 void info_put_json(const struct profile *profile, struct str *out);
 /* What is damaged, cut or missing in the file, as one line; nothing when it is whole. */
 void info_put_damage(const struct profile *profile, struct str *out);
-/* Whether no bytes of the file are; what could not be unwound is no damage. */
+/* Whether no bytes of the file are, nor were of those that it was merged of; what could not be
+ * unwound is no damage. */
 bool info_is_whole(const struct profile *profile);
 
 /* In hexadecimal; nothing when it has none. */

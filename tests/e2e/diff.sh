@@ -113,6 +113,11 @@ test_damage_is_refused() {
 		run "$EBPROF" baseline save -k job "$bad"
 		[[ $status != 0 && -z $("$EBPROF" baseline list 2>/dev/null) ]] || fail "a baseline of $bad"
 	done
+	# Nor does merging make it whole.
+	"$EBPROF" merge -q -o merged.data base2.data cut.data 2>/dev/null || fail "it cannot be merged"
+	run "$EBPROF" diff merged.data slow1.data
+	want_status 2 "merged with a damaged one"
+	grep -q 'merged.data is damaged.*--force' err || fail "$(cat err)"
 	run "$EBPROF" diff --force base1.data base2.data -- slow1.data cut.data
 	want_status 0 "by force"
 }
