@@ -236,7 +236,10 @@ static struct err *compare_and_save(struct ci *ci, int *code)
 	if (options->saves && *code == DIFF_EXIT_OK)
 		return save(ci);
 	if (options->saves)
-		console_say("not saved as a baseline: they failed");
+		console_say("not saved as a baseline: %s",
+			*code == DIFF_EXIT_INCONCLUSIVE
+				? "whether they became slower could not be told"
+				: "they are slower");
 	return NULL;
 }
 
