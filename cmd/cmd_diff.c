@@ -85,6 +85,8 @@ static struct err *check_tui(const struct diff_command_options *options)
 {
 	if (diff_run_writes_files(&options->run))
 		return err_new(ERR_USAGE, "--tui shows, and writes no reports");
+	if (options->run.fail_on != DIFF_GATE_NONE)
+		return err_new(ERR_USAGE, "--tui shows, and judges nothing: not with --fail-on");
 	return err_wrap(tui_check(), "--tui");
 }
 

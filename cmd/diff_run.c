@@ -167,12 +167,38 @@ static unsigned find_width(const char *output)
 	return size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
 }
 
+/* Other commands of a step write into GitHub's file, too. */
+static bool is_shared(enum diff_format format, const char *path)
+{
+	const char *summary = getenv("GITHUB_STEP_SUMMARY");
+	return format == DIFF_MARKDOWN && summary && strcmp(path, summary) == 0;
+}
+
+static struct err *keep_report(void *context, const void *bytes, size_t len)
+{
+	str_write(context, bytes, len);
+	return NULL;
+}
+
+/* A blank line, so that the heading is one, whatever stands in front of it. */
+static struct err *append_report(const struct reports *reports, enum diff_format format,
+	const struct diff_writer_options *options, const char *path)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	str_putc(&text, '\n');
+	try(diff_writers[format].write(reports->diff, options,
+		(struct export_sink){.write = keep_report, .context = &text}));
+	return export_file_append(path, reports->inputs, reports->nr_inputs, text.data, text.len);
+}
+
 static struct err *write_report(
 	const struct reports *reports, enum diff_format format, const char *path)
 {
 	struct export_file file;
 	struct diff_writer_options options = reports->options;
 	options.width = find_width(path);
+	if (is_shared(format, path))
+		return append_report(reports, format, &options, path);
 	try(export_file_open(path, reports->inputs, reports->nr_inputs, &file));
 	return export_file_end(&file,
 		diff_writers[format].write(reports->diff, &options, export_file_sink(&file)));

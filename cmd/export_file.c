@@ -101,6 +101,23 @@ struct err *export_file_end(struct export_file *file, struct err *err)
 	return err;
 }
 
+struct err *export_file_append(const char *path, const char *const *inputs, size_t nr_inputs,
+	const void *bytes, size_t len)
+{
+	try(check_replaceable(path, inputs, nr_inputs));
+	CLEANUP_FD int fd = open(
+		path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return err_sys(errno, "cannot append to %s", path);
+	struct write_behind *behind = write_behind_create(fd);
+	uint64_t written;
+	struct err *err = write_behind_put(behind, bytes, len);
+	if (!err)
+		err = write_behind_finish(behind, &written);
+	write_behind_destroy(behind);
+	return err_wrap(err, "%s", path);
+}
+
 static struct err *sink_write(void *context, const void *bytes, size_t len)
 {
 	struct export_file *file = context;

@@ -30,6 +30,9 @@ void export_file_deinit(struct export_file *file);
  * seen enough (`| head`) is none.
  */
 struct err *export_file_end(struct export_file *file, struct err *err) ERR_MUST_CHECK;
+/* Behind what is there, which is nothing if no such file is. Refuses the same. */
+struct err *export_file_append(const char *path, const char *const *inputs, size_t nr_inputs,
+	const void *bytes, size_t len) ERR_MUST_CHECK;
 /* Borrowed. */
 struct export_sink export_file_sink(struct export_file *file);
 

@@ -164,6 +164,25 @@ test_markdown() {
 		fail "the name is not whole: $(grep -F 'img src' m.html)"
 }
 
+# Another command of the step has written there; any other file is replaced.
+test_step_summary() {
+	have_recordings
+	echo 'of another command' | tee summary.md >other.md
+	export GITHUB_STEP_SUMMARY=$PWD/summary.md
+	run "$EBPROF" diff --markdown "$GITHUB_STEP_SUMMARY" old.data new.data
+	want_status 0 diff
+	[[ $(head -n 2 summary.md) == 'of another command' ]] || fail "replaced: $(head -n 2 summary.md)"
+	[[ $(sed -n 3p summary.md) == '**REGRESSION**: '* ]] || fail "it begins with $(sed -n 3p summary.md)"
+	run "$EBPROF" diff --markdown other.md old.data new.data
+	[[ $(head -n 1 other.md) == '**REGRESSION**: '* ]] || fail "not replaced: $(head -n 1 other.md)"
+	rm summary.md
+	run "$EBPROF" diff --markdown "$GITHUB_STEP_SUMMARY" old.data new.data
+	grep -q '^..REGRESSION' summary.md || fail "no report: $(cat err)"
+	ln -sf other.md summary.md
+	run "$EBPROF" diff --markdown "$GITHUB_STEP_SUMMARY" old.data new.data
+	want_status 2 "a link"
+}
+
 test_github() {
 	have_recordings
 	run env GITHUB_WORKSPACE="$built" "$EBPROF" diff --format github old.data new.data
@@ -226,6 +245,9 @@ test_usage() {
 	want_status 2 "--tui without a terminal"
 	run "$EBPROF" diff --tui --json x old.data new.data
 	want_status 2 "--tui with a report"
+	run "$EBPROF" diff --tui --fail-on regression old.data new.data
+	want_status 2 "--tui with a gate"
+	grep -q -- '--tui.*--fail-on' err || fail "$(cat err)"
 	run "$EBPROF" diff --junit new.data old.data new.data
 	want_status 2 "a report in place of a recording"
 	grep -q 'is the recording itself' err || fail "it says $(cat err)"
