@@ -2,14 +2,14 @@
  * How often a diff says what is not so, and how often it sees what is: trials whose truth is known,
  * made of a real recording.
  *
- *   ab_trials FILE TRIALS SEED
+ *   ab_trials FILE TRIALS SEED [PART_OF_A_SETTING]
  *
  * Runs are drawn from FILE's samples, with replacement: sample by sample, so that chance alone
  * makes them differ, or in blocks of samples that followed each other, so that runs differ by
  * more than chance, as those of programs with phases do. How long a run is varies by 2.4 %, too. In
- * a trial without a change every finding is a false one. In the others one function takes 5 %
- * longer: it is drawn that much more often. All goes the whole way through difference_create(). The
- * same arguments make the same figures.
+ * a trial without a change every finding is a false one, and each is judged at several alphas. In
+ * the others one function takes 5 % longer: it is drawn that much more often. All goes the whole
+ * way through difference_create(). The same arguments make the same figures.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,14 +24,15 @@
 #include "report/symbol/symbolize.h"
 
 enum {
-	RUNS_MAX = 16,
-	BLOCK = 20, /* samples that are drawn together */
+	ALPHAS = 2,
 };
+
+static const double alphas[ALPHAS] = {.01, .05};
 
 struct setting {
 	const char *name;
 	size_t runs, samples; /* of each side; of each run */
-	bool in_blocks;
+	size_t block;         /* samples that are drawn together */
 	struct diff_options options;
 	double slowdown; /* of the function; 0: nothing changes */
 };
@@ -49,6 +50,8 @@ struct outcome {
 	size_t alarms;  /* trials that end with a regression that is none */
 	size_t wrong;   /* trials with a false finding among the rows, better or worse */
 	size_t program; /* trials with one of the whole program */
+	size_t any;     /* trials with either */
+	size_t seen;    /* trials that saw the slowdown, promised or not */
 	size_t promised, caught,
 		first;     /* trials that would see it; that saw it; as the first one */
 	double detectable; /* mean */
@@ -126,7 +129,7 @@ static bool is_kept(struct trials *trials, const struct profile_sample *sample, 
 static void draw_run(struct trials *trials, const struct setting *setting, double slowdown,
 	uint32_t thread, struct profile *side)
 {
-	size_t all = trials->profile->samples.len, block = setting->in_blocks ? BLOCK : 1;
+	size_t all = trials->profile->samples.len, block = setting->block;
 	double wanted = (double)setting->samples * (1 + 0.024 * draw_normal(trials));
 	size_t end = side->samples.len + (size_t)fmax(1, wanted);
 	while (side->samples.len < end) {
@@ -167,6 +170,7 @@ static void judge_slowed(const struct trials *trials, const struct setting *sett
 		if (is_slowed && row->self.is_tested) {
 			bool is_promised = row->self.detectable <= setting->slowdown;
 			outcome->promised += is_promised;
+			outcome->seen += is_regression;
 			outcome->caught += is_promised && is_regression;
 			outcome->first += is_promised && is_regression && is_first;
 			outcome->detectable += row->self.detectable;
@@ -190,51 +194,58 @@ static void count_false(const struct trials *trials, const struct setting *setti
 	outcome->alarms += is_alarm;
 	outcome->wrong += is_wrong;
 	outcome->program += is_finding(&diff->program);
+	outcome->any += is_wrong || is_finding(&diff->program);
 }
 
-static void try_once(struct trials *trials, const struct setting *setting, struct outcome *outcome)
+static void try_once(
+	struct trials *trials, const struct setting *setting, struct outcome outcomes[ALPHAS])
 {
 	struct profile base, new;
-	struct difference *diff;
 	draw_side(trials, setting, 0, &base);
 	draw_side(trials, setting, setting->slowdown, &new);
-	check("diff", difference_create(&base, &new, &setting->options, &diff));
-	count_false(trials, setting, diff, outcome);
-	judge_slowed(trials, setting, diff, outcome);
-	difference_destroy(diff);
+	for (int i = 0; i < ALPHAS; i++) {
+		struct difference *diff;
+		struct diff_options options = setting->options;
+		options.alpha = alphas[i];
+		check("diff", difference_create(&base, &new, &options, &diff));
+		count_false(trials, setting, diff, &outcomes[i]);
+		judge_slowed(trials, setting, diff, &outcomes[i]);
+		difference_destroy(diff);
+	}
 	end_side(&base);
 	end_side(&new);
 }
 
-static void put_outcome(
-	const struct trials *trials, const struct setting *setting, const struct outcome *outcome)
+static void put_outcome(const struct trials *trials, const struct setting *setting, double alpha,
+	const struct outcome *outcome)
 {
 	double count = (double)trials->count;
-	printf("%-44s %zu x %6zu samples  false alarms %5.2f %% (nominal %g %%), false findings: "
-	       "rows %5.2f %%, program %5.2f %%",
-		setting->name, setting->runs, setting->samples,
-		100 * (double)outcome->alarms / count, 100 * setting->options.alpha,
+	printf("%-34s %2zu x %6zu  nominal %g %%: false alarms %5.2f %%, findings: any %5.2f %%, "
+	       "of rows %5.2f %%, of the program %5.2f %%\n",
+		setting->name, setting->runs, setting->samples, 100 * alpha,
+		100 * (double)outcome->alarms / count, 100 * (double)outcome->any / count,
 		100 * (double)outcome->wrong / count, 100 * (double)outcome->program / count);
 	if (setting->slowdown > 0) {
-		printf("\n%-44s detectable from %+.2f %% on (mean, dispersion %.2f); it said that "
-		       "+%g %% is in %zu trials, ",
+		printf("%-34s detectable from %+.2f %% on (mean, dispersion %.2f); it said that "
+		       "%+g %% is in %zu trials",
 			"", 100 * outcome->detectable / count, outcome->dispersion / count,
 			100 * setting->slowdown, outcome->promised);
 		if (outcome->promised)
-			printf("and of those caught %.2f %%, as the first of all %.2f %%",
+			printf(", and of those caught %.2f %%, as the first of all %.2f %%",
 				100 * (double)outcome->caught / (double)outcome->promised,
 				100 * (double)outcome->first / (double)outcome->promised);
+		printf("; seen in %.2f %% of all\n", 100 * (double)outcome->seen / count);
 	}
-	puts("");
 	fflush(stdout);
 }
 
 static void try_all(struct trials *trials, const struct setting *setting)
 {
-	struct outcome outcome = {0};
+	struct outcome outcomes[ALPHAS] = {{0}};
 	for (size_t i = 0; i < trials->count; i++)
-		try_once(trials, setting, &outcome);
-	put_outcome(trials, setting, &outcome);
+		try_once(trials, setting, outcomes);
+	for (int i = 0; i < ALPHAS; i++)
+		put_outcome(trials, setting, alphas[i], &outcomes[i]);
 }
 
 /* ---- the recording ---- */
@@ -281,36 +292,47 @@ static void load(struct trials *trials, const char *path)
 
 int main(int argc, char **argv)
 {
-	if (argc != 4) {
-		fprintf(stderr, "usage: ab_trials FILE TRIALS SEED\n");
+	if (argc != 4 && argc != 5) {
+		fprintf(stderr, "usage: ab_trials FILE TRIALS SEED [SETTING]\n");
 		return 2;
 	}
 	struct trials trials = {
 		.count = strtoull(argv[2], NULL, 10), .random = strtoull(argv[3], NULL, 10)};
 	load(&trials, argv[1]);
+#define EVERY \
+	{ \
+		.min_share = .001 \
+	}
+#define BY_CPU \
+	{ \
+		.metric = DIFF_CPU_S, .min_share = .001 \
+	}
+#define SMALL \
+	{ \
+		.min_effect = .02, .min_share = .005 \
+	}
 	static const struct setting settings[] = {
-		{"A/A, one run a side", 1, 20000, false, DIFF_OPTIONS_DEFAULT, 0},
-		{"A/A, one run, every change counts", 1, 20000, false,
-			{.alpha = .05, .min_share = .001}, 0},
-		{"A/A, few samples, every change counts", 1, 1000, false, {.alpha = .05}, 0},
-		{"A/A, 5 runs, every change counts", 5, 4000, false,
-			{.alpha = .05, .min_share = .001}, 0},
-		{"A/A, 2 runs in blocks, every change counts", 2, 10000, true,
-			{.alpha = .05, .min_share = .001}, 0},
-		{"A/A, 5 runs in blocks, every change counts", 5, 4000, true,
-			{.alpha = .05, .min_share = .001}, 0},
-		{"A/A, 5 runs in blocks", 5, 4000, true, DIFF_OPTIONS_DEFAULT, 0},
-		{"A/A, 5 runs in blocks, by CPU time", 5, 4000, true,
-			{.metric = DIFF_CPU_S, .alpha = .05, .min_share = .001}, 0},
-		{"5 % slower, one run a side", 1, 200000, false,
-			{.alpha = .01, .min_effect = .02, .min_share = .005}, .05},
-		{"5 % slower, 5 runs", 5, 40000, false,
-			{.alpha = .01, .min_effect = .02, .min_share = .005}, .05},
-		{"5 % slower, 5 runs in blocks", 5, 40000, true,
-			{.alpha = .01, .min_effect = .02, .min_share = .005}, .05},
+		{"A/A, one run a side", 1, 20000, 1, EVERY, 0},
+		{"A/A, one run of few samples", 1, 1000, 1, {0}, 0},
+		{"A/A, 2 runs", 2, 10000, 1, EVERY, 0},
+		{"A/A, 5 runs", 5, 4000, 1, EVERY, 0},
+		{"A/A, 2 runs in blocks", 2, 10000, 20, EVERY, 0},
+		{"A/A, 3 runs in blocks", 3, 7000, 20, EVERY, 0},
+		{"A/A, 5 runs in blocks", 5, 4000, 20, EVERY, 0},
+		{"A/A, 10 runs in blocks", 10, 2000, 20, EVERY, 0},
+		{"A/A, 2 runs in long blocks", 2, 10000, 200, EVERY, 0},
+		{"A/A, 5 runs in long blocks", 5, 4000, 200, EVERY, 0},
+		{"A/A, 5 runs in blocks, as it is called", 5, 4000, 20, DIFF_OPTIONS_DEFAULT, 0},
+		{"A/A, 2 runs in blocks, by CPU time", 2, 10000, 20, BY_CPU, 0},
+		{"A/A, 5 runs in blocks, by CPU time", 5, 4000, 20, BY_CPU, 0},
+		{"5 % slower, one run a side", 1, 300000, 1, SMALL, .05},
+		{"5 % slower, 2 runs", 2, 200000, 1, SMALL, .05},
+		{"5 % slower, 5 runs", 5, 80000, 1, SMALL, .05},
+		{"5 % slower, 5 runs in blocks", 5, 80000, 5, SMALL, .05},
 	};
 	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)
-		try_all(&trials, &settings[i]);
+		if (argc < 5 || strstr(settings[i].name, argv[4]))
+			try_all(&trials, &settings[i]);
 	mem_free(trials.leaf);
 	mem_free(trials.slowed_name);
 	profile_destroy(trials.profile);
