@@ -53,6 +53,8 @@ static void put_row(struct json *json, const struct diff_row *row)
 	json_line(json);
 	json_object(json);
 	json_put_text(json, "name", row->name);
+	if (row->old_name)
+		json_put_text(json, "old_name", row->old_name);
 	json_put_text(json, "object", row->object);
 	if (row->file)
 		json_put_text(json, "file", row->file);

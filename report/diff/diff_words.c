@@ -146,6 +146,10 @@ void diff_put_name(struct str *out, const struct difference *diff, const struct 
 		}
 	else
 		put_escaped(out, row->name);
+	if (row->old_name) {
+		str_puts(out, ", was ");
+		put_escaped(out, row->old_name);
+	}
 	if (diff->options.by == DIFF_BY_LINE) {
 		str_puts(out, " ");
 		diff_put_place(out, row);

@@ -6,6 +6,7 @@
 
 #include "report/diff/comparability.h"
 #include "report/diff/judgement.h"
+#include "report/diff/renames.h"
 #include "report/diff/run_counts.h"
 
 const char *diff_by_word(enum diff_by by)
@@ -87,6 +88,11 @@ static void put_rows(struct difference *diff, const struct run_counts *counts)
 			continue;
 		struct diff_row *row = &diff->rows.data[counts->row_of[i] - 1];
 		entities_name(diff->entities, i, row);
+		if (counts->old[i]) {
+			struct diff_row old = {0};
+			entities_name(diff->entities, counts->old[i] - 1, &old);
+			row->old_name = old.name;
+		}
 		for (int side = 0; side < MATCH_SIDES; side++) {
 			const struct run_sums *sums = &counts->sums[side][i];
 			put_amount(&diff->sides[side], sums->self, sums->self_value,
@@ -305,8 +311,9 @@ static int by_change(const void *a, const void *b, void *context)
 
 static void compare_sides(struct difference *diff, struct run_counts *counts)
 {
+	size_t nr_renamed = renames_join(counts, diff->sides, &diff->options);
 	choose_rows(diff, counts);
-	diff->nr_entities = counts->nr_entities;
+	diff->nr_entities = counts->nr_entities - nr_renamed;
 	diff->knows_dispersion = counts->nr_runs > 2;
 	put_rows(diff, counts);
 	put_program(diff);

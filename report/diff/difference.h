@@ -114,8 +114,9 @@ struct diff_row {
 	const char *name, *object; /* borrowed */
 	const char *file;          /* NULL: unknown */
 	uint32_t line;             /* 0: unknown */
-	bool is_known;             /* there was a symbol */
-	VEC(const char *) path;    /* by stack: functions from the outermost on */
+	const char *old_name;   /* base's, where it seems to have been renamed; NULL: it is not */
+	bool is_known;          /* there was a symbol */
+	VEC(const char *) path; /* by stack: functions from the outermost on */
 	struct diff_finding self, total;
 };
 

@@ -183,6 +183,19 @@ bool entities_is_marker(const struct entities *entities, uint32_t entity)
 	return entities->by != DIFF_BY_STACK && !entities->list.data[entity].object;
 }
 
+bool entities_is_named_function(const struct entities *entities, uint32_t entity)
+{
+	const struct entity *at = &entities->list.data[entity];
+	return at->object && entities->profiles[at->side]->functions.data[at->function].is_known;
+}
+
+bool entities_are_of_one_object(const struct entities *entities, uint32_t a, uint32_t b)
+{
+	const struct entity *x = &entities->list.data[a], *y = &entities->list.data[b];
+	return function_match_object(&entities->match, x->side, x->object) ==
+	       function_match_object(&entities->match, y->side, y->object);
+}
+
 /* ---- names ---- */
 
 static void put_function(

@@ -244,6 +244,22 @@ void run_counts_init(struct run_counts *counts, const struct run_samples *base,
 	sum_side(counts, MATCH_BASE);
 	even_out(counts, MATCH_NEW, of_new);
 	even_out(counts, MATCH_BASE, counts->nr_entities);
+	counts->old = mem_zalloc_array(counts->nr_entities + 1, sizeof(*counts->old));
+}
+
+void run_counts_join(struct run_counts *counts, const uint32_t *new_of)
+{
+	struct run_sums *base = counts->sums[MATCH_BASE];
+	for (uint32_t old = 0; old < counts->nr_entities; old++) {
+		if (!new_of[old])
+			continue;
+		base[new_of[old] - 1] = base[old];
+		base[old] = (struct run_sums){0};
+		counts->old[new_of[old] - 1] = old + 1;
+	}
+	vec_each(&counts->sides[MATCH_BASE].entities, entity)
+		if (new_of[*entity])
+			*entity = new_of[*entity] - 1;
 }
 
 void run_counts_deinit(struct run_counts *counts)
@@ -252,6 +268,7 @@ void run_counts_deinit(struct run_counts *counts)
 		run_samples_deinit(&counts->sides[side]);
 		mem_free(counts->sums[side]);
 	}
+	mem_free(counts->old);
 	mem_free(counts->row_of);
 	mem_free(counts->self);
 	mem_free(counts->total);

@@ -36,6 +36,7 @@ struct run_counts {
 	struct run_sums *sums[MATCH_SIDES]; /* of each entity */
 	size_t nr_entities;
 	size_t nr_runs, nr_base; /* of both sides; base's come first */
+	uint32_t *old; /* of each entity, 1 + the one of base it was joined with; 0: none */
 	/* Of the entities that were chosen: */
 	size_t nr_rows;
 	uint32_t *row_of;       /* of each entity, 1 + row; 0: it has none */
@@ -46,6 +47,11 @@ struct run_counts {
 void run_counts_init(struct run_counts *counts, const struct run_samples *base,
 	const struct run_samples *new, struct entities *entities);
 void run_counts_deinit(struct run_counts *counts);
+/*
+ * `new_of` has for each entity 0, or 1 + the one that what base's samples say of it is said of from
+ * then on; the former only base has, the latter base has not.
+ */
+void run_counts_join(struct run_counts *counts, const uint32_t *new_of);
 /* `rows` are entities. */
 void run_counts_choose(struct run_counts *counts, const uint32_t *rows, size_t nr_rows);
 /*

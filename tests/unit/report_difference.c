@@ -291,6 +291,66 @@ TEST(difference_by_cpu_time_needs_runs)
 	pair_deinit(&pair);
 }
 
+/* main calls `first` and `second`. */
+static struct profile *make_named(
+	const char *first, unsigned nr_first, const char *second, unsigned nr_second)
+{
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	uint32_t main = fixture_frame(fixture, side.object, 0x10, "main");
+	uint32_t a = fixture_frame(fixture, side.object, 0x20, first);
+	uint32_t b = fixture_frame(fixture, side.object, 0x30, second);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main), 0, 40000);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main, a), 0, nr_first);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main, b), 0, nr_second);
+	return fixture_profile(fixture);
+}
+
+TEST(difference_of_a_renamed_function)
+{
+	struct pair pair;
+	CLEANUP(str_deinit) struct str text = {0};
+	pair_init(&pair, make_named("before", 30000, "same", 30000),
+		make_named("after", 30100, "same", 30000));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->verdict, DIFF_SAME);
+	CHECK_INT(pair.diff->nr_entities, 3);
+	CHECK_COUNTS(&pair, "after", "30000/30000 30100/30100");
+	CHECK_STR(find(&pair, "after")->old_name, "before");
+	CHECK_INT(find(&pair, "after")->self.verdict, DIFF_SAME);
+	CHECK(!find(&pair, "same")->old_name);
+	write_report(&pair, DIFF_JSON, &text);
+	CHECK(strstr(str_text(&text), "\"old_name\":\"before\""));
+	pair_deinit(&pair);
+	/* Slower under its new name. */
+	pair_init(&pair, make_named("before", 30000, "same", 30000),
+		make_named("after", 35000, "same", 30000));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(find(&pair, "after")->self.verdict, DIFF_REGRESSION);
+	CHECK(fabs(find(&pair, "after")->self.effect - 1 / 6.) < 1e-3);
+	pair_deinit(&pair);
+}
+
+/* Which of two it became, nobody knows; nor is one of another size the same. */
+TEST(difference_of_what_was_not_renamed)
+{
+	struct pair pair;
+	pair_init(&pair, make_named("before", 30000, "same", 30000),
+		make_named("one", 29000, "two", 31000));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->nr_entities, 5);
+	CHECK_COUNTS(&pair, "one", "0/0 29000/29000");
+	CHECK_INT(pair.diff->verdict, DIFF_REGRESSION);
+	pair_deinit(&pair);
+	pair_init(&pair, make_named("before", 30000, "same", 30000),
+		make_named("after", 45000, "same", 30000));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_COUNTS(&pair, "before", "30000/30000 0/0");
+	CHECK_COUNTS(&pair, "after", "0/0 45000/45000");
+	pair_deinit(&pair);
+}
+
 /* ---- reports ---- */
 
 static struct err *keep(void *context, const void *bytes, size_t len)

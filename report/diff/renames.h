@@ -1,0 +1,16 @@
+/*
+ * Functions that got another name: one that only the base has and one that only the new side has,
+ * of one object, which take as much of the program by self and by total time, and no other one
+ * does. They are one row then, and judged as any other; else a renamed function would be a new one
+ * and a regression, and its old name an improvement.
+ */
+#ifndef EBPROF_RENAMES_H
+#define EBPROF_RENAMES_H
+
+#include "report/diff/run_counts.h"
+
+/* Joins them in the counts, before rows are chosen; returns how many. */
+size_t renames_join(struct run_counts *counts, const struct diff_side sides[MATCH_SIDES],
+	const struct diff_options *options);
+
+#endif
