@@ -395,20 +395,24 @@ __noinline int lua_waits_for_loop(void)
 	return 1;
 }
 
-/* False: nothing is known of it, or it has not begun. */
-static __always_inline bool push_lua(struct scratch *scratch, bool may_wait)
+/* 0: nothing is known of it, or it has not begun. By itself, to have a stack of its own. */
+__noinline int push_lua(bool may_wait);
+__noinline int push_lua(bool may_wait)
 {
-	struct lua_walk *lua = &scratch->walk.vm.lua;
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
 	const struct lua_vm *row = &scratch->walk.vm.row.lua;
+	struct lua_walk *lua = &scratch->walk.vm.lua;
 	enum vm_failure failure =
 		lua->proto_address
 			? read_lua_proto_at(row, lua->proto, lua->proto_address)
 			: read_lua_proto(row, lua->head, lua->proto, &lua->proto_address);
 	if (may_wait && (failure == VM_FAILED_TORN || (!failure && lua_waits_for_loop())))
-		return false;
+		return 0;
 	if (failure) {
 		push_vm_failure(scratch, failure);
-		return false;
+		return 0;
 	}
 	__u32 place = lua_place(scratch);
 	__u32 number = number_lua(scratch, row);
@@ -416,7 +420,7 @@ static __always_inline bool push_lua(struct scratch *scratch, bool may_wait)
 		push_vm_word(scratch, number, place);
 	else
 		push_vm_failure(scratch, VM_FAILED_NUMBER);
-	return true;
+	return 1;
 }
 
 /* The next call of the loop at hand. False: there is none. */
@@ -440,7 +444,7 @@ static __always_inline bool lua_step(struct scratch *scratch)
 	/* Where the loop is the leaf, it has been entered. */
 	bool may_wait =
 		ends && row->flags & LUA_STATUS_TELLS_SAME_LOOP && lua->is_first && vm->nr_frames;
-	if (!is_c && !push_lua(scratch, may_wait) && may_wait)
+	if (!is_c && !push_lua(may_wait) && may_wait)
 		ends = false;
 	lua->is_first = false;
 	return !ends || lua->next;

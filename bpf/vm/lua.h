@@ -58,7 +58,7 @@ struct lua_vm {
 	unsigned char proto_type, proto_constants, proto_code, proto_upvalues, proto_lines,
 		proto_whole_lines, proto_locals, proto_source;
 	unsigned char proto_nr_code, proto_nr_lines, proto_nr_whole_lines, proto_nr_locals,
-		proto_first_line;
+		proto_first_line, zero8;
 	unsigned short state_main; /* in global_State */
 	unsigned short zero16;
 	unsigned int status_kind, status_loop, status_tail;

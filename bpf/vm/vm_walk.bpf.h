@@ -76,8 +76,8 @@ struct lua_walk {
 	__u64 next;   /* ... of the loop at hand, when something is left of the one before; or 0 */
 	__u64 found, found_call, found_place; /* a state, its innermost call, and where that is */
 	__u64 innermost, place;               /* where calls do not say it themselves: likewise */
-	__u64 function, function_proto;       /* ... where one lies that was looked at, and its code */
-	__u32 function_status;                /* ... and what it is */
+	__u64 function, function_proto; /* ... where one lies that was looked at, and its code */
+	__u32 function_status;          /* ... and what it is */
 	__u64 proto_address;
 	__u32 status; /* of the call at hand */
 	__u8 is_first;
