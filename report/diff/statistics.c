@@ -263,7 +263,7 @@ static double df_of_scatter(double scatter)
  * How much `count` of them scatter is itself a matter of chance; its standard error follows from
  * the kurtosis of those logarithms. If they happen to scatter less than the true ones do, the prior
  * claims more than it knows, of every row at once. So the df are what is 95 % sure: of 300 that are
- * known from 2 observations each, at most 7, of 300 from 8 each, 45.
+ * known from 2 observations each, some 7, of 300 from 8 each, some 45.
  */
 static double sure_df(double residual, size_t count, double df)
 {
@@ -274,8 +274,9 @@ static double sure_df(double residual, size_t count, double df)
 }
 
 /*
- * None is below 1. So if their mean is hardly more, hardly any can be much more: as if what they
- * have beyond 1 had a standard deviation as large as its mean, which again is what is 95 % sure.
+ * None is below 1. So if their mean is hardly more, few can be much more: as if all they have
+ * beyond 1 were that of a tenth of them, the rare ones that come in bursts; again what is 95 %
+ * sure.
  */
 static double sure_df_of_mean(const struct statistics_variance *seen, size_t count)
 {
@@ -292,7 +293,8 @@ static double sure_df_of_mean(const struct statistics_variance *seen, size_t cou
 	/* By how they differ, and at least what chance makes of the mean if they do not. */
 	double error = fmax(sqrt(squares) / df, mean * sqrt(2 / df));
 	double beyond = fmax(0, mean + sureness * error - 1);
-	return df_of_scatter(log1p(beyond * beyond));
+	static const double bursting = 0.1;
+	return df_of_scatter(log1p(beyond * beyond * (1 / bursting - 1)));
 }
 
 /* As large as those that were seen are in the mean, which logarithms make little of. */
