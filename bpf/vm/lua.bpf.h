@@ -337,7 +337,7 @@ static __always_inline __u64 identify_lua(const struct scratch *scratch)
 	const struct lua_vm *row = &scratch->walk.vm.row.lua;
 	const struct lua_walk *lua = &scratch->walk.vm.lua;
 	const __u64 *proto = lua->proto;
-	__u64 hash = mix(identify_process(scratch), lua->proto_address);
+	__u64 hash = mix(scratch->walk.vm.process, lua->proto_address);
 	hash = mix(hash, lua_proto_word(proto, row->proto_code));
 	hash = mix(hash, lua_proto_word(proto, row->proto_constants));
 	hash = mix(hash, lua_proto_word(proto, row->proto_source));

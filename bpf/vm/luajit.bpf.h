@@ -418,7 +418,7 @@ static __always_inline __u32 luajit_place(const struct luajit_walk *jit, __u64 p
 static __always_inline __u64 identify_luajit(const struct scratch *scratch)
 {
 	const struct luajit_walk *jit = &scratch->walk.vm.luajit;
-	__u64 hash = mix(identify_process(scratch), jit->proto_address);
+	__u64 hash = mix(scratch->walk.vm.process, jit->proto_address);
 	hash = mix(hash, jit->proto[JIT_PROTO_CONSTANTS / 8]);
 	hash = mix(hash, jit->proto[JIT_PROTO_SOURCE / 8]);
 	hash = mix(hash, jit->proto[JIT_PROTO_FIRST_LINE / 8]); /* and how many */

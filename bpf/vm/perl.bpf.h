@@ -221,8 +221,6 @@ static __always_inline bool perl_enter(struct scratch *scratch)
 		push_vm_failure(scratch, VM_FAILED_STATE);
 		return false;
 	}
-	if (is_innermost)
-		perl->process = identify_process(scratch);
 	vm->has_thread = true;
 	bool has_crossed = cross_envs(vm);
 	if (perl->is_done)
@@ -273,7 +271,7 @@ static __always_inline void push_code_of(struct scratch *scratch, __u64 identity
 static __always_inline __u64 identify_sub(const struct scratch *scratch)
 {
 	const __u64 *body = scratch->walk.vm.perl.body;
-	__u64 hash = mix(scratch->walk.vm.perl.process, body[PERL_CV_ROOT]);
+	__u64 hash = mix(scratch->walk.vm.process, body[PERL_CV_ROOT]);
 	hash = mix(hash, body[PERL_CV_START] ^ body[PERL_CV_FLAGS] << 32);
 	return mix(mix(hash, body[PERL_CV_GV]), body[PERL_CV_STASH]);
 }
@@ -329,7 +327,7 @@ static __always_inline void push_file(struct scratch *scratch, enum perl_code wh
 {
 	struct vm_walk *vm = &scratch->walk.vm;
 	struct perl_walk *perl = &vm->perl;
-	__u64 hash = mix(perl->process, what);
+	__u64 hash = mix(vm->process, what);
 	__u64 cop = perl->cop;
 	__builtin_memset(perl->text, 0, sizeof(perl->text));
 	perl->file = 0;

@@ -133,7 +133,6 @@ static __always_inline bool find_frame(struct scratch *scratch)
 {
 	struct vm_walk *vm = &scratch->walk.vm;
 	const struct unwind_registers *leaf = &scratch->leaf;
-	vm->php.process = identify_process(scratch);
 	vm->php.opline = vm->php.top = vm->php.generator = 0;
 	vm->has_thread = read_word(vm->row.php.frame - vm->delta, &vm->php.frame);
 	if (vm->php.frame == leaf->reg[PHP_REGISTER_FRAME])
@@ -228,7 +227,7 @@ static __always_inline __u64 identify_php(const struct vm_walk *vm)
 {
 	const struct php_walk *php = &vm->php;
 	__u32 file = vm->row.php.code_file;
-	__u64 hash = mix(php->process, php->unnamed);
+	__u64 hash = mix(vm->process, php->unnamed);
 	hash = mix(hash, php->code[PHP_CODE_NAME]);
 	hash = mix(hash, php->code[PHP_CODE_CLASS]);
 	if ((__u8)php->code[0] == PHP_INTERNAL_FUNCTION)

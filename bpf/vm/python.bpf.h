@@ -312,7 +312,7 @@ static __always_inline __u64 identify_code(
 		factor += 0xd1b54a32d192ed04ULL; /* odd all the same */
 	}
 	sum ^= sum >> 32;
-	return mix(mix(identify_process(scratch), python->code_address), sum);
+	return mix(mix(scratch->walk.vm.process, python->code_address), sum);
 }
 
 /* ---- texts ---- */

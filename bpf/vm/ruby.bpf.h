@@ -156,7 +156,7 @@ static __always_inline struct ruby_process *process_slot(__u64 identity)
 
 static __always_inline void remember_process(const struct scratch *scratch)
 {
-	__u64 identity = identify_process(scratch);
+	__u64 identity = scratch->walk.vm.process;
 	struct ruby_process *process = process_slot(identity);
 	if (!process || process->identity == identity)
 		return;
@@ -261,7 +261,7 @@ static __always_inline __u32 place_in_iseq(const struct ruby_walk *ruby)
 static __always_inline __u64 identify_iseq(
 	const struct scratch *scratch, const struct ruby_walk *ruby, __u32 info)
 {
-	__u64 identity = mix(identify_process(scratch), ruby->body_address);
+	__u64 identity = mix(scratch->walk.vm.process, ruby->body_address);
 	identity = mix(identity, ruby->body_head[RUBY_BODY_INSTRUCTIONS]);
 	identity = mix(identity, ruby->body_head[RUBY_BODY_PATH]);
 	identity = mix(identity, ruby->body_head[RUBY_BODY_LABEL]);
@@ -321,7 +321,7 @@ static __always_inline void find_owner(const struct ruby_vm *row, struct ruby_wa
 static __always_inline __u64 identify_method(
 	const struct scratch *scratch, const struct ruby_walk *ruby)
 {
-	__u64 identity = mix(identify_process(scratch), ruby->method[RUBY_METHOD_DEFINITION]);
+	__u64 identity = mix(scratch->walk.vm.process, ruby->method[RUBY_METHOD_DEFINITION]);
 	identity = mix(identity, ruby->method[RUBY_METHOD_OWNER]);
 	identity = mix(identity, ruby->definition[RUBY_DEFINITION_C_FUNCTION]);
 	return mix(identity, ruby->definition[RUBY_DEFINITION_ID]);

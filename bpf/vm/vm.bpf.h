@@ -45,6 +45,7 @@ static __always_inline bool take_row(struct scratch *scratch)
 	vm->row = *row;
 	vm->file = mapping->file;
 	vm->delta = mapping->delta;
+	vm->process = identify_process(scratch);
 	vm->has_thread = false;
 	return true;
 }

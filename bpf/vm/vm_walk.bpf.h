@@ -20,7 +20,6 @@ struct php_walk {
 	__u64 frame;  /* the next; 0: no more */
 	__u64 opline; /* of the innermost frame, if its instruction is known from a register */
 	__u64 code_address;
-	__u64 process;   /* what it is identified by */
 	__u64 top;       /* the last frame of the loop before */
 	__u64 generator; /* whose frame was the last, or 0 */
 	__u8 unnamed;    /* enum php_unnamed */
@@ -43,7 +42,6 @@ struct ruby_walk {
 
 struct perl_walk {
 	__u64 interpreter;
-	__u64 process;  /* what tells it from others */
 	__u64 contexts; /* of the stack at hand, whose next outer one is number `index` */
 	__u64 outer;    /* the stack that was in use before; 0: this is the first */
 	__u64 cop;      /* of the statement at hand in the next frame */
@@ -140,6 +138,7 @@ struct vm_walk {
 	__u8 is_shadow;     /* the frames at hand are those of the shadow stack */
 	__u32 shadow_left;  /* of its frames, those not pushed yet */
 	__u32 file;         /* whose row it is; 0: none */
+	__u64 process;      /* what tells it from others: identify_process() */
 	__u64 delta;        /* of its mapping */
 	__u64 compiled;     /* where in such code the thread is; 0: it is not in any */
 	__u64 low, high;    /* the native frame of the interpreter's loop: [low, high) */
