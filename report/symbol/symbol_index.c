@@ -175,19 +175,24 @@ static const struct piece_bank *find_bank(const struct symbol_index *index, uint
 	return found;
 }
 
-/* Where an address is: `bank` is NULL where it is in none. */
+/* Where an address is: `bank` is NULL where it is in none. `id`: the symbol that holds it, unless
+ * it ends before. */
 struct place {
 	const struct piece_bank *bank;
-	uint32_t offset;
-	int32_t id;
+	uint32_t offset, id;
 };
 
 static struct place place_of(const struct symbol_index *index, uint64_t address)
 {
 	const struct piece_bank *bank = find_bank(index, address);
 	if (!bank || address - bank->base > UINT32_MAX)
-		return (struct place){.id = SYMBOL_PIECES_NONE};
-	return (struct place){bank, (uint32_t)(address - bank->base), SYMBOL_PIECES_NONE};
+		return (struct place){0};
+	return (struct place){.bank = bank, .offset = (uint32_t)(address - bank->base)};
+}
+
+static bool is_in_symbol(const struct symbol_index *index, const struct place *place)
+{
+	return place->bank && place->offset < index->symbols.data[place->id].end;
 }
 
 /* Whoever else chooses at the same time chooses the same. */
@@ -213,7 +218,7 @@ static inline void fill_hit(
 		symbol_sweep_name(index, atomic_load_explicit(&symbol->name, memory_order_relaxed));
 	ret->start = place->bank->base + symbol->start;
 	ret->size = symbol->end - symbol->start;
-	ret->id = (uint32_t)place->id;
+	ret->id = place->id;
 }
 
 bool symbol_index_lookup(const struct symbol_index *index, uint64_t address, struct symbol_hit *hit)
@@ -221,7 +226,7 @@ bool symbol_index_lookup(const struct symbol_index *index, uint64_t address, str
 	struct place place = place_of(index, address);
 	if (place.bank)
 		place.id = symbol_pieces_find(place.bank, place.offset);
-	if (place.id == SYMBOL_PIECES_NONE)
+	if (!is_in_symbol(index, &place))
 		return false;
 	fill_hit(index, &place, hit);
 	return true;
@@ -242,13 +247,13 @@ static size_t look_up_some(const struct symbol_index *index, const uint64_t *add
 		if (places[i].bank)
 			symbol_pieces_prefetch_pieces(places[i].bank, places[i].offset);
 	for (size_t i = 0; i < count; i++) {
-		if (places[i].bank)
-			places[i].id = symbol_pieces_find(places[i].bank, places[i].offset);
-		if (places[i].id != SYMBOL_PIECES_NONE)
-			__builtin_prefetch(&index->symbols.data[places[i].id]);
+		if (!places[i].bank)
+			continue;
+		places[i].id = symbol_pieces_find(places[i].bank, places[i].offset);
+		__builtin_prefetch(&index->symbols.data[places[i].id]);
 	}
 	for (size_t i = 0; i < count; i++) {
-		bool is_found = places[i].id != SYMBOL_PIECES_NONE;
+		bool is_found = is_in_symbol(index, &places[i]);
 		if (is_found)
 			fill_hit(index, &places[i], &hits[i]);
 		else

@@ -2,7 +2,7 @@
 
 #include "format/base/mem.h"
 
-void symbol_pieces_put(struct piece_bank *bank, uint32_t start, int32_t symbol)
+void symbol_pieces_put(struct piece_bank *bank, uint32_t start, uint32_t symbol)
 {
 	if (bank->count && bank->pieces[bank->count - 1].start == start)
 		bank->count--; /* replaced before it had any length */
@@ -18,13 +18,14 @@ void symbol_pieces_guide(struct piece_bank *bank)
 		bank->shift++;
 	bank->bucket_count = (last >> bank->shift) + 1;
 	bank->buckets = mem_zalloc_array((size_t)bank->bucket_count + 1, sizeof(*bank->buckets));
-	/* Count each bucket's pieces one place further up, then sum: no branch to mispredict. */
+	/* Each bucket's end, one place further up, then that of the bucket before where there is
+	 * none: nothing is read back that was just written, and no branch mispredicted. */
 	for (uint32_t i = 0; i < bank->count; i++)
-		bank->buckets[(bank->pieces[i].start >> bank->shift) + 1]++;
-	uint32_t sum = 0; /* not read back from memory, which would cost more than adding */
+		bank->buckets[(bank->pieces[i].start >> bank->shift) + 1] = i + 1;
+	uint32_t end = 0;
 	for (uint32_t i = 0; i <= bank->bucket_count; i++) {
-		sum += bank->buckets[i];
-		bank->buckets[i] = sum;
+		end = bank->buckets[i] ? bank->buckets[i] : end;
+		bank->buckets[i] = end;
 	}
 }
 

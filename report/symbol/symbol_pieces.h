@@ -1,6 +1,8 @@
 /*
- * Inside of symbol_index.h: which symbol each byte of 4 GiB belongs to, as
- * pieces that neither overlap nor leave gaps.
+ * Inside of symbol_index.h: which symbol each byte of 4 GiB may belong to, as
+ * pieces that neither overlap nor leave gaps. What follows the end of a symbol
+ * and belongs to none is no piece of its own: whoever asks knows that end, and
+ * most symbols have such bytes behind them.
  *
  * Pieces are searched by binary search within a bucket: a table maps the upper
  * bits of an offset to the first piece in that bucket, with about as many
@@ -11,13 +13,9 @@
 
 #include <stdint.h>
 
-enum {
-	SYMBOL_PIECES_NONE = -1, /* no symbol */
-};
-
 struct piece {
 	uint32_t start;
-	int32_t symbol; /* or SYMBOL_PIECES_NONE */
+	uint32_t symbol;
 };
 
 struct piece_bank {
@@ -31,7 +29,7 @@ struct piece_bank {
 };
 
 /* Appends a piece, for which there is room; the last one ends there. */
-void symbol_pieces_put(struct piece_bank *bank, uint32_t start, int32_t symbol);
+void symbol_pieces_put(struct piece_bank *bank, uint32_t start, uint32_t symbol);
 
 /* Makes the table of buckets; there is a piece. */
 void symbol_pieces_guide(struct piece_bank *bank);
@@ -55,11 +53,11 @@ static inline void symbol_pieces_prefetch_pieces(const struct piece_bank *bank, 
 }
 
 /*
- * The symbol that holds the byte at `offset`, or SYMBOL_PIECES_NONE: that of the last piece that
- * starts at or before it; there is one, since the first starts at 0. Each step is a conditional
+ * The symbol that holds the byte at `offset`, unless it has ended before: that of the last piece
+ * that starts at or before it; there is one, since the first starts at 0. Each step is a conditional
  * move: at random, every other branch would be mispredicted.
  */
-static inline int32_t symbol_pieces_find(const struct piece_bank *bank, uint32_t offset)
+static inline uint32_t symbol_pieces_find(const struct piece_bank *bank, uint32_t offset)
 {
 	uint32_t bucket = offset >> bank->shift;
 	if (bucket >= bank->bucket_count)

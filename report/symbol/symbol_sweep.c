@@ -73,8 +73,8 @@ struct sweep {
 	struct symbol_index *index;
 	struct piece_bank *bank;
 	uint64_t limit;    /* the first address behind the bank: where the next one begins */
-	VEC(int32_t) open; /* symbols begun and not ended, the innermost last; ends may be out of
-			      order */
+	VEC(uint32_t) open; /* symbols begun and not ended, the innermost last; ends may be out of
+			       order */
 };
 
 /* Closes all symbols that end at or before `offset`, and gives the bytes behind each to what is
@@ -90,9 +90,9 @@ static void close_until(struct sweep *sweep, uint32_t offset)
 			sweep->open.len--;
 		} while (sweep->open.len &&
 			 symbols[sweep->open.data[sweep->open.len - 1]].end <= end);
-		symbol_pieces_put(sweep->bank, end,
-			sweep->open.len ? sweep->open.data[sweep->open.len - 1]
-					: SYMBOL_PIECES_NONE);
+		if (sweep->open.len)
+			symbol_pieces_put(
+				sweep->bank, end, sweep->open.data[sweep->open.len - 1]);
 	}
 }
 
@@ -129,7 +129,7 @@ static void open_symbol(struct sweep *sweep, uint32_t start, uint32_t end, const
 	if (end <= start)
 		return;
 	struct symbol_index *index = sweep->index;
-	int32_t id = (int32_t)index->symbols.len;
+	uint32_t id = (uint32_t)index->symbols.len;
 	put_symbol(index, start, end, best->name);
 	put_names(index, run, best, &index->symbols.data[id]);
 	vec_push(&sweep->open, id);
@@ -162,7 +162,7 @@ static uint64_t extend(const struct sweep *sweep, uint64_t address, uint64_t nex
 	else if (!range && is_last && end - address > SYMBOL_INDEX_TAIL_BYTES)
 		end = address + SYMBOL_INDEX_TAIL_BYTES;
 	if (sweep->open.len) {
-		int32_t around = sweep->open.data[sweep->open.len - 1];
+		uint32_t around = sweep->open.data[sweep->open.len - 1];
 		uint64_t outer = sweep->bank->base + sweep->index->symbols.data[around].end;
 		end = outer < end ? outer : end;
 	}
@@ -267,7 +267,6 @@ static size_t place_plain(struct sweep *sweep, const struct run *left)
 	struct piece *piece = &bank->pieces[bank->count];
 	size_t i = 0, equals = 1;
 	uint32_t start = offset_at(bank, left->order[0]);
-	piece -= bank->count && piece[-1].start == start;
 	for (; i + 1 < left->count; i += equals) {
 		prefetch_candidate(index, left, i);
 		const struct elf_symbol *candidate = symbol_sweep_candidate(index, left->order[i]);
@@ -280,17 +279,14 @@ static size_t place_plain(struct sweep *sweep, const struct run *left)
 		if (candidate->size - 1 >= next - start) /* 0 is too large as well */
 			break;
 		uint32_t end = start + (uint32_t)candidate->size;
-		piece[0] = (struct piece){start, (int32_t)(index->symbols.len + i)};
-		piece[1] = (struct piece){end, SYMBOL_PIECES_NONE};
-		piece += 1 + (end != next);
+		*piece++ = (struct piece){start, (uint32_t)(index->symbols.len + i)};
 		symbol[i] = (struct symbol){start, end, candidate->name, (uint32_t)equals - 1};
 		for (size_t k = 1; k < equals; k++)
 			symbol[i + k] = (struct symbol){
 				.name = symbol_sweep_candidate(index, left->order[i + k])->name};
 		start = next;
 	}
-	if (i)
-		bank->count = (uint32_t)(piece - bank->pieces);
+	bank->count = (uint32_t)(piece - bank->pieces);
 	index->symbols.len += i;
 	return i;
 }
@@ -322,7 +318,7 @@ void symbol_sweep_bank(
 	/* A bank spans offsets of 32 bits, its end included. */
 	if (limit - bank.base > UINT32_MAX)
 		limit = bank.base + UINT32_MAX;
-	/* A symbol begins one piece, and one more begins where it ends. */
+	/* A symbol begins one piece, and one more may begin where it ends. */
 	bank.pieces = mem_realloc_array(NULL, count * 2, sizeof(*bank.pieces));
 	struct sweep sweep = {.index = index, .bank = &bank, .limit = limit};
 	sweep_symbols(&sweep, order, count);
