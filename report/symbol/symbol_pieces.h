@@ -54,8 +54,8 @@ static inline void symbol_pieces_prefetch_pieces(const struct piece_bank *bank, 
 
 /*
  * The symbol that holds the byte at `offset`, unless it has ended before: that of the last piece
- * that starts at or before it; there is one, since the first starts at 0. Each step is a conditional
- * move: at random, every other branch would be mispredicted.
+ * that starts at or before it; there is one, since the first starts at 0. Each step is a
+ * conditional move: at random, every other branch would be mispredicted.
  */
 static inline uint32_t symbol_pieces_find(const struct piece_bank *bank, uint32_t offset)
 {
