@@ -16,12 +16,18 @@ enum {
 
 /* ---- keeping ---- */
 
-static const char *keep_text(struct answers *answers, const char *text)
+/* A text and its number; {NULL, 0}: none. */
+struct kept_text {
+	const char *text;
+	uint32_t number;
+};
+
+static struct kept_text keep_text(struct answers *answers, const char *text)
 {
 	if (!text)
-		return NULL;
-	size_t len = strnlen(text, ANSWERS_MAX_TEXT_BYTES);
-	return strtab_get(&answers->strings, strtab_intern(&answers->strings, text, len));
+		return (struct kept_text){0};
+	uint32_t id = strtab_intern(&answers->strings, text, strnlen(text, ANSWERS_MAX_TEXT_BYTES));
+	return (struct kept_text){strtab_get(&answers->strings, id), id + 1};
 }
 
 static void begin_answer(struct answers *answers, uint64_t offset)
@@ -48,9 +54,11 @@ void answers_add(struct answers *answers, uint64_t offset, const struct chain *c
 	struct chain_frame *frame = add_frames(answers, chain->count - skipped);
 	for (uint32_t i = skipped; i < chain->count; i++, frame++) {
 		*frame = chain->frames[i];
-		frame->function = keep_text(answers, frame->function);
-		frame->file = keep_text(answers, frame->file);
-		frame->decl_file = keep_text(answers, frame->decl_file);
+		struct kept_text function = keep_text(answers, frame->function);
+		frame->function = function.text;
+		frame->number = function.number;
+		frame->file = keep_text(answers, frame->file).text;
+		frame->decl_file = keep_text(answers, frame->decl_file).text;
 	}
 }
 
@@ -80,6 +88,11 @@ bool answers_find_since(
 size_t answers_count(const struct answers *answers)
 {
 	return answers->list.len;
+}
+
+size_t answers_text_count(const struct answers *answers)
+{
+	return answers->strings.entries.len;
 }
 
 void answers_copy(struct answers *to, const struct answers *from)
@@ -186,20 +199,19 @@ void answers_encode_all(const struct answers *answers, struct bytes_buf *out)
 static const char overrun[] = "answers that are longer than their chunk";
 static const char bad_text[] = "a text of an answer that is none";
 
-/* The texts of a part, as `answers` keeps them; texts[0] is NULL. */
+/* The texts of a part, as `answers` keeps them; list[0] is none. */
 struct kept_texts {
-	VEC(const char *) list;
+	VEC(struct kept_text) list;
 	bool are_in_place; /* they may stay where they are, and there were none before */
 };
 
 /* A part tells no text twice, so the first one's need not be looked for. */
-static const char *keep_text_of_part(
+static struct kept_text keep_text_of_part(
 	struct answers *answers, const struct kept_texts *texts, const char *text, size_t len)
 {
 	if (!texts->are_in_place || len > ANSWERS_MAX_TEXT_BYTES)
 		return keep_text(answers, text);
-	strtab_add(&answers->strings, text, len);
-	return text;
+	return (struct kept_text){text, strtab_add(&answers->strings, text, len) + 1};
 }
 
 static const char *get_texts(
@@ -209,7 +221,7 @@ static const char *get_texts(
 	if (count > bytes_left(cursor))
 		return overrun;
 	vec_reserve(&texts->list, count + 1);
-	vec_push(&texts->list, NULL);
+	vec_push(&texts->list, (struct kept_text){0});
 	for (uint64_t i = 0; i < count; i++) {
 		size_t len;
 		const char *text = (const char *)bytes_get_blob(cursor, &len);
@@ -228,15 +240,15 @@ static uint32_t get_u32(struct bytes_cursor *cursor)
 	return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
-/* NULL for 0; *is_bad when there is no such text. */
-static const char *get_text(
+/* *is_bad when there is no such text. */
+static struct kept_text get_text(
 	struct bytes_cursor *cursor, const struct kept_texts *texts, bool *is_bad)
 {
-	uint64_t number = bytes_get_varint(cursor);
-	if (number < texts->list.len)
-		return texts->list.data[number];
+	uint64_t place = bytes_get_varint(cursor);
+	if (place < texts->list.len)
+		return texts->list.data[place];
 	*is_bad = true;
-	return NULL;
+	return (struct kept_text){0};
 }
 
 static const char *get_frames(struct answers *answers, struct bytes_cursor *cursor,
@@ -245,11 +257,13 @@ static const char *get_frames(struct answers *answers, struct bytes_cursor *curs
 	bool is_bad = false;
 	struct chain_frame *frame = add_frames(answers, count);
 	for (uint32_t i = 0; i < count; i++, frame++) {
-		frame->function = get_text(cursor, texts, &is_bad);
-		frame->file = get_text(cursor, texts, &is_bad);
+		struct kept_text function = get_text(cursor, texts, &is_bad);
+		frame->function = function.text;
+		frame->number = function.number;
+		frame->file = get_text(cursor, texts, &is_bad).text;
 		frame->line = get_u32(cursor);
 		frame->column = get_u32(cursor);
-		frame->decl_file = get_text(cursor, texts, &is_bad);
+		frame->decl_file = get_text(cursor, texts, &is_bad).text;
 		frame->decl_line = get_u32(cursor);
 		frame->start = 0;
 		frame->is_inlined = i + 1 < count;

@@ -60,6 +60,9 @@ bool answers_find_since(
 
 size_t answers_count(const struct answers *answers);
 
+/* How many texts they keep: chain_frame.number is not larger. */
+size_t answers_text_count(const struct answers *answers);
+
 /*
  * Appends answers from number `first` on, about 1 MiB of them. Returns the number of
  * the first answer that was left out: answers_count() once all is done.

@@ -16,6 +16,8 @@ struct chain_frame {
 	uint32_t line,
 		column; /* of the address, or of the call that the next frame came by; or 0 */
 	uint32_t decl_line;
+	uint32_t number; /* of `function` among the texts of the answers that keep it, from 1; else
+			    0 */
 	uint64_t start;  /* address of the function's symbol; 0: unknown, as of one that was inlined
 			  */
 	bool is_inlined; /* into the next frame */

@@ -61,23 +61,28 @@ static const char *shown_name(struct batch *batch, const char *system_name)
 	return arena_strndup(&batch->profile->arena, str_text(&name), name.len);
 }
 
-/*
- * The function of that name whose symbol is at `start`, or with `is_any` whichever is called so.
- * Equal names of one object's answers are one text, so the pointer is the key.
- */
-static uint32_t named_function(struct batch *batch, const char *name, uint64_t start, bool is_any)
+/* Equal names of one object are one text, so its number or else its address is the key. */
+static uint64_t *newest_called(struct batch *batch, const struct chain_frame *frame)
 {
-	uint64_t *newest = map_put(&batch->by_name, (uint64_t)(uintptr_t)name, NULL);
+	return frame->number ? &batch->by_number.data[frame->number - 1]
+			     : map_put(&batch->by_name, (uint64_t)(uintptr_t)frame->function, NULL);
+}
+
+/* The function of the frame's name whose symbol is at its start, or with `is_any` whichever is
+ * called so. */
+static uint32_t named_function(struct batch *batch, const struct chain_frame *frame, bool is_any)
+{
+	uint64_t *newest = newest_called(batch, frame);
 	for (uint64_t at = *newest; at; at = batch->older.data[at - 1])
-		if (is_any || function_at(batch, (uint32_t)at - 1)->start == start)
+		if (is_any || function_at(batch, (uint32_t)at - 1)->start == frame->start)
 			return batch->functions.data[at - 1];
 	struct profile_function function = {
 		.name = *newest ? function_at(batch, (uint32_t)*newest - 1)->name
-				: shown_name(batch, name),
-		.system_name = name,
+				: shown_name(batch, frame->function),
+		.system_name = frame->function,
 		.object = batch->object,
 		.is_known = true,
-		.start = start,
+		.start = is_any ? 0 : frame->start,
 	};
 	*newest = add_function(batch, &function, (uint32_t)*newest) + 1;
 	return batch->functions.data[*newest - 1];
@@ -119,6 +124,7 @@ static uint32_t unknown_function(struct batch *batch, uint64_t address)
 
 static void forget_functions(struct batch *batch)
 {
+	batch->by_number.len = 0;
 	map_clear(&batch->by_name);
 	map_clear(&batch->by_address);
 	batch->nr_functions = 0;
@@ -146,19 +152,16 @@ static void set_place(struct batch *batch, uint32_t frame, const struct chain_fr
 	function->line = from->decl_file ? from->decl_line : 0;
 }
 
-static void name_frame(
-	struct batch *batch, const struct findings *findings, const struct batch_place *place)
+static void name_frame(struct batch *batch, const struct findings *findings,
+	const struct batch_place *place, const struct chain *chain)
 {
-	struct chain chain = {0};
-	answers_find(&findings->answers, place->offset, &chain);
 	const struct chain_frame *outermost =
-		chain.count ? &chain.frames[chain.count - 1] : &(struct chain_frame){0};
+		chain->count ? &chain->frames[chain->count - 1] : &(struct chain_frame){0};
 	const struct symbol_file *file = findings->has_file ? &findings->file : NULL;
-	uint32_t function =
-		outermost->function
-			? named_function(batch, outermost->function, outermost->start, false)
-			: unknown_function(batch,
-				  symbol_file_address(object_of(batch), file, place->offset));
+	uint32_t function = outermost->function
+				    ? named_function(batch, outermost, false)
+				    : unknown_function(batch, symbol_file_address(object_of(batch),
+								      file, place->offset));
 	batch->profile->frames.data[place->frame].function = function;
 	set_place(batch, place->frame, outermost);
 }
@@ -182,8 +185,8 @@ static uint32_t add_inlined(struct batch *batch, const struct batch_place *place
 	struct profile_frame *frame = &profile->frames.data[index];
 	frame->object = batch->object;
 	frame->offset = place->offset;
-	frame->function =
-		named_function(batch, from->function ? from->function : "[unnamed]", 0, true);
+	static const struct chain_frame unnamed = {.function = "[unnamed]"};
+	frame->function = named_function(batch, from->function ? from : &unnamed, true);
 	profile->functions.data[frame->function].is_known = from->function;
 	set_place(batch, index, from);
 	return index;
@@ -206,14 +209,12 @@ static void drop_inlined(struct profile *profile, uint32_t innermost, uint32_t l
 }
 
 static void add_inlined_frames(
-	struct batch *batch, const struct findings *findings, const struct batch_place *place)
+	struct batch *batch, const struct batch_place *place, const struct chain *chain)
 {
 	struct profile *profile = batch->profile;
-	struct chain chain = {0};
-	answers_find(&findings->answers, place->offset, &chain);
 	uint32_t inner = place->frame;
-	for (uint32_t i = chain.count; i-- > 1;)
-		inner = add_inlined(batch, place, inner, &chain.frames[i - 1]);
+	for (uint32_t i = chain->count; i-- > 1;)
+		inner = add_inlined(batch, place, inner, &chain->frames[i - 1]);
 	struct profile_frame *frame = &profile->frames.data[place->frame];
 	drop_inlined(profile, frame->innermost, inner);
 	frame->innermost = inner != place->frame ? inner : 0;
@@ -226,37 +227,61 @@ static void name_compiled(struct batch *batch)
 	vec_each(&batch->compiled, index) {
 		struct profile_frame *frame = &profile->frames.data[*index];
 		const struct profile_code *code = &profile->codes.data[frame->code - 1];
-		frame->function = named_function(batch, code->name, code->start, false);
-		set_place(batch, *index,
-			&(struct chain_frame){.file = code->file, .line = code->line});
+		struct chain_frame told = {.function = code->name,
+			.start = code->start,
+			.file = code->file,
+			.line = code->line};
+		frame->function = named_function(batch, &told, false);
+		set_place(batch, *index, &told);
 	}
 }
 
-/* All at once: a function for each address is what there is without answers. */
-static void reserve_functions(struct batch *batch, bool has_answers)
+/* All at once: a function for each address is what there is without answers, and hardly more than
+ * their texts with them. */
+static void reserve_functions(struct batch *batch, const struct answers *answers)
 {
-	size_t count = batch->places.len;
-	map_reserve(has_answers ? &batch->by_name : &batch->by_address, count);
-	if (has_answers)
-		return;
+	size_t count = answers_text_count(answers);
+	vec_resize(&batch->by_number, count);
+	if (!answers_count(answers)) {
+		count = batch->places.len;
+		map_reserve(&batch->by_address, count);
+	}
 	vec_reserve(&batch->functions, count);
 	vec_reserve(&batch->older, count);
 	vec_reserve(&batch->profile->functions, count);
 }
 
+/* The answer to each place; returns how many frames they have together. */
+static size_t find_chains(
+	const struct batch *batch, const struct answers *answers, struct chain *chains)
+{
+	size_t nr_frames = 0;
+	for (size_t i = 0; i < batch->places.len; i++) {
+		answers_find(answers, batch->places.data[i].offset, &chains[i]);
+		nr_frames += chains[i].count;
+	}
+	return nr_frames;
+}
+
 /* Functions with symbols come first: one that was inlined elsewhere is the same function. */
 static void name_frames(struct batch *batch, const struct findings *findings)
 {
-	bool has_answers = answers_count(&findings->answers);
+	const struct answers *answers = &findings->answers;
+	size_t count = batch->places.len;
 	bool had_answers = batch->outdated.len; /* of the time before */
+	CLEANUP_FREE struct chain *chains = mem_zalloc_array(count, sizeof(*chains));
+	size_t nr_frames = find_chains(batch, answers, chains);
 	forget_functions(batch);
 	name_compiled(batch);
-	reserve_functions(batch, has_answers);
-	vec_each(&batch->places, place)
-		name_frame(batch, findings, place);
-	if (!batch->options->no_inline && (has_answers || had_answers))
-		vec_each(&batch->places, place)
-			add_inlined_frames(batch, findings, place);
+	reserve_functions(batch, answers);
+	for (size_t i = 0; i < count; i++)
+		name_frame(batch, findings, &batch->places.data[i], &chains[i]);
+	if (!batch->options->no_inline && (nr_frames || had_answers)) {
+		if (!had_answers)
+			vec_reserve(&batch->profile->frames, nr_frames);
+		for (size_t i = 0; i < count; i++)
+			add_inlined_frames(batch, &batch->places.data[i], &chains[i]);
+	}
 	clear_unused_functions(batch);
 }
 
@@ -311,6 +336,7 @@ void batch_deinit(struct batch *batch)
 	vec_deinit(&batch->compiled);
 	vec_deinit(&batch->functions);
 	vec_deinit(&batch->older);
+	vec_deinit(&batch->by_number);
 	map_deinit(&batch->by_name);
 	map_deinit(&batch->by_address);
 	answers_deinit(&batch->archived);

@@ -41,7 +41,8 @@ struct batch {
 	bool is_shown; /* somebody may look at names meanwhile: their texts have to stay */
 	VEC(uint32_t) functions; /* the profile's, made for this object */
 	size_t nr_functions;     /* those of them that are in use */
-	struct map by_name;      /* text of an answer -> 1 + the newest of functions called so */
+	VEC(uint64_t) by_number; /* of an answer's text -> 1 + the newest of functions called so */
+	struct map by_name;      /* the same of texts that are no answer's */
 	struct map by_address;   /* -> the function of an address without a name */
 	VEC(uint32_t) older;     /* for each of functions: 1 + one of the same name, or 0 */
 	VEC(struct answers) outdated; /* names that somebody may still be looking at */

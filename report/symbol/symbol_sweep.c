@@ -72,7 +72,7 @@ uint32_t symbol_sweep_better_name(const struct symbol_index *index, uint32_t a, 
 struct sweep {
 	struct symbol_index *index;
 	struct piece_bank *bank;
-	uint64_t limit;    /* the first address behind the bank: where the next one begins */
+	uint64_t limit;     /* the first address behind the bank: where the next one begins */
 	VEC(uint32_t) open; /* symbols begun and not ended, the innermost last; ends may be out of
 			       order */
 };
@@ -91,8 +91,7 @@ static void close_until(struct sweep *sweep, uint32_t offset)
 		} while (sweep->open.len &&
 			 symbols[sweep->open.data[sweep->open.len - 1]].end <= end);
 		if (sweep->open.len)
-			symbol_pieces_put(
-				sweep->bank, end, sweep->open.data[sweep->open.len - 1]);
+			symbol_pieces_put(sweep->bank, end, sweep->open.data[sweep->open.len - 1]);
 	}
 }
 

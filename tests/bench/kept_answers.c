@@ -190,6 +190,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: kept_answers RECORDING FILE CACHE <ADDRESSES\n");
 		return 2;
 	}
+	mem_keep_freed(); /* as a report does */
 	uint64_t count = write_recording(argv[1], argv[2]);
 	measure(argv[1], argv[3], "mangled", DEMANGLE_NONE, count);
 	measure(argv[1], argv[3], "demangled", DEMANGLE_FULL, count);
