@@ -1,7 +1,6 @@
 #include "report/symbol/dwarf_resolver.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -9,9 +8,9 @@
 #include "format/dwarf/dwarf_sections.h"
 #include "report/symbol/dwarf_companion.h"
 #include "report/symbol/line_sections.h"
+#include "report/symbol/thread_count.h"
 
 enum {
-	THREADS_MAX = 64,
 	FORGOTTEN_BYTES = 256 << 10,
 	SPLIT_BYTES = 64 << 10,
 	TEXT_BYTES_MAX = 4 << 20,
@@ -85,13 +84,6 @@ static void *unpack_sections(void *context)
 	return NULL;
 }
 
-static unsigned count_cpus(void)
-{
-	cpu_set_t set;
-	int count = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
-	return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : (unsigned)count;
-}
-
 static void open_companions(
 	struct dwarf_resolver *resolver, const struct dwarf_resolver_options *options)
 {
@@ -124,9 +116,9 @@ struct dwarf_resolver *dwarf_resolver_create(
 	struct dwarf_resolver *resolver = mem_zalloc(sizeof(*resolver));
 	resolver->sections = sections;
 	resolver->refusals = refusals;
-	resolver->nr_threads = options->nr_threads ? options->nr_threads : count_cpus();
-	if (resolver->nr_threads > THREADS_MAX)
-		resolver->nr_threads = THREADS_MAX;
+	resolver->nr_threads = options->nr_threads ? options->nr_threads : thread_count();
+	if (resolver->nr_threads > THREAD_COUNT_MAX)
+		resolver->nr_threads = THREAD_COUNT_MAX;
 	resolver->workers = mem_zalloc_array(resolver->nr_threads, sizeof(*resolver->workers));
 	for (unsigned i = 0; i < resolver->nr_threads; i++) {
 		resolver->workers[i].resolver = resolver;

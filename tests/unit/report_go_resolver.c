@@ -96,6 +96,29 @@ TEST(go_resolver_of_every_version)
 	check_version(20, told);
 }
 
+/* As many as are shared out to several threads. */
+TEST(go_resolver_of_many_addresses)
+{
+	enum {
+		MANY = 1024
+	};
+	static uint64_t asked[MANY * COUNT];
+	static struct chain chains[MANY * COUNT];
+	struct fixture fixture;
+	setup(&fixture, 20);
+	for (size_t i = 0; i < MANY * COUNT; i++)
+		asked[i] = addresses[i / MANY];
+	go_resolver_run(fixture.resolver, asked, MANY * COUNT, chains);
+	for (size_t i = 0; i < MANY; i++) {
+		CHECK_INT(chains[i].count, 0);
+		check_chain(&chains[MANY + i], "main.a /a.go:10 9");
+		check_chain(&chains[4 * MANY + i],
+			"main.deep /b.go:310 305 < main.inl /b.go:300 290 < main.a /a.go:12 9");
+		CHECK_INT(chains[7 * MANY + i].count, 0);
+	}
+	teardown(&fixture);
+}
+
 /* The chain of main.deep, when its call says that it was made from elsewhere. */
 static struct chain chain_called_from(struct fixture *fixture, uint8_t call)
 {
