@@ -95,6 +95,28 @@ size_t answers_text_count(const struct answers *answers)
 	return answers->strings.entries.len;
 }
 
+void answers_each_function(
+	const struct answers *answers, answers_on_function *on_function, void *context)
+{
+	CLEANUP_FREE uint8_t *seen = mem_zalloc_array(answers_text_count(answers) + 1, 1);
+	vec_each(&answers->frames, frame) {
+		if (seen[frame->number] || !frame->number)
+			continue;
+		seen[frame->number] = true;
+		on_function(context, frame->number, frame->function);
+	}
+}
+
+const char *answers_keep(struct answers *answers, const char *text, size_t len)
+{
+	return arena_strndup(&answers->strings.arena, text, len);
+}
+
+void answers_keep_block(struct answers *answers, uint8_t *block)
+{
+	vec_push(&answers->blocks, block);
+}
+
 void answers_copy(struct answers *to, const struct answers *from)
 {
 	to->detail = from->detail;
@@ -328,7 +350,7 @@ const char *answers_take(struct answers *answers, uint8_t *bytes, size_t len)
 {
 	struct bytes_cursor cursor = bytes_cursor(bytes, len);
 	const char *fault = NULL;
-	vec_push(&answers->blocks, bytes);
+	answers_keep_block(answers, bytes);
 	while (!fault && bytes_left(&cursor))
 		fault = decode_part(answers, &cursor, true);
 	return fault;

@@ -64,6 +64,18 @@ size_t answers_count(const struct answers *answers);
 size_t answers_text_count(const struct answers *answers);
 
 /*
+ * Calls for each text that is the name of a function, once, in an order that is the same for
+ * answers that were encoded as a whole and taken.
+ */
+typedef void answers_on_function(void *context, uint32_t number, const char *text);
+void answers_each_function(
+	const struct answers *answers, answers_on_function *on_function, void *context);
+
+/* Memory that lasts as long as the answers: a copy of a text, and a block of mem_alloc()'s. */
+const char *answers_keep(struct answers *answers, const char *text, size_t len);
+void answers_keep_block(struct answers *answers, uint8_t *block);
+
+/*
  * Appends answers from number `first` on, about 1 MiB of them. Returns the number of
  * the first answer that was left out: answers_count() once all is done.
  */

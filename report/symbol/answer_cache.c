@@ -52,7 +52,8 @@ struct answer_key answer_cache_key(
 	uint64_t identity =
 		map_mix(FORMAT_VERSION << 16 | (uint64_t)file->level << 8 | (file->lines != NULL));
 	if (!file->path || !object->build_id_len ||
-		2 * object->build_id_len + 16 > CACHE_NAME_MAX || !add_file(file->path, &identity))
+		2 * object->build_id_len + 16 >= CACHE_NAME_MAX || /* names add a digit */
+		!add_file(file->path, &identity))
 		return key;
 	identity = map_mix(identity);
 	if (!add_file(file->debug_path, &identity))
@@ -67,7 +68,7 @@ struct answer_key answer_cache_key(
 /* ---- loading ---- */
 
 static struct err *read_answers(
-	struct cache_entry *entry, uint32_t *nr_stored, struct answers *answers)
+	struct cache_entry *entry, struct answer_key *key, struct answers *answers)
 {
 	uint8_t header[HEADER_BYTES];
 	try(cache_entry_read(entry, header, sizeof(header)));
@@ -84,7 +85,8 @@ static struct err *read_answers(
 	const char *fault = answers_take(answers, steal_ptr(bytes), len);
 	if (fault)
 		return err_new(ERR_FORMAT, "%s", fault);
-	*nr_stored = nr_before < UINT32_MAX ? nr_before + 1 : nr_before;
+	key->nr_stored = nr_before < UINT32_MAX ? nr_before + 1 : nr_before;
+	key->checksum = entry->checksum;
 	return NULL;
 }
 
@@ -93,7 +95,7 @@ void answer_cache_load(const struct cache *cache, struct answer_key *key, struct
 	struct cache_entry entry;
 	struct err *err = cache_entry_open(cache, key->name, &entry);
 	if (!err && entry.fd >= 0)
-		err = read_answers(&entry, &key->nr_stored, answers);
+		err = read_answers(&entry, key, answers);
 	cache_entry_close(&entry);
 	if (err)
 		answers_deinit(answers);
@@ -103,9 +105,10 @@ void answer_cache_load(const struct cache *cache, struct answer_key *key, struct
 /* ---- storing ---- */
 
 void answer_cache_store(
-	const struct cache *cache, const struct answer_key *key, const struct answers *answers)
+	const struct cache *cache, struct answer_key *key, const struct answers *answers)
 {
 	CLEANUP(bytes_buf_deinit) struct bytes_buf part = {0}, header = {0};
+	key->checksum = 0;
 	if (!cache || !key->name[0])
 		return;
 	answers_encode_all(answers, &part);
@@ -115,5 +118,9 @@ void answer_cache_store(
 	bytes_put_u32(&header, key->nr_stored);
 	bytes_put_u64(&header, part.len);
 	const struct cache_piece pieces[] = {{header.data, header.len}, {part.data, part.len}};
-	err_destroy(cache_store(cache, key->name, pieces, sizeof(pieces) / sizeof(*pieces)));
+	struct err *err = cache_store(cache, key->name, pieces, sizeof(pieces) / sizeof(*pieces));
+	if (!err)
+		key->checksum = cache_checksum(
+			cache_checksum(0, header.data, header.len), part.data, part.len);
+	err_destroy(err);
 }

@@ -23,6 +23,7 @@ enum {
 struct answer_key {
 	char name[CACHE_NAME_MAX + 1];
 	uint32_t nr_stored; /* how often it was stored before, as far as is known */
+	uint64_t checksum;  /* of the entry, once it was loaded or stored; 0: there is none */
 };
 
 /* `folder` as in format/base/cache.h. */
@@ -37,6 +38,6 @@ void answer_cache_load(const struct cache *cache, struct answer_key *key, struct
 
 /* Replaces the entry. What cannot be written is asked for again the next time. */
 void answer_cache_store(
-	const struct cache *cache, const struct answer_key *key, const struct answers *answers);
+	const struct cache *cache, struct answer_key *key, const struct answers *answers);
 
 #endif

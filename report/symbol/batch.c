@@ -53,11 +53,14 @@ static struct profile_function *function_at(const struct batch *batch, uint32_t 
 	return &batch->profile->functions.data[batch->functions.data[place]];
 }
 
-static const char *shown_name(struct batch *batch, const char *system_name)
+static const char *shown_name(struct batch *batch, const struct chain_frame *frame)
 {
 	CLEANUP(str_deinit) struct str name = {0};
-	if (!demangle(system_name, batch->options->demangle, &name))
-		return system_name;
+	const char *known = shown_names_get(batch->shown, frame->number);
+	if (known)
+		return known;
+	if (!demangle(frame->function, batch->options->demangle, &name))
+		return frame->function;
 	return arena_strndup(&batch->profile->arena, str_text(&name), name.len);
 }
 
@@ -78,7 +81,7 @@ static uint32_t named_function(struct batch *batch, const struct chain_frame *fr
 			return batch->functions.data[at - 1];
 	struct profile_function function = {
 		.name = *newest ? function_at(batch, (uint32_t)*newest - 1)->name
-				: shown_name(batch, frame->function),
+				: shown_name(batch, frame),
 		.system_name = frame->function,
 		.object = batch->object,
 		.is_known = true,
@@ -271,6 +274,7 @@ static void name_frames(struct batch *batch, const struct findings *findings)
 	bool had_answers = batch->outdated.len; /* of the time before */
 	CLEANUP_FREE struct chain *chains = mem_zalloc_array(count, sizeof(*chains));
 	size_t nr_frames = find_chains(batch, answers, chains);
+	batch->shown = &findings->shown;
 	forget_functions(batch);
 	name_compiled(batch);
 	reserve_functions(batch, answers);
@@ -283,6 +287,7 @@ static void name_frames(struct batch *batch, const struct findings *findings)
 			add_inlined_frames(batch, &batch->places.data[i], &chains[i]);
 	}
 	clear_unused_functions(batch);
+	batch->shown = NULL;
 }
 
 /* ---- the object ---- */
@@ -326,6 +331,7 @@ void batch_apply(struct batch *batch, struct findings *findings)
 
 void findings_deinit(struct findings *findings)
 {
+	shown_names_deinit(&findings->shown);
 	answers_deinit(&findings->answers);
 	symbol_file_deinit(&findings->file);
 }

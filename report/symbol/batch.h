@@ -9,6 +9,7 @@
 #include "format/base/cache.h"
 #include "format/elf/elf_budget.h"
 #include "report/profile.h"
+#include "report/symbol/shown_names.h"
 #include "report/symbol/symbol_file.h"
 #include "report/symbol/symbolize.h"
 
@@ -30,7 +31,7 @@ struct batch {
 	struct profile *profile;
 	uint32_t object;
 	const struct symbolize_options *options;
-	const struct cache *cache, *index_cache;
+	const struct cache *cache, *index_cache, *name_cache;
 	struct elf_budget *budget;
 	VEC(struct batch_place) places;
 	VEC(uint32_t) compiled;  /* frames that a runtime named when recording */
@@ -39,8 +40,9 @@ struct batch {
 
 	/* Of applying: */
 	bool is_shown; /* somebody may look at names meanwhile: their texts have to stay */
-	VEC(uint32_t) functions; /* the profile's, made for this object */
-	size_t nr_functions;     /* those of them that are in use */
+	const struct shown_names *shown; /* of what is being applied */
+	VEC(uint32_t) functions;         /* the profile's, made for this object */
+	size_t nr_functions;             /* those of them that are in use */
 	VEC(uint64_t) by_number; /* of an answer's text -> 1 + the newest of functions called so */
 	struct map by_name;      /* the same of texts that are no answer's */
 	struct map by_address;   /* -> the function of an address without a name */
@@ -53,8 +55,9 @@ struct findings {
 	enum reach reach;
 	bool is_last; /* there will be no more */
 	struct answers answers;
-	size_t nr_archived;      /* of answers: those that the recording had */
-	struct symbol_file file; /* closed; as symbol_file_none() where none was looked for */
+	struct shown_names shown; /* as far as known */
+	size_t nr_archived;       /* of answers: those that the recording had */
+	struct symbol_file file;  /* closed; as symbol_file_none() where none was looked for */
 	bool has_file;
 	const char *symbols_from; /* static text; NULL: the file's path, or nothing */
 	const char *problem;      /* static text */

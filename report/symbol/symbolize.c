@@ -7,6 +7,7 @@
 #include "report/symbol/answer_cache.h"
 #include "report/symbol/kernel_file.h"
 #include "report/symbol/kernel_module.h"
+#include "report/symbol/name_cache.h"
 #include "report/symbol/symbolizer.h"
 
 static const char unreadable[] = "its symbols could not be read when recording";
@@ -55,7 +56,7 @@ static struct places open_places(const struct asking *asking, const struct symbo
 	return places;
 }
 
-/* Asks for them. True when there were any, and all that the files name was there to answer. */
+/* Asks for them. True when all that the files name was there to answer. */
 static bool ask(struct asking *asking, const struct answer_sources *sources, struct places *places)
 {
 	struct findings *findings = asking->findings;
@@ -67,7 +68,7 @@ static bool ask(struct asking *asking, const struct answer_sources *sources, str
 	findings->lacks_room |= lacks_room;
 	findings->lacks_debug_parts |= !is_whole || lacks_room;
 	vec_deinit(&places->list);
-	return count && is_whole && !lacks_room;
+	return is_whole && !lacks_room;
 }
 
 static bool is_answered(const struct asking *asking)
@@ -85,6 +86,32 @@ static struct answer_sources sources_of(const struct asking *asking, const struc
 	return sources;
 }
 
+/* Names are of use where inlined functions are shown: most are theirs. */
+static bool are_names_kept(const struct asking *asking)
+{
+	return asking->findings->shown.mode != DEMANGLE_NONE && !asking->batch->options->no_inline;
+}
+
+static void load_kept(struct asking *asking, struct answer_key *key)
+{
+	const struct batch *batch = asking->batch;
+	struct findings *findings = asking->findings;
+	answer_cache_load(batch->cache, key, &findings->answers);
+	if (are_names_kept(asking))
+		name_cache_load(batch->name_cache, key, &findings->answers, &findings->shown);
+}
+
+static void keep(struct asking *asking, struct answer_key *key, bool are_answers_new)
+{
+	const struct batch *batch = asking->batch;
+	struct findings *findings = asking->findings;
+	if (are_answers_new)
+		answer_cache_store(batch->cache, key, &findings->answers);
+	if (are_names_kept(asking) &&
+		shown_names_complete(&findings->shown, &findings->answers) + are_answers_new)
+		name_cache_store(batch->name_cache, key, &findings->answers, &findings->shown);
+}
+
 /*
  * By what earlier reports found out, or by the files themselves. False: there is debug information
  * for what only symbols have answered.
@@ -92,12 +119,11 @@ static struct answer_sources sources_of(const struct asking *asking, const struc
 static bool ask_files(
 	struct asking *asking, struct symbol_file *file, struct answer_sources *sources)
 {
-	const struct cache *cache = asking->batch->cache;
 	struct answers *answers = &asking->findings->answers;
 	struct answer_key key = {0};
 	if (!answers_count(answers)) {
 		key = answer_cache_key(&object_of(asking->batch)->info, file);
-		answer_cache_load(cache, &key, answers);
+		load_kept(asking, &key);
 		sources->debug_index = (struct chain_index){
 			.cache = asking->batch->index_cache,
 			.name = key.name,
@@ -111,8 +137,9 @@ static bool ask_files(
 		sources->index = symbol_file_index(file);
 	if (!is_whole)
 		*sources = (struct answer_sources){.index = sources->index};
+	size_t nr_asked = places.list.len;
 	if (ask(asking, sources, &places) && is_whole)
-		answer_cache_store(cache, &key, answers);
+		keep(asking, &key, nr_asked);
 	return is_whole;
 }
 
@@ -288,7 +315,9 @@ static void begin_with_archive(struct batch *batch, struct findings *findings)
 
 void symbolize_ask(struct batch *batch, struct findings *ret)
 {
-	*ret = (struct findings){.reach = batch->next, .file = {.debug_fd = -1, .go_fd = -1}};
+	*ret = (struct findings){.reach = batch->next,
+		.shown = {.mode = batch->options->demangle},
+		.file = {.debug_fd = -1, .go_fd = -1}};
 	struct asking asking = {.batch = batch,
 		.files = batch->options->files,
 		.reach = batch->next,

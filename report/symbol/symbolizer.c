@@ -4,13 +4,14 @@
 #include "report/debugfile/debuginfod.h"
 #include "report/symbol/address_index.h"
 #include "report/symbol/answer_cache.h"
+#include "report/symbol/name_cache.h"
 
 static const uint64_t unpacked_bytes_max = 8ULL << 30;
 
 struct symbolizer {
 	struct profile *profile;
 	const struct symbolize_options *options;
-	struct cache *cache, *index_cache;
+	struct cache *cache, *index_cache, *name_cache;
 	struct elf_budget budget;
 	VEC(struct batch) batches;
 	VEC(uint32_t) order; /* indices of batches, most samples first */
@@ -59,6 +60,7 @@ static void collect(struct symbolizer *symbolizer)
 			.options = symbolizer->options,
 			.cache = symbolizer->cache,
 			.index_cache = symbolizer->index_cache,
+			.name_cache = symbolizer->name_cache,
 			.budget = &symbolizer->budget,
 			.archived = profile->objects.data[i].answers,
 		};
@@ -84,6 +86,7 @@ struct symbolizer *symbolizer_create(
 	/* Without, if they cannot be. */
 	err_destroy(answer_cache_open(options->cache_folder, &symbolizer->cache));
 	err_destroy(address_index_cache_open(options->cache_folder, &symbolizer->index_cache));
+	err_destroy(name_cache_open(options->cache_folder, &symbolizer->name_cache));
 	name_truncations(profile);
 	symbolizer->wanted = symbol_file_wanted(profile);
 	collect(symbolizer);
@@ -167,6 +170,7 @@ void symbolizer_destroy(struct symbolizer *symbolizer)
 	vec_deinit(&symbolizer->order);
 	mem_free(symbolizer->wanted);
 	cache_close(symbolizer->cache);
+	cache_close(symbolizer->name_cache);
 	cache_close(symbolizer->index_cache);
 	mem_free(symbolizer);
 }

@@ -155,6 +155,11 @@ test_the_cache() {
 	printf 'X' | dd of="$entry" bs=1 seek=60 conv=notrunc 2>/dev/null
 	"$EBPROF" report -g --symbol-cache kept >third.txt || fail "report"
 	cmp first.txt third.txt || fail "damage shows"
+	printf 'X' | dd of="${entry%.answers}0.names" bs=1 seek=20 conv=notrunc 2>/dev/null
+	"$EBPROF" report -g --symbol-cache kept >third.txt || fail "report"
+	cmp first.txt third.txt || fail "damaged names show"
+	"$EBPROF" report -g --demangle=none --symbol-cache kept >third.txt || fail "report"
+	cmp first.txt third.txt || fail "C has other names without demangling"
 	chmod 777 kept
 	"$EBPROF" report -g --symbol-cache kept >fourth.txt || fail "report"
 	cmp first.txt fourth.txt || fail "a folder that others can write to"
