@@ -57,9 +57,19 @@ static const struct opt rows[] = {
 
 static const struct opt_foreign foreign[] = {
 	{"-M", "the syntax of instructions: --intel"},
-	{"-l", "lines are always shown"},
 	{"-s", "the function is chosen with -S"},
-	{"--stdio", "it always is text"},
+	{"--tui", "ebprof report has it as a view: key 7"},
+	{"--no-source", "--layout assembly"},
+	{"--asm-raw", "bytes of instructions are not shown"},
+	{"-d", "the hottest function of a name is shown, of whichever file"},
+	{"--dsos", "the hottest function of a name is shown, of whichever file"},
+	{"-l", NULL},
+	{"--print-line", NULL},
+	{"--stdio", NULL},
+	{"--stdio2", NULL},
+	{"--source", NULL},
+	{"-f", NULL},
+	{"--force", NULL},
 	{0},
 };
 

@@ -51,6 +51,18 @@ static const struct opt rows[] = {
 	{0},
 };
 
+static const struct opt_foreign foreign[] = {
+	{"-F", "each format has its fields: --json has all; for --pprof, --json, --otlp --labels"},
+	{"--fields", "each format has its fields: --json has all; for --pprof, --json, --otlp "
+		     "--labels"},
+	{"--script", "it is --perf-script"},
+	{"--flamegraph", "it is --svg, or --html with tables and a time line"},
+	{"--collapsed", "it is --folded"},
+	{"--to-json", "it is --json"},
+	{"--to-ctf", "LTTng's format is not written; --list has those that are"},
+	{0},
+};
+
 /* ---- the format ---- */
 
 static void list_formats(void)
@@ -279,5 +291,6 @@ const struct command command_convert = {
 		       "  1  the recording could not be read, or the output not be written\n"
 		       "  2  the request makes no sense\n",
 	.options = rows,
+	.foreign = foreign,
 	.run = run,
 };

@@ -41,6 +41,20 @@ static const struct opt rows[] = {
 	{0},
 };
 
+static const struct opt_foreign foreign[] = {
+	{"-s", "rows are chosen with --by"},
+	{"--sort", "rows are chosen with --by"},
+	{"-p", "periods of samples are not shown: --metric cpu-s compares seconds"},
+	{"--compute", "--metric; changes always have an interval and a p-value"},
+	{"-b", "--min-effect and --min-share leave out what hardly changed"},
+	{"--baseline-only", "--min-effect and --min-share leave out what hardly changed"},
+	{"--percent-limit", "--min-share PERCENT, --limit ROWS"},
+	{"-t", "to choose a thread: --tid; for programs: --csv, --json"},
+	{"--stdio", NULL},
+	{"-f", NULL},
+	{0},
+};
+
 struct sides {
 	struct diff_run_files base, new;
 };
@@ -172,5 +186,6 @@ const struct command command_diff = {
 		       "  2  an error, wrong usage, or what cannot be compared\n"
 		       "  3  --fail-on: too few samples to tell\n",
 	.options = rows,
+	.foreign = foreign,
 	.run = run,
 };

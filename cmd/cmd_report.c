@@ -78,9 +78,31 @@ static const struct opt rows[] = {
 static const struct opt_foreign foreign[] = {
 	{"--gtk", "there is no window: the terminal interface is the default"},
 	{"-F", "columns are chosen with -s"},
+	{"--fields", "columns are chosen with -s"},
 	{"-p", "to choose a process: --pid"},
 	{"-t", "to choose a thread: --tid"},
+	{"-T", "-s tid shows threads one by one"},
+	{"--threads", "-s tid shows threads one by one"},
+	{"--tasks", "-s pid,comm lists processes; in a terminal key 6"},
 	{"-k", "the kernel's symbols are in the recording"},
+	{"--kallsyms", "the kernel's symbols are in the recording"},
+	{"--vmlinux", "the kernel's symbols are in the recording; for lines see --debug-dir"},
+	{"--symbol-filter", "-S SYMBOL; in a terminal /, or \\ to keep what holds it"},
+	{"--header", "ebprof info shows it"},
+	{"--header-only", "ebprof info shows it"},
+	{"-I", "ebprof info shows it"},
+	{"--mmaps", "ebprof info --mappings lists them"},
+	{"-D", "ebprof convert --perf-script prints each sample"},
+	{"--dump-raw-trace", "ebprof convert --perf-script prints each sample"},
+	{"-x", "ebprof convert --csv is for programs"},
+	{"--field-separator", "ebprof convert --csv is for programs"},
+	{"-w", "names stand last, in full; in a terminal key w"},
+	{"--hierarchy", "-s comm,dso,sym has the same rows; -g is the tree of calls"},
+	{"--no-call-graph", NULL},
+	{"-f", NULL}, /* whose file it is does not matter */
+	{"--force", NULL},
+	{"--group", NULL},
+	{"--inline", NULL},
 	{0},
 };
 
@@ -114,6 +136,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		.percent_limit = options->percent_limit,
 		.max_depth = options->max_depth,
 		.filter = &filter,
+		.is_empty = !all_samples,
 	};
 	if (shows_tree) {
 		text_put_tree(profile, options->show_inverted, &text, out);
@@ -176,10 +199,26 @@ static bool wants_terminal(const struct report_options *options)
 	return !err;
 }
 
+/* perf's -g may be told how graphs are printed: "caller", "graph,0.5,callee". */
+static struct err *check_graph_word(const struct report_options *options, const char *operand)
+{
+	static const char *const words[] = {
+		"caller", "callee", "graph", "fractal", "flat", "folded", "none"};
+	size_t len = operand && options->show_tree ? strcspn(operand, ",") : 0;
+	for (size_t i = 0; len && i < sizeof(words) / sizeof(*words); i++)
+		if (strlen(words[i]) == len && memcmp(words[i], operand, len) == 0 &&
+			access(operand, F_OK) != 0)
+			return err_new(ERR_USAGE,
+				"-g takes no value: it begins with callers, -G with callees");
+	return NULL;
+}
+
 static int report(struct report_options *options, int argc, char **argv, int rest)
 {
 	CLEANUP(input_deinit) struct input input = {0};
-	struct err *err = input_open_all(options->input, argc, argv, rest, &input);
+	struct err *err = check_graph_word(options, rest < argc ? argv[rest] : NULL);
+	if (!err)
+		err = input_open_all(options->input, argc, argv, rest, &input);
 	if (err)
 		return console_fail(err);
 	if (wants_terminal(options))

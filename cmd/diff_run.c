@@ -16,9 +16,19 @@
 
 struct err *diff_run_parse_by(const char *text, void *member)
 {
+	static const struct {
+		const char *word; /* as report -s has it */
+		enum diff_by by;
+	} synonyms[] = {
+		{"sym", DIFF_BY_FUNCTION}, {"symbol", DIFF_BY_FUNCTION}, {"dso", DIFF_BY_MODULE}};
 	for (int by = 0; by < DIFF_BY_COUNT; by++)
 		if (strcmp(text, diff_by_word((enum diff_by)by)) == 0) {
 			*(enum diff_by *)member = (enum diff_by)by;
+			return NULL;
+		}
+	for (size_t i = 0; i < sizeof(synonyms) / sizeof(*synonyms); i++)
+		if (strcmp(text, synonyms[i].word) == 0) {
+			*(enum diff_by *)member = synonyms[i].by;
 			return NULL;
 		}
 	return err_new(ERR_USAGE, "\"%s\" is none of function, module, line, stack", text);

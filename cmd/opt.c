@@ -26,17 +26,30 @@ static bool is_optional(const struct opt *row)
 
 /* ---- parsing ---- */
 
-static struct err *refuse(const struct command *command, const char *word)
+static bool is_word(const char *word, const char *name)
 {
-	for (const struct opt_foreign *row = command->foreign; row && row->name; row++) {
-		size_t len = strlen(row->name);
-		if (strncmp(word, row->name, len) == 0 && (word[len] == '\0' || word[len] == '='))
-			return err_new(ERR_USAGE, "%s: %s", row->name, row->hint);
-	}
-	struct nearest nearest = nearest_to(word + strspn(word, "-"));
+	size_t len = strlen(name);
+	return strncmp(word, name, len) == 0 && (word[len] == '\0' || word[len] == '=');
+}
+
+/* What getopt does not know: `letter` of a word that has several, or the word. */
+static struct err *meet_unknown(const struct command *command, const char *word, int letter)
+{
 	bool is_long = strncmp(word, "--", 2) == 0;
-	for (size_t i = 0; is_long && i < count_rows(command->options); i++)
-		nearest_offer(&nearest, command->options[i].long_name);
+	char one[] = {'-', (char)letter, '\0'};
+	if (!is_long)
+		word = one;
+	for (const struct opt_foreign *row = command->foreign; row && row->name; row++)
+		if (is_word(word, row->name))
+			return row->hint ? err_new(ERR_USAGE, "%s: %s", row->name, row->hint)
+					 : NULL;
+	struct nearest nearest = nearest_to(word + strspn(word, "-"));
+	for (size_t i = 0; is_long && i < count_rows(command->options); i++) {
+		const char *name = command->options[i].long_name;
+		if (is_word(word + 2, name))
+			return err_new(ERR_USAGE, "--%s takes no value", name);
+		nearest_offer(&nearest, name);
+	}
 	if (nearest.word)
 		return err_new(
 			ERR_USAGE, "unknown option %s: did you mean --%s?", word, nearest.word);
@@ -117,7 +130,7 @@ static struct err *parse(
 		else if (value == ':')
 			err = err_new(ERR_USAGE, "%s needs an argument", word);
 		else if (value == '?')
-			err = refuse(command, word);
+			err = meet_unknown(command, word, optopt);
 		else
 			err = apply(row_of(command->options, count, value), optarg, options);
 	}

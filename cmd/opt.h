@@ -28,10 +28,10 @@ struct opt {
 	const char *group; /* heading; NULL: that of the row above */
 };
 
-/* An option of another profiler that means something else here, or nothing: refused with a hint. */
+/* An option of another profiler, of perf mostly, that is none here. */
 struct opt_foreign {
 	const char *name; /* as typed: "--foo" or "-x"; NULL ends the rows */
-	const char *hint;
+	const char *hint; /* it is refused with this; NULL: what it asks for is so anyway */
 };
 
 struct command {

@@ -125,8 +125,6 @@ static void put_names(const struct profile *profile, const struct choice *choice
 		str_printf(out, "%s%s", i ? ", " : "", names.entries.data[i].bytes);
 	if (count > NAMES_MAX)
 		str_printf(out, " and %zu more", count - NAMES_MAX);
-	if (!count)
-		str_puts(out, "none");
 	strtab_deinit(&names);
 }
 
@@ -138,6 +136,9 @@ static struct err *check(
 			return NULL;
 	CLEANUP(str_deinit) struct str names = {0};
 	put_names(profile, choice, &names);
+	if (!names.len)
+		return err_new(ERR_USAGE, "the recording has no %s \"%s\", nor any other",
+			choice->what, word);
 	return err_new(ERR_USAGE, "the recording has no %s \"%s\" but %s", choice->what, word,
 		str_text(&names));
 }

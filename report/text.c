@@ -8,7 +8,10 @@
 #include "report/namesakes.h"
 #include "report/script_frames.h"
 
-static const char nothing_matches[] = "# nothing matches\n";
+static const char *say_none(const struct text_options *options)
+{
+	return options->is_empty ? "# the recording has no samples\n" : "# nothing matches\n";
+}
 
 static void put_foreign(struct str *out, const char *text)
 {
@@ -195,7 +198,7 @@ void text_put_table(const struct profile *profile, const struct table *table,
 			put_row(profile, table, row, table_options, widths, out);
 	}
 	if (!wanted)
-		str_puts(out, nothing_matches);
+		str_puts(out, say_none(options));
 	else if (shown < table->rows.len && wanted == table->rows.len)
 		put_hidden(table, shown, table_options, options, out);
 }
@@ -234,7 +237,7 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 	str_printf(out, "#%7s %8s  calls\n", "total", "self");
 	uint64_t whole = focus->nodes.data[0].total;
 	if (!whole)
-		str_puts(out, nothing_matches);
+		str_puts(out, say_none(options));
 	CLEANUP_FREE uint8_t *nr_parts = namesakes_find(
 		profile->objects.data, profile->functions.data, profile->functions.len);
 	size_t hidden = 0;

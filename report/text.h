@@ -11,6 +11,7 @@ struct text_options {
 	uint32_t max_depth;          /* of the tree; 0: no limit */
 	const struct filter *filter; /* of rows, by dso and symbol */
 	bool use_color;
+	bool is_empty; /* the recording has no samples: no filter is to blame */
 };
 
 /* "# ..." lines: what was recorded, and what is to be known before believing it. */
