@@ -85,9 +85,21 @@ static struct err *parse_period(const char *text, void *member)
 	return opt_u64(text, &options->period);
 }
 
+/* perf's ":u" and ":k" behind an event. */
+static struct err *parse_modifiers(const char *text, struct record_options *options)
+{
+	bool user = strchr(text, 'u'), kernel = strchr(text, 'k');
+	if (!*text || text[strspn(text, "uk")])
+		return err_new(ERR_USAGE, "\":%s\": only :u and :k are known", text);
+	options->all_user |= user && !kernel;
+	options->all_kernel |= kernel && !user;
+	return NULL;
+}
+
 static struct err *parse_event(const char *text, void *member)
 {
-	struct events *events = member;
+	struct record_options *options = member;
+	struct events *events = &options->events;
 	static const char usdt[] = "usdt:";
 	static const struct {
 		const char *name;
@@ -102,12 +114,13 @@ static struct err *parse_event(const char *text, void *member)
 		vec_push(&events->usdt, text + strlen(usdt));
 		return NULL;
 	}
+	size_t len = strcspn(text, ":");
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(text, names[i].name) == 0) {
-			events->timer = names[i].event;
-			events->is_timer_given = true;
-			return NULL;
-		}
+		if (strlen(names[i].name) != len || memcmp(text, names[i].name, len) != 0)
+			continue;
+		events->timer = names[i].event;
+		events->is_timer_given = true;
+		return text[len] ? parse_modifiers(text + len + 1, options) : NULL;
 	}
 	return err_new(ERR_USAGE,
 		"\"%s\" is none of auto, cycles, cpu-clock, usdt:PATH:PROVIDER:NAME", text);
@@ -216,7 +229,7 @@ static const struct opt rows[] = {
 	{"freq", 'F', "N|max", parse_frequency, 0, "samples a second and CPU (999; 99 with -a)",
 		"How"},
 	{"count", 'c', "N", parse_period, 0, "a sample every N events instead", NULL},
-	{"event", 'e', "EVENT", parse_event, FIELD(events),
+	{"event", 'e', "EVENT", parse_event, 0,
 		"cycles, cpu-clock, auto: cycles where they count; usdt:PATH:PROVIDER:NAME", NULL},
 	{"list-usdt", 0, "PATH", opt_string, FIELD(listed_path),
 		"print the USDT probes of a program or library, and end", NULL},
@@ -266,10 +279,30 @@ static const struct opt_foreign foreign[] = {
 	{"--uid", "to choose a user is not possible; choose processes with -p"},
 	{"-b", "branch stacks are not recorded"},
 	{"-j", "branch stacks are not recorded"},
-	{"-s", "per-thread counts come with report -s tid"},
-	{"-T", "time stamps are always recorded"},
-	{"-z", "recordings are always compressed"},
-	{"--compression-level", "recordings are always compressed"},
+	{"-d", "addresses of data are not recorded"},
+	{"-W", "only one event is sampled, with the weight of its period"},
+	{"-R", "ebprof convert --json and --perf-script write all that is recorded of a sample"},
+	{"-G", "all control groups are recorded; ebprof report --container chooses of them"},
+	{"--cgroup", "all control groups are recorded; ebprof report --container chooses of them"},
+	{"-k", "times are CLOCK_MONOTONIC's"},
+	{"--clockid", "times are CLOCK_MONOTONIC's"},
+	{"--filter", "ebprof report chooses: by thread, file, function, container, time"},
+	{"--per-thread", "-t TID records one, ebprof report -s tid shows them one by one"},
+	{"--overwrite", "--switch-output and --switch-max-files keep the newest files"},
+	{"-s", NULL}, /* counts of each thread: report -s tid */
+	{"-T", NULL},
+	{"--timestamp", NULL},
+	{"-P", NULL},
+	{"--period", NULL},
+	{"--sample-cpu", NULL},
+	{"-z", NULL},
+	{"--compression-level", NULL},
+	{"-N", NULL},
+	{"--no-buildid-cache", NULL},
+	{"--buildid-all", NULL},
+	{"--namespaces", NULL},
+	{"--all-cgroups", NULL},
+	{"--strict-freq", NULL},
 	{"--off-cpu", "this version samples on-CPU time only"},
 	{"--timeout", "here it is --duration TIME"},
 	{0},
@@ -366,9 +399,18 @@ static int exit_code(const struct session_summary *summary, enum session_target 
 	return summary->end_signal ? 128 + summary->end_signal : 0;
 }
 
+/* perf's commands read a pipe without being told. */
+static void say_who_left(const struct err *err)
+{
+	if (err_errnum(err) == EPIPE)
+		console_say("hint: ebprof report -i - reads a recording from a pipe, and so do "
+			    "convert, info and others");
+}
+
 /* Never 1 or 2: those may be the command's own. */
 static int fail(struct err *err)
 {
+	say_who_left(err);
 	console_fail(err);
 	return EXIT_OWN_FAILURE;
 }
@@ -453,6 +495,7 @@ static int record(
 	if (says_next && options->archives)
 		record_view_next(&summary);
 	if (err) {
+		say_who_left(err);
 		err_destroy(err);
 		return EXIT_OWN_FAILURE;
 	}

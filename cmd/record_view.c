@@ -178,6 +178,36 @@ static void print_script_probes(
 			(unsigned long long)probes->deep);
 }
 
+static void print_few(uint64_t samples)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	str_puts(&text, samples ? "only " : "no samples");
+	if (samples)
+		str_printf(&text, "%llu sample%s", (unsigned long long)samples,
+			samples == 1 ? "" : "s");
+	console_say("hint: %s: too short, or waiting, which is not recorded? Raise -F or run "
+		    "longer",
+		str_text(&text));
+}
+
+/*
+ * Idle CPUs miss timers by design, so only a command's CPU time tells what was due; and only where
+ * nothing of it was left out on purpose.
+ */
+static void print_rate(const struct record_view *view, const struct session_summary *summary)
+{
+	const struct session_options *options = view->options;
+	double due = summary->child_cpu_s * options->frequency_hz;
+	double got = (double)(summary->final.samples - summary->hits.samples);
+	bool is_whole = options->target == SESSION_COMMAND && !options->delay_ns &&
+			!options->duration_ns && !options->nr_cpus && !options->no_inherit &&
+			!options->exclude_user && !options->exclude_kernel;
+	if (options->event != SESSION_EVENT_NONE && is_whole && due > 100 && got < 0.9 * due)
+		console_say(
+			"hint: only %.0f%% of the samples that its CPU time should give at %u Hz",
+			100 * got / due, options->frequency_hz);
+}
+
 /* Each hint only when its condition holds, with the number and the way out. */
 static void print_hints(const struct record_view *view, const struct session_summary *summary)
 {
@@ -205,9 +235,7 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			summary->reason == LAYOUT_END_SIZE ? "had reached --max-size" : "failed");
 	else if (options->event != SESSION_EVENT_NONE &&
 		 summary->final.samples - summary->hits.samples < 100)
-		console_say("hint: only %llu samples: too short, or waiting, which is not "
-			    "recorded? Raise -F or run longer",
-			(unsigned long long)(summary->final.samples - summary->hits.samples));
+		print_few(summary->final.samples - summary->hits.samples);
 	if (summary->kernel_hidden)
 		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
 			    "kernel.kptr_restrict below 2");
@@ -218,14 +246,7 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	if (summary->targets_full)
 		console_say("hint: %llu processes were not followed: more than %d at once; use -a",
 			(unsigned long long)summary->targets_full, 1 << 15);
-	/* Idle CPUs miss timers by design, so only a command's CPU time tells what was due. */
-	double due = summary->child_cpu_s * options->frequency_hz;
-	double got = (double)(summary->final.samples - summary->hits.samples);
-	if (options->event != SESSION_EVENT_NONE && options->target == SESSION_COMMAND &&
-		due > 100 && !options->delay_ns && !options->duration_ns && got < 0.9 * due)
-		console_say(
-			"hint: only %.0f%% of the samples that its CPU time should give at %u Hz",
-			100 * got / due, options->frequency_hz);
+	print_rate(view, summary);
 }
 
 void record_view_summary(const struct record_view *view, const struct session_summary *summary)
