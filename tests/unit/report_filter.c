@@ -58,7 +58,8 @@ TEST(a_tree_of_nothing_says_so)
 	check_tree(profile, &(struct filter){.comms = {&comms[1], 1}}, true);
 	CLEANUP(str_deinit) struct str text = {0};
 	struct filter all = {0};
-	text_put_tree(profile, false, &(struct text_options){.filter = &all, .is_empty = true}, &text);
+	text_put_tree(
+		profile, false, &(struct text_options){.filter = &all, .is_empty = true}, &text);
 	CHECK(strstr(str_text(&text), "# the recording has no samples\n"));
 	profile_destroy(profile);
 }
