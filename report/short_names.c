@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "format/base/str.h"
 #include "report/demangle/demangle.h"
 #include "report/demangle/demangle_collapse.h"
 
@@ -17,11 +16,21 @@ static bool shorten(const struct profile_function *function, struct str *out)
 	return collapse(name, strlen(name), false, out) && out->len;
 }
 
+static bool is_short(const struct profile_function *function)
+{
+	return !strpbrk(function->name, "<(");
+}
+
+bool short_names_put(const struct profile_function *function, struct str *out)
+{
+	return !is_short(function) && shorten(function, out);
+}
+
 const char *short_names_get(
 	struct short_names *names, const struct profile_function *functions, uint32_t function)
 {
 	const struct profile_function *it = &functions[function];
-	if (!strpbrk(it->name, "<("))
+	if (is_short(it))
 		return it->name;
 	bool added;
 	uint64_t *known = map_put(&names->known, function, &added);

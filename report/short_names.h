@@ -7,12 +7,16 @@
 
 #include "format/base/map.h"
 #include "format/base/mem.h"
+#include "format/base/str.h"
 #include "report/profile.h"
 
 struct short_names {
 	struct map known; /* function -> const char * */
 	struct arena arena;
 };
+
+/* Appends it; false: there is nothing to leave out. */
+bool short_names_put(const struct profile_function *function, struct str *out);
 
 /* Borrowed until short_names_deinit(). A name that cannot be shortened is itself. */
 const char *short_names_get(

@@ -95,17 +95,28 @@ bool list_find(struct list *list, bool goes_up, list_match_fn *matches, const vo
 	return false;
 }
 
-void list_draw_place(const struct list *list, struct grid *grid)
+static void put_place(const struct list *list, struct str *out)
 {
 	enum {
 		ROOM = 60 /* columns of the list */
 	};
 	size_t seen = list_seen(list);
-	const struct rect *area = &list->area;
-	if (area->width < ROOM || !seen || seen == list->count)
-		return;
+	if (list->area.width >= ROOM && seen && seen != list->count)
+		str_printf(out, " %zu-%zu of %zu", list->top + 1, list->top + seen, list->count);
+}
+
+int list_place_width(const struct list *list)
+{
 	CLEANUP(str_deinit) struct str text = {0};
-	str_printf(&text, " %zu-%zu of %zu", list->top + 1, list->top + seen, list->count);
+	put_place(list, &text);
+	return (int)text.len;
+}
+
+void list_draw_place(const struct list *list, struct grid *grid)
+{
+	const struct rect *area = &list->area;
+	CLEANUP(str_deinit) struct str text = {0};
+	put_place(list, &text);
 	int width = (int)text.len;
 	grid_put(grid, area->x + area->width - width, area->y - 1, width, STYLE_HEADER,
 		str_text(&text));

@@ -31,6 +31,8 @@ typedef bool list_match_fn(const void *context, size_t line);
 bool list_find(struct list *list, bool goes_up, list_match_fn *matches, const void *context);
 /* On the line above, where not all lines are seen: which. Narrow lists go without. */
 void list_draw_place(const struct list *list, struct grid *grid);
+/* How many columns that takes there, from the right. */
+int list_place_width(const struct list *list);
 /* Marks the selected line. */
 void list_mark(const struct list *list, struct grid *grid);
 

@@ -82,7 +82,7 @@ TEST(small_screens)
 	begin(&screen, 20, 5);
 	CHECK_STR(screen_text(&screen), "x.data  100 samples\n"
 					"   selfv function\n"
-					"  60.00% hot<i~(int)\n"
+					"  60.00% hot<...>\n"
 					"  30.00% cold\n"
 					"? help  q quit\n");
 	screen_deinit(&screen);

@@ -342,7 +342,7 @@ TEST(tui_diff_narrow)
 	test_init(&test, 20, 5);
 	CHECK_STR(screen_text(&test.screen), "x.data  2000 samples\n"
 					     "   pointsv   functio\n"
-					     "    +20.00   wo~int)\n"
+					     "    +20.00   work\n"
 					     "    -19.90   idle\n"
 					     "? help  q quit\n");
 	test_deinit(&test);

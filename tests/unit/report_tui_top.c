@@ -112,3 +112,23 @@ TEST(top_goes_to_the_next_match_and_round)
 	want_on_line(&screen, screen_selected(&screen), "function_0777");
 	screen_deinit(&screen);
 }
+
+/* Neither half of such a name tells which function it is. */
+TEST(top_leaves_out_template_arguments_where_room_is_short)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "/usr/bin/program");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	static const char whole[] = "std::map<std::string, std::vector<int> >::find(std::string "
+				    "const&, std::vector<int> const&)";
+	uint32_t frame = fixture_frame(&fixture, object, 0x10, whole);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, frame), 0, 1);
+	struct screen screen;
+	screen_init(&screen, fixture_profile(&fixture), WIDTH, HEIGHT);
+	want_on_line(&screen, FIRST, "std::map<...>::find");
+	CHECK(!strstr(screen_line(&screen, FIRST), "const&"));
+	screen_resize(&screen, 200, HEIGHT);
+	want_on_line(&screen, FIRST, whole);
+	screen_deinit(&screen);
+}

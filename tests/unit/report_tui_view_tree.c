@@ -291,7 +291,7 @@ TEST(tree_counts_samples)
 	struct screen screen;
 	begin_in_tree(&screen, 40, 9);
 	screen_type(&screen, "%%");
-	CHECK_STR(screen_lines(&screen, 1, 4), "   total function, below it what it call\n"
+	CHECK_STR(screen_lines(&screen, 1, 4), "   total function\n"
 					       "     100 - main  [vdso]\n"
 					       "      60 |-- work  [vdso]\n"
 					       "      30 | |-- leaf  [vdso]\n");

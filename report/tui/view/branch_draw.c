@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/tui/app.h"
+#include "report/tui/fitting_name.h"
 #include "report/tui/view/branch_list.h"
 
 enum {
@@ -207,8 +208,12 @@ static void draw_header(const struct branch_list *list, struct grid *grid, int y
 		str_printf(&text, "%s%d levels  ", grid_glyph(grid, GLYPH_ELLIPSIS),
 			(columns->shift + columns->step - 1) / columns->step);
 	str_puts(&text, title);
-	grid_put(grid, columns->name_x, y, columns->end - columns->name_x, STYLE_HEADER,
-		str_text(&text));
+	/* A title that is cut reads worse than its first words. */
+	int room = columns->end - columns->name_x - list_place_width(&list->list);
+	const char *comma = strrchr(title, ',');
+	if (comma && grid_text_width(grid, str_text(&text)) > room)
+		str_truncate(&text, text.len - strlen(comma));
+	grid_put(grid, columns->name_x, y, room, STYLE_HEADER, str_text(&text));
 }
 
 static void draw_guides(
@@ -278,8 +283,10 @@ static void draw_name(struct branch_list *list, const struct app *app, struct gr
 	unsigned style =
 		numbers_in(list)->name_style(list, app, row) | (is_centre ? STYLE_BOLD : 0);
 	int width = end - x - (remark && end - x >= ROOM_FOR_REMARK ? remark - 1 + GAP : 0);
-	const char *name = model_function(branches->model, function)->name;
-	x += grid_put_elided(grid, x, y, width, style, name) + GAP;
+	CLEANUP(str_deinit) struct str name = {0};
+	x += grid_put_elided(grid, x, y, width, style,
+		     fitting_name(grid, model_function(branches->model, function), width, &name)) +
+	     GAP;
 	CLEANUP(str_deinit) struct str suffix = {0};
 	put_suffix(list, row, &suffix);
 	if (end - x >= LEAST_SUFFIX)

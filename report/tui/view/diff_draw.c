@@ -1,7 +1,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/tui/fitting_name.h"
 #include "report/tui/view/diff.h"
+
+enum {
+	SIGN_WIDTH = 2, /* of "+ " in front of a name */
+};
 
 static void place_columns(struct diff *diff, const struct app *app, struct rect area)
 {
@@ -17,13 +22,18 @@ static void place_columns(struct diff *diff, const struct app *app, struct rect 
 	};
 	enum {
 		WIDE = 120,
-		MORE = 10 /* columns for bars and objects of a wide one */
+		MORE = 10,      /* columns for bars and objects of a wide one */
+		PLACE_ROOM = 42 /* of a title with what the list says of its place behind it */
 	};
 	memcpy(diff->columns, columns, sizeof(columns));
 	diff->columns[DIFF_DELTA].title = diff_title(diff, app);
 	diff->columns[DIFF_BAR].width += area.width >= WIDE ? MORE : 0;
 	diff->columns[DIFF_OBJECT].width += area.width >= WIDE ? MORE : 0;
 	list_header_place(&diff->header, diff->columns, DIFF_COLUMNS, area);
+	struct list_column *function = &diff->columns[DIFF_FUNCTION];
+	int room = list_header_width(&diff->header, DIFF_FUNCTION);
+	if ((int)strlen(function->title) + list_place_width(&diff->list) > room)
+		function->title = "  function";
 }
 
 /* From the middle to the right for what is slower, to the left for what is faster. */
@@ -82,9 +92,12 @@ static void draw_row(const struct diff *diff, const struct app *app, struct grid
 			list_header_width(&diff->header, DIFF_BAR),
 			diff_delta_style(app, row, COMPARE_SELF), delta / diff->greatest);
 	list_header_put(&diff->header, grid, y, DIFF_OBJECT, STYLE_DIM, row->object);
-	CLEANUP(str_deinit) struct str name = {0};
+	CLEANUP(str_deinit) struct str name = {0}, storage = {0};
 	const char *sign = diff_sign(row);
-	str_printf(&name, "%s %s", sign[0] ? sign : " ", row->name);
+	struct profile_function function = {.name = row->name, .system_name = row->name};
+	int room = list_header_width(&diff->header, DIFF_FUNCTION) - SIGN_WIDTH;
+	str_printf(&name, "%s %s", sign[0] ? sign : " ",
+		fitting_name(grid, &function, room, &storage));
 	unsigned style = name_style(app, row, search);
 	if (sign[0] && (style & STYLE_MASK) == STYLE_NORMAL)
 		style |= diff_delta_style(app, row, COMPARE_TOTAL);
@@ -175,7 +188,6 @@ static void draw_rows(struct diff *diff, const struct app *app, struct grid *gri
 	struct pattern pattern;
 	const char *wanted = app->wish.search;
 	bool searches = wanted && wanted[0] && pattern_init(&pattern, wanted);
-	list_fit(&diff->list, diff->rows.len, area);
 	for (size_t i = 0; i < list_seen(&diff->list); i++)
 		draw_row(diff, app, grid, area.y + (int)i, diff->list.top + i,
 			searches ? &pattern : NULL);
@@ -191,7 +203,9 @@ static void draw_rows(struct diff *diff, const struct app *app, struct grid *gri
 void diff_list_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct diff *diff = state;
+	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
+	list_fit(&diff->list, diff->rows.len, rows);
 	place_columns(diff, app, area);
 	list_header_draw(&diff->header, grid);
-	draw_rows(diff, app, grid, (struct rect){area.x, area.y + 1, area.width, area.height - 1});
+	draw_rows(diff, app, grid, rows);
 }

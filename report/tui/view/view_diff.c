@@ -68,7 +68,7 @@ static void next_form(struct diff *diff, struct app *app)
 {
 	diff->form = (diff->form + 1) % DIFF_FORMS;
 	diff_update(diff, app);
-	app_say(app, "as a %s; 8 goes on to the %s", forms[diff->form]->name,
+	app_say(app, "%s of both; 8 goes on to the %s", forms[diff->form]->name,
 		forms[(diff->form + 1) % DIFF_FORMS]->name);
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/tui/app.h"
+#include "report/tui/fitting_name.h"
 #include "report/tui/view/list_header.h"
 #include "report/word_sort.h"
 
@@ -201,8 +202,9 @@ static void draw_row(struct top *top, const struct app *app, struct grid *grid, 
 	list_header_put(&top->header, grid, y, TOP_OBJECT, STYLE_DIM,
 		model_object(app->model, function->object)->name);
 	grid_put_bar(grid, bar.x, y, bar.width, STYLE_BAR, app_percent(app, row->self) / 100);
+	CLEANUP(str_deinit) struct str name = {0};
 	list_header_put(&top->header, grid, y, TOP_FUNCTION, app_name_style(app, row->function),
-		function->name);
+		fitting_name(grid, function, list_header_width(&top->header, TOP_FUNCTION), &name));
 }
 
 static void top_draw(void *state, struct app *app, struct grid *grid, struct rect area)

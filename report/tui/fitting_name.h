@@ -1,0 +1,16 @@
+/* What a function is called where there may be too little room for its name. */
+#ifndef EBPROF_FITTING_NAME_H
+#define EBPROF_FITTING_NAME_H
+
+#include "report/profile.h"
+#include "report/tui/grid.h"
+
+/*
+ * The name, or where that takes more than `width` columns, the name without parameters and
+ * arguments of templates: of those in the middle of a C++ name nobody tells functions apart. May be
+ * wider still. Borrowed of the function or of `storage`.
+ */
+const char *fitting_name(const struct grid *grid, const struct profile_function *function,
+	int width, struct str *storage);
+
+#endif
