@@ -129,6 +129,7 @@ BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev 
 # A test that lacks one of these is skipped and says so.
 TEST_PACKAGES := golang-go g++ rustc lld binutils dwz elfutils gdb clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev ruby perl lua5.4 luajit \
+	zsh fish \
 	procps strace util-linux python3 php-cli jq tmux mandoc debuginfod libdebuginfod1 xz-utils zstd \
 	chromium valgrind libxml2-utils cmark-gfm protobuf-compiler curl openssl $(if $(shell command -v npm),,nodejs npm)
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring
@@ -371,18 +372,27 @@ demo: deps $(O)/ebprof $(O)/tests/e2e/workload ## record a program of known shap
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONDIR ?= $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 INSTALL ?= install
 MAN_PAGES := $(wildcard man/*.1 man/*.5)
 man_target = $(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(1)))/$(notdir $(1))
 
-install: $(O)/ebprof ## binary, man pages, bash completion into DESTDIR PREFIX
+BASH_SCRIPT = $(DESTDIR)$(COMPLETIONDIR)/ebprof
+ZSH_SCRIPT = $(DESTDIR)$(ZSH_COMPLETIONDIR)/_ebprof
+FISH_SCRIPT = $(DESTDIR)$(FISH_COMPLETIONDIR)/ebprof.fish
+# $(1): the shell, $(2): the file
+install_completion = $(INSTALL) -d $(dir $(2)) && $(O)/ebprof help --completion $(1) >$(2)
+
+install: $(O)/ebprof ## binary, man pages, completion of shells into DESTDIR PREFIX
 	$(INSTALL) -D -m 755 $(O)/ebprof $(DESTDIR)$(BINDIR)/ebprof
-	@$(INSTALL) -d $(DESTDIR)$(COMPLETIONDIR)
-	$(O)/ebprof help --bash-completion >$(DESTDIR)$(COMPLETIONDIR)/ebprof
+	$(call install_completion,bash,$(BASH_SCRIPT))
+	$(call install_completion,zsh,$(ZSH_SCRIPT))
+	$(call install_completion,fish,$(FISH_SCRIPT))
 	$(foreach page,$(MAN_PAGES),$(INSTALL) -D -m 644 $(page) $(call man_target,$(page)) &&) true
 
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(BINDIR)/ebprof $(DESTDIR)$(COMPLETIONDIR)/ebprof \
+	rm -f $(DESTDIR)$(BINDIR)/ebprof $(BASH_SCRIPT) $(ZSH_SCRIPT) $(FISH_SCRIPT) \
 		$(foreach page,$(MAN_PAGES),$(call man_target,$(page)))
 
 clean: ## remove what was built

@@ -2,16 +2,27 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/completion.h"
 #include "cmd/console.h"
 #include "report/tui/keys.h"
 
 struct help_options {
-	bool bash_completion, rows;
+	const char *shell; /* NULL: no completion is asked for */
+	bool rows;
 };
 
+static struct err *parse_bash(const char *text, void *member)
+{
+	(void)text;
+	*(const char **)member = "bash";
+	return NULL;
+}
+
 static const struct opt rows[] = {
-	{"bash-completion", 0, NULL, opt_flag, offsetof(struct help_options, bash_completion),
-		"print a completion script for bash", "Output"},
+	{"completion", 0, "bash|zsh|fish", opt_string, offsetof(struct help_options, shell),
+		"print a completion script for that shell", "Output"},
+	{"bash-completion", 0, NULL, parse_bash, offsetof(struct help_options, shell),
+		"--completion bash", NULL},
 	{"rows", 0, NULL, opt_flag, offsetof(struct help_options, rows),
 		"print the options of a command, or the keys, one a line, for scripts", NULL},
 	{0},
@@ -49,12 +60,11 @@ static int run(const struct command *command, int argc, char **argv)
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code;
-	if (options.bash_completion) {
-		size_t count;
-		const struct command *const *commands = commands_all(&count);
-		opt_print_bash_completion(commands, count, stdout);
+	if (options.shell && !completion_print(options.shell, stdout))
+		return console_fail(err_new(ERR_USAGE,
+			"--completion: \"%s\" is none of bash, zsh, fish", options.shell));
+	if (options.shell)
 		return CONSOLE_OK;
-	}
 	if (rest >= argc) {
 		print_overview();
 		return CONSOLE_OK;

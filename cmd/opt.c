@@ -198,38 +198,6 @@ void opt_print_rows(const struct command *command, FILE *out)
 	}
 }
 
-void opt_print_bash_completion(const struct command *const *commands, size_t count, FILE *out)
-{
-	fprintf(out, "# bash completion for ebprof, made from its option rows\n"
-		     "_ebprof() {\n"
-		     "\tlocal current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} i\n"
-		     "\tif ((COMP_CWORD == 1)); then\n"
-		     "\t\tCOMPREPLY=($(compgen -W '");
-	for (size_t i = 0; i < count; i++)
-		fprintf(out, "%s%s", i ? " " : "", commands[i]->name);
-	fprintf(out, "' -- \"$current\"))\n"
-		     "\t\treturn\n"
-		     "\tfi\n"
-		     "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
-		     "\t\tif [[ ${COMP_WORDS[i]} == -- ]]; then\n"
-		     "\t\t\tCOMPREPLY=($(compgen -c -f -- \"$current\"))\n"
-		     "\t\t\treturn\n"
-		     "\t\tfi\n"
-		     "\tdone\n"
-		     "\tif [[ $current != -* ]]; then\n"
-		     "\t\tCOMPREPLY=($(compgen -f -- \"$current\"))\n"
-		     "\t\treturn\n"
-		     "\tfi\n"
-		     "\tcase $command in\n");
-	for (size_t i = 0; i < count; i++) {
-		fprintf(out, "\t%s) COMPREPLY=($(compgen -W '--help", commands[i]->name);
-		for (const struct opt *row = commands[i]->options; row && row->long_name; row++)
-			fprintf(out, " --%s", row->long_name);
-		fprintf(out, "' -- \"$current\")) ;;\n");
-	}
-	fprintf(out, "\tesac\n}\ncomplete -o filenames -F _ebprof ebprof\n");
-}
-
 /* ---- parsers ---- */
 
 struct err *opt_flag(const char *text, void *member)

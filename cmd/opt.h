@@ -57,7 +57,6 @@ bool opt_begin(
 void opt_print_help(const struct command *command, FILE *out);
 /* The options of one command as lines "short TAB long TAB argument TAB help". */
 void opt_print_rows(const struct command *command, FILE *out);
-void opt_print_bash_completion(const struct command *const *commands, size_t count, FILE *out);
 
 /* ---- parsers ---- */
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The documents say what the program does: option rows and man pages list the same options, the
-# man pages' examples run, the completion script completes.
+# man pages' examples run.
 #   EBPROF=build/ebprof tests/e2e/docs.sh
 # Prints "ok NAME", "not ok NAME: why" or "skip NAME: why".
 #
@@ -129,24 +129,6 @@ check_mandoc() {
 	if [[ -n $said ]]; then not_ok mandoc "$said"; else ok mandoc; fi
 }
 
-# ---- completion ----
-
-complete() { # WORD...: what bash would offer for the last one
-	bash -c 'source "$0" && COMP_WORDS=(ebprof "$@") && COMP_CWORD=$# && _ebprof && echo "${COMPREPLY[@]}"' \
-		"$work/completion" "$@" 2>&1
-}
-
-want_completion() { # NAME WANTED WORD...
-	local name=$1 wanted=$2 got
-	shift 2
-	got=$(complete "$@")
-	if [[ $got == "$wanted" ]]; then
-		ok "completion_$name"
-	else
-		not_ok "completion_$name" "\"$*\" gave \"$got\", not \"$wanted\""
-	fi
-}
-
 # ---- examples ----
 
 # "skip: WHY", "needs: PROGRAM", "may fail" or nothing, a tab, the command.
@@ -169,7 +151,6 @@ prepare() {
 		for ((i = 0; i < 30000; i++)); do :; done
 	PROGRAM
 	chmod +x "$work/bin/sudo" "$work/program"
-	"$EBPROF" help --bash-completion >"$work/completion"
 	cp "$tree/tests/fuzz/corpus/recording/small" "$work/ebprof.data"
 	# Another one, not a copy: merge refuses those.
 	cp "$tree/tests/fuzz/corpus/recording/cut" "$work/server.data"
@@ -269,10 +250,6 @@ check_strays
 check_json_keys
 check_keys
 check_mandoc
-want_completion command record rec
-want_completion option --duration record --du
-want_completion option_of_report --percent-limit report --per
-want_completion option_behind_option --max-size record -F 99 --max-s
 no_recording=$(why_no_recording)
 if [[ -z $no_recording ]] && ! command -v pgrep >/dev/null; then
 	no_recording="no pgrep here"

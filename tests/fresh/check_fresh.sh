@@ -104,7 +104,10 @@ check_suite() {
 	inside "$root" 'cd /root/ebprof && build-static/ebprof --version &&
 		! ldd build-static/ebprof >/dev/null 2>&1 &&
 		/tmp/destination/usr/local/bin/ebprof --version &&
-		bash -n /tmp/destination/usr/local/share/bash-completion/completions/ebprof'
+		bash -n /tmp/destination/usr/local/share/bash-completion/completions/ebprof &&
+		grep -q "^#compdef ebprof" /tmp/destination/usr/local/share/zsh/site-functions/_ebprof &&
+		grep -q "^complete -c ebprof" \
+			/tmp/destination/usr/local/share/fish/vendor_completions.d/ebprof.fish'
 	echo "== $suite: make deps again has nothing to do"
 	said=$(inside "$root" 'cd /root/ebprof && make deps 2>&1')
 	[[ -z $said ]] || { echo "$said"; return 1; }
