@@ -141,6 +141,7 @@ enum event_filter {
 	EVENT_FILTER_NONE = 0,
 	EVENT_FILTER_PROCESS = 1, /* the target map holds tgids */
 	EVENT_FILTER_THREAD = 2,  /* ... tids */
+	EVENT_FILTER_USER = 3,    /* whoever has the real user ID of struct event_config */
 };
 
 enum event_call_graph {
@@ -152,6 +153,7 @@ enum event_call_graph {
 
 struct event_config {
 	unsigned int filter;
+	unsigned int uid;
 	unsigned int
 		follow_children;   /* new processes, or with EVENT_FILTER_THREAD new threads, too */
 	unsigned int wakeup_bytes; /* unread ring bytes at which the recorder is woken */

@@ -267,6 +267,8 @@ static __always_inline bool is_target(__u64 pid_tgid)
 {
 	if (config.filter == EVENT_FILTER_NONE)
 		return true;
+	if (config.filter == EVENT_FILTER_USER)
+		return (__u32)bpf_get_current_uid_gid() == config.uid;
 	__u32 key = config.filter == EVENT_FILTER_PROCESS ? pid_tgid >> 32 : (__u32)pid_tgid;
 	return bpf_map_lookup_elem(&targets, &key) != 0;
 }

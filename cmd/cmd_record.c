@@ -1,4 +1,6 @@
+#include <ctype.h>
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +41,9 @@ struct events {
 
 struct record_options {
 	struct opt_u32_list pids, tids;
-	bool all, all_user, all_kernel, call_stacks, no_inherit, quiet, verbose, with_args;
+	bool all, of_user, all_user, all_kernel, call_stacks, no_inherit, quiet, verbose, with_args;
 	bool frequency_given, period_given, dry_run, strict_freq, archives;
+	uint32_t uid; /* with of_user */
 	uint32_t frequency_hz;
 	uint64_t period;
 	struct events events;
@@ -211,6 +214,32 @@ static struct err *parse_vms(const char *text, void *member)
 	}
 VM_KINDS(DEFINE_PARSE_NO)
 
+/* getpwnam() would ask shared libraries, which a static program does not have. */
+static bool find_user(const char *name, uint32_t *uid)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *user = NULL;
+	while (file && (user = fgetpwent(file)) && strcmp(user->pw_name, name) != 0)
+		;
+	if (user)
+		*uid = user->pw_uid;
+	if (file)
+		fclose(file);
+	return user;
+}
+
+static struct err *parse_user(const char *text, void *member)
+{
+	struct record_options *options = member;
+	options->of_user = true;
+	if (find_user(text, &options->uid))
+		return NULL;
+	if (!isdigit((unsigned char)*text))
+		return err_new(
+			ERR_USAGE, "/etc/passwd has no user \"%s\": its number will do, too", text);
+	return opt_u32(text, &options->uid);
+}
+
 static struct err *parse_cpus(const char *text, void *member)
 {
 	return cpu_list_parse(text, member);
@@ -222,11 +251,13 @@ static const struct opt rows[] = {
 	{"pid", 'p', "PID[,PID]", opt_u32_list, FIELD(pids), "profile running processes", "What"},
 	{"tid", 't', "TID[,TID]", opt_u32_list, FIELD(tids), "profile single threads", NULL},
 	{"all-cpus", 'a', NULL, opt_flag, FIELD(all), "profile the whole system", NULL},
+	{"uid", 'u', "USER", parse_user, 0, "profile all processes of a user: name or number",
+		NULL},
 	{"cpu", 'C', "LIST", parse_cpus, FIELD(cpus), "only these CPUs: 0-3,8", NULL},
 	{"all-user", 0, NULL, opt_flag, FIELD(all_user), "only ticks in user code", NULL},
 	{"all-kernel", 0, NULL, opt_flag, FIELD(all_kernel), "only ticks in the kernel", NULL},
 	{"no-inherit", 'i', NULL, opt_flag, FIELD(no_inherit), "do not follow new children", NULL},
-	{"freq", 'F', "N|max", parse_frequency, 0, "samples a second and CPU (999; 99 with -a)",
+	{"freq", 'F', "N|max", parse_frequency, 0, "samples a second and CPU (999; 99 with -a, -u)",
 		"How"},
 	{"count", 'c', "N", parse_period, 0, "a sample every N events instead", NULL},
 	{"event", 'e', "EVENT", parse_event, 0,
@@ -275,8 +306,6 @@ static const struct opt rows[] = {
 static const struct opt_foreign foreign[] = {
 	{"--rate", "samply's name; here it is -F HZ"},
 	{"-r", "perf's realtime priority or samply's rate? For the rate use -F HZ"},
-	{"-u", "to choose a user is not possible; choose processes with -p"},
-	{"--uid", "to choose a user is not possible; choose processes with -p"},
 	{"-b", "branch stacks are not recorded"},
 	{"-j", "branch stacks are not recorded"},
 	{"-d", "addresses of data are not recorded"},
@@ -313,15 +342,19 @@ static const struct opt_foreign foreign[] = {
 static struct err *choose_target(
 	const struct record_options *options, int operands, enum session_target *ret)
 {
-	int chosen = (options->pids.len > 0) + (options->tids.len > 0) + options->all;
+	/* -a is what -u is anyway, but for the others. */
+	int chosen = (options->pids.len > 0) + (options->tids.len > 0) +
+		     (options->all || options->of_user);
 	if (!chosen && !operands)
-		return err_new(ERR_USAGE, "what is to be profiled? Give -- COMMAND, -p PID or -a "
+		return err_new(ERR_USAGE, "what is to be profiled? Give -- COMMAND, -p PID, -u "
+					  "USER or -a "
 					  "(see ebprof record --help)");
 	if (chosen > 1)
-		return err_new(ERR_USAGE, "give one of -p, -t and -a");
+		return err_new(ERR_USAGE, "give one of -p, -t, -u and -a");
 	/* With one of them, a command is not what is profiled: recording lasts while it runs. */
 	*ret = options->pids.len   ? SESSION_PROCESSES
 	       : options->tids.len ? SESSION_THREADS
+	       : options->of_user  ? SESSION_USER
 	       : options->all      ? SESSION_SYSTEM
 				   : SESSION_COMMAND;
 	return NULL;
@@ -365,7 +398,9 @@ static struct err *check_options(struct record_options *options, enum session_ta
 	try(check_usdt_stacks(options));
 	if (!options->frequency_given && !options->period &&
 		options->events.timer != SESSION_EVENT_NONE)
-		options->frequency_hz = target == SESSION_SYSTEM ? DEFAULT_HZ_SYSTEM : DEFAULT_HZ;
+		options->frequency_hz = target == SESSION_SYSTEM || target == SESSION_USER
+						? DEFAULT_HZ_SYSTEM
+						: DEFAULT_HZ;
 	enum {
 		SMALLEST_MAX_BYTES = 64 << 10
 	};
@@ -559,6 +594,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.argv = rest < argc ? argv + rest : NULL,
 		.pids = ids->data,
 		.nr_pids = ids->len,
+		.uid = options.uid,
 		.no_inherit = options.no_inherit,
 		.event = options.events.timer,
 		.usdt = options.events.usdt.data,
@@ -592,7 +628,7 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_record = {
 	.name = "record",
 	.summary = "sample a command, processes or the whole system into a file",
-	.usage = "[OPTIONS] -- COMMAND [ARGS]   or   -p PID | -t TID | -a [-- COMMAND]",
+	.usage = "[OPTIONS] -- COMMAND [ARGS]   or   -p PID | -t TID | -u USER | -a [-- COMMAND]",
 	.description =
 		"Samples where CPU time is spent, kernel and user stacks, and writes ebprof.data.\n"
 		"Needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; ebprof check tells.",

@@ -33,6 +33,8 @@ void record_view_ready(void *context, const char *event, uint32_t child_pid)
 				: ", ");
 	if (options->target == SESSION_SYSTEM)
 		str_puts(&text, "the whole system");
+	else if (options->target == SESSION_USER)
+		str_printf(&text, "uid %u", options->uid);
 	else if (options->target == SESSION_COMMAND)
 		str_printf(&text, "pid %u%s", child_pid, options->no_inherit ? "" : " (+children)");
 	else

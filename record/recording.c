@@ -68,6 +68,10 @@ static void put_target(struct recording *recording)
 	case SESSION_SYSTEM:
 		writer_meta(recording->writer, LAYOUT_META_TARGET, "system");
 		return;
+	case SESSION_USER:
+		str_printf(&text, "uid %u", options->uid);
+		writer_meta(recording->writer, LAYOUT_META_TARGET, str_text(&text));
+		return;
 	case SESSION_PROCESSES:
 	case SESSION_THREADS:
 		str_puts(&text, options->target == SESSION_THREADS ? "tid " : "pid ");

@@ -93,6 +93,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	uint32_t nr_lanes = sampler->has_probes || sampler->has_shadow ? EVENT_MAX_LANES : 1;
 	bpf->rodata->config = (struct event_config){
 		.filter = options->filter,
+		.uid = options->uid,
 		.follow_children = options->follow_children,
 		.wakeup_bytes = (unsigned)(options->ring_bytes / 4),
 		.snapshot_limit_bytes = (unsigned)(options->ring_bytes / 4 * 3),
@@ -114,7 +115,8 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	multiply_entries(bpf->maps.vm_records, nr_lanes);
 	multiply_entries(bpf->maps.mapping_cache, nr_lanes);
 	multiply_entries(bpf->maps.found_rules, nr_lanes);
-	bool filters = options->filter != EVENT_FILTER_NONE;
+	bool filters =
+		options->filter == EVENT_FILTER_PROCESS || options->filter == EVENT_FILTER_THREAD;
 	bpf_map__set_max_entries(bpf->maps.targets, filters ? EVENT_MAX_TARGETS : 1);
 	bpf_program__set_autoload(bpf->progs.on_fork, filters);
 	bpf_program__set_autoload(bpf->progs.on_free, filters);

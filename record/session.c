@@ -100,6 +100,7 @@ static struct err *create_sampler(struct session *session)
 		[SESSION_PROCESSES] = EVENT_FILTER_PROCESS,
 		[SESSION_THREADS] = EVENT_FILTER_THREAD,
 		[SESSION_SYSTEM] = EVENT_FILTER_NONE,
+		[SESSION_USER] = EVENT_FILTER_USER,
 	};
 	static const enum event_call_graph call_graphs[] = {
 		[SESSION_CALL_GRAPH_AUTO] = EVENT_CALL_GRAPH_AUTO,
@@ -119,6 +120,7 @@ static struct err *create_sampler(struct session *session)
 		.cpus = options->cpus,
 		.nr_cpus = options->nr_cpus,
 		.filter = filters[options->target],
+		.uid = options->uid,
 		.follow_children = !options->no_inherit,
 		.ring_bytes = options->ring_bytes ? options->ring_bytes : DEFAULT_RING_BYTES,
 		.call_graph = call_graphs[options->call_graph],
@@ -216,12 +218,13 @@ static struct err *find_script_probes(struct session *session)
 	try(script_probes_parse(options->usdt_stacks, probes));
 	for (size_t i = 0; i < options->nr_pids; i++)
 		try(script_probes_add_process(probes, options->pids[i]));
-	if (options->target == SESSION_SYSTEM)
+	bool is_system_wide = session_is_system_wide(options);
+	if (is_system_wide)
 		script_probes_add_all_processes(probes);
-	if (options->target == SESSION_SYSTEM || options->target == SESSION_COMMAND)
+	if (is_system_wide || options->target == SESSION_COMMAND)
 		try(script_probes_add_command(
 			probes, options->target == SESSION_COMMAND ? options->argv[0] : NULL));
-	return options->target == SESSION_SYSTEM ? NULL : script_probes_check(probes);
+	return is_system_wide ? NULL : script_probes_check(probes);
 }
 
 static void describe_events(struct session *session)
@@ -280,7 +283,7 @@ struct err *session_create(const struct session_options *options, struct session
 	struct session *session = mem_zalloc(sizeof(*session));
 	session->options = *options;
 	session->signal_fd = session->epoll_fd = -1;
-	translate_init(&session->translate, options->target == SESSION_SYSTEM);
+	translate_init(&session->translate, session_is_system_wide(options));
 	session->recording.options = &session->options;
 	session->recording.translate = &session->translate;
 	if (options->keeps_files)
@@ -579,7 +582,7 @@ static void snapshot_targets(struct session *session)
 {
 	const struct session_options *options = &session->options;
 	uint64_t now = recording_now_ns();
-	if (options->target == SESSION_SYSTEM)
+	if (session_is_system_wide(options))
 		translate_add_all(&session->translate, now);
 	else if (options->target == SESSION_COMMAND)
 		translate_add_process(&session->translate, (uint32_t)session->target.pid, now);

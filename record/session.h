@@ -21,6 +21,7 @@ enum session_target {
 	SESSION_PROCESSES, /* pids */
 	SESSION_THREADS,   /* pids are tids */
 	SESSION_SYSTEM,
+	SESSION_USER, /* of the system what has the real user ID `uid` */
 };
 
 enum session_event {
@@ -51,6 +52,7 @@ struct session_options {
 	char *const *argv;
 	const uint32_t *pids;
 	size_t nr_pids;
+	uint32_t uid;
 	bool no_inherit; /* new children are not followed */
 
 	enum session_event event;
@@ -80,6 +82,12 @@ struct session_options {
 	/* Debugging: reads nothing from the ring for so long after the start. */
 	uint64_t stall_ns;
 };
+
+/* Which processes matter is not known before they run. */
+static inline bool session_is_system_wide(const struct session_options *options)
+{
+	return options->target == SESSION_SYSTEM || options->target == SESSION_USER;
+}
 
 struct session_progress {
 	double elapsed_s;

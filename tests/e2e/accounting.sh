@@ -46,6 +46,23 @@ test_system() {
 	[[ $(field ebprof.data filtered) == 0 ]] || fail "-a filtered something"
 }
 
+# What another user runs, from before and from then on, and nothing of ours.
+test_user() {
+	local uid=64999
+	command -v setpriv >/dev/null || skip "no setpriv here"
+	"$WORKLOADS/workload" 20 &
+	setpriv --reuid $uid --clear-groups sh -c 'while :; do :; done' &
+	run "$EBPROF" record -u $uid -F 997 -- setpriv --reuid $uid --clear-groups sh -c '
+		i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
+	want_status 0 '-u'
+	want_exact ebprof.data
+	[[ $(field ebprof.data filtered) -gt 0 ]] || fail "-u filtered nothing"
+	"$EBPROF" report --offline -s comm,pid --percent-limit 0 ebprof.data | grep -v '^#' >report
+	[[ -z $(awk '$4 != "sh" && $4 != "setpriv"' report) ]] || fail "others: $(cat report)"
+	[[ $(awk '{ print $5 }' report | sort -u | wc -l) == 2 ]] ||
+		fail "not two processes: $(cat report)"
+}
+
 # A ring of one page that nobody reads for 3 s: almost everything is lost, and counted.
 test_overload() {
 	run "$EBPROF" record -m 4K -F 20000 --debug-stall 3 -- "$WORKLOADS/workload" 4

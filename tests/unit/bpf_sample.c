@@ -215,6 +215,20 @@ TEST(only_targets_are_sampled)
 	check_counters(3, 1, 0, 2, 0);
 }
 
+TEST(only_the_user_is_sampled)
+{
+	struct unwind_registers regs = boot();
+	emulate_config()->filter = EVENT_FILTER_USER;
+	emulate_config()->uid = 1000;
+	emulated.uid = 0;
+	emulated.gid = 1000;
+	emulate_tick(&regs);
+	check_counters(1, 0, 0, 1, 0);
+	emulated.uid = 1000;
+	emulate_tick(&regs);
+	check_counters(2, 1, 0, 1, 0);
+}
+
 TEST(children_of_targets_are_targets)
 {
 	const struct emulated_task parent = {100, 100, 5}, child = {200, 200, 6};

@@ -159,6 +159,11 @@ unsigned long long bpf_get_current_pid_tgid(void)
 	return (unsigned long long)emulated.pid << 32 | emulated.tid;
 }
 
+unsigned long long bpf_get_current_uid_gid(void)
+{
+	return (unsigned long long)emulated.gid << 32 | emulated.uid;
+}
+
 unsigned long long bpf_ktime_get_ns(void)
 {
 	return emulated.time_ns;

@@ -40,6 +40,7 @@ unsigned long long bpf_ringbuf_query(void *map, unsigned long long what);
 
 unsigned int bpf_get_smp_processor_id(void);
 unsigned long long bpf_get_current_pid_tgid(void);
+unsigned long long bpf_get_current_uid_gid(void);
 unsigned long long bpf_get_current_task(void);
 struct task_struct *bpf_get_current_task_btf(void);
 long bpf_task_pt_regs(struct task_struct *task);
