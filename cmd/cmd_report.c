@@ -22,21 +22,39 @@ struct report_options {
 	struct select_options select;
 };
 
+/* perf's words for what stands in each row. */
+static bool is_shown_anyway(const char *name, size_t len)
+{
+	static const char *const words[] = {"overhead", "overhead_children", "sample"};
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strlen(words[i]) == len && memcmp(words[i], name, len) == 0)
+			return true;
+	return false;
+}
+
+static struct err *add_column(const char *name, size_t len, struct table_options *table)
+{
+	enum column column = column_find(name, len);
+	if (column == COLUMN_COUNT)
+		return err_new(ERR_USAGE,
+			"\"%.*s\" is none of sym, dso, file, comm, pid, tid, cpu, container, "
+			"origin",
+			(int)len, name);
+	for (size_t i = 0; i < table->nr_columns; i++)
+		if (table->columns[i] == column)
+			return err_new(ERR_USAGE, "%.*s is there twice", (int)len, name);
+	table->columns[table->nr_columns++] = column;
+	return NULL;
+}
+
 static struct err *parse_sort(const char *text, void *member)
 {
 	struct table_options *table = member;
 	table->nr_columns = 0;
 	for (;;) {
 		size_t len = strcspn(text, ",");
-		enum column column = column_find(text, len);
-		if (column == COLUMN_COUNT)
-			return err_new(ERR_USAGE,
-				"\"%.*s\" is none of sym, dso, file, comm, pid, tid, cpu, origin",
-				(int)len, text);
-		for (size_t i = 0; i < table->nr_columns; i++)
-			if (table->columns[i] == column)
-				return err_new(ERR_USAGE, "%.*s is there twice", (int)len, text);
-		table->columns[table->nr_columns++] = column;
+		if (!is_shown_anyway(text, len))
+			try(add_column(text, len, table));
 		if (!text[len])
 			return NULL;
 		text += len + 1;
@@ -50,7 +68,7 @@ static const struct opt rows[] = {
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
 		"compare with this recording, an earlier one", NULL},
 	{"sort", 's', "COLUMN[,..]", parse_sort, FIELD(table),
-		"a row for each: sym, dso, file, comm, pid, tid, cpu, origin (dso,sym)",
+		"sym, dso, file, comm, pid, tid, cpu, container, origin (dso,sym)",
 		"What is shown"},
 	{"children", 0, NULL, opt_flag, FIELD(table.by_total), "order by total instead of self",
 		NULL},

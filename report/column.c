@@ -10,6 +10,7 @@ static const struct column_info infos[COLUMN_COUNT] = {
 	[COLUMN_PID] = {"pid", "pid", false, true},
 	[COLUMN_TID] = {"tid", "tid", false, true},
 	[COLUMN_CPU] = {"cpu", "cpu", false, true},
+	[COLUMN_CONTAINER] = {"container", "container", false, false},
 	[COLUMN_ORIGIN] = {"origin", "origin", false, false},
 };
 
@@ -21,6 +22,7 @@ static const struct {
 	{"thread", COLUMN_TID},
 	{"process", COLUMN_PID},
 	{"command", COLUMN_COMM},
+	{"cgroup", COLUMN_CONTAINER},
 };
 
 const struct column_info *column_info(enum column column)

@@ -13,6 +13,7 @@ enum column {
 	COLUMN_PID,
 	COLUMN_TID,
 	COLUMN_CPU,
+	COLUMN_CONTAINER, /* or the control group, where there is none */
 	COLUMN_ORIGIN,
 	COLUMN_COUNT,
 };

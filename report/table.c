@@ -5,6 +5,7 @@
 
 #include "format/base/str.h"
 #include "report/namesakes.h"
+#include "report/scope.h"
 
 /*
  * Three steps. Samples become groups (what their own columns say: thread, CPU).
@@ -24,7 +25,7 @@ struct builder {
 	const struct profile *profile;
 	struct table *table;
 	bool has[COLUMN_COUNT];
-	uint32_t *thread_groups;   /* thread -> group by comm, pid, tid, origin */
+	uint32_t *thread_groups;   /* thread -> group by comm, pid, tid, container, origin */
 	uint32_t *function_groups; /* function -> group by symbol, dso, file */
 	uint64_t last_group_key;
 	uint32_t last_group;
@@ -58,11 +59,12 @@ static void group_threads(struct builder *builder)
 			str_printf(&key, "p%u", thread->pid);
 		if (builder->has[COLUMN_TID])
 			str_printf(&key, "t%u", thread->tid);
+		const struct profile_process *process = &profile->processes.data[thread->process];
+		put_part(&key, builder->has[COLUMN_CONTAINER], scope_container(process));
 		bool is_of_origin = builder->has[COLUMN_ORIGIN] || builder->has[COLUMN_PID] ||
 				    builder->has[COLUMN_TID]; /* whose numbers they are */
 		if (is_of_origin)
-			str_printf(
-				&key, "o%u", profile->processes.data[thread->process].info.origin);
+			str_printf(&key, "o%u", process->info.origin);
 		builder->thread_groups[i] = strtab_intern(&keys, str_text(&key), key.len);
 	}
 	strtab_deinit(&keys);

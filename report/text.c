@@ -6,6 +6,7 @@
 #include "report/focus.h"
 #include "report/info.h"
 #include "report/namesakes.h"
+#include "report/scope.h"
 #include "report/script_frames.h"
 
 static const char *say_none(const struct text_options *options)
@@ -64,6 +65,16 @@ static void put_name(const struct profile_function *function, uint8_t nr_parts, 
 	str_put_escaped(out, str_text(&name), name.len);
 }
 
+/* Of an ID as much as --container wants, and as other tools show. */
+static void put_container(const struct profile_process *process, struct str *out)
+{
+	enum {
+		SHORT_ID = 12
+	};
+	const char *text = scope_container(process);
+	str_put_escaped(out, text, process->container[0] ? strnlen(text, SHORT_ID) : strlen(text));
+}
+
 static void put_cell(const struct profile *profile, const struct table *table,
 	const struct table_row *row, enum column column, struct str *out)
 {
@@ -93,6 +104,9 @@ static void put_cell(const struct profile *profile, const struct table *table,
 	case COLUMN_CPU:
 		str_printf(out, "%u", row->cpu);
 		break;
+	case COLUMN_CONTAINER:
+		put_container(&profile->processes.data[thread->process], out);
+		break;
 	case COLUMN_ORIGIN:
 		put_foreign(out, profile_thread_origin(profile, row->thread));
 		break;
@@ -106,7 +120,7 @@ static void measure(const struct profile *profile, const struct table *table, si
 	const struct table_options *options, size_t *widths)
 {
 	enum {
-		WIDEST = 40
+		WIDEST = 64
 	};
 	CLEANUP(str_deinit) struct str cell = {0};
 	for (size_t c = 0; c < options->nr_columns; c++) {

@@ -101,3 +101,33 @@ TEST(where_there_are_scripts_native_frames_can_be_left_out)
 	CHECK_STR(str_text(&text), "");
 	profile_destroy(profile);
 }
+
+TEST(the_table_shows_containers_short_and_else_control_groups)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t frame = fixture_frame(&fixture, object, 0x10, "run");
+	uint32_t first = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t second = fixture_thread(&fixture, fixture_process(&fixture, 2, 0), 2, "app");
+	fixture_samples(&fixture, first, FIXTURE_STACK(&fixture, frame), 0, 3);
+	fixture_samples(&fixture, second, FIXTURE_STACK(&fixture, frame), 0, 1);
+	struct profile *profile = fixture_profile(&fixture);
+	vec_each(&profile->processes, process) {
+		process->container =
+			process->info.pid == 1 ? "0123456789abcdef0123456789abcdef" : "";
+		process->cgroup = "/user.slice";
+	}
+	CLEANUP(str_deinit) struct str text = {0};
+	struct table_options options = {
+		.columns = {COLUMN_CONTAINER, COLUMN_COMM}, .nr_columns = 2};
+	struct table table;
+	table_init(&table, profile, &options);
+	struct filter filter = {0};
+	text_put_table(profile, &table, &options, &(struct text_options){.filter = &filter}, &text);
+	table_deinit(&table);
+	CHECK_STR(str_text(&text), "#   self    total   samples  container     comm\n"
+				   "  75.00%   75.00%         3  0123456789ab  app\n"
+				   "  25.00%   25.00%         1  /user.slice   app\n");
+	profile_destroy(profile);
+}
