@@ -8,12 +8,13 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "cmd/terminal_report.h"
+#include "report/overview.h"
 #include "report/text.h"
 #include "report/unsymbolized.h"
 
 struct report_options {
 	const char *input, *baseline;
-	bool is_text, is_tui, show_tree, show_inverted;
+	bool is_text, is_tui, show_tree, show_inverted, shows_sums;
 	double percent_limit; /* negative: the usual one */
 	uint32_t max_depth;
 	bool shows_samples; /* they always are */
@@ -83,6 +84,8 @@ static const struct opt rows[] = {
 		"leave out what is below (0.5; tree: same)", NULL},
 	{"show-nr-samples", 'n', NULL, opt_flag, FIELD(shows_samples),
 		"numbers of samples are always shown", NULL},
+	{"stats", 0, NULL, opt_flag, FIELD(shows_sums),
+		"show sums instead: CPU time, kernel, names, stacks, and what was lost", NULL},
 	{"stdio", 0, NULL, opt_flag, FIELD(is_text),
 		"print text; so do -s, --percent-limit, --max-stack, and what is no terminal",
 		NULL},
@@ -156,7 +159,9 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		.filter = &filter,
 		.is_empty = !all_samples,
 	};
-	if (shows_tree) {
+	if (options->shows_sums) {
+		overview_put(profile, &filter, out);
+	} else if (shows_tree) {
 		text_put_tree(profile, options->show_inverted, &text, out);
 	} else {
 		struct table table;
@@ -205,7 +210,7 @@ static int report_in_terminal(struct report_options *options, const struct input
 /* What only a text can show asks for one, and so does what is no terminal. */
 static bool wants_terminal(const struct report_options *options)
 {
-	bool asks_for_text = options->is_text || options->table.nr_columns ||
+	bool asks_for_text = options->is_text || options->shows_sums || options->table.nr_columns ||
 			     options->percent_limit >= 0 || options->max_depth;
 	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (!options->is_tui && (asks_for_text || !is_terminal))
@@ -285,6 +290,7 @@ const struct command command_report = {
 	.examples = "  ebprof report\n"
 		    "  ebprof report -g --percent-limit 2 server.data\n"
 		    "  ebprof report -s comm,pid\n"
+		    "  ebprof report --stats\n"
 		    "  ebprof report -s origin,dso,sym web1.data web2.data\n"
 		    "  ebprof report -c nginx -d libssl.so.3 --time 10,20\n",
 	.exit_status = "  0  the recording could be read, whole or in part\n"

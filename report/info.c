@@ -104,9 +104,11 @@ struct distinct {
 	uint64_t processes, threads, build_ids;
 };
 
-static uint64_t process_key(const struct layout_process *process)
+uint64_t info_process_key(const struct layout_process *process)
 {
-	return process->origin ? map_mix(process->origin) ^ process->start_ns : process->start_ns;
+	uint64_t start_ns = process->start_ns;
+	return map_mix(process->origin ? map_mix(process->origin) ^ start_ns : start_ns) ^
+	       process->pid;
 }
 
 /* Processes by (pid, start) and origin, since an exec makes another record of the same one. */
@@ -117,14 +119,13 @@ static struct distinct count_distinct(const struct profile *profile)
 	bool added;
 	for (size_t i = 1; i < profile->processes.len; i++) {
 		const struct layout_process *info = &profile->processes.data[i].info;
-		uint64_t key = process_key(info);
-		map_put(&processes, map_mix(key) ^ info->pid, &added);
+		map_put(&processes, info_process_key(info), &added);
 		out.processes += added;
 	}
 	for (size_t i = 1; i < profile->threads.len; i++) {
 		const struct profile_thread *thread = &profile->threads.data[i];
-		uint64_t key = process_key(&profile->processes.data[thread->process].info);
-		map_put(&threads, map_mix(map_mix(key) ^ thread->pid) ^ thread->tid, &added);
+		uint64_t key = info_process_key(&profile->processes.data[thread->process].info);
+		map_put(&threads, map_mix(key) ^ thread->tid, &added);
 		out.threads += added;
 	}
 	for (size_t i = 1; i < profile->objects.len; i++)

@@ -19,6 +19,9 @@ bool info_is_whole(const struct profile *profile);
 /* In hexadecimal; nothing when it has none. */
 void info_put_build_id(const struct layout_object *info, struct str *out);
 
+/* Of a process: numbers come again, and merged recordings share them, so with its beginning. */
+uint64_t info_process_key(const struct layout_process *process);
+
 struct info_stacks {
 	uint64_t complete, kernel_only, truncated;
 	uint64_t truncated_by[LAYOUT_TRUNCATED_END];
