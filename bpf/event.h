@@ -154,6 +154,7 @@ enum event_call_graph {
 struct event_config {
 	unsigned int filter;
 	unsigned int uid;
+	unsigned int command_pid; /* a target from its exec on; 0: there is none */
 	unsigned int
 		follow_children;   /* new processes, or with EVENT_FILTER_THREAD new threads, too */
 	unsigned int wakeup_bytes; /* unread ring bytes at which the recorder is woken */

@@ -196,6 +196,7 @@ struct task_struct {
 	unsigned int flags;
 	struct task_struct *group_leader;
 	__u64 start_boottime;
+	__u64 parent_exec_id;
 	__u64 self_exec_id;
 	struct mm_struct *mm;
 	void *stack;

@@ -263,6 +263,18 @@ static __always_inline void end_tick(struct scratch *scratch, bool has_user_stac
 	leave_lane(scratch);
 }
 
+/*
+ * The recorder's child waits to become the command, and execs. A task counts its execs on from
+ * what its parent had when it was forked (Linux 5.6.3, begin_new_exec() and copy_process()).
+ */
+static __always_inline bool is_before_exec(__u64 pid_tgid)
+{
+	if (!config.command_pid || pid_tgid >> 32 != config.command_pid)
+		return false;
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	return BPF_CORE_READ(task, self_exec_id) == BPF_CORE_READ(task, parent_exec_id);
+}
+
 static __always_inline bool is_target(__u64 pid_tgid)
 {
 	if (config.filter == EVENT_FILTER_NONE)
@@ -270,7 +282,7 @@ static __always_inline bool is_target(__u64 pid_tgid)
 	if (config.filter == EVENT_FILTER_USER)
 		return (__u32)bpf_get_current_uid_gid() == config.uid;
 	__u32 key = config.filter == EVENT_FILTER_PROCESS ? pid_tgid >> 32 : (__u32)pid_tgid;
-	return bpf_map_lookup_elem(&targets, &key) != 0;
+	return bpf_map_lookup_elem(&targets, &key) && !is_before_exec(pid_tgid);
 }
 
 /* What to do with a tick, accounted for. NULL: nothing. */

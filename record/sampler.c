@@ -94,6 +94,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	bpf->rodata->config = (struct event_config){
 		.filter = options->filter,
 		.uid = options->uid,
+		.command_pid = options->command_pid,
 		.follow_children = options->follow_children,
 		.wakeup_bytes = (unsigned)(options->ring_bytes / 4),
 		.snapshot_limit_bytes = (unsigned)(options->ring_bytes / 4 * 3),

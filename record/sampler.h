@@ -34,7 +34,8 @@ struct sampler_options {
 	const int *cpus;                           /* nr_cpus of them; 0: all that are online */
 	size_t nr_cpus;
 	enum event_filter filter;
-	uint32_t uid; /* with EVENT_FILTER_USER */
+	uint32_t uid;         /* with EVENT_FILTER_USER */
+	uint32_t command_pid; /* of what is a target from its exec on; 0: nothing */
 	bool follow_children;
 	size_t ring_bytes; /* a power of two of at least a page */
 	enum event_call_graph call_graph;

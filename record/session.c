@@ -121,6 +121,8 @@ static struct err *create_sampler(struct session *session)
 		.nr_cpus = options->nr_cpus,
 		.filter = filters[options->target],
 		.uid = options->uid,
+		.command_pid =
+			options->target == SESSION_COMMAND ? (uint32_t)session->target.pid : 0,
 		.follow_children = !options->no_inherit,
 		.ring_bytes = options->ring_bytes ? options->ring_bytes : DEFAULT_RING_BYTES,
 		.call_graph = call_graphs[options->call_graph],

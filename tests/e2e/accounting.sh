@@ -38,6 +38,17 @@ test_command() {
 	want_rate ebprof.data 999
 }
 
+# The recorder's child is not the command before it has become that.
+test_command_from_exec_on() {
+	local i
+	for i in 1 2 3 4 5; do
+		run "$EBPROF" record -F 19999 -o "$i.data" -- sh -c :
+		want_exact "$i.data"
+		"$EBPROF" report --offline -s comm --percent-limit 0 "$i.data" >report
+		! grep -q ebprof report || fail "$(cat report)"
+	done
+}
+
 test_system() {
 	"$WORKLOADS/workload" 20 &
 	run "$EBPROF" record -a -F 997 --duration 1

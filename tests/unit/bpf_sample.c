@@ -229,6 +229,24 @@ TEST(only_the_user_is_sampled)
 	check_counters(2, 1, 0, 1, 0);
 }
 
+TEST(the_command_is_a_target_from_its_exec_on)
+{
+	struct unwind_registers regs = boot();
+	emulate_config()->filter = EVENT_FILTER_PROCESS;
+	emulate_config()->command_pid = emulated.pid;
+	emulate_target(emulated.pid, 0);
+	emulated.parent_exec_id = emulated.exec_id;
+	emulate_tick(&regs);
+	check_counters(1, 0, 0, 1, 0);
+	emulated.exec_id++;
+	emulate_tick(&regs);
+	check_counters(2, 1, 0, 1, 0);
+	emulate_config()->command_pid = 0; /* others are what they are */
+	emulated.parent_exec_id = emulated.exec_id;
+	emulate_tick(&regs);
+	check_counters(3, 2, 0, 1, 0);
+}
+
 TEST(children_of_targets_are_targets)
 {
 	const struct emulated_task parent = {100, 100, 5}, child = {200, 200, 6};

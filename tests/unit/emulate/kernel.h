@@ -34,7 +34,7 @@ struct emulated_kernel {
 	enum emulated_release release;
 	uint32_t cpu;
 	uint32_t pid, tid, uid, gid;
-	uint64_t time_ns, start_ns, exec_id;
+	uint64_t time_ns, start_ns, exec_id, parent_exec_id;
 	uint64_t changes; /* of the mappings, as the kernel counts them */
 	bool is_kernel_thread, has_no_memory;
 	const uint64_t *kernel_stack;

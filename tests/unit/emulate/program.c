@@ -149,6 +149,7 @@ static void put_process(void)
 	struct task_struct *task = process.task;
 	put_task(task, &(struct emulated_task){emulated.tid, emulated.pid, emulated.start_ns});
 	task->flags = emulated.is_kernel_thread ? PF_KTHREAD : 0;
+	task->parent_exec_id = emulated.parent_exec_id;
 	task->self_exec_id = emulated.exec_id;
 	task->mm = emulated.has_no_memory ? NULL : &process.mm->now;
 	task->stack = process.stack;
