@@ -144,6 +144,31 @@ async function checkHostile(browser) {
 	want("the title is text", await browser.value("document.title.includes('<u>x')"), true);
 }
 
+/* Boxes that have no room for them. */
+async function checkShortNames(browser) {
+	const cases = [
+		["std::map<int, std::less<int> >::find(int const&) const", "std::map<...>::find"],
+		["std::operator< <char>(std::string const&)", "std::operator< <...>"],
+		["a::operator->() const", "a::operator->"],
+		["main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()"],
+		["(anonymous namespace)::f(int)", "(anonymous namespace)::f"],
+		["main(int)::local::go()", "main::local::go"],
+		["f<&(a->b)>(int)", "f<...>"],
+		["<T as core::fmt::Debug>::fmt", "<T as core::fmt::Debug>::fmt"],
+		["<module>", "<module>"],
+		["broken<(", "broken<...>"],
+	];
+	for (const [name, short] of cases)
+		want(`the short name of ${name}`, await browser.value(`shortName(${JSON.stringify(name)})`), short);
+	const fitted = await browser.value(`(() => {
+		const lettering = ${view}.lettering, name = "std::map<int, std::less<int> >::find(int const&) const";
+		return [lettering.fit(name, 2000) === name, lettering.fit(name, lettering.widthOf("std::map<...>::find") + 1)];
+	})()`);
+	want("where there is no room", fitted[1], "std::map<...>::find");
+	want("where there is room", fitted[0], true);
+	console.log("ok short names");
+}
+
 async function main() {
 	const browser = await Browser.open(program, url, {folder: path.join(folder, "browser")});
 	try {
@@ -154,6 +179,7 @@ async function main() {
 		await checkSelections(browser);
 		await checkViews(browser);
 		await checkHostile(browser);
+		await checkShortNames(browser);
 		want("nothing on the console", browser.problems, []);
 		want("nothing was asked for but the page", browser.requests, [url]);
 		want("the network is forbidden", await browser.value("fetch('https://example.com/').then(() => 'reached', () => 'refused')"), "refused");

@@ -231,7 +231,7 @@ test_baselines() {
 	grep -q 'the recording has no event "nothing" but c' err || fail "it says $(cat err)"
 	run "$EBPROF" convert --html --lang perl a.data
 	want_status 2 "no such language"
-	grep -q 'the recording has no scripts in "perl" but none' err || fail "it says $(cat err)"
+	grep -q 'the recording has no scripts in "perl", nor any other' err || fail "it says $(cat err)"
 	run "$EBPROF" convert --html --container nothing a.data
 	want_status 2 "no such container"
 	grep -q 'the recording has no container "nothing" but ' err || fail "it says $(cat err)"

@@ -9,6 +9,7 @@ class Lettering {
 		this.context = document.createElement("canvas").getContext("2d");
 		this.context.font = FONT;
 		this.widths = new Map();
+		this.shorts = new Map();
 	}
 	width(letter) {
 		let width = this.widths.get(letter);
@@ -19,11 +20,23 @@ class Lettering {
 	widthOf(text) {
 		return [...text].reduce((sum, letter) => sum + this.width(letter), 0);
 	}
-	fit(text, room) {
-		let used = 0, at = 0;
-		for (; at < text.length && used <= room; at++)
+	short(name) {
+		let short = this.shorts.get(name);
+		if (short === undefined)
+			this.shorts.set(name, short = shortName(name));
+		return short;
+	}
+	fits(text, room) {
+		let used = 0;
+		for (let at = 0; at < text.length && used <= room; at++)
 			used += this.width(text[at]);
-		if (used <= room)
+		return used <= room;
+	}
+	fit(text, room) {
+		if (this.fits(text, room))
+			return text;
+		text = this.short(text);
+		if (this.fits(text, room))
 			return text;
 		let left = 0, right = text.length, width = this.width("…");
 		while (left < right) {
