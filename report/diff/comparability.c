@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "format/base/mem.h"
+#include "report/diff/function_match.h"
 #include "report/export/export.h"
 
 static const char *find_meta(const struct profile_meta *meta, size_t count, const char *key)
@@ -63,6 +65,79 @@ static struct err *check_host(
 		       : NULL;
 }
 
+/* ---- names ---- */
+
+struct naming {
+	uint64_t samples, unnamed; /* of an object's code */
+};
+
+/* For each name of objects. */
+static struct naming *count_names(const struct function_match *match, enum match_side side)
+{
+	const struct profile *profile = match->profiles[side];
+	struct naming *ret = mem_zalloc_array(match->list.len + 1, sizeof(*ret));
+	vec_each(&profile->samples, sample) {
+		struct profile_walk walk = profile_walk(profile, sample->stack);
+		const struct profile_frame *frame = &profile->frames.data[profile_walk_next(&walk)];
+		if (!frame->object)
+			continue;
+		struct naming *it = &ret[function_match_object(match, side, frame->object)];
+		it->samples++;
+		it->unnamed += !profile->functions.data[frame->function].is_known;
+	}
+	return ret;
+}
+
+static const double much_percent = 5; /* of a side's samples */
+
+/* Whether hardly any function of it has a name on one side, where most have on the other. */
+static bool is_nameless(
+	const struct naming *one, uint64_t one_all, const struct naming *other, uint64_t other_all)
+{
+	return profile_percent(one->unnamed, one_all) >= much_percent &&
+	       one->unnamed >= one->samples / 10 * 9 &&
+	       profile_percent(other->samples, other_all) >= much_percent &&
+	       other->unnamed < other->samples / 2;
+}
+
+static struct err *refuse_nameless(
+	const struct function_match *match, uint32_t object, enum match_side side, double percent)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	const char *text = strtab_get(&match->objects, object);
+	str_put_escaped(&name, text, strlen(text));
+	return err_new(ERR_USAGE,
+		"on the %s side %s has no names for %.1f%% of the samples, on the other it has: "
+		"another build, whose file is gone? That would look like new functions. ebprof "
+		"archive keeps names, --symfs and --debug-dir find them (--force compares "
+		"nevertheless)",
+		side == MATCH_BASE ? "base" : "new", str_text(&name), percent);
+}
+
+/* A rebuilt program would have all of its functions vanish, and as many new ones. */
+static struct err *check_names(const struct profile *base, const struct profile *new)
+{
+	struct function_match match;
+	function_match_init(&match, base, new);
+	struct naming *sides[] = {count_names(&match, MATCH_BASE), count_names(&match, MATCH_NEW)};
+	uint64_t all[] = {base->samples.len, new->samples.len};
+	struct err *err = NULL;
+	for (uint32_t i = 0; i < match.list.len && !err; i++)
+		for (int side = 0; side < MATCH_SIDES && !err; side++) {
+			int other = !side;
+			const struct naming *it = &sides[side][i];
+			if (is_nameless(it, all[side], &sides[other][i], all[other]))
+				err = refuse_nameless(&match, i, (enum match_side)side,
+					profile_percent(it->unnamed, all[side]));
+		}
+	mem_free(sides[MATCH_BASE]);
+	mem_free(sides[MATCH_NEW]);
+	function_match_deinit(&match);
+	return err;
+}
+
+/* ---- all of it ---- */
+
 static struct err *refuse_empty(const char *side)
 {
 	return err_new(ERR_USAGE,
@@ -79,6 +154,8 @@ struct err *comparability_check(const struct profile *base, const struct profile
 	if (!new->samples.len)
 		return refuse_empty("new");
 	try(check_host(base, new, options));
+	if (!options->is_forced && options->by != DIFF_BY_MODULE)
+		try(check_names(base, new));
 	struct err *err = export_common_event(new, base, new_event, base_event);
 	if (err && options->is_forced) {
 		err_destroy(err);

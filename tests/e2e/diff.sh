@@ -122,6 +122,31 @@ test_damage_is_refused() {
 	want_status 0 "by force"
 }
 
+# What stands at the old path is another build: without names all functions would be new ones.
+test_builds_that_are_gone() {
+	cp "$WORKLOADS/slower" prog
+	run "$EBPROF" record -q -F 1999 -o base.data -- ./prog 100
+	want_status 0 "record base"
+	cp base.data kept.data
+	run "$EBPROF" archive --offline kept.data
+	want_status 0 archive
+	cp "$WORKLOADS/workload" prog
+	run "$EBPROF" record -q -F 1999 -o new.data -- ./prog 0.5
+	want_status 0 "record new"
+	run "$EBPROF" diff --offline --fail-on regression base.data new.data
+	want_status 2 "names of one side are gone: $(head -n 1 out)"
+	grep -q 'on the base side prog has no names for' err || fail "$(cat err)"
+	run "$EBPROF" diff --offline new.data base.data
+	want_status 2 "... of the other side"
+	grep -q 'on the new side prog has no names for' err || fail "$(cat err)"
+	run "$EBPROF" diff --offline --force base.data new.data
+	want_status 0 --force
+	run "$EBPROF" diff --offline --by module base.data new.data
+	want_status 0 "--by module"
+	run "$EBPROF" diff --offline kept.data new.data
+	want_status 0 "an archived one"
+}
+
 test_what_cannot_be_compared() {
 	record_sides
 	run "$EBPROF" diff --fail-on regression -c nobody base1.data slow1.data
