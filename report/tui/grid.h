@@ -44,7 +44,11 @@ enum glyph {
 	GLYPH_TEE,       /* a child of a branch */
 	GLYPH_CORNER,    /* its last one */
 	GLYPH_CORNER_UP, /* its last one, where children stand above */
-	GLYPH_CRUMB,     /* between the parts of a path */
+	GLYPH_FRAME,     /* the corners of a frame: left and right, above and below */
+	GLYPH_FRAME_RIGHT,
+	GLYPH_FRAME_BELOW,
+	GLYPH_FRAME_BELOW_RIGHT,
+	GLYPH_CRUMB, /* between the parts of a path */
 	GLYPH_UP,
 	GLYPH_DOWN,
 	GLYPH_COUNT,

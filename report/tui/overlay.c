@@ -169,14 +169,21 @@ static struct rect place_box(struct overlay *overlay, const struct grid *grid)
 	return box;
 }
 
+static void draw_rule(struct grid *grid, struct rect rule, enum glyph left, enum glyph right)
+{
+	grid_fill(grid, rule, STYLE_HEADER, grid_glyph(grid, GLYPH_RULE));
+	grid_put(grid, rule.x, rule.y, 1, STYLE_HEADER, grid_glyph(grid, left));
+	grid_put(grid, rule.x + rule.width - 1, rule.y, 1, STYLE_HEADER, grid_glyph(grid, right));
+}
+
 static void draw_frame(const struct overlay *overlay, struct grid *grid, struct rect box)
 {
 	grid_fill(grid, box, STYLE_NORMAL, " ");
 	struct rect rule = {box.x, box.y, box.width, 1};
-	grid_fill(grid, rule, STYLE_HEADER, grid_glyph(grid, GLYPH_RULE));
+	draw_rule(grid, rule, GLYPH_FRAME, GLYPH_FRAME_RIGHT);
 	grid_put(grid, box.x + 2, box.y, box.width - 4, STYLE_HEADER | STYLE_BOLD, overlay->title);
 	rule.y = box.y + box.height - 1;
-	grid_fill(grid, rule, STYLE_HEADER, grid_glyph(grid, GLYPH_RULE));
+	draw_rule(grid, rule, GLYPH_FRAME_BELOW, GLYPH_FRAME_BELOW_RIGHT);
 	for (int y = box.y + 1; y < rule.y; y++) {
 		grid_put(grid, box.x, y, 1, STYLE_HEADER, grid_glyph(grid, GLYPH_WALL));
 		grid_put(grid, box.x + box.width - 1, y, 1, STYLE_HEADER,
