@@ -13,7 +13,7 @@
 #include "format/file/writer.h"
 #include "record/output.h"
 #include "record/sampler.h"
-#include "record/session.h"
+#include "record/session_options.h"
 #include "record/translate.h"
 
 /* Everything that is counted, since the session began. */

@@ -1,13 +1,66 @@
 #include "record/session_summary.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "record/jitdump.h"
 #include "record/vm/runtime.h"
 
+enum {
+	NS_PER_S = 1000 * 1000 * 1000,
+	TYPICAL_COMPRESSION = 4,
+};
+
+/* ---- while it runs ---- */
+
+static uint64_t sum_lost(const struct recording_counts *counts)
+{
+	uint64_t lost = 0;
+	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
+		lost += counts->taken[i].unresolved + counts->taken[i].lost_write;
+	vec_each(&counts->cpus, cpu)
+		lost += cpu->counted.lost_ring + cpu->counted.hits_lost_ring +
+			cpu->counted.hits_lost_busy;
+	return lost;
+}
+
+double session_cpu_seconds(int who)
+{
+	struct rusage usage;
+	getrusage(who, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* The share of one CPU that recording takes, without what starting it took. */
+static double overhead_percent(const struct session_times *times)
+{
+	uint64_t since_ns = times->drained_ns - times->running_ns;
+	double cpu_s = session_cpu_seconds(RUSAGE_SELF) - times->running_cpu_s;
+	return since_ns < NS_PER_S / 2 ? 0 : 100 * cpu_s * NS_PER_S / (double)since_ns;
+}
+
+struct session_progress session_progress_of(const struct session_parts *parts,
+	const struct recording_counts *counts, const struct session_times *times, bool is_running)
+{
+	const struct recording *recording = &parts->recording;
+	uint64_t since = times->started_ns ? times->started_ns : times->begun_ns;
+	uint64_t pending = is_running ? writer_bytes_pending(recording->writer) : 0;
+	return (struct session_progress){
+		.elapsed_s = (double)(times->drained_ns - since) / NS_PER_S,
+		.samples = translate_resolved(&parts->translate),
+		.lost = sum_lost(counts),
+		.threads = (uint32_t)parts->translate.emitter.thread_ids.len,
+		.bytes = recording_bytes(recording) + pending / TYPICAL_COMPRESSION,
+		.overhead_percent = overhead_percent(times),
+	};
+}
+
+/* ---- when it is over ---- */
+
 static void count_objects(const struct session_parts *parts, struct session_summary *summary)
 {
-	vec_each(&parts->translate->objects.objects, it) {
+	vec_each(&parts->translate.objects.objects, it) {
 		const struct object *object = *it;
 		bool is_code =
 			object->info.kind == LAYOUT_OBJECT_FILE && !jitdump_is_marker(object->path);
@@ -39,7 +92,7 @@ static void blame_objects(const struct session_parts *parts, struct session_summ
 {
 	static const char anonymous[] = "[anon]";
 	uint64_t nowhere[LAYOUT_TRUNCATED_END] = {0};
-	vec_each(&parts->translate->objects.objects, it) {
+	vec_each(&parts->translate.objects.objects, it) {
 		const struct object *object = *it;
 		for (uint32_t i = 0; i < LAYOUT_TRUNCATED_END; i++) {
 			struct session_blame one = {object->path, i, object->truncated[i]};
@@ -60,10 +113,10 @@ static void name_unknown_runtimes(
 					       sizeof(*summary->unknown_runtimes),
 		"there is one for each kind, and an end");
 	uint32_t nr_runtimes = 0, named = 0;
-	if (!parts->rules->store) /* nothing is unwound by tables */
+	if (!parts->rules.store) /* nothing is unwound by tables */
 		return;
-	vec_each(&parts->translate->objects.objects, it) {
-		enum vm_kind kind = table_store_unknown_vm(parts->rules->store, (*it)->table);
+	vec_each(&parts->translate.objects.objects, it) {
+		enum vm_kind kind = table_store_unknown_vm(parts->rules.store, (*it)->table);
 		if (!kind || named >> kind & 1)
 			continue;
 		named |= 1U << kind;
@@ -72,12 +125,13 @@ static void name_unknown_runtimes(
 	}
 }
 
-static void sum_hits(const struct session_parts *parts, struct session_hits *ret)
+static void sum_hits(const struct session_parts *parts, const struct recording_counts *counts,
+	struct session_hits *ret)
 {
-	const struct recording_taken *taken = &parts->counts->taken[TRANSLATE_HIT];
-	ret->samples = recording_samples(parts->recording, TRANSLATE_HIT);
+	const struct recording_taken *taken = &counts->taken[TRANSLATE_HIT];
+	ret->samples = recording_samples(&parts->recording, TRANSLATE_HIT);
 	ret->lost = taken->unresolved + taken->lost_write;
-	vec_each(&parts->counts->cpus, cpu) {
+	vec_each(&counts->cpus, cpu) {
 		const struct event_counters *counted = &cpu->counted;
 		ret->hits += counted->hits;
 		ret->filtered += counted->hits_filtered;
@@ -86,33 +140,25 @@ static void sum_hits(const struct session_parts *parts, struct session_hits *ret
 	}
 }
 
-static void sum_script_probes(const struct session_parts *parts, struct session_script_probes *ret)
+static void sum_script_probes(const struct script_probes *probes, const struct shadow_cost *cost,
+	struct session_script_probes *ret)
 {
-	struct shadow_cost cost;
-	if (!sampler_read_shadow_cost(parts->sampler, &cost))
-		return;
 	*ret = (struct session_script_probes){
-		.filtered = cost.counted.filtered,
-		.is_timed_by_kernel = cost.clock == SHADOW_CLOCK_KERNEL,
-		.unmatched = cost.counted.unmatched,
-		.deep = cost.counted.deep,
-		.program_ns = cost.program_ns,
-		.around_ns = cost.around_ns,
+		.filtered = cost->counted.filtered,
+		.is_timed_by_kernel = cost->clock == SHADOW_CLOCK_KERNEL,
+		.unmatched = cost->counted.unmatched,
+		.deep = cost->counted.deep,
+		.program_ns = cost->program_ns,
+		.around_ns = cost->around_ns,
 	};
-	const struct script_probes *probes = parts->script_probes;
-	script_probes_sum(probes, &cost.counted, &ret->entries, &ret->returns);
-	script_probes_advise(
-		probes, &cost.counted, ret->advice, sizeof(ret->advice) / sizeof(*ret->advice) - 1);
+	script_probes_sum(probes, &cost->counted, &ret->entries, &ret->returns);
+	script_probes_advise(probes, &cost->counted, ret->advice,
+		sizeof(ret->advice) / sizeof(*ret->advice) - 1);
 }
 
-void session_summarize(const struct session_parts *parts, struct session_summary *summary)
+static void sum_ticks(const struct recording_counts *counts, struct session_summary *summary)
 {
-	const struct translate_stats *stats = &parts->translate->stats;
-	sum_hits(parts, &summary->hits);
-	sum_script_probes(parts, &summary->script_probes);
-	summary->final.samples =
-		recording_samples(parts->recording, TRANSLATE_TICK) + summary->hits.samples;
-	vec_each(&parts->counts->cpus, cpu) {
+	vec_each(&counts->cpus, cpu) {
 		summary->ticks += cpu->counted.ticks;
 		summary->idle += cpu->counted.idle;
 		summary->filtered += cpu->counted.filtered;
@@ -121,20 +167,33 @@ void session_summarize(const struct session_parts *parts, struct session_summary
 			summary->skipped += cpu->due - cpu->counted.ticks;
 	}
 	for (size_t i = 0; i < TRANSLATE_CAUSES; i++) {
-		summary->lost_unresolved += parts->counts->taken[i].unresolved;
-		summary->lost_write += parts->counts->taken[i].lost_write;
+		summary->lost_unresolved += counts->taken[i].unresolved;
+		summary->lost_write += counts->taken[i].lost_write;
 	}
+}
+
+void session_summarize(const struct session_parts *parts, const struct recording_counts *counts,
+	const struct shadow_cost *cost, struct session_summary *summary)
+{
+	const struct translate_stats *stats = &parts->translate.stats;
+	const struct recording *recording = &parts->recording;
+	sum_ticks(counts, summary);
+	sum_hits(parts, counts, &summary->hits);
+	if (cost)
+		sum_script_probes(&parts->script_probes, cost, &summary->script_probes);
+	summary->final.samples =
+		recording_samples(recording, TRANSLATE_TICK) + summary->hits.samples;
 	summary->complete = stats->complete;
 	summary->kernel_only = stats->kernel_only;
 	summary->left = stats->left;
 	for (size_t i = 0; i < TRANSLATE_MAX_CAUSES; i++)
 		summary->truncated[i] = stats->truncated[i];
-	summary->targets_full = parts->counts->targets_full;
-	summary->files_full = parts->counts->files_full;
-	summary->sideband_lost = parts->counts->sideband_lost;
-	summary->kernel_hidden = parts->translate->kernel.is_hidden;
-	summary->files = parts->recording->nr_files;
-	summary->files_kept = recording_files_kept(parts->recording);
+	summary->targets_full = counts->targets_full;
+	summary->files_full = counts->files_full;
+	summary->sideband_lost = counts->sideband_lost;
+	summary->kernel_hidden = parts->translate.kernel.is_hidden;
+	summary->files = recording->nr_files;
+	summary->files_kept = recording_files_kept(recording);
 	count_objects(parts, summary);
 	blame_objects(parts, summary);
 	name_unknown_runtimes(parts, summary);

@@ -1,0 +1,84 @@
+/* What a session is asked to do: whom to sample, by which events, into which file, how long. */
+#ifndef EBPROF_SESSION_OPTIONS_H
+#define EBPROF_SESSION_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/output.h"
+
+enum session_target {
+	SESSION_COMMAND,   /* argv */
+	SESSION_PROCESSES, /* pids */
+	SESSION_THREADS,   /* pids are tids */
+	SESSION_SYSTEM,
+	SESSION_USER, /* of the system what has the real user ID `uid` */
+};
+
+enum session_event {
+	SESSION_EVENT_AUTO,
+	SESSION_EVENT_CYCLES,
+	SESSION_EVENT_CPU_CLOCK,
+	SESSION_EVENT_NONE, /* no timer: probes only */
+};
+
+enum session_call_graph {
+	SESSION_CALL_GRAPH_AUTO,  /* by unwind tables */
+	SESSION_CALL_GRAPH_FP,    /* by frame pointers */
+	SESSION_CALL_GRAPH_DWARF, /* by the report, from copies of the stacks */
+	SESSION_CALL_GRAPH_BOTH,  /* by tables and by the report, to compare them */
+};
+
+struct session_switch {       /* begin another file ... */
+	bool on_signal;       /* ... at SIGUSR2 */
+	uint64_t bytes;       /* ... when one has grown to this; 0: never */
+	uint64_t interval_ns; /* ... after this time; 0: never */
+	uint32_t max_files;   /* keep so many; 0: all */
+};
+
+struct session_options {
+	enum session_target target;
+	/* The command to run, ends with NULL; it is what is profiled with SESSION_COMMAND, and else
+	 * (may be NULL) only says how long to record. */
+	char *const *argv;
+	const uint32_t *pids;
+	size_t nr_pids;
+	uint32_t uid;
+	bool no_inherit; /* new children are not followed */
+
+	enum session_event event;
+	const char *const *usdt; /* probes, "PATH:PROVIDER:NAME" */
+	size_t nr_usdt;
+	const char *usdt_stacks; /* "LANG[:PATH],...", see record/script_probes.h; NULL: none */
+	uint32_t frequency_hz;   /* 0: period */
+	uint64_t period;
+	bool exclude_user, exclude_kernel;
+	enum session_call_graph call_graph;
+	uint32_t snapshot_bytes;  /* of a stack that cannot be unwound at once; 0: the default */
+	uint64_t table_bytes;     /* for unwind tables in the kernel; 0: the default */
+	uint32_t unwanted_vms;    /* interpreters to be left out, see record/vm/vm_names.h */
+	const char *cache_folder; /* for unwind tables; NULL: the usual one, "": none */
+	const int *cpus;          /* only these; NULL: all */
+	size_t nr_cpus;
+
+	const char *output;
+	struct output_owner owner;
+	uint64_t delay_ns, duration_ns; /* 0: none */
+	uint64_t max_bytes;             /* 0: no limit */
+	struct session_switch switching;
+	size_t ring_bytes; /* 0: the default */
+	bool with_args;    /* store the command's arguments */
+	bool keeps_files;  /* see session_take_kept_files() */
+
+	/* Debugging: reads nothing from the ring for so long after the start. */
+	uint64_t stall_ns;
+};
+
+/* Which processes matter is not known before they run. */
+static inline bool session_is_system_wide(const struct session_options *options)
+{
+	return options->target == SESSION_SYSTEM || options->target == SESSION_USER;
+}
+
+#endif

@@ -1,0 +1,253 @@
+#include "record/session_parts.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum {
+	DEFAULT_RING_BYTES = 4 << 20,
+	DEFAULT_TABLE_BYTES = 32 << 20,
+	DEFAULT_SNAPSHOT_BYTES = 64 << 10, /* most stacks are a tenth of that */
+};
+
+static struct err *find_probes(struct session_parts *parts)
+{
+	const struct session_options *options = &parts->options;
+	if (options->nr_usdt > EVENT_MAX_PROBES)
+		return err_new(ERR_USAGE, "%zu USDT probes: more than %d at once", options->nr_usdt,
+			EVENT_MAX_PROBES);
+	for (size_t i = 0; i < options->nr_usdt; i++) {
+		struct usdt probe;
+		try(usdt_find(options->usdt[i], &probe));
+		vec_push(&parts->probes, probe);
+	}
+	return NULL;
+}
+
+/* Of what turned up while we record. It is late then: the first functions have been entered. */
+static void add_script_probes(
+	void *context, const struct object *object, const struct object_location *where)
+{
+	struct session_parts *parts = context;
+	struct script_probes *probes = &parts->script_probes;
+	size_t first = probes->places.len;
+	script_probes_add_object(probes, object, where);
+	struct err *err = sampler_add_script_probes(parts->sampler, probes, first);
+	probes->misses_files |= err != NULL;
+	err_destroy(err);
+}
+
+/*
+ * Where what is profiled may have functions of scripts that are to be traced. Sideband is there
+ * already: what is mapped after this look it tells of.
+ */
+static struct err *find_script_probes(struct session_parts *parts)
+{
+	const struct session_options *options = &parts->options;
+	struct script_probes *probes = &parts->script_probes;
+	if (!options->usdt_stacks)
+		return NULL;
+	parts->translate.on_file = add_script_probes;
+	parts->translate.on_file_context = parts;
+	try(script_probes_parse(options->usdt_stacks, probes));
+	for (size_t i = 0; i < options->nr_pids; i++)
+		try(script_probes_add_process(probes, options->pids[i]));
+	bool is_system_wide = session_is_system_wide(options);
+	if (is_system_wide)
+		script_probes_add_all_processes(probes);
+	if (is_system_wide || options->target == SESSION_COMMAND)
+		try(script_probes_add_command(
+			probes, options->target == SESSION_COMMAND ? options->argv[0] : NULL));
+	return is_system_wide ? NULL : script_probes_check(probes);
+}
+
+static struct err *create_sampler(struct session_parts *parts)
+{
+	const struct session_options *options = &parts->options;
+	static const enum sampler_clock clocks[] = {
+		[SESSION_EVENT_AUTO] = SAMPLER_CLOCK_AUTO,
+		[SESSION_EVENT_CYCLES] = SAMPLER_CLOCK_CYCLES,
+		[SESSION_EVENT_CPU_CLOCK] = SAMPLER_CLOCK_CPU,
+		[SESSION_EVENT_NONE] = SAMPLER_CLOCK_NONE,
+	};
+	static const enum event_filter filters[] = {
+		[SESSION_COMMAND] = EVENT_FILTER_PROCESS,
+		[SESSION_PROCESSES] = EVENT_FILTER_PROCESS,
+		[SESSION_THREADS] = EVENT_FILTER_THREAD,
+		[SESSION_SYSTEM] = EVENT_FILTER_NONE,
+		[SESSION_USER] = EVENT_FILTER_USER,
+	};
+	static const enum event_call_graph call_graphs[] = {
+		[SESSION_CALL_GRAPH_AUTO] = EVENT_CALL_GRAPH_AUTO,
+		[SESSION_CALL_GRAPH_FP] = EVENT_CALL_GRAPH_FP,
+		[SESSION_CALL_GRAPH_DWARF] = EVENT_CALL_GRAPH_DWARF,
+		[SESSION_CALL_GRAPH_BOTH] = EVENT_CALL_GRAPH_BOTH,
+	};
+	struct sampler_options sampler = {
+		.clock = clocks[options->event],
+		.frequency_hz = options->frequency_hz,
+		.period = options->period,
+		.exclude_user = options->exclude_user,
+		.exclude_kernel = options->exclude_kernel,
+		.probes = parts->probes.data,
+		.nr_probes = parts->probes.len,
+		.script_probes = options->usdt_stacks ? &parts->script_probes : NULL,
+		.cpus = options->cpus,
+		.nr_cpus = options->nr_cpus,
+		.filter = filters[options->target],
+		.uid = options->uid,
+		.command_pid =
+			options->target == SESSION_COMMAND ? (uint32_t)parts->target.pid : 0,
+		.follow_children = !options->no_inherit,
+		.ring_bytes = options->ring_bytes ? options->ring_bytes : DEFAULT_RING_BYTES,
+		.call_graph = call_graphs[options->call_graph],
+		.snapshot_bytes =
+			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
+	};
+	try(sampler_create(&sampler, &parts->sampler));
+	if (options->target == SESSION_COMMAND)
+		return sampler_add_target(parts->sampler, (uint32_t)parts->target.pid);
+	for (size_t i = 0; i < options->nr_pids; i++)
+		try(sampler_add_target(parts->sampler, options->pids[i]));
+	return NULL;
+}
+
+/* To be unwound by the report. */
+static bool leaves_stacks(const struct session_options *options)
+{
+	return options->call_graph == SESSION_CALL_GRAPH_DWARF ||
+	       options->call_graph == SESSION_CALL_GRAPH_BOTH;
+}
+
+static struct err *create_rule_source(struct session_parts *parts)
+{
+	const struct session_options *options = &parts->options;
+	struct resolver *resolver = &parts->translate.resolver;
+	resolver->keeps_snapshots = leaves_stacks(options);
+	if (options->call_graph == SESSION_CALL_GRAPH_FP)
+		return NULL;
+	struct table_store_maps maps = sampler_table_maps(parts->sampler);
+	maps.unwanted_vms = options->unwanted_vms;
+	uint64_t table_bytes = options->table_bytes ? options->table_bytes : DEFAULT_TABLE_BYTES;
+	try(rule_source_init(&parts->rules, &maps, table_bytes, options->cache_folder,
+		&parts->translate.objects));
+	resolver->rules = &parts->rules;
+	return NULL;
+}
+
+/* Edge-triggered: buffers are emptied at every wake-up, and must wake us only when they fill. */
+static struct err *watch(struct session_parts *parts, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
+	if (epoll_ctl(parts->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+		return err_sys(errno, "epoll_ctl");
+	return NULL;
+}
+
+static struct err *watch_all(struct session_parts *parts)
+{
+	parts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (parts->epoll_fd < 0)
+		return err_sys(errno, "epoll_create1");
+	try(watch(parts, parts->signals.fd));
+	try(watch(parts, sampler_fd(parts->sampler)));
+	size_t count;
+	const int *fds = sideband_fds(parts->sideband, &count);
+	for (size_t i = 0; i < count; i++)
+		try(watch(parts, fds[i]));
+	if (parts->translate.resolver.rules)
+		try(watch(parts, rule_source_fd(&parts->rules)));
+	return parts->has_target ? watch(parts, parts->target.exit_fd) : NULL;
+}
+
+static void describe_events(struct session_parts *parts)
+{
+	const struct sampler *sampler = parts->sampler;
+	struct recording *recording = &parts->recording;
+	struct recording_event timer = {
+		.name = sampler_event_name(sampler),
+		.unit = sampler_event_unit(sampler),
+		.period = sampler_period(sampler),
+		.frequency_hz = parts->options.frequency_hz,
+	};
+	vec_push(&recording->events, timer);
+	vec_each(&parts->probes, probe)
+		vec_push(&recording->events,
+			(struct recording_event){
+				.name = probe->event, .unit = LAYOUT_UNIT_HITS, .period = 1});
+	vec_each(&recording->events, event)
+		if (event->name)
+			str_printf(&parts->event_names, "%s%s", parts->event_names.len ? ", " : "",
+				event->name);
+}
+
+static struct err *start_target(struct session_parts *parts)
+{
+	const struct session_options *options = &parts->options;
+	if (!options->argv)
+		return NULL;
+	bool lends_stdout = strcmp(options->output, "-") == 0;
+	try(target_start(options->argv, &parts->signals.old, lends_stdout, &parts->target));
+	parts->has_target = true;
+	return NULL;
+}
+
+static struct err *create_all(struct session_parts *parts)
+{
+	const struct session_options *options = &parts->options;
+	try(find_probes(parts));
+	try(session_signals_take(&parts->signals));
+	try(watched_tasks_open(options->pids, options->nr_pids, &parts->watched));
+	/* Forked first: the child inherits little and shows up in no sample of ours. */
+	try(start_target(parts));
+	if (!options->exclude_kernel) /* early: it has time until the first flush */
+		kernel_symbols_start(&parts->translate.kernel.symbols);
+	try(sideband_create(&parts->sideband));
+	try(find_script_probes(parts));
+	try(create_sampler(parts));
+	try(create_rule_source(parts));
+	try(watch_all(parts));
+	parts->recording.stop_fd = parts->signals.fd;
+	describe_events(parts);
+	return recording_begin(&parts->recording);
+}
+
+struct err *session_parts_init(struct session_parts *parts, const struct session_options *options)
+{
+	*parts = (struct session_parts){.options = *options, .signals.fd = -1, .epoll_fd = -1};
+	translate_init(&parts->translate, session_is_system_wide(options));
+	parts->recording.options = &parts->options;
+	parts->recording.translate = &parts->translate;
+	if (options->keeps_files)
+		parts->kept_files = kept_files_create();
+	parts->translate.resolver.kept_files = parts->kept_files;
+	if (leaves_stacks(options)) /* which files these are in is not known before */
+		parts->translate.emitter.kept_files = parts->kept_files;
+	return create_all(parts);
+}
+
+void session_parts_deinit(struct session_parts *parts)
+{
+	if (parts->has_target)
+		target_deinit(&parts->target);
+	recording_deinit(&parts->recording);
+	rule_source_deinit(&parts->rules);
+	sampler_destroy(parts->sampler);
+	vec_each(&parts->probes, probe)
+		usdt_deinit(probe);
+	vec_deinit(&parts->probes);
+	script_probes_deinit(&parts->script_probes);
+	str_deinit(&parts->event_names);
+	sideband_destroy(parts->sideband);
+	translate_deinit(&parts->translate);
+	kept_files_destroy(parts->kept_files);
+	watched_tasks_deinit(&parts->watched);
+	session_signals_restore(&parts->signals);
+	mem_close_fd(&parts->epoll_fd);
+}
+
+void session_parts_end_probing(struct session_parts *parts)
+{
+	parts->translate.on_file = NULL;
+}

@@ -1,0 +1,323 @@
+/* What a session tells of what it counted. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "record/session_summary.h"
+#include "tests/unit/unit.h"
+
+static struct session_parts parts;
+static struct recording_counts counts;
+static struct session_summary summary;
+
+static void setup(void)
+{
+	translate_init(&parts.translate, false);
+	parts.recording.translate = &parts.translate;
+}
+
+static void teardown(void)
+{
+	vec_deinit(&counts.cpus);
+	vec_deinit(&parts.recording.finished_names);
+	vec_deinit(&parts.script_probes.places);
+	translate_deinit(&parts.translate);
+}
+
+/* ---- ticks and hits ---- */
+
+TEST(what_counted_nothing_tells_of_nothing)
+{
+	setup();
+	session_summarize(&parts, &counts, NULL, &summary);
+	struct session_summary nothing = {.files_kept = 1};
+	CHECK(memcmp(&summary, &nothing, sizeof(nothing)) == 0);
+	teardown();
+}
+
+TEST(ticks_are_summed_over_all_cpus)
+{
+	setup();
+	struct sampler_cpu_counters late = {.cpu = 0,
+		.counted = {.ticks = 90, .idle = 30, .filtered = 20, .lost_ring = 3},
+		.due = 100};
+	/* Nobody asked this one's clock; it skipped nothing that is known of. */
+	struct sampler_cpu_counters unasked = {
+		.cpu = 3, .counted = {.ticks = 10, .idle = 1, .filtered = 2, .lost_ring = 4}};
+	vec_push(&counts.cpus, late);
+	vec_push(&counts.cpus, unasked);
+	session_summarize(&parts, &counts, NULL, &summary);
+	CHECK_INT(summary.ticks, 100);
+	CHECK_INT(summary.idle, 31);
+	CHECK_INT(summary.filtered, 22);
+	CHECK_INT(summary.lost_ring, 7);
+	CHECK_INT(summary.skipped, 10);
+	teardown();
+}
+
+/* hits = samples + filtered + lost, whatever became of the timer's. */
+TEST(hits_stand_beside_ticks_and_add_up)
+{
+	setup();
+	struct event_counters counted = {.ticks = 500,
+		.lost_ring = 2,
+		.hits = 100,
+		.hits_filtered = 20,
+		.hits_lost_ring = 5,
+		.hits_lost_busy = 7};
+	vec_push(&counts.cpus, (struct sampler_cpu_counters){.counted = counted});
+	counts.taken[TRANSLATE_HIT] = (struct recording_taken){.unresolved = 3, .lost_write = 1};
+	counts.taken[TRANSLATE_TICK] = (struct recording_taken){.unresolved = 10, .lost_write = 20};
+	parts.recording.earlier_samples[TRANSLATE_HIT] = 64;
+	parts.recording.earlier_samples[TRANSLATE_TICK] = 400;
+	session_summarize(&parts, &counts, NULL, &summary);
+	const struct session_hits *hits = &summary.hits;
+	CHECK_INT(hits->hits, 100);
+	CHECK_INT(hits->samples, 64);
+	CHECK_INT(hits->filtered, 20);
+	CHECK_INT(hits->lost, 16);
+	CHECK_INT(hits->lost_busy, 7);
+	CHECK_INT(hits->hits, hits->samples + hits->filtered + hits->lost);
+	CHECK_INT(summary.final.samples, 464); /* of both */
+	CHECK_INT(summary.lost_unresolved, 13);
+	CHECK_INT(summary.lost_write, 21);
+	CHECK_INT(summary.lost_ring, 7);
+	teardown();
+}
+
+TEST(what_became_of_stacks_is_taken_over)
+{
+	setup();
+	struct translate_stats *stats = &parts.translate.stats;
+	*stats = (struct translate_stats){.complete = 7, .kernel_only = 5, .left = 3};
+	for (size_t i = 0; i < TRANSLATE_MAX_CAUSES; i++)
+		stats->truncated[i] = 100 + i;
+	counts.targets_full = 1;
+	counts.files_full = 2;
+	counts.sideband_lost = 4;
+	parts.translate.kernel.is_hidden = true;
+	parts.recording.nr_files = 9;
+	vec_push(&parts.recording.finished_names, NULL);
+	session_summarize(&parts, &counts, NULL, &summary);
+	CHECK_INT(summary.complete, 7);
+	CHECK_INT(summary.kernel_only, 5);
+	CHECK_INT(summary.left, 3);
+	CHECK_INT(summary.truncated[0], 100);
+	CHECK_INT(summary.truncated[TRANSLATE_MAX_CAUSES - 1], 100 + TRANSLATE_MAX_CAUSES - 1);
+	CHECK_INT(summary.targets_full, 1);
+	CHECK_INT(summary.files_full, 2);
+	CHECK_INT(summary.sideband_lost, 4);
+	CHECK(summary.kernel_hidden);
+	CHECK_INT(summary.files, 9);
+	CHECK_INT(summary.files_kept, 2);
+	teardown();
+}
+
+/* ---- files, and which of them cut stacks ---- */
+
+static struct object *add_file(const char *path, uint8_t build_id)
+{
+	struct object *object = object_table_by_build_id(
+		&parts.translate.objects, path, &build_id, build_id ? 1 : 0);
+	object->file_epoch = 1; /* some sample was in it */
+	return object;
+}
+
+TEST(files_with_samples_count_by_what_is_known_of_them)
+{
+	setup();
+	struct object *whole = add_file("/bin/whole", 1);
+	whole->info.segments = mem_zalloc(sizeof(*whole->info.segments));
+	whole->info.nr_segments = 1;
+	add_file("/bin/gone", 2);
+	add_file("/bin/anonymous", 0);
+	add_file("/tmp/jit-123.dump", 0);         /* marks a JIT compiler, holds no code */
+	add_file("/tmp/jit-123.dump.so", 3);      /* no such mark */
+	add_file("/bin/idle", 4)->file_epoch = 0; /* mapped, never sampled */
+	object_table_special(&parts.translate.objects, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]")
+		->file_epoch = 1;
+	session_summarize(&parts, &counts, NULL, &summary);
+	CHECK_INT(summary.dsos, 4);
+	CHECK_INT(summary.dsos_with_build_id, 3);
+	CHECK_INT(summary.dsos_readable, 1);
+	teardown();
+}
+
+static void check_blame(size_t at, const char *path, enum layout_truncation truncation, int samples)
+{
+	const struct session_blame *blame = &summary.blame[at];
+	CHECK_STR(blame->path, path);
+	CHECK_INT(blame->truncation, truncation);
+	CHECK_INT(blame->samples, samples);
+}
+
+TEST(the_worst_stand_first_and_equal_ones_as_they_came)
+{
+	setup();
+	add_file("/a", 1)->truncated[LAYOUT_TRUNCATED_NO_RULE] = 5;
+	struct object *both = add_file("/b", 2);
+	both->truncated[LAYOUT_TRUNCATED_NO_RULE] = 5;
+	both->truncated[LAYOUT_TRUNCATED_DEPTH] = 9;
+	add_file("/c", 3);
+	session_summarize(&parts, &counts, NULL, &summary);
+	check_blame(0, "/b", LAYOUT_TRUNCATED_DEPTH, 9);
+	check_blame(1, "/a", LAYOUT_TRUNCATED_NO_RULE, 5);
+	check_blame(2, "/b", LAYOUT_TRUNCATED_NO_RULE, 5);
+	CHECK(!summary.blame[3].path);
+	teardown();
+}
+
+TEST(one_too_many_leaves_out_the_least)
+{
+	setup();
+	static const uint64_t samples[] = {3, 1, 4, 2, 5};
+	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+		char path[] = {'/', (char)('0' + samples[i]), '\0'};
+		add_file(path, (uint8_t)(1 + i))->truncated[LAYOUT_TRUNCATED_DEPTH] = samples[i];
+	}
+	session_summarize(&parts, &counts, NULL, &summary);
+	check_blame(0, "/5", LAYOUT_TRUNCATED_DEPTH, 5);
+	check_blame(1, "/4", LAYOUT_TRUNCATED_DEPTH, 4);
+	check_blame(2, "/3", LAYOUT_TRUNCATED_DEPTH, 3);
+	check_blame(3, "/2", LAYOUT_TRUNCATED_DEPTH, 2);
+	teardown();
+}
+
+TEST(code_of_no_file_is_blamed_once_for_all_processes)
+{
+	setup();
+	for (int i = 0; i < 3; i++)
+		object_table_anonymous(&parts.translate.objects)
+			->truncated[LAYOUT_TRUNCATED_NO_RULE] = 4;
+	add_file("/a", 1)->truncated[LAYOUT_TRUNCATED_NO_RULE] = 11;
+	session_summarize(&parts, &counts, NULL, &summary);
+	check_blame(0, "[anon]", LAYOUT_TRUNCATED_NO_RULE, 12);
+	check_blame(1, "/a", LAYOUT_TRUNCATED_NO_RULE, 11);
+	CHECK(!summary.blame[2].path);
+	teardown();
+}
+
+/* ---- probes of scripts' functions ---- */
+
+TEST(what_script_probes_cost_is_told_only_when_there_are_some)
+{
+	setup();
+	struct script_probe entry = {.path = "/php"}, leave = {.path = "/php", .event = 1};
+	leave.shadow.flags = SHADOW_IS_RETURN;
+	vec_push(&parts.script_probes.places, entry);
+	vec_push(&parts.script_probes.places, leave);
+	vec_push(&parts.script_probes.places, entry);
+	struct shadow_cost cost = {
+		.clock = SHADOW_CLOCK_KERNEL, .program_ns = 1000, .around_ns = 2000};
+	cost.counted.hits[1] = 10; /* [0] is nobody's */
+	cost.counted.hits[2] = 7;
+	cost.counted.hits[3] = 5;
+	cost.counted.filtered = 6;
+	cost.counted.unmatched = 2;
+	cost.counted.deep = 1;
+	session_summarize(&parts, &counts, NULL, &summary);
+	CHECK_INT(summary.script_probes.entries, 0);
+	session_summarize(&parts, &counts, &cost, &summary);
+	const struct session_script_probes *told = &summary.script_probes;
+	CHECK_INT(told->entries, 15);
+	CHECK_INT(told->returns, 7);
+	CHECK_INT(told->filtered, 6);
+	CHECK_INT(told->unmatched, 2);
+	CHECK_INT(told->deep, 1);
+	CHECK_INT(told->program_ns, 1000);
+	CHECK_INT(told->around_ns, 2000);
+	CHECK(told->is_timed_by_kernel);
+	CHECK(!told->advice[0]);
+	teardown();
+}
+
+/* As many languages as are silent, and always an end. */
+TEST(advice_ends_with_null_however_much_there_is)
+{
+	setup();
+	parts.script_probes.vms = UINT32_MAX;
+	parts.script_probes.misses_files = true;
+	struct shadow_cost cost = {.clock = SHADOW_CLOCK_OWN};
+	session_summarize(&parts, &counts, &cost, &summary);
+	size_t max = sizeof(summary.script_probes.advice) / sizeof(char *), count = 0;
+	while (count < max && summary.script_probes.advice[count])
+		count++;
+	CHECK(count > 1 && count < max);
+	CHECK(!summary.script_probes.is_timed_by_kernel);
+	teardown();
+}
+
+/* ---- while it runs ---- */
+
+enum {
+	SECOND = 1000 * 1000 * 1000
+};
+
+TEST(time_counts_from_the_start_of_sampling_once_there_is_one)
+{
+	setup();
+	struct session_times times = {.begun_ns = 10ULL * SECOND, .drained_ns = 13ULL * SECOND};
+	struct session_progress waits = session_progress_of(&parts, &counts, &times, false);
+	CHECK_INT(waits.elapsed_s * 10, 30);
+	times.started_ns = 12ULL * SECOND;
+	struct session_progress samples = session_progress_of(&parts, &counts, &times, false);
+	CHECK_INT(samples.elapsed_s * 10, 10);
+	teardown();
+}
+
+TEST(progress_counts_what_came_and_all_that_was_lost)
+{
+	setup();
+	struct event_counters counted = {
+		.lost_ring = 1, .hits_lost_ring = 2, .hits_lost_busy = 4, .idle = 1000};
+	vec_push(&counts.cpus, (struct sampler_cpu_counters){.counted = counted});
+	counts.taken[TRANSLATE_TICK] = (struct recording_taken){.unresolved = 8, .lost_write = 16};
+	counts.taken[TRANSLATE_HIT] = (struct recording_taken){.unresolved = 32, .lost_write = 64};
+	parts.translate.stats.taken[TRANSLATE_TICK].received = 50;
+	parts.translate.stats.taken[TRANSLATE_TICK].unresolved = 8;
+	parts.recording.earlier_bytes = 777;
+	struct session_progress progress =
+		session_progress_of(&parts, &counts, &(struct session_times){0}, false);
+	CHECK_INT(progress.lost, 127);
+	CHECK_INT(progress.samples, 42);
+	CHECK_INT(progress.bytes, 777);
+	CHECK_INT(progress.threads, 0);
+	teardown();
+}
+
+static struct err *drop(void *context, const void *bytes, size_t len)
+{
+	(void)context, (void)bytes, (void)len;
+	return NULL;
+}
+
+TEST(what_waits_to_be_written_counts_as_it_will_be_compressed)
+{
+	setup();
+	struct writer *writer = writer_create((struct writer_sink){drop, NULL});
+	parts.recording.writer = writer;
+	char text[4000];
+	memset(text, 'x', sizeof(text));
+	writer_string(writer, text, sizeof(text));
+	struct session_times times = {0};
+	uint64_t over = session_progress_of(&parts, &counts, &times, false).bytes;
+	uint64_t runs = session_progress_of(&parts, &counts, &times, true).bytes;
+	CHECK_INT(runs - over, writer_bytes_pending(writer) / 4);
+	CHECK(runs > over);
+	writer_destroy(writer);
+	teardown();
+}
+
+/* Too short a time says nothing; then it is what we took since everything runs, not before. */
+TEST(overhead_is_ours_since_everything_runs)
+{
+	setup();
+	struct session_times times = {.running_ns = SECOND, .drained_ns = SECOND + SECOND / 2 - 1};
+	CHECK(session_progress_of(&parts, &counts, &times, false).overhead_percent == 0);
+	times.drained_ns = 3ULL * SECOND;
+	times.running_cpu_s = session_cpu_seconds(RUSAGE_SELF) - 1;
+	/* At least the one second of these two, and what this test took since. */
+	double percent = session_progress_of(&parts, &counts, &times, false).overhead_percent;
+	CHECK(percent >= 49.9);
+	teardown();
+}
