@@ -5,7 +5,6 @@
 
 enum {
 	LOOK_AT_BYTES = 48,
-	BEHIND_BYTES = 24, /* of an instruction that is looked at */
 	LEA_BYTES = 7,
 	CALL_BYTES = 5,
 };
@@ -63,15 +62,24 @@ static bool take_access(
 	return (int64_t)ret->place < 0;
 }
 
+bool thread_variable_of_code(
+	const uint8_t *code, size_t len, uint64_t address, struct thread_variable *ret)
+{
+	struct thread_variable found;
+	for (size_t i = 0; i < len; i++)
+		if (take_access(code + i, address + i, i && code[i - 1] == 0x66, &found)) {
+			*ret = found;
+			return true;
+		}
+	return false;
+}
+
 bool thread_variable_find(
 	struct elf_file *elf, const struct elf_dynsym *function, struct thread_variable *ret)
 {
-	uint8_t code[LOOK_AT_BYTES + BEHIND_BYTES];
+	uint8_t code[LOOK_AT_BYTES + THREAD_VARIABLE_BEHIND_BYTES];
 	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
 	if (!function->address || !vm_file_read(elf, function->address, code, sizeof(code)))
 		return false;
-	for (size_t i = 0; i < len; i++)
-		if (take_access(code + i, function->address + i, i && code[i - 1] == 0x66, ret))
-			return true;
-	return false;
+	return thread_variable_of_code(code, len, function->address, ret);
 }
