@@ -9,6 +9,7 @@
 
 #include "cmd/console.h"
 #include "cmd/input.h"
+#include "format/base/fd.h"
 #include "format/base/mem.h"
 
 struct target {
@@ -35,17 +36,8 @@ static struct err *open_target(const char *path, struct target *target, off_t *s
 static struct err *append(void *context, const void *bytes, size_t len)
 {
 	struct target *target = context;
-	const char *at = bytes;
-	while (len) {
-		ssize_t done = write(target->fd, at, len);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return err_sys(errno, "cannot write");
-		at += done;
-		len -= (size_t)done;
-		target->bytes += (uint64_t)done;
-	}
+	try(fd_write_all(target->fd, bytes, len));
+	target->bytes += len;
 	return NULL;
 }
 

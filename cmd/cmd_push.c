@@ -9,6 +9,7 @@
 #include "cmd/export_labels.h"
 #include "cmd/input.h"
 #include "cmd/select.h"
+#include "format/base/fd.h"
 #include "report/push/push.h"
 
 enum {
@@ -110,16 +111,10 @@ static struct err *read_token(const char *path, char **ret)
 	if (fd < 0)
 		return err_sys(errno, "cannot open %s", path);
 	CLEANUP_FREE char *text = mem_zalloc(MAX_TOKEN_BYTES + 1);
-	size_t len = 0;
-	for (ssize_t got; len < MAX_TOKEN_BYTES; len += (size_t)got) {
-		got = read(fd, text + len, MAX_TOKEN_BYTES - len);
-		if (got < 0 && errno == EINTR)
-			got = 0;
-		else if (got < 0)
-			return err_sys(errno, "%s: read", path);
-		else if (!got)
-			break;
-	}
+	ssize_t got = fd_read_fully(fd, text, MAX_TOKEN_BYTES);
+	if (got < 0)
+		return err_sys(errno, "%s: read", path);
+	size_t len = (size_t)got;
 	if (strlen(text) != len)
 		return err_new(ERR_USAGE, "%s is no token", path);
 	while (len && strchr(" \t\r\n", text[len - 1]))

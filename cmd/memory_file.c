@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "format/base/fd.h"
 #include "format/base/mem.h"
 
 struct err *memory_file_create(FILE **ret)
@@ -36,9 +37,7 @@ struct err *memory_file_fill(FILE *file, int fd)
 {
 	char piece[64 << 10];
 	for (;;) {
-		ssize_t got = read(fd, piece, sizeof(piece));
-		if (got < 0 && errno == EINTR)
-			continue;
+		ssize_t got = fd_read(fd, piece, sizeof(piece));
 		if (got < 0)
 			return err_sys(errno, "cannot read");
 		if (!got)

@@ -1,11 +1,11 @@
 #include "cmd/write_behind.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <unistd.h>
 
 #include "format/base/bytes.h"
+#include "format/base/fd.h"
 #include "format/base/mem.h"
 
 enum {
@@ -37,15 +37,8 @@ struct write_behind *write_behind_create(int fd)
 
 static struct err *write_all(struct write_behind *behind, const struct bytes_buf *batch)
 {
-	for (size_t at = 0; at < batch->len;) {
-		ssize_t done = write(behind->fd, batch->data + at, batch->len - at);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return err_sys(errno, "cannot write");
-		at += (size_t)done;
-		behind->bytes += (uint64_t)done;
-	}
+	try(fd_write_all(behind->fd, batch->data, batch->len));
+	behind->bytes += batch->len;
 	return NULL;
 }
 

@@ -1,9 +1,9 @@
 #include "record/lines.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/fd.h"
 #include "format/base/mem.h"
 
 /* Digits, plus 1; 0: not a digit. */
@@ -80,9 +80,7 @@ void lines_read(int fd, uint64_t max_bytes, lines_fn *fn, void *context)
 	CLEANUP_FREE char *bytes = mem_alloc(LINES_MAX_BYTES);
 	struct reading reading = {.bytes = bytes};
 	while (!max_bytes || reading.offset < max_bytes) {
-		ssize_t got = read(fd, bytes + reading.len, LINES_MAX_BYTES - reading.len);
-		if (got < 0 && errno == EINTR)
-			continue;
+		ssize_t got = fd_read(fd, bytes + reading.len, LINES_MAX_BYTES - reading.len);
 		if (got <= 0)
 			return;
 		reading.len += (size_t)got;

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "format/base/fd.h"
 #include "format/base/mem.h"
 
 bool proc_read_file(const char *path, struct str *ret)
@@ -20,9 +21,7 @@ bool proc_read_file(const char *path, struct str *ret)
 		return false;
 	for (;;) {
 		char buf[16384];
-		ssize_t got = read(fd, buf, sizeof(buf));
-		if (got < 0 && errno == EINTR)
-			continue;
+		ssize_t got = fd_read(fd, buf, sizeof(buf));
 		if (got <= 0)
 			return got == 0;
 		str_write(ret, buf, (size_t)got);

@@ -7,17 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "format/base/fd.h"
 #include "format/base/mem.h"
 
 static void run_child(char *const *argv, const struct target_signals *signals, bool lends_stdout,
 	int release_fd, int result_fd)
 {
 	char go;
-	ssize_t got;
-	do
-		got = read(release_fd, &go, 1);
-	while (got < 0 && errno == EINTR);
-	if (got != 1)
+	if (fd_read(release_fd, &go, 1) != 1)
 		_exit(125); /* the recorder failed or died: never run unprofiled */
 	if (lends_stdout)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -72,10 +69,7 @@ struct err *target_release(struct target *target, int *exec_errno)
 		return err_sys(errno, "cannot release the command");
 	mem_close_fd(&target->release_fd);
 	int code = 0;
-	ssize_t got;
-	do
-		got = read(target->result_fd, &code, sizeof(code));
-	while (got < 0 && errno == EINTR);
+	ssize_t got = fd_read(target->result_fd, &code, sizeof(code));
 	*exec_errno = got == sizeof(code) ? code : 0;
 	mem_close_fd(&target->result_fd);
 	return NULL;

@@ -1,9 +1,9 @@
 #include "report/source_file.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/fd.h"
 #include "report/regular_file.h"
 
 enum {
@@ -56,9 +56,7 @@ static bool read_all(int fd, struct str *text)
 {
 	char block[1 << 16];
 	for (;;) {
-		ssize_t len = read(fd, block, sizeof(block));
-		if (len < 0 && errno == EINTR)
-			continue;
+		ssize_t len = fd_read(fd, block, sizeof(block));
 		if (len <= 0)
 			return !len;
 		if (text->len + (size_t)len > MAX_BYTES)

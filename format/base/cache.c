@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/fd.h"
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
@@ -242,21 +243,6 @@ uint64_t cache_checksum(uint64_t sum, const void *bytes, size_t len)
 
 /* ---- storing ---- */
 
-static struct err *write_all(int fd, const void *bytes, size_t len)
-{
-	const uint8_t *at = bytes;
-	while (len) {
-		ssize_t done = write(fd, at, len);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return err_sys(errno, "write");
-		at += done;
-		len -= (size_t)done;
-	}
-	return NULL;
-}
-
 struct cache_writer {
 	const struct cache *cache;
 	int fd;
@@ -289,13 +275,13 @@ struct err *cache_writer_open(
 struct err *cache_writer_put(struct cache_writer *writer, const void *bytes, size_t len)
 {
 	writer->checksum = cache_checksum(writer->checksum, bytes, len);
-	return err_wrap(write_all(writer->fd, bytes, len), "cache of %s", writer->cache->kind);
+	return err_wrap(fd_write_all(writer->fd, bytes, len), "cache of %s", writer->cache->kind);
 }
 
 struct err *cache_writer_commit(struct cache_writer *writer)
 {
 	const struct cache *cache = writer->cache;
-	try(err_wrap(write_all(writer->fd, &writer->checksum, CHECKSUM_BYTES), "cache of %s",
+	try(err_wrap(fd_write_all(writer->fd, &writer->checksum, CHECKSUM_BYTES), "cache of %s",
 		cache->kind));
 	if (renameat(cache->folder_fd, writer->temporary, cache->folder_fd, writer->file))
 		return err_sys(errno, "cache of %s: rename", cache->kind);
@@ -373,19 +359,10 @@ struct err *cache_entry_open(const struct cache *cache, const char *name, struct
 
 static struct err *read_all(int fd, void *bytes, size_t len)
 {
-	uint8_t *at = bytes;
-	while (len) {
-		ssize_t done = read(fd, at, len);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return err_sys(errno, "read");
-		if (!done)
-			return err_new(ERR_FORMAT, "cut short");
-		at += done;
-		len -= (size_t)done;
-	}
-	return NULL;
+	ssize_t got = fd_read_fully(fd, bytes, len);
+	if (got < 0)
+		return err_sys(errno, "read");
+	return (size_t)got < len ? err_new(ERR_FORMAT, "cut short") : NULL;
 }
 
 struct err *cache_entry_read(struct cache_entry *entry, void *bytes, size_t len)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "format/base/fd.h"
 #include "format/base/inflate.h"
 
 enum {
@@ -126,9 +127,7 @@ static struct err *fill(struct chunk_stream *stream, size_t need)
 	while (!stream->at_end && stream->window.len - stream->pos < need) {
 		vec_reserve(&stream->window, READ_BYTES);
 		ssize_t got =
-			read(stream->fd, stream->window.data + stream->window.len, READ_BYTES);
-		if (got < 0 && errno == EINTR)
-			continue;
+			fd_read(stream->fd, stream->window.data + stream->window.len, READ_BYTES);
 		if (got < 0)
 			return err_sys(errno, "offset %llu: cannot read",
 				(unsigned long long)(stream->window_offset + stream->window.len));

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/base/fd.h"
 #include "format/base/map.h"
 #include "format/base/str.h"
 
@@ -55,17 +56,9 @@ static struct err *make_folders(const struct store_folder *folder, const char *n
 	return NULL;
 }
 
-static struct err *write_all(int fd, const char *bytes, size_t len)
+static struct err *write_synced(int fd, const void *bytes, size_t len)
 {
-	while (len) {
-		ssize_t done = write(fd, bytes, len);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return err_sys(errno, "cannot write");
-		bytes += done;
-		len -= (size_t)done;
-	}
+	try(fd_write_all(fd, bytes, len));
 	return fsync(fd) ? err_sys(errno, "fsync") : NULL;
 }
 
@@ -93,7 +86,7 @@ struct err *store_file_write(
 	if (fd < 0)
 		return err_sys(errno, "cannot create a file in %s", folder->path);
 	give(folder, fd);
-	struct err *err = write_all(fd, bytes, len);
+	struct err *err = write_synced(fd, bytes, len);
 	if (!err && renameat(folder->fd, str_text(&temporary), folder->fd, name))
 		err = err_sys(errno, "cannot rename");
 	if (err)
@@ -125,9 +118,7 @@ static struct err *read_all(int fd, size_t max_bytes, struct bytes_buf *ret)
 			(unsigned long long)st.st_size, max_bytes);
 	char piece[64 << 10];
 	while (ret->len <= max_bytes) {
-		ssize_t got = read(fd, piece, sizeof(piece));
-		if (got < 0 && errno == EINTR)
-			continue;
+		ssize_t got = fd_read(fd, piece, sizeof(piece));
 		if (got < 0)
 			return err_sys(errno, "cannot read");
 		if (!got)

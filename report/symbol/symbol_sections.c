@@ -1,13 +1,13 @@
 #include "report/symbol/symbol_sections.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/bytes.h"
+#include "format/base/fd.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_note.h"
 
@@ -24,14 +24,9 @@ uint8_t *symbol_sections_read_whole(const char *path, size_t max, size_t *len)
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > max)
 		return NULL;
 	CLEANUP_FREE uint8_t *bytes = mem_alloc((size_t)st.st_size + 1);
-	for (*len = 0; *len < (size_t)st.st_size;) {
-		ssize_t got = read(fd, bytes + *len, (size_t)st.st_size - *len);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return NULL;
-		*len += (size_t)got;
-	}
+	*len = (size_t)st.st_size;
+	if (fd_read_fully(fd, bytes, *len) != (ssize_t)*len)
+		return NULL;
 	bytes[*len] = 0;
 	return steal_ptr(bytes);
 }
