@@ -5,10 +5,10 @@
  */
 #include "report/baseline/slim.h"
 
-#include "report/diff/diff_tree.h"
 #include "tests/fuzz/frame_chunks.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/walk_profile.h"
+#include "tests/unit/diff_pair.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -29,42 +29,20 @@ static struct profile *load(const struct bytes_buf *file)
 	return profile;
 }
 
-static struct tree_weight *weigh(const struct diff_tree *diff, enum match_side side,
-	const struct profile *profile, const struct tree *tree)
+static void check_paths(const struct profile *slim, const struct profile *whole)
 {
-	struct slice slice;
-	slice_init_all(&slice, profile);
-	CLEANUP_FREE struct tree_weight *own = tree_weigh(tree, &slice);
-	slice_deinit(&slice);
-	return diff_tree_weigh(diff, side, own);
-}
-
-static void check_paths(const struct profile *const profiles[MATCH_SIDES])
-{
-	struct tree trees[MATCH_SIDES];
-	struct tree_weight *weights[MATCH_SIDES];
-	struct diff_tree_side sides[MATCH_SIDES];
-	struct diff_tree diff;
-	for (int i = 0; i < MATCH_SIDES; i++) {
-		tree_init(&trees[i], profiles[i], &(struct tree_options){0});
-		sides[i] = (struct diff_tree_side){profiles[i], &trees[i]};
-	}
-	diff_tree_init(&diff, &sides[MATCH_BASE], &sides[MATCH_NEW]);
-	for (int i = 0; i < MATCH_SIDES; i++)
-		weights[i] = weigh(&diff, (enum match_side)i, profiles[i], &trees[i]);
-	CLEANUP_FREE bool *is_below = mem_zalloc_array(diff.tree.nodes.len, sizeof(*is_below));
-	for (size_t i = 0; i < diff.tree.nodes.len; i++) {
-		const struct tree_node *node = &diff.tree.nodes.data[i];
+	struct diff_pair pair;
+	diff_pair_init(&pair, slim, whole);
+	const struct diff_tree *diff = &pair.diff;
+	CLEANUP_FREE bool *is_below = mem_zalloc_array(diff->tree.nodes.len, sizeof(*is_below));
+	for (size_t i = 0; i < diff->tree.nodes.len; i++) {
+		const struct tree_node *node = &diff->tree.nodes.data[i];
 		is_below[i] |= is_below[node->parent];
-		WALK_ASSERT(is_below[i] ||
-			    weights[MATCH_BASE][i].samples == weights[MATCH_NEW][i].samples);
-		is_below[i] |= diff.left_out && node->function == diff.left_out;
+		WALK_ASSERT(is_below[i] || pair.weights[MATCH_BASE][i].samples ==
+						   pair.weights[MATCH_NEW][i].samples);
+		is_below[i] |= diff->left_out && node->function == diff->left_out;
 	}
-	for (int i = 0; i < MATCH_SIDES; i++) {
-		mem_free(weights[i]);
-		tree_deinit(&trees[i]);
-	}
-	diff_tree_deinit(&diff);
+	diff_pair_deinit(&pair);
 }
 
 static void cut(const struct profile *profile, uint8_t part)
@@ -84,7 +62,7 @@ static void cut(const struct profile *profile, uint8_t part)
 		struct profile *slim = load(&small);
 		WALK_ASSERT(slim && slim->samples.len == profile->samples.len);
 		walk_stacks(slim);
-		check_paths((const struct profile *const[]){slim, profile});
+		check_paths(slim, profile);
 		profile_destroy(slim);
 	}
 	err_destroy(err);

@@ -1,5 +1,6 @@
 #include "tests/unit/bpf_vm_fixture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "record/unwind_rows.h"
@@ -141,4 +142,19 @@ const char *sent_text(size_t n, enum vm_text what)
 	memcpy(text, from, code->bytes[what]);
 	text[code->bytes[what]] = '\0';
 	return text;
+}
+
+const char *sent_frames(const struct vm_fixture *fixture)
+{
+	static char frames[4 * MAX_TEXT_BYTES];
+	size_t len = 0, n = 0;
+	frames[0] = '\0';
+	for (uint32_t i = 0; i < fixture->count && len < sizeof(frames); i++)
+		if (is_script(fixture->words[i])) {
+			const char *name = sent_text(n, VM_TEXT_NAME);
+			len += (size_t)snprintf(frames + len, sizeof(frames) - len, "%s%s+%u",
+				n ? " " : "", name, place_of(fixture->words[i]));
+			n++;
+		}
+	return frames;
 }

@@ -77,5 +77,10 @@ enum vm_failure failure_of(uint64_t word, enum vm_kind kind);
 
 /* A text of the n-th code that was sent by the last tick; "": there is none, or it is long. */
 const char *sent_text(size_t n, enum vm_text what);
+/*
+ * "NAME+PLACE NAME+PLACE" of the last stack's script frames, where none of their functions was
+ * known before: their codes were sent in this order.
+ */
+const char *sent_frames(const struct vm_fixture *fixture);
 
 #endif

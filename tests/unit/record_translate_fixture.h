@@ -288,4 +288,13 @@ static inline void check_sample(const struct result *result, size_t sample, cons
 	check_stack(result, result->samples[sample].user_stack, want);
 }
 
+/* ... of a stack that is cut there. */
+static inline void check_cut_sample(const struct result *result, size_t sample, const char *want,
+	enum layout_truncation truncation)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "%s #%d", want, truncation);
+	check_sample(result, sample, text);
+}
+
 #endif

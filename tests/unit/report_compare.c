@@ -4,59 +4,35 @@
 #include <string.h>
 
 #include "format/base/err.h"
+#include "tests/unit/diff_pair.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
-struct side {
-	struct profile *profile;
-	struct slice slice;
-	struct tree tree;
-	struct tree_weight *weights;
-};
-
-/* Both sides' weights are those of the diff's tree. */
 struct pair {
-	struct side sides[MATCH_SIDES];
-	struct diff_tree diff;
+	struct profile *profiles[MATCH_SIDES];
+	struct diff_pair diff;
 	struct compare compare;
 };
 
-static void side_init(struct side *side, struct fixture *fixture)
-{
-	*side = (struct side){.profile = fixture_profile(fixture)};
-	slice_init_all(&side->slice, side->profile);
-	tree_init(&side->tree, side->profile, &(struct tree_options){0});
-}
-
-static void side_deinit(struct side *side)
-{
-	tree_deinit(&side->tree);
-	slice_deinit(&side->slice);
-	profile_destroy(side->profile);
-}
-
 static void pair_init(struct pair *pair, struct fixture *base, struct fixture *new)
 {
-	struct side *sides = pair->sides;
-	side_init(&sides[MATCH_BASE], base);
-	side_init(&sides[MATCH_NEW], new);
-	diff_tree_init(&pair->diff,
-		&(struct diff_tree_side){sides[MATCH_BASE].profile, &sides[MATCH_BASE].tree},
-		&(struct diff_tree_side){sides[MATCH_NEW].profile, &sides[MATCH_NEW].tree});
-	for (int i = 0; i < MATCH_SIDES; i++) {
-		CLEANUP_FREE struct tree_weight *own = tree_weigh(&sides[i].tree, &sides[i].slice);
-		sides[i].weights = diff_tree_weigh(&pair->diff, (enum match_side)i, own);
-	}
-	compare_init(
-		&pair->compare, &pair->diff, sides[MATCH_BASE].weights, sides[MATCH_NEW].weights);
+	pair->profiles[MATCH_BASE] = fixture_profile(base);
+	pair->profiles[MATCH_NEW] = fixture_profile(new);
+	diff_pair_init(&pair->diff, pair->profiles[MATCH_BASE], pair->profiles[MATCH_NEW]);
+	compare_init(&pair->compare, &pair->diff.diff, pair->diff.weights[MATCH_BASE],
+		pair->diff.weights[MATCH_NEW]);
+}
+
+static void pair_forget_profiles(struct pair *pair)
+{
+	for (int i = 0; i < MATCH_SIDES; i++)
+		profile_destroy(pair->profiles[i]);
 }
 
 static void pair_deinit(struct pair *pair)
 {
 	compare_deinit(&pair->compare);
-	diff_tree_deinit(&pair->diff);
-	for (int i = 0; i < MATCH_SIDES; i++)
-		mem_free(pair->sides[i].weights);
+	diff_pair_deinit(&pair->diff);
 }
 
 /* Rows are by name; here by object first. */
@@ -85,31 +61,23 @@ static void compare_fixtures(struct fixture *base, struct fixture *new, const ch
 {
 	struct pair pair;
 	pair_init(&pair, base, new);
-	side_deinit(&pair.sides[MATCH_BASE]); /* nothing is borrowed */
-	side_deinit(&pair.sides[MATCH_NEW]);
+	pair_forget_profiles(&pair); /* nothing is borrowed */
 	check_rows(&pair.compare, want);
 	pair_deinit(&pair);
-}
-
-static uint32_t begin(struct fixture *fixture, const char *vdso, uint32_t *thread)
-{
-	fixture_init(fixture);
-	*thread = fixture_thread(fixture, fixture_process(fixture, 1, 0), 1, "x");
-	return fixture_object(fixture, LAYOUT_OBJECT_VDSO, vdso);
 }
 
 /* What moved, was cloned or carries another version is the same function. */
 TEST(compare_matches_by_names)
 {
 	struct fixture base, new;
-	uint32_t thread, object = begin(&base, "/lib/libx.so.1.2", &thread);
+	uint32_t thread, object = fixture_begin(&base, "/lib/libx.so.1.2", &thread);
 	uint32_t main = fixture_frame(&base, object, 0x10, "main");
 	uint32_t work = fixture_frame(&base, object, 0x20, "_Z4worki");
 	uint32_t part = fixture_frame(&base, object, 0x30, "_Z4worki.part.0");
 	uint32_t gone = fixture_frame(&base, object, 0x40, "gone@@V_1");
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, work, part), 0, 3);
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, gone), 0, 2);
-	object = begin(&new, "/usr/lib/libx.so.2", &thread);
+	object = fixture_begin(&new, "/usr/lib/libx.so.2", &thread);
 	main = fixture_frame(&new, object, 0x50, "main");
 	work = fixture_frame(&new, object, 0x60, "_Z4worki.constprop.0.isra.0");
 	uint32_t stub = fixture_frame(&new, object, 0x70, "gone@plt");
@@ -131,7 +99,7 @@ TEST(compare_versions_only_where_they_are_clear)
 	};
 	struct fixture sides[2];
 	for (int i = 0; i < 2; i++) {
-		uint32_t thread, object = begin(&sides[i], names[i][0], &thread);
+		uint32_t thread, object = fixture_begin(&sides[i], names[i][0], &thread);
 		for (int n = 0; n < 5; n++) {
 			if (n)
 				object = fixture_object(&sides[i], LAYOUT_OBJECT_VDSO, names[i][n]);
@@ -187,7 +155,7 @@ TEST(compare_code_without_names)
 	struct fixture sides[2];
 	for (uint32_t i = 0; i < 2; i++) {
 		uint32_t thread;
-		begin(&sides[i], "[vdso]", &thread);
+		fixture_begin(&sides[i], "[vdso]", &thread);
 		uint32_t object =
 			fixture_object(&sides[i], LAYOUT_OBJECT_FILE, "/nonexistent/lib.so");
 		uint32_t a = fixture_frame(&sides[i], object, 0x10 + i, NULL);
@@ -201,14 +169,14 @@ TEST(compare_code_without_names)
 TEST(compare_shares_and_chance)
 {
 	struct fixture base, new;
-	uint32_t thread, object = begin(&base, "[vdso]", &thread);
+	uint32_t thread, object = fixture_begin(&base, "[vdso]", &thread);
 	uint32_t a = fixture_frame(&base, object, 0x10, "a");
 	uint32_t b = fixture_frame(&base, object, 0x20, "b");
 	uint32_t c = fixture_frame(&base, object, 0x30, "c");
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, a), 0, 500);
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, b), 0, 490);
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, c), 0, 10);
-	object = begin(&new, "[vdso]", &thread);
+	object = fixture_begin(&new, "[vdso]", &thread);
 	a = fixture_frame(&new, object, 0x10, "a");
 	b = fixture_frame(&new, object, 0x20, "b");
 	c = fixture_frame(&new, object, 0x30, "c");
@@ -217,7 +185,7 @@ TEST(compare_shares_and_chance)
 	fixture_samples(&new, thread, FIXTURE_STACK(&new, c), 0, 24);
 	struct pair pair;
 	pair_init(&pair, &base, &new);
-	const struct side *sides = pair.sides;
+	struct profile *const *profiles = pair.profiles;
 	const struct compare *compare = &pair.compare;
 	check_rows(&pair.compare, "[vdso] a 500/500 1200/1200\n"
 				  "[vdso] b 490/490 776/776\n"
@@ -233,13 +201,10 @@ TEST(compare_shares_and_chance)
 	CHECK_INT(compare_strength(-0.9), 0);
 	CHECK_INT(compare_strength(-1), 1);
 	CHECK_INT(compare_strength(compare_points(&compare->wholes, &rows[0], COMPARE_TOTAL)), 3);
-	uint32_t frame = compare_find_frame(sides[0].profile, sides[1].profile, rows[1].frame);
-	CHECK_STR(sides[0].profile->functions.data[sides[0].profile->frames.data[frame].function]
-			  .name,
-		"b");
-	CHECK_INT(compare_find_object(sides[0].profile, sides[1].profile, 1), 1);
-	CHECK_INT(compare_find_object(sides[0].profile, sides[1].profile, 0), 0);
-	side_deinit(&pair.sides[MATCH_BASE]);
-	side_deinit(&pair.sides[MATCH_NEW]);
+	uint32_t frame = compare_find_frame(profiles[0], profiles[1], rows[1].frame);
+	CHECK_STR(profiles[0]->functions.data[profiles[0]->frames.data[frame].function].name, "b");
+	CHECK_INT(compare_find_object(profiles[0], profiles[1], 1), 1);
+	CHECK_INT(compare_find_object(profiles[0], profiles[1], 0), 0);
+	pair_forget_profiles(&pair);
 	pair_deinit(&pair);
 }

@@ -4,50 +4,16 @@
 
 #include "report/diff/diff_focus.h"
 #include "report/focus.h"
+#include "tests/unit/diff_pair.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
-struct side {
-	struct profile *profile;
-	struct tree tree;
-	struct tree_weight *weights; /* of the diff's tree */
-};
-
-struct pair {
-	struct side sides[MATCH_SIDES];
-	struct diff_tree diff;
-};
-
-static void pair_init(struct pair *pair, struct fixture *base, struct fixture *new)
+static void pair_init(struct diff_pair *pair, struct fixture *base, struct fixture *new)
 {
-	struct fixture *fixtures[] = {base, new};
-	for (int i = 0; i < MATCH_SIDES; i++) {
-		struct side *side = &pair->sides[i];
-		side->profile = fixture_profile(fixtures[i]);
-		tree_init(&side->tree, side->profile, &(struct tree_options){0});
-	}
-	struct diff_tree_side sides[MATCH_SIDES] = {
-		{pair->sides[0].profile, &pair->sides[0].tree},
-		{pair->sides[1].profile, &pair->sides[1].tree},
-	};
-	diff_tree_init(&pair->diff, &sides[MATCH_BASE], &sides[MATCH_NEW]);
-	for (int i = 0; i < MATCH_SIDES; i++) {
-		struct side *side = &pair->sides[i];
-		struct slice slice;
-		slice_init_all(&slice, side->profile);
-		CLEANUP_FREE struct tree_weight *own = tree_weigh(&side->tree, &slice);
-		side->weights = diff_tree_weigh(&pair->diff, (enum match_side)i, own);
-		slice_deinit(&slice);
-		tree_deinit(&side->tree); /* nothing is borrowed */
-		profile_destroy(side->profile);
-	}
-}
-
-static void pair_deinit(struct pair *pair)
-{
-	diff_tree_deinit(&pair->diff);
-	for (int i = 0; i < MATCH_SIDES; i++)
-		mem_free(pair->sides[i].weights);
+	struct profile *profiles[] = {fixture_profile(base), fixture_profile(new)};
+	diff_pair_init(pair, profiles[0], profiles[1]);
+	profile_destroy(profiles[0]);
+	profile_destroy(profiles[1]);
 }
 
 static void put_path(const struct diff_tree *diff, uint32_t node, struct str *out)
@@ -59,7 +25,7 @@ static void put_path(const struct diff_tree *diff, uint32_t node, struct str *ou
 	str_printf(out, ">%s", diff->functions.data[it->function].name);
 }
 
-static uint32_t node_of(const struct pair *pair, const char *path)
+static uint32_t node_of(const struct diff_pair *pair, const char *path)
 {
 	for (uint32_t i = 0; i < pair->diff.tree.nodes.len; i++) {
 		CLEANUP(str_deinit) struct str text = {0};
@@ -72,12 +38,12 @@ static uint32_t node_of(const struct pair *pair, const char *path)
 }
 
 /* In samples: self and total of the base, of the new one. */
-static void check(const struct pair *pair, const char *path, unsigned base_self, unsigned base,
+static void check(const struct diff_pair *pair, const char *path, unsigned base_self, unsigned base,
 	unsigned new_self, unsigned new)
 {
 	uint32_t node = node_of(pair, path);
-	const struct tree_weight *old = &pair->sides[MATCH_BASE].weights[node];
-	const struct tree_weight *now = &pair->sides[MATCH_NEW].weights[node];
+	const struct tree_weight *old = &pair->weights[MATCH_BASE][node];
+	const struct tree_weight *now = &pair->weights[MATCH_NEW][node];
 	CHECK_INT(old->self, base_self * 1000000ULL);
 	CHECK_INT(old->total, base * 1000000ULL);
 	CHECK_INT(old->self_samples, base_self);
@@ -88,25 +54,18 @@ static void check(const struct pair *pair, const char *path, unsigned base_self,
 	CHECK_INT(now->samples, new);
 }
 
-static uint32_t begin(struct fixture *fixture, const char *object, uint32_t *thread)
-{
-	fixture_init(fixture);
-	*thread = fixture_thread(fixture, fixture_process(fixture, 1, 0), 1, "x");
-	return fixture_object(fixture, LAYOUT_OBJECT_VDSO, object);
-}
-
 /* main calls work, part of which moved to a clone, and gone or fresh. */
-static void put_pair(struct pair *pair)
+static void put_pair(struct diff_pair *pair)
 {
 	struct fixture base, new;
-	uint32_t thread, object = begin(&base, "libx.so.1", &thread);
+	uint32_t thread, object = fixture_begin(&base, "libx.so.1", &thread);
 	uint32_t main = fixture_frame(&base, object, 0x10, "main");
 	uint32_t work = fixture_frame(&base, object, 0x20, "work");
 	uint32_t gone = fixture_frame(&base, object, 0x30, "gone");
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, work), 0, 4);
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, gone, work), 0, 2);
 	fixture_samples(&base, thread, 0, 0, 2);
-	object = begin(&new, "libx.so.2", &thread);
+	object = fixture_begin(&new, "libx.so.2", &thread);
 	uint32_t fresh = fixture_frame(&new, object, 0x10, "fresh");
 	uint32_t clone = fixture_frame(&new, object, 0x20, "work.constprop.0");
 	work = fixture_frame(&new, object, 0x30, "work");
@@ -120,7 +79,7 @@ static void put_pair(struct pair *pair)
 
 TEST(diff_tree_of_changed_builds)
 {
-	struct pair pair;
+	struct diff_pair pair;
 	put_pair(&pair);
 	CHECK_INT(pair.diff.tree.nodes.len, 6);
 	check(&pair, "", 2, 8, 0, 16);
@@ -137,56 +96,56 @@ TEST(diff_tree_of_changed_builds)
 	/* What only the base has has no frame of the new one. */
 	for (uint32_t i = 1; i < pair.diff.tree.nodes.len; i++) {
 		uint32_t frame = diff_tree_new_frame(pair.diff.tree.nodes.data[i].frame);
-		CHECK_INT(frame != 0, pair.sides[MATCH_NEW].weights[i].samples != 0);
+		CHECK_INT(frame != 0, pair.weights[MATCH_NEW][i].samples != 0);
 	}
-	pair_deinit(&pair);
+	diff_pair_deinit(&pair);
 }
 
 /* What is made of trees can be made of it, by the weights of either side. */
 TEST(diff_tree_in_focus)
 {
-	struct pair pair;
+	struct diff_pair pair;
 	put_pair(&pair);
 	struct focus focus;
 	const uint64_t totals[MATCH_SIDES] = {6000000, 15000000};
 	const size_t nr_callers[MATCH_SIDES] = {2, 1};
 	for (int i = 0; i < MATCH_SIDES; i++) {
 		uint32_t work = pair.diff.tree.nodes.data[node_of(&pair, ">main>work")].function;
-		focus_init_function(&focus, &pair.diff.tree, pair.sides[i].weights,
+		focus_init_function(&focus, &pair.diff.tree, pair.weights[i],
 			pair.diff.functions.data, FOCUS_CALLERS, work);
 		focus_expand(&focus, 0);
 		CHECK_INT(focus.nodes.data[0].total, totals[i]);
 		CHECK_INT(focus.nodes.len - 1, nr_callers[i]);
 		focus_deinit(&focus);
 	}
-	pair_deinit(&pair);
+	diff_pair_deinit(&pair);
 }
 
 TEST(diff_tree_marks_recursion_by_function)
 {
 	struct fixture base, new;
-	uint32_t thread, object = begin(&base, "x", &thread);
+	uint32_t thread, object = fixture_begin(&base, "x", &thread);
 	uint32_t f = fixture_frame(&base, object, 0x10, "f");
 	uint32_t part = fixture_frame(&base, object, 0x20, "f.part.0");
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, f, part), 0, 1);
-	object = begin(&new, "x", &thread);
+	object = fixture_begin(&new, "x", &thread);
 	f = fixture_frame(&new, object, 0x10, "f");
 	fixture_samples(&new, thread, FIXTURE_STACK(&new, f), 0, 1);
-	struct pair pair;
+	struct diff_pair pair;
 	pair_init(&pair, &base, &new);
 	CHECK(!pair.diff.tree.nodes.data[node_of(&pair, ">f")].is_recursive);
 	CHECK(pair.diff.tree.nodes.data[node_of(&pair, ">f>f")].is_recursive);
 	check(&pair, ">f>f", 1, 1, 0, 0);
-	pair_deinit(&pair);
+	diff_pair_deinit(&pair);
 }
 
 /* The mean shows what either side has, and does not ask how long it was recorded. */
 TEST(diff_tree_mean_of_shares)
 {
-	struct pair pair;
+	struct diff_pair pair;
 	put_pair(&pair);
-	struct tree_weight *mean = diff_tree_mean(
-		&pair.diff, pair.sides[MATCH_BASE].weights, pair.sides[MATCH_NEW].weights);
+	struct tree_weight *mean =
+		diff_tree_mean(&pair.diff, pair.weights[MATCH_BASE], pair.weights[MATCH_NEW]);
 	CHECK_INT(mean[0].total, DIFF_TREE_WHOLE);
 	CHECK_INT(mean[0].self_samples, 2);
 	CHECK_INT(mean[0].self, DIFF_TREE_WHOLE / 8); /* 2 of 8, and nothing */
@@ -194,14 +153,14 @@ TEST(diff_tree_mean_of_shares)
 	CHECK_INT(mean[node_of(&pair, ">main>work>fresh")].total, 7 * (DIFF_TREE_WHOLE / 32));
 	CHECK_INT(mean[node_of(&pair, ">main>work")].samples, 19);
 	mem_free(mean);
-	pair_deinit(&pair);
+	diff_pair_deinit(&pair);
 }
 
 /* main calls kept and, in the base, what was left out of it; all of the new one's others. */
 TEST(diff_tree_compares_as_deep_as_a_baseline_goes)
 {
 	struct fixture base, new;
-	uint32_t thread, object = begin(&base, "x", &thread);
+	uint32_t thread, object = fixture_begin(&base, "x", &thread);
 	uint32_t main = fixture_frame(&base, object, 0x10, "main");
 	uint32_t kept = fixture_frame(&base, object, 0x20, "kept");
 	uint32_t leaf = fixture_frame(&base, object, 0x30, "leaf");
@@ -211,7 +170,7 @@ TEST(diff_tree_compares_as_deep_as_a_baseline_goes)
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, mark, leaf), 0, 3);
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, mark), 0, 1);
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, main, gone), 0, 2);
-	object = begin(&new, "x", &thread);
+	object = fixture_begin(&new, "x", &thread);
 	main = fixture_frame(&new, object, 0x10, "main");
 	kept = fixture_frame(&new, object, 0x20, "kept");
 	leaf = fixture_frame(&new, object, 0x30, "leaf");
@@ -219,7 +178,7 @@ TEST(diff_tree_compares_as_deep_as_a_baseline_goes)
 	fixture_samples(&new, thread, FIXTURE_STACK(&new, main, kept, rare), 0, 4);
 	fixture_samples(&new, thread, FIXTURE_STACK(&new, main, rare, leaf), 0, 5);
 	fixture_samples(&new, thread, FIXTURE_STACK(&new, main, leaf), 0, 2);
-	struct pair pair;
+	struct diff_pair pair;
 	pair_init(&pair, &base, &new);
 	CHECK_STR(pair.diff.functions.data[pair.diff.left_out].name, DIFF_TREE_LEFT_OUT);
 	check(&pair, ">main", 0, 10, 0, 11);
@@ -230,7 +189,7 @@ TEST(diff_tree_compares_as_deep_as_a_baseline_goes)
 	check(&pair, ">main>" DIFF_TREE_LEFT_OUT ">leaf", 3, 3, 2, 2);
 	check(&pair, ">main>" DIFF_TREE_LEFT_OUT ">rare>leaf", 0, 0, 5, 5);
 	/* What stands below is neither more nor less. */
-	const struct tree_weight *const sides[] = {pair.sides[0].weights, pair.sides[1].weights};
+	const struct tree_weight *const sides[] = {pair.weights[0], pair.weights[1]};
 	CLEANUP_FREE struct tree_weight *mean = diff_tree_mean(&pair.diff, sides[0], sides[1]);
 	struct focus both;
 	struct diff_focus focus;
@@ -245,30 +204,30 @@ TEST(diff_tree_compares_as_deep_as_a_baseline_goes)
 	CHECK(is_whole && !diff_focus_row(&focus, node).is_cut);
 	diff_focus_deinit(&focus);
 	focus_deinit(&both);
-	pair_deinit(&pair);
+	diff_pair_deinit(&pair);
 }
 
 TEST(diff_tree_of_strangers_and_nothing)
 {
 	struct fixture base, new;
-	uint32_t thread, object = begin(&base, "one", &thread);
+	uint32_t thread, object = fixture_begin(&base, "one", &thread);
 	uint32_t f = fixture_frame(&base, object, 0x10, "f");
 	fixture_samples(&base, thread, FIXTURE_STACK(&base, f), 0, 3);
-	object = begin(&new, "two", &thread);
+	object = fixture_begin(&new, "two", &thread);
 	f = fixture_frame(&new, object, 0x10, "f"); /* of another file */
 	fixture_samples(&new, thread, FIXTURE_STACK(&new, f), 0, 1);
-	struct pair pair;
+	struct diff_pair pair;
 	pair_init(&pair, &base, &new);
 	CHECK_INT(pair.diff.tree.nodes.len, 3);
-	CHECK_INT(pair.sides[MATCH_BASE].weights[0].samples, 3);
-	pair_deinit(&pair);
-	begin(&base, "one", &thread);
-	begin(&new, "one", &thread);
+	CHECK_INT(pair.weights[MATCH_BASE][0].samples, 3);
+	diff_pair_deinit(&pair);
+	fixture_begin(&base, "one", &thread);
+	fixture_begin(&new, "one", &thread);
 	pair_init(&pair, &base, &new);
 	CHECK_INT(pair.diff.tree.nodes.len, 1);
-	struct tree_weight *mean = diff_tree_mean(
-		&pair.diff, pair.sides[MATCH_BASE].weights, pair.sides[MATCH_NEW].weights);
+	struct tree_weight *mean =
+		diff_tree_mean(&pair.diff, pair.weights[MATCH_BASE], pair.weights[MATCH_NEW]);
 	CHECK_INT(mean[0].total, 0);
 	mem_free(mean);
-	pair_deinit(&pair);
+	diff_pair_deinit(&pair);
 }

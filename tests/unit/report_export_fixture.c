@@ -30,6 +30,13 @@ void fixture_init_at(struct fixture *fixture, const struct layout_clock *clock)
 	fixture->event = fixture_event(fixture, "cpu-clock", "ns", 1000000);
 }
 
+uint32_t fixture_begin(struct fixture *fixture, const char *object, uint32_t *thread)
+{
+	fixture_init(fixture);
+	*thread = fixture_thread(fixture, fixture_process(fixture, 1, 0), 1, "x");
+	return fixture_object(fixture, LAYOUT_OBJECT_VDSO, object);
+}
+
 uint32_t fixture_string(struct fixture *fixture, const char *text)
 {
 	return writer_string(fixture->writer, text, strlen(text));

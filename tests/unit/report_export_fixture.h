@@ -18,6 +18,9 @@ struct fixture {
 void fixture_init(struct fixture *fixture);
 /* The same with another clock; samples follow it. */
 void fixture_init_at(struct fixture *fixture, const struct layout_clock *clock);
+/* The same with a thread; returns an object with code, which no file of this machine is asked
+ * about. */
+uint32_t fixture_begin(struct fixture *fixture, const char *object, uint32_t *thread);
 uint32_t fixture_string(struct fixture *fixture, const char *text);
 uint32_t fixture_event(
 	struct fixture *fixture, const char *name, const char *unit, uint64_t period);

@@ -29,9 +29,7 @@ struct function {
 static struct profile *make_side(const struct function *functions)
 {
 	struct fixture fixture;
-	fixture_init(&fixture);
-	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "x");
-	uint32_t program = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "/bin/x");
+	uint32_t thread, program = fixture_begin(&fixture, "/bin/x", &thread);
 	uint32_t main = fixture_frame(&fixture, program, 0x10, "main");
 	uint32_t leaf = fixture_frame(&fixture, program, 0x20, "leaf");
 	unsigned rest = SIDE_SAMPLES;

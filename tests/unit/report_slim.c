@@ -8,6 +8,7 @@
 
 #include "report/diff/diff_tree.h"
 #include "report/merge.h"
+#include "tests/unit/diff_pair.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -364,16 +365,6 @@ TEST(rare_stacks_are_cut_and_self_times_stay)
 	bytes_buf_deinit(&bytes);
 }
 
-static struct tree_weight *weigh(const struct diff_tree *diff, enum match_side side,
-	const struct profile *profile, const struct tree *tree)
-{
-	struct slice slice;
-	slice_init_all(&slice, profile);
-	CLEANUP_FREE struct tree_weight *own = tree_weigh(tree, &slice);
-	slice_deinit(&slice);
-	return diff_tree_weigh(diff, side, own);
-}
-
 /* Returns how many paths end in a mark. */
 static unsigned check_paths(
 	const struct diff_tree *diff, const struct tree_weight *base, const struct tree_weight *new)
@@ -401,25 +392,13 @@ TEST(what_was_cut_differs_from_its_recording_nowhere)
 	slim_of(profiles[MATCH_NEW], 0, &bytes);
 	size_t whole = bytes.len;
 	for (size_t part = 2; part <= 8; part *= 2) {
-		struct tree trees[MATCH_SIDES];
-		struct tree_weight *weights[MATCH_SIDES];
-		struct diff_tree_side sides[MATCH_SIDES];
-		struct diff_tree diff;
+		struct diff_pair pair;
 		slim_of(profiles[MATCH_NEW], whole / part, &bytes);
 		profiles[MATCH_BASE] = load_bytes(&bytes);
-		for (int i = 0; i < MATCH_SIDES; i++) {
-			tree_init(&trees[i], profiles[i], &(struct tree_options){0});
-			sides[i] = (struct diff_tree_side){profiles[i], &trees[i]};
-		}
-		diff_tree_init(&diff, &sides[MATCH_BASE], &sides[MATCH_NEW]);
-		for (int i = 0; i < MATCH_SIDES; i++)
-			weights[i] = weigh(&diff, (enum match_side)i, profiles[i], &trees[i]);
-		CHECK(check_paths(&diff, weights[MATCH_BASE], weights[MATCH_NEW]) > 0);
-		for (int i = 0; i < MATCH_SIDES; i++) {
-			mem_free(weights[i]);
-			tree_deinit(&trees[i]);
-		}
-		diff_tree_deinit(&diff);
+		diff_pair_init(&pair, profiles[MATCH_BASE], profiles[MATCH_NEW]);
+		CHECK(check_paths(&pair.diff, pair.weights[MATCH_BASE], pair.weights[MATCH_NEW]) >
+			0);
+		diff_pair_deinit(&pair);
 		profile_destroy(profiles[MATCH_BASE]);
 	}
 	profile_destroy(profiles[MATCH_NEW]);
