@@ -1,0 +1,52 @@
+/* What a writer was given and has not sent yet: writer.c collects it, writer_flush.c sends it. */
+#ifndef EBPROF_WRITER_PENDING_H
+#define EBPROF_WRITER_PENDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/bytes.h"
+#include "format/base/str.h"
+#include "format/base/vec.h"
+#include "format/file/writer.h"
+
+/* A table whose ids are handed out one by one: what waits of it. */
+struct pending_table {
+	struct bytes_buf body;
+	uint32_t next_id; /* of the next entity */
+	uint32_t count;   /* waiting */
+};
+
+struct event_samples {
+	uint64_t waiting, written;
+};
+
+struct writer {
+	struct writer_sink sink;
+	uint32_t sequence;
+	uint64_t bytes_written, samples_written;
+	bool failed;
+	uint64_t max_bytes; /* 0: no limit */
+	bool is_full;       /* something did not fit: only figures and the end still go out */
+
+	struct strtab strings;
+	uint32_t strings_written;
+
+	struct bytes_buf meta;
+	struct pending_table events, origins, objects, processes, threads, snapshots;
+	struct bytes_buf mappings, symbols, code, unwound, counters, clocks;
+	struct {
+		VEC(struct layout_frame) waiting;
+		uint32_t next_id;
+	} frames;
+	struct {
+		VEC(struct layout_node) waiting;
+		uint32_t next_id;
+	} nodes;
+	VEC(struct layout_sample) samples;
+	VEC(struct event_samples) by_event; /* id - 1 */
+
+	struct bytes_buf out, payload; /* reused by every flush */
+};
+
+#endif
