@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "report/profile_stacks.h"
+
 struct code_versions {
 	struct profile *profile;
 	VEC(bool) is_changing; /* of each node that was read: it or a caller of it */

@@ -1,448 +1,12 @@
-/* From the reader's visits to a profile: interning, and checking every reference once. */
-#include <string.h>
+/* A whole recording as a profile: room for it, and what is made of it once all of it was read. */
 #include <sys/stat.h>
 
 #include "report/code_versions.h"
+#include "report/load_visitor.h"
 #include "report/profile.h"
+#include "report/profile_stacks.h"
 #include "report/sample_order.h"
 #include "report/unwind/snapshots.h"
-
-/* Ids grow by one but for holes that damage tore: those become placeholders. */
-#define put_at(vec, id, ...) \
-	do { \
-		if ((id) >= (vec)->len) \
-			vec_resize((vec), (size_t)(id) + 1); \
-		(vec)->data[id] = (__VA_ARGS__); \
-	} while (0)
-
-/*
- * Nodes share their callers, so a file of a few bytes can describe stacks whose
- * lengths add up to anything. Consumers walk each stack: together they may take
- * this many steps, and so many a byte of the file.
- */
-enum {
-	WALK_FLOOR = 8 << 20,
-	WALK_RATIO = 256,
-};
-
-static const char damaged[] = "[damaged]";
-
-static const char *string_at(struct profile *profile, uint32_t id)
-{
-	if (!id)
-		return "";
-	if (id < profile->strings.len && profile->strings.data[id].bytes)
-		return profile->strings.data[id].bytes;
-	profile->dangling++;
-	return damaged;
-}
-
-/* An id that may be 0 or lead nowhere: behind the table's end, or into a hole. */
-static uint32_t checked(struct profile *profile, uint32_t id, bool is_there)
-{
-	if (is_there)
-		return id;
-	profile->dangling++;
-	return 0;
-}
-
-/* Whether the entity was read; `field` is NULL or 0 in holes alone. Index 0 is always there. */
-#define is_there(vec, id, field) ((id) < (vec)->len && (vec)->data[id].field)
-
-static uint32_t checked_event(struct profile *profile, uint32_t id)
-{
-	return checked(profile, id, is_there(&profile->events, id, name));
-}
-
-static uint32_t checked_object(struct profile *profile, uint32_t id)
-{
-	return checked(profile, id, is_there(&profile->objects, id, path));
-}
-
-static uint32_t checked_origin(struct profile *profile, uint32_t id)
-{
-	return checked(profile, id, is_there(&profile->origins, id, name));
-}
-
-static uint32_t checked_process(struct profile *profile, uint32_t id)
-{
-	return checked(profile, id, is_there(&profile->processes, id, cgroup));
-}
-
-static uint32_t checked_thread(struct profile *profile, uint32_t id)
-{
-	return checked(profile, id, is_there(&profile->threads, id, comm));
-}
-
-static uint32_t checked_frame(struct profile *profile, uint32_t id)
-{
-	bool is_read = id < profile->frames.len &&
-		       (profile->frames.data[id].object || profile->frames.data[id].offset);
-	return checked(profile, id, is_read);
-}
-
-static uint32_t checked_node(struct profile *profile, uint32_t id)
-{
-	bool is_read = id < profile->nodes.len && profile->node_depths.data[id];
-	return checked(profile, id, !id || is_read);
-}
-
-static void note_time(struct profile *profile, uint64_t time_ns)
-{
-	if (time_ns < profile->first_ns)
-		profile->first_ns = time_ns;
-	if (time_ns > profile->last_ns)
-		profile->last_ns = time_ns;
-}
-
-static void on_meta(void *context, const char *key, size_t key_len, const char *value, size_t len)
-{
-	struct profile *profile = context;
-	struct profile_meta meta = {
-		.key = arena_strndup(&profile->arena, key, key_len),
-		.value = arena_strndup(&profile->arena, value, len),
-	};
-	vec_each(&profile->meta, old) {
-		if (strcmp(old->key, meta.key) == 0) {
-			*old = meta;
-			return;
-		}
-	}
-	vec_push(&profile->meta, meta);
-}
-
-static void on_string(void *context, uint32_t id, const char *bytes, size_t len)
-{
-	struct profile *profile = context;
-	struct profile_string string = {
-		.bytes = arena_strndup(&profile->arena, bytes, len),
-		.len = (uint32_t)len,
-	};
-	put_at(&profile->strings, id, string);
-}
-
-static void on_event(void *context, uint32_t id, const struct layout_event *event)
-{
-	struct profile *profile = context;
-	struct profile_event out = {
-		.name = string_at(profile, event->name),
-		.unit = string_at(profile, event->unit),
-		.period = event->period,
-		.frequency_hz = event->frequency_hz,
-	};
-	put_at(&profile->events, id, out);
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = path[0] == '/' ? strrchr(path, '/') : NULL;
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static void on_object(void *context, uint32_t id, const struct layout_object *object)
-{
-	struct profile *profile = context;
-	struct profile_object out = {.info = *object, .path = string_at(profile, object->path)};
-	size_t bytes = object->nr_segments * sizeof(*object->segments);
-	out.info.segments = NULL;
-	if (bytes)
-		out.info.segments =
-			memcpy(arena_alloc(&profile->arena, bytes), object->segments, bytes);
-	out.name = last_part(out.path);
-	put_at(&profile->objects, id, out);
-}
-
-static const char *copy_text(struct profile *profile, const struct layout_text *text)
-{
-	return arena_strndup(&profile->arena, text->len ? text->bytes : "", text->len);
-}
-
-static void on_origin(void *context, uint32_t id, const struct layout_origin *origin)
-{
-	struct profile *profile = context;
-	struct profile_meta *meta =
-		arena_alloc(&profile->arena, (origin->nr_meta + 1) * sizeof(*meta));
-	for (uint32_t i = 0; i < origin->nr_meta; i++) {
-		meta[i].key = copy_text(profile, &origin->meta[i].key);
-		meta[i].value = copy_text(profile, &origin->meta[i].value);
-	}
-	struct profile_origin out = {
-		.name = copy_text(profile, &origin->name), .info = *origin, .meta = meta};
-	out.info.name = (struct layout_text){0};
-	out.info.meta = NULL;
-	put_at(&profile->origins, id, out);
-}
-
-static void on_process(void *context, uint32_t id, const struct layout_process *process)
-{
-	struct profile *profile = context;
-	struct profile_process out = {
-		.info = *process,
-		.cgroup = string_at(profile, process->cgroup),
-		.container = string_at(profile, process->container),
-	};
-	out.info.exe = checked_object(profile, process->exe);
-	out.info.origin = checked_origin(profile, process->origin);
-	put_at(&profile->processes, id, out);
-}
-
-static void on_thread(void *context, uint32_t id, const struct layout_thread *thread)
-{
-	struct profile *profile = context;
-	struct profile_thread out = {
-		.process = checked_process(profile, thread->process),
-		.tid = thread->tid,
-		.comm = string_at(profile, thread->comm),
-	};
-	out.pid = profile->processes.data[out.process].info.pid;
-	put_at(&profile->threads, id, out);
-}
-
-static void on_mapping(void *context, const struct layout_mapping *mapping)
-{
-	struct profile *profile = context;
-	struct layout_mapping out = *mapping;
-	out.process = checked_process(profile, mapping->process);
-	out.object = checked_object(profile, mapping->object);
-	vec_push(&profile->mappings, out);
-}
-
-static void on_frame(void *context, uint32_t id, const struct layout_frame *frame)
-{
-	struct profile *profile = context;
-	struct profile_frame out = {
-		.object = checked_object(profile, frame->object),
-		.offset = frame->offset,
-		.flags = frame->flags,
-	};
-	if (frame->object && !out.object)
-		out.offset = LAYOUT_TRUNCATED_UNKNOWN;
-	if (!out.object && (!out.offset || out.offset >= LAYOUT_TRUNCATED_END))
-		out.offset = LAYOUT_TRUNCATED_UNKNOWN; /* a cause of a later version */
-	profile->objects.data[out.object].is_used = true;
-	put_at(&profile->frames, id, out);
-}
-
-static void on_node(void *context, uint32_t id, const struct layout_node *node)
-{
-	struct profile *profile = context;
-	struct layout_node out = {
-		.parent = checked_node(profile, node->parent),
-		.frame = checked_frame(profile, node->frame),
-	};
-	uint32_t depth = profile->node_depths.data[out.parent] + 1;
-	if (depth > LAYOUT_MAX_DEPTH) { /* a root that says: cut, for reasons unknown */
-		profile->dangling++;
-		out = (struct layout_node){0};
-		depth = 1;
-	}
-	put_at(&profile->nodes, id, out);
-	put_at(&profile->node_depths, id, (uint16_t)depth);
-	put_at(&profile->plain_stacks, id, 0);
-}
-
-static uint32_t stack_of(struct profile *profile, uint32_t user, uint32_t kernel)
-{
-	uint32_t *plain = &profile->plain_stacks.data[user];
-	uint64_t key = (uint64_t)user << 32 | kernel;
-	if (!kernel && *plain)
-		return *plain - 1;
-	const uint64_t *known = kernel ? map_get(&profile->stack_index, key) : NULL;
-	if (known)
-		return (uint32_t)*known;
-	const uint16_t *depths = profile->node_depths.data;
-	uint64_t limit = WALK_FLOOR + profile->file.file_bytes * WALK_RATIO;
-	uint64_t walk_frames = profile->walk_frames + depths[user] + depths[kernel];
-	if (walk_frames > limit) {
-		profile->dangling++;
-		return stack_of(profile, 0, 0);
-	}
-	profile->walk_frames = walk_frames;
-	if (kernel)
-		*map_put(&profile->stack_index, key, NULL) = profile->stacks.len;
-	else
-		*plain = (uint32_t)profile->stacks.len + 1;
-	vec_push(&profile->stacks, (struct profile_stack){.user = user, .kernel = kernel});
-	return (uint32_t)profile->stacks.len - 1;
-}
-
-static void on_snapshot(void *context, uint32_t id, const struct layout_snapshot *snapshot)
-{
-	struct profile *profile = context;
-	struct layout_snapshot out = *snapshot;
-	out.process = checked_process(profile, snapshot->process);
-	if (!profile->snapshots)
-		profile->snapshots = snapshots_create(profile, profile->options);
-	snapshots_take(profile->snapshots, id, &out);
-}
-
-/* False: there is no such snapshot. */
-static bool defer_sample(struct profile *profile, uint32_t snapshot, uint32_t user, uint32_t kernel)
-{
-	struct snapshots_sample waiting = {
-		.index = profile->samples.len,
-		.user = user,
-		.kernel = kernel,
-	};
-	if (profile->snapshots && snapshots_defer(profile->snapshots, snapshot, &waiting))
-		return true;
-	profile->dangling++;
-	return false;
-}
-
-/* Most samples are of user code alone, and of stacks that were there before. */
-static bool find_plain_stack(
-	const struct profile *profile, const struct layout_sample *sample, uint32_t *ret)
-{
-	if (sample->kernel_stack || sample->snapshot ||
-		sample->user_stack >= profile->plain_stacks.len ||
-		!profile->plain_stacks.data[sample->user_stack])
-		return false;
-	*ret = profile->plain_stacks.data[sample->user_stack] - 1;
-	return true;
-}
-
-/* The stack of a snapshot is made once all is read: see join_snapshots(). */
-static uint32_t stack_of_sample(struct profile *profile, const struct layout_sample *sample)
-{
-	uint32_t stack;
-	if (find_plain_stack(profile, sample, &stack))
-		return stack;
-	uint32_t user = checked_node(profile, sample->user_stack);
-	uint32_t kernel = checked_node(profile, sample->kernel_stack);
-	if (sample->snapshot && defer_sample(profile, sample->snapshot, user, kernel))
-		return 0;
-	return stack_of(profile, user, kernel);
-}
-
-static void on_sample(void *context, const struct layout_sample *sample)
-{
-	struct profile *profile = context;
-	struct profile_sample out = {
-		.time_ns = sample->time_ns,
-		.weight = sample->weight,
-		.thread = checked_thread(profile, sample->thread),
-		.cpu = sample->cpu,
-		.event = checked_event(profile, sample->event),
-		.stack = stack_of_sample(profile, sample),
-	};
-	note_time(profile, sample->time_ns);
-	vec_push(&profile->samples, out);
-}
-
-static void on_symbol(void *context, const struct layout_symbol *symbol)
-{
-	struct profile *profile = context;
-	struct profile_symbol out = {
-		.object = checked_object(profile, symbol->object),
-		.offset = symbol->offset,
-		.size = symbol->size,
-		.name = string_at(profile, symbol->name),
-	};
-	vec_push(&profile->symbols, out);
-}
-
-static void on_code(void *context, const struct layout_code *code)
-{
-	struct profile *profile = context;
-	struct profile_code out = {
-		.object = checked_object(profile, code->object),
-		.order = (uint32_t)profile->codes.len,
-		.offset = code->offset,
-		.start = code->start,
-		.time_ns = code->time_ns,
-		.name = string_at(profile, code->name),
-		.file = code->file ? string_at(profile, code->file) : NULL,
-		.line = code->line,
-	};
-	vec_push(&profile->codes, out);
-}
-
-static void on_unwound(void *context, const struct layout_unwound *unwound)
-{
-	struct profile *profile = context;
-	uint32_t node = checked_node(profile, unwound->node);
-	if (node)
-		*map_put(&profile->archived_stacks, unwound->snapshot, NULL) = node;
-}
-
-static struct answers *on_answers(void *context, uint32_t object)
-{
-	struct profile *profile = context;
-	object = checked_object(profile, object);
-	return object ? &profile->objects.data[object].answers : NULL;
-}
-
-static void on_counter(void *context, const struct layout_counter_value *value)
-{
-	struct profile *profile = context;
-	if ((unsigned)value->counter >= LAYOUT_COUNTER_COUNT)
-		return; /* of a later version */
-	*map_put(&profile->counter_values, (uint64_t)value->counter << 32 | value->cpu, NULL) =
-		value->value;
-}
-
-static void on_clock(void *context, const struct layout_clock *clock)
-{
-	struct profile *profile = context;
-	if (!profile->first_clock.monotonic_ns)
-		profile->first_clock = *clock;
-	profile->last_clock = *clock;
-	note_time(profile, clock->monotonic_ns);
-}
-
-static void on_end(void *context, const struct layout_end *end)
-{
-	struct profile *profile = context;
-	profile->end = *end;
-	note_time(profile, end->time_ns);
-}
-
-static void on_progress(void *context, uint64_t file_bytes)
-{
-	const struct profile_options *options = ((struct profile *)context)->options;
-	if (options->progress)
-		options->progress(options->context, file_bytes);
-}
-
-static const struct reader_visitor visitor = {
-	.meta = on_meta,
-	.string = on_string,
-	.event = on_event,
-	.origin = on_origin,
-	.object = on_object,
-	.process = on_process,
-	.thread = on_thread,
-	.mapping = on_mapping,
-	.frame = on_frame,
-	.node = on_node,
-	.snapshot = on_snapshot,
-	.sample = on_sample,
-	.symbol = on_symbol,
-	.code = on_code,
-	.unwound = on_unwound,
-	.answers = on_answers,
-	.counter = on_counter,
-	.clock = on_clock,
-	.end = on_end,
-	.progress = on_progress,
-};
-
-/* ---- after reading ---- */
-
-uint32_t profile_add_node(
-	struct profile *profile, struct map *known, uint32_t parent, uint32_t frame)
-{
-	bool added;
-	uint64_t *node = map_put(known, (uint64_t)parent << 32 | frame, &added);
-	if (added) {
-		*node = profile->nodes.len;
-		vec_push(&profile->nodes, (struct layout_node){parent, frame});
-		vec_push(&profile->node_depths, (uint16_t)(profile->node_depths.data[parent] + 1));
-		vec_push(&profile->plain_stacks, 0);
-	}
-	return (uint32_t)*node;
-}
 
 /* The node of the whole user stack: as it was archived, or as it is found here. */
 static uint32_t join_snapshot(struct profile *profile, const struct snapshots_sample *sample)
@@ -468,8 +32,8 @@ static void join_snapshots(struct profile *profile)
 	size_t count;
 	const struct snapshots_sample *waiting = snapshots_deferred(profile->snapshots, &count);
 	for (size_t i = 0; i < count; i++)
-		profile->samples.data[waiting[i].index].stack =
-			stack_of(profile, join_snapshot(profile, &waiting[i]), waiting[i].kernel);
+		profile->samples.data[waiting[i].index].stack = profile_add_stack(
+			profile, join_snapshot(profile, &waiting[i]), waiting[i].kernel);
 	snapshots_destroy(profile->snapshots);
 	profile->snapshots = NULL;
 }
@@ -483,7 +47,7 @@ static void split_stacks(struct profile *profile)
 		struct profile_stack stack = profile->stacks.data[sample->stack];
 		uint32_t user = code_versions_node(versions, stack.user, sample->time_ns);
 		if (user != stack.user)
-			sample->stack = stack_of(profile, user, stack.kernel);
+			sample->stack = profile_add_stack(profile, user, stack.kernel);
 	}
 	code_versions_destroy(versions);
 }
@@ -556,13 +120,13 @@ static void add_placeholders(struct profile *profile)
 	vec_push(&profile->objects, (struct profile_object){.path = "", .name = ""});
 	vec_push(&profile->origins, (struct profile_origin){.name = ""});
 	vec_push(&profile->processes, (struct profile_process){.cgroup = "", .container = ""});
-	vec_push(&profile->threads, (struct profile_thread){.comm = damaged});
+	vec_push(&profile->threads, (struct profile_thread){.comm = PROFILE_DAMAGED});
 	vec_push(&profile->frames, (struct profile_frame){.offset = LAYOUT_TRUNCATED_UNKNOWN});
 	vec_push(&profile->nodes, (struct layout_node){0});
 	vec_push(&profile->node_depths, 0);
 	vec_push(&profile->plain_stacks, 0);
 	vec_push(&profile->functions,
-		(struct profile_function){.name = damaged, .system_name = damaged});
+		(struct profile_function){.name = PROFILE_DAMAGED, .system_name = PROFILE_DAMAGED});
 }
 
 /* Holes in the tables hold zeros: give them texts to show. */
@@ -570,7 +134,8 @@ static void fill_holes(struct profile *profile)
 {
 	vec_each(&profile->strings, string) {
 		if (!string->bytes)
-			*string = (struct profile_string){damaged, sizeof(damaged) - 1};
+			*string = (struct profile_string){
+				PROFILE_DAMAGED, sizeof(PROFILE_DAMAGED) - 1};
 	}
 	vec_each(&profile->frames, frame) {
 		if (!frame->object && !frame->offset)
@@ -578,11 +143,11 @@ static void fill_holes(struct profile *profile)
 	}
 	vec_each(&profile->objects, object) {
 		if (!object->path)
-			object->path = object->name = damaged;
+			object->path = object->name = PROFILE_DAMAGED;
 	}
 	vec_each(&profile->origins, origin) {
 		if (!origin->name)
-			origin->name = damaged;
+			origin->name = PROFILE_DAMAGED;
 	}
 	vec_each(&profile->processes, process) {
 		if (!process->cgroup)
@@ -590,11 +155,11 @@ static void fill_holes(struct profile *profile)
 	}
 	vec_each(&profile->threads, thread) {
 		if (!thread->comm)
-			thread->comm = damaged;
+			thread->comm = PROFILE_DAMAGED;
 	}
 	vec_each(&profile->events, event) {
 		if (!event->name)
-			event->name = event->unit = damaged;
+			event->name = event->unit = PROFILE_DAMAGED;
 	}
 }
 
@@ -606,7 +171,7 @@ struct err *profile_load(int fd, const struct profile_options *options, struct p
 	profile->options = options ? options : &usual;
 	reserve_tables(profile, fd);
 	add_placeholders(profile);
-	struct err *err = reader_read(fd, &visitor, profile, &profile->file);
+	struct err *err = reader_read(fd, &load_visitor, profile, &profile->file);
 	if (err) {
 		profile_destroy(profile);
 		return err;

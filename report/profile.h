@@ -21,6 +21,9 @@
 struct snapshots;
 struct symbol_file_options;
 
+/* Stands for texts that cannot be read. */
+#define PROFILE_DAMAGED "[damaged]"
+
 struct profile_string {
 	const char *bytes; /* NUL-terminated; may hold anything, escape it at the sink */
 	uint32_t len;
@@ -200,13 +203,6 @@ struct profile_options {
  */
 struct err *profile_load(int fd, const struct profile_options *options, struct profile **ret);
 void profile_destroy(struct profile *profile);
-
-/*
- * While loading: the node of `frame` called from `parent`; `known` is the caller's, of all that it
- * has added. New nodes stand behind all others.
- */
-uint32_t profile_add_node(
-	struct profile *profile, struct map *known, uint32_t parent, uint32_t frame);
 
 /* NULL when the key is not there. */
 const char *profile_meta(const struct profile *profile, const char *key);

@@ -1,5 +1,6 @@
 #include "report/unwind/snapshots.h"
 
+#include "report/profile_stacks.h"
 #include "report/unwind/isolation.h"
 #include "report/unwind/unwinder.h"
 
