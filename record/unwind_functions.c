@@ -1,0 +1,244 @@
+#include "record/unwind_functions.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "format/elf/elf_eh_frame.h"
+#include "format/elf/elf_inflate.h"
+
+enum {
+	/* Of a section: that of libLLVM has 5 MiB, that of a browser 15. */
+	SECTION_MAX = 64 << 20,
+	/* Of hand-written start-up code without call frame information. */
+	ENTRY_MAX_BYTES = 256,
+	/* Radix sort of 31 bits. */
+	DIGIT_BITS = 11,
+	DIGITS = 1 << DIGIT_BITS,
+};
+
+_Static_assert(SECTION_MAX <= 1 << 28, "entries fit");
+
+struct err *unwind_statistics_forgive(struct unwind_statistics *statistics, struct err *err)
+{
+	if (!err || err_code(err) == ERR_IO)
+		return err;
+	if (!statistics->fault[0])
+		snprintf(statistics->fault, sizeof(statistics->fault), "%s", err_message(err));
+	err_destroy(err);
+	return NULL;
+}
+
+/* ---- listing ---- */
+
+const struct elf_segment *unwind_functions_segment(
+	const struct unwind_functions *functions, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < functions->nr_segments; i++) {
+		const struct elf_segment *segment = &functions->segments[i];
+		if (segment->flags & PF_X && start >= segment->vaddr &&
+			end - segment->vaddr <= segment->filesz)
+			return segment;
+	}
+	return NULL;
+}
+
+/* [start, end) are virtual addresses. */
+static void add_function(struct unwind_functions *functions, enum unwind_source source,
+	uint64_t start, uint64_t end, uint64_t entry)
+{
+	const struct elf_segment *segment = unwind_functions_segment(functions, start, end);
+	functions->statistics->outside += !segment;
+	if (!segment || functions->list.len > UNWIND_TABLE_MAX_FUNCTIONS)
+		return;
+	functions->statistics->functions[source]++;
+	struct unwind_function function = {
+		.start = start - segment->vaddr + segment->offset,
+		.len = end - start < UINT32_MAX ? (uint32_t)(end - start) : UINT32_MAX,
+		.entry = (uint32_t)entry & ((1 << 28) - 1),
+		.source = source & 15,
+	};
+	vec_push(&functions->list, function);
+}
+
+static void add_section(
+	struct unwind_functions *functions, enum unwind_source source, struct cfi_section *section)
+{
+	struct cfi_reader *reader = cfi_reader_create(section);
+	functions->readers[source] = reader;
+	struct cfi_function function;
+	while (cfi_reader_next(reader, &function))
+		add_function(functions, source, function.start, function.end, function.entry);
+}
+
+static struct err *add_eh_frame(struct unwind_functions *functions, struct elf_file *elf)
+{
+	struct elf_eh_frame found;
+	bool is_found;
+	try(err_wrap(elf_eh_frame_find(elf, &found, &is_found), ".eh_frame"));
+	if (!is_found)
+		return NULL;
+	if (found.size > SECTION_MAX)
+		return err_new(
+			ERR_UNSUPPORTED, "%llu bytes of .eh_frame", (unsigned long long)found.size);
+	uint8_t **bytes = &functions->sections[UNWIND_FROM_EH_FRAME];
+	try(err_wrap(elf_file_read(elf, found.offset, found.size, bytes), ".eh_frame"));
+	struct cfi_section section = {
+		.kind = CFI_EH_FRAME,
+		.bytes = *bytes,
+		.len = found.size,
+		.vaddr = found.vaddr,
+		.machine = elf_file_machine(elf),
+	};
+	add_section(functions, UNWIND_FROM_EH_FRAME, &section);
+	return NULL;
+}
+
+static struct err *add_go(struct unwind_functions *functions, struct elf_file *elf)
+{
+	try(unwind_go_open(elf, &functions->go));
+	uint32_t count = functions->go ? unwind_go_count(functions->go) : 0;
+	uint64_t start, end;
+	for (uint32_t i = 0; i < count; i++)
+		if (unwind_go_function(functions->go, i, &start, &end))
+			add_function(functions, UNWIND_FROM_GO, start, end, i);
+	return NULL;
+}
+
+static struct err *add_debug_frame(struct unwind_functions *functions, struct elf_file *elf)
+{
+	const struct elf_section *found = elf_file_find_section(elf, ".debug_frame");
+	if (!found || functions->go) /* Go's says nothing that its own table does not */
+		return NULL;
+	uint8_t **bytes = &functions->sections[UNWIND_FROM_DEBUG_FRAME];
+	uint64_t len;
+	try(elf_inflate_section(elf, found, SECTION_MAX, bytes, &len));
+	struct cfi_section section = {
+		.kind = CFI_DEBUG_FRAME,
+		.bytes = *bytes,
+		.len = len,
+		.machine = elf_file_machine(elf),
+	};
+	add_section(functions, UNWIND_FROM_DEBUG_FRAME, &section);
+	return NULL;
+}
+
+/* Older linkers made the beginning of .text the entry of a library, which has none. */
+static bool is_made_up_entry(struct elf_file *elf)
+{
+	const struct elf_section *text = elf_file_find_section(elf, ".text");
+	return elf_file_type(elf) == ET_DYN && text && text->addr == elf_file_entry(elf);
+}
+
+/*
+ * The kernel starts a program at e_entry, with nobody to return to. A C library's _start says
+ * so itself; that of a dynamic loader is hand-written, without call frame information.
+ */
+static void add_entry(struct unwind_functions *functions, struct elf_file *elf)
+{
+	uint64_t entry = elf_file_entry(elf);
+	const struct elf_segment *segment = unwind_functions_segment(functions, entry, entry + 1);
+	if (!entry || !segment || is_made_up_entry(elf))
+		return;
+	uint64_t left = segment->vaddr + segment->filesz - entry;
+	add_function(functions, UNWIND_FROM_ENTRY, entry,
+		entry + (left < ENTRY_MAX_BYTES ? left : ENTRY_MAX_BYTES), 0);
+}
+
+/* ---- sorting ---- */
+
+static bool comes_before(const struct unwind_function *a, const struct unwind_function *b)
+{
+	return a->start != b->start ? a->start < b->start : a->source <= b->source;
+}
+
+/* Sorts by DIGIT_BITS of the distance from `first`, keeping the order of equals. */
+static void sort_by_digit(const struct unwind_function *from, struct unwind_function *to,
+	size_t count, uint64_t first, unsigned shift)
+{
+	uint32_t heads[DIGITS] = {0}, next = 0;
+	for (size_t i = 0; i < count; i++)
+		heads[(from[i].start - first) >> shift & (DIGITS - 1)]++;
+	for (size_t i = 0; i < DIGITS; i++) {
+		uint32_t nr = heads[i];
+		heads[i] = next;
+		next += nr;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[heads[(from[i].start - first) >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* By start; sources were listed in their order, which equals keep. */
+static struct err *sort_functions(struct unwind_functions *functions)
+{
+	struct unwind_function *list = functions->list.data;
+	size_t count = functions->list.len;
+	if (!count)
+		return NULL;
+	if (count > UNWIND_TABLE_MAX_FUNCTIONS)
+		return err_new(
+			ERR_UNSUPPORTED, "more than %d functions", UNWIND_TABLE_MAX_FUNCTIONS);
+	uint64_t first = UINT64_MAX, last = 0;
+	bool is_sorted = true;
+	for (size_t i = 0; i < count; i++) {
+		first = list[i].start < first ? list[i].start : first;
+		last = list[i].start > last ? list[i].start : last;
+		is_sorted &= !i || comes_before(&list[i - 1], &list[i]);
+	}
+	if (last - first >= (uint64_t)UNWIND_MAX_PAGES << UNWIND_PAGE_SHIFT)
+		return err_new(ERR_UNSUPPORTED, "more than 2 GiB of code");
+	if (is_sorted)
+		return NULL;
+	CLEANUP_FREE struct unwind_function *other =
+		mem_realloc_array(NULL, count, sizeof(struct unwind_function));
+	sort_by_digit(list, other, count, first, 0);
+	sort_by_digit(other, list, count, first, DIGIT_BITS);
+	sort_by_digit(list, other, count, first, 2 * DIGIT_BITS);
+	memcpy(list, other, count * sizeof(struct unwind_function));
+	return NULL;
+}
+
+/* ---- the whole ---- */
+
+struct err *unwind_functions_init(struct unwind_functions *functions, struct elf_file *elf,
+	struct unwind_statistics *statistics)
+{
+	*functions = (struct unwind_functions){.statistics = statistics};
+	functions->segments = elf_file_segments(elf, &functions->nr_segments);
+	try(unwind_statistics_forgive(statistics, add_eh_frame(functions, elf)));
+	try(unwind_statistics_forgive(statistics, add_go(functions, elf)));
+	try(unwind_statistics_forgive(statistics, add_debug_frame(functions, elf)));
+	add_entry(functions, elf);
+	return sort_functions(functions);
+}
+
+void unwind_functions_deinit(struct unwind_functions *functions)
+{
+	for (size_t i = 0; i < UNWIND_SOURCES; i++) {
+		cfi_reader_destroy(functions->readers[i]);
+		mem_free(functions->sections[i]);
+	}
+	unwind_go_destroy(functions->go);
+	vec_deinit(&functions->list);
+}
+
+/* ---- looking for one ---- */
+
+/* How far a function counts: up to the next one of a better source. */
+bool unwind_functions_find(void *context, uint64_t offset, uint64_t *start, uint64_t *end)
+{
+	const struct unwind_functions *functions = context;
+	size_t low = 0, high = functions->list.len;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (functions->list.data[mid].start <= offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || offset >= unwind_function_end(&functions->list.data[low - 1]))
+		return false;
+	*start = functions->list.data[low - 1].start;
+	*end = unwind_function_end(&functions->list.data[low - 1]);
+	return true;
+}
