@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,11 +12,6 @@
 #include "report/debugfile/minidebug.h"
 #include "report/symbol/line_sections.h"
 #include "report/symbol/symbol_sections.h"
-
-enum {
-	/* Of all samples: what has as many gets its lines and inlined functions unasked. */
-	HOT_PERCENT = 5,
-};
 
 static struct debug_identity identity_of(const struct layout_object *info)
 {
@@ -137,8 +131,7 @@ const struct symbol_index *symbol_file_index(struct symbol_file *file)
 
 /* ---- debuginfod ---- */
 
-/* Asks for what is missing; once is as good as twice. */
-static void fetch_missing(struct debuginfod *debuginfod, const struct layout_object *info,
+void symbol_file_fetch(struct debuginfod *debuginfod, const struct layout_object *info,
 	enum symbol_level level, bool is_hot)
 {
 	enum debuginfod_mode mode = debuginfod_mode(debuginfod);
@@ -223,7 +216,7 @@ static void ask_debuginfod(struct symbol_file *file, struct debuginfod *debuginf
 {
 	if (!debuginfod || !info->build_id_len || file->level == SYMBOL_LEVEL_DWARF)
 		return;
-	fetch_missing(debuginfod, info, file->level, false);
+	symbol_file_fetch(debuginfod, info, file->level, false);
 	struct debuginfod_answer answers[DEBUGINFOD_PART_COUNT];
 	debuginfod_wait(debuginfod, info->build_id, info->build_id_len, answers);
 	take_fetched(file, debuginfod, &answers[DEBUGINFOD_PART_WHOLE], identity);
@@ -419,15 +412,7 @@ int symbol_file_open(const struct profile_object *object, const struct symbol_fi
 	return opening.fd;
 }
 
-/* ---- beginning early ---- */
-
-static int compare_wanted(const void *a, const void *b)
-{
-	const struct symbol_file_wanted *x = a, *y = b;
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
-	return x->object < y->object ? -1 : x->object > y->object;
-}
+/* ---- its level alone ---- */
 
 static bool take_level(
 	void *context, const struct debug_attempt *attempt, struct elf_file *elf, int fd)
@@ -441,7 +426,7 @@ static bool take_level(
 	return found == SYMBOL_LEVEL_DWARF;
 }
 
-static enum symbol_level level_here(
+enum symbol_level symbol_file_level_here(
 	const struct profile_object *object, const struct symbol_file_options *options)
 {
 	struct debug_identity identity = identity_of(&object->info);
@@ -452,63 +437,4 @@ static enum symbol_level level_here(
 	debug_search_object(&search, object->path, &identity);
 	debug_attempts_deinit(&attempts);
 	return level;
-}
-
-static void find_open(const struct profile *profile, struct symbol_file_wanted *wanted)
-{
-	vec_each(&profile->frames, frame) {
-		const struct answers *answers = &profile->objects.data[frame->object].answers;
-		struct symbol_file_wanted *it = &wanted[frame->object];
-		struct chain chain;
-		if (!it->is_open)
-			it->is_open = answers->detail < ANSWERS_INLINED ||
-				      !answers_find(answers, frame->offset, &chain);
-	}
-}
-
-static void count_samples(const struct profile *profile, struct symbol_file_wanted *wanted)
-{
-	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->stacks.len, sizeof(*samples));
-	vec_each(&profile->samples, sample)
-		samples[sample->stack]++;
-	for (size_t i = 0; i < profile->stacks.len; i++) {
-		struct profile_walk walk = profile_walk(profile, (uint32_t)i);
-		uint32_t leaf = samples[i] ? profile_walk_next(&walk) : 0;
-		wanted[profile->frames.data[leaf].object].samples += samples[i];
-	}
-}
-
-struct symbol_file_wanted *symbol_file_wanted(const struct profile *profile)
-{
-	size_t count = profile->objects.len;
-	struct symbol_file_wanted *wanted = mem_zalloc_array(count, sizeof(*wanted));
-	for (size_t i = 0; i < count; i++)
-		wanted[i].object = &profile->objects.data[i];
-	find_open(profile, wanted);
-	return wanted;
-}
-
-void symbol_file_rank(const struct profile *profile, struct symbol_file_wanted *wanted)
-{
-	count_samples(profile, wanted);
-	qsort(wanted, profile->objects.len, sizeof(*wanted), compare_wanted);
-}
-
-void symbol_file_prefetch(const struct symbol_file_wanted *wanted, size_t count,
-	const struct symbol_file_options *options)
-{
-	if (!options->debuginfod)
-		return;
-	uint64_t samples = 0;
-	for (size_t i = 0; i < count; i++)
-		samples += wanted[i].samples;
-	for (size_t i = 0; i < count; i++) {
-		const struct profile_object *object = wanted[i].object;
-		if (!object->is_used || !wanted[i].is_open ||
-			object->info.kind != LAYOUT_OBJECT_FILE || !object->info.build_id_len)
-			continue;
-		bool is_hot = wanted[i].samples * 100 >= HOT_PERCENT * samples;
-		fetch_missing(options->debuginfod, &object->info, level_here(object, options),
-			is_hot && debuginfod_mode(options->debuginfod) == DEBUGINFOD_AUTO);
-	}
 }

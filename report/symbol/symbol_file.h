@@ -40,25 +40,6 @@ struct symbol_file {
 	struct elf_symbols mini;          /* of .gnu_debugdata: only where no .symtab is found */
 };
 
-struct symbol_file_wanted {
-	const struct profile_object *object;
-	uint64_t samples; /* that ended in its code */
-	bool is_open;     /* the recording itself does not say all of it */
-};
-
-/* The objects of a profile that is not symbolized yet, in its order; to be freed. */
-struct symbol_file_wanted *symbol_file_wanted(const struct profile *profile);
-/* Once: counts their samples, and those with most come first. */
-void symbol_file_rank(const struct profile *profile, struct symbol_file_wanted *wanted);
-
-/*
- * Begins to fetch in the background what this machine lacks for these objects, in this order, but
- * not what an archived recording says itself. Does nothing without options->debuginfod, and may be
- * left out.
- */
-void symbol_file_prefetch(const struct symbol_file_wanted *wanted, size_t count,
-	const struct symbol_file_options *options);
-
 /* Fills *ret in any case. May wait for debuginfod, within its limits. */
 void symbol_file_find(const struct profile_object *object,
 	const struct symbol_file_options *options, struct symbol_file *ret);
@@ -81,6 +62,16 @@ enum symbol_file_kind {
 /* The object's file, open for reading, or -1 when none was accepted. */
 int symbol_file_open(const struct profile_object *object, const struct symbol_file_options *options,
 	enum symbol_file_kind kind);
+
+/*
+ * Asks debuginfod for what an object lacks of which files of this level are here; once is as good
+ * as twice. `is_hot`: it gets lines and inlined functions unasked.
+ */
+void symbol_file_fetch(struct debuginfod *debuginfod, const struct layout_object *info,
+	enum symbol_level level, bool is_hot);
+/* The level of all files here together, which are not read for that. */
+enum symbol_level symbol_file_level_here(
+	const struct profile_object *object, const struct symbol_file_options *options);
 
 /* Lets go of what is large: the path, the segments and what was tried stay. */
 void symbol_file_close(struct symbol_file *file);

@@ -5,6 +5,7 @@
 #include "report/symbol/address_index.h"
 #include "report/symbol/answer_cache.h"
 #include "report/symbol/name_cache.h"
+#include "report/symbol/symbol_prefetch.h"
 
 static const uint64_t unpacked_bytes_max = 8ULL << 30;
 
@@ -15,7 +16,7 @@ struct symbolizer {
 	struct elf_budget budget;
 	VEC(struct batch) batches;
 	VEC(uint32_t) order; /* indices of batches, most samples first */
-	struct symbol_file_wanted *wanted;
+	struct symbol_prefetch_object *wanted;
 	bool is_ranked;
 };
 
@@ -88,7 +89,7 @@ struct symbolizer *symbolizer_create(
 	err_destroy(address_index_cache_open(options->cache_folder, &symbolizer->index_cache));
 	err_destroy(name_cache_open(options->cache_folder, &symbolizer->name_cache));
 	name_truncations(profile);
-	symbolizer->wanted = symbol_file_wanted(profile);
+	symbolizer->wanted = symbol_prefetch_list(profile);
 	collect(symbolizer);
 	return symbolizer;
 }
@@ -122,7 +123,7 @@ void symbolizer_rank(struct symbolizer *symbolizer)
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(profile->objects.len, sizeof(*numbers));
 	for (size_t i = 0; i < symbolizer->batches.len; i++)
 		numbers[symbolizer->batches.data[i].object] = (uint32_t)i + 1;
-	symbol_file_rank(profile, symbolizer->wanted);
+	symbol_prefetch_rank(profile, symbolizer->wanted);
 	for (size_t i = 0; i < profile->objects.len; i++) {
 		size_t object = (size_t)(symbolizer->wanted[i].object - profile->objects.data);
 		if (numbers[object])
@@ -132,7 +133,7 @@ void symbolizer_rank(struct symbolizer *symbolizer)
 
 void symbolizer_prefetch(struct symbolizer *symbolizer)
 {
-	symbol_file_prefetch(
+	symbol_prefetch_start(
 		symbolizer->wanted, symbolizer->profile->objects.len, &symbolizer->options->files);
 }
 
