@@ -68,7 +68,7 @@ static struct err *wrap(const struct export_file *file, struct err *err)
 	return err_wrap(err, "%s", file->temporary ? file->path : "standard output");
 }
 
-struct err *export_file_commit(struct export_file *file)
+static struct err *commit(struct export_file *file)
 {
 	try(wrap(file, write_behind_finish(file->behind, &file->bytes)));
 	if (!file->temporary)
@@ -78,7 +78,8 @@ struct err *export_file_commit(struct export_file *file)
 	return NULL;
 }
 
-void export_file_deinit(struct export_file *file)
+/* Removes what was not committed. */
+static void discard(struct export_file *file)
 {
 	write_behind_destroy(steal_ptr(file->behind));
 	if (!file->temporary)
@@ -92,12 +93,12 @@ struct err *export_file_end(struct export_file *file, struct err *err)
 {
 	bool is_stdout = !file->temporary;
 	if (!err)
-		err = export_file_commit(file);
+		err = commit(file);
 	if (err && is_stdout && err_errnum(err) == EPIPE) {
 		err_destroy(err);
 		err = NULL;
 	}
-	export_file_deinit(file);
+	discard(file);
 	return err;
 }
 

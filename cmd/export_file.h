@@ -21,12 +21,9 @@ struct export_file {
  */
 struct err *export_file_open(
 	const char *path, const char *const *inputs, size_t nr_inputs, struct export_file *ret);
-/* Writes what waits, and gives the file its name. */
-struct err *export_file_commit(struct export_file *file);
-/* Removes what was not committed. */
-void export_file_deinit(struct export_file *file);
 /*
- * Both: commits unless there is an error, which is returned. That a reader of standard output has
+ * Writes what waits and gives the file its name, unless there is an error, which is returned: then
+ * nothing is left of it. That a reader of standard output has
  * seen enough (`| head`) is none.
  */
 struct err *export_file_end(struct export_file *file, struct err *err) ERR_MUST_CHECK;

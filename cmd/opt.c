@@ -338,10 +338,3 @@ struct err *opt_u32_list(const char *text, void *member)
 	}
 	return NULL;
 }
-
-struct err *opt_string_list(const char *text, void *member)
-{
-	struct opt_string_list *list = member;
-	vec_push(list, text);
-	return NULL;
-}

@@ -81,6 +81,5 @@ struct opt_string_list {
 	const char **data;
 	size_t len, cap;
 };
-opt_parse_fn opt_string_list; /* struct opt_string_list: one value an option, repeatable */
 
 #endif

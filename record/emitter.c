@@ -116,7 +116,7 @@ static uint32_t emit_program(struct emitter *emitter, const struct process *proc
 	return emit_object(emitter, program->object, &where);
 }
 
-uint32_t emitter_process(struct emitter *emitter, struct process *process)
+static uint32_t put_process(struct emitter *emitter, struct process *process)
 {
 	if (process->file_epoch == emitter->epoch)
 		return process->file_id;
@@ -142,7 +142,7 @@ uint32_t emitter_process(struct emitter *emitter, struct process *process)
 uint32_t emitter_thread(
 	struct emitter *emitter, struct process *process, uint32_t tid, const char *comm)
 {
-	uint32_t process_id = emitter_process(emitter, process);
+	uint32_t process_id = put_process(emitter, process);
 	map_put(&emitter->thread_ids, (uint64_t)process->pid << 32 | tid, NULL);
 	uint64_t *newest = map_put(&emitter->threads, (uint64_t)process->image << 32 | tid, NULL);
 	for (uint32_t i = (uint32_t)*newest; i; i = emitter->thread_names.data[i - 1].older) {
@@ -170,7 +170,7 @@ uint32_t emitter_snapshot(
 {
 	const struct unwind_registers *regs = &snapshot->registers;
 	struct layout_snapshot out = {
-		.process = emitter_process(emitter, process),
+		.process = put_process(emitter, process),
 		.time_ns = snapshot->head.time_ns,
 		.known = regs->known | 1ULL << SNAPSHOT_IP,
 		.is_exact = snapshot->is_exact,

@@ -47,7 +47,6 @@ void emitter_deinit(struct emitter *emitter);
 /* Everything from now on goes to this writer, whose file is empty. */
 void emitter_begin_file(struct emitter *emitter, struct writer *writer);
 
-uint32_t emitter_process(struct emitter *emitter, struct process *process);
 /* Writes a mapping that came after the process was written. */
 void emitter_mapping(
 	struct emitter *emitter, struct process *process, const struct mapping *mapping);

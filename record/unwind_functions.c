@@ -31,7 +31,8 @@ struct err *unwind_statistics_forgive(struct unwind_statistics *statistics, stru
 
 /* ---- listing ---- */
 
-const struct elf_segment *unwind_functions_segment(
+/* The executable segment whose bytes in the file hold all of a function. */
+static const struct elf_segment *segment_of(
 	const struct unwind_functions *functions, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < functions->nr_segments; i++) {
@@ -47,7 +48,7 @@ const struct elf_segment *unwind_functions_segment(
 static void add_function(struct unwind_functions *functions, enum unwind_source source,
 	uint64_t start, uint64_t end, uint64_t entry)
 {
-	const struct elf_segment *segment = unwind_functions_segment(functions, start, end);
+	const struct elf_segment *segment = segment_of(functions, start, end);
 	functions->statistics->outside += !segment;
 	if (!segment || functions->list.len > UNWIND_TABLE_MAX_FUNCTIONS)
 		return;
@@ -137,7 +138,7 @@ static bool is_made_up_entry(struct elf_file *elf)
 static void add_entry(struct unwind_functions *functions, struct elf_file *elf)
 {
 	uint64_t entry = elf_file_entry(elf);
-	const struct elf_segment *segment = unwind_functions_segment(functions, entry, entry + 1);
+	const struct elf_segment *segment = segment_of(functions, entry, entry + 1);
 	if (!entry || !segment || is_made_up_entry(elf))
 		return;
 	uint64_t left = segment->vaddr + segment->filesz - entry;

@@ -40,10 +40,6 @@ struct err *unwind_functions_init(struct unwind_functions *functions, struct elf
 	struct unwind_statistics *statistics) ERR_MUST_CHECK;
 void unwind_functions_deinit(struct unwind_functions *functions);
 
-/* Of virtual addresses: the executable segment whose bytes in the file hold [start, end), or NULL.
- */
-const struct elf_segment *unwind_functions_segment(
-	const struct unwind_functions *functions, uint64_t start, uint64_t end);
 /* Where it ends, an offset in the file. */
 static inline uint64_t unwind_function_end(const struct unwind_function *function)
 {

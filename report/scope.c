@@ -55,7 +55,8 @@ static bool is_thread(const struct profile *profile, const struct profile_thread
 	}
 }
 
-bool *scope_threads(const struct scope *scope, const struct profile *profile)
+/* For each thread of the profile whether no term forbids it; to be freed. */
+static bool *allowed_threads(const struct scope *scope, const struct profile *profile)
 {
 	bool *wanted = mem_zalloc_array(profile->threads.len, sizeof(*wanted));
 	for (size_t i = 0; i < profile->threads.len; i++) {
@@ -115,7 +116,8 @@ static void judge_stacks(const struct profile *profile, const struct tree *tree,
 		wanted[i] &= has[tree->ends[i]] != term->excludes;
 }
 
-bool *scope_stacks(
+/* For each stack, likewise. */
+static bool *allowed_stacks(
 	const struct scope *scope, const struct profile *profile, const struct tree *tree)
 {
 	bool *wanted = mem_zalloc_array(tree->nr_stacks, sizeof(*wanted));
@@ -151,8 +153,8 @@ void scope_walk_init(struct scope_walk *walk, const struct scope *scope,
 		.scope = scope,
 		.profile = profile,
 		.is_cancelled = is_cancelled,
-		.threads = scope_threads(scope, profile),
-		.stacks = scope_stacks(scope, profile, tree),
+		.threads = allowed_threads(scope, profile),
+		.stacks = allowed_stacks(scope, profile, tree),
 	};
 	vec_each(&scope->terms, term)
 		walk->has_sample_terms |= is_of_samples(term);

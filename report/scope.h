@@ -71,12 +71,6 @@ void scope_walk_deinit(struct scope_walk *walk);
 void scope_span(const struct scope *scope, const struct profile *profile, uint64_t *from_ns,
 	uint64_t *to_ns);
 
-/* For each thread of the profile whether no term forbids it; to be freed with mem_free(). */
-bool *scope_threads(const struct scope *scope, const struct profile *profile);
-/* For each stack, likewise. */
-bool *scope_stacks(
-	const struct scope *scope, const struct profile *profile, const struct tree *tree);
-
 /* What a process runs in: its container, or its cgroup where there is none; "" for neither. */
 const char *scope_container(const struct profile_process *process);
 

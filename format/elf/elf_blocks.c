@@ -64,11 +64,6 @@ void elf_blocks_destroy(struct elf_blocks *blocks)
 	mem_free(blocks);
 }
 
-uint64_t elf_blocks_len(const struct elf_blocks *blocks)
-{
-	return blocks->len;
-}
-
 static void fill(struct elf_blocks *blocks, struct slot *slot, uint64_t block)
 {
 	uint64_t start = block * BLOCK_BYTES, left = blocks->len - start;

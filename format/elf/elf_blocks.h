@@ -29,8 +29,6 @@ struct err *elf_blocks_map(const struct elf_file *file, uint64_t offset, uint64_
 const uint8_t *elf_blocks_mapped(const struct elf_blocks *blocks);
 void elf_blocks_destroy(struct elf_blocks *blocks);
 
-uint64_t elf_blocks_len(const struct elf_blocks *blocks);
-
 /*
  * The bytes at `at`, at least ELF_BLOCKS_VIEW_MAX unless the part ends before: *len says how many.
  * NULL (and 0) behind its end, and when reading fails.

@@ -126,7 +126,8 @@ void diff_put_elided(struct str *out, const char *text, size_t len, size_t width
 	str_write(out, text + at, len - at);
 }
 
-void diff_put_place(struct str *out, const struct diff_row *row)
+/* Escaped: "file:line", without folders, or nothing. */
+static void put_place(struct str *out, const struct diff_row *row)
 {
 	if (!row->file || !row->file[0])
 		return;
@@ -152,7 +153,7 @@ void diff_put_name(struct str *out, const struct difference *diff, const struct 
 	}
 	if (diff->options.by == DIFF_BY_LINE) {
 		str_puts(out, " ");
-		diff_put_place(out, row);
+		put_place(out, row);
 	}
 }
 
@@ -162,7 +163,7 @@ void diff_put_whereabouts(
 	enum diff_by by = diff->options.by;
 	size_t began = out->len;
 	if (by == DIFF_BY_FUNCTION)
-		diff_put_place(out, row);
+		put_place(out, row);
 	if (out->len == began && (by == DIFF_BY_FUNCTION || by == DIFF_BY_STACK))
 		put_escaped(out, row->object);
 }
@@ -180,7 +181,8 @@ static const char *plural_of(const struct difference *diff, size_t count)
 	return words[diff->options.by][count != 1];
 }
 
-void diff_put_change(
+/* "takes 12.3% longer (99% interval +9.8% .. +14.9%)", "is new, and takes 1.23%" */
+static void put_change(
 	struct str *out, const struct difference *diff, const struct diff_finding *finding)
 {
 	if (isinf(finding->effect)) {
@@ -209,7 +211,7 @@ void diff_put_change(
 void diff_put_finding(
 	struct str *out, const struct difference *diff, const struct diff_finding *finding)
 {
-	diff_put_change(out, diff, finding);
+	put_change(out, diff, finding);
 	str_puts(out, ": ");
 	diff_put_amount(out, diff, &finding->sides[MATCH_BASE]);
 	str_puts(out, " -> ");
@@ -236,13 +238,13 @@ static void put_regression(struct str *out, const struct difference *diff, diff_
 	str_puts(out, "REGRESSION: ");
 	if (is_program) {
 		str_puts(out, "the whole program ");
-		diff_put_change(out, diff, &diff->program);
+		put_change(out, diff, &diff->program);
 		str_puts(out, first ? "; " : "");
 	}
 	if (first) {
 		put_name(out, diff, first);
 		str_puts(out, " ");
-		diff_put_change(out, diff, &first->self);
+		put_change(out, diff, &first->self);
 		put_others(out, diff, count - 1);
 	}
 	str_puts(out, ".");

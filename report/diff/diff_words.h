@@ -14,10 +14,6 @@ void diff_put_amount(
 /* A p-value: "0.0123", "4e-12". */
 void diff_put_p(struct str *out, double p);
 
-/* "takes 12.3% longer (99% interval +9.8% .. +14.9%)", "is new, and takes 1.23%" */
-void diff_put_change(
-	struct str *out, const struct difference *diff, const struct diff_finding *finding);
-
 /* "takes 12.3% longer (...): 1.23% -> 1.40%, p 0.0012" */
 void diff_put_finding(
 	struct str *out, const struct difference *diff, const struct diff_finding *finding);
@@ -42,9 +38,6 @@ void diff_put_caveats(struct str *out, const struct difference *diff);
 
 /* Escaped: the name; by line and by stack what tells it from others, too. */
 diff_name_fn diff_put_name;
-/* Escaped: "file:line", without folders, or nothing. */
-void diff_put_place(struct str *out, const struct diff_row *row);
-
 /* Escaped: the place, or else the file that it is in, if the name does not say that. */
 diff_name_fn diff_put_whereabouts;
 

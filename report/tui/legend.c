@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-const struct legend_row legend_rows[] = {
+/* Ends with a row without a name. */
+static const struct legend_row rows[] = {
 	{"script", "[s], run by an interpreter: a colour a language", STYLE_FLAME + 8,
 		STYLE_SCRIPT},
 	{"native", "compiled: a colour a file", STYLE_FLAME, STYLE_NORMAL},
@@ -17,7 +18,7 @@ const struct legend_row legend_rows[] = {
 void legend_put(struct str *out)
 {
 	str_puts(out, "\nColours\n");
-	for (const struct legend_row *row = legend_rows; row->name; row++)
+	for (const struct legend_row *row = rows; row->name; row++)
 		str_printf(out, "  %-*s %s\n", LEGEND_NAME, row->name, row->help);
 }
 
@@ -25,7 +26,7 @@ const struct legend_row *legend_row_of(const char *line)
 {
 	if (strncmp(line, "  ", 2) != 0)
 		return NULL;
-	for (const struct legend_row *row = legend_rows; row->name; row++) {
+	for (const struct legend_row *row = rows; row->name; row++) {
 		size_t len = strlen(row->name);
 		if (strncmp(line + 2, row->name, len) == 0 &&
 			strspn(line + 2 + len, " ") >= LEGEND_NAME + 1 - len)

@@ -10,9 +10,6 @@ struct legend_row {
 	unsigned box, ink; /* styles: of a frame in a flame graph, of a name in a list */
 };
 
-/* Ends with a row without a name. */
-extern const struct legend_row legend_rows[];
-
 enum {
 	LEGEND_NAME = 10, /* columns, from the third of a line on */
 };

@@ -139,7 +139,6 @@ TEST(blocks_are_what_the_file_holds)
 	setup(&fixture);
 	uint64_t len = FILE_BYTES - 777;
 	CHECK_OK(elf_blocks_create(fixture.elf, fixture.begin + 5, len, &blocks));
-	CHECK_INT(elf_blocks_len(blocks), len);
 	srand(1);
 	for (int i = 0; i < 3000; i++) {
 		uint64_t at = (uint64_t)rand() % len;

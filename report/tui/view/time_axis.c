@@ -12,7 +12,8 @@ enum {
 	COLUMNS_PER_TICK = 10, /* at least: room for a label and a gap */
 };
 
-uint64_t time_axis_step(uint64_t least_ns)
+/* The smallest round time that is no less: 1, 2, 5 of a power of ten; whole minutes and hours. */
+static uint64_t round_step(uint64_t least_ns)
 {
 	static const uint64_t longer[] = {30 * SECOND_NS, MINUTE_NS, 2 * MINUTE_NS, 5 * MINUTE_NS,
 		10 * MINUTE_NS, 30 * MINUTE_NS, HOUR_NS, 2 * HOUR_NS, 6 * HOUR_NS, 12 * HOUR_NS};
@@ -47,7 +48,7 @@ void time_axis_draw(struct grid *grid, struct rect line, uint64_t from_ns, uint6
 {
 	if (!column_ns || column_ns > UINT64_MAX / COLUMNS_PER_TICK)
 		return;
-	uint64_t step_ns = time_axis_step(column_ns * COLUMNS_PER_TICK);
+	uint64_t step_ns = round_step(column_ns * COLUMNS_PER_TICK);
 	uint64_t past_ns = from_ns % step_ns ? step_ns - from_ns % step_ns : 0;
 	for (int tick = 0; tick <= line.width / COLUMNS_PER_TICK; tick++, past_ns += step_ns) {
 		CLEANUP(str_deinit) struct str label = {0};

@@ -5,9 +5,7 @@
 #include "report/profile.h"
 #include "report/tui/grid.h"
 
-/* The smallest round time that is no less: 1, 2, 5 of a power of ten; whole minutes and hours. */
-uint64_t time_axis_step(uint64_t least_ns);
-/* As precise as the step needs: "12.25 s", "5 min", "3 h". */
+/* As precise as steps of that size need: "12.25 s", "5 min", "3 h". */
 void time_axis_put(struct str *out, uint64_t at_ns, uint64_t step_ns);
 /* A line of ticks with their times, for columns of equal duration. */
 void time_axis_draw(struct grid *grid, struct rect line, uint64_t from_ns, uint64_t column_ns);
