@@ -60,8 +60,8 @@ objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
 FORMAT_DIRS := format/base format/elf format/dwarf format/file
 RECORD_DIRS := record record/vm
-REPORT_DIRS := report report/symbol report/demangle report/debugfile report/unwind report/vm report/diff \
-	report/baseline report/export report/push report/tui report/tui/view
+REPORT_DIRS := report report/symbol report/demangle report/debugfile report/unwind report/diff \
+	report/merge report/listing report/baseline report/export report/push report/tui report/tui/view
 FORMAT_OBJS := $(call objects,$(FORMAT_DIRS))
 RECORD_OBJS := $(filter-out %/static_libelf.o,$(call objects,$(RECORD_DIRS)))
 REPORT_OBJS := $(call objects,$(REPORT_DIRS))

@@ -10,7 +10,7 @@
 #include "cmd/naming.h"
 #include "cmd/nearest.h"
 #include "report/filter.h"
-#include "report/listing.h"
+#include "report/listing/listing.h"
 #include "report/tui/model.h"
 
 struct annotate_options {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "report/diff/diff_words.h"
-#include "report/source_file.h"
+#include "report/listing/source_file.h"
 
 enum {
 	NAME_WIDTH = 200,

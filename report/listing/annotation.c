@@ -3,7 +3,7 @@
  * function make a smaller tree of their own, which is walked depth first: a line or an address that
  * stands above already (recursion) has the time of what is below in its total.
  */
-#include "report/annotation.h"
+#include "report/listing/annotation.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "report/disassembly.h"
+#include "report/listing/disassembly.h"
 
 #include <errno.h>
 #include <fcntl.h>

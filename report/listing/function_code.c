@@ -1,4 +1,4 @@
-#include "report/function_code.h"
+#include "report/listing/function_code.h"
 
 #include <elf.h>
 #include <string.h>

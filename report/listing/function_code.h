@@ -6,7 +6,7 @@
 #define EBPROF_FUNCTION_CODE_H
 
 #include "format/file/answers.h"
-#include "report/disassembly.h"
+#include "report/listing/disassembly.h"
 #include "report/symbol/symbol_file.h"
 
 struct function_code_place {

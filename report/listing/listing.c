@@ -1,4 +1,4 @@
-#include "report/listing.h"
+#include "report/listing/listing.h"
 
 #include <stdlib.h>
 #include <string.h>

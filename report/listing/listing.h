@@ -5,9 +5,9 @@
 #ifndef EBPROF_LISTING_H
 #define EBPROF_LISTING_H
 
-#include "report/annotation.h"
-#include "report/function_code.h"
-#include "report/source_file.h"
+#include "report/listing/annotation.h"
+#include "report/listing/function_code.h"
+#include "report/listing/source_file.h"
 
 struct listing_source {
 	struct source_file file;

@@ -1,7 +1,7 @@
 /* Rows of a listing: see listing.h. */
 #include <string.h>
 
-#include "report/listing.h"
+#include "report/listing/listing.h"
 
 enum {
 	CONTEXT_LINES = 2, /* around the function, where not all of the file is shown */

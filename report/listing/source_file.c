@@ -1,4 +1,4 @@
-#include "report/source_file.h"
+#include "report/listing/source_file.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
-#include "report/merge.h"
+#include "report/merge/merge.h"
 
 #include <string.h>
 
-#include "report/merge_copy.h"
+#include "report/merge/merge_copy.h"
 
 enum {
 	MAX_META_BYTES = 8 << 20, /* of all together: they are one chunk */

@@ -1,4 +1,4 @@
-#include "report/merge_answers.h"
+#include "report/merge/merge_answers.h"
 
 struct answers *merge_answers_of(struct merge_answers *answers, uint32_t object)
 {

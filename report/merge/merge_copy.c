@@ -1,4 +1,4 @@
-#include "report/merge_copy.h"
+#include "report/merge/merge_copy.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "format/base/map.h"
 #include "format/base/str.h"
-#include "report/merge_answers.h"
-#include "report/merge_source.h"
+#include "report/merge/merge_answers.h"
+#include "report/merge/merge_source.h"
 
 /* By an id of the recording that is read: the one that it has in the output; 0: not there. */
 struct merge_ids {

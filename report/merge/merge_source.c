@@ -1,4 +1,4 @@
-#include "report/merge_source.h"
+#include "report/merge/merge_source.h"
 
 #include <errno.h>
 #include <string.h>

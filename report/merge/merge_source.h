@@ -4,7 +4,7 @@
 
 #include "format/base/mem.h"
 #include "format/base/vec.h"
-#include "report/merge.h"
+#include "report/merge/merge.h"
 
 struct merge_origin {
 	struct layout_origin info; /* its texts are of the source; nr_meta: of `meta` */

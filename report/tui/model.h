@@ -10,10 +10,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "report/annotation.h"
 #include "report/demangle/demangle.h"
 #include "report/diff/compare.h"
 #include "report/info.h"
+#include "report/listing/annotation.h"
 #include "report/scope.h"
 #include "report/slice.h"
 #include "report/tasks.h"

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "format/base/err.h"
-#include "report/annotation.h"
 #include "report/archive.h"
 #include "report/export/export.h"
 #include "report/info.h"
+#include "report/listing/annotation.h"
 #include "report/profile.h"
 #include "report/symbol/symbolize.h"
 

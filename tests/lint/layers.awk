@@ -15,6 +15,7 @@ BEGIN {
 	row("format/file", "format/base/ format/file/", "zlib.h")
 	row("record", "record/ format/ bpf/event.h bpf/unwind_step.h bpf/vm/vm.h bpf/*.skel.h", "bpf/ linux/ asm/")
 	row("report", "report/ format/", "")
+	row("report/merge", "report/merge/ format/", "")
 	row("report/unwind", "report/ format/", "libelf.h gelf.h dwarf.h elfutils/")
 	row("report/tui", "report/ format/", "ncurses.h term.h")
 	row("report/tui/view", "report/ format/", "")

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "report/merge.h"
+#include "report/merge/merge.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

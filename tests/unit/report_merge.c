@@ -1,5 +1,5 @@
 /* Several recordings as one: sums, times, identities, damage. */
-#include "report/merge.h"
+#include "report/merge/merge.h"
 
 #include <stdio.h>
 #include <stdlib.h>

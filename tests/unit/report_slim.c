@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "report/diff/diff_tree.h"
-#include "report/merge.h"
+#include "report/merge/merge.h"
 #include "tests/unit/diff_pair.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
