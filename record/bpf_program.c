@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/bisect.h"
 #include "format/base/mem.h"
 
 enum {
@@ -268,13 +269,6 @@ void bpf_lines_sort(struct bpf_lines *lines)
 
 const struct bpf_line *bpf_lines_find(const struct bpf_lines *lines, uint64_t address)
 {
-	size_t low = 0, high = lines->list.len;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (lines->list.data[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = bisect(lines->list.len, i, lines->list.data[i].address <= address);
 	return low ? &lines->list.data[low - 1] : NULL;
 }

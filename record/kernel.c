@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/bisect.h"
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_note.h"
@@ -85,14 +86,7 @@ static int compare_modules(const void *a, const void *b)
 static struct kernel_module *find_module(const struct kernel *kernel, uint64_t address)
 {
 	struct kernel_module *modules = kernel->modules.data;
-	size_t low = 0, high = kernel->modules.len;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (modules[mid].end <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = bisect(kernel->modules.len, i, modules[i].end <= address);
 	bool is_inside = low < kernel->modules.len && modules[low].start <= address;
 	return is_inside ? &modules[low] : NULL;
 }

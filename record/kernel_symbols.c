@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "format/base/bisect.h"
 #include "format/base/mem.h"
 #include "record/kallsyms.h"
 
@@ -136,15 +137,7 @@ uint64_t kernel_symbols_text_end(const struct kernel_symbols *symbols)
 static size_t upper_bound(const struct kernel_symbols *symbols, uint64_t address)
 {
 	const struct kernel_symbols_entry *entries = symbols->entries.data;
-	size_t low = 0, high = symbols->entries.len;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (entries[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return bisect(symbols->entries.len, i, entries[i].address <= address);
 }
 
 bool kernel_symbols_find(

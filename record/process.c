@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "format/base/bisect.h"
 #include "format/base/mem.h"
 #include "record/proc.h"
 
@@ -52,15 +53,7 @@ struct process *process_table_find(const struct process_table *table, uint32_t p
 /* Index of the first mapping that ends behind the address. */
 static size_t lower_bound(const struct process *process, uint64_t address)
 {
-	size_t low = 0, high = process->mappings.len;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (process->mappings.data[mid].end <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return bisect(process->mappings.len, i, process->mappings.data[i].end <= address);
 }
 
 static bool is_same(const struct mapping *a, const struct mapping *b)

@@ -5,19 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/base/bisect.h"
+
 /* How many of them are below `limit`: the index of the first one that is not. */
 static inline size_t sampled_addresses_below(
 	const uint64_t *addresses, size_t count, uint64_t limit)
 {
-	size_t low = 0, high = count;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (addresses[mid] < limit)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return bisect(count, i, addresses[i] < limit);
 }
 
 #endif

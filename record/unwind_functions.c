@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/base/bisect.h"
 #include "format/elf/elf_eh_frame.h"
 #include "format/elf/elf_inflate.h"
 
@@ -229,14 +230,7 @@ void unwind_functions_deinit(struct unwind_functions *functions)
 bool unwind_functions_find(void *context, uint64_t offset, uint64_t *start, uint64_t *end)
 {
 	const struct unwind_functions *functions = context;
-	size_t low = 0, high = functions->list.len;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (functions->list.data[mid].start <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = bisect(functions->list.len, i, functions->list.data[i].start <= offset);
 	if (!low || offset >= unwind_function_end(&functions->list.data[low - 1]))
 		return false;
 	*start = functions->list.data[low - 1].start;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "format/base/bisect.h"
 #include "report/profile_stacks.h"
 
 struct code_versions {
@@ -39,22 +40,16 @@ static bool is_at(const struct profile_code *code, const struct profile_frame *f
 	return code->object == frame->object && code->offset == frame->offset;
 }
 
+static bool is_before(const struct profile_code *code, const struct profile_frame *frame)
+{
+	return code->object != frame->object ? code->object < frame->object
+					     : code->offset < frame->offset;
+}
+
 /* The first code of the frame's place, or where it would stand. */
 static size_t first_code(const struct profile *profile, const struct profile_frame *frame)
 {
-	const struct profile_code *codes = profile->codes.data;
-	size_t low = 0, high = profile->codes.len;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		bool is_before = codes[mid].object != frame->object
-					 ? codes[mid].object < frame->object
-					 : codes[mid].offset < frame->offset;
-		if (is_before)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return bisect(profile->codes.len, i, is_before(&profile->codes.data[i], frame));
 }
 
 /* True when there are several. The frame gets the first one. */

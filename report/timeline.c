@@ -1,5 +1,7 @@
 #include "report/timeline.h"
 
+#include "format/base/bisect.h"
+
 void timeline_init(
 	struct timeline *timeline, const struct profile *profile, uint64_t from_ns, uint64_t to_ns)
 {
@@ -98,15 +100,7 @@ static size_t find_cell(
 	const struct timeline *timeline, const struct timeline_thread *thread, uint32_t bucket)
 {
 	const struct timeline_cell *cells = &timeline->cells[thread->first_cell];
-	size_t low = 0, high = thread->nr_cells;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (cells[middle].bucket < bucket)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(thread->nr_cells, i, cells[i].bucket < bucket);
 }
 
 void timeline_add_thread(const struct timeline *timeline, uint32_t thread,

@@ -1,5 +1,7 @@
 #include "format/dwarf/dwarf_file.h"
 
+#include "format/base/bisect.h"
+
 /* The rest of a header behind its length; false when it cannot be read. */
 static bool parse_header(struct bytes_cursor *body, struct dwarf_unit_header *unit)
 {
@@ -53,14 +55,7 @@ void dwarf_file_deinit(struct dwarf_file *file)
 
 size_t dwarf_file_unit_at(const struct dwarf_file *file, uint64_t offset)
 {
-	size_t low = 0, high = file->units.len;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (file->units.data[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = bisect(file->units.len, i, file->units.data[i].offset <= offset);
 	return low && offset < file->units.data[low - 1].end ? low - 1 : SIZE_MAX;
 }
 

@@ -1,5 +1,6 @@
 #include "format/dwarf/dwarf_marks.h"
 
+#include "format/base/bisect.h"
 #include "format/dwarf/dwarf_line_machine.h"
 #include "format/dwarf/dwarf_names.h"
 #include "format/dwarf/dwarf_ranges.h"
@@ -30,14 +31,7 @@ void dwarf_marks_reset(struct dwarf_marks *marks, const struct dwarf_code *range
 static bool find_range(struct dwarf_marks *marks, uint64_t address)
 {
 	const struct dwarf_marked_range *ranges = marks->ranges.data;
-	size_t low = 0, high = marks->ranges.len;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (ranges[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = bisect(marks->ranges.len, i, ranges[i].start <= address);
 	if (!low || address >= ranges[low - 1].end)
 		return false;
 	marks->last = low - 1;
@@ -119,14 +113,7 @@ bool dwarf_marks_put_unit(struct dwarf_marks *marks, struct dwarf_unit *unit)
 static uint64_t address_of(const struct dwarf_marks *marks, uint64_t bit)
 {
 	const struct dwarf_marked_range *ranges = marks->ranges.data;
-	size_t low = 0, high = marks->ranges.len;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (ranges[middle].first <= bit)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = bisect(marks->ranges.len, i, ranges[i].first <= bit);
 	return ranges[low - 1].start + (bit - ranges[low - 1].first);
 }
 

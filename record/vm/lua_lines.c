@@ -7,6 +7,7 @@
  */
 #include "record/vm/lua_lines.h"
 
+#include "format/base/bisect.h"
 #include "format/base/bytes.h"
 
 enum {
@@ -20,25 +21,25 @@ static uint32_t line_of_int(const uint8_t *lines, uint32_t place)
 	return line < MAX_LINE ? line : 0;
 }
 
+static struct bytes_cursor whole_line_at(const uint8_t *whole, size_t index)
+{
+	return bytes_cursor(whole + index * LUA_WHOLE_LINE_BYTES, LUA_WHOLE_LINE_BYTES);
+}
+
+static uint32_t place_of_whole_line(const uint8_t *whole, size_t index)
+{
+	struct bytes_cursor cursor = whole_line_at(whole, index);
+	return bytes_get_u32(&cursor);
+}
+
 /* The last pair at or before the place: *from is the instruction behind it, *line its line. */
 static void find_whole(
 	const uint8_t *whole, uint32_t count, uint32_t place, uint32_t *from, int64_t *line)
 {
-	uint32_t low = 0, high = count;
-	struct bytes_cursor cursor;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		cursor = bytes_cursor(
-			whole + (size_t)mid * LUA_WHOLE_LINE_BYTES, LUA_WHOLE_LINE_BYTES);
-		if (bytes_get_u32(&cursor) <= place)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low)
+	size_t behind = bisect(count, i, place_of_whole_line(whole, i) <= place);
+	if (!behind)
 		return;
-	cursor = bytes_cursor(
-		whole + (size_t)(low - 1) * LUA_WHOLE_LINE_BYTES, LUA_WHOLE_LINE_BYTES);
+	struct bytes_cursor cursor = whole_line_at(whole, behind - 1);
 	*from = bytes_get_u32(&cursor) + 1;
 	*line = (int32_t)bytes_get_u32(&cursor);
 }

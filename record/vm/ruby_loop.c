@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "format/base/bisect.h"
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
@@ -74,14 +75,7 @@ static struct err *list_functions(struct elf_file *elf, struct search *search)
 
 static struct function *function_at(const struct search *search, uint64_t address)
 {
-	size_t low = 0, high = search->functions.len;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (search->functions.data[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = bisect(search->functions.len, i, search->functions.data[i].start <= address);
 	struct function *found = low ? &search->functions.data[low - 1] : NULL;
 	return found && address < found->end ? found : NULL;
 }

@@ -1,6 +1,7 @@
 /* Rows of a listing: see listing.h. */
 #include <string.h>
 
+#include "format/base/bisect.h"
 #include "report/listing/listing.h"
 
 enum {
@@ -81,20 +82,16 @@ static void put_code(struct placing *it)
 	}
 }
 
+static bool is_ahead(const struct listing_code *code, uint32_t source, uint32_t line)
+{
+	return code->source != source ? code->source < source : code->line < line;
+}
+
 /* The first of `by_line` that is not ahead of this line. */
 static size_t code_of_line(const struct listing *listing, uint32_t source, uint32_t line)
 {
-	size_t low = 0, high = listing->code.disassembly.list.len;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct listing_code *code = &listing->places[listing->by_line[middle]];
-		bool is_ahead = code->source != source ? code->source < source : code->line < line;
-		if (is_ahead)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(listing->code.disassembly.list.len, i,
+		is_ahead(&listing->places[listing->by_line[i]], source, line));
 }
 
 static bool is_code_of(const struct listing *listing, size_t at, uint32_t source, uint32_t line)

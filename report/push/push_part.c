@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "format/base/bisect.h"
 #include "format/base/bytes.h"
 #include "format/base/cache.h"
 
@@ -26,14 +27,9 @@ uint32_t push_part_middle(const struct profile *profile, struct push_span span)
 	const struct profile_sample *samples = profile->samples.data;
 	uint64_t first_ns = samples[span.from].time_ns;
 	uint64_t middle_ns = first_ns + (samples[span.to - 1].time_ns - first_ns) / 2;
-	uint32_t low = span.from, high = span.to;
-	while (low < high) { /* the first one behind the middle */
-		uint32_t at = low + (high - low) / 2;
-		if (samples[at].time_ns <= middle_ns)
-			low = at + 1;
-		else
-			high = at;
-	}
+	/* The first one behind the middle. */
+	uint32_t low = span.from + (uint32_t)bisect(span.to - span.from, i,
+					   samples[span.from + i].time_ns <= middle_ns);
 	return low > span.from && low < span.to ? low : span.from + (span.to - span.from) / 2;
 }
 

@@ -1,5 +1,7 @@
 #include "report/unwind/address_space.h"
 
+#include "format/base/bisect.h"
+
 enum {
 	DISPLACED_MAX = 1 << 20, /* a recording made to be a nuisance would take its square */
 };
@@ -23,15 +25,7 @@ void address_space_add(struct address_space *space, const struct layout_mapping 
 
 size_t address_space_state(const struct address_space *space, uint64_t time_ns)
 {
-	size_t low = 0, high = space->mappings.len;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->mappings.data[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(space->mappings.len, i, space->mappings.data[i].time_ns <= time_ns);
 }
 
 /* Index + 1, or 0. */

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "format/base/bisect.h"
 #include "format/base/bytes.h"
 #include "format/base/err.h"
 #include "format/base/map.h"
@@ -140,4 +141,17 @@ TEST(strings_intern_densely)
 	CHECK_STR(strtab_get(&table, 0), "a");
 	CHECK_INT(table.entries.len, 3);
 	strtab_deinit(&table);
+}
+
+/* Every border of every short list, and one of the longest there can be. */
+TEST(bisect_finds_the_border)
+{
+	for (size_t count = 0; count < 20; count++)
+		for (size_t border = 0; border <= count; border++)
+			CHECK_INT(bisect(count, i, i < border), border);
+	static const int sorted[] = {1, 3, 3, 3, 7};
+	CHECK_INT(bisect(5, i, sorted[i] < 3), 1);
+	CHECK_INT(bisect(5, i, sorted[i] <= 3), 4);
+	CHECK_INT(bisect(5, i, sorted[i] <= 7), 5);
+	CHECK_INT(bisect((size_t)-1, i, i < 12345678901), 12345678901);
 }
