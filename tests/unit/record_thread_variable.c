@@ -125,10 +125,11 @@ TEST(other_code_reads_no_variable_of_the_thread)
 /* An access may reach behind the last byte where one may begin, and not begin there. */
 TEST(accesses_begin_within_the_function)
 {
+	static const uint8_t access[] = {0x64, 0x48, 0x8b, 0x04, 0x25, 0xf8, 0xff, 0xff, 0xff};
 	uint8_t code[MAX_CODE + THREAD_VARIABLE_BEHIND_BYTES];
 	struct thread_variable variable = {.place = 1};
 	memset(code, NOP, sizeof(code));
-	memcpy(code + 20, MOV_FS_RAX "\xf8\xff\xff\xff", 9);
+	memcpy(code + 20, access, sizeof(access));
 	CHECK(!thread_variable_of_code(code, 20, ADDRESS, &variable));
 	CHECK_INT(variable.place, 1); /* untouched */
 	CHECK(thread_variable_of_code(code, 21, ADDRESS, &variable));
