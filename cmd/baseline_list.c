@@ -4,6 +4,7 @@
 
 #include "cmd/console.h"
 #include "report/export/json.h"
+#include "report/export/memory_sink.h"
 
 enum {
 	SCHEMA_VERSION = 1, /* described in man/ebprof-baseline.1; new members do not change it */
@@ -56,12 +57,6 @@ static void put_lines(void *context, const struct store_ref *ref)
 
 /* ---- JSON ---- */
 
-static struct err *take_text(void *context, const void *bytes, size_t len)
-{
-	str_write(context, bytes, len);
-	return NULL;
-}
-
 static void put_members(void *context, const struct store_ref *ref)
 {
 	struct json *json = &((struct listing *)context)->json;
@@ -86,7 +81,7 @@ static struct err *put_json(struct store *store, struct listing *listing)
 {
 	struct store_visitor visitor = {listing, put_members, say_damaged};
 	struct json *json = &listing->json;
-	json->sink = (struct export_sink){take_text, &listing->out};
+	json->sink = memory_sink_text(&listing->out);
 	json_object(json);
 	json_put_text(json, "schema", "ebprof-baselines");
 	json_put_number(json, "version", SCHEMA_VERSION);

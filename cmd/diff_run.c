@@ -11,6 +11,7 @@
 #include "cmd/console.h"
 #include "cmd/export_file.h"
 #include "cmd/input.h"
+#include "report/export/memory_sink.h"
 
 /* ---- options ---- */
 
@@ -184,20 +185,13 @@ static bool is_shared(enum diff_format format, const char *path)
 	return format == DIFF_MARKDOWN && summary && strcmp(path, summary) == 0;
 }
 
-static struct err *keep_report(void *context, const void *bytes, size_t len)
-{
-	str_write(context, bytes, len);
-	return NULL;
-}
-
 /* A blank line, so that the heading is one, whatever stands in front of it. */
 static struct err *append_report(const struct reports *reports, enum diff_format format,
 	const struct diff_writer_options *options, const char *path)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	str_putc(&text, '\n');
-	try(diff_writers[format].write(reports->diff, options,
-		(struct export_sink){.write = keep_report, .context = &text}));
+	try(diff_writers[format].write(reports->diff, options, memory_sink_text(&text)));
 	return export_file_append(path, reports->inputs, reports->nr_inputs, text.data, text.len);
 }
 

@@ -5,6 +5,7 @@
 #include "report/base64.h"
 #include "report/export/gzip.h"
 #include "report/export/json.h"
+#include "report/export/memory_sink.h"
 #include "report/export/protobuf.h"
 
 enum {
@@ -19,15 +20,9 @@ enum {
 /* What Pyroscope and Parca call profiles of a processor's time, whoever made them. */
 static const char profile_name[] = "process_cpu";
 
-static struct err *memory_write(void *context, const void *bytes, size_t len)
-{
-	bytes_put(context, bytes, len);
-	return NULL;
-}
-
 static struct err *compress(const struct bytes_buf *plain, struct bytes_buf *out)
 {
-	struct gzip *gzip = gzip_create((struct export_sink){memory_write, out});
+	struct gzip *gzip = gzip_create(memory_sink_bytes(out));
 	struct err *err = gzip_write(gzip, plain->data, plain->len);
 	if (!err)
 		err = gzip_finish(gzip);
@@ -56,8 +51,7 @@ static struct err *encode_pprof(
 {
 	struct export_options options = {.labels = input->sample_labels, .is_plain = true};
 	struct bytes_buf plain = {0};
-	struct err *err =
-		export_pprof(input->profile, &options, (struct export_sink){memory_write, &plain});
+	struct err *err = export_pprof(input->profile, &options, memory_sink_bytes(&plain));
 	if (!err)
 		err = compress(&plain, ret);
 	body->plain_bytes = plain.len;
@@ -202,8 +196,7 @@ static struct err *encode_otlp(const struct push_input *input, struct push_body 
 		.id = input->id,
 	};
 	struct bytes_buf plain = {0};
-	struct err *err =
-		export_otlp(input->profile, &options, (struct export_sink){memory_write, &plain});
+	struct err *err = export_otlp(input->profile, &options, memory_sink_bytes(&plain));
 	if (!err)
 		err = compress(&plain, &body->bytes);
 	body->plain_bytes = plain.len;

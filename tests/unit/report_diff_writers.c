@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/diff/diff_writer.h"
+#include "report/export/memory_sink.h"
 #include "tests/unit/unit.h"
 
 #define HOSTILE "a|b\\|`c``d`<img src=x>[l](http://e.f) @me ##[error]g\n::error::h\xff"
@@ -92,12 +93,6 @@ static void put_rows(struct difference *diff)
 	add_row(diff, "untested", NULL, &untested);
 }
 
-static struct err *append(void *context, const void *bytes, size_t len)
-{
-	str_write(context, bytes, len);
-	return NULL;
-}
-
 static void write_as(
 	const struct difference *diff, enum diff_format format, size_t limit, struct str *out)
 {
@@ -108,7 +103,7 @@ static void write_as(
 		.new_name = "new <b>.data",
 		.source_root = "/work/",
 	};
-	struct export_sink sink = {.write = append, .context = out};
+	struct export_sink sink = memory_sink_text(out);
 	CHECK_OK(diff_writers[format].write(diff, &options, sink));
 }
 

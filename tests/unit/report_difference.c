@@ -5,6 +5,7 @@
 
 #include "format/base/err.h"
 #include "report/diff/diff_writer.h"
+#include "report/export/memory_sink.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -353,18 +354,11 @@ TEST(difference_of_what_was_not_renamed)
 
 /* ---- reports ---- */
 
-static struct err *keep(void *context, const void *bytes, size_t len)
-{
-	str_write(context, bytes, len);
-	return NULL;
-}
-
 static void write_report(const struct pair *pair, enum diff_format format, struct str *out)
 {
 	struct diff_writer_options options = {
 		.limit = 20, .width = 100, .base_name = "old\x1b[2J", .new_name = "new"};
-	CHECK_OK(diff_writers[format].write(
-		pair->diff, &options, (struct export_sink){.write = keep, .context = out}));
+	CHECK_OK(diff_writers[format].write(pair->diff, &options, memory_sink_text(out)));
 }
 
 /* Names are somebody else's: no control bytes reach a terminal, no quotes break JSON. */

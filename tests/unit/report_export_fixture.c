@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "report/export/memory_sink.h"
 #include "report/symbol/symbolize.h"
 #include "tests/unit/unit.h"
 
@@ -162,18 +163,12 @@ struct profile *fixture_profile(struct fixture *fixture)
 	return profile;
 }
 
-static struct err *memory_write(void *context, const void *bytes, size_t len)
-{
-	bytes_put(context, bytes, len);
-	return NULL;
-}
-
 void fixture_export(const struct profile *profile, enum export_format format, uint32_t labels,
 	struct bytes_buf *out)
 {
 	size_t count;
 	struct export_options options = {.labels = labels};
-	struct export_sink sink = {.write = memory_write, .context = out};
+	struct export_sink sink = memory_sink_bytes(out);
 	CHECK_OK(export_all(&count)[format].write(profile, &options, sink));
 	bytes_put_u8(out, 0);
 	out->len--;

@@ -2,21 +2,16 @@
 
 #include "report/export/base64_sink.h"
 #include "report/export/html_data.h"
+#include "report/export/memory_sink.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
 /* ---- base64 ---- */
 
-static struct err *memory_write(void *context, const void *bytes, size_t len)
-{
-	bytes_put(context, bytes, len);
-	return NULL;
-}
-
 static void check_base64(const char *text, size_t piece, const char *want)
 {
 	struct bytes_buf out = {0};
-	struct base64_sink base64 = {.sink = {.write = memory_write, .context = &out}};
+	struct base64_sink base64 = {.sink = memory_sink_bytes(&out)};
 	struct export_sink sink = base64_sink_open(&base64);
 	for (size_t at = 0, len = strlen(text); at < len; at += piece)
 		CHECK_OK(sink.write(sink.context, text + at, len - at < piece ? len - at : piece));
@@ -556,8 +551,7 @@ TEST(export_refuses_other_events)
 	struct export_baseline baseline = {.profile = cycles, .name = "a", .profile_name = "b"};
 	struct export_options options = {.baseline = &baseline};
 	struct bytes_buf out = {0};
-	struct err *err = export_html(
-		new, &options, (struct export_sink){.write = memory_write, .context = &out});
+	struct err *err = export_html(new, &options, memory_sink_bytes(&out));
 	CHECK(err);
 	CHECK_STR(err_message(err), "the recordings cannot be compared: this one counts cpu-clock, "
 				    "the baseline cycles");

@@ -3,6 +3,7 @@
 #include "format/base/err.h"
 #include "report/export/json.h"
 #include "report/export/lanes.h"
+#include "report/export/memory_sink.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -33,16 +34,10 @@ TEST(json_strings)
 	check_quoted("\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"");
 }
 
-static struct err *append(void *context, const void *bytes, size_t len)
-{
-	str_write(context, bytes, len);
-	return NULL;
-}
-
 TEST(json_values)
 {
 	struct str out = {0};
-	struct json json = {.sink = {.write = append, .context = &out}};
+	struct json json = {.sink = memory_sink_text(&out)};
 	json_array(&json);
 	json_number(&json, UINT64_MAX);
 	json_exact(&json, (1ULL << 53) - 1);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/export/markup.h"
+#include "report/export/memory_sink.h"
 #include "report/tree.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
@@ -244,18 +245,12 @@ static struct profile *version_of(bool is_new)
 	return fixture_profile(&fixture);
 }
 
-static struct err *write_text(void *context, const void *bytes, size_t len)
-{
-	str_write(context, bytes, len);
-	return NULL;
-}
-
 static void check_diff(const struct profile *new, const struct export_baseline *baseline,
 	const char *const *wanted)
 {
 	struct str out = {0};
 	struct export_options options = {.baseline = baseline};
-	CHECK_OK(export_svg(new, &options, (struct export_sink){write_text, &out}));
+	CHECK_OK(export_svg(new, &options, memory_sink_text(&out)));
 	for (; *wanted; wanted++)
 		if (!strstr(str_text(&out), *wanted)) {
 			fprintf(stderr, "%s\n", *wanted);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "report/export/export.h"
+#include "report/export/memory_sink.h"
 #include "report/tui/baseline.h"
 #include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
@@ -306,12 +307,6 @@ TEST(tui_diff_flame)
 	test_deinit(&test);
 }
 
-static struct err *take_bytes(void *context, const void *bytes, size_t len)
-{
-	str_write(context, bytes, len);
-	return NULL;
-}
-
 /* The picture is the one that an export makes of the same. */
 TEST(tui_diff_flame_is_printed_as_a_picture)
 {
@@ -324,7 +319,7 @@ TEST(tui_diff_flame_is_printed_as_a_picture)
 	struct export_baseline baseline = {base, "old.data", "x.data"};
 	struct export_options options = {.baseline = &baseline};
 	CLEANUP(str_deinit) struct str want = {0};
-	CHECK(!export_svg(test.screen.profile, &options, (struct export_sink){take_bytes, &want}));
+	CHECK(!export_svg(test.screen.profile, &options, memory_sink_text(&want)));
 	CHECK_STR(str_text(&test.screen.app.to_print.text), str_text(&want));
 	profile_destroy(base);
 	app_print_deinit(&test.screen.app.to_print);
