@@ -9,6 +9,7 @@
 
 #include "cmd/console.h"
 #include "cmd/input.h"
+#include "cmd/input_file.h"
 #include "format/base/fd.h"
 #include "format/base/mem.h"
 
@@ -23,7 +24,7 @@ static struct err *open_target(const char *path, struct target *target, off_t *s
 	struct stat st;
 	if (strcmp(path, "-") == 0)
 		return err_new(ERR_USAGE, "only a file can be archived, not standard input");
-	try(input_open(path, O_RDWR | O_APPEND | O_NONBLOCK, &fd));
+	try(input_file_open(path, O_RDWR | O_APPEND | O_NONBLOCK, &fd));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return err_new(ERR_USAGE, "%s is not a regular file", path);
 	if (flock(fd, LOCK_EX | LOCK_NB))

@@ -8,7 +8,7 @@
 
 #include "cmd/ci_process.h"
 #include "cmd/console.h"
-#include "cmd/input.h"
+#include "cmd/input_file.h"
 #include "report/baseline/sample_count.h"
 
 enum {
@@ -115,7 +115,7 @@ static struct err *check_status(int status)
 static struct err *count_samples(const char *path, uint64_t *ret)
 {
 	CLEANUP_FD int fd = -1;
-	try(input_open_or_stdin(path, &fd));
+	try(input_file_open_or_stdin(path, &fd));
 	try(err_wrap(sample_count(fd, ret), "%s", path));
 	if (!*ret)
 		return err_new(ERR_UNAVAILABLE,

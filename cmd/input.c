@@ -1,33 +1,13 @@
 #include "cmd/input.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cmd/console.h"
+#include "cmd/input_file.h"
 #include "cmd/merge_files.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "report/info.h"
-
-struct err *input_open(const char *path, int flags, int *ret)
-{
-	CLEANUP_FD int fd = open(path, flags | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT && strcmp(path, "ebprof.data") == 0)
-		return err_new(ERR_USAGE, "there is no ebprof.data here: make one with ebprof "
-					  "record, or name a file");
-	if (fd < 0 && errno != ENOENT && flags & O_RDWR)
-		return err_sys(errno, "cannot write to %s", path);
-	if (fd < 0)
-		return err_sys(errno, "cannot open %s", path);
-	struct stat st;
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_new(ERR_USAGE, "%s is a directory", path);
-	*ret = steal_fd(fd);
-	return NULL;
-}
 
 struct err *input_choose(const char *option, int argc, char **argv, int rest, const char **ret)
 {
@@ -48,17 +28,6 @@ struct err *input_load_open(
 	info_put_damage(*ret, &health);
 	if (health.len)
 		console_say("%s: %s", path, str_text(&health));
-	return NULL;
-}
-
-struct err *input_open_or_stdin(const char *path, int *ret)
-{
-	if (strcmp(path, "-") != 0)
-		return input_open(path, O_RDONLY, ret);
-	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-	if (fd < 0)
-		return err_sys(errno, "standard input");
-	*ret = fd;
 	return NULL;
 }
 
@@ -89,7 +58,7 @@ static void name_all(struct input *input)
 static struct err *open_paths(struct input *input)
 {
 	if (input->nr_paths == 1) {
-		try(input_open_or_stdin(input->paths[0], &input->fd));
+		try(input_file_open_or_stdin(input->paths[0], &input->fd));
 	} else {
 		struct merge_files files = {.paths = input->paths,
 			.count = input->nr_paths,

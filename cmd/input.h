@@ -37,12 +37,9 @@ struct err *input_load(const struct input *input, const struct symbol_file_optio
 struct err *input_check_whole(
 	const struct input *input, const struct profile *profile) ERR_MUST_CHECK;
 
-/* The parts of it, for commands that do more with the file. `flags` are open()'s. */
+/* The parts of it, for commands that do more with the file (see input_file.h). */
 struct err *input_choose(
 	const char *option, int argc, char **argv, int rest, const char **ret) ERR_MUST_CHECK;
-struct err *input_open(const char *path, int flags, int *ret) ERR_MUST_CHECK;
-/* "-" is standard input. */
-struct err *input_open_or_stdin(const char *path, int *ret) ERR_MUST_CHECK;
 struct err *input_load_open(const char *path, int fd, const struct symbol_file_options *files,
 	struct profile **ret) ERR_MUST_CHECK;
 

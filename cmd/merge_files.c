@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/console.h"
-#include "cmd/input.h"
+#include "cmd/input_file.h"
 #include "cmd/memory_file.h"
 #include "format/base/mem.h"
 #include "report/health.h"
@@ -32,7 +32,7 @@ static struct err *open_one(const char *path, struct merge_input *ret)
 		return open_stdin(&ret->fd);
 	CLEANUP_FD int fd = -1;
 	struct stat st;
-	try(input_open(path, O_RDONLY | O_NONBLOCK, &fd));
+	try(input_file_open(path, O_RDONLY | O_NONBLOCK, &fd));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return err_new(ERR_USAGE,
 			"%s is not a regular file; among several, only standard input may be a "
