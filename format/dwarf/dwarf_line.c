@@ -181,6 +181,11 @@ static bool is_absolute(struct dwarf_span path)
 	return path.len && path.data[0] == '/';
 }
 
+static bool are_equal(struct dwarf_span a, struct dwarf_span b)
+{
+	return a.len == b.len && (!a.len || memcmp(a.data, b.data, (size_t)a.len) == 0);
+}
+
 bool dwarf_line_put_path(const struct dwarf_line_header *header, struct dwarf_span comp_dir,
 	uint64_t number, struct str *path)
 {
@@ -195,12 +200,17 @@ bool dwarf_line_put_path(const struct dwarf_line_header *header, struct dwarf_sp
 		str_write(path, file->name.data, (size_t)file->name.len);
 		return true;
 	}
-	/* Directory 0 is that of the compilation; DWARF 5 has it in its table. */
+	/*
+	 * Directory 0 is that of the compilation; DWARF 5 has it in its table (6.2.4), where it is
+	 * as relative as in the unit with gcc's -ffile-prefix-map, which Debian's packages are
+	 * built with.
+	 */
 	struct dwarf_span directory = {0};
 	uint64_t at = is_v5 ? file->directory : file->directory - 1;
 	if (at < header->directories.len)
 		directory = header->directories.data[at];
-	if (comp_dir.len && !is_absolute(directory))
+	bool is_comp_dir = is_v5 && at == 0 && are_equal(directory, comp_dir);
+	if (comp_dir.len && !is_absolute(directory) && !is_comp_dir)
 		str_write(path, comp_dir.data, (size_t)comp_dir.len);
 	if (directory.len)
 		put_span(path, directory);

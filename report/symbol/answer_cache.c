@@ -12,7 +12,7 @@
 #include "format/base/mem.h"
 
 enum {
-	FORMAT_VERSION = 4, /* also when the same files give other answers than before */
+	FORMAT_VERSION = 5, /* also when the same files give other answers than before */
 	HEADER_BYTES = 4 + 4 + 8,
 	MAX_ENTRY_BYTES = 256 << 20,
 };

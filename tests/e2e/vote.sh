@@ -136,6 +136,7 @@ row c_gcc_O3_unrolled c - gcc -w -g -O3 -funroll-loops
 row c_gcc_lto c - gcc -w -g -O2 -flto
 row c_gcc_split c - gcc -w -g -O2 -gsplit-dwarf
 row c_gcc_no_views c - gcc -w -g -O2 -gno-variable-location-views -gno-column-info
+row c_gcc_relative_folder c - gcc -w -gdwarf-5 -O2 -ffile-prefix-map=/=src/
 row c_clang_4_O0 c - clang -w -gdwarf-4 -O0
 row c_clang_4_O2 c - clang -w -gdwarf-4 -O2
 row c_clang_5_O0 c - clang -w -gdwarf-5 -O0

@@ -200,6 +200,15 @@ def is_padding(case):
     return case.field == "function" and len(case.mine) == 1 and case.names()[0] == "??"
 
 
+def is_joined_twice(case):
+    """src/src/a.c for src/a.c"""
+    if case.field != "file":
+        return False
+    own, other = case.mine[case.level][1], case.other[case.level][1]
+    directory = other[: -len(own)]
+    return other.endswith(own) and bool(directory) and own.startswith(directory)
+
+
 def lacks_levels(*traits):
     """In files that have one of these traits: the address's own line, but not all functions around it."""
 
@@ -216,6 +225,8 @@ FAULTS = [
           "constructors, and functions that were folded, have several; each is right"),
     Fault("eu binutils gdb", "name without scope", is_short_name,
           "what has no linkage name in DWARF, of local types or nested, has one in the symbol table"),
+    Fault("llvm eu binutils gdb", "directory of the compilation twice", is_joined_twice,
+          "it is also DWARF 5's directory 0 (6.2.4), and where it is relative is joined with itself; LLVM 19 is right"),
     Fault("binutils", "padding named", is_padding, "what is between functions counts to the one before"),
     Fault("eu", "no inlined functions", lacks_levels("rust", "-flto", "-gsplit-dwarf", "-gdwarf-2"),
           "elfutils 0.188: origins in other units and split units are not followed; before DWARF 3 "
@@ -390,8 +401,8 @@ class Vote:
                     votes[value] += WEIGHT[reference]
                     continue
                 differing.append((reference, case, fault))
-                if is_other_symbol(case):
-                    value = ours
+                if is_other_symbol(case) or is_joined_twice(case):
+                    value = ours  # all may say so
                 elif fault:
                     continue
             votes[value] += WEIGHT[reference]

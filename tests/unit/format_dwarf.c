@@ -268,6 +268,41 @@ TEST(lines_of_version_5)
 	dwarf_file_deinit(&file);
 }
 
+/* DWARF 5 says the compilation's directory twice: joined it is once, though it is relative. */
+TEST(relative_directory_of_version_5)
+{
+	static const char names[] =
+		"\x00\x00\x00\x00\x05\x00\x08\x00\x00\x00\x00\x00\x01\x01\x01\xfb\x0e\x0d"
+		"\x00\x01\x01\x01\x01\x00\x00\x00\x01\x00\x00\x01"
+		"\x01\x01\x08\x02src\0in\0"
+		"\x02\x01\x08\x02\x0b\x02"
+		"a.c\0\x00"
+		"b.h\0\x01";
+	struct bytes_buf line = {0};
+	bytes_put(&line, names, sizeof(names) - 1);
+	line.data[0] = (uint8_t)(line.len - 4);
+	line.data[8] = (uint8_t)(line.len - 12);
+	struct dwarf_file file = {.sections[DWARF_LINE] = {line.data, line.len}};
+	struct dwarf_line_header *header = dwarf_line_header_create(&file, 0, 8);
+	CHECK(header);
+	static const struct {
+		const char *comp_dir;
+		uint64_t number;
+		const char *path;
+	} cases[] = {{"src", 0, "src/a.c"}, {"src", 1, "src/in/b.h"}, {"/d", 0, "/d/src/a.c"},
+		{"", 0, "src/a.c"}};
+	for (size_t i = 0; header && i < sizeof(cases) / sizeof(*cases); i++) {
+		CLEANUP(str_deinit) struct str path = {0};
+		const char *dir = cases[i].comp_dir;
+		CHECK(dwarf_line_put_path(header,
+			(struct dwarf_span){(const uint8_t *)dir, strlen(dir)}, cases[i].number,
+			&path));
+		CHECK_STR(str_text(&path), cases[i].path);
+	}
+	dwarf_line_header_destroy(header);
+	bytes_buf_deinit(&line);
+}
+
 static uint32_t draw(uint32_t *state)
 {
 	*state = *state * 1664525 + 1013904223;
