@@ -25,6 +25,15 @@ static bool parse_header(struct bytes_cursor *body, struct dwarf_unit_header *un
 	       (unit->encoding.address_bytes == 8 || unit->encoding.address_bytes == 4);
 }
 
+bool dwarf_file_begins_with_types(const struct dwarf_file *file)
+{
+	struct bytes_cursor cursor = dwarf_cursor(file->sections[DWARF_INFO]);
+	struct dwarf_unit_header unit = {0};
+	struct bytes_cursor body = dwarf_unit_body(&cursor, &unit.encoding.offset_bytes);
+	return !cursor.overrun && parse_header(&body, &unit) &&
+	       (unit.type == DW_UT_type || unit.type == DW_UT_split_type);
+}
+
 bool dwarf_file_read_units(struct dwarf_file *file)
 {
 	struct bytes_cursor cursor = dwarf_cursor(file->sections[DWARF_INFO]);

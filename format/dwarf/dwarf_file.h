@@ -58,6 +58,9 @@ struct dwarf_file {
 	const struct dwarf_file *alt;        /* what dwz moved out; NULL: not there */
 };
 
+/* Whether the first unit of .debug_info is one of types (DWARF 5, 7.5.1.3). */
+bool dwarf_file_begins_with_types(const struct dwarf_file *file);
+
 /* Finds the units. Those behind one with a broken header are lost: true when there was one. */
 bool dwarf_file_read_units(struct dwarf_file *file);
 void dwarf_file_deinit(struct dwarf_file *file);

@@ -34,11 +34,26 @@ static bool is_called(const char *section, enum dwarf_section_id id, bool is_dwo
 	return strncmp(section, name, len) == 0 && strcmp(section + len, suffix) == 0;
 }
 
-static void take_section(struct dwarf_sections *sections, enum dwarf_section_id id,
-	const struct elf_section *section)
+/*
+ * A .dwo file, which no linker has seen, has several .debug_info.dwo with gcc's
+ * -fdebug-types-section: one for each unit of types, and one for the compilation. What is packed
+ * does not tell what it is; there the last one counts, as gcc 12 orders them.
+ */
+static bool is_superseded(const struct dwarf_sections *sections, enum dwarf_section_id id)
 {
-	if (sections->file.sections[id].len || sections->packed[id].size || !section->size)
+	return id == DWARF_INFO &&
+	       (sections->packed[id].size || dwarf_file_begins_with_types(&sections->file));
+}
+
+static void take_section(struct dwarf_sections *sections, enum dwarf_section_id id,
+	const struct elf_section *section, bool is_dwo)
+{
+	bool is_taken = sections->file.sections[id].len || sections->packed[id].size;
+	if (!section->size || (is_taken && !(is_dwo && is_superseded(sections, id))))
 		return;
+	elf_map_release(&sections->maps[id]);
+	sections->file.sections[id] = (struct dwarf_span){0};
+	sections->packed[id].size = 0;
 	if (section->flags & SHF_COMPRESSED || section->name[1] == 'z') {
 		sections->packed[id] = *section;
 		return;
@@ -105,7 +120,7 @@ bool dwarf_sections_open(
 			if (!is_called(list[i].name, (enum dwarf_section_id)id, is_dwo))
 				continue;
 			if (is_linked)
-				take_section(ret, (enum dwarf_section_id)id, &list[i]);
+				take_section(ret, (enum dwarf_section_id)id, &list[i], is_dwo);
 			else
 				take_relocated(
 					ret, (enum dwarf_section_id)id, &list[i], i, &layout);

@@ -28,6 +28,7 @@ build() { # KIND COMPILER OPTION...
 	c) sources="knot.c knot_more.c bare.S" ;;
 	cpp) sources="a.cc b.cc" ;;
 	rust) sources=tangle.rs ;;
+	d) sources=twine.d ;;
 	go)
 		sources=braid.go
 		# shellcheck disable=SC2031
@@ -36,6 +37,7 @@ build() { # KIND COMPILER OPTION...
 	esac
 	compile "$sources" "$@"
 	cp program whole
+	[[ ! -e program.dwp ]] || cp program.dwp whole.dwp
 }
 
 # What several tests are about is compiled once, in a folder that stays: debug information names it.
@@ -84,6 +86,12 @@ debug_linked_compressed() {
 		strip -o program whole && objcopy --add-gnu-debuglink=program.debug program
 }
 
+# elfutils keeps other headers than binutils.
+debug_linked_by_elfutils() {
+	need eu-strip
+	eu-strip -f program.debug program
+}
+
 # What dwz moved out is found beside the debug file, which is found beside the program.
 debug_linked_dwz() {
 	cp whole another && dwz_moved && mkdir .debug && objcopy --only-keep-debug program .debug/program.debug &&
@@ -94,7 +102,7 @@ debug_linked_dwz() {
 packed_dwo() { dwp -e program -o program.dwp && rm ./*.dwo && cp program.dwp whole.dwp; }
 
 # binutils' dwp 2.40 crashes on DWARF 5, LLVM 14's never ends on gcc's.
-packed_dwo_5() { timeout 120 llvm-dwp -e program -o program.dwp && rm ./*.dwo && cp program.dwp whole.dwp; }
+packed_by_llvm() { timeout 120 llvm-dwp -e program -o program.dwp && rm ./*.dwo && cp program.dwp whole.dwp; }
 
 # Functions that .dynsym lacks, as Fedora's packages have them.
 minidebug() {
@@ -136,6 +144,7 @@ row c_gcc_O3_unrolled c - gcc -w -g -O3 -funroll-loops
 row c_gcc_lto c - gcc -w -g -O2 -flto
 row c_gcc_split c - gcc -w -g -O2 -gsplit-dwarf
 row c_gcc_no_views c - gcc -w -g -O2 -gno-variable-location-views -gno-column-info
+row c_gcc_lines_alone c - gcc -w -g1 -O2
 row c_gcc_relative_folder c - gcc -w -gdwarf-5 -O2 -ffile-prefix-map=/=src/
 row c_clang_4_O0 c - clang -w -gdwarf-4 -O0
 row c_clang_4_O2 c - clang -w -gdwarf-4 -O2
@@ -150,15 +159,20 @@ row gcc_4_O2 cpp - g++ -gdwarf-4 -O2
 row gcc_5_O0 cpp - g++ -gdwarf-5 -O0
 row gcc_5_O2 cpp - g++ -gdwarf-5 -O2
 row gcc_64 cpp - g++ -g -gdwarf64 -O2
+row gcc_64_4 cpp - g++ -gdwarf-4 -gdwarf64 -O2
 row gcc_types cpp - g++ -g -O2 -fdebug-types-section
+row gcc_types_4 cpp - g++ -gdwarf-4 -O2 -fdebug-types-section
+row gcc_types_split cpp - g++ -g -O2 -fdebug-types-section -gsplit-dwarf
 row gcc_lto_4 cpp - g++ -gdwarf-4 -O2 -flto
 row gcc_lto_5 cpp - g++ -gdwarf-5 -O2 -flto
 row gcc_no_pie cpp - g++ -g -O2 -no-pie
+row gcc_other_base cpp - g++ -g -O2 -Wl,-Ttext-segment=0x5000000
 row gcc_separate_code cpp - g++ -g -O2 -Wl,-z,separate-code
 row gcc_code_at_0 cpp - g++ -g -O2 -ffunction-sections -Wl,--gc-sections -Wl,-z,noseparate-code
 row gcc_split_4 cpp - g++ -gdwarf-4 -O2 -gsplit-dwarf
 row gcc_split_5 cpp - g++ -gdwarf-5 -O2 -gsplit-dwarf
 row gcc_split_dwp_4 cpp packed_dwo g++ -gdwarf-4 -O2 -gsplit-dwarf
+row gcc_split_dwp_5 cpp packed_dwo g++ -gdwarf-5 -O2 -gsplit-dwarf
 row gcc_packed cpp compressed_zlib g++ -g -O2
 row gcc_packed_old cpp compressed_zlib_gnu g++ -g -O2
 row gcc_packed_zstd cpp compressed_zstd g++ -g -O2
@@ -166,8 +180,10 @@ row gcc_dwz_4 cpp dwz_alone g++ -gdwarf-4 -O2
 row gcc_dwz_5 cpp dwz_alone g++ -gdwarf-5 -O2
 row gcc_dwz_moved_4 cpp dwz_moved g++ -gdwarf-4 -O2
 row gcc_dwz_moved_5 cpp dwz_moved g++ -gdwarf-5 -O2
+row gcc_dwz_lto cpp dwz_alone g++ -g -O2 -flto
 row gcc_debug_file cpp debug_alone g++ -g -O2
 row gcc_debuglink cpp debug_linked g++ -g -O2
+row gcc_debuglink_by_elfutils cpp debug_linked_by_elfutils g++ -g -O2
 row gcc_debuglink_by_crc cpp debug_linked g++ -g -O2 -Wl,--build-id=none
 row gcc_debuglink_packed cpp debug_linked_compressed g++ -g -O2
 row gcc_debuglink_dwz cpp debug_linked_dwz g++ -g -O2
@@ -176,21 +192,34 @@ row clang_4_O0 cpp - clang++ -gdwarf-4 -O0
 row clang_4_O2 cpp - clang++ -gdwarf-4 -O2
 row clang_5_O0 cpp - clang++ -gdwarf-5 -O0
 row clang_5_O2 cpp - clang++ -gdwarf-5 -O2
+row clang_64 cpp - clang++ -gdwarf-5 -gdwarf64 -O2
+row clang_types cpp - clang++ -g -O2 -fdebug-types-section
+row clang_lines_alone cpp - clang++ -gline-tables-only -O2
 row clang_gc cpp - clang++ -g -O2 -ffunction-sections -Wl,--gc-sections
 row clang_lld_gc cpp - clang++ -g -O2 -ffunction-sections -fuse-ld=lld -Wl,--gc-sections -Wl,--icf=all
 row clang_lto_5 cpp - clang++ -gdwarf-5 -O2 -flto -fuse-ld=lld
+row clang_lto_thin cpp - clang++ -g -O2 -flto=thin -fuse-ld=lld
 row clang_split_4 cpp - clang++ -gdwarf-4 -O2 -gsplit-dwarf
 row clang_split_5 cpp - clang++ -gdwarf-5 -O2 -gsplit-dwarf
-row clang_split_dwp_5 cpp packed_dwo_5 clang++ -gdwarf-5 -O2 -gsplit-dwarf
+row clang_split_dwp_4 cpp packed_by_llvm clang++ -gdwarf-4 -O2 -gsplit-dwarf
+row clang_split_dwp_5 cpp packed_by_llvm clang++ -gdwarf-5 -O2 -gsplit-dwarf
 row clang_debuglink cpp debug_linked clang++ -g -O2
 
 row go go - go build
+row go_O0 go - go build -gcflags=all=-N
+
+row d_O0 d - gdc -g -O0
+row d_O2 d - gdc -g -O2
+row d_lto d - gdc -g -O2 -flto
+row d_debuglink d debug_linked gdc -g -O2
 
 row rust_O0 rust - rustc -g
 row rust_O2 rust - rustc -g -O
 row rust_5 rust - rustc -g -O -C dwarf-version=5
+row rust_v0 rust - rustc -g -O -C symbol-mangling-version=v0
 row rust_lto rust - rustc -g -C opt-level=3 -C lto=fat -C codegen-units=1
 row rust_split rust - rustc -g -O -C split-debuginfo=unpacked
+row rust_split_packed rust - rustc -g -O -C split-debuginfo=packed
 row rust_debuglink rust debug_linked rustc -g -O
 
 # ---- names alone ----

@@ -235,6 +235,7 @@ FAULTS = [
           "elfutils 0.188 finds units by .debug_aranges alone, which clang does not write"),
     Fault("binutils", "no inlined functions",
           lacks_levels("-gsplit-dwarf", "-gdwarf-2", "-fdebug-types-section", "clang", "clang++", "split-debuginfo=unpacked",
+                       "split-debuginfo=packed",
                        "dwarf-version=5"),
           "binutils 2.40: ranges by index (DW_FORM_rnglistx) and .dwo files are not read"),
     Fault("llvm", "no inlined functions", lacks_levels("-gsplit-dwarf"),
@@ -267,6 +268,10 @@ def is_units_file(case):
     if case.field != "file" or case.mine[case.level][2] != case.other[case.level][2]:
         return False
     return os.path.basename(case.other[case.level][1]) in case.rows.units
+
+
+def lacks_folder(case):
+    return case.field == "file" and case.mine[case.level][1].endswith("/" + case.other[case.level][1])
 
 
 def is_symbol_instead(case):
@@ -319,6 +324,8 @@ DISSENTS = [
           "gdb shows none without the line of the call (read_func_scope), which there is not before DWARF 3"),
     Fault("binutils", "the unit's own file", is_units_file,
           "binutils 2.40 says it for some lines of files that are included; the line is that of the other file"),
+    Fault("binutils", "file without its folder", lacks_folder,
+          "binutils 2.40 reads lines once, for clang's units of types, which share them and have no DW_AT_comp_dir"),
     Fault("binutils llvm", "a symbol instead of the function", is_symbol_instead,
           "binutils: what has no linkage name is called by the symbol of the address; llvm: the assembler's labels "
           "within a function are taken for functions"),
