@@ -127,7 +127,7 @@ $(RECORD_OBJS): | $(BPF_SKELETONS)
 BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev zlib1g-dev \
 	liblzma-dev libncurses-dev libiberty-dev libdeflate-dev libzstd-dev pkg-config $(if $(STATIC),libbz2-dev nettle-dev)
 # A test that lacks one of these is skipped and says so.
-TEST_PACKAGES := golang-go g++ rustc lld binutils dwz elfutils gdb clang-format clang-tidy cppcheck shellcheck \
+TEST_PACKAGES := golang-go g++ gdc rustc lld binutils dwz elfutils gdb clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev ruby perl lua5.4 luajit \
 	zsh fish \
 	procps strace util-linux python3 php-cli jq tmux mandoc debuginfod libdebuginfod1 xz-utils zstd \

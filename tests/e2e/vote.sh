@@ -136,6 +136,40 @@ row() {
 	eval "test_$1() { vote $(printf '%q ' "${@:2}"); }"
 }
 
+# A file that is not linked yet, as kernel modules are, against itself linked to the addresses that
+# elf_relocate.c gives its sections: a page and what it takes for each, from 0x1000 on.
+linked_where_laid_out() {
+	local name size flags next=0x1000
+	{
+		echo 'SECTIONS {'
+		while read -r name _ _ _ size _ flags _; do
+			[[ $flags == *A* ]] || continue
+			printf '  %s %#x : SUBALIGN(1) { *(%s) }\n' "$name" "$next" "$name"
+			next=$(((next + 16#$size + 4096) & ~4095))
+		done
+		for name in info abbrev line str line_str aranges rnglists loclists ranges loc; do
+			echo "  .debug_$name 0 : { *(.debug_$name) }"
+		done
+		echo '}'
+	} < <(readelf -SW program | sed -nE 's/^ *\[ *[1-9][0-9]*\] +(.*)/\1/p') >layout.lds
+	ld -T layout.lds -e 0 --unresolved-symbols=ignore-all --noinhibit-exec -o whole program
+}
+
+relocatable() { # COMPILER OPTION...
+	need llvm-symbolizer eu-addr2line addr2line gdb python3 nm objdump ld readelf
+	cp "$here"/../oracle/corpus/* .
+	"$@" -c knot.c knot_more.c >build.log 2>&1 || skip "cannot build with $*: $(head -n 1 build.log)"
+	ld -r -o program knot.o knot_more.o || fail "ld -r"
+	linked_where_laid_out >link.log 2>&1 || skip "cannot link: $(head -n 1 link.log)"
+	"$VOTE" -c "$COUNT" -o whole -r dwarf -- "$SYMBOLS" program c "$@" >result.txt 2>&1 ||
+		fail "$(head -n 2 result.txt | cut -c1-1500; grep -E ' agree|known faults|no known reason: [0-9]' result.txt)"
+	[[ -z ${VOTE_LOG-} ]] || sed "s/^/$name: /" result.txt >>"$VOTE_LOG"
+}
+
+test_c_gcc_relocatable() { relocatable gcc -w -gdwarf-5 -O2 -ffunction-sections; }
+test_c_gcc_relocatable_4() { relocatable gcc -w -gdwarf-4 -O2; }
+test_c_clang_relocatable() { relocatable clang -w -g -O2 -ffunction-sections; }
+
 row c_gcc_4_O0 c - gcc -w -gdwarf-4 -O0
 row c_gcc_4_O2 c - gcc -w -gdwarf-4 -O2
 row c_gcc_5_O0 c - gcc -w -gdwarf-5 -O0
