@@ -223,10 +223,35 @@ static bool run_cplus_with_packs(struct job *job)
 	return ok;
 }
 
+/* What may be an expansion of types (Dp), of an expression (sp), or a pack's length (sZ). */
+static bool may_be_pack(const char *at)
+{
+	return (at[0] == 'D' && at[1] == 'p') || (at[0] == 's' && (at[1] == 'p' || at[1] == 'Z'));
+}
+
+/*
+ * Whether there are no packs but parameters of a template (DpT_, DpOT0_), which are found at once.
+ * Nearly all are such. Their names must not be read into components first: there libiberty has
+ * no second try for what is ambiguous (sr3stdE..., the name of a member of a namespace).
+ */
+static bool packs_are_parameters(const char *mangled)
+{
+	for (const char *at = mangled; *at; at++) {
+		if (!may_be_pack(at))
+			continue;
+		const char *operand = at + 2 + strspn(at + 2, "RKOPV");
+		if (*operand != 'T')
+			return false;
+		operand += 1 + strspn(operand + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+		if (operand[0] != '_' || operand[1] == 'I')
+			return false;
+	}
+	return true;
+}
+
 static bool run_cplus(struct job *job)
 {
-	if (strncmp(job->mangled, "_Z", 2) == 0 &&
-		(strstr(job->mangled, "Dp") || strstr(job->mangled, "sZ")))
+	if (strncmp(job->mangled, "_Z", 2) == 0 && !packs_are_parameters(job->mangled))
 		return run_cplus_with_packs(job);
 	if (setjmp(job->abort))
 		return false;

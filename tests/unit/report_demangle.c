@@ -46,6 +46,9 @@ TEST(cplus_names)
 	check("_ZTV3foo", "vtable for foo");
 	check("_ZTV1aIPFivEE", "vtable for a<int (*)()>");
 	check("_ZN1aIPFivEE1fEv", "a<int (*)()>::f()");
+	check("_ZSt11make_sharedIN1a3MapEJjEESt10shared_ptrINSt9enable_ifIXntsr8is_arrayIT_EE"
+	      "5valueES4_E4typeEEDpOT0_",
+		"std::make_shared<a::Map, unsigned int>(unsigned int&&)");
 }
 
 TEST(rust_names_come_before_cplus)
@@ -108,6 +111,16 @@ TEST(exponential_cplus_is_refused_fast)
 	CHECK(ms_to_refuse(str_text(&name)) <
 		20); /* far below a millisecond; the margin is for busy machines */
 	str_deinit(&name);
+}
+
+/* A pack that is sought in the type of an expression: each template has the one before twice. */
+TEST(exponential_pack_is_refused_fast)
+{
+	static const char name[] = "_Z1fIXspcv1aIS_IS_IS_IS_IS_IS_IS_IS_IS_IS_IS_IS_IS_IS_IS_IS_IS_"
+				   "IS_IS_IS_IS_IS_IS_IS_IS_IS_IS_IS_IS_IiiES0_ES1_ES2"
+				   "_ES3_ES4_ES5_ES6_ES7_ES8_ES9_ESA_ESB_ESC_ESD_ESE_ESF_ESG_ESH_"
+				   "ESI_ESJ_ESK_ESL_ESM_ESN_ESO_ESP_ESQ_ESR_ESS_ELi0EEEvv";
+	CHECK(ms_to_refuse(name) < 20);
 }
 
 /* The same in Rust v0: tuples of two back references each, down to `innermost`. */
