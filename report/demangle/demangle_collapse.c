@@ -74,8 +74,12 @@ static size_t less_than_length(const struct scan *scan, size_t at)
 	return strspn(scan->text + at, "<=>");
 }
 
-/* Whether the > at `at` belongs to an operator, which has how many bytes from there. */
-static size_t greater_than_length(const struct scan *scan, size_t at)
+/*
+ * Whether the > at `at` belongs to an operator, which has how many bytes from there. libiberty puts
+ * no blank between two that close where an empty pack stood: f<g<void ()>>(int). They do when there
+ * are two to be closed.
+ */
+static size_t greater_than_length(const struct scan *scan, size_t at, bool closes_two)
 {
 	const char *text = scan->text + at;
 	if (at && text[-1] == '-')
@@ -84,8 +88,8 @@ static size_t greater_than_length(const struct scan *scan, size_t at)
 		return 0;
 	if (text[1] == '=')
 		return 2;
-	bool is_shift =
-		text[1] == '>' && at && text[-1] == ')' && (text[2] == '(' || text[2] == '=');
+	bool is_shift = text[1] == '>' && at && text[-1] == ')' &&
+			(text[2] == '=' || (text[2] == '(' && !closes_two));
 	return is_shift ? strspn(text, ">=") : 0;
 }
 
@@ -120,6 +124,12 @@ static bool open_bracket(struct nesting *nesting, char bracket)
 	return true;
 }
 
+static bool has_two_angles(const struct nesting *nesting)
+{
+	return nesting->depth >= 2 && nesting->open[nesting->depth - 1] == '<' &&
+	       nesting->open[nesting->depth - 2] == '<';
+}
+
 /* A < that was left open inside was none: only > closes one. */
 static bool close_bracket(struct nesting *nesting, char bracket)
 {
@@ -151,7 +161,7 @@ static size_t group_end(const struct scan *scan, size_t at)
 		if (!skip && c == '<' && !behind_operator)
 			skip = less_than_length(scan, at);
 		if (!skip && c == '>')
-			skip = greater_than_length(scan, at);
+			skip = greater_than_length(scan, at, has_two_angles(&nesting));
 		behind_operator &= c == ' ';
 		if (skip) {
 			at += skip;

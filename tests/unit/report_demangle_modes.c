@@ -88,6 +88,7 @@ TEST(cplus_collapses)
 		{"A::operator void (A::*)()() const", "A::operator void (A::*)()",
 			"A::operator void (A::*)()"},
 		{"f<&(A::operator<(A const&))>(int)", "f<&(A::operator<(A const&))>", "f<...>"},
+		{"f<g<void ()>>(h&&)", "f<g<void ()>>", "f<...>"},
 		{"f<(x)<(y), ((x)>(y)), (x)<<(y), (x)>>(y)>(int)",
 			"f<(x)<(y), ((x)>(y)), (x)<<(y), (x)>>(y)>", "f<...>"},
 		{"(anonymous namespace)::f(int)", "(anonymous namespace)::f",
