@@ -15,10 +15,16 @@ static bool needs_answers(const struct profile_object *object)
 }
 
 /*
- * Those that the recording does not have yet, and of places that occur in it: a cache has more.
- * That nothing is known of a place is kept where all debug information was asked; else it may be
- * known elsewhere.
+ * That nothing is known of a place is only kept where there was a file that could have told; a
+ * reader that has a better one asks it again.
  */
+static bool is_kept(const struct profile_object *object, const struct chain *chain)
+{
+	return chain->count || object->answers.detail >= ANSWERS_INLINED ||
+	       object->symbols_level >= SYMBOL_LEVEL_DYNSYM;
+}
+
+/* Those that the recording does not have yet, and of places that occur in it: a cache has more. */
 static void collect(
 	const struct profile *profile, struct answers *of_object, struct archive_result *result)
 {
@@ -32,7 +38,7 @@ static void collect(
 		if (!needs_answers(object) ||
 			!answers_find_since(
 				&object->answers, object->nr_archived, frame->offset, &chain) ||
-			(!chain.count && object->answers.detail < ANSWERS_INLINED))
+			!is_kept(object, &chain))
 			continue;
 		of_object[frame->object].detail = object->answers.detail;
 		answers_add(&of_object[frame->object], frame->offset, &chain);

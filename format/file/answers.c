@@ -117,6 +117,11 @@ void answers_keep_block(struct answers *answers, uint8_t *block)
 	vec_push(&answers->blocks, block);
 }
 
+bool answers_have_names(const struct answers *answers)
+{
+	return answers->frames.len;
+}
+
 void answers_copy(struct answers *to, const struct answers *from)
 {
 	to->detail = from->detail;

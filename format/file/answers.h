@@ -75,6 +75,9 @@ void answers_each_function(
 const char *answers_keep(struct answers *answers, const char *text, size_t len);
 void answers_keep_block(struct answers *answers, uint8_t *block);
 
+/* Whether anything is known of any place. */
+bool answers_have_names(const struct answers *answers);
+
 /*
  * Appends answers from number `first` on, about 1 MiB of them. Returns the number of
  * the first answer that was left out: answers_count() once all is done.

@@ -57,6 +57,7 @@ struct findings {
 	struct answers answers;
 	struct shown_names shown; /* as far as known */
 	size_t nr_archived;       /* of answers: those that the recording had */
+	bool has_archived_names;  /* among them */
 	struct symbol_file file;  /* closed; as symbol_file_none() where none was looked for */
 	bool has_file;
 	const char *symbols_from; /* static text; NULL: the file's path, or nothing */

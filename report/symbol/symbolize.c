@@ -18,6 +18,7 @@ struct asking {
 	const struct batch *batch;
 	struct symbol_file_options files; /* with debuginfod when it is the network's turn */
 	enum reach reach;
+	bool asks_unknown; /* of what an archive knows no name is asked again */
 	struct findings *findings;
 };
 
@@ -31,7 +32,8 @@ static const struct profile_object *object_of(const struct batch *batch)
 static bool is_known(const struct asking *asking, const struct batch_place *place)
 {
 	struct chain chain;
-	return answers_find(&asking->findings->answers, place->offset, &chain);
+	return answers_find(&asking->findings->answers, place->offset, &chain) &&
+	       (chain.count || !asking->asks_unknown);
 }
 
 struct places {
@@ -159,15 +161,37 @@ static bool needs_network(const struct asking *asking)
 {
 	const struct findings *findings = asking->findings;
 	return asking->reach < REACH_NETWORK && asking->batch->options->files.debuginfod &&
-	       object_of(asking->batch)->info.build_id_len && !findings->nr_archived &&
+	       object_of(asking->batch)->info.build_id_len && !findings->has_archived_names &&
 	       (findings->file.level < SYMBOL_LEVEL_DWARF || findings->lacks_debug_parts);
+}
+
+static void drop_archived(struct findings *findings)
+{
+	answers_deinit(&findings->answers);
+	findings->nr_archived = 0;
+	findings->has_archived_names = false;
+}
+
+/*
+ * Weighs what an archive has against what is here. It says of a place that nothing is known only
+ * if at least the exported symbols were asked: where there are no others, they need not be again.
+ */
+static void judge_archived(struct asking *asking, const struct answer_sources *sources)
+{
+	struct findings *findings = asking->findings;
+	enum answers_detail detail = findings->answers.detail;
+	bool has_symtab = findings->file.level > SYMBOL_LEVEL_DYNSYM;
+	if (answer_detail(sources) > detail || (has_symtab && !findings->has_archived_names))
+		drop_archived(findings);
+	else
+		asking->asks_unknown = has_symtab && detail < ANSWERS_INLINED;
 }
 
 /* Returns what is to be asked next. */
 static enum reach ask_file(struct asking *asking)
 {
 	struct findings *findings = asking->findings;
-	if (answers_count(&findings->answers))
+	if (findings->has_archived_names)
 		findings->symbols_from = recording;
 	if (findings->answers.detail == ANSWERS_INLINED && is_answered(asking))
 		return REACH_END;
@@ -176,10 +200,7 @@ static enum reach ask_file(struct asking *asking)
 	struct symbol_file *file = &findings->file;
 	symbol_file_find(object_of(asking->batch), &asking->files, file);
 	struct answer_sources sources = sources_of(asking, file);
-	if (answer_detail(&sources) > findings->answers.detail) { /* there is more to be had here */
-		answers_deinit(&findings->answers);
-		findings->nr_archived = 0;
-	}
+	judge_archived(asking, &sources);
 	bool is_whole = ask_files(asking, file, &sources);
 	note_origin(findings);
 	if (!is_whole)
@@ -305,6 +326,7 @@ static enum reach ask_object(struct asking *asking)
 static void begin_with_archive(struct batch *batch, struct findings *findings)
 {
 	findings->nr_archived = answers_count(&batch->archived);
+	findings->has_archived_names = answers_have_names(&batch->archived);
 	if (findings->reach == REACH_NETWORK && !batch->is_shown) {
 		findings->answers = batch->archived;
 		batch->archived = (struct answers){0};

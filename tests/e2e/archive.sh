@@ -83,6 +83,28 @@ test_more_is_known_elsewhere() {
 	"$EBPROF" report -g --symfs root | grep -q scramble || fail "the debug information was not used"
 }
 
+# That a stripped file knows no name is archived, too, so that nobody asks it again; but a symbol
+# table is asked.
+test_what_only_a_symbol_table_knows() {
+	make_program
+	gcc -O2 inlined.c -o program || fail "gcc"
+	cp program with_symbols
+	strip program
+	"$EBPROF" record -q --archive -- ./program
+	local size
+	size=$(stat -c %s ebprof.data)
+	! "$EBPROF" report | grep -q spin || fail "from where?"
+	"$EBPROF" archive -q || fail "archive"
+	[[ $(stat -c %s ebprof.data) == "$size" ]] || fail "what nobody knows was archived twice"
+	run "$EBPROF" report --symfs root --symbol-cache none
+	grep -q 'the file is not on this machine' out || fail "it does not say why: $(cat out)"
+	mkdir -p "root$PWD"
+	cp with_symbols "root$PWD/program"
+	"$EBPROF" report --symfs root --symbol-cache none | grep -q spin || fail "the symbol table was not asked"
+	"$EBPROF" archive -q --symfs root --symbol-cache none || fail "archive"
+	"$EBPROF" report --symfs / --symbol-cache none | grep -q spin || fail "it was not archived"
+}
+
 test_a_damaged_recording() {
 	make_program
 	"$EBPROF" record -q -F 9999 -- ./program long
