@@ -1,5 +1,6 @@
 #include "report/unsymbolized.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,15 @@ static const char *reason(const struct profile_object *object)
 	return levels[object->symbols_level];
 }
 
+/* Servers answered, but what they sent could not be kept. */
+static bool lacks_cache(const struct profile_object *object)
+{
+	const struct debug_attempt *failed = last_of(object, DEBUG_FAILED);
+	int errnum = failed ? failed->errnum : 0;
+	return errnum == ENOSPC || errnum == EDQUOT || errnum == EROFS || errnum == EACCES ||
+	       errnum == EIO; /* it could not write */
+}
+
 static void put_where_to_find(const struct profile_object *object,
 	const struct symbol_file_options *options, struct str *out)
 {
@@ -151,6 +161,9 @@ static void put_fix(const struct profile_object *object, const struct symbol_fil
 		str_printf(out, "%s, or install the debug package",
 			debuginfod_is_possible() ? "install libdebuginfod1"
 						 : "use an ebprof that is not a static one");
+	} else if (lacks_cache(object)) {
+		str_puts(out, "set DEBUGINFOD_CACHE_PATH to a folder that has room and may be "
+			      "written, or install the debug package");
 	} else if (last_of(object, DEBUG_CUT_OFF)) {
 		str_puts(out, "run it again with --debuginfod=full, which waits while data comes");
 	} else {

@@ -89,6 +89,13 @@ static struct err *open_folder(const char *path, int *ret)
 	return NULL;
 }
 
+struct err *cache_folder_open(const char *kind, int *ret)
+{
+	CLEANUP(str_deinit) struct str path = {0};
+	try(err_wrap(usual_folder(kind, &path), "cache of %s", kind));
+	return err_wrap(open_folder(str_text(&path), ret), "cache of %s", kind);
+}
+
 /* ---- names ---- */
 
 /* False for what cannot be an entry's name. */
@@ -184,17 +191,15 @@ static void sweep_folder(const struct cache *cache, uint64_t max_bytes)
 
 struct err *cache_open(const struct cache_options *options, struct cache **ret)
 {
-	CLEANUP(str_deinit) struct str path = {0};
 	int fd = -1;
 	if (options->folder && !options->folder[0]) {
 		*ret = NULL;
 		return NULL;
 	}
 	if (options->folder)
-		str_puts(&path, options->folder);
+		try(err_wrap(open_folder(options->folder, &fd), "cache of %s", options->kind));
 	else
-		try(err_wrap(usual_folder(options->kind, &path), "cache of %s", options->kind));
-	try(err_wrap(open_folder(str_text(&path), &fd), "cache of %s", options->kind));
+		try(cache_folder_open(options->kind, &fd));
 	struct cache *cache = mem_zalloc(sizeof(*cache));
 	cache->folder_fd = fd;
 	cache->kind = options->kind;

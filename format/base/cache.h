@@ -36,6 +36,9 @@ struct cache_options {
 struct err *cache_open(const struct cache_options *options, struct cache **ret) ERR_MUST_CHECK;
 void cache_close(struct cache *cache);
 
+/* The usual folder of a kind, for what keeps no such entries: a descriptor, which is yours. */
+struct err *cache_folder_open(const char *kind, int *ret) ERR_MUST_CHECK;
+
 struct cache_piece {
 	const void *bytes;
 	size_t len;

@@ -36,6 +36,7 @@ enum debug_place {
 	X(DEBUG_UNKNOWN_BEFORE, "knew no such build ID, some hours ago or less") \
 	X(DEBUG_CUT_OFF, "was too slow") \
 	X(DEBUG_TOO_LARGE, "has no part of it to give, and the whole is large") \
+	X(DEBUG_ENDLESS, "sends more than any such file has") \
 	X(DEBUG_FAILED, "failed") \
 	X(DEBUG_NO_LIBRARY, "is not asked, as libdebuginfod.so.1 cannot be loaded") \
 	X(DEBUG_ACCEPTED, "is the right file")

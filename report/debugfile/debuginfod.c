@@ -293,7 +293,10 @@ static void open_part(struct debuginfod *session, struct job *job, enum debuginf
 void debuginfod_fetch(struct debuginfod *session, const struct debuginfod_want *want)
 {
 	size_t len = want->build_id_len;
-	if (!len || len > ELF_BUILD_ID_MAX || atomic_load(&session->meter.is_over))
+	bool is_wanted = false;
+	for (size_t part = 0; part < DEBUGINFOD_PART_COUNT; part++)
+		is_wanted |= want->parts[part];
+	if (!is_wanted || !len || len > ELF_BUILD_ID_MAX || atomic_load(&session->meter.is_over))
 		return;
 	pthread_mutex_lock(&session->lock);
 	struct job *job = find_job(session, want->build_id, len);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "format/base/str.h"
@@ -72,6 +73,25 @@ static bool put_cache(struct str *path)
 	return path->len > 0;
 }
 
+uint64_t debuginfod_library_room(void)
+{
+	CLEANUP(str_deinit) struct str path = {0};
+	struct statvfs fs;
+	if (!put_cache(&path) || statvfs(str_text(&path), &fs))
+		return UINT64_MAX;
+	return (uint64_t)fs.f_bavail * fs.f_frsize;
+}
+
+static void forget(struct str *path, const char *kind, const char *name)
+{
+	size_t len = path->len;
+	struct stat st;
+	str_printf(path, "%s%s", kind, name);
+	if (lstat(str_text(path), &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
+		unlink(str_text(path));
+	str_truncate(path, len);
+}
+
 void debuginfod_library_forget_miss(const uint8_t *build_id, size_t len, const char *section)
 {
 	CLEANUP(str_deinit) struct str path = {0};
@@ -80,8 +100,10 @@ void debuginfod_library_forget_miss(const uint8_t *build_id, size_t len, const c
 	str_putc(&path, '/');
 	for (size_t i = 0; i < len; i++)
 		str_printf(&path, "%02x", build_id[i]);
-	str_printf(&path, "/%s%s", section ? "section-" : "debuginfo", section ? section : "");
-	struct stat st;
-	if (lstat(str_text(&path), &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
-		unlink(str_text(&path));
+	str_putc(&path, '/');
+	if (section)
+		forget(&path, "section-", section);
+	/* Where there are no sections it asks for what has them. */
+	forget(&path, "debuginfo", "");
+	forget(&path, "executable", "");
 }

@@ -46,4 +46,7 @@ bool debuginfod_library_is_possible(void);
  */
 void debuginfod_library_forget_miss(const uint8_t *build_id, size_t len, const char *section);
 
+/* Bytes that there is room for on the disk that has its cache; UINT64_MAX: not known. */
+uint64_t debuginfod_library_room(void);
+
 #endif

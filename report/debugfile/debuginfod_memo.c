@@ -2,42 +2,16 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/cache.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
 
 static const char suffix[] = ".unknown";
-
-static bool put_folder(struct str *path)
-{
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	if (cache && cache[0] == '/') /* relative ones are to be ignored, says XDG */
-		str_puts(path, cache);
-	else if (home && home[0] == '/')
-		str_printf(path, "%s/.cache", home);
-	else
-		return false;
-	str_puts(path, "/ebprof/debuginfod");
-	return true;
-}
-
-/* Those that exist stay as they are. */
-static void make_folders(char *path)
-{
-	for (char *at = path + 1; *at; at++) {
-		if (*at != '/')
-			continue;
-		*at = 0;
-		mkdir(path, 0700);
-		*at = '/';
-	}
-	mkdir(path, 0700);
-}
 
 static bool is_fresh(const struct stat *st, time_t now)
 {
@@ -66,16 +40,12 @@ static void remove_old_files(int memo)
 
 int debuginfod_memo_open(void)
 {
-	CLEANUP(str_deinit) struct str path = {0};
-	if (!put_folder(&path))
-		return -1;
-	make_folders(path.data);
-	CLEANUP_FD int fd = open(str_text(&path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
-		return -1;
-	remove_old_files(fd);
-	return steal_fd(fd);
+	int fd = -1;
+	struct err *err = cache_folder_open("debuginfod", &fd);
+	if (!err)
+		remove_old_files(fd);
+	err_destroy(err); /* then nothing is remembered */
+	return fd;
 }
 
 /* FNV-1a: other servers may know what these did not. */

@@ -1,7 +1,7 @@
 /*
  * Of which build IDs no debuginfod server knew a part: asked again only after some hours, or when
- * DEBUGINFOD_URLS has changed. An empty file for each in $XDG_CACHE_HOME/ebprof/debuginfod,
- * else ~/.cache/ebprof/debuginfod. A folder that belongs to somebody else is not used.
+ * DEBUGINFOD_URLS has changed. An empty file for each in the usual folder of the kind
+ * "debuginfod", see format/base/cache.h.
  */
 #ifndef EBPROF_DEBUGINFOD_MEMO_H
 #define EBPROF_DEBUGINFOD_MEMO_H

@@ -17,6 +17,11 @@ enum {
 	NS_PER_S = 1000 * 1000 * 1000,
 };
 
+/* A browser's debug file has 4 GB, and the largest of its sections that are asked for 1 GB. */
+static const long file_bytes_max = 16L << 30, section_bytes_max = 4L << 30;
+/* What came is kept on disk, which others need, too. */
+static const uint64_t spare_bytes = 64 << 20;
+
 static const int64_t patience_ns = DEBUGINFOD_PATIENCE_S * (int64_t)NS_PER_S;
 
 int64_t debuginfod_transfer_now_ns(void)
@@ -40,6 +45,26 @@ static void count_bytes(struct debuginfod_transfer *transfer, long bytes, int64_
 	atomic_fetch_add(&transfer->meter->steps, 1);
 }
 
+static bool lacks_room(long done, long whole)
+{
+	uint64_t room = debuginfod_library_room();
+	uint64_t missing = whole > done ? (uint64_t)(whole - done) : 0;
+	bool is_large = done > (long)spare_bytes;
+	return missing > room || (is_large && room < spare_bytes);
+}
+
+/* Why what a server sends is not wanted any more. */
+static enum debug_verdict judge_size(
+	const struct debuginfod_transfer *transfer, bool is_whole, long done, long whole)
+{
+	long size = whole > done ? whole : done;
+	if (size > (is_whole ? file_bytes_max : section_bytes_max))
+		return DEBUG_ENDLESS;
+	if (is_whole && size > transfer->bytes_max)
+		return DEBUG_TOO_LARGE;
+	return lacks_room(done, whole) ? DEBUG_FAILED : DEBUG_ACCEPTED;
+}
+
 /*
  * Called about once a second while a query runs. Before a server has answered, `done` counts the
  * calls, and there is no address; `whole` is 0 or -1 where the server does not say it.
@@ -51,12 +76,12 @@ static int look_at(struct debuginfod_transfer *transfer, long done, long whole)
 	int64_t now = debuginfod_transfer_now_ns();
 	transfer->is_asked = true;
 	transfer->is_answered |= url != NULL;
-	if (url)
+	if (url) {
 		count_bytes(transfer, done, now);
-	bool is_whole = url && !strstr(url, "/section/");
-	if (is_whole && (whole > transfer->bytes_max || done > transfer->bytes_max))
-		transfer->cut = DEBUG_TOO_LARGE;
-	else if (atomic_load(&transfer->meter->is_over) || now - transfer->mark_ns > patience_ns)
+		transfer->cut = judge_size(transfer, !strstr(url, "/section/"), done, whole);
+	}
+	bool is_over = atomic_load(&transfer->meter->is_over);
+	if (transfer->cut == DEBUG_ACCEPTED && (is_over || now - transfer->mark_ns > patience_ns))
 		transfer->cut = DEBUG_CUT_OFF;
 	return transfer->cut != DEBUG_ACCEPTED;
 }
@@ -129,28 +154,44 @@ static int open_log(const struct debuginfod_library *library, struct debuginfod_
 
 /* ---- questions ---- */
 
+/* The library says that there is nothing, which does not mean that a server said so. */
+static enum debug_verdict judge_absence(struct debuginfod_transfer *transfer, int *errnum)
+{
+	struct debuginfod_replies replies = take_replies(transfer);
+	transfer->is_certain = replies.asked && replies.unknown == replies.asked;
+	if (replies.is_refused || (replies.asked && !replies.unknown)) {
+		*errnum = replies.is_refused ? EREMOTEIO : EPROTO;
+		return DEBUG_FAILED;
+	}
+	return transfer->is_asked ? DEBUG_UNKNOWN : DEBUG_UNKNOWN_BEFORE;
+}
+
 /* What a query of the library means; *errnum for DEBUG_FAILED. */
 static enum debug_verdict judge(struct debuginfod_transfer *transfer, int result, int *errnum)
 {
 	if (result >= 0)
 		return DEBUG_ACCEPTED;
-	if (transfer->cut != DEBUG_ACCEPTED)
+	if (transfer->cut != DEBUG_ACCEPTED) {
+		*errnum = transfer->cut == DEBUG_FAILED ? ENOSPC : *errnum;
 		return transfer->cut;
+	}
 	if (result == -ETIME)
 		return DEBUG_CUT_OFF;
 	/* It also says so when a server broke off in the middle. */
 	bool is_broken = result == -ENOENT && transfer->is_answered;
-	if (result != -ENOENT || is_broken) {
+	/* EEXIST: it got no section, and asked for the whole files in vain. */
+	if ((result != -ENOENT && result != -EEXIST) || is_broken) {
 		*errnum = is_broken ? ECONNRESET : -result;
 		return DEBUG_FAILED;
 	}
-	struct debuginfod_replies replies = take_replies(transfer);
-	transfer->is_certain = replies.asked && replies.unknown == replies.asked;
-	if (replies.is_refused) {
-		*errnum = EREMOTEIO;
-		return DEBUG_FAILED;
-	}
-	return transfer->is_asked ? DEBUG_UNKNOWN : DEBUG_UNKNOWN_BEFORE;
+	return judge_absence(transfer, errnum);
+}
+
+/* Whether the same question would get the same answer for some time. */
+static bool is_lasting(const struct debuginfod_transfer *transfer, enum debug_verdict verdict)
+{
+	return verdict == DEBUG_ACCEPTED || verdict == DEBUG_UNKNOWN_BEFORE ||
+	       (verdict == DEBUG_UNKNOWN && (transfer->is_certain || transfer->log < 0));
 }
 
 enum debug_verdict debuginfod_transfer_fetch(
@@ -176,7 +217,7 @@ enum debug_verdict debuginfod_transfer_fetch(
 		*path = mem_strdup(found);
 	else if (verdict == DEBUG_ACCEPTED)
 		verdict = DEBUG_ABSENT;
-	if (verdict == DEBUG_CUT_OFF || verdict == DEBUG_TOO_LARGE || verdict == DEBUG_FAILED)
+	if (!is_lasting(transfer, verdict))
 		debuginfod_library_forget_miss(transfer->build_id, transfer->build_id_len, section);
 	free(found);
 	atomic_fetch_add(&transfer->meter->steps, verdict != DEBUG_CUT_OFF);

@@ -323,6 +323,52 @@ test_server_error() {
 	want_names
 }
 
+# One that says nothing has not said that it knows nothing.
+test_no_answer() {
+	record_stripped
+	start_odd close
+	report
+	want_no_names
+	want_reason 'debuginfod: .* failed (Protocol error)'
+	start_odd serve served/program.debug
+	report
+	want_names
+}
+
+# Nor does one that knows nothing speak for another that cannot be asked.
+test_dead_and_unknown() {
+	record_stripped
+	start_odd unknown
+	DEBUGINFOD_URLS="http://127.0.0.1:1 $DEBUGINFOD_URLS" report --debuginfod=full
+	want_no_names
+	[[ -z $(ls cache/ebprof/debuginfod) ]] || fail "taken for unknown"
+	[[ -z $(find "cache/debuginfod_client/$build_id" -type f) ]] || fail "the library takes it for unknown"
+}
+
+# Nobody's disk is filled by what a server sends.
+test_huge_answer() {
+	record_stripped
+	start_odd huge
+	report --debuginfod=full
+	want_no_names
+	want_reason 'debuginfod: .* sends more than any such file has'
+	[[ -z $(find "cache/debuginfod_client/$build_id" -type f) ]] || fail "something was kept"
+}
+
+test_full_disk() {
+	record_stripped
+	start_real
+	mkdir mnt && mount -t tmpfs -o size=64k tmpfs mnt || skip "no tmpfs here"
+	mkdir mnt/debuginfod_client
+	dd if=/dev/zero of=mnt/filler bs=4k 2>/dev/null
+	XDG_CACHE_HOME=$PWD/mnt report --debuginfod=full
+	want_no_names
+	want_reason 'failed (No space left on device)'
+	want_reason 'fix: .*DEBUGINFOD_CACHE_PATH'
+	DEBUGINFOD_CACHE_PATH=$PWD/elsewhere XDG_CACHE_HOME=$PWD/mnt report
+	want_names
+}
+
 # A server that has no sections gives the whole; that is taken as long as it is small.
 test_no_sections() {
 	record_stripped

@@ -6,6 +6,7 @@ odd_server.py KIND [FILE]: prints its port, then a line "METHOD PATH" for each r
   drip      a byte each half second     die      closes in the middle of the file
   garbage   bytes of no format          serve    FILE, whatever build ID is asked for
   error     500 for everything          nosections  as serve, but 503 for sections
+  huge      a terabyte, it says         close    closes without a word
 """
 import http.server
 import subprocess
@@ -53,6 +54,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.refuse(500)
         elif kind == "nosections" and "/section/" in self.path:
             self.refuse(503)
+        elif kind == "huge":
+            self.begin(1 << 40)
+            while True:
+                self.wfile.write(body)
+                time.sleep(0.01)
+        elif kind == "close":
+            self.close_connection = True
         elif kind == "drip":
             self.begin(100000)
             for _ in range(600):
