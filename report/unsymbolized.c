@@ -124,8 +124,15 @@ static bool lacks_cache(const struct profile_object *object)
 static void put_where_to_find(const struct profile_object *object,
 	const struct symbol_file_options *options, struct str *out)
 {
-	if (is_own(object, DEBUG_ABSENT))
+	if (is_own(object, DEBUG_ABSENT) && !object->nr_archived)
 		str_puts(out, "ebprof archive where it was recorded; ");
+	if (is_own(object, DEBUG_UNREADABLE))
+		str_puts(out, "be somebody who may read it; ");
+	if (!object->info.build_id_len) {
+		str_puts(out, "--symfs DIR, where it is with the time that it had (cp -p); "
+			      "link it with --build-id");
+		return;
+	}
 	if (!is_own(object, DEBUG_ACCEPTED))
 		str_puts(out, "--symfs DIR or --debug-dir DIR, where its files are; ");
 	str_puts(out, "install its debug package (-dbgsym, -debuginfo)");

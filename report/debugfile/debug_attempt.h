@@ -28,6 +28,7 @@ enum debug_place {
 	X(DEBUG_OTHER_BITS, "is an ELF file of 32 bits") \
 	X(DEBUG_OTHER_ORDER, "is an ELF file of big-endian machines") \
 	X(DEBUG_DAMAGED, "is cut off or damaged") \
+	X(DEBUG_OTHER_TIME, "has no build ID, and another size or time than when recorded") \
 	X(DEBUG_OTHER_BUILD, "is another build") \
 	X(DEBUG_OTHER_CRC, "has another checksum than .gnu_debuglink says") \
 	X(DEBUG_UNVERIFIABLE, "has no build ID to be checked by") \

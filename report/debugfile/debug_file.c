@@ -31,7 +31,7 @@ static enum debug_verdict judge(
 	if (identity->has_crc)
 		return debug_link_is_crc(fd, identity->crc) ? DEBUG_ACCEPTED : DEBUG_OTHER_CRC;
 	if (identity->size_bytes || identity->mtime_ns)
-		return is_same_time(identity, st) ? DEBUG_ACCEPTED : DEBUG_OTHER_BUILD;
+		return is_same_time(identity, st) ? DEBUG_ACCEPTED : DEBUG_OTHER_TIME;
 	return DEBUG_UNVERIFIABLE;
 }
 

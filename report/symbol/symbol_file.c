@@ -292,6 +292,7 @@ static const char *problem_of(const struct debug_attempts *attempts)
 		[DEBUG_OTHER_BITS] = "32-bit programs are not named",
 		[DEBUG_OTHER_ORDER] = "programs of big-endian machines are not named",
 		[DEBUG_DAMAGED] = "the file is cut off or damaged",
+		[DEBUG_OTHER_TIME] = "the file here was changed since it was recorded",
 		[DEBUG_OTHER_BUILD] = "the file here is another build",
 	};
 	enum debug_verdict verdict =

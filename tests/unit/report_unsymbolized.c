@@ -60,9 +60,12 @@ TEST(a_fix_fits_what_is_wrong)
 		"install its debug package (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_ACCEPTED, 0,
 		"link it with --build-id, so that debug files can be told apart");
-	check_fix(LAYOUT_OBJECT_FILE, DEBUG_DAMAGED, 0,
-		"--symfs DIR or --debug-dir DIR, where its files are; install its debug package "
-		"(-dbgsym, -debuginfo)");
+	check_fix(LAYOUT_OBJECT_FILE, DEBUG_UNREADABLE, 20,
+		"be somebody who may read it; --symfs DIR or --debug-dir DIR, where its files are; "
+		"install its debug package (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS");
+	check_fix(LAYOUT_OBJECT_FILE, DEBUG_OTHER_TIME, 0,
+		"--symfs DIR, where it is with the time that it had (cp -p); link it with "
+		"--build-id");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_NOT_ELF, 0, "");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_OTHER_ORDER, 0, "");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_OTHER_BITS, 20, "");
