@@ -141,10 +141,22 @@ static void put_where_to_find(const struct profile_object *object,
 						       : ", or set DEBUGINFOD_URLS");
 }
 
+/* The kernel tells its addresses only to some, and nobody later. */
+static bool was_hidden(const struct profile_object *object)
+{
+	enum layout_object_kind kind = object->info.kind;
+	return object->symbols_problem &&
+	       (kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE);
+}
+
 /* What the user can do about it; nothing where there is nothing. */
 static void put_fix(const struct profile_object *object, const struct symbol_file_options *options,
 	struct str *out)
 {
+	if (was_hidden(object)) {
+		str_puts(out, "record with CAP_SYSLOG and kernel.kptr_restrict below 2");
+		return;
+	}
 	if (object->info.kind == LAYOUT_OBJECT_ANONYMOUS) {
 		str_puts(out, "let its runtime write a perf map or a jitdump: node "
 			      "--perf-basic-prof, python3 -X perf, DOTNET_PerfMapEnabled=1, "

@@ -14,6 +14,7 @@ static void put_table(enum layout_object_kind kind, enum debug_verdict verdict, 
 	struct profile profile = {0};
 	struct profile_object object = {.path = "/bin/prog",
 		.info = {.kind = kind, .build_id_len = (uint8_t)id_len},
+		.symbols_problem = kind == LAYOUT_OBJECT_KERNEL ? "unreadable" : NULL,
 		.lacks_room = lacks_room,
 		.lacks_debug_parts = lacks_room,
 		.attempts = &attempt,
@@ -69,6 +70,8 @@ TEST(a_fix_fits_what_is_wrong)
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_NOT_ELF, 0, "");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_OTHER_ORDER, 0, "");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_OTHER_BITS, 20, "");
+	check_fix(LAYOUT_OBJECT_KERNEL, DEBUG_ABSENT, 20,
+		"record with CAP_SYSLOG and kernel.kptr_restrict below 2");
 	check_fix(LAYOUT_OBJECT_ANONYMOUS, DEBUG_ABSENT, 0,
 		"let its runtime write a perf map or a jitdump: node --perf-basic-prof, python3 "
 		"-X perf, DOTNET_PerfMapEnabled=1, Java's perf-map-agent or libperf-jvmti");
