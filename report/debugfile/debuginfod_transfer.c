@@ -17,8 +17,8 @@ enum {
 	NS_PER_S = 1000 * 1000 * 1000,
 };
 
-/* A browser's debug file has 4 GB, and the largest of its sections that are asked for 1 GB. */
-static const long file_bytes_max = 16L << 30, section_bytes_max = 4L << 30;
+/* A browser's debug file has 4 GB; of sections no reader takes more. */
+static const long file_bytes_max = 16L << 30, section_bytes_max = 1L << 30;
 /* What came is kept on disk, which others need, too. */
 static const uint64_t spare_bytes = 64 << 20;
 

@@ -1,9 +1,10 @@
 #include "report/symbol/dwarf_companion.h"
 
-#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "format/base/str.h"
+#include "report/regular_file.h"
 
 enum {
 	PATH_BYTES_MAX = 4096,
@@ -13,7 +14,8 @@ enum {
 static void open_path(struct dwarf_companion *companion, const char *path, bool is_dwo,
 	const uint8_t *build_id, size_t build_id_len, struct elf_budget *budget)
 {
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	CLEANUP_FD int fd = regular_file_open(path, &st);
 	struct elf_file *elf;
 	if (fd < 0)
 		return;
@@ -84,6 +86,8 @@ void dwarf_companion_open_dwo(struct dwarf_companion *companion, const struct dw
 	bool is_absolute = name.data[0] == '/';
 	if (is_absolute || (dir.len && dir.data[0] == '/'))
 		str_puts(&path, places->root);
+	else /* built so as not to tell where: it is not where we happen to be */
+		put_beside(&path, places->path, "");
 	if (!is_absolute && dir.len) {
 		str_write(&path, dir.data, (size_t)dir.len);
 		str_putc(&path, '/');

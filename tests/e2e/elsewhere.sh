@@ -68,6 +68,26 @@ test_odd_files() {
 	grep -q 'fix: *ebprof archive where it was recorded' out || fail "no way out: $(grep fix: out)"
 }
 
+# A program that does not tell where it was built has its other half beside it, and not where
+# whoever reads the recording happens to be.
+test_split_program_of_a_relative_folder() {
+	command -v gcc >/dev/null || skip "no gcc here"
+	gcc -O2 -g -gsplit-dwarf -ffile-prefix-map="$PWD=." "$here/workload.c" -D_GNU_SOURCE -pthread -o program ||
+		fail "gcc"
+	compgen -G '*.dwo' >/dev/null || skip "this gcc writes no .dwo"
+	run "$EBPROF" record -F 2999 -- ./program 0.5
+	want_status 0 record
+	mkdir elsewhere && mv ebprof.data elsewhere && cd elsewhere || exit
+	run "$EBPROF" report --symbol-cache none
+	! grep -q 'are missing' out || fail "it is beside the program: $(cat out)"
+	mv ../*.dwo .
+	run "$EBPROF" report --symbol-cache none
+	grep -q 'are missing' out || fail "it was taken from the current folder: $(cat out)"
+	mkfifo "../$(echo *.dwo)"
+	run "$EBPROF" report --symbol-cache none
+	want_status 0 report
+}
+
 # ... and the right one below --symfs does.
 test_symfs() {
 	record_here
