@@ -1,10 +1,12 @@
 #include "cmd/naming.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cmd/console.h"
+#include "report/debugfile/debuginfod_unfinished.h"
 
 struct err *naming_parse_demangle(const char *text, void *member)
 {
@@ -98,6 +100,27 @@ static void show_progress(void *context, const struct debuginfod_progress *progr
 	console_show("%s", str_text(&text));
 }
 
+static const int deadly_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* It was set to happen once: now the signal does what it does by default. */
+static void leave_nothing(int signal_number)
+{
+	debuginfod_unfinished_remove();
+	raise(signal_number);
+}
+
+/* Those that somebody else handles or ignores stay as they are. */
+static void replace_handlers(void (*from)(int), void (*to)(int))
+{
+	for (size_t i = 0; i < sizeof(deadly_signals) / sizeof(*deadly_signals); i++) {
+		struct sigaction action;
+		if (sigaction(deadly_signals[i], NULL, &action) || action.sa_handler != from)
+			continue;
+		action = (struct sigaction){.sa_handler = to, .sa_flags = SA_RESETHAND};
+		sigaction(deadly_signals[i], &action, NULL);
+	}
+}
+
 void naming_begin(struct naming_options *options)
 {
 	struct debuginfod_options debuginfod = {
@@ -107,6 +130,8 @@ void naming_begin(struct naming_options *options)
 	};
 	struct debuginfod *session = debuginfod_create(&debuginfod);
 	options->symbolize.files.debuginfod = session;
+	if (session && !options->is_silent)
+		replace_handlers(SIG_DFL, leave_nothing);
 	if (session && !options->is_silent && !debuginfod_is_ready(session))
 		console_say("DEBUGINFOD_URLS is set, but libdebuginfod.so.1 cannot be loaded%s",
 			debuginfod_is_possible() ? ": install libdebuginfod1"
@@ -122,6 +147,7 @@ bool naming_end(struct naming_options *options)
 	struct debuginfod_progress progress = debuginfod_destroy(session);
 	if (options->is_silent)
 		return !progress.has_threads;
+	replace_handlers(leave_nothing, SIG_DFL);
 	console_show_end();
 	CLEANUP(str_deinit) struct str bytes = {0};
 	console_put_bytes(&bytes, progress.bytes);

@@ -12,6 +12,7 @@
 #include "report/debugfile/debuginfod_library.h"
 #include "report/debugfile/debuginfod_memo.h"
 #include "report/debugfile/debuginfod_transfer.h"
+#include "report/debugfile/debuginfod_unfinished.h"
 #include "report/symbol/symbol_sections.h"
 
 enum {
@@ -431,6 +432,8 @@ struct debuginfod_progress debuginfod_destroy(struct debuginfod *session)
 	}
 	struct debuginfod_progress progress = measure(session);
 	progress.has_threads = session->nr_threads;
+	if (progress.has_threads) /* and they will not end before the process */
+		debuginfod_unfinished_remove();
 	pthread_mutex_unlock(&session->lock);
 	release(session);
 	return progress;

@@ -242,6 +242,19 @@ test_dripping_server() {
 	want_reason 'was too slow'
 }
 
+# Whoever does not want to wait any longer leaves nothing behind.
+test_killed_while_fetching() {
+	record_stripped
+	start_odd drip
+	"$EBPROF" report --debuginfod=full >out 2>err &
+	local report=$!
+	wait_until "a file" compgen -G "cache/debuginfod_client/$build_id/section-.symtab.??????"
+	kill -TERM $report
+	wait $report
+	(($? == 128 + 15)) || fail "it did not die of it"
+	[[ -z $(find "cache/debuginfod_client/$build_id" -type f) ]] || fail "left: $(ls "cache/debuginfod_client/$build_id")"
+}
+
 # In the interface, names are asked for in the background. The first ^C gives that up, the second
 # one quits.
 test_interrupt_while_fetching() {
