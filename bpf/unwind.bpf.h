@@ -164,12 +164,14 @@ __noinline int resume_loop(void);
 __noinline int resume_loop(void)
 {
 	struct scratch *scratch = get_scratch();
-	if (!scratch || !take_program(scratch))
+	if (!scratch)
 		return 0;
 	struct walk *walk = &scratch->walk;
-	__u64 resume = vm_resume(&walk->vm);
-	if (!resume)
+	__u64 resume = take_program(scratch) ? vm_resume(&walk->vm) : 0;
+	if (!resume) {
+		map_address(walk->regs.ip - !walk->is_exact); /* not that of the program any more */
 		return 0;
+	}
 	walk->regs.ip = resume;
 	walk->is_exact = true;
 	map_address(resume);

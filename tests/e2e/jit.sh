@@ -37,6 +37,14 @@ test_perf_map() {
 	[[ $(stat -c %s data) -lt 16384 ]] || fail "the recording has $(stat -c %s data) bytes"
 }
 
+# Code in memory without a name that processes may share is not the program's.
+test_perf_map_of_shared_memory() {
+	record_made shared 1
+	want_share data 'alpha (made here)' 60 90
+	"$EBPROF" report --stdio -s dso --percent-limit 0 -i data >out 2>/dev/null
+	awk '$4 == "jit_code" { found = $1 + 0 } END { exit !(found < 20) }' out || fail "it is taken for the program's: $(cat out)"
+}
+
 test_perf_map_of_a_short_life() {
 	record_made map 0.05
 	want_share data "alpha (made here)" 40 90

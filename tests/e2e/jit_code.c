@@ -2,6 +2,7 @@
  * A program that makes code and runs it, and tells of it as runtimes do. Its shape is known:
  * alpha() takes three quarters of the time, beta() one. Seconds are those of CPU time.
  *   jit_code map SECONDS     a perf map tells the names
+ *   jit_code shared SECONDS  ... and the code is in memory that can be shared
  *   jit_code none SECONDS    nothing does
  *   jit_code pair SECONDS    two processes, at one address: ours() in one, theirs() in the other
  *   jit_code dump SECONDS    a jitdump in the current folder tells names and lines
@@ -257,11 +258,12 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	double seconds = atof(argv[2]);
-	memory = mmap(PLACE, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	int sharing = strcmp(argv[1], "shared") ? MAP_PRIVATE : MAP_SHARED;
+	memory = mmap(
+		PLACE, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, sharing | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return 1;
-	if (!strcmp(argv[1], "map"))
+	if (!strcmp(argv[1], "map") || !strcmp(argv[1], "shared"))
 		run_map(seconds, 1);
 	else if (!strcmp(argv[1], "none"))
 		run_map(seconds, 0);
