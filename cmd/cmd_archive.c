@@ -30,6 +30,7 @@ static int run(const struct command *command, int argc, char **argv)
 	struct err *err = input_choose(options.input, argc, argv, rest, &path);
 	if (!err)
 		err = archive_file(path, &options.naming, &result);
+	naming_deinit(&options.naming);
 	if (err)
 		return console_fail(err);
 	if (!options.quiet)
