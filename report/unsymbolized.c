@@ -109,6 +109,8 @@ static const char *reason(const struct profile_object *object)
 		return "parts of its debug information stand in other files, which are missing";
 	if (object->symbols_problem && object->symbols_level == SYMBOL_LEVEL_NONE)
 		return object->symbols_problem;
+	if (object->nr_archived && object->symbols_level == SYMBOL_LEVEL_NONE)
+		return "no name was known where it was archived, and the file is not here";
 	return levels[object->symbols_level];
 }
 

@@ -5,6 +5,8 @@
 #include "report/unsymbolized.h"
 #include "tests/unit/unit.h"
 
+static bool is_archived;
+
 /* The table for one object without names, whose own file met this verdict. */
 static void put_table(enum layout_object_kind kind, enum debug_verdict verdict, size_t id_len,
 	bool lacks_room, struct str *out)
@@ -16,6 +18,7 @@ static void put_table(enum layout_object_kind kind, enum debug_verdict verdict, 
 		.info = {.kind = kind, .build_id_len = (uint8_t)id_len},
 		.symbols_problem = kind == LAYOUT_OBJECT_KERNEL ? "unreadable" : NULL,
 		.lacks_room = lacks_room,
+		.nr_archived = is_archived,
 		.lacks_debug_parts = lacks_room,
 		.attempts = &attempt,
 		.nr_attempts = 1};
@@ -83,4 +86,13 @@ TEST(what_is_too_large_unpacked_is_said_to_be)
 	put_table(LAYOUT_OBJECT_FILE, DEBUG_ACCEPTED, 20, true, &table);
 	CHECK(strstr(str_text(&table), "is larger than there is room for\n"));
 	CHECK(strstr(str_text(&table), "objcopy --decompress-debug-sections"));
+}
+
+TEST(what_an_archive_does_not_know_is_told_of_it)
+{
+	CLEANUP(str_deinit) struct str table = {0};
+	is_archived = true;
+	put_table(LAYOUT_OBJECT_FILE, DEBUG_ABSENT, 20, false, &table);
+	CHECK(strstr(str_text(&table), "no name was known where it was archived"));
+	CHECK(!strstr(str_text(&table), "ebprof archive"));
 }
