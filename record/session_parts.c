@@ -97,8 +97,7 @@ static struct err *create_sampler(struct session_parts *parts)
 		.nr_cpus = options->nr_cpus,
 		.filter = filters[options->target],
 		.uid = options->uid,
-		.command_pid =
-			options->target == SESSION_COMMAND ? (uint32_t)parts->target.pid : 0,
+		.command_pid = options->target == SESSION_COMMAND ? (uint32_t)parts->target.pid : 0,
 		.follow_children = !options->no_inherit,
 		.ring_bytes = options->ring_bytes ? options->ring_bytes : DEFAULT_RING_BYTES,
 		.call_graph = call_graphs[options->call_graph],
