@@ -1,0 +1,390 @@
+#include "cmd/record_options.h"
+
+#include <ctype.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/vm/vm_names.h"
+
+enum {
+	DEFAULT_HZ = 999, /* for a command or pids; off the beat of things that run at 1000 Hz */
+	DEFAULT_HZ_SYSTEM = 99,
+	MAX_HZ = 100000,
+};
+
+/* ---- parsers ---- */
+
+static struct err *parse_frequency(const char *text, void *member)
+{
+	struct record_options *options = member;
+	options->frequency_given = true;
+	if (strcmp(text, "max") == 0) {
+		uint64_t max = MAX_HZ;
+		FILE *file = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+		unsigned long allowed;
+		if (file && fscanf(file, "%lu", &allowed) == 1 && allowed < max)
+			max = allowed;
+		if (file)
+			fclose(file);
+		options->frequency_hz = (uint32_t)max;
+		return NULL;
+	}
+	try(opt_u32(text, &options->frequency_hz));
+	if (!options->frequency_hz || options->frequency_hz > MAX_HZ)
+		return err_new(ERR_USAGE, "%s Hz is not between 1 and %d", text, MAX_HZ);
+	return NULL;
+}
+
+static struct err *parse_period(const char *text, void *member)
+{
+	struct record_options *options = member;
+	options->period_given = true;
+	return opt_u64(text, &options->period);
+}
+
+/* perf's ":u" and ":k" behind an event. */
+static struct err *parse_modifiers(const char *text, struct record_options *options)
+{
+	bool user = strchr(text, 'u'), kernel = strchr(text, 'k');
+	if (!*text || text[strspn(text, "uk")])
+		return err_new(ERR_USAGE, "\":%s\": only :u and :k are known", text);
+	options->all_user |= user && !kernel;
+	options->all_kernel |= kernel && !user;
+	return NULL;
+}
+
+static struct err *parse_event(const char *text, void *member)
+{
+	struct record_options *options = member;
+	struct record_events *events = &options->events;
+	static const char usdt[] = "usdt:";
+	static const struct {
+		const char *name;
+		enum session_event event;
+	} names[] = {
+		{"auto", SESSION_EVENT_AUTO},
+		{"cycles", SESSION_EVENT_CYCLES},
+		{"cpu-cycles", SESSION_EVENT_CYCLES},
+		{"cpu-clock", SESSION_EVENT_CPU_CLOCK},
+	};
+	if (strncmp(text, usdt, strlen(usdt)) == 0) {
+		vec_push(&events->usdt, text + strlen(usdt));
+		return NULL;
+	}
+	size_t len = strcspn(text, ":");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strlen(names[i].name) != len || memcmp(text, names[i].name, len) != 0)
+			continue;
+		events->timer = names[i].event;
+		events->is_timer_given = true;
+		return text[len] ? parse_modifiers(text + len + 1, options) : NULL;
+	}
+	return err_new(ERR_USAGE,
+		"\"%s\" is none of auto, cycles, cpu-clock, usdt:PATH:PROVIDER:NAME", text);
+}
+
+static struct err *parse_snapshot_bytes(const char *text, struct record_call_graph *call_graph)
+{
+	enum {
+		MIN = 1024,
+		MAX = 64 << 10
+	};
+	uint64_t bytes;
+	try(opt_size(text, &bytes));
+	if (bytes < MIN || bytes > MAX)
+		return err_new(ERR_USAGE, "%s bytes of a stack: not between 1K and 64K", text);
+	call_graph->snapshot_bytes = (uint32_t)bytes;
+	return NULL;
+}
+
+static struct err *parse_call_graph(const char *text, void *member)
+{
+	struct record_call_graph *call_graph = member;
+	static const struct {
+		const char *name;
+		enum session_call_graph how;
+	} names[] = {
+		{"auto", SESSION_CALL_GRAPH_AUTO},
+		{"fp", SESSION_CALL_GRAPH_FP},
+		{"dwarf", SESSION_CALL_GRAPH_DWARF},
+		{"both", SESSION_CALL_GRAPH_BOTH},
+	};
+	size_t len = strcspn(text, ",");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strlen(names[i].name) != len || memcmp(text, names[i].name, len) != 0)
+			continue;
+		call_graph->how = names[i].how;
+		return text[len] ? parse_snapshot_bytes(text + len + 1, call_graph) : NULL;
+	}
+	return err_new(ERR_USAGE, "\"%s\" is none of auto, dwarf[,BYTES], fp", text);
+}
+
+static struct err *parse_switch(const char *text, void *member)
+{
+	struct session_switch *switching = member;
+	if (!text || strcmp(text, "signal") == 0) {
+		switching->on_signal = true;
+		return NULL;
+	}
+	struct err *err = opt_size(text, &switching->bytes);
+	/* "10M" is a size, "10m", "10s" and "10" are times: the unit decides. */
+	bool is_size = !err && strpbrk(text, "BKMG");
+	err_destroy(err);
+	if (is_size)
+		return NULL;
+	switching->bytes = 0;
+	try(opt_duration(text, &switching->interval_ns));
+	return NULL;
+}
+
+static struct err *parse_ring(const char *text, void *member)
+{
+	uint64_t *bytes = member;
+	struct err *err = opt_u64(text, bytes); /* perf: a bare number counts pages */
+	if (!err) {
+		*bytes *= (uint64_t)sysconf(_SC_PAGESIZE);
+	} else {
+		err_destroy(err);
+		try(opt_size(text, bytes));
+	}
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	if (*bytes < page || *bytes > (1 << 30) || *bytes & (*bytes - 1))
+		return err_new(
+			ERR_USAGE, "\"%s\" is not a power of two between a page and 1 GiB", text);
+	return NULL;
+}
+
+static struct err *parse_vms(const char *text, void *member)
+{
+	return vm_names_parse(text, member);
+}
+
+/* --no-NAME: what --no-vm NAME is. */
+#define DEFINE_PARSE_NO(kind, number, vm) \
+	static struct err *parse_no_##vm(const char *text, void *member) \
+	{ \
+		(void)text; \
+		return vm_names_parse(#vm, member); \
+	}
+VM_KINDS(DEFINE_PARSE_NO)
+
+/* getpwnam() would ask shared libraries, which a static program does not have. */
+static bool find_user(const char *name, uint32_t *uid)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *user = NULL;
+	while (file && (user = fgetpwent(file)) && strcmp(user->pw_name, name) != 0)
+		;
+	if (user)
+		*uid = user->pw_uid;
+	if (file)
+		fclose(file);
+	return user;
+}
+
+static struct err *parse_user(const char *text, void *member)
+{
+	struct record_options *options = member;
+	options->of_user = true;
+	if (find_user(text, &options->uid))
+		return NULL;
+	if (!isdigit((unsigned char)*text))
+		return err_new(
+			ERR_USAGE, "/etc/passwd has no user \"%s\": its number will do, too", text);
+	return opt_u32(text, &options->uid);
+}
+
+static struct err *parse_cpus(const char *text, void *member)
+{
+	return cpu_list_parse(text, member);
+}
+
+/* ---- rows ---- */
+
+#define FIELD(name) offsetof(struct record_options, name)
+
+const struct opt record_options_rows[] = {
+	{"pid", 'p', "PID[,PID]", opt_u32_list, FIELD(pids), "profile running processes", "What"},
+	{"tid", 't', "TID[,TID]", opt_u32_list, FIELD(tids), "profile single threads", NULL},
+	{"all-cpus", 'a', NULL, opt_flag, FIELD(all), "profile the whole system", NULL},
+	{"uid", 'u', "USER", parse_user, 0, "profile all processes of a user: name or number",
+		NULL},
+	{"cpu", 'C', "LIST", parse_cpus, FIELD(cpus), "only these CPUs: 0-3,8", NULL},
+	{"all-user", 0, NULL, opt_flag, FIELD(all_user), "only ticks in user code", NULL},
+	{"all-kernel", 0, NULL, opt_flag, FIELD(all_kernel), "only ticks in the kernel", NULL},
+	{"no-inherit", 'i', NULL, opt_flag, FIELD(no_inherit), "do not follow new children", NULL},
+	{"freq", 'F', "N|max", parse_frequency, 0, "samples a second and CPU (999; 99 with -a, -u)",
+		"How"},
+	{"count", 'c', "N", parse_period, 0, "a sample every N events instead", NULL},
+	{"event", 'e', "EVENT", parse_event, 0,
+		"cycles, cpu-clock, auto: cycles where they count; usdt:PATH:PROVIDER:NAME", NULL},
+	{"list-usdt", 0, "PATH", opt_string, FIELD(listed_path),
+		"print the USDT probes of a program or library, and end", NULL},
+	{"call-graph", 0, "HOW", parse_call_graph, FIELD(call_graph),
+		"how to unwind: auto, fp (frame pointers), dwarf[,BYTES] (by the report)", NULL},
+	{"no-vm", 0, "NAME[,NAME]|all", parse_vms, FIELD(unwanted_vms),
+		"without the frames of what these interpreters run: python, ruby ...", NULL},
+#define ROW_NO(kind, number, vm) \
+	{"no-" #vm, 0, NULL, parse_no_##vm, FIELD(unwanted_vms), "--no-vm " #vm, NULL},
+	VM_KINDS(ROW_NO) // a line of its own
+	{"usdt-stacks", 0, "LANG[:PATH],...", opt_string, FIELD(usdt_stacks),
+		"script frames by USDT probes of functions: php, python, ruby", NULL},
+	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks), "stacks are always recorded",
+		NULL},
+	{"unwind-memory", 0, "SIZE", opt_size, FIELD(table_bytes),
+		"for unwind tables in the kernel (32M)", NULL},
+	{"unwind-cache", 0, "DIR", opt_cache_folder, FIELD(cache_folder),
+		"where unwind tables are kept between recordings; none: nowhere", NULL},
+	{"delay", 'D', "MS", opt_milliseconds, FIELD(delay_ns), "begin after so many ms", NULL},
+	{"duration", 0, "TIME", opt_duration, FIELD(duration_ns),
+		"stop after this time: 5, 2.5s, 1m", NULL},
+	{"mmap-size", 'm', "PAGES|SIZE", parse_ring, FIELD(ring_bytes),
+		"size of the ring buffer (4M)", NULL},
+	{"output", 'o', "FILE|-", opt_string, FIELD(output), "where to (ebprof.data)", "Output"},
+	{"archive", 0, NULL, opt_flag, FIELD(archives),
+		"put names and lines into the file at the end, to read it anywhere", NULL},
+	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes), "stop when the file has this size",
+		NULL},
+	{"switch-output", 0, "[signal|SIZE|TIME]", parse_switch, FIELD(switching),
+		"begin another file at SIGUSR2, at a size (10M) or after a time (30s)", NULL},
+	{"switch-max-files", 0, "N", opt_u32, FIELD(switching.max_files),
+		"keep only the last N of them", NULL},
+	{"with-args", 0, NULL, opt_flag, FIELD(with_args),
+		"store the command's arguments (they may hold secrets)", NULL},
+	{"quiet", 'q', NULL, opt_flag, FIELD(quiet), "say nothing but errors", NULL},
+	{"verbose", 'v', NULL, opt_flag, FIELD(verbose), "say where every tick went", NULL},
+	{"dry-run", 0, NULL, opt_flag, FIELD(dry_run), "set everything up, then end", NULL},
+	{"debug-stall", 0, "TIME", opt_duration, FIELD(stall_ns),
+		"read nothing from the ring for so long (for tests)", NULL},
+	{0},
+};
+
+const struct opt_foreign record_options_foreign[] = {
+	{"--rate", "samply's name; here it is -F HZ"},
+	{"-r", "perf's realtime priority or samply's rate? For the rate use -F HZ"},
+	{"-b", "branch stacks are not recorded"},
+	{"-j", "branch stacks are not recorded"},
+	{"-d", "addresses of data are not recorded"},
+	{"-W", "only one event is sampled, with the weight of its period"},
+	{"-R", "ebprof convert --json and --perf-script write all that is recorded of a sample"},
+	{"-G", "all control groups are recorded; ebprof report --container chooses of them"},
+	{"--cgroup", "all control groups are recorded; ebprof report --container chooses of them"},
+	{"-k", "times are CLOCK_MONOTONIC's"},
+	{"--clockid", "times are CLOCK_MONOTONIC's"},
+	{"--filter", "ebprof report chooses: by thread, file, function, container, time"},
+	{"--per-thread", "-t TID records one, ebprof report -s tid shows them one by one"},
+	{"--overwrite", "--switch-output and --switch-max-files keep the newest files"},
+	{"-s", NULL}, /* counts of each thread: report -s tid */
+	{"-T", NULL},
+	{"--timestamp", NULL},
+	{"-P", NULL},
+	{"--period", NULL},
+	{"--sample-cpu", NULL},
+	{"-z", NULL},
+	{"--compression-level", NULL},
+	{"-N", NULL},
+	{"--no-buildid-cache", NULL},
+	{"--buildid-all", NULL},
+	{"--namespaces", NULL},
+	{"--all-cgroups", NULL},
+	{"--strict-freq", NULL},
+	{"--off-cpu", "this version samples on-CPU time only"},
+	{"--timeout", "here it is --duration TIME"},
+	{0},
+};
+
+/* ---- checks ---- */
+
+struct err *record_options_choose_target(
+	const struct record_options *options, int operands, enum session_target *ret)
+{
+	/* -a is what -u is anyway, but for the others. */
+	int chosen = (options->pids.len > 0) + (options->tids.len > 0) +
+		     (options->all || options->of_user);
+	if (!chosen && !operands)
+		return err_new(ERR_USAGE, "what is to be profiled? Give -- COMMAND, -p PID, -u "
+					  "USER or -a "
+					  "(see ebprof record --help)");
+	if (chosen > 1)
+		return err_new(ERR_USAGE, "give one of -p, -t, -u and -a");
+	/* With one of them, a command is not what is profiled: recording lasts while it runs. */
+	*ret = options->pids.len   ? SESSION_PROCESSES
+	       : options->tids.len ? SESSION_THREADS
+	       : options->of_user  ? SESSION_USER
+	       : options->all      ? SESSION_SYSTEM
+				   : SESSION_COMMAND;
+	return NULL;
+}
+
+static struct err *check_events(struct record_options *options)
+{
+	struct record_events *events = &options->events;
+	if (!events->usdt.len)
+		return NULL;
+	if (!events->is_timer_given)
+		events->timer = SESSION_EVENT_NONE;
+	if (options->cpus.len)
+		return err_new(ERR_USAGE, "-C chooses CPUs of the timer; probes are hit on any");
+	if (options->call_graph.how == SESSION_CALL_GRAPH_BOTH)
+		return err_new(ERR_USAGE, "--call-graph both compares ticks, not hits of probes");
+	if (events->timer == SESSION_EVENT_NONE && (options->frequency_given || options->period))
+		return err_new(ERR_USAGE, "-F and -c are the timer's: give -e cpu-clock, too");
+	return NULL;
+}
+
+/* Only walks by tables know where an interpreter's loop is. */
+static struct err *check_usdt_stacks(const struct record_options *options)
+{
+	if (!options->usdt_stacks)
+		return NULL;
+	if (options->call_graph.how != SESSION_CALL_GRAPH_AUTO)
+		return err_new(ERR_USAGE, "--usdt-stacks goes with --call-graph auto only");
+	if (options->unwanted_vms)
+		return err_new(ERR_USAGE, "--usdt-stacks and --no-vm exclude each other");
+	return NULL;
+}
+
+struct err *record_options_check(struct record_options *options, enum session_target target)
+{
+	if (options->period_given && !options->period)
+		return err_new(ERR_USAGE, "-c 0: a sample every how many?");
+	if (options->frequency_given && options->period)
+		return err_new(ERR_USAGE, "-F and -c exclude each other");
+	try(check_events(options));
+	try(check_usdt_stacks(options));
+	if (!options->frequency_given && !options->period &&
+		options->events.timer != SESSION_EVENT_NONE)
+		options->frequency_hz = target == SESSION_SYSTEM || target == SESSION_USER
+						? DEFAULT_HZ_SYSTEM
+						: DEFAULT_HZ;
+	enum {
+		SMALLEST_MAX_BYTES = 64 << 10
+	};
+	if (options->max_bytes && options->max_bytes < SMALLEST_MAX_BYTES)
+		return err_new(ERR_USAGE, "--max-size: less than 64K holds no useful recording");
+	if (options->all_user && options->all_kernel)
+		return err_new(ERR_USAGE, "--all-user and --all-kernel exclude each other");
+	const struct session_switch *switching = &options->switching;
+	if (switching->bytes && switching->bytes < SMALLEST_MAX_BYTES)
+		return err_new(
+			ERR_USAGE, "--switch-output: less than 64K holds no useful recording");
+	bool switches = switching->on_signal || switching->bytes || switching->interval_ns;
+	if (switches && strcmp(options->output, "-") == 0)
+		return err_new(ERR_USAGE, "--switch-output needs a file, not standard output");
+	if (options->archives && strcmp(options->output, "-") == 0)
+		return err_new(ERR_USAGE, "--archive needs a file, not standard output");
+	if (options->archives && switches)
+		return err_new(ERR_USAGE, "--archive and --switch-output exclude each other: use "
+					  "ebprof archive on the files");
+	return NULL;
+}
+
+void record_options_deinit(struct record_options *options)
+{
+	vec_deinit(&options->pids);
+	vec_deinit(&options->tids);
+	vec_deinit(&options->cpus);
+	vec_deinit(&options->events.usdt);
+}

@@ -1,0 +1,60 @@
+/*
+ * What ebprof record is told: its option rows, the options of other profilers that are no such
+ * rows, and what may not go together. Nothing is attached or written here: only /etc/passwd is
+ * read, for -u NAME, and the kernel's greatest rate, for -F max.
+ */
+#ifndef EBPROF_RECORD_OPTIONS_H
+#define EBPROF_RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/opt.h"
+#include "format/base/vec.h"
+#include "record/cpu.h"
+#include "record/session_options.h"
+
+struct record_call_graph {
+	enum session_call_graph how;
+	uint32_t snapshot_bytes; /* 0: the default */
+};
+
+struct record_events {
+	enum session_event timer;
+	bool is_timer_given;
+	VEC(const char *) usdt; /* "PATH:PROVIDER:NAME", borrowed */
+};
+
+struct record_options {
+	struct opt_u32_list pids, tids;
+	bool all, of_user, all_user, all_kernel, call_stacks, no_inherit, quiet, verbose, with_args;
+	bool frequency_given, period_given, dry_run, strict_freq, archives;
+	uint32_t uid;          /* with of_user */
+	uint32_t frequency_hz; /* until record_options_check(): 0 where none was given */
+	uint64_t period;       /* in the event's unit; 0: by frequency_hz */
+	struct record_events events;
+	const char *listed_path;
+	const char *usdt_stacks;
+	struct record_call_graph call_graph;
+	uint64_t table_bytes;
+	uint32_t unwanted_vms;
+	const char *output, *cache_folder;
+	uint64_t delay_ns, duration_ns, max_bytes, ring_bytes, stall_ns;
+	struct session_switch switching;
+	struct cpu_list cpus;
+};
+
+extern const struct opt record_options_rows[]; /* of a struct record_options */
+extern const struct opt_foreign record_options_foreign[];
+
+/* Whom to profile, with `operands` words of a command behind the options. ERR_USAGE: nobody was
+ * named, or two kinds of them. */
+struct err *record_options_choose_target(const struct record_options *options, int operands,
+	enum session_target *ret) ERR_MUST_CHECK;
+/* Fills in what was left to us: the rate, and that probes without -e have no timer. ERR_USAGE:
+ * options exclude each other, or make no useful recording. */
+struct err *record_options_check(
+	struct record_options *options, enum session_target target) ERR_MUST_CHECK;
+void record_options_deinit(struct record_options *options);
+
+#endif
