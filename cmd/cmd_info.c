@@ -5,6 +5,7 @@
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "report/info.h"
+#include "report/info_json.h"
 
 struct info_options {
 	const char *input;

@@ -3,24 +3,31 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/export/json.h"
 #include "report/health.h"
 #include "report/info_origins.h"
 #include "report/script_frames.h"
 
-static const char *const truncation_words[LAYOUT_TRUNCATED_END] = {
+const char *info_truncation_word(enum layout_truncation cause)
+{
+	static const char *const words[LAYOUT_TRUNCATED_END] = {
 #define X(name, number, word) [number] = word,
-	LAYOUT_TRUNCATIONS(X)
+		LAYOUT_TRUNCATIONS(X)
 #undef X
-};
+	};
+	return words[cause];
+}
 
-static const char *const counter_words[LAYOUT_COUNTER_COUNT] = {
+const char *info_counter_word(enum layout_counter counter)
+{
+	static const char *const words[LAYOUT_COUNTER_COUNT] = {
 #define X(name, number, word) [number] = word,
-	LAYOUT_COUNTERS(X)
+		LAYOUT_COUNTERS(X)
 #undef X
-};
+	};
+	return words[counter];
+}
 
-static const char *kind_word(enum layout_object_kind kind)
+const char *info_object_kind_word(enum layout_object_kind kind)
 {
 	static const char *const words[] = {
 #define X(name, number, word) [number] = word,
@@ -31,7 +38,7 @@ static const char *kind_word(enum layout_object_kind kind)
 	return is_named ? words[kind] : "other";
 }
 
-static const char *end_word(enum layout_end_reason reason)
+const char *info_end_word(enum layout_end_reason reason)
 {
 	static const char *const words[] = {
 #define X(name, number, word) [number] = word,
@@ -100,10 +107,6 @@ struct info_stacks info_count_stacks(const struct profile *profile)
 	return out;
 }
 
-struct distinct {
-	uint64_t processes, threads, build_ids;
-};
-
 uint64_t info_process_key(const struct layout_process *process)
 {
 	uint64_t start_ns = process->start_ns;
@@ -111,10 +114,9 @@ uint64_t info_process_key(const struct layout_process *process)
 	       process->pid;
 }
 
-/* Processes by (pid, start) and origin, since an exec makes another record of the same one. */
-static struct distinct count_distinct(const struct profile *profile)
+struct info_distinct info_count_distinct(const struct profile *profile)
 {
-	struct distinct out = {0};
+	struct info_distinct out = {0};
 	struct map processes = {0}, threads = {0};
 	bool added;
 	for (size_t i = 1; i < profile->processes.len; i++) {
@@ -137,8 +139,7 @@ static struct distinct count_distinct(const struct profile *profile)
 
 /* ---- health ---- */
 
-/* Answers may have been replaced by later ones; nobody archives often enough for that to show. */
-static uint64_t archived_places(const struct profile *profile)
+uint64_t info_count_archived_places(const struct profile *profile)
 {
 	uint64_t places = 0;
 	vec_each(&profile->objects, object)
@@ -151,7 +152,7 @@ static double seconds_in(const struct profile *profile, uint64_t time_ns)
 	return (double)(time_ns - profile->first_ns) / 1e9;
 }
 
-static uint64_t unwind_losses(const struct profile *profile)
+uint64_t info_count_unwind_losses(const struct profile *profile)
 {
 	const struct profile_unwind_losses *losses = &profile->unwind_losses;
 	return losses->crashed + losses->hung + losses->abandoned;
@@ -161,7 +162,7 @@ static uint64_t unwind_losses(const struct profile *profile)
 static bool put_unwind_losses(const struct profile *profile, const char *separator, struct str *out)
 {
 	const struct profile_unwind_losses *losses = &profile->unwind_losses;
-	uint64_t all = unwind_losses(profile);
+	uint64_t all = info_count_unwind_losses(profile);
 	if (!all)
 		return false;
 	str_printf(out,
@@ -290,7 +291,7 @@ static void put_causes(const uint64_t *counters, enum layout_counter first, enum
 {
 	for (enum layout_counter i = first; i < end; i++)
 		if (counters[i])
-			str_printf(out, "%-14s %s %llu\n", "", counter_words[i],
+			str_printf(out, "%-14s %s %llu\n", "", info_counter_word(i),
 				(unsigned long long)counters[i]);
 }
 
@@ -305,7 +306,7 @@ static bool has_probes(const struct profile *profile)
 static void put_counts(const struct profile *profile, struct str *out)
 {
 	const uint64_t *counters = profile->counters;
-	struct distinct distinct = count_distinct(profile);
+	struct info_distinct distinct = info_count_distinct(profile);
 	struct info_stacks stacks = info_count_stacks(profile);
 	uint64_t samples = profile->samples.len;
 	str_printf(out, "%-14s %llu in %.3f s, %llu bytes", "samples", (unsigned long long)samples,
@@ -333,7 +334,8 @@ static void put_counts(const struct profile *profile, struct str *out)
 		profile_percent(stacks.kernel_only, samples));
 	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++)
 		if (stacks.truncated_by[i])
-			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "", truncation_words[i],
+			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "",
+				info_truncation_word(i),
 				profile_percent(stacks.truncated_by[i], samples));
 	if (stacks.guessed)
 		str_printf(out, "%-14s guessed in part, by frame pointers: %.1f%%\n", "",
@@ -343,9 +345,9 @@ static void put_counts(const struct profile *profile, struct str *out)
 		str_printf(out, "%-14s %llu snapshots of stacks unwound here, %llu bytes\n", "",
 			(unsigned long long)profile->nr_snapshots,
 			(unsigned long long)profile->snapshot_bytes);
-	if (archived_places(profile))
+	if (info_count_archived_places(profile))
 		str_printf(out, "%-14s %llu archived places in code\n", "",
-			(unsigned long long)archived_places(profile));
+			(unsigned long long)info_count_archived_places(profile));
 	str_printf(out, "%-14s %llu processes, %llu threads, %zu mappings, %llu build IDs\n", "",
 		(unsigned long long)distinct.processes, (unsigned long long)distinct.threads,
 		profile->mappings.len, (unsigned long long)distinct.build_ids);
@@ -363,7 +365,7 @@ static void put_objects(const struct profile *profile, struct str *out)
 		const struct profile_object *object = &profile->objects.data[i];
 		CLEANUP(str_deinit) struct str build_id = {0};
 		info_put_build_id(&object->info, &build_id);
-		str_printf(out, "  %-9s %-40s ", kind_word(object->info.kind),
+		str_printf(out, "  %-9s %-40s ", info_object_kind_word(object->info.kind),
 			build_id.len ? str_text(&build_id) : "-");
 		str_put_escaped(out, object->path, strlen(object->path));
 		if (object->info.flags & LAYOUT_OBJECT_DELETED)
@@ -403,7 +405,7 @@ void info_put_text(const struct profile *profile, bool with_mappings, struct str
 	CLEANUP(str_deinit) struct str damage = {0};
 	info_put_damage(profile, &damage);
 	put_field(out, "ended",
-		profile->file.ended ? end_word(profile->end.reason) : "no: it was cut");
+		profile->file.ended ? info_end_word(profile->end.reason) : "no: it was cut");
 	put_field(out, "health", damage.len ? str_text(&damage) : "whole");
 	if (profile->file.unknown_chunks)
 		str_printf(out, "%-14s %llu chunks of kinds that this version does not know\n", "",
@@ -413,116 +415,4 @@ void info_put_text(const struct profile *profile, bool with_mappings, struct str
 		put_objects(profile, out);
 		put_mappings(profile, out);
 	}
-}
-
-/* ---- JSON ---- */
-
-static void put_json_count(struct str *out, const char *key, uint64_t value)
-{
-	str_printf(out, "  \"%s\": %llu,\n", key, (unsigned long long)value);
-}
-
-static void put_json_stacks(const struct info_stacks *stacks, struct str *out)
-{
-	str_printf(out,
-		"  \"stacks\": {\"complete\": %llu, \"truncated\": %llu, \"kernel_only\": %llu},\n",
-		(unsigned long long)stacks->complete, (unsigned long long)stacks->truncated,
-		(unsigned long long)stacks->kernel_only);
-	str_puts(out, "  \"truncated_by\": {");
-	const char *separator = "";
-	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++) {
-		if (!stacks->truncated_by[i])
-			continue;
-		str_printf(out, "%s\"%s\": %llu", separator, truncation_words[i],
-			(unsigned long long)stacks->truncated_by[i]);
-		separator = ", ";
-	}
-	str_puts(out, "},\n");
-}
-
-static void put_json_script_frames(const struct profile *profile, struct str *out)
-{
-	struct script_frames frames;
-	script_frames_count(profile, &frames);
-	str_puts(out, "  \"script_frames\": {");
-	const char *separator = "";
-	vec_each(&frames.languages, language) {
-		str_puts(out, separator);
-		json_quote(out, language->name);
-		str_printf(out, ": {\"frames\": %llu, \"samples\": %llu}",
-			(unsigned long long)language->frames,
-			(unsigned long long)language->samples);
-		separator = ", ";
-	}
-	str_puts(out, "},\n  \"unnamed_script_frames\": {");
-	separator = "";
-	for (uint32_t i = 1; i < LAYOUT_SCRIPT_FAILURES_END; i++) {
-		if (!frames.unnamed[i])
-			continue;
-		str_printf(out, "%s\"%s\": %llu", separator, script_frames_cause(i),
-			(unsigned long long)frames.unnamed[i]);
-		separator = ", ";
-	}
-	str_puts(out, "},\n");
-	script_frames_deinit(&frames);
-}
-
-static void put_json_objects(const struct profile *profile, struct str *out)
-{
-	str_puts(out, "  \"objects\": [");
-	size_t limit = out->len + INFO_MAX_LIST_BYTES, i;
-	for (i = 1; i < profile->objects.len && out->len <= limit; i++) {
-		const struct profile_object *object = &profile->objects.data[i];
-		str_printf(out, "%s\n    {\"kind\": \"%s\", \"path\": ", i > 1 ? "," : "",
-			kind_word(object->info.kind));
-		json_quote(out, object->path);
-		str_puts(out, ", \"build_id\": \"");
-		info_put_build_id(&object->info, out);
-		str_puts(out, "\"}");
-	}
-	str_puts(out, "\n  ],\n");
-	put_json_count(out, "objects_omitted", profile->objects.len - i);
-}
-
-void info_put_json(const struct profile *profile, struct str *out)
-{
-	const uint64_t *counters = profile->counters;
-	struct distinct distinct = count_distinct(profile);
-	struct info_stacks stacks = info_count_stacks(profile);
-	CLEANUP(str_deinit) struct str damage = {0};
-	info_put_damage(profile, &damage);
-	str_puts(out, "{\n");
-	put_json_count(out, "samples", profile->samples.len);
-	put_json_count(out, "ticks", counters[LAYOUT_COUNTER_TICKS]);
-	put_json_count(out, "lost", profile_lost(profile));
-	put_json_count(out, "idle", counters[LAYOUT_COUNTER_IDLE]);
-	put_json_count(out, "filtered", counters[LAYOUT_COUNTER_FILTERED]);
-	str_printf(out, "  \"duration_s\": %.6f,\n", profile_duration_s(profile));
-	put_json_count(out, "file_bytes", profile->file.file_bytes);
-	put_json_count(out, "processes", distinct.processes);
-	put_json_count(out, "threads", distinct.threads);
-	put_json_count(out, "mappings", profile->mappings.len);
-	put_json_count(out, "build_ids", distinct.build_ids);
-	put_json_stacks(&stacks, out);
-	put_json_count(out, "guessed_stacks", stacks.guessed);
-	put_json_script_frames(profile, out);
-	put_json_count(out, "snapshots", profile->nr_snapshots);
-	put_json_count(out, "snapshot_bytes", profile->snapshot_bytes);
-	put_json_count(out, "snapshots_lost", unwind_losses(profile));
-	put_json_count(out, "archived_places", archived_places(profile));
-	str_puts(out, "  \"counters\": {");
-	for (int i = 1; i < LAYOUT_COUNTER_COUNT; i++)
-		str_printf(out, "%s\"%s\": %llu", i > 1 ? ", " : "", counter_words[i],
-			(unsigned long long)counters[i]);
-	str_puts(out, "},\n");
-	str_puts(out, "  ");
-	info_put_json_meta(profile->meta.data, profile->meta.len, out);
-	str_puts(out, ",\n");
-	put_json_objects(profile, out);
-	info_put_json_origins(profile, out);
-	str_puts(out, "  \"ended\": ");
-	json_quote(out, profile->file.ended ? end_word(profile->end.reason) : "");
-	str_puts(out, ",\n  \"damage\": ");
-	json_quote(out, str_text(&damage));
-	str_puts(out, "\n}\n");
 }

@@ -11,6 +11,7 @@
 #include "report/archive.h"
 #include "report/export/export.h"
 #include "report/info.h"
+#include "report/info_json.h"
 #include "report/listing/annotation.h"
 #include "report/profile.h"
 #include "report/symbol/symbolize.h"
