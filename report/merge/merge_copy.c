@@ -348,23 +348,10 @@ static void on_end(void *context, const struct layout_end *end)
 	note_end(context, time_of(context, end->time_ns));
 }
 
-/* Where the value stands; 0 at first. Valid until the next call. */
-static uint64_t *counter_at(
-	struct merge_counters *counters, enum layout_counter counter, uint32_t cpu)
-{
-	bool added;
-	uint64_t *place = map_put(&counters->places, (uint64_t)counter << 32 | cpu, &added);
-	if (added) {
-		*place = counters->len;
-		vec_push(counters, (struct layout_counter_value){counter, cpu, 0});
-	}
-	return &counters->data[*place].value;
-}
-
 static void on_counter(void *context, const struct layout_counter_value *value)
 {
 	struct merge_copy *copy = context;
-	*counter_at(&copy->source_counters, value->counter, value->cpu) = value->value;
+	merge_counters_set(&copy->source_counters, value);
 }
 
 static const struct reader_visitor visitor = {
@@ -387,62 +374,14 @@ static const struct reader_visitor visitor = {
 	.end = on_end,
 };
 
-static void add_counter(
-	struct merge_copy *copy, enum layout_counter counter, uint32_t cpu, uint64_t value)
-{
-	*counter_at(&copy->counters, counter, cpu) += value;
-}
-
-/*
- * Where a recording was cut or damaged its last counters do not match the samples that can be
- * read. What they lack or have too much is told as ticks (or hits), and as lost, so that the sum
- * holds: ticks = samples + idle + filtered + lost.
- */
-static void mend_counter(struct merge_copy *copy, uint64_t all, uint64_t told,
-	enum layout_counter counter, enum layout_counter lost)
-{
-	if (all > told)
-		add_counter(copy, lost, 0, all - told);
-	else if (told > all)
-		add_counter(copy, counter, 0, told - all);
-	copy->source->result->mended += all > told ? all - told : told - all;
-}
-
-static void mend_counters(struct merge_copy *copy, const uint64_t *sums)
-{
-	uint64_t ticks = copy->source->result->samples - copy->source_hits +
-			 sums[LAYOUT_COUNTER_IDLE] + sums[LAYOUT_COUNTER_FILTERED] +
-			 sums[LAYOUT_COUNTER_LOST_RING] + sums[LAYOUT_COUNTER_LOST_UNRESOLVED] +
-			 sums[LAYOUT_COUNTER_LOST_WRITE];
-	uint64_t hits = copy->source_hits + sums[LAYOUT_COUNTER_HITS_FILTERED] +
-			sums[LAYOUT_COUNTER_HITS_LOST_RING] + sums[LAYOUT_COUNTER_HITS_LOST_BUSY] +
-			sums[LAYOUT_COUNTER_HITS_LOST_UNRESOLVED] +
-			sums[LAYOUT_COUNTER_HITS_LOST_WRITE];
-	mend_counter(copy, sums[LAYOUT_COUNTER_TICKS], ticks, LAYOUT_COUNTER_TICKS,
-		LAYOUT_COUNTER_LOST_WRITE);
-	mend_counter(copy, sums[LAYOUT_COUNTER_HITS], hits, LAYOUT_COUNTER_HITS,
-		LAYOUT_COUNTER_HITS_LOST_WRITE);
-}
-
 static void add_counters(struct merge_copy *copy)
 {
-	bool mends = merge_source_is_damaged(copy->source);
-	uint64_t sums[LAYOUT_COUNTER_COUNT] = {0};
-	vec_each(&copy->source_counters, it) {
-		if ((unsigned)it->counter < LAYOUT_COUNTER_COUNT)
-			sums[it->counter] += it->value;
-		bool is_counted_anew = it->counter == LAYOUT_COUNTER_SAMPLES ||
-				       it->counter == LAYOUT_COUNTER_HIT_SAMPLES;
-		if (!mends || !is_counted_anew)
-			add_counter(copy, it->counter, it->cpu, it->value);
-	}
-	if (!mends)
-		return;
-	add_counter(
-		copy, LAYOUT_COUNTER_SAMPLES, 0, copy->source->result->samples - copy->source_hits);
-	if (copy->source_hits)
-		add_counter(copy, LAYOUT_COUNTER_HIT_SAMPLES, 0, copy->source_hits);
-	mend_counters(copy, sums);
+	struct merge_input_result *result = copy->source->result;
+	if (merge_source_is_damaged(copy->source))
+		result->mended += merge_counters_add_mended(&copy->counters, &copy->source_counters,
+			result->samples - copy->source_hits, copy->source_hits);
+	else
+		merge_counters_add(&copy->counters, &copy->source_counters);
 }
 
 static void end_source(struct merge_copy *copy)
@@ -455,8 +394,7 @@ static void end_source(struct merge_copy *copy)
 	copy->lost_process = copy->lost_thread = 0;
 	copy->unit_of_hits = 0;
 	copy->source_hits = 0;
-	copy->source_counters.len = 0;
-	map_clear(&copy->source_counters.places);
+	merge_counters_clear(&copy->source_counters);
 	merge_answers_end_source(&copy->answers);
 }
 
@@ -503,10 +441,8 @@ void merge_copy_deinit(struct merge_copy *copy)
 	strtab_deinit(&copy->frames);
 	strtab_deinit(&copy->symbols);
 	map_deinit(&copy->nodes);
-	map_deinit(&copy->counters.places);
-	vec_deinit(&copy->counters);
-	map_deinit(&copy->source_counters.places);
-	vec_deinit(&copy->source_counters);
+	merge_counters_deinit(&copy->counters);
+	merge_counters_deinit(&copy->source_counters);
 	merge_answers_deinit(&copy->answers);
 	err_destroy(copy->err);
 }

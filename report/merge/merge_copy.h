@@ -6,19 +6,13 @@
 #include "format/base/map.h"
 #include "format/base/str.h"
 #include "report/merge/merge_answers.h"
+#include "report/merge/merge_counters.h"
 #include "report/merge/merge_source.h"
 
 /* By an id of the recording that is read: the one that it has in the output; 0: not there. */
 struct merge_ids {
 	uint32_t *data;
 	size_t len, cap;
-};
-
-/* One value for each (counter, cpu), in order of their first coming. */
-struct merge_counters {
-	struct layout_counter_value *data;
-	size_t len, cap;
-	struct map places; /* counter << 32 | cpu -> index */
 };
 
 struct merge_copy {
