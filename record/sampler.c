@@ -3,25 +3,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
-#include "record/cpu.h"
 #include "record/feature.h"
+#include "record/timers.h"
 #include "record/uprobe.h"
-
-struct timer {
-	int cpu;
-	int fd;
-};
 
 struct sampler {
 	struct sample_bpf *bpf;
@@ -29,47 +18,28 @@ struct sampler {
 	struct ring_buffer *ring;
 	bool has_timer, has_probes, has_shadow;
 	struct shadow shadow;
-	VEC(struct timer) timers;
+	struct timers timers;
 	VEC(struct uprobe) uprobes;
-	struct perf_event_attr attr;
-	bool is_cycles;
 	sampler_record_fn *fn;
 	void *fn_context;
 };
 
 /* ---- the clock ---- */
 
-static int open_timer(const struct perf_event_attr *attr, int cpu)
-{
-	struct perf_event_attr copy = *attr;
-	return (int)syscall(SYS_perf_event_open, &copy, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 static void choose_clock(struct sampler *sampler, const struct sampler_options *options)
 {
-	struct perf_event_attr *attr = &sampler->attr;
+	struct timers_clock clock = {
+		.is_cycles = options->clock == SAMPLER_CLOCK_CYCLES ||
+			     (options->clock == SAMPLER_CLOCK_AUTO && feature_cycles_count()),
+		.frequency_hz = options->frequency_hz,
+		.period = options->period,
+		.exclude_user = options->exclude_user,
+		.exclude_kernel = options->exclude_kernel,
+	};
 	sampler->has_timer = options->clock != SAMPLER_CLOCK_NONE;
 	sampler->has_probes = options->nr_probes;
 	sampler->has_shadow = options->script_probes;
-	sampler->is_cycles = options->clock == SAMPLER_CLOCK_CYCLES ||
-			     (options->clock == SAMPLER_CLOCK_AUTO && feature_cycles_count());
-	*attr = (struct perf_event_attr){
-		.size = sizeof(*attr),
-		.type = sampler->is_cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
-		.config = sampler->is_cycles ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
-		.disabled = 1,
-		.exclude_user = options->exclude_user,
-		.exclude_kernel = options->exclude_kernel,
-		.exclude_hv = 1,
-	};
-	if (!options->frequency_hz) {
-		attr->sample_period = options->period;
-	} else if (sampler->is_cycles) {
-		attr->freq = 1;
-		attr->sample_freq = options->frequency_hz;
-	} else {
-		attr->sample_period = 1000000000ULL / options->frequency_hz;
-	}
+	timers_init(&sampler->timers, &clock);
 }
 
 /* ---- loading ---- */
@@ -191,47 +161,6 @@ static struct err *attach_tracepoints(struct sampler *sampler)
 	return NULL;
 }
 
-static struct err *add_timer(struct sampler *sampler, int cpu)
-{
-	struct timer timer = {.cpu = cpu, .fd = open_timer(&sampler->attr, cpu)};
-	if (timer.fd < 0 && sampler->is_cycles && (errno == ENOENT || errno == EOPNOTSUPP))
-		return err_new(ERR_UNSUPPORTED,
-			"this machine shows no hardware counters, as most virtual ones: "
-			"without -e cycles the CPU's clock is used");
-	if (timer.fd < 0)
-		return feature_explain(err_sys(
-			errno, "perf_event_open (%s on CPU %d)", sampler_event_name(sampler), cpu));
-	vec_push(&sampler->timers, timer);
-	/* Not libbpf's attach, which starts the timer at once. Closing the timer detaches. */
-	int program = bpf_program__fd(sampler->on_tick);
-	if (ioctl(timer.fd, PERF_EVENT_IOC_SET_BPF, program))
-		return feature_explain(err_sys(
-			errno, "cannot attach the BPF program to the timer of CPU %d", cpu));
-	return NULL;
-}
-
-static bool has_cpu(const struct cpu_list *list, int cpu)
-{
-	for (size_t i = 0; i < list->len; i++)
-		if (list->data[i] == cpu)
-			return true;
-	return false;
-}
-
-static struct err *add_timers(struct sampler *sampler, const struct sampler_options *options)
-{
-	struct cpu_list online = {0};
-	struct err *err = cpu_list_online(&online);
-	const int *cpus = options->nr_cpus ? options->cpus : online.data;
-	size_t nr_cpus = options->nr_cpus ? options->nr_cpus : online.len;
-	for (size_t i = 0; !err && i < nr_cpus; i++)
-		err = has_cpu(&online, cpus[i])
-			      ? add_timer(sampler, cpus[i])
-			      : err_new(ERR_USAGE, "CPU %d is not online", cpus[i]);
-	vec_deinit(&online);
-	return err;
-}
-
 /* A cookie is a probe's number. Without cookies all hits are the first one's. */
 static struct err *add_probes(struct sampler *sampler, const struct sampler_options *options)
 {
@@ -309,7 +238,8 @@ struct err *sampler_create(const struct sampler_options *options, struct sampler
 	if (!err)
 		err = attach_tracepoints(sampler);
 	if (!err && sampler->has_timer)
-		err = add_timers(sampler, options);
+		err = timers_open(&sampler->timers, options->cpus, options->nr_cpus,
+			bpf_program__fd(sampler->on_tick));
 	if (!err)
 		err = add_probes(sampler, options);
 	if (!err)
@@ -327,9 +257,7 @@ void sampler_destroy(struct sampler *sampler)
 {
 	if (!sampler)
 		return;
-	vec_each(&sampler->timers, timer)
-		close(timer->fd);
-	vec_deinit(&sampler->timers);
+	timers_deinit(&sampler->timers);
 	vec_each(&sampler->uprobes, uprobe)
 		uprobe_detach(uprobe);
 	vec_deinit(&sampler->uprobes);
@@ -353,10 +281,7 @@ struct err *sampler_add_target(struct sampler *sampler, uint32_t id)
 struct err *sampler_start(struct sampler *sampler)
 {
 	sampler->bpf->bss->takes_hits = true;
-	vec_each(&sampler->timers, timer)
-		if (ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))
-			return err_sys(errno, "cannot start the timer of CPU %d", timer->cpu);
-	return NULL;
+	return timers_start(&sampler->timers);
 }
 
 static int read_counters(const struct sampler *sampler, struct event_counters *ret)
@@ -393,8 +318,7 @@ static void wait_for_hits(const struct sampler *sampler)
 
 void sampler_stop(struct sampler *sampler)
 {
-	vec_each(&sampler->timers, timer)
-		ioctl(timer->fd, PERF_EVENT_IOC_DISABLE, 0);
+	timers_stop(&sampler->timers);
 	sampler->bpf->bss->takes_hits = false;
 	vec_each(&sampler->uprobes, uprobe)
 		uprobe_detach(uprobe);
@@ -456,23 +380,6 @@ uint64_t sampler_targets_full(const struct sampler *sampler)
 	return sampler->bpf->bss->targets_full;
 }
 
-static uint64_t ticks_due(const struct sampler *sampler, const struct timer *timer)
-{
-	uint64_t count = 0;
-	uint64_t period = sampler_period(sampler);
-	if (!period || read(timer->fd, &count, sizeof(count)) != sizeof(count))
-		return 0;
-	return count / period;
-}
-
-static const struct timer *timer_of(const struct sampler *sampler, int cpu)
-{
-	vec_each(&sampler->timers, timer)
-		if (timer->cpu == cpu)
-			return timer;
-	return NULL;
-}
-
 struct err *sampler_read_counters(
 	struct sampler *sampler, bool with_due, sampler_counters_fn *fn, void *context)
 {
@@ -484,13 +391,13 @@ struct err *sampler_read_counters(
 	if (read_counters(sampler, counted))
 		return err_sys(errno, "cannot read the BPF programs' counters");
 	for (int cpu = 0; cpu < nr_possible; cpu++) {
-		const struct timer *timer = timer_of(sampler, cpu);
-		if (!timer && !sampler->has_probes) /* whose hits are anywhere */
+		bool has_timer = timers_has_cpu(&sampler->timers, cpu);
+		if (!has_timer && !sampler->has_probes) /* whose hits are anywhere */
 			continue;
 		struct sampler_cpu_counters counters = {
 			.cpu = (uint32_t)cpu,
 			.counted = counted[cpu],
-			.due = timer && with_due ? ticks_due(sampler, timer) : 0,
+			.due = has_timer && with_due ? timers_due(&sampler->timers, cpu) : 0,
 		};
 		fn(context, &counters);
 	}
@@ -499,15 +406,15 @@ struct err *sampler_read_counters(
 
 const char *sampler_event_name(const struct sampler *sampler)
 {
-	return !sampler->has_timer ? NULL : sampler->is_cycles ? "cycles" : "cpu-clock";
+	return sampler->has_timer ? timers_event_name(&sampler->timers) : NULL;
 }
 
 const char *sampler_event_unit(const struct sampler *sampler)
 {
-	return sampler->is_cycles ? "cycles" : "ns";
+	return timers_event_unit(&sampler->timers);
 }
 
 uint64_t sampler_period(const struct sampler *sampler)
 {
-	return sampler->attr.freq ? 0 : sampler->attr.sample_period;
+	return timers_period(&sampler->timers);
 }
