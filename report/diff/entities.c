@@ -189,11 +189,10 @@ bool entities_is_named_function(const struct entities *entities, uint32_t entity
 	return at->object && entities->profiles[at->side]->functions.data[at->function].is_known;
 }
 
-bool entities_are_of_one_object(const struct entities *entities, uint32_t a, uint32_t b)
+uint32_t entities_object(const struct entities *entities, uint32_t entity)
 {
-	const struct entity *x = &entities->list.data[a], *y = &entities->list.data[b];
-	return function_match_object(&entities->match, x->side, x->object) ==
-	       function_match_object(&entities->match, y->side, y->object);
+	const struct entity *at = &entities->list.data[entity];
+	return function_match_object(&entities->match, at->side, at->object);
 }
 
 /* ---- names ---- */

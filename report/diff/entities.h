@@ -28,9 +28,9 @@ void entities_of_stack(
 size_t entities_count(const struct entities *entities);
 /* Whether it is no place in the code, but stands for what a stack lost. By stack there are none. */
 bool entities_is_marker(const struct entities *entities, uint32_t entity);
-/* By function: whether it has a symbol; and whether two entities are of one object. */
+/* By function: whether it has a symbol; and function_match_object() of its object. */
 bool entities_is_named_function(const struct entities *entities, uint32_t entity);
-bool entities_are_of_one_object(const struct entities *entities, uint32_t a, uint32_t b);
+uint32_t entities_object(const struct entities *entities, uint32_t entity);
 /* Fills in what a row is called. What stands there is borrowed from the entities. */
 void entities_name(const struct entities *entities, uint32_t entity, struct diff_row *row);
 

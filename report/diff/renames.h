@@ -1,8 +1,6 @@
 /*
- * Functions that got another name: one that only the base has and one that only the new side has,
- * of one object, which take as much of the program by self and by total time, and no other one
- * does. They are one row then, and judged as any other; else a renamed function would be a new one
- * and a regression, and its old name an improvement.
+ * Functions that got another name (rename_match.h) are one row, and judged as any other; else a
+ * renamed function would be a new one and a regression, and its old name an improvement.
  */
 #ifndef EBPROF_RENAMES_H
 #define EBPROF_RENAMES_H
