@@ -15,6 +15,14 @@ void slice_init_all(struct slice *slice, const struct profile *profile)
 		slice_add(slice, sample->stack, profile_sample_value(profile, sample));
 }
 
+void slice_init_event(struct slice *slice, const struct profile *profile, uint32_t event)
+{
+	slice_init(slice, profile);
+	vec_each(&profile->samples, sample)
+		if (sample->event == event)
+			slice_add(slice, sample->stack, profile_sample_value(profile, sample));
+}
+
 void slice_add(struct slice *slice, uint32_t stack, uint64_t value)
 {
 	slice->stacks[stack].value += value;

@@ -22,6 +22,8 @@ struct slice {
 void slice_init(struct slice *slice, const struct profile *profile);
 /* All samples of the profile. */
 void slice_init_all(struct slice *slice, const struct profile *profile);
+/* Those of one event. */
+void slice_init_event(struct slice *slice, const struct profile *profile, uint32_t event);
 void slice_add(struct slice *slice, uint32_t stack, uint64_t value);
 void slice_deinit(struct slice *slice);
 

@@ -1,7 +1,9 @@
 #include "report/diff/diff_tree.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "report/diff/rename_match.h"
 #include "report/tree_growth.h"
 
 struct merging {
@@ -116,8 +118,6 @@ static void merge_side(
 {
 	struct diff_tree *diff = merging->diff;
 	const struct profile *profile = from->profile;
-	diff->function_of[side] =
-		mem_zalloc_array(profile->functions.len, sizeof(**diff->function_of));
 	merge_nodes(merging, side, from->tree);
 	/* Others of the same functions: what is selected may be one of those. */
 	for (uint32_t i = 1; i < profile->frames.len; i++) {
@@ -125,6 +125,115 @@ static void merge_side(
 		if (function)
 			put_frame(merging, side, i, function);
 	}
+}
+
+static void merge_sides(struct merging *merging, const struct diff_tree_side *const sides[])
+{
+	struct diff_tree *diff = merging->diff;
+	tree_begin(&diff->tree, &merging->growth);
+	merge_side(merging, MATCH_NEW, sides[MATCH_NEW]);
+	merge_side(merging, MATCH_BASE, sides[MATCH_BASE]);
+	tree_mark_recursion(&diff->tree, diff->functions.len);
+}
+
+/* ---- renames ---- */
+
+static void weigh_functions(const struct diff_tree *diff, enum match_side side,
+	const struct tree_weight *weights, struct function_weights *ret)
+{
+	CLEANUP_FREE struct tree_weight *merged = diff_tree_weigh(diff, side, weights);
+	tree_weigh_functions(&diff->tree, merged, diff->frames.data, diff->functions.len, ret);
+}
+
+/* Samples of which is known where they were: what is no code stands for lost stacks. */
+static uint64_t known_samples(const struct diff_tree *diff, const struct function_weights *weights)
+{
+	uint64_t known = 0;
+	vec_each(weights, weight)
+		if (diff->functions.data[weight->function].object ||
+			(diff->left_out && weight->function == diff->left_out))
+			known += weight->self_samples;
+	return known;
+}
+
+/*
+ * Nobody tests what is shown, as `diff` does: this much of a side, what `diff` looks at where
+ * nobody asks for less, is what chance alone hardly brings to one side and not to the other.
+ */
+static bool is_evidence(double samples, double known)
+{
+	static const double least = 5, least_share = 0.005;
+	return samples >= least && samples >= least_share * known;
+}
+
+static void collect_candidates(const struct diff_tree *diff, const struct function_weights *own,
+	const struct function_weights *others, struct rename_candidates *ret)
+{
+	double known = fmax(1, (double)known_samples(diff, own));
+	CLEANUP_FREE bool *is_others = mem_zalloc_array(diff->functions.len, sizeof(*is_others));
+	vec_each(others, weight)
+		is_others[weight->function] = true;
+	vec_each(own, weight) {
+		const struct profile_function *function = &diff->functions.data[weight->function];
+		struct rename_candidate candidate = {
+			.function = weight->function,
+			.object = function->object,
+			.self = (double)weight->self_samples / known,
+			.total = (double)weight->samples / known,
+		};
+		if (function->object && function->is_known && !is_others[weight->function] &&
+			is_evidence((double)weight->samples, known))
+			vec_push(ret, candidate);
+	}
+}
+
+/* Of the merged functions, as rename_match() has it. */
+static size_t find_renames(
+	const struct diff_tree *diff, const struct diff_tree_side *const sides[], uint32_t *new_of)
+{
+	struct function_weights weights[MATCH_SIDES] = {0};
+	struct rename_candidates candidates[MATCH_SIDES] = {0};
+	for (int side = 0; side < MATCH_SIDES; side++)
+		weigh_functions(diff, (enum match_side)side, sides[side]->weights, &weights[side]);
+	for (int side = 0; side < MATCH_SIDES; side++)
+		collect_candidates(diff, &weights[side], &weights[!side], &candidates[side]);
+	size_t count = rename_match(candidates, new_of, diff->functions.len);
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		vec_deinit(&weights[side]);
+		vec_deinit(&candidates[side]);
+	}
+	return count;
+}
+
+static void name_renamed(struct diff_tree *diff, const uint32_t *new_of)
+{
+	for (size_t old = 1; old < diff->functions.len; old++) {
+		if (!new_of[old])
+			continue;
+		CLEANUP(str_deinit) struct str name = {0};
+		struct profile_function *renamed = &diff->functions.data[new_of[old] - 1];
+		str_printf(&name, "%s, was %s", renamed->name, diff->functions.data[old].name);
+		renamed->name = copy_text(diff, str_text(&name));
+	}
+}
+
+/* Which ones these are is seen by what they took when merged by name; then it is done anew. */
+static void join_renames(struct merging *merging, const struct diff_tree_side *const sides[])
+{
+	struct diff_tree *diff = merging->diff;
+	CLEANUP_FREE uint32_t *new_of = mem_zalloc_array(diff->functions.len, sizeof(*new_of));
+	if (!find_renames(diff, sides, new_of))
+		return;
+	name_renamed(diff, new_of);
+	uint32_t *function_of = diff->function_of[MATCH_BASE];
+	for (size_t i = 0; i < sides[MATCH_BASE]->profile->functions.len; i++)
+		if (new_of[function_of[i]])
+			function_of[i] = new_of[function_of[i]] - 1;
+	tree_deinit(&diff->tree);
+	tree_growth_deinit(&merging->growth);
+	for (int side = 0; side < MATCH_SIDES; side++)
+		mem_free(diff->nodes[side]);
+	merge_sides(merging, sides);
 }
 
 /* ---- marks ---- */
@@ -191,6 +300,7 @@ static void move_below_marks(struct merging *merging)
 			diff->nodes[side][i] = places[diff->nodes[side][i]];
 	tree_deinit(&diff->tree);
 	diff->tree = moved;
+	tree_mark_recursion(&diff->tree, diff->functions.len);
 	diff->functions.data[diff->left_out].name = DIFF_TREE_LEFT_OUT;
 	mem_free(found.has);
 	mem_free(found.has_mark);
@@ -209,12 +319,15 @@ void diff_tree_init(
 				? new->profile->frames.len
 				: base->profile->frames.len;
 	vec_resize(&diff->frames, 2 * frames);
-	tree_begin(&diff->tree, &merging.growth);
-	merge_side(&merging, MATCH_NEW, new);
-	merge_side(&merging, MATCH_BASE, base);
+	const struct diff_tree_side *const sides[] = {[MATCH_BASE] = base, [MATCH_NEW] = new};
+	for (int side = 0; side < MATCH_SIDES; side++)
+		diff->function_of[side] = mem_zalloc_array(
+			sides[side]->profile->functions.len, sizeof(**diff->function_of));
+	merge_sides(&merging, sides);
+	if (base->weights && new->weights)
+		join_renames(&merging, sides);
 	if (diff->left_out)
 		move_below_marks(&merging);
-	tree_mark_recursion(&diff->tree, diff->functions.len);
 	tree_growth_deinit(&merging.growth);
 	function_match_deinit(&merging.match);
 	vec_deinit(&merging.object_of);
@@ -231,6 +344,16 @@ void diff_tree_deinit(struct diff_tree *diff)
 		mem_free(diff->function_of[side]);
 	}
 	strtab_deinit(&diff->texts);
+}
+
+uint32_t diff_tree_base_frame(const struct diff_tree *diff, uint32_t new_frame)
+{
+	uint32_t at = diff_tree_frame(MATCH_NEW, new_frame);
+	uint32_t function = at < diff->frames.len ? diff->frames.data[at].function : 0;
+	for (uint32_t i = 1; function && diff_tree_frame(MATCH_BASE, i) < diff->frames.len; i++)
+		if (diff->frames.data[diff_tree_frame(MATCH_BASE, i)].function == function)
+			return i;
+	return 0;
 }
 
 /* ---- weights ---- */

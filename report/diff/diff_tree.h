@@ -21,10 +21,16 @@
 
 #define DIFF_TREE_LEFT_OUT "[left out of the baseline]" /* what a mark is called */
 
-/* A symbolized profile and the tree of all its stacks. */
+/*
+ * A symbolized profile and the tree of all its stacks. With the weights of both sides, functions
+ * that by these got another name (rename_match.h) are the same, too, and are called
+ * "new, was old".
+ */
 struct diff_tree_side {
 	const struct profile *profile;
 	const struct tree *tree;
+	const struct tree_weight
+		*weights; /* of that tree; NULL: names alone say what is the same */
 };
 
 /* Tables have a placeholder at 0, as a profile's. */
@@ -62,6 +68,9 @@ static inline uint32_t diff_tree_new_frame(uint32_t frame)
 {
 	return frame % 2 ? 0 : frame / 2;
 }
+
+/* One of the base's frames of the function that the new side's frame is of; 0: there is none. */
+uint32_t diff_tree_base_frame(const struct diff_tree *diff, uint32_t new_frame);
 
 /* A side's weights, of its own tree, as weights of this one; to be freed with mem_free(). */
 struct tree_weight *diff_tree_weigh(

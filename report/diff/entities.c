@@ -31,8 +31,8 @@ static void plant(struct entities *entities)
 	struct diff_tree_side sides[MATCH_SIDES];
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		tree_init(&entities->trees[side], entities->profiles[side], &options);
-		sides[side] =
-			(struct diff_tree_side){entities->profiles[side], &entities->trees[side]};
+		sides[side] = (struct diff_tree_side){
+			entities->profiles[side], &entities->trees[side], NULL};
 	}
 	diff_tree_init(&entities->both, &sides[MATCH_BASE], &sides[MATCH_NEW]);
 }

@@ -19,10 +19,7 @@ static struct tree_weight *weigh(
 	const struct profile *profile, uint32_t event, const struct tree *tree)
 {
 	struct slice slice;
-	slice_init(&slice, profile);
-	vec_each(&profile->samples, sample)
-		if (sample->event == event)
-			slice_add(&slice, sample->stack, profile_sample_value(profile, sample));
+	slice_init_event(&slice, profile, event);
 	struct tree_weight *weights = tree_weigh(tree, &slice);
 	slice_deinit(&slice);
 	return weights;
@@ -80,20 +77,22 @@ static struct err *put_both(
 		[MATCH_BASE] = baseline->profile, [MATCH_NEW] = profile};
 	uint32_t events[MATCH_SIDES];
 	struct tree trees[MATCH_SIDES];
-	struct tree_weight *weights[MATCH_SIDES];
+	struct tree_weight *own[MATCH_SIDES], *weights[MATCH_SIDES];
+	struct diff_tree_side sides[MATCH_SIDES];
 	struct diff_tree diff;
 	try(export_common_event(
 		profile, baseline->profile, &events[MATCH_NEW], &events[MATCH_BASE]));
-	for (int i = 0; i < MATCH_SIDES; i++)
-		tree_init(&trees[i], profiles[i], &(struct tree_options){0});
-	diff_tree_init(&diff, &(struct diff_tree_side){profiles[MATCH_BASE], &trees[MATCH_BASE]},
-		&(struct diff_tree_side){profiles[MATCH_NEW], &trees[MATCH_NEW]});
 	for (int i = 0; i < MATCH_SIDES; i++) {
-		CLEANUP_FREE struct tree_weight *own = weigh(profiles[i], events[i], &trees[i]);
-		weights[i] = diff_tree_weigh(&diff, (enum match_side)i, own);
+		tree_init(&trees[i], profiles[i], &(struct tree_options){0});
+		own[i] = weigh(profiles[i], events[i], &trees[i]);
+		sides[i] = (struct diff_tree_side){profiles[i], &trees[i], own[i]};
 	}
+	diff_tree_init(&diff, &sides[MATCH_BASE], &sides[MATCH_NEW]);
+	for (int i = 0; i < MATCH_SIDES; i++)
+		weights[i] = diff_tree_weigh(&diff, (enum match_side)i, own[i]);
 	put_diff(&diff, weights, baseline, flame_svg_title(profile), out);
 	for (int i = 0; i < MATCH_SIDES; i++) {
+		mem_free(own[i]);
 		mem_free(weights[i]);
 		tree_deinit(&trees[i]);
 	}

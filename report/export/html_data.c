@@ -77,10 +77,19 @@ static void open_one(struct html_data *data)
 static void open_two(struct html_data *data)
 {
 	struct diff_tree_side sides[HTML_COLUMNS_MAX];
-	for (int i = 0; i < HTML_COLUMNS_MAX; i++)
-		sides[i] = (struct diff_tree_side){data->sides[i].profile, &data->trees[i]};
+	struct tree_weight *weights[HTML_COLUMNS_MAX];
+	for (int i = 0; i < HTML_COLUMNS_MAX; i++) {
+		const struct html_data_side *from = &data->sides[i];
+		struct slice slice;
+		slice_init_event(&slice, from->profile, from->event);
+		weights[i] = tree_weigh(&data->trees[i], &slice);
+		slice_deinit(&slice);
+		sides[i] = (struct diff_tree_side){from->profile, &data->trees[i], weights[i]};
+	}
 	struct diff_tree *diff = &data->diff;
 	diff_tree_init(diff, &sides[1], &sides[0]);
+	for (int i = 0; i < HTML_COLUMNS_MAX; i++)
+		mem_free(weights[i]);
 	data->objects = diff->objects.data;
 	data->source.tree = &diff->tree;
 	data->source.functions = diff->functions.data;

@@ -149,15 +149,18 @@ bool baseline_apply_names(struct baseline *baseline)
 /* ---- filters ---- */
 
 /* What the term means for the baseline; false: nothing, there threads and times are others. */
-static bool translate(const struct profile *base, const struct profile *new,
+static bool translate(const struct baseline *baseline, const struct profile *new,
 	const struct scope_term *term, struct scope_term *ret)
 {
+	const struct profile *base = baseline->profile;
 	/* The frame that stands for none: in no stack. */
 	static const struct scope_term nowhere = {.kind = SCOPE_FUNCTION};
 	*ret = *term;
 	switch (term->kind) {
 	case SCOPE_FUNCTION:
 		ret->number = compare_find_frame(base, new, term->number);
+		if (!ret->number) /* it may have another name there */
+			ret->number = diff_tree_base_frame(baseline->merged->diff, term->number);
 		return true;
 	case SCOPE_OBJECT:
 		ret->number = compare_find_object(base, new, term->number);
@@ -188,7 +191,7 @@ static size_t translate_scope(const struct baseline *baseline, const struct prof
 	*ret = (struct scope){0};
 	vec_each(&scope->terms, term) {
 		struct scope_term translated;
-		if (translate(baseline->profile, new, term, &translated))
+		if (translate(baseline, new, term, &translated))
 			scope_add(ret, &translated);
 		else
 			nr_left_out++;
@@ -250,14 +253,26 @@ static void refresh_names(struct baseline *baseline, const struct model_wish *wi
 	baseline->names = model_names_create_for(baseline->profile, 1, wish);
 }
 
+static struct tree_weight *weigh_all(const struct profile *profile, const struct tree *tree)
+{
+	struct slice slice;
+	slice_init_all(&slice, profile);
+	struct tree_weight *weights = tree_weigh(tree, &slice);
+	slice_deinit(&slice);
+	return weights;
+}
+
 /* The trees are merged when either side's names are others, not for each filter. */
 static void refresh_merged(struct baseline *baseline, const struct model *model)
 {
 	if (baseline->merged && baseline->merged_with == model->names)
 		return;
 	forget_merged(baseline);
-	struct diff_tree_side base = {baseline->profile, &baseline->names->tree};
-	struct diff_tree_side new = {model->profile, &model->names->tree};
+	const struct tree *of_base = &baseline->names->tree, *of_new = &model->names->tree;
+	CLEANUP_FREE struct tree_weight *base_weights = weigh_all(baseline->profile, of_base);
+	CLEANUP_FREE struct tree_weight *new_weights = weigh_all(model->profile, of_new);
+	struct diff_tree_side base = {baseline->profile, of_base, base_weights};
+	struct diff_tree_side new = {model->profile, of_new, new_weights};
 	baseline->merged = compare_names_create(&base, &new);
 	baseline->merged->hides_native = model->names->hides_native;
 	baseline->merged_with = model_names_hold(model->names);

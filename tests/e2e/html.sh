@@ -117,8 +117,9 @@ test_page() {
 	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
 }
 
-# Two builds of a program: work() takes twice as long, one function vanished, one is new. Their names
-# try to get out of the page; so do the files' names.
+# Two builds of a program: work() takes twice as long, one function vanished, one is new and takes so
+# much less that it is no other name of that one. Their names try to get out of the page; so do the
+# files' names.
 build_versions() {
 	mkdir old new
 	cat >version.c <<-'END'
@@ -150,14 +151,14 @@ build_versions() {
 			for (int i = 0; i < 10; i++) {
 				work(WORK);
 				same(0.1);
-				other(0.04);
+				other(OTHER);
 			}
 			return 0;
 		}
 	END
 	local flags=(-fno-omit-frame-pointer -fno-optimize-sibling-calls)
-	"${CC:-cc}" -O1 "${flags[@]}" -DWORK=0.1 -c -o old.o version.c &&
-		"${CC:-cc}" -O1 "${flags[@]}" -DWORK=0.2 -c -o new.o version.c || skip "the workload does not compile"
+	"${CC:-cc}" -O1 "${flags[@]}" -DWORK=0.1 -DOTHER=0.04 -c -o old.o version.c &&
+		"${CC:-cc}" -O1 "${flags[@]}" -DWORK=0.2 -DOTHER=0.02 -c -o new.o version.c || skip "the workload does not compile"
 	objcopy --redefine-sym other='gone</script><b>' old.o && objcopy --redefine-sym other='fresh"><img src=x>' new.o &&
 		"${CC:-cc}" -o old/program old.o && "${CC:-cc}" -o new/program new.o || skip "the linker refuses such names"
 }

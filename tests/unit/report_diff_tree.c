@@ -8,12 +8,18 @@
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
-static void pair_init(struct diff_pair *pair, struct fixture *base, struct fixture *new)
+static void pair_init_as(
+	struct diff_pair *pair, struct fixture *base, struct fixture *new, bool joins_renames)
 {
 	struct profile *profiles[] = {fixture_profile(base), fixture_profile(new)};
-	diff_pair_init(pair, profiles[0], profiles[1]);
+	diff_pair_init_as(pair, profiles[0], profiles[1], joins_renames);
 	profile_destroy(profiles[0]);
 	profile_destroy(profiles[1]);
+}
+
+static void pair_init(struct diff_pair *pair, struct fixture *base, struct fixture *new)
+{
+	pair_init_as(pair, base, new, false);
 }
 
 static void put_path(const struct diff_tree *diff, uint32_t node, struct str *out)
@@ -118,6 +124,77 @@ TEST(diff_tree_in_focus)
 		CHECK_INT(focus.nodes.len - 1, nr_callers[i]);
 		focus_deinit(&focus);
 	}
+	diff_pair_deinit(&pair);
+}
+
+/* main calls `name`, which calls leaf, or has a part of its own do so. */
+static void put_named(
+	struct fixture *fixture, const char *name, unsigned self, unsigned below, bool has_part)
+{
+	uint32_t thread, object = fixture_begin(fixture, "x", &thread);
+	uint32_t main = fixture_frame(fixture, object, 0x10, "main");
+	uint32_t named = fixture_frame(fixture, object, 0x20, name);
+	uint32_t leaf = fixture_frame(fixture, object, 0x30, "leaf");
+	CLEANUP(str_deinit) struct str clone = {0};
+	str_printf(&clone, "%s.part.0", name);
+	uint32_t part = fixture_frame(fixture, object, 0x40, str_text(&clone));
+	fixture_samples(fixture, thread, FIXTURE_STACK(fixture, main), 0, 1000 - self - below);
+	fixture_samples(fixture, thread, FIXTURE_STACK(fixture, main, named), 0, self);
+	if (has_part)
+		fixture_samples(
+			fixture, thread, FIXTURE_STACK(fixture, main, named, part, leaf), 0, below);
+	else
+		fixture_samples(
+			fixture, thread, FIXTURE_STACK(fixture, main, named, leaf), 0, below);
+}
+
+/* What each calls is compared below its one name, clones and recursion and all. */
+TEST(diff_tree_of_a_renamed_function)
+{
+	struct fixture base, new;
+	struct diff_pair pair;
+	put_named(&base, "before", 200, 100, true);
+	put_named(&new, "after", 210, 90, true);
+	pair_init_as(&pair, &base, &new, true);
+	CHECK_INT(pair.diff.tree.nodes.len, 5);
+	check(&pair, ">main", 700, 1000, 700, 1000);
+	check(&pair, ">main>after, was before", 200, 300, 210, 300);
+	uint32_t part = node_of(&pair, ">main>after, was before>after, was before");
+	CHECK(pair.diff.tree.nodes.data[part].is_recursive);
+	check(&pair, ">main>after, was before>after, was before>leaf", 100, 100, 90, 90);
+	vec_each(&pair.diff.tree.nodes, node)
+		CHECK_INT(pair.diff.frames.data[node->frame].function, node->function);
+	uint32_t frame = diff_tree_new_frame(pair.diff.tree.nodes.data[part].frame);
+	CHECK_INT(diff_tree_base_frame(&pair.diff, frame), 2); /* of before */
+	CHECK_INT(diff_tree_base_frame(&pair.diff, 0), 0);
+	CHECK_INT(diff_tree_base_frame(&pair.diff, UINT32_MAX / 4), 0);
+	diff_pair_deinit(&pair);
+}
+
+/* As `diff` has it: what took another size is another function; nor is anybody asked by stack. */
+TEST(diff_tree_of_what_was_not_renamed)
+{
+	struct fixture base, new;
+	struct diff_pair pair;
+	put_named(&base, "before", 200, 100, false);
+	put_named(&new, "after", 300, 100, false);
+	pair_init_as(&pair, &base, &new, true);
+	check(&pair, ">main>before>leaf", 100, 100, 0, 0);
+	check(&pair, ">main>after>leaf", 0, 0, 100, 100);
+	diff_pair_deinit(&pair);
+	/* Of a thousand samples four may be chance, five are not. */
+	for (unsigned i = 4; i <= 5; i++) {
+		put_named(&base, "before", i, 0, false);
+		put_named(&new, "after", i, 0, false);
+		pair_init_as(&pair, &base, &new, true);
+		CHECK_INT(pair.diff.tree.nodes.len, i == 4 ? 4 : 3);
+		diff_pair_deinit(&pair);
+	}
+	put_named(&base, "before", 200, 100, false);
+	put_named(&new, "after", 200, 100, false);
+	pair_init(&pair, &base, &new);
+	check(&pair, ">main>before", 200, 300, 0, 0);
+	check(&pair, ">main>after", 0, 0, 200, 300);
 	diff_pair_deinit(&pair);
 }
 

@@ -477,6 +477,30 @@ static void pages_of(
 	bytes_buf_deinit(&out);
 }
 
+/* main calls what is called so, half of the time. */
+static struct profile *profile_of(const char *name, unsigned half)
+{
+	struct fixture fixture;
+	uint32_t thread, object = fixture_begin(&fixture, "[vdso]", &thread);
+	uint32_t main = fixture_frame(&fixture, object, 0x10, "main");
+	uint32_t named = fixture_frame(&fixture, object, 0x20, name);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main), 0, half);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main, named), 0, half);
+	return fixture_profile(&fixture);
+}
+
+TEST(html_data_of_a_renamed_function)
+{
+	struct profile *new = profile_of("after", 50), *old = profile_of("before", 100);
+	struct page pages[2];
+	pages_of(new, old, html_data_limits_of_two.nodes, pages);
+	CHECK_INT(pages[0].nr_nodes, 3);
+	check_node(&pages[0], 2, "main>after, was before 50");
+	check_node(&pages[1], 2, "main>after, was before 100");
+	profile_destroy(new);
+	profile_destroy(old);
+}
+
 TEST(html_data_of_two)
 {
 	struct profile *new = version_of(true), *old = version_of(false);

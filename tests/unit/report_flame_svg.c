@@ -285,3 +285,28 @@ TEST(flame_svg_of_two)
 	profile_destroy(new);
 	profile_destroy(old);
 }
+
+/* main calls what is called so, half of the time. */
+static struct profile *profile_of(const char *name, unsigned half)
+{
+	struct fixture fixture;
+	uint32_t thread, object = fixture_begin(&fixture, "app", &thread);
+	uint32_t main = fixture_frame(&fixture, object, 0x10, "main");
+	uint32_t named = fixture_frame(&fixture, object, 0x20, name);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main), 0, half);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main, named), 0, half);
+	return fixture_profile(&fixture);
+}
+
+TEST(flame_svg_of_a_renamed_function)
+{
+	struct profile *new = profile_of("after", 50), *old = profile_of("before", 100);
+	struct export_baseline baseline = {old, "old", "new"};
+	check_diff(new, &baseline,
+		(const char *const[]){
+			"after, was before (app): 50.00% \xe2\x86\x92 50.00%, +0.00 points, 100 "
+			"\xe2\x86\x92 50 samples</title><rect class=\"same\"",
+			NULL});
+	profile_destroy(new);
+	profile_destroy(old);
+}

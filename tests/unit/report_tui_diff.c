@@ -35,6 +35,18 @@ static struct profile *recording(const struct counts *counts)
 static const struct counts before = {.work = 500, .idle = 400, .old = 100};
 static const struct counts after = {.work = 1400, .idle = 402, .extra = 198};
 
+/* main calls what is called so, half of the time. */
+static struct profile *recording_of(const char *name, unsigned half)
+{
+	struct fixture fixture;
+	uint32_t thread, app = fixture_begin(&fixture, "app", &thread);
+	uint32_t main = fixture_frame(&fixture, app, 0x10, "main");
+	uint32_t named = fixture_frame(&fixture, app, 0x20, name);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main), 0, half);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main, named), 0, half);
+	return fixture_profile(&fixture);
+}
+
 struct test {
 	struct screen screen;
 	struct baseline *baseline;
@@ -228,6 +240,27 @@ TEST(tui_diff_tree_is_ordered_by_change)
 	type(&test, "I");
 	CHECK(strstr(screen_line(&test.screen, 5), "extra"));
 	CHECK(strstr(screen_line(&test.screen, 8), "work"));
+	test_deinit(&test);
+}
+
+/* It has neither gone nor is it new, and is found in the base by its new name. */
+TEST(tui_diff_of_a_renamed_function)
+{
+	struct test test = {.baseline = baseline_create("old.data", recording_of("before", 500))};
+	screen_init(&test.screen, recording_of("after", 600), 100, 14);
+	type(&test, "Dold.data\n");
+	CHECK(strstr(screen_text(&test.screen), "  after, was before\n"));
+	type(&test, "8E");
+	CHECK_STR(screen_lines(&test.screen, 4, 2),
+		" 100.00%  100.00%      +0.00 - main  app\n"
+		"  50.00%   50.00%      +0.00 `-- after, was before  app\n");
+	type(&test, "8");
+	CHECK(strstr(screen_text(&test.screen), "after, was before  +0.00"));
+	type(&test, "/after\n");
+	type(&test, "n");
+	type(&test, "f");
+	CHECK_STR(screen_lines(&test.screen, 3, 1),
+		"base old.data: 500 samples, 0.50 s  new: 600 samples, 0.60 s\n");
 	test_deinit(&test);
 }
 
