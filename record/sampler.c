@@ -22,6 +22,7 @@ struct sampler {
 	VEC(struct uprobe) uprobes;
 	sampler_record_fn *fn;
 	void *fn_context;
+	size_t ring_bytes, taken_bytes; /* taken: since draining began */
 };
 
 /* ---- the clock ---- */
@@ -79,6 +80,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	if (sampler->has_shadow)
 		bpf_map__set_max_entries(bpf->maps.shadow_stacks,
 			SHADOW_MIN_THREADS + nr_cpus * SHADOW_THREADS_PER_CPU);
+	sampler->ring_bytes = options->ring_bytes;
 	bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)options->ring_bytes);
 	bpf_map__set_max_entries(bpf->maps.files, max_files(nr_cpus, nr_lanes));
 	bpf_map__set_max_entries(bpf->maps.file_numbers, max_files(nr_cpus, nr_lanes));
@@ -205,7 +207,8 @@ static int on_record(void *context, void *data, size_t len)
 {
 	struct sampler *sampler = context;
 	sampler->fn(sampler->fn_context, data, len);
-	return 0;
+	sampler->taken_bytes += len;
+	return sampler->taken_bytes < sampler->ring_bytes ? 0 : -EAGAIN; /* ends the round */
 }
 
 static struct err *open_ring(struct sampler *sampler)
@@ -332,11 +335,12 @@ int sampler_fd(const struct sampler *sampler)
 	return bpf_map__fd(sampler->bpf->maps.ring);
 }
 
-void sampler_drain(struct sampler *sampler, sampler_record_fn *fn, void *context)
+bool sampler_drain(struct sampler *sampler, sampler_record_fn *fn, void *context)
 {
 	sampler->fn = fn;
 	sampler->fn_context = context;
-	ring_buffer__consume(sampler->ring);
+	sampler->taken_bytes = 0;
+	return ring_buffer__consume(sampler->ring) != -EAGAIN;
 }
 
 struct table_store_maps sampler_table_maps(const struct sampler *sampler)

@@ -62,8 +62,12 @@ void sampler_stop(struct sampler *sampler);
 /* Becomes readable when the ring is a quarter full, or holds news that cannot wait. */
 int sampler_fd(const struct sampler *sampler);
 typedef void sampler_record_fn(void *context, const void *record, size_t len);
-/* Calls fn for everything in the ring now; records begin with an enum event_type. */
-void sampler_drain(struct sampler *sampler, sampler_record_fn *fn, void *context);
+/*
+ * Calls fn for what is in the ring; records begin with an enum event_type. False: there may be
+ * more. Ends when it has taken as much as the ring holds: on a busy machine records may come as
+ * fast as they are taken, and whoever takes them keeps them.
+ */
+bool sampler_drain(struct sampler *sampler, sampler_record_fn *fn, void *context);
 /* Where the BPF side looks for unwind tables; valid as long as the sampler. */
 struct table_store_maps sampler_table_maps(const struct sampler *sampler);
 /* Makes every stack new: it will be sent again before a sample names it. */

@@ -16,6 +16,7 @@ enum {
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
 	FLUSH_BYTES = 1 << 20,
 	CHILD_GRACE_NS = 1000 * 1000 * 1000, /* for the command to end after our stop signal */
+	DRAINS_MAX = 8,
 };
 
 struct session {
@@ -27,6 +28,7 @@ struct session {
 	struct session_summary *summary;
 	bool is_started;
 	bool is_over;
+	bool has_more; /* in the ring, than was taken at once */
 	enum layout_end_reason reason;
 };
 
@@ -88,20 +90,21 @@ static struct err *read_counts(struct session *session, bool is_last)
 	return NULL;
 }
 
-/* The ring first: what sideband then holds is not older than any sample. */
-static void drain_parts(struct session_parts *parts, uint64_t now_ns, bool is_over)
+/* The ring first: what sideband then holds is not older than any sample. False: there is more. */
+static bool drain_parts(struct session_parts *parts, uint64_t now_ns, bool is_over)
 {
 	struct translate *translate = &parts->translate;
-	sampler_drain(parts->sampler, translate_collect, translate);
+	bool is_all = sampler_drain(parts->sampler, translate_collect, translate);
 	sideband_drain(parts->sideband, &translate->sideband);
 	if (translate->resolver.rules)
 		rule_source_collect(&parts->rules);
-	if (translate_run(translate, now_ns, is_over))
+	if (translate_run(translate, is_all ? now_ns : 0, is_over))
 		sampler_forget_stacks(parts->sampler);
 	if (script_table_is_full(&translate->scripts)) {
 		script_table_forget_numbers(&translate->scripts);
 		sampler_forget_codes(parts->sampler);
 	}
+	return is_all;
 }
 
 static void drain(struct session *session)
@@ -110,7 +113,15 @@ static void drain(struct session *session)
 	times->drained_ns = recording_now_ns();
 	bool is_stalled = times->drained_ns - times->begun_ns < session->parts.options.stall_ns;
 	if (!is_stalled || session->is_over)
-		drain_parts(&session->parts, times->drained_ns, session->is_over);
+		session->has_more =
+			!drain_parts(&session->parts, times->drained_ns, session->is_over);
+}
+
+/* Nothing is taken twice; where records come as fast as they are taken, some are left. */
+static void drain_all(struct session *session)
+{
+	for (int i = 0; i < DRAINS_MAX && (!i || session->has_more); i++)
+		drain(session);
 }
 
 static struct err *flush_if_due(struct session *session)
@@ -145,7 +156,7 @@ static void stop(struct session *session, enum layout_end_reason reason)
 
 static struct err *switch_file(struct session *session)
 {
-	drain(session);
+	drain_all(session);
 	try(read_counts(session, true));
 	return recording_switch(&session->parts.recording, &session->counts);
 }
@@ -227,7 +238,8 @@ static uint64_t next_deadline(const struct session *session)
 static void wait_for_events(struct session *session)
 {
 	uint64_t now = recording_now_ns(), deadline = next_deadline(session);
-	int timeout_ms = deadline > now ? (int)((deadline - now + 999999) / 1000000) : 0;
+	bool is_due = session->has_more || deadline <= now;
+	int timeout_ms = is_due ? 0 : (int)((deadline - now + 999999) / 1000000);
 	struct epoll_event events[16];
 	epoll_wait(session->parts.epoll_fd, events, 16, timeout_ms);
 }
@@ -338,7 +350,7 @@ static struct err *finish(struct session *session, struct err *err)
 	session_parts_end_probing(parts);
 	if (err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
-	drain(session);
+	drain_all(session);
 	drain(session); /* what the first pass held back */
 	if (parts->kept_files)
 		kept_files_finish(parts->kept_files, &parts->translate.objects);

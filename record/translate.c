@@ -462,9 +462,11 @@ bool translate_run(struct translate *translate, uint64_t until_ns, bool may_wait
 		drop_applied_events(translate);
 		return false;
 	}
-	apply_events_until(translate, until_ns);
+	if (until_ns) {
+		apply_events_until(translate, until_ns);
+		purge(translate, until_ns);
+	}
 	drop_applied_events(translate);
-	purge(translate, until_ns);
 	bool is_full = stack_table_is_full(&translate->stacks) ||
 		       translate->stack_by_hash.len > MAX_STACK_HASHES;
 	if (is_full) {

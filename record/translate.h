@@ -77,9 +77,10 @@ void translate_collect(void *context, const void *record, size_t len);
 /*
  * Works off the records collected and the sideband's events in translate->sideband,
  * which was filled after them. Events behind `until_ns`, the instant at which
- * collecting began, stay for the next time; so do records from the first on that
- * has to wait for an unwind table, unless `may_wait`. True when stacks must be
- * sent anew.
+ * collecting began, stay for the next time; with 0, which says that older records
+ * are still to come, all behind the last record. So do records from the first on
+ * that has to wait for an unwind table, unless `may_wait`. True when stacks must
+ * be sent anew.
  */
 bool translate_run(struct translate *translate, uint64_t until_ns, bool may_wait);
 
