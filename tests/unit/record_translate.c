@@ -74,6 +74,34 @@ TEST(stacks_that_share_callers_keep_their_frames)
 	teardown(&fixture);
 }
 
+/* The ring had more than was taken at once: what it still has is older than some events. */
+TEST(events_wait_for_records_that_are_older)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	const uint64_t words[] = {in_file(7, 1), in_file(8, 2), in_file(9, 3)};
+	push_map(&fixture, 10, 0x10000, "/bin/a");
+	push_map(&fixture, 30, 0x10000, "/lib/b");
+	push_file(&fixture, 7, 20, 0x10000, 0);
+	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, &words[0], 1);
+	push_sample(&fixture, 101, 20, "a");
+	translate_run(&fixture.translate, 0, true);
+	push_file(&fixture, 8, 25, 0x10000, 0);
+	push_stack(&fixture, 102, 25, EVENT_END_COMPLETE, &words[1], 1);
+	push_sample(&fixture, 102, 25, "a");
+	push_file(&fixture, 9, 40, 0x10000, 0);
+	push_stack(&fixture, 103, 40, EVENT_END_COMPLETE, &words[2], 1);
+	push_sample(&fixture, 103, 40, "a");
+	translate_run(&fixture.translate, 50, true);
+	read_back(&fixture, &result);
+	CHECK_INT(result.nr_samples, 3);
+	check_sample(&result, 0, "/bin/a+1");
+	check_sample(&result, 1, "/bin/a+2");
+	check_sample(&result, 2, "/lib/b+3");
+	teardown(&fixture);
+}
+
 /* What stacks of it were is not what the next one's frames are. */
 TEST(a_number_can_come_to_mean_another_file)
 {
