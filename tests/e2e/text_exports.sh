@@ -112,23 +112,24 @@ test_callgrind_is_the_report() {
 	convert folded shape.folded
 	python3 - <<-'END' >differences || fail "$(head -n 3 differences)"
 		import collections, re, sys
-		want = collections.Counter()
+		# Two functions of one name, as libc's and the vDSO's clock_gettime, may call each other.
+		want, most = collections.Counter(), collections.Counter()
 		for line in open("shape.folded"):
 		    stack, count = line.rsplit(" ", 1)
-		    for frame in set(re.sub("_\\[[ki]\\]$", "", f) for f in stack.split(";")[1:]):
+		    frames = [re.sub("_\\[[ki]\\]$", "", f) for f in stack.split(";")[1:]]
+		    for frame in set(frames):
 		        want[frame] += int(count)
+		        most[frame] += int(count) * frames.count(frame)
 		got = collections.Counter()
 		for line in open("annotated"):
 		    found = re.match(r" *[\d,]+ \( *[\d.]+%\) +([\d,]+) \( *[\d.]+%\)  (\S.*?) \[.*\]$", line)
 		    if found and not found[2].startswith("[process]:"):
 		        name = re.sub(r" \([^()]*\)$", "", found[2].split(":", 1)[1])
 		        got[name] += int(found[1].replace(",", ""))
-		for name in want:
-		    if name in got and got[name] != want[name]:
-		        print(f"{name}: {got[name]} samples, not {want[name]}")
-		missing = [name for name in want if name not in got]
-		print("\n".join(f"{name} is missing" for name in missing))
-		sys.exit(bool(missing) or any(got[name] != want[name] for name in want))
+		wrong = [name for name in want if not want[name] <= got[name] <= most[name]]
+		for name in wrong:
+		    print(f"{name}: {got[name]} samples, not {want[name]}")
+		sys.exit(bool(wrong))
 	END
 }
 
