@@ -91,8 +91,8 @@ static void put_stacks(struct str *text, const struct session_summary *summary)
 		str_printf(text, ", %.1f%% left to the report", percent(summary->left, all));
 	if (!truncated)
 		return;
-	str_printf(text, ", %.1f%% truncated (", percent(truncated, all));
-	const char *separator = "";
+	str_printf(text, ", %.1f%% truncated", percent(truncated, all));
+	const char *separator = " ("; /* the causes that can be told in tenths of a percent */
 	for (size_t i = 1; i < LAYOUT_TRUNCATED_END; i++) {
 		double share = percent(summary->truncated[i], all);
 		if (share < 0.05)
@@ -100,7 +100,8 @@ static void put_stacks(struct str *text, const struct session_summary *summary)
 		str_printf(text, "%s%s %.1f%%", separator, cause_of(i), share);
 		separator = ", ";
 	}
-	str_putc(text, ')');
+	if (*separator == ',')
+		str_putc(text, ')');
 }
 
 /* Which files cut stacks short, and why; nothing when hardly any are. */
