@@ -29,6 +29,7 @@ enum event_type {
 	EVENT_SNAPSHOT_CHUNK = 5,
 	EVENT_SAMPLE_AGAIN = 6, /* a struct event_sample: the same tick, with a snapshot */
 	EVENT_VM_CODE = 7,      /* see bpf/vm/vm.h */
+	EVENT_FORKS = 8,        /* the type alone: processes were forked, see record/timer_choice.h */
 };
 
 enum event_stack_kind {
@@ -113,11 +114,13 @@ struct event_sample {
 	unsigned long long kernel_hash; /* 0: not in the kernel */
 	unsigned long long start_ns; /* of the process: start_boottime, tells reused pids apart */
 	char comm[EVENT_COMM_BYTES];
+	unsigned int exec_id; /* of the process: another one after each exec */
+	unsigned int zero;
 };
 
 _Static_assert(sizeof(struct event_stack) == 32, "wire size");
 _Static_assert(sizeof(struct event_file) == 48, "wire size");
-_Static_assert(sizeof(struct event_sample) == 64, "wire size");
+_Static_assert(sizeof(struct event_sample) == 72, "wire size");
 
 /*
  * Per CPU; ticks == samples + idle + filtered + lost_ring, exactly. And when no walk goes on any
@@ -129,6 +132,8 @@ struct event_counters {
 	unsigned long long idle;
 	unsigned long long filtered;
 	unsigned long long lost_ring;
+	unsigned long long task_ticks; /* of all ticks those of tasks' own timers */
+	unsigned long long switch_rates; /* summed over these: a task's switches a second it runs */
 	unsigned long long hits; /* of probes */
 	unsigned long long hit_samples;
 	unsigned long long hits_filtered;

@@ -190,9 +190,43 @@ struct thread_struct {
 #endif
 } KERNEL_TYPE;
 
+struct ns_common {
+	unsigned int inum;
+} KERNEL_TYPE;
+
+struct pid_namespace {
+	struct ns_common ns;
+} KERNEL_TYPE;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} KERNEL_TYPE;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} KERNEL_TYPE;
+
+typedef struct {
+	int counter;
+} KERNEL_TYPE atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+} KERNEL_TYPE;
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+} KERNEL_TYPE;
+
 struct task_struct {
 	int pid;
 	int tgid;
+	struct pid *thread_pid;
+	struct signal_struct *signal;
+	struct sched_entity se;
+	unsigned long nvcsw, nivcsw;
 	unsigned int flags;
 	struct task_struct *group_leader;
 	__u64 start_boottime;

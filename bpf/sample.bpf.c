@@ -14,12 +14,19 @@
 #include "bpf/ring.bpf.h"
 #include "bpf/shadow_call.bpf.h"
 #include "bpf/stack.bpf.h"
+#include "bpf/task_id.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Processes that could not be followed because `targets` was full. */
 __u64 targets_full;
+
+/* What the targets forked. Counted without a lock: estimates. */
+__u64 processes_forked, threads_forked;
+
+/* Ticks are those of the targets' own timers, and need no filter. */
+volatile bool ticks_follow_tasks;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -93,14 +100,15 @@ static __always_inline void begin_sample(
 	struct task_struct *task, struct scratch *scratch, __u64 probe)
 {
 	struct event_sample *sample = &scratch->sample;
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct task_id id = identify_task(task);
 	sample->type = EVENT_SAMPLE;
 	sample->cpu = bpf_get_smp_processor_id();
 	sample->probe = probe;
-	sample->pid = pid_tgid >> 32;
-	sample->tid = (__u32)pid_tgid;
+	sample->pid = id.pid;
+	sample->tid = id.tid;
 	sample->time_ns = bpf_ktime_get_ns();
 	sample->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	sample->exec_id = BPF_CORE_READ(task, self_exec_id);
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	put_head(&scratch->kernel.head, EVENT_STACK_KERNEL, sample->pid, sample->time_ns);
 	put_head(&scratch->user.head, EVENT_STACK_USER, sample->pid, sample->time_ns);
@@ -172,22 +180,48 @@ static __always_inline void end_tick(struct scratch *scratch, bool has_user_stac
  * The recorder's child waits to become the command, and execs. A task counts its execs on from
  * what its parent had when it was forked (Linux 5.6.3, begin_new_exec() and copy_process()).
  */
-static __always_inline bool is_before_exec(__u64 pid_tgid)
+static __always_inline bool is_before_exec(struct task_id id)
 {
-	if (!config.command_pid || pid_tgid >> 32 != config.command_pid)
+	if (!config.command_pid || id.pid != config.command_pid)
 		return false;
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	return BPF_CORE_READ(task, self_exec_id) == BPF_CORE_READ(task, parent_exec_id);
 }
 
-static __always_inline bool is_target(__u64 pid_tgid)
+static __always_inline bool is_target(void)
 {
+	struct task_id id = identify_current();
+	if (!id.pid)
+		return false;
 	if (config.filter == EVENT_FILTER_NONE)
 		return true;
 	if (config.filter == EVENT_FILTER_USER)
 		return (__u32)bpf_get_current_uid_gid() == config.uid;
-	__u32 key = config.filter == EVENT_FILTER_PROCESS ? pid_tgid >> 32 : (__u32)pid_tgid;
-	return bpf_map_lookup_elem(&targets, &key) && !is_before_exec(pid_tgid);
+	__u32 key = config.filter == EVENT_FILTER_PROCESS ? id.pid : id.tid;
+	return bpf_map_lookup_elem(&targets, &key) && !is_before_exec(id);
+}
+
+enum {
+	MAX_SWITCH_RATE = 10000000,
+};
+
+/* On average since the task began. What a timer of its own costs it grows with this. */
+static __always_inline __u64 switch_rate(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 runtime_us = BPF_CORE_READ(task, se.sum_exec_runtime) / 1000;
+	__u64 switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+	__u64 rate = runtime_us ? switches * 1000000 / runtime_us : 0;
+	return rate < MAX_SWITCH_RATE ? rate : MAX_SWITCH_RATE;
+}
+
+static __always_inline bool is_wanted_tick(struct event_counters *count)
+{
+	if (!ticks_follow_tasks)
+		return is_target();
+	count->task_ticks++;
+	count->switch_rates += switch_rate();
+	return !is_before_exec(identify_current());
 }
 
 /* What to do with a tick, accounted for. NULL: nothing. */
@@ -199,10 +233,9 @@ static __always_inline struct scratch *begin_tick(void)
 	if (!count || !scratch)
 		return 0;
 	count->ticks++;
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	if (!(__u32)pid_tgid)
+	if (!(__u32)bpf_get_current_pid_tgid())
 		count->idle++;
-	else if (!is_target(pid_tgid))
+	else if (!is_wanted_tick(count))
 		count->filtered++;
 	else
 		return scratch;
@@ -313,7 +346,7 @@ static __always_inline struct event_counters *count_hit(void)
 	if (!takes_hits || !count)
 		return 0;
 	COUNT(count->hits);
-	if (is_target(bpf_get_current_pid_tgid()))
+	if (is_target())
 		return count;
 	COUNT(count->hits_filtered);
 	return 0;
@@ -424,7 +457,7 @@ int on_call(struct pt_regs *ctx)
 	if (!place || !place->vm || !count)
 		return 0;
 	__u64 start_ns = config.times_calls ? bpf_ktime_get_ns() : 0;
-	if (is_target(bpf_get_current_pid_tgid())) {
+	if (is_target()) {
 		take_call(ctx, number, place);
 	} else {
 		COUNT(count->hits[number & (SHADOW_MAX_PLACES - 1)]);
@@ -435,21 +468,35 @@ int on_call(struct pt_regs *ctx)
 	return 0;
 }
 
+/* ---- tasks that begin and end ---- */
+
+/* The recorder may want other timers for many short tasks, before most of them have come. */
+static __always_inline void count_fork(bool is_thread)
+{
+	enum {
+		PROCESSES_A_WAKE_UP = 4,
+	};
+	__u32 record[2] = {EVENT_FORKS, 0};
+	if (is_thread)
+		threads_forked++;
+	else if (++processes_forked % PROCESSES_A_WAKE_UP == 0 && ticks_follow_tasks)
+		send(record, sizeof(record), BPF_RB_FORCE_WAKEUP);
+}
+
 /* A target's new process (or thread) is a target from its first instruction on. */
 SEC("raw_tp/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	if (!config.follow_children)
+	struct task_id parent_id = identify_task(parent), child_id = identify_task(child);
+	bool is_by_thread = config.filter == EVENT_FILTER_THREAD;
+	__u32 parent_key = is_by_thread ? parent_id.tid : parent_id.pid;
+	__u32 child_key = is_by_thread ? child_id.tid : child_id.pid;
+	bool is_same_target = parent_key == child_key;
+	if ((!config.follow_children && !is_same_target) ||
+		!bpf_map_lookup_elem(&targets, &parent_key))
 		return 0;
-	__u32 parent_tgid = BPF_CORE_READ(parent, tgid), child_tgid = BPF_CORE_READ(child, tgid);
-	__u32 parent_key = parent_tgid, child_key = child_tgid;
-	if (config.filter == EVENT_FILTER_THREAD) {
-		parent_key = BPF_CORE_READ(parent, pid);
-		child_key = BPF_CORE_READ(child, pid);
-	} else if (parent_tgid == child_tgid) {
-		return 0;
-	}
-	if (!bpf_map_lookup_elem(&targets, &parent_key))
+	count_fork(parent_id.pid == child_id.pid);
+	if (is_same_target)
 		return 0;
 	__u64 start_ns = BPF_CORE_READ(child, start_boottime);
 	if (bpf_map_update_elem(&targets, &child_key, &start_ns, BPF_ANY))
@@ -457,13 +504,44 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+static __always_inline void forget_target(struct task_struct *task, __u32 key)
+{
+	__u64 *start_ns = bpf_map_lookup_elem(&targets, &key);
+	if (start_ns && (!*start_ns || *start_ns == BPF_CORE_READ(task, start_boottime)))
+		bpf_map_delete_elem(&targets, &key);
+}
+
 /* Only when the task is freed, so that the samples of its way out are kept. */
 SEC("raw_tp/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
-	__u32 pid = BPF_CORE_READ(task, pid);
-	__u64 *start_ns = bpf_map_lookup_elem(&targets, &pid);
-	if (start_ns && (!*start_ns || *start_ns == BPF_CORE_READ(task, start_boottime)))
-		bpf_map_delete_elem(&targets, &pid);
+	forget_target(task, BPF_CORE_READ(task, pid));
+	return 0;
+}
+
+/*
+ * In a PID namespace below the machine's own a task has lost its number there when it is freed:
+ * the end of its process has to do, that is, of its last thread.
+ */
+SEC("raw_tp/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct task_id id = identify_task(task);
+	if (config.filter == EVENT_FILTER_THREAD)
+		forget_target(task, id.tid);
+	else if (!BPF_CORE_READ(task, signal, live.counter))
+		forget_target(BPF_CORE_READ(task, group_leader), id.pid);
+	return 0;
+}
+
+/* Run once by the recorder, as the task that it is, and attached to nothing. */
+SEC("raw_tp/sched_process_exit")
+int find_pid_namespace(void *context)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level);
+	pid_namespace_inode = BPF_CORE_READ(number_at(pid, level), ns, ns.inum);
+	pid_namespace_level = level;
 	return 0;
 }

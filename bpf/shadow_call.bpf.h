@@ -7,6 +7,7 @@
 #include "bpf/registers.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/shadow.bpf.h"
+#include "bpf/task_id.bpf.h"
 #include "bpf/vm/vm_code.bpf.h"
 
 #include <bpf/bpf_core_read.h>
@@ -149,7 +150,7 @@ static __noinline __u32 send_call(const struct shadow_place *place, const struct
 		return 0;
 	struct event_vm_code *head = &record->head;
 	scratch->lane = LANE_HITS;
-	scratch->user.head.pid = bpf_get_current_pid_tgid() >> 32;
+	scratch->user.head.pid = identify_current().pid;
 	scratch->user.head.time_ns = bpf_ktime_get_ns();
 	scratch->walk.vm.row.kind = place->vm;
 	head->version = VM_VERSION_LINES;

@@ -201,15 +201,32 @@ void proc_container_of(const char *cgroup, struct str *ret)
 		str_write(ret, found, ID_DIGITS);
 }
 
-void proc_list_pids(struct proc_pids *ret)
+void proc_pids_deinit(struct proc_pids *pids)
 {
-	DIR *dir = opendir("/proc");
+	vec_deinit(pids);
+}
+
+static void list_numbers(const char *folder, struct proc_pids *ret)
+{
+	DIR *dir = opendir(folder);
 	if (!dir)
 		return;
 	for (struct dirent *entry; (entry = readdir(dir));)
 		if (isdigit((unsigned char)entry->d_name[0]))
 			vec_push(ret, (uint32_t)strtoul(entry->d_name, NULL, 10));
 	closedir(dir);
+}
+
+void proc_list_pids(struct proc_pids *ret)
+{
+	list_numbers("/proc", ret);
+}
+
+void proc_list_threads(uint32_t pid, struct proc_pids *ret)
+{
+	char folder[sizeof("/proc/4294967295/task")];
+	snprintf(folder, sizeof(folder), "/proc/%u/task", pid);
+	list_numbers(folder, ret);
 }
 
 bool proc_is_alive(uint32_t pid)

@@ -46,8 +46,11 @@ struct proc_pids {
 	size_t len, cap;
 };
 
-/* Every process there is now. */
+void proc_pids_deinit(struct proc_pids *pids);
+/* Appends every process there is now. */
 void proc_list_pids(struct proc_pids *ret);
+/* Appends the threads of a process, the main one among them; nothing when it is gone. */
+void proc_list_threads(uint32_t pid, struct proc_pids *ret);
 bool proc_is_alive(uint32_t pid);
 
 /* A whole (small) file of /proc or /sys; false when it cannot be read. */

@@ -150,9 +150,9 @@ static const struct event_counters *base_of(const struct recording *recording, s
 	return index < recording->base.cpus.len ? &recording->base.cpus.data[index].counted : &zero;
 }
 
-static uint64_t due_base_of(const struct recording *recording, size_t index)
+static uint64_t skipped_base_of(const struct recording *recording, size_t index)
 {
-	return index < recording->base.cpus.len ? recording->base.cpus.data[index].due : 0;
+	return index < recording->base.cpus.len ? recording->base.cpus.data[index].skipped : 0;
 }
 
 enum moment {
@@ -236,10 +236,10 @@ static void put_counters(
 		if (moment != MOMENT_END)
 			continue;
 		uint64_t ticks = now->ticks - then->ticks;
-		uint64_t due = cpu->due - due_base_of(recording, i);
+		uint64_t before = skipped_base_of(recording, i);
 		put_counter(recording, LAYOUT_COUNTER_TICKS, cpu->cpu, ticks);
-		put_counter(
-			recording, LAYOUT_COUNTER_SKIPPED, cpu->cpu, due > ticks ? due - ticks : 0);
+		put_counter(recording, LAYOUT_COUNTER_SKIPPED, cpu->cpu,
+			cpu->skipped > before ? cpu->skipped - before : 0);
 	}
 	put_taken(recording, counts, moment, TRANSLATE_TICK, accounted);
 	if (has_probes)
@@ -314,7 +314,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 		then->counted = now;
 		then->counted.ticks = ticks + (i == 0 ? told : 0);
 		then->counted.hits = hits + (i == 0 ? told_hits : 0);
-		then->due = counts->cpus.data[i].due;
+		then->skipped = counts->cpus.data[i].skipped;
 	}
 	memcpy(base->taken, counts->taken, sizeof(base->taken));
 	base->sideband_lost = counts->sideband_lost;

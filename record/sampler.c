@@ -8,8 +8,9 @@
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
+#include "record/cpu.h"
 #include "record/feature.h"
-#include "record/timers.h"
+#include "record/ticker.h"
 #include "record/uprobe.h"
 
 struct sampler {
@@ -18,7 +19,9 @@ struct sampler {
 	struct ring_buffer *ring;
 	bool has_timer, has_probes, has_shadow;
 	struct shadow shadow;
-	struct timers timers;
+	struct ticker ticker;
+	bool has_targets;     /* tasks that are known by their ids; else those of a user, or all */
+	struct cpu_list cpus; /* that are counted */
 	VEC(struct uprobe) uprobes;
 	sampler_record_fn *fn;
 	void *fn_context;
@@ -40,7 +43,9 @@ static void choose_clock(struct sampler *sampler, const struct sampler_options *
 	sampler->has_timer = options->clock != SAMPLER_CLOCK_NONE;
 	sampler->has_probes = options->nr_probes;
 	sampler->has_shadow = options->script_probes;
-	timers_init(&sampler->timers, &clock);
+	sampler->has_targets = options->filter == EVENT_FILTER_PROCESS ||
+			       options->filter == EVENT_FILTER_THREAD;
+	ticker_init(&sampler->ticker, &clock);
 }
 
 /* ---- loading ---- */
@@ -88,11 +93,11 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	multiply_entries(bpf->maps.vm_records, nr_lanes);
 	multiply_entries(bpf->maps.mapping_cache, nr_lanes);
 	multiply_entries(bpf->maps.found_rules, nr_lanes);
-	bool filters =
-		options->filter == EVENT_FILTER_PROCESS || options->filter == EVENT_FILTER_THREAD;
+	bool filters = sampler->has_targets;
 	bpf_map__set_max_entries(bpf->maps.targets, filters ? EVENT_MAX_TARGETS : 1);
 	bpf_program__set_autoload(bpf->progs.on_fork, filters);
 	bpf_program__set_autoload(bpf->progs.on_free, filters);
+	bpf_program__set_autoload(bpf->progs.on_exit, filters);
 }
 
 /* A loop over frames is one helper's (Linux 5.17), or made of tail calls. */
@@ -132,6 +137,17 @@ static struct err *put_frame_pointer_rule(struct sampler *sampler)
 	return NULL;
 }
 
+/* BPF_PROG_TEST_RUN of raw tracepoints: Linux 5.10. */
+static struct err *find_pid_namespace(const struct sample_bpf *bpf)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+	int result = bpf_prog_test_run_opts(
+		bpf_program__fd(bpf->progs.find_pid_namespace), &options);
+	if (result)
+		return feature_explain(err_sys(-result, "cannot find out the PID namespace"));
+	return NULL;
+}
+
 static struct err *load(struct sampler *sampler, const struct sampler_options *options)
 {
 	feature_raise_locked_memory();
@@ -143,6 +159,7 @@ static struct err *load(struct sampler *sampler, const struct sampler_options *o
 	int result = sample_bpf__load(sampler->bpf);
 	if (result)
 		return feature_explain(err_sys(-result, "cannot load the BPF programs"));
+	try(find_pid_namespace(sampler->bpf));
 	try(put_frame_pointer_rule(sampler));
 	const struct sample_bpf *bpf = sampler->bpf;
 	try(put_continuation(bpf->maps.continuations, bpf->progs.continue_tick));
@@ -157,10 +174,44 @@ static struct err *attach_tracepoints(struct sampler *sampler)
 	bpf->links.on_fork = bpf_program__attach(bpf->progs.on_fork);
 	if (!bpf->links.on_fork)
 		return feature_explain(err_sys(errno, "cannot attach to sched_process_fork"));
-	bpf->links.on_free = bpf_program__attach(bpf->progs.on_free);
-	if (!bpf->links.on_free)
+	bool is_nested = bpf->bss->pid_namespace_level;
+	struct bpf_link **link = is_nested ? &bpf->links.on_exit : &bpf->links.on_free;
+	*link = bpf_program__attach(is_nested ? bpf->progs.on_exit : bpf->progs.on_free);
+	if (!*link)
 		return feature_explain(err_sys(errno, "cannot attach to sched_process_free"));
 	return NULL;
+}
+
+/* ---- timers ---- */
+
+static struct err *list_cpus(struct sampler *sampler, const struct sampler_options *options)
+{
+	for (size_t i = 0; i < options->nr_cpus; i++)
+		vec_push(&sampler->cpus, options->cpus[i]);
+	return options->nr_cpus ? NULL : cpu_list_online(&sampler->cpus);
+}
+
+static void list_targets(void *context, struct proc_pids *ret)
+{
+	const struct sampler *sampler = context;
+	int targets = bpf_map__fd(sampler->bpf->maps.targets);
+	uint32_t id = 0;
+	while (!bpf_map_get_next_key(targets, ret->len ? &id : NULL, &id))
+		vec_push(ret, id);
+}
+
+static struct err *open_ticker(struct sampler *sampler, const struct sampler_options *options)
+{
+	struct ticker_options ticker = {
+		.program = bpf_program__fd(sampler->on_tick),
+		.follows_tasks = &sampler->bpf->bss->ticks_follow_tasks,
+		.cpus = options->cpus,
+		.nr_cpus = options->nr_cpus,
+		.tasks = options->tasks,
+		.list_targets = list_targets,
+		.context = sampler,
+	};
+	return sampler->has_timer ? ticker_open(&sampler->ticker, &ticker) : NULL;
 }
 
 /* A cookie is a probe's number. Without cookies all hits are the first one's. */
@@ -240,9 +291,10 @@ struct err *sampler_create(const struct sampler_options *options, struct sampler
 		err = load(sampler, options);
 	if (!err)
 		err = attach_tracepoints(sampler);
-	if (!err && sampler->has_timer)
-		err = timers_open(&sampler->timers, options->cpus, options->nr_cpus,
-			bpf_program__fd(sampler->on_tick));
+	if (!err)
+		err = list_cpus(sampler, options);
+	if (!err)
+		err = open_ticker(sampler, options);
 	if (!err)
 		err = add_probes(sampler, options);
 	if (!err)
@@ -260,7 +312,8 @@ void sampler_destroy(struct sampler *sampler)
 {
 	if (!sampler)
 		return;
-	timers_deinit(&sampler->timers);
+	ticker_deinit(&sampler->ticker);
+	vec_deinit(&sampler->cpus);
 	vec_each(&sampler->uprobes, uprobe)
 		uprobe_detach(uprobe);
 	vec_deinit(&sampler->uprobes);
@@ -281,16 +334,50 @@ struct err *sampler_add_target(struct sampler *sampler, uint32_t id)
 	return NULL;
 }
 
-struct err *sampler_start(struct sampler *sampler)
+struct err *sampler_start(struct sampler *sampler, uint64_t now_ns)
 {
 	sampler->bpf->bss->takes_hits = true;
-	return timers_start(&sampler->timers);
+	return sampler->has_timer ? ticker_start(&sampler->ticker, now_ns) : NULL;
 }
 
-static int read_counters(const struct sampler *sampler, struct event_counters *ret)
+/* All possible CPUs; yours. */
+static struct err *read_counters(const struct sampler *sampler, struct event_counters **ret)
 {
 	uint32_t zero = 0;
-	return bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters), &zero, ret);
+	int nr_possible = libbpf_num_possible_cpus();
+	if (nr_possible < 0)
+		return err_sys(-nr_possible, "cannot tell the number of CPUs");
+	CLEANUP_FREE struct event_counters *counted =
+		mem_zalloc_array((size_t)nr_possible, sizeof(*counted));
+	if (bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters), &zero, counted))
+		return err_sys(errno, "cannot read the BPF programs' counters");
+	*ret = steal_ptr(counted);
+	return NULL;
+}
+
+struct err *sampler_update_timers(struct sampler *sampler, uint64_t now_ns)
+{
+	const struct sample_bpf *bpf = sampler->bpf;
+	CLEANUP_FREE struct event_counters *counted = NULL;
+	if (!sampler->has_targets)
+		return NULL;
+	try(read_counters(sampler, &counted));
+	struct timer_load load = {
+		.now_ns = now_ns,
+		.processes_forked = bpf->bss->processes_forked,
+		.threads_forked = bpf->bss->threads_forked,
+	};
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++) {
+		load.samples += counted[cpu].samples + counted[cpu].lost_ring;
+		load.task_ticks += counted[cpu].task_ticks;
+		load.switch_rates += counted[cpu].switch_rates;
+	}
+	return ticker_update(&sampler->ticker, &load);
+}
+
+struct ticker_times sampler_timer_times(const struct sampler *sampler, uint64_t now_ns)
+{
+	return ticker_times_until(&sampler->ticker, now_ns);
 }
 
 /* Detaching waits for programs that run. Should it not, on some kernel: a while, until all of the
@@ -301,27 +388,25 @@ static void wait_for_hits(const struct sampler *sampler)
 		MAX_WAITS = 1000,
 		WAIT_US = 1000,
 	};
-	int nr_possible = libbpf_num_possible_cpus();
-	if (!sampler->has_probes || nr_possible < 0)
-		return;
-	CLEANUP_FREE struct event_counters *counted =
-		mem_zalloc_array((size_t)nr_possible, sizeof(*counted));
-	for (int i = 0; i < MAX_WAITS && !read_counters(sampler, counted); i++) {
+	for (int i = 0; sampler->has_probes && i < MAX_WAITS; i++) {
+		CLEANUP_FREE struct event_counters *counted = NULL;
+		struct err *err = read_counters(sampler, &counted);
 		uint64_t left = 0;
-		for (int cpu = 0; cpu < nr_possible; cpu++) {
+		for (int cpu = 0; !err && cpu < libbpf_num_possible_cpus(); cpu++) {
 			const struct event_counters *count = &counted[cpu];
 			left += count->hits - count->hit_samples - count->hits_filtered -
 				count->hits_lost_ring - count->hits_lost_busy;
 		}
+		err_destroy(err);
 		if (!left)
 			return;
 		usleep(WAIT_US);
 	}
 }
 
-void sampler_stop(struct sampler *sampler)
+void sampler_stop(struct sampler *sampler, uint64_t now_ns)
 {
-	timers_stop(&sampler->timers);
+	ticker_stop(&sampler->ticker, now_ns);
 	sampler->bpf->bss->takes_hits = false;
 	vec_each(&sampler->uprobes, uprobe)
 		uprobe_detach(uprobe);
@@ -384,25 +469,53 @@ uint64_t sampler_targets_full(const struct sampler *sampler)
 	return sampler->bpf->bss->targets_full;
 }
 
-struct err *sampler_read_counters(
-	struct sampler *sampler, bool with_due, sampler_counters_fn *fn, void *context)
+static bool is_counted(const struct sampler *sampler, int cpu)
 {
-	int nr_possible = libbpf_num_possible_cpus();
-	if (nr_possible < 0)
-		return err_sys(-nr_possible, "cannot tell the number of CPUs");
-	CLEANUP_FREE struct event_counters *counted =
-		mem_zalloc_array((size_t)nr_possible, sizeof(*counted));
-	if (read_counters(sampler, counted))
-		return err_sys(errno, "cannot read the BPF programs' counters");
-	for (int cpu = 0; cpu < nr_possible; cpu++) {
-		bool has_timer = timers_has_cpu(&sampler->timers, cpu);
-		if (!has_timer && !sampler->has_probes) /* whose hits are anywhere */
-			continue;
-		struct sampler_cpu_counters counters = {
-			.cpu = (uint32_t)cpu,
-			.counted = counted[cpu],
-			.due = has_timer && with_due ? timers_due(&sampler->timers, cpu) : 0,
-		};
+	for (size_t i = 0; i < sampler->cpus.len; i++)
+		if (sampler->cpus.data[i] == cpu)
+			return true;
+	return false;
+}
+
+/* CPUs that came later have tasks of their own timers, or hits. */
+static void add_new_cpus(struct sampler *sampler, const struct event_counters *counted)
+{
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
+		if ((counted[cpu].ticks || counted[cpu].hits) && !is_counted(sampler, cpu))
+			vec_push(&sampler->cpus, cpu);
+}
+
+static uint64_t beyond(uint64_t due, uint64_t came)
+{
+	return due > came ? due - came : 0;
+}
+
+/* What the timers of tasks lack is no CPU's: it goes to the first. */
+static uint64_t skipped_by_tasks(
+	const struct sampler *sampler, const struct event_counters *counted)
+{
+	uint64_t ticks = 0;
+	for (size_t i = 0; i < sampler->cpus.len; i++)
+		ticks += counted[sampler->cpus.data[i]].task_ticks;
+	return beyond(ticker_due(&sampler->ticker, TIMERS_OF_TASKS, -1), ticks);
+}
+
+struct err *sampler_read_counters(
+	struct sampler *sampler, bool with_skipped, sampler_counters_fn *fn, void *context)
+{
+	CLEANUP_FREE struct event_counters *counted = NULL;
+	try(read_counters(sampler, &counted));
+	add_new_cpus(sampler, counted);
+	uint64_t skipped = with_skipped ? skipped_by_tasks(sampler, counted) : 0;
+	for (size_t i = 0; i < sampler->cpus.len; i++) {
+		int cpu = sampler->cpus.data[i];
+		const struct event_counters *count = &counted[cpu];
+		struct sampler_cpu_counters counters = {.cpu = (uint32_t)cpu, .counted = *count};
+		if (with_skipped)
+			counters.skipped =
+				beyond(ticker_due(&sampler->ticker, TIMERS_OF_CPUS, cpu),
+					count->ticks - count->task_ticks) +
+				(i ? 0 : skipped);
 		fn(context, &counters);
 	}
 	return NULL;
@@ -410,15 +523,15 @@ struct err *sampler_read_counters(
 
 const char *sampler_event_name(const struct sampler *sampler)
 {
-	return sampler->has_timer ? timers_event_name(&sampler->timers) : NULL;
+	return sampler->has_timer ? timers_event_name(&sampler->ticker.timers[0]) : NULL;
 }
 
 const char *sampler_event_unit(const struct sampler *sampler)
 {
-	return timers_event_unit(&sampler->timers);
+	return timers_event_unit(&sampler->ticker.timers[0]);
 }
 
 uint64_t sampler_period(const struct sampler *sampler)
 {
-	return timers_period(&sampler->timers);
+	return timers_period(&sampler->ticker.timers[0]);
 }

@@ -1,6 +1,6 @@
 /*
- * The timer and the probes, and their BPF programs: loads them, arms the timer on every CPU, hands
- * out what they send and what they counted.
+ * The timers and the probes, and their BPF programs: loads them, arms the timers, hands out what
+ * they send and what they counted.
  */
 #ifndef EBPROF_SAMPLER_H
 #define EBPROF_SAMPLER_H
@@ -14,6 +14,7 @@
 #include "record/script_probes.h"
 #include "record/shadow.h"
 #include "record/table_store.h"
+#include "record/ticker.h"
 #include "record/usdt.h"
 
 enum sampler_clock {
@@ -33,6 +34,9 @@ struct sampler_options {
 	const struct script_probes *script_probes; /* or NULL; borrowed likewise */
 	const int *cpus;                           /* nr_cpus of them; 0: all that are online */
 	size_t nr_cpus;
+	/* What has timers of its own while that costs less than timers of the CPUs; see
+	 * record/timer_choice.h. Of no ids, or with `cpus`: nothing. Borrowed during the call. */
+	struct timers_tasks tasks;
 	enum event_filter filter;
 	uint32_t uid;         /* with EVENT_FILTER_USER */
 	uint32_t command_pid; /* of what is a target from its exec on; 0: nothing */
@@ -55,9 +59,12 @@ void sampler_destroy(struct sampler *sampler);
 struct err *sampler_add_script_probes(
 	struct sampler *sampler, const struct script_probes *probes, size_t first) ERR_MUST_CHECK;
 struct err *sampler_add_target(struct sampler *sampler, uint32_t id);
-struct err *sampler_start(struct sampler *sampler);
+struct err *sampler_start(struct sampler *sampler, uint64_t now_ns) ERR_MUST_CHECK;
 /* When it returns nothing is sampled any more. */
-void sampler_stop(struct sampler *sampler);
+void sampler_stop(struct sampler *sampler, uint64_t now_ns);
+/* To be called now and then: changes to timers of another kind when those are the better ones. */
+struct err *sampler_update_timers(struct sampler *sampler, uint64_t now_ns) ERR_MUST_CHECK;
+struct ticker_times sampler_timer_times(const struct sampler *sampler, uint64_t now_ns);
 
 /* Becomes readable when the ring is a quarter full, or holds news that cannot wait. */
 int sampler_fd(const struct sampler *sampler);
@@ -78,16 +85,18 @@ void sampler_forget_codes(struct sampler *sampler);
 struct sampler_cpu_counters {
 	uint32_t cpu;
 	struct event_counters counted;
-	uint64_t due; /* ticks by the clock: its count divided by the period; or 0, see below */
+	/* Ticks that were due by the clock, its count divided by the period, and did not come. What
+	 * the timers of tasks lack is the first CPU's. 0 unless asked for. */
+	uint64_t skipped;
 };
 
 /*
- * Calls fn for each CPU, always the same ones in the same order. `due` is 0 unless asked for: while
- * the timers run, each CPU has to be interrupted, and waited for, to tell it.
+ * Calls fn for each CPU, always the same ones in the same order, new ones last. `with_skipped`:
+ * while the timers run, CPUs have to be interrupted, and waited for, to tell that.
  */
 typedef void sampler_counters_fn(void *context, const struct sampler_cpu_counters *counters);
 struct err *sampler_read_counters(
-	struct sampler *sampler, bool with_due, sampler_counters_fn *fn, void *context);
+	struct sampler *sampler, bool with_skipped, sampler_counters_fn *fn, void *context);
 /* Of the probes of script functions; false: there are none. */
 bool sampler_read_shadow_cost(const struct sampler *sampler, struct shadow_cost *ret);
 uint64_t sampler_files_full(const struct sampler *sampler);

@@ -216,7 +216,7 @@ static struct err *start_sampling(struct session *session)
 	session->is_started = true;
 	session->times.started_ns = recording_now_ns();
 	recording_mark_time(&session->parts.recording);
-	return sampler_start(session->parts.sampler);
+	return sampler_start(session->parts.sampler, session->times.started_ns);
 }
 
 static uint64_t next_deadline(const struct session *session)
@@ -253,6 +253,8 @@ static struct err *run_once(struct session *session)
 	if (!session->is_started &&
 		now - session->times.begun_ns >= session->parts.options.delay_ns)
 		try(start_sampling(session));
+	if (session->is_started && !session->is_over)
+		try(sampler_update_timers(session->parts.sampler, now));
 	drain(session);
 	try(flush_if_due(session));
 	try(check_limits(session));
@@ -345,7 +347,7 @@ static struct err *finish(struct session *session, struct err *err)
 {
 	struct session_parts *parts = &session->parts;
 	struct recording_counts *counts = &session->counts;
-	sampler_stop(parts->sampler);
+	sampler_stop(parts->sampler, recording_now_ns());
 	session->is_over = true;
 	session_parts_end_probing(parts);
 	if (err)

@@ -104,9 +104,20 @@ static struct err *create_sampler(struct session_parts *parts)
 		.snapshot_bytes =
 			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
 	};
+	uint32_t command_pid = sampler.command_pid;
+	if (options->target == SESSION_COMMAND)
+		sampler.tasks = (struct timers_tasks){.ids = &command_pid, .nr_ids = 1};
+	else if (!session_is_system_wide(options))
+		sampler.tasks = (struct timers_tasks){.ids = options->pids,
+			.nr_ids = options->nr_pids,
+			.are_threads = options->target == SESSION_THREADS};
+	if (!options->no_inherit)
+		sampler.tasks.inherit = TIMERS_INHERIT_ALL;
+	else if (!sampler.tasks.are_threads) /* the threads are the process's own */
+		sampler.tasks.inherit = TIMERS_INHERIT_THREADS;
 	try(sampler_create(&sampler, &parts->sampler));
 	if (options->target == SESSION_COMMAND)
-		return sampler_add_target(parts->sampler, (uint32_t)parts->target.pid);
+		return sampler_add_target(parts->sampler, command_pid);
 	for (size_t i = 0; i < options->nr_pids; i++)
 		try(sampler_add_target(parts->sampler, options->pids[i]));
 	return NULL;

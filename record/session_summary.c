@@ -163,8 +163,7 @@ static void sum_ticks(const struct recording_counts *counts, struct session_summ
 		summary->idle += cpu->counted.idle;
 		summary->filtered += cpu->counted.filtered;
 		summary->lost_ring += cpu->counted.lost_ring + cpu->counted.hits_lost_ring;
-		if (cpu->due > cpu->counted.ticks)
-			summary->skipped += cpu->due - cpu->counted.ticks;
+		summary->skipped += cpu->skipped;
 	}
 	for (size_t i = 0; i < TRANSLATE_CAUSES; i++) {
 		summary->lost_unresolved += counts->taken[i].unresolved;

@@ -7,6 +7,8 @@
 
 #include "record/cpu.h"
 #include "record/feature.h"
+#include "record/proc.h"
+#include "format/base/mem.h"
 
 void timers_init(struct timers *timers, const struct timers_clock *clock)
 {
@@ -31,36 +33,66 @@ void timers_init(struct timers *timers, const struct timers_clock *clock)
 	}
 }
 
+static uint64_t read_count(const struct timer *timer)
+{
+	uint64_t count;
+	return read(timer->fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
+}
+
+static struct timers_count *closed_of(struct timers *timers, int cpu)
+{
+	vec_each(&timers->closed, closed)
+		if (closed->cpu == cpu)
+			return closed;
+	vec_push(&timers->closed, (struct timers_count){.cpu = cpu});
+	return &timers->closed.data[timers->closed.len - 1];
+}
+
+void timers_close(struct timers *timers)
+{
+	vec_each(&timers->opened, timer) {
+		closed_of(timers, timer->cpu)->count += read_count(timer);
+		close(timer->fd);
+	}
+	timers->opened.len = 0;
+}
+
 void timers_deinit(struct timers *timers)
 {
-	vec_each(&timers->opened, timer)
-		close(timer->fd);
+	timers_close(timers);
 	vec_deinit(&timers->opened);
+	vec_deinit(&timers->closed);
 }
 
 /* ---- opening ---- */
 
-static int open_event(const struct perf_event_attr *attr, int cpu)
+static struct err *explain_open(const struct timers *timers, const struct timer *timer, int errnum)
 {
-	struct perf_event_attr copy = *attr;
-	return (int)syscall(SYS_perf_event_open, &copy, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static struct err *open_timer(struct timers *timers, int cpu, int program)
-{
-	struct timer timer = {.cpu = cpu, .fd = open_event(&timers->attr, cpu)};
-	if (timer.fd < 0 && timers->is_cycles && (errno == ENOENT || errno == EOPNOTSUPP))
+	const char *name = timers_event_name(timers);
+	if (timers->is_cycles && (errnum == ENOENT || errnum == EOPNOTSUPP))
 		return err_new(ERR_UNSUPPORTED,
 			"this machine shows no hardware counters, as most virtual ones: "
 			"without -e cycles the CPU's clock is used");
+	if (timer->tid)
+		return feature_explain(
+			err_sys(errnum, "perf_event_open (%s of task %u)", name, timer->tid));
+	return feature_explain(err_sys(errnum, "perf_event_open (%s on CPU %d)", name, timer->cpu));
+}
+
+static struct err *open_timer(struct timers *timers, const struct perf_event_attr *attr,
+	struct timer timer, int program)
+{
+	struct perf_event_attr copy = *attr;
+	timer.fd = (int)syscall(SYS_perf_event_open, &copy, timer.tid ? (pid_t)timer.tid : -1,
+		timer.cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (timer.fd < 0 && timer.tid && errno == ESRCH)
+		return NULL; /* it has ended */
 	if (timer.fd < 0)
-		return feature_explain(err_sys(
-			errno, "perf_event_open (%s on CPU %d)", timers_event_name(timers), cpu));
+		return explain_open(timers, &timer, errno);
 	vec_push(&timers->opened, timer);
 	/* Not libbpf's attach, which starts the timer at once. Closing the timer detaches. */
 	if (ioctl(timer.fd, PERF_EVENT_IOC_SET_BPF, program))
-		return feature_explain(err_sys(
-			errno, "cannot attach the BPF program to the timer of CPU %d", cpu));
+		return feature_explain(err_sys(errno, "cannot attach the BPF program to a timer"));
 	return NULL;
 }
 
@@ -72,7 +104,7 @@ static bool has_cpu(const struct cpu_list *list, int cpu)
 	return false;
 }
 
-struct err *timers_open(struct timers *timers, const int *cpus, size_t nr_cpus, int program)
+struct err *timers_open_cpus(struct timers *timers, const int *cpus, size_t nr_cpus, int program)
 {
 	struct cpu_list online = {0};
 	struct err *err = cpu_list_online(&online);
@@ -80,9 +112,72 @@ struct err *timers_open(struct timers *timers, const int *cpus, size_t nr_cpus, 
 	size_t nr_chosen = nr_cpus ? nr_cpus : online.len;
 	for (size_t i = 0; !err && i < nr_chosen; i++)
 		err = has_cpu(&online, chosen[i])
-			      ? open_timer(timers, chosen[i], program)
+			      ? open_timer(timers, &timers->attr, (struct timer){.cpu = chosen[i]},
+					program)
 			      : err_new(ERR_USAGE, "CPU %d is not online", chosen[i]);
 	vec_deinit(&online);
+	return err;
+}
+
+/* A descriptor each, and what a fork copies. */
+enum {
+	MAX_TASK_TIMERS = 1024,
+};
+
+static bool has_task(const struct timers *timers, uint32_t tid)
+{
+	vec_each(&timers->opened, timer)
+		if (timer->tid == tid)
+			return true;
+	return false;
+}
+
+static struct err *open_task(
+	struct timers *timers, const struct perf_event_attr *attr, uint32_t tid, int program)
+{
+	if (timers->opened.len >= MAX_TASK_TIMERS)
+		return err_new(ERR_UNSUPPORTED, "more than %d threads", MAX_TASK_TIMERS);
+	struct err *err =
+		open_timer(timers, attr, (struct timer){.cpu = -1, .tid = tid}, program);
+	bool is_old_kernel = attr->inherit_thread && err &&
+			     (err_errnum(err) == EINVAL || err_errnum(err) == E2BIG);
+	if (!is_old_kernel && !(err && err_errnum(err) == EMFILE))
+		return err;
+	err_destroy(err);
+	return err_new(ERR_UNSUPPORTED, "no timers of tasks here");
+}
+
+/* Until a look finds no thread that has none: a thread that began meanwhile has inherited one. */
+static struct err *open_process(
+	struct timers *timers, const struct perf_event_attr *attr, uint32_t pid, int program)
+{
+	struct err *err = NULL;
+	CLEANUP(proc_pids_deinit) struct proc_pids threads = {0};
+	for (bool is_new = true; is_new && !err;) {
+		is_new = false;
+		threads.len = 0;
+		proc_list_threads(pid, &threads);
+		for (size_t i = 0; !err && i < threads.len; i++) {
+			if (has_task(timers, threads.data[i]))
+				continue;
+			size_t before = timers->opened.len;
+			err = open_task(timers, attr, threads.data[i], program);
+			is_new |= timers->opened.len > before;
+		}
+	}
+	return err;
+}
+
+struct err *timers_open_tasks(
+	struct timers *timers, const struct timers_tasks *tasks, int program)
+{
+	struct perf_event_attr attr = timers->attr;
+	attr.inherit = tasks->inherit != TIMERS_INHERIT_NOTHING;
+	attr.inherit_thread = tasks->inherit == TIMERS_INHERIT_THREADS;
+	struct err *err = NULL;
+	for (size_t i = 0; !err && i < tasks->nr_ids; i++)
+		err = tasks->are_threads ? open_task(timers, &attr, tasks->ids[i], program)
+					 : open_process(timers, &attr, tasks->ids[i], program);
 	return err;
 }
 
@@ -92,7 +187,7 @@ struct err *timers_start(struct timers *timers)
 {
 	vec_each(&timers->opened, timer)
 		if (ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))
-			return err_sys(errno, "cannot start the timer of CPU %d", timer->cpu);
+			return err_sys(errno, "cannot start a timer");
 	return NULL;
 }
 
@@ -102,27 +197,16 @@ void timers_stop(struct timers *timers)
 		ioctl(timer->fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-static const struct timer *timer_of(const struct timers *timers, int cpu)
-{
-	vec_each(&timers->opened, timer)
-		if (timer->cpu == cpu)
-			return timer;
-	return NULL;
-}
-
-bool timers_has_cpu(const struct timers *timers, int cpu)
-{
-	return timer_of(timers, cpu);
-}
-
 uint64_t timers_due(const struct timers *timers, int cpu)
 {
-	const struct timer *timer = timer_of(timers, cpu);
-	uint64_t count = 0;
-	uint64_t period = timers_period(timers);
-	if (!timer || !period || read(timer->fd, &count, sizeof(count)) != sizeof(count))
+	uint64_t period = timers_period(timers), sum = 0;
+	if (!period)
 		return 0;
-	return count / period;
+	vec_each(&timers->closed, closed)
+		sum += closed->cpu == cpu ? closed->count : 0;
+	vec_each(&timers->opened, timer)
+		sum += timer->cpu == cpu ? read_count(timer) : 0;
+	return sum / period;
 }
 
 const char *timers_event_name(const struct timers *timers)

@@ -1,6 +1,6 @@
 /*
- * The clock that ticks: a perf event on each CPU, at whose every overflow a BPF program runs. It
- * counts cycles of the CPU, or nanoseconds.
+ * The clock that ticks: perf events at whose every overflow a BPF program runs. They count cycles
+ * of the CPU, or nanoseconds, of each CPU or of tasks and of what these fork.
  */
 #ifndef EBPROF_TIMERS_H
 #define EBPROF_TIMERS_H
@@ -20,33 +20,60 @@ struct timers_clock {
 	bool exclude_user, exclude_kernel; /* of ticks */
 };
 
+enum timers_inherit { /* whether new tasks have timers as well */
+	TIMERS_INHERIT_NOTHING,
+	TIMERS_INHERIT_THREADS,
+	TIMERS_INHERIT_ALL,
+};
+
+struct timers_tasks {
+	const uint32_t *ids; /* of processes, of which each thread is meant, or of threads */
+	size_t nr_ids;
+	bool are_threads;
+	enum timers_inherit inherit;
+};
+
 struct timers {
 	struct perf_event_attr attr;
 	bool is_cycles;
 	VEC(struct timer {
-		int cpu;
+		int cpu;      /* -1: of a task */
+		uint32_t tid; /* 0: of a CPU */
 		int fd;
 	}) opened;
+	VEC(struct timers_count { /* of those that were closed */
+		int cpu;
+		uint64_t count;
+	}) closed;
 };
 
-/* There are none yet; what is told of the clock is known from here on. */
+/* There are none yet; the clock's name, unit and period are known from here on. */
 void timers_init(struct timers *timers, const struct timers_clock *clock);
 void timers_deinit(struct timers *timers);
+/* Closes all of them; others may be opened then. */
+void timers_close(struct timers *timers);
 
 /*
  * Opens one for each of nr_cpus CPUs (0: for all that are online), disarmed, and attaches the BPF
  * program of that descriptor. ERR_USAGE: such a CPU is not online. ERR_UNSUPPORTED: nothing counts
  * cycles here. What was opened before a failure is timers_deinit()'s.
  */
-struct err *timers_open(
+struct err *timers_open_cpus(
 	struct timers *timers, const int *cpus, size_t nr_cpus, int program) ERR_MUST_CHECK;
+/*
+ * The same for each thread of these tasks. Those that end meanwhile are left out, those that begin
+ * are not. ERR_UNSUPPORTED: too many of them, or this kernel cannot inherit timers as wanted
+ * (TIMERS_INHERIT_THREADS: Linux 5.13).
+ */
+struct err *timers_open_tasks(
+	struct timers *timers, const struct timers_tasks *tasks, int program) ERR_MUST_CHECK;
 struct err *timers_start(struct timers *timers) ERR_MUST_CHECK;
 void timers_stop(struct timers *timers);
 
-bool timers_has_cpu(const struct timers *timers, int cpu);
 /*
- * Ticks of a CPU by its clock, since timers_start(): its count divided by the period. 0: it has no
- * timer, or that goes by a frequency. A CPU whose timer runs is interrupted, and waited for.
+ * Ticks by the clock: what it has counted, of a CPU or with -1 of all tasks, divided by the period.
+ * 0: there was no such timer, or it goes by a frequency. A CPU whose timer runs is interrupted, and
+ * waited for.
  */
 uint64_t timers_due(const struct timers *timers, int cpu);
 

@@ -416,6 +416,7 @@ static bool take_record(struct translate *translate, const void *record)
 		snapshot_table_chunk(&translate->snapshots, record);
 		break;
 	case EVENT_VM_CODE: /* taken when it was collected */
+	case EVENT_FORKS:   /* it woke the recorder */
 		break;
 	}
 	return true;

@@ -44,7 +44,7 @@ TEST(ticks_are_summed_over_all_cpus)
 	setup();
 	struct sampler_cpu_counters late = {.cpu = 0,
 		.counted = {.ticks = 90, .idle = 30, .filtered = 20, .lost_ring = 3},
-		.due = 100};
+		.skipped = 10};
 	/* Nobody asked this one's clock; it skipped nothing that is known of. */
 	struct sampler_cpu_counters unasked = {
 		.cpu = 3, .counted = {.ticks = 10, .idle = 1, .filtered = 2, .lost_ring = 4}};
