@@ -229,6 +229,19 @@ void proc_list_threads(uint32_t pid, struct proc_pids *ret)
 	list_numbers(folder, ret);
 }
 
+struct err *proc_check_namespace(void)
+{
+	char target[16] = "";
+	ssize_t len = readlink("/proc/self", target, sizeof(target) - 1);
+	if (len > 0 && strtoul(target, NULL, 10) == (unsigned long)getpid())
+		return NULL;
+	return err_new(ERR_UNSUPPORTED,
+		"/proc %s: mount this one's (mount -t proc proc /proc; unshare: --mount-proc), "
+		"or record outside of it",
+		len > 0 ? "shows another PID namespace than the recorder runs in"
+			: "is not mounted");
+}
+
 bool proc_is_alive(uint32_t pid)
 {
 	return kill((pid_t)pid, 0) == 0 || errno == EPERM;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/base/err.h"
 #include "format/base/str.h"
 #include "format/base/vec.h"
 
@@ -52,6 +53,11 @@ void proc_list_pids(struct proc_pids *ret);
 /* Appends the threads of a process, the main one among them; nothing when it is gone. */
 void proc_list_threads(uint32_t pid, struct proc_pids *ret);
 bool proc_is_alive(uint32_t pid);
+/*
+ * /proc must be of the PID namespace that this process is in, which is how the kernel's records
+ * call processes. ERR_UNSUPPORTED with the remedy.
+ */
+struct err *proc_check_namespace(void) ERR_MUST_CHECK;
 
 /* A whole (small) file of /proc or /sys; false when it cannot be read. */
 bool proc_read_file(const char *path, struct str *ret);

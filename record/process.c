@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <sys/auxv.h>
+#include <time.h>
 
 #include "format/base/bisect.h"
 #include "format/base/mem.h"
@@ -107,6 +108,13 @@ void process_map(struct process *process, const struct mapping *mapping)
 
 /* ---- /proc ---- */
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
 struct scan {
 	struct process_table *table;
 	struct process *process;
@@ -161,8 +169,55 @@ static void scan_maps(struct process_table *table, struct process *process, uint
 {
 	struct scan scan = {table, process, time_ns};
 	process->has_vdso = true;
-	process->rescanned_ns = time_ns;
+	process->is_stale = false;
+	process->rescanned_ns = process->known_since_ns = time_ns;
+	uint64_t begun_ns = now_ns();
 	proc_each_mapping(process->pid, add_proc_mapping, &scan);
+	process->rescan_cost_ns = now_ns() - begun_ns;
+}
+
+/* Seldom enough for what it costs; a process can map a million files. */
+static bool may_rescan_now(const struct process *process, uint64_t time_ns)
+{
+	enum {
+		MAX_SHARE = 20,
+	};
+	uint64_t interval_ns = process->rescan_cost_ns * MAX_SHARE;
+	if (interval_ns < RESCAN_INTERVAL_NS)
+		interval_ns = RESCAN_INTERVAL_NS;
+	return !process->exited_ns && time_ns - process->rescanned_ns > interval_ns;
+}
+
+/* What is not there any more goes; all stays when /proc does not say. */
+static void read_again(struct process_table *table, struct process *process, uint64_t time_ns)
+{
+	struct process old = *process;
+	process->mappings = (typeof(process->mappings)){0};
+	scan_maps(table, process, time_ns);
+	if (process->mappings.len) {
+		vec_deinit(&old.mappings);
+		return;
+	}
+	vec_deinit(&process->mappings);
+	process->mappings = old.mappings;
+}
+
+bool process_note_exec_id(struct process *process, uint32_t exec_id)
+{
+	bool is_other = process->has_exec_id && process->exec_id != exec_id;
+	process->exec_id = exec_id;
+	process->has_exec_id = true;
+	return is_other;
+}
+
+void process_table_note_loss(struct process_table *table, uint64_t time_ns)
+{
+	table->lost_ns = time_ns;
+}
+
+void process_note_loss(struct process *process)
+{
+	process->is_stale = true;
 }
 
 void process_refresh(struct process *process)
@@ -179,7 +234,7 @@ void process_refresh(struct process *process)
 
 void process_rescan(struct process_table *table, struct process *process, uint64_t time_ns)
 {
-	if (!process->exited_ns && time_ns - process->rescanned_ns > RESCAN_INTERVAL_NS)
+	if (may_rescan_now(process, time_ns))
 		scan_maps(table, process, time_ns);
 }
 
@@ -194,9 +249,19 @@ static void read_identity(struct process *process)
 	process_refresh(process);
 }
 
+/* The reading tells of now, not of then: later losses aside, it holds for what comes. */
+static bool is_doubtful(
+	const struct process_table *table, const struct process *process, uint64_t time_ns)
+{
+	bool has_loss = table->lost_ns && process->known_since_ns <= table->lost_ns;
+	return (process->is_stale || has_loss) && may_rescan_now(process, time_ns);
+}
+
 struct process *process_table_get(struct process_table *table, uint32_t pid, uint64_t time_ns)
 {
 	struct process *process = process_table_find(table, pid);
+	if (process && is_doubtful(table, process, time_ns))
+		read_again(table, process, time_ns);
 	if (process)
 		return process;
 	process = add(table, pid);
@@ -212,8 +277,8 @@ const struct mapping *process_find_mapping(struct process_table *table, struct p
 	if (index < process->mappings.len && process->mappings.data[index].start <= address)
 		return &process->mappings.data[index];
 	/* Older kernels map the vDSO without an announcement; and one may have been lost. */
-	bool rescan = may_rescan && !process->exited_ns &&
-		      (!process->has_vdso || time_ns - process->rescanned_ns > RESCAN_INTERVAL_NS);
+	bool rescan = may_rescan && ((!process->exited_ns && !process->has_vdso) ||
+					    may_rescan_now(process, time_ns));
 	if (!rescan)
 		return NULL;
 	scan_maps(table, process, time_ns);
@@ -241,14 +306,19 @@ void process_table_fork(
 	struct process *child = add(table, pid);
 	child->parent_pid = parent_pid;
 	child->has_vdso = parent->has_vdso;
+	child->known_since_ns = parent->known_since_ns;
+	child->is_stale = parent->is_stale;
 	vec_append(&child->mappings, parent->mappings.data, parent->mappings.len);
 	mem_free(child->cgroup);
 	child->cgroup = mem_strdup(parent->cgroup);
 }
 
-void process_table_exec(struct process_table *table, struct process *process)
+void process_table_exec(
+	struct process_table *table, struct process *process, uint64_t time_ns)
 {
 	process->mappings.len = 0;
+	process->known_since_ns = time_ns;
+	process->is_stale = process->has_exec_id = false;
 	process->compiled = NULL;
 	process->has_vdso = false;
 	process->exited_ns = 0; /* what ended was the leader of a thread that execs */
@@ -265,7 +335,7 @@ void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time
 
 void process_table_reused(struct process_table *table, struct process *process, uint64_t time_ns)
 {
-	process_table_exec(table, process);
+	process_table_exec(table, process, time_ns);
 	process->start_ns = 0;
 	read_identity(process);
 	scan_maps(table, process, time_ns);

@@ -31,6 +31,11 @@ struct process {
 	struct object *compiled; /* its memory of no file, NULL: not needed yet; see jit.h */
 	bool has_vdso;           /* looked for */
 	uint64_t rescanned_ns;   /* when its maps were last read again for want of a mapping */
+	uint64_t rescan_cost_ns; /* what that took */
+	uint64_t known_since_ns; /* when all of it was known last: at an exec, or by /proc */
+	bool is_stale;           /* records of it were left out since */
+	uint32_t exec_id;        /* of its samples; only if */
+	bool has_exec_id;        /* there was one, of this image */
 	uint64_t exited_ns;      /* 0 while alive */
 	uint32_t snapshots_kept; /* of its stacks, in recordings */
 	uint32_t file_id, file_epoch; /* see emitter.h */
@@ -40,20 +45,30 @@ struct process_table {
 	struct object_table *objects;
 	struct map by_pid; /* pid -> struct process * */
 	uint32_t next_image;
+	uint64_t lost_ns; /* when sideband was lost last: what is known of processes since before that
+			   * may be wrong */
 };
 
 void process_table_deinit(struct process_table *table);
 
 /* NULL when it is not known. */
 struct process *process_table_find(const struct process_table *table, uint32_t pid);
-/* The process, read from /proc when it is not known yet; one that is gone already stays nearly
- * empty. */
+/*
+ * The process, read from /proc when it is not known yet, and again when sideband was lost since; one
+ * that is gone already stays nearly empty, or what it was.
+ */
 struct process *process_table_get(struct process_table *table, uint32_t pid, uint64_t time_ns);
 
 /* What sideband says, in the order of time. */
 void process_table_fork(
 	struct process_table *table, uint32_t parent_pid, uint32_t pid, uint64_t time_ns);
-void process_table_exec(struct process_table *table, struct process *process);
+void process_table_exec(
+	struct process_table *table, struct process *process, uint64_t time_ns);
+/* Its image by a sample: true when that is another one than was known, whose exec was lost. */
+bool process_note_exec_id(struct process *process, uint32_t exec_id);
+/* Records were lost, or left out, until now: of all processes, or of one. */
+void process_table_note_loss(struct process_table *table, uint64_t time_ns);
+void process_note_loss(struct process *process);
 void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time_ns);
 /* The vDSO, the same in every process: our own copy of its image (NULL: there is none). */
 const void *process_vdso_image(size_t *bytes);

@@ -55,6 +55,8 @@ void resolver_take_file(struct resolver *resolver, const struct event_file *even
 		resolver_forget_nodes(resolver);
 	if (object)
 		*known = object;
+	if (!*known && resolver->rules) /* of a process that is gone: another one may tell */
+		rule_source_ask_again(resolver->rules, event->file);
 	if (!*known)
 		return;
 	(*known)->where = (struct object_location){event->pid, event->start, event->end};

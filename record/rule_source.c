@@ -80,6 +80,11 @@ void rule_source_provide(struct rule_source *rules, uint32_t file, struct object
 		table_store_bind(rules->store, file, table);
 }
 
+void rule_source_ask_again(struct rule_source *rules, uint32_t file)
+{
+	table_store_ask_again(rules->store, file);
+}
+
 /* Wishes that the store's making room took back stay wishes: the BPF side asks again. */
 static void grant_wishes(struct rule_source *rules, const struct object *object)
 {

@@ -37,6 +37,9 @@ void rule_source_deinit(struct rule_source *rules);
 /* The BPF side calls this file by that number and wants its table, now or when it is made. */
 void rule_source_provide(struct rule_source *rules, uint32_t file, struct object *object);
 
+/* What that file is could not be found out: the BPF side announces it once more. */
+void rule_source_ask_again(struct rule_source *rules, uint32_t file);
+
 /* Hands out the tables that were made meanwhile. */
 void rule_source_collect(struct rule_source *rules);
 /* The same, and waits for one when there is none. False: none is being made. */

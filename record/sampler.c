@@ -459,6 +459,11 @@ bool sampler_read_shadow_cost(const struct sampler *sampler, struct shadow_cost 
 	return sampler->has_shadow;
 }
 
+bool sampler_is_in_pid_namespace(const struct sampler *sampler)
+{
+	return sampler->bpf->bss->pid_namespace_level;
+}
+
 uint64_t sampler_files_full(const struct sampler *sampler)
 {
 	return sampler->bpf->bss->files_full;

@@ -36,7 +36,7 @@ struct sampler_options {
 	size_t nr_cpus;
 	/* What has timers of its own while that costs less than timers of the CPUs; see
 	 * record/timer_choice.h. Of no ids, or with `cpus`: nothing. Borrowed during the call. */
-	struct timers_tasks tasks;
+	struct target_tasks tasks;
 	enum event_filter filter;
 	uint32_t uid;         /* with EVENT_FILTER_USER */
 	uint32_t command_pid; /* of what is a target from its exec on; 0: nothing */
@@ -64,6 +64,7 @@ struct err *sampler_start(struct sampler *sampler, uint64_t now_ns) ERR_MUST_CHE
 void sampler_stop(struct sampler *sampler, uint64_t now_ns);
 /* To be called now and then: changes to timers of another kind when those are the better ones. */
 struct err *sampler_update_timers(struct sampler *sampler, uint64_t now_ns) ERR_MUST_CHECK;
+/* `now_ns`: any time when they were stopped. */
 struct ticker_times sampler_timer_times(const struct sampler *sampler, uint64_t now_ns);
 
 /* Becomes readable when the ring is a quarter full, or holds news that cannot wait. */
@@ -99,6 +100,8 @@ struct err *sampler_read_counters(
 	struct sampler *sampler, bool with_skipped, sampler_counters_fn *fn, void *context);
 /* Of the probes of script functions; false: there are none. */
 bool sampler_read_shadow_cost(const struct sampler *sampler, struct shadow_cost *ret);
+/* Not the machine's own one: only its tasks can be sampled. */
+bool sampler_is_in_pid_namespace(const struct sampler *sampler);
 uint64_t sampler_files_full(const struct sampler *sampler);
 uint64_t sampler_targets_full(const struct sampler *sampler);
 

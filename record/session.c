@@ -85,6 +85,7 @@ static struct err *read_counts(struct session *session, bool is_last)
 		counts->taken[i].samples = taken->received - taken->unresolved;
 	}
 	counts->sideband_lost = sideband_lost(parts->sideband);
+	counts->gap_samples = parts->translate.gaps.samples_in_gaps;
 	counts->targets_full = sampler_targets_full(parts->sampler);
 	counts->files_full = sampler_files_full(parts->sampler);
 	return NULL;
@@ -330,6 +331,8 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	summary->final = session_progress_of(parts, &session->counts, &session->times, false);
 	summary->reason = session->reason;
 	snprintf(summary->output, sizeof(summary->output), "%s", parts->options.output);
+	summary->timers = sampler_timer_times(parts->sampler, 0);
+	summary->is_in_pid_namespace = sampler_is_in_pid_namespace(parts->sampler);
 	session_summarize(parts, &session->counts, has_cost ? &cost : NULL, summary);
 }
 

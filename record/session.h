@@ -14,6 +14,7 @@
 #include "format/file/layout.h"
 #include "record/kept_files.h"
 #include "record/session_options.h"
+#include "record/ticker.h"
 
 struct session_progress {
 	double elapsed_s;
@@ -54,7 +55,9 @@ struct session_summary {
 	struct session_blame blame[4];              /* the worst first; path NULL: no more */
 	struct session_runtime unknown_runtimes[8]; /* name NULL: no more */
 	uint64_t dsos, dsos_with_build_id, dsos_readable;
-	uint64_t targets_full, files_full, sideband_lost;
+	uint64_t targets_full, files_full, sideband_lost, gap_samples;
+	struct ticker_times timers; /* what ticks came from */
+	bool is_in_pid_namespace;   /* not the machine's own: what is outside was filtered */
 	bool kernel_hidden; /* kernel symbols could not be read */
 	char output[4096];  /* the (last) file */
 	bool is_published;  /* there is a file (or a stream) */

@@ -5,6 +5,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "record/proc.h"
+
 enum {
 	DEFAULT_RING_BYTES = 4 << 20,
 	DEFAULT_TABLE_BYTES = 32 << 20,
@@ -62,6 +64,23 @@ static struct err *find_script_probes(struct session_parts *parts)
 	return is_system_wide ? NULL : script_probes_check(probes);
 }
 
+/* Known by their ids; of the whole system, and of a user, there are none. */
+static struct target_tasks target_tasks(const struct session_parts *parts)
+{
+	const struct session_options *options = &parts->options;
+	bool are_threads = options->target == SESSION_THREADS;
+	struct target_tasks tasks = {
+		.ids = parts->command_pid ? &parts->command_pid : options->pids,
+		.nr_ids = parts->command_pid ? 1 : options->nr_pids,
+		.are_threads = are_threads,
+		/* The threads of a process are its own in any case. */
+		.inherit = !options->no_inherit ? TARGET_INHERIT_ALL
+			   : are_threads	? TARGET_INHERIT_NOTHING
+						: TARGET_INHERIT_THREADS,
+	};
+	return tasks;
+}
+
 static struct err *create_sampler(struct session_parts *parts)
 {
 	const struct session_options *options = &parts->options;
@@ -97,27 +116,17 @@ static struct err *create_sampler(struct session_parts *parts)
 		.nr_cpus = options->nr_cpus,
 		.filter = filters[options->target],
 		.uid = options->uid,
-		.command_pid = options->target == SESSION_COMMAND ? (uint32_t)parts->target.pid : 0,
+		.command_pid = parts->command_pid,
+		.tasks = target_tasks(parts),
 		.follow_children = !options->no_inherit,
 		.ring_bytes = options->ring_bytes ? options->ring_bytes : DEFAULT_RING_BYTES,
 		.call_graph = call_graphs[options->call_graph],
 		.snapshot_bytes =
 			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
 	};
-	uint32_t command_pid = sampler.command_pid;
-	if (options->target == SESSION_COMMAND)
-		sampler.tasks = (struct timers_tasks){.ids = &command_pid, .nr_ids = 1};
-	else if (!session_is_system_wide(options))
-		sampler.tasks = (struct timers_tasks){.ids = options->pids,
-			.nr_ids = options->nr_pids,
-			.are_threads = options->target == SESSION_THREADS};
-	if (!options->no_inherit)
-		sampler.tasks.inherit = TIMERS_INHERIT_ALL;
-	else if (!sampler.tasks.are_threads) /* the threads are the process's own */
-		sampler.tasks.inherit = TIMERS_INHERIT_THREADS;
 	try(sampler_create(&sampler, &parts->sampler));
 	if (options->target == SESSION_COMMAND)
-		return sampler_add_target(parts->sampler, command_pid);
+		return sampler_add_target(parts->sampler, parts->command_pid);
 	for (size_t i = 0; i < options->nr_pids; i++)
 		try(sampler_add_target(parts->sampler, options->pids[i]));
 	return NULL;
@@ -162,10 +171,6 @@ static struct err *watch_all(struct session_parts *parts)
 		return err_sys(errno, "epoll_create1");
 	try(watch(parts, parts->signals.fd));
 	try(watch(parts, sampler_fd(parts->sampler)));
-	size_t count;
-	const int *fds = sideband_fds(parts->sideband, &count);
-	for (size_t i = 0; i < count; i++)
-		try(watch(parts, fds[i]));
 	if (parts->translate.resolver.rules)
 		try(watch(parts, rule_source_fd(&parts->rules)));
 	return parts->has_target ? watch(parts, parts->target.exit_fd) : NULL;
@@ -200,12 +205,15 @@ static struct err *start_target(struct session_parts *parts)
 	bool lends_stdout = strcmp(options->output, "-") == 0;
 	try(target_start(options->argv, &parts->signals.old, lends_stdout, &parts->target));
 	parts->has_target = true;
+	if (options->target == SESSION_COMMAND)
+		parts->command_pid = (uint32_t)parts->target.pid;
 	return NULL;
 }
 
 static struct err *create_all(struct session_parts *parts)
 {
 	const struct session_options *options = &parts->options;
+	try(proc_check_namespace());
 	try(find_probes(parts));
 	try(session_signals_take(&parts->signals));
 	try(watched_tasks_open(options->pids, options->nr_pids, &parts->watched));
@@ -213,7 +221,8 @@ static struct err *create_all(struct session_parts *parts)
 	try(start_target(parts));
 	if (!options->exclude_kernel) /* early: it has time until the first flush */
 		kernel_symbols_start(&parts->translate.kernel.symbols);
-	try(sideband_create(&parts->sideband));
+	struct target_tasks tasks = target_tasks(parts);
+	try(sideband_create(&tasks, &parts->sideband));
 	try(find_script_probes(parts));
 	try(create_sampler(parts));
 	try(create_rule_source(parts));

@@ -30,6 +30,7 @@ struct session_parts {
 	struct watched_tasks watched; /* options.pids */
 	bool has_target;              /* a command was started, and is held */
 	struct target target;
+	uint32_t command_pid; /* of the command, when that is what is profiled; else 0 */
 	struct sideband *sideband;
 	VEC(struct usdt) probes;
 	struct script_probes script_probes;

@@ -2,35 +2,74 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/map.h"
 #include "record/cpu.h"
 #include "record/feature.h"
 
 enum {
 	/* Of a CPU, a power of two: many CPUs get small ones, so that all together stay small. */
-	BUFFER_MAX_BYTES = 512 * 1024,
-	BUFFER_MIN_BYTES = 64 * 1024,
-	BUFFERS_BYTES = 8 << 20,
+	FIRST_MAX_BYTES = 512 * 1024,
+	FIRST_MIN_BYTES = 64 * 1024,
+	FIRST_BUFFERS_BYTES = 8 << 20,
+	/* What they grow to where records come faster than they are taken. */
+	MAX_BYTES = 4 << 20,
+	BUFFERS_BYTES = 32 << 20,
 	BUILD_ID_MAX_IN_RECORD = 20,
+	/* Events of its own in each task: a fork copies them, at some microseconds each. */
+	MAX_CPUS_FOR_TASKS = 16,
+	MAX_TASK_EVENTS = 1024,
+	MAX_ANONYMOUS = 256, /* mappings of a process, of those that are taken at once */
+	MAX_PENDING_BYTES = 32 << 20,
 };
 
+/*
+ * A CPU's records go to a buffer, a perf event that produces nothing of its own but what is to be
+ * known of all tasks. Those that do redirect their output to it (PERF_EVENT_IOC_SET_OUTPUT): only so
+ * can they be given a larger buffer while they run, and share one.
+ */
 struct cpu_buffer {
+	int cpu, fd;
 	struct perf_event_mmap_page *page; /* then the data */
 	const uint8_t *data;
+	size_t bytes;
+	uint64_t newest_ns; /* of the record that was taken last */
+};
+
+struct source {
+	int cpu, fd;
 };
 
 struct sideband {
-	VEC(int) fds;
+	bool is_of_tasks;
 	VEC(struct cpu_buffer) buffers;
-	uint64_t lost;
-	size_t page_bytes, buffer_bytes;
+	VEC(struct source) sources;
+	size_t page_bytes, buffers_bytes;
 	uint8_t *record; /* one record that wraps around the buffer's end, made whole */
+
+	/*
+	 * A thread takes the records out of the buffers, however long the recorder does something
+	 * else. The lock guards the buffers and what was taken.
+	 */
+	pthread_t thread;
+	bool has_thread;
+	int stop_fd; /* an eventfd */
+	pthread_mutex_t lock;
+	struct sideband_batch pending;
+	uint64_t pending_bytes;
+	struct map anonymous; /* pid -> mappings in `pending` */
+	uint64_t lost;
 };
 
 void sideband_batch_clear(struct sideband_batch *batch)
@@ -39,7 +78,9 @@ void sideband_batch_clear(struct sideband_batch *batch)
 	arena_deinit(&batch->strings);
 }
 
-static struct perf_event_attr attributes(const struct sideband *sideband)
+/* ---- opening ---- */
+
+static struct perf_event_attr attributes(void)
 {
 	return (struct perf_event_attr){
 		.size = sizeof(struct perf_event_attr),
@@ -47,64 +88,166 @@ static struct perf_event_attr attributes(const struct sideband *sideband)
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.build_id = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
-		.ksymbol = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-		.wakeup_watermark = (uint32_t)sideband->buffer_bytes / 4,
 	};
 }
 
-/* Build IDs in mmap records came with 5.12; an older kernel refuses the bit. */
-static int open_on_cpu(const struct sideband *sideband, int cpu)
+/* Of what tasks do; build IDs in mmap records came with 5.12, an older kernel refuses the bit. */
+static struct perf_event_attr task_attributes(enum target_inherit inherit)
 {
-	struct perf_event_attr attr = attributes(sideband);
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0 && errno == EINVAL) {
-		attr.build_id = 0;
-		fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	}
-	return fd;
+	struct perf_event_attr attr = attributes();
+	attr.mmap = attr.mmap2 = attr.build_id = 1;
+	attr.comm = attr.comm_exec = attr.task = 1;
+	attr.inherit = inherit != TARGET_INHERIT_NOTHING;
+	attr.inherit_thread = inherit == TARGET_INHERIT_THREADS;
+	return attr;
 }
 
-static struct err *add_cpu(struct sideband *sideband, int cpu)
+static int open_event(struct perf_event_attr *attr, uint32_t tid, int cpu)
 {
-	CLEANUP_FD int fd = open_on_cpu(sideband, cpu);
-	if (fd < 0)
-		return feature_explain(
-			err_sys(errno, "perf_event_open (process events on CPU %d)", cpu));
-	void *base = mmap(NULL, sideband->page_bytes + sideband->buffer_bytes,
-		PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (base == MAP_FAILED)
-		return err_sys(errno, "mmap of the process events' buffer on CPU %d", cpu);
-	struct cpu_buffer buffer = {
-		.page = base,
-		.data = (uint8_t *)base + sideband->page_bytes,
-	};
-	vec_push(&sideband->buffers, buffer);
-	vec_push(&sideband->fds, steal_fd(fd));
+	return (int)syscall(SYS_perf_event_open, attr, tid ? (pid_t)tid : -1, cpu, -1,
+		PERF_FLAG_FD_CLOEXEC);
+}
+
+static int open_source(struct perf_event_attr attr, uint32_t tid, int cpu)
+{
+	int fd = open_event(&attr, tid, cpu);
+	if (fd >= 0 || errno != EINVAL)
+		return fd;
+	attr.build_id = 0;
+	return open_event(&attr, tid, cpu);
+}
+
+static struct cpu_buffer *buffer_of(const struct sideband *sideband, int cpu)
+{
+	vec_each(&sideband->buffers, buffer)
+		if (buffer->cpu == cpu)
+			return buffer;
 	return NULL;
 }
 
-struct err *sideband_create(struct sideband **ret)
+static struct err *add_source(
+	struct sideband *sideband, const struct perf_event_attr *attr, uint32_t tid, int cpu)
+{
+	CLEANUP_FD int fd = open_source(*attr, tid, cpu);
+	if (fd < 0 && tid && errno == ESRCH)
+		return NULL; /* it has ended */
+	if (fd < 0)
+		return feature_explain(
+			err_sys(errno, "perf_event_open (process events on CPU %d)", cpu));
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, buffer_of(sideband, cpu)->fd))
+		return err_sys(errno, "cannot redirect process events on CPU %d", cpu);
+	vec_push(&sideband->sources, (struct source){cpu, steal_fd(fd)});
+	return NULL;
+}
+
+/* Opens and maps one; BPF programs, which it tells of, are everybody's. */
+static struct err *open_buffer(
+	const struct sideband *sideband, int cpu, size_t bytes, struct cpu_buffer *ret)
+{
+	struct perf_event_attr attr = attributes();
+	attr.ksymbol = 1;
+	attr.watermark = 1;
+	attr.wakeup_watermark = (uint32_t)bytes / 4;
+	CLEANUP_FD int fd = open_event(&attr, 0, cpu);
+	if (fd < 0)
+		return feature_explain(
+			err_sys(errno, "perf_event_open (process events on CPU %d)", cpu));
+	void *base = mmap(NULL, sideband->page_bytes + bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		fd, 0);
+	if (base == MAP_FAILED)
+		return err_sys(errno, "mmap of the process events' buffer on CPU %d", cpu);
+	*ret = (struct cpu_buffer){
+		.cpu = cpu,
+		.page = base,
+		.data = (uint8_t *)base + sideband->page_bytes,
+		.bytes = bytes,
+		.fd = steal_fd(fd),
+	};
+	return NULL;
+}
+
+static void close_buffer(const struct sideband *sideband, struct cpu_buffer *buffer)
+{
+	munmap(buffer->page, sideband->page_bytes + buffer->bytes);
+	close(buffer->fd);
+}
+
+static struct err *open_buffers(struct sideband *sideband, const struct cpu_list *cpus)
+{
+	size_t bytes = FIRST_MAX_BYTES;
+	while (bytes > FIRST_MIN_BYTES && bytes * cpus->len > FIRST_BUFFERS_BYTES)
+		bytes /= 2;
+	for (size_t i = 0; i < cpus->len; i++) {
+		struct cpu_buffer buffer;
+		try(open_buffer(sideband, cpus->data[i], bytes, &buffer));
+		vec_push(&sideband->buffers, buffer);
+		sideband->buffers_bytes += bytes;
+	}
+	return NULL;
+}
+
+struct opening {
+	struct sideband *sideband;
+	struct perf_event_attr attr;
+};
+
+static struct err *open_task(void *context, uint32_t tid)
+{
+	struct opening *opening = context;
+	struct sideband *sideband = opening->sideband;
+	if (sideband->sources.len + sideband->buffers.len > MAX_TASK_EVENTS)
+		return err_new(ERR_UNSUPPORTED, "too many threads");
+	vec_each(&sideband->buffers, buffer)
+		try(add_source(sideband, &opening->attr, tid, buffer->cpu));
+	return NULL;
+}
+
+static void close_sources(struct sideband *sideband)
+{
+	vec_each(&sideband->sources, source)
+		close(source->fd);
+	sideband->sources.len = 0;
+}
+
+/* Of the targets alone where that is cheap, so that no stranger's records are in the way. */
+static struct err *open_sources(struct sideband *sideband, const struct target_tasks *tasks)
+{
+	struct opening opening = {sideband, task_attributes(tasks->inherit)};
+	if (tasks->nr_ids && sideband->buffers.len <= MAX_CPUS_FOR_TASKS) {
+		struct err *err = target_tasks_each(tasks, open_task, &opening);
+		sideband->is_of_tasks = !err;
+		if (!err)
+			return NULL;
+		err_destroy(err);
+		close_sources(sideband);
+	}
+	opening.attr = task_attributes(TARGET_INHERIT_NOTHING);
+	vec_each(&sideband->buffers, buffer)
+		try(add_source(sideband, &opening.attr, 0, buffer->cpu));
+	return NULL;
+}
+
+static void *take_records_on(void *context);
+
+struct err *sideband_create(const struct target_tasks *tasks, struct sideband **ret)
 {
 	struct sideband *sideband = mem_zalloc(sizeof(*sideband));
+	struct cpu_list cpus = {0};
 	sideband->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	sideband->record = mem_alloc(UINT16_MAX + 1);
-	struct cpu_list cpus = {0};
-	struct err *err = cpu_list_online(&cpus);
-	sideband->buffer_bytes = BUFFER_MAX_BYTES;
-	while (sideband->buffer_bytes > BUFFER_MIN_BYTES &&
-		sideband->buffer_bytes * cpus.len > BUFFERS_BYTES)
-		sideband->buffer_bytes /= 2;
-	for (size_t i = 0; !err && i < cpus.len; i++)
-		err = add_cpu(sideband, cpus.data[i]);
+	pthread_mutex_init(&sideband->lock, NULL);
+	sideband->stop_fd = eventfd(0, EFD_CLOEXEC);
+	struct err *err = sideband->stop_fd < 0 ? err_sys(errno, "eventfd") : NULL;
+	if (!err)
+		err = cpu_list_online(&cpus);
+	if (!err)
+		err = open_buffers(sideband, &cpus);
+	if (!err)
+		err = open_sources(sideband, tasks);
+	sideband->has_thread =
+		!err && !pthread_create(&sideband->thread, NULL, take_records_on, sideband);
 	vec_deinit(&cpus);
 	if (err)
 		sideband_destroy(sideband);
@@ -113,29 +256,43 @@ struct err *sideband_create(struct sideband **ret)
 	return err;
 }
 
+static void end_thread(struct sideband *sideband)
+{
+	uint64_t one = 1;
+	if (!sideband->has_thread)
+		return;
+	while (write(sideband->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	pthread_join(sideband->thread, NULL);
+}
+
 void sideband_destroy(struct sideband *sideband)
 {
 	if (!sideband)
 		return;
+	end_thread(sideband);
+	close_sources(sideband);
+	vec_deinit(&sideband->sources);
 	vec_each(&sideband->buffers, buffer)
-		munmap(buffer->page, sideband->page_bytes + sideband->buffer_bytes);
-	vec_each(&sideband->fds, fd)
-		close(*fd);
+		close_buffer(sideband, buffer);
 	vec_deinit(&sideband->buffers);
-	vec_deinit(&sideband->fds);
+	sideband_batch_clear(&sideband->pending);
+	vec_deinit(&sideband->pending.events);
+	map_deinit(&sideband->anonymous);
+	pthread_mutex_destroy(&sideband->lock);
+	mem_close_fd(&sideband->stop_fd);
 	mem_free(sideband->record);
 	mem_free(sideband);
 }
 
 uint64_t sideband_lost(const struct sideband *sideband)
 {
-	return sideband->lost;
+	return __atomic_load_n(&sideband->lost, __ATOMIC_RELAXED);
 }
 
-const int *sideband_fds(const struct sideband *sideband, size_t *count)
+bool sideband_is_of_tasks(const struct sideband *sideband)
 {
-	*count = sideband->fds.len;
-	return sideband->fds.data;
+	return sideband->is_of_tasks;
 }
 
 /* ---- records ---- */
@@ -183,25 +340,62 @@ struct mmap2_record {
 	char path[];
 };
 
-static void take_fork_or_exit(struct sideband_batch *batch, const struct perf_event_header *header)
+static void push(struct sideband *sideband, const struct sideband_event *event)
+{
+	vec_push(&sideband->pending.events, *event);
+	sideband->pending_bytes += sizeof(*event);
+}
+
+static const char *keep_text(struct sideband *sideband, const char *text, size_t room)
+{
+	size_t len = strnlen(text, room);
+	sideband->pending_bytes += len;
+	return arena_strndup(&sideband->pending.strings, text, len);
+}
+
+static void take_fork_or_exit(struct sideband *sideband, const struct perf_event_header *header)
 {
 	const struct fork_record *record = (const void *)header;
 	bool is_fork = header->type == PERF_RECORD_FORK;
 	/* A fork record's pid is the child's process; in a new thread it is the parent's too. */
 	if (is_fork ? record->pid == record->ppid : record->pid != record->tid)
 		return;
-	vec_push(&batch->events, (struct sideband_event){
-					 .kind = is_fork ? SIDEBAND_FORK : SIDEBAND_EXIT,
-					 .time_ns = record_time(header),
-					 .pid = record->pid,
-					 .parent_pid = record->ppid,
-				 });
+	push(sideband, &(struct sideband_event){
+			       .kind = is_fork ? SIDEBAND_FORK : SIDEBAND_EXIT,
+			       .time_ns = record_time(header),
+			       .pid = record->pid,
+			       .parent_pid = record->ppid,
+		       });
 }
 
-static void take_mmap2(struct sideband_batch *batch, const struct perf_event_header *header)
+static bool is_anonymous(const char *path)
+{
+	return strncmp(path, "//anon", strlen("//anon")) == 0;
+}
+
+/*
+ * Programs that map and unmap code of their own making do so thousands of times a second. Beyond
+ * some of them that the process has such mappings is enough to know: what it maps is looked up
+ * when it is wanted. True: this one is left out.
+ */
+static bool is_one_too_many(struct sideband *sideband, const struct mmap2_record *record)
+{
+	if (!is_anonymous(record->path))
+		return false;
+	uint64_t count = ++*map_put(&sideband->anonymous, record->pid, NULL);
+	if (count == MAX_ANONYMOUS)
+		push(sideband, &(struct sideband_event){.kind = SIDEBAND_STALE,
+				       .time_ns = record_time(&record->header),
+				       .pid = record->pid});
+	return count >= MAX_ANONYMOUS;
+}
+
+static void take_mmap2(struct sideband *sideband, const struct perf_event_header *header)
 {
 	const struct mmap2_record *record = (const void *)header;
 	size_t room = header->size - sizeof(*record) - sizeof(struct record_tail);
+	if (is_one_too_many(sideband, record))
+		return;
 	struct sideband_event event = {
 		.kind = SIDEBAND_MAP,
 		.time_ns = record_time(header),
@@ -209,7 +403,7 @@ static void take_mmap2(struct sideband_batch *batch, const struct perf_event_hea
 		.start = record->address,
 		.length = record->length,
 		.offset = record->offset,
-		.path = arena_strndup(&batch->strings, record->path, strnlen(record->path, room)),
+		.path = keep_text(sideband, record->path, room),
 	};
 	if (header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		event.build_id_len = record->of.build_id.len;
@@ -220,7 +414,7 @@ static void take_mmap2(struct sideband_batch *batch, const struct perf_event_hea
 		event.device = record->of.file.major << 20 | record->of.file.minor;
 		event.inode = record->of.file.inode;
 	}
-	vec_push(&batch->events, event);
+	push(sideband, &event);
 }
 
 struct ksymbol_record { /* PERF_RECORD_KSYMBOL, since Linux 5.1 */
@@ -231,7 +425,7 @@ struct ksymbol_record { /* PERF_RECORD_KSYMBOL, since Linux 5.1 */
 	char name[];
 };
 
-static void take_ksymbol(struct sideband_batch *batch, const struct perf_event_header *header)
+static void take_ksymbol(struct sideband *sideband, const struct perf_event_header *header)
 {
 	const struct ksymbol_record *record = (const void *)header;
 	if (header->size < sizeof(*record) + sizeof(struct record_tail) ||
@@ -244,65 +438,135 @@ static void take_ksymbol(struct sideband_batch *batch, const struct perf_event_h
 		.time_ns = record_time(header),
 		.start = record->address,
 		.length = record->length,
-		.path = arena_strndup(&batch->strings, record->name, strnlen(record->name, room)),
+		.path = keep_text(sideband, record->name, room),
 	};
-	vec_push(&batch->events, event);
+	push(sideband, &event);
 }
 
-static void take_record(struct sideband *sideband, struct sideband_batch *batch,
+/* What the kernel could not store here, or what has no room in memory: of any task. */
+static void take_loss(struct sideband *sideband, uint64_t from_ns, uint64_t time_ns, uint64_t lost)
+{
+	__atomic_fetch_add(&sideband->lost, lost, __ATOMIC_RELAXED);
+	push(sideband, &(struct sideband_event){
+			       .kind = SIDEBAND_LOSS, .time_ns = time_ns, .start = from_ns});
+}
+
+static void take_record(struct sideband *sideband, struct cpu_buffer *buffer,
 	const struct perf_event_header *header)
 {
+	uint64_t time_ns = record_time(header);
 	switch (header->type) {
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		take_fork_or_exit(batch, header);
+		take_fork_or_exit(sideband, header);
 		break;
 	case PERF_RECORD_COMM:
 		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
-			vec_push(&batch->events,
-				(struct sideband_event){
+			push(sideband,
+				&(struct sideband_event){
 					.kind = SIDEBAND_EXEC,
-					.time_ns = record_time(header),
+					.time_ns = time_ns,
 					.pid = ((const struct comm_record *)(const void *)header)
 						       ->pid,
 				});
 		break;
 	case PERF_RECORD_MMAP2:
-		take_mmap2(batch, header);
+		take_mmap2(sideband, header);
 		break;
 	case PERF_RECORD_KSYMBOL:
-		take_ksymbol(batch, header);
+		take_ksymbol(sideband, header);
 		break;
 	case PERF_RECORD_LOST: { /* {u64 id, u64 lost} */
 		uint64_t lost;
 		memcpy(&lost, (const uint8_t *)(header + 1) + 8, sizeof(lost));
-		sideband->lost += lost;
+		take_loss(sideband, buffer->newest_ns, time_ns, lost);
 		break;
 	}
 	default:
 		break;
 	}
+	buffer->newest_ns = time_ns;
 }
 
-static void drain_buffer(
-	struct sideband *sideband, struct cpu_buffer *buffer, struct sideband_batch *batch)
+/* Returns how much there was. */
+static uint64_t drain_buffer(struct sideband *sideband, struct cpu_buffer *buffer)
 {
 	uint64_t head = __atomic_load_n(&buffer->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = buffer->page->data_tail;
+	uint64_t tail = buffer->page->data_tail, begin = tail;
 	while (tail < head) {
-		size_t at = tail & (sideband->buffer_bytes - 1);
+		size_t at = tail & (buffer->bytes - 1);
 		const struct perf_event_header *header = (const void *)(buffer->data + at);
 		size_t size = header->size;
-		if (at + size > sideband->buffer_bytes) {
-			size_t first = sideband->buffer_bytes - at;
+		if (at + size > buffer->bytes) {
+			size_t first = buffer->bytes - at;
 			memcpy(sideband->record, header, first);
 			memcpy(sideband->record + first, buffer->data, size - first);
 			header = (const void *)sideband->record;
 		}
-		take_record(sideband, batch, header);
+		take_record(sideband, buffer, header);
 		tail += size;
 	}
 	__atomic_store_n(&buffer->page->data_tail, tail, __ATOMIC_RELEASE);
+	return head - begin;
+}
+
+/* The larger one takes over; what is in the old one is taken first, or it would come too late. */
+static void grow(struct sideband *sideband, struct cpu_buffer *buffer)
+{
+	struct cpu_buffer larger;
+	size_t bytes = buffer->bytes * 2;
+	if (bytes > MAX_BYTES || sideband->buffers_bytes + buffer->bytes > BUFFERS_BYTES)
+		return;
+	struct err *err = open_buffer(sideband, buffer->cpu, bytes, &larger);
+	if (err) { /* memory is short: it stays as it is */
+		err_destroy(err);
+		return;
+	}
+	vec_each(&sideband->sources, source)
+		if (source->cpu == buffer->cpu)
+			ioctl(source->fd, PERF_EVENT_IOC_SET_OUTPUT, larger.fd);
+	drain_buffer(sideband, buffer);
+	larger.newest_ns = buffer->newest_ns;
+	sideband->buffers_bytes += bytes - buffer->bytes;
+	close_buffer(sideband, buffer);
+	*buffer = larger;
+}
+
+/* Takes all there is. What fills a buffer by half may overrun it the next time. */
+static void pull(struct sideband *sideband)
+{
+	vec_each(&sideband->buffers, buffer) {
+		bool has_room = sideband->pending_bytes < MAX_PENDING_BYTES;
+		if (has_room && drain_buffer(sideband, buffer) > buffer->bytes / 2)
+			grow(sideband, buffer);
+	}
+}
+
+/* Returns when a buffer is a quarter full. False: the thread is to end. */
+static bool wait_for_records(struct sideband *sideband)
+{
+	size_t count = sideband->buffers.len;
+	CLEANUP_FREE struct pollfd *fds = mem_zalloc_array(count + 1, sizeof(*fds));
+	pthread_mutex_lock(&sideband->lock); /* growing changes them */
+	for (size_t i = 0; i < count; i++)
+		fds[i] = (struct pollfd){.fd = sideband->buffers.data[i].fd, .events = POLLIN};
+	pthread_mutex_unlock(&sideband->lock);
+	fds[count] = (struct pollfd){.fd = sideband->stop_fd, .events = POLLIN};
+	poll(fds, count + 1, -1);
+	return !fds[count].revents;
+}
+
+/* The recorder may be at other things when a buffer fills: a large file's table, a slow disk. */
+static void *take_records_on(void *context)
+{
+	struct sideband *sideband = context;
+	setpriority(PRIO_PROCESS, (id_t)gettid(), -10); /* where that is allowed */
+	while (wait_for_records(sideband)) {
+		pthread_mutex_lock(&sideband->lock);
+		pull(sideband);
+		pthread_mutex_unlock(&sideband->lock);
+	}
+	return NULL;
 }
 
 static int compare_time(const void *a, const void *b)
@@ -315,8 +579,18 @@ static int compare_time(const void *a, const void *b)
 
 void sideband_drain(struct sideband *sideband, struct sideband_batch *batch)
 {
-	vec_each(&sideband->buffers, buffer)
-		drain_buffer(sideband, buffer, batch);
+	pthread_mutex_lock(&sideband->lock);
+	pull(sideband);
+	vec_each(&sideband->pending.events, event) {
+		if (event->path)
+			event->path = arena_strndup(
+				&batch->strings, event->path, strlen(event->path));
+		vec_push(&batch->events, *event);
+	}
+	sideband_batch_clear(&sideband->pending);
+	sideband->pending_bytes = 0;
+	map_deinit(&sideband->anonymous);
+	pthread_mutex_unlock(&sideband->lock);
 	for (size_t i = 0; i < batch->events.len; i++)
 		batch->events.data[i].order = i;
 	if (batch->events.len)

@@ -1,7 +1,7 @@
 /*
- * The kernel's own account of what happens to processes: one dummy perf event a
- * CPU, which carries forks, execs, exits and new executable mappings with their
- * build IDs. Race-free, and true for processes that are gone when it is read.
+ * The kernel's own account of what happens to processes: dummy perf events, which carry forks,
+ * execs, exits and new executable mappings with their build IDs. Race-free, and true for processes
+ * that are gone when it is read.
  *
  * Source: include/uapi/linux/perf_event.h (perf_event_open(2)), kernel 6.18.
  */
@@ -15,6 +15,7 @@
 #include "format/base/mem.h"
 #include "format/base/vec.h"
 #include "format/file/layout.h"
+#include "record/target_tasks.h"
 
 enum sideband_kind {
 	SIDEBAND_FORK, /* a new process (threads are left out) */
@@ -22,6 +23,8 @@ enum sideband_kind {
 	SIDEBAND_EXIT, /* of a process's main thread */
 	SIDEBAND_MAP,
 	SIDEBAND_PROGRAM, /* a BPF program was compiled */
+	SIDEBAND_STALE,   /* a process maps so much that the rest is left out from here on */
+	SIDEBAND_LOSS,    /* records of any process were lost, from `start` (a time) until now */
 };
 
 struct sideband_event {
@@ -49,14 +52,19 @@ void sideband_batch_clear(struct sideband_batch *batch);
 
 struct sideband;
 
-/* Opens and starts the stream on every CPU that is online. ERR_PERMISSION without CAP_PERFMON. */
-struct err *sideband_create(struct sideband **ret);
+/*
+ * Opens the stream of these tasks and of what they fork, as they say, or, where that would cost
+ * more, of the whole system. A thread of its own takes records as they come. ERR_PERMISSION without
+ * CAP_PERFMON.
+ */
+struct err *sideband_create(
+	const struct target_tasks *tasks, struct sideband **ret) ERR_MUST_CHECK;
 void sideband_destroy(struct sideband *sideband);
 /* Appends everything that is there, then sorts the batch by time. */
 void sideband_drain(struct sideband *sideband, struct sideband_batch *batch);
 /* Records that the kernel could not store, so far. */
 uint64_t sideband_lost(const struct sideband *sideband);
-/* File descriptors that become readable when a buffer is a quarter full. */
-const int *sideband_fds(const struct sideband *sideband, size_t *count);
+/* Whether it is of the tasks alone. */
+bool sideband_is_of_tasks(const struct sideband *sideband);
 
 #endif

@@ -334,6 +334,12 @@ bool table_store_has(const struct table_store *store, uint32_t table)
 	return !store->tables.data[table].is_dropped;
 }
 
+void table_store_ask_again(struct table_store *store, uint32_t file)
+{
+	if (file < store->maps.max_files)
+		set_state(&store->files[file], UNWIND_TABLE_DROPPED);
+}
+
 void table_store_bind(struct table_store *store, uint32_t file, uint32_t table)
 {
 	if (file >= store->maps.max_files)

@@ -36,6 +36,8 @@ void table_store_destroy(struct table_store *store);
 uint32_t table_store_add(struct table_store *store, const struct unwind_table *from);
 /* False: it was dropped since, and its number means nothing any more. */
 bool table_store_has(const struct table_store *store, uint32_t table);
+/* The BPF side has no table for this file, and is to announce it once more. */
+void table_store_ask_again(struct table_store *store, uint32_t file);
 /* From now on the BPF side finds this table for this file. */
 void table_store_bind(struct table_store *store, uint32_t file, uint32_t table);
 

@@ -16,7 +16,7 @@ void ticker_deinit(struct ticker *ticker)
 }
 
 static struct err *open_timers(
-	struct ticker *ticker, enum timer_kind kind, const struct timers_tasks *tasks)
+	struct ticker *ticker, enum timer_kind kind, const struct target_tasks *tasks)
 {
 	const struct ticker_options *options = &ticker->options;
 	struct timers *timers = &ticker->timers[kind];
@@ -80,7 +80,7 @@ uint64_t ticker_due(const struct ticker *ticker, enum timer_kind kind, int cpu)
 static struct err *open_other(struct ticker *ticker, enum timer_kind kind)
 {
 	CLEANUP(proc_pids_deinit) struct proc_pids targets = {0};
-	struct timers_tasks tasks = ticker->options.tasks;
+	struct target_tasks tasks = ticker->options.tasks;
 	if (kind == TIMERS_OF_TASKS)
 		ticker->options.list_targets(ticker->options.context, &targets);
 	tasks.ids = targets.data;

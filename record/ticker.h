@@ -19,7 +19,7 @@ struct ticker_options {
 	bool *follows_tasks;      /* the program's: ticks are those of tasks' own timers */
 	const int *cpus;          /* nr_cpus of them; 0: all that are online */
 	size_t nr_cpus;           /* with them, it is always timers of the CPUs */
-	struct timers_tasks tasks; /* the targets to begin with; none: always timers of the CPUs */
+	struct target_tasks tasks; /* the targets to begin with; none: always timers of the CPUs */
 	/* Appends the ids of the targets that there are by now, as tasks.ids has them. */
 	void (*list_targets)(void *context, struct proc_pids *ret);
 	void *context; /* of list_targets() */

@@ -7,8 +7,6 @@
 
 #include "record/cpu.h"
 #include "record/feature.h"
-#include "record/proc.h"
-#include "format/base/mem.h"
 
 void timers_init(struct timers *timers, const struct timers_clock *clock)
 {
@@ -119,66 +117,40 @@ struct err *timers_open_cpus(struct timers *timers, const int *cpus, size_t nr_c
 	return err;
 }
 
-/* A descriptor each, and what a fork copies. */
+/* A descriptor each. */
 enum {
 	MAX_TASK_TIMERS = 1024,
 };
 
-static bool has_task(const struct timers *timers, uint32_t tid)
-{
-	vec_each(&timers->opened, timer)
-		if (timer->tid == tid)
-			return true;
-	return false;
-}
+struct opening {
+	struct timers *timers;
+	struct perf_event_attr attr;
+	int program;
+};
 
-static struct err *open_task(
-	struct timers *timers, const struct perf_event_attr *attr, uint32_t tid, int program)
+static struct err *open_task(void *context, uint32_t tid)
 {
-	if (timers->opened.len >= MAX_TASK_TIMERS)
+	struct opening *opening = context;
+	if (opening->timers->opened.len >= MAX_TASK_TIMERS)
 		return err_new(ERR_UNSUPPORTED, "more than %d threads", MAX_TASK_TIMERS);
-	struct err *err =
-		open_timer(timers, attr, (struct timer){.cpu = -1, .tid = tid}, program);
-	bool is_old_kernel = attr->inherit_thread && err &&
-			     (err_errnum(err) == EINVAL || err_errnum(err) == E2BIG);
-	if (!is_old_kernel && !(err && err_errnum(err) == EMFILE))
+	struct timer timer = {.cpu = -1, .tid = tid};
+	struct err *err = open_timer(opening->timers, &opening->attr, timer, opening->program);
+	int errnum = err ? err_errnum(err) : 0;
+	bool is_old_kernel =
+		opening->attr.inherit_thread && (errnum == EINVAL || errnum == E2BIG);
+	if (!is_old_kernel && errnum != EMFILE)
 		return err;
 	err_destroy(err);
 	return err_new(ERR_UNSUPPORTED, "no timers of tasks here");
 }
 
-/* Until a look finds no thread that has none: a thread that began meanwhile has inherited one. */
-static struct err *open_process(
-	struct timers *timers, const struct perf_event_attr *attr, uint32_t pid, int program)
-{
-	struct err *err = NULL;
-	CLEANUP(proc_pids_deinit) struct proc_pids threads = {0};
-	for (bool is_new = true; is_new && !err;) {
-		is_new = false;
-		threads.len = 0;
-		proc_list_threads(pid, &threads);
-		for (size_t i = 0; !err && i < threads.len; i++) {
-			if (has_task(timers, threads.data[i]))
-				continue;
-			size_t before = timers->opened.len;
-			err = open_task(timers, attr, threads.data[i], program);
-			is_new |= timers->opened.len > before;
-		}
-	}
-	return err;
-}
-
 struct err *timers_open_tasks(
-	struct timers *timers, const struct timers_tasks *tasks, int program)
+	struct timers *timers, const struct target_tasks *tasks, int program)
 {
-	struct perf_event_attr attr = timers->attr;
-	attr.inherit = tasks->inherit != TIMERS_INHERIT_NOTHING;
-	attr.inherit_thread = tasks->inherit == TIMERS_INHERIT_THREADS;
-	struct err *err = NULL;
-	for (size_t i = 0; !err && i < tasks->nr_ids; i++)
-		err = tasks->are_threads ? open_task(timers, &attr, tasks->ids[i], program)
-					 : open_process(timers, &attr, tasks->ids[i], program);
-	return err;
+	struct opening opening = {timers, timers->attr, program};
+	opening.attr.inherit = tasks->inherit != TARGET_INHERIT_NOTHING;
+	opening.attr.inherit_thread = tasks->inherit == TARGET_INHERIT_THREADS;
+	return target_tasks_each(tasks, open_task, &opening);
 }
 
 /* ---- running ---- */

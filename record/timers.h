@@ -12,25 +12,13 @@
 
 #include "format/base/err.h"
 #include "format/base/vec.h"
+#include "record/target_tasks.h"
 
 struct timers_clock {
 	bool is_cycles;                    /* else nanoseconds: cpu-clock */
 	uint32_t frequency_hz;             /* 0: use period */
 	uint64_t period;                   /* in the clock's unit */
 	bool exclude_user, exclude_kernel; /* of ticks */
-};
-
-enum timers_inherit { /* whether new tasks have timers as well */
-	TIMERS_INHERIT_NOTHING,
-	TIMERS_INHERIT_THREADS,
-	TIMERS_INHERIT_ALL,
-};
-
-struct timers_tasks {
-	const uint32_t *ids; /* of processes, of which each thread is meant, or of threads */
-	size_t nr_ids;
-	bool are_threads;
-	enum timers_inherit inherit;
 };
 
 struct timers {
@@ -61,12 +49,12 @@ void timers_close(struct timers *timers);
 struct err *timers_open_cpus(
 	struct timers *timers, const int *cpus, size_t nr_cpus, int program) ERR_MUST_CHECK;
 /*
- * The same for each thread of these tasks. Those that end meanwhile are left out, those that begin
- * are not. ERR_UNSUPPORTED: too many of them, or this kernel cannot inherit timers as wanted
- * (TIMERS_INHERIT_THREADS: Linux 5.13).
+ * The same for each thread of these tasks; those that end meanwhile are left out. ERR_UNSUPPORTED:
+ * too many of them, or this kernel cannot inherit timers as wanted (TARGET_INHERIT_THREADS: Linux
+ * 5.13).
  */
 struct err *timers_open_tasks(
-	struct timers *timers, const struct timers_tasks *tasks, int program) ERR_MUST_CHECK;
+	struct timers *timers, const struct target_tasks *tasks, int program) ERR_MUST_CHECK;
 struct err *timers_start(struct timers *timers) ERR_MUST_CHECK;
 void timers_stop(struct timers *timers);
 

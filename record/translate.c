@@ -126,13 +126,21 @@ static void apply_event(struct translate *translate, const struct sideband_event
 		break;
 	case SIDEBAND_EXEC:
 		if (process)
-			process_table_exec(processes, process);
+			process_table_exec(processes, process, event->time_ns);
 		break;
 	case SIDEBAND_EXIT:
 		process_table_exit(processes, event->pid, event->time_ns);
 		break;
 	case SIDEBAND_MAP:
 		apply_map(translate, event);
+		break;
+	case SIDEBAND_STALE:
+		if (process)
+			process_note_loss(process);
+		break;
+	case SIDEBAND_LOSS:
+		process_table_note_loss(processes, event->time_ns);
+		gap_log_end(&translate->gaps, event->start, translate_resolved(translate));
 		break;
 	case SIDEBAND_PROGRAM:
 		kernel_load(&translate->kernel, &translate->objects, event->time_ns);
@@ -235,6 +243,13 @@ static struct process *process_of(struct translate *translate, const struct even
 		process_table_reused(&translate->processes, process, sample->time_ns);
 	}
 	process->start_ns = sample->start_ns;
+	if (process_note_exec_id(process, sample->exec_id)) {
+		emitter_compiled_symbols(&translate->emitter, process);
+		process_table_reused(&translate->processes, process, sample->time_ns);
+		process->start_ns = sample->start_ns;
+		process_note_exec_id(process, sample->exec_id);
+		translate->stats.lost_execs++;
+	}
 	return process;
 }
 
@@ -459,6 +474,8 @@ static void purge(struct translate *translate, uint64_t now_ns)
 
 bool translate_run(struct translate *translate, uint64_t until_ns, bool may_wait)
 {
+	if (until_ns)
+		gap_log_note(&translate->gaps, until_ns, translate_resolved(translate));
 	if (!take_records(translate, may_wait)) {
 		drop_applied_events(translate);
 		return false;

@@ -12,6 +12,7 @@
 #include "bpf/event.h"
 #include "format/base/bytes.h"
 #include "record/emitter.h"
+#include "record/gap_log.h"
 #include "record/resolver.h"
 #include "record/script_table.h"
 #include "record/sideband.h"
@@ -31,6 +32,7 @@ struct translate_stats {
 		uint64_t received;   /* samples that came out of the ring */
 		uint64_t unresolved; /* whose stack never arrived */
 	} taken[TRANSLATE_CAUSES];
+	uint64_t lost_execs; /* by samples of images that sideband had not announced */
 	uint64_t complete, kernel_only, left; /* left to the report */
 	uint64_t truncated[TRANSLATE_MAX_CAUSES];
 };
@@ -57,6 +59,7 @@ struct translate {
 	size_t sideband_applied;  /* of the batch's events */
 	struct bytes_buf records; /* what the ring gave, each behind a u64 length */
 	struct translate_stats stats;
+	struct gap_log gaps; /* in sideband */
 	/* Of the timer and the probes, as samples number them; and of EVENT_SAMPLE_AGAIN. */
 	uint32_t event_ids[1 + EVENT_MAX_PROBES], again_event_id;
 	uint64_t purged_ns; /* when dead processes were forgotten last */

@@ -182,7 +182,8 @@ enum layout_script_failure {
 	X(LAYOUT_COUNTER_HITS_LOST_BUSY, 16, \
 		"hits_lost_busy") /* in the midst of other tasks' hits on the same CPU */ \
 	X(LAYOUT_COUNTER_HITS_LOST_UNRESOLVED, 17, "hits_lost_unresolved") \
-	X(LAYOUT_COUNTER_HITS_LOST_WRITE, 18, "hits_lost_write")
+	X(LAYOUT_COUNTER_HITS_LOST_WRITE, 18, "hits_lost_write") \
+	X(LAYOUT_COUNTER_GAP_SAMPLES, 19, "gap_samples") /* while sideband was lost */
 
 enum layout_counter {
 #define X(name, number, word) name = number,

@@ -161,7 +161,7 @@ TEST(jit_image_has_an_object_of_its_own)
 	setup(&fixture, "");
 	struct object *first = jit_table_object(&fixture.table, fixture.process);
 	CHECK(first == jit_table_object(&fixture.table, fixture.process));
-	process_table_exec(&fixture.processes, fixture.process);
+	process_table_exec(&fixture.processes, fixture.process, 1);
 	CHECK(first != jit_table_object(&fixture.table, fixture.process));
 	CHECK_INT(first->info.kind, LAYOUT_OBJECT_ANONYMOUS);
 	teardown(&fixture);

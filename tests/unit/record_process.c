@@ -105,7 +105,7 @@ TEST(a_child_inherits_and_exec_clears)
 	CHECK(fixture.process);
 	check_at(&fixture, 0x1800, "a+800");
 	uint32_t image = fixture.process->image;
-	process_table_exec(&fixture.table, fixture.process);
+	process_table_exec(&fixture.table, fixture.process, 1);
 	CHECK(fixture.process->image != image);
 	check_at(&fixture, 0x1800, "-");
 	fixture.process = process_table_find(&fixture.table, NOBODY);
@@ -131,7 +131,7 @@ TEST(an_exec_by_a_thread_is_no_end)
 	struct fixture fixture;
 	setup(&fixture);
 	process_table_exit(&fixture.table, NOBODY, 100);
-	process_table_exec(&fixture.table, fixture.process);
+	process_table_exec(&fixture.table, fixture.process, 1);
 	CHECK_INT(fixture.process->exited_ns, 0);
 	process_table_purge(&fixture.table, 101);
 	CHECK(process_table_find(&fixture.table, NOBODY));
