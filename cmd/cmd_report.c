@@ -171,6 +171,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		table_deinit(&table);
 	}
 	text_put_script_hint(profile, &filter, out);
+	text_put_losses(profile, out);
 	unsymbolized_put(profile, &options->select.naming.symbolize.files, out);
 }
 

@@ -116,6 +116,26 @@ static void print_blame(const struct session_summary *summary)
 	}
 }
 
+static double seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+/* What ticks came from. */
+static void print_timers(const struct session_summary *summary)
+{
+	const struct ticker_times *timers = &summary->timers;
+	if (!timers->of_cpus_ns)
+		console_say_more("timers: the tasks' own");
+	else if (!timers->of_tasks_ns)
+		console_say_more("timers: the CPUs'");
+	else
+		console_say_more("timers: the tasks' own for %.1f s, the CPUs' for %.1f s: %s",
+			seconds(timers->of_tasks_ns), seconds(timers->of_cpus_ns),
+			timers->switches_often ? "the tasks switch too often for timers of their own"
+					       : "short tasks are sampled better so");
+}
+
 static void print_ticks(const struct record_view *view, const struct session_summary *summary)
 {
 	const struct session_hits *hits = &summary->hits;
@@ -131,14 +151,11 @@ static void print_ticks(const struct record_view *view, const struct session_sum
 		(unsigned long long)summary->idle, (unsigned long long)summary->filtered,
 		(unsigned long long)(summary->final.lost - hits->lost));
 	if (summary->skipped && !view->options->exclude_user && !view->options->exclude_kernel)
-		console_say_more(
-			"%llu more were due but did not fire (idle CPUs sleep through them)",
-			(unsigned long long)summary->skipped);
-}
-
-static double seconds(uint64_t ns)
-{
-	return (double)ns / 1e9;
+		console_say_more("%llu more were due but did not fire (%s)",
+			(unsigned long long)summary->skipped,
+			summary->timers.of_cpus_ns ? "idle CPUs sleep through them"
+						   : "a task's last period is not whole");
+	print_timers(summary);
 }
 
 /* What the probes of script functions have cost, and by whose clock. */
@@ -242,6 +259,16 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	if (summary->kernel_hidden)
 		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
 			    "kernel.kptr_restrict below 2");
+	if (summary->sideband_lost)
+		console_say("hint: %llu records of mappings and execs were lost while %llu samples "
+			    "were taken, whose frames may lack names: the recorder got too little "
+			    "CPU time (nice -n -10 ebprof record)",
+			(unsigned long long)summary->sideband_lost,
+			(unsigned long long)summary->gap_samples);
+	if (summary->is_in_pid_namespace && summary->filtered && session_is_system_wide(options))
+		console_say("hint: %llu ticks were of processes outside of this PID namespace, which "
+			    "cannot be seen from here: record on the host, or with --pid=host",
+			(unsigned long long)summary->filtered);
 	if (summary->files_full)
 		console_say("hint: there were too many files to unwind them all; stacks of the "
 			    "others are cut (%llu times)",

@@ -175,6 +175,21 @@ static bool put_unwind_losses(const struct profile *profile, const char *separat
 	return true;
 }
 
+bool info_put_sideband_losses(const struct profile *profile, struct str *out)
+{
+	uint64_t lost = profile->counters[LAYOUT_COUNTER_SIDEBAND_LOST];
+	uint64_t samples = profile->counters[LAYOUT_COUNTER_GAP_SAMPLES];
+	if (!lost)
+		return false;
+	str_printf(out,
+		"%llu record%s of mappings and execs %s lost while %llu sample%s %s taken, whose "
+		"frames may lack names or have wrong ones",
+		(unsigned long long)lost, lost == 1 ? "" : "s", lost == 1 ? "was" : "were",
+		(unsigned long long)samples, samples == 1 ? "" : "s",
+		samples == 1 ? "was" : "were");
+	return true;
+}
+
 void info_put_damage(const struct profile *profile, struct str *out)
 {
 	health_put_file(&profile->file, seconds_in(profile, profile->last_ns), out);
@@ -186,6 +201,11 @@ void info_put_damage(const struct profile *profile, struct str *out)
 	}
 	if (put_unwind_losses(profile, separator, out))
 		separator = "; ";
+	if (profile->counters[LAYOUT_COUNTER_SIDEBAND_LOST]) {
+		str_puts(out, separator);
+		info_put_sideband_losses(profile, out);
+		separator = "; ";
+	}
 	if (profile->dangling)
 		str_printf(out, "%s%llu references lead nowhere", separator,
 			(unsigned long long)profile->dangling);
@@ -327,7 +347,7 @@ static void put_counts(const struct profile *profile, struct str *out)
 			(unsigned long long)counters[LAYOUT_COUNTER_HIT_SAMPLES],
 			(unsigned long long)counters[LAYOUT_COUNTER_HITS_FILTERED],
 			(unsigned long long)profile_lost_hits(profile));
-	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_COUNT, out);
+	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_GAP_SAMPLES, out);
 	str_printf(out, "%-14s %.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n", "stacks",
 		profile_percent(stacks.complete, samples),
 		profile_percent(stacks.truncated, samples),

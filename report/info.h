@@ -8,6 +8,11 @@
 /* Foreign bytes are escaped: text for a terminal. `with_mappings`: and the objects, thousands of
  * lines for a busy system. */
 void info_put_text(const struct profile *profile, bool with_mappings, struct str *out);
+/*
+ * That what processes did went partly unheard, and for how many samples; false and nothing when it
+ * did not.
+ */
+bool info_put_sideband_losses(const struct profile *profile, struct str *out);
 /* What is damaged, cut or missing in the file, as one line; nothing when it is whole. */
 void info_put_damage(const struct profile *profile, struct str *out);
 /* Whether no bytes of the file are, nor were of those that it was merged of; what could not be

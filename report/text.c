@@ -306,3 +306,10 @@ void text_put_script_hint(
 	}
 	script_frames_deinit(&frames);
 }
+
+void text_put_losses(const struct profile *profile, struct str *out)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (info_put_sideband_losses(profile, &text))
+		str_printf(out, "# %s\n", str_text(&text));
+}
