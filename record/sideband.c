@@ -20,11 +20,11 @@
 
 enum {
 	/* Of a CPU, a power of two: many CPUs get small ones, so that all together stay small. */
-	FIRST_MAX_BYTES = 512 * 1024,
+	FIRST_MAX_BYTES = 1 << 20,
 	FIRST_MIN_BYTES = 64 * 1024,
 	FIRST_BUFFERS_BYTES = 8 << 20,
 	/* What they grow to where records come faster than they are taken. */
-	MAX_BYTES = 4 << 20,
+	MAX_BYTES = 8 << 20,
 	BUFFERS_BYTES = 32 << 20,
 	BUILD_ID_MAX_IN_RECORD = 20,
 	/* Events of its own in each task: a fork copies them, at some microseconds each. */
@@ -36,8 +36,8 @@ enum {
 
 /*
  * A CPU's records go to a buffer, a perf event that produces nothing of its own but what is to be
- * known of all tasks. Those that do redirect their output to it (PERF_EVENT_IOC_SET_OUTPUT): only so
- * can they be given a larger buffer while they run, and share one.
+ * known of all tasks. Those that do redirect their output to it (PERF_EVENT_IOC_SET_OUTPUT): only
+ * so can they be given a larger buffer while they run, and share one.
  */
 struct cpu_buffer {
 	int cpu, fd;
@@ -106,8 +106,8 @@ static struct perf_event_attr task_attributes(enum target_inherit inherit)
 
 static int open_event(struct perf_event_attr *attr, uint32_t tid, int cpu)
 {
-	return (int)syscall(SYS_perf_event_open, attr, tid ? (pid_t)tid : -1, cpu, -1,
-		PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(
+		SYS_perf_event_open, attr, tid ? (pid_t)tid : -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 static int open_source(struct perf_event_attr attr, uint32_t tid, int cpu)
@@ -154,8 +154,8 @@ static struct err *open_buffer(
 	if (fd < 0)
 		return feature_explain(
 			err_sys(errno, "perf_event_open (process events on CPU %d)", cpu));
-	void *base = mmap(NULL, sideband->page_bytes + bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-		fd, 0);
+	void *base =
+		mmap(NULL, sideband->page_bytes + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return err_sys(errno, "mmap of the process events' buffer on CPU %d", cpu);
 	*ret = (struct cpu_buffer){
@@ -510,12 +510,18 @@ static uint64_t drain_buffer(struct sideband *sideband, struct cpu_buffer *buffe
 	return head - begin;
 }
 
-/* The larger one takes over; what is in the old one is taken first, or it would come too late. */
-static void grow(struct sideband *sideband, struct cpu_buffer *buffer)
+/*
+ * To four times what it held. The larger one takes over, and what the old one got meanwhile is
+ * taken.
+ */
+static void grow(struct sideband *sideband, struct cpu_buffer *buffer, uint64_t held)
 {
 	struct cpu_buffer larger;
-	size_t bytes = buffer->bytes * 2;
-	if (bytes > MAX_BYTES || sideband->buffers_bytes + buffer->bytes > BUFFERS_BYTES)
+	size_t bytes = buffer->bytes;
+	while (bytes < 4 * held && bytes < MAX_BYTES &&
+		sideband->buffers_bytes + 2 * bytes - buffer->bytes <= BUFFERS_BYTES)
+		bytes *= 2;
+	if (bytes == buffer->bytes)
 		return;
 	struct err *err = open_buffer(sideband, buffer->cpu, bytes, &larger);
 	if (err) { /* memory is short: it stays as it is */
@@ -537,8 +543,9 @@ static void pull(struct sideband *sideband)
 {
 	vec_each(&sideband->buffers, buffer) {
 		bool has_room = sideband->pending_bytes < MAX_PENDING_BYTES;
-		if (has_room && drain_buffer(sideband, buffer) > buffer->bytes / 2)
-			grow(sideband, buffer);
+		uint64_t held = has_room ? drain_buffer(sideband, buffer) : 0;
+		if (held > buffer->bytes / 2)
+			grow(sideband, buffer, held);
 	}
 }
 
@@ -583,8 +590,8 @@ void sideband_drain(struct sideband *sideband, struct sideband_batch *batch)
 	pull(sideband);
 	vec_each(&sideband->pending.events, event) {
 		if (event->path)
-			event->path = arena_strndup(
-				&batch->strings, event->path, strlen(event->path));
+			event->path =
+				arena_strndup(&batch->strings, event->path, strlen(event->path));
 		vec_push(&batch->events, *event);
 	}
 	sideband_batch_clear(&sideband->pending);
