@@ -29,7 +29,7 @@ enum event_type {
 	EVENT_SNAPSHOT_CHUNK = 5,
 	EVENT_SAMPLE_AGAIN = 6, /* a struct event_sample: the same tick, with a snapshot */
 	EVENT_VM_CODE = 7,      /* see bpf/vm/vm.h */
-	EVENT_FORKS = 8,        /* the type alone: processes were forked, see record/timer_choice.h */
+	EVENT_FORKS = 8, /* the type alone: processes were forked, see record/timer_choice.h */
 };
 
 enum event_stack_kind {
@@ -132,9 +132,9 @@ struct event_counters {
 	unsigned long long idle;
 	unsigned long long filtered;
 	unsigned long long lost_ring;
-	unsigned long long task_ticks; /* of all ticks those of tasks' own timers */
+	unsigned long long task_ticks;   /* of all ticks those of tasks' own timers */
 	unsigned long long switch_rates; /* summed over these: a task's switches a second it runs */
-	unsigned long long hits; /* of probes */
+	unsigned long long hits;         /* of probes */
 	unsigned long long hit_samples;
 	unsigned long long hits_filtered;
 	unsigned long long hits_lost_ring;

@@ -19,18 +19,18 @@ struct task_id {
 __u32 pid_namespace_level, pid_namespace_inode;
 
 /* A struct pid has a number for each namespace from the machine's down to its task's own. */
-static __always_inline const struct upid *number_at(const struct pid *pid, __u32 level)
+static __always_inline struct upid *number_at(struct pid *pid, __u32 level)
 {
-	return (const void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
 	       (__u64)level * bpf_core_type_size(struct upid);
 }
 
-static __always_inline __u32 number_in_namespace(const struct pid *pid)
+static __always_inline __u32 number_in_namespace(struct pid *pid)
 {
 	__u32 level = pid_namespace_level;
 	if (!pid || BPF_CORE_READ(pid, level) < level)
 		return 0;
-	const struct upid *number = number_at(pid, level);
+	struct upid *number = number_at(pid, level);
 	if (BPF_CORE_READ(number, ns, ns.inum) != pid_namespace_inode)
 		return 0;
 	return BPF_CORE_READ(number, nr);

@@ -186,6 +186,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.nr_pids = ids->len,
 		.uid = options.uid,
 		.no_inherit = options.no_inherit,
+		.with_descendants = options.tree,
 		.event = options.events.timer,
 		.usdt = options.events.usdt.data,
 		.nr_usdt = options.events.usdt.len,

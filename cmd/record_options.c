@@ -215,6 +215,8 @@ const struct opt record_options_rows[] = {
 	{"all-user", 0, NULL, opt_flag, FIELD(all_user), "only ticks in user code", NULL},
 	{"all-kernel", 0, NULL, opt_flag, FIELD(all_kernel), "only ticks in the kernel", NULL},
 	{"no-inherit", 'i', NULL, opt_flag, FIELD(no_inherit), "do not follow new children", NULL},
+	{"tree", 0, NULL, opt_flag, FIELD(tree),
+		"with -p: the children that run already, and theirs, too", NULL},
 	{"freq", 'F', "N|max", parse_frequency, 0, "samples a second and CPU (999; 99 with -a, -u)",
 		"How"},
 	{"count", 'c', "N", parse_period, 0, "a sample every N events instead", NULL},
@@ -352,6 +354,8 @@ struct err *record_options_check(struct record_options *options, enum session_ta
 		return err_new(ERR_USAGE, "-c 0: a sample every how many?");
 	if (options->frequency_given && options->period)
 		return err_new(ERR_USAGE, "-F and -c exclude each other");
+	if (options->tree && target != SESSION_PROCESSES)
+		return err_new(ERR_USAGE, "--tree goes with -p PID");
 	try(check_events(options));
 	try(check_usdt_stacks(options));
 	if (!options->frequency_given && !options->period &&

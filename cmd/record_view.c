@@ -40,7 +40,10 @@ void record_view_ready(void *context, const char *event, uint32_t child_pid)
 	else
 		str_printf(&text, "%s %u%s", options->target == SESSION_THREADS ? "tid" : "pid",
 			options->pids[0], options->nr_pids > 1 ? ",..." : "");
-	if (options->target == SESSION_PROCESSES && !options->no_inherit)
+	if (options->with_descendants)
+		str_puts(
+			&text, options->no_inherit ? " (+children)" : " (+children, new ones too)");
+	else if (options->target == SESSION_PROCESSES && !options->no_inherit)
 		str_puts(&text, " (+new children)");
 	console_say("%s - Ctrl-C to stop", str_text(&text));
 }
@@ -132,8 +135,9 @@ static void print_timers(const struct session_summary *summary)
 	else
 		console_say_more("timers: the tasks' own for %.1f s, the CPUs' for %.1f s: %s",
 			seconds(timers->of_tasks_ns), seconds(timers->of_cpus_ns),
-			timers->switches_often ? "the tasks switch too often for timers of their own"
-					       : "short tasks are sampled better so");
+			timers->switches_often
+				? "the tasks switch too often for timers of their own"
+				: "short tasks are sampled better so");
 }
 
 static void print_ticks(const struct record_view *view, const struct session_summary *summary)
@@ -228,6 +232,31 @@ static void print_rate(const struct record_view *view, const struct session_summ
 			100 * got / due, options->frequency_hz);
 }
 
+/* A server's master sleeps, and its workers do the work. False: these did not. */
+static bool print_left_out(
+	const struct session_options *options, const struct session_summary *summary)
+{
+	uint64_t left_out_ns = 0;
+	double sampled_s =
+		options->frequency_hz ? (double)summary->final.samples / options->frequency_hz : 0;
+	CLEANUP(str_deinit) struct str text = {0};
+	for (size_t i = 0; i < sizeof(summary->left_out) / sizeof(*summary->left_out); i++) {
+		const struct left_out_busy *busy = &summary->left_out[i];
+		left_out_ns += busy->cpu_ns;
+		if (busy->pid)
+			str_printf(&text, "%s%u (%.2f s)", i ? ", " : "", busy->pid,
+				seconds(busy->cpu_ns));
+	}
+	if (seconds(left_out_ns) <= sampled_s)
+		return false;
+	console_say("hint: %zu %s that ran already %s not recorded, and used more CPU time: %s%s; "
+		    "--tree records them",
+		summary->nr_left_out, summary->nr_left_out == 1 ? "child" : "children",
+		summary->nr_left_out == 1 ? "was" : "were", str_text(&text),
+		summary->nr_left_out > 3 ? " ..." : "");
+	return true;
+}
+
 /* Each hint only when its condition holds, with the number and the way out. */
 static void print_hints(const struct record_view *view, const struct session_summary *summary)
 {
@@ -253,6 +282,8 @@ static void print_hints(const struct record_view *view, const struct session_sum
 		console_say("hint: %llu samples were lost, the output %s",
 			(unsigned long long)summary->lost_write,
 			summary->reason == LAYOUT_END_SIZE ? "had reached --max-size" : "failed");
+	else if (print_left_out(options, summary))
+		;
 	else if (options->event != SESSION_EVENT_NONE &&
 		 summary->final.samples - summary->hits.samples < 100)
 		print_few(summary->final.samples - summary->hits.samples);
@@ -266,8 +297,9 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			(unsigned long long)summary->sideband_lost,
 			(unsigned long long)summary->gap_samples);
 	if (summary->is_in_pid_namespace && summary->filtered && session_is_system_wide(options))
-		console_say("hint: %llu ticks were of processes outside of this PID namespace, which "
-			    "cannot be seen from here: record on the host, or with --pid=host",
+		console_say(
+			"hint: %llu ticks were of processes outside of this PID namespace, which "
+			"cannot be seen from here: record on the host, or with --pid=host",
 			(unsigned long long)summary->filtered);
 	if (summary->files_full)
 		console_say("hint: there were too many files to unwind them all; stacks of the "

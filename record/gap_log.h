@@ -12,7 +12,7 @@
 struct gap_log {
 	struct gap_point {
 		uint64_t time_ns, samples;
-	} points[256]; /* a ring, in the order of time */
+	} points[256];    /* a ring, in the order of time */
 	size_t nr_points; /* that were ever noted */
 	uint64_t samples_in_gaps;
 	uint64_t counted; /* samples up to the end of the gap before */

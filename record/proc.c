@@ -106,6 +106,8 @@ bool proc_read_stat(uint32_t pid, struct proc_stat *ret)
 {
 	enum {
 		FIELD_PPID = 4,
+		FIELD_UTIME = 14,
+		FIELD_STIME = 15,
 		FIELD_STARTTIME = 22,
 	};
 	CLEANUP(str_deinit) struct str text = {0};
@@ -115,17 +117,21 @@ bool proc_read_stat(uint32_t pid, struct proc_stat *ret)
 	if (!at)
 		return false;
 	at++;
-	uint64_t start_ticks = 0;
+	uint64_t start_ticks = 0, cpu_ticks = 0;
 	for (int field = 3; field <= FIELD_STARTTIME; field++) {
 		while (*at == ' ')
 			at++;
 		if (field == FIELD_PPID)
 			ret->parent_pid = (uint32_t)strtoul(at, NULL, 10);
+		if (field == FIELD_UTIME || field == FIELD_STIME)
+			cpu_ticks += strtoull(at, NULL, 10);
 		if (field == FIELD_STARTTIME)
 			start_ticks = strtoull(at, NULL, 10);
 		at += strcspn(at, " ");
 	}
-	ret->start_ns = start_ticks * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
+	uint64_t tick_ns = 1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK);
+	ret->start_ns = start_ticks * tick_ns;
+	ret->cpu_ns = cpu_ticks * tick_ns;
 	return true;
 }
 
@@ -220,6 +226,31 @@ static void list_numbers(const char *folder, struct proc_pids *ret)
 void proc_list_pids(struct proc_pids *ret)
 {
 	list_numbers("/proc", ret);
+}
+
+static bool has_pid(const struct proc_pids *pids, uint32_t pid)
+{
+	for (size_t i = 0; i < pids->len; i++)
+		if (pids->data[i] == pid)
+			return true;
+	return false;
+}
+
+bool proc_add_descendants(struct proc_pids *pids)
+{
+	CLEANUP(proc_pids_deinit) struct proc_pids all = {0};
+	size_t before = pids->len, last;
+	proc_list_pids(&all);
+	do { /* a child may stand before its parent */
+		last = pids->len;
+		for (size_t i = 0; i < all.len; i++) {
+			struct proc_stat stat;
+			if (!has_pid(pids, all.data[i]) && proc_read_stat(all.data[i], &stat) &&
+				has_pid(pids, stat.parent_pid))
+				vec_push(pids, all.data[i]);
+		}
+	} while (pids->len > last);
+	return pids->len > before;
 }
 
 void proc_list_threads(uint32_t pid, struct proc_pids *ret)

@@ -29,6 +29,7 @@ bool proc_each_mapping(uint32_t pid, proc_mapping_fn *fn, void *context);
 struct proc_stat {
 	uint32_t parent_pid;
 	uint64_t start_ns; /* CLOCK_BOOTTIME, rounded down to a clock tick (10 ms) */
+	uint64_t cpu_ns;   /* in user mode and in the kernel, rounded likewise */
 };
 
 bool proc_read_stat(uint32_t pid, struct proc_stat *ret);
@@ -50,6 +51,11 @@ struct proc_pids {
 void proc_pids_deinit(struct proc_pids *pids);
 /* Appends every process there is now. */
 void proc_list_pids(struct proc_pids *ret);
+/*
+ * Appends the processes that these have forked, and those that these have, as far as they are there
+ * and not in the list. True when there were any.
+ */
+bool proc_add_descendants(struct proc_pids *pids);
 /* Appends the threads of a process, the main one among them; nothing when it is gone. */
 void proc_list_threads(uint32_t pid, struct proc_pids *ret);
 bool proc_is_alive(uint32_t pid);

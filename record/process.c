@@ -313,8 +313,7 @@ void process_table_fork(
 	child->cgroup = mem_strdup(parent->cgroup);
 }
 
-void process_table_exec(
-	struct process_table *table, struct process *process, uint64_t time_ns)
+void process_table_exec(struct process_table *table, struct process *process, uint64_t time_ns)
 {
 	process->mappings.len = 0;
 	process->known_since_ns = time_ns;

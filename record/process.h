@@ -45,8 +45,8 @@ struct process_table {
 	struct object_table *objects;
 	struct map by_pid; /* pid -> struct process * */
 	uint32_t next_image;
-	uint64_t lost_ns; /* when sideband was lost last: what is known of processes since before that
-			   * may be wrong */
+	uint64_t lost_ns; /* when sideband was lost last: what is known of processes since before
+			   * that may be wrong */
 };
 
 void process_table_deinit(struct process_table *table);
@@ -54,16 +54,15 @@ void process_table_deinit(struct process_table *table);
 /* NULL when it is not known. */
 struct process *process_table_find(const struct process_table *table, uint32_t pid);
 /*
- * The process, read from /proc when it is not known yet, and again when sideband was lost since; one
- * that is gone already stays nearly empty, or what it was.
+ * The process, read from /proc when it is not known yet, and again when sideband was lost since;
+ * one that is gone already stays nearly empty, or what it was.
  */
 struct process *process_table_get(struct process_table *table, uint32_t pid, uint64_t time_ns);
 
 /* What sideband says, in the order of time. */
 void process_table_fork(
 	struct process_table *table, uint32_t parent_pid, uint32_t pid, uint64_t time_ns);
-void process_table_exec(
-	struct process_table *table, struct process *process, uint64_t time_ns);
+void process_table_exec(struct process_table *table, struct process *process, uint64_t time_ns);
 /* Its image by a sample: true when that is another one than was known, whose exec was lost. */
 bool process_note_exec_id(struct process *process, uint32_t exec_id);
 /* Records were lost, or left out, until now: of all processes, or of one. */

@@ -246,8 +246,8 @@ static void put_counters(
 		put_taken(recording, counts, moment, TRANSLATE_HIT, accounted_hits);
 	put_counter(recording, LAYOUT_COUNTER_SIDEBAND_LOST, 0,
 		counts->sideband_lost - base->sideband_lost);
-	put_counter(recording, LAYOUT_COUNTER_GAP_SAMPLES, 0,
-		counts->gap_samples - base->gap_samples);
+	put_counter(
+		recording, LAYOUT_COUNTER_GAP_SAMPLES, 0, counts->gap_samples - base->gap_samples);
 	put_counter(recording, LAYOUT_COUNTER_TARGETS_FULL, 0,
 		counts->targets_full - base->targets_full);
 	put_counter(recording, LAYOUT_COUNTER_FILES_FULL, 0, counts->files_full - base->files_full);

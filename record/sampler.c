@@ -43,8 +43,8 @@ static void choose_clock(struct sampler *sampler, const struct sampler_options *
 	sampler->has_timer = options->clock != SAMPLER_CLOCK_NONE;
 	sampler->has_probes = options->nr_probes;
 	sampler->has_shadow = options->script_probes;
-	sampler->has_targets = options->filter == EVENT_FILTER_PROCESS ||
-			       options->filter == EVENT_FILTER_THREAD;
+	sampler->has_targets =
+		options->filter == EVENT_FILTER_PROCESS || options->filter == EVENT_FILTER_THREAD;
 	ticker_init(&sampler->ticker, &clock);
 }
 
@@ -141,8 +141,8 @@ static struct err *put_frame_pointer_rule(struct sampler *sampler)
 static struct err *find_pid_namespace(const struct sample_bpf *bpf)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);
-	int result = bpf_prog_test_run_opts(
-		bpf_program__fd(bpf->progs.find_pid_namespace), &options);
+	int result =
+		bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.find_pid_namespace), &options);
 	if (result)
 		return feature_explain(err_sys(-result, "cannot find out the PID namespace"));
 	return NULL;
@@ -517,10 +517,9 @@ struct err *sampler_read_counters(
 		const struct event_counters *count = &counted[cpu];
 		struct sampler_cpu_counters counters = {.cpu = (uint32_t)cpu, .counted = *count};
 		if (with_skipped)
-			counters.skipped =
-				beyond(ticker_due(&sampler->ticker, TIMERS_OF_CPUS, cpu),
-					count->ticks - count->task_ticks) +
-				(i ? 0 : skipped);
+			counters.skipped = beyond(ticker_due(&sampler->ticker, TIMERS_OF_CPUS, cpu),
+						   count->ticks - count->task_ticks) +
+					   (i ? 0 : skipped);
 		fn(context, &counters);
 	}
 	return NULL;

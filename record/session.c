@@ -274,10 +274,9 @@ static void snapshot_targets(struct session_parts *parts)
 	uint64_t now = recording_now_ns();
 	if (session_is_system_wide(options))
 		translate_add_all(translate, now);
-	else if (options->target == SESSION_COMMAND)
-		translate_add_process(translate, (uint32_t)parts->target.pid, now);
-	for (size_t i = 0; i < options->nr_pids; i++) {
-		uint32_t pid = options->pids[i]; /* or a thread's, whose process is what has maps */
+	for (size_t i = 0; i < parts->targets.len; i++) {
+		uint32_t pid =
+			parts->targets.data[i]; /* or a thread's, whose process is what has maps */
 		uint32_t tgid = options->target == SESSION_THREADS ? proc_read_tgid(pid) : pid;
 		if (tgid)
 			translate_add_process(translate, tgid, now);

@@ -13,6 +13,7 @@
 #include "format/base/err.h"
 #include "format/file/layout.h"
 #include "record/kept_files.h"
+#include "record/left_out.h"
 #include "record/session_options.h"
 #include "record/ticker.h"
 
@@ -56,11 +57,13 @@ struct session_summary {
 	struct session_runtime unknown_runtimes[8]; /* name NULL: no more */
 	uint64_t dsos, dsos_with_build_id, dsos_readable;
 	uint64_t targets_full, files_full, sideband_lost, gap_samples;
-	struct ticker_times timers; /* what ticks came from */
-	bool is_in_pid_namespace;   /* not the machine's own: what is outside was filtered */
-	bool kernel_hidden; /* kernel symbols could not be read */
-	char output[4096];  /* the (last) file */
-	bool is_published;  /* there is a file (or a stream) */
+	struct left_out_busy left_out[3]; /* the busiest children that were no targets */
+	size_t nr_left_out;               /* ... of so many that ran */
+	struct ticker_times timers;       /* what ticks came from */
+	bool is_in_pid_namespace;         /* not the machine's own: what is outside was filtered */
+	bool kernel_hidden;               /* kernel symbols could not be read */
+	char output[4096];                /* the (last) file */
+	bool is_published;                /* there is a file (or a stream) */
 	uint32_t files, files_kept;
 	int end_signal;        /* that stopped the session, 0 for none */
 	bool has_child_status; /* the command ended ... */

@@ -45,7 +45,8 @@ struct session_options {
 	const uint32_t *pids;
 	size_t nr_pids;
 	uint32_t uid;
-	bool no_inherit; /* new children are not followed */
+	bool no_inherit;       /* new children are not followed */
+	bool with_descendants; /* of SESSION_PROCESSES: the children that they have already, too */
 
 	enum session_event event;
 	const char *const *usdt; /* probes, "PATH:PROVIDER:NAME" */

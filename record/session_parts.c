@@ -73,12 +73,32 @@ static struct target_tasks target_tasks(const struct session_parts *parts)
 		.ids = parts->command_pid ? &parts->command_pid : options->pids,
 		.nr_ids = parts->command_pid ? 1 : options->nr_pids,
 		.are_threads = are_threads,
+		.with_descendants = options->with_descendants,
 		/* The threads of a process are its own in any case. */
 		.inherit = !options->no_inherit ? TARGET_INHERIT_ALL
-			   : are_threads	? TARGET_INHERIT_NOTHING
+			   : are_threads        ? TARGET_INHERIT_NOTHING
 						: TARGET_INHERIT_THREADS,
 	};
 	return tasks;
+}
+
+/* What they fork from now on the BPF side adds. */
+static struct err *add_targets(struct session_parts *parts)
+{
+	const struct session_options *options = &parts->options;
+	struct proc_pids *targets = &parts->targets;
+	size_t added = 0;
+	if (parts->command_pid)
+		vec_push(targets, parts->command_pid);
+	else
+		vec_append(targets, options->pids, options->nr_pids);
+	do {
+		for (; added < targets->len; added++)
+			try(sampler_add_target(parts->sampler, targets->data[added]));
+	} while (options->with_descendants && proc_add_descendants(targets));
+	if (options->target == SESSION_PROCESSES && !options->with_descendants)
+		left_out_begin(&parts->left_out, options->pids, options->nr_pids);
+	return NULL;
 }
 
 static struct err *create_sampler(struct session_parts *parts)
@@ -125,11 +145,7 @@ static struct err *create_sampler(struct session_parts *parts)
 			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
 	};
 	try(sampler_create(&sampler, &parts->sampler));
-	if (options->target == SESSION_COMMAND)
-		return sampler_add_target(parts->sampler, parts->command_pid);
-	for (size_t i = 0; i < options->nr_pids; i++)
-		try(sampler_add_target(parts->sampler, options->pids[i]));
-	return NULL;
+	return add_targets(parts);
 }
 
 /* To be unwound by the report. */
@@ -262,6 +278,8 @@ void session_parts_deinit(struct session_parts *parts)
 	translate_deinit(&parts->translate);
 	kept_files_destroy(parts->kept_files);
 	watched_tasks_deinit(&parts->watched);
+	proc_pids_deinit(&parts->targets);
+	left_out_deinit(&parts->left_out);
 	session_signals_restore(&parts->signals);
 	mem_close_fd(&parts->epoll_fd);
 }

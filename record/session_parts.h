@@ -12,6 +12,8 @@
 #include "format/base/str.h"
 #include "format/base/vec.h"
 #include "record/kept_files.h"
+#include "record/left_out.h"
+#include "record/proc.h"
 #include "record/recording.h"
 #include "record/rule_source.h"
 #include "record/sampler.h"
@@ -28,6 +30,8 @@ struct session_parts {
 	struct session_options options; /* what they point at is borrowed */
 	struct session_signals signals;
 	struct watched_tasks watched; /* options.pids */
+	struct proc_pids targets;     /* ids of what is profiled, when the recording began */
+	struct left_out left_out;     /* of SESSION_PROCESSES: what they had forked */
 	bool has_target;              /* a command was started, and is held */
 	struct target target;
 	uint32_t command_pid; /* of the command, when that is what is profiled; else 0 */

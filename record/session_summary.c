@@ -194,6 +194,8 @@ void session_summarize(const struct session_parts *parts, const struct recording
 	summary->kernel_hidden = parts->translate.kernel.is_hidden;
 	summary->files = recording->nr_files;
 	summary->files_kept = recording_files_kept(recording);
+	summary->nr_left_out = left_out_count_busy(&parts->left_out, summary->left_out,
+		sizeof(summary->left_out) / sizeof(*summary->left_out));
 	count_objects(parts, summary);
 	blame_objects(parts, summary);
 	name_unknown_runtimes(parts, summary);

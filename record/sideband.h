@@ -57,8 +57,7 @@ struct sideband;
  * more, of the whole system. A thread of its own takes records as they come. ERR_PERMISSION without
  * CAP_PERFMON.
  */
-struct err *sideband_create(
-	const struct target_tasks *tasks, struct sideband **ret) ERR_MUST_CHECK;
+struct err *sideband_create(const struct target_tasks *tasks, struct sideband **ret) ERR_MUST_CHECK;
 void sideband_destroy(struct sideband *sideband);
 /* Appends everything that is there, then sorts the batch by time. */
 void sideband_drain(struct sideband *sideband, struct sideband_batch *batch);

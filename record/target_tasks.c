@@ -2,6 +2,7 @@
 
 #include "format/base/map.h"
 #include "format/base/mem.h"
+#include "format/base/vec.h"
 #include "record/proc.h"
 
 struct walk {
@@ -32,11 +33,24 @@ static struct err *visit_process(struct walk *walk, uint32_t pid)
 	return NULL;
 }
 
+/* Children that were forked meanwhile have not inherited anything if their parent came later. */
+static struct err *visit_tree(struct walk *walk, const struct target_tasks *tasks)
+{
+	CLEANUP(proc_pids_deinit) struct proc_pids pids = {0};
+	size_t visited = 0;
+	vec_append(&pids, tasks->ids, tasks->nr_ids);
+	do {
+		for (; visited < pids.len; visited++)
+			try(visit_process(walk, pids.data[visited]));
+	} while (proc_add_descendants(&pids));
+	return NULL;
+}
+
 struct err *target_tasks_each(const struct target_tasks *tasks, target_task_fn *fn, void *context)
 {
 	struct walk walk = {.fn = fn, .context = context};
-	struct err *err = NULL;
-	for (size_t i = 0; !err && i < tasks->nr_ids; i++) {
+	struct err *err = tasks->with_descendants ? visit_tree(&walk, tasks) : NULL;
+	for (size_t i = 0; !err && !tasks->with_descendants && i < tasks->nr_ids; i++) {
 		bool is_new;
 		err = tasks->are_threads ? visit(&walk, tasks->ids[i], &is_new)
 					 : visit_process(&walk, tasks->ids[i]);

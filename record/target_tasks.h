@@ -18,6 +18,7 @@ struct target_tasks {
 	const uint32_t *ids; /* of processes, of which each thread is meant, or of threads */
 	size_t nr_ids;       /* 0: the whole system */
 	bool are_threads;
+	bool with_descendants; /* and the processes that they have forked, before the recording */
 	enum target_inherit inherit;
 };
 

@@ -15,10 +15,10 @@
 #include "record/timers.h"
 
 struct ticker_options {
-	int program;              /* the BPF program that a tick runs */
-	bool *follows_tasks;      /* the program's: ticks are those of tasks' own timers */
-	const int *cpus;          /* nr_cpus of them; 0: all that are online */
-	size_t nr_cpus;           /* with them, it is always timers of the CPUs */
+	int program;               /* the BPF program that a tick runs */
+	bool *follows_tasks;       /* the program's: ticks are those of tasks' own timers */
+	const int *cpus;           /* nr_cpus of them; 0: all that are online */
+	size_t nr_cpus;            /* with them, it is always timers of the CPUs */
 	struct target_tasks tasks; /* the targets to begin with; none: always timers of the CPUs */
 	/* Appends the ids of the targets that there are by now, as tasks.ids has them. */
 	void (*list_targets)(void *context, struct proc_pids *ret);
@@ -36,7 +36,7 @@ struct ticker {
 	struct ticker_options options;
 	struct timers timers[TIMER_KINDS]; /* those of choice.kind are open */
 	struct timer_choice choice;
-	bool is_fixed; /* there is nothing to choose */
+	bool is_fixed;             /* there is nothing to choose */
 	struct ticker_times times; /* until since_ns */
 	uint64_t since_ns;         /* 0: it was not started */
 };

@@ -77,8 +77,8 @@ static struct err *explain_open(const struct timers *timers, const struct timer 
 	return feature_explain(err_sys(errnum, "perf_event_open (%s on CPU %d)", name, timer->cpu));
 }
 
-static struct err *open_timer(struct timers *timers, const struct perf_event_attr *attr,
-	struct timer timer, int program)
+static struct err *open_timer(
+	struct timers *timers, const struct perf_event_attr *attr, struct timer timer, int program)
 {
 	struct perf_event_attr copy = *attr;
 	timer.fd = (int)syscall(SYS_perf_event_open, &copy, timer.tid ? (pid_t)timer.tid : -1,
@@ -136,16 +136,14 @@ static struct err *open_task(void *context, uint32_t tid)
 	struct timer timer = {.cpu = -1, .tid = tid};
 	struct err *err = open_timer(opening->timers, &opening->attr, timer, opening->program);
 	int errnum = err ? err_errnum(err) : 0;
-	bool is_old_kernel =
-		opening->attr.inherit_thread && (errnum == EINVAL || errnum == E2BIG);
+	bool is_old_kernel = opening->attr.inherit_thread && (errnum == EINVAL || errnum == E2BIG);
 	if (!is_old_kernel && errnum != EMFILE)
 		return err;
 	err_destroy(err);
 	return err_new(ERR_UNSUPPORTED, "no timers of tasks here");
 }
 
-struct err *timers_open_tasks(
-	struct timers *timers, const struct target_tasks *tasks, int program)
+struct err *timers_open_tasks(struct timers *timers, const struct target_tasks *tasks, int program)
 {
 	struct opening opening = {timers, timers->attr, program};
 	opening.attr.inherit = tasks->inherit != TARGET_INHERIT_NOTHING;

@@ -249,8 +249,10 @@ TEST(the_command_is_a_target_from_its_exec_on)
 
 TEST(children_of_targets_are_targets)
 {
-	const struct emulated_task parent = {100, 100, 5}, child = {200, 200, 6};
-	const struct emulated_task stranger = {300, 300, 7}, other = {400, 400, 8};
+	const struct emulated_task parent = {.pid = 100, .tgid = 100, .start_ns = 5},
+				   child = {.pid = 200, .tgid = 200, .start_ns = 6};
+	const struct emulated_task stranger = {.pid = 300, .tgid = 300, .start_ns = 7},
+				   other = {.pid = 400, .tgid = 400, .start_ns = 8};
 	boot();
 	emulate_config()->filter = EVENT_FILTER_PROCESS;
 	emulate_target(100, 5);
@@ -265,7 +267,8 @@ TEST(children_of_targets_are_targets)
 
 TEST(threads_of_target_threads_are_targets)
 {
-	const struct emulated_task parent = {101, 100, 5}, child = {102, 100, 6};
+	const struct emulated_task parent = {.pid = 101, .tgid = 100, .start_ns = 5},
+				   child = {.pid = 102, .tgid = 100, .start_ns = 6};
 	boot();
 	emulate_config()->follow_children = true;
 	emulate_config()->filter = EVENT_FILTER_PROCESS;
@@ -281,7 +284,8 @@ TEST(threads_of_target_threads_are_targets)
 /* The number may be another task's by now. */
 TEST(freed_task_is_no_target_any_more)
 {
-	const struct emulated_task task = {200, 200, 6}, reused = {200, 200, 9};
+	const struct emulated_task task = {.pid = 200, .tgid = 200, .start_ns = 6},
+				   reused = {.pid = 200, .tgid = 200, .start_ns = 9};
 	boot();
 	emulate_target(200, 6);
 	emulate_free(&reused);
@@ -291,4 +295,101 @@ TEST(freed_task_is_no_target_any_more)
 	emulate_target(200, 0); /* when it began is not known */
 	emulate_free(&task);
 	CHECK(!emulated_is_target(200));
+}
+
+/* ---- PID namespaces ---- */
+
+TEST(tasks_are_called_as_in_the_recorders_namespace)
+{
+	struct unwind_registers regs = boot();
+	emulated.inner_pid = 7;
+	emulated.inner_tid = 8;
+	emulate_pid_namespace();
+	emulate_config()->filter = EVENT_FILTER_PROCESS;
+	emulate_target(7, 0);
+	emulate_tick(&regs);
+	check_counters(1, 1, 0, 0, 0);
+	const struct event_sample *sample = emulated_record(EVENT_SAMPLE, 0);
+	CHECK_INT(sample->pid, 7);
+	CHECK_INT(sample->tid, 8);
+	CHECK_INT(stack_of_kind(EVENT_STACK_USER, 0)->pid, 7);
+}
+
+/* They have no number there, and nothing that the recorder could read of them. */
+TEST(tasks_outside_of_the_namespace_are_filtered)
+{
+	struct unwind_registers regs = boot();
+	emulated.inner_pid = emulated.inner_tid = 7;
+	emulate_pid_namespace();
+	emulated.inner_pid = emulated.inner_tid = 0;
+	emulate_tick(&regs);
+	check_counters(1, 0, 0, 1, 0);
+}
+
+TEST(children_are_followed_by_their_inner_numbers)
+{
+	const struct emulated_task parent = {100, 100, 5, 7, 7, false};
+	const struct emulated_task child = {200, 200, 6, 9, 9, false};
+	boot();
+	emulated.inner_pid = emulated.inner_tid = 1;
+	emulate_pid_namespace();
+	emulate_config()->filter = EVENT_FILTER_PROCESS;
+	emulate_config()->follow_children = true;
+	emulate_target(7, 5);
+	emulate_fork(&parent, &child);
+	CHECK(emulated_is_target(9) && !emulated_is_target(200));
+	emulate_exit(&(struct emulated_task){200, 200, 6, 9, 9, true});
+	CHECK(emulated_is_target(9)); /* other threads of it run */
+	emulate_exit(&child);
+	CHECK(!emulated_is_target(9));
+}
+
+/* ---- timers of the tasks' own ---- */
+
+TEST(ticks_of_tasks_timers_need_no_filter)
+{
+	struct unwind_registers regs = boot();
+	emulate_config()->filter = EVENT_FILTER_PROCESS;
+	emulate_timers_of_tasks();
+	emulate_tick(&regs);
+	check_counters(1, 1, 0, 0, 0);
+	CHECK_INT(emulated_counters()->task_ticks, 1);
+	emulate_config()->command_pid = emulated.pid;
+	emulated.parent_exec_id = emulated.exec_id; /* the recorder's own child */
+	emulate_tick(&regs);
+	check_counters(2, 1, 0, 1, 0);
+}
+
+TEST(switches_a_second_of_cpu_time_are_summed_over_ticks)
+{
+	struct unwind_registers regs = boot();
+	emulate_timers_of_tasks();
+	emulated.switches = 500;
+	emulated.runtime_ns = 10 * 1000 * 1000;
+	emulate_tick(&regs);
+	CHECK_INT(emulated_counters()->switch_rates, 50000);
+	emulated.runtime_ns = 0; /* it has just begun */
+	emulate_tick(&regs);
+	CHECK_INT(emulated_counters()->switch_rates, 50000);
+}
+
+/* Many of them may make other timers the better ones, and the recorder is to know soon. */
+TEST(forked_processes_wake_the_recorder)
+{
+	const struct emulated_task parent = {.pid = 100, .tgid = 100, .start_ns = 5},
+				   child = {.pid = 200, .tgid = 200, .start_ns = 6};
+	const struct emulated_task thread = {.pid = 101, .tgid = 100, .start_ns = 5};
+	boot();
+	emulate_config()->filter = EVENT_FILTER_PROCESS;
+	emulate_config()->follow_children = true;
+	emulate_timers_of_tasks();
+	emulate_target(100, 5);
+	for (int i = 0; i < 4; i++) {
+		CHECK_INT(emulated_count(EVENT_FORKS), 0);
+		emulate_fork(&parent, &thread);
+		emulate_fork(&parent, &child);
+	}
+	CHECK_INT(emulated_count(EVENT_FORKS), 1);
+	CHECK_INT(emulated_processes_forked(), 4);
+	CHECK_INT(emulated_threads_forked(), 4);
 }

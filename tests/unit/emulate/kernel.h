@@ -34,6 +34,8 @@ struct emulated_kernel {
 	enum emulated_release release;
 	uint32_t cpu;
 	uint32_t pid, tid, uid, gid;
+	uint32_t inner_pid, inner_tid; /* in a PID namespace below the machine's; 0: it is not in it */
+	uint64_t switches, runtime_ns;
 	uint64_t time_ns, start_ns, exec_id, parent_exec_id;
 	uint64_t changes; /* of the mappings, as the kernel counts them */
 	bool is_kernel_thread, has_no_memory;
@@ -160,7 +162,16 @@ const struct unwind_rule *emulated_rules(void);
 struct emulated_task {
 	uint32_t pid, tgid;
 	uint64_t start_ns;
+	uint32_t inner_pid, inner_tgid; /* as above */
+	bool has_threads;               /* that live on */
 };
+/* The recorder's PID namespace is that of `inner_pid`. */
+void emulate_pid_namespace(void);
+/* Ticks are those of timers of the tasks' own. */
+void emulate_timers_of_tasks(void);
+uint64_t emulated_processes_forked(void);
+uint64_t emulated_threads_forked(void);
+void emulate_exit(const struct emulated_task *task);
 void emulate_fork(const struct emulated_task *parent, const struct emulated_task *child);
 void emulate_free(const struct emulated_task *task);
 void emulate_target(uint32_t id, uint64_t start_ns);

@@ -16,6 +16,8 @@ int continue_hit(struct pt_regs *ctx);
 int on_call(struct pt_regs *ctx);
 int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
+int on_exit(struct task_struct *task);
+int find_pid_namespace(void *context);
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -32,8 +34,26 @@ enum {
 	EMULATED_SHADOW_STACKS = 4,
 };
 
+enum {
+	INNER_LEVEL = 1,
+	INNER_INODE = 4026532000,
+};
+
+/* A task, its process's leader, and what tells their numbers in each PID namespace. */
+struct emulated_ids {
+	struct pid pid;
+	struct upid inner; /* pid.numbers[1] */
+};
+
+struct all_task {
+	struct task_struct task, leader;
+	struct emulated_ids ids, leader_ids;
+	struct pid_namespace machine, inner;
+	struct signal_struct signal;
+};
+
 static struct {
-	struct task_struct *task;
+	struct all_task *task;
 	struct all_mm *mm;
 	uint8_t *stack;                      /* of the kernel */
 	struct bpf_perf_event_data *context; /* in its memory */
@@ -136,18 +156,37 @@ struct all_mm *emulate_mm(void)
 
 /* ---- the current task ---- */
 
-static void put_task(struct task_struct *task, const struct emulated_task *from)
+static struct pid *put_ids(
+	struct all_task *all, struct emulated_ids *ids, uint32_t outer, uint32_t inner)
 {
+	ids->pid.level = inner ? INNER_LEVEL : 0;
+	ids->pid.numbers[0] = (struct upid){(int)outer, &all->machine};
+	ids->inner = (struct upid){(int)inner, &all->inner};
+	return &ids->pid;
+}
+
+static void put_task(struct all_task *all, const struct emulated_task *from)
+{
+	struct task_struct *task = &all->task, *leader = &all->leader;
+	all->inner.ns.inum = INNER_INODE;
+	all->signal.live.counter = from->has_threads;
 	task->pid = (int)from->pid;
-	task->tgid = (int)from->tgid;
-	task->start_boottime = from->start_ns;
-	task->group_leader = task;
+	task->tgid = leader->pid = leader->tgid = (int)from->tgid;
+	task->start_boottime = leader->start_boottime = from->start_ns;
+	task->signal = leader->signal = &all->signal;
+	task->group_leader = leader->group_leader = leader;
+	task->thread_pid = put_ids(all, &all->ids, from->pid, from->inner_pid);
+	leader->thread_pid = put_ids(all, &all->leader_ids, from->tgid, from->inner_tgid);
 }
 
 static void put_process(void)
 {
-	struct task_struct *task = process.task;
-	put_task(task, &(struct emulated_task){emulated.tid, emulated.pid, emulated.start_ns});
+	struct task_struct *task = &process.task->task;
+	put_task(
+		process.task, &(struct emulated_task){emulated.tid, emulated.pid, emulated.start_ns,
+				      emulated.inner_tid, emulated.inner_pid, false});
+	task->nvcsw = emulated.switches;
+	task->se.sum_exec_runtime = emulated.runtime_ns;
 	task->flags = emulated.is_kernel_thread ? PF_KTHREAD : 0;
 	task->parent_exec_id = emulated.parent_exec_id;
 	task->self_exec_id = emulated.exec_id;
@@ -163,12 +202,12 @@ static void put_process(void)
 
 unsigned long long bpf_get_current_task(void)
 {
-	return (unsigned long long)process.task;
+	return (unsigned long long)&process.task->task;
 }
 
 struct task_struct *bpf_get_current_task_btf(void)
 {
-	return process.task;
+	return &process.task->task;
 }
 
 /* Where the entry code pushes them: at the very top of the stack. */
@@ -179,7 +218,7 @@ static struct pt_regs *saved_registers(void)
 
 long bpf_task_pt_regs(struct task_struct *task)
 {
-	return task == process.task ? (long)saved_registers() : 0;
+	return task == &process.task->task ? (long)saved_registers() : 0;
 }
 
 /* ---- ticks ---- */
@@ -350,17 +389,46 @@ volatile uint64_t *emulated_generation(void)
 
 void emulate_fork(const struct emulated_task *parent, const struct emulated_task *child)
 {
-	struct task_struct *tasks = emulate_kernel_memory(2 * sizeof(*tasks));
+	struct all_task *tasks = emulate_kernel_memory(2 * sizeof(*tasks));
 	put_task(&tasks[0], parent);
 	put_task(&tasks[1], child);
-	on_fork(&tasks[0], &tasks[1]);
+	on_fork(&tasks[0].task, &tasks[1].task);
 }
 
 void emulate_free(const struct emulated_task *task)
 {
-	struct task_struct *freed = emulate_kernel_memory(sizeof(*freed));
+	struct all_task *freed = emulate_kernel_memory(sizeof(*freed));
 	put_task(freed, task);
-	on_free(freed);
+	freed->task.thread_pid = NULL; /* detached before it is freed */
+	on_free(&freed->task);
+}
+
+void emulate_exit(const struct emulated_task *task)
+{
+	struct all_task *ended = emulate_kernel_memory(sizeof(*ended));
+	put_task(ended, task);
+	on_exit(&ended->task);
+}
+
+void emulate_pid_namespace(void)
+{
+	put_process();
+	find_pid_namespace(NULL);
+}
+
+void emulate_timers_of_tasks(void)
+{
+	ticks_follow_tasks = true;
+}
+
+uint64_t emulated_processes_forked(void)
+{
+	return processes_forked;
+}
+
+uint64_t emulated_threads_forked(void)
+{
+	return threads_forked;
 }
 
 void emulate_target(uint32_t id, uint64_t start_ns)

@@ -20,6 +20,8 @@ _Bool emulate_has_helper(const char *helper);
 
 #define bpf_core_field_offset(type, field) (FLAVOUR_OFFSET((type *)0) + offsetof(type, field))
 
+#define bpf_core_type_size(type) sizeof(type)
+
 #define bpf_core_read(to, bytes, from) bpf_probe_read_kernel(to, bytes, from)
 
 /* Without forming the member's address by C's rules: pointers may be garbage. */
