@@ -293,12 +293,15 @@ static void probe_pid_namespace(struct feature_result *result)
 		INITIAL_PID_NAMESPACE = 0xEFFFFFFC, /* PROC_PID_INIT_INO, include/linux/proc_ns.h */
 	};
 	struct stat st;
-	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == INITIAL_PID_NAMESPACE)
+	struct err *err = proc_check_namespace();
+	if (err)
+		set(result, FEATURE_MISSING, "%s", err_message(err));
+	else if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == INITIAL_PID_NAMESPACE)
 		set(result, FEATURE_OK, "the initial one");
 	else
-		set(result, FEATURE_LIMITED,
-			"a container's own: only -a works here; start the container with "
-			"--pid=host");
+		set(result, FEATURE_OK,
+			"a container's own: its processes can be recorded, others with --pid=host");
+	err_destroy(err);
 }
 
 static void probe_uprobes(struct feature_result *result)
@@ -347,11 +350,7 @@ bool feature_records_commands(struct str *why)
 	size_t len = why->len;
 	struct feature_result result;
 	for (size_t i = 0; feature_probe(i, &result); i++) {
-		/* Who is told other pids than the kernel's side sees finds none of its samples. */
-		bool is_missing =
-			result.state == FEATURE_MISSING ||
-			(result.state == FEATURE_LIMITED && probes[i].probe == probe_pid_namespace);
-		if (is_missing)
+		if (result.state == FEATURE_MISSING)
 			str_printf(why, "%s%s: %s", why->len > len ? "; " : "", result.name,
 				str_text(&result.detail));
 		str_deinit(&result.detail);

@@ -83,6 +83,24 @@ line "recorder's CPU, -a 99 Hz, busy, % of a core" "$ours" "$theirs" "$(ratio "$
 line "recorder's CPU for the start, seconds" "$(awk -v s="$(cpu_of short)" -v p="$ours" 'BEGIN { printf "%.3f", s - 5 * p / 100 }')" "" "" ""
 line "recorder's peak RSS, KiB" "$(field long 4)" "$(field plong 4 2>/dev/null)" "" "< 49152"
 
+# ---- timers of tasks or of CPUs: strangers, switches ----
+for _ in $(seq "$(nproc)"); do "$busy" 4 >/dev/null & done
+"$ebprof" record -q -o calm.data -- "$busy" 1 >/dev/null
+wait
+line "ticks of strangers, of a command's samples" \
+	"$(awk -v f="$(json calm.data filtered)" -v s="$(json calm.data samples)" 'BEGIN { printf "%.4f", f / s }')" \
+	"" "" "< 0.01"
+# The median of five, side by side: alone, recorded, recorded by perf.
+switches() { "$@" "$build/tests/bench/switches" 300000 2>/dev/null | tail -n 1; }
+for i in 1 2 3 4 5; do
+	switches env >>switches.alone
+	switches "$ebprof" record -q -o switches.data -- >>switches.ours
+	[ $have_perf = 1 ] && switches "${perf_record[@]}" -F 999 -o switches.perf >>switches.theirs
+done
+median() { sort -n "$1" 2>/dev/null | sed -n 3p; }
+line "us a switch, recorded (alone: $(median switches.alone))" "$(median switches.ours)" \
+	"$(median switches.theirs)" "$(ratio "$(median switches.ours)" "$(median switches.alone)")" "<= 1.1x of alone"
+
 # ---- unwind tables: from file to table, and from the cache ----
 for file in /usr/lib/*/libLLVM-*.so.1 /usr/lib/*/libc.so.6 /usr/bin/node; do
 	[ -e "$file" ] && "$build/tests/bench/unwind_table" "$file"
