@@ -245,6 +245,15 @@ static void wait_for_events(struct session *session)
 	epoll_wait(session->parts.epoll_fd, events, 16, timeout_ms);
 }
 
+static struct err *update_timers(struct session *session, uint64_t now_ns)
+{
+	struct session_parts *parts = &session->parts;
+	try(sampler_update_timers(parts->sampler, now_ns));
+	if (sampler_timer_times(parts->sampler, now_ns).switches_often)
+		sideband_widen(parts->sideband);
+	return NULL;
+}
+
 static struct err *run_once(struct session *session)
 {
 	wait_for_events(session);
@@ -255,7 +264,7 @@ static struct err *run_once(struct session *session)
 		now - session->times.begun_ns >= session->parts.options.delay_ns)
 		try(start_sampling(session));
 	if (session->is_started && !session->is_over)
-		try(sampler_update_timers(session->parts.sampler, now));
+		try(update_timers(session, now));
 	drain(session);
 	try(flush_if_due(session));
 	try(check_limits(session));

@@ -211,6 +211,14 @@ static void close_sources(struct sideband *sideband)
 	sideband->sources.len = 0;
 }
 
+static struct err *open_system(struct sideband *sideband)
+{
+	struct perf_event_attr attr = task_attributes(TARGET_INHERIT_NOTHING);
+	vec_each(&sideband->buffers, buffer)
+		try(add_source(sideband, &attr, 0, buffer->cpu));
+	return NULL;
+}
+
 /* Of the targets alone where that is cheap, so that no stranger's records are in the way. */
 static struct err *open_sources(struct sideband *sideband, const struct target_tasks *tasks)
 {
@@ -223,10 +231,28 @@ static struct err *open_sources(struct sideband *sideband, const struct target_t
 		err_destroy(err);
 		close_sources(sideband);
 	}
-	opening.attr = task_attributes(TARGET_INHERIT_NOTHING);
-	vec_each(&sideband->buffers, buffer)
-		try(add_source(sideband, &opening.attr, 0, buffer->cpu));
-	return NULL;
+	return open_system(sideband);
+}
+
+/* Both tell of the same for a moment, which does no harm: what is said twice is so once. */
+void sideband_widen(struct sideband *sideband)
+{
+	if (!sideband->is_of_tasks)
+		return;
+	pthread_mutex_lock(&sideband->lock);
+	size_t before = sideband->sources.len;
+	struct err *err = open_system(sideband);
+	bool is_open = !err;
+	err_destroy(err);
+	size_t first = is_open ? 0 : before, end = is_open ? before : sideband->sources.len;
+	for (size_t i = first; i < end; i++)
+		close(sideband->sources.data[i].fd);
+	if (is_open)
+		memmove(sideband->sources.data, sideband->sources.data + before,
+			(sideband->sources.len - before) * sizeof(struct source));
+	sideband->sources.len -= end - first;
+	sideband->is_of_tasks = !is_open;
+	pthread_mutex_unlock(&sideband->lock);
 }
 
 static void *take_records_on(void *context);

@@ -1,5 +1,6 @@
 #include "record/ticker.h"
 
+#include "format/base/map.h"
 #include "format/base/mem.h"
 
 void ticker_init(struct ticker *ticker, const struct timers_clock *clock)
@@ -77,15 +78,41 @@ uint64_t ticker_due(const struct ticker *ticker, enum timer_kind kind, int cpu)
 
 /* ---- changing ---- */
 
-static struct err *open_other(struct ticker *ticker, enum timer_kind kind)
+/* Those that `known` has not; true when there are some. */
+static bool list_new_targets(struct ticker *ticker, struct map *known, struct proc_pids *ret)
+{
+	CLEANUP(proc_pids_deinit) struct proc_pids targets = {0};
+	ticker->options.list_targets(ticker->options.context, &targets);
+	ret->len = 0;
+	for (size_t i = 0; i < targets.len; i++) {
+		bool is_new;
+		map_put(known, targets.data[i], &is_new);
+		if (is_new)
+			vec_push(ret, targets.data[i]);
+	}
+	return ret->len;
+}
+
+/* A target that was forked meanwhile, by one that had no timer yet, has none: so look again. */
+static struct err *open_all_tasks(struct ticker *ticker)
 {
 	CLEANUP(proc_pids_deinit) struct proc_pids targets = {0};
 	struct target_tasks tasks = ticker->options.tasks;
-	if (kind == TIMERS_OF_TASKS)
-		ticker->options.list_targets(ticker->options.context, &targets);
-	tasks.ids = targets.data;
-	tasks.nr_ids = targets.len;
-	return open_timers(ticker, kind, &tasks);
+	struct map known = {0};
+	struct err *err = NULL;
+	tasks.with_descendants = false; /* they are targets by now */
+	while (!err && list_new_targets(ticker, &known, &targets)) {
+		tasks.ids = targets.data;
+		tasks.nr_ids = targets.len;
+		err = open_timers(ticker, TIMERS_OF_TASKS, &tasks);
+	}
+	map_deinit(&known);
+	return err;
+}
+
+static struct err *open_other(struct ticker *ticker, enum timer_kind kind)
+{
+	return kind == TIMERS_OF_TASKS ? open_all_tasks(ticker) : open_timers(ticker, kind, NULL);
 }
 
 /* The others are open already: little time goes by without any. */
