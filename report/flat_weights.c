@@ -16,8 +16,13 @@ enum part {
 struct flat {
 	const struct profile *profile;
 	const struct tree_options *options;
-	uint8_t *parts;   /* enum part: which stacks go through each of the profile's nodes */
-	uint32_t *places; /* the tree's node of each of the profile's */
+	uint8_t *parts; /* enum part: which stacks go through each of the profile's nodes */
+	/*
+	 * The tree's node of each of the profile's. Of one that no stack goes through, or whose
+	 * frame damage took, it is its caller's: from each place, parents lead to the caller's
+	 * place.
+	 */
+	uint32_t *places;
 	struct tree tree; /* nobody looks for its children: there are no links to them */
 	VEC(uint32_t) inlined;
 };
@@ -68,8 +73,8 @@ static void add_nodes(struct flat *flat)
 	vec_push(&flat->tree.nodes, (struct tree_node){0});
 	for (size_t i = 1; i < profile->nodes.len; i++) {
 		const struct layout_node *node = &profile->nodes.data[i];
-		if (flat->parts[i])
-			flat->places[i] = add_frame(flat, flat->places[node->parent], node->frame);
+		uint32_t caller = flat->places[node->parent];
+		flat->places[i] = flat->parts[i] ? add_frame(flat, caller, node->frame) : caller;
 	}
 }
 

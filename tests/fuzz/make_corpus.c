@@ -1,6 +1,7 @@
 /*
  * Writes the seeds of the targets that take recordings, and of what a store knows of baselines:
- * make_corpus DIRECTORY fills DIRECTORY/recording, recording_chunks, merge, slim and store_ref.
+ * make_corpus DIRECTORY fills DIRECTORY/recording, recording_chunks, merge, slim, tui and
+ * store_ref.
  */
 #include <stdio.h>
 
@@ -68,6 +69,18 @@ static void put_slim(const char *name, const struct bytes_buf *chunks)
 	bytes_buf_deinit(&slim);
 }
 
+/* As fuzz_tui wants it, with keys that do something in most views. */
+static void put_tui(const char *name, const struct bytes_buf *chunks)
+{
+	static const char keys[] = "jE\nI>s/m\nnfx\x1bSR";
+	struct bytes_buf tui = {0};
+	bytes_put_u8(&tui, sizeof(keys) - 1);
+	bytes_put(&tui, keys, sizeof(keys) - 1);
+	bytes_put(&tui, chunks->data, chunks->len);
+	put_file("tui", name, tui.data, tui.len);
+	bytes_buf_deinit(&tui);
+}
+
 static void put_recording(const char *name, struct bytes_buf *file)
 {
 	put_file("recording", name, file->data, file->len);
@@ -76,6 +89,7 @@ static void put_recording(const char *name, struct bytes_buf *file)
 	put_file("recording_chunks", name, chunks.data, chunks.len);
 	put_pair(name, &chunks);
 	put_slim(name, &chunks);
+	put_tui(name, &chunks);
 	bytes_buf_deinit(&previous);
 	previous = chunks;
 	bytes_buf_deinit(file);
@@ -162,6 +176,23 @@ static void make_code(struct bytes_buf *out)
 		exit(1);
 }
 
+/* Damage took all samples but one: nodes that no stack goes through. */
+static void make_unsampled(struct bytes_buf *out)
+{
+	struct writer *writer = forged_writer(out);
+	forged_put_tables(writer);
+	forged_put_stacks(writer);
+	writer_sample(writer, &(struct layout_sample){.time_ns = 1000000000,
+				      .event = 1,
+				      .thread = 1,
+				      .user_stack = 1,
+				      .weight = 1});
+	struct err *err = writer_finish(writer, &(struct layout_end){LAYOUT_END_COMMAND, 1});
+	writer_destroy(writer);
+	if (err)
+		exit(1);
+}
+
 /* What archiving appends: stacks that were unwound, and answers. */
 static void make_archived(struct bytes_buf *out)
 {
@@ -223,6 +254,7 @@ int main(int argc, char **argv)
 	root = argv[1];
 	struct bytes_buf small = {0}, cut = {0}, deep = {0}, torn = {0}, empty = {0};
 	struct bytes_buf snapshots = {0}, archived = {0}, code = {0};
+	struct bytes_buf unsampled = {0};
 	forged_small(&small);
 	bytes_put(&cut, small.data, small.len / 2);
 	bytes_put(&torn, small.data, 100);
@@ -240,6 +272,8 @@ int main(int argc, char **argv)
 	put_recording("code", &code);
 	make_archived(&archived);
 	put_recording("archived", &archived);
+	make_unsampled(&unsampled);
+	put_recording("unsampled", &unsampled);
 	bytes_buf_deinit(&previous);
 	put_ref("none", &(struct store_key){"job", "main", "unknown"}, 0);
 	put_ref("three", &(struct store_key){"../a b", "fix/%41", "A CPU @ 2.10GHz"}, 3);
