@@ -341,10 +341,12 @@ uint32_t focus_find(struct focus *focus, uint32_t place, bool *is_whole)
 uint32_t focus_hottest_place(const struct focus *focus, uint32_t node)
 {
 	const struct focus_node *it = &focus->nodes.data[node];
+	if (!it->function || !it->nr_places) /* there may be no place at all */
+		return 0;
 	const struct focus_place *places = focus->places.data + it->first_place;
 	size_t best = 0;
 	for (size_t i = 1; i < it->nr_places; i++)
 		if (places[i].value > places[best].value)
 			best = i;
-	return it->function && it->nr_places ? places[best].node : 0;
+	return places[best].node;
 }

@@ -72,7 +72,7 @@ static void put_slim(const char *name, const struct bytes_buf *chunks)
 /* As fuzz_tui wants it, with keys that do something in most views. */
 static void put_tui(const char *name, const struct bytes_buf *chunks)
 {
-	static const char keys[] = "jE\nI>s/m\nnfx\x1bSR";
+	static const char keys[] = "4jE\nI3E>s/m\nnfx\x1bSRDx\n8j88";
 	struct bytes_buf tui = {0};
 	bytes_put_u8(&tui, sizeof(keys) - 1);
 	bytes_put(&tui, keys, sizeof(keys) - 1);

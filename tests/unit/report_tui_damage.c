@@ -4,7 +4,7 @@
 #include "tests/unit/forged.h"
 #include "tests/unit/unit.h"
 
-static const uint8_t keys[] = "jE\n";
+static const uint8_t keys[] = "1jE\n2jE\n3jE\n4jE\n5jE\n6jE\n7jE\n9jE\n\x1bRDx\n8jE8jE8j";
 
 static void show(const struct bytes_buf *file, size_t len)
 {
