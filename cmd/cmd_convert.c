@@ -238,18 +238,15 @@ static struct err *load_and_convert(
 	CLEANUP(input_deinit) struct input input = {0};
 	struct profile *profile;
 	try(input_open_all(options->input, argc, argv, rest, &input));
-	try(input_load(&input, &options->select.naming.symbolize.files, &profile));
-	struct err *err = select_check(&options->select, profile);
-	if (!err) {
-		struct filter filter = select_filter(&options->select);
-		naming_begin(&options->select.naming);
-		prepare(profile, options, &filter);
-		console_show_end();
-		say_left_out(profile, exporter);
-		err = options->baseline ? convert_both(profile, exporter, options, &input)
-					: convert(profile, exporter, options, &input);
-		naming_end(&options->select.naming);
-	}
+	try(select_load(&options->select, &input, &profile));
+	struct filter filter = select_filter(&options->select);
+	naming_begin(&options->select.naming);
+	prepare(profile, options, &filter);
+	console_show_end();
+	say_left_out(profile, exporter);
+	struct err *err = options->baseline ? convert_both(profile, exporter, options, &input)
+					    : convert(profile, exporter, options, &input);
+	naming_end(&options->select.naming);
 	profile_destroy(profile);
 	return err;
 }

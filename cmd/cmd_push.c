@@ -221,19 +221,14 @@ static struct err *load_and_push(struct push_command *command, int argc, char **
 	struct profile *profile;
 	CLEANUP(input_deinit) struct input input = {0};
 	try(input_open_all(command->input, argc, argv, rest, &input));
-	try(input_load(&input, &command->select.naming.symbolize.files, &profile));
-	struct err *err = select_check(&command->select, profile);
-	if (err) {
-		profile_destroy(profile);
-		return err;
-	}
+	try(select_load(&command->select, &input, &profile));
 	struct filter filter = select_filter(&command->select);
 	naming_begin(&command->select.naming);
 	symbolize(profile, &command->select.naming.symbolize);
 	console_show_end();
 	filter_samples(profile, &filter);
 	filter_stacks(profile, &filter);
-	err = push(command, profile);
+	struct err *err = push(command, profile);
 	naming_end(&command->select.naming);
 	profile_destroy(profile);
 	return err;

@@ -178,13 +178,9 @@ static void put_report(struct profile *profile, struct report_options *options, 
 static int report_text(struct report_options *options, const struct input *input)
 {
 	struct profile *profile = NULL;
-	struct err *err = input_load(input, &options->select.naming.symbolize.files, &profile);
-	if (!err)
-		err = select_check(&options->select, profile);
-	if (err) {
-		profile_destroy(profile);
+	struct err *err = select_load(&options->select, input, &profile);
+	if (err)
 		return console_fail(err);
-	}
 	CLEANUP(str_deinit) struct str text = {0};
 	naming_begin(&options->select.naming);
 	put_report(profile, options, &text);

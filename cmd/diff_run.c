@@ -120,10 +120,9 @@ static struct err *load_side(struct loading *loading)
 {
 	struct filter filter = select_filter(loading->select);
 	const struct symbolize_options *naming = &loading->select->naming.symbolize;
-	try(input_load(loading->input, &naming->files, &loading->profile));
+	try(select_load(loading->select, loading->input, &loading->profile));
 	if (!loading->is_forced)
 		try(input_check_whole(loading->input, loading->profile));
-	try(err_wrap(select_check(loading->select, loading->profile), "%s", loading->input->name));
 	symbolize(loading->profile, naming);
 	filter_samples(loading->profile, &filter);
 	filter_stacks(loading->profile, &filter);

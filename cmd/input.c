@@ -18,17 +18,22 @@ struct err *input_choose(const char *option, int argc, char **argv, int rest, co
 	return NULL;
 }
 
-struct err *input_load_open(
-	const char *path, int fd, const struct symbol_file_options *files, struct profile **ret)
+static struct err *load(
+	const char *path, int fd, const struct profile_options *options, struct profile **ret)
 {
-	struct profile_options options = {.files = files};
 	mem_keep_freed();
-	try(err_wrap(profile_load(fd, &options, ret), "%s", path));
+	try(err_wrap(profile_load(fd, options, ret), "%s", path));
 	CLEANUP(str_deinit) struct str health = {0};
 	info_put_damage(*ret, &health);
 	if (health.len)
 		console_say("%s: %s", path, str_text(&health));
 	return NULL;
+}
+
+struct err *input_load_open(
+	const char *path, int fd, const struct symbol_file_options *files, struct profile **ret)
+{
+	return load(path, fd, &(struct profile_options){.files = files}, ret);
 }
 
 static struct err *find_paths(
@@ -105,6 +110,12 @@ struct err *input_load(
 	const struct input *input, const struct symbol_file_options *files, struct profile **ret)
 {
 	return input_load_open(input->name, input->fd, files, ret);
+}
+
+struct err *input_load_with(
+	const struct input *input, const struct profile_options *options, struct profile **ret)
+{
+	return load(input->name, input->fd, options, ret);
 }
 
 struct err *input_check_whole(const struct input *input, const struct profile *profile)

@@ -32,6 +32,9 @@ const char *input_last_part(const char *path);
 /* Says on stderr what is damaged or cut. `files` may be NULL, see profile_load(). */
 struct err *input_load(const struct input *input, const struct symbol_file_options *files,
 	struct profile **ret) ERR_MUST_CHECK;
+/* The same by other options of profile_load() than the usual ones. */
+struct err *input_load_with(const struct input *input, const struct profile_options *options,
+	struct profile **ret) ERR_MUST_CHECK;
 
 /* Refuses what is damaged or cut: the samples that are left may be others than those of a whole. */
 struct err *input_check_whole(

@@ -143,7 +143,7 @@ static struct err *check(
 		str_text(&names));
 }
 
-struct err *select_check(const struct select_options *options, const struct profile *profile)
+static struct err *check_words(const struct select_options *options, const struct profile *profile)
 {
 	const struct choice events = {"event", profile->events.len, is_event, put_event};
 	const struct choice languages = {
@@ -157,6 +157,25 @@ struct err *select_check(const struct select_options *options, const struct prof
 		try(check(profile, &languages, *word));
 	vec_each(&options->containers, word)
 		try(check(profile, (*word)[0] == '/' ? &cgroups : &containers, *word));
+	return NULL;
+}
+
+struct err *select_load(
+	const struct select_options *options, const struct input *input, struct profile **ret)
+{
+	struct filter filter = select_filter(options);
+	struct profile_options loading = {
+		.files = &options->naming.symbolize.files,
+		.with_second_samples = filter_wants_second_samples(&filter),
+	};
+	struct profile *profile = NULL;
+	try(input_load_with(input, &loading, &profile));
+	struct err *err = err_wrap(check_words(options, profile), "%s", input->name);
+	if (err) {
+		profile_destroy(profile);
+		return err;
+	}
+	*ret = profile;
 	return NULL;
 }
 

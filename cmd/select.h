@@ -2,6 +2,7 @@
 #ifndef EBPROF_SELECT_H
 #define EBPROF_SELECT_H
 
+#include "cmd/input.h"
 #include "cmd/naming.h"
 #include "cmd/opt.h"
 #include "report/filter.h"
@@ -47,9 +48,12 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 			"of stacks with scripts, only their functions", NULL \
 	}
 
-/* Fails where an event, language or container was chosen that the recording does not have. */
-struct err *select_check(
-	const struct select_options *options, const struct profile *profile) ERR_MUST_CHECK;
+/*
+ * Loads a recording to choose samples of it. Fails where something was chosen by a word, an event
+ * or a thread name say, that the recording does not have: the message lists what it has.
+ */
+struct err *select_load(const struct select_options *options, const struct input *input,
+	struct profile **ret) ERR_MUST_CHECK;
 /* Borrows from the options. */
 struct filter select_filter(const struct select_options *options);
 void select_deinit(struct select_options *options);

@@ -99,15 +99,13 @@ static void put_events(struct recording *recording)
 {
 	struct translate *translate = recording->translate;
 	const struct recording_event *timer = recording->events.data;
-	static const char again[] =
-		"snapshot"; /* the same ticks, their stacks left to the report */
 	for (size_t i = 0; i < recording->events.len; i++) {
 		const struct recording_event *event = &recording->events.data[i];
 		translate->event_ids[i] =
 			event->name ? put_event(recording, event->name, event) : 0;
 	}
 	if (timer->name && recording->options->call_graph == SESSION_CALL_GRAPH_BOTH)
-		translate->again_event_id = put_event(recording, again, timer);
+		translate->again_event_id = put_event(recording, LAYOUT_EVENT_SECOND, timer);
 }
 
 struct err *recording_begin(struct recording *recording)
@@ -164,20 +162,27 @@ enum moment {
 static uint64_t samples_written(const struct recording *recording, enum translate_cause cause)
 {
 	const struct writer *writer = recording->writer;
+	const struct translate *translate = recording->translate;
 	uint64_t hits = 0;
 	for (size_t i = 1; writer && i < recording->events.len; i++)
-		hits += writer_event_samples_written(writer, recording->translate->event_ids[i]);
+		hits += writer_event_samples_written(writer, translate->event_ids[i]);
 	if (cause == TRANSLATE_HIT || !writer)
 		return hits;
-	return writer_samples_written(writer) - hits;
+	return writer_samples_written(writer) - hits -
+	       writer_event_samples_written(writer, translate->again_event_id);
 }
+
+/* Of all CPUs: those that fired, and those of them that this file knows to have no sample. */
+struct fired {
+	uint64_t all, without_sample;
+};
 
 /*
  * What became of the samples of one cause. Those that are on their way through the ring until the
- * end count when they arrive, their ticks and hits likewise: `accounted` are those without samples.
+ * end count when they arrive, their ticks and hits likewise.
  */
 static void put_taken(struct recording *recording, const struct recording_counts *counts,
-	enum moment moment, enum translate_cause cause, uint64_t accounted)
+	enum moment moment, enum translate_cause cause, const struct fired *fired)
 {
 	static const struct {
 		enum layout_counter all, samples, unresolved, write;
@@ -192,16 +197,31 @@ static void put_taken(struct recording *recording, const struct recording_counts
 	uint64_t collected = now->samples - then->samples;
 	uint64_t samples = moment == MOMENT_FLUSH ? collected : samples_written(recording, cause);
 	uint64_t unresolved = now->unresolved - then->unresolved;
-	if (moment != MOMENT_END)
-		put_counter(recording, counters[cause].all, 0, accounted + collected + unresolved);
+	uint64_t accounted = moment == MOMENT_END ? fired->all - recording->told[cause]
+						  : fired->without_sample + collected + unresolved;
+	put_counter(recording, counters[cause].all, 0, accounted);
 	put_counter(recording, counters[cause].samples, 0, samples);
 	put_counter(recording, counters[cause].unresolved, 0, unresolved);
 	put_counter(recording, counters[cause].write, 0, collected - samples);
 }
 
+/* Those of a CPU's ticks that did not become samples. */
+static uint64_t put_ticks(struct recording *recording, const struct sampler_cpu_counters *cpu,
+	const struct event_counters *then)
+{
+	const struct event_counters *now = &cpu->counted;
+	uint64_t idle = now->idle - then->idle;
+	uint64_t filtered = now->filtered - then->filtered;
+	uint64_t ring = now->lost_ring - then->lost_ring;
+	put_counter(recording, LAYOUT_COUNTER_IDLE, cpu->cpu, idle);
+	put_counter(recording, LAYOUT_COUNTER_FILTERED, cpu->cpu, filtered);
+	put_counter(recording, LAYOUT_COUNTER_LOST_RING, cpu->cpu, ring);
+	return idle + filtered + ring;
+}
+
 /* Those of a CPU's hits that did not become samples. */
 static uint64_t put_hits(struct recording *recording, const struct sampler_cpu_counters *cpu,
-	const struct event_counters *then, enum moment moment)
+	const struct event_counters *then)
 {
 	const struct event_counters *now = &cpu->counted;
 	uint64_t filtered = now->hits_filtered - then->hits_filtered;
@@ -210,9 +230,16 @@ static uint64_t put_hits(struct recording *recording, const struct sampler_cpu_c
 	put_counter(recording, LAYOUT_COUNTER_HITS_FILTERED, cpu->cpu, filtered);
 	put_counter(recording, LAYOUT_COUNTER_HITS_LOST_RING, cpu->cpu, ring);
 	put_counter(recording, LAYOUT_COUNTER_HITS_LOST_BUSY, cpu->cpu, busy);
-	if (moment == MOMENT_END)
-		put_counter(recording, LAYOUT_COUNTER_HITS, cpu->cpu, now->hits - then->hits);
 	return filtered + ring + busy;
+}
+
+/* An estimate: the timers of a CPU that does nothing, or that stood still, do not fire. */
+static void put_skipped(
+	struct recording *recording, size_t index, const struct sampler_cpu_counters *cpu)
+{
+	uint64_t before = skipped_base_of(recording, index);
+	put_counter(recording, LAYOUT_COUNTER_SKIPPED, cpu->cpu,
+		cpu->skipped > before ? cpu->skipped - before : 0);
 }
 
 static void put_counters(
@@ -220,30 +247,21 @@ static void put_counters(
 {
 	const struct recording_counts *base = &recording->base;
 	bool has_probes = recording->events.len > 1;
-	uint64_t accounted = 0, accounted_hits = 0;
+	struct fired ticks = {0}, hits = {0};
 	for (size_t i = 0; i < counts->cpus.len; i++) {
 		const struct sampler_cpu_counters *cpu = &counts->cpus.data[i];
-		const struct event_counters *now = &cpu->counted, *then = base_of(recording, i);
-		put_counter(recording, LAYOUT_COUNTER_IDLE, cpu->cpu, now->idle - then->idle);
-		put_counter(recording, LAYOUT_COUNTER_FILTERED, cpu->cpu,
-			now->filtered - then->filtered);
-		put_counter(recording, LAYOUT_COUNTER_LOST_RING, cpu->cpu,
-			now->lost_ring - then->lost_ring);
-		accounted += now->idle - then->idle + now->filtered - then->filtered +
-			     now->lost_ring - then->lost_ring;
+		const struct event_counters *then = base_of(recording, i);
+		ticks.all += cpu->counted.ticks;
+		ticks.without_sample += put_ticks(recording, cpu, then);
+		hits.all += cpu->counted.hits;
 		if (has_probes)
-			accounted_hits += put_hits(recording, cpu, then, moment);
-		if (moment != MOMENT_END)
-			continue;
-		uint64_t ticks = now->ticks - then->ticks;
-		uint64_t before = skipped_base_of(recording, i);
-		put_counter(recording, LAYOUT_COUNTER_TICKS, cpu->cpu, ticks);
-		put_counter(recording, LAYOUT_COUNTER_SKIPPED, cpu->cpu,
-			cpu->skipped > before ? cpu->skipped - before : 0);
+			hits.without_sample += put_hits(recording, cpu, then);
+		if (moment != MOMENT_FLUSH) /* until then nobody asked how many were due */
+			put_skipped(recording, i, cpu);
 	}
-	put_taken(recording, counts, moment, TRANSLATE_TICK, accounted);
+	put_taken(recording, counts, moment, TRANSLATE_TICK, &ticks);
 	if (has_probes)
-		put_taken(recording, counts, moment, TRANSLATE_HIT, accounted_hits);
+		put_taken(recording, counts, moment, TRANSLATE_HIT, &hits);
 	put_counter(recording, LAYOUT_COUNTER_SIDEBAND_LOST, 0,
 		counts->sideband_lost - base->sideband_lost);
 	put_counter(
@@ -286,38 +304,33 @@ static struct err *finish_file(struct recording *recording, const struct recordi
 	return first;
 }
 
-/* Samples of one cause, and those without a stack, that the file has told of. */
-static uint64_t told_of(const struct recording *recording, const struct recording_counts *counts,
-	enum translate_cause cause)
+/* Samples of one cause, and those without a stack, that the file has accounted for. */
+static uint64_t count_arrived(const struct recording *recording,
+	const struct recording_counts *counts, enum translate_cause cause)
 {
 	const struct recording_taken *now = &counts->taken[cause],
 				     *then = &recording->base.taken[cause];
 	return now->samples + now->unresolved - then->samples - then->unresolved;
 }
 
-/* What this file has told: the next one counts from here. Ticks by cause, so that sums hold. */
+/* Where the next file counts from. */
 static void move_base(struct recording *recording, const struct recording_counts *counts)
 {
 	struct recording_counts *base = &recording->base;
-	uint64_t told = told_of(recording, counts, TRANSLATE_TICK);
-	uint64_t told_hits = told_of(recording, counts, TRANSLATE_HIT);
+	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
+		recording->told[i] += count_arrived(recording, counts, i);
 	for (size_t i = 0; i < counts->cpus.len; i++) {
-		if (i >= base->cpus.len)
-			vec_push(&base->cpus, (struct sampler_cpu_counters){0});
-		struct sampler_cpu_counters *then = &base->cpus.data[i];
-		struct event_counters now = counts->cpus.data[i].counted;
-		uint64_t ticks = then->counted.ticks + now.idle - then->counted.idle +
-				 now.filtered - then->counted.filtered + now.lost_ring -
-				 then->counted.lost_ring;
-		uint64_t hits = then->counted.hits + now.hits_filtered -
-				then->counted.hits_filtered + now.hits_lost_ring -
-				then->counted.hits_lost_ring + now.hits_lost_busy -
-				then->counted.hits_lost_busy;
-		then->counted = now;
-		then->counted.ticks = ticks + (i == 0 ? told : 0);
-		then->counted.hits = hits + (i == 0 ? told_hits : 0);
-		then->skipped = counts->cpus.data[i].skipped;
+		const struct event_counters *now = &counts->cpus.data[i].counted,
+					    *then = base_of(recording, i);
+		recording->told[TRANSLATE_TICK] += now->idle - then->idle + now->filtered -
+						   then->filtered + now->lost_ring -
+						   then->lost_ring;
+		recording->told[TRANSLATE_HIT] += now->hits_filtered - then->hits_filtered +
+						  now->hits_lost_ring - then->hits_lost_ring +
+						  now->hits_lost_busy - then->hits_lost_busy;
 	}
+	base->cpus.len = 0;
+	vec_append(&base->cpus, counts->cpus.data, counts->cpus.len);
 	memcpy(base->taken, counts->taken, sizeof(base->taken));
 	base->sideband_lost = counts->sideband_lost;
 	base->gap_samples = counts->gap_samples;

@@ -43,7 +43,12 @@ struct recording {
 	struct output *output;
 	struct writer *writer;
 	uint64_t begun_ns;
-	struct recording_counts base; /* what earlier files have accounted for */
+	struct recording_counts base; /* as it stood when the last file ended */
+	/*
+	 * Ticks and hits of all CPUs that earlier files have accounted for. Those whose samples
+	 * were in the ring when a file ended are the next one's.
+	 */
+	uint64_t told[TRANSLATE_CAUSES];
 	uint64_t earlier_bytes, earlier_samples[TRANSLATE_CAUSES];
 	VEC(char *) finished_names; /* oldest first */
 	uint32_t nr_files;

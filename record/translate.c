@@ -370,8 +370,10 @@ static bool take_sample(struct translate *translate, const struct event_sample *
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
 	struct translate_taken *taken =
 		&translate->stats.taken[sample->probe ? TRANSLATE_HIT : TRANSLATE_TICK];
-	taken->received++;
-	taken->unresolved += !is_resolved;
+	if (!is_again) { /* the tick counts once, by its first sample */
+		taken->received++;
+		taken->unresolved += !is_resolved;
+	}
 	if (is_resolved) {
 		if (!is_again)
 			count_stack(translate, sample, &user);

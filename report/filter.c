@@ -39,6 +39,11 @@ static bool has_event(const struct filter_strings *list, const char *name)
 	return !list->len;
 }
 
+bool filter_wants_second_samples(const struct filter *filter)
+{
+	return filter->events.len && has_event(&filter->events, LAYOUT_EVENT_SECOND);
+}
+
 /* An object of scripts is called "[python]". */
 bool filter_is_language(const struct profile_object *object, const char *wanted)
 {

@@ -38,6 +38,9 @@ struct filter {
  */
 bool filter_is_event(const char *name, const char *wanted);
 
+/* Whether second samples are asked for by the name of their event: see profile_options. */
+bool filter_wants_second_samples(const struct filter *filter);
+
 /* Whether these are scripts of the language, in letters of either case. */
 bool filter_is_language(const struct profile_object *object, const char *wanted);
 /* Whether the process is in the container of this ID, or its beginning, or in the cgroup. */

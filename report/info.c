@@ -281,6 +281,9 @@ static void put_origin(const struct profile *profile, struct str *out)
 		if (event->period && strcmp(event->unit, LAYOUT_UNIT_HITS) != 0)
 			str_printf(&text, ", every %llu %s", (unsigned long long)event->period,
 				event->unit);
+		if (event->is_second)
+			str_printf(&text, ": %llu second samples of ticks, counted in no sum",
+				(unsigned long long)profile->nr_second_samples);
 		put_field(out, "event", str_text(&text));
 		str_deinit(&text);
 	}

@@ -81,6 +81,8 @@ void info_put_json(const struct profile *profile, struct str *out)
 	info_put_damage(profile, &damage);
 	str_puts(out, "{\n");
 	put_json_count(out, "samples", profile->samples.len);
+	if (profile->nr_second_samples)
+		put_json_count(out, "second_samples", profile->nr_second_samples);
 	put_json_count(out, "ticks", counters[LAYOUT_COUNTER_TICKS]);
 	put_json_count(out, "lost", profile_lost(profile));
 	put_json_count(out, "idle", counters[LAYOUT_COUNTER_IDLE]);

@@ -117,6 +117,7 @@ static void on_event(void *context, uint32_t id, const struct layout_event *even
 		.period = event->period,
 		.frequency_hz = event->frequency_hz,
 	};
+	out.is_second = strcmp(out.name, LAYOUT_EVENT_SECOND) == 0;
 	put_at(&profile->events, id, out);
 }
 
@@ -280,12 +281,17 @@ static uint32_t stack_of_sample(struct profile *profile, const struct layout_sam
 static void on_sample(void *context, const struct layout_sample *sample)
 {
 	struct profile *profile = context;
+	uint32_t event = checked_event(profile, sample->event);
+	if (profile->events.data[event].is_second && !profile->options->with_second_samples) {
+		profile->nr_second_samples++;
+		return;
+	}
 	struct profile_sample out = {
 		.time_ns = sample->time_ns,
 		.weight = sample->weight,
 		.thread = checked_thread(profile, sample->thread),
 		.cpu = sample->cpu,
-		.event = checked_event(profile, sample->event),
+		.event = event,
 		.stack = stack_of_sample(profile, sample),
 	};
 	note_time(profile, sample->time_ns);

@@ -119,6 +119,7 @@ struct profile_event {
 	const char *name, *unit;
 	uint64_t period;
 	uint32_t frequency_hz;
+	bool is_second; /* LAYOUT_EVENT_SECOND */
 };
 
 struct profile_symbol { /* captured when recording */
@@ -167,7 +168,8 @@ struct profile {
 	uint64_t first_ns, last_ns; /* of anything that has a time */
 	struct layout_end end;      /* reason 0: there was none */
 	struct reader_result file;
-	uint64_t dangling; /* references that led nowhere, stacks that were too deep */
+	uint64_t dangling;          /* references that led nowhere, stacks that were too deep */
+	uint64_t nr_second_samples; /* that were left out: of ticks that have a sample */
 	uint64_t nr_snapshots, snapshot_bytes; /* of stacks that were left to be unwound here */
 	struct profile_unwind_losses unwind_losses;
 	VEC(struct layout_unwound) unwound;         /* ... and were, by this reader */
@@ -190,6 +192,11 @@ struct profile_options {
 	 * Unwind in this process, which then crashes with libdw: for tests that look for crashes.
 	 */
 	bool unwinds_here;
+	/*
+	 * Load the second samples of ticks, too, which `record --call-graph both` makes: sums then
+	 * count these ticks twice.
+	 */
+	bool with_second_samples;
 	bool leaves_order; /* of the samples: the caller sorts them, see report/sample_order.h */
 	/* Called while the file is read, with how much was; NULL: nobody asks. */
 	void (*progress)(void *context, uint64_t file_bytes);

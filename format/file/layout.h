@@ -192,6 +192,12 @@ enum layout_counter {
 	LAYOUT_COUNTER_COUNT,
 };
 
+/*
+ * The name of the event of second samples: ticks that have a sample of the timer's event already,
+ * with the stack as the reader unwinds it, to compare both. No counter counts them.
+ */
+#define LAYOUT_EVENT_SECOND "snapshot"
+
 #define LAYOUT_END_REASONS(X) \
 	X(LAYOUT_END_COMMAND, 1, "command ended") \
 	X(LAYOUT_END_SIGNAL, 2, "stopped by a signal") \

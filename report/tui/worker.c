@@ -113,6 +113,7 @@ static bool load(struct worker *worker)
 		worker->file_bytes = (uint64_t)st.st_size;
 	struct profile_options options = {
 		.files = &worker->options.symbolize.files,
+		.with_second_samples = filter_wants_second_samples(&worker->options.filter),
 		.leaves_order = true,
 		.progress = on_progress,
 		.context = worker,

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Every tick of the timer is accounted for, and info says how.
+#   COMBINATIONS=N  so many recordings under options by chance; SEED=N repeats those of another run
 . "$(dirname "$0")/prelude.bash"
 
 test_info_keys() {
@@ -96,6 +97,108 @@ test_short_execs() {
 	want_whole ebprof.data
 	want_exact ebprof.data
 	[[ $(field ebprof.data processes) -gt 500 ]] || fail "only $(field ebprof.data processes) processes"
+}
+
+# ---- under all options ----
+
+# What each option of record is given here; a row of cmd/record_options.c without a line fails. One
+# value of several is chosen by chance. PID and TID are those of a process that computes.
+declare -A choices=(
+	[pid]=PID [tid]=TID [all-cpus]='' [uid]=root [cpu]='0' [all-user]='' [all-kernel]=''
+	[no-inherit]='' [freq]='99 999 4999 max' [count]='1000000 100000' [event]='cpu-clock auto cpu-clock:u USDT'
+	[list-usdt]='' [call-graph]='auto fp dwarf dwarf,2K both' [no-vm]='all python,perl' [no-python]=''
+	[no-ruby]='' [no-php]='' [no-perl]='' [no-lua]='' [no-luajit]='' [usdt-stacks]=python
+	[call-stacks]='' [unwind-memory]='1M 64M' [unwind-cache]='none cache' [delay]='0 50'
+	[duration]='0.2' [mmap-size]='4K 64K 1M' [output]='r.data -' [archive]='' [max-size]='64K 1M'
+	[switch-output]='0.1 64K signal' [switch-max-files]='1 2' [with-args]='' [quiet]='' [verbose]=''
+	[dry-run]='' [debug-stall]='0.1'
+)
+
+# Sets $words to the option with a value.
+choose_words() { # OPTION
+	local values word
+	read -r -a values <<<"${choices[$1]}"
+	word=${values[$((RANDOM % (${#values[@]} + !${#values[@]})))]-}
+	case $word in
+	'') words=("--$1") ;;
+	PID | TID) words=("--$1=$busy") ;;
+	USDT) words=(-e "usdt:$WORKLOADS/usdt:ebtest:plain" -e cpu-clock) ;;
+	*) words=("--$1=$word") ;;
+	esac
+}
+
+# Every file that was written is whole, but for its limit in size, and its sum holds.
+want_all_exact() { # OPTION...
+	local file
+	[[ $* != *--output=-* ]] || mv standard ebprof.data
+	for file in r.data* ebprof.data*; do
+		[[ -s $file ]] || continue
+		want_readable "$file"
+		[[ -n $(field "$file" ended) ]] || fail "$*: $file has no end"
+		(want_exact "$file") >/dev/null || fail "$* (SEED=$seed): $(sed 's/^not ok: //' result)"
+		"$EBPROF" report --offline --percent-limit 0 "$file" >report || fail "$*: report fails on $file"
+	done
+}
+
+# What the recorder refuses is a matter of other tests.
+record_under() { # OPTION...
+	rm -rf -- *.data* result
+	"$EBPROF" record "$@" -- "$WORKLOADS/workload" 0.2 2 >standard 2>err
+	status=$?
+	[[ $status == 125 ]] && ! grep -q 'see ebprof record --help\|exclude\|goes with\|go with\|needs\|give \|compares\|chooses\|are the timer' err &&
+		fail "$* (SEED=$seed): $(cat err)"
+	want_all_exact "$@"
+}
+
+begin_options() {
+	seed=${SEED:-$RANDOM}
+	RANDOM=$seed
+	"$WORKLOADS/workload" 300 &
+	busy=$!
+	mapfile -t options < <("$EBPROF" help --rows record | cut -f 2)
+	((${#options[@]} > 30)) || fail "only ${#options[@]} options"
+}
+
+test_each_option() {
+	local option words
+	begin_options
+	for option in "${options[@]}"; do
+		[[ -v choices[$option] ]] || fail "--$option is new: what is it given here?"
+		[[ $option != list-usdt ]] || continue # it records nothing
+		for _ in ${choices[$option]:-once}; do
+			choose_words "$option"
+			record_under "${words[@]}" --duration 2
+		done
+	done
+}
+
+test_options_by_chance() {
+	local i j words all
+	begin_options
+	for ((i = 0; i < ${COMBINATIONS:-25}; i++)); do
+		all=()
+		for ((j = 0; j < 4; j++)); do
+			choose_words "${options[$((RANDOM % ${#options[@]}))]}"
+			[[ ${words[0]} == --list-usdt* ]] || all+=("${words[@]}")
+		done
+		record_under "${all[@]}" --duration 2
+	done
+}
+
+# The second sample of a tick is no other tick, in no sum and in no file of several.
+test_second_samples() {
+	run "$EBPROF" record -F 1999 --call-graph both --switch-output=0.2 -- "$WORKLOADS/workload" 0.8
+	want_status 0 both
+	local file samples second=0
+	for file in ebprof.data*; do
+		want_exact "$file"
+		second=$((second + $(field "$file" second_samples)))
+		samples=$("$EBPROF" report --offline --stats "$file" | grep -oE '[0-9]+ samples' | head -n 1)
+		[[ ${samples% *} == "$(field "$file" samples)" ]] || fail "report: $samples of $file"
+	done
+	((second > 0)) || fail "there are no second samples"
+	"$EBPROF" report --offline -e snapshot "$file" >report || fail "-e snapshot fails"
+	[[ $(grep -c workload report) -gt 1 ]] || fail "no second sample is shown: $(cat report)"
 }
 
 run_tests

@@ -83,7 +83,7 @@ static uint32_t event_named(const struct profile *profile, const char *name)
 
 static void compare_all(struct tally *tally, const struct profile *profile)
 {
-	uint32_t snapshot = event_named(profile, "snapshot");
+	uint32_t snapshot = event_named(profile, LAYOUT_EVENT_SECOND);
 	const struct profile_sample *samples = profile->samples.data;
 	for (size_t i = 0; i + 1 < profile->samples.len; i++)
 		for (size_t j = i + 1;
@@ -103,7 +103,8 @@ int main(int argc, char **argv)
 		return 2;
 	int fd = open(argv[1], O_RDONLY);
 	struct profile *profile;
-	struct err *err = profile_load(fd, NULL, &profile);
+	const struct profile_options options = {.with_second_samples = true};
+	struct err *err = profile_load(fd, &options, &profile);
 	if (err) {
 		printf("%s\n", err_message(err));
 		err_destroy(err);

@@ -117,6 +117,21 @@ static inline void push_sample(
 	push_sample_of(fixture, PID, hash, 0, time_ns, comm);
 }
 
+/* Of a tick that has its sample already. */
+static inline void push_second_sample(struct fixture *fixture, uint64_t hash, uint64_t time_ns)
+{
+	struct event_sample sample = {
+		.type = EVENT_SAMPLE_AGAIN,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = time_ns,
+		.user_hash = hash,
+		.start_ns = 5,
+		.comm = "a",
+	};
+	translate_collect(&fixture->translate, &sample, sizeof(sample));
+}
+
 static inline void push_file(
 	struct fixture *fixture, uint32_t file, uint64_t time_ns, uint64_t start, uint64_t offset)
 {

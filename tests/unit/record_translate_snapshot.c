@@ -49,6 +49,27 @@ TEST(a_snapshot_that_was_lost_keeps_what_was_found)
 	teardown(&fixture);
 }
 
+/* --call-graph both: a tick is one, whatever becomes of its second sample. */
+TEST(second_samples_are_no_ticks)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	push_broken_stack(&fixture, 101);
+	push_broken_stack(&fixture, 103);
+	push_sample(&fixture, 101, 20, "a");
+	push_second_sample(&fixture, 103, 20);
+	push_second_sample(&fixture, 102, 20); /* its snapshot was lost */
+	translate_run(&fixture.translate, 50, false);
+	const struct translate_taken *taken = &fixture.translate.stats.taken[TRANSLATE_TICK];
+	CHECK_INT(taken->received, 1);
+	CHECK_INT(taken->unresolved, 0);
+	CHECK_INT(translate_resolved(&fixture.translate), 1);
+	read_back(&fixture, &result);
+	CHECK_INT(result.nr_samples, 2);
+	teardown(&fixture);
+}
+
 static void check_snapshot_word(const struct snapshot *snapshot, uint64_t address, bool is_there)
 {
 	unsigned long long word = 0;
