@@ -92,12 +92,12 @@ void archive_file_say(const char *path, const struct archive_file_result *result
 	console_put_count(&text, archived->places - archived->unknown);
 	str_puts(&text, " of ");
 	console_put_count(&text, archived->places);
-	str_puts(&text, archived->places == 1 ? " place has a name" : " places have names");
+	str_puts(&text, str_plural(archived->places, " place has a name", " places have names"));
 	if (archived->stacks) {
 		str_puts(&text, ", ");
 		console_put_count(&text, archived->stacks);
 		str_puts(&text,
-			archived->stacks == 1 ? " stack was unwound" : " stacks were unwound");
+			str_plural(archived->stacks, " stack was unwound", " stacks were unwound"));
 	}
 	str_puts(&text, " (+");
 	console_put_bytes(&text, result->bytes);

@@ -38,10 +38,10 @@ static void put_lines(void *context, const struct store_ref *ref)
 		const struct store_entry *entry = &ref->entries.data[i];
 		str_printf(out, "%.12s  ", entry->hash);
 		console_put_date(out, entry->time_s);
-		str_printf(out, "  %3llu run%s  ", (unsigned long long)entry->runs,
-			entry->runs == 1 ? " " : "s");
+		str_printf(out, "  %3llu %-4s  ", (unsigned long long)entry->runs,
+			str_plural(entry->runs, "run", "runs"));
 		console_put_count(out, entry->samples);
-		str_puts(out, " samples, ");
+		str_printf(out, " %s, ", str_plural(entry->samples, "sample", "samples"));
 		console_put_bytes(out, entry->bytes);
 		str_puts(out, "  ");
 		put_name(out, ref->job);

@@ -113,10 +113,10 @@ static void say_saved(const struct baseline_store_target *target, const struct s
 	const struct slim_result *result)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	str_printf(&text, "baseline of %s on %s: %llu run%s, ", target->job, target->branch,
-		(unsigned long long)result->runs, result->runs == 1 ? "" : "s");
+	str_printf(&text, "baseline of %s on %s: %llu %s, ", target->job, target->branch,
+		(unsigned long long)result->runs, str_plural(result->runs, "run", "runs"));
 	console_put_count(&text, result->samples);
-	str_puts(&text, result->samples == 1 ? " sample, " : " samples, ");
+	str_printf(&text, " %s, ", str_plural(result->samples, "sample", "samples"));
 	console_put_bytes(&text, entry->bytes);
 	str_printf(&text, " -> %.12s", entry->hash);
 	console_say("%s", str_text(&text));

@@ -142,11 +142,11 @@ static void say_run(const struct ci_record_options *options, const struct run *r
 	CLEANUP(str_deinit) struct str count = {0};
 	console_put_count(&count, samples);
 	if (!options->is_quiet)
-		console_say("run %u/%u%s: %.1f s, %s sample%s", run->number, options->runs,
+		console_say("run %u/%u%s: %.1f s, %s %s", run->number, options->runs,
 			!options->base ? ""
 			: run->is_base ? " base"
 				       : " new",
-			seconds, str_text(&count), samples == 1 ? "" : "s");
+			seconds, str_text(&count), str_plural(samples, "sample", "samples"));
 }
 
 static struct err *record_run(

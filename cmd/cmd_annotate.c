@@ -137,10 +137,10 @@ static void put_head(const struct model *model, struct str *out)
 	str_put_escaped(out, function->name, strlen(function->name));
 	str_puts(out, "  ");
 	str_put_escaped(out, object, strlen(object));
-	str_printf(out,
-		"\n# self %.2f%%, total %.2f%% of %llu samples; below, percent of the total\n",
+	str_printf(out, "\n# self %.2f%%, total %.2f%% of %llu %s; below, percent of the total\n",
 		profile_percent(whole->self, all), profile_percent(whole->total, all),
-		(unsigned long long)model->slice.whole.samples);
+		(unsigned long long)model->slice.whole.samples,
+		str_plural(model->slice.whole.samples, "sample", "samples"));
 }
 
 static struct err *put_listing(

@@ -49,7 +49,7 @@ const struct command command_archive = {
 		"debug files and no network. What stands in the file is not changed.",
 	.examples = "  ebprof archive\n"
 		    "  ebprof archive server.data && scp server.data laptop:\n",
-	.exit_status = "  0  it was done; what has no names is told by report\n"
+	.exit_status = "  0  archived; report lists what has no names\n"
 		       "  1  the recording could not be read or written; it is as it was\n"
 		       "  2  wrong usage\n",
 	.options = rows,

@@ -192,8 +192,8 @@ static void say_swept(const struct sweep *sweep)
 	CLEANUP(str_deinit) struct str bytes = {0};
 	console_put_bytes(&bytes, sweep->bytes);
 	if (!sweep->options->is_quiet)
-		console_say("%llu file%s, %s, %s", (unsigned long long)sweep->files,
-			sweep->files == 1 ? "" : "s", str_text(&bytes),
+		console_say("%llu %s, %s, %s", (unsigned long long)sweep->files,
+			str_plural(sweep->files, "file", "files"), str_text(&bytes),
 			sweep->options->is_dry_run ? "would be removed" : "removed");
 }
 

@@ -121,9 +121,10 @@ static void say_found(struct ci *ci, const struct baseline_store_found *found)
 	CLEANUP(str_deinit) struct str samples = {0}, date = {0};
 	console_put_date(&date, found->entry->time_s);
 	console_put_count(&samples, found->entry->samples);
-	console_say("compared with the %s, %llu run%s with %s samples, saved %s", ci->base_name,
-		(unsigned long long)found->entry->runs, found->entry->runs == 1 ? "" : "s",
-		str_text(&samples), str_text(&date));
+	console_say("compared with the %s, %llu %s with %s %s, saved %s", ci->base_name,
+		(unsigned long long)found->entry->runs,
+		str_plural(found->entry->runs, "run", "runs"), str_text(&samples),
+		str_plural(found->entry->samples, "sample", "samples"), str_text(&date));
 }
 
 static struct err *write_baseline(struct ci *ci, const struct bytes_buf *bytes)
@@ -237,9 +238,8 @@ static struct err *compare_and_save(struct ci *ci, int *code)
 		return save(ci);
 	if (options->saves)
 		console_say("not saved as a baseline: %s",
-			*code == DIFF_EXIT_INCONCLUSIVE
-				? "whether they became slower could not be told"
-				: "they are slower");
+			*code == DIFF_EXIT_INCONCLUSIVE ? "the comparison is inconclusive"
+							: "they are slower");
 	return NULL;
 }
 
@@ -339,7 +339,7 @@ static struct err *check_options(const struct ci_options *options)
 {
 	if (!*options->record.command)
 		return err_new(
-			ERR_USAGE, "what is to be run? Give -- COMMAND (see ebprof ci --help)");
+			ERR_USAGE, "no command to run: give -- COMMAND (see ebprof ci --help)");
 	if (!options->record.runs || options->record.runs > MAX_RUNS)
 		return err_new(ERR_USAGE, "--runs %u is not between 1 and %d", options->record.runs,
 			MAX_RUNS);

@@ -225,7 +225,8 @@ static void say_left_out(const struct profile *profile, const struct exporter *e
 		return;
 	CLEANUP(str_deinit) struct str text = {0};
 	console_put_count(&text, others);
-	console_say("--%s shows %s; %s samples of other events are left out: choose with --event",
+	str_puts(&text, str_plural(others, " sample", " samples"));
+	console_say("--%s shows %s; %s of other events left out: choose with --event",
 		exporter->name, profile->events.data[event].name, str_text(&text));
 }
 
@@ -284,9 +285,9 @@ const struct command command_convert = {
 		    "  ebprof convert --html\n"
 		    "  ebprof convert --firefox -o server.json.gz server.data\n"
 		    "  ebprof convert --folded -o server.folded.gz server.data\n",
-	.exit_status = "  0  written, or whoever reads standard output left early\n"
+	.exit_status = "  0  written, or the reader of standard output closed it early\n"
 		       "  1  the recording could not be read, or the output not be written\n"
-		       "  2  the request makes no sense\n",
+		       "  2  the request is invalid\n",
 	.options = rows,
 	.foreign = foreign,
 	.run = run,

@@ -23,7 +23,8 @@ static void say_done(const char *output, const struct merge_result *result, uint
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	console_put_count(&text, result->samples);
-	str_printf(&text, " samples of %u recordings -> %s (", result->origins, output);
+	str_printf(&text, " %s of %u %s -> %s (", str_plural(result->samples, "sample", "samples"),
+		result->origins, str_plural(result->origins, "recording", "recordings"), output);
 	console_put_bytes(&text, bytes);
 	str_puts(&text, ")");
 	console_say("%s", str_text(&text));
@@ -99,7 +100,7 @@ const struct command command_merge = {
 		"convert and info take several recordings, too, and merge them on the way.",
 	.examples = "  ebprof merge -o all.data web1.data web2.data\n"
 		    "  ebprof merge -o day.data ebprof.data.*\n",
-	.exit_status = "  0  it was done; what was damaged was told\n"
+	.exit_status = "  0  merged; damage is reported on standard error\n"
 		       "  1  one could not be read, or the output not be written: there is none\n"
 		       "  2  wrong usage, or a recording that comes twice\n",
 	.options = rows,

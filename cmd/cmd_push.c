@@ -65,7 +65,7 @@ static struct err *parse_label(const char *text, void *member)
 	CLEANUP_FREE char *key = mem_strndup(text, len);
 	vec_each(labels, label)
 		if (strcmp(label->key, key) == 0)
-			return err_new(ERR_USAGE, "the label %s is there twice", key);
+			return err_new(ERR_USAGE, "the label %s is given twice", key);
 	vec_push(labels, (struct export_attribute){steal_ptr(key), text + len + 1});
 	return NULL;
 }
@@ -86,7 +86,7 @@ static const struct opt rows[] = {
 	{"label", 'l', "NAME=VALUE", parse_label, FIELD(labels),
 		"a label of the profile; repeatable (service_name=COMMAND)", "What it is called"},
 	{"sample-labels", 0, "LIST", export_labels_parse, FIELD(push.sample_labels),
-		"what samples are told apart by (comm,thread,container,cgroup)", NULL},
+		"labels that keep samples apart (comm,thread,container,cgroup)", NULL},
 	{"shift-time", 0, NULL, opt_flag, FIELD(push.shifts_time),
 		"as if the recording had ended now", NULL},
 	{"max-size", 0, "SIZE", opt_size, FIELD(push.max_bytes),
@@ -116,11 +116,11 @@ static struct err *read_token(const char *path, char **ret)
 		return err_sys(errno, "%s: read", path);
 	size_t len = (size_t)got;
 	if (strlen(text) != len)
-		return err_new(ERR_USAGE, "%s is no token", path);
+		return err_new(ERR_USAGE, "%s does not hold a token", path);
 	while (len && strchr(" \t\r\n", text[len - 1]))
 		text[--len] = '\0';
 	if (!len || len > MAX_TOKEN_BYTES / 2)
-		return err_new(ERR_USAGE, "%s is no token", path);
+		return err_new(ERR_USAGE, "%s does not hold a token", path);
 	*ret = steal_ptr(text);
 	return NULL;
 }
@@ -178,10 +178,12 @@ static void say_done(const struct push_command *command, const struct push_resul
 		return;
 	}
 	console_put_count(&text, result->samples);
-	str_printf(&text, " samples -> %s (", command->push.url);
+	str_printf(&text, " %s -> %s (", str_plural(result->samples, "sample", "samples"),
+		command->push.url);
 	console_put_bytes(&text, result->bytes);
 	if (result->parts != 1)
-		str_printf(&text, ", %llu parts", (unsigned long long)result->parts);
+		str_printf(&text, ", %llu %s", (unsigned long long)result->parts,
+			str_plural(result->parts, "part", "parts"));
 	str_putc(&text, ')');
 	if (result->samples_before) {
 		str_puts(&text, "; before: ");
@@ -203,10 +205,10 @@ static struct err *push(struct push_command *command, const struct profile *prof
 	if (!err)
 		say_done(command, &result);
 	else if (result.samples + result.samples_before)
-		err = err_wrap(err,
-			"%llu of %llu samples were pushed, a repeated push goes on there",
+		err = err_wrap(err, "%llu of %llu %s pushed, a repeated push goes on there",
 			(unsigned long long)(result.samples + result.samples_before),
-			(unsigned long long)profile->samples.len);
+			(unsigned long long)profile->samples.len,
+			str_plural(profile->samples.len, "sample was", "samples were"));
 	return err;
 }
 
@@ -279,7 +281,7 @@ const struct command command_push = {
 		    "  ebprof push --to http://localhost:7070 --protocol parca -l env=test\n",
 	.exit_status = "  0  pushed, now or before\n"
 		       "  1  the recording could not be read, or the server refused it\n"
-		       "  2  the request makes no sense\n"
+		       "  2  the request is invalid\n"
 		       "  3  the server could not be reached or had no time; it may work later\n",
 	.options = rows,
 	.run = run,

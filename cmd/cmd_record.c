@@ -149,7 +149,8 @@ static void print_probe(void *context, const struct usdt_listed *probe)
 	str_printf(&text, "usdt:%s:%s:%s", listing->path, probe->provider, probe->name);
 	CLEANUP(str_deinit) struct str line = {0};
 	str_put_escaped(&line, str_text(&text), text.len);
-	str_printf(&line, "  %u place%s%s", probe->nr_places, probe->nr_places == 1 ? "" : "s",
+	str_printf(&line, "  %u %s%s", probe->nr_places,
+		str_plural(probe->nr_places, "place", "places"),
 		probe->has_semaphore ? ", semaphore" : "");
 	if (*probe->arguments)
 		str_puts(&line, "  ");

@@ -43,7 +43,7 @@ static struct err *add_column(const char *name, size_t len, struct table_options
 			(int)len, name);
 	for (size_t i = 0; i < table->nr_columns; i++)
 		if (table->columns[i] == column)
-			return err_new(ERR_USAGE, "%.*s is there twice", (int)len, name);
+			return err_new(ERR_USAGE, "%.*s is given twice", (int)len, name);
 	table->columns[table->nr_columns++] = column;
 	return NULL;
 }

@@ -35,7 +35,7 @@ struct err *export_roots_parse(const char *text, void *member)
 				word);
 		for (uint32_t i = 0; i < roots.count; i++)
 			if (roots.kinds[i] == kind)
-				return err_new(ERR_USAGE, "%s stands there twice", word);
+				return err_new(ERR_USAGE, "%s is given twice", word);
 		roots.kinds[roots.count++] = kind;
 	}
 	*(struct roots *)member = roots;

@@ -71,11 +71,14 @@ static bool say_input(const char *path, const struct merge_input_result *result)
 	CLEANUP(str_deinit) struct str text = {0};
 	health_put_file(&result->file, -1, &text);
 	if (result->dangling)
-		str_printf(&text, "%s%llu references lead nowhere", text.len ? "; " : "",
-			(unsigned long long)result->dangling);
+		str_printf(&text, "%s%llu %s missing", text.len ? "; " : "",
+			(unsigned long long)result->dangling,
+			str_plural(result->dangling, "reference to a table entry that is",
+				"references to table entries that are"));
 	if (result->mended)
-		str_printf(&text, "%scounters did not match, by %llu ticks", text.len ? "; " : "",
-			(unsigned long long)result->mended);
+		str_printf(&text, "%scounters did not match, by %llu %s", text.len ? "; " : "",
+			(unsigned long long)result->mended,
+			str_plural(result->mended, "tick", "ticks"));
 	bool is_whole = !text.len;
 	if (result->is_unplaced)
 		str_printf(&text, "%sit has no clock, its times stay as they were",

@@ -32,10 +32,28 @@ static bool is_word(const char *word, const char *name)
 	return strncmp(word, name, len) == 0 && (word[len] == '\0' || word[len] == '=');
 }
 
-/* What getopt does not know: `letter` of a word that has several, or the word. */
+enum {
+	HELP_VALUE = 1000,     /* getopt's value of --help */
+	FIRST_ROW_VALUE = 2000 /* ... of the rows' long names */
+};
+
+/* getopt takes the beginning of a name for it: lists the names of which it may be one. */
+static struct err *check_ambiguous(const struct command *command, const char *word)
+{
+	CLEANUP(str_deinit) struct str names = {0};
+	size_t count = 0, len = strcspn(word, "=");
+	for (const struct opt *row = command->options; row && row->long_name; row++)
+		if (strncmp(row->long_name, word, len) == 0)
+			str_printf(&names, "%s--%s", count++ ? ", " : "", row->long_name);
+	if (count < 2)
+		return NULL;
+	return err_new(ERR_USAGE, "--%.*s is ambiguous: %s", (int)len, word, str_text(&names));
+}
+
+/* What getopt does not know: a letter, of a word that may have several, or a long name (0). */
 static struct err *meet_unknown(const struct command *command, const char *word, int letter)
 {
-	bool is_long = strncmp(word, "--", 2) == 0;
+	bool is_long = !letter || letter >= FIRST_ROW_VALUE;
 	char one[] = {'-', (char)letter, '\0'};
 	if (!is_long)
 		word = one;
@@ -43,6 +61,8 @@ static struct err *meet_unknown(const struct command *command, const char *word,
 		if (is_word(word, row->name))
 			return row->hint ? err_new(ERR_USAGE, "%s: %s", row->name, row->hint)
 					 : NULL;
+	if (is_long && word[2])
+		try(check_ambiguous(command, word + 2));
 	struct nearest nearest = nearest_to(word + strspn(word, "-"));
 	for (size_t i = 0; is_long && i < count_rows(command->options); i++) {
 		const char *name = command->options[i].long_name;
@@ -55,11 +75,6 @@ static struct err *meet_unknown(const struct command *command, const char *word,
 			ERR_USAGE, "unknown option %s: did you mean --%s?", word, nearest.word);
 	return err_new(ERR_USAGE, "unknown option %s (see ebprof %s --help)", word, command->name);
 }
-
-enum {
-	HELP_VALUE = 1000,     /* getopt's value of --help */
-	FIRST_ROW_VALUE = 2000 /* ... of the rows' long names */
-};
 
 struct getopt_tables {
 	struct option *longs;
@@ -120,11 +135,10 @@ static struct err *parse(
 	opterr = 0;
 	optind = 1;
 	while (!err && !*wants_help) {
-		int word_index = optind;
 		int value = getopt_long(argc, argv, tables.shorts, tables.longs, NULL);
 		if (value == -1)
 			break;
-		const char *word = argv[word_index];
+		const char *word = argv[optind - 1]; /* getopt moves operands out of the way */
 		if (value == 'h' || value == HELP_VALUE)
 			*wants_help = true;
 		else if (value == ':')

@@ -191,8 +191,8 @@ static struct err *parse_user(const char *text, void *member)
 	if (find_user(text, &options->uid))
 		return NULL;
 	if (!isdigit((unsigned char)*text))
-		return err_new(
-			ERR_USAGE, "/etc/passwd has no user \"%s\": its number will do, too", text);
+		return err_new(ERR_USAGE,
+			"/etc/passwd has no user \"%s\": give the number of the user", text);
 	return opt_u32(text, &options->uid);
 }
 
@@ -306,9 +306,8 @@ struct err *record_options_choose_target(
 	int chosen = (options->pids.len > 0) + (options->tids.len > 0) +
 		     (options->all || options->of_user);
 	if (!chosen && !operands)
-		return err_new(ERR_USAGE, "what is to be profiled? Give -- COMMAND, -p PID, -u "
-					  "USER or -a "
-					  "(see ebprof record --help)");
+		return err_new(ERR_USAGE, "no target: give -- COMMAND, -p PID, -u USER or -a (see "
+					  "ebprof record --help)");
 	if (chosen > 1)
 		return err_new(ERR_USAGE, "give one of -p, -t, -u and -a");
 	/* With one of them, a command is not what is profiled: recording lasts while it runs. */
@@ -351,7 +350,8 @@ static struct err *check_usdt_stacks(const struct record_options *options)
 struct err *record_options_check(struct record_options *options, enum session_target target)
 {
 	if (options->period_given && !options->period)
-		return err_new(ERR_USAGE, "-c 0: a sample every how many?");
+		return err_new(ERR_USAGE,
+			"-c 0: the number of events between two samples must be 1 or more");
 	if (options->frequency_given && options->period)
 		return err_new(ERR_USAGE, "-F and -c exclude each other");
 	if (options->tree && target != SESSION_PROCESSES)

@@ -143,16 +143,18 @@ static void print_timers(const struct session_summary *summary)
 static void print_ticks(const struct record_view *view, const struct session_summary *summary)
 {
 	const struct session_hits *hits = &summary->hits;
+	uint64_t samples = summary->final.samples - hits->samples;
 	if (view->options->nr_usdt)
-		console_say("hits: %llu = %llu samples + %llu filtered + %llu lost",
+		console_say("hits: %llu = %llu %s + %llu filtered + %llu lost",
 			(unsigned long long)hits->hits, (unsigned long long)hits->samples,
+			str_plural(hits->samples, "sample", "samples"),
 			(unsigned long long)hits->filtered, (unsigned long long)hits->lost);
 	if (view->options->event == SESSION_EVENT_NONE)
 		return;
-	console_say("ticks: %llu = %llu samples + %llu idle + %llu filtered + %llu lost",
-		(unsigned long long)summary->ticks,
-		(unsigned long long)(summary->final.samples - hits->samples),
-		(unsigned long long)summary->idle, (unsigned long long)summary->filtered,
+	console_say("ticks: %llu = %llu %s + %llu idle + %llu filtered + %llu lost",
+		(unsigned long long)summary->ticks, (unsigned long long)samples,
+		str_plural(samples, "sample", "samples"), (unsigned long long)summary->idle,
+		(unsigned long long)summary->filtered,
 		(unsigned long long)(summary->final.lost - hits->lost));
 	if (summary->skipped && !view->options->exclude_user && !view->options->exclude_kernel)
 		console_say_more("%llu more were due but did not fire (%s)",
@@ -176,8 +178,11 @@ static void print_script_probes(
 		cpu_s = (double)(summary->final.samples - summary->hits.samples) /
 			options->frequency_hz;
 	CLEANUP(str_deinit) struct str text = {0};
-	str_printf(&text, "probes of functions: %llu entries + %llu returns",
-		(unsigned long long)probes->entries, (unsigned long long)probes->returns);
+	str_printf(&text, "probes of functions: %llu %s + %llu %s",
+		(unsigned long long)probes->entries,
+		str_plural(probes->entries, "entry", "entries"),
+		(unsigned long long)probes->returns,
+		str_plural(probes->returns, "return", "returns"));
 	if (hits)
 		str_printf(&text, " took %.3f s", cost_s);
 	if (hits && cpu_s > 0)
@@ -190,16 +195,18 @@ static void print_script_probes(
 		probes->is_timed_by_kernel ? "by the kernel's statistics of it"
 					   : "by the program's own clock");
 	if (probes->around_ns)
-		str_printf(&text, ", %.3f s in traps (%.2f us each, as tried out here)",
+		str_printf(&text, ", %.3f s in traps (%.2f us each, as measured here)",
 			seconds(probes->around_ns), (double)probes->around_ns / 1e3 / (double)hits);
 	else
-		str_puts(&text, ", without the traps, which could not be tried out");
+		str_puts(&text, ", without the traps, which could not be measured");
 	console_say_more("%s", str_text(&text));
 	if (view->verbose || probes->filtered)
-		console_say_more("%llu of other processes; %llu returns without an entry; %llu "
-				 "entries too deep to be kept",
+		console_say_more("%llu of other processes; %llu %s without an entry; %llu %s "
+				 "too deep to be kept",
 			(unsigned long long)probes->filtered, (unsigned long long)probes->unmatched,
-			(unsigned long long)probes->deep);
+			str_plural(probes->unmatched, "return", "returns"),
+			(unsigned long long)probes->deep,
+			str_plural(probes->deep, "entry", "entries"));
 }
 
 static void print_few(uint64_t samples)
@@ -207,8 +214,8 @@ static void print_few(uint64_t samples)
 	CLEANUP(str_deinit) struct str text = {0};
 	str_puts(&text, samples ? "only " : "no samples");
 	if (samples)
-		str_printf(&text, "%llu sample%s", (unsigned long long)samples,
-			samples == 1 ? "" : "s");
+		str_printf(&text, "%llu %s", (unsigned long long)samples,
+			str_plural(samples, "sample", "samples"));
 	console_say("hint: %s: too short, or waiting, which is not recorded? Raise -F or run "
 		    "longer",
 		str_text(&text));
@@ -268,19 +275,21 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	for (size_t i = 0; summary->script_probes.advice[i]; i++)
 		console_say("hint: %s", summary->script_probes.advice[i]);
 	if (summary->lost_ring)
-		console_say("hint: %llu samples were lost, the ring buffer was full: raise -m or "
-			    "lower -F",
-			(unsigned long long)summary->lost_ring);
+		console_say("hint: %llu %s lost, the ring buffer was full: raise -m or lower -F",
+			(unsigned long long)summary->lost_ring,
+			str_plural(summary->lost_ring, "sample was", "samples were"));
 	if (summary->hits.lost_busy)
-		console_say("hint: %llu hits were lost, too many tasks were in the midst of others "
-			    "on the same CPU",
-			(unsigned long long)summary->hits.lost_busy);
+		console_say("hint: %llu %s lost, too many tasks were in the midst of others on the "
+			    "same CPU",
+			(unsigned long long)summary->hits.lost_busy,
+			str_plural(summary->hits.lost_busy, "hit was", "hits were"));
 	if (options->nr_usdt && !summary->hits.hits)
 		console_say("hint: no probe was hit: is this the very file that the programs map, "
 			    "and are its probes enabled there?");
 	if (summary->lost_write)
-		console_say("hint: %llu samples were lost, the output %s",
+		console_say("hint: %llu %s lost, the output %s",
 			(unsigned long long)summary->lost_write,
+			str_plural(summary->lost_write, "sample was", "samples were"),
 			summary->reason == LAYOUT_END_SIZE ? "had reached --max-size" : "failed");
 	else if (print_left_out(options, summary))
 		;
@@ -303,11 +312,14 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			(unsigned long long)summary->filtered);
 	if (summary->files_full)
 		console_say("hint: there were too many files to unwind them all; stacks of the "
-			    "others are cut (%llu times)",
-			(unsigned long long)summary->files_full);
+			    "others are cut (%llu %s)",
+			(unsigned long long)summary->files_full,
+			str_plural(summary->files_full, "time", "times"));
 	if (summary->targets_full)
-		console_say("hint: %llu processes were not followed: more than %d at once; use -a",
-			(unsigned long long)summary->targets_full, 1 << 15);
+		console_say("hint: %llu %s not followed: more than %d at once; use -a",
+			(unsigned long long)summary->targets_full,
+			str_plural(summary->targets_full, "process was", "processes were"),
+			1 << 15);
 	print_rate(view, summary);
 }
 
@@ -315,15 +327,16 @@ void record_view_summary(const struct record_view *view, const struct session_su
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	console_put_count(&text, summary->final.samples);
-	str_printf(&text, " sample%s, %.1f s, %u thread%s, %llu DSO%s -> %s (",
-		summary->final.samples == 1 ? "" : "s", summary->final.elapsed_s,
-		summary->final.threads, summary->final.threads == 1 ? "" : "s",
-		(unsigned long long)summary->dsos, summary->dsos == 1 ? "" : "s",
+	str_printf(&text, " %s, %.1f s, %u %s, %llu %s -> %s (",
+		str_plural(summary->final.samples, "sample", "samples"), summary->final.elapsed_s,
+		summary->final.threads, str_plural(summary->final.threads, "thread", "threads"),
+		(unsigned long long)summary->dsos, str_plural(summary->dsos, "DSO", "DSOs"),
 		strcmp(summary->output, "-") ? summary->output : "standard output");
 	console_put_bytes(&text, summary->final.bytes);
 	str_puts(&text, summary->files > 1 ? " in all, " : ")");
 	if (summary->files > 1)
-		str_printf(&text, "%u files, %u kept)", summary->files, summary->files_kept);
+		str_printf(&text, "%u %s, %u kept)", summary->files,
+			str_plural(summary->files, "file", "files"), summary->files_kept);
 	console_say("%s", str_text(&text));
 	if (summary->final.samples) {
 		str_truncate(&text, 0);

@@ -284,7 +284,7 @@ static void probe_ptrace(struct feature_result *result)
 	else
 		set(result, FEATURE_LIMITED,
 			"no CAP_SYS_PTRACE: of processes of other users that run already, code "
-			"cannot be told apart");
+			"cannot be distinguished");
 }
 
 static void probe_pid_namespace(struct feature_result *result)

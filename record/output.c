@@ -159,7 +159,8 @@ static struct err *wait_for_reader(struct output *output)
 		if (ready < 0 && errno == EINTR)
 			continue;
 		if (ready == 0)
-			return err_new(ERR_IO, "%s: nobody reads the pipe", output->name);
+			return err_new(
+				ERR_IO, "%s: the reader of the pipe has closed it", output->name);
 		if (fds[0].revents)
 			return NULL; /* writable, or broken: writing will tell */
 		output->is_hurried = true;

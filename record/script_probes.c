@@ -413,8 +413,9 @@ struct err *script_probes_check(const struct script_probes *probes)
 		const struct language *language = &languages[i];
 		if (probes->vms >> language->vm & 1 && is_absent(probes, language))
 			return err_new(ERR_USAGE,
-				"no %s with USDT probes %s:%s was found: what is to be profiled "
-				"maps none; if it will, give --usdt-stacks %s:PATH",
+				"no %s with USDT probes %s:%s was found: no target maps one; if "
+				"one "
+				"will, give --usdt-stacks %s:PATH",
 				language->name, language->provider, language->events[0].name,
 				language->name);
 	}

@@ -17,19 +17,21 @@ void health_put_file(const struct reader_result *file, double cut_s, struct str 
 	const char *separator = "";
 	if (damage->regions) {
 		str_printf(out,
-			"%s%llu damaged place%s skipped (%llu bytes), the first at offset %llu: %s",
+			"%s%llu damaged %s skipped (%llu bytes), the first at offset %llu: %s",
 			separator, (unsigned long long)damage->regions,
-			damage->regions == 1 ? "" : "s", (unsigned long long)damage->bytes,
-			(unsigned long long)damage->first_offset, damage->what);
+			str_plural(damage->regions, "place", "places"),
+			(unsigned long long)damage->bytes, (unsigned long long)damage->first_offset,
+			damage->what);
 		separator = "; ";
 	}
 	if (file->bad_chunks) {
 		str_printf(out,
-			"%s%llu chunk%s with contents that make no sense, the first at offset "
+			"%s%llu %s with contents that the reader cannot decode, the first at "
+			"offset "
 			"%llu: %s",
 			separator, (unsigned long long)file->bad_chunks,
-			file->bad_chunks == 1 ? "" : "s", (unsigned long long)file->bad_offset,
-			file->bad_what);
+			str_plural(file->bad_chunks, "chunk", "chunks"),
+			(unsigned long long)file->bad_offset, file->bad_what);
 		separator = "; ";
 	}
 	if (!file->ended) {

@@ -166,9 +166,9 @@ static bool put_unwind_losses(const struct profile *profile, const char *separat
 	if (!all)
 		return false;
 	str_printf(out,
-		"%s%llu snapshot%s could not be unwound: libdw crashed over %llu and took too long "
+		"%s%llu %s could not be unwound: libdw crashed over %llu and took too long "
 		"over %llu",
-		separator, (unsigned long long)all, all == 1 ? "" : "s",
+		separator, (unsigned long long)all, str_plural(all, "snapshot", "snapshots"),
 		(unsigned long long)losses->crashed, (unsigned long long)losses->hung);
 	if (losses->abandoned)
 		str_printf(out, ", %llu were not tried", (unsigned long long)losses->abandoned);
@@ -207,8 +207,10 @@ void info_put_damage(const struct profile *profile, struct str *out)
 		separator = "; ";
 	}
 	if (profile->dangling)
-		str_printf(out, "%s%llu references lead nowhere", separator,
-			(unsigned long long)profile->dangling);
+		str_printf(out, "%s%llu %s missing", separator,
+			(unsigned long long)profile->dangling,
+			str_plural(profile->dangling, "reference to a table entry that is",
+				"references to table entries that are"));
 }
 
 bool info_is_whole(const struct profile *profile)
@@ -282,8 +284,9 @@ static void put_origin(const struct profile *profile, struct str *out)
 			str_printf(&text, ", every %llu %s", (unsigned long long)event->period,
 				event->unit);
 		if (event->is_second)
-			str_printf(&text, ": %llu second samples of ticks, counted in no sum",
-				(unsigned long long)profile->nr_second_samples);
+			str_printf(&text, ": %llu second %s of ticks, counted in no sum",
+				(unsigned long long)profile->nr_second_samples,
+				str_plural(profile->nr_second_samples, "sample", "samples"));
 		put_field(out, "event", str_text(&text));
 		str_deinit(&text);
 	}
@@ -337,17 +340,19 @@ static void put_counts(const struct profile *profile, struct str *out)
 	if (samples)
 		str_printf(out, " (%.1f a sample)",
 			(double)profile->file.file_bytes / (double)samples);
-	str_printf(out, "\n%-14s %llu = %llu samples + %llu idle + %llu filtered + %llu lost\n",
-		"ticks", (unsigned long long)counters[LAYOUT_COUNTER_TICKS],
+	str_printf(out, "\n%-14s %llu = %llu %s + %llu idle + %llu filtered + %llu lost\n", "ticks",
+		(unsigned long long)counters[LAYOUT_COUNTER_TICKS],
 		(unsigned long long)counters[LAYOUT_COUNTER_SAMPLES],
+		str_plural(counters[LAYOUT_COUNTER_SAMPLES], "sample", "samples"),
 		(unsigned long long)counters[LAYOUT_COUNTER_IDLE],
 		(unsigned long long)counters[LAYOUT_COUNTER_FILTERED],
 		(unsigned long long)profile_lost_ticks(profile));
 	put_causes(counters, LAYOUT_COUNTER_LOST_RING, LAYOUT_COUNTER_HITS, out);
 	if (has_probes(profile))
-		str_printf(out, "%-14s %llu = %llu samples + %llu filtered + %llu lost\n", "hits",
+		str_printf(out, "%-14s %llu = %llu %s + %llu filtered + %llu lost\n", "hits",
 			(unsigned long long)counters[LAYOUT_COUNTER_HITS],
 			(unsigned long long)counters[LAYOUT_COUNTER_HIT_SAMPLES],
+			str_plural(counters[LAYOUT_COUNTER_HIT_SAMPLES], "sample", "samples"),
 			(unsigned long long)counters[LAYOUT_COUNTER_HITS_FILTERED],
 			(unsigned long long)profile_lost_hits(profile));
 	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_GAP_SAMPLES, out);
@@ -365,15 +370,22 @@ static void put_counts(const struct profile *profile, struct str *out)
 			profile_percent(stacks.guessed, samples));
 	put_script_frames(profile, out);
 	if (profile->nr_snapshots)
-		str_printf(out, "%-14s %llu snapshots of stacks unwound here, %llu bytes\n", "",
+		str_printf(out, "%-14s %llu %s of stacks unwound here, %llu bytes\n", "",
 			(unsigned long long)profile->nr_snapshots,
+			str_plural(profile->nr_snapshots, "snapshot", "snapshots"),
 			(unsigned long long)profile->snapshot_bytes);
-	if (info_count_archived_places(profile))
-		str_printf(out, "%-14s %llu archived places in code\n", "",
-			(unsigned long long)info_count_archived_places(profile));
-	str_printf(out, "%-14s %llu processes, %llu threads, %zu mappings, %llu build IDs\n", "",
-		(unsigned long long)distinct.processes, (unsigned long long)distinct.threads,
-		profile->mappings.len, (unsigned long long)distinct.build_ids);
+	uint64_t places = info_count_archived_places(profile);
+	if (places)
+		str_printf(out, "%-14s %llu archived %s in code\n", "", (unsigned long long)places,
+			str_plural(places, "place", "places"));
+	str_printf(out, "%-14s %llu %s, %llu %s, %zu %s, %llu %s\n", "",
+		(unsigned long long)distinct.processes,
+		str_plural(distinct.processes, "process", "processes"),
+		(unsigned long long)distinct.threads,
+		str_plural(distinct.threads, "thread", "threads"), profile->mappings.len,
+		str_plural(profile->mappings.len, "mapping", "mappings"),
+		(unsigned long long)distinct.build_ids,
+		str_plural(distinct.build_ids, "build ID", "build IDs"));
 }
 
 static void put_objects(const struct profile *profile, struct str *out)
@@ -431,8 +443,9 @@ void info_put_text(const struct profile *profile, bool with_mappings, struct str
 		profile->file.ended ? info_end_word(profile->end.reason) : "no: it was cut");
 	put_field(out, "health", damage.len ? str_text(&damage) : "whole");
 	if (profile->file.unknown_chunks)
-		str_printf(out, "%-14s %llu chunks of kinds that this version does not know\n", "",
-			(unsigned long long)profile->file.unknown_chunks);
+		str_printf(out, "%-14s %llu %s of kinds that this version does not know\n", "",
+			(unsigned long long)profile->file.unknown_chunks,
+			str_plural(profile->file.unknown_chunks, "chunk", "chunks"));
 	info_put_origins(profile, out);
 	if (with_mappings) {
 		put_objects(profile, out);

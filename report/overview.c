@@ -56,11 +56,6 @@ static struct sums sum_up(const struct profile *profile)
 
 /* ---- who ---- */
 
-static const char *plural(uint64_t count, const char *one, const char *many)
-{
-	return count == 1 ? one : many;
-}
-
 static void put_tasks(const struct profile *profile, struct str *out)
 {
 	struct map processes = {0}, threads = {0};
@@ -83,8 +78,8 @@ static void put_tasks(const struct profile *profile, struct str *out)
 	map_deinit(&threads);
 	put_label(out, "samples");
 	str_printf(out, "%zu, of %llu %s in %llu %s\n", profile->samples.len,
-		(unsigned long long)nr_threads, plural(nr_threads, "thread", "threads"),
-		(unsigned long long)nr_processes, plural(nr_processes, "process", "processes"));
+		(unsigned long long)nr_threads, str_plural(nr_threads, "thread", "threads"),
+		(unsigned long long)nr_processes, str_plural(nr_processes, "process", "processes"));
 }
 
 /* ---- what ---- */

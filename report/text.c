@@ -39,11 +39,12 @@ void text_put_head(const struct profile *profile, uint64_t samples_before_filter
 		put_event(&profile->events.data[1], out);
 	}
 	if (profile->samples.len == samples_before_filter)
-		str_printf(out, ", %zu sample%s", profile->samples.len,
-			profile->samples.len == 1 ? "" : "s");
+		str_printf(out, ", %zu %s", profile->samples.len,
+			str_plural(profile->samples.len, "sample", "samples"));
 	else
-		str_printf(out, ", %zu of %llu samples", profile->samples.len,
-			(unsigned long long)samples_before_filter);
+		str_printf(out, ", %zu of %llu %s", profile->samples.len,
+			(unsigned long long)samples_before_filter,
+			str_plural(samples_before_filter, "sample", "samples"));
 	str_printf(out, ", %.1f s", profile_duration_s(profile));
 	struct info_stacks stacks = info_count_stacks(profile);
 	if (stacks.truncated)
@@ -168,7 +169,7 @@ static void put_hidden(const struct table *table, size_t shown,
 	struct str *out)
 {
 	size_t hidden = table->rows.len - shown;
-	str_printf(out, "# %zu more row%s below %.2g%%", hidden, hidden == 1 ? "" : "s",
+	str_printf(out, "# %zu more %s below %.2g%%", hidden, str_plural(hidden, "row", "rows"),
 		options->percent_limit);
 	uint64_t self = 0;
 	for (size_t i = shown; i < table->rows.len; i++)
@@ -266,8 +267,8 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 		is_shown = !options->max_depth || node->depth < options->max_depth;
 	}
 	if (hidden)
-		str_printf(out, "# %zu branch%s below %.2g%%\n", hidden, hidden == 1 ? "" : "es",
-			options->percent_limit);
+		str_printf(out, "# %zu %s below %.2g%%\n", hidden,
+			str_plural(hidden, "branch", "branches"), options->percent_limit);
 }
 
 void text_put_tree(const struct profile *profile, bool is_inverted,

@@ -129,7 +129,7 @@ static void put_where_to_find(const struct profile_object *object,
 	if (is_own(object, DEBUG_ABSENT) && !object->nr_archived)
 		str_puts(out, "ebprof archive where it was recorded; ");
 	if (is_own(object, DEBUG_UNREADABLE))
-		str_puts(out, "be somebody who may read it; ");
+		str_puts(out, "run ebprof as a user who may read it; ");
 	if (!object->info.build_id_len) {
 		str_puts(out, "--symfs DIR, where it is with the time that it had (cp -p); "
 			      "link it with --build-id");
@@ -177,7 +177,7 @@ static void put_fix(const struct profile_object *object, const struct symbol_fil
 	} else if (!object->info.build_id_len && is_own(object, DEBUG_NOT_ELF)) {
 		return;
 	} else if (!object->info.build_id_len && is_own(object, DEBUG_ACCEPTED)) {
-		str_puts(out, "link it with --build-id, so that debug files can be told apart");
+		str_puts(out, "link it with --build-id, which identifies its debug file");
 	} else if (last_of(object, DEBUG_NO_LIBRARY)) {
 		str_printf(out, "%s, or install the debug package",
 			debuginfod_is_possible() ? "install libdebuginfod1"
@@ -227,7 +227,8 @@ static void put_tried(const struct profile_object *object, struct str *out)
 	if (!nr_absent)
 		return;
 	put_line(out, "tried:");
-	str_printf(out, "%u %s without a file\n", nr_absent, nr_absent == 1 ? "place" : "places");
+	str_printf(
+		out, "%u %s without a file\n", nr_absent, str_plural(nr_absent, "place", "places"));
 }
 
 static void put_row(const struct profile *profile, const struct row *row,
@@ -268,7 +269,8 @@ void unsymbolized_put(
 		put_row(profile, &rows[i], options, out);
 	}
 	if (nr_left)
-		str_printf(out, "# and %zu more file%s\n", nr_left, nr_left == 1 ? "" : "s");
+		str_printf(
+			out, "# and %zu more %s\n", nr_left, str_plural(nr_left, "file", "files"));
 }
 
 void unsymbolized_put_object(const struct profile_object *object,

@@ -40,7 +40,7 @@ static const char *distrust(const struct stat *st, mode_t type)
 	if ((st->st_mode & S_IFMT) != type)
 		return type == S_IFDIR ? "not a folder" : "not a regular file";
 	if (st->st_uid != geteuid())
-		return "owned by somebody else";
+		return "owned by another user";
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
 		return "writable for others";
 	return NULL;

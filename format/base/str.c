@@ -63,6 +63,11 @@ void str_printf(struct str *s, const char *fmt, ...)
 	va_end(args);
 }
 
+const char *str_plural(uint64_t count, const char *one, const char *many)
+{
+	return count == 1 ? one : many;
+}
+
 void str_truncate(struct str *s, size_t len)
 {
 	if (len >= s->len)

@@ -26,6 +26,9 @@ void str_vprintf(struct str *s, const char *fmt, va_list args)
 /* `count` copies of `c`. */
 void str_pad(struct str *s, char c, size_t count);
 /* Shortens to `len` bytes. */
+/* `one` where the count is 1, else `many`: for "%llu %s". Borrowed from the caller. */
+const char *str_plural(uint64_t count, const char *one, const char *many);
+
 void str_truncate(struct str *s, size_t len);
 /* Borrowed; "" when nothing was put. */
 const char *str_text(const struct str *s);

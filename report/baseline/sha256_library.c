@@ -33,7 +33,7 @@ static bool hash(const void *bytes, size_t len, uint8_t *digest)
 #endif
 
 static const char missing[] =
-	"this static ebprof was built without libnettle, whose SHA-256 baselines are told by";
+	"this static ebprof was built without libnettle, whose SHA-256 identifies baselines";
 
 #else
 
@@ -41,7 +41,7 @@ static const char missing[] =
 
 #include "report/shared_library.h"
 
-static const char missing[] = "baselines are told by their SHA-256, for which libcrypto.so.3 "
+static const char missing[] = "baselines are identified by their SHA-256, for which libcrypto.so.3 "
 			      "(Debian: libssl3) or libgcrypt.so.20 is needed";
 
 enum {

@@ -206,7 +206,7 @@ struct err *store_file_lock(const struct store_folder *folder, int *ret)
 			return err_sys(errno, "%s/lock", folder->path);
 		if (i == LOCK_TRIES)
 			return err_new(
-				ERR_UNAVAILABLE, "%s is in use by somebody else", folder->path);
+				ERR_UNAVAILABLE, "%s is in use by another process", folder->path);
 		nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
 	}
 	*ret = steal_fd(fd);

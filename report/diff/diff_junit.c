@@ -117,7 +117,7 @@ static void put_row(struct writing *writing, const struct diff_row *row)
 	CLEANUP(str_deinit) struct str message = {0}, details = {0};
 	enum outcome outcome = outcome_of(&row->self);
 	if (outcome == SKIPPED) {
-		str_puts(&message, "cannot be told: ");
+		str_puts(&message, "inconclusive: ");
 		diff_put_interval(&message, &row->self);
 	} else {
 		diff_put_finding(&message, diff, &row->self);

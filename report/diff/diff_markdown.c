@@ -198,8 +198,9 @@ static void put_side(
 	str_put_escaped(&escaped, name, strlen(name));
 	str_printf(&writing->out, "%s", title);
 	put_code(&writing->out, &escaped, false);
-	str_printf(&writing->out, " (%zu run%s, %llu samples)", side->runs.len,
-		side->runs.len == 1 ? "" : "s", (unsigned long long)side->samples);
+	str_printf(&writing->out, " (%zu %s, %llu %s)", side->runs.len,
+		str_plural(side->runs.len, "run", "runs"), (unsigned long long)side->samples,
+		str_plural(side->samples, "sample", "samples"));
 }
 
 struct err *diff_markdown(const struct difference *diff, const struct diff_writer_options *options,
@@ -214,7 +215,7 @@ struct err *diff_markdown(const struct difference *diff, const struct diff_write
 	put_paragraph(&writing, diff_put_caveats);
 	put_list(&writing, DIFF_REGRESSION, "Regressions");
 	put_list(&writing, DIFF_IMPROVEMENT, "Improvements");
-	put_folded(&writing, DIFF_INCONCLUSIVE, "Cannot be told");
+	put_folded(&writing, DIFF_INCONCLUSIVE, "Inconclusive");
 	put_folded(&writing, DIFF_SAME, "Not changed");
 	put_paragraph(&writing, diff_put_same);
 	put_paragraph(&writing, diff_put_detectable);

@@ -184,8 +184,9 @@ static void put_side(
 	str_printf(&writing->out, "%-5s ", title);
 	diff_put_elided(&writing->out, str_text(&escaped), escaped.len,
 		writing->options->width > 60 ? writing->options->width - 40 : 20);
-	str_printf(&writing->out, ", %zu run%s, %llu samples\n", side->runs.len,
-		side->runs.len == 1 ? "" : "s", (unsigned long long)side->samples);
+	str_printf(&writing->out, ", %zu %s, %llu %s\n", side->runs.len,
+		str_plural(side->runs.len, "run", "runs"), (unsigned long long)side->samples,
+		str_plural(side->samples, "sample", "samples"));
 }
 
 static void put_inconclusive(struct writing *writing)
@@ -196,7 +197,7 @@ static void put_inconclusive(struct writing *writing)
 	vec_each(&diff->rows, row)
 		if (is_listed(diff, row, DIFF_INCONCLUSIVE))
 			share += (row->self.sides[0].share + row->self.sides[1].share) / 2;
-	str_printf(&title, "Cannot be told (with %.1f%% of the samples):", 100 * share);
+	str_printf(&title, "Inconclusive (with %.1f%% of the samples):", 100 * share);
 	put_list(writing, DIFF_INCONCLUSIVE, str_text(&title));
 }
 

@@ -178,7 +178,7 @@ static const char *plural_of(const struct difference *diff, size_t count)
 		[DIFF_BY_LINE] = {"line", "lines"},
 		[DIFF_BY_STACK] = {"stack", "stacks"},
 	};
-	return words[diff->options.by][count != 1];
+	return str_plural(count, words[diff->options.by][0], words[diff->options.by][1]);
 }
 
 /* "takes 12.3% longer (99% interval +9.8% .. +14.9%)", "is new, and takes 1.23%" */
@@ -223,7 +223,7 @@ void diff_put_finding(
 static void put_others(struct str *out, const struct difference *diff, size_t count)
 {
 	if (count)
-		str_printf(out, "; so do%s %zu other %s", count == 1 ? "es" : "", count,
+		str_printf(out, "; so %s %zu other %s", str_plural(count, "does", "do"), count,
 			plural_of(diff, count));
 }
 
@@ -302,23 +302,28 @@ static void put_inconclusive(struct str *out, const struct difference *diff)
 			100 * options->min_share);
 		return;
 	}
-	str_printf(out, "a change of %g%% would have shown in only %.0f%% of the time.",
-		100 * options->min_effect, 100 * diff->visible_share / diff->judged_share);
+	str_printf(out,
+		"there are too few samples: a change of %g%% would be detected only in %s that "
+		"take %.0f%% of the time.",
+		100 * options->min_effect, plural_of(diff, 2),
+		100 * diff->visible_share / diff->judged_share);
 	double needed = find_needed(diff);
 	if (needed > 1)
-		str_printf(out, " About %.7g times as many would do.", round_up(needed));
+		str_printf(out, " Record about %.7g times as many samples.", round_up(needed));
 }
 
 static void put_ok(struct str *out, const struct difference *diff)
 {
 	const struct diff_options *options = &diff->options;
 	str_printf(out,
-		"OK: nothing takes %g%% longer; that would have shown in %.0f%% of the time.",
-		100 * options->min_effect, 100 * diff->visible_share / diff->judged_share);
+		"OK: nothing takes %g%% longer; that would be detected in %s that take %.0f%% of "
+		"the time.",
+		100 * options->min_effect, plural_of(diff, 2),
+		100 * diff->visible_share / diff->judged_share);
 	size_t better = diff_count(diff, DIFF_IMPROVEMENT);
 	if (better)
-		str_printf(out, " %zu %s take%s less.", better, plural_of(diff, better),
-			better == 1 ? "s" : "");
+		str_printf(out, " %zu %s %s less.", better, plural_of(diff, better),
+			str_plural(better, "takes", "take"));
 }
 
 void diff_put_verdict_naming(struct str *out, const struct difference *diff, diff_name_fn *put_name)
@@ -381,7 +386,8 @@ void diff_put_detectable(struct str *out, const struct difference *diff)
 		if (!row)
 			continue;
 		double own = (row->self.sides[0].share + row->self.sides[1].share) / 2;
-		str_puts(out, is_first ? "Would have been seen, 95 times of 100: " : ", ");
+		str_puts(out, is_first ? "Smallest changes that 95 of 100 such comparisons detect: "
+				       : ", ");
 		diff_put_effect(out, row->self.detectable);
 		str_printf(out, " in what takes %.2g%%", 100 * own);
 		is_first = false;
@@ -420,12 +426,14 @@ void diff_put_caveats(struct str *out, const struct difference *diff)
 			      "chance was allowed for. ");
 	size_t empty = diff->sides[0].nr_empty + diff->sides[1].nr_empty;
 	if (empty)
-		str_printf(out, "%zu run%s without any sample %s left out. ", empty,
-			empty == 1 ? "" : "s", empty == 1 ? "was" : "were");
+		str_printf(out, "%zu %s left out. ", empty,
+			str_plural(empty, "run without any sample was",
+				"runs without any sample were"));
 	uint64_t others = diff->sides[0].other_samples + diff->sides[1].other_samples;
 	if (others)
-		str_printf(out, "%llu samples of other events were left out (--event). ",
-			(unsigned long long)others);
+		str_printf(out, "%llu %s left out (--event). ", (unsigned long long)others,
+			str_plural(others, "sample of other events was",
+				"samples of other events were"));
 	double all = (double)(diff->sides[0].samples + diff->sides[1].samples);
 	double unknown = all - (double)(diff->sides[0].known + diff->sides[1].known);
 	if (unknown > 0.001 * all)

@@ -161,9 +161,10 @@ static void put_share(struct svg *svg, const struct flame_box *box)
 	if (svg->options->diff)
 		flame_svg_diff_put(svg->options->diff, box, svg->out);
 	else
-		str_printf(svg->out, "%.2f%%, %llu samples",
+		str_printf(svg->out, "%.2f%%, %llu %s",
 			profile_percent(box->total, svg->options->whole),
-			(unsigned long long)box->samples);
+			(unsigned long long)box->samples,
+			str_plural(box->samples, "sample", "samples"));
 }
 
 static void put_tooltip(struct svg *svg, const struct flame_box *box)
@@ -262,9 +263,10 @@ static void put_title(struct svg *svg)
 	put_elided(svg, diff->base_name, NAME_COLUMNS);
 	str_puts(svg->out, " \xe2\x86\x92 ");
 	put_elided(svg, diff->new_name, NAME_COLUMNS);
-	str_printf(svg->out, ", %llu \xe2\x86\x92 %llu samples",
+	str_printf(svg->out, ", %llu \xe2\x86\x92 %llu %s",
 		(unsigned long long)diff->wholes.base.samples,
-		(unsigned long long)diff->wholes.new.samples);
+		(unsigned long long)diff->wholes.new.samples,
+		str_plural(diff->wholes.new.samples, "sample", "samples"));
 }
 
 static void put_head(struct svg *svg, size_t height, bool is_cut)

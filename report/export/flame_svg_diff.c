@@ -62,8 +62,9 @@ void flame_svg_diff_put(
 	}
 	str_printf(out, "%.2f%% \xe2\x86\x92 %.2f%%, %s%.2f points", base, new,
 		points < 0 ? minus : "+", fabs(points));
-	str_printf(out, ", %llu \xe2\x86\x92 %llu samples", (unsigned long long)row.base.samples,
-		(unsigned long long)row.new.samples);
+	str_printf(out, ", %llu \xe2\x86\x92 %llu %s", (unsigned long long)row.base.samples,
+		(unsigned long long)row.new.samples,
+		str_plural(row.new.samples, "sample", "samples"));
 }
 
 static void put_swatch(unsigned x, size_t y, const char *class, struct str *out)

@@ -216,7 +216,7 @@ static void put_unknown_lines(struct placing *it)
 			continue;
 		struct listing_row row = {
 			.kind = LISTING_ROW_NOTE,
-			.text = "no line is known of",
+			.text = "code without line information",
 			.weight = line->weight,
 		};
 		put_row(it, &row);

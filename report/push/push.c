@@ -244,7 +244,8 @@ static struct err *deliver(struct push *push, struct push_span span, bool *is_to
 	struct err *err = encode(push, span, &body);
 	if (!err) {
 		*is_too_large = is_over_limit(push, &body);
-		say(push, true, "%u samples, %.1f MB", span.to - span.from,
+		say(push, true, "%u %s, %.1f MB", span.to - span.from,
+			str_plural(span.to - span.from, "sample", "samples"),
 			(double)body.bytes.len / 1e6);
 		if (!*is_too_large)
 			err = send_body(push, &body, is_too_large);
@@ -314,9 +315,8 @@ static void warn_of_age(const struct push *push)
 	if (max_age_s && end_s && end_s + max_age_s < now_s)
 		say(push, false,
 			"the recording ended %.1f hours ago, and Pyroscope refuses what is older "
-			"than one unless it was told otherwise; --shift-time pushes it as if it "
-			"had "
-			"ended now",
+			"than one unless its configuration allows it; --shift-time pushes the "
+			"recording as if it had ended now",
 			(double)(now_s - end_s) / 3600);
 }
 

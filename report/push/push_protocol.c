@@ -232,9 +232,9 @@ static struct err *check_otlp(const struct http_response *response)
 	}
 	if (!rejected)
 		return NULL;
-	return err_new(ERR_IO, "the server rejected %llu profiles: %s",
-		(unsigned long long)rejected,
-		message.len ? str_text(&message) : "it said no reason");
+	return err_new(ERR_IO, "the server rejected %llu %s: %s", (unsigned long long)rejected,
+		str_plural(rejected, "profile", "profiles"),
+		message.len ? str_text(&message) : "the server gave no reason");
 }
 
 /* ---- the table ---- */

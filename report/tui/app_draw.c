@@ -210,9 +210,9 @@ static void draw_trail(struct app *app, struct grid *grid, int y)
 	};
 	CLEANUP(str_deinit) struct str search = {0};
 	if (app->model->matches)
-		str_printf(&search, "/%s: %zu function%s, %.2f%%",
-			app->wish.search ? app->wish.search : "", app->model->nr_matches,
-			app->model->nr_matches == 1 ? "" : "s",
+		str_printf(&search, "/%s: %zu %s, %.2f%%", app->wish.search ? app->wish.search : "",
+			app->model->nr_matches,
+			str_plural(app->model->nr_matches, "function", "functions"),
 			app_percent(app, app->model->matched.value));
 	int width = grid_text_width(grid, str_text(&search));
 	bool has_steps = app->trail.done.len;

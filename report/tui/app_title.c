@@ -42,10 +42,11 @@ static void add_samples(const struct app *app, struct title *title)
 	uint64_t all = app->model->profile->samples.len;
 	uint64_t shown = app->model->slice.whole.samples;
 	if (shown < all)
-		add_part(title, 1, "%llu of %llu samples", (unsigned long long)shown,
-			(unsigned long long)all);
+		add_part(title, 1, "%llu of %llu %s", (unsigned long long)shown,
+			(unsigned long long)all, str_plural(all, "sample", "samples"));
 	else
-		add_part(title, 1, "%llu samples", (unsigned long long)all);
+		add_part(title, 1, "%llu %s", (unsigned long long)all,
+			str_plural(all, "sample", "samples"));
 }
 
 static void put_title(const struct app *app, struct title *title)

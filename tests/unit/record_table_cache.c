@@ -182,7 +182,7 @@ TEST(table_cache_refuses_files_of_others)
 	CHECK_INT(chmod(fixture.file, 0600), 0);
 	if (geteuid() == 0) {
 		CHECK_INT(chown(fixture.file, 65534, 65534), 0);
-		check_refused(&fixture, ERR_PERMISSION, "owned by somebody else");
+		check_refused(&fixture, ERR_PERMISSION, "owned by another user");
 	}
 	teardown(&fixture);
 }
@@ -224,7 +224,7 @@ TEST(table_cache_refuses_folders_of_others)
 	if (geteuid() == 0) {
 		CHECK_INT(chown(folder, 65534, 65534), 0);
 		CHECK_ERR(
-			table_cache_open(folder, &cache), ERR_PERMISSION, "owned by somebody else");
+			table_cache_open(folder, &cache), ERR_PERMISSION, "owned by another user");
 	}
 	unlink(link);
 	remove_folder(folder);

@@ -151,7 +151,7 @@ TEST(diff_markdown_of_hostile_names)
 		"| 12.50% | 0.00% | gone | -100% .. +50.0% | 0.0025 | `=HYPERLINK(\"a\",b)` | "
 		"`lib\\|x.so` |\n"
 		"\n"
-		"<details><summary>Cannot be told: 1, with 6.2% of the samples</summary>\n"
+		"<details><summary>Inconclusive: 1, with 6.2% of the samples</summary>\n"
 		"\n"
 		"| base | new | change | 99% interval | p | function | where |\n"
 		"|--:|--:|--:|--:|--:|:--|:--|\n"
@@ -170,7 +170,7 @@ TEST(diff_markdown_of_hostile_names)
 		"\n"
 		"Not changed by 5%: 2, with 25.1% of the samples. Too small to be judged: 3.\n"
 		"\n"
-		"Would have been seen, 95 times of 100: +25.0% in what takes 25%, +25.0% in "
+		"Smallest changes that 95 of 100 such comparisons detect: +25.0% in what takes 25%, +25.0% in "
 		"what takes 6.2%.\n");
 }
 
@@ -215,7 +215,7 @@ TEST(diff_junit_of_hostile_names)
 		"(lib|x.so)\" time=\"0.000\"/>\n"
 		"<testcase classname=\"ebprof.function\" name=\"vague (e.c, lib|x.so)\" "
 		"time=\"0.188\">\n"
-		"<skipped message=\"cannot be told: +12.5% .. +50.0%\"/>\n"
+		"<skipped message=\"inconclusive: +12.5% .. +50.0%\"/>\n"
 		"</testcase>\n"
 		"<testcase classname=\"ebprof.function\" name=\"same (f.c, lib|x.so)\" "
 		"time=\"0.750\"/>\n"
@@ -227,7 +227,7 @@ TEST(diff_junit_of_hostile_names)
 		"One run a side: how runs differ by themselves is not known, only chance was "
 		"allowed for.\n"
 		"Not changed by 5%: 2, with 25.1% of the samples. Too small to be judged: 3.\n"
-		"Would have been seen, 95 times of 100: +25.0% in what takes 25%, +25.0% in "
+		"Smallest changes that 95 of 100 such comparisons detect: +25.0% in what takes 25%, +25.0% in "
 		"what takes 6.2%.\n"
 		"</system-out>\n"
 		"</testsuite>\n"

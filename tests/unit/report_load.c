@@ -242,6 +242,19 @@ TEST(small_recording_is_loaded)
 	bytes_buf_deinit(&file);
 }
 
+TEST(info_counts_one_in_the_singular)
+{
+	struct bytes_buf file = {0};
+	forged_small(&file);
+	struct profile *profile = load(file.data, file.len);
+	CLEANUP(str_deinit) struct str text = {0};
+	info_put_text(profile, false, &text);
+	CHECK(strstr(str_text(&text), " 1 process, 2 threads, 1 mapping, 1 build ID\n"));
+	CHECK(strstr(str_text(&text), " 1 snapshot of stacks unwound here, 32 bytes\n"));
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
 TEST(walks_give_the_kernel_first)
 {
 	struct bytes_buf file = {0};

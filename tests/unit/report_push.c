@@ -175,7 +175,7 @@ TEST(push_otlp_answers)
 	check_answer("", 0, "");
 	check_answer("\x0a\x00", 2, "");
 	check_answer("\x0a\x04\x12\x02hi", 6, ""); /* a warning: nothing was rejected */
-	check_answer("\x0a\x06\x08\x01\x12\x02no", 8, "the server rejected 1 profiles: no");
+	check_answer("\x0a\x06\x08\x01\x12\x02no", 8, "the server rejected 1 profile: no");
 	check_answer("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x08\x01", 13, "");
 	check_answer("{\"partialSuccess\":{}}", 21, "");
 }

@@ -63,9 +63,9 @@ TEST(a_fix_fits_what_is_wrong)
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_ACCEPTED, 20,
 		"install its debug package (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_ACCEPTED, 0,
-		"link it with --build-id, so that debug files can be told apart");
+		"link it with --build-id, which identifies its debug file");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_UNREADABLE, 20,
-		"be somebody who may read it; --symfs DIR or --debug-dir DIR, where its files are; "
+		"run ebprof as a user who may read it; --symfs DIR or --debug-dir DIR, where its files are; "
 		"install its debug package (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_OTHER_TIME, 0,
 		"--symfs DIR, where it is with the time that it had (cp -p); link it with "

@@ -58,7 +58,7 @@ class DiffText {
 			notes.push("Rare stacks were left out of the baseline: total times, and what stands below " +
 				`${LEFT_OUT}, are not compared.`);
 		if (Math.min(now.samples, old.samples) < 500)
-			notes.push(`There are only ${grouped(Math.min(now.samples, old.samples))} samples on one side: what differs little may be chance.`);
+			notes.push(`There are only ${grouped(Math.min(now.samples, old.samples))} samples on one side: small differences may be chance.`);
 		return notes;
 	}
 }

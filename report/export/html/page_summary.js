@@ -69,9 +69,9 @@ class Summary {
 				"[small branches]: figures of the functions in them are too low.");
 		}
 		if (profile.threadsMerged)
-			notes.push(`The ${grouped(profile.threadsMerged)} threads that did least are put together.`);
+			notes.push(`The ${grouped(profile.threadsMerged)} threads with the fewest samples are shown as one.`);
 		if (profile.slices < (this.diff ? 16 : 64) && profile.slices * 1e8 < Math.max(...profile.sides.map((side) => side.spanNs)))
-			notes.push(`There is so much that time is told apart by ${seconds(profile.sliceNs)} s only.`);
+			notes.push(`There are so many samples that the time line has a resolution of ${seconds(profile.sliceNs)} s.`);
 		return notes;
 	}
 }

@@ -204,9 +204,10 @@ static void draw_header(const struct branch_list *list, struct grid *grid, int y
 	const struct branch_columns *columns = &list->columns;
 	numbers_in(list)->draw_header(list, grid, y);
 	CLEANUP(str_deinit) struct str text = {0};
+	int levels = (columns->shift + columns->step - 1) / columns->step;
 	if (columns->shift)
-		str_printf(&text, "%s%d levels  ", grid_glyph(grid, GLYPH_ELLIPSIS),
-			(columns->shift + columns->step - 1) / columns->step);
+		str_printf(&text, "%s%d %s  ", grid_glyph(grid, GLYPH_ELLIPSIS), levels,
+			str_plural((uint64_t)levels, "level", "levels"));
 	str_puts(&text, title);
 	/* A title that is cut reads worse than its first words. */
 	int room = columns->end - columns->name_x - list_place_width(&list->list);

@@ -107,7 +107,8 @@ static void draw_row(const struct diff *diff, const struct app *app, struct grid
 static void put_side(
 	const struct slice_sum *whole, const struct profile_event *event, struct str *out)
 {
-	str_printf(out, "%llu samples", (unsigned long long)whole->samples);
+	str_printf(out, "%llu %s", (unsigned long long)whole->samples,
+		str_plural(whole->samples, "sample", "samples"));
 	if (!event || strcmp(event->unit, "ns") == 0)
 		str_printf(out, ", %.2f s", (double)whole->value / 1e9);
 }

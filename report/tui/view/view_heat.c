@@ -274,7 +274,8 @@ static void put_cell(struct heat *heat, const struct app *app, struct str *out)
 		return;
 	const struct slice_sum *here = &sums[column];
 	task_put_name(app, task_rows_task(&heat->rows, app, heat->list.selected), out);
-	str_printf(out, "\t%llu samples in %.3f s", (unsigned long long)here->samples,
+	str_printf(out, "\t%llu %s in %.3f s", (unsigned long long)here->samples,
+		str_plural(here->samples, "sample", "samples"),
 		(double)heat->window.part.per_column * (double)timeline->bucket_ns / 1e9);
 }
 

@@ -152,8 +152,8 @@ static void put_row_name(const struct processes *processes, const struct app *ap
 				   : grid_glyph(grid, row->is_open ? GLYPH_OPEN : GLYPH_CLOSED));
 	task_put_name(app, task, out);
 	if (row->has_children)
-		str_printf(
-			out, " (%u thread%s)", task->nr_threads, task->nr_threads == 1 ? "" : "s");
+		str_printf(out, " (%u %s)", task->nr_threads,
+			str_plural(task->nr_threads, "thread", "threads"));
 }
 
 static void draw_name(const struct processes *processes, const struct app *app, struct grid *grid,
@@ -213,8 +213,9 @@ static void processes_detail(void *state, struct app *app, struct str *out)
 	task_put_name(app, task, out);
 	str_putc(out, '\t');
 	app_put_value(app, out, task->sum.value, task->sum.samples);
-	str_printf(out, "\t%llu samples\t%.2f s to %.2f s", (unsigned long long)task->sum.samples,
-		(double)task->first_ns / 1e9, (double)task->last_ns / 1e9);
+	str_printf(out, "\t%llu %s\t%.2f s to %.2f s", (unsigned long long)task->sum.samples,
+		str_plural(task->sum.samples, "sample", "samples"), (double)task->first_ns / 1e9,
+		(double)task->last_ns / 1e9);
 	if (task->kind == TASK_CONTAINER)
 		return;
 	const struct profile *profile = app->model->profile;
