@@ -223,7 +223,7 @@ static struct err *load_and_push(struct push_command *command, int argc, char **
 	struct profile *profile;
 	CLEANUP(input_deinit) struct input input = {0};
 	try(input_open_all(command->input, argc, argv, rest, &input));
-	try(select_load(&command->select, &input, &profile));
+	try(select_load(&command->select, &input, false, &profile));
 	struct filter filter = select_filter(&command->select);
 	naming_begin(&command->select.naming);
 	symbolize(profile, &command->select.naming.symbolize);

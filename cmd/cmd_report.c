@@ -150,9 +150,9 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	symbolize(profile, &options->select.naming.symbolize);
 	filter_samples(profile, &filter);
 	bool shows_tree = options->show_tree || options->show_inverted;
-	if (shows_tree) /* a table filters its rows instead */
+	if (shows_tree || options->shows_sums) /* a table filters its rows instead */
 		filter_stacks(profile, &filter);
-	text_put_head(profile, all_samples, out);
+	text_put_head(profile, filter_count_stacks(profile, &filter), all_samples, out);
 	struct text_options text = {
 		.percent_limit = options->percent_limit,
 		.max_depth = options->max_depth,
@@ -178,7 +178,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 static int report_text(struct report_options *options, const struct input *input)
 {
 	struct profile *profile = NULL;
-	struct err *err = select_load(&options->select, input, &profile);
+	struct err *err = select_load(&options->select, input, false, &profile);
 	if (err)
 		return console_fail(err);
 	CLEANUP(str_deinit) struct str text = {0};

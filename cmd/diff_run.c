@@ -120,7 +120,7 @@ static struct err *load_side(struct loading *loading)
 {
 	struct filter filter = select_filter(loading->select);
 	const struct symbolize_options *naming = &loading->select->naming.symbolize;
-	try(select_load(loading->select, loading->input, &loading->profile));
+	try(select_load(loading->select, loading->input, true, &loading->profile));
 	if (!loading->is_forced)
 		try(input_check_whole(loading->input, loading->profile));
 	symbolize(loading->profile, naming);

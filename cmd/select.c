@@ -75,6 +75,28 @@ static void put_event(const struct profile *profile, size_t index, struct str *o
 	str_puts(out, index ? profile->events.data[index].name : "");
 }
 
+static bool is_comm(const struct profile *profile, size_t index, const char *word)
+{
+	return index && strcmp(profile->threads.data[index].comm, word) == 0;
+}
+
+static void put_comm(const struct profile *profile, size_t index, struct str *out)
+{
+	str_puts(out, index ? profile->threads.data[index].comm : "");
+}
+
+static bool is_dso(const struct profile *profile, size_t index, const char *word)
+{
+	const struct profile_object *object = &profile->objects.data[index];
+	return index && (strcmp(object->name, word) == 0 || strcmp(object->path, word) == 0);
+}
+
+static void put_dso(const struct profile *profile, size_t index, struct str *out)
+{
+	const struct profile_object *object = &profile->objects.data[index];
+	str_puts(out, object->is_used ? object->name : "");
+}
+
 static bool is_language(const struct profile *profile, size_t index, const char *word)
 {
 	return filter_is_language(&profile->objects.data[index], word);
@@ -143,6 +165,18 @@ static struct err *check(
 		str_text(&names));
 }
 
+/* What one of several recordings may lack by chance. */
+static struct err *check_names(const struct select_options *options, const struct profile *profile)
+{
+	const struct choice comms = {"thread called", profile->threads.len, is_comm, put_comm};
+	const struct choice dsos = {"file", profile->objects.len, is_dso, put_dso};
+	vec_each(&options->comms, word)
+		try(check(profile, &comms, *word));
+	vec_each(&options->dsos, word)
+		try(check(profile, &dsos, *word));
+	return NULL;
+}
+
 static struct err *check_words(const struct select_options *options, const struct profile *profile)
 {
 	const struct choice events = {"event", profile->events.len, is_event, put_event};
@@ -160,8 +194,8 @@ static struct err *check_words(const struct select_options *options, const struc
 	return NULL;
 }
 
-struct err *select_load(
-	const struct select_options *options, const struct input *input, struct profile **ret)
+struct err *select_load(const struct select_options *options, const struct input *input,
+	bool is_one_of_several, struct profile **ret)
 {
 	struct filter filter = select_filter(options);
 	struct profile_options loading = {
@@ -170,10 +204,12 @@ struct err *select_load(
 	};
 	struct profile *profile = NULL;
 	try(input_load_with(input, &loading, &profile));
-	struct err *err = err_wrap(check_words(options, profile), "%s", input->name);
+	struct err *err = check_words(options, profile);
+	if (!err && !is_one_of_several)
+		err = check_names(options, profile);
 	if (err) {
 		profile_destroy(profile);
-		return err;
+		return err_wrap(err, "%s", input->name);
 	}
 	*ret = profile;
 	return NULL;

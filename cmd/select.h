@@ -49,11 +49,12 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 	}
 
 /*
- * Loads a recording to choose samples of it. Fails where something was chosen by a word, an event
- * or a thread name say, that the recording does not have: the message lists what it has.
+ * Loads a recording to choose samples of it. Fails where an event, a language, a container or,
+ * unless it is one of several that are compared, a thread or file was chosen that the recording
+ * does not have: the message lists what it has.
  */
 struct err *select_load(const struct select_options *options, const struct input *input,
-	struct profile **ret) ERR_MUST_CHECK;
+	bool is_one_of_several, struct profile **ret) ERR_MUST_CHECK;
 /* Borrows from the options. */
 struct filter select_filter(const struct select_options *options);
 void select_deinit(struct select_options *options);

@@ -193,19 +193,39 @@ bool filter_wants_function(
 	       has_symbol(&filter->symbols, it);
 }
 
-void filter_stacks(struct profile *profile, const struct filter *filter)
+/* Which stacks have a frame in the wanted dsos and symbols; NULL: all of them. To be freed. */
+static bool *find_stacks(const struct profile *profile, const struct filter *filter)
 {
 	if (!filter->dsos.len && !filter->symbols.len)
-		return;
+		return NULL;
 	CLEANUP_FREE bool *functions = mem_zalloc_array(profile->functions.len, sizeof(*functions));
 	for (size_t i = 0; i < profile->functions.len; i++)
 		functions[i] = filter_wants_function(profile, filter, (uint32_t)i);
-	CLEANUP_FREE bool *stacks = mem_zalloc_array(profile->stacks.len, sizeof(*stacks));
+	bool *stacks = mem_zalloc_array(profile->stacks.len, sizeof(*stacks));
 	for (size_t i = 0; i < profile->stacks.len; i++) {
 		struct profile_walk walk = profile_walk(profile, (uint32_t)i);
 		for (uint32_t frame; !stacks[i] && (frame = profile_walk_next(&walk));)
 			stacks[i] = functions[profile->frames.data[frame].function];
 	}
+	return stacks;
+}
+
+uint64_t filter_count_stacks(const struct profile *profile, const struct filter *filter)
+{
+	CLEANUP_FREE bool *stacks = find_stacks(profile, filter);
+	if (!stacks)
+		return profile->samples.len;
+	uint64_t count = 0;
+	vec_each(&profile->samples, sample)
+		count += stacks[sample->stack];
+	return count;
+}
+
+void filter_stacks(struct profile *profile, const struct filter *filter)
+{
+	CLEANUP_FREE bool *stacks = find_stacks(profile, filter);
+	if (!stacks)
+		return;
 	size_t kept = 0;
 	vec_each(&profile->samples, sample)
 		if (stacks[sample->stack])

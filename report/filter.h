@@ -56,6 +56,8 @@ struct filter filter_of_names(const struct filter *filter);
 void filter_samples(struct profile *profile, const struct filter *filter);
 /* Drops the samples without any frame in the wanted dsos and symbols. After symbolize(). */
 void filter_stacks(struct profile *profile, const struct filter *filter);
+/* How many samples that would leave. */
+uint64_t filter_count_stacks(const struct profile *profile, const struct filter *filter);
 /* Whether the function is in the wanted dsos and symbols. */
 bool filter_wants_function(
 	const struct profile *profile, const struct filter *filter, uint32_t function);

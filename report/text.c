@@ -28,7 +28,8 @@ static void put_event(const struct profile_event *event, struct str *out)
 		str_printf(out, " every %llu %s", (unsigned long long)event->period, event->unit);
 }
 
-void text_put_head(const struct profile *profile, uint64_t samples_before_filter, struct str *out)
+void text_put_head(const struct profile *profile, uint64_t samples, uint64_t samples_before_filter,
+	struct str *out)
 {
 	str_puts(out, "# ");
 	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
@@ -38,11 +39,11 @@ void text_put_head(const struct profile *profile, uint64_t samples_before_filter
 		str_puts(out, ", ");
 		put_event(&profile->events.data[1], out);
 	}
-	if (profile->samples.len == samples_before_filter)
-		str_printf(out, ", %zu %s", profile->samples.len,
-			str_plural(profile->samples.len, "sample", "samples"));
+	if (samples == samples_before_filter)
+		str_printf(out, ", %llu %s", (unsigned long long)samples,
+			str_plural(samples, "sample", "samples"));
 	else
-		str_printf(out, ", %zu of %llu %s", profile->samples.len,
+		str_printf(out, ", %llu of %llu %s", (unsigned long long)samples,
 			(unsigned long long)samples_before_filter,
 			str_plural(samples_before_filter, "sample", "samples"));
 	str_printf(out, ", %.1f s", profile_duration_s(profile));

@@ -15,7 +15,8 @@ struct text_options {
 };
 
 /* "# ..." lines: what was recorded, and what is to be known before believing it. */
-void text_put_head(const struct profile *profile, uint64_t samples_before_filter, struct str *out);
+void text_put_head(const struct profile *profile, uint64_t samples, uint64_t samples_before_filter,
+	struct str *out);
 void text_put_table(const struct profile *profile, const struct table *table,
 	const struct table_options *table_options, const struct text_options *options,
 	struct str *out);

@@ -225,7 +225,7 @@ test_baselines() {
 	run "$EBPROF" convert --html --baseline /dev/null a.data
 	want_status 2 "a device as baseline"
 	[[ ! -e ebprof.html ]] || fail "a page was written"
-	run "$EBPROF" convert --html -c nobody --baseline a.data -o - a.data
+	run "$EBPROF" convert --html --pid 4294967295 --baseline a.data -o - a.data
 	want_status 0 "nothing with nothing"
 	run "$EBPROF" convert --html --event nothing a.data
 	want_status 2 "no such event"
@@ -233,6 +233,13 @@ test_baselines() {
 	run "$EBPROF" convert --html --lang perl a.data
 	want_status 2 "no such language"
 	grep -q 'the recording has no scripts in "perl", nor any other' err || fail "it says $(cat err)"
+	run "$EBPROF" convert --html -c nothing a.data
+	want_status 2 "no such thread"
+	grep -q 'the recording has no thread called "nothing" but .*workload' err || fail "it says $(cat err)"
+	run "$EBPROF" report -d nothing a.data
+	want_status 2 "no such file"
+	grep -q 'the recording has no file "nothing" but .*workload' err || fail "it says $(cat err)"
+	[[ $(wc -c <out) == 0 ]] || fail "a report of nothing: $(cat out)"
 	run "$EBPROF" convert --html --container nothing a.data
 	want_status 2 "no such container"
 	grep -qE 'the recording has no container "nothing"( but |, nor any)' err || fail "it says $(cat err)"
