@@ -89,7 +89,7 @@ static void put_cell(const struct profile *profile, const struct table *table,
 		put_name(function, table->nr_parts ? table->nr_parts[row->function] : 0, out);
 		break;
 	case COLUMN_DSO:
-		put_foreign(out, object->name);
+		put_foreign(out, object->name[0] ? object->name : "-");
 		break;
 	case COLUMN_FILE:
 		put_foreign(out, function->file ? function->file : "-");

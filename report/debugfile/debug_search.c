@@ -1,5 +1,6 @@
 #include "report/debugfile/debug_search.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,37 @@ static struct debug_identity of_separate(const struct walk *walk)
 	return identity;
 }
 
+/* Is told of only where it has the build ID. */
+static void try_entry(struct walk *walk, const char *dir, const char *name)
+{
+	struct debug_identity identity = of_separate(walk);
+	identity.may_be_packed = false; /* unpacking each file of a folder takes too long */
+	CLEANUP(str_deinit) struct str path = {0};
+	struct elf_file *elf;
+	CLEANUP_FD int fd = -1;
+	str_printf(&path, "%s/%s", dir, name);
+	if (debug_file_open(str_text(&path), &identity, &fd, &elf) != DEBUG_ACCEPTED)
+		return;
+	elf_file_destroy(elf);
+	str_puts(&walk->path, str_text(&path));
+	try_path(walk, DEBUG_PLACE_DIR, &identity);
+}
+
+/* An unstripped copy may be called otherwise: the build ID says which file it is. */
+static void try_entries(struct walk *walk, const char *dir)
+{
+	enum {
+		ENTRIES_MAX = 512, /* each is opened, for each object */
+	};
+	DIR *folder = walk->is_over || !walk->identity->build_id_len ? NULL : opendir(dir);
+	unsigned count = 0;
+	for (const struct dirent *entry; folder && !walk->is_over && (entry = readdir(folder));)
+		if (entry->d_name[0] != '.' && entry->d_type != DT_DIR && count++ < ENTRIES_MAX)
+			try_entry(walk, dir, entry->d_name);
+	if (folder)
+		closedir(folder);
+}
+
 static void try_debug_dirs(struct walk *walk, const char *object)
 {
 	const struct symbol_file_options *options = walk->search->options;
@@ -117,10 +149,11 @@ static void try_debug_dirs(struct walk *walk, const char *object)
 		const char *dir = options->debug_dirs.data[i];
 		try_build_id(walk, DEBUG_PLACE_DIR, dir, "/.build-id/");
 		try_build_id(walk, DEBUG_PLACE_DIR, dir, "/");
-		if (!object || walk->is_over)
-			continue;
-		str_printf(&walk->path, "%s%s.debug", dir, object);
-		try_path(walk, DEBUG_PLACE_DIR, &identity);
+		if (object && !walk->is_over) {
+			str_printf(&walk->path, "%s%s.debug", dir, object);
+			try_path(walk, DEBUG_PLACE_DIR, &identity);
+		}
+		try_entries(walk, dir);
 	}
 }
 

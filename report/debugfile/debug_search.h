@@ -3,7 +3,8 @@
  *
  *   what was kept      options->kept: that itself, and its root as if it were /
  *   the object itself
- *   --debug-dir DIR    DIR/.build-id/xx/rest.debug, DIR/xx/rest.debug, DIR/PATH.debug
+ *   --debug-dir DIR    DIR/.build-id/xx/rest.debug, DIR/xx/rest.debug, DIR/PATH.debug,
+ *                      then each file of DIR itself that has the build ID
  *   /usr/lib/debug     .build-id/xx/rest.debug
  *   .gnu_debuglink     beside the object, in .debug beside it, /usr/lib/debug/FOLDER
  *   ~/.debug           .build-id/xx/rest: a folder with elf and debug, or a file (perf's cache)

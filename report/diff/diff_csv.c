@@ -27,7 +27,7 @@ static void put_amounts(struct str *out, const struct diff_finding *finding)
 	}
 }
 
-static void put_row(struct str *out, const struct diff_row *row)
+static void put_row(struct str *out, const struct diff_row *row, const char *unit)
 {
 	const struct diff_finding *self = &row->self;
 	double none = NAN;
@@ -46,6 +46,7 @@ static void put_row(struct str *out, const struct diff_row *row)
 	put_real(out, self->is_tested ? self->adjusted_p : none);
 	put_real(out, self->is_tested ? self->detectable : none);
 	put_amounts(out, &row->total);
+	put_field(out, unit);
 	str_puts(out, "\r\n");
 }
 
@@ -58,9 +59,9 @@ struct err *diff_csv(const struct difference *diff, const struct diff_writer_opt
 		       "base_samples,base_share,base_value,new_samples,new_share,new_value,"
 		       "effect,low,high,p,adjusted_p,detectable,"
 		       "base_total_samples,base_total_share,base_total_value,"
-		       "new_total_samples,new_total_share,new_total_value\r\n");
+		       "new_total_samples,new_total_share,new_total_value,unit\r\n");
 	vec_each(&diff->rows, row) {
-		put_row(&out, row);
+		put_row(&out, row, diff->unit);
 		if (out.len > EXPORT_PIECE_BYTES) {
 			try(sink.write(sink.context, out.data, out.len));
 			str_truncate(&out, 0);

@@ -2,12 +2,25 @@
  * A row for each function (RFC 4180), hottest first, as `report` shows them, for
  * spreadsheets and scripts. Values are in the unit of the event, nanoseconds as a rule.
  */
+#include <string.h>
+
 #include "format/base/str.h"
 #include "report/export/csv.h"
 #include "report/export/export.h"
 #include "report/table.h"
 
-static void put_row(const struct profile *profile, const struct table_row *row, struct str *out)
+/* Of all samples; rows add up those of several events. */
+static const char *unit_of(const struct profile *profile)
+{
+	const char *unit = profile->events.data[export_main_event(profile)].unit;
+	vec_each(&profile->samples, sample)
+		if (strcmp(profile->events.data[sample->event].unit, unit) != 0)
+			return "mixed";
+	return unit;
+}
+
+static void put_row(const struct profile *profile, const struct table_row *row, const char *unit,
+	struct str *out)
 {
 	const struct profile_function *function = &profile->functions.data[row->function];
 	str_printf(out, "%llu,%llu,%llu,", (unsigned long long)row->self,
@@ -20,6 +33,8 @@ static void put_row(const struct profile *profile, const struct table_row *row, 
 	str_putc(out, ',');
 	if (function->file && function->line)
 		str_printf(out, "%u", function->line);
+	str_putc(out, ',');
+	csv_put_field(out, unit);
 	str_puts(out, "\r\n");
 }
 
@@ -27,9 +42,10 @@ static struct err *write_rows(
 	const struct profile *profile, const struct table *table, struct export_sink sink)
 {
 	CLEANUP(str_deinit) struct str out = {0};
-	str_puts(&out, "self,total,samples,dso,symbol,file,line\r\n");
+	const char *unit = unit_of(profile);
+	str_puts(&out, "self,total,samples,dso,symbol,file,line,unit\r\n");
 	vec_each(&table->rows, row) {
-		put_row(profile, row, &out);
+		put_row(profile, row, unit, &out);
 		if (out.len > EXPORT_PIECE_BYTES) {
 			try(sink.write(sink.context, out.data, out.len));
 			str_truncate(&out, 0);

@@ -106,10 +106,11 @@ def from_chrome():
 
 def from_csv():
     with open(prefix + ".csv", newline="", encoding="utf-8") as file:
-        assert file.readline() == "self,total,samples,dso,symbol,file,line\r\n"
+        assert file.readline() == "self,total,samples,dso,symbol,file,line,unit\r\n"
         file.seek(0)
         rows = list(csv.DictReader(file, strict=True))
     sums = {}  # of the files: no stack has one name of two
+    assert all(row["unit"] == "ns" for row in rows)
     for row in rows:
         self_ns, total_ns = sums.get(row["symbol"], (0, 0))
         sums[row["symbol"]] = (self_ns + int(row["self"]), total_ns + int(row["total"]))

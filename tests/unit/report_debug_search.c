@@ -269,6 +269,27 @@ TEST(debug_information_ends_the_search)
 	machine_remove(&machine);
 }
 
+/* An unstripped copy that was called otherwise, among others. */
+TEST(copies_with_the_build_id_have_any_name)
+{
+	struct machine machine = machine_make();
+	char copies[100];
+	add_dir(&machine, "/copies", copies, sizeof(copies));
+	write_elf(&machine, "/prog", (const struct part[]){NOTE, END_OF_LIST});
+	write_elf(&machine, "/copies/prog", (const struct part[]){NOTE_OTHER, DWARF, END_OF_LIST});
+	write_elf(&machine, "/copies/prog-1.2-unstripped",
+		(const struct part[]){NOTE, DWARF, END_OF_LIST});
+	write_elf(&machine, "/copies/below/prog", (const struct part[]){NOTE, DWARF, END_OF_LIST});
+	check_search(&machine, "/prog",
+		"own yes /prog\n"
+		"dir - /copies/.build-id/01/02030405060708.debug\n"
+		"dir - /copies/01/02030405060708.debug\n"
+		"dir - /copies/prog.debug\n"
+		"dir yes /copies/prog-1.2-unstripped\n");
+	CHECK_INT(machine.nr_taken, 2);
+	machine_remove(&machine);
+}
+
 TEST(other_builds_and_other_formats_are_refused)
 {
 	struct machine machine = machine_make();

@@ -170,7 +170,8 @@ TEST(diff_markdown_of_hostile_names)
 		"\n"
 		"Not changed by 5%: 2, with 25.1% of the samples. Too small to be judged: 3.\n"
 		"\n"
-		"Smallest changes that 95 of 100 such comparisons detect: +25.0% in what takes 25%, +25.0% in "
+		"Smallest changes that 95 of 100 such comparisons detect: +25.0% in what takes "
+		"25%, +25.0% in "
 		"what takes 6.2%.\n");
 }
 
@@ -227,7 +228,8 @@ TEST(diff_junit_of_hostile_names)
 		"One run a side: how runs differ by themselves is not known, only chance was "
 		"allowed for.\n"
 		"Not changed by 5%: 2, with 25.1% of the samples. Too small to be judged: 3.\n"
-		"Smallest changes that 95 of 100 such comparisons detect: +25.0% in what takes 25%, +25.0% in "
+		"Smallest changes that 95 of 100 such comparisons detect: +25.0% in what takes "
+		"25%, +25.0% in "
 		"what takes 6.2%.\n"
 		"</system-out>\n"
 		"</testsuite>\n"
@@ -270,23 +272,23 @@ TEST(diff_csv_of_hostile_names)
 		"verdict,name,object,file,line,base_samples,base_share,base_value,new_samples,ne"
 		"w_share,new_value,effect,low,high,p,adjusted_p,detectable,base_total_samples,ba"
 		"se_total_share,base_total_value,new_total_samples,new_total_share,new_total_val"
-		"ue\r\n"
+		"ue,unit\r\n"
 		"regression,a|b\\|`c``d`<img src=x>[l](http://e.f) @me "
 		"\\x23#[error]g\\x0a::error::h\\xff,lib|x.so,\"/work/./src/../a,b:c.c\",12,250,0"
 		".25,500000000,750,0.375,1.125e+09,0.5,0.125,0.5,0.0001,0.0025,0.25,250,0.25,500"
-		"000000,750,0.375,1.125e+09\r\n"
+		"000000,750,0.375,1.125e+09,ns\r\n"
 		"regression,\"::warning::%0A,x:y\357\277\276\",lib|x.so,/elsewhere/d%.c,12,0,0,0"
-		",250,0.125,375000000,,0.125,,0.0001,0.0025,0.25,0,0,0,250,0.125,375000000\r\n"
+		",250,0.125,375000000,,0.125,,0.0001,0.0025,0.25,0,0,0,250,0.125,375000000,ns\r\n"
 		"improvement,\"\\x3dHYPERLINK(\"\"a\"\",b)\",lib|x.so,,,125,0.125,250000000,0,0,"
-		"0,-1,-1,0.5,0.0001,0.0025,0.25,125,0.125,250000000,0,0,0\r\n"
+		"0,-1,-1,0.5,0.0001,0.0025,0.25,125,0.125,250000000,0,0,0,ns\r\n"
 		"inconclusive,vague,lib|x.so,rel/e.c,12,62,0.0625,125000000,125,0.0625,187500000"
-		",0,0.125,0.5,0.0001,0.0025,0.25,62,0.0625,125000000,125,0.0625,187500000\r\n"
+		",0,0.125,0.5,0.0001,0.0025,0.25,62,0.0625,125000000,125,0.0625,187500000,ns\r\n"
 		"same,same,lib|x.so,/work/f.c,12,250,0.25,500000000,500,0.25,750000000,0,0.125,0"
-		".5,0.0001,0.0025,0.25,250,0.25,500000000,500,0.25,750000000\r\n"
+		".5,0.0001,0.0025,0.25,250,0.25,500000000,500,0.25,750000000,ns\r\n"
 		"same,little,lib|x.so,/work/f.c,12,1,0.001,2000000,2,0.001,3000000,0,0.125,0.5,0"
-		".0001,0.0025,0.25,1,0.001,2000000,2,0.001,3000000\r\n"
+		".0001,0.0025,0.25,1,0.001,2000000,2,0.001,3000000,ns\r\n"
 		",untested,lib|x.so,,,1,0.001,1000000,1,0.0005,1000000,,,,,,,1,0.001,1000000,1,0"
-		".0005,1000000\r\n");
+		".0005,1000000,ns\r\n");
 }
 
 /* ---- limits ---- */

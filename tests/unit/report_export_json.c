@@ -218,10 +218,10 @@ TEST(csv_rows_are_those_of_the_report)
 	struct fixture fixture;
 	init_small(&fixture);
 	check_export(&fixture, EXPORT_CSV,
-		"self,total,samples,dso,symbol,file,line\r\n"
-		"3000000,4000000,3,/bin/app,work(int),,\r\n"
-		"1000000,1000000,1,[kernel],sys_read,,\r\n"
-		"0,4000000,0,/bin/app,main,,\r\n");
+		"self,total,samples,dso,symbol,file,line,unit\r\n"
+		"3000000,4000000,3,/bin/app,work(int),,,ns\r\n"
+		"1000000,1000000,1,[kernel],sys_read,,,ns\r\n"
+		"0,4000000,0,/bin/app,main,,,ns\r\n");
 }
 
 TEST(csv_hostile_names)
@@ -235,9 +235,9 @@ TEST(csv_hostile_names)
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, formula), 0, 2);
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, breaks), 0, 1);
 	check_export(&fixture, EXPORT_CSV,
-		"self,total,samples,dso,symbol,file,line\r\n"
-		"2000000,2000000,2,\"/a,b\",\"\\x3dHYPERLINK(\"\"x\"\")\",,\r\n"
-		"1000000,1000000,1,\"/a,b\",one\\x0d\\x0atwo\\xff,,\r\n");
+		"self,total,samples,dso,symbol,file,line,unit\r\n"
+		"2000000,2000000,2,\"/a,b\",\"\\x3dHYPERLINK(\"\"x\"\")\",,,ns\r\n"
+		"1000000,1000000,1,\"/a,b\",one\\x0d\\x0atwo\\xff,,,ns\r\n");
 }
 
 TEST(formats_of_nothing)
@@ -250,7 +250,7 @@ TEST(formats_of_nothing)
 	CHECK_STR((const char *)out.data, "[]\n");
 	out.len = 0;
 	fixture_export(profile, EXPORT_CSV, 0, &out);
-	CHECK_STR((const char *)out.data, "self,total,samples,dso,symbol,file,line\r\n");
+	CHECK_STR((const char *)out.data, "self,total,samples,dso,symbol,file,line,unit\r\n");
 	out.len = 0;
 	fixture_export(profile, EXPORT_SPEEDSCOPE, 0, &out);
 	CHECK(strstr((const char *)out.data, "\"frames\":[]},\n\"profiles\":[]}\n"));

@@ -192,6 +192,13 @@ static struct rect cell_of(const struct top *top, enum top_column column, int y)
 	return (struct rect){top->header.x[column], y, width, 1};
 }
 
+/* What stands for the cut part of stacks is of no file. */
+static const char *object_name(const struct app *app, const struct profile_function *function)
+{
+	const char *name = model_object(app->model, function->object)->name;
+	return name[0] ? name : "-";
+}
+
 static void draw_row(struct top *top, const struct app *app, struct grid *grid, int y, size_t index)
 {
 	const struct function_weight *row = row_at(top, index);
@@ -199,8 +206,7 @@ static void draw_row(struct top *top, const struct app *app, struct grid *grid, 
 	struct rect bar = cell_of(top, TOP_BAR, y);
 	app_draw_value(app, grid, cell_of(top, TOP_SELF, y), row->self, row->self_samples);
 	app_draw_value(app, grid, cell_of(top, TOP_TOTAL, y), row->total, row->samples);
-	list_header_put(&top->header, grid, y, TOP_OBJECT, STYLE_DIM,
-		model_object(app->model, function->object)->name);
+	list_header_put(&top->header, grid, y, TOP_OBJECT, STYLE_DIM, object_name(app, function));
 	grid_put_bar(grid, bar.x, y, bar.width, STYLE_BAR, app_percent(app, row->self) / 100);
 	CLEANUP(str_deinit) struct str name = {0};
 	list_header_put(&top->header, grid, y, TOP_FUNCTION, app_name_style(app, row->function),
@@ -302,7 +308,7 @@ static void top_print(void *state, struct app *app, struct str *out)
 	for (size_t i = 0; i < top->rows.len; i++) {
 		const struct function_weight *row = row_at(top, i);
 		const struct profile_function *function = model_function(app->model, row->function);
-		const char *object = model_object(app->model, function->object)->name;
+		const char *object = object_name(app, function);
 		CLEANUP(str_deinit) struct str self = {0}, total = {0}, safe = {0};
 		app_put_value(app, &self, row->self, row->self_samples);
 		app_put_value(app, &total, row->total, row->samples);
