@@ -124,7 +124,7 @@ struct object *object_table_special(
 
 struct object *object_table_anonymous(struct object_table *table)
 {
-	struct object *object = create(LAYOUT_OBJECT_ANONYMOUS, "[anon]");
+	struct object *object = create(LAYOUT_OBJECT_ANONYMOUS, LAYOUT_ANONYMOUS_PATH);
 	add(table, object);
 	object->is_examined = true;
 	return object;

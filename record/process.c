@@ -158,8 +158,8 @@ static void add_proc_mapping(void *context, const struct proc_mapping *found)
 	} else if (strcmp(found->path, "[vsyscall]") == 0) {
 		return; /* a kernel address, the same in every process */
 	} else {
-		mapping.object = object_table_special(
-			objects, LAYOUT_OBJECT_ANONYMOUS, found->path[0] ? found->path : "[anon]");
+		mapping.object = object_table_special(objects, LAYOUT_OBJECT_ANONYMOUS,
+			found->path[0] ? found->path : LAYOUT_ANONYMOUS_PATH);
 		mapping.offset = found->start; /* offsets are addresses */
 	}
 	process_map(scan->process, &mapping);

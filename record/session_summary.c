@@ -90,20 +90,20 @@ static void blame(struct session_summary *summary, const struct session_blame *o
 /* Each process has an object of its own for code of no file, but they are called the same. */
 static void blame_objects(const struct session_parts *parts, struct session_summary *summary)
 {
-	static const char anonymous[] = "[anon]";
+	static const char generated[] = "[JIT]"; /* as the report calls it */
 	uint64_t nowhere[LAYOUT_TRUNCATED_END] = {0};
 	vec_each(&parts->translate.objects.objects, it) {
 		const struct object *object = *it;
 		for (uint32_t i = 0; i < LAYOUT_TRUNCATED_END; i++) {
 			struct session_blame one = {object->path, i, object->truncated[i]};
-			if (strcmp(object->path, anonymous) == 0)
+			if (strcmp(object->path, LAYOUT_ANONYMOUS_PATH) == 0)
 				nowhere[i] += object->truncated[i];
 			else
 				blame(summary, &one);
 		}
 	}
 	for (uint32_t i = 0; i < LAYOUT_TRUNCATED_END; i++)
-		blame(summary, &(struct session_blame){anonymous, i, nowhere[i]});
+		blame(summary, &(struct session_blame){generated, i, nowhere[i]});
 }
 
 static void name_unknown_runtimes(

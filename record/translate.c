@@ -79,7 +79,7 @@ static struct mapping event_mapping(struct translate *translate, const struct si
 		mapping.offset = 0;
 	} else if (!is_file(event)) {
 		mapping.object = object_table_special(objects, LAYOUT_OBJECT_ANONYMOUS,
-			event->path[0] == '[' ? event->path : "[anon]");
+			event->path[0] == '[' ? event->path : LAYOUT_ANONYMOUS_PATH);
 		mapping.offset = event->start; /* offsets are addresses */
 	} else if (event->build_id_len) {
 		mapping.object = object_table_by_build_id(

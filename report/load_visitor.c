@@ -127,6 +127,14 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* The recorder calls it as the kernel does; [heap] and the like stay. */
+static bool is_generated_code(const struct profile_object *object)
+{
+	return object->info.kind == LAYOUT_OBJECT_ANONYMOUS &&
+	       (strcmp(object->path, LAYOUT_ANONYMOUS_PATH) == 0 ||
+		       strcmp(object->path, "//anon") == 0);
+}
+
 static void on_object(void *context, uint32_t id, const struct layout_object *object)
 {
 	struct profile *profile = context;
@@ -136,6 +144,8 @@ static void on_object(void *context, uint32_t id, const struct layout_object *ob
 	if (bytes)
 		out.info.segments =
 			memcpy(arena_alloc(&profile->arena, bytes), object->segments, bytes);
+	if (is_generated_code(&out))
+		out.path = PROFILE_GENERATED_CODE;
 	out.name = last_part(out.path);
 	put_at(&profile->objects, id, out);
 }

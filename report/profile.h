@@ -24,6 +24,9 @@ struct symbol_file_options;
 /* Stands for texts that cannot be read. */
 #define PROFILE_DAMAGED "[damaged]"
 
+/* The path and name of memory of no file that was executed, whatever the recording calls it. */
+#define PROFILE_GENERATED_CODE "[JIT]"
+
 struct profile_string {
 	const char *bytes; /* NUL-terminated; may hold anything, escape it at the sink */
 	uint32_t len;

@@ -94,6 +94,31 @@ static bool is_own(const struct profile_object *object, enum debug_verdict verdi
 	       object->attempts[0].verdict == verdict;
 }
 
+/* Of code that is in no ELF file, but that was named when it was recorded: by whom. */
+static const char *reason_of_recorder(enum layout_object_kind kind)
+{
+	switch (kind) {
+	case LAYOUT_OBJECT_ANONYMOUS:
+		return "generated code at addresses that its runtime's perf map or jitdump lacks";
+	case LAYOUT_OBJECT_SCRIPT:
+		return "the recorder could not read these names";
+	case LAYOUT_OBJECT_BPF:
+		return "the kernel did not name these programs";
+	case LAYOUT_OBJECT_KERNEL:
+	case LAYOUT_OBJECT_MODULE:
+	case LAYOUT_OBJECT_VDSO:
+		return "the recorder found no symbol at these addresses";
+	default:
+		return NULL;
+	}
+}
+
+/* Memory that a program made executable itself, as compilers do that map it twice. */
+static bool is_memfd(const struct profile_object *object)
+{
+	return strncmp(object->path, "/memfd:", strlen("/memfd:")) == 0;
+}
+
 static const char *reason(const struct profile_object *object)
 {
 	static const char *const levels[] = {
@@ -109,6 +134,9 @@ static const char *reason(const struct profile_object *object)
 		return "parts of its debug information stand in other files, which are missing";
 	if (object->symbols_problem && object->symbols_level == SYMBOL_LEVEL_NONE)
 		return object->symbols_problem;
+	const char *recorded = reason_of_recorder(object->info.kind);
+	if (recorded && object->symbols_level == SYMBOL_LEVEL_NONE)
+		return recorded;
 	if (object->nr_archived && object->symbols_level == SYMBOL_LEVEL_NONE)
 		return "no name was known where it was archived, and the file is not here";
 	return levels[object->symbols_level];
@@ -127,7 +155,10 @@ static void put_where_to_find(const struct profile_object *object,
 	const struct symbol_file_options *options, struct str *out)
 {
 	if (is_own(object, DEBUG_ABSENT) && !object->nr_archived)
-		str_puts(out, "ebprof archive where it was recorded; ");
+		str_puts(
+			out, object->info.flags & LAYOUT_OBJECT_DELETED
+				     ? "ebprof record --archive, which reads it before it is gone; "
+				     : "ebprof archive where it was recorded; ");
 	if (is_own(object, DEBUG_UNREADABLE))
 		str_puts(out, "run ebprof as a user who may read it; ");
 	if (!object->info.build_id_len) {
@@ -151,6 +182,14 @@ static bool was_hidden(const struct profile_object *object)
 	       (kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE);
 }
 
+/*
+ * Compiler.perfmap: JDK 17 (JDK-8254723). +JPperf: Erlang/OTP 24.
+ */
+static const char runtimes[] =
+	"let its runtime write a perf map or a jitdump: node --perf-basic-prof, python3 -X perf, "
+	"DOTNET_PerfMapEnabled=1, erl +JPperf true, jcmd PID Compiler.perfmap while it runs (Java "
+	"17 and later; before: perf-map-agent or libperf-jvmti)";
+
 /* What the user can do about it; nothing where there is nothing. */
 static void put_fix(const struct profile_object *object, const struct symbol_file_options *options,
 	struct str *out)
@@ -159,10 +198,12 @@ static void put_fix(const struct profile_object *object, const struct symbol_fil
 		str_puts(out, "record with CAP_SYSLOG and kernel.kptr_restrict below 2");
 		return;
 	}
-	if (object->info.kind == LAYOUT_OBJECT_ANONYMOUS) {
-		str_puts(out, "let its runtime write a perf map or a jitdump: node "
-			      "--perf-basic-prof, python3 -X perf, DOTNET_PerfMapEnabled=1, "
-			      "Java's perf-map-agent or libperf-jvmti");
+	bool is_generated = object->info.kind == LAYOUT_OBJECT_ANONYMOUS || is_memfd(object);
+	if (is_generated) {
+		str_puts(out, runtimes);
+		if (is_memfd(object))
+			str_puts(
+				out, "; an ELF file in memory is named by ebprof record --archive");
 		return;
 	}
 	if (object->info.kind != LAYOUT_OBJECT_FILE || is_own(object, DEBUG_OTHER_BITS) ||

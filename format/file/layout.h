@@ -192,6 +192,9 @@ enum layout_counter {
 	LAYOUT_COUNTER_COUNT,
 };
 
+/* What the recorder calls executable memory of no file, unless the kernel has a name for it. */
+#define LAYOUT_ANONYMOUS_PATH "[anon]"
+
 /*
  * The name of the event of second samples: ticks that have a sample of the timer's event already,
  * with the stack as the reader unwinds it, to compare both. No counter counts them.

@@ -60,6 +60,23 @@ static size_t length_before_clone(const char *name, size_t len)
 	}
 }
 
+/*
+ * The same where no mangled name holds a dot, as in C++ and D: all behind the first one is a suffix
+ * then, by whatever pass or attribute it was made: .avx2, .sse4_1.2, ._omp_cpyfn.6. `len` where
+ * these are no dotted words.
+ */
+static size_t length_before_dots(const char *name, size_t len)
+{
+	const char *dot = memchr(name, '.', len);
+	if (!dot || dot[1] == '\0')
+		return len;
+	for (const char *at = dot; at < name + len; at++)
+		if (*at == '.' ? at[1] == '.' || at + 1 == name + len
+			       : !isalnum((unsigned char)*at) && *at != '_')
+			return len;
+	return (size_t)(dot - name);
+}
+
 /* ---- languages ---- */
 
 /* Rust's own demanglers say where the name ends; what follows is a suffix. */
@@ -86,11 +103,12 @@ static bool try_rust_legacy(const char *name, struct demangle_sink *sink)
 static const struct {
 	bool (*demangle)(const char *name, struct demangle_sink *sink);
 	demangle_collapse_fn *collapse;
+	bool has_dots; /* in names proper, or says itself what is a suffix */
 } languages[] = {
-	{try_rust_v0, demangle_collapse_rust},
-	{try_rust_legacy, demangle_collapse_rust},
-	{demangle_cplus, demangle_collapse_cplus},
-	{demangle_d, demangle_collapse_d},
+	{try_rust_v0, demangle_collapse_rust, true},
+	{try_rust_legacy, demangle_collapse_rust, true},
+	{demangle_cplus, demangle_collapse_cplus, false},
+	{demangle_d, demangle_collapse_d, false},
 };
 
 /* Shortens what stands in `out` behind `start`; what is not understood stays whole. */
@@ -136,15 +154,18 @@ bool demangle(const char *mangled, enum demangle_mode mode, struct str *out)
 	if (len > DEMANGLE_INPUT_MAX)
 		return false;
 	size_t proper = length_before_clone(mangled, length_before_version(mangled, len));
-	if (len - proper >= DEMANGLE_OUTPUT_MAX)
+	size_t dotless = length_before_dots(mangled, proper);
+	if (len - dotless >= DEMANGLE_OUTPUT_MAX)
 		return false;
 	CLEANUP_FREE char *name = mem_strndup(mangled, proper);
 	struct demangle_sink sink = {
-		.out = out, .limit = start + DEMANGLE_OUTPUT_MAX - (len - proper)};
+		.out = out, .limit = start + DEMANGLE_OUTPUT_MAX - (len - dotless)};
 	for (size_t i = 0; i < sizeof(languages) / sizeof(*languages) && !sink.is_over; i++) {
+		size_t end = languages[i].has_dots ? proper : dotless;
+		name[end] = '\0'; /* those with dots come first */
 		if (languages[i].demangle(name, &sink) && out->len > start) {
 			shorten(out, start, languages[i].collapse, mode);
-			str_write(out, mangled + proper, len - proper);
+			str_write(out, mangled + end, len - end);
 			return true;
 		}
 		str_truncate(out, start);

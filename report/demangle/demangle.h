@@ -30,8 +30,8 @@ enum demangle_mode {
 /*
  * Appends the demangled name, or returns false and appends nothing. What stands
  * behind the mangled name proper - the symbol's @VERSION, @plt, a clone's .cold,
- * .part.0, .llvm.123 - is appended as it is: `foo(int).cold`. Return types of
- * C++ templates and Rust's hashes are dropped. May use 3 MiB of the caller's
+ * .part.0, .llvm.123, .sse4_1.2 - is appended as it is: `foo(int).cold`. Return types of
+ * C++ function templates and Rust's hashes are dropped. May use 3 MiB of the caller's
  * stack; what needs more runs in a thread of its own.
  */
 bool demangle(const char *mangled, enum demangle_mode mode, struct str *out);

@@ -192,14 +192,28 @@ static bool packs_are_cheap(
 	return tree.is_cheap;
 }
 
+/* False for the name of data, which has no type; true where that is not known. */
+static bool is_function(const char *mangled, int options)
+{
+	void *block = NULL;
+	const struct demangle_component *root =
+		cplus_demangle_v3_components(mangled, options, &block);
+	bool ret = !root || root->type == DEMANGLE_COMPONENT_TYPED_NAME;
+	free(block);
+	return ret;
+}
+
+/*
+ * Templates' own return types are noise. libiberty drops the first one that it prints: in the name
+ * of data that of an argument, a pointer to a function (F) or the name of one (L_Z).
+ */
 static int cplus_options(const char *mangled)
 {
 	int options = DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT;
-	/*
-	 * Templates' own return types are noise. libiberty drops the first one it
-	 * prints, which in the name of a vtable or guard is that of an argument.
-	 */
-	return mangled[2] == 'T' || mangled[2] == 'G' ? options : options | DMGL_RET_DROP;
+	if (mangled[2] == 'T' || mangled[2] == 'G')
+		return options;
+	bool has_others = strchr(mangled + 2, 'F') || strstr(mangled, "L_Z");
+	return has_others && !is_function(mangled, options) ? options : options | DMGL_RET_DROP;
 }
 
 static bool print_tree(struct job *job, int options, struct demangle_component *root)
@@ -253,10 +267,10 @@ static bool run_cplus(struct job *job)
 {
 	if (strncmp(job->mangled, "_Z", 2) == 0 && !packs_are_parameters(job->mangled))
 		return run_cplus_with_packs(job);
+	const int options = cplus_options(job->mangled); /* it allocates: before setjmp() */
 	if (setjmp(job->abort))
 		return false;
-	return cplus_demangle_v3_callback(
-		job->mangled, cplus_options(job->mangled), take_output, job);
+	return cplus_demangle_v3_callback(job->mangled, options, take_output, job);
 }
 
 static uint64_t cplus_stack(const char *mangled, size_t len)

@@ -286,6 +286,30 @@ static void read_array(struct rust_v0 *v0, char tag)
 	rust_v0_puts(v0, "]");
 }
 
+/* What a pattern type leaves of its type: a range, or several patterns (rust-lang/rust#142401). */
+static void read_pattern(struct rust_v0 *v0)
+{
+	if (!rust_v0_enter(v0))
+		return;
+	switch (rust_v0_next(v0)) {
+	case 'R':
+		rust_v0_const(v0, true);
+		rust_v0_puts(v0, "..=");
+		rust_v0_const(v0, true);
+		break;
+	case 'O':
+		if (!rust_v0_list(v0, read_pattern, " | "))
+			rust_v0_fail(v0);
+		break;
+	case 'N':
+		rust_v0_puts(v0, "!null");
+		break;
+	default:
+		rust_v0_fail(v0);
+	}
+	rust_v0_leave(v0);
+}
+
 /* Types that are made of others; false when `tag` begins none, but may begin a path. */
 static bool read_composite_type(struct rust_v0 *v0, char tag)
 {
@@ -312,6 +336,11 @@ static bool read_composite_type(struct rust_v0 *v0, char tag)
 		return true;
 	case 'F':
 		read_function(v0);
+		return true;
+	case 'W':
+		rust_v0_type(v0);
+		rust_v0_puts(v0, " is ");
+		read_pattern(v0);
 		return true;
 	case 'D':
 		read_dyn(v0);

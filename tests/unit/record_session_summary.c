@@ -195,7 +195,7 @@ TEST(code_of_no_file_is_blamed_once_for_all_processes)
 			->truncated[LAYOUT_TRUNCATED_NO_RULE] = 4;
 	add_file("/a", 1)->truncated[LAYOUT_TRUNCATED_NO_RULE] = 11;
 	session_summarize(&parts, &counts, NULL, &summary);
-	check_blame(0, "[anon]", LAYOUT_TRUNCATED_NO_RULE, 12);
+	check_blame(0, "[JIT]", LAYOUT_TRUNCATED_NO_RULE, 12);
 	check_blame(1, "/a", LAYOUT_TRUNCATED_NO_RULE, 11);
 	CHECK(!summary.blame[2].path);
 	teardown();

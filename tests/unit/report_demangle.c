@@ -68,6 +68,30 @@ TEST(rust_names_come_before_cplus)
 		"\xe1\x83\xa1\xe1\x83\x90\xe1\x83\x93\xe1\x83\x98\xe1\x83\x9a\xe1\x83\x98");
 }
 
+/* The return types of functions among the arguments of templates stay: a data symbol has no own. */
+TEST(cplus_data_keeps_return_types)
+{
+	check("_ZN1aIPFivEE1xE", "a<int (*)()>::x");
+	check("_ZL1xIPFivEE", "x<int (*)()>");
+	check("_ZN1aI1bIPFivEEE1x1yE", "a<b<int (*)()> >::x::y");
+	check("_ZN1aIXadL_Z1fIiEivEEE1xE", "a<&(int f<int>())>::x");
+	check("_ZZ1fIPFivEEvT_E1x", "f<int (*)()>(int (*)())::x");
+	check("_ZN1aIPFivEE1xE.lto_priv.0", "a<int (*)()>::x.lto_priv.0");
+	check("_Z1gI1aIPFivEEEvT_", "g<a<int (*)()> >(a<int (*)()>)");
+}
+
+/* rust-lang/rust#142401, and the tests of rustc-demangle */
+TEST(rust_pattern_types)
+{
+	check("_RMC0WmRm1_m9_", "<u32 is 1..=9>");
+	check("_RMC0WmORm1_m2_Rm5_m6_E", "<u32 is 1..=2 | 5..=6>");
+	check("_RMC0WmORm1_m2_Rm5_m6_", NULL);
+	check("_RINvC1a1fWmRm1_mffffffff_E", "a::f::<u32 is 1..=4294967295>");
+	check("_RMC0WPuN", "<*const () is !null>");
+	check("_RMC0WmX", NULL);
+	check("_RMC0WmOE", NULL);
+}
+
 TEST(d_names)
 {
 	check("_D8demangle4testFaZv", "demangle.test(char)");
@@ -86,6 +110,14 @@ TEST(suffixes_are_kept)
 	check("_Znwm@plt", "operator new(unsigned long)@plt");
 	check("_Znwm@@GLIBCXX_3.4", "operator new(unsigned long)@@GLIBCXX_3.4");
 	check("_Znwm.cold@GLIBCXX_3.4", "operator new(unsigned long).cold@GLIBCXX_3.4");
+	check("_Z1fi.sse4_1.2", "f(int).sse4_1.2");
+	check("_Z1fi._omp_cpyfn.6", "f(int)._omp_cpyfn.6");
+	check("_Z1fi.avx2", "f(int).avx2");
+	check("_Z1fi.arch_x86_64_v3.0.cold", "f(int).arch_x86_64_v3.0.cold");
+	check("_Z1fi.popcnt@@VER_1", "f(int).popcnt@@VER_1");
+	check("_D8demangle4testFaZv.avx2.1", "demangle.test(char).avx2.1");
+	check("_Z1fi.", NULL);
+	check("_Z1fi.a..b", NULL);
 }
 
 TEST(other_names_are_left)

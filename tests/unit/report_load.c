@@ -516,6 +516,8 @@ TEST(a_process_without_a_program_is_what_it_maps_lowest)
 	check_profile(profile);
 	CHECK_INT(profile->processes.data[1].info.exe, 1);
 	CHECK_INT(profile->processes.data[lost].info.exe, 1);
+	CHECK_STR(profile->objects.data[4].name, "[JIT]");
+	CHECK_STR(profile->objects.data[4].path, "[JIT]");
 	CHECK_INT(profile->processes.data[empty].info.exe, 0);
 	profile_destroy(profile);
 }

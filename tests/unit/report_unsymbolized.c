@@ -65,7 +65,8 @@ TEST(a_fix_fits_what_is_wrong)
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_ACCEPTED, 0,
 		"link it with --build-id, which identifies its debug file");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_UNREADABLE, 20,
-		"run ebprof as a user who may read it; --symfs DIR or --debug-dir DIR, where its files are; "
+		"run ebprof as a user who may read it; --symfs DIR or --debug-dir DIR, where its "
+		"files are; "
 		"install its debug package (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_OTHER_TIME, 0,
 		"--symfs DIR, where it is with the time that it had (cp -p); link it with "
@@ -77,7 +78,37 @@ TEST(a_fix_fits_what_is_wrong)
 		"record with CAP_SYSLOG and kernel.kptr_restrict below 2");
 	check_fix(LAYOUT_OBJECT_ANONYMOUS, DEBUG_ABSENT, 0,
 		"let its runtime write a perf map or a jitdump: node --perf-basic-prof, python3 "
-		"-X perf, DOTNET_PerfMapEnabled=1, Java's perf-map-agent or libperf-jvmti");
+		"-X perf, DOTNET_PerfMapEnabled=1, erl +JPperf true, jcmd PID Compiler.perfmap "
+		"while it runs (Java 17 and later; before: perf-map-agent or libperf-jvmti)");
+}
+
+/* What is in no ELF file has no symbol table to miss. */
+TEST(generated_code_without_names_lacks_a_perf_map_entry)
+{
+	CLEANUP(str_deinit) struct str table = {0};
+	put_table(LAYOUT_OBJECT_ANONYMOUS, DEBUG_ABSENT, 0, false, &table);
+	CHECK(strstr(str_text(&table),
+		"/bin/prog: generated code at addresses that its runtime's perf map or jitdump "
+		"lacks\n"));
+	CHECK(!strstr(str_text(&table), "symbol table"));
+}
+
+TEST(what_is_gone_is_not_archived_later)
+{
+	CLEANUP(str_deinit) struct str memory = {0}, deleted = {0};
+	const struct symbol_file_options options = {0};
+	struct debug_attempt attempt = {
+		.place = DEBUG_PLACE_OWN, .verdict = DEBUG_ABSENT, .path = "/bin/prog"};
+	struct profile_object object = {.path = "/memfd:vmem",
+		.info = {.kind = LAYOUT_OBJECT_FILE, .flags = LAYOUT_OBJECT_DELETED},
+		.attempts = &attempt,
+		.nr_attempts = 1};
+	unsymbolized_put_object(&object, &options, true, &memory);
+	CHECK(strstr(str_text(&memory), "fix: let its runtime write a perf map"));
+	CHECK(!strstr(str_text(&memory), "ebprof archive"));
+	object.path = "/bin/prog";
+	unsymbolized_put_object(&object, &options, true, &deleted);
+	CHECK(strstr(str_text(&deleted), "fix: ebprof record --archive, which reads it"));
 }
 
 TEST(what_is_too_large_unpacked_is_said_to_be)
