@@ -114,6 +114,13 @@ uint64_t info_process_key(const struct layout_process *process)
 	       process->pid;
 }
 
+uint64_t info_thread_key(const struct profile *profile, uint32_t thread)
+{
+	const struct profile_thread *it = &profile->threads.data[thread];
+	uint64_t key = info_process_key(&profile->processes.data[it->process].info);
+	return map_mix(map_mix(key) ^ it->tid);
+}
+
 struct info_distinct info_count_distinct(const struct profile *profile)
 {
 	struct info_distinct out = {0};
@@ -125,9 +132,7 @@ struct info_distinct info_count_distinct(const struct profile *profile)
 		out.processes += added;
 	}
 	for (size_t i = 1; i < profile->threads.len; i++) {
-		const struct profile_thread *thread = &profile->threads.data[i];
-		uint64_t key = info_process_key(&profile->processes.data[thread->process].info);
-		map_put(&threads, map_mix(key) ^ thread->tid, &added);
+		map_put(&threads, info_thread_key(profile, (uint32_t)i), &added);
 		out.threads += added;
 	}
 	for (size_t i = 1; i < profile->objects.len; i++)
@@ -321,6 +326,26 @@ static void put_causes(const uint64_t *counters, enum layout_counter first, enum
 				(unsigned long long)counters[i]);
 }
 
+/* Skipped ticks are no lost samples: nobody knows what ran, or whether anything did. */
+void info_put_losses(const struct profile *profile, struct str *out)
+{
+	const uint64_t *counters = profile->counters;
+	uint64_t lost = profile_lost(profile), ticks = counters[LAYOUT_COUNTER_TICKS];
+	uint64_t skipped = counters[LAYOUT_COUNTER_SKIPPED], due = ticks + skipped;
+	uint64_t taken =
+		counters[LAYOUT_COUNTER_SAMPLES] + counters[LAYOUT_COUNTER_HIT_SAMPLES] + lost;
+	str_printf(out, "%-14s %llu of %llu %s (%.1f%%)\n", "lost", (unsigned long long)lost,
+		(unsigned long long)taken, str_plural(taken, "sample", "samples"),
+		profile_percent(lost, taken));
+	if (skipped)
+		str_printf(out,
+			"%-14s about %llu of %llu %s due (%.1f%%): the CPU was idle, or its timer "
+			"was late\n",
+			"skipped", (unsigned long long)skipped, (unsigned long long)due,
+			str_plural(due, "tick that was", "ticks that were"),
+			profile_percent(skipped, due));
+}
+
 static bool has_probes(const struct profile *profile)
 {
 	for (size_t i = 1; i < profile->events.len; i++)
@@ -347,7 +372,8 @@ static void put_counts(const struct profile *profile, struct str *out)
 		(unsigned long long)counters[LAYOUT_COUNTER_IDLE],
 		(unsigned long long)counters[LAYOUT_COUNTER_FILTERED],
 		(unsigned long long)profile_lost_ticks(profile));
-	put_causes(counters, LAYOUT_COUNTER_LOST_RING, LAYOUT_COUNTER_HITS, out);
+	put_causes(counters, LAYOUT_COUNTER_LOST_RING, LAYOUT_COUNTER_SKIPPED, out);
+	put_causes(counters, LAYOUT_COUNTER_SIDEBAND_LOST, LAYOUT_COUNTER_HITS, out);
 	if (has_probes(profile))
 		str_printf(out, "%-14s %llu = %llu %s + %llu filtered + %llu lost\n", "hits",
 			(unsigned long long)counters[LAYOUT_COUNTER_HITS],
@@ -356,6 +382,7 @@ static void put_counts(const struct profile *profile, struct str *out)
 			(unsigned long long)counters[LAYOUT_COUNTER_HITS_FILTERED],
 			(unsigned long long)profile_lost_hits(profile));
 	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_GAP_SAMPLES, out);
+	info_put_losses(profile, out);
 	str_printf(out, "%-14s %.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n", "stacks",
 		profile_percent(stacks.complete, samples),
 		profile_percent(stacks.truncated, samples),

@@ -24,6 +24,13 @@ void info_put_build_id(const struct layout_object *info, struct str *out);
 
 /* Of a process: numbers come again, and merged recordings share them, so with its beginning. */
 uint64_t info_process_key(const struct layout_process *process);
+/*
+ * Lines "lost" and, where the timers missed ticks, "skipped": what the recording lacks, as info and
+ * report --stats say it.
+ */
+void info_put_losses(const struct profile *profile, struct str *out);
+/* Equal for the entries of one thread, which has one for each name that it had. */
+uint64_t info_thread_key(const struct profile *profile, uint32_t thread);
 
 struct info_stacks {
 	uint64_t complete, kernel_only, truncated;

@@ -71,7 +71,7 @@ static void put_tasks(const struct profile *profile, struct str *out)
 		uint64_t key = info_process_key(&profile->processes.data[thread->process].info);
 		map_put(&processes, key, &added);
 		nr_processes += added;
-		map_put(&threads, map_mix(key) ^ thread->tid, &added);
+		map_put(&threads, info_thread_key(profile, (uint32_t)i), &added);
 		nr_threads += added;
 	}
 	map_deinit(&processes);
@@ -187,12 +187,7 @@ static void put_soundness(const struct profile *profile, const struct sums *sums
 	put_label(out, "");
 	str_printf(out, "%.1f frames on average, %llu at most\n",
 		(double)sums->frames / (double)sums->all, (unsigned long long)sums->deepest);
-	uint64_t lost = profile_lost(profile);
-	put_label(out, "lost");
-	str_printf(out, "%llu (%.1f%% of what the recording should have)\n",
-		(unsigned long long)lost,
-		profile_percent(lost, lost + profile->counters[LAYOUT_COUNTER_SAMPLES] +
-					      profile->counters[LAYOUT_COUNTER_HIT_SAMPLES]));
+	info_put_losses(profile, out);
 }
 
 void overview_put(const struct profile *profile, const struct filter *filter, struct str *out)

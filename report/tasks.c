@@ -16,6 +16,7 @@ struct builder {
 	struct level containers, processes, threads;
 	uint32_t *process_places;    /* of the profile's processes, plus 1; 0: none yet */
 	struct map container_places; /* hash of the name -> place plus 1 */
+	struct map threads_seen;     /* process << 32 | tid */
 	uint64_t seed;
 };
 
@@ -55,6 +56,15 @@ static uint32_t process_place(struct builder *builder, uint32_t process)
 	return *place - 1;
 }
 
+/* One that had several names has several rows, but counts once. */
+static bool is_new_thread(struct builder *builder, uint32_t thread)
+{
+	const struct profile_thread *it = &builder->profile->threads.data[thread];
+	bool is_new;
+	map_put(&builder->threads_seen, (uint64_t)it->process << 32 | it->tid, &is_new);
+	return is_new;
+}
+
 static void take_threads(struct builder *builder, const struct timeline *timeline)
 {
 	for (uint32_t i = 0; i < timeline->nr_threads; i++) {
@@ -65,7 +75,7 @@ static void take_threads(struct builder *builder, const struct timeline *timelin
 			.kind = TASK_THREAD,
 			.index = i,
 			.parent = process_place(builder, builder->profile->threads.data[i].process),
-			.nr_threads = 1,
+			.nr_threads = is_new_thread(builder, i),
 			.sum = thread->sum,
 			.first_ns = thread->first_ns,
 			.last_ns = thread->last_ns,
@@ -156,6 +166,7 @@ void tasks_init(struct tasks *tasks, const struct profile *profile, const struct
 	append_level(tasks, &builder.containers, 0);
 	append_level(tasks, &builder.processes, 1);
 	append_level(tasks, &builder.threads, 1 + tasks->nr_containers);
+	map_deinit(&builder.threads_seen);
 	vec_deinit(&builder.containers);
 	vec_deinit(&builder.processes);
 	vec_deinit(&builder.threads);

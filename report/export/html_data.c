@@ -320,7 +320,10 @@ static void put_threads(struct html_data *data)
 		put(data, thread->tid);
 		put_text(data, thread->comm);
 	}
-	put(data, count > data->nr_threads ? count - data->nr_threads + 1 : 0);
+	put(data, count > data->nr_threads
+			  ? html_threads_count(&data->threads, data->nr_threads - 1)
+			  : 0);
+	put(data, html_threads_count(&data->threads, 0));
 	put(data, data->nr_slices);
 	put(data, data->slice_ns);
 }

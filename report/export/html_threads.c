@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/map.h"
 #include "format/base/str.h"
+#include "report/info.h"
 
 static int compare_threads(const void *a, const void *b)
 {
@@ -24,16 +26,18 @@ static uint64_t *weigh_threads(const struct html_data_side *side)
 }
 
 /* Numbers of threads and processes say nothing about another run. */
-static uint32_t add_thread(
-	struct html_threads *threads, struct strtab *names, const struct profile_thread *thread)
+static uint32_t add_thread(struct html_threads *threads, struct strtab *names,
+	const struct profile *profile, uint32_t index)
 {
+	const struct profile_thread *thread = &profile->threads.data[index];
 	uint32_t id = (uint32_t)threads->list.len;
-	struct html_thread it = {.comm = thread->comm, .id = id};
+	struct html_thread it = {.comm = thread->comm, .id = id, .key = id};
 	if (names) {
 		id = strtab_intern(names, thread->comm, strlen(thread->comm));
 	} else {
 		it.pid = thread->pid;
 		it.tid = thread->tid;
+		it.key = info_thread_key(profile, index);
 	}
 	if (id == threads->list.len)
 		vec_push(&threads->list, it);
@@ -49,7 +53,7 @@ static void add_side(struct html_threads *threads, struct strtab *names, size_t 
 	for (size_t i = 0; i < profile->threads.len; i++) {
 		if (!weights[i])
 			continue;
-		uint32_t id = add_thread(threads, names, &profile->threads.data[i]);
+		uint32_t id = add_thread(threads, names, profile, (uint32_t)i);
 		threads->ranks[index][i] = id;
 		threads->list.data[id].weight += weights[i];
 	}
@@ -78,6 +82,16 @@ void html_threads_init(
 		add_side(threads, nr_sides > 1 ? &names : NULL, i, &sides[i]);
 	put_in_order(threads, sides, nr_sides);
 	strtab_deinit(&names);
+}
+
+uint64_t html_threads_count(const struct html_threads *threads, size_t first)
+{
+	struct map keys = {0};
+	for (size_t i = first; i < threads->list.len; i++)
+		map_put(&keys, threads->list.data[i].key, NULL);
+	uint64_t count = keys.len;
+	map_deinit(&keys);
+	return count;
 }
 
 void html_threads_deinit(struct html_threads *threads)

@@ -10,7 +10,8 @@ struct html_thread {
 	uint32_t pid, tid; /* 0: all threads of that name */
 	const char *comm;
 	uint64_t weight;
-	uint32_t id; /* before they were put in order */
+	uint64_t key; /* equal for the names that one thread had */
+	uint32_t id;  /* before they were put in order */
 };
 
 struct html_threads {
@@ -21,6 +22,8 @@ struct html_threads {
 /* Those that were seen by the event of their side. */
 void html_threads_init(
 	struct html_threads *threads, const struct html_data_side *sides, size_t nr_sides);
+/* How many threads those from the list's `first` on are. */
+uint64_t html_threads_count(const struct html_threads *threads, size_t first);
 void html_threads_deinit(struct html_threads *threads);
 
 #endif

@@ -69,7 +69,8 @@ struct page {
 	char objects[MAX][64], files[MAX][64], functions[MAX][64], comms[MAX][64];
 	uint32_t function_objects[MAX], tids[MAX];
 	uint64_t object_kinds[MAX]; /* html_object_kind */
-	uint64_t nr_objects, nr_functions, nr_threads, merged_threads, nr_slices, slice_ns;
+	uint64_t nr_objects, nr_functions, nr_threads, merged_threads, all_threads, nr_slices,
+		slice_ns;
 	struct page_node nodes[MAX];
 	uint64_t nr_nodes, nr_entries, weight;
 	uint64_t slots[MAX]; /* of the entries */
@@ -130,6 +131,7 @@ static void read_tables(struct bytes_cursor *cursor, struct page *page)
 		get_text(cursor, page->comms[i], sizeof(page->comms[i]));
 	}
 	page->merged_threads = bytes_get_varint(cursor);
+	page->all_threads = bytes_get_varint(cursor);
 	page->nr_slices = bytes_get_varint(cursor);
 	page->slice_ns = bytes_get_varint(cursor);
 }
@@ -339,7 +341,27 @@ TEST(html_data_puts_idle_threads_together)
 	CHECK_INT(page.nr_threads, 2);
 	CHECK_INT(page.tids[0], 24);
 	CHECK_INT(page.merged_threads, 4);
+	CHECK_INT(page.all_threads, 5);
 	CHECK_INT(page.weight, 15);
+}
+
+/* A thread that got another name has two entries; one without samples is none of those shown. */
+TEST(html_data_counts_renamed_threads_once)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t process = fixture_process(&fixture, 10, 0);
+	fixture_samples(&fixture, fixture_thread(&fixture, process, 20, "sh"), 0, 0, 9);
+	fixture_samples(&fixture, fixture_thread(&fixture, process, 20, "make"), 0, 0, 3);
+	fixture_samples(&fixture, fixture_thread(&fixture, process, 20, "cc1"), 0, 0, 2);
+	fixture_samples(&fixture, fixture_thread(&fixture, process, 21, "other"), 0, 0, 1);
+	fixture_thread(&fixture, process, 22, "idle");
+	struct html_data_limits limits = html_data_limits;
+	limits.threads = 2;
+	struct page page = page_of(&fixture, &limits);
+	CHECK_INT(page.nr_threads, 2);
+	CHECK_INT(page.merged_threads, 2);
+	CHECK_INT(page.all_threads, 2);
 }
 
 /* Weights that nobody counted to, and too many nodes: nothing of one is lost in another. */

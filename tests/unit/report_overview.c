@@ -1,5 +1,7 @@
 #include "report/overview.h"
 
+#include "report/info.h"
+
 #include <string.h>
 
 #include "tests/unit/report_export_fixture.h"
@@ -41,13 +43,23 @@ TEST(sums_of_a_known_shape)
 	struct profile *profile = ten_samples();
 	CLEANUP(str_deinit) struct str text = {0};
 	struct filter all = {0};
+	profile->counters[LAYOUT_COUNTER_TICKS] = 3670;
+	profile->counters[LAYOUT_COUNTER_SAMPLES] = 10;
+	profile->counters[LAYOUT_COUNTER_SKIPPED] = 314;
 	overview_put(profile, &all, &text);
 	want(&text, "samples        10, of 2 threads in 2 processes\n");
 	want(&text, "where          80.0% in user code, 20.0% in the kernel\n");
 	want(&text, "functions      60.0% in the hottest, 100.0% in 10, all of it in 4\n");
 	want(&text, "90.0% in functions that have one, 0.0% with a line\n");
 	want(&text, "1.9 frames on average, 2 at most\n");
-	want(&text, "lost           0 (0.0% of what the recording should have)\n");
+	static const char losses[] =
+		"lost           0 of 10 samples (0.0%)\n"
+		"skipped        about 314 of 3984 ticks that were due (7.9%): the CPU was idle, or "
+		"its timer was late\n";
+	want(&text, losses);
+	str_truncate(&text, 0);
+	info_put_text(profile, false, &text);
+	want(&text, losses); /* ... and info says the same */
 	CHECK(!strstr(str_text(&text), "scripts"));
 	profile_destroy(profile);
 }

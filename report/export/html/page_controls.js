@@ -20,9 +20,9 @@ class Controls {
 	}
 
 	makeThreads() {
-		const select = byId("threads"), {threads, threadsMerged} = this.page.profile, byProcess = new Map();
+		const select = byId("threads"), {threads, threadsMerged, threadsAll} = this.page.profile, byProcess = new Map();
 		const add = (place, value, text) => place.append(new Option(text, value));
-		add(select, "", threads.length > 1 ? `All ${threads.length + Math.max(threadsMerged - 1, 0)} threads` : "One thread");
+		add(select, "", threadsAll > 1 ? `All ${threadsAll} threads` : "One thread");
 		const isByName = threads.every((thread) => !thread.tid);
 		const text = (thread, i) => threadsMerged && i === threads.length - 1 ? `${threadsMerged} other threads`
 			: (thread.comm || "[unknown]") + (isByName ? "" : " " + thread.tid);
@@ -33,11 +33,15 @@ class Controls {
 				byProcess.set(thread.pid, []);
 			byProcess.get(thread.pid).push(i);
 		});
+		const all = (members, pid) => {
+			const count = new Set(members.map((i) => threads[i].tid)).size;
+			return count > 1 ? `all ${count} threads of ${pid}` : `all names of ${pid}`;
+		};
 		for (const [pid, members] of byProcess) {
 			const group = document.createElement("optgroup");
 			group.label = `${threads[members[0]].comm || "[unknown]"}, process ${pid}`;
 			if (members.length > 1)
-				add(group, "p" + pid, `all ${members.length} threads of ${pid}`);
+				add(group, "p" + pid, all(members, pid));
 			for (const i of members)
 				add(group, "t" + i, text(threads[i], i));
 			select.append(group);

@@ -124,6 +124,7 @@ function readProfile(bytes) {
 		file: reader.number(), line: reader.number()}));
 	profile.threads = reader.list(() => ({pid: reader.number(), tid: reader.number(), comm: reader.text()}));
 	profile.threadsMerged = reader.number();
+	profile.threadsAll = reader.number(); // a thread that was renamed stands in the list twice
 	profile.slices = reader.number();
 	profile.sliceNs = reader.number();
 	profile.tree = readTree(reader);
