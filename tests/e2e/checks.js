@@ -16,7 +16,7 @@ function readReport(path, dso) {
 	for (const line of fs.readFileSync(path, "utf8").split("\n")) {
 		const row = /^ *([\d.]+)% +([\d.]+)% +(\d+)  (.*?) +\[[.k]\] (.*)$/.exec(line);
 		if (row && (!dso || row[4] === dso))
-			rows[row[4] + " " + row[5]] = [Number(row[3]), row[2]];
+			rows[(row[4] === "-" ? "" : row[4]) + " " + row[5]] = [Number(row[3]), row[2]];
 	}
 	return rows;
 }

@@ -158,7 +158,7 @@ function nameColumns(table) {
 			}},
 		{sort: "object", title: "file", about: "By file", cell: "object", extra: "wide", isText: true,
 			value: (func) => objects[functions[func].object].name, then: (func) => table.weights[0].self[func],
-			text: (func) => objects[functions[func].object].name,
+			text: (func) => objects[functions[func].object].name || "-",
 			fill: (cell, func) => {
 				const swatch = document.createElement("i");
 				swatch.style.setProperty("--swatch", table.color(func));
