@@ -79,7 +79,7 @@ struct otlp {
 	const struct profile *profile;
 	const struct export_options *options;
 	struct otlp_dictionary dictionary;
-	struct tally tally; /* by group of attributes and stack */
+	struct tally tally; /* by group of attributes and stack: see add_up_by_dictionary() */
 	VEC(struct part) parts;
 	struct map part_of; /* container << 32 | event -> index of parts + 1 */
 	struct bytes_buf message;
@@ -105,31 +105,44 @@ static void count_samples(struct otlp *otlp)
 			sample->stack, profile_sample_value(otlp->profile, sample));
 }
 
-static void put_sample(struct otlp *otlp, const struct tally_entry *entry, uint32_t stack)
+static void put_sample(struct otlp *otlp, const struct tally_entry *entry)
 {
 	struct otlp_group group =
 		otlp_attributes_group_at(&otlp->dictionary.attributes, entry->group);
 	uint64_t period = otlp->profile->events.data[group.event].period;
 	uint64_t value = period ? entry->value / period : entry->value;
 	struct part *part = part_at(otlp, group.container, group.event);
-	protobuf_put_varint(&otlp->message, SAMPLE_STACK, stack);
+	protobuf_put_varint(&otlp->message, SAMPLE_STACK, entry->stack);
 	otlp_attributes_put(
 		&otlp->dictionary.attributes, &group, SAMPLE_ATTRIBUTES, &otlp->message);
 	protobuf_put_packed(&otlp->message, SAMPLE_VALUES, &value, 1);
 	protobuf_put_message(&part->samples, PROFILE_SAMPLES, &otlp->message);
 }
 
-static void put_samples(struct otlp *otlp)
+/*
+ * A profile holds each pair of a stack and attributes once, or a reader may reject it
+ * (profiles.proto, Sample). Recorded stacks can be equal in the dictionary: they also differ by how
+ * the unwinder came to a frame, and by what object of the same name it is of. So samples are added
+ * up by the dictionary's stacks, too.
+ */
+static void add_up_by_dictionary(struct otlp *otlp)
 {
 	tally_finish(&otlp->tally);
-	const struct tally_entry *previous = NULL;
-	uint32_t stack = 0;
+	uint32_t recorded = 0, stack = 0;
 	vec_each(&otlp->tally.entries, entry) {
-		if (!previous || previous->stack != entry->stack)
+		if (!stack || recorded != entry->stack)
 			stack = otlp_dictionary_stack(&otlp->dictionary, entry->stack);
-		previous = entry;
-		put_sample(otlp, entry, stack);
+		recorded = entry->stack;
+		entry->stack = stack;
 	}
+	tally_finish(&otlp->tally);
+}
+
+static void put_samples(struct otlp *otlp)
+{
+	add_up_by_dictionary(otlp);
+	vec_each(&otlp->tally.entries, entry)
+		put_sample(otlp, entry);
 	if (!otlp->parts.len) /* nothing was sampled, which is worth saying */
 		part_at(otlp, 0, export_main_event(otlp->profile));
 }

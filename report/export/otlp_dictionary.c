@@ -1,5 +1,7 @@
 #include "report/export/otlp_dictionary.h"
 
+#include <inttypes.h>
+
 #include "report/export/pprof_labels.h"
 #include "report/export/protobuf.h"
 
@@ -51,6 +53,45 @@ enum {
 	SPAN_ID_BYTES = 8,
 };
 
+static void put_build_id(const struct profile_object *object, struct str *out)
+{
+	for (uint32_t i = 0; i < object->info.build_id_len; i++)
+		str_printf(out, "%02x", object->info.build_id[i]);
+}
+
+/* All that the table holds of a mapping, but for a limit that grows with the places in it. */
+static void put_mapping_key(const struct otlp_dictionary *dictionary,
+	const struct pprof_mapping *mapping, struct str *out)
+{
+	const struct profile_object *object = &dictionary->profile->objects.data[mapping->object];
+	const struct layout_segment *segment = mapping->segment;
+	str_printf(out, "%" PRIx64 " %" PRIx64 " %" PRIx64 " ",
+		pprof_mappings_start(&dictionary->mappings, mapping), segment ? mapping->limit : 0,
+		segment ? segment->offset : 0);
+	put_build_id(object, out);
+	str_printf(out, " %s", object->path);
+}
+
+/*
+ * Index of the mapping_table. Objects that are told apart by what is not in there, an inode or the
+ * time of a file without a build ID, share an entry: the table holds none twice.
+ */
+static uint32_t mapping_index(struct otlp_dictionary *dictionary, uint32_t id)
+{
+	if (!id)
+		return 0;
+	const struct pprof_mapping *mapping = &dictionary->mappings.entries.data[id - 1];
+	CLEANUP(str_deinit) struct str key = {0};
+	put_mapping_key(dictionary, mapping, &key);
+	uint32_t index = strtab_intern(&dictionary->mapping_keys, str_text(&key), key.len);
+	if (index > dictionary->distinct.len)
+		vec_push(&dictionary->distinct, *mapping);
+	struct pprof_mapping *entry = &dictionary->distinct.data[index - 1];
+	if (entry->limit < mapping->limit)
+		entry->limit = mapping->limit;
+	return index;
+}
+
 void otlp_dictionary_init(
 	struct otlp_dictionary *dictionary, const struct profile *profile, uint32_t labels)
 {
@@ -64,12 +105,17 @@ void otlp_dictionary_init(
 	otlp_table_init(&dictionary->functions);
 	otlp_table_init(&dictionary->stacks);
 	otlp_attributes_init(&dictionary->attributes, profile, labels, &dictionary->strings);
+	strtab_intern(&dictionary->mapping_keys, "", 0); /* mapping 0 */
 	pprof_mappings_init(&dictionary->mappings, profile);
+	for (uint32_t id = 1; id <= dictionary->mappings.entries.len; id++)
+		mapping_index(dictionary, id);
 }
 
 void otlp_dictionary_deinit(struct otlp_dictionary *dictionary)
 {
 	pprof_mappings_deinit(&dictionary->mappings);
+	strtab_deinit(&dictionary->mapping_keys);
+	vec_deinit(&dictionary->distinct);
 	otlp_attributes_deinit(&dictionary->attributes);
 	otlp_table_deinit(&dictionary->locations);
 	otlp_table_deinit(&dictionary->functions);
@@ -135,7 +181,8 @@ static void put_location(struct otlp_dictionary *dictionary, size_t recorded)
 	const struct profile_frame *frames = dictionary->profile->frames.data;
 	const struct profile_frame *frame = &frames[recorded];
 	struct pprof_place place = pprof_mappings_place(&dictionary->mappings, frame);
-	protobuf_put_varint(&dictionary->message, LOCATION_MAPPING, place.mapping);
+	protobuf_put_varint(
+		&dictionary->message, LOCATION_MAPPING, mapping_index(dictionary, place.mapping));
 	protobuf_put_varint(&dictionary->message, LOCATION_ADDRESS, place.address);
 	for (size_t i = frame->innermost ? frame->innermost : recorded; i; i = frames[i].outer)
 		put_line(dictionary, frames[i].function, frames[i].line);
@@ -183,8 +230,7 @@ static void put_mapping(struct otlp_dictionary *dictionary, const struct pprof_m
 		protobuf_put_varint(out, MAPPING_FILE_OFFSET, mapping->segment->offset);
 	put_text(dictionary, out, MAPPING_FILENAME, object->path);
 	CLEANUP(str_deinit) struct str build_id = {0};
-	for (uint32_t i = 0; i < object->info.build_id_len; i++)
-		str_printf(&build_id, "%02x", object->info.build_id[i]);
+	put_build_id(object, &build_id);
 	uint64_t index = otlp_attributes_text(
 		&dictionary->attributes, "process.executable.build_id.gnu", str_text(&build_id));
 	protobuf_put_packed(out, MAPPING_ATTRIBUTES, &index, index ? 1 : 0);
@@ -206,7 +252,7 @@ static void put_null_link(struct bytes_buf *out)
 void otlp_dictionary_put(struct otlp_dictionary *dictionary, struct bytes_buf *out)
 {
 	protobuf_put_bytes(out, DICTIONARY_MAPPING, "", 0);
-	vec_each(&dictionary->mappings.entries, mapping) {
+	vec_each(&dictionary->distinct, mapping) {
 		put_mapping(dictionary, mapping, &dictionary->message);
 		protobuf_put_message(out, DICTIONARY_MAPPING, &dictionary->message);
 	}

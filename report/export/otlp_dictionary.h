@@ -14,7 +14,9 @@ struct otlp_dictionary {
 	struct strtab strings;
 	struct otlp_table locations, functions, stacks;
 	struct otlp_attributes attributes;
-	struct pprof_mappings mappings;      /* its ids, from 1 on, are the indices */
+	struct pprof_mappings mappings;      /* one for each object's segment */
+	struct strtab mapping_keys;          /* what the table holds of each, by its index */
+	VEC(struct pprof_mapping) distinct;  /* the table from index 1 on */
 	uint32_t *location_of, *function_of; /* one more for "no stack"; 0: not yet */
 	struct bytes_buf message, inner;
 };

@@ -218,6 +218,55 @@ TEST(otlp_stacks_are_leaf_first_and_added_up)
 		"1 [no stack] thread.name=x thread.id=8 cpu.logical_number=0\n");
 }
 
+/*
+ * profiles.proto, Sample: "The [stack, attributes, link] identity must be unique within a Profile."
+ * Stacks of one recording may differ in what OTLP does not hold: how the unwinder came to a frame.
+ */
+TEST(otlp_stacks_that_differ_in_nothing_of_otlp_are_one)
+{
+	struct fixture fixture;
+	uint32_t thread;
+	uint32_t object = fixture_begin(&fixture, "libx.so", &thread);
+	uint32_t inner = fixture_frame(&fixture, object, 0x10, "inner");
+	uint32_t outer = fixture_frame(&fixture, object, 0x20, "outer");
+	struct layout_frame guess = {
+		.object = object, .offset = 0x20, .flags = LAYOUT_FRAME_GUESSED};
+	uint32_t guessed = writer_frame(fixture.writer, &guess);
+	CHECK(guessed != outer);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, guessed, inner), 0, 2);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, inner), 0, 1);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, outer, inner), 0, 3);
+	check_export(&fixture, 0,
+		"resource service.name=ebprof os.type=linux\n"
+		"profile samples/count each 1000000 cpu/nanoseconds\n"
+		"5 inner<outer\n"
+		"1 inner\n");
+}
+
+/* A file that was replaced while it was sampled is two objects, without a build ID of one mapping.
+ */
+TEST(otlp_mappings_that_are_equal_are_one)
+{
+	struct fixture fixture;
+	struct decoded decoded;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 7, 0), 7, "x");
+	struct layout_object object = {.kind = LAYOUT_OBJECT_FILE,
+		.path = fixture_string(&fixture, "/nowhere/libx.so"),
+		.size_bytes = 0x1000,
+		.device = 1};
+	for (object.inode = 1; object.inode <= 2; object.inode++) {
+		uint32_t frame =
+			fixture_frame(&fixture, writer_object(fixture.writer, &object), 0x10, "f");
+		fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, frame), 0, 1);
+	}
+	decode(&decoded, fixture_profile(&fixture), 0);
+	CHECK_INT(decoded.dictionary.blobs[MAPPINGS].len, 2); /* of which one is none */
+	CHECK_INT(decoded.dictionary.blobs[LOCATIONS].len, 2);
+	CHECK_INT(decoded.dictionary.blobs[STACKS].len, 2);
+	bytes_buf_deinit(&decoded.raw);
+}
+
 TEST(otlp_events_and_containers_are_profiles_of_their_own)
 {
 	struct fixture fixture;
