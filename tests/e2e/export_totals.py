@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """Adds up what `ebprof convert` wrote and compares it, function by function, with a report.
 
+Functions of two files may have one name, and one may call the other: libc's clock_gettime the
+vDSO's. The CSV, which has a row for each file and name, is compared with the JSON's stacks by both;
+what has only names, as the report with -s sym, by the name, which counts once a sample.
+
 usage: export_totals.py PREFIX
 
 PREFIX.report is what `report --stdio --percent-limit 0 -s sym` printed, and PREFIX.csv,
@@ -22,17 +26,19 @@ def load(suffix):
 
 
 class Sums:
-    """Self and total of each function in ns; a recursive one counts once a sample."""
+    """Self and total of each function, or what stands for it, in ns; once a sample."""
 
     def __init__(self):
         self.self_ns = collections.Counter()
         self.total_ns = collections.Counter()
 
     def add(self, stack, value):
-        names = [re.sub(r"_\[k\]$", "", name) for name in stack]
-        self.self_ns[names[-1]] += value
-        for name in set(names):
-            self.total_ns[name] += value
+        self.self_ns[stack[-1]] += value
+        for key in set(stack):
+            self.total_ns[key] += value
+
+    def add_names(self, stack, value):
+        self.add([re.sub(r"_\[k\]$", "", name) for name in stack], value)
 
     def rounded(self):
         return {
@@ -42,12 +48,15 @@ class Sums:
 
 
 def from_json():
-    doc, sums = load(".json"), Sums()
-    names = [function["name"] for function in doc["functions"]]
+    """By file and name, and by name."""
+    doc, both, names = load(".json"), Sums(), Sums()
+    functions = [(doc["objects"][function["object"]]["path"] if "object" in function else "",
+                  function["name"]) for function in doc["functions"]]
     for sample in doc["samples"]:
-        frames = [doc["frames"][i] for i in doc["stacks"][sample["stack"]]]
-        sums.add([names[frame["function"]] for frame in frames], int(sample["value"]))
-    return sums
+        stack = [functions[doc["frames"][i]["function"]] for i in doc["stacks"][sample["stack"]]]
+        both.add(stack, int(sample["value"]))
+        names.add([name for _, name in stack], int(sample["value"]))
+    return both.rounded(), names.rounded()
 
 
 def from_speedscope():
@@ -56,7 +65,7 @@ def from_speedscope():
     for profile in doc["profiles"]:
         assert profile["endValue"] == sum(profile["weights"]), profile["name"]
         for stack, weight in zip(profile["samples"], profile["weights"], strict=True):
-            sums.add([names[i] for i in stack], weight)
+            sums.add_names([names[i] for i in stack], weight)
     return sums
 
 
@@ -79,7 +88,7 @@ def from_firefox():
                 if not stacks["prefixOffset"][at]:
                     break
                 at -= stacks["prefixOffset"][at]
-            sums.add(names[::-1], weight * 1e6)
+            sums.add_names(names[::-1], weight * 1e6)
     return sums
 
 
@@ -100,7 +109,7 @@ def from_chrome():
                 names.append(node["callFrame"]["functionName"])
                 node = nodes[node["parent"]]
             if names != ["(idle)"]:
-                sums.add(names[::-1], delta * 1e3)
+                sums.add_names(names[::-1], delta * 1e3)
     return sums
 
 
@@ -109,11 +118,9 @@ def from_csv():
         assert file.readline() == "self,total,samples,dso,symbol,file,line,unit\r\n"
         file.seek(0)
         rows = list(csv.DictReader(file, strict=True))
-    sums = {}  # of the files: no stack has one name of two
     assert all(row["unit"] == "ns" for row in rows)
-    for row in rows:
-        self_ns, total_ns = sums.get(row["symbol"], (0, 0))
-        sums[row["symbol"]] = (self_ns + int(row["self"]), total_ns + int(row["total"]))
+    sums = {(row["dso"], row["symbol"]): (int(row["self"]), int(row["total"])) for row in rows}
+    assert len(sums) == len(rows), "a function has two rows"
     return sums, sum(int(row["samples"]) for row in rows)
 
 
@@ -128,20 +135,30 @@ def from_report():
     return rows
 
 
+def compare(what, got, want):
+    def is_known(key):
+        name = key if isinstance(key, str) else key[1]
+        return not name.startswith("[tr")  # [truncated] is no function
+
+    keys = {key for key in got.keys() | want.keys() if is_known(key)}
+    bad = sorted(key for key in keys if not close(got.get(key), want.get(key)))
+    if bad:
+        print(what, [(key, got.get(key), want.get(key)) for key in bad[:3]])
+
+
 def main():
-    want, samples = from_csv()
+    rows, samples = from_csv()
+    by_file, by_name = from_json()
     report = from_report()
     assert sum(row[2] for row in report.values()) == samples
-    whole = sum(self_ns for self_ns, _ in want.values())
+    whole = sum(self_ns for self_ns, _ in rows.values())
     for name, (self_percent, total_percent, _) in report.items():
-        self_ns, total_ns = want[name]
+        self_ns, total_ns = by_name[name]
         assert abs(100 * self_ns / whole - self_percent) < 0.006, name
         assert abs(100 * total_ns / whole - total_percent) < 0.006, name
-    for read in from_json, from_speedscope, from_firefox, from_chrome:
-        got = {name: row for name, row in read().rounded().items() if not name.startswith("[tr")}
-        bad = [name for name in got.keys() | want.keys() if not close(got.get(name), want.get(name))]
-        if bad:
-            print(read.__name__, [(name, got.get(name), want.get(name)) for name in bad[:3]])
+    compare("CSV", rows, by_file)
+    for read in from_speedscope, from_firefox, from_chrome:
+        compare(read.__name__, read().rounded(), by_name)
 
 
 def close(got, want):
