@@ -2,8 +2,12 @@
  * A program of fixed work, of which one function's can be more: heavy() takes 50 % of its time,
  * medium() 30 %, light() 20 %; with an argument PERCENT, medium() takes so many percent of that.
  *   slower PERCENT [ROUNDS]
+ *   slower calibrate SECONDS    prints how many ROUNDS take so much CPU time here, with 100 percent
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #define FRAME __attribute__((noinline, noclone, noipa))
 
@@ -22,14 +26,35 @@ DEFINE_WORK(heavy)
 DEFINE_WORK(medium)
 DEFINE_WORK(light)
 
-int main(int argc, char **argv)
+static void work(int rounds, int percent)
 {
-	int percent = argc > 1 ? atoi(argv[1]) : 100;
-	int rounds = argc > 2 ? atoi(argv[2]) : 5000;
 	for (int i = 0; i < rounds; i++) {
 		heavy(500);
 		medium(3 * percent);
 		light(200);
 	}
+}
+
+static int rounds_of(double seconds)
+{
+	enum {
+		STEP = 100
+	};
+	int rounds = 0;
+	clock_t began = clock();
+	while (clock() - began < CLOCKS_PER_SEC / 5) {
+		work(STEP, 100);
+		rounds += STEP;
+	}
+	return (int)(rounds * seconds / ((double)(clock() - began) / CLOCKS_PER_SEC)) + 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 2 && strcmp(argv[1], "calibrate") == 0) {
+		printf("%d\n", rounds_of(strtod(argv[2], NULL)));
+		return 0;
+	}
+	work(argc > 2 ? atoi(argv[2]) : 5000, argc > 1 ? atoi(argv[1]) : 100);
 	return 0;
 }
