@@ -78,7 +78,7 @@ test_exec_race() {
 	cp "${shapes}_a" shape_b.bin
 	mv shape_a.bin prog_b # built with only_b()
 	mv shape_b.bin prog_a
-	record r.data -- setarch -R ./prog_a exec 2 ./prog_b
+	record r.data -- setarch -R ./prog_a exec 1 ./prog_b
 	fold r.data >r.folded
 	local right wrong
 	right=$(($(count r.folded '^prog_a;.*only_a') + $(count r.folded '^prog_b;.*only_b')))
