@@ -113,10 +113,14 @@ struct err *shadow_attach(
 	return shadow_attach_more(shadow, probes, 0);
 }
 
+/*
+ * In the opposite order: the kernel takes milliseconds for each, and what is entered meanwhile must
+ * still be heard to be left, or it counts as too deep and as an entry without a return.
+ */
 void shadow_detach(struct shadow *shadow)
 {
-	vec_each(&shadow->uprobes, uprobe)
-		uprobe_detach(uprobe);
+	for (size_t i = shadow->uprobes.len; i--;)
+		uprobe_detach(&shadow->uprobes.data[i]);
 }
 
 /* ---- the bill ---- */

@@ -5,7 +5,9 @@
  *   <module> light spin
  *   <module> catcher quiet spin    after an exception: thrower, which catcher called, is never left
  * It says how many were entered, and how many left.
- *   script_probes MILLISECONDS     of CPU time, at least
+ *   script_probes MILLISECONDS [ROUNDS]
+ * of CPU time, at least; the innermost function goes so many rounds, 500,000 or as many as are
+ * given.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -58,10 +60,11 @@ static double cpu_seconds(void)
 }
 
 static double end;
+static int spin_rounds = 500000;
 
 static void spin(void)
 {
-	for (volatile int i = 0; i < 500000; i++)
+	for (volatile int i = 0; i < spin_rounds; i++)
 		;
 }
 
@@ -111,6 +114,8 @@ int main(int argc, char **argv)
 {
 	static const struct function program = {"<module>", 1, module};
 	end = cpu_seconds() + (argc > 1 ? strtod(argv[1], NULL) / 1000 : 1);
+	if (argc > 2)
+		spin_rounds = atoi(argv[2]);
 	interpret(&program);
 	printf("%u entered, %u left\n", entered, left);
 	return 0;

@@ -205,6 +205,25 @@ test_shared_layers() {
 	grep -q ' 0 entries too deep' told || fail "$(cat told)"
 }
 
+# The recording begins and ends amid a program that enters functions all the time: none is heard to be
+# entered at a time when nobody would hear that it is left.
+test_begins_and_ends_amid_calls() {
+	want_probes "$WORKLOADS/script_probes" python:function__entry
+	"$WORKLOADS/script_probes" 600000 10 >/dev/null &
+	local program=$!
+	wait_until "the program runs" grep -q script_probes "/proc/$program/maps"
+	run "$EBPROF" record -v -F 499 -o shape.data --usdt-stacks python -p $program --duration 1
+	kill $program
+	want_status 0 "record -p"
+	mv err told
+	grep -q ' 0 entries too deep' told || fail "$(cat told)"
+	count shape.data '{ next }'
+	want_functions ';heavy;spin' ';light;spin'
+	# The script's functions stand in front of the program's own.
+	! grep -qE '(heavy|light);(.*;)?(heavy|light);.*_start' stacks ||
+		fail "functions that were left: $(grep -E '(heavy|light);(.*;)?(heavy|light);.*_start' stacks | head -n 3)"
+}
+
 test_refusals() {
 	run "$EBPROF" record --usdt-stacks php:/bin/true -- true
 	want_status 125 "a file without probes"
