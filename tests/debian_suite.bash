@@ -49,3 +49,24 @@ debian_root() { # FOLDER SUITE PACKAGE...
 	rm -rf "$apt"
 	mv "$root.part" "$root"
 }
+
+# Writes a program that runs one of such a system's, by chroot, and takes its arguments. The files that
+# it may be given, of the folder where it is started and of the tests, are where they are outside.
+debian_wrapper() { # FILE ROOT PROGRAM
+	cat >"$1" <<-SH
+		#!/bin/sh
+		exec unshare -m -- sh -c '
+			root=\$1 interpreter=\$2
+			shift 2
+			for folder in "$(dirname "${BASH_SOURCE[0]}")/e2e" "\$PWD"; do
+				folder=\$(realpath "\$folder")
+				mkdir -p "\$root\$folder"
+				mount --bind "\$folder" "\$root\$folder"
+			done
+			mount --rbind /proc "\$root/proc"
+			mount --rbind /dev "\$root/dev"
+			exec chroot "\$root" "\$interpreter" "\$@"
+		' in_root "$2" "$3" "\$@"
+	SH
+	chmod +x "$1"
+}

@@ -3,8 +3,23 @@
 # processes and when nothing is known of the interpreter yet.
 . "$(dirname "$0")/prelude.bash"
 . "$here/script_frames.bash"
+. "$here/suite_interpreter.bash"
 
 pythons() { interpreters python3; }
+
+# Sets $list to those that can do this, or, where none of the system's can, to a later one.
+find_pythons() { # WHAT ARGUMENT...
+	local python all
+	all=$(pythons) || exit $?
+	list=()
+	for python in $all; do
+		"$python" "${@:2}" >/dev/null 2>&1 && list+=("$python")
+	done
+	((${#list[@]})) && return
+	[[ -z ${INTERPRETERS-} ]] || skip "no Python here with $1"
+	suite_python
+	list=("$interpreter")
+}
 
 # In a loop of the interpreter: in some builds what runs has no symbol.
 in_loop='/_PyEval_EvalFrameDefault|PyEval_EvalCode;|<module>|_bootstrap/'
@@ -73,11 +88,9 @@ test_cold() {
 
 # What `-X perf` has called before each function neither ends a stack nor doubles a frame.
 test_trampolines() {
-	local python list found="" all whole twice
-	list=$(pythons) || exit $?
-	for python in $list; do
-		"$python" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' >/dev/null 2>&1 || continue
-		found=1
+	local python list all whole twice
+	find_pythons "-X perf (3.12)" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())'
+	for python in "${list[@]}"; do
 		"$EBPROF" record -q -o shape.data -- "$python" -X perf "$here/python_shape.py" 2 >spent 2>err ||
 			fail "record $python: $(cat err)"
 		read -r all whole twice < <(count shape.data '
@@ -90,7 +103,6 @@ test_trampolines() {
 		percent "$python: stacks up to the program's beginning" "$whole" "$all" 95
 		percent "$python: no frame twice" $((all - twice)) "$all" 98
 	done
-	[[ $found ]] || skip "no Python here with -X perf (3.12)"
 }
 
 # Each task's stack goes from the loop of events through the coroutines that wait for each other.
@@ -109,11 +121,9 @@ test_tasks() {
 
 # Interpreters within one: each has its own frames.
 test_interpreters() {
-	local python list found="" all whole wrong
-	list=$(pythons) || exit $?
-	for python in $list; do
-		"$python" "$here/python_ways.py" interpreter 0 >/dev/null 2>&1 || continue
-		found=1
+	local python list all whole wrong
+	find_pythons "interpreters within one" "$here/python_ways.py" interpreter 0
+	for python in "${list[@]}"; do
 		"$EBPROF" record -q -o inner.data -- "$python" "$here/python_ways.py" interpreter 2 2>err || fail "record: $(cat err)"
 		read -r all whole wrong < <(count inner.data '
 			/_run_script.*_PyEval_EvalFrameDefault|;inside;/ { add("all") }
@@ -123,7 +133,6 @@ test_interpreters() {
 		percent "$python: named up to the inner interpreter's beginning" "$whole" "$all" 95
 		percent "$python: none with frames of the outer one" $((all - wrong)) "$all" 99
 	done
-	[[ $found ]] || skip "no Python here with interpreters within one"
 }
 
 test_lines() {

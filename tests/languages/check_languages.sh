@@ -18,27 +18,6 @@ patterns=("$@")
 mkdir -p "$cache"
 passed=0 failed=0 skipped=0
 
-# What runs an interpreter in its root: a program that takes the interpreter's arguments. The files
-# that it may be given are where they are outside.
-write_wrapper() { # FILE ROOT INTERPRETER
-	cat >"$1" <<-SH
-		#!/bin/sh
-		exec unshare -m -- sh -c '
-			root=\$1 interpreter=\$2
-			shift 2
-			for folder in "$here/../e2e" "\$PWD"; do
-				folder=\$(realpath "\$folder")
-				mkdir -p "\$root\$folder"
-				mount --bind "\$folder" "\$root\$folder"
-			done
-			mount --rbind /proc "\$root/proc"
-			mount --rbind /dev "\$root/dev"
-			exec chroot "\$root" "\$interpreter" "\$@"
-		' in_root "$2" "$3" "\$@"
-	SH
-	chmod +x "$1"
-}
-
 is_wanted() { # NAME
 	local pattern
 	for pattern in "${patterns[@]}"; do
@@ -60,7 +39,7 @@ row() { # LANGUAGE SUITE INTERPRETER PACKAGE...
 		skipped=$((skipped + 1))
 		return
 	fi
-	write_wrapper "$cache/$name.run" "$root" "$interpreter"
+	debian_wrapper "$cache/$name.run" "$root" "$interpreter"
 	SYMFS=$root INTERPRETERS=$cache/$name.run "$here/../e2e/$language.sh" >"$cache/$name.log" 2>&1
 	local good bad without
 	good=$(grep -c '^ok ' "$cache/$name.log")
