@@ -129,7 +129,7 @@ BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev 
 # A test that lacks one of these is skipped and says so.
 TEST_PACKAGES := golang-go g++ gdc rustc lld binutils dwz elfutils gdb clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev ruby perl lua5.4 luajit \
-	zsh fish \
+	zsh fish libdevel-nytprof-perl \
 	procps strace util-linux python3 php-cli jq tmux mandoc debuginfod libdebuginfod1 xz-utils zstd \
 	chromium valgrind libxml2-utils cmark-gfm protobuf-compiler curl openssl $(if $(shell command -v npm),,nodejs npm)
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring

@@ -131,7 +131,7 @@ check_mandoc() {
 
 # ---- examples ----
 
-# "skip: WHY", "needs: PROGRAM", "may fail" or nothing, a tab, the command.
+# "skip: WHY", "needs: PROGRAM", "server: PORT", "may fail" or nothing, a tab, the command.
 examples_of() {
 	awk '
 		/^\.Sh / { in_examples = /^\.Sh EXAMPLES/ }
@@ -146,14 +146,32 @@ prepare() {
 	mkdir "$work/bin"
 	ln -s "$EBPROF" "$work/bin/ebprof"
 	printf '#!/bin/sh\nexec "$@"\n' >"$work/bin/sudo"
+	printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >"$work/bin/ssh"
+	# Debian has it as a part of libdevel-nytprof-perl.
+	local flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
+	[[ ! -e $flamegraph ]] || printf '#!/bin/sh\nexec perl %s "$@"\n' "$flamegraph" >"$work/bin/flamegraph.pl"
 	cat >"$work/program" <<-'PROGRAM'
 		#!/bin/bash
 		for ((i = 0; i < 30000; i++)); do :; done
 	PROGRAM
-	chmod +x "$work/bin/sudo" "$work/program"
+	# In a network that has nothing but a server at this port, which takes all that it gets; the command
+	# must have sent something.
+	cat >"$work/bin/with-server" <<-SERVER
+		#!/bin/bash
+		[[ \$# == 2 ]] && exec unshare -n "\$0" "\$1" "\$2" in-there
+		rm -rf requests port
+		"$tree/tests/e2e/push_server.py" requests --port "\$1" 200 >port 2>server.err &
+		for ((i = 0; i < 1200; i++)); do [[ -s port ]] && break || sleep 0.05; done
+		bash -o pipefail -c "\$2" && [[ -s requests/1.body ]]
+		status=\$?
+		kill \$!
+		exit \$status
+	SERVER
+	chmod +x "$work/bin"/* "$work/program"
+	printf 'all:\n\t./program\n' >"$work/Makefile"
 	cp "$tree/tests/fuzz/corpus/recording/small" "$work/ebprof.data"
 	# Another one, not a copy: merge refuses those.
-	cp "$tree/tests/fuzz/corpus/recording/cut" "$work/server.data"
+	cp "$tree/tests/fuzz/corpus/recording/code" "$work/server.data"
 }
 
 why_no_recording() {
@@ -171,6 +189,14 @@ start_server() {
 	server=$!
 }
 
+why_no_server() {
+	if ! command -v python3 >/dev/null; then
+		echo "no python3 here, which serves"
+	elif ! unshare -n true 2>/dev/null; then
+		echo "no network namespaces here"
+	fi
+}
+
 run_example() { # NAME NOTE COMMAND
 	local name=$1 note=$2 command=$3 why
 	case $note in
@@ -179,10 +205,18 @@ run_example() { # NAME NOTE COMMAND
 		return
 		;;
 	needs:*)
-		command -v "${note#needs: }" >/dev/null || {
+		PATH=$work/bin:$PATH command -v "${note#needs: }" >/dev/null || {
 			skip "$name" "no ${note#needs: } here: $command"
 			return
 		}
+		;;
+	server:*)
+		why=$(why_no_server)
+		if [[ -n $why ]]; then
+			skip "$name" "$why: $command"
+			return
+		fi
+		command="with-server ${note#server: } $(printf %q "$command")"
 		;;
 	esac
 	if [[ $command == *"sudo ebprof"* && -n $no_recording ]]; then

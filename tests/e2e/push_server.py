@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A server that profiles are pushed to, with a script of answers.
 
-push_server.py FOLDER [--tls CERTIFICATE KEY] ANSWER...: prints its port. Answers come in turn, the
+push_server.py FOLDER [--tls CERTIFICATE KEY | --port PORT] ANSWER...: prints its port; with one given
+it is alone in a network namespace, whose loopback it brings up. Answers come in turn, the
 last one for ever:
   CODE                      that status
   CODE:Header=Value         with a header             drop            closes without an answer
@@ -10,9 +11,12 @@ last one for ever:
   partial                   OTLP's partial success: 2 profiles rejected
 Each request leaves FOLDER/N.head (a line "METHOD PATH", then its headers) and FOLDER/N.body.
 """
+import fcntl
 import http.server
 import os
+import socket
 import ssl
+import struct
 import sys
 import time
 
@@ -20,6 +24,12 @@ folder, answers = sys.argv[1], sys.argv[2:]
 tls = None
 if answers[0] == "--tls":
     tls, answers = answers[1:3], answers[3:]
+port = 0
+if answers[0] == "--port":
+    port, answers = int(answers[1]), answers[2:]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        # struct ifreq, <linux/if.h>; SIOCSIFFLAGS, <linux/sockios.h>
+        fcntl.ioctl(control, 0x8914, struct.pack("16sH22x", b"lo", 1))  # IFF_UP
 os.makedirs(folder, exist_ok=True)
 count = 0
 
@@ -82,7 +92,7 @@ class Server(http.server.ThreadingHTTPServer):
         pass
 
 
-server = Server(("127.0.0.1", 0), Handler)
+server = Server(("127.0.0.1", port), Handler)
 if tls:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*tls)
