@@ -82,7 +82,7 @@ test_a_program_that_was_deleted_before() {
 	local pid=$!
 	wait_until "the program" is_program $pid # no longer a shell
 	rm program
-	run "$EBPROF" record --archive -p $pid --duration 1
+	record_for_cpu_ms 500 $pid --archive
 	kill $pid
 	want_status 0 record
 	want_named ebprof.data

@@ -92,9 +92,10 @@ test_container() {
 test_running_process() {
 	"$MADE" map 1000 &
 	wait_until "a perf map" test -s "/tmp/perf-$!.map"
-	run "$EBPROF" record -o data -p $! --duration 1.5
+	local program=$!
+	record_for_cpu_ms 1000 $program -o data
 	want_status 0 "recording a running process"
-	reap $! TERM
+	reap $program TERM
 	want_share data "alpha (made here)" 60 85
 }
 
@@ -143,9 +144,10 @@ test_jitdump_in_a_container() {
 test_jitdump_of_a_running_process() {
 	"$MADE" dump 1000 &
 	wait_until "a jitdump" test -e "jit-$!.dump"
-	run "$EBPROF" record -o data -p $! --duration 0.5
+	local program=$!
+	record_for_cpu_ms 300 $program -o data
 	want_status 0 "recording a running process"
-	reap $! TERM
+	reap $program TERM
 	# What the program still has in its own buffer nobody can know.
 	want_whole data
 }

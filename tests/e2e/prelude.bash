@@ -101,6 +101,30 @@ wait_ready() { # ERR_FILE
 
 is_gone() { ! kill -0 "$1"; } # PID
 
+# CPU time of a process and of the children that it waited for.
+cpu_ms_of() { # PID
+	sed 's/.*) //' "/proc/$1/stat" | awk -v hz="$(getconf CLK_TCK)" '{ print int(($12 + $13 + $14 + $15) * 1000 / hz) }'
+}
+
+has_cpu_ms() { (($(cpu_ms_of "$1") >= $2)); } # PID MILLISECONDS
+
+# Records running processes until each had so much CPU time, however long that takes: with a duration
+# there is much to sample on one machine and nothing on a busy one. As run does otherwise.
+record_for_cpu_ms() { # MILLISECONDS PID[,PID...] RECORD_OPTION...
+	local recorder pid
+	local -A wanted
+	"$EBPROF" record -p "$2" "${@:3}" >out 2>err &
+	recorder=$!
+	wait_ready err
+	for pid in ${2//,/ }; do
+		wanted[$pid]=$(($(cpu_ms_of "$pid") + $1))
+	done
+	for pid in ${2//,/ }; do
+		wait_until "CPU time of process $pid" has_cpu_ms "$pid" "${wanted[$pid]}"
+	done
+	reap $recorder INT
+}
+
 # In the background: a recorder of a command that lasts until there is a file "enough".
 record_until_enough() { # RECORD_OPTION...
 	exec "$EBPROF" record "$@" -- sh -c 'until [ -e enough ]; do "$WORKLOADS/workload" 0.1; done'

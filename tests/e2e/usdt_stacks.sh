@@ -118,7 +118,7 @@ test_running_process() {
 	USE_ZEND_DTRACE=1 "$php" -n "$here/usdt_stacks_shape.php" 600 &
 	local program=$!
 	until grep -q "$php" /proc/$program/maps 2>/dev/null; do sleep 0.05; done
-	run "$EBPROF" record -F 499 -o shape.data --usdt-stacks php -p $program --duration 3
+	record_for_cpu_ms 1500 $program -F 499 -o shape.data --usdt-stacks php
 	kill $program
 	want_status 0 "record -p"
 	mv err told
@@ -195,7 +195,7 @@ test_shared_layers() {
 	for program in "${programs[@]}"; do
 		until grep -q script_probes "/proc/$program/maps" 2>/dev/null; do sleep 0.05; done
 	done
-	run "$EBPROF" record -v -F 499 -o shape.data --usdt-stacks python -p "${programs[0]},${programs[1]}" --duration 2
+	record_for_cpu_ms 700 "${programs[0]},${programs[1]}" -v -F 499 -o shape.data --usdt-stacks python
 	kill "${programs[@]}"
 	want_status 0 "record -p"
 	mv err told
@@ -212,7 +212,7 @@ test_begins_and_ends_amid_calls() {
 	"$WORKLOADS/script_probes" 600000 10 >/dev/null &
 	local program=$!
 	wait_until "the program runs" grep -q script_probes "/proc/$program/maps"
-	run "$EBPROF" record -v -F 499 -o shape.data --usdt-stacks python -p $program --duration 1
+	record_for_cpu_ms 500 $program -v -F 499 -o shape.data --usdt-stacks python
 	kill $program
 	want_status 0 "record -p"
 	mv err told
