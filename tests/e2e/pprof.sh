@@ -113,11 +113,13 @@ check folded_share "hot has $hot %, not 75" near "$hot" 75
 check folded_gz "not what the plain one holds" sh -c \
 	'"$1" convert --folded -o shape.folded.gz shape.data 2>/dev/null &&
 		gzip -dc shape.folded.gz | cmp - shape.folded' - "$ebprof"
-if command -v flamegraph.pl >/dev/null; then
-	flamegraph.pl shape.folded 2>flame.log >flame.svg
+# Debian has it as a part of libdevel-nytprof-perl.
+flamegraph=$(command -v flamegraph.pl || ls /usr/share/perl5/Devel/NYTProf/flamegraph.pl 2>/dev/null)
+if [ -n "$flamegraph" ]; then
+	perl "$flamegraph" shape.folded 2>flame.log >flame.svg
 	check flamegraph "$(cat flame.log)" test ! -s flame.log
 else
-	echo "skip flamegraph flamegraph.pl is not installed"
+	echo "skip flamegraph flamegraph.pl is not installed (libdevel-nytprof-perl)"
 fi
 
 check folded_by_process "another root" sh -c '

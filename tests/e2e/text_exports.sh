@@ -149,7 +149,7 @@ test_perf_script_totals() {
 test_perf_script_as_stackcollapse_reads_it() {
 	local script
 	script=$(command -v stackcollapse-perf.pl || command -v stackcollapse-perf) ||
-		skip "stackcollapse-perf.pl is not installed (no package of Debian 12 has it)"
+		skip "stackcollapse-perf.pl is not installed (no package of Debian or npm has it)"
 	make_recording
 	convert perf-script shape.perf
 	convert folded shape.folded
