@@ -46,8 +46,8 @@ test_otlp_of_the_whole_system() {
 }
 
 test_otlp_for_a_collector() {
-	local i port collector=$WORKLOADS/../otelcol code
-	[[ -x $collector ]] || skip "no collector here: no package has one as a program, make otel-collector builds one (0.35 GB, some minutes)"
+	local i port collector code
+	need_collector
 	command -v curl >/dev/null || skip "no curl here"
 	run "$EBPROF" record -o data -- "$WORKLOADS/workload" 0.5
 	want_status 0 record
