@@ -128,4 +128,4 @@ test_unwanted() {
 	done
 }
 
-run_tests
+run_tests 2 # each samples one thread, by the CPU time that it gets

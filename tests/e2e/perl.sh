@@ -164,4 +164,4 @@ test_unwanted_and_counted() {
 	grep -qE '\[perl\] +\[\.\] main::spin$' report || fail "no [perl] in: $(head -n 8 report)"
 }
 
-run_tests
+run_tests 2 # each samples one thread, by the CPU time that it gets

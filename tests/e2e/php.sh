@@ -171,4 +171,4 @@ test_unknown_version() {
 	! grep -q 'is a version' err || fail "unwanted, and mentioned"
 }
 
-run_tests
+run_tests 2 # each samples one thread, by the CPU time that it gets

@@ -244,4 +244,4 @@ test_counted() {
 	grep -qE '\[python\] +\[\.\] spin$' report || fail "no [python] in: $(head -n 8 report)"
 }
 
-run_tests
+run_tests 2 # each samples one thread, by the CPU time that it gets
