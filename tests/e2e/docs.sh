@@ -159,7 +159,8 @@ prepare() {
 	cat >"$work/bin/with-server" <<-SERVER
 		#!/bin/bash
 		[[ \$# == 2 ]] && exec unshare -n "\$0" "\$1" "\$2" in-there
-		rm -rf requests port
+		rm -rf requests port state
+		export XDG_STATE_HOME=\$PWD/state # what was pushed before is not pushed again
 		"$tree/tests/e2e/push_server.py" requests --port "\$1" 200 >port 2>server.err &
 		for ((i = 0; i < 1200; i++)); do [[ -s port ]] && break || sleep 0.05; done
 		bash -o pipefail -c "\$2" && [[ -s requests/1.body ]]
