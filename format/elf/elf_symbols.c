@@ -3,17 +3,17 @@
 #include <elf.h>
 #include <endian.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "format/base/bisect.h"
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
+#include "format/elf/elf_plt.h"
 
 enum {
 	SYM_BYTES = sizeof(Elf64_Sym),
-	RELA_BYTES = sizeof(Elf64_Rela),
-	PLT_ENTRY_BYTES = 16,
-	PLT_HEADER_BYTES = 16,
 	/* Each of the two string tables; with the stubs' names their sum fits an u32. */
 	NAMES_MAX = 1 << 30,
 	STUB_NAMES_MAX = 64 << 20,
@@ -38,15 +38,6 @@ static const struct elf_section *find_by_type(const struct reader *reader, uint3
 {
 	for (size_t i = 1; i < reader->section_count; i++)
 		if (reader->sections[i].type == type && has_contents(&reader->sections[i]))
-			return &reader->sections[i];
-	return NULL;
-}
-
-/* By name whatever its type: a separate debug file's .plt is NOBITS and still has its address. */
-static const struct elf_section *find_by_name(const struct reader *reader, const char *name)
-{
-	for (size_t i = 1; i < reader->section_count; i++)
-		if (strcmp(reader->sections[i].name, name) == 0)
 			return &reader->sections[i];
 	return NULL;
 }
@@ -230,106 +221,142 @@ static struct err *read_symbols(struct reader *reader, const struct elf_section 
 
 /* ---- procedure linkage table ---- */
 
-/*
- * The x86-64 linker makes one stub an imported function, in the order of the
- * relocations in .rela.plt, and gives none a symbol. .plt begins with a header
- * entry that calls the dynamic linker; .plt.sec, which code built for
- * control-flow enforcement calls instead, has no header.
- */
-struct plt {
-	const struct elf_section *section;
-	uint32_t index;
-	uint32_t header_bytes;
+static size_t leading_underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/* Of two names of one ifunc: the one that is seen outside of the file, then the plainer one. */
+static bool is_better_ifunc(
+	const struct elf_symbols *out, const struct elf_symbol *a, const struct elf_symbol *b)
+{
+	if (a->bind != b->bind)
+		return a->bind == STB_GLOBAL || b->bind == STB_LOCAL;
+	return leading_underscores(elf_symbols_name(out, a)) <
+	       leading_underscores(elf_symbols_name(out, b));
+}
+
+struct ifuncs {
+	VEC(const struct elf_symbol *) list; /* by address, the best of those at one first */
 };
 
-static void add_plt_stub(struct reader *reader, const struct plt *plt, size_t slot, uint32_t name)
+static int compare_ifuncs(const void *a, const void *b, void *out)
 {
-	const struct elf_section *section = plt->section;
-	if (!section || section->size < plt->header_bytes)
-		return;
-	if (slot >= (section->size - plt->header_bytes) / PLT_ENTRY_BYTES)
-		return;
-	vec_push(&reader->out->symbols,
+	const struct elf_symbol *x = *(const struct elf_symbol *const *)a;
+	const struct elf_symbol *y = *(const struct elf_symbol *const *)b;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return (int)is_better_ifunc(out, y, x) - (int)is_better_ifunc(out, x, y);
+}
+
+static void list_ifuncs(struct elf_symbols *out, struct ifuncs *ret)
+{
+	vec_each(&out->symbols, symbol)
+		if (symbol->type == STT_GNU_IFUNC)
+			vec_push(&ret->list, symbol);
+	if (ret->list.len)
+		qsort_r(ret->list.data, ret->list.len, sizeof(*ret->list.data), compare_ifuncs,
+			out);
+}
+
+/* "" when none is known. */
+static const char *ifunc_name(
+	const struct elf_symbols *out, const struct ifuncs *ifuncs, uint64_t resolver)
+{
+	size_t i = bisect(ifuncs->list.len, k, ifuncs->list.data[k]->address < resolver);
+	if (i == ifuncs->list.len || ifuncs->list.data[i]->address != resolver)
+		return "";
+	return elf_symbols_name(out, ifuncs->list.data[i]);
+}
+
+/* .dynsym as a whole, undefined symbols as well. */
+struct dynamic {
+	struct elf_map symbols;
+	size_t count;
+	const struct elf_map *names; /* NULL: there are none */
+};
+
+/* The name of dynamic symbol `index`, "" when there is none. */
+static const char *dynamic_name(const struct dynamic *dynamic, uint32_t index)
+{
+	if (index == 0 || index >= dynamic->count || !dynamic->names)
+		return "";
+	struct bytes_cursor cursor =
+		bytes_cursor(dynamic->symbols.bytes + (size_t)index * SYM_BYTES, SYM_BYTES);
+	uint32_t name = bytes_get_u32(&cursor);
+	return name < dynamic->names->len ? (const char *)dynamic->names->bytes + name : "";
+}
+
+static void add_plt_stub(struct elf_symbols *out, const struct elf_plt_stub *stub, uint32_t name)
+{
+	vec_push(&out->symbols,
 		(struct elf_symbol){
-			.address = section->addr + plt->header_bytes + slot * PLT_ENTRY_BYTES,
-			.size = PLT_ENTRY_BYTES,
+			.address = stub->address,
+			.size = stub->size,
 			.name = name,
-			.section = (uint16_t)plt->index,
+			.section = (uint16_t)(stub->section < SHN_LORESERVE ? stub->section
+									    : SHN_XINDEX),
 			.type = STT_FUNC,
 			.bind = STB_LOCAL,
 		});
 }
 
-/* The name of dynamic symbol `index`, "" when there is none. */
-static const char *dynamic_name(
-	const uint8_t *symbols, size_t count, uint32_t index, const char *names, size_t names_len)
+static void name_plt_stubs(
+	struct elf_symbols *out, const struct elf_plt_stubs *stubs, const struct dynamic *dynamic)
 {
-	if (index == 0 || index >= count)
-		return "";
-	struct bytes_cursor cursor = bytes_cursor(symbols + (size_t)index * SYM_BYTES, SYM_BYTES);
-	uint32_t name = bytes_get_u32(&cursor);
-	return name < names_len ? names + name : "";
-}
-
-static struct plt find_plt(const struct reader *reader, const char *name, uint32_t header_bytes)
-{
-	const struct elf_section *section = find_by_name(reader, name);
-	uint32_t index = section ? (uint32_t)(section - reader->sections) : 0;
-	return (struct plt){section, index, header_bytes};
-}
-
-static struct err *name_plt_stubs(struct reader *reader, const struct elf_section *rela,
-	const struct elf_map *symbols, size_t symbol_count, const struct elf_map *names)
-{
-	struct plt plain = find_plt(reader, ".plt", PLT_HEADER_BYTES);
-	struct plt secure = find_plt(reader, ".plt.sec", 0);
-	if (!plain.section && !secure.section)
-		return NULL;
-	CLEANUP(elf_map_release) struct elf_map relocations = {0};
-	size_t count;
-	try(read_table(reader, rela, RELA_BYTES, &relocations, &count));
 	struct str pool = {0};
-	for (size_t slot = 0; slot < count && pool.len < STUB_NAMES_MAX; slot++) {
-		struct bytes_cursor cursor =
-			bytes_cursor(relocations.bytes + slot * RELA_BYTES, RELA_BYTES);
-		bytes_get_u64(&cursor); /* r_offset */
-		uint64_t info = bytes_get_u64(&cursor);
-		if (ELF64_R_TYPE(info) != R_X86_64_JUMP_SLOT)
-			continue; /* IRELATIVE: a local ifunc, nameless here */
-		const char *name = dynamic_name(symbols->bytes, symbol_count,
-			(uint32_t)ELF64_R_SYM(info), (const char *)names->bytes, names->len);
+	struct ifuncs ifuncs = {0};
+	uint32_t *names = mem_zalloc_array(stubs->list.len, sizeof(*names));
+	list_ifuncs(out, &ifuncs);
+	for (size_t i = 0; i < stubs->list.len && pool.len < STUB_NAMES_MAX; i++) {
+		const struct elf_plt_stub *stub = &stubs->list.data[i];
+		const char *name = stub->symbol ? dynamic_name(dynamic, stub->symbol)
+						: ifunc_name(out, &ifuncs, stub->resolver);
 		if (!*name || strnlen(name, STUB_NAME_MAX) == STUB_NAME_MAX)
 			continue;
-		uint32_t number = reader->out->names_end + (uint32_t)pool.len;
+		names[i] = (uint32_t)pool.len + 1;
 		str_puts(&pool, name);
 		str_write(&pool, "@plt", sizeof("@plt"));
-		add_plt_stub(reader, &plain, slot, number);
-		add_plt_stub(reader, &secure, slot, number);
 	}
+	vec_deinit(&ifuncs.list); /* it points to what now may move */
+	for (size_t i = 0; i < stubs->list.len; i++)
+		if (names[i])
+			add_plt_stub(out, &stubs->list.data[i], out->names_end + names[i] - 1);
+	mem_free(names);
 	if (!pool.len)
-		return NULL;
+		return;
 	uint8_t *text = (uint8_t *)pool.data;
-	append_names(reader->out,
-		&(struct elf_map){.bytes = text, .len = pool.len, .slot = -1, .copy = text});
-	return NULL;
+	append_names(
+		out, &(struct elf_map){.bytes = text, .len = pool.len, .slot = -1, .copy = text});
 }
 
-static struct err *read_plt(struct reader *reader, const struct elf_section *dynsym)
+static struct err *read_dynamic(
+	struct reader *reader, const struct elf_section *dynsym, struct dynamic *ret)
 {
-	const struct elf_section *rela = find_by_name(reader, ".rela.plt");
-	if (elf_file_machine(reader->file) != EM_X86_64 || !dynsym || !rela ||
-		rela->type != SHT_RELA || !has_contents(rela))
+	if (!dynsym)
 		return NULL;
 	const struct elf_section *table =
 		&reader->sections[dynsym->link]; /* read_symbols() checked it */
 	if (table->type != SHT_STRTAB || !has_contents(table))
 		return NULL;
-	CLEANUP(elf_map_release) struct elf_map symbols = {0};
-	size_t count;
-	try(read_table(reader, dynsym, SYM_BYTES, &symbols, &count));
+	try(read_table(reader, dynsym, SYM_BYTES, &ret->symbols, &ret->count));
 	/* The table that read_symbols() read last. */
-	const struct elf_names *names = &reader->out->names[reader->out->names_count - 1];
-	return name_plt_stubs(reader, rela, &symbols, count, &names->text);
+	ret->names = &reader->out->names[reader->out->names_count - 1].text;
+	return NULL;
+}
+
+static struct err *read_plt(struct reader *reader, const struct elf_section *dynsym)
+{
+	CLEANUP(elf_plt_stubs_deinit) struct elf_plt_stubs stubs = {0};
+	try(elf_plt_read(reader->file, &stubs));
+	if (!stubs.list.len)
+		return NULL;
+	struct dynamic dynamic = {0};
+	struct err *err = read_dynamic(reader, dynsym, &dynamic);
+	if (!err)
+		name_plt_stubs(reader->out, &stubs, &dynamic);
+	elf_map_release(&dynamic.symbols);
+	return err;
 }
 
 /* ---- all of it ---- */

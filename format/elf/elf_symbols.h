@@ -3,7 +3,7 @@
  * stubs as `name@plt`. Unsorted, with duplicates: report/symbol/symbol_index.h
  * puts them in order.
  *
- * Source: System V gABI, "Symbol Table"; the x86-64 psABI, "Procedure Linkage Table".
+ * Source: System V gABI, "Symbol Table". Of the stubs: see elf_plt.h.
  */
 #ifndef EBPROF_ELF_SYMBOLS_H
 #define EBPROF_ELF_SYMBOLS_H

@@ -79,6 +79,59 @@ TEST(libc_has_malloc)
 	symbol_index_destroy(index);
 }
 
+/* Compares one line of objdump: "0000000000026030 <realloc@plt>:", or with @VERSION before @plt. */
+static bool check_stub_line(const struct symbol_index *index, const char *line)
+{
+	unsigned long long address;
+	char name[1000];
+	if (sscanf(line, "%llx <%999[^>]>:", &address, name) != 2 || name[0] == '*')
+		return false; /* that of an ifunc, which objdump does not name */
+	char *end = strchr(name, '@');
+	if (!end || strcmp(name + strlen(name) - 4, "@plt") != 0)
+		return false;
+	memcpy(end, "@plt", sizeof("@plt"));
+	struct symbol_hit hit = {0};
+	if (!symbol_index_lookup(index, address, &hit))
+		unit_fail(__FILE__, __LINE__, "%s at %#llx is not found", name, address);
+	else if (hit.start != address || strcmp(hit.name, name) != 0)
+		unit_fail(__FILE__, __LINE__, "%s at %#llx is %s", name, address, hit.name);
+	return true;
+}
+
+static size_t check_stubs(const char *path)
+{
+	struct symbol_index *index = index_file(path);
+	char command[1000], line[1200];
+	snprintf(command, sizeof(command),
+		"objdump -d --no-show-raw-insn -j .plt -j .plt.sec -j .plt.got %s 2>/dev/null",
+		path);
+	FILE *objdump = popen(command, "r");
+	size_t seen = 0;
+	while (objdump && fgets(line, sizeof(line), objdump))
+		seen += check_stub_line(index, line);
+	if (objdump)
+		pclose(objdump); /* it fails where one of the sections is missing */
+	symbol_index_destroy(index);
+	return seen;
+}
+
+/* Of libc and of libm, which have ifuncs of their own, and of this program. */
+TEST(plt_stubs_are_those_of_objdump)
+{
+	static const char *const functions[] = {"gnu_get_libc_version", "lgamma"};
+	char own[100];
+	snprintf(own, sizeof(own), "/proc/%d/exe", (int)getpid());
+	size_t seen = check_stubs(own);
+	for (size_t i = 0; i < 2; i++) {
+		Dl_info info;
+		void *function = dlsym(RTLD_DEFAULT, functions[i]);
+		if (function && dladdr(function, &info))
+			seen += check_stubs(info.dli_fname);
+	}
+	if (!seen)
+		unit_skip("no objdump, or no PLT");
+}
+
 TEST(plt_stubs_are_named)
 {
 	struct symbol_index *index = index_file("/proc/self/exe");
