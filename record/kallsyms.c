@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "format/elf/elf_symbols.h"
 #include "record/lines.h"
 
 /* ffffffff81000000 T _text[\t[module]] */
@@ -42,8 +43,9 @@ void kallsyms_read(int fd, kallsyms_fn *fn, void *context)
 
 bool kallsyms_is_function(const struct kallsyms_symbol *symbol)
 {
-	return symbol->type == 't' || symbol->type == 'T' || symbol->type == 'w' ||
-	       symbol->type == 'W';
+	bool is_code = symbol->type == 't' || symbol->type == 'T' || symbol->type == 'w' ||
+		       symbol->type == 'W';
+	return is_code && !elf_symbols_is_label(symbol->name, symbol->name_len);
 }
 
 bool kallsyms_has_name(const struct kallsyms_symbol *symbol, const char *name)

@@ -26,6 +26,7 @@ typedef bool kallsyms_fn(void *context, const struct kallsyms_symbol *symbol);
  */
 void kallsyms_read(int fd, kallsyms_fn *fn, void *context);
 
+/* Code, and no label in it: modules of arm64 and RISC-V list their mapping symbols here. */
 bool kallsyms_is_function(const struct kallsyms_symbol *symbol);
 bool kallsyms_has_name(const struct kallsyms_symbol *symbol, const char *name);
 

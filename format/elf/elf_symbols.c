@@ -102,15 +102,24 @@ static struct err *read_names(struct reader *reader, uint32_t index, const struc
 	return NULL;
 }
 
-/* Assemblers' local labels, and the marks of code and data in ARM and RISC-V text, name no
- * function. */
-static bool is_function_name(const char *name)
+/* "x" or "d", alone or with a "." and anything behind; RISC-V's "x" also with the name of an ISA.
+ */
+static bool is_mapping_symbol(const char *name, size_t len)
 {
-	if (name[0] == '.')
-		return name[1] != 'L';
-	if (name[0] == '$')
-		return name[1] != 'x' && name[1] != 'd';
-	return name[0] != 0;
+	if (len < 2 || name[0] != '$' || (name[1] != 'x' && name[1] != 'd'))
+		return false;
+	return len == 2 || name[2] == '.' || (len > 4 && memcmp(name, "$xrv", 4) == 0);
+}
+
+static bool begins_with(const char *name, size_t len, const char *prefix)
+{
+	return len >= strlen(prefix) && memcmp(name, prefix, strlen(prefix)) == 0;
+}
+
+bool elf_symbols_is_label(const char *name, size_t len)
+{
+	return !len || is_mapping_symbol(name, len) || begins_with(name, len, ".L") ||
+	       begins_with(name, len, ".annobin_");
 }
 
 /* ---- symbol tables ---- */
@@ -174,13 +183,17 @@ static inline bool read_symbol(const struct reader *reader, const uint8_t *bytes
 	ret->section = section;
 	ret->type = type;
 	ret->bind = ELF64_ST_BIND(info);
+	uint8_t visibility = ELF64_ST_VISIBILITY((uint8_t)(head >> 40));
 	/* Name 0 is the empty one. */
 	bool is_named = name - 1 < (uint32_t)names->text.len - 1;
 	bool is_wanted = (classes[section] & wanted[type] & (is_named ? HOLDS_ANY : 0)) != 0;
 	if (type != STT_NOTYPE || !is_wanted)
 		return is_wanted;
+	if (!ret->size && (visibility == STV_HIDDEN || visibility == STV_INTERNAL))
+		return false; /* a mark for the linker and for tools: __start_x, annobin's notes */
+	const char *text = (const char *)names->text.bytes + name;
 	return is_inside(&reader->sections[section], ret->address) &&
-	       is_function_name((const char *)names->text.bytes + name);
+	       !elf_symbols_is_label(text, strlen(text));
 }
 
 /* A table of fixed-size records. */

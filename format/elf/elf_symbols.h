@@ -8,6 +8,7 @@
 #ifndef EBPROF_ELF_SYMBOLS_H
 #define EBPROF_ELF_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,14 @@ struct elf_symbols {
  * ERR_FORMAT when a table contradicts itself or lies outside of the file.
  */
 struct err *elf_symbols_read(struct elf_file *file, struct elf_symbols *ret) ERR_MUST_CHECK;
+
+/*
+ * Whether a symbol of this name, `len` bytes, that does not say what it is, is no function:
+ * assemblers' local labels (.L), the mapping symbols of code and data in ARM and RISC-V text ($x,
+ * $d), the notes of GCC's plugin annobin, the empty name. Sources: ELF for the Arm 64-bit
+ * Architecture, "Mapping symbols"; RISC-V ELF psABI, "Mapping Symbol"; annobin 12.
+ */
+bool elf_symbols_is_label(const char *name, size_t len);
 
 /* A symbol's name; borrowed from `names`, which are `count` with ascending `first`. */
 const char *elf_names_get(const struct elf_names *names, size_t count, uint32_t number);

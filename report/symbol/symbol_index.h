@@ -7,13 +7,13 @@
  *
  * Rules, when symbols compete:
  * - a sized symbol covers [address, address + size) and nothing beyond;
- * - one without a size extends to the next symbol, but neither beyond the
- *   symbol it stands in nor beyond its code range; outside of any range and
- *   with nothing behind it, SYMBOL_INDEX_TAIL_BYTES;
+ * - one without a size is seen only where no sized one is: gdb and elfutils agree that it is a
+ *   label there, whatever its binding. It extends to the next symbol, but not beyond its code
+ *   range; outside of any range and with nothing behind it, SYMBOL_INDEX_TAIL_BYTES;
  * - of nested symbols the innermost wins, which is the last one to begin;
- * - of aliases global wins over weak over local, FUNC over NOTYPE, the larger
- *   size, then the fewest leading underscores, then the order of adding. Bytes
- *   behind the winner's end still belong to an alias that is longer.
+ * - of aliases sized wins over unsized, FUNC over NOTYPE, global over weak over local, the larger
+ *   size, then the fewest leading underscores, then the order of adding. Bytes behind the
+ *   winner's end still belong to an alias that is longer.
  */
 #ifndef EBPROF_SYMBOL_INDEX_H
 #define EBPROF_SYMBOL_INDEX_H

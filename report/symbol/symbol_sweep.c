@@ -13,12 +13,13 @@ enum {
 
 /* ---- choosing among aliases ---- */
 
-static uint8_t rank_of(uint8_t bind, uint8_t type)
+/* A label may stand anywhere in a function; what has a size says where it begins and ends. */
+static uint8_t rank_of(const struct elf_symbol *symbol)
 {
-	uint8_t rank = type == STT_NOTYPE ? 0 : 1;
-	if (bind == STB_GLOBAL || bind == STB_GNU_UNIQUE)
-		return rank | 4;
-	return bind == STB_WEAK ? rank | 2 : rank;
+	uint8_t rank = (symbol->size ? 8 : 0) | (symbol->type == STT_NOTYPE ? 0 : 4);
+	if (symbol->bind == STB_GLOBAL || symbol->bind == STB_GNU_UNIQUE)
+		return rank | 2;
+	return symbol->bind == STB_WEAK ? rank | 1 : rank;
 }
 
 /* Part of the order. */
@@ -30,12 +31,12 @@ struct run {
 /* Neither is better than the other, as far as can be said without their names. */
 static bool is_equal(const struct elf_symbol *a, const struct elf_symbol *b)
 {
-	return a->size == b->size && rank_of(a->bind, a->type) == rank_of(b->bind, b->type);
+	return a->size == b->size && rank_of(a) == rank_of(b);
 }
 
 static bool is_better(const struct elf_symbol *a, const struct elf_symbol *b)
 {
-	uint8_t rank_a = rank_of(a->bind, a->type), rank_b = rank_of(b->bind, b->type);
+	uint8_t rank_a = rank_of(a), rank_b = rank_of(b);
 	return rank_a != rank_b ? rank_a > rank_b : a->size > b->size;
 }
 
@@ -154,18 +155,12 @@ static const struct elf_code_range *find_range(const struct symbol_index *index,
  * limit. */
 static uint64_t extend(const struct sweep *sweep, uint64_t address, uint64_t next, bool is_last)
 {
-	uint64_t end = next;
 	const struct elf_code_range *range = find_range(sweep->index, address);
-	if (range && range->end < end)
-		end = range->end;
-	else if (!range && is_last && end - address > SYMBOL_INDEX_TAIL_BYTES)
-		end = address + SYMBOL_INDEX_TAIL_BYTES;
-	if (sweep->open.len) {
-		uint32_t around = sweep->open.data[sweep->open.len - 1];
-		uint64_t outer = sweep->bank->base + sweep->index->symbols.data[around].end;
-		end = outer < end ? outer : end;
-	}
-	return end;
+	if (range)
+		return range->end < next ? range->end : next;
+	if (is_last && next - address > SYMBOL_INDEX_TAIL_BYTES)
+		return address + SYMBOL_INDEX_TAIL_BYTES;
+	return next;
 }
 
 static uint32_t offset_in(const struct sweep *sweep, uint64_t address)
@@ -174,13 +169,11 @@ static uint32_t offset_in(const struct sweep *sweep, uint64_t address)
 	return (uint32_t)(capped - sweep->bank->base);
 }
 
-/* Begins `best` with the size of `sized`. */
-static void open_sized(struct sweep *sweep, const struct run *run, const struct elf_symbol *best,
-	const struct elf_symbol *sized)
+static void open_sized(struct sweep *sweep, const struct run *run, const struct elf_symbol *symbol)
 {
-	uint64_t address = best->address, end = address + sized->size;
+	uint64_t address = symbol->address, end = address + symbol->size;
 	end = end < address ? UINT64_MAX : end;
-	open_symbol(sweep, offset_in(sweep, address), offset_in(sweep, end), run, best);
+	open_symbol(sweep, offset_in(sweep, address), offset_in(sweep, end), run, symbol);
 }
 
 /*
@@ -203,7 +196,7 @@ static void open_aliases(struct sweep *sweep, const struct run *run)
 		min_size = best->size + 1; /* 0 behind UINT64_MAX */
 	}
 	while (len--) /* the longest first, so that the winner is innermost */
-		open_sized(sweep, run, chain[len], chain[len]);
+		open_sized(sweep, run, chain[len]);
 }
 
 /* Opens what the candidates at one address amount to. `next` is where the next ones are. */
@@ -214,13 +207,10 @@ static void place_symbols(struct sweep *sweep, const struct run *run, uint64_t n
 		open_aliases(sweep, run);
 		return;
 	}
-	/* The name of the best, and the size of an alias that has one. */
-	const struct elf_symbol *sized = best_of(sweep->index, run, 1);
-	if (sized)
-		open_sized(sweep, run, best, sized);
-	else
-		open_symbol(sweep, offset_in(sweep, best->address),
-			offset_in(sweep, extend(sweep, best->address, next, is_last)), run, best);
+	if (sweep->open.len) /* a label in a function, which its size says to go on */
+		return;
+	open_symbol(sweep, offset_in(sweep, best->address),
+		offset_in(sweep, extend(sweep, best->address, next, is_last)), run, best);
 }
 
 /* The offset in the bank of what stands at a place of the order: the bank has 4 GiB, and the order

@@ -277,6 +277,40 @@ TEST(broken_symbol_tables)
 	CHECK_INT(count_symbols(&small), 1);
 }
 
+/* Which symbols that do not say what they are name functions. */
+TEST(labels_are_no_functions)
+{
+	static const struct {
+		const char *name;
+		bool is_label;
+	} cases[] = {{"", true}, {".L1", true}, {".text_start", false}, {"$x", true}, {"$d", true},
+		{"$x.17", true}, {"$d.realdata", true}, {"$xrv64i2p1_m2p0", true}, {"$xor", false},
+		{"$div", false}, {"$", false}, {"$a", false}, {".annobin_assert.c_end", true},
+		{".annobin", false}, {"annobin_main", false}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (elf_symbols_is_label(cases[i].name, strlen(cases[i].name)) != cases[i].is_label)
+			unit_fail(__FILE__, __LINE__, "%s", cases[i].name);
+}
+
+/* A mark for the linker; but what is hidden and says that it is a function, or has a size, is one.
+ */
+TEST(hidden_labels_are_no_functions)
+{
+	union small_file small;
+	build_small(&small);
+	Elf64_Sym *helper = &((Elf64_Sym *)(small.bytes + SYMTAB_AT))[2];
+	helper->st_other = STV_HIDDEN;
+	CHECK_INT(count_symbols(&small), 1);
+	helper->st_other = STV_HIDDEN;
+	helper->st_size = 8;
+	CHECK_INT(count_symbols(&small), 2);
+	helper->st_other = STV_HIDDEN;
+	helper->st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC);
+	CHECK_INT(count_symbols(&small), 2);
+	helper->st_other = STV_PROTECTED;
+	CHECK_INT(count_symbols(&small), 2);
+}
+
 static size_t build_id_len(union small_file *small)
 {
 	struct elf_file *file = NULL;

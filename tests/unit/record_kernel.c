@@ -495,3 +495,19 @@ TEST(kernel_modules_are_read_again_once_in_a_second)
 	CHECK(kernel->modules_read_ns == 8 * (uint64_t)SECOND);
 	teardown(&fixture);
 }
+
+static bool is_function(char type, const char *name)
+{
+	struct kallsyms_symbol symbol = {
+		.address = 16, .type = type, .name = name, .name_len = strlen(name)};
+	return kallsyms_is_function(&symbol);
+}
+
+/* arm64's kernel lists the mapping symbols of modules, which would hide the functions behind them.
+ */
+TEST(kallsyms_functions_are_told_from_labels)
+{
+	CHECK(is_function('t', "local") && is_function('T', "global") && is_function('W', "weak"));
+	CHECK(!is_function('d', "data") && !is_function('A', "absolute"));
+	CHECK(!is_function('t', "$x") && !is_function('t', "$d.12") && !is_function('t', ".Lloop"));
+}

@@ -72,8 +72,8 @@ TEST(index_unsized_symbols_extend)
 	check_at(index, 0x11ff, "to_range_end");
 	check_at(index, 0x1200, NULL);
 	check_at(index, 0x307f, "outer");
-	check_at(index, 0x3080, "label");
-	check_at(index, 0x30ff, "label");
+	check_at(index, 0x3080, "outer");
+	check_at(index, 0x30ff, "outer");
 	check_at(index, 0x3100, NULL);
 	check_at(index, 0x5000 + SYMBOL_INDEX_TAIL_BYTES - 1, "last");
 	check_at(index, 0x5000 + SYMBOL_INDEX_TAIL_BYTES, NULL);
@@ -116,8 +116,11 @@ TEST(index_aliases)
 	add(index, 0x4000, 16, "long");
 	symbol_index_add(index, 0x5000, 8, "winner", STB_GLOBAL, STT_FUNC);
 	symbol_index_add(index, 0x5000, 16, "longer_local", STB_LOCAL, STT_FUNC);
-	symbol_index_add(index, 0x6000, 0, "unsized_global", STB_GLOBAL, STT_NOTYPE);
+	symbol_index_add(index, 0x6000, 0, "unsized_global", STB_GLOBAL, STT_FUNC);
 	symbol_index_add(index, 0x6000, 16, "sized_local", STB_LOCAL, STT_FUNC);
+	symbol_index_add(index, 0x7000, 0, "marker", STB_GLOBAL, STT_NOTYPE);
+	symbol_index_add(index, 0x7000, 0, "unsized_local", STB_LOCAL, STT_FUNC);
+	symbol_index_add(index, 0x7010, 0, "next", STB_LOCAL, STT_FUNC);
 	symbol_index_build(index);
 	check_at(index, 0x1000, "global");
 	check_at(index, 0x2000, "function");
@@ -125,8 +128,39 @@ TEST(index_aliases)
 	check_at(index, 0x4007, "long");
 	check_at(index, 0x5007, "winner");
 	check_at(index, 0x5008, "longer_local");
-	check_at(index, 0x600f, "unsized_global");
+	check_at(index, 0x600f, "sized_local");
 	check_at(index, 0x6010, NULL);
+	check_at(index, 0x7000, "unsized_local");
+	check_at(index, 0x7010, "next");
+	symbol_index_destroy(index);
+}
+
+/* As asm has them: labels at a function's start, in it, at its end, and between two functions. */
+TEST(index_labels_do_not_hide_functions)
+{
+	struct symbol_index *index = symbol_index_create();
+	symbol_index_add(index, 0x1000, 0x40, "static_function", STB_LOCAL, STT_FUNC);
+	symbol_index_add(index, 0x1000, 0, "at_start", STB_GLOBAL, STT_NOTYPE);
+	symbol_index_add(index, 0x1010, 0, "inside", STB_GLOBAL, STT_FUNC);
+	symbol_index_add(index, 0x1010, 0, "inside_too", STB_LOCAL, STT_NOTYPE);
+	symbol_index_add(index, 0x1040, 0, "at_end", STB_GLOBAL, STT_NOTYPE);
+	symbol_index_add(index, 0x1050, 0x10, "next_function", STB_LOCAL, STT_FUNC);
+	symbol_index_add(index, 0x1060, 0x40, "around", STB_GLOBAL, STT_FUNC);
+	symbol_index_add(index, 0x1070, 0x10, "within", STB_LOCAL, STT_FUNC);
+	symbol_index_add(index, 0x1078, 0, "inside_both", STB_GLOBAL, STT_FUNC);
+	symbol_index_add(index, 0x1088, 0, "inside_around", STB_GLOBAL, STT_FUNC);
+	symbol_index_build(index);
+	check_at(index, 0x1000, "static_function");
+	check_at(index, 0x1010, "static_function");
+	check_at(index, 0x103f, "static_function");
+	check_at(index, 0x1040, "at_end");
+	check_at(index, 0x104f, "at_end");
+	check_at(index, 0x1050, "next_function");
+	check_at(index, 0x106f, "around");
+	check_at(index, 0x107f, "within");
+	check_at(index, 0x1088, "around");
+	check_at(index, 0x109f, "around");
+	check_at(index, 0x10a0, NULL);
 	symbol_index_destroy(index);
 }
 
