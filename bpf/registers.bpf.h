@@ -88,7 +88,8 @@ static __always_inline bool read_user_registers(
 #define COPY(number, member) ret->reg[number] = saved.member;
 	EACH_REGISTER(COPY)
 #undef COPY
-	return ret->ip && !is_kernel_address(ret->ip);
+	/* ip is 0 after a call through NULL; all are in a thread of the kernel. */
+	return (ret->ip || ret->reg[UNWIND_SP]) && !is_kernel_address(ret->ip);
 }
 
 /* Those with which a task came upon a probe. */

@@ -377,6 +377,39 @@ static __always_inline bool leaves_jit(struct scratch *scratch, __u64 place)
 }
 
 /*
+ * A jump to where no code is, by a pointer that is NULL or wrong: the thread was interrupted there,
+ * and a handler of SIGSEGV may run on top. Nothing ran there, so the return address is where the
+ * call put it, at the top of the stack; it must stand behind a call, since a return to a bad
+ * address leaves nothing of the kind. False: none does.
+ */
+__noinline int leave_bad_jump(void);
+__noinline int leave_bad_jump(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	struct walk *walk = &scratch->walk;
+	unsigned char code[UNWIND_CALL_BYTES];
+	__u64 place = walk->regs.ip, ra = 0;
+	if (!walk->is_exact || read_stack(walk, walk->regs.reg[UNWIND_SP], &ra) || !ra)
+		return 0;
+	map_address(ra - 1);
+	bool is_code = walk->mapping.end != 0;
+	walk->mapping.start = walk->mapping.end = 0;
+	walk->mapping.kind = EVENT_FRAME_ADDRESS;
+	if (!is_code ||
+		bpf_probe_read_user(code, sizeof(code), (const void *)(ra - sizeof(code))) ||
+		!unwind_is_call(code))
+		return 0;
+	push_frame(scratch, place);
+	unwind_undo_call(&walk->regs, ra);
+	walk->is_exact = false;
+	walk->guess = EVENT_END_COMPLETE;
+	walk->end = EVENT_END_DEPTH;
+	return 1;
+}
+
+/*
  * One frame of this lane's walk. 0: its caller is next; 1: that was all, and
  * walk.end says why. A frame whose table is pending is not pushed: it is the
  * first of those still to be unwound, and walk.regs are its registers.
@@ -402,6 +435,8 @@ __noinline int unwind_frame(void)
 		(walk->mapping.file ? resume_loop() : resume_luajit()))
 		place = walk->regs.ip;
 	if (!walk->mapping.end) {
+		if (!is_by_frame_pointer() && leave_bad_jump())
+			return 0;
 		walk->end = end_without_mapping(walk);
 		/* The leaf may be anywhere, but in an exec the registers are still those of the
 		 * program that was. */

@@ -40,6 +40,51 @@ UNWIND_INLINE unsigned long long unwind_place(
 	return place + (!is_exact && rule->ra == UNWIND_AT_SP);
 }
 
+enum {
+	UNWIND_CALL_BYTES = 7, /* the longest call that unwind_is_call() knows */
+};
+
+#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
+/*
+ * Whether a call ends with the last of these bytes: e8 rel32, or ff /2, whose ModRM byte, and SIB
+ * byte after ModRM 14, 54 and 94, say how long it is. Intel SDM, volume 2, "CALL", tables 2-2, 2-3.
+ */
+UNWIND_INLINE _Bool unwind_is_call(const unsigned char code[UNWIND_CALL_BYTES])
+{
+	const unsigned char *end = code + UNWIND_CALL_BYTES;
+	unsigned char rm = end[-1] & 7;
+	_Bool is_rel32 = end[-5] == 0xe8;
+	/* *register, *(register); then with disp8, or *(base,index); ... */
+	_Bool is_2 = end[-2] == 0xff &&
+		     ((end[-1] & 0xf8) == 0xd0 || ((end[-1] & 0xf8) == 0x10 && rm != 4 && rm != 5));
+	_Bool is_3 = end[-3] == 0xff &&
+		     (((end[-2] & 0xf8) == 0x50 && end[-2] != 0x54) || end[-2] == 0x14);
+	_Bool is_4 = end[-4] == 0xff && end[-3] == 0x54;
+	_Bool is_6 = end[-6] == 0xff &&
+		     (((end[-5] & 0xf8) == 0x90 && end[-5] != 0x94) || end[-5] == 0x15);
+	_Bool is_7 = end[-7] == 0xff && (end[-6] == 0x94 || end[-6] == 0x14);
+	return is_rel32 || is_2 || is_3 || is_4 || is_6 || is_7;
+}
+
+#else /* arm64 has it in x30, whose value below a signal frame is not kept */
+UNWIND_INLINE _Bool unwind_is_call(const unsigned char code[UNWIND_CALL_BYTES])
+{
+	(void)code;
+	return 0;
+}
+#endif
+
+/*
+ * Registers after a jump to where no code is: to those before the call that got there, whose last
+ * byte is one ahead of the new ip. Nothing but the call has touched the stack.
+ */
+UNWIND_INLINE void unwind_undo_call(
+	struct unwind_registers *regs, unsigned long long return_address)
+{
+	regs->ip = return_address;
+	regs->reg[UNWIND_SP] += 8;
+}
+
 /* The canonical frame address. EVENT_END_COMPLETE: *cfa is set. */
 UNWIND_INLINE enum event_stack_end unwind_cfa(const struct unwind_registers *regs,
 	const struct unwind_rule *rule, unwind_read_fn *read, void *context,
@@ -133,7 +178,8 @@ UNWIND_INLINE enum event_stack_end unwind_step(struct unwind_registers *regs,
 	regs->reg[UNWIND_RBX] = rbx;
 	regs->known = 1ULL << UNWIND_SP | (unsigned long long)has_fp << UNWIND_FP |
 		      (unsigned long long)has_rbx << UNWIND_RBX;
-	*is_outermost = ra == 0; /* where nobody can return to */
+	/* Where nobody can return to; but a call through NULL can be interrupted there. */
+	*is_outermost = ra == 0 && !(rule->flags & UNWIND_SIGNAL_FRAME);
 	return EVENT_END_COMPLETE;
 }
 

@@ -1,6 +1,9 @@
 #include "record/resolver.h"
 
+#include <unistd.h>
+
 #include "bpf/unwind_step.h"
+#include "format/base/mem.h"
 
 enum {
 	MAX_FRAMES = EVENT_MAX_USER_FRAMES,
@@ -283,6 +286,37 @@ static void add_missed_script(
 	add(resolver, frames, script, offset, false);
 }
 
+/* Whether a call in a file ends ahead of `offset`. */
+static bool is_behind_call(
+	const struct object *object, const struct object_location *where, uint64_t offset)
+{
+	uint8_t code[UNWIND_CALL_BYTES];
+	if (object->info.kind != LAYOUT_OBJECT_FILE || offset < sizeof(code))
+		return false;
+	CLEANUP_FD int fd = object_open_any(object, where);
+	return fd >= 0 &&
+	       pread(fd, code, sizeof(code), (off_t)(offset - sizeof(code))) == sizeof(code) &&
+	       unwind_is_call(code);
+}
+
+/* From where no code is to the caller that jumped there; false: none can be seen. */
+static bool leave_bad_jump(struct resolver *resolver, const struct snapshot *snapshot,
+	struct process *process, struct unwind_registers *regs)
+{
+	unsigned long long ra;
+	if (snapshot_read((void *)snapshot, regs->reg[UNWIND_SP], &ra) || !ra)
+		return false;
+	const struct mapping *mapping = process_find_mapping(
+		resolver->processes, process, ra - 1, snapshot->head.time_ns, false);
+	if (!mapping)
+		return false;
+	struct object_location where = {snapshot->head.pid, mapping->start, mapping->end};
+	if (!is_behind_call(mapping->object, &where, ra - mapping->start + mapping->offset))
+		return false;
+	unwind_undo_call(regs, ra);
+	return true;
+}
+
 static enum event_stack_end unwind_rest(
 	struct resolver *resolver, const struct snapshot *snapshot, struct frames *frames)
 {
@@ -295,6 +329,12 @@ static enum event_stack_end unwind_rest(
 		uint64_t place = regs.ip - !is_exact;
 		const struct mapping *mapping = process_find_mapping(
 			processes, process, place, head->time_ns, frames->count == 0);
+		if (!mapping && is_exact && leave_bad_jump(resolver, snapshot, process, &regs)) {
+			add(resolver, frames, special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
+				place, is_guessed);
+			is_exact = is_guessed = false;
+			continue;
+		}
 		if (!mapping)
 			return is_guessed ? EVENT_END_NO_RULE : EVENT_END_NO_MAPPING;
 		struct object *object = jit_table_object_of(resolver->jit, process, mapping);

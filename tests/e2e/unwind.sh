@@ -63,6 +63,11 @@ test_signal_handler_on_another_stack() {
 	fold r.data >r.folded
 	want_share r.folded 'main;interrupt;.*raise.*;on_signal;spin' 85
 }
+# The handler stands on what jumped to a bad address, which stands on the function that called it.
+fault='jump_badly;jump_to;(\[unknown\]|unwind_shapes|\[anon\])[^;]*;[^;]*;on_fault;spin'
+test_handler_of_a_call_through_null() { shape "$fault" fault null; }
+test_handler_of_a_call_to_nowhere() { shape "$fault" fault nowhere; }
+test_handler_of_a_call_to_data() { shape "$fault" fault data; }
 test_vdso() { shape 'read_clock' vdso; }
 test_kernel() { shape 'enter_kernel' kernel; }
 test_frame_pointer_points_nowhere() { shape 'jump;spin' jump; }

@@ -16,7 +16,9 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +89,35 @@ NOINLINE static void interrupt(int flags)
 	sigaltstack(&other, NULL);
 	sigaction(SIGUSR1, &action, NULL);
 	raise(SIGUSR1);
+	KEEP_FRAME();
+}
+
+static sigjmp_buf before_jump;
+
+static void on_fault(int number)
+{
+	(void)number;
+	spin();
+	siglongjmp(before_jump, 1);
+}
+
+NOINLINE static void jump_to(void (*function)(void))
+{
+	function();
+	KEEP_FRAME();
+}
+
+/* Through NULL, to where nothing is mapped, or to what is no code. */
+NOINLINE static void jump_badly(const char *where)
+{
+	static char data[64];
+	struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_NODEFER};
+	uintptr_t address = strcmp(where, "null") == 0   ? 0
+			    : strcmp(where, "data") == 0 ? (uintptr_t)data
+							 : (uintptr_t)0x123456780000;
+	sigaction(SIGSEGV, &action, NULL);
+	if (!sigsetjmp(before_jump, 1))
+		jump_to((void (*)(void))address); /* NOLINT */
 	KEEP_FRAME();
 }
 
@@ -232,6 +263,8 @@ int main(int argc, char **argv)
 		interrupt(0);
 	else if (strcmp(shape, "altstack") == 0)
 		interrupt(SA_ONSTACK);
+	else if (strcmp(shape, "fault") == 0 && argc > 3)
+		jump_badly(argv[3]);
 	else if (strcmp(shape, "vdso") == 0)
 		read_clock();
 	else if (strcmp(shape, "kernel") == 0)

@@ -151,7 +151,7 @@ TEST(task_whose_memory_is_gone)
 TEST(task_without_user_registers)
 {
 	struct unwind_registers regs = boot();
-	regs.ip = 0;
+	regs = (struct unwind_registers){0};
 	emulate_tick_in_kernel(&regs);
 	const struct event_stack *stack = stack_of_kind(EVENT_STACK_USER, 0);
 	CHECK_INT(stack->end, EVENT_END_NO_REGISTERS);

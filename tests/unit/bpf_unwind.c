@@ -1,4 +1,5 @@
 /* Stacks by rules, by guesses, and where they end. */
+#include "bpf/unwind_step.h"
 #include "tests/unit/bpf_unwind_fixture.h"
 
 /* ---- by rules ---- */
@@ -233,6 +234,49 @@ TEST(end_outside_of_all_mappings)
 	CHECK_INT(snapshot->is_exact, false);
 	fixture.regs.ip = 0x1234;
 	check_frames(tick(&fixture), EVENT_END_NO_MAPPING, FRAMES(0x1234));
+	teardown(&fixture);
+}
+
+/* What stands ahead of the return address in OUTERMOST. */
+static uint8_t code_ahead[UNWIND_CALL_BYTES];
+static const char call[] = "\x90\x90\x90\x90\x90\xff\xd0";
+static const char jump[] = "\x90\x90\x90\x90\x90\xff\xe0";
+
+/* A stack whose handler runs over what was interrupted at `bad`, and at its top `ra`. */
+static void check_bad_jump(
+	struct fixture *fixture, uint32_t file, uint64_t bad, uint64_t ra, bool is_followed)
+{
+	uint64_t *frame = &fixture->stack[17];
+	fixture->stack[16] = in(SIGNAL);
+	frame[1] = bad;
+	frame[2] = address_of(fixture, frame + 20);
+	frame[20] = ra;
+	fixture->regs.ip = in(ONE_WORD);
+	fixture->regs.reg[UNWIND_SP] = address_of(fixture, &fixture->stack[16]);
+	uint64_t handler[] = {LEAF(file, ONE_WORD), caller_frame(file, SIGNAL) + 1, bad,
+		caller_frame(file, OUTERMOST)};
+	enum event_stack_end end = is_followed ? EVENT_END_COMPLETE : EVENT_END_NO_MAPPING;
+	check_frames(tick(fixture), end, handler, is_followed ? 4 : 2);
+	fixture->regs.ip = bad; /* before the handler began */
+	fixture->regs.reg[UNWIND_SP] = address_of(fixture, frame + 20);
+	check_frames(tick(fixture), end, handler + 2, is_followed ? 2 : 1);
+}
+
+TEST(jump_to_a_bad_address)
+{
+	struct fixture fixture;
+	uint32_t file = setup_ready(&fixture, ONE_WORD);
+	emulate_memory(in(OUTERMOST) - sizeof(code_ahead), code_ahead, sizeof(code_ahead));
+	memcpy(code_ahead, call, sizeof(code_ahead));
+	check_bad_jump(&fixture, file, 0, in(OUTERMOST), true);
+	check_bad_jump(&fixture, file, 0x1234, in(OUTERMOST), true);
+	check_bad_jump(&fixture, file, STACK, in(OUTERMOST), true); /* mapped, not executable */
+	/* Returns to a bad address, with whatever is behind it on the stack. */
+	check_bad_jump(&fixture, file, 0x1234, in(OUTERMOST)-1, false);
+	check_bad_jump(&fixture, file, 0x1234, STACK + 64, false);
+	check_bad_jump(&fixture, file, 0x1234, 0, false);
+	memcpy(code_ahead, jump, sizeof(code_ahead));
+	check_bad_jump(&fixture, file, 0x1234, in(OUTERMOST), false);
 	teardown(&fixture);
 }
 

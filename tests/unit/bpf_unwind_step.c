@@ -333,3 +333,55 @@ TEST(guesses_need_a_frame_pointer_that_may_be_one)
 		CHECK(!unwind_may_guess(&frame.regs));
 	}
 }
+
+/* ---- jumps to where no code is ---- */
+
+TEST(zero_under_a_signal_frame_is_a_caller)
+{
+	struct frame frame = new_frame();
+	struct unwind_rule rule = usual();
+	frame.words[17] = 0;
+	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
+	CHECK(frame.is_outermost);
+	frame = new_frame();
+	frame.words[17] = 0;
+	rule.flags = UNWIND_SIGNAL_FRAME;
+	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
+	CHECK(!frame.is_outermost && frame.regs.ip == 0);
+}
+
+TEST(calls_are_told_by_their_bytes)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		bool is_call;
+	} cases[] = {
+#define CODE(text, is_call) {text, sizeof(text) - 1, is_call}
+		CODE("\xe8\xff\xff\xff\xff", true),         /* call rel32 */
+		CODE("\xff\xd0", true),                     /* *%rax */
+		CODE("\x41\xff\xd7", true),                 /* *%r15 */
+		CODE("\xff\x10", true),                     /* *(%rax) */
+		CODE("\xff\x14\xc7", true),                 /* *(%rdi,%rax,8) */
+		CODE("\xff\x14\x24", true),                 /* *(%rsp) */
+		CODE("\xff\x50\x18", true),                 /* *0x18(%rax) */
+		CODE("\xff\x54\x24\x08", true),             /* *0x8(%rsp) */
+		CODE("\xff\x15\x00\x10\x00\x00", true),     /* *0x1000(%rip) */
+		CODE("\xff\x93\x00\x10\x00\x00", true),     /* *0x1000(%rbx) */
+		CODE("\xff\x95\x00\xff\xff\xff", true),     /* *-0x100(%rbp) */
+		CODE("\xff\x94\x24\x00\x10\x00\x00", true), /* *0x1000(%rsp) */
+		CODE("\xff\x14\xc5\x00\x10\x40\x00", true), /* *0x401000(,%rax,8) */
+		CODE("\xff\xe0", false),                    /* jmp *%rax */
+		CODE("\xff\x25\x00\x10\x00\x00", false),    /* jmp *0x1000(%rip) */
+		CODE("\xe9\x00\x10\x00\x00", false),        /* jmp */
+		CODE("\xff\x35\x00\x10\x00\x00", false),    /* push 0x1000(%rip) */
+		CODE("\x90\xc3", false),
+#undef CODE
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		unsigned char code[UNWIND_CALL_BYTES] = {0};
+		memcpy(code + sizeof(code) - cases[i].len, cases[i].bytes, cases[i].len);
+		if (unwind_is_call(code) != cases[i].is_call)
+			unit_fail(__FILE__, __LINE__, "case %zu", i);
+	}
+}
