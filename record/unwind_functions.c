@@ -110,6 +110,8 @@ static struct err *add_go(struct unwind_functions *functions, struct elf_file *e
 static struct err *add_debug_frame(struct unwind_functions *functions, struct elf_file *elf)
 {
 	const struct elf_section *found = elf_file_find_section(elf, ".debug_frame");
+	if (!found) /* packed in the older way: gcc -gz=zlib-gnu */
+		found = elf_file_find_section(elf, ".zdebug_frame");
 	if (!found || functions->go) /* Go's says nothing that its own table does not */
 		return NULL;
 	uint8_t **bytes = &functions->sections[UNWIND_FROM_DEBUG_FRAME];
