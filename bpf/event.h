@@ -196,6 +196,7 @@ enum unwind_flag {
 	UNWIND_SIGNAL_FRAME = 1,    /* the caller was interrupted: its pc is exact */
 	UNWIND_SWITCHES_STACKS = 2, /* the caller's frame may lie anywhere */
 	UNWIND_INTERPRETER = 4,     /* an interpreter's loop, which has script frames */
+	UNWIND_FORKS = 8, /* behind clone(): with the result 0 this is a new thread's first frame */
 };
 
 /*
@@ -249,6 +250,7 @@ enum unwind_register_number { /* DWARF's */
 	UNWIND_SP = 31,
 	UNWIND_RA = 30,
 #endif
+	UNWIND_RESULT = 0,     /* rax; x0 */
 	UNWIND_REGISTERS = 32, /* a power of two: an index is masked */
 };
 

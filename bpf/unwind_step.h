@@ -142,7 +142,10 @@ UNWIND_INLINE enum event_stack_end unwind_saved(const struct unwind_registers *r
 UNWIND_INLINE enum event_stack_end unwind_step(struct unwind_registers *regs,
 	const struct unwind_rule *rule, unwind_read_fn *read, void *context, _Bool *is_outermost)
 {
-	*is_outermost = rule->ra == UNWIND_UNDEFINED;
+	_Bool is_forking = rule->flags & UNWIND_FORKS;
+	if (is_forking && !unwind_is_known(regs, UNWIND_RESULT))
+		return EVENT_END_REGISTER;
+	*is_outermost = rule->ra == UNWIND_UNDEFINED || (is_forking && !regs->reg[UNWIND_RESULT]);
 	if (*is_outermost)
 		return EVENT_END_COMPLETE;
 	unsigned long long cfa, ra, fp, rbx;

@@ -10,6 +10,7 @@
 
 #include "record/cfi_rule.h"
 #include "record/unwind_functions.h"
+#include "record/unwind_gaps.h"
 #include "record/unwind_rows.h"
 #include "record/vm/vm_loop.h"
 
@@ -22,6 +23,7 @@ struct builder {
 	struct unwind_functions *functions;
 	struct unwind_statistics *statistics;
 	struct unwind_rows *rows;
+	struct unwind_gaps gaps;
 	struct vm_loop loop; /* of an interpreter */
 
 	/* The function being written: */
@@ -126,13 +128,13 @@ static void put_functions(struct builder *builder)
 		if (builder->end <= builder->start)
 			continue;
 		if (!is_padding(covered, builder->start))
-			unwind_rows_put_none(builder->rows, covered);
+			unwind_gaps_put(&builder->gaps, builder->rows, covered, builder->start);
 		put_function(builder, function);
 		covered = builder->end;
 		if (unwind_rows_is_full(builder->rows))
 			return;
 	}
-	unwind_rows_put_none(builder->rows, covered);
+	unwind_gaps_put(&builder->gaps, builder->rows, covered, UINT64_MAX);
 }
 
 /* ---- interpreters ---- */
@@ -170,7 +172,9 @@ static struct err *build(struct builder *builder, struct elf_file *elf, struct u
 {
 	try(unwind_functions_init(builder->functions, elf, builder->statistics));
 	try(add_interpreter(builder, elf, table));
+	unwind_gaps_init(&builder->gaps, elf, builder->functions);
 	put_functions(builder);
+	unwind_gaps_deinit(&builder->gaps);
 	note_bad(builder);
 	return unwind_rows_finish(builder->rows);
 }
@@ -213,7 +217,7 @@ static bool is_sound_register(unsigned kind, int offset)
 static bool is_sound_rule(const struct unwind_rule *rule)
 {
 	const unsigned known_flags =
-		UNWIND_SIGNAL_FRAME | UNWIND_SWITCHES_STACKS | UNWIND_INTERPRETER;
+		UNWIND_SIGNAL_FRAME | UNWIND_SWITCHES_STACKS | UNWIND_INTERPRETER | UNWIND_FORKS;
 	return rule->cfa <= UNWIND_CFA_UNSUPPORTED &&
 	       rule->cfa_register <= UNWIND_TABLE_MAX_REGISTER &&
 	       is_sound_register(rule->fp, rule->fp_offset) &&

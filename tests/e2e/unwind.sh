@@ -77,6 +77,21 @@ test_thread() {
 	want_share r.folded '^unwind_shapes;.*clone.*;start_thread;start_routine;spin' 97
 }
 
+# Behind the system call of clone3() there are no rules: the parent is there below its callers, the
+# child has none.
+makes() { # SHAPE CALLER
+	record r.data -- "$shapes" "$1" 2
+	fold r.data >r.folded
+	local all truncated
+	all=$(count r.folded .) truncated=$(count r.folded truncated)
+	((all > 100)) || fail "only $all samples"
+	((truncated * 100 <= all)) || fail "$truncated of $all stacks are cut"
+	grep 'kernel_clone_\[k\]' r.folded >parents || skip "no sample in the kernel's clone"
+	! grep -v "main;$2;" parents || fail "a parent without its callers"
+}
+test_making_threads() { makes threads make_threads; }
+test_making_processes() { makes processes make_processes; }
+
 # Two programs at the same addresses, each executing the other: no function of one in the other.
 test_exec_race() {
 	cp "$shapes" shape_a.bin

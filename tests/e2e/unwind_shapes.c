@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +158,35 @@ NOINLINE static void start_thread(void)
 	KEEP_FRAME();
 }
 
+static void *end_at_once(void *context)
+{
+	return context;
+}
+
+NOINLINE static void make_threads(void)
+{
+	pthread_t thread;
+	while (cpu_now() < cpu_until)
+		for (int i = 0; i < 100; i++)
+			if (pthread_create(&thread, NULL, end_at_once, NULL) == 0)
+				pthread_join(thread, NULL);
+	KEEP_FRAME();
+}
+
+NOINLINE static void make_processes(char *program, double seconds)
+{
+	char *const argv[] = {program, "nothing", "0", NULL};
+	struct timespec now, start;
+	pid_t child;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		if (posix_spawn(&child, program, NULL, NULL, argv, environ) == 0)
+			waitpid(child, NULL, 0);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((double)(now.tv_sec - start.tv_sec) < seconds);
+	KEEP_FRAME();
+}
+
 /* The ABI leaves rbp to whoever keeps no frame pointer. */
 NOINLINE static void jump(void)
 {
@@ -271,6 +301,10 @@ int main(int argc, char **argv)
 		enter_kernel();
 	else if (strcmp(shape, "thread") == 0)
 		start_thread();
+	else if (strcmp(shape, "threads") == 0)
+		make_threads();
+	else if (strcmp(shape, "processes") == 0)
+		make_processes(argv[0], seconds);
 	else if (strcmp(shape, "jump") == 0)
 		jump();
 	else if (strcmp(shape, "exec") == 0 && argc > 3)

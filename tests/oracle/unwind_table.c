@@ -5,7 +5,8 @@
  *   unwind_table FILE...
  * Prints a line a file: places asked about, what differs, and what may differ
  * by cause: padding (we let the rule before it hold on), the entry of a loader
- * (nobody but us says anything), rules that are too large for ours.
+ * (nobody but us says anything), rules that were derived from instructions
+ * (likewise), rules that are too large for ours.
  */
 #include <dwarf.h>
 #include <elf.h>
@@ -33,7 +34,7 @@ struct comparison {
 	const struct elf_segment *segments;
 	size_t nr_segments;
 	uint64_t entry;
-	uint64_t asked, same, padding, at_entry, beyond, differ;
+	uint64_t asked, same, padding, at_entry, derived, beyond, differ;
 };
 
 /* ---- the oracle's answer as a rule ---- */
@@ -186,6 +187,13 @@ static bool is_padding(const struct comparison *it, uint64_t address)
 	return false;
 }
 
+/* Of code that the file says nothing of: its instructions do, which tests/unit checks. */
+static bool is_derived(const struct unwind_rule *rule)
+{
+	return rule->cfa == UNWIND_CFA_REGISTER && rule->cfa_register == UNWIND_SP &&
+	       rule->ra == UNWIND_AT_CFA && rule->ra_offset == -8;
+}
+
 static void compare(struct comparison *it, uint64_t offset)
 {
 	uint64_t address = vaddr_of(it, offset);
@@ -207,6 +215,8 @@ static void compare(struct comparison *it, uint64_t offset)
 		it->at_entry++;
 	else if (!is_known && is_padding(it, address))
 		it->padding++;
+	else if (!is_known && is_derived(ours))
+		it->derived++;
 	else
 		show(it, address, ours, &theirs);
 }
@@ -240,13 +250,13 @@ static struct err *compare_file(const char *path, bool *is_same)
 	it.eh_frame = dwarf_getcfi_elf(elf);
 	it.debug_frame = dwarf ? dwarf_getcfi(dwarf) : NULL;
 	compare_rows(&it);
-	printf("%s: %llu places, %llu the same, %llu differ; padding %llu, entry %llu, beyond "
-	       "rules "
-	       "%llu; overlapping functions %llu, outside %llu, bad %llu\n",
+	printf("%s: %llu places, %llu the same, %llu differ; padding %llu, entry %llu, "
+	       "derived %llu, beyond rules %llu; overlapping functions %llu, outside %llu, bad "
+	       "%llu\n",
 		path, (unsigned long long)it.asked, (unsigned long long)it.same,
 		(unsigned long long)it.differ, (unsigned long long)it.padding,
-		(unsigned long long)it.at_entry, (unsigned long long)it.beyond,
-		(unsigned long long)it.table.statistics.overlapping,
+		(unsigned long long)it.at_entry, (unsigned long long)it.derived,
+		(unsigned long long)it.beyond, (unsigned long long)it.table.statistics.overlapping,
 		(unsigned long long)it.table.statistics.outside,
 		(unsigned long long)it.table.statistics.bad);
 	*is_same = !it.differ && it.asked;

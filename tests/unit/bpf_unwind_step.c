@@ -385,3 +385,21 @@ TEST(calls_are_told_by_their_bytes)
 			unit_fail(__FILE__, __LINE__, "case %zu", i);
 	}
 }
+
+/* ---- behind clone() ---- */
+
+TEST(a_new_thread_is_outermost_by_its_result)
+{
+	struct unwind_rule rule = usual();
+	rule.flags = UNWIND_FORKS;
+	struct frame frame = new_frame();
+	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE); /* the parent */
+	CHECK(!frame.is_outermost && frame.regs.ip == 0x100 + 17);
+	frame = new_frame();
+	frame.regs.reg[UNWIND_RESULT] = 0;
+	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
+	CHECK(frame.is_outermost);
+	frame = new_frame();
+	frame.regs.known &= ~(1ULL << UNWIND_RESULT);
+	CHECK_INT(step(&frame, &rule), EVENT_END_REGISTER);
+}

@@ -1,0 +1,36 @@
+/*
+ * What stands between the functions that a file has rules for: rows for code whose instructions
+ * say how it is unwound (gap_rules.h), none for the rest.
+ */
+#ifndef EBPROF_UNWIND_GAPS_H
+#define EBPROF_UNWIND_GAPS_H
+
+#include <stdint.h>
+
+#include "format/elf/elf_file.h"
+#include "record/unwind_functions.h"
+#include "record/unwind_rows.h"
+
+/* A section of code, or a segment where the sections are not known: offsets in the file. */
+struct unwind_code {
+	uint64_t start, end;
+};
+
+struct unwind_gaps {
+	struct elf_file *elf;               /* borrowed, as the next */
+	struct unwind_functions *functions; /* listed and sorted */
+	VEC(struct unwind_code) code;       /* ascending */
+	bool has_sections;
+	uint64_t bytes_left; /* to be read, of all gaps */
+};
+
+/* Code of another machine than x86-64 is not read. */
+void unwind_gaps_init(
+	struct unwind_gaps *gaps, struct elf_file *elf, struct unwind_functions *functions);
+void unwind_gaps_deinit(struct unwind_gaps *gaps);
+
+/* Puts rows for [from, to), offsets in the file that no function covers. */
+void unwind_gaps_put(
+	struct unwind_gaps *gaps, struct unwind_rows *rows, uint64_t from, uint64_t to);
+
+#endif
