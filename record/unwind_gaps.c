@@ -11,7 +11,8 @@
 enum {
 	ALL_BYTES_MAX = 1 << 20,
 	SMALL = 16,
-	OVERLAPPING_MAX = 8, /* functions that are looked through for one that holds an address */
+	THREAD_START_MAX = 64, /* that of glibc has 16 */
+	OVERLAPPING_MAX = 8,   /* functions that are looked through for one that holds an address */
 };
 
 /* ---- code ---- */
@@ -94,6 +95,14 @@ static bool rule_in(const struct unwind_gaps *gaps, const struct unwind_function
 	uint64_t end = cfi_reader_run(reader, function->entry, on_row, &search);
 	*ret = search.rule;
 	return search.is_found && search.offset < end - search.first;
+}
+
+bool unwind_gaps_begins_thread(
+	const struct unwind_gaps *gaps, const struct unwind_function *function)
+{
+	struct unwind_rule rule;
+	return function->len <= THREAD_START_MAX &&
+	       rule_in(gaps, function, function->start, &rule) && rule.ra == UNWIND_UNDEFINED;
 }
 
 /* Of call frame information; Go's functions are none that such code leads to. */

@@ -5,6 +5,7 @@
 #ifndef EBPROF_UNWIND_GAPS_H
 #define EBPROF_UNWIND_GAPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "format/elf/elf_file.h"
@@ -28,6 +29,13 @@ struct unwind_gaps {
 void unwind_gaps_init(
 	struct unwind_gaps *gaps, struct elf_file *elf, struct unwind_functions *functions);
 void unwind_gaps_deinit(struct unwind_gaps *gaps);
+
+/*
+ * Whether a function is where clone() lets a new thread begin: a small one whose frame is the
+ * outermost. What is ahead of it is no padding then, however small.
+ */
+bool unwind_gaps_begins_thread(
+	const struct unwind_gaps *gaps, const struct unwind_function *function);
 
 /* Puts rows for [from, to), offsets in the file that no function covers. */
 void unwind_gaps_put(

@@ -127,7 +127,8 @@ static void put_functions(struct builder *builder)
 		builder->end = visible_end(builder, function);
 		if (builder->end <= builder->start)
 			continue;
-		if (!is_padding(covered, builder->start))
+		if (!is_padding(covered, builder->start) ||
+			unwind_gaps_begins_thread(&builder->gaps, function))
 			unwind_gaps_put(&builder->gaps, builder->rows, covered, builder->start);
 		put_function(builder, function);
 		covered = builder->end;

@@ -368,6 +368,54 @@ TEST(unwind_table_of_two_sources)
 	bytes_buf_deinit(&debug_frame);
 }
 
+/* The outermost frame. */
+static void put_root_fde(struct bytes_buf *out, uint64_t start, uint64_t end)
+{
+	static const uint8_t program[] = {0x07, 16, 0, 0}; /* undefined: the return address */
+	bytes_put_u32(out, 4 + 16 + sizeof(program));
+	bytes_put_u32(out, (uint32_t)out->len);
+	bytes_put_u64(out, CODE_VADDR + start);
+	bytes_put_u64(out, end - start);
+	bytes_put(out, program, sizeof(program));
+}
+
+/* What is ahead of a new thread's first function is code, also where it is as small as padding. */
+TEST(unwind_table_of_clone)
+{
+	static const char clone[] = "\x0f\x05\x48\x85\xc0\x7c\x13\x74\x01\xc3";
+	static uint8_t bytes[FILE_BYTES];
+	struct bytes_buf eh_frame = {0}, debug_frame = {0};
+	put_cie(&eh_frame, false);
+	put_fde(&eh_frame, false, 0x100, 0x106, 16);
+	put_root_fde(&eh_frame, 0x110, 0x120);
+	put_fde(&eh_frame, false, 0x120, 0x130, 16);
+	put_cie(&debug_frame, true);
+	forge(bytes, &eh_frame, &debug_frame);
+	Elf64_Shdr text = {.sh_type = SHT_PROGBITS,
+		.sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+		.sh_addr = CODE_VADDR,
+		.sh_offset = CODE_OFFSET,
+		.sh_size = 0x1000};
+	memcpy(bytes + offsetof(Elf64_Ehdr, e_shnum), &(Elf64_Half){5}, sizeof(Elf64_Half));
+	memcpy(bytes + 0x200 + 4 * sizeof(text), &text, sizeof(text));
+	memcpy(bytes + CODE_OFFSET + 0x106, clone, sizeof(clone) - 1);
+	struct elf_file *file;
+	struct unwind_table table;
+	CHECK_OK(elf_file_open_memory(bytes, sizeof(bytes), &file));
+	CHECK_OK(unwind_table_build(file, &table));
+	CHECK_OK(unwind_table_check(&table));
+	CHECK_INT(unwind_table_find(&table, CODE_OFFSET + 0x106)->flags, 0);
+	CHECK_INT(unwind_table_find(&table, CODE_OFFSET + 0x108)->flags, UNWIND_FORKS);
+	CHECK_INT(unwind_table_find(&table, CODE_OFFSET + 0x10e)->flags, UNWIND_FORKS);
+	CHECK_INT(unwind_table_find(&table, CODE_OFFSET + 0x10f)->flags, 0);
+	CHECK_INT(cfa_at(&table, 0x10f), 8);
+	CHECK_INT(unwind_table_find(&table, CODE_OFFSET + 0x110)->ra, UNWIND_UNDEFINED);
+	unwind_table_deinit(&table);
+	elf_file_destroy(file);
+	bytes_buf_deinit(&eh_frame);
+	bytes_buf_deinit(&debug_frame);
+}
+
 /* ---- rows ---- */
 
 static struct unwind_rule cfa_rule(int offset)
