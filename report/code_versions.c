@@ -52,7 +52,7 @@ static size_t first_code(const struct profile *profile, const struct profile_fra
 	return bisect(profile->codes.len, i, is_before(&profile->codes.data[i], frame));
 }
 
-/* True when there are several. The frame gets the first one. */
+/* True when there are several, or one that is not sure. The frame gets the first one. */
 static bool take_code(struct profile *profile, struct profile_frame *frame)
 {
 	size_t first = first_code(profile, frame), len = profile->codes.len;
@@ -60,7 +60,7 @@ static bool take_code(struct profile *profile, struct profile_frame *frame)
 	if (!frame->object || first >= len || !is_at(&codes[first], frame))
 		return false;
 	frame->code = (uint32_t)first + 1;
-	return first + 1 < len && is_at(&codes[first + 1], frame);
+	return codes[first].sure_ns || (first + 1 < len && is_at(&codes[first + 1], frame));
 }
 
 /* Whether any frame's place has several. */
@@ -121,11 +121,13 @@ static uint32_t code_at(const struct profile *profile, uint32_t code, uint64_t t
 	return (uint32_t)low + 1;
 }
 
-static uint32_t frame_at(struct code_versions *versions, uint32_t frame, uint64_t time_ns)
+static uint32_t frame_at(
+	struct code_versions *versions, uint32_t frame, uint64_t time_ns, bool *is_stale)
 {
 	struct profile *profile = versions->profile;
 	struct profile_frame it = profile->frames.data[frame];
 	uint32_t code = it.code ? code_at(profile, it.code, time_ns) : 0;
+	*is_stale |= code && time_ns < profile->codes.data[code - 1].sure_ns;
 	if (code == it.code)
 		return frame;
 	bool added;
@@ -143,21 +145,25 @@ static bool is_changing(const struct code_versions *versions, uint32_t node)
 	return versions->is_changing.data[node];
 }
 
-uint32_t code_versions_node(struct code_versions *versions, uint32_t user, uint64_t time_ns)
+uint32_t code_versions_node(
+	struct code_versions *versions, uint32_t user, uint64_t time_ns, bool *is_stale)
 {
 	struct profile *profile = versions->profile;
 	uint64_t max_nodes = NODES_FLOOR + versions->is_changing.len * (uint64_t)NODES_RATIO;
 	versions->path.len = 0;
+	*is_stale = false;
 	uint32_t node = user;
 	for (; is_changing(versions, node); node = profile->nodes.data[node].parent)
 		vec_push(&versions->path, node);
-	if (versions->path.len > versions->steps_left || profile->nodes.len > max_nodes)
+	if (versions->path.len > versions->steps_left || profile->nodes.len > max_nodes) {
+		*is_stale = true; /* it keeps the oldest functions */
 		return user;
+	}
 	versions->steps_left -= versions->path.len;
 	for (size_t i = versions->path.len; i; i--) {
 		uint32_t old = versions->path.data[i - 1];
 		struct layout_node it = profile->nodes.data[old];
-		uint32_t frame = frame_at(versions, it.frame, time_ns);
+		uint32_t frame = frame_at(versions, it.frame, time_ns, is_stale);
 		bool is_same = frame == it.frame && node == it.parent;
 		node = is_same ? old : profile_add_node(profile, &versions->nodes, node, frame);
 	}

@@ -17,7 +17,11 @@ struct code_versions;
 struct code_versions *code_versions_create(struct profile *profile);
 void code_versions_destroy(struct code_versions *versions);
 
-/* The node of this user stack as it was at `time_ns`, perhaps a new one. */
-uint32_t code_versions_node(struct code_versions *versions, uint32_t user, uint64_t time_ns);
+/*
+ * The node of this user stack as it was at `time_ns`, perhaps a new one. `is_stale`: a function in
+ * it may have been another one then.
+ */
+uint32_t code_versions_node(
+	struct code_versions *versions, uint32_t user, uint64_t time_ns, bool *is_stale);
 
 #endif

@@ -396,6 +396,11 @@ static void put_counts(const struct profile *profile, struct str *out)
 		str_printf(out, "%-14s guessed in part, by frame pointers: %.1f%%\n", "",
 			profile_percent(stacks.guessed, samples));
 	put_script_frames(profile, out);
+	if (profile->nr_stale)
+		str_printf(out,
+			"%-14s %.1f%% with stale names: another compiled function may have had the "
+			"address\n",
+			"", profile_percent(profile->nr_stale, samples));
 	if (profile->nr_snapshots)
 		str_printf(out, "%-14s %llu %s of stacks unwound here, %llu bytes\n", "",
 			(unsigned long long)profile->nr_snapshots,

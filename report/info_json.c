@@ -99,6 +99,7 @@ void info_put_json(const struct profile *profile, struct str *out)
 	put_json_count(out, "snapshots", profile->nr_snapshots);
 	put_json_count(out, "snapshot_bytes", profile->snapshot_bytes);
 	put_json_count(out, "snapshots_lost", info_count_unwind_losses(profile));
+	put_json_count(out, "stale_names", profile->nr_stale);
 	put_json_count(out, "archived_places", info_count_archived_places(profile));
 	str_puts(out, "  \"counters\": {");
 	for (int i = 1; i < LAYOUT_COUNTER_COUNT; i++)

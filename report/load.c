@@ -45,7 +45,10 @@ static void split_stacks(struct profile *profile)
 	for (size_t i = 0; versions && i < profile->samples.len; i++) {
 		struct profile_sample *sample = &profile->samples.data[i];
 		struct profile_stack stack = profile->stacks.data[sample->stack];
-		uint32_t user = code_versions_node(versions, stack.user, sample->time_ns);
+		bool is_stale;
+		uint32_t user =
+			code_versions_node(versions, stack.user, sample->time_ns, &is_stale);
+		profile->nr_stale += is_stale;
 		if (user != stack.user)
 			sample->stack = profile_add_stack(profile, user, stack.kernel);
 	}

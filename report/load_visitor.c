@@ -329,6 +329,7 @@ static void on_code(void *context, const struct layout_code *code)
 		.offset = code->offset,
 		.start = code->start,
 		.time_ns = code->time_ns,
+		.sure_ns = code->sure_ns,
 		.name = string_at(profile, code->name),
 		.file = code->file ? string_at(profile, code->file) : NULL,
 		.line = code->line,

@@ -179,6 +179,11 @@ static void put_soundness(const struct profile *profile, const struct sums *sums
 	str_printf(out, "%.1f%% in functions that have one, %.1f%% with a line\n",
 		profile_percent(sums->named, sums->all),
 		profile_percent(sums->with_line, sums->all));
+	if (profile->nr_stale)
+		str_printf(out,
+			"%-14s %llu samples of the recording may have names of other compiled "
+			"functions\n",
+			"", (unsigned long long)profile->nr_stale);
 	put_label(out, "stacks");
 	str_printf(out, "%.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n",
 		profile_percent(stacks.complete, sums->all),

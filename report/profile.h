@@ -142,6 +142,7 @@ struct profile_code { /* told when recording: of memory of no file */
 	uint32_t object;
 	uint32_t order; /* of coming */
 	uint64_t offset, start, time_ns;
+	uint64_t sure_ns; /* see layout_code */
 	const char *name;
 	const char *file; /* NULL: unknown */
 	uint32_t line;
@@ -175,6 +176,7 @@ struct profile {
 	uint64_t nr_second_samples; /* that were left out: of ticks that have a sample */
 	uint64_t nr_snapshots, snapshot_bytes; /* of stacks that were left to be unwound here */
 	struct profile_unwind_losses unwind_losses;
+	uint64_t nr_stale; /* samples, of all: a name in them may be that of other code */
 	VEC(struct layout_unwound) unwound;         /* ... and were, by this reader */
 	size_t nr_unwound_frames, nr_unwound_nodes; /* with what that added to the tables */
 

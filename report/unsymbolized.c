@@ -291,6 +291,19 @@ static void put_row(const struct profile *profile, const struct row *row,
 	str_printf(out, "%s\n", str_text(&fix));
 }
 
+/* Names that there are, but that may be of other code. */
+static void put_stale(const struct profile *profile, struct str *out)
+{
+	if (profile->nr_stale)
+		str_printf(out,
+			"#\n# stale names: in %llu sample%s of the recording a compiled function "
+			"may "
+			"be another one,\n# which had the same address about then: a perf map has "
+			"no "
+			"times, a jitdump has\n",
+			(unsigned long long)profile->nr_stale, profile->nr_stale == 1 ? "" : "s");
+}
+
 void unsymbolized_put(
 	const struct profile *profile, const struct symbol_file_options *options, struct str *out)
 {
@@ -312,6 +325,7 @@ void unsymbolized_put(
 	if (nr_left)
 		str_printf(
 			out, "# and %zu more %s\n", nr_left, str_plural(nr_left, "file", "files"));
+	put_stale(profile, out);
 }
 
 void unsymbolized_put_object(const struct profile_object *object,

@@ -9,7 +9,8 @@
 /*
  * The objects with samples that no symbol names, those with most first: what was tried, what was
  * refused, what would help. Also those where a debug file was refused that would have
- * told lines. Nothing when all is well. Needs a symbolized profile.
+ * told lines; and how many samples may have names of other code. Nothing when all is well. Needs a
+ * symbolized profile.
  */
 void unsymbolized_put(
 	const struct profile *profile, const struct symbol_file_options *options, struct str *out);

@@ -184,6 +184,8 @@ const char *decode_code(struct reader *reader, struct bytes_cursor *cursor)
 		code.name = bytes_get_u32_varint(&record);
 		code.file = bytes_get_u32_varint(&record);
 		code.line = bytes_get_u32_varint(&record);
+		if (bytes_left(&record)) /* since version 1.4 */
+			code.sure_ns = bytes_get_varint(&record);
 		if (record.overrun)
 			return FAULT_OVERRUN;
 		if (!decode_keep(reader, 1, KEPT_CODE))

@@ -21,7 +21,7 @@
 enum {
 	LAYOUT_MAGIC_BYTES = 8,
 	LAYOUT_VERSION_MAJOR = 1, /* a reader refuses another one */
-	LAYOUT_VERSION_MINOR = 3, /* a reader reads any */
+	LAYOUT_VERSION_MINOR = 4, /* a reader reads any */
 	LAYOUT_HEADER_BYTES = 16,
 
 	LAYOUT_CHUNK_SYNC = 0x4b434245, /* "EBCK": where a reader finds its way back after damage */
@@ -381,6 +381,8 @@ struct layout_code {
 	uint64_t time_ns; /* 0: unknown */
 	uint32_t name;
 	uint32_t file, line; /* of the place; 0: unknown */
+	uint64_t
+		sure_ns; /* before this time it may have been something else; 0: time_ns is exact */
 };
 
 #define LAYOUT_UNIT_HITS \

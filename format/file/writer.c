@@ -232,6 +232,8 @@ void writer_code(struct writer *writer, const struct layout_code *code)
 	bytes_put_varint(&record, code->name);
 	bytes_put_varint(&record, code->file);
 	bytes_put_varint(&record, code->line);
+	if (code->sure_ns)
+		bytes_put_varint(&record, code->sure_ns);
 	bytes_put_blob(&writer->code, record.data, record.len);
 	bytes_buf_deinit(&record);
 }

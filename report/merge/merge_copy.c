@@ -318,6 +318,8 @@ static void on_code(void *context, const struct layout_code *code)
 	struct layout_code out = *code;
 	out.object = id_of(copy, &copy->source_objects, code->object);
 	out.time_ns = code->time_ns ? time_of(copy, code->time_ns) : 0;
+	bool has_end = code->sure_ns && code->sure_ns != UINT64_MAX;
+	out.sure_ns = has_end ? time_of(copy, code->sure_ns) : code->sure_ns;
 	out.name = string_of(copy, code->name);
 	out.file = string_of(copy, code->file);
 	if (out.object)

@@ -82,8 +82,8 @@ static void put_extremes(struct writer *writer)
 	writer_thread(writer, &(struct layout_thread){m, m, m});
 	writer_mapping(writer, &(struct layout_mapping){m, m, big, big, big, big});
 	writer_symbol(writer, &(struct layout_symbol){m, big, big, m});
-	writer_code(writer, &(struct layout_code){m, big, 1, big, m, m, m});
-	writer_code(writer, &(struct layout_code){m, 1, big, 0, 0, 0, 0});
+	writer_code(writer, &(struct layout_code){m, big, 1, big, m, m, m, big});
+	writer_code(writer, &(struct layout_code){m, 1, big, 0, 0, 0, 0, 0});
 	writer_frame(writer, &(struct layout_frame){m, big, m});
 	writer_frame(writer, &(struct layout_frame){m, 0, m});
 	writer_frame(writer, &(struct layout_frame){0, big / 2, 1});
@@ -119,8 +119,8 @@ TEST(extreme_values_round_trip)
 	log_snapshot(&expected, 1, extreme_snapshot());
 	log_snapshot(&expected, 2, &(struct layout_snapshot){0});
 	log_symbol(&expected, &(struct layout_symbol){m, big, big, m});
-	log_code(&expected, &(struct layout_code){m, big, 1, big, m, m, m});
-	log_code(&expected, &(struct layout_code){m, 1, big, 0, 0, 0, 0});
+	log_code(&expected, &(struct layout_code){m, big, 1, big, m, m, m, big});
+	log_code(&expected, &(struct layout_code){m, 1, big, 0, 0, 0, 0, 0});
 	log_frame(&expected, 1, &(struct layout_frame){m, big, m});
 	log_frame(&expected, 2, &(struct layout_frame){m, 0, m});
 	log_frame(&expected, 3, &(struct layout_frame){0, big / 2, 1});

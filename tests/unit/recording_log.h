@@ -110,6 +110,8 @@ static void log_code(void *log, const struct layout_code *it)
 {
 	str_printf(log, "code object %u %llx of %llx time %llu name %u at %u:%u\n", it->object,
 		(ull)it->offset, (ull)it->start, (ull)it->time_ns, it->name, it->file, it->line);
+	if (it->sure_ns)
+		str_printf(log, "... sure from %llu\n", (ull)it->sure_ns);
 }
 
 static void log_counter(void *log, const struct layout_counter_value *it)

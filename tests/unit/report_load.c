@@ -405,7 +405,7 @@ static void put_code(
 {
 	writer_code(writer, &(struct layout_code){3, offset, offset & ~15ULL, time_ns,
 				    forged_string(writer, name),
-				    line ? forged_string(writer, "made.src") : 0, line});
+				    line ? forged_string(writer, "made.src") : 0, line, 0});
 }
 
 static void put_sample_at(struct writer *writer, uint64_t time_ns, uint32_t user, uint32_t kernel)
@@ -478,11 +478,52 @@ TEST(compiled_code_without_times)
 	put_code(writer, 0x10, 0, "second", 0);
 	put_code(writer, 0x21, 0, "elsewhere", 0);
 	writer_symbol(writer, &(struct layout_symbol){3, 0, 0x30, forged_string(writer, "map")});
-	writer_code(writer, &(struct layout_code){99, 0x20, 0x20, 0, 1, 0, 0});
+	writer_code(writer, &(struct layout_code){99, 0x20, 0x20, 0, 1, 0, 0, 0});
 	put_sample_at(writer, 1000, 6, 0);
 	struct profile *profile = load_written(writer, &file);
 	check_functions(profile, 0, "map second program+0x1100");
 	CHECK_INT(profile->dangling, 1);
+	profile_destroy(profile);
+}
+
+/* Samples from before a name is sure are counted, whatever they are called. */
+TEST(compiled_code_that_may_have_been_another)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	put_compiled(writer);
+	uint32_t early = forged_string(writer, "early"), late = forged_string(writer, "late");
+	writer_code(writer, &(struct layout_code){3, 0x20, 0x20, 1000, early, 0, 0, 1000});
+	writer_code(writer, &(struct layout_code){3, 0x20, 0x20, 2000, late, 0, 0, 3000});
+	put_sample_at(writer, 900, 6, 0); /* before it was told of: stale */
+	put_sample_at(writer, 1000, 6, 0);
+	put_sample_at(writer, 2000, 6, 0); /* one or the other: stale */
+	put_sample_at(writer, 2999, 6, 0);
+	put_sample_at(writer, 3000, 6, 0);
+	put_sample_at(writer, 500, 5, 0); /* nothing changed there */
+	struct profile *profile = load_written(writer, &file);
+	CHECK_INT(profile->nr_stale, 3);
+	check_functions(profile, 2, "early [anon]+0x10 program+0x1100");
+	check_functions(profile, 3, "late [anon]+0x10 program+0x1100");
+	CLEANUP(str_deinit) struct str text = {0};
+	info_put_text(profile, false, &text);
+	CHECK(strstr(str_text(&text), "50.0% with stale names"));
+	profile_destroy(profile);
+}
+
+/* A single function of a place may be stale, too. */
+TEST(compiled_code_that_was_told_late)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	put_compiled(writer);
+	uint32_t name = forged_string(writer, "late");
+	writer_code(writer, &(struct layout_code){3, 0x20, 0x20, 1000, name, 0, 0, 1000});
+	put_sample_at(writer, 900, 6, 0);
+	put_sample_at(writer, 1000, 6, 0);
+	struct profile *profile = load_written(writer, &file);
+	CHECK_INT(profile->nr_stale, 1);
+	check_functions(profile, 0, "late [anon]+0x10 program+0x1100");
 	profile_destroy(profile);
 }
 
