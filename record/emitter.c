@@ -252,7 +252,8 @@ static uint32_t emit_frame(struct emitter *emitter, uint32_t index)
 		if (kind == LAYOUT_OBJECT_SCRIPT)
 			emit_script_line(emitter, frame->object, frame->offset);
 		if (kind == LAYOUT_OBJECT_ANONYMOUS)
-			jit_table_want(emitter->jit, frame->object, frame->offset);
+			jit_table_want(
+				emitter->jit, frame->object, frame->offset, emitter->sampled_ns);
 	}
 	frame->file_id = writer_frame(emitter->writer, &out);
 	frame->file_epoch = emitter->epoch;
@@ -333,7 +334,7 @@ static void emit_compiled_symbol(void *context, const struct perf_map_entry *ent
 	writer_symbol(writer, &out);
 }
 
-static void emit_place(void *context, const struct jitdump_place *place)
+static void emit_place(void *context, const struct code_place *place)
 {
 	const struct naming *naming = context;
 	struct emitter *emitter = naming->emitter;
@@ -342,6 +343,7 @@ static void emit_place(void *context, const struct jitdump_place *place)
 		.offset = place->address,
 		.start = place->start,
 		.time_ns = place->time_ns,
+		.sure_ns = place->sure_ns,
 		.name = put_string(emitter, place->name),
 		.file = place->file ? put_string(emitter, place->file) : 0,
 		.line = place->line,

@@ -39,6 +39,7 @@ struct emitter {
 		uint64_t offset;
 	}) unnamed;                /* frames of the kernel that the file lacks the symbols of */
 	struct map kernel_symbols; /* addresses of those it has */
+	uint64_t sampled_ns;       /* of the sample whose stacks are put */
 };
 
 void emitter_init(struct emitter *emitter, struct kernel *kernel, struct jit_table *jit,

@@ -1,5 +1,6 @@
 #include "record/jit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -14,13 +15,24 @@
 #include "record/proc.h"
 
 enum {
-	MAX_OPEN = 256,         /* jitdumps, and the /tmps of containers */
-	MAX_WANTED = 256 << 10, /* addresses of all images: 2 MiB, and 4 to look them up */
+	MAX_OPEN = 256,         /* perf maps, jitdumps, and the /tmps of containers */
+	MAX_WANTED = 256 << 10, /* addresses of all images: 4 MiB, and twice that to name them */
 	NS_PER_S = 1000 * 1000 * 1000,
 };
 
+/* It stands still from then on. */
+static void close_map(struct jit_table *table, struct jit_image *image)
+{
+	if (image->map_fd < 0)
+		return;
+	growth_watch_remove(table->watch, image->growth);
+	mem_close_fd(&image->map_fd);
+	table->nr_open--;
+}
+
 static void close_files(struct jit_table *table, struct jit_image *image)
 {
+	close_map(table, image);
 	table->nr_open -= (image->tmp_fd >= 0) + (image->dump_fd >= 0);
 	mem_close_fd(&image->tmp_fd);
 	mem_close_fd(&image->dump_fd);
@@ -31,7 +43,10 @@ void jit_table_deinit(struct jit_table *table)
 	vec_each(&table->images, image) {
 		close_files(table, image);
 		vec_deinit(&image->wanted);
+		file_growth_deinit(image->growth);
+		mem_free(image->growth);
 	}
+	growth_watch_destroy(table->watch);
 	vec_deinit(&table->images);
 	map_deinit(&table->by_object);
 }
@@ -111,7 +126,13 @@ static struct jit_image *image_of(struct jit_table *table, struct process *proce
 		return &table->images.data[*map_get(&table->by_object, process->compiled->serial)];
 	process->compiled = object_table_anonymous(table->objects);
 	struct jit_image image = {
-		.object = process->compiled, .pid = process->pid, .tmp_fd = -1, .dump_fd = -1};
+		.object = process->compiled,
+		.pid = process->pid,
+		.tmp_fd = -1,
+		.dump_fd = -1,
+		.map_fd = -1,
+		.growth = mem_zalloc(sizeof(*image.growth)),
+	};
 	look_at(table, &image, process);
 	vec_each(&process->mappings, mapping)
 		if (is_marker(mapping))
@@ -143,12 +164,13 @@ struct object *jit_table_object_of(
 
 /* ---- what is wanted ---- */
 
-void jit_table_want(struct jit_table *table, const struct object *object, uint64_t address)
+void jit_table_want(
+	struct jit_table *table, const struct object *object, uint64_t address, uint64_t time_ns)
 {
 	uint64_t *index = map_get(&table->by_object, object->serial);
 	if (!index || table->nr_wanted >= MAX_WANTED)
 		return;
-	vec_push(&table->images.data[*index].wanted, address);
+	vec_push(&table->images.data[*index].wanted, (struct jit_wanted){address, time_ns});
 	table->nr_wanted++;
 }
 
@@ -159,19 +181,21 @@ void jit_table_forget_wanted(struct jit_table *table)
 	table->nr_wanted = 0;
 }
 
-static int compare_addresses(const void *a, const void *b)
+static int compare_wanted(const void *a, const void *b)
 {
-	const uint64_t *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
+	const struct jit_wanted *x = a, *y = b;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
 }
 
 static void sort_wanted(struct jit_image *image)
 {
-	uint64_t *data = image->wanted.data;
+	struct jit_wanted *data = image->wanted.data;
 	size_t distinct = 0;
-	qsort(data, image->wanted.len, sizeof(*data), compare_addresses);
+	qsort(data, image->wanted.len, sizeof(*data), compare_wanted);
 	for (size_t i = 0; i < image->wanted.len; i++)
-		if (!i || data[i] != data[i - 1])
+		if (!i || data[i].address != data[i - 1].address)
 			data[distinct++] = data[i];
 	image->wanted.len = distinct;
 }
@@ -195,7 +219,7 @@ static bool is_to_believe(const struct jit_image *image, const struct stat *st)
 	return S_ISREG(st->st_mode) && (st->st_uid == image->uid || st->st_uid == 0) && is_newer;
 }
 
-/* No link is followed, and opening never waits. */
+/* No link is followed, and opening never waits. errno: ENOENT when there is none to believe. */
 static int open_map(const struct jit_image *image)
 {
 	char name[32];
@@ -212,45 +236,147 @@ static int open_map(const struct jit_image *image)
 	snprintf(name, sizeof(name), "perf-%u.map", image->ns_pid);
 	CLEANUP_FD int fd =
 		openat(tmp_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) || !is_to_believe(image, &st))
+	if (fd < 0 || fstat(fd, &st))
 		return -1;
-	return steal_fd(fd);
+	if (is_to_believe(image, &st))
+		return steal_fd(fd);
+	errno = ENOENT;
+	return -1;
+}
+
+/* ---- how a perf map grows ---- */
+
+/* True: it was removed, and perhaps there is another one. */
+static bool is_removed(int fd)
+{
+	struct stat st;
+	return !fstat(fd, &st) && !st.st_nlink;
+}
+
+/* It is there, perhaps in place of another one. */
+static void watch_map(struct jit_table *table, struct jit_image *image, int fd)
+{
+	if (image->map_fd >= 0) {
+		close_map(table, image);
+		file_growth_deinit(image->growth);
+	}
+	if (!table->watch)
+		table->watch = growth_watch_create();
+	image->map_fd = fd;
+	image->nr_misses = 0;
+	table->nr_open++;
+	growth_watch_add(table->watch, image->growth, fd);
+}
+
+static void find_map(struct jit_table *table, struct jit_image *image)
+{
+	enum {
+		MISSES_MAX = 4 /* then the pause between looks is 16 times as long */
+	};
+	bool is_open = image->map_fd >= 0;
+	if (is_open ? !is_removed(image->map_fd) : table->nr_open >= MAX_OPEN)
+		return;
+	int fd = open_map(image);
+	if (fd >= 0)
+		watch_map(table, image, fd);
+	else if (!is_open && errno == ENOENT)
+		file_growth_look(image->growth, -1);
+	image->nr_misses += fd < 0 && image->nr_misses < MISSES_MAX;
+}
+
+void jit_table_watch(struct jit_table *table, uint64_t now_ns)
+{
+	enum {
+		PAUSE_NS = 100 * 1000 * 1000
+	};
+	vec_each(&table->images, image) {
+		if (image->is_over || now_ns < image->look_ns)
+			continue;
+		find_map(table, image);
+		image->look_ns = now_ns + ((uint64_t)PAUSE_NS << image->nr_misses) * 9 / 10;
+	}
 }
 
 /* ---- names ---- */
+
+/* The same, as those who read the files want it. */
+struct wanted {
+	uint64_t *addresses, *first_ns;
+	size_t count;
+};
+
+static struct wanted wanted_of(const struct jit_image *image)
+{
+	size_t count = image->wanted.len;
+	struct wanted wanted = {
+		mem_zalloc_array(count, sizeof(*wanted.addresses)),
+		mem_zalloc_array(count, sizeof(*wanted.first_ns)),
+		count,
+	};
+	for (size_t i = 0; i < count; i++) {
+		wanted.addresses[i] = image->wanted.data[i].address;
+		wanted.first_ns[i] = image->wanted.data[i].first_ns;
+	}
+	return wanted;
+}
+
+static void wanted_deinit(struct wanted *wanted)
+{
+	mem_free(wanted->addresses);
+	mem_free(wanted->first_ns);
+}
 
 struct naming {
 	const struct jit_names *names;
 	bool *is_known; /* of each wanted address */
 };
 
-static void take_place(void *context, const struct jitdump_place *place)
+static void take_place(void *context, const struct code_place *place)
 {
 	const struct naming *naming = context;
 	naming->is_known[place->index] = true;
 	naming->names->place(naming->names->context, place);
 }
 
-static void name_by_dump(struct jit_image *image, const struct jit_names *names)
+static void name_by_dump(
+	const struct jit_image *image, struct wanted *wanted, const struct jit_names *names)
 {
-	size_t count = image->wanted.len, left = 0;
-	if (image->dump_fd < 0 || !count)
+	size_t left = 0;
+	if (image->dump_fd < 0)
 		return;
-	CLEANUP_FREE bool *is_known = mem_zalloc_array(count, sizeof(*is_known));
+	CLEANUP_FREE bool *is_known = mem_zalloc_array(wanted->count, sizeof(*is_known));
 	struct naming naming = {names, is_known};
-	jitdump_read(image->dump_fd, image->wanted.data, count, take_place, &naming);
-	for (size_t i = 0; i < count; i++)
-		if (!is_known[i])
-			image->wanted.data[left++] = image->wanted.data[i];
-	image->wanted.len = left;
+	jitdump_read(image->dump_fd, wanted->addresses, wanted->count, take_place, &naming);
+	for (size_t i = 0; i < wanted->count; i++) {
+		if (is_known[i])
+			continue;
+		wanted->addresses[left] = wanted->addresses[i];
+		wanted->first_ns[left++] = wanted->first_ns[i];
+	}
+	wanted->count = left;
 }
 
-static void name_by_map(struct jit_image *image, const struct jit_names *names)
+/* The last look is ours, the watch must not move what is read meanwhile. */
+static void name_by_map(struct jit_table *table, struct jit_image *image,
+	const struct wanted *wanted, const struct jit_names *names)
 {
-	CLEANUP_FD int fd = image->wanted.len ? open_map(image) : -1;
-	if (fd >= 0)
-		perf_map_read(
-			fd, image->wanted.data, image->wanted.len, names->symbol, names->context);
+	struct perf_map_wanted in_map = {wanted->addresses, wanted->first_ns, wanted->count};
+	struct perf_map_names out = {names->symbol, names->place, names->context};
+	if (!wanted->count)
+		return;
+	if (!image->is_over)
+		find_map(table, image);
+	CLEANUP_FD int own_fd = image->map_fd < 0 ? open_map(image) : -1;
+	int fd = image->map_fd < 0 ? own_fd : image->map_fd;
+	if (fd < 0)
+		return;
+	if (image->map_fd >= 0) {
+		growth_watch_remove(table->watch, image->growth);
+		file_growth_look(image->growth, fd);
+	}
+	perf_map_read(fd, image->growth, &in_map, &out);
+	if (image->map_fd >= 0)
+		growth_watch_add(table->watch, image->growth, fd);
 }
 
 void jit_table_name(struct jit_table *table, const struct object *object, bool is_over,
@@ -263,10 +389,13 @@ void jit_table_name(struct jit_table *table, const struct object *object, bool i
 	table->nr_wanted -= image->wanted.len;
 	if (image->wanted.len) {
 		sort_wanted(image);
-		name_by_dump(image, names);
-		name_by_map(image, names);
+		struct wanted wanted = wanted_of(image);
+		name_by_dump(image, &wanted, names);
+		name_by_map(table, image, &wanted, names);
+		wanted_deinit(&wanted);
 	}
 	vec_deinit(&image->wanted);
+	image->is_over |= is_over;
 	if (is_over)
 		close_files(table, image);
 }

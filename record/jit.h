@@ -1,7 +1,8 @@
 /*
  * Code that runtimes compiled: the executable memory of no file. Its names stand
  * in files that the runtimes write, and are read when a process ends or the
- * recording does, only for the addresses that were sampled.
+ * recording does, only for the addresses that were sampled. Until then it is
+ * only noted how perf maps grow, which tells when their lines were written.
  *
  * What is at an address is a matter of one process, or rather of the program
  * that it runs: each such image has an object of its own.
@@ -12,10 +13,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record/growth_watch.h"
 #include "record/jitdump.h"
 #include "record/object.h"
 #include "record/perf_map.h"
 #include "record/process.h"
+
+struct jit_wanted {
+	uint64_t address;
+	uint64_t first_ns; /* when it was sampled first, CLOCK_MONOTONIC */
+};
 
 struct jit_image {
 	struct object *object;
@@ -25,14 +32,20 @@ struct jit_image {
 	bool has_own_tmp;     /* another /tmp than ours */
 	int tmp_fd;           /* that one, to outlive the process; -1: not open */
 	int dump_fd;          /* its jitdump, -1: none */
-	VEC(uint64_t) wanted; /* addresses that the recording lacks names of */
+	int map_fd;           /* its perf map, kept open to watch it grow; -1: not open */
+	bool is_over;         /* its process has ended */
+	struct file_growth *growth;    /* of the perf map; the watch's while the map is open */
+	uint64_t look_ns;              /* when to look for it next */
+	uint32_t nr_misses;            /* in a row: it was not there */
+	VEC(struct jit_wanted) wanted; /* addresses that the recording lacks names of */
 };
 
 struct jit_table {
 	struct object_table *objects; /* borrowed */
+	struct growth_watch *watch;   /* of perf maps; NULL before the first */
 	VEC(struct jit_image) images;
 	struct map by_object; /* serial -> index */
-	uint32_t nr_open;     /* /tmps */
+	uint32_t nr_open;     /* files of images */
 	uint64_t nr_wanted;
 };
 
@@ -44,8 +57,9 @@ struct object *jit_table_object(struct jit_table *table, struct process *process
 struct object *jit_table_object_of(
 	struct jit_table *table, struct process *process, const struct mapping *mapping);
 
-/* A name is wanted for the frame at `address`; there is a limit. */
-void jit_table_want(struct jit_table *table, const struct object *object, uint64_t address);
+/* A name is wanted for the frame at `address`, first sampled at `time_ns`; there is a limit. */
+void jit_table_want(
+	struct jit_table *table, const struct object *object, uint64_t address, uint64_t time_ns);
 /* Nothing is wanted any more: another file begins. */
 void jit_table_forget_wanted(struct jit_table *table);
 
@@ -53,10 +67,13 @@ void jit_table_forget_wanted(struct jit_table *table);
 void jit_table_note_dump(
 	struct jit_table *table, struct process *process, const struct mapping *marker);
 
+/* Looks for the perf maps of living processes, where that is due, to watch them grow. */
+void jit_table_watch(struct jit_table *table, uint64_t now_ns);
+
 /* Who is told of names. */
 struct jit_names {
-	jitdump_fn *place;   /* for each address, what stood there when */
-	perf_map_fn *symbol; /* for each function; of addresses of which no dump knows */
+	code_place_fn *place; /* for each address, what stood there when */
+	perf_map_fn *symbol;  /* for each function that alone has had an address */
 	void *context;
 };
 

@@ -310,7 +310,7 @@ static void find_line(
 	}
 }
 
-static void tell_code(struct dump *dump, const struct code *code, jitdump_fn *fn, void *context)
+static void tell_code(struct dump *dump, const struct code *code, code_place_fn *fn, void *context)
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	get_text(dump, code->name, &name);
@@ -323,7 +323,7 @@ static void tell_code(struct dump *dump, const struct code *code, jitdump_fn *fn
 		struct line line = {0};
 		if (code->lines)
 			find_line(dump, code, dump->addresses[i], &line);
-		struct jitdump_place place = {
+		struct code_place place = {
 			.index = i,
 			.address = dump->addresses[i],
 			.start = code->start,
@@ -337,7 +337,7 @@ static void tell_code(struct dump *dump, const struct code *code, jitdump_fn *fn
 	}
 }
 
-void jitdump_read(int fd, const uint64_t *addresses, size_t count, jitdump_fn *fn, void *context)
+void jitdump_read(int fd, const uint64_t *addresses, size_t count, code_place_fn *fn, void *context)
 {
 	CLEANUP_FREE uint8_t *bytes = mem_alloc(WINDOW_BYTES);
 	struct dump dump = {

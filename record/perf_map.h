@@ -5,14 +5,21 @@
  *   START SIZE name up to the end of the line
  *
  * in hexadecimal. Source: tools/perf/Documentation/jit-interface.txt of the
- * kernel. A runtime may put other code where some was freed; there is no time in
- * the file, so the last line that holds an address is right.
+ * kernel.
+ *
+ * A runtime puts other code where it has freed some, and then a later line holds
+ * the addresses of an earlier one. There is no time in the file, but it is known
+ * how long it was at which times, so each line has a window in which it was
+ * written. Of an address that several functions had, each is told with its window.
  */
 #ifndef EBPROF_PERF_MAP_H
 #define EBPROF_PERF_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "record/code_place.h"
+#include "record/file_growth.h"
 
 struct perf_map_entry {
 	uint64_t start, size;
@@ -22,10 +29,23 @@ struct perf_map_entry {
 
 typedef void perf_map_fn(void *context, const struct perf_map_entry *entry);
 
+struct perf_map_wanted {
+	const uint64_t *addresses; /* ascending, each once */
+	const uint64_t *first_ns;  /* of each, when it was sampled first */
+	size_t count;
+};
+
+struct perf_map_names {
+	perf_map_fn *symbol;  /* once for each function that alone has had an address */
+	code_place_fn *place; /* for each address that is not so sure, and each function there */
+	void *context;
+};
+
 /*
- * Calls fn once for each function that holds one of the addresses (ascending, each once).
- * Whatever the file is: takes memory for the addresses alone, and reads a limited part of it.
+ * Tells what has the addresses. Whatever the file is: reads a limited part of it, and what is
+ * remembered is bounded by the number of addresses, not by that of lines.
  */
-void perf_map_read(int fd, const uint64_t *addresses, size_t count, perf_map_fn *fn, void *context);
+void perf_map_read(int fd, const struct file_growth *growth, const struct perf_map_wanted *wanted,
+	const struct perf_map_names *names);
 
 #endif

@@ -101,6 +101,7 @@ static bool drain_parts(struct session_parts *parts, uint64_t now_ns, bool is_ov
 		rule_source_collect(&parts->rules);
 	if (translate_run(translate, is_all ? now_ns : 0, is_over))
 		sampler_forget_stacks(parts->sampler);
+	jit_table_watch(&translate->jit, now_ns);
 	if (script_table_is_full(&translate->scripts)) {
 		script_table_forget_numbers(&translate->scripts);
 		sampler_forget_codes(parts->sampler);

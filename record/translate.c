@@ -349,6 +349,7 @@ static void put_sample(struct translate *translate, const struct event_sample *s
 		.cpu = sample->cpu,
 		.weight = 1,
 	};
+	emitter->sampled_ns = sample->time_ns;
 	out.user_stack = emitter_node(emitter, user->node);
 	out.kernel_stack = emitter_node(emitter, kernel->node);
 	if (user->is_left)

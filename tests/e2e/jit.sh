@@ -21,7 +21,7 @@ want_share() { # FILE SYMBOL LOW HIGH
 
 # Runtimes leave their maps behind; the names in them are ours.
 drop_maps() {
-	grep -lE 'alpha \(made here\)|ours$|theirs$|planted$|hot\.(js|py)' /tmp/perf-*.map 2>/dev/null | xargs -r rm -f
+	grep -lE 'alpha \(made here\)|ours$|theirs$|late$|planted$|hot\.(js|py)' /tmp/perf-*.map 2>/dev/null | xargs -r rm -f
 }
 
 record_made() { # MODE SECONDS
@@ -49,6 +49,32 @@ test_perf_map_of_shared_memory() {
 test_perf_map_of_a_short_life() {
 	record_made map 0.05
 	want_share data "alpha (made here)" 40 90
+}
+
+# A perf map has no times; when its lines came is known. How few samples fell between is not asked.
+test_perf_map_tells_when() {
+	record_made reuse 1.2
+	want_share data early 35 65
+	want_share data late 35 65
+	[[ $(field data stale_names) -lt $(($(field data samples) / 2)) ]] ||
+		fail "$(field data stale_names) of $(field data samples) samples have stale names"
+}
+
+# All that is told was told before: whether it held then, nobody knows.
+test_perf_map_that_came_late_is_said() {
+	cat >late.sh <<-'END'
+		"$WORKLOADS/jit_code" none 1.5 &
+		sleep 0.7
+		echo 600000000000 1000 afterwards >/tmp/perf-$!.map
+		wait
+	END
+	run "$EBPROF" record -o data -- bash late.sh
+	want_status 0 record
+	grep -lx '600000000000 1000 afterwards' /tmp/perf-*.map | xargs -r rm -f
+	want_share data afterwards 80 100
+	[[ $(field data stale_names) -gt 0 ]] || fail "no name is stale"
+	"$EBPROF" info data | grep -q 'with stale names' || fail "info does not say so"
+	"$EBPROF" report --stdio -i data | grep -q '^# stale names: in [0-9]* samples' || fail "report does not say so"
 }
 
 test_two_processes_at_one_address() {

@@ -3,6 +3,7 @@
  * alpha() takes three quarters of the time, beta() one. Seconds are those of CPU time.
  *   jit_code map SECONDS     a perf map tells the names
  *   jit_code shared SECONDS  ... and the code is in memory that can be shared
+ *   jit_code reuse SECONDS   ... of early(), then late() at the same address
  *   jit_code none SECONDS    nothing does
  *   jit_code pair SECONDS    two processes, at one address: ours() in one, theirs() in the other
  *   jit_code dump SECONDS    a jitdump in the current folder tells names and lines
@@ -112,6 +113,19 @@ static void run_map(double seconds, int is_told)
 		fclose(map);
 	}
 	spin(alpha, beta, seconds);
+}
+
+/* A line each, when the code is made. */
+static void run_reuse(double seconds)
+{
+	FILE *map = open_map();
+	setvbuf(map, NULL, _IOLBF, 0);
+	const uint8_t *here = put(0);
+	tell_map(map, here, "early");
+	spin(here, NULL, seconds / 2);
+	tell_map(map, here, "late");
+	spin(here, NULL, seconds / 2);
+	fclose(map);
 }
 
 static void run_one_of_pair(const char *name, double seconds)
@@ -265,6 +279,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (!strcmp(argv[1], "map") || !strcmp(argv[1], "shared"))
 		run_map(seconds, 1);
+	else if (!strcmp(argv[1], "reuse"))
+		run_reuse(seconds);
 	else if (!strcmp(argv[1], "none"))
 		run_map(seconds, 0);
 	else if (!strcmp(argv[1], "pair"))

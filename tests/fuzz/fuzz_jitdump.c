@@ -18,7 +18,7 @@ struct check {
 	size_t told;
 };
 
-static void on_place(void *context, const struct jitdump_place *place)
+static void on_place(void *context, const struct code_place *place)
 {
 	struct check *check = context;
 	bool is_wanted = place->index < COUNT && check->addresses[place->index] == place->address;

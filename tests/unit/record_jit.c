@@ -1,4 +1,4 @@
-/* Perf maps: which line names an address, and which files are believed. */
+/* Perf maps: which line names an address when, and which files are believed. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +17,35 @@ static void log_entry(void *context, const struct perf_map_entry *entry)
 		(unsigned long long)entry->size, (int)entry->name_len, entry->name);
 }
 
+static void log_place(void *context, const struct code_place *place)
+{
+	str_printf(context, "%llx %s of %llx from %llu sure %llu\n",
+		(unsigned long long)place->address, place->name, (unsigned long long)place->start,
+		(unsigned long long)place->time_ns, (unsigned long long)place->sure_ns);
+}
+
+/* All addresses were sampled first at `first_ns`. */
+static void check_growing(const char *bytes, size_t len, const struct file_growth *growth,
+	uint64_t first_ns, const uint64_t *addresses, size_t count, const char *want)
+{
+	CLEANUP(str_deinit) struct str got = {0};
+	CLEANUP_FREE uint64_t *times = mem_zalloc_array(count, sizeof(*times));
+	for (size_t i = 0; i < count; i++)
+		times[i] = first_ns;
+	int fd = forged_fd(bytes, len);
+	struct perf_map_wanted wanted = {addresses, times, count};
+	struct perf_map_names names = {log_entry, log_place, &got};
+	perf_map_read(fd, growth, &wanted, &names);
+	close(fd);
+	CHECK_STR(str_text(&got), want);
+}
+
+/* Nobody has looked at the file before. */
 static void check_map_bytes(
 	const char *bytes, size_t len, const uint64_t *addresses, size_t count, const char *want)
 {
-	CLEANUP(str_deinit) struct str got = {0};
-	int fd = forged_fd(bytes, len);
-	perf_map_read(fd, addresses, count, log_entry, &got);
-	close(fd);
-	CHECK_STR(str_text(&got), want);
+	struct file_growth none = {0};
+	check_growing(bytes, len, &none, 0, addresses, count, want);
 }
 
 #define check_map(text, want, ...) \
@@ -45,12 +66,132 @@ TEST(perf_map_names_what_holds_an_address)
 	check_map(text, "", 0x1030, 0x4fff, 0x5008);
 }
 
+#define NEVER "18446744073709551615"
+
+/* Whether the last line held already at any time is not known. */
 TEST(perf_map_believes_the_last_line)
 {
 	static const char text[] = "1000 100 old\n1080 10 inner\n1000 40 new\n";
-	check_map(text, "1000+100 old\n1080+10 inner\n1000+40 new\n", 0x1000, 0x1060, 0x1080);
-	check_map(text, "1000+40 new\n", 0x1000, 0x103f);
-	check_map("1080 10 inner\n1000 100 over it\n", "1000+100 over it\n", 0x1010, 0x1084);
+	check_map(text,
+		"1000+100 old\n1080 inner of 1080 from 0 sure " NEVER
+		"\n1000 new of 1000 from 0 sure " NEVER "\n",
+		0x1000, 0x1060, 0x1080);
+	check_map("1080 10 inner\n1000 100 over it\n",
+		"1084 over it of 1000 from 0 sure " NEVER "\n1000+100 over it\n", 0x1010, 0x1084);
+	check_map("1000 40 same\n1000 40 same\n", "1000+40 same\n", 0x1000, 0x103f);
+}
+
+struct step {
+	uint64_t bytes, before_ns, after_ns;
+};
+
+static void check_steps(const char *text, const struct step *steps, size_t nr_steps,
+	uint64_t first_ns, const char *want)
+{
+	struct file_growth growth = {0};
+	for (size_t i = 0; i < nr_steps; i++)
+		file_growth_note(&growth, steps[i].bytes, steps[i].before_ns, steps[i].after_ns);
+	check_growing(text, strlen(text), &growth, first_ns, (const uint64_t[]){0x1008}, 1, want);
+	file_growth_deinit(&growth);
+}
+
+/* Lines of 12 bytes each, at one address. */
+TEST(perf_map_lines_have_windows)
+{
+	static const char text[] = "1000 20 one\n1000 20 two\n1000 20 six\n";
+	check_steps(text,
+		(const struct step[]){{12, 10, 11}, {12, 18, 19}, {24, 28, 29}, {36, 38, 39}}, 4,
+		15,
+		"1008 one of 1000 from 0 sure 0\n"
+		"1008 two of 1000 from 18 sure 29\n"
+		"1008 six of 1000 from 28 sure 39\n");
+	/* Two of them in one window: the second one, which is not sure from its beginning on. */
+	check_steps(text, (const struct step[]){{0, 5, 6}, {12, 10, 11}, {36, 38, 39}}, 3, 15,
+		"1008 one of 1000 from 5 sure 5\n"
+		"1008 six of 1000 from 10 sure 39\n");
+}
+
+/* A single function, but samples are older than the line. */
+TEST(perf_map_line_that_came_late)
+{
+	static const char text[] = "1000 20 one\n";
+	static const struct step steps[] = {{0, 50, 51}, {12, 60, 61}};
+	check_steps(text, steps, 2, 40, "1008 one of 1000 from 50 sure 50\n");
+	check_steps(text, steps, 2, 50, "1000+20 one\n");
+}
+
+/* Its writer has a buffer: what it wrote may be as old as what it wrote before. */
+TEST(perf_map_of_a_writer_that_collects)
+{
+	static const char text[] = "1000 20 one\n1000 20 two\n";
+	check_steps(text, (const struct step[]){{0, 5, 6}, {7, 10, 11}, {20, 20, 21}, {24, 30, 31}},
+		4, 50,
+		"1008 one of 1000 from 5 sure 5\n"
+		"1008 two of 1000 from 10 sure 31\n");
+}
+
+/* ---- how a file grows ---- */
+
+static void write_text(int fd, const char *text)
+{
+	CHECK_INT(write(fd, text, strlen(text)), strlen(text));
+}
+
+TEST(file_growth_of_a_file)
+{
+	struct file_growth growth = {0};
+	int fd = forged_fd("", 0);
+	CHECK(file_growth_look(&growth, -1));
+	CHECK(!file_growth_look(&growth, fd));
+	write_text(fd, "0123456789");
+	CHECK(file_growth_look(&growth, fd));
+	CHECK(!file_growth_look(&growth, fd));
+	write_text(fd, "0123456789");
+	CHECK(file_growth_look(&growth, fd));
+	CHECK_INT(growth.steps.len, 3);
+	CHECK_INT(file_growth_step_of(&growth, 10), 1);
+	CHECK_INT(file_growth_step_of(&growth, 11), 2);
+	CHECK_INT(file_growth_step_of(&growth, 21), 3);
+	struct file_growth_window window = file_growth_window_of(&growth, 2, false);
+	CHECK(window.from_ns && window.from_ns < window.until_ns);
+	CHECK(window.from_ns > growth.steps.data[1].first_ns);
+	CHECK_INT(file_growth_window_of(&growth, 2, true).from_ns, growth.steps.data[0].last_ns);
+	CHECK(file_growth_window_of(&growth, 3, false).until_ns == UINT64_MAX);
+	file_growth_deinit(&growth);
+	close(fd);
+}
+
+/* Cut, or written anew and longer: nothing is known of what was there before. */
+TEST(file_growth_of_a_file_that_is_written_anew)
+{
+	struct file_growth growth = {0};
+	int fd = forged_fd("", 0);
+	write_text(fd, "first\n");
+	file_growth_look(&growth, fd);
+	CHECK_INT(ftruncate(fd, 2), 0);
+	CHECK(file_growth_look(&growth, fd));
+	CHECK_INT(growth.steps.len, 1);
+	CHECK_INT(ftruncate(fd, 0), 0);
+	CHECK_INT(lseek(fd, 0, SEEK_SET), 0);
+	write_text(fd, "another text\n");
+	CHECK(file_growth_look(&growth, fd));
+	CHECK_INT(growth.steps.len, 1);
+	CHECK_INT(file_growth_window_of(&growth, 0, false).from_ns, 0);
+	file_growth_deinit(&growth);
+	close(fd);
+}
+
+TEST(file_growth_is_bounded)
+{
+	struct file_growth growth = {0};
+	for (uint64_t i = 1; i <= 10ULL * FILE_GROWTH_MAX_STEPS; i++)
+		file_growth_note(&growth, i, 2 * i, 2 * i + 1);
+	CHECK(growth.steps.len <= FILE_GROWTH_MAX_STEPS);
+	for (size_t i = 1; i < growth.steps.len; i++) {
+		const struct file_growth_step *step = &growth.steps.data[i];
+		CHECK(step->bytes > step[-1].bytes && step->last_ns == 2 * step->bytes);
+	}
+	file_growth_deinit(&growth);
 }
 
 TEST(perf_map_skips_lines_without_sense)
@@ -98,8 +239,17 @@ TEST(perf_map_with_lines_over_everything)
 	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(ADDRESSES, sizeof(*addresses));
 	for (uint64_t i = 0; i < ADDRESSES; i++)
 		addresses[i] = i + 1;
-	check_map_bytes(
-		str_text(&text), text.len, addresses, ADDRESSES, "1+fffffffffffffff0 all\n");
+	struct file_growth none = {0};
+	CLEANUP_FREE uint64_t *times = mem_zalloc_array(ADDRESSES, sizeof(*times));
+	CLEANUP(str_deinit) struct str got = {0};
+	int fd = forged_fd(str_text(&text), text.len);
+	struct perf_map_wanted wanted = {addresses, times, ADDRESSES};
+	struct perf_map_names names = {log_entry, log_place, &got};
+	perf_map_read(fd, &none, &wanted, &names);
+	close(fd);
+	/* What stood there between was beyond the limit, so nothing is sure. */
+	CHECK(!strstr(str_text(&got), "+"));
+	CHECK(strstr(str_text(&got), "\nc350 all of 1 from 0 sure " NEVER "\n"));
 }
 
 /* ---- whose file it is ---- */
@@ -139,8 +289,8 @@ static void check_name(struct fixture *fixture, uint64_t address, const char *wa
 {
 	CLEANUP(str_deinit) struct str got = {0};
 	struct object *object = jit_table_object(&fixture->table, fixture->process);
-	jit_table_want(&fixture->table, object, address);
-	struct jit_names names = {.symbol = log_entry, .context = &got};
+	jit_table_want(&fixture->table, object, address, 1);
+	struct jit_names names = {log_place, log_entry, &got};
 	jit_table_name(&fixture->table, object, false, &names);
 	CHECK_STR(str_text(&got), want);
 	CHECK_INT(fixture->table.nr_wanted, 0);
@@ -152,6 +302,43 @@ TEST(jit_names_from_the_process_own_map)
 	setup(&fixture, "1000 20 made\n");
 	check_name(&fixture, 0x1008, "1000+20 made\n");
 	check_name(&fixture, 0x2000, "");
+	teardown(&fixture);
+}
+
+static void append(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "a");
+	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
+}
+
+/* Both functions are told, and from which look on the second one is the right one. */
+TEST(jit_watches_the_map_grow)
+{
+	struct fixture fixture;
+	setup(&fixture, "1000 20 early\n");
+	struct object *object = jit_table_object(&fixture.table, fixture.process);
+	jit_table_watch(&fixture.table, 1);
+	append(fixture.path, "1000 20 late\n");
+	CLEANUP(str_deinit) struct str got = {0};
+	jit_table_want(&fixture.table, object, 0x1008, 1);
+	struct jit_names names = {log_place, log_entry, &got};
+	jit_table_name(&fixture.table, object, true, &names);
+	CHECK(strstr(str_text(&got), "1008 early of 1000 from 0 sure 0\n"));
+	CHECK(strstr(str_text(&got), "1008 late of 1000 from ") &&
+		!strstr(str_text(&got), "late of 1000 from 0"));
+	CHECK_INT(fixture.table.nr_open, 0);
+	teardown(&fixture);
+}
+
+/* What was there can still be read when it is gone. */
+TEST(jit_names_from_a_map_that_was_removed)
+{
+	struct fixture fixture;
+	setup(&fixture, "1000 20 made\n");
+	jit_table_object(&fixture.table, fixture.process);
+	jit_table_watch(&fixture.table, 1);
+	unlink(fixture.path);
+	check_name(&fixture, 0x1008, "1000+20 made\n");
 	teardown(&fixture);
 }
 

@@ -94,7 +94,7 @@ static void put_other(struct bytes_buf *dump, uint32_t id)
 
 /* ---- reading ---- */
 
-static void log_place(void *context, const struct jitdump_place *place)
+static void log_place(void *context, const struct code_place *place)
 {
 	str_printf(context, "%llx in %s@%llx from %llu", (unsigned long long)place->address,
 		place->name, (unsigned long long)place->start, (unsigned long long)place->time_ns);
@@ -236,7 +236,7 @@ TEST(jitdump_cut_anywhere)
 	bytes_buf_deinit(&dump);
 }
 
-static void count_place(void *context, const struct jitdump_place *place)
+static void count_place(void *context, const struct code_place *place)
 {
 	size_t *count = context;
 	*count += place->line > 0;
