@@ -7,6 +7,7 @@
 #include "cmd/archive_file.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
+#include "cmd/gone_names.h"
 #include "cmd/kept_naming.h"
 #include "cmd/output_owner.h"
 #include "cmd/raise_signal.h"
@@ -82,6 +83,18 @@ static void archive(const struct record_options *options, const struct kept_file
 	kept_naming_deinit(&kept);
 }
 
+/* What nobody could look up later. */
+static void archive_gone(const struct record_options *options, const struct kept_files *files)
+{
+	struct gone_names_options gone = {
+		.path = options->output,
+		.max_file_bytes = options->max_bytes,
+		.time_ns = options->gone_names_ns,
+		.quiet = options->quiet,
+	};
+	gone_names_archive(&gone, files);
+}
+
 static int record(
 	const struct record_options *options, const struct session_options *session_options)
 {
@@ -112,6 +125,9 @@ static int record(
 			strerror(summary.exec_errno));
 	else if (says_next)
 		record_view_summary(&view, &summary);
+	struct kept_files *files = session_take_kept_files(session);
+	if (summary.is_published && !options->archives && !err && !summary.exec_errno)
+		archive_gone(options, files);
 	if (says_next && !options->archives)
 		record_view_next(&summary);
 	if (err && summary.is_published)
@@ -120,7 +136,6 @@ static int record(
 	else if (err)
 		console_say("%s", err_message(err));
 	outlive(options, session, session_options, &summary);
-	struct kept_files *files = session_take_kept_files(session);
 	session_destroy(session);
 	if (summary.is_published && options->archives)
 		archive(options, files);
@@ -211,7 +226,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.switching = options.switching,
 		.ring_bytes = options.ring_bytes,
 		.with_args = options.with_args,
-		.keeps_files = options.archives,
+		.keeps_files = record_options_keep_files(&options),
 		.stall_ns = options.stall_ns,
 	};
 	return record(&options, &session_options);

@@ -247,6 +247,8 @@ const struct opt record_options_rows[] = {
 	{"output", 'o', "FILE|-", opt_string, FIELD(output), "where to (ebprof.data)", "Output"},
 	{"archive", 0, NULL, opt_flag, FIELD(archives),
 		"put names and lines into the file at the end, to read it anywhere", NULL},
+	{"no-archive", 0, NULL, opt_flag, FIELD(archives_nothing),
+		"not even those of files that will be gone", NULL},
 	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes), "stop when the file has this size",
 		NULL},
 	{"switch-output", 0, "[signal|SIZE|TIME]", parse_switch, FIELD(switching),
@@ -260,6 +262,8 @@ const struct opt record_options_rows[] = {
 	{"dry-run", 0, NULL, opt_flag, FIELD(dry_run), "set everything up, then end", NULL},
 	{"debug-stall", 0, "TIME", opt_duration, FIELD(stall_ns),
 		"read nothing from the ring for so long (for tests)", NULL},
+	{"debug-archive-time", 0, "TIME", opt_duration, FIELD(gone_names_ns),
+		"how long names of files that will be gone may take (for tests)", NULL},
 	{0},
 };
 
@@ -347,6 +351,18 @@ static struct err *check_usdt_stacks(const struct record_options *options)
 	return NULL;
 }
 
+static bool has_switch(const struct record_options *options)
+{
+	const struct session_switch *switching = &options->switching;
+	return switching->on_signal || switching->bytes || switching->interval_ns;
+}
+
+bool record_options_keep_files(const struct record_options *options)
+{
+	return options->archives || (!options->archives_nothing && !has_switch(options) &&
+					    strcmp(options->output, "-") != 0);
+}
+
 struct err *record_options_check(struct record_options *options, enum session_target target)
 {
 	if (options->period_given && !options->period)
@@ -374,9 +390,11 @@ struct err *record_options_check(struct record_options *options, enum session_ta
 	if (switching->bytes && switching->bytes < SMALLEST_MAX_BYTES)
 		return err_new(
 			ERR_USAGE, "--switch-output: less than 64K holds no useful recording");
-	bool switches = switching->on_signal || switching->bytes || switching->interval_ns;
+	bool switches = has_switch(options);
 	if (switches && strcmp(options->output, "-") == 0)
 		return err_new(ERR_USAGE, "--switch-output needs a file, not standard output");
+	if (options->archives && options->archives_nothing)
+		return err_new(ERR_USAGE, "--archive and --no-archive exclude each other");
 	if (options->archives && strcmp(options->output, "-") == 0)
 		return err_new(ERR_USAGE, "--archive needs a file, not standard output");
 	if (options->archives && switches)

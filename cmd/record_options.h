@@ -28,7 +28,7 @@ struct record_events {
 struct record_options {
 	struct opt_u32_list pids, tids;
 	bool all, of_user, all_user, all_kernel, call_stacks, no_inherit, tree, quiet, verbose, with_args;
-	bool frequency_given, period_given, dry_run, strict_freq, archives;
+	bool frequency_given, period_given, dry_run, strict_freq, archives, archives_nothing;
 	uint32_t uid;          /* with of_user */
 	uint32_t frequency_hz; /* until record_options_check(): 0 where none was given */
 	uint64_t period;       /* in the event's unit; 0: by frequency_hz */
@@ -39,7 +39,7 @@ struct record_options {
 	uint64_t table_bytes;
 	uint32_t unwanted_vms;
 	const char *output, *cache_folder;
-	uint64_t delay_ns, duration_ns, max_bytes, ring_bytes, stall_ns;
+	uint64_t delay_ns, duration_ns, max_bytes, ring_bytes, stall_ns, gone_names_ns;
 	struct session_switch switching;
 	struct cpu_list cpus;
 };
@@ -55,6 +55,8 @@ struct err *record_options_choose_target(const struct record_options *options, i
  * options exclude each other, or make no useful recording. */
 struct err *record_options_check(
 	struct record_options *options, enum session_target target) ERR_MUST_CHECK;
+/* Whether names are put into the recording at its end, at least of files that will be gone. */
+bool record_options_keep_files(const struct record_options *options);
 void record_options_deinit(struct record_options *options);
 
 #endif

@@ -1,10 +1,12 @@
 #include "record/kept_files.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "format/base/map.h"
 #include "format/base/mem.h"
@@ -28,6 +30,7 @@ struct kept_files {
 	VEC(struct kept_file) list;
 	VEC(struct root) roots; /* the first is our own */
 	struct map by_object;   /* serial -> index in the list + 1 */
+	uint32_t nr_missed;
 };
 
 /* ---- root directories ---- */
@@ -87,6 +90,12 @@ static int root_of(struct kept_files *files, uint32_t pid)
 
 /* ---- files ---- */
 
+static void file_deinit(struct kept_file *file)
+{
+	mem_close_fd(&file->fd);
+	mem_free(file->path);
+}
+
 struct kept_files *kept_files_create(void)
 {
 	struct kept_files *files = mem_zalloc(sizeof(*files));
@@ -101,7 +110,7 @@ void kept_files_destroy(struct kept_files *files)
 	if (!files)
 		return;
 	vec_each(&files->list, file)
-		mem_close_fd(&file->fd);
+		file_deinit(file);
 	vec_each(&files->roots, root)
 		root_deinit(root);
 	vec_deinit(&files->list);
@@ -132,6 +141,16 @@ static bool is_at_path(
 	       is_same_inode(&kept, &there) && has_own_root(files, file);
 }
 
+/* On no disk, such as /tmp, /dev/shm, /run; a machine that has no disk has nothing better. */
+static bool will_be_gone(const struct kept_file *file)
+{
+	struct statfs fs;
+	struct stat st, root;
+	bool is_memory =
+		!fstatfs(file->fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+	return is_memory && !fstat(file->fd, &st) && !stat("/", &root) && st.st_dev != root.st_dev;
+}
+
 /* The same of a file that is not open, by what was noted of it. */
 static bool was_at_path(const struct object *object)
 {
@@ -141,13 +160,15 @@ static bool was_at_path(const struct object *object)
 	       object->info.device == (major(there.st_dev) << 20 | minor(there.st_dev));
 }
 
-static void give_up_reachable(struct kept_files *files, const struct object_table *objects)
+static void give_up_reachable(
+	struct kept_files *files, const struct object_table *objects, bool is_over)
 {
 	size_t left = 0;
 	map_clear(&files->by_object);
 	vec_each(&files->list, file) {
-		if (is_at_path(files, file, objects->objects.data[file->object])) {
-			mem_close_fd(&file->fd);
+		const struct object *object = objects->objects.data[file->object];
+		if (is_at_path(files, file, object) && !(is_over && will_be_gone(file))) {
+			file_deinit(file);
 			continue;
 		}
 		files->list.data[left++] = *file;
@@ -165,6 +186,7 @@ static void keep(struct kept_files *files, const struct object *object, int fd)
 	}
 	struct kept_file file = {
 		.object = object->serial,
+		.path = mem_strdup(object->path),
 		.size_bytes = (uint64_t)st.st_size,
 		.mtime_ns =
 			(uint64_t)st.st_mtim.tv_sec * 1000000000ULL + (uint64_t)st.st_mtim.tv_nsec,
@@ -185,7 +207,7 @@ void kept_files_add(
 	if (object->info.kind != LAYOUT_OBJECT_FILE || map_get(&files->by_object, object->serial))
 		return;
 	if (files->list.len == MAX_FILES)
-		give_up_reachable(files, objects);
+		give_up_reachable(files, objects, false);
 	if (files->list.len == MAX_FILES || !object_open(object, &object->where, &fd, &elf))
 		return;
 	elf_file_destroy(elf);
@@ -194,10 +216,23 @@ void kept_files_add(
 
 void kept_files_finish(struct kept_files *files, const struct object_table *objects)
 {
-	give_up_reachable(files, objects);
-	vec_each(&objects->objects, object)
-		if ((*object)->where.pid && files->list.len < MAX_FILES && !was_at_path(*object))
-			kept_files_add(files, *object, objects);
+	give_up_reachable(files, objects, true);
+	vec_each(&objects->objects, it) {
+		const struct object *object = *it;
+		if (!object->where.pid || was_at_path(object))
+			continue;
+		if (files->list.len < MAX_FILES)
+			kept_files_add(files, object, objects);
+		files->nr_missed += object->info.kind == LAYOUT_OBJECT_FILE && object->file_epoch &&
+				    !map_get(&files->by_object, object->serial);
+	}
+	vec_each(&files->list, file)
+		file->file_id = objects->objects.data[file->object]->file_id;
+}
+
+uint32_t kept_files_nr_missed(const struct kept_files *files)
+{
+	return files ? files->nr_missed : 0;
 }
 
 const struct kept_file *kept_files_list(const struct kept_files *files, size_t *count)

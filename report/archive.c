@@ -52,6 +52,7 @@ static void write_answers(
 	collect(profile, of_object, result);
 	for (size_t i = 1; i < profile->objects.len; i++) {
 		writer_answers(writer, (uint32_t)i, &of_object[i]);
+		result->objects += answers_have_names(&of_object[i]);
 		answers_deinit(&of_object[i]);
 	}
 	mem_free(of_object);

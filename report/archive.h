@@ -16,6 +16,7 @@
 struct archive_result {
 	uint64_t places, unknown; /* sampled places; those that nothing here knows */
 	uint64_t stacks;          /* that were unwound here */
+	uint32_t objects;         /* whose names were written */
 };
 
 /*

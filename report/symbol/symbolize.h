@@ -12,6 +12,8 @@ struct symbolize_options {
 	enum demangle_mode demangle; /* how much of a name is shown */
 	bool no_inline;              /* a frame is one function, whatever was inlined into it */
 	uint64_t unpacked_bytes_max; /* of compressed sections, at a time; 0: 8 GiB */
+	const uint32_t *objects;     /* only these get names, the profile's numbers; NULL: all */
+	size_t nr_objects;
 };
 
 /*

@@ -45,6 +45,14 @@ static void name_truncations(struct profile *profile)
 	}
 }
 
+static bool is_wanted(const struct symbolize_options *options, uint32_t object)
+{
+	for (size_t i = 0; i < options->nr_objects; i++)
+		if (options->objects[i] == object)
+			return true;
+	return !options->objects;
+}
+
 static void collect(struct symbolizer *symbolizer)
 {
 	struct profile *profile = symbolizer->profile;
@@ -53,6 +61,8 @@ static void collect(struct symbolizer *symbolizer)
 	vec_each(&profile->frames, frame)
 		numbers[frame->object] = 1;
 	for (uint32_t i = 1; i < profile->objects.len; i++) {
+		if (!is_wanted(symbolizer->options, i))
+			numbers[i] = 0;
 		if (!numbers[i])
 			continue;
 		struct batch batch = {
@@ -69,11 +79,12 @@ static void collect(struct symbolizer *symbolizer)
 		vec_push(&symbolizer->batches, batch);
 		numbers[i] = (uint32_t)symbolizer->batches.len;
 	}
-	for (uint32_t i = 1; i < profile->frames.len; i++)
-		if (profile->frames.data[i].object)
-			batch_add(&symbolizer->batches
-					   .data[numbers[profile->frames.data[i].object] - 1],
-				i);
+	numbers[0] = 0;
+	for (uint32_t i = 1; i < profile->frames.len; i++) {
+		uint32_t number = numbers[profile->frames.data[i].object];
+		if (number)
+			batch_add(&symbolizer->batches.data[number - 1], i);
+	}
 }
 
 struct symbolizer *symbolizer_create(

@@ -1,5 +1,6 @@
 #!/bin/bash
-# record --archive names what is not at its path when recording is over, or never was for us.
+# record names what is not at its path when recording is over, or never was for us; with --archive
+# all that was sampled.
 . "$(dirname "$0")/prelude.bash"
 
 make_program() { # a static one of two functions: main > spin
@@ -141,6 +142,102 @@ test_without_a_build_id() {
 	run "$EBPROF" record --archive -- bash while_it_runs.sh 'rm program'
 	want_status 0 record
 	want_named ebprof.data
+}
+
+# ---- without being asked ----
+
+want_said() { # NUMBER
+	grep -q "names of $1 files\? that will be gone are in the recording" err || fail "it is not said: $(cat err)"
+}
+
+test_a_deleted_program_by_default() {
+	make_program
+	run "$EBPROF" record -- bash while_it_runs.sh 'rm program'
+	want_status 0 record
+	want_said 1
+	want_whole ebprof.data
+	want_named ebprof.data
+	# Of what stays nothing is put in: bash was sampled, too.
+	[[ $(field ebprof.data archived_places) -lt 50 ]] || fail "$(field ebprof.data archived_places) places"
+}
+
+test_a_program_in_memory_by_default() {
+	make_program
+	command -v python3 >/dev/null || skip "no python3 here"
+	cat >in_memory.py <<'END_OF_PYTHON'
+import os, sys
+fd = os.memfd_create("program", 0)
+os.write(fd, open("program", "rb").read())
+os.execve(fd, ["program"], os.environ)
+END_OF_PYTHON
+	run "$EBPROF" record -- python3 in_memory.py
+	want_status 0 record
+	want_said 1
+	want_named ebprof.data
+}
+
+# It is there when recording ends, but not after the next boot.
+test_a_program_on_no_disk_by_default() {
+	make_program
+	mkdir mnt && mount -t tmpfs tmpfs mnt 2>/dev/null || skip "nothing can be mounted here"
+	cp program mnt/
+	run "$EBPROF" record -- mnt/program
+	want_status 0 record
+	want_said 1
+	umount mnt
+	want_named ebprof.data
+}
+
+test_another_mount_namespace_by_default() {
+	make_program
+	mkdir image
+	cat >contain.sh <<'END_OF_SCRIPT'
+mount -t tmpfs tmpfs image && cp program image || exit 77
+exec image/program
+END_OF_SCRIPT
+	unshare -m true 2>/dev/null || skip "no mount namespaces here"
+	run "$EBPROF" record -- bash -c 'unshare -m bash contain.sh && sleep 0.5'
+	[[ $status != 77 ]] || skip "nothing can be mounted here"
+	want_status 0 record
+	want_said 1
+	want_named ebprof.data
+}
+
+test_nothing_is_archived_of_what_stays() {
+	make_program
+	run "$EBPROF" record -- ./program
+	want_status 0 record
+	! grep -q 'will be gone' err || fail "it is there: $(cat err)"
+	[[ $(field ebprof.data archived_places) == 0 ]] || fail "$(field ebprof.data archived_places) places"
+}
+
+test_no_archive() {
+	make_program
+	run "$EBPROF" record --no-archive -- bash while_it_runs.sh 'rm program'
+	want_status 0 record
+	! grep -q 'will be gone' err || fail "it was archived: $(cat err)"
+	[[ $(field ebprof.data archived_places) == 0 ]] || fail "$(field ebprof.data archived_places) places"
+	run "$EBPROF" record --no-archive --archive -- true
+	want_status 125 'both'
+}
+
+# What takes too long is given up, and the recording is as it was.
+test_too_slow_is_said() {
+	make_program
+	run "$EBPROF" record --debug-archive-time 0.0001s -- bash while_it_runs.sh 'rm program'
+	want_status 0 record
+	grep -q 'names of 1 file that will be gone are not in the recording, that took too long: .*/program' err ||
+		fail "it is not said: $(cat err)"
+	want_whole ebprof.data
+	[[ $(field ebprof.data archived_places) == 0 ]] || fail "$(field ebprof.data archived_places) places"
+}
+
+# Within --max-size there is no room for them; more than that no recording ever has.
+test_too_large_is_said() {
+	make_program
+	run "$EBPROF" record --max-size 64K -F 10000 -- bash -c '"$WORKLOADS/workload" 1000 2 & bash while_it_runs.sh "rm program"; kill $!'
+	[[ $(stat -c %s ebprof.data) -le 65536 ]] || fail "$(stat -c %s ebprof.data) bytes"
+	want_whole ebprof.data
 }
 
 run_tests

@@ -93,6 +93,38 @@ TEST(files_that_are_gone_are_kept)
 	teardown(&fixture);
 }
 
+/* It is at its path, but no disk has it. */
+TEST(files_in_memory_are_kept)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	add(&fixture, "stays");
+	char command[300], path[] = "/dev/shm/ebprof-unit.XXXXXX";
+	CLEANUP_FD int fd = mkostemp(path, O_CLOEXEC);
+	struct stat root;
+	if (fd < 0 || fstat(fd, &fixture.st) || stat("/", &root) ||
+		fixture.st.st_dev == root.st_dev) {
+		teardown(&fixture);
+		unit_skip("no /dev/shm here");
+	}
+	snprintf(command, sizeof(command), "cat /proc/%d/exe >'%s'", getpid(), path);
+	CHECK_INT(system(command), 0); /* NOLINT(cert-env33-c) */
+	struct object_location where = {(uint32_t)getpid(), 0, 0};
+	struct object *object = object_table_by_inode(&fixture.objects, path,
+		major(fixture.st.st_dev) << 20 | minor(fixture.st.st_dev), fixture.st.st_ino, false,
+		&where);
+	object->where = where;
+	kept_files_add(fixture.files, object, &fixture.objects);
+	kept_files_finish(fixture.files, &fixture.objects);
+	size_t count;
+	const struct kept_file *kept = kept_files_list(fixture.files, &count);
+	unlink(path);
+	CHECK_INT(count, 1);
+	CHECK_STR(kept[0].path, path);
+	CHECK_INT(kept_files_nr_missed(fixture.files), 0);
+	teardown(&fixture);
+}
+
 TEST(no_more_files_are_kept_than_the_limit)
 {
 	struct fixture fixture;
