@@ -134,6 +134,7 @@ struct event_counters {
 	unsigned long long lost_ring;
 	unsigned long long task_ticks;   /* of all ticks those of tasks' own timers */
 	unsigned long long switch_rates; /* summed over these: a task's switches a second it runs */
+	unsigned long long late;         /* behind the end of sampling: not among the ticks */
 	unsigned long long hits;         /* of probes */
 	unsigned long long hit_samples;
 	unsigned long long hits_filtered;

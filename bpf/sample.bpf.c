@@ -224,6 +224,14 @@ static __always_inline bool is_wanted_tick(struct event_counters *count)
 	return !is_before_exec(identify_current());
 }
 
+/* When sampling ends, CLOCK_MONOTONIC; 0: when the recorder says so. It may be late. */
+volatile __u64 until_ns;
+
+static __always_inline bool is_over(void)
+{
+	return until_ns && bpf_ktime_get_ns() >= until_ns;
+}
+
 /* What to do with a tick, accounted for. NULL: nothing. */
 static __always_inline struct scratch *begin_tick(void)
 {
@@ -232,6 +240,10 @@ static __always_inline struct scratch *begin_tick(void)
 	struct scratch *scratch = scratch_of_lane(LANE_TICKS);
 	if (!count || !scratch)
 		return 0;
+	if (is_over()) {
+		count->late++;
+		return 0;
+	}
 	count->ticks++;
 	if (!(__u32)bpf_get_current_pid_tgid())
 		count->idle++;
@@ -343,7 +355,7 @@ static __always_inline struct event_counters *count_hit(void)
 {
 	__u32 zero = 0;
 	struct event_counters *count = bpf_map_lookup_elem(&counters, &zero);
-	if (!takes_hits || !count)
+	if (!takes_hits || is_over() || !count)
 		return 0;
 	COUNT(count->hits);
 	if (is_target())

@@ -20,12 +20,22 @@ uint64_t recording_now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+/* How long ago the recording was over. It may be written some time later. */
+static uint64_t overtime_ns(const struct recording *recording, uint64_t now_ns)
+{
+	uint64_t until_ns = recording->until_ns;
+	return until_ns && now_ns > until_ns ? now_ns - until_ns : 0;
+}
+
 static void put_clock(struct recording *recording)
 {
 	struct layout_clock clock = {
 		.monotonic_ns = clock_ns(CLOCK_MONOTONIC),
 		.realtime_ns = clock_ns(CLOCK_REALTIME),
 	};
+	uint64_t overtime = overtime_ns(recording, clock.monotonic_ns);
+	clock.monotonic_ns -= overtime;
+	clock.realtime_ns -= overtime;
 	writer_clock(recording->writer, &clock);
 }
 
@@ -290,9 +300,10 @@ static struct err *finish_file(struct recording *recording, const struct recordi
 	struct err *err = writer_flush(recording->writer);
 	put_clock(recording);
 	put_counters(recording, counts, moment);
+	uint64_t now_ns = recording_now_ns();
 	struct layout_end end = {
 		.reason = err ? LAYOUT_END_WRITE_ERROR : reason,
-		.time_ns = recording_now_ns(),
+		.time_ns = now_ns - overtime_ns(recording, now_ns),
 	};
 	struct err *end_err = writer_finish(recording->writer, &end);
 	struct err *close_err = output_close(recording->output);

@@ -43,6 +43,7 @@ struct recording {
 	struct output *output;
 	struct writer *writer;
 	uint64_t begun_ns;
+	uint64_t until_ns; /* nothing is sampled from then on, CLOCK_MONOTONIC; 0: not known */
 	struct recording_counts base; /* as it stood when the last file ended */
 	/*
 	 * Ticks and hits of all CPUs that earlier files have accounted for. Those whose samples

@@ -334,8 +334,9 @@ struct err *sampler_add_target(struct sampler *sampler, uint32_t id)
 	return NULL;
 }
 
-struct err *sampler_start(struct sampler *sampler, uint64_t now_ns)
+struct err *sampler_start(struct sampler *sampler, uint64_t now_ns, uint64_t until_ns)
 {
+	sampler->bpf->bss->until_ns = until_ns;
 	sampler->bpf->bss->takes_hits = true;
 	return sampler->has_timer ? ticker_start(&sampler->ticker, now_ns) : NULL;
 }
@@ -495,14 +496,23 @@ static uint64_t beyond(uint64_t due, uint64_t came)
 	return due > came ? due - came : 0;
 }
 
+/* Late ones are those of the timers that ran last. */
+static uint64_t came_by(
+	const struct sampler *sampler, const struct event_counters *count, enum timer_kind kind)
+{
+	uint64_t late = sampler->ticker.choice.kind == kind ? count->late : 0;
+	bool of_tasks = kind == TIMERS_OF_TASKS;
+	return (of_tasks ? count->task_ticks : count->ticks - count->task_ticks) + late;
+}
+
 /* What the timers of tasks lack is no CPU's: it goes to the first. */
 static uint64_t skipped_by_tasks(
 	const struct sampler *sampler, const struct event_counters *counted)
 {
-	uint64_t ticks = 0;
+	uint64_t came = 0;
 	for (size_t i = 0; i < sampler->cpus.len; i++)
-		ticks += counted[sampler->cpus.data[i]].task_ticks;
-	return beyond(ticker_due(&sampler->ticker, TIMERS_OF_TASKS, -1), ticks);
+		came += came_by(sampler, &counted[sampler->cpus.data[i]], TIMERS_OF_TASKS);
+	return beyond(ticker_due(&sampler->ticker, TIMERS_OF_TASKS, -1), came);
 }
 
 struct err *sampler_read_counters(
@@ -518,7 +528,7 @@ struct err *sampler_read_counters(
 		struct sampler_cpu_counters counters = {.cpu = (uint32_t)cpu, .counted = *count};
 		if (with_skipped)
 			counters.skipped = beyond(ticker_due(&sampler->ticker, TIMERS_OF_CPUS, cpu),
-						   count->ticks - count->task_ticks) +
+						   came_by(sampler, count, TIMERS_OF_CPUS)) +
 					   (i ? 0 : skipped);
 		fn(context, &counters);
 	}

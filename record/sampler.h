@@ -59,7 +59,9 @@ void sampler_destroy(struct sampler *sampler);
 struct err *sampler_add_script_probes(
 	struct sampler *sampler, const struct script_probes *probes, size_t first) ERR_MUST_CHECK;
 struct err *sampler_add_target(struct sampler *sampler, uint32_t id);
-struct err *sampler_start(struct sampler *sampler, uint64_t now_ns) ERR_MUST_CHECK;
+/* `until_ns`: when sampling ends, CLOCK_MONOTONIC, however late it is stopped; 0: not before. */
+struct err *sampler_start(
+	struct sampler *sampler, uint64_t now_ns, uint64_t until_ns) ERR_MUST_CHECK;
 /* When it returns nothing is sampled any more. */
 void sampler_stop(struct sampler *sampler, uint64_t now_ns);
 /* To be called now and then: changes to timers of another kind when those are the better ones. */

@@ -176,15 +176,21 @@ static struct err *take_signal(struct session *session)
 	return NULL;
 }
 
+/* The BPF programs end by themselves then. What there is to be moved is moved when all is over. */
+static bool check_duration(struct session *session)
+{
+	uint64_t until = session->parts.recording.until_ns;
+	if (until && recording_now_ns() >= until)
+		stop(session, LAYOUT_END_DURATION);
+	return session->is_over;
+}
+
 static struct err *check_limits(struct session *session)
 {
 	const struct session_parts *parts = &session->parts;
 	const struct session_options *options = &parts->options;
 	const struct recording *recording = &parts->recording;
 	uint64_t now = session->times.drained_ns;
-	if (options->duration_ns && session->is_started &&
-		now - session->times.started_ns >= options->duration_ns)
-		stop(session, LAYOUT_END_DURATION);
 	if (recording_is_over(recording, options->max_bytes))
 		stop(session, LAYOUT_END_SIZE);
 	if (watched_tasks_are_gone(&parts->watched))
@@ -215,10 +221,13 @@ static void check_child(struct session *session)
 
 static struct err *start_sampling(struct session *session)
 {
+	struct session_parts *parts = &session->parts;
+	uint64_t duration_ns = parts->options.duration_ns, now_ns = recording_now_ns();
 	session->is_started = true;
-	session->times.started_ns = recording_now_ns();
-	recording_mark_time(&session->parts.recording);
-	return sampler_start(session->parts.sampler, session->times.started_ns);
+	session->times.started_ns = now_ns;
+	parts->recording.until_ns = duration_ns ? now_ns + duration_ns : 0;
+	recording_mark_time(&parts->recording);
+	return sampler_start(parts->sampler, now_ns, parts->recording.until_ns);
 }
 
 static uint64_t next_deadline(const struct session *session)
@@ -227,9 +236,7 @@ static uint64_t next_deadline(const struct session *session)
 	uint64_t deadline = session->times.drained_ns + DRAIN_INTERVAL_NS;
 	uint64_t others[] = {
 		session->is_started ? 0 : session->times.begun_ns + options->delay_ns,
-		session->is_started && options->duration_ns
-			? session->times.started_ns + options->duration_ns
-			: 0,
+		session->parts.recording.until_ns,
 	};
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (others[i] && others[i] < deadline)
@@ -260,6 +267,8 @@ static struct err *run_once(struct session *session)
 	wait_for_events(session);
 	try(take_signal(session));
 	check_child(session);
+	if (check_duration(session))
+		return NULL;
 	uint64_t now = recording_now_ns();
 	if (!session->is_started &&
 		now - session->times.begun_ns >= session->parts.options.delay_ns)
@@ -338,6 +347,8 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	struct shadow_cost cost;
 	bool has_cost = sampler_read_shadow_cost(parts->sampler, &cost);
 	summary->final = session_progress_of(parts, &session->counts, &session->times, false);
+	if (session->reason == LAYOUT_END_DURATION)
+		summary->final.elapsed_s = (double)parts->options.duration_ns / 1e9;
 	summary->reason = session->reason;
 	snprintf(summary->output, sizeof(summary->output), "%s", parts->options.output);
 	summary->timers = sampler_timer_times(parts->sampler, 0);

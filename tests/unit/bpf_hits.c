@@ -123,6 +123,19 @@ TEST(hits_count_while_they_are_to)
 	CHECK_INT(emulated_count(EVENT_SAMPLE), 0);
 }
 
+TEST(hits_behind_the_end_are_none)
+{
+	boot();
+	struct unwind_registers regs = registers_at(0);
+	emulated.time_ns = 2000;
+	emulate_until(2000);
+	emulate_hit(&regs);
+	check_hits(0, 0, 0, 0, 0);
+	emulate_until(0);
+	emulate_hit(&regs);
+	check_hits(1, 1, 0, 0, 0);
+}
+
 TEST(hits_of_others_are_filtered)
 {
 	boot();

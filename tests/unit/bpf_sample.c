@@ -88,6 +88,23 @@ TEST(idle_ticks_are_counted)
 	CHECK_INT(emulated_count(EVENT_SAMPLE), 0);
 }
 
+/* However late the recorder stops the timers. */
+TEST(ticks_behind_the_end_are_none)
+{
+	struct unwind_registers regs = boot();
+	emulated.time_ns = 1000;
+	emulate_until(2000);
+	emulate_tick(&regs);
+	emulated.time_ns = 2000;
+	emulate_tick(&regs);
+	emulate_tick_without_loop(&regs);
+	emulated.pid = emulated.tid = 0;
+	emulate_tick(&regs);
+	check_counters(1, 1, 0, 0, 0);
+	CHECK_INT(emulated_counters()->late, 3);
+	emulate_until(0);
+}
+
 TEST(samples_that_find_no_room_are_counted)
 {
 	struct unwind_registers regs = boot();

@@ -125,6 +125,8 @@ void emulate_tick_in_kernel(const struct unwind_registers *regs);
 void emulate_hit(const struct unwind_registers *regs);
 void emulate_hit_without_loop(const struct unwind_registers *regs);
 void emulate_takes_hits(bool takes_hits);
+/* When sampling ends; 0: not at all. */
+void emulate_until(uint64_t time_ns);
 /* As if another task's hit were under way on the CPU. */
 void emulate_busy_hit(bool is_busy);
 

@@ -304,6 +304,11 @@ void emulate_takes_hits(bool does)
 	takes_hits = does;
 }
 
+void emulate_until(uint64_t time_ns)
+{
+	until_ns = time_ns;
+}
+
 void emulate_busy_hit(bool is_busy)
 {
 	scratch_of_lane(LANE_HITS)->is_busy = is_busy;
