@@ -12,6 +12,7 @@
 #include "cmd/output_owner.h"
 #include "cmd/raise_signal.h"
 #include "cmd/record_options.h"
+#include "cmd/record_rate.h"
 #include "cmd/record_view.h"
 #include "record/session.h"
 #include "record/usdt.h"
@@ -229,6 +230,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.keeps_files = record_options_keep_files(&options),
 		.stall_ns = options.stall_ns,
 	};
+	record_rate_choose(&session_options, options.frequency_is_max, options.quiet);
 	return record(&options, &session_options);
 }
 

@@ -20,6 +20,7 @@ static struct err *parse_frequency(const char *text, void *member)
 {
 	struct record_options *options = member;
 	options->frequency_given = true;
+	options->frequency_is_max = false;
 	if (strcmp(text, "max") == 0) {
 		uint64_t max = MAX_HZ;
 		FILE *file = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
@@ -29,6 +30,7 @@ static struct err *parse_frequency(const char *text, void *member)
 		if (file)
 			fclose(file);
 		options->frequency_hz = (uint32_t)max;
+		options->frequency_is_max = true;
 		return NULL;
 	}
 	try(opt_u32(text, &options->frequency_hz));
@@ -217,7 +219,8 @@ const struct opt record_options_rows[] = {
 	{"no-inherit", 'i', NULL, opt_flag, FIELD(no_inherit), "do not follow new children", NULL},
 	{"tree", 0, NULL, opt_flag, FIELD(tree),
 		"with -p: the children that run already, and theirs, too", NULL},
-	{"freq", 'F', "N|max", parse_frequency, 0, "samples a second and CPU (999; 99 with -a, -u)",
+	{"freq", 'F', "N|max", parse_frequency, 0,
+		"samples a second and CPU (999; 99 with -a, -u); max: for 25% of the CPU time",
 		"How"},
 	{"count", 'c', "N", parse_period, 0, "a sample every N events instead", NULL},
 	{"event", 'e', "EVENT", parse_event, 0,

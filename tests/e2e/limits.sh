@@ -13,6 +13,49 @@ test_duration() {
 	[[ $(field ebprof.data ended) == "duration reached" ]] || fail "ended: $(field ebprof.data ended)"
 }
 
+# The recorder cannot run when the time is over, as on a machine that has too much to do.
+test_duration_is_kept_by_a_late_recorder() {
+	"$WORKLOADS/workload" 1000 &
+	local pid
+	"$EBPROF" record -a --duration 2 2>err &
+	pid=$!
+	wait_ready err
+	sleep 0.5
+	kill -STOP $pid
+	sleep 3
+	kill -CONT $pid
+	wait $pid || fail "status $?: $(cat err)"
+	want_whole ebprof.data
+	want_exact ebprof.data
+	awk -v s="$(field ebprof.data duration_s)" 'BEGIN { exit !(s > 1.9 && s <= 2.001) }' ||
+		fail "recorded $(field ebprof.data duration_s) s"
+	grep -q ' 2\.0 s, ' err || fail "the summary: $(cat err)"
+}
+
+# A tick every 10 us would leave nothing for the program.
+test_highest_rate() {
+	run "$EBPROF" record -F max -- "$WORKLOADS/workload" 0.3
+	want_status 0 '-F max'
+	local hz
+	hz=$(sed -nE 's/^ebprof: -F max: ([0-9]+) Hz, which takes up to 25% .*/\1/p' err)
+	# Where that is cheap enough, it is what the kernel allows.
+	[[ -n $hz ]] || hz=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+	grep -q "^ebprof: $hz Hz, " err || fail "recorded at another rate than $hz Hz: $(cat err)"
+	want_exact ebprof.data
+}
+
+test_rate_that_costs_much() {
+	run "$EBPROF" record -F 100000 -- "$WORKLOADS/workload" 0.01
+	want_status 0 '-F 100000'
+	grep -qE '^ebprof: warning: 100000 ticks a second may take ([0-9]+%|all) of the CPU time .*; -F [0-9]+ takes up to 25%' err ||
+		fail "no warning: $(cat err)"
+	grep -q '^ebprof: 100000 Hz, ' err || fail "it is another rate: $(cat err)"
+	run "$EBPROF" record -e cpu-clock -c 10000 -- "$WORKLOADS/workload" 0.01
+	grep -q 'warning: 100000 ticks' err || fail "-c: no warning: $(cat err)"
+	run "$EBPROF" record -F 999 -- true
+	! grep -q 'warning' err || fail "a warning at 999 Hz: $(cat err)"
+}
+
 # The command outlives the recording; its status still counts.
 test_duration_of_command() {
 	local began
