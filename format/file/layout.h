@@ -163,10 +163,9 @@ enum layout_script_failure {
 
 /* Cumulative counters of a recording; the newest value of a (counter, cpu) holds. */
 #define LAYOUT_COUNTERS(X) \
-	X(LAYOUT_COUNTER_TICKS, 1, "ticks") /* the timer's program ran */ \
-	X(LAYOUT_COUNTER_IDLE, 2, "idle")   /* ... on the idle task */ \
-	X(LAYOUT_COUNTER_FILTERED, 3, \
-		"filtered") /* ... on a task outside the target */ \
+	X(LAYOUT_COUNTER_TICKS, 1, "ticks")         /* the timer's program ran */ \
+	X(LAYOUT_COUNTER_IDLE, 2, "idle")           /* ... on the idle task */ \
+	X(LAYOUT_COUNTER_FILTERED, 3, "filtered")   /* ... on a task outside the target */ \
 	X(LAYOUT_COUNTER_SAMPLES, 4, "samples")     /* ... and a sample stands in the file */ \
 	X(LAYOUT_COUNTER_LOST_RING, 5, "lost_ring") /* ring buffer full */ \
 	X(LAYOUT_COUNTER_LOST_UNRESOLVED, 6, "lost_unresolved") /* its stack never arrived */ \
