@@ -114,8 +114,8 @@ static inline void walk_views(const void *bytes, size_t len, const uint8_t *keys
 	app_init(&walk.app, &walk.options);
 	walk_views_flat(&walk);
 	walk_views_fulfil(&walk);
-	for (uint8_t view = '1'; view <= '9'; view++)
-		walk_views_key(&walk, view);
+	for (const char *view = "123456789"; *view; view++)
+		walk_views_key(&walk, (uint8_t)*view);
 	for (size_t i = 0; i < nr_keys && !walk.app.is_over; i++)
 		walk_views_key(&walk, keys[i]);
 	app_deinit(&walk.app);
