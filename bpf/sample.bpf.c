@@ -233,7 +233,7 @@ static __always_inline bool is_over(void)
 }
 
 /* What to do with a tick, accounted for. NULL: nothing. */
-static __always_inline struct scratch *begin_tick(void)
+static __noinline struct scratch *begin_tick(void)
 {
 	__u32 zero = 0;
 	struct event_counters *count = bpf_map_lookup_elem(&counters, &zero);
@@ -351,7 +351,7 @@ int on_tick_without_loop(struct bpf_perf_event_data *ctx)
 /* False until the recorder lets hits count, and again when it has done with them. */
 volatile bool takes_hits;
 
-static __always_inline struct event_counters *count_hit(void)
+static __noinline struct event_counters *count_hit(void)
 {
 	__u32 zero = 0;
 	struct event_counters *count = bpf_map_lookup_elem(&counters, &zero);

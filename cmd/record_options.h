@@ -27,7 +27,8 @@ struct record_events {
 
 struct record_options {
 	struct opt_u32_list pids, tids;
-	bool all, of_user, all_user, all_kernel, call_stacks, no_inherit, tree, quiet, verbose, with_args;
+	bool all, of_user, all_user, all_kernel, call_stacks, no_inherit, tree, quiet, verbose,
+		with_args;
 	bool frequency_given, frequency_is_max, period_given, dry_run, strict_freq, archives,
 		archives_nothing;
 	uint32_t uid;          /* with of_user */

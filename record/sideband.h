@@ -64,8 +64,8 @@ void sideband_drain(struct sideband *sideband, struct sideband_batch *batch);
 /* Records that the kernel could not store, so far. */
 uint64_t sideband_lost(const struct sideband *sideband);
 /*
- * Changes to the stream of the whole system, for good: the events of tasks cost something at each of
- * their switches. Where that cannot be had, all stays.
+ * Changes to the stream of the whole system, for good: the events of tasks cost something at each
+ * of their switches. Where that cannot be had, all stays.
  */
 void sideband_widen(struct sideband *sideband);
 /* Whether it is of the tasks alone. */

@@ -31,8 +31,8 @@ test_a_command_beside_a_storm_of_mappings() {
 		        inner(100000)
 		outer()
 	END
-	local i unnamed
-	for i in 1 2 3; do
+	local unnamed
+	for _ in 1 2 3; do
 		run "$EBPROF" record -o x.data -- /usr/bin/python3 program.py
 		want_status 0 record
 		want_exact x.data
