@@ -503,8 +503,8 @@ TEST(compiled_code_that_may_have_been_another)
 	put_sample_at(writer, 500, 5, 0); /* nothing changed there */
 	struct profile *profile = load_written(writer, &file);
 	CHECK_INT(profile->nr_stale, 3);
-	check_functions(profile, 2, "early [anon]+0x10 program+0x1100");
-	check_functions(profile, 3, "late [anon]+0x10 program+0x1100");
+	check_functions(profile, 2, "early [JIT]+0x10 program+0x1100");
+	check_functions(profile, 3, "late [JIT]+0x10 program+0x1100");
 	CLEANUP(str_deinit) struct str text = {0};
 	info_put_text(profile, false, &text);
 	CHECK(strstr(str_text(&text), "50.0% with stale names"));
@@ -523,7 +523,7 @@ TEST(compiled_code_that_was_told_late)
 	put_sample_at(writer, 1000, 6, 0);
 	struct profile *profile = load_written(writer, &file);
 	CHECK_INT(profile->nr_stale, 1);
-	check_functions(profile, 0, "late [anon]+0x10 program+0x1100");
+	check_functions(profile, 0, "late [JIT]+0x10 program+0x1100");
 	profile_destroy(profile);
 }
 
