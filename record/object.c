@@ -164,6 +164,8 @@ static bool take_elf(struct object *object, struct elf_file *elf)
 	} else if (build_id) {
 		memcpy(object->info.build_id, build_id, len);
 		object->info.build_id_len = (uint32_t)len;
+	} else if (elf_file_build_id_is_given_up(elf)) {
+		object->info.flags |= LAYOUT_OBJECT_UNSEARCHED;
 	}
 	take_segments(object, elf);
 	return true;

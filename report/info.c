@@ -441,6 +441,8 @@ static void put_objects(const struct profile *profile, struct str *out)
 			str_puts(out, " (replaced by another build while recording)");
 		else if (object->info.flags & LAYOUT_OBJECT_UNREADABLE)
 			str_puts(out, " (could not be read)");
+		if (object->info.flags & LAYOUT_OBJECT_UNSEARCHED)
+			str_puts(out, " (too many notes to look for a build ID in all)");
 		str_putc(out, '\n');
 	}
 }

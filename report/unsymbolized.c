@@ -265,6 +265,10 @@ static void put_tried(const struct profile_object *object, struct str *out)
 		put_attempt(attempt, out);
 		str_putc(out, '\n');
 	}
+	if (object->info.flags & LAYOUT_OBJECT_UNSEARCHED) {
+		put_line(out, "not:");
+		str_puts(out, "its build ID: there are too many notes to look for it in all\n");
+	}
 	if (!nr_absent)
 		return;
 	put_line(out, "tried:");

@@ -9,7 +9,7 @@
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
-#include "format/elf/elf_note.h"
+#include "format/elf/elf_build_id.h"
 
 enum {
 	/* The first read: header, program headers and build ID note of any usual file. */
@@ -18,14 +18,10 @@ enum {
 	PHDR_BYTES = sizeof(Elf64_Phdr),
 	SHDR_BYTES = sizeof(Elf64_Shdr),
 	/* Far above any real file; they keep a sparse hostile one from costing memory. */
-	SECTIONS_MAX = 1 << 20,
-	SECTION_NAMES_MAX = 64 << 20,
-	NOTES_MAX = 64 << 10,
+	SECTIONS_MAX = 1 << 17,
+	SECTION_NAMES_MAX = 16 << 20,
+	PHDRS_MAX = 1170, /* the kernel runs no program with more: 64 KiB, fs/binfmt_elf.c of 6.1 */
 	READ_MAX = 1 << 30,
-};
-
-struct note_range {
-	uint64_t offset, len;
 };
 
 struct elf_file {
@@ -41,16 +37,18 @@ struct elf_file {
 	uint16_t shentsize, shnum, shstrndx; /* as in the header, escapes not resolved */
 
 	VEC(struct elf_segment) segments;
-	struct elf_segment eh_frame_hdr; /* filesz 0: none */
-	VEC(struct note_range) notes;    /* the PT_NOTEs */
+	struct elf_segment eh_frame_hdr;  /* filesz 0: none */
+	VEC(struct elf_note_range) notes; /* the PT_NOTEs */
 
 	bool sections_parsed;
 	VEC(struct elf_section) sections;
 	char *section_names;
 
 	bool build_id_searched;
-	uint8_t build_id[ELF_BUILD_ID_MAX];
-	size_t build_id_len;
+	struct elf_build_id build_id;
+
+	elf_file_read_fn *on_read; /* NULL: nobody watches */
+	void *on_read_context;
 };
 
 static bool range_fits(uint64_t offset, uint64_t len, uint64_t size)
@@ -58,11 +56,8 @@ static bool range_fits(uint64_t offset, uint64_t len, uint64_t size)
 	return offset <= size && len <= size - offset;
 }
 
-struct err *elf_file_read_into(const struct elf_file *file, uint64_t offset, void *buf, size_t len)
+static struct err *read_bytes(const struct elf_file *file, uint64_t offset, void *buf, size_t len)
 {
-	if (!range_fits(offset, len, file->size))
-		return err_new(ERR_FORMAT, "%zu bytes at offset %#llx are not in a file of %llu",
-			len, (unsigned long long)offset, (unsigned long long)file->size);
 	if (range_fits(offset, len, file->head_len)) {
 		memcpy(buf, file->head + offset, len);
 		return NULL;
@@ -84,6 +79,17 @@ struct err *elf_file_read_into(const struct elf_file *file, uint64_t offset, voi
 				(unsigned long long)(offset + done));
 		done += (size_t)got;
 	}
+	return NULL;
+}
+
+struct err *elf_file_read_into(const struct elf_file *file, uint64_t offset, void *buf, size_t len)
+{
+	if (!range_fits(offset, len, file->size))
+		return err_new(ERR_FORMAT, "%zu bytes at offset %#llx are not in a file of %llu",
+			len, (unsigned long long)offset, (unsigned long long)file->size);
+	try(read_bytes(file, offset, buf, len));
+	if (file->on_read)
+		file->on_read(file->on_read_context, offset, buf, len);
 	return NULL;
 }
 
@@ -137,7 +143,7 @@ static struct err *parse_phdr(struct elf_file *file, struct bytes_cursor *cursor
 	bytes_get_u64(cursor); /* p_align */
 
 	if (type == PT_NOTE)
-		vec_push(&file->notes, (struct note_range){segment.offset, segment.filesz});
+		vec_push(&file->notes, (struct elf_note_range){segment.offset, segment.filesz});
 	if (type == PT_GNU_EH_FRAME)
 		file->eh_frame_hdr = segment;
 	if (type != PT_LOAD)
@@ -161,9 +167,9 @@ static struct err *parse_phdrs(
 	if (entsize != PHDR_BYTES)
 		return err_new(
 			ERR_FORMAT, "program headers of %d bytes, not %d", entsize, PHDR_BYTES);
-	/* PN_XNUM moves the count to section 0: only core dumps need as many. */
-	if (count == PN_XNUM)
-		return err_new(ERR_UNSUPPORTED, "more than %d program headers", PN_XNUM - 1);
+	/* Only core dumps need as many; PN_XNUM even moves the count to section 0. */
+	if (count > PHDRS_MAX)
+		return err_new(ERR_UNSUPPORTED, "more than %d program headers", PHDRS_MAX);
 	size_t len = (size_t)count * PHDR_BYTES;
 	CLEANUP_FREE uint8_t *copy = NULL;
 	const uint8_t *table;
@@ -364,8 +370,6 @@ static struct err *section_counts(const struct elf_file *file, uint64_t *count, 
 		if (file->shstrndx == SHN_XINDEX)
 			*names = section.link;
 	}
-	if (*count > SECTIONS_MAX)
-		return err_new(ERR_FORMAT, "%llu sections", (unsigned long long)*count);
 	return NULL;
 }
 
@@ -398,6 +402,8 @@ static struct err *parse_sections(struct elf_file *file)
 	try(section_counts(file, &count, &names_index));
 	if (count == 0)
 		return NULL;
+	if (count > SECTIONS_MAX)
+		return err_new(ERR_FORMAT, "%llu sections", (unsigned long long)count);
 	CLEANUP_FREE uint8_t *table = NULL;
 	try(err_wrap(
 		elf_file_read(file, file->shoff, count * SHDR_BYTES, &table), "section headers"));
@@ -438,51 +444,14 @@ const struct elf_section *elf_file_find_section(struct elf_file *file, const cha
 
 /* ---- build ID ---- */
 
-static bool scan_notes(struct elf_file *file, const uint8_t *bytes, size_t len)
-{
-	struct bytes_cursor cursor = bytes_cursor(bytes, len);
-	for (struct elf_note note; elf_note_next(&cursor, &note);) {
-		if (!elf_note_is(&note, ELF_NOTE_GNU, NT_GNU_BUILD_ID) ||
-			note.desc_len < ELF_BUILD_ID_MIN || note.desc_len > ELF_BUILD_ID_MAX)
-			continue;
-		memcpy(file->build_id, note.desc, note.desc_len);
-		file->build_id_len = note.desc_len;
-		return true;
-	}
-	return false;
-}
-
-static bool search_notes(struct elf_file *file, uint64_t offset, uint64_t len)
-{
-	if (len > NOTES_MAX)
-		len = NOTES_MAX;
-	if (range_fits(offset, len, file->head_len))
-		return scan_notes(file, file->head + offset, (size_t)len);
-	CLEANUP_FREE uint8_t *bytes = NULL;
-	struct err *err = elf_file_read(file, offset, len, &bytes);
-	if (err) {
-		err_destroy(err); /* no note there: the file has no build ID by it */
-		return false;
-	}
-	return scan_notes(file, bytes, (size_t)len);
-}
-
 static void search_build_id(struct elf_file *file)
 {
-	vec_each(&file->notes, note)
-		if (search_notes(file, note->offset, note->len))
-			return;
-	const struct elf_section *sections;
-	size_t count;
-	struct err *err = elf_file_sections(file, &sections, &count);
-	if (err) {
-		err_destroy(err);
-		return;
-	}
-	for (size_t i = 0; i < count; i++)
-		if (sections[i].type == SHT_NOTE &&
-			search_notes(file, sections[i].offset, sections[i].size))
-			return;
+	struct elf_note_places places = {.segments = file->notes.data,
+		.nr_segments = file->notes.len,
+		.headers_offset = file->shoff};
+	uint32_t names;
+	err_destroy(section_counts(file, &places.nr_headers, &names)); /* then without sections */
+	file->build_id = elf_build_id_search(file, &places);
 }
 
 const uint8_t *elf_file_build_id(struct elf_file *file, size_t *len)
@@ -491,6 +460,19 @@ const uint8_t *elf_file_build_id(struct elf_file *file, size_t *len)
 		search_build_id(file);
 		file->build_id_searched = true;
 	}
-	*len = file->build_id_len;
-	return file->build_id_len ? file->build_id : NULL;
+	*len = file->build_id.len;
+	return file->build_id.len ? file->build_id.bytes : NULL;
+}
+
+bool elf_file_build_id_is_given_up(const struct elf_file *file)
+{
+	return file->build_id.is_given_up;
+}
+
+/* ---- watching ---- */
+
+void elf_file_watch(struct elf_file *file, elf_file_read_fn *fn, void *context)
+{
+	file->on_read = fn;
+	file->on_read_context = context;
 }

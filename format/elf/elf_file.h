@@ -90,10 +90,19 @@ const struct elf_section *elf_file_find_section(struct elf_file *file, const cha
 
 /*
  * The GNU build ID, ELF_BUILD_ID_MIN to ELF_BUILD_ID_MAX bytes, or NULL (and *len 0).
- * From the PT_NOTEs, else from the SHT_NOTE sections (relocatable files; separate debug
- * files, whose segments hold nothing). Borrowed.
+ * See elf_build_id.h. Borrowed.
  */
 const uint8_t *elf_file_build_id(struct elf_file *file, size_t *len);
+/* After elf_file_build_id(): it found none and did not search all notes, for there are too many. */
+bool elf_file_build_id_is_given_up(const struct elf_file *file);
+
+/*
+ * From now on `fn` sees what is read from the file, in the order in which it is read: `len` bytes
+ * that were at `offset`. Not what elf_file_open() read before, nor mappings (elf_map.h). NULL: no
+ * more.
+ */
+typedef void elf_file_read_fn(void *context, uint64_t offset, const void *bytes, size_t len);
+void elf_file_watch(struct elf_file *file, elf_file_read_fn *fn, void *context);
 
 /*
  * A copy of `len` bytes at `offset`, with a NUL behind them. At most 1 GiB.

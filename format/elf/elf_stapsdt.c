@@ -9,8 +9,8 @@
 
 enum {
 	STAPSDT_TYPE = 3,
-	NOTES_MAX_BYTES = 16 << 20, /* PHP, with hundreds of places, has 30 KiB */
-	PROBES_MAX = 1 << 16,
+	NOTES_MAX_BYTES = 4 << 20, /* of a file; PHP, with hundreds of places, has 30 KiB */
+	PROBES_MAX = 1 << 14,
 };
 
 static const char owner[] = "stapsdt";
@@ -102,7 +102,8 @@ struct err *elf_stapsdt_read(struct elf_file *file, struct elf_stapsdt *ret)
 	struct err *err = NULL;
 	uint64_t bytes = 0;
 	for (size_t i = 1; i < count && !err && bytes <= NOTES_MAX_BYTES; i++) {
-		if (sections[i].type != SHT_NOTE || strcmp(sections[i].name, ".note.stapsdt") != 0)
+		if (sections[i].type != SHT_NOTE || !sections[i].size ||
+			strcmp(sections[i].name, ".note.stapsdt") != 0)
 			continue;
 		err = read_notes(&reading, file, &sections[i]);
 		bytes += sections[i].size; /* many may lie in the same place */

@@ -103,6 +103,7 @@ enum layout_object_flag {
 	LAYOUT_OBJECT_DELETED = 1,    /* the file was unlinked when it was looked at */
 	LAYOUT_OBJECT_UNREADABLE = 2, /* it could not be opened: no segments */
 	LAYOUT_OBJECT_CHANGED = 4,    /* the path held another build ID than the mapping */
+	LAYOUT_OBJECT_UNSEARCHED = 8, /* too many notes to look for a build ID in all of them */
 };
 
 /*
