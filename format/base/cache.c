@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 enum {
 	CHECKSUM_BYTES = 8,
 	UNUSED_SECONDS = 30 * 24 * 3600,
+	GROWTH_SHARE = 8,          /* of the limit, and the folder is swept again */
 	UNFINISHED_SECONDS = 3600, /* the writer of such a temporary file is dead */
 	TOUCH_SECONDS = 24 * 3600,
 	FILE_NAME_BYTES = CACHE_NAME_MAX + 32,
@@ -27,9 +29,16 @@ enum {
 
 static const char hex_digits[] = "0123456789abcdef";
 
+/* Of any threads that store. */
+struct growth {
+	_Atomic uint64_t bytes; /* stored since the folder was swept */
+};
+
 struct cache {
 	int folder_fd;
 	const char *kind;
+	uint64_t max_bytes;
+	struct growth *growth;
 };
 
 /* ---- the folder ---- */
@@ -126,7 +135,7 @@ static const char unfinished[] = "-new";
 /* ---- what is old ---- */
 
 struct kept {
-	time_t used;
+	int64_t used_ns;
 	uint64_t bytes;
 	char name[FILE_NAME_BYTES];
 };
@@ -150,7 +159,8 @@ static void sweep_file(struct sweep *sweep, const char *name)
 		unlinkat(folder_fd, name, 0);
 		return;
 	}
-	struct kept kept = {.used = st.st_mtime, .bytes = (uint64_t)st.st_size};
+	struct kept kept = {.used_ns = st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec,
+		.bytes = (uint64_t)st.st_size};
 	memcpy(kept.name, name, strlen(name) + 1); /* an own name: it fits */
 	sweep->bytes += kept.bytes;
 	vec_push(&sweep->kept, kept);
@@ -159,7 +169,7 @@ static void sweep_file(struct sweep *sweep, const char *name)
 static int compare_used(const void *a, const void *b)
 {
 	const struct kept *x = a, *y = b;
-	return x->used < y->used ? -1 : x->used > y->used;
+	return x->used_ns < y->used_ns ? -1 : x->used_ns > y->used_ns;
 }
 
 static void sweep_excess(struct sweep *sweep, uint64_t max_bytes)
@@ -173,7 +183,7 @@ static void sweep_excess(struct sweep *sweep, uint64_t max_bytes)
 	}
 }
 
-static void sweep_folder(const struct cache *cache, uint64_t max_bytes)
+static void sweep_folder(const struct cache *cache)
 {
 	int fd = openat(cache->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -184,7 +194,7 @@ static void sweep_folder(const struct cache *cache, uint64_t max_bytes)
 	struct sweep sweep = {.cache = cache, .now = time(NULL)};
 	for (struct dirent *entry; (entry = readdir(folder));)
 		sweep_file(&sweep, entry->d_name);
-	sweep_excess(&sweep, max_bytes);
+	sweep_excess(&sweep, cache->max_bytes);
 	vec_deinit(&sweep.kept);
 	closedir(folder);
 }
@@ -203,7 +213,9 @@ struct err *cache_open(const struct cache_options *options, struct cache **ret)
 	struct cache *cache = mem_zalloc(sizeof(*cache));
 	cache->folder_fd = fd;
 	cache->kind = options->kind;
-	sweep_folder(cache, options->max_bytes);
+	cache->max_bytes = options->max_bytes;
+	cache->growth = mem_zalloc(sizeof(*cache->growth));
+	sweep_folder(cache);
 	*ret = cache;
 	return NULL;
 }
@@ -213,6 +225,7 @@ void cache_close(struct cache *cache)
 	if (!cache)
 		return;
 	mem_close_fd(&cache->folder_fd);
+	mem_free(cache->growth);
 	mem_free(cache);
 }
 
@@ -252,7 +265,7 @@ struct cache_writer {
 	const struct cache *cache;
 	int fd;
 	bool is_committed;
-	uint64_t checksum;
+	uint64_t checksum, bytes;
 	char file[FILE_NAME_BYTES], temporary[FILE_NAME_BYTES];
 };
 
@@ -280,7 +293,18 @@ struct err *cache_writer_open(
 struct err *cache_writer_put(struct cache_writer *writer, const void *bytes, size_t len)
 {
 	writer->checksum = cache_checksum(writer->checksum, bytes, len);
+	writer->bytes += len;
 	return err_wrap(fd_write_all(writer->fd, bytes, len), "cache of %s", writer->cache->kind);
+}
+
+/* A recorder may run for months, and each new program is an entry. */
+static void note_growth(const struct cache *cache, uint64_t bytes)
+{
+	uint64_t grown = atomic_fetch_add(&cache->growth->bytes, bytes) + bytes;
+	if (!cache->max_bytes || grown <= cache->max_bytes / GROWTH_SHARE)
+		return;
+	atomic_store(&cache->growth->bytes, 0);
+	sweep_folder(cache);
 }
 
 struct err *cache_writer_commit(struct cache_writer *writer)
@@ -291,6 +315,7 @@ struct err *cache_writer_commit(struct cache_writer *writer)
 	if (renameat(cache->folder_fd, writer->temporary, cache->folder_fd, writer->file))
 		return err_sys(errno, "cache of %s: rename", cache->kind);
 	writer->is_committed = true;
+	note_growth(cache, writer->bytes + CHECKSUM_BYTES);
 	return NULL;
 }
 

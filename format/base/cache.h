@@ -26,7 +26,9 @@ struct cache;
 struct cache_options {
 	const char *kind;   /* static, a word; entries end in it */
 	const char *folder; /* NULL: the usual one; "": no cache */
-	uint64_t max_bytes; /* of all entries; 0: no limit. Those unused for longest go first */
+	/* Of all entries, and an eighth more until it is noticed; 0: no limit. Those unused for
+	 * longest go first. */
+	uint64_t max_bytes;
 };
 
 /*

@@ -122,6 +122,35 @@ TEST(cache_what_was_unused_for_longest_goes_first)
 	folder_remove(&folder, (const char *const[]){NULL});
 }
 
+/* Not only when it is opened: a recorder may run for months. */
+TEST(cache_keeps_its_limit_while_entries_are_stored)
+{
+	struct folder folder = folder_make();
+	enum {
+		ENTRIES = 40,
+		KEPT = 16,
+	};
+	char name[3], file[16];
+	open_cache(&folder, KEPT * (sizeof(CONTENT) + 8));
+	for (int i = 0; i < ENTRIES; i++) {
+		snprintf(name, sizeof(name), "%02x", i);
+		snprintf(file, sizeof(file), "%02x.unit", i);
+		store(&folder, name);
+		if (is_there(&folder, name))
+			set_age(&folder, file, 1000 - i);
+	}
+	int kept = 0;
+	for (int i = 0; i < ENTRIES; i++) {
+		snprintf(name, sizeof(name), "%02x", i);
+		bool is_kept = is_there(&folder, name);
+		CHECK(is_kept || !kept); /* the oldest ones go */
+		kept += is_kept;
+	}
+	CHECK(kept >= KEPT && kept <= KEPT + KEPT / 8 + 1);
+	open_cache(&folder, 1);
+	folder_remove(&folder, (const char *const[]){NULL});
+}
+
 TEST(cache_old_entries_and_unfinished_ones_go)
 {
 	struct folder folder = folder_make();
