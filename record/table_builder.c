@@ -3,10 +3,12 @@
 #include <elf.h>
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
 
@@ -32,33 +34,75 @@ struct table_builder {
 
 /* ---- in the thread ---- */
 
-/* Whoever makes a file chooses its build ID: only who may replace the real one is believed. */
+/* What anybody may make is not stored: the folder would be full of it. */
 static bool has_trusted_owner(int fd)
 {
 	struct stat st;
 	return fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
 }
 
+/*
+ * The build ID and a sum of the file's size and segments, so that files which claim the same ID
+ * mostly have entries of their own. Empty without a build ID.
+ */
+static uint32_t put_name(struct elf_file *elf, uint8_t name[TABLE_CACHE_NAME_MAX])
+{
+	_Static_assert(ELF_BUILD_ID_MAX + 8 <= TABLE_CACHE_NAME_MAX, "names fit");
+	size_t len, count;
+	const uint8_t *build_id = elf_file_build_id(elf, &len);
+	if (!len)
+		return 0;
+	uint64_t sum = elf_file_size(elf);
+	const struct elf_segment *segments = elf_file_segments(elf, &count);
+	for (size_t i = 0; i < count; i++) {
+		sum = map_mix(sum ^ segments[i].offset) + segments[i].filesz;
+		sum = map_mix(sum ^ segments[i].vaddr) + segments[i].memsz;
+	}
+	memcpy(name, build_id, len);
+	memcpy(name + len, &sum, sizeof(sum));
+	return (uint32_t)(len + sizeof(sum));
+}
+
+/* False: there is none, or none of this very file. */
+static bool load_table(const struct cache *cache, const uint8_t *name, uint32_t len,
+	struct elf_file *elf, struct unwind_table *ret)
+{
+	struct unwind_table table;
+	CLEANUP(table_inputs_deinit) struct table_inputs inputs = {0};
+	bool is_found = false;
+	err_destroy(table_cache_load(cache, name, len, &table, &inputs, &is_found));
+	if (!is_found)
+		return false;
+	if (!table_inputs_match(&inputs, elf)) {
+		unwind_table_deinit(&table);
+		return false;
+	}
+	*ret = table;
+	return true;
+}
+
 static enum table_origin make_table(
 	const struct cache *cache, int fd, struct elf_file *elf, struct unwind_table *ret)
 {
-	size_t len;
-	const uint8_t *build_id = elf_file_build_id(elf, &len);
-	bool is_found = false;
+	uint8_t name[TABLE_CACHE_NAME_MAX];
+	CLEANUP(table_inputs_deinit) struct table_inputs inputs = {0};
+	uint32_t len = put_name(elf, name);
+	bool is_stored = cache && len && has_trusted_owner(fd);
 	/* A cached table that is refused is built again, and replaced. */
-	err_destroy(table_cache_load(cache, build_id, (uint32_t)len, ret, &is_found));
-	if (is_found)
+	if (load_table(cache, name, len, elf, ret))
 		return TABLE_FROM_CACHE;
+	if (is_stored)
+		table_inputs_begin(&inputs, elf);
 	struct err *err = unwind_table_build(elf, ret);
-	if (err) {
-		err_destroy(err);
-		*ret = (struct unwind_table){0};
-		return TABLE_FAILED;
-	}
+	is_stored = is_stored && table_inputs_end(&inputs, elf) && !err;
 	/* Full disks and the like cost the next recording some time, nothing else. */
-	if (has_trusted_owner(fd))
-		err_destroy(table_cache_store(cache, build_id, (uint32_t)len, ret));
-	return TABLE_BUILT;
+	if (is_stored)
+		err_destroy(table_cache_store(cache, name, len, ret, &inputs));
+	if (!err)
+		return TABLE_BUILT;
+	err_destroy(err);
+	*ret = (struct unwind_table){0};
+	return TABLE_FAILED;
 }
 
 static void run_job(struct table_builder *builder, const struct job *job)

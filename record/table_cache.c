@@ -1,5 +1,5 @@
 /*
- * An entry: header, build ID, rules, runtime, pages, rows. The two large arrays are read straight
+ * An entry: header, name, rules, runtime, inputs, pages, rows. The large arrays are read straight
  * to where they are used: as little-endian numbers, which every machine has that this recorder runs
  * on.
  */
@@ -10,40 +10,48 @@
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
-#include "format/elf/elf_file.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are not converted");
 
 enum {
 /* What is stored of a file has been looked at for these runtimes only: a bit each. */
 #define X(constant, number, name) | 1 << (number)
-	FORMAT_VERSION = 5 << 8 VM_KINDS(X),
+	FORMAT_VERSION = 6 << 8 VM_KINDS(X),
 #undef X
-	HEADER_BYTES = 8 + 6 * 4,
+	HEADER_BYTES = 8 + 7 * 4,
 	RULE_BYTES = 16,
 	VM_BYTES = sizeof(struct vm_row), /* as it stands, like the arrays */
+	SUM_BYTES = SIPHASH_KEY_BYTES + 8,
+	PLACE_BYTES = sizeof(struct table_place),
 };
 
 static const char magic[8] = "ebprofUT";
 
 struct err *table_cache_open(const char *folder, struct cache **ret)
 {
-	return cache_open(&(struct cache_options){.kind = "unwind", .folder = folder}, ret);
+	struct cache_options options = {
+		.kind = "unwind",
+		.folder = folder,
+		.max_bytes = (uint64_t)TABLE_CACHE_MAX_MB << 20,
+	};
+	return cache_open(&options, ret);
 }
 
 /* ---- names ---- */
 
 enum {
-	NAME_BYTES = 2 * ELF_BUILD_ID_MAX + 1,
+	NAME_BYTES = 2 * TABLE_CACHE_NAME_MAX + 1,
 };
 
-/* False for a build ID that is none. */
-static bool put_name(const uint8_t *build_id, uint32_t len, char name[NAME_BYTES])
+_Static_assert((int)NAME_BYTES <= (int)CACHE_NAME_MAX + 1, "names fit");
+
+/* False for a name that is none. */
+static bool put_name(const uint8_t *name, uint32_t len, char ret[NAME_BYTES])
 {
-	if (!len || len > ELF_BUILD_ID_MAX)
+	if (!len || len > TABLE_CACHE_NAME_MAX)
 		return false;
 	for (uint32_t i = 0; i < len; i++)
-		snprintf(name + 2 * i, 3, "%02x", build_id[i]);
+		snprintf(ret + 2 * i, 3, "%02x", name[i]);
 	return true;
 }
 
@@ -92,8 +100,13 @@ static size_t rows_bytes(const struct unwind_table *table)
 
 /* ---- storing ---- */
 
-static void put_head(struct bytes_buf *out, const uint8_t *build_id, uint32_t len,
-	const struct unwind_table *table)
+static size_t places_bytes(const struct table_inputs *inputs)
+{
+	return inputs->places.len * PLACE_BYTES;
+}
+
+static void put_head(struct bytes_buf *out, const uint8_t *name, uint32_t len,
+	const struct unwind_table *table, const struct table_inputs *inputs)
 {
 	bytes_put(out, magic, sizeof(magic));
 	bytes_put_u16(out, FORMAT_VERSION);
@@ -103,34 +116,38 @@ static void put_head(struct bytes_buf *out, const uint8_t *build_id, uint32_t le
 	bytes_put_u32(out, (uint32_t)table->rules.len);
 	bytes_put_u32(out, (uint32_t)table->pages.len);
 	bytes_put_u32(out, (uint32_t)table->rows.len);
-	bytes_put(out, build_id, len);
+	bytes_put_u32(out, (uint32_t)inputs->places.len);
+	bytes_put(out, name, len);
 	vec_each(&table->rules, rule)
 		put_rule(out, rule);
 	bytes_put(out, &table->vm, VM_BYTES);
+	bytes_put(out, inputs->key, sizeof(inputs->key));
+	bytes_put_u64(out, inputs->sum);
 }
 
-struct err *table_cache_store(const struct cache *cache, const uint8_t *build_id, uint32_t len,
-	const struct unwind_table *table)
+struct err *table_cache_store(const struct cache *cache, const uint8_t *name, uint32_t len,
+	const struct unwind_table *table, const struct table_inputs *inputs)
 {
-	char name[NAME_BYTES];
-	if (!put_name(build_id, len, name))
+	char text[NAME_BYTES];
+	if (!put_name(name, len, text))
 		return NULL;
 	CLEANUP(bytes_buf_deinit) struct bytes_buf head = {0};
-	put_head(&head, build_id, len, table);
+	put_head(&head, name, len, table, inputs);
 	const struct cache_piece pieces[] = {
 		{head.data, HEADER_BYTES},
 		{head.data + HEADER_BYTES, head.len - HEADER_BYTES},
+		{inputs->places.data, places_bytes(inputs)},
 		{table->pages.data, pages_bytes(table)},
 		{table->rows.data, rows_bytes(table)},
 	};
-	return cache_store(cache, name, pieces, sizeof(pieces) / sizeof(*pieces));
+	return cache_store(cache, text, pieces, sizeof(pieces) / sizeof(*pieces));
 }
 
 /* ---- loading ---- */
 
 struct sizes {
-	uint32_t first_page, rules, pages, rows;
-	size_t head_bytes; /* up to the pages */
+	uint32_t first_page, rules, pages, rows, places;
+	size_t head_bytes; /* up to the places */
 };
 
 /* Everything that tells how much to read and to allocate, before either is done. */
@@ -144,16 +161,19 @@ static struct err *read_sizes(
 		bytes_get_u16(&cursor) != UNWIND_TABLE_VERSION)
 		return err_new(ERR_FORMAT, "of another version");
 	if (bytes_get_u32(&cursor) != len)
-		return err_new(ERR_FORMAT, "of another build ID");
+		return err_new(ERR_FORMAT, "of another name");
 	struct sizes sizes = {.first_page = bytes_get_u32(&cursor)};
 	sizes.rules = bytes_get_u32(&cursor);
 	sizes.pages = bytes_get_u32(&cursor);
 	sizes.rows = bytes_get_u32(&cursor);
+	sizes.places = bytes_get_u32(&cursor);
 	if (sizes.rules > UNWIND_TABLE_MAX_RULES || sizes.pages > UNWIND_MAX_PAGES ||
-		sizes.rows > UNWIND_TABLE_MAX_ROWS)
+		sizes.rows > UNWIND_TABLE_MAX_ROWS || sizes.places > TABLE_INPUTS_MAX_PLACES)
 		return err_new(ERR_FORMAT, "too large");
-	sizes.head_bytes = HEADER_BYTES + len + (size_t)sizes.rules * RULE_BYTES + VM_BYTES;
-	uint64_t want = sizes.head_bytes + sizes.pages * sizeof(struct unwind_page) +
+	sizes.head_bytes =
+		HEADER_BYTES + len + (size_t)sizes.rules * RULE_BYTES + VM_BYTES + SUM_BYTES;
+	uint64_t want = sizes.head_bytes + (uint64_t)sizes.places * PLACE_BYTES +
+			sizes.pages * sizeof(struct unwind_page) +
 			(uint64_t)sizes.rows * sizeof(uint32_t);
 	if (entry_bytes != want)
 		return err_new(ERR_FORMAT, "of a wrong length");
@@ -162,21 +182,24 @@ static struct err *read_sizes(
 }
 
 static struct err *read_contents(struct cache_entry *entry, uint8_t *head,
-	const struct sizes *sizes, struct unwind_table *table)
+	const struct sizes *sizes, struct unwind_table *table, struct table_inputs *inputs)
 {
+	vec_reserve(&inputs->places, sizes->places);
+	inputs->places.len = sizes->places;
 	table->first_page = sizes->first_page;
 	vec_reserve(&table->pages, sizes->pages);
 	vec_reserve(&table->rows, sizes->rows);
 	table->pages.len = sizes->pages;
 	table->rows.len = sizes->rows;
 	try(cache_entry_read(entry, head + HEADER_BYTES, sizes->head_bytes - HEADER_BYTES));
+	try(cache_entry_read(entry, inputs->places.data, places_bytes(inputs)));
 	try(cache_entry_read(entry, table->pages.data, pages_bytes(table)));
 	try(cache_entry_read(entry, table->rows.data, rows_bytes(table)));
 	return cache_entry_check(entry);
 }
 
-static struct err *read_table(struct cache_entry *entry, const uint8_t *build_id, uint32_t len,
-	struct unwind_table *table)
+static struct err *read_table(struct cache_entry *entry, const uint8_t *name, uint32_t len,
+	struct unwind_table *table, struct table_inputs *inputs)
 {
 	uint8_t header[HEADER_BYTES];
 	struct sizes sizes = {0};
@@ -185,36 +208,41 @@ static struct err *read_table(struct cache_entry *entry, const uint8_t *build_id
 	try(read_sizes(header, len, entry_bytes, &sizes));
 	CLEANUP_FREE uint8_t *head = mem_alloc(sizes.head_bytes);
 	memcpy(head, header, sizeof(header));
-	try(read_contents(entry, head, &sizes, table));
-	if (memcmp(head + HEADER_BYTES, build_id, len) != 0)
-		return err_new(ERR_FORMAT, "of another build ID");
+	try(read_contents(entry, head, &sizes, table, inputs));
+	if (memcmp(head + HEADER_BYTES, name, len) != 0)
+		return err_new(ERR_FORMAT, "of another name");
 	struct bytes_cursor cursor =
 		bytes_cursor(head + HEADER_BYTES + len, sizes.head_bytes - HEADER_BYTES - len);
 	for (uint32_t i = 0; i < sizes.rules; i++)
 		vec_push(&table->rules, get_rule(&cursor));
 	memcpy(&table->vm, bytes_get(&cursor, VM_BYTES), VM_BYTES);
+	memcpy(inputs->key, bytes_get(&cursor, SIPHASH_KEY_BYTES), SIPHASH_KEY_BYTES);
+	inputs->sum = bytes_get_u64(&cursor);
 	return unwind_table_check(table);
 }
 
-struct err *table_cache_load(const struct cache *cache, const uint8_t *build_id, uint32_t len,
-	struct unwind_table *ret, bool *is_found)
+struct err *table_cache_load(const struct cache *cache, const uint8_t *name, uint32_t len,
+	struct unwind_table *ret, struct table_inputs *inputs, bool *is_found)
 {
-	char name[NAME_BYTES];
+	char text[NAME_BYTES];
 	struct cache_entry entry;
 	*is_found = false;
-	if (!put_name(build_id, len, name))
+	if (!put_name(name, len, text))
 		return NULL;
-	try(cache_entry_open(cache, name, &entry));
+	try(cache_entry_open(cache, text, &entry));
 	if (entry.fd < 0)
 		return NULL;
 	struct unwind_table table = {0};
-	struct err *err = read_table(&entry, build_id, len, &table);
+	struct table_inputs read = {0};
+	struct err *err = read_table(&entry, name, len, &table, &read);
 	cache_entry_close(&entry);
 	if (err) {
 		unwind_table_deinit(&table);
-		return err_wrap(err, "cached %s", name);
+		table_inputs_deinit(&read);
+		return err_wrap(err, "cached %s", text);
 	}
 	*ret = table;
+	*inputs = read;
 	*is_found = true;
 	return NULL;
 }

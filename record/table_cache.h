@@ -1,8 +1,7 @@
 /*
- * Unwind tables on disk, by build ID, so that a file is read once and not once for each recording.
- *
- * Whoever makes a program chooses its build ID: store only tables of files whose owner is trusted
- * not to claim the ID of another.
+ * Unwind tables on disk, so that one is made once and not once for each recording. By a name that
+ * anybody can give a file: what a table was made from is stored with it, and whoever loads it is to
+ * compare that with the file at hand.
  */
 #ifndef EBPROF_TABLE_CACHE_H
 #define EBPROF_TABLE_CACHE_H
@@ -12,20 +11,27 @@
 
 #include "format/base/cache.h"
 #include "format/base/err.h"
+#include "record/table_inputs.h"
 #include "record/unwind_table.h"
+
+enum {
+	TABLE_CACHE_NAME_MAX = 80, /* bytes */
+	TABLE_CACHE_MAX_MB = 512,  /* of all entries; libLLVM's has 4 */
+};
 
 /* The cache "unwind": format/base/cache.h tells of `folder`. */
 struct err *table_cache_open(const char *folder, struct cache **ret) ERR_MUST_CHECK;
 
 /*
- * A NULL cache finds nothing and stores nothing, an empty build ID is never found. An error of
- * loading says why a file that is there was refused: *is_found is false then.
+ * `name` is of up to TABLE_CACHE_NAME_MAX bytes. A NULL cache finds nothing and stores nothing, an
+ * empty name is never found. An error of loading says why a file that is there was refused:
+ * *is_found is false then. *ret and *inputs are yours when it is true.
  */
-struct err *table_cache_load(const struct cache *cache, const uint8_t *build_id, uint32_t len,
-	struct unwind_table *ret, bool *is_found) ERR_MUST_CHECK;
+struct err *table_cache_load(const struct cache *cache, const uint8_t *name, uint32_t len,
+	struct unwind_table *ret, struct table_inputs *inputs, bool *is_found) ERR_MUST_CHECK;
 
 /* All of the table or nothing, also beside other writers. ERR_IO when the disk is full. */
-struct err *table_cache_store(const struct cache *cache, const uint8_t *build_id, uint32_t len,
-	const struct unwind_table *table) ERR_MUST_CHECK;
+struct err *table_cache_store(const struct cache *cache, const uint8_t *name, uint32_t len,
+	const struct unwind_table *table, const struct table_inputs *inputs) ERR_MUST_CHECK;
 
 #endif

@@ -87,10 +87,10 @@ struct err *elf_file_read_into(const struct elf_file *file, uint64_t offset, voi
 	if (!range_fits(offset, len, file->size))
 		return err_new(ERR_FORMAT, "%zu bytes at offset %#llx are not in a file of %llu",
 			len, (unsigned long long)offset, (unsigned long long)file->size);
-	try(read_bytes(file, offset, buf, len));
+	struct err *err = read_bytes(file, offset, buf, len);
 	if (file->on_read)
-		file->on_read(file->on_read_context, offset, buf, len);
-	return NULL;
+		file->on_read(file->on_read_context, offset, err ? NULL : buf, len);
+	return err;
 }
 
 struct err *elf_file_read(const struct elf_file *file, uint64_t offset, uint64_t len, uint8_t **ret)
@@ -475,4 +475,8 @@ void elf_file_watch(struct elf_file *file, elf_file_read_fn *fn, void *context)
 {
 	file->on_read = fn;
 	file->on_read_context = context;
+	file->sections_parsed = false;
+	vec_deinit(&file->sections);
+	mem_free(file->section_names);
+	file->section_names = NULL;
 }

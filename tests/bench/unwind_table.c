@@ -39,8 +39,8 @@ static double table_mb(const struct unwind_table *table)
 }
 
 /* The best of some, in a folder that goes away. Negative when there is no build ID. */
-static struct err *measure_load(
-	struct elf_file *file, const struct unwind_table *table, double *best)
+static struct err *measure_load(struct elf_file *file, const struct unwind_table *table,
+	const struct table_inputs *inputs, double *best)
 {
 	char folder[] = "/tmp/ebprof-bench.XXXXXX", command[64];
 	struct cache *cache;
@@ -50,13 +50,17 @@ static struct err *measure_load(
 	if (!mkdtemp(folder))
 		return err_new(ERR_IO, "no folder");
 	try(table_cache_open(folder, &cache));
-	try(table_cache_store(cache, id, (uint32_t)len, table));
+	try(table_cache_store(cache, id, (uint32_t)len, table, inputs));
 	for (int i = 0; i < 5; i++) {
 		struct unwind_table loaded;
+		struct table_inputs found = {0};
 		bool is_found;
 		double begun = now_ms();
-		try(table_cache_load(cache, id, (uint32_t)len, &loaded, &is_found));
+		try(table_cache_load(cache, id, (uint32_t)len, &loaded, &found, &is_found));
+		if (is_found && !table_inputs_match(&found, file))
+			return err_new(ERR_FORMAT, "of another file");
 		double took = now_ms() - begun;
+		table_inputs_deinit(&found);
 		if (is_found)
 			unwind_table_deinit(&loaded);
 		if (is_found && (*best < 0 || took < *best))
@@ -74,14 +78,19 @@ static struct err *measure(const char *path)
 	struct unwind_table table;
 	double load_ms, before_mb = peak_mb(), begun = now_ms();
 	try(elf_file_open(fd, &file));
+	struct table_inputs inputs;
+	table_inputs_begin(&inputs, file);
 	try(unwind_table_build(file, &table));
+	if (!table_inputs_end(&inputs, file))
+		return err_new(ERR_UNSUPPORTED, "too many places to be kept");
 	double build_ms = now_ms() - begun, built_mb = peak_mb() - before_mb;
-	try(measure_load(file, &table, &load_ms));
+	try(measure_load(file, &table, &inputs, &load_ms));
 	printf("%s: built %.1f ms, loaded %.2f ms, %zu rows (%llu before merging), %zu rules, "
-	       "%zu pages, %.1f MB, peak +%.1f MB\n",
+	       "%zu pages, %.1f MB, made from %zu places, peak +%.1f MB\n",
 		path, build_ms, load_ms, table.rows.len, (unsigned long long)table.statistics.rows,
-		table.rules.len, table.pages.len, table_mb(&table), built_mb);
+		table.rules.len, table.pages.len, table_mb(&table), inputs.places.len, built_mb);
 	unwind_table_deinit(&table);
+	table_inputs_deinit(&inputs);
 	elf_file_destroy(file);
 	return NULL;
 }

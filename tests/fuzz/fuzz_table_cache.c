@@ -2,6 +2,7 @@
  * A cached unwind table: any bytes as the file, and, since its checksum keeps a fuzzer out, any
  * bytes as pages, rows and rules. What is accepted can be searched.
  */
+#include <elf.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
-static const uint8_t build_id[4] = {0xab, 0xcd, 0xef, 0x01};
+static const uint8_t name[4] = {0xab, 0xcd, 0xef, 0x01};
 static char folder[] = "/tmp/ebprof-fuzz.XXXXXX", path[64];
 static struct cache *cache;
 
@@ -44,6 +45,25 @@ static void search(const struct unwind_table *table)
 	(void)sum;
 }
 
+/* With a file of any kind, here the entry itself: its places are read wherever they are. */
+static void compare(const struct table_inputs *inputs, const uint8_t *bytes, size_t len)
+{
+	struct elf_file *elf;
+	uint8_t *copy = malloc(len + sizeof(Elf64_Ehdr));
+	Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}};
+	if (!copy)
+		abort();
+	memcpy(copy, &header, sizeof(header));
+	memcpy(copy + sizeof(header), bytes, len);
+	struct err *err = elf_file_open_memory(copy, sizeof(header) + len, &elf);
+	if (!err) {
+		table_inputs_match(inputs, elf);
+		elf_file_destroy(elf);
+	}
+	err_destroy(err);
+	free(copy);
+}
+
 static void load(const uint8_t *bytes, size_t len)
 {
 	open_cache();
@@ -52,10 +72,13 @@ static void load(const uint8_t *bytes, size_t len)
 		abort();
 	close(fd);
 	struct unwind_table table;
+	struct table_inputs inputs;
 	bool is_found;
-	struct err *err = table_cache_load(cache, build_id, sizeof(build_id), &table, &is_found);
+	struct err *err = table_cache_load(cache, name, sizeof(name), &table, &inputs, &is_found);
 	if (is_found) {
 		search(&table);
+		compare(&inputs, bytes, len);
+		table_inputs_deinit(&inputs);
 		unwind_table_deinit(&table);
 	}
 	err_destroy(err);

@@ -22,6 +22,7 @@ struct fixture {
 	char folder[64], file[128];
 	struct cache *cache;
 	struct unwind_table table;
+	struct table_inputs inputs;
 };
 
 /* Rows over three pages, one of them empty. */
@@ -53,7 +54,12 @@ static void setup(struct fixture *fixture)
 	snprintf(fixture->file, sizeof(fixture->file), "%s/deadbeef01.unwind", fixture->folder);
 	CHECK_OK(table_cache_open(fixture->folder, &fixture->cache));
 	make_table(&fixture->table);
-	CHECK_OK(table_cache_store(fixture->cache, id, sizeof(id), &fixture->table));
+	memset(fixture->inputs.key, 0x5a, sizeof(fixture->inputs.key));
+	fixture->inputs.sum = 0x1122334455667788;
+	for (uint64_t i = 0; i < 3; i++)
+		vec_push(&fixture->inputs.places, (struct table_place){i * 100, i + 1});
+	CHECK_OK(table_cache_store(
+		fixture->cache, id, sizeof(id), &fixture->table, &fixture->inputs));
 }
 
 static void remove_folder(const char *folder)
@@ -70,21 +76,31 @@ static void teardown(struct fixture *fixture)
 {
 	cache_close(fixture->cache);
 	unwind_table_deinit(&fixture->table);
+	table_inputs_deinit(&fixture->inputs);
 	remove_folder(fixture->folder);
 }
 
 static bool is_found(const struct fixture *fixture, struct unwind_table *table)
 {
 	bool found;
-	CHECK_OK(table_cache_load(fixture->cache, id, sizeof(id), table, &found));
+	struct table_inputs inputs = {0};
+	CHECK_OK(table_cache_load(fixture->cache, id, sizeof(id), table, &inputs, &found));
+	CHECK_INT(inputs.places.len, found ? fixture->inputs.places.len : 0);
+	CHECK(!found || memcmp(inputs.places.data, fixture->inputs.places.data,
+				3 * sizeof(*inputs.places.data)) == 0);
+	CHECK(!found || inputs.sum == fixture->inputs.sum);
+	CHECK(!found || memcmp(inputs.key, fixture->inputs.key, sizeof(inputs.key)) == 0);
+	table_inputs_deinit(&inputs);
 	return found;
 }
 
 static void check_refused(const struct fixture *fixture, int code, const char *why)
 {
 	struct unwind_table table;
+	struct table_inputs inputs;
 	bool found = true;
-	CHECK_ERR(table_cache_load(fixture->cache, id, sizeof(id), &table, &found), code, why);
+	CHECK_ERR(table_cache_load(fixture->cache, id, sizeof(id), &table, &inputs, &found), code,
+		why);
 	CHECK(!found);
 }
 
@@ -116,22 +132,23 @@ TEST(table_cache_gives_back_what_was_stored)
 	teardown(&fixture);
 }
 
-TEST(table_cache_knows_no_other_build_id)
+TEST(table_cache_knows_no_other_name)
 {
 	struct fixture fixture;
 	struct unwind_table table;
+	struct table_inputs inputs;
 	bool found = true;
 	setup(&fixture);
-	CHECK_OK(table_cache_load(fixture.cache, id, sizeof(id) - 1, &table, &found));
+	CHECK_OK(table_cache_load(fixture.cache, id, sizeof(id) - 1, &table, &inputs, &found));
 	CHECK(!found);
-	CHECK_OK(table_cache_load(fixture.cache, id, 0, &table, &found));
+	CHECK_OK(table_cache_load(fixture.cache, id, 0, &table, &inputs, &found));
 	CHECK(!found);
 	char other[128];
 	snprintf(other, sizeof(other), "%s/deadbeef02.unwind", fixture.folder);
 	CHECK_INT(rename(fixture.file, other), 0);
 	static const uint8_t id2[] = {0xde, 0xad, 0xbe, 0xef, 0x02};
-	CHECK_ERR(table_cache_load(fixture.cache, id2, sizeof(id2), &table, &found), ERR_FORMAT,
-		"of another build ID");
+	CHECK_ERR(table_cache_load(fixture.cache, id2, sizeof(id2), &table, &inputs, &found),
+		ERR_FORMAT, "of another name");
 	teardown(&fixture);
 }
 
@@ -204,7 +221,7 @@ TEST(table_cache_refuses_what_is_no_file)
 	CHECK(!is_found(&fixture, &table));
 	/* Storing replaces the name, whatever it stands for. */
 	CHECK_INT(symlink("/dev/null", fixture.file), 0);
-	CHECK_OK(table_cache_store(fixture.cache, id, sizeof(id), &fixture.table));
+	CHECK_OK(table_cache_store(fixture.cache, id, sizeof(id), &fixture.table, &fixture.inputs));
 	CHECK(is_found(&fixture, &table));
 	unwind_table_deinit(&table);
 	teardown(&fixture);
@@ -237,11 +254,12 @@ TEST(table_cache_can_do_without_a_folder)
 {
 	struct cache *cache;
 	struct unwind_table table = {0};
+	struct table_inputs inputs = {0};
 	bool found = true;
 	CHECK_OK(table_cache_open("", &cache));
 	CHECK(!cache);
-	CHECK_OK(table_cache_store(cache, id, sizeof(id), &table));
-	CHECK_OK(table_cache_load(cache, id, sizeof(id), &table, &found));
+	CHECK_OK(table_cache_store(cache, id, sizeof(id), &table, &inputs));
+	CHECK_OK(table_cache_load(cache, id, sizeof(id), &table, &inputs, &found));
 	CHECK(!found);
 	cache_close(cache);
 }
@@ -302,8 +320,8 @@ TEST(table_cache_forgets_what_nobody_uses)
 static void store_often(const struct fixture *fixture)
 {
 	for (int i = 0; i < 300; i++) {
-		struct err *err =
-			table_cache_store(fixture->cache, id, sizeof(id), &fixture->table);
+		struct err *err = table_cache_store(
+			fixture->cache, id, sizeof(id), &fixture->table, &fixture->inputs);
 		if (err)
 			_exit(1);
 	}
@@ -350,8 +368,9 @@ TEST(table_cache_survives_a_full_disk)
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 1000, .rlim_max = 1000});
 	static const uint8_t id2[] = {1, 2, 3, 4};
-	CHECK_ERR(table_cache_store(fixture.cache, id2, sizeof(id2), &fixture.table), ERR_IO,
-		"File too large");
+	CHECK_ERR(
+		table_cache_store(fixture.cache, id2, sizeof(id2), &fixture.table, &fixture.inputs),
+		ERR_IO, "File too large");
 	struct unwind_table table;
 	CHECK(is_found(&fixture, &table)); /* what was there still is */
 	unwind_table_deinit(&table);
