@@ -49,6 +49,7 @@ struct profile_object {
 	enum symbol_level symbols_level;
 	bool lacks_debug_parts; /* a .dwo or dwz's file was not there, or there was no room */
 	bool lacks_room;        /* ... to unpack something */
+	bool is_symtab_cut;     /* see elf_symbols.h */
 	const struct debug_attempt *attempts; /* what was tried, in this order */
 	uint32_t nr_attempts;
 };

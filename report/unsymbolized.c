@@ -132,6 +132,9 @@ static const char *reason(const struct profile_object *object)
 		return "unpacked, its debug information is larger than there is room for";
 	if (object->lacks_debug_parts)
 		return "parts of its debug information stand in other files, which are missing";
+	if (object->is_symtab_cut)
+		return "its symbol table is mostly zeros, and was not read behind the first of "
+		       "them";
 	if (object->symbols_problem && object->symbols_level == SYMBOL_LEVEL_NONE)
 		return object->symbols_problem;
 	const char *recorded = reason_of_recorder(object->info.kind);

@@ -115,6 +115,10 @@ bool elf_plt_decode(uint16_t machine, const uint8_t *bytes, size_t len, uint64_t
 
 /* ---- relocations ---- */
 
+enum {
+	WINDOW_BYTES = RELA_BYTES << 16, /* are read before their pages are given back */
+};
+
 /* What the loader puts into a slot. */
 struct slot {
 	uint64_t address;
@@ -147,9 +151,13 @@ static struct err *read_slots(
 	CLEANUP(elf_map_release) struct elf_map table = {0};
 	uint64_t whole = section->size / RELA_BYTES * RELA_BYTES;
 	try(err_wrap(elf_map_range(file, section->offset, whole, &table), "%s", section->name));
-	struct bytes_cursor cursor = bytes_cursor(table.bytes, whole);
-	while (bytes_left(&cursor))
-		add_slot(slots, elf_file_machine(file), &cursor);
+	for (uint64_t at = 0; at < whole; at += WINDOW_BYTES) {
+		uint64_t len = whole - at < WINDOW_BYTES ? whole - at : WINDOW_BYTES;
+		struct bytes_cursor cursor = bytes_cursor(table.bytes + at, len);
+		while (bytes_left(&cursor))
+			add_slot(slots, elf_file_machine(file), &cursor);
+		elf_map_forget(&table, at, len);
+	}
 	return NULL;
 }
 

@@ -18,6 +18,8 @@ enum {
 	NAMES_MAX = 1 << 30,
 	STUB_NAMES_MAX = 64 << 20,
 	STUB_NAME_MAX = 64 << 10,
+	LAST_NAME_MAX = 64 << 10,
+	WINDOW_SYMBOLS = 64 << 10, /* are read before their pages are given back */
 };
 
 /* What the readers below share. */
@@ -76,6 +78,16 @@ static const struct elf_names *append_names(struct elf_symbols *out, const struc
 	return names;
 }
 
+/* What follows a mapped table is none of its last name. False: that has no start. */
+static bool cut_last_name(struct elf_map *text)
+{
+	size_t len = text->len < LAST_NAME_MAX ? (size_t)text->len : LAST_NAME_MAX;
+	const uint8_t *start = text->bytes + text->len - len, *end = memrchr(start, 0, len);
+	if (end)
+		text->len = (uint64_t)(end + 1 - text->bytes);
+	return end != NULL;
+}
+
 /* Appends a string table; *ret stays NULL where it has no contents. Every name in it ends in it. */
 static struct err *read_names(struct reader *reader, uint32_t index, const struct elf_names **ret)
 {
@@ -93,10 +105,9 @@ static struct err *read_names(struct reader *reader, uint32_t index, const struc
 	struct elf_map text;
 	try(err_wrap(
 		elf_map_range(reader->file, table->offset, table->size, &text), "string table"));
-	if (text.base && text.bytes[text.len - 1]) { /* what follows is none of the last name */
+	if (text.base && !cut_last_name(&text)) {
 		elf_map_release(&text);
-		try(err_wrap(elf_map_copy(reader->file, table->offset, table->size, &text),
-			"string table"));
+		return err_new(ERR_FORMAT, "a string table that ends within a name");
 	}
 	*ret = append_names(reader->out, &text);
 	return NULL;
@@ -210,6 +221,27 @@ static struct err *read_table(struct reader *reader, const struct elf_section *t
 	return NULL;
 }
 
+static bool is_zero(const uint8_t *bytes, size_t len)
+{
+	return !bytes[0] && memcmp(bytes, bytes + 1, len - 1) == 0;
+}
+
+/* No linker writes null symbols by the thousand: a sparse file of any size seems to have them. */
+static void read_window(struct reader *reader, const uint8_t *bytes, size_t count,
+	const struct elf_names *names, const uint8_t *classes)
+{
+	struct elf_symbols *out = reader->out;
+	out->is_cut = count == WINDOW_SYMBOLS && is_zero(bytes, count * SYM_BYTES);
+	if (out->is_cut)
+		return;
+	vec_reserve(&out->symbols, count);
+	for (size_t i = 0; i < count; i++) {
+		struct elf_symbol *next = &out->symbols.data[out->symbols.len];
+		out->symbols.len +=
+			read_symbol(reader, bytes + i * SYM_BYTES, names, classes, next);
+	}
+}
+
 static struct err *read_symbols(struct reader *reader, const struct elf_section *table)
 {
 	if (!table)
@@ -221,13 +253,13 @@ static struct err *read_symbols(struct reader *reader, const struct elf_section 
 	try(read_table(reader, table, SYM_BYTES, &entries, &count));
 	if (!names)
 		return NULL;
-	struct elf_symbols *out = reader->out;
-	vec_reserve(&out->symbols, count);
 	CLEANUP_FREE uint8_t *classes = classify_sections(reader);
-	for (size_t i = 1; i < count; i++) { /* symbol 0 is the null symbol */
-		struct elf_symbol *next = &out->symbols.data[out->symbols.len];
-		out->symbols.len +=
-			read_symbol(reader, entries.bytes + i * SYM_BYTES, names, classes, next);
+	/* Symbol 0 is the null symbol, which is no function. */
+	for (size_t first = 0; first < count && !reader->out->is_cut; first += WINDOW_SYMBOLS) {
+		size_t left = count - first;
+		read_window(reader, entries.bytes + first * SYM_BYTES,
+			left < WINDOW_SYMBOLS ? left : WINDOW_SYMBOLS, names, classes);
+		elf_map_forget(&entries, first * SYM_BYTES, (uint64_t)WINDOW_SYMBOLS * SYM_BYTES);
 	}
 	return NULL;
 }
@@ -382,8 +414,11 @@ struct err *elf_symbols_read(struct elf_file *file, struct elf_symbols *ret)
 	collect_code(&reader);
 	const struct elf_section *dynsym = find_by_type(&reader, SHT_DYNSYM);
 	struct err *err = read_symbols(&reader, find_by_type(&reader, SHT_SYMTAB));
+	bool is_cut = out.is_cut;
+	out.is_cut = false;
 	if (!err)
 		err = read_symbols(&reader, dynsym);
+	out.is_cut |= is_cut;
 	if (!err)
 		err = read_plt(&reader, dynsym);
 	if (err) {

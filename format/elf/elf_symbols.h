@@ -47,6 +47,7 @@ struct elf_symbols {
 	struct elf_names names[ELF_NAMES_TABLES]; /* `first` ascends */
 	size_t names_count;
 	uint32_t names_end; /* the first number behind all names */
+	bool is_cut; /* a table has many zeros instead of symbols, from there it was not read */
 };
 
 /*

@@ -90,6 +90,7 @@ static void take_symbols(struct symbol_file *file, const struct symbol_source *s
 {
 	struct elf_symbols symbols = {0};
 	struct err *err = elf_symbols_read(source->elf, &symbols);
+	file->is_symtab_cut |= symbols.is_cut;
 	if (err)
 		err_destroy(err); /* a broken table is no table */
 	else
@@ -329,6 +330,7 @@ void symbol_file_keep_attempts(
 	object->attempts = kept;
 	object->nr_attempts = (uint32_t)count;
 	object->symbols_level = file->level;
+	object->is_symtab_cut = file->is_symtab_cut;
 }
 
 void symbol_file_close(struct symbol_file *file)

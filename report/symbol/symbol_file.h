@@ -23,6 +23,7 @@ struct symbol_file {
 	char *path;                       /* of the best file; NULL when none was accepted */
 	const char *problem;              /* static text; why there is none */
 	enum symbol_level level;          /* of all accepted files together */
+	bool is_symtab_cut;               /* see elf_symbols.h; once the index was made */
 	VEC(struct elf_segment) segments; /* the file's, for recordings that lack them */
 	struct elf_file *debug;           /* the first one with debug information, or NULL */
 	int debug_fd;                     /* its file, or -1 */

@@ -140,7 +140,7 @@ static bool ask_files(
 	if (!is_whole)
 		*sources = (struct answer_sources){.index = sources->index};
 	size_t nr_asked = places.list.len;
-	if (ask(asking, sources, &places) && is_whole)
+	if (ask(asking, sources, &places) && is_whole && !file->is_symtab_cut)
 		keep(asking, &key, nr_asked);
 	return is_whole;
 }

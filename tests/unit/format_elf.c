@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/bytes.h"
@@ -275,6 +276,107 @@ TEST(broken_symbol_tables)
 	CHECK_INT(count_symbols(&small), 1);
 	section(&small, 4)->sh_size = 3; /* the table ends within "main" */
 	CHECK_INT(count_symbols(&small), 1);
+}
+
+/* ---- large tables ---- */
+
+enum {
+	LARGE_AT = 1 << 20,
+};
+
+/* The small file with another symbol table, of `bytes` bytes at LARGE_AT, which are zeros yet. */
+static int make_large(uint64_t bytes)
+{
+	union small_file small;
+	build_small(&small);
+	section(&small, 3)->sh_offset = LARGE_AT;
+	section(&small, 3)->sh_size = bytes;
+	int fd = memfd_create("large", MFD_CLOEXEC);
+	CHECK_INT(ftruncate(fd, (off_t)(LARGE_AT + bytes)), 0);
+	CHECK_INT(pwrite(fd, small.bytes, SMALL_BYTES, 0), SMALL_BYTES);
+	CHECK_INT(pwrite(fd, small.bytes + SYMTAB_AT, SMALL_SYMBOLS * sizeof(Elf64_Sym), LARGE_AT),
+		SMALL_SYMBOLS * sizeof(Elf64_Sym));
+	return fd;
+}
+
+/* What was looked at of a file of holes is in memory from then on: it is counted. */
+TEST(sparse_symbol_tables_are_not_read_to_their_end)
+{
+	CLEANUP_FD int fd = make_large((1ULL << 30) / sizeof(Elf64_Sym) * sizeof(Elf64_Sym));
+	struct elf_file *file = NULL;
+	struct elf_symbols symbols = {0};
+	struct stat st;
+	CHECK_OK(elf_file_open(fd, &file));
+	CHECK_OK(elf_symbols_read(file, &symbols));
+	CHECK_INT(symbols.symbols.len, 2); /* those of its beginning */
+	CHECK(symbols.is_cut);
+	CHECK(symbols.symbols.cap * sizeof(*symbols.symbols.data) < 16 << 20);
+	CHECK_INT(fstat(fd, &st), 0);
+	CHECK(st.st_blocks * 512LL < 64 << 20);
+	elf_symbols_deinit(&symbols);
+	elf_file_destroy(file);
+}
+
+static long peak_kb(void)
+{
+	char line[128];
+	long kb = 0;
+	FILE *status = fopen("/proc/self/status", "re");
+	while (status && !kb && fgets(line, sizeof(line), status))
+		if (sscanf(line, "VmHWM: %ld", &kb) != 1)
+			kb = 0;
+	fclose(status);
+	return kb;
+}
+
+/* No zeros, and no functions either. */
+TEST(symbol_tables_are_not_in_memory_at_once)
+{
+	static Elf64_Sym junk[1 << 15];
+	const size_t pieces = 200; /* 157 MB */
+	CLEANUP_FD int fd = make_large(pieces * sizeof(junk));
+	memset(junk, 0xff, sizeof(junk));
+	for (size_t i = 0; i < pieces; i++)
+		CHECK_INT(pwrite(fd, junk, sizeof(junk), (off_t)(LARGE_AT + i * sizeof(junk))),
+			sizeof(junk));
+	struct elf_file *file = NULL;
+	struct elf_symbols symbols = {0};
+	long before_kb = peak_kb();
+	CHECK_OK(elf_file_open(fd, &file));
+	CHECK_OK(elf_symbols_read(file, &symbols));
+	CHECK(!symbols.is_cut);
+	CHECK_INT(symbols.symbols.len, 0);
+	CHECK(peak_kb() - before_kb < 64 << 10);
+	elf_symbols_deinit(&symbols);
+	elf_file_destroy(file);
+}
+
+/* A mapped one: what stands behind its last NUL is no name. */
+TEST(string_tables_that_end_within_a_name)
+{
+	union small_file small;
+	build_small(&small);
+	section(&small, 4)->sh_offset = LARGE_AT;
+	section(&small, 4)->sh_size = LARGE_AT;
+	((Elf64_Sym *)(small.bytes + SYMTAB_AT))[1].st_name = LARGE_AT - 2;
+	CLEANUP_FD int fd = memfd_create("large", MFD_CLOEXEC);
+	CHECK_INT(ftruncate(fd, 2 * LARGE_AT), 0);
+	CHECK_INT(pwrite(fd, small.bytes, SMALL_BYTES, 0), SMALL_BYTES);
+	CHECK_INT(pwrite(fd, strtab, sizeof(strtab), LARGE_AT), sizeof(strtab));
+	CHECK_INT(pwrite(fd, "xy", 2, 2 * LARGE_AT - 2), 2);
+	struct elf_file *file = NULL;
+	struct elf_symbols symbols = {0};
+	CHECK_OK(elf_file_open(fd, &file));
+	CHECK_OK(elf_symbols_read(file, &symbols));
+	CHECK_INT(symbols.symbols.len, 1);
+	CHECK_STR(elf_symbols_name(&symbols, &symbols.symbols.data[0]), "helper");
+	static char name[128 << 10];
+	memset(name, 'x', sizeof(name));
+	CHECK_INT(
+		pwrite(fd, name, sizeof(name), (off_t)(2 * LARGE_AT - sizeof(name))), sizeof(name));
+	CHECK_ERR(elf_symbols_read(file, &symbols), ERR_FORMAT, "within a name");
+	elf_symbols_deinit(&symbols);
+	elf_file_destroy(file);
 }
 
 /* Which symbols that do not say what they are name functions. */
