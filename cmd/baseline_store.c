@@ -4,11 +4,11 @@
 #include <time.h>
 
 #include "cmd/console.h"
-#include "cmd/output_owner.h"
+#include "format/base/caller.h"
 
 struct err *baseline_store_open(const char *folder, bool creates, struct store **ret)
 {
-	struct output_owner owner = output_owner_find();
+	struct caller owner = caller_find();
 	struct store_options options = {
 		.folder = folder,
 		.creates = creates,

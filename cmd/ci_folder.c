@@ -1,65 +1,55 @@
 #include "cmd/ci_folder.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/output_owner.h"
+#include "format/base/safe_folder.h"
 #include "format/base/str.h"
 
-static struct err *make_kept(const char *path)
+static struct err *open_kept(const char *path, struct ci_folder *ret)
 {
-	struct output_owner owner = output_owner_find();
-	struct stat st;
-	if (mkdir(path, 0777)) {
-		if (errno != EEXIST)
-			return err_sys(errno, "cannot create %s", path);
-		if (stat(path, &st) || !S_ISDIR(st.st_mode))
-			return err_new(ERR_USAGE, "%s is no folder", path);
-		return NULL;
-	}
-	if (owner.is_set && chown(path, owner.uid, owner.gid))
-		return err_sys(errno, "cannot give %s to user %u", path, owner.uid);
+	struct caller caller = caller_find();
+	CLEANUP_FD int fd = -1;
+	try(safe_folder_make(path, 0777, &caller, &fd, NULL));
+	*ret = (struct ci_folder){.path = mem_strdup(path), .is_kept = true, .fd = steal_fd(fd)};
 	return NULL;
 }
 
 struct err *ci_folder_create(const char *kept, struct ci_folder *ret)
 {
-	struct str path = {0};
-	if (kept) {
-		try(make_kept(kept));
-		*ret = (struct ci_folder){.path = mem_strdup(kept), .is_kept = true};
-		return NULL;
-	}
+	struct caller nobody = {0};
+	CLEANUP(str_deinit) struct str path = {0};
+	CLEANUP_FD int fd = -1;
+	if (kept)
+		return open_kept(kept, ret);
 	const char *place = getenv("TMPDIR");
-	str_printf(&path, "%s/ebprof-ci.XXXXXX", place && *place ? place : "/tmp");
-	if (!mkdtemp(path.data)) {
-		struct err *err = err_sys(errno, "cannot create %s", str_text(&path));
-		str_deinit(&path);
-		return err;
-	}
-	*ret = (struct ci_folder){.path = str_steal(&path)};
+	str_printf(&path, "%s/ebprof-ci.%016llx", place && *place ? place : "/tmp",
+		(unsigned long long)map_random_seed());
+	try(safe_folder_make(str_text(&path), 0700, &nobody, &fd, NULL));
+	*ret = (struct ci_folder){.path = str_steal(&path), .fd = steal_fd(fd)};
 	return NULL;
 }
 
-static void remove_all(const char *path)
+/* By the descriptor: another folder may have taken the place of this one. */
+static void remove_all(struct ci_folder *folder)
 {
-	DIR *dir = opendir(path);
+	DIR *dir = fdopendir(steal_fd(folder->fd));
 	if (!dir)
 		return;
 	for (struct dirent *entry; (entry = readdir(dir));)
 		if (entry->d_type != DT_DIR)
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	closedir(dir);
-	rmdir(path);
+	rmdir(folder->path);
 }
 
 void ci_folder_deinit(struct ci_folder *folder)
 {
 	if (folder->path && !folder->is_kept)
-		remove_all(folder->path);
+		remove_all(folder);
+	else if (folder->path)
+		mem_close_fd(&folder->fd);
 	mem_free(steal_ptr(folder->path));
 }
 

@@ -9,8 +9,9 @@
 #include "format/base/vec.h"
 
 struct ci_folder {
-	char *path;
+	char *path; /* NULL: there is none */
 	bool is_kept;
+	int fd;
 };
 
 /* Made if need be. NULL: a temporary one, below TMPDIR. */

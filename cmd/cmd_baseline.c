@@ -5,7 +5,8 @@
 #include "cmd/baseline_store.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
-#include "cmd/output_owner.h"
+#include "format/base/caller.h"
+#include "record/output.h"
 #include "record/feature.h"
 #include "record/host.h"
 
@@ -94,7 +95,7 @@ static struct err *run_save(struct baseline_options *options, int nr_operands, c
 
 static struct err *write_output(const char *path, const struct bytes_buf *bytes)
 {
-	struct output_owner owner = output_owner_find();
+	struct caller owner = caller_find();
 	struct output *output;
 	try(output_create(path, &owner, -1, &output));
 	struct writer_sink sink = output_sink(output);

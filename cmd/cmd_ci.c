@@ -12,6 +12,8 @@
 #include "cmd/console.h"
 #include "cmd/diff_run.h"
 #include "cmd/raise_signal.h"
+#include "format/base/fd.h"
+#include "format/base/output_file.h"
 #include "record/feature.h"
 #include "record/host.h"
 
@@ -130,13 +132,15 @@ static void say_found(struct ci *ci, const struct baseline_store_found *found)
 static struct err *write_baseline(struct ci *ci, const struct bytes_buf *bytes)
 {
 	const char *path = ci_folder_add(&ci->folder, "baseline.data", &ci->base);
-	FILE *file = fopen(path, "we");
-	if (!file)
-		return err_sys(errno, "cannot create %s", path);
-	bool is_written = fwrite(bytes->data, 1, bytes->len, file) == bytes->len;
-	if (fclose(file) || !is_written)
-		return err_sys(errno, "cannot write %s", path);
-	return NULL;
+	struct output_file *file;
+	struct output_file_options options = {.path = path, .owner = caller_find()};
+	try(output_file_create(&options, &file));
+	struct err *err = fd_write_all(output_file_fd(file), bytes->data, bytes->len);
+	err = err ? err_wrap(err, "%s", path) : output_file_publish(file);
+	if (!err)
+		err = output_file_close(file);
+	output_file_destroy(file);
+	return err;
 }
 
 static struct err *take_baseline(struct ci *ci, struct store *store)

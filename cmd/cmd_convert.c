@@ -150,7 +150,7 @@ static struct err *convert(const struct profile *profile, const struct exporter 
 		str_puts(&name, "-");
 	struct export_file file;
 	try(export_file_open(str_text(&name), input->paths, input->nr_paths, &file));
-	bool is_stdout = !file.temporary;
+	bool is_stdout = !file.file;
 	try(export_file_end(&file, write_export(profile, exporter, options, &file)));
 	if (!is_stdout)
 		say_done(profile, &file);

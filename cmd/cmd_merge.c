@@ -1,7 +1,8 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/merge_files.h"
-#include "cmd/output_owner.h"
+#include "format/base/caller.h"
+#include "record/output.h"
 
 struct merge_options_given {
 	const char *output;
@@ -47,7 +48,7 @@ static struct err *write_counted(void *context, const void *bytes, size_t len)
 
 static struct err *merge(const struct merge_options_given *options, const struct merge_files *files)
 {
-	struct output_owner owner = output_owner_find();
+	struct caller owner = caller_find();
 	struct output *output;
 	struct merge_result result;
 	try(output_create(options->output, &owner, -1, &output));

@@ -9,11 +9,11 @@
 #include "cmd/console.h"
 #include "cmd/gone_names.h"
 #include "cmd/kept_naming.h"
-#include "cmd/output_owner.h"
 #include "cmd/raise_signal.h"
 #include "cmd/record_options.h"
 #include "cmd/record_rate.h"
 #include "cmd/record_view.h"
+#include "format/base/caller.h"
 #include "record/session.h"
 #include "record/usdt.h"
 
@@ -220,7 +220,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.cpus = options.cpus.data,
 		.nr_cpus = options.cpus.len,
 		.output = options.output,
-		.owner = output_owner_find(),
+		.owner = caller_find(),
 		.delay_ns = options.delay_ns,
 		.duration_ns = options.duration_ns,
 		.max_bytes = options.max_bytes,

@@ -8,17 +8,13 @@
 #include "report/export/export.h"
 
 struct export_file {
-	const char *path; /* borrowed; "-": standard output */
-	char *temporary;  /* NULL with standard output */
-	int fd;
+	const char *path;         /* borrowed; "-": standard output */
+	struct output_file *file; /* NULL: standard output */
 	struct write_behind *behind;
 	uint64_t bytes; /* once it was committed */
 };
 
-/*
- * Refuses a path that is there and no regular file, and those of the
- * recordings that are read.
- */
+/* Refuses what output_file_create() does; the inputs are the recordings that are read. */
 struct err *export_file_open(
 	const char *path, const char *const *inputs, size_t nr_inputs, struct export_file *ret);
 /*
@@ -27,7 +23,7 @@ struct err *export_file_open(
  * seen enough (`| head`) is none.
  */
 struct err *export_file_end(struct export_file *file, struct err *err) ERR_MUST_CHECK;
-/* Behind what is there, which is nothing if no such file is. Refuses the same. */
+/* Behind what is there, which is nothing if no such file is. See output_file_open_append(). */
 struct err *export_file_append(const char *path, const char *const *inputs, size_t nr_inputs,
 	const void *bytes, size_t len) ERR_MUST_CHECK;
 /* Borrowed. */

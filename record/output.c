@@ -3,15 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/mem.h"
-#include "format/base/str.h"
+#include "format/base/output_file.h"
 
 enum {
 	PIPE_PIECE_BYTES = 4096, /* PIPE_BUF: what a writable pipe takes without blocking */
@@ -19,68 +17,21 @@ enum {
 };
 
 struct output {
-	int fd;
+	int fd;                   /* of `file`, or a copy of standard output */
+	struct output_file *file; /* NULL: standard output */
 	bool is_pipe;
-	bool is_created; /* by us: nothing stands in it but what we wrote */
 	bool is_hurried;
 	int stop_fd;    /* readable: no more patience with the pipe's reader */
 	uint64_t bytes; /* whole chunks written so far */
 	char *name;
-	char *temporary; /* the name until it is published; NULL after that */
 };
 
-static bool is_owner(const struct output_owner *owner, uint32_t uid)
+static struct err *create_file(struct output *output, const char *path, const struct caller *owner)
 {
-	return uid == geteuid() || (owner->is_set && uid == owner->uid);
-}
-
-static struct err *check_replaceable(const char *path, const struct output_owner *owner)
-{
-	struct stat st;
-	if (lstat(path, &st))
-		return errno == ENOENT ? NULL : err_sys(errno, "%s", path);
-	if (S_ISLNK(st.st_mode))
-		return err_new(ERR_USAGE, "%s is a symbolic link; name the file itself", path);
-	if (!S_ISREG(st.st_mode))
-		return err_new(ERR_USAGE,
-			"%s is not a regular file; for a pipe use -o - and redirect it", path);
-	if (!is_owner(owner, st.st_uid))
-		return err_new(ERR_PERMISSION,
-			"%s belongs to user %u; remove it or choose another name with -o", path,
-			(unsigned)st.st_uid);
-	return NULL;
-}
-
-/* What has the name now is kept as NAME.old, for which there must be a place. */
-static struct err *check_old(const char *path)
-{
-	CLEANUP(str_deinit) struct str old = {0};
-	str_printf(&old, "%s.old", path);
-	struct stat st;
-	if (lstat(path, &st) || lstat(str_text(&old), &st) || !S_ISDIR(st.st_mode))
-		return NULL;
-	return err_new(ERR_USAGE, "%s is a directory, but %s is to be kept under that name",
-		str_text(&old), path);
-}
-
-/* A fresh file under a random name: nobody can have prepared that one. */
-static struct err *create_file(
-	struct output *output, const char *path, const struct output_owner *owner)
-{
-	try(check_replaceable(path, owner));
-	try(check_old(path));
-	struct str temporary = {0};
-	str_printf(&temporary, "%s.XXXXXX", path);
-	output->fd = mkostemp(temporary.data, O_CLOEXEC); /* O_EXCL, mode 0600 */
-	if (output->fd < 0) {
-		struct err *err = err_sys(errno, "cannot create %s", path);
-		str_deinit(&temporary);
-		return err;
-	}
-	output->temporary = str_steal(&temporary);
+	struct output_file_options options = {.path = path, .owner = *owner, .keeps_old = true};
+	try(output_file_create(&options, &output->file));
+	output->fd = output_file_fd(output->file);
 	flock(output->fd, LOCK_EX | LOCK_NB); /* who appends to recordings waits for the end */
-	if (owner->is_set && fchown(output->fd, owner->uid, owner->gid))
-		return err_sys(errno, "cannot give %s to user %u", path, owner->uid);
 	return NULL;
 }
 
@@ -91,6 +42,8 @@ static struct err *use_stdout(struct output *output)
 			"a recording is binary: redirect standard output, it is a terminal");
 	output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	struct stat st;
+	if (output->fd >= 0 && (fcntl(output->fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return err_new(ERR_USAGE, "standard output is closed");
 	if (output->fd < 0 || fstat(output->fd, &st))
 		return err_sys(errno, "standard output");
 	output->is_pipe = !S_ISREG(st.st_mode);
@@ -98,15 +51,14 @@ static struct err *use_stdout(struct output *output)
 }
 
 struct err *output_create(
-	const char *path, const struct output_owner *owner, int stop_fd, struct output **ret)
+	const char *path, const struct caller *owner, int stop_fd, struct output **ret)
 {
 	struct output *output = mem_zalloc(sizeof(*output));
 	output->fd = -1;
 	output->stop_fd = stop_fd;
 	output->name = mem_strdup(path);
-	output->is_created = strcmp(path, "-") != 0;
-	struct err *err =
-		output->is_created ? create_file(output, path, owner) : use_stdout(output);
+	bool is_file = strcmp(path, "-") != 0;
+	struct err *err = is_file ? create_file(output, path, owner) : use_stdout(output);
 	if (err)
 		output_destroy(output);
 	else
@@ -114,28 +66,35 @@ struct err *output_create(
 	return err;
 }
 
+/* Behind the last slash: the folder is the output's. */
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
 struct err *output_publish(struct output *output)
 {
-	if (!output->temporary)
-		return NULL;
-	CLEANUP(str_deinit) struct str old = {0};
-	str_printf(&old, "%s.old", output->name);
-	if (rename(output->name, str_text(&old)) && errno != ENOENT)
-		return err_sys(errno, "cannot rename %s to %s", output->name, str_text(&old));
-	if (rename(output->temporary, output->name))
-		return err_sys(errno, "cannot create %s", output->name);
-	mem_free(steal_ptr(output->temporary));
-	return NULL;
+	return output->file ? output_file_publish(output->file) : NULL;
+}
+
+struct err *output_set_aside(struct output *output, const char *name, bool *is_moved)
+{
+	return output_file_set_aside(output->file, base_of(name), is_moved);
+}
+
+void output_remove_aside(const struct output *output, const char *name)
+{
+	output_file_remove_aside(output->file, base_of(name));
 }
 
 void output_destroy(struct output *output)
 {
 	if (!output)
 		return;
-	if (output->temporary)
-		unlink(output->temporary);
-	mem_free(output->temporary);
-	mem_close_fd(&output->fd);
+	if (!output->file)
+		mem_close_fd(&output->fd);
+	output_file_destroy(output->file);
 	mem_free(output->name);
 	mem_free(output);
 }
@@ -143,6 +102,8 @@ void output_destroy(struct output *output)
 struct err *output_close(struct output *output)
 {
 	int fd = steal_fd(output->fd);
+	if (output->file)
+		return output_file_close(output->file);
 	if (fd >= 0 && close(fd))
 		return err_sys(errno, "%s: close", output->name);
 	return NULL;
@@ -193,7 +154,7 @@ static struct err *sink_write(void *context, const void *bytes, size_t len)
 	struct err *err = write_all(output, bytes, len);
 	if (err) {
 		/* Should this fail too, the file ends inside a chunk, which a reader copes with. */
-		if (output->is_created && ftruncate(output->fd, (off_t)output->bytes) == 0)
+		if (output->file && ftruncate(output->fd, (off_t)output->bytes) == 0)
 			lseek(output->fd, (off_t)output->bytes, SEEK_SET);
 	} else {
 		output->bytes += len;

@@ -8,30 +8,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/base/caller.h"
 #include "format/base/err.h"
 #include "format/file/writer.h"
 
 struct output;
 
-/* Whose the file shall be; of sudo's caller, say. */
-struct output_owner {
-	bool is_set;
-	uint32_t uid, gid;
-};
-
 /*
- * Creates a file with mode 0600 beside `path`. Refuses a symbolic link there,
- * anything that is no regular file, and a file of another user. "-" is standard
- * output, which must not be a terminal.
+ * Creates a file with mode 0600, see output_file.h; "-" is standard output, which must be open and
+ * no terminal.
  *
  * A pipe's reader is waited for without limit until `stop_fd` (-1: none) is
  * readable, and for 2 s from then on.
  */
 struct err *output_create(
-	const char *path, const struct output_owner *owner, int stop_fd, struct output **ret);
+	const char *path, const struct caller *owner, int stop_fd, struct output **ret);
 /* Gives the file its name; an older one of that name becomes NAME.old. Until then nothing changed.
  */
 struct err *output_publish(struct output *output);
+/*
+ * Renames the published file to a path in the same folder; see output_file_set_aside(). Not for
+ * standard output.
+ */
+struct err *output_set_aside(struct output *output, const char *name, bool *is_moved);
+/* Removes what was set aside under this path. */
+void output_remove_aside(const struct output *output, const char *name);
 /* Closes. Reports what closing reports: a full NFS server speaks up here. */
 struct err *output_close(struct output *output);
 /* A file that was not published is removed. */

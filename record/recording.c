@@ -1,10 +1,8 @@
 #include "record/recording.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "record/host.h"
 
@@ -361,13 +359,9 @@ static struct err *set_aside(struct recording *recording)
 	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &local);
 	struct str name = {0};
 	str_printf(&name, "%s.%s.%03ld", options->output, stamp, now.tv_nsec / 1000000);
-	if (rename(options->output, str_text(&name))) {
-		if (errno == ENOENT) { /* somebody took it away: his to keep */
-			str_deinit(&name);
-			return NULL;
-		}
-		struct err *err =
-			err_sys(errno, "cannot rename %s to %s", options->output, str_text(&name));
+	bool is_moved; /* else another process took it away: it belongs to that one */
+	struct err *err = output_set_aside(recording->output, str_text(&name), &is_moved);
+	if (err || !is_moved) {
 		str_deinit(&name);
 		return err;
 	}
@@ -375,7 +369,7 @@ static struct err *set_aside(struct recording *recording)
 	uint32_t keep = options->switching.max_files;
 	while (keep && recording->finished_names.len >= keep) {
 		char *oldest = recording->finished_names.data[0];
-		unlink(oldest);
+		output_remove_aside(recording->output, oldest);
 		mem_free(oldest);
 		memmove(recording->finished_names.data, recording->finished_names.data + 1,
 			--recording->finished_names.len * sizeof(char *));

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record/output.h"
+#include "format/base/caller.h"
 
 enum session_target {
 	SESSION_COMMAND,   /* argv */
@@ -64,7 +64,7 @@ struct session_options {
 	size_t nr_cpus;
 
 	const char *output;
-	struct output_owner owner;
+	struct caller owner;
 	uint64_t delay_ns, duration_ns; /* 0: none */
 	uint64_t max_bytes;             /* 0: no limit */
 	struct session_switch switching;

@@ -3,9 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "format/base/safe_folder.h"
 #include "report/baseline/store_file.h"
 
 enum {
@@ -16,27 +15,33 @@ struct store {
 	struct store_folder folder;
 };
 
+static struct err *open_folder(const char *path, int *ret)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return err_new(ERR_USAGE, "there is no folder %s: baseline save makes one", path);
+	if (fd < 0)
+		return err_sys(errno, "cannot open %s", path);
+	*ret = fd;
+	return NULL;
+}
+
 struct err *store_open(const struct store_options *options, struct store **ret)
 {
-	bool is_made = options->creates && mkdir(options->folder, 0777) == 0;
-	if (options->creates && !is_made && errno != EEXIST)
-		return err_sys(errno, "cannot create %s", options->folder);
-	int fd = open(options->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT && !options->creates)
-		return err_new(ERR_USAGE, "there is no folder %s: baseline save makes one",
-			options->folder);
-	if (fd < 0)
-		return err_sys(errno, "cannot open %s", options->folder);
+	struct caller owner = {options->has_owner, options->uid, options->gid};
+	CLEANUP_FD int fd = -1;
+	if (options->creates)
+		try(safe_folder_make(options->folder, 0777, &owner, &fd, NULL));
+	else
+		try(open_folder(options->folder, &fd));
 	struct store *store = mem_zalloc(sizeof(*store));
 	store->folder = (struct store_folder){
-		.fd = fd,
+		.fd = steal_fd(fd),
 		.path = mem_strdup(options->folder),
 		.has_owner = options->has_owner,
 		.uid = options->uid,
 		.gid = options->gid,
 	};
-	if (is_made && options->has_owner && fchown(fd, options->uid, options->gid))
-		err_destroy(err_sys(errno, "fchown")); /* it can be read all the same */
 	*ret = store;
 	return NULL;
 }
