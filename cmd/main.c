@@ -1,7 +1,9 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -83,8 +85,21 @@ static bool asks_for_version(const char *word)
 	return false;
 }
 
+/*
+ * A file that is opened must not become standard output by being the first free descriptor. What
+ * was closed fails all the same: it is open for the other direction.
+ */
+static void open_standard_descriptors(void)
+{
+	static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+			_exit(CONSOLE_ERROR);
+}
+
 int main(int argc, char **argv)
 {
+	open_standard_descriptors();
 	if (argc < 2) {
 		command_help.run(&command_help, 1, argv);
 		return CONSOLE_USAGE;

@@ -111,6 +111,13 @@ test_file_size_limit() {
 	want_clean_stop limited.data
 }
 
+test_closed_standard_output() {
+	run timeout 120 bash -c '"$EBPROF" record -o - -- touch ran >&-'
+	want_status 125 'a closed standard output'
+	grep -q 'standard output is closed' err || fail "$(cat err)"
+	[[ ! -e ran ]] || fail "the command ran"
+}
+
 test_closed_pipe() {
 	"$EBPROF" record -F 5000 -o - -- "$WORKLOADS/workload" 3 2>err | head -c 1000 >head.data
 	status=${PIPESTATUS[0]}
