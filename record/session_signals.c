@@ -6,16 +6,25 @@
 
 #include "format/base/mem.h"
 
+static void add_unless_ignored(sigset_t *signals, int number)
+{
+	struct sigaction action;
+	if (sigaction(number, NULL, &action) || action.sa_handler != SIG_IGN)
+		sigaddset(signals, number);
+}
+
 struct err *session_signals_take(struct session_signals *ret)
 {
 	sigset_t signals;
 	sigemptyset(&signals);
-	static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2};
+	static const int taken[] = {SIGINT, SIGTERM, SIGQUIT, SIGUSR2};
+	/* They end a process that does nothing about them; nohup: it is to outlive the terminal. */
+	static const int taken_unless_ignored[] = {
+		SIGHUP, SIGUSR1, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT, SIGXCPU};
 	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
 		sigaddset(&signals, taken[i]);
-	struct sigaction hangup;
-	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler == SIG_IGN)
-		sigdelset(&signals, SIGHUP); /* nohup: it is to outlive the terminal */
+	for (size_t i = 0; i < sizeof(taken_unless_ignored) / sizeof(*taken_unless_ignored); i++)
+		add_unless_ignored(&signals, taken_unless_ignored[i]);
 	sigprocmask(SIG_BLOCK, &signals, &ret->old.mask);
 	/* Both come back as errors of write. */
 	ret->old.on_pipe = signal(SIGPIPE, SIG_IGN);

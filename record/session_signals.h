@@ -1,6 +1,7 @@
 /*
  * The signals that end a session or begin another file, as a descriptor to wait for: TERM, INT,
- * QUIT, USR2, and HUP unless it is ignored (nohup).
+ * QUIT, USR2, and unless they are ignored HUP (nohup), USR1, ALRM and the others whose default is to
+ * end a process.
  */
 #ifndef EBPROF_SESSION_SIGNALS_H
 #define EBPROF_SESSION_SIGNALS_H

@@ -35,6 +35,21 @@ TEST(signals_are_read_one_by_one_and_kill_nobody)
 	session_signals_restore(&signals);
 }
 
+TEST(signals_that_kill_by_default_are_read)
+{
+	static const int deadly[] = {SIGUSR1, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGXCPU};
+	struct session_signals signals;
+	signal(SIGPWR, SIG_IGN);
+	CHECK_OK(session_signals_take(&signals));
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++) {
+		kill(getpid(), deadly[i]);
+		CHECK_INT(session_signals_next(&signals), deadly[i]);
+	}
+	kill(getpid(), SIGPWR);
+	CHECK_INT(session_signals_next(&signals), 0);
+	session_signals_restore(&signals);
+}
+
 TEST(what_writing_raises_comes_back_as_an_error)
 {
 	struct session_signals signals;
