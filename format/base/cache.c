@@ -55,10 +55,27 @@ static const char *distrust(const struct stat *st, mode_t type)
 	return NULL;
 }
 
+/*
+ * Root that has kept a user's XDG_CACHE_HOME would leave folders there that the user cannot write.
+ * What is not there yet will belong to whom its nearest parent belongs to.
+ */
+static bool is_of_another_user(const char *path)
+{
+	struct stat st;
+	CLEANUP_FREE char *copy = mem_strdup(path);
+	for (char *slash; stat(copy, &st); *slash = '\0') {
+		slash = strrchr(copy, '/');
+		if (!slash || slash == copy)
+			return false;
+	}
+	return st.st_uid != geteuid();
+}
+
 static struct err *usual_folder(const char *kind, struct str *path)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	if (cache && cache[0] == '/') /* relative ones are to be ignored, says XDG */
+	/* Relative ones are to be ignored, says XDG. */
+	if (cache && cache[0] == '/' && (geteuid() || !is_of_another_user(cache)))
 		str_printf(path, "%s", cache);
 	else if (geteuid() == 0)
 		str_puts(path, "/var/cache");

@@ -5,8 +5,8 @@
  * had made it. Whatever is wrong, the thing is made again; so errors here are
  * reasons, no failures.
  *
- * The folder of a kind is $XDG_CACHE_HOME/ebprof/KIND, else
- * /var/cache/ebprof/KIND for root and ~/.cache/ebprof/KIND for others.
+ * The folder of a kind is $XDG_CACHE_HOME/ebprof/KIND, which root uses only where that belongs to
+ * root, else /var/cache/ebprof/KIND for root and ~/.cache/ebprof/KIND for others.
  */
 #ifndef EBPROF_CACHE_H
 #define EBPROF_CACHE_H

@@ -238,3 +238,20 @@ TEST(cache_folders_of_others_are_refused)
 	CHECK_INT(chmod(folder.path, 0700), 0);
 	folder_remove(&folder, (const char *const[]){NULL});
 }
+
+/* A user's variable that sudo has kept: nothing of root's is left there. */
+TEST(cache_of_root_is_in_no_folder_of_a_user)
+{
+	char home[] = "/tmp/cache-home-XXXXXX", path[64];
+	int fd = -1;
+	if (geteuid())
+		return;
+	CHECK(mkdtemp(home));
+	CHECK_INT(chown(home, 65534, 65534), 0);
+	snprintf(path, sizeof(path), "%s/not/there", home);
+	setenv("XDG_CACHE_HOME", path, 1);
+	CHECK_OK(cache_folder_open("unit", &fd));
+	close(fd);
+	CHECK_INT(rmdir(home), 0); /* nothing was made in it */
+	rmdir("/var/cache/ebprof/unit");
+}
