@@ -219,16 +219,33 @@ struct err *writer_flush(struct writer *writer)
 	return err;
 }
 
+/* What waits besides the figures is dropped; a full disk often has room left for those. */
+static void put_figures_alone(struct writer *writer)
+{
+	size_t nr_samples = writer->samples.len;
+	put_entities(writer);
+	writer->samples.len = 0;
+	writer->out.len = 0;
+	count_samples(writer, nr_samples, false);
+	put_figures(writer);
+}
+
 struct err *writer_finish(struct writer *writer, const struct layout_end *end)
 {
-	struct err *err = writer_flush(writer);
+	struct err *err = NULL;
+	if (writer->failed) {
+		put_figures_alone(writer);
+		err = err_new(ERR_IO, "the output failed before");
+	} else {
+		err = writer_flush(writer);
+	}
 	struct bytes_buf *payload = &writer->payload;
 	bytes_put_varint(payload, end->reason);
 	bytes_put_varint(payload, end->time_ns);
 	put_chunk(writer, LAYOUT_CHUNK_END, payload);
 	size_t len = writer->out.len;
 	writer->out.len = 0;
-	/* Even after a failure: a full disk often has room left for the few bytes that say so. */
+	/* Even after a failure: it says so, and what was lost. */
 	struct err *end_err = writer->sink.write(writer->sink.context, writer->out.data, len);
 	if (!end_err)
 		writer->bytes_written += len;

@@ -95,6 +95,10 @@ test_disk_full() {
 	run busy_record -o mnt/full.data
 	grep -q 'No space left' err || fail "the disk was not full: $(cat err)"
 	want_clean_stop mnt/full.data
+	local said
+	said=$(grep -oE '[0-9]+ samples were lost, the output failed' err | grep -oE '^[0-9]+')
+	[[ $(field mnt/full.data lost_write) == "${said:-0}" ]] ||
+		fail "$said samples were lost, the file says $(field mnt/full.data lost_write)"
 }
 
 # Not even the first bytes fit.
