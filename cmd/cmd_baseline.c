@@ -6,9 +6,9 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "format/base/caller.h"
-#include "record/output.h"
 #include "record/feature.h"
 #include "record/host.h"
+#include "record/output.h"
 
 enum {
 	DAY_S = 24 * 3600,

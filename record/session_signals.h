@@ -1,7 +1,6 @@
 /*
  * The signals that end a session or begin another file, as a descriptor to wait for: TERM, INT,
- * QUIT, USR2, and unless they are ignored HUP (nohup), USR1, ALRM and the others whose default is to
- * end a process.
+ * QUIT, USR2, and unless they are ignored HUP (nohup), USR1, ALRM and others that kill by default.
  */
 #ifndef EBPROF_SESSION_SIGNALS_H
 #define EBPROF_SESSION_SIGNALS_H
