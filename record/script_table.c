@@ -32,6 +32,7 @@ void script_table_init(struct script_table *table, struct object_table *objects)
 	strtab_intern(&table->texts, "", 0);
 	strtab_intern(&table->keys, "", 0);
 	vec_push(&table->functions, none);
+	vec_push(&table->marks, (struct vm_line_marks){0});
 }
 
 void script_table_deinit(struct script_table *table)
@@ -39,6 +40,9 @@ void script_table_deinit(struct script_table *table)
 	strtab_deinit(&table->texts);
 	strtab_deinit(&table->keys);
 	vec_deinit(&table->functions);
+	vec_each(&table->marks, marks)
+		vm_line_marks_deinit(marks);
+	vec_deinit(&table->marks);
 	map_deinit(&table->by_number);
 }
 
@@ -127,12 +131,30 @@ static uint32_t take_text(struct script_table *table, const struct event_vm_code
 
 /* ---- functions ---- */
 
-/* 0: there are too many. */
+static struct vm_lines lines_of(
+	const struct script_table *table, const struct script_function *function)
+{
+	return (struct vm_lines){
+		.version = function->version,
+		.first_line = function->first_line,
+		.bytes = (const uint8_t *)strtab_get(&table->texts, function->lines),
+		.len = function->lines_len,
+	};
+}
+
+/* Its table of lines is read once, whatever number of frames ask for a place. */
 static uint32_t intern_function(struct script_table *table, const struct script_function *function)
 {
 	uint32_t id = strtab_intern(&table->keys, (const char *)function, sizeof(*function));
-	if (id == table->functions.len)
-		vec_push(&table->functions, *function);
+	if (id < table->functions.len)
+		return id;
+	struct vm_line_marks marks = {0};
+	struct vm_lines lines = lines_of(table, function);
+	vm_next_line_fn *next = vm_runtime(function->kind)->next_line;
+	if (next && function->version != VM_VERSION_LINES)
+		vm_line_marks_init(&marks, &lines, next);
+	vec_push(&table->functions, *function);
+	vec_push(&table->marks, marks);
 	return id;
 }
 
@@ -193,6 +215,18 @@ static struct object *find_failure(struct script_table *table, uint32_t place, u
 	return script_table_failure(table, kind, why ? why : VM_FAILED_NAME, offset);
 }
 
+static uint32_t line_of(const struct script_table *table, uint64_t id, uint32_t place)
+{
+	const struct script_function *function = &table->functions.data[id];
+	const struct vm_runtime *runtime = vm_runtime(function->kind);
+	struct vm_lines lines = lines_of(table, function);
+	if (function->version == VM_VERSION_LINES)
+		return place;
+	if (runtime->line_of)
+		return runtime->line_of(&lines, place);
+	return vm_line_marks_find(&table->marks.data[id], &lines, runtime->next_line, place);
+}
+
 struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset)
 {
 	uint32_t place = word & ((1U << VM_FRAME_CODE_SHIFT) - 1);
@@ -202,18 +236,8 @@ struct object *script_table_find(struct script_table *table, uint64_t word, uint
 	const uint64_t *id = map_get(&table->by_number, number);
 	if (!id || !*id)
 		return script_table_failure(table, VM_NONE + 1, VM_FAILED_NAME, offset);
-	const struct script_function *function = &table->functions.data[*id];
-	struct vm_lines lines = {
-		.version = function->version,
-		.first_line = function->first_line,
-		.bytes = (const uint8_t *)strtab_get(&table->texts, function->lines),
-		.len = function->lines_len,
-	};
-	uint32_t line = function->version == VM_VERSION_LINES
-				? place
-				: vm_runtime(function->kind)->line_of(&lines, place);
-	*offset = *id << LINE_BITS | (line & LINE_MASK);
-	return object_of(table, function->kind);
+	*offset = *id << LINE_BITS | (line_of(table, *id, place) & LINE_MASK);
+	return object_of(table, table->functions.data[*id].kind);
 }
 
 static const char *failure_name(uint64_t why)

@@ -14,6 +14,7 @@
 #include "format/base/str.h"
 #include "format/base/vec.h"
 #include "record/object.h"
+#include "record/vm/vm_lines.h"
 
 struct script_function {
 	uint8_t kind, version; /* of struct event_vm_code */
@@ -28,7 +29,8 @@ struct script_table {
 	struct object *object_of[VM_KINDS_END]; /* by enum vm_kind; NULL: not asked for yet */
 	struct strtab texts, keys;              /* a key's id is that of the function */
 	VEC(struct script_function) functions;
-	struct map by_number; /* -> function */
+	VEC(struct vm_line_marks) marks; /* of each function's lines */
+	struct map by_number;            /* -> function */
 	uint64_t text_bytes;
 };
 

@@ -12,6 +12,7 @@
 
 enum {
 	MAX_LINE = 1 << 24,
+	MAX_STEPS = 256, /* from a pair on; Lua writes one every 128 instructions (MAXIWTHABS) */
 };
 
 static uint32_t line_of_int(const uint8_t *lines, uint32_t place)
@@ -59,6 +60,8 @@ uint32_t lua_line_of(const struct vm_lines *lines, uint32_t place)
 	uint32_t from = 0;
 	int64_t line = lines->first_line;
 	find_whole(bytes + count, whole, place, &from, &line);
+	if (place >= from && place - from >= MAX_STEPS)
+		return 0;
 	for (uint32_t i = from; i <= place; i++)
 		line += (int8_t)bytes[i];
 	return line > 0 && line < MAX_LINE ? (uint32_t)line : 0;

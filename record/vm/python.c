@@ -224,6 +224,6 @@ const struct vm_runtime python_runtime = {
 	.detect = detect,
 	.place = place,
 	.is_sound = is_sound,
-	.line_of = python_line_of,
+	.next_line = python_next_line,
 	.read_text = read_text,
 };

@@ -27,32 +27,35 @@ static uint32_t checked(int64_t line)
 	return line > 0 && line < MAX_LINE ? (uint32_t)line : 0;
 }
 
-/* Until 3.9. Places are bytes. */
-static uint32_t line_by_increments(struct bytes_cursor *cursor, int64_t line, uint32_t place)
+/*
+ * Until 3.9. Places are bytes. A pair says where the next range begins and its line: an entry is
+ * what lies ahead of that. The last range has no end.
+ */
+static bool next_increment(struct bytes_cursor *cursor, struct vm_line_entry *entry)
 {
-	uint32_t at = 0;
-	while (bytes_left(cursor) >= 2) {
-		at += bytes_get_u8(cursor);
-		if (at > place)
-			break;
-		line += (int8_t)bytes_get_u8(cursor);
+	if (entry->end > UINT32_MAX)
+		return false;
+	entry->line = checked(entry->base);
+	if (bytes_left(cursor) < 2) {
+		entry->end = (uint64_t)UINT32_MAX + 1;
+		return true;
 	}
-	return checked(line);
+	entry->end += bytes_get_u8(cursor);
+	entry->base += (int8_t)bytes_get_u8(cursor);
+	return true;
 }
 
 /* 3.10. Lengths are bytes, places instructions of two. */
-static uint32_t line_by_pairs(struct bytes_cursor *cursor, int64_t line, uint32_t place)
+static bool next_pair(struct bytes_cursor *cursor, struct vm_line_entry *entry)
 {
-	uint64_t end = 0;
-	while (bytes_left(cursor) >= 2) {
-		end += bytes_get_u8(cursor);
-		int8_t delta = (int8_t)bytes_get_u8(cursor);
-		bool has_line = delta != NO_LINE_DELTA;
-		line += has_line ? delta : 0;
-		if (end > (uint64_t)place * 2)
-			return has_line ? checked(line) : 0;
-	}
-	return 0;
+	if (bytes_left(cursor) < 2)
+		return false;
+	entry->end += bytes_get_u8(cursor) / 2; /* all are even */
+	int8_t delta = (int8_t)bytes_get_u8(cursor);
+	bool has_line = delta != NO_LINE_DELTA;
+	entry->base += has_line ? delta : 0;
+	entry->line = has_line ? checked(entry->base) : 0;
+	return true;
 }
 
 /* Six bits a byte, the lowest first. */
@@ -93,28 +96,27 @@ static int64_t get_delta(struct bytes_cursor *cursor, unsigned kind)
 }
 
 /* From 3.11 on. Lengths and places are instructions. */
-static uint32_t line_by_locations(struct bytes_cursor *cursor, int64_t line, uint32_t place)
+static bool next_location(struct bytes_cursor *cursor, struct vm_line_entry *entry)
 {
-	uint64_t end = 0;
-	while (bytes_left(cursor)) {
-		uint8_t head = bytes_get_u8(cursor);
-		unsigned kind = head >> 3 & 15;
-		if (!(head & 0x80))
-			return 0;
-		line += get_delta(cursor, kind);
-		end += (head & 7U) + 1;
-		if (end > place)
-			return cursor->overrun || kind == NO_LOCATION ? 0 : checked(line);
-	}
-	return 0;
+	if (!bytes_left(cursor))
+		return false;
+	uint8_t head = bytes_get_u8(cursor);
+	unsigned kind = head >> 3 & 15;
+	if (!(head & 0x80))
+		return false;
+	entry->base += get_delta(cursor, kind);
+	entry->end += (head & 7U) + 1;
+	entry->line = kind == NO_LOCATION ? 0 : checked(entry->base);
+	return !cursor->overrun;
 }
 
-uint32_t python_line_of(const struct vm_lines *lines, uint32_t place)
+bool python_next_line(const struct vm_lines *lines, struct vm_line_entry *entry)
 {
-	struct bytes_cursor cursor = bytes_cursor(lines->bytes, lines->len);
-	if (lines->version <= 9)
-		return line_by_increments(&cursor, lines->first_line, place);
-	if (lines->version == 10)
-		return line_by_pairs(&cursor, lines->first_line, place);
-	return line_by_locations(&cursor, lines->first_line, place);
+	struct bytes_cursor cursor =
+		bytes_cursor(lines->bytes + entry->next, lines->len - entry->next);
+	bool is_next = lines->version <= 9    ? next_increment(&cursor, entry)
+		       : lines->version == 10 ? next_pair(&cursor, entry)
+					      : next_location(&cursor, entry);
+	entry->next += bytes_offset(&cursor);
+	return is_next;
 }

@@ -2,11 +2,11 @@
 #ifndef EBPROF_PYTHON_LINES_H
 #define EBPROF_PYTHON_LINES_H
 
-#include <stdint.h>
+#include <stdbool.h>
 
-#include "record/vm/runtime.h"
+#include "record/vm/vm_lines.h"
 
-/* 0: the place has none, or the table makes no sense. */
-uint32_t python_line_of(const struct vm_lines *lines, uint32_t place);
+/* Fits vm_next_line_fn. */
+bool python_next_line(const struct vm_lines *lines, struct vm_line_entry *entry);
 
 #endif

@@ -10,14 +10,7 @@
 #include "format/base/err.h"
 #include "format/elf/elf_file.h"
 #include "record/vm/vm_file.h"
-
-/* From a place in code to a line; 0: not known. */
-struct vm_lines {
-	uint8_t version; /* of struct event_vm_code */
-	uint32_t first_line;
-	const uint8_t *bytes;
-	size_t len;
-};
+#include "record/vm/vm_lines.h"
 
 struct vm_text_bytes {
 	uint8_t *data; /* the caller's */
@@ -33,7 +26,11 @@ struct vm_runtime {
 	/* Turns the row's virtual addresses into what the BPF side wants. */
 	void (*place)(struct vm_row *row, uint64_t address_to_file);
 	bool (*is_sound)(const struct vm_row *row);
+	/* From a place in code to a line, 0: not known. The time that it takes does not depend on
+	 * how long the table is. NULL: the table can only be read from its beginning on, by
+	 * next_line. */
 	uint32_t (*line_of)(const struct vm_lines *lines, uint32_t place);
+	vm_next_line_fn *next_line;
 	/* Reads a text of which not even the length could be read in time. False: it cannot be. */
 	bool (*read_text)(
 		const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret);

@@ -63,3 +63,11 @@ TEST(lines_of_luajit_have_the_width_that_they_need)
 	CHECK_INT(jit_line_at(10, narrow, 9, 2), 10); /* cut: the function's line */
 	CHECK_INT(jit_line_at(10, narrow, 7, 1), 0);
 }
+
+/* Lua writes a pair every 128 instructions; a table without them is none that it made. */
+TEST(deltas_are_added_up_from_a_pair_that_is_near)
+{
+	static char table[LUA_LINES_HEAD_BYTES + 1000] = "\xe8\3\0\0\0\0\0\0";
+	CHECK_INT(line_at(54, 7, table, sizeof(table), 100), 7);
+	CHECK_INT(line_at(54, 7, table, sizeof(table), 999), 0);
+}

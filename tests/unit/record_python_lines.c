@@ -6,7 +6,11 @@ static uint32_t line_at(
 	uint8_t version, uint32_t first, const char *bytes, size_t len, uint32_t place)
 {
 	struct vm_lines lines = {version, first, (const uint8_t *)bytes, len};
-	return python_line_of(&lines, place);
+	struct vm_line_marks marks;
+	vm_line_marks_init(&marks, &lines, python_next_line);
+	uint32_t line = vm_line_marks_find(&marks, &lines, python_next_line, place);
+	vm_line_marks_deinit(&marks);
+	return line;
 }
 
 /* def f(x):\n    if x:\n        return 1\n    return 2 */
@@ -58,4 +62,46 @@ TEST(tables_that_make_no_sense_have_no_lines)
 	CHECK_INT(line_at(11, 1, "\xf1\x04", 2, 0), 0);
 	CHECK_INT(line_at(10, 1, "\4", 1, 0), 0);
 	CHECK_INT(line_at(11, 0, "\x81\x11", 2, 0), 0);
+}
+
+/*
+ * A table as large as the recorder takes. What is looked for at its end costs no more than what is
+ * at its beginning: steps are counted, not time.
+ */
+static size_t nr_steps;
+
+static bool counted_next_line(const struct vm_lines *lines, struct vm_line_entry *entry)
+{
+	nr_steps++;
+	return python_next_line(lines, entry);
+}
+
+TEST(a_place_far_behind_takes_no_more_steps_than_one_ahead)
+{
+	enum {
+		ENTRIES = 350000,
+	};
+	static const uint8_t heads[] = {9, 10, 11};
+	static uint8_t bytes[ENTRIES * 3];
+	for (size_t v = 0; v < sizeof(heads); v++) {
+		bool is_location = heads[v] > 10;
+		size_t entry = is_location ? 3 : 2;
+		for (size_t i = 0; i < ENTRIES; i++) {
+			uint8_t *to = bytes + i * entry;
+			to[0] = is_location ? 0xd8 : 2; /* one line on, one instruction */
+			to[1] = 1;
+			to[2] = is_location ? 0 : to[2];
+		}
+		struct vm_lines lines = {heads[v], 1, bytes, ENTRIES * entry};
+		struct vm_line_marks marks;
+		vm_line_marks_init(&marks, &lines, counted_next_line);
+		for (uint32_t at = 1; at < ENTRIES; at += 9973) {
+			uint32_t place = heads[v] == 9 ? at * 2 : at;
+			nr_steps = 0;
+			CHECK_INT(vm_line_marks_find(&marks, &lines, counted_next_line, place),
+				heads[v] == 9 ? at + 1 : at + 2);
+			CHECK(nr_steps < 300);
+		}
+		vm_line_marks_deinit(&marks);
+	}
 }
