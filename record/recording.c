@@ -277,6 +277,8 @@ static void put_counters(
 	put_counter(recording, LAYOUT_COUNTER_TARGETS_FULL, 0,
 		counts->targets_full - base->targets_full);
 	put_counter(recording, LAYOUT_COUNTER_FILES_FULL, 0, counts->files_full - base->files_full);
+	put_counter(recording, LAYOUT_COUNTER_CODE_GIVEN_UP, 0,
+		counts->code_given_up - base->code_given_up);
 }
 
 struct err *recording_flush(struct recording *recording, const struct recording_counts *counts)
@@ -345,6 +347,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->gap_samples = counts->gap_samples;
 	base->targets_full = counts->targets_full;
 	base->files_full = counts->files_full;
+	base->code_given_up = counts->code_given_up;
 }
 
 /* NAME.20261121-013000.250, by the time at which it is set aside. */

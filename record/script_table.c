@@ -1,6 +1,7 @@
 #include "record/script_table.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "format/base/mem.h"
 #include "format/file/layout.h"
@@ -15,6 +16,8 @@ enum {
 	MAX_WHOLE_LINES = 1 << 20,  /* bytes of one line table */
 };
 
+static const uint64_t given_up = 1ULL << 32; /* in place of a function's number, with the kind */
+
 _Static_assert(1 << LINE_BITS == LAYOUT_SCRIPT_FIRST, "function 0 is no function");
 _Static_assert((int)VM_FAILED_STATE == (int)LAYOUT_SCRIPT_NO_STATE &&
 		       (int)VM_FAILED_UNREADABLE == (int)LAYOUT_SCRIPT_UNREADABLE &&
@@ -22,29 +25,9 @@ _Static_assert((int)VM_FAILED_STATE == (int)LAYOUT_SCRIPT_NO_STATE &&
 		       (int)VM_FAILED_NAME == (int)LAYOUT_SCRIPT_NO_NAME &&
 		       (int)VM_FAILED_PENDING == (int)LAYOUT_SCRIPT_PENDING &&
 		       (int)VM_FAILED_NUMBER == (int)LAYOUT_SCRIPT_NO_NUMBER &&
-		       (int)VM_FAILED_DEEP == (int)LAYOUT_SCRIPT_DEEP,
+		       (int)VM_FAILED_DEEP == (int)LAYOUT_SCRIPT_DEEP &&
+		       (int)VM_FAILED_GIVEN_UP == (int)LAYOUT_SCRIPT_GIVEN_UP,
 	"the same numbers");
-
-void script_table_init(struct script_table *table, struct object_table *objects)
-{
-	static const struct script_function none;
-	*table = (struct script_table){.objects = objects};
-	strtab_intern(&table->texts, "", 0);
-	strtab_intern(&table->keys, "", 0);
-	vec_push(&table->functions, none);
-	vec_push(&table->marks, (struct vm_line_marks){0});
-}
-
-void script_table_deinit(struct script_table *table)
-{
-	strtab_deinit(&table->texts);
-	strtab_deinit(&table->keys);
-	vec_deinit(&table->functions);
-	vec_each(&table->marks, marks)
-		vm_line_marks_deinit(marks);
-	vec_deinit(&table->marks);
-	map_deinit(&table->by_number);
-}
 
 /* ---- texts ---- */
 
@@ -86,8 +69,46 @@ static uint8_t unit_of(const struct event_vm_code *event, enum vm_text what)
 	return what == VM_TEXT_NAME ? event->unit[0] : what == VM_TEXT_FILE ? event->unit[1] : 1;
 }
 
+/* A text, as it comes with the event or is read later; UTF-8 but for the lines. */
+static uint32_t take_text(struct script_table *table, enum vm_text what,
+	const struct vm_text_bytes *text, uint32_t *len)
+{
+	CLEANUP(str_deinit) struct str out = {0};
+	if (what == VM_TEXT_LINES)
+		str_write(&out, text->data, text->len);
+	else
+		put_text(&out, text->data, text->len, text->unit);
+	if (table->text_bytes > MAX_TEXT_BYTES)
+		str_truncate(&out, 0);
+	table->text_bytes += out.len; /* also of known ones: a bound, no account */
+	*len = (uint32_t)out.len;
+	return strtab_intern(&table->texts, str_text(&out), out.len);
+}
+
+/* ---- texts that are read later ---- */
+
+struct request {
+	struct event_vm_code event;
+	uint32_t wanted; /* a bit for each enum vm_text */
+};
+
+_Static_assert(sizeof(struct request) <= TARGET_READER_MAX_REQUEST, "a request fits");
+
 /* What the BPF side could not read, because it was not in memory, or too long. */
-static bool read_again(
+static uint32_t wanted_texts(const struct event_vm_code *event)
+{
+	uint32_t wanted = 0;
+	for (enum vm_text what = 0; what < VM_TEXTS; what++) {
+		bool is_whole =
+			event->bytes[what] &&
+			(what != VM_TEXT_LINES || event->bytes[what] == event->whole_bytes[what]);
+		if (!is_whole && (event->whole_bytes[what] || event->address[what]))
+			wanted |= 1U << what;
+	}
+	return wanted;
+}
+
+static bool read_text(
 	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
 {
 	uint32_t whole = event->whole_bytes[what];
@@ -103,30 +124,50 @@ static bool read_again(
 	return false;
 }
 
-/* A text of the event, or what can be had of it now; UTF-8 but for the lines. */
-static uint32_t take_text(struct script_table *table, const struct event_vm_code *event,
-	enum vm_text what, const uint8_t *bytes, uint32_t *len)
+/* In the reader's worker. Of each text: bytes a character, length, and the bytes. */
+static void read_wanted(const void *bytes, size_t len, struct bytes_buf *ret)
 {
-	bool is_lines = what == VM_TEXT_LINES;
-	struct vm_text_bytes again = {.data = NULL};
-	struct vm_text_bytes text = {
-		(uint8_t *)(uintptr_t)bytes, event->bytes[what], unit_of(event, what)};
-	bool is_whole = text.len && (!is_lines || text.len == event->whole_bytes[what]);
-	bool is_read = !is_whole && read_again(event, what, &again);
-	if (is_read)
-		text = again;
-	CLEANUP(str_deinit) struct str out = {0};
-	if (is_lines)
-		str_write(&out, text.data, text.len);
-	else
-		put_text(&out, text.data, text.len, text.unit);
-	if (is_read)
-		mem_free(again.data);
-	if (table->text_bytes > MAX_TEXT_BYTES)
-		str_truncate(&out, 0);
-	table->text_bytes += out.len; /* also of known ones: a bound, no account */
-	*len = (uint32_t)out.len;
-	return strtab_intern(&table->texts, str_text(&out), out.len);
+	struct request request;
+	if (len != sizeof(request))
+		return;
+	memcpy(&request, bytes, len);
+	for (enum vm_text what = 0; what < VM_TEXTS; what++) {
+		struct vm_text_bytes text = {.data = NULL};
+		bool is_read = request.wanted >> what & 1 && read_text(&request.event, what, &text);
+		bytes_put_u8(ret, is_read ? text.unit : 0);
+		bytes_put_u32(ret, is_read ? (uint32_t)text.len : 0);
+		if (is_read) {
+			bytes_put(ret, text.data, text.len);
+			mem_free(text.data);
+		}
+	}
+}
+
+void script_table_init(struct script_table *table, struct object_table *objects)
+{
+	static const struct script_function none;
+	*table = (struct script_table){.objects = objects};
+	target_reader_init(&table->reader, read_wanted);
+	strtab_intern(&table->texts, "", 0);
+	strtab_intern(&table->keys, "", 0);
+	vec_push(&table->functions, none);
+	vec_push(&table->marks, (struct vm_line_marks){0});
+}
+
+void script_table_deinit(struct script_table *table)
+{
+	target_reader_deinit(&table->reader);
+	for (size_t i = table->read; i < table->reading.len; i++)
+		mem_free(table->reading.data[i]);
+	vec_deinit(&table->reading);
+	map_deinit(&table->reading_numbers);
+	strtab_deinit(&table->texts);
+	strtab_deinit(&table->keys);
+	vec_deinit(&table->functions);
+	vec_each(&table->marks, marks)
+		vm_line_marks_deinit(marks);
+	vec_deinit(&table->marks);
+	map_deinit(&table->by_number);
 }
 
 /* ---- functions ---- */
@@ -168,24 +209,97 @@ static bool is_sound(const struct event_vm_code *event, size_t len)
 	return bytes <= len - sizeof(*event);
 }
 
-void script_table_take(struct script_table *table, const struct event_vm_code *event, size_t len)
+/* `answer`: what was read later, NULL: nothing was, or not all that was wanted. */
+static void take_function(struct script_table *table, const struct event_vm_code *event,
+	const struct bytes_buf *answer, bool is_given_up)
 {
-	const uint8_t *text = (const uint8_t *)(event + 1);
-	if (!is_sound(event, len) || table->functions.len > MAX_FUNCTIONS)
-		return;
+	const uint8_t *inlined = (const uint8_t *)(event + 1);
+	struct bytes_cursor cursor =
+		bytes_cursor(answer ? answer->data : NULL, answer ? answer->len : 0);
 	struct script_function function; /* bytes are compared */
 	memset(&function, 0, sizeof(function));
 	function.kind = event->kind;
 	function.version = event->version;
 	function.first_line = event->first_line;
-	uint32_t ignored;
-	function.name = take_text(table, event, VM_TEXT_NAME, text, &ignored);
-	text += event->bytes[VM_TEXT_NAME];
-	function.file = take_text(table, event, VM_TEXT_FILE, text, &ignored);
-	text += event->bytes[VM_TEXT_FILE];
-	function.lines = take_text(table, event, VM_TEXT_LINES, text, &function.lines_len);
-	uint32_t id = function.name ? intern_function(table, &function) : 0;
-	*map_put(&table->by_number, event->number, NULL) = id;
+	uint32_t lens[VM_TEXTS], ids[VM_TEXTS];
+	for (enum vm_text what = 0; what < VM_TEXTS; what++) {
+		struct vm_text_bytes text = {
+			(uint8_t *)(uintptr_t)inlined, event->bytes[what], unit_of(event, what)};
+		inlined += event->bytes[what];
+		uint8_t unit = bytes_get_u8(&cursor);
+		uint32_t len = bytes_get_u32(&cursor);
+		const uint8_t *bytes = bytes_get(&cursor, len);
+		if (len && bytes)
+			text = (struct vm_text_bytes){(uint8_t *)(uintptr_t)bytes, len, unit};
+		ids[what] = take_text(table, what, &text, &lens[what]);
+	}
+	function.name = ids[VM_TEXT_NAME];
+	function.file = ids[VM_TEXT_FILE];
+	function.lines = ids[VM_TEXT_LINES];
+	function.lines_len = lens[VM_TEXT_LINES];
+	uint64_t nameless = is_given_up ? given_up | event->kind : 0;
+	*map_put(&table->by_number, event->number, NULL) =
+		function.name ? intern_function(table, &function) : nameless;
+	table->given_up += is_given_up;
+}
+
+void script_table_take(struct script_table *table, const struct event_vm_code *event, size_t len)
+{
+	if (!is_sound(event, len) || table->functions.len > MAX_FUNCTIONS)
+		return;
+	struct request request; /* no byte of it is left as it was */
+	memset(&request, 0, sizeof(request));
+	request.event = *event;
+	request.wanted = wanted_texts(event);
+	if (!request.wanted) {
+		take_function(table, event, NULL, false);
+		return;
+	}
+	struct event_vm_code *copy = mem_alloc(len);
+	memcpy(copy, event, len);
+	vec_push(&table->reading, copy);
+	++*map_put(&table->reading_numbers, event->number, NULL);
+	target_reader_submit(&table->reader, event->pid, &request, sizeof(request));
+}
+
+bool script_table_is_reading(const struct script_table *table)
+{
+	return table->read < table->reading.len;
+}
+
+/* What is made of a process's texts costs time as reading them does: it is the process's. */
+void script_table_collect(struct script_table *table)
+{
+	const struct bytes_buf *answer;
+	while (script_table_is_reading(table) && target_reader_take(&table->reader, &answer)) {
+		struct event_vm_code *event = table->reading.data[table->read++];
+		uint64_t *count = map_get(&table->reading_numbers, event->number);
+		struct timespec begin, end;
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		take_function(table, event, answer, !answer);
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		target_reader_charge(&table->reader, event->pid,
+			(uint64_t)((end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec -
+				   begin.tv_nsec));
+		if (count && !--*count)
+			map_remove(&table->reading_numbers, event->number);
+		mem_free(event);
+	}
+	if (!script_table_is_reading(table))
+		table->read = table->reading.len = 0;
+}
+
+void script_table_wait(struct script_table *table)
+{
+	if (script_table_is_reading(table))
+		target_reader_wait(&table->reader);
+	script_table_collect(table);
+}
+
+void script_table_give_up(struct script_table *table)
+{
+	target_reader_give_up(&table->reader);
+	script_table_collect(table);
 }
 
 /* ---- places ---- */
@@ -227,15 +341,28 @@ static uint32_t line_of(const struct script_table *table, uint64_t id, uint32_t 
 	return vm_line_marks_find(&table->marks.data[id], &lines, runtime->next_line, place);
 }
 
+static uint32_t number_of(uint64_t word)
+{
+	return word >> VM_FRAME_CODE_SHIFT & ((1U << VM_FRAME_CODE_BITS) - 1);
+}
+
+bool script_table_lacks(const struct script_table *table, uint64_t word)
+{
+	return map_get(&table->reading_numbers, number_of(word)) != NULL;
+}
+
 struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset)
 {
 	uint32_t place = word & ((1U << VM_FRAME_CODE_SHIFT) - 1);
-	uint32_t number = word >> VM_FRAME_CODE_SHIFT & ((1U << VM_FRAME_CODE_BITS) - 1);
+	uint32_t number = number_of(word);
 	if (!number)
 		return find_failure(table, place, offset);
 	const uint64_t *id = map_get(&table->by_number, number);
 	if (!id || !*id)
 		return script_table_failure(table, VM_NONE + 1, VM_FAILED_NAME, offset);
+	if (*id >= given_up)
+		return script_table_failure(
+			table, (enum vm_kind)(uint32_t)*id, VM_FAILED_GIVEN_UP, offset);
 	*offset = *id << LINE_BITS | (line_of(table, *id, place) & LINE_MASK);
 	return object_of(table, table->functions.data[*id].kind);
 }

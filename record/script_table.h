@@ -14,6 +14,7 @@
 #include "format/base/str.h"
 #include "format/base/vec.h"
 #include "record/object.h"
+#include "record/target_reader.h"
 #include "record/vm/vm_lines.h"
 
 struct script_function {
@@ -32,13 +33,30 @@ struct script_table {
 	VEC(struct vm_line_marks) marks; /* of each function's lines */
 	struct map by_number;            /* -> function */
 	uint64_t text_bytes;
+	struct target_reader reader;         /* of what the BPF side could not read */
+	VEC(struct event_vm_code *) reading; /* their texts behind them, in the reader's order, */
+	size_t read;                         /* ... from here on */
+	struct map reading_numbers;          /* of those */
+	uint64_t given_up;                   /* code of which not all was read, for want of time */
 };
 
 void script_table_init(struct script_table *table, struct object_table *objects);
 void script_table_deinit(struct script_table *table);
 
-/* Code got its number. To be called soon: what it lacks is read from the process, if it lives. */
+/*
+ * Code got its number. To be called soon: what it lacks is read from the process, if it lives. That
+ * takes its time, and never blocks the caller: script_table_collect() has the rest.
+ */
 void script_table_take(struct script_table *table, const struct event_vm_code *event, size_t len);
+/* Takes what has been read meanwhile, or was given up. */
+void script_table_collect(struct script_table *table);
+bool script_table_is_reading(const struct script_table *table);
+/* Whether the code of a frame's word is still being read. */
+bool script_table_lacks(const struct script_table *table, uint64_t word);
+/* Waits a moment for what is being read, and takes it. */
+void script_table_wait(struct script_table *table);
+/* Does without all that is still being read. */
+void script_table_give_up(struct script_table *table);
 /* The place of a frame's word: object and offset. */
 struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset);
 /* The place of a frame that is missing, and why. */

@@ -13,6 +13,7 @@
 
 enum {
 	DRAIN_INTERVAL_NS = 100 * 1000 * 1000,
+	READING_INTERVAL_NS = 5 * 1000 * 1000, /* while code of scripts is read */
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
 	FLUSH_BYTES = 1 << 20,
 	CHILD_GRACE_NS = 1000 * 1000 * 1000, /* for the command to end after our stop signal */
@@ -88,6 +89,7 @@ static struct err *read_counts(struct session *session, bool is_last)
 	counts->gap_samples = parts->translate.gaps.samples_in_gaps;
 	counts->targets_full = sampler_targets_full(parts->sampler);
 	counts->files_full = sampler_files_full(parts->sampler);
+	counts->code_given_up = parts->translate.scripts.given_up;
 	return NULL;
 }
 
@@ -102,7 +104,8 @@ static bool drain_parts(struct session_parts *parts, uint64_t now_ns, bool is_ov
 	if (translate_run(translate, is_all ? now_ns : 0, is_over))
 		sampler_forget_stacks(parts->sampler);
 	jit_table_watch(&translate->jit, now_ns);
-	if (script_table_is_full(&translate->scripts)) {
+	if (script_table_is_full(&translate->scripts) &&
+		!script_table_is_reading(&translate->scripts)) {
 		script_table_forget_numbers(&translate->scripts);
 		sampler_forget_codes(parts->sampler);
 	}
@@ -233,7 +236,9 @@ static struct err *start_sampling(struct session *session)
 static uint64_t next_deadline(const struct session *session)
 {
 	const struct session_options *options = &session->parts.options;
-	uint64_t deadline = session->times.drained_ns + DRAIN_INTERVAL_NS;
+	bool is_reading = script_table_is_reading(&session->parts.translate.scripts);
+	uint64_t deadline =
+		session->times.drained_ns + (is_reading ? READING_INTERVAL_NS : DRAIN_INTERVAL_NS);
 	uint64_t others[] = {
 		session->is_started ? 0 : session->times.begun_ns + options->delay_ns,
 		session->parts.recording.until_ns,

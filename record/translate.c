@@ -7,7 +7,8 @@
 enum {
 	MAX_STACK_HASHES = 256 * 1024,
 	DEAD_PROCESS_KEPT_NS = 2000 * 1000 * 1000,
-	MAX_WAITING_BYTES = 16 << 20, /* of records, for unwind tables */
+	MAX_WAITING_BYTES = 16 << 20, /* of records, for unwind tables and code */
+	MAX_CODE_WAITS = 100,         /* at the end, of some 10 ms */
 };
 
 void translate_init(struct translate *translate, bool is_system_wide)
@@ -408,6 +409,19 @@ void translate_collect(void *context, const void *record, size_t len)
 	vec_resize(&translate->records, translate->records.len + padded - len);
 }
 
+/* Whether code of a frame is still being read. */
+static bool lacks_code(const struct translate *translate, const struct event_stack *stack)
+{
+	const uint64_t *words = (const void *)(stack + 1);
+	if (stack->kind == EVENT_STACK_KERNEL || !script_table_is_reading(&translate->scripts))
+		return false;
+	for (uint32_t i = 0; i < stack->nr_frames; i++)
+		if (words[i] >> EVENT_FRAME_KIND_SHIFT == EVENT_FRAME_VM &&
+			script_table_lacks(&translate->scripts, words[i]))
+			return true;
+	return false;
+}
+
 /* False: not yet. */
 static bool take_record(struct translate *translate, const void *record)
 {
@@ -420,6 +434,8 @@ static bool take_record(struct translate *translate, const void *record)
 		apply_events_until(translate, sample->time_ns);
 		return take_sample(translate, sample);
 	case EVENT_STACK:
+		if (lacks_code(translate, stack))
+			return false;
 		apply_events_until(translate, stack->time_ns);
 		take_stack(translate, stack);
 		break;
@@ -447,6 +463,22 @@ static bool wait_for_table(struct translate *translate, bool may_wait)
 	return (may_wait || is_too_much) && rules && rule_source_wait(rules);
 }
 
+/* True when there may be more code than before. */
+static bool wait_for_code(struct translate *translate, bool may_wait)
+{
+	struct script_table *scripts = &translate->scripts;
+	if (!script_table_is_reading(scripts))
+		return false;
+	if (translate->records.len > MAX_WAITING_BYTES || translate->code_waits >= MAX_CODE_WAITS)
+		script_table_give_up(scripts);
+	else if (!may_wait)
+		return false;
+	else
+		script_table_wait(scripts);
+	translate->code_waits += may_wait;
+	return true;
+}
+
 /* True when all are done; the others stay. */
 static bool take_records(struct translate *translate, bool may_wait)
 {
@@ -457,7 +489,8 @@ static bool take_records(struct translate *translate, bool may_wait)
 		memcpy(&len, records->data + at, sizeof(len));
 		if (take_record(translate, records->data + at + sizeof(len)))
 			at += sizeof(len) + len;
-		else if (!wait_for_table(translate, may_wait))
+		else if (!wait_for_code(translate, may_wait) &&
+			 !wait_for_table(translate, may_wait))
 			break;
 	}
 	if (at) /* there may be no memory yet */
@@ -477,6 +510,7 @@ static void purge(struct translate *translate, uint64_t now_ns)
 
 bool translate_run(struct translate *translate, uint64_t until_ns, bool may_wait)
 {
+	script_table_collect(&translate->scripts);
 	if (until_ns)
 		gap_log_note(&translate->gaps, until_ns, translate_resolved(translate));
 	if (!take_records(translate, may_wait)) {

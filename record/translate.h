@@ -62,7 +62,8 @@ struct translate {
 	struct gap_log gaps; /* in sideband */
 	/* Of the timer and the probes, as samples number them; and of EVENT_SAMPLE_AGAIN. */
 	uint32_t event_ids[1 + EVENT_MAX_PROBES], again_event_id;
-	uint64_t purged_ns; /* when dead processes were forgotten last */
+	unsigned code_waits; /* for code that was being read when all was over */
+	uint64_t purged_ns;  /* when dead processes were forgotten last */
 };
 
 void translate_init(struct translate *translate, bool is_system_wide);
@@ -82,7 +83,8 @@ void translate_collect(void *context, const void *record, size_t len);
  * which was filled after them. Events behind `until_ns`, the instant at which
  * collecting began, stay for the next time; with 0, which says that older records
  * are still to come, all behind the last record. So do records from the first on
- * that has to wait for an unwind table, unless `may_wait`. True when stacks must
+ * that has to wait for an unwind table, or for code that is being read, unless
+ * `may_wait`. True when stacks must
  * be sent anew.
  */
 bool translate_run(struct translate *translate, uint64_t until_ns, bool may_wait);

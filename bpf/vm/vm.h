@@ -57,11 +57,12 @@ enum {
 enum vm_failure {
 	VM_FAILED_STATE = 1,      /* the thread's state was not found */
 	VM_FAILED_UNREADABLE = 2, /* a frame, or its code */
-	VM_FAILED_TORN = 3,    /* what should be code is none: caught in the middle of a change */
-	VM_FAILED_NAME = 4,    /* the code has no name that could be read */
-	VM_FAILED_PENDING = 5, /* the recorder did not know yet that there is an interpreter */
-	VM_FAILED_NUMBER = 6,  /* no number for the code: they are used up, or the ring is full */
-	VM_FAILED_DEEP = 7,    /* frames of a shadow stack that were too deep to be kept */
+	VM_FAILED_TORN = 3,     /* what should be code is none: caught in the middle of a change */
+	VM_FAILED_NAME = 4,     /* the code has no name that could be read */
+	VM_FAILED_PENDING = 5,  /* the recorder did not know yet that there is an interpreter */
+	VM_FAILED_NUMBER = 6,   /* no number for the code: they are used up, or the ring is full */
+	VM_FAILED_DEEP = 7,     /* frames of a shadow stack that were too deep to be kept */
+	VM_FAILED_GIVEN_UP = 8, /* the recorder gave up reading the name */
 };
 
 /* Of each file with a runtime, by the number in its struct unwind_file. */

@@ -151,8 +151,9 @@ enum layout_truncation {
 	X(LAYOUT_SCRIPT_NO_NAME, 4, "unreadable_name") /* the frame is right */ \
 	X(LAYOUT_SCRIPT_PENDING, 5, \
 		"runtime_pending") /* it was not known yet that this is an interpreter */ \
-	X(LAYOUT_SCRIPT_NO_NUMBER, 6, "too_many_codes") /* or no room to send its name */ \
-	X(LAYOUT_SCRIPT_DEEP, 7, "too_deep")            /* frames beyond those that are kept */
+	X(LAYOUT_SCRIPT_NO_NUMBER, 6, "too_many_codes")  /* or no room to send its name */ \
+	X(LAYOUT_SCRIPT_DEEP, 7, "too_deep")             /* frames beyond those that are kept */ \
+	X(LAYOUT_SCRIPT_GIVEN_UP, 8, "reading_given_up") /* the name: it took too long */
 
 enum layout_script_failure {
 #define X(name, number, word) name = number,
@@ -184,7 +185,9 @@ enum layout_script_failure {
 		"hits_lost_busy") /* in the midst of other tasks' hits on the same CPU */ \
 	X(LAYOUT_COUNTER_HITS_LOST_UNRESOLVED, 17, "hits_lost_unresolved") \
 	X(LAYOUT_COUNTER_HITS_LOST_WRITE, 18, "hits_lost_write") \
-	X(LAYOUT_COUNTER_GAP_SAMPLES, 19, "gap_samples") /* while sideband was lost */
+	X(LAYOUT_COUNTER_GAP_SAMPLES, 19, "gap_samples") /* while sideband was lost */ \
+	X(LAYOUT_COUNTER_CODE_GIVEN_UP, 20, \
+		"code_given_up") /* of scripts: name, file or lines took too long to read */
 
 enum layout_counter {
 #define X(name, number, word) name = number,

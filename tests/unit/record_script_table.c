@@ -1,5 +1,6 @@
 /* Numbers of code and what became of them. */
 #include <string.h>
+#include <unistd.h>
 
 #include "bpf/event.h"
 #include "format/file/layout.h"
@@ -140,6 +141,10 @@ TEST(texts_that_could_not_be_read_in_time_are_missing)
 		code.head.kind = number < 5 ? VM_PYTHON : VM_RUBY;
 		code.head.version = number < 5 ? 11 : 31;
 		script_table_take(&fixture.scripts, &code.head, sizeof(code));
+		CHECK(script_table_lacks(&fixture.scripts, word(number, 0)));
+		while (script_table_is_reading(&fixture.scripts))
+			script_table_wait(&fixture.scripts);
+		CHECK(!script_table_lacks(&fixture.scripts, word(number, 0)));
 		CHECK_STR(
 			describe(&fixture, number, 0, &offset).name, "[unnamed: unreadable_name]");
 	}
@@ -159,5 +164,32 @@ TEST(wide_characters_become_utf_8)
 	uint64_t offset;
 	CHECK_STR(describe(&fixture, 5, 0, &offset).name, "\xc3\xa9");
 	CHECK_STR(describe(&fixture, 6, 0, &offset).name, "\xe2\x82\xac\xef\xbf\xbd");
+	teardown(&fixture);
+}
+
+/* What the BPF side could not read; of this very process, which has it. */
+TEST(texts_are_read_later_or_given_up)
+{
+	static const char name[] = "late";
+	struct fixture fixture;
+	uint64_t offset;
+	setup(&fixture);
+	for (uint32_t number = 1; number < 3; number++) {
+		struct code code = code_of(number, "", "/a.py");
+		code.head.pid = (uint32_t)getpid();
+		code.head.whole_bytes[VM_TEXT_NAME] = sizeof(name) - 1;
+		code.head.address[VM_TEXT_NAME] = (uintptr_t)name;
+		script_table_take(&fixture.scripts, &code.head, sizeof(code));
+		if (number == 2)
+			script_table_give_up(&fixture.scripts);
+		while (script_table_is_reading(&fixture.scripts))
+			script_table_wait(&fixture.scripts);
+	}
+	struct script_place place = describe(&fixture, 1, 0, &offset);
+	CHECK_STR(place.name, "late");
+	CHECK_STR(place.file, "/a.py");
+	CHECK_INT(place.line, 10);
+	CHECK_STR(describe(&fixture, 2, 0, &offset).name, "[unnamed: reading_given_up]");
+	CHECK_INT(fixture.scripts.given_up, 1);
 	teardown(&fixture);
 }

@@ -1,0 +1,77 @@
+/*
+ * Reads of targets' memory. What a process has mapped it chose itself: a read of pages that a FUSE
+ * server or userfaultfd is to bring may never return, and where the server has the request already
+ * not even SIGKILL ends it. A thread in such a read would keep all of the recorder from ending.
+ * So a process of its own reads, the worker: when it hangs it is killed, or left behind if it
+ * cannot die, and the next one goes on. Workers are forked by another process, which was forked
+ * when the recorder was small, so that one which cannot die holds neither memory nor descriptors.
+ *
+ * Processes share the workers' time: one that made a read hang is not read again, and each has
+ * its part of each second. What they do not get is given up, which each read says.
+ */
+#ifndef EBPROF_TARGET_READER_H
+#define EBPROF_TARGET_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/bytes.h"
+#include "format/base/map.h"
+#include "format/base/vec.h"
+
+enum {
+	TARGET_READER_MAX_REQUEST = 128, /* bytes */
+};
+
+/* Runs in the worker. `ret` is empty; what is put to it is what comes back. */
+typedef void target_read_fn(const void *request, size_t len, struct bytes_buf *ret);
+
+struct target_read_job {
+	uint32_t pid;
+	uint32_t len;
+	bool is_refused;
+	uint8_t request[TARGET_READER_MAX_REQUEST];
+};
+
+struct target_reader {
+	target_read_fn *fn;
+	int forker_fd;                    /* of the process that forks workers; -1: none */
+	int forker_pid;                   /* 0: it was never started */
+	int worker_fd;                    /* -1: none */
+	VEC(struct target_read_job) jobs; /* from `first` on not yet taken, */
+	size_t first, sent;               /* ... from `sent` on not yet sent */
+	bool has_begun;                   /* the worker, with the first job */
+	uint64_t moved_ns;                /* when it was heard of last */
+	uint64_t answer_bytes;            /* 0: no answer is coming in */
+	uint64_t answer_ns;
+	struct bytes_buf answer;
+	struct map hung;     /* pid -> when the process started */
+	struct map hung_uid; /* -> how many of the user's processes did */
+	struct map spent_ns; /* pid -> of the second that began at spent_from_ns */
+	uint64_t spent_from_ns;
+};
+
+/* `fn` must not depend on anything that changes after target_reader_start(). */
+void target_reader_init(struct target_reader *reader, target_read_fn *fn);
+/* Does not wait for reads. */
+void target_reader_deinit(struct target_reader *reader);
+/* To be called while the process is small. Without it, the first read does so. */
+void target_reader_start(struct target_reader *reader);
+
+/* Reads come back in their order. */
+void target_reader_submit(
+	struct target_reader *reader, uint32_t pid, const void *request, size_t len);
+/*
+ * Never blocks. False: no read is through. Else *answer is what the function put, good until the
+ * next call; NULL: it was given up.
+ */
+bool target_reader_take(struct target_reader *reader, const struct bytes_buf **answer);
+/* Time that was spent on what a process had, to be taken from its part. */
+void target_reader_charge(struct target_reader *reader, uint32_t pid, uint64_t ns);
+bool target_reader_is_idle(const struct target_reader *reader);
+/* Gives up all reads that are not through: target_reader_take() says so of each. */
+void target_reader_give_up(struct target_reader *reader);
+/* Returns when a read may be through, after some 10 ms at most. */
+void target_reader_wait(const struct target_reader *reader);
+
+#endif

@@ -1,0 +1,152 @@
+/* Reads that come back, that hang, and that take too long. */
+#include "record/target_reader.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+#include "tests/unit/unit.h"
+
+struct request {
+	uint32_t pid;
+	uint64_t address;
+	uint64_t len;
+};
+
+static void read_memory(const void *bytes, size_t len, struct bytes_buf *ret)
+{
+	struct request request;
+	memcpy(&request, bytes, len);
+	uint8_t *data = mem_zalloc(request.len);
+	struct iovec local = {data, request.len},
+		     remote = {(void *)(uintptr_t)request.address, request.len};
+	bytes_put_u8(ret, process_vm_readv((pid_t)request.pid, &local, 1, &remote, 1, 0) ==
+				  (ssize_t)request.len);
+	bytes_put(ret, data, request.len);
+	mem_free(data);
+}
+
+static void submit(struct target_reader *reader, uint32_t pid, const void *address, size_t len)
+{
+	struct request request = {pid, (uintptr_t)address, len};
+	target_reader_submit(reader, pid, &request, sizeof(request));
+}
+
+/* NULL: it was given up. */
+static const struct bytes_buf *take(struct target_reader *reader)
+{
+	const struct bytes_buf *answer;
+	while (!target_reader_take(reader, &answer))
+		target_reader_wait(reader);
+	return answer;
+}
+
+enum {
+	REGION_BYTES = 1 << 16,
+};
+
+/* Its pages never come. With UFFD_USER_MODE_ONLY reads by others would fail instead of wait. */
+static void *map_unserved(void)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = {.api = UFFD_API};
+	void *region = mmap(NULL, REGION_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_register range = {
+		.range = {(uintptr_t)region, REGION_BYTES}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		return NULL;
+	return region;
+}
+
+/* A process with such memory, which it leaves alone. */
+static pid_t fork_unserved(void **region)
+{
+	int ends[2];
+	if (pipe(ends))
+		return -1;
+	pid_t pid = fork();
+	if (!pid) {
+		*region = map_unserved();
+		if (write(ends[1], region, sizeof(*region)) > 0)
+			pause();
+		_exit(0);
+	}
+	if (read(ends[0], region, sizeof(*region)) != sizeof(*region))
+		*region = NULL;
+	close(ends[0]);
+	close(ends[1]);
+	return pid;
+}
+
+TEST(a_read_that_hangs_is_given_up_and_the_others_come_back)
+{
+	static uint8_t bytes[300000] = {1, 2, 3};
+	struct target_reader reader;
+	void *region;
+	bytes[sizeof(bytes) - 1] = 9;
+	pid_t pid = fork_unserved(&region);
+	if (!region) {
+		kill(pid, SIGKILL);
+		unit_skip("no userfaultfd");
+	}
+	target_reader_init(&reader, read_memory);
+	uint32_t self = (uint32_t)getpid();
+	submit(&reader, self, bytes, 3);
+	submit(&reader, (uint32_t)pid, region, 100);
+	submit(&reader, (uint32_t)pid, region, 100);
+	submit(&reader, self, bytes, sizeof(bytes));
+	const struct bytes_buf *answer = take(&reader);
+	CHECK(answer && answer->len == 4 && answer->data[0] == 1 && answer->data[3] == 3);
+	CHECK(!take(&reader));
+	CHECK(!take(&reader)); /* at once: of a process that made one hang */
+	answer = take(&reader);
+	CHECK(answer && answer->len == sizeof(bytes) + 1 && answer->data[sizeof(bytes)] == 9);
+	CHECK(target_reader_is_idle(&reader));
+	submit(&reader, (uint32_t)pid, region, 100);
+	target_reader_deinit(&reader); /* while one is to be read */
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+TEST(a_process_gets_its_part_of_the_time_and_no_more)
+{
+	static const uint8_t bytes[1] = {7};
+	struct target_reader reader;
+	uint32_t self = (uint32_t)getpid(), other = (uint32_t)getppid();
+	target_reader_init(&reader, read_memory);
+	submit(&reader, self, bytes, 1);
+	CHECK(take(&reader));
+	target_reader_charge(&reader, self, UINT32_MAX);
+	submit(&reader, self, bytes, 1);
+	submit(&reader, other, bytes, 1);
+	CHECK(!take(&reader));
+	CHECK(take(&reader));     /* whether it can be read or not */
+	reader.spent_from_ns = 0; /* the next second */
+	submit(&reader, self, bytes, 1);
+	CHECK(take(&reader));
+	target_reader_deinit(&reader);
+}
+
+TEST(reads_that_are_given_up_all_at_once_say_so)
+{
+	static const uint8_t bytes[1] = {7};
+	struct target_reader reader;
+	target_reader_init(&reader, read_memory);
+	for (int i = 0; i < 20; i++)
+		submit(&reader, (uint32_t)getpid(), bytes, 1);
+	CHECK(take(&reader));
+	target_reader_give_up(&reader);
+	for (int i = 1; i < 20; i++)
+		CHECK(!take(&reader));
+	submit(&reader, (uint32_t)getpid(), bytes, 1);
+	CHECK(take(&reader));
+	target_reader_deinit(&reader);
+}
