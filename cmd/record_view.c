@@ -315,6 +315,11 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			    "others are cut (%llu %s)",
 			(unsigned long long)summary->files_full,
 			str_plural(summary->files_full, "time", "times"));
+	if (summary->mappings_full)
+		console_say("hint: %llu %s left out, since a process has too many; frames there "
+			    "may lack names",
+			(unsigned long long)summary->mappings_full,
+			str_plural(summary->mappings_full, "mapping was", "mappings were"));
 	if (summary->targets_full)
 		console_say("hint: %llu %s not followed: more than %d at once; use -a",
 			(unsigned long long)summary->targets_full,

@@ -29,6 +29,7 @@ void emitter_begin_file(struct emitter *emitter, struct writer *writer)
 	emitter->thread_names.len = 0;
 	map_clear(&emitter->thread_ids);
 	emitter->unnamed.len = 0;
+	emitter->mappings_beyond = 0;
 	map_clear(&emitter->kernel_symbols);
 	jit_table_forget_wanted(emitter->jit);
 }
@@ -81,9 +82,31 @@ static uint32_t emit_object(
 	return object->file_id;
 }
 
+/*
+ * A process chooses how much it maps and how often it does: few are always written, more of them
+ * while the file has room for processes that have many.
+ */
+static bool may_write_mapping(struct emitter *emitter, struct process *process)
+{
+	enum {
+		FREE_OF_PROCESS = 128,
+		MAX_OF_PROCESS = 16 << 10,
+		MAX_BEYOND_FREE = 256 << 10,
+	};
+	bool is_free = process->mappings_written < FREE_OF_PROCESS;
+	bool may = is_free || (process->mappings_written < MAX_OF_PROCESS &&
+				      emitter->mappings_beyond < MAX_BEYOND_FREE);
+	process->mappings_written += may;
+	emitter->mappings_beyond += may && !is_free;
+	emitter->mappings_left_out += !may;
+	return may;
+}
+
 void emitter_mapping(
 	struct emitter *emitter, struct process *process, const struct mapping *mapping)
 {
+	if (!may_write_mapping(emitter, process))
+		return;
 	struct object_location where = {process->pid, mapping->start, mapping->end};
 	struct object *object = jit_table_object_of(emitter->jit, process, mapping);
 	if (emitter->kept_files) {
@@ -105,7 +128,9 @@ void emitter_mapping(
 static uint32_t emit_program(struct emitter *emitter, const struct process *process)
 {
 	const struct mapping *program = process->program.object ? &process->program : NULL;
-	vec_each(&process->mappings, mapping) {
+	struct mapping_cursor cursor = {0};
+	for (const struct mapping *mapping;
+		(mapping = mapping_table_next(&process->mappings, &cursor));) {
 		program = mapping;
 		if (mapping->object->info.kind == LAYOUT_OBJECT_FILE)
 			break;
@@ -134,7 +159,10 @@ static uint32_t put_process(struct emitter *emitter, struct process *process)
 	out.exe = emit_program(emitter, process);
 	process->file_id = writer_process(emitter->writer, &out);
 	process->file_epoch = emitter->epoch;
-	vec_each(&process->mappings, mapping)
+	process->mappings_written = 0;
+	struct mapping_cursor cursor = {0};
+	for (const struct mapping *mapping;
+		(mapping = mapping_table_next(&process->mappings, &cursor));)
 		emitter_mapping(emitter, process, mapping);
 	return process->file_id;
 }

@@ -37,9 +37,11 @@ struct emitter {
 	VEC(struct emitter_wish {
 		const struct object *object;
 		uint64_t offset;
-	}) unnamed;                /* frames of the kernel that the file lacks the symbols of */
-	struct map kernel_symbols; /* addresses of those it has */
-	uint64_t sampled_ns;       /* of the sample whose stacks are put */
+	}) unnamed;                 /* frames of the kernel that the file lacks the symbols of */
+	struct map kernel_symbols;  /* addresses of those it has */
+	uint64_t sampled_ns;        /* of the sample whose stacks are put */
+	uint64_t mappings_beyond;   /* in this file, of processes that have more than a few */
+	uint64_t mappings_left_out; /* of all files, since there were too many */
 };
 
 void emitter_init(struct emitter *emitter, struct kernel *kernel, struct jit_table *jit,
@@ -48,7 +50,7 @@ void emitter_deinit(struct emitter *emitter);
 /* Everything from now on goes to this writer, whose file is empty. */
 void emitter_begin_file(struct emitter *emitter, struct writer *writer);
 
-/* Writes a mapping that came after the process was written. */
+/* Writes a mapping that came after the process was written, or counts it: there are bounds. */
 void emitter_mapping(
 	struct emitter *emitter, struct process *process, const struct mapping *mapping);
 /* comm: 16 bytes, NUL-terminated unless full. */

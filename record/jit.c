@@ -134,7 +134,9 @@ static struct jit_image *image_of(struct jit_table *table, struct process *proce
 		.growth = mem_zalloc(sizeof(*image.growth)),
 	};
 	look_at(table, &image, process);
-	vec_each(&process->mappings, mapping)
+	struct mapping_cursor cursor = {0};
+	for (const struct mapping *mapping;
+		(mapping = mapping_table_next(&process->mappings, &cursor));)
 		if (is_marker(mapping))
 			open_dump(table, &image, mapping);
 	*map_put(&table->by_object, process->compiled->serial, NULL) = table->images.len;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "format/base/fd.h"
@@ -88,18 +89,47 @@ static bool parse_mapping(char *line, struct proc_mapping *ret)
 	return true;
 }
 
-bool proc_each_mapping(uint32_t pid, proc_mapping_fn *fn, void *context)
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+/* Takes the whole lines of a text away. False: fn has enough. */
+static bool take_lines(struct str *text, proc_mapping_fn *fn, void *context)
+{
+	char *line = text->data, *end = text->data + text->len;
+	bool goes_on = true;
+	for (char *newline; goes_on && (newline = memchr(line, '\n', (size_t)(end - line)));
+		line = newline + 1) {
+		struct proc_mapping mapping;
+		*newline = '\0';
+		if (parse_mapping(line, &mapping))
+			goes_on = fn(context, &mapping);
+	}
+	size_t left = (size_t)(end - line);
+	memmove(text->data, line, left);
+	str_truncate(text, left);
+	return goes_on;
+}
+
+bool proc_each_mapping(uint32_t pid, uint64_t max_ns, proc_mapping_fn *fn, void *context)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	if (!read_pid_file(pid, "maps", &text))
-		return false;
-	char *rest = text.data;
-	for (char *line; rest && (line = strsep(&rest, "\n"));) {
-		struct proc_mapping mapping;
-		if (parse_mapping(line, &mapping))
-			fn(context, &mapping);
+	char path[64], bytes[16384];
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t end_ns = now_ns() + max_ns;
+	bool is_any = false;
+	ssize_t got;
+	while (fd >= 0 && (got = fd_read(fd, bytes, sizeof(bytes))) > 0) {
+		is_any = true;
+		str_write(&text, bytes, (size_t)got);
+		if (!take_lines(&text, fn, context) || (max_ns && now_ns() > end_ns))
+			break;
 	}
-	return text.len > 0;
+	return is_any;
 }
 
 bool proc_read_stat(uint32_t pid, struct proc_stat *ret)

@@ -21,10 +21,14 @@ struct proc_mapping {
 	bool is_deleted;
 };
 
-typedef void proc_mapping_fn(void *context, const struct proc_mapping *mapping);
+/* False: that is enough. */
+typedef bool proc_mapping_fn(void *context, const struct proc_mapping *mapping);
 
-/* Calls fn for each executable mapping. False when the process is gone or not ours to see. */
-bool proc_each_mapping(uint32_t pid, proc_mapping_fn *fn, void *context);
+/*
+ * Calls fn for each executable mapping in the order of addresses, until it has enough or about
+ * `max_ns` are over (0: no limit). False when the process is gone or not ours to see.
+ */
+bool proc_each_mapping(uint32_t pid, uint64_t max_ns, proc_mapping_fn *fn, void *context);
 
 struct proc_stat {
 	uint32_t parent_pid;

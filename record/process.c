@@ -4,13 +4,13 @@
 #include <sys/auxv.h>
 #include <time.h>
 
-#include "format/base/bisect.h"
 #include "format/base/mem.h"
 #include "record/proc.h"
 
 enum {
 	VDSO_IMAGE_BYTES = 8192, /* what the kernel maps on x86-64 and arm64: two pages at least */
 	RESCAN_INTERVAL_NS = 100 * 1000 * 1000,
+	SCAN_MAX_NS = 100 * 1000 * 1000, /* then what was read has to do */
 };
 
 static struct process *add(struct process_table *table, uint32_t pid)
@@ -18,6 +18,7 @@ static struct process *add(struct process_table *table, uint32_t pid)
 	struct process *process = mem_zalloc(sizeof(*process));
 	process->pid = pid;
 	process->image = table->next_image++;
+	process->mappings.pool = &table->pool;
 	process->cgroup = mem_strdup("");
 	*map_put(&table->by_pid, pid, NULL) = (uint64_t)(uintptr_t)process;
 	return process;
@@ -25,7 +26,7 @@ static struct process *add(struct process_table *table, uint32_t pid)
 
 static void process_destroy(struct process *process)
 {
-	vec_deinit(&process->mappings);
+	mapping_table_clear(&process->mappings);
 	mem_free(process->cgroup);
 	mem_free(process);
 }
@@ -51,59 +52,11 @@ struct process *process_table_find(const struct process_table *table, uint32_t p
 
 /* ---- mappings ---- */
 
-/* Index of the first mapping that ends behind the address. */
-static size_t lower_bound(const struct process *process, uint64_t address)
+bool process_map(struct process *process, const struct mapping *mapping)
 {
-	return bisect(process->mappings.len, i, process->mappings.data[i].end <= address);
-}
-
-static bool is_same(const struct mapping *a, const struct mapping *b)
-{
-	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
-	       a->object == b->object;
-}
-
-static void insert_at(struct process *process, size_t index, const struct mapping *mapping)
-{
-	vec_push(&process->mappings, *mapping);
-	struct mapping *data = process->mappings.data;
-	memmove(data + index + 1, data + index,
-		(process->mappings.len - 1 - index) * sizeof(*data));
-	data[index] = *mapping;
-}
-
-/* Cuts out what the new mapping covers. */
-static void punch_hole(struct process *process, const struct mapping *by)
-{
-	uint64_t start = by->start, end = by->end;
-	for (size_t i = lower_bound(process, start);
-		i < process->mappings.len && process->mappings.data[i].start < end;) {
-		struct mapping *it = &process->mappings.data[i], old = *it;
-		struct mapping tail = old;
-		tail.offset += end - old.start;
-		tail.start = end;
-		if (old.start < start) { /* its head stays, and perhaps its tail */
-			it->end = start;
-			if (old.end > end)
-				insert_at(process, i + 1, &tail);
-			i++;
-		} else if (old.end > end) {
-			*it = tail;
-			i++;
-		} else {
-			memmove(it, it + 1, (process->mappings.len - i - 1) * sizeof(*it));
-			process->mappings.len--;
-		}
-	}
-}
-
-void process_map(struct process *process, const struct mapping *mapping)
-{
-	size_t index = lower_bound(process, mapping->start);
-	if (index < process->mappings.len && is_same(&process->mappings.data[index], mapping))
-		return;
-	punch_hole(process, mapping);
-	insert_at(process, lower_bound(process, mapping->start), mapping);
+	bool is_held = mapping_table_put(&process->mappings, mapping);
+	process->is_stale |= !is_held; /* much of it may be unmapped again, which /proc tells */
+	return is_held;
 }
 
 /* ---- /proc ---- */
@@ -138,7 +91,7 @@ struct object *process_vdso(struct object_table *objects)
 	return vdso;
 }
 
-static void add_proc_mapping(void *context, const struct proc_mapping *found)
+static bool add_proc_mapping(void *context, const struct proc_mapping *found)
 {
 	struct scan *scan = context;
 	struct object_table *objects = scan->table->objects;
@@ -156,13 +109,13 @@ static void add_proc_mapping(void *context, const struct proc_mapping *found)
 		mapping.object = object_table_by_inode(objects, found->path, found->device,
 			found->inode, found->is_deleted, &where);
 	} else if (strcmp(found->path, "[vsyscall]") == 0) {
-		return; /* a kernel address, the same in every process */
+		return true; /* a kernel address, the same in every process */
 	} else {
 		mapping.object = object_table_special(objects, LAYOUT_OBJECT_ANONYMOUS,
 			found->path[0] ? found->path : LAYOUT_ANONYMOUS_PATH);
 		mapping.offset = found->start; /* offsets are addresses */
 	}
-	process_map(scan->process, &mapping);
+	return process_map(scan->process, &mapping);
 }
 
 static void scan_maps(struct process_table *table, struct process *process, uint64_t time_ns)
@@ -172,8 +125,11 @@ static void scan_maps(struct process_table *table, struct process *process, uint
 	process->is_stale = false;
 	process->rescanned_ns = process->known_since_ns = time_ns;
 	uint64_t begun_ns = now_ns();
-	proc_each_mapping(process->pid, add_proc_mapping, &scan);
+	proc_each_mapping(process->pid, SCAN_MAX_NS, add_proc_mapping, &scan);
 	process->rescan_cost_ns = now_ns() - begun_ns;
+	if (process->rescan_cost_ns >
+		SCAN_MAX_NS) /* it ended before its time, and some are missing */
+		table->pool.refused++;
 }
 
 /* Seldom enough for what it costs; a process can map a million files. */
@@ -191,15 +147,13 @@ static bool may_rescan_now(const struct process *process, uint64_t time_ns)
 /* What is not there any more goes; all stays when /proc does not say. */
 static void read_again(struct process_table *table, struct process *process, uint64_t time_ns)
 {
-	struct process old = *process;
-	process->mappings = (typeof(process->mappings)){0};
+	struct mapping_table old = {.pool = &table->pool};
+	mapping_table_share(&old, &process->mappings);
+	mapping_table_clear(&process->mappings);
 	scan_maps(table, process, time_ns);
-	if (process->mappings.len) {
-		vec_deinit(&old.mappings);
-		return;
-	}
-	vec_deinit(&process->mappings);
-	process->mappings = old.mappings;
+	if (!mapping_table_count(&process->mappings))
+		mapping_table_share(&process->mappings, &old);
+	mapping_table_clear(&old);
 }
 
 bool process_note_exec_id(struct process *process, uint32_t exec_id)
@@ -273,19 +227,16 @@ struct process *process_table_get(struct process_table *table, uint32_t pid, uin
 const struct mapping *process_find_mapping(struct process_table *table, struct process *process,
 	uint64_t address, uint64_t time_ns, bool may_rescan)
 {
-	size_t index = lower_bound(process, address);
-	if (index < process->mappings.len && process->mappings.data[index].start <= address)
-		return &process->mappings.data[index];
+	const struct mapping *known = mapping_table_find(&process->mappings, address);
+	if (known)
+		return known;
 	/* Older kernels map the vDSO without an announcement; and one may have been lost. */
 	bool rescan = may_rescan && ((!process->exited_ns && !process->has_vdso) ||
 					    may_rescan_now(process, time_ns));
 	if (!rescan)
 		return NULL;
 	scan_maps(table, process, time_ns);
-	index = lower_bound(process, address);
-	bool found =
-		index < process->mappings.len && process->mappings.data[index].start <= address;
-	return found ? &process->mappings.data[index] : NULL;
+	return mapping_table_find(&process->mappings, address);
 }
 
 /* ---- what happens to processes ---- */
@@ -308,14 +259,14 @@ void process_table_fork(
 	child->has_vdso = parent->has_vdso;
 	child->known_since_ns = parent->known_since_ns;
 	child->is_stale = parent->is_stale;
-	vec_append(&child->mappings, parent->mappings.data, parent->mappings.len);
+	mapping_table_share(&child->mappings, &parent->mappings);
 	mem_free(child->cgroup);
 	child->cgroup = mem_strdup(parent->cgroup);
 }
 
 void process_table_exec(struct process_table *table, struct process *process, uint64_t time_ns)
 {
-	process->mappings.len = 0;
+	mapping_table_clear(&process->mappings);
 	process->known_since_ns = time_ns;
 	process->is_stale = process->has_exec_id = false;
 	process->compiled = NULL;

@@ -9,14 +9,8 @@
 #include <stdint.h>
 
 #include "format/base/map.h"
-#include "format/base/vec.h"
+#include "record/mapping_table.h"
 #include "record/object.h"
-
-struct mapping {
-	uint64_t start, end, offset;
-	struct object *object;
-	uint64_t time_ns;
-};
 
 struct process {
 	uint32_t pid;
@@ -25,25 +19,27 @@ struct process {
 	uint32_t ns_pid;
 	uint64_t start_ns; /* 0 until a sample or /proc told */
 	uint32_t image;    /* serial number of the program it runs, unique in the session */
-	VEC(struct mapping) mappings; /* by start, disjoint */
-	struct mapping program;  /* what comes first, where none is yet; of no object: unknown */
-	char *cgroup;            /* "" when unknown */
-	struct object *compiled; /* its memory of no file, NULL: not needed yet; see jit.h */
-	bool has_vdso;           /* looked for */
-	uint64_t rescanned_ns;   /* when its maps were last read again for want of a mapping */
-	uint64_t rescan_cost_ns; /* what that took */
-	uint64_t known_since_ns; /* when all of it was known last: at an exec, or by /proc */
-	bool is_stale;           /* records of it were left out since */
-	uint32_t exec_id;        /* of its samples; only if */
-	bool has_exec_id;        /* there was one, of this image */
-	uint64_t exited_ns;      /* 0 while alive */
-	uint32_t snapshots_kept; /* of its stacks, in recordings */
+	struct mapping_table mappings;
+	struct mapping program;    /* what comes first, where none is yet; of no object: unknown */
+	char *cgroup;              /* "" when unknown */
+	struct object *compiled;   /* its memory of no file, NULL: not needed yet; see jit.h */
+	bool has_vdso;             /* looked for */
+	uint64_t rescanned_ns;     /* when its maps were last read again for want of a mapping */
+	uint64_t rescan_cost_ns;   /* what that took */
+	uint64_t known_since_ns;   /* when all of it was known last: at an exec, or by /proc */
+	bool is_stale;             /* records of it were left out since */
+	uint32_t exec_id;          /* of its samples; only if */
+	bool has_exec_id;          /* there was one, of this image */
+	uint64_t exited_ns;        /* 0 while alive */
+	uint32_t snapshots_kept;   /* of its stacks, in recordings */
+	uint32_t mappings_written; /* to the file of file_epoch */
 	uint32_t file_id, file_epoch; /* see emitter.h */
 };
 
 struct process_table {
 	struct object_table *objects;
-	struct map by_pid; /* pid -> struct process * */
+	struct map by_pid;        /* pid -> struct process * */
+	struct mapping_pool pool; /* of the mappings of all of them */
 	uint32_t next_image;
 	uint64_t lost_ns; /* when sideband was lost last: what is known of processes since before
 			   * that may be wrong */
@@ -73,7 +69,8 @@ void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time
 const void *process_vdso_image(size_t *bytes);
 /* ... as an object, examined. */
 struct object *process_vdso(struct object_table *objects);
-void process_map(struct process *process, const struct mapping *mapping);
+/* False: a bound keeps it out, and the process's maps are to be read from /proc again. */
+bool process_map(struct process *process, const struct mapping *mapping);
 /* Reads its maps from /proc again, unless that was done lately. */
 void process_rescan(struct process_table *table, struct process *process, uint64_t time_ns);
 /* The pid now belongs to another process than the one we know. */

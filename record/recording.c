@@ -276,6 +276,8 @@ static void put_counters(
 		recording, LAYOUT_COUNTER_GAP_SAMPLES, 0, counts->gap_samples - base->gap_samples);
 	put_counter(recording, LAYOUT_COUNTER_TARGETS_FULL, 0,
 		counts->targets_full - base->targets_full);
+	put_counter(recording, LAYOUT_COUNTER_MAPPINGS_FULL, 0,
+		counts->mappings_full - base->mappings_full);
 	put_counter(recording, LAYOUT_COUNTER_FILES_FULL, 0, counts->files_full - base->files_full);
 	put_counter(recording, LAYOUT_COUNTER_CODE_GIVEN_UP, 0,
 		counts->code_given_up - base->code_given_up);
@@ -348,6 +350,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->targets_full = counts->targets_full;
 	base->files_full = counts->files_full;
 	base->code_given_up = counts->code_given_up;
+	base->mappings_full = counts->mappings_full;
 }
 
 /* NAME.20261121-013000.250, by the time at which it is set aside. */

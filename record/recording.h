@@ -23,7 +23,7 @@ struct recording_counts {
 		uint64_t unresolved, lost_write;
 		uint64_t samples; /* taken over by a writer */
 	} taken[TRANSLATE_CAUSES];
-	uint64_t sideband_lost, gap_samples, targets_full, files_full, code_given_up;
+	uint64_t sideband_lost, gap_samples, targets_full, files_full, mappings_full, code_given_up;
 };
 
 struct recording_event {

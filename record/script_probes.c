@@ -327,7 +327,7 @@ static void add_program_file(void *context, const char *path)
 }
 
 /* The very file, whatever is at its path by now; as the process sees it, which may be contained. */
-static void add_mapping(void *context, const struct proc_mapping *mapping)
+static bool add_mapping(void *context, const struct proc_mapping *mapping)
 {
 	struct program *program = context;
 	const struct object object = {.path = (char *)mapping->path};
@@ -335,6 +335,7 @@ static void add_mapping(void *context, const struct proc_mapping *mapping)
 	int fd = mapping->path[0] == '/' ? object_open_any(&object, &where) : -1;
 	if (fd >= 0)
 		program->vms |= add_open_file(program->probes, fd, mapping->path);
+	return true;
 }
 
 /* The variable's number; -1: that cannot be told. */
@@ -385,7 +386,7 @@ struct err *script_probes_add_command(struct script_probes *probes, const char *
 struct err *script_probes_add_process(struct script_probes *probes, uint32_t pid)
 {
 	struct program program = {probes, pid, 0};
-	proc_each_mapping(pid, add_mapping, &program);
+	proc_each_mapping(pid, 0, add_mapping, &program);
 	return check_environment(&program);
 }
 

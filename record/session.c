@@ -87,6 +87,8 @@ static struct err *read_counts(struct session *session, bool is_last)
 	}
 	counts->sideband_lost = sideband_lost(parts->sideband);
 	counts->gap_samples = parts->translate.gaps.samples_in_gaps;
+	counts->mappings_full = parts->translate.processes.pool.refused +
+				parts->translate.emitter.mappings_left_out;
 	counts->targets_full = sampler_targets_full(parts->sampler);
 	counts->files_full = sampler_files_full(parts->sampler);
 	counts->code_given_up = parts->translate.scripts.given_up;

@@ -56,7 +56,7 @@ struct session_summary {
 	struct session_blame blame[4];              /* the worst first; path NULL: no more */
 	struct session_runtime unknown_runtimes[8]; /* name NULL: no more */
 	uint64_t dsos, dsos_with_build_id, dsos_readable;
-	uint64_t targets_full, files_full, sideband_lost, gap_samples;
+	uint64_t targets_full, files_full, sideband_lost, gap_samples, mappings_full;
 	struct left_out_busy left_out[3]; /* the busiest children that were no targets */
 	size_t nr_left_out;               /* ... of so many that ran */
 	struct ticker_times timers;       /* what ticks came from */

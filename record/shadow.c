@@ -42,18 +42,20 @@ static uint64_t time_calls(void)
 	return least / TRIAL_CALLS;
 }
 
-static void find_trial(void *context, const struct proc_mapping *mapping)
+static bool find_trial(void *context, const struct proc_mapping *mapping)
 {
 	uint64_t *offset = context, at = (uintptr_t)shadow_trial;
-	if (at >= mapping->start && at < mapping->end)
-		*offset = at - mapping->start + mapping->offset;
+	if (at < mapping->start || at >= mapping->end)
+		return true;
+	*offset = at - mapping->start + mapping->offset;
+	return false;
 }
 
 /* With place 0, which there is not, the program is done at once. */
 static uint64_t try_hits(int program_fd)
 {
 	uint64_t offset = 0;
-	proc_each_mapping((uint32_t)getpid(), find_trial, &offset);
+	proc_each_mapping((uint32_t)getpid(), 0, find_trial, &offset);
 	struct uprobe_place place = {.path = "/proc/self/exe", .file_fd = -1, .offset = offset};
 	struct uprobe uprobe;
 	uint64_t without = time_calls();

@@ -102,7 +102,8 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 	}
 	struct mapping mapping = event_mapping(translate, event);
 	process->has_vdso |= mapping.object->info.kind == LAYOUT_OBJECT_VDSO;
-	process_map(process, &mapping);
+	if (!process_map(process, &mapping))
+		return;
 	if (is_file(event))
 		jit_table_note_dump(&translate->jit, process, &mapping);
 	if (is_file(event) && translate->on_file)
@@ -315,7 +316,8 @@ static void count_stack(struct translate *translate, const struct event_sample *
 static void foresee_program(struct translate *translate, struct process *process)
 {
 	const struct sideband_batch *batch = &translate->sideband;
-	if (process->mappings.len || process->file_epoch == translate->emitter.epoch)
+	if (mapping_table_count(&process->mappings) ||
+		process->file_epoch == translate->emitter.epoch)
 		return;
 	process->program = (struct mapping){0};
 	for (size_t i = translate->sideband_applied; i < batch->events.len; i++) {

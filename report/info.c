@@ -382,6 +382,7 @@ static void put_counts(const struct profile *profile, struct str *out)
 			(unsigned long long)counters[LAYOUT_COUNTER_HITS_FILTERED],
 			(unsigned long long)profile_lost_hits(profile));
 	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_GAP_SAMPLES, out);
+	put_causes(counters, LAYOUT_COUNTER_MAPPINGS_FULL, LAYOUT_COUNTER_MAPPINGS_FULL + 1, out);
 	info_put_losses(profile, out);
 	str_printf(out, "%-14s %.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n", "stacks",
 		profile_percent(stacks.complete, samples),

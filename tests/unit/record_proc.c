@@ -31,23 +31,29 @@ TEST(containers_are_found_in_cgroup_paths)
 struct seen {
 	uint64_t here;
 	bool found_self, found_vdso;
+	int count, enough; /* 0: all */
 };
 
-static void note_mapping(void *context, const struct proc_mapping *mapping)
+static bool note_mapping(void *context, const struct proc_mapping *mapping)
 {
 	struct seen *seen = context;
 	if (mapping->start <= seen->here && seen->here < mapping->end)
 		seen->found_self = mapping->path[0] == '/' && mapping->inode;
 	seen->found_vdso |= strcmp(mapping->path, "[vdso]") == 0;
+	seen->count++;
+	return seen->count != seen->enough;
 }
 
 TEST(own_mappings_are_read)
 {
 	struct seen seen = {.here = (uint64_t)(uintptr_t)note_mapping};
-	CHECK(proc_each_mapping((uint32_t)getpid(), note_mapping, &seen));
+	CHECK(proc_each_mapping((uint32_t)getpid(), 0, note_mapping, &seen));
 	CHECK(seen.found_self);
 	CHECK(seen.found_vdso);
-	CHECK(!proc_each_mapping(0x7fffffff, note_mapping, &seen));
+	struct seen two = {.enough = 2};
+	CHECK(proc_each_mapping((uint32_t)getpid(), 0, note_mapping, &two));
+	CHECK_INT(two.count, 2);
+	CHECK(!proc_each_mapping(0x7fffffff, 0, note_mapping, &seen));
 }
 
 TEST(own_stat_is_read)

@@ -75,13 +75,13 @@ TEST(a_mapping_replaces_what_it_covers)
 	check_at(&fixture, 0x2fff, "old+1fff");
 	check_at(&fixture, 0x3000, "new+0");
 	check_at(&fixture, 0x5000, "old+4000");
-	CHECK_INT(fixture.process->mappings.len, 3);
+	CHECK_INT(mapping_table_count(&fixture.process->mappings), 3);
 	map(&fixture, 0x4000, 0x6000, 0, "third"); /* cuts a tail and a head */
 	check_at(&fixture, 0x3fff, "new+fff");
 	check_at(&fixture, 0x5fff, "third+1fff");
 	check_at(&fixture, 0x6000, "old+5000");
 	map(&fixture, 0, 0x10000, 0, "all");
-	CHECK_INT(fixture.process->mappings.len, 1);
+	CHECK_INT(mapping_table_count(&fixture.process->mappings), 1);
 	teardown(&fixture);
 }
 
@@ -91,7 +91,7 @@ TEST(the_same_mapping_again_changes_nothing)
 	setup(&fixture);
 	map(&fixture, 0x1000, 0x2000, 0, "a");
 	map(&fixture, 0x1000, 0x2000, 0, "a");
-	CHECK_INT(fixture.process->mappings.len, 1);
+	CHECK_INT(mapping_table_count(&fixture.process->mappings), 1);
 	teardown(&fixture);
 }
 

@@ -99,6 +99,7 @@ TEST(what_became_of_stacks_is_taken_over)
 	counts.targets_full = 1;
 	counts.files_full = 2;
 	counts.sideband_lost = 4;
+	counts.mappings_full = 5;
 	parts.translate.kernel.is_hidden = true;
 	parts.recording.nr_files = 9;
 	vec_push(&parts.recording.finished_names, NULL);
@@ -111,6 +112,7 @@ TEST(what_became_of_stacks_is_taken_over)
 	CHECK_INT(summary.targets_full, 1);
 	CHECK_INT(summary.files_full, 2);
 	CHECK_INT(summary.sideband_lost, 4);
+	CHECK_INT(summary.mappings_full, 5);
 	CHECK(summary.kernel_hidden);
 	CHECK_INT(summary.files, 9);
 	CHECK_INT(summary.files_kept, 2);

@@ -367,9 +367,9 @@ TEST(events_behind_the_horizon_wait)
 	translate_run(&fixture.translate, 50, true);
 	CHECK_INT(fixture.translate.sideband.events.len, 1);
 	struct process *process = process_table_find(&fixture.translate.processes, PID);
-	CHECK(process && process->mappings.len == 1);
+	CHECK(process && mapping_table_count(&process->mappings) == 1);
 	translate_run(&fixture.translate, 70, true);
 	CHECK_INT(fixture.translate.sideband.events.len, 0);
-	CHECK_INT(process->mappings.len, 2);
+	CHECK_INT(mapping_table_count(&process->mappings), 2);
 	teardown(&fixture);
 }
