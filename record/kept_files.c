@@ -166,7 +166,7 @@ static void give_up_reachable(
 	size_t left = 0;
 	map_clear(&files->by_object);
 	vec_each(&files->list, file) {
-		const struct object *object = objects->objects.data[file->object];
+		const struct object *object = object_table_get(objects, file->object);
 		if (is_at_path(files, file, object) && !(is_over && will_be_gone(file))) {
 			file_deinit(file);
 			continue;
@@ -177,7 +177,7 @@ static void give_up_reachable(
 	files->list.len = left;
 }
 
-static void keep(struct kept_files *files, const struct object *object, int fd)
+static void keep(struct kept_files *files, struct object *object, int fd)
 {
 	struct stat st;
 	if (fstat(fd, &st)) {
@@ -195,12 +195,13 @@ static void keep(struct kept_files *files, const struct object *object, int fd)
 	};
 	memcpy(file.build_id, object->info.build_id, object->info.build_id_len);
 	file.build_id_len = object->info.build_id_len;
+	object->is_kept = true;
 	vec_push(&files->list, file);
 	*map_put(&files->by_object, object->serial, NULL) = files->list.len;
 }
 
 void kept_files_add(
-	struct kept_files *files, const struct object *object, const struct object_table *objects)
+	struct kept_files *files, struct object *object, const struct object_table *objects)
 {
 	int fd;
 	struct elf_file *elf;
@@ -218,7 +219,7 @@ void kept_files_finish(struct kept_files *files, const struct object_table *obje
 {
 	give_up_reachable(files, objects, true);
 	vec_each(&objects->objects, it) {
-		const struct object *object = *it;
+		struct object *object = *it;
 		if (!object->where.pid || was_at_path(object))
 			continue;
 		if (files->list.len < MAX_FILES)
@@ -227,7 +228,7 @@ void kept_files_finish(struct kept_files *files, const struct object_table *obje
 				    !map_get(&files->by_object, object->serial);
 	}
 	vec_each(&files->list, file)
-		file->file_id = objects->objects.data[file->object]->file_id;
+		file->file_id = object_table_get(objects, file->object)->file_id;
 }
 
 uint32_t kept_files_nr_missed(const struct kept_files *files)

@@ -30,7 +30,7 @@ void kept_files_destroy(struct kept_files *files);
 
 /* One of `objects`, once its `where` is known, and as soon as it is: processes may end soon. */
 void kept_files_add(
-	struct kept_files *files, const struct object *object, const struct object_table *objects);
+	struct kept_files *files, struct object *object, const struct object_table *objects);
 /*
  * The recording is over: tries once more what could not be opened, or was given up to stay within
  * the limits, and gives up what will be found at its path: in a file system that is on no disk

@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "format/base/bisect.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
 
@@ -37,7 +38,7 @@ void object_table_deinit(struct object_table *table)
 
 static void add(struct object_table *table, struct object *object)
 {
-	object->serial = (uint32_t)table->objects.len;
+	object->serial = table->next_serial++;
 	vec_push(&table->objects, object);
 }
 
@@ -50,7 +51,7 @@ static uint64_t *key_slot(struct object_table *table, const struct str *key)
 
 static struct object *object_at(struct object_table *table, uint64_t slot)
 {
-	return slot ? table->objects.data[slot - 1] : NULL;
+	return slot ? object_table_get(table, (uint32_t)(slot - 1)) : NULL;
 }
 
 static void key_of_build_id(
@@ -126,8 +127,77 @@ struct object *object_table_anonymous(struct object_table *table)
 {
 	struct object *object = create(LAYOUT_OBJECT_ANONYMOUS, LAYOUT_ANONYMOUS_PATH);
 	add(table, object);
-	object->is_examined = true;
+	object->is_examined = object->is_kept = true;
 	return object;
+}
+
+/* ---- freeing ---- */
+
+struct object *object_table_get(const struct object_table *table, uint32_t serial)
+{
+	size_t at = bisect(table->objects.len, i, table->objects.data[i]->serial < serial);
+	bool is_there = at < table->objects.len && table->objects.data[at]->serial == serial;
+	return is_there ? table->objects.data[at] : NULL;
+}
+
+bool object_table_is_sweep_due(const struct object_table *table)
+{
+	enum {
+		FEW = 4096
+	};
+	return table->objects.len > (table->sweep_at ? table->sweep_at : FEW);
+}
+
+/* A process can have as many of these as it likes. */
+static bool may_be_freed(const struct object *object, uint32_t epoch)
+{
+	enum layout_object_kind kind = object->info.kind;
+	bool is_many = kind == LAYOUT_OBJECT_FILE || kind == LAYOUT_OBJECT_ANONYMOUS;
+	if (!is_many || object->is_used || object->is_kept || object->is_table_pending ||
+		object->frames.len || object->file_epoch == epoch)
+		return false;
+	for (int i = 0; i < LAYOUT_TRUNCATED_END; i++)
+		if (object->truncated[i])
+			return false;
+	return true;
+}
+
+static void forget_keys_of_freed(struct object_table *table)
+{
+	struct strtab keys = {0};
+	struct map by_key = {0};
+	size_t cursor = 0;
+	for (struct map_slot *slot; (slot = map_next(&table->by_key, &cursor));) {
+		const struct strtab_entry *entry = &table->keys.entries.data[slot->key];
+		if (!object_at(table, slot->value))
+			continue;
+		uint32_t id = strtab_intern(&keys, entry->bytes, entry->len);
+		*map_put(&by_key, id, NULL) = slot->value;
+	}
+	strtab_deinit(&table->keys);
+	map_deinit(&table->by_key);
+	table->keys = keys;
+	table->by_key = by_key;
+}
+
+void object_table_sweep(struct object_table *table, uint32_t epoch)
+{
+	enum {
+		MORE = 4096
+	};
+	size_t left = 0;
+	vec_each(&table->objects, it) {
+		struct object *object = *it;
+		if (may_be_freed(object, epoch)) {
+			object_destroy(object);
+			continue;
+		}
+		object->is_used = false;
+		table->objects.data[left++] = object;
+	}
+	table->objects.len = left;
+	table->sweep_at = 2 * left + MORE;
+	forget_keys_of_freed(table);
 }
 
 /* ---- reading the file ---- */

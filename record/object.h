@@ -22,13 +22,15 @@ struct object_location {
 };
 
 struct object {
-	uint32_t serial;           /* dense, from 0, within the session */
+	uint32_t serial;           /* unique in the session, ascending, never used again */
 	struct layout_object info; /* path unset; segments owned */
 	char *path;
 	bool is_examined;      /* the file was opened, or could not be */
 	struct map frames;     /* offset -> frame of the stack table, plus 1 */
 	uint32_t table;        /* its unwind table, see table_store.h */
 	bool is_table_pending; /* it is being made */
+	bool is_kept;          /* for good: something refers to it that no sweep asks */
+	bool is_used;          /* while a sweep looks for what is not */
 	/* Stacks whose outermost known frame is in it, by enum layout_truncation. */
 	uint64_t truncated[LAYOUT_TRUNCATED_END];
 	struct object_location where; /* where it was mapped when it was seen last */
@@ -36,12 +38,24 @@ struct object {
 };
 
 struct object_table {
-	VEC(struct object *) objects;
+	VEC(struct object *) objects; /* by serial */
+	uint32_t next_serial;
+	size_t sweep_at;    /* how many are to be swept; 0: not known yet */
 	struct strtab keys; /* of what tells objects apart; its id + map = object */
 	struct map by_key;  /* keys' id -> serial */
 };
 
 void object_table_deinit(struct object_table *table);
+/* NULL: it was freed. */
+struct object *object_table_get(const struct object_table *table, uint32_t serial);
+/* Whether there are twice as many objects as the last sweep left, and some. */
+bool object_table_is_sweep_due(const struct object_table *table);
+/*
+ * Frees the files and names of memory that are not marked as used, takes the marks off, and forgets
+ * by what the freed were known. An object stays while it has frames in the stack table, is in the
+ * file of this epoch, was blamed for truncated stacks, waits for its table or is kept.
+ */
+void object_table_sweep(struct object_table *table, uint32_t epoch);
 
 /* A mapped file as /proc/PID/maps names it; opened at once to learn its build ID. */
 struct object *object_table_by_inode(struct object_table *table, const char *path, uint32_t device,

@@ -306,3 +306,21 @@ void process_table_purge(struct process_table *table, uint64_t before_ns)
 		forget(table, *it);
 	vec_deinit(&dead);
 }
+
+static void mark_object(void *context, const struct mapping *mapping)
+{
+	(void)context;
+	mapping->object->is_used = true;
+}
+
+void process_table_mark_objects(struct process_table *table)
+{
+	size_t cursor = 0;
+	table->visits++;
+	for (struct map_slot *slot; (slot = map_next(&table->by_pid, &cursor));) {
+		struct process *process = slot_process(slot->value);
+		mapping_table_visit(&process->mappings, table->visits, mark_object, NULL);
+		if (process->program.object)
+			process->program.object->is_used = true;
+	}
+}

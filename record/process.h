@@ -40,6 +40,7 @@ struct process_table {
 	struct object_table *objects;
 	struct map by_pid;        /* pid -> struct process * */
 	struct mapping_pool pool; /* of the mappings of all of them */
+	uint64_t visits;          /* of all mappings, so far */
 	uint32_t next_image;
 	uint64_t lost_ns; /* when sideband was lost last: what is known of processes since before
 			   * that may be wrong */
@@ -77,6 +78,8 @@ void process_rescan(struct process_table *table, struct process *process, uint64
 void process_table_reused(struct process_table *table, struct process *process, uint64_t time_ns);
 /* Reads its cgroup again; a process that is gone keeps what it inherited from its parent. */
 void process_refresh(struct process *process);
+/* Marks the objects of all mappings as used, see object_table_sweep(). */
+void process_table_mark_objects(struct process_table *table);
 /* Forgets processes that ended before this instant. */
 void process_table_purge(struct process_table *table, uint64_t before_ns);
 

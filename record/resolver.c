@@ -25,6 +25,13 @@ void resolver_forget_nodes(struct resolver *resolver)
 
 /* ---- files ---- */
 
+void resolver_mark_objects(struct resolver *resolver)
+{
+	vec_each(&resolver->files, file)
+		if (*file)
+			(*file)->is_used = true;
+}
+
 static bool is_where_event_says(const struct mapping *mapping, const struct event_file *event)
 {
 	return mapping && mapping->object->info.kind == LAYOUT_OBJECT_FILE &&

@@ -43,6 +43,9 @@ void resolver_deinit(struct resolver *resolver);
 /* Nodes that the stack table has handed out are void. */
 void resolver_forget_nodes(struct resolver *resolver);
 
+/* Marks the files that have numbers as used, see object_table_sweep(). */
+void resolver_mark_objects(struct resolver *resolver);
+
 /* A file got its number, or its table is wanted again. */
 void resolver_take_file(struct resolver *resolver, const struct event_file *event);
 

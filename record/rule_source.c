@@ -102,7 +102,7 @@ void rule_source_collect(struct rule_source *rules)
 {
 	struct table_result result;
 	while (table_builder_take(rules->builder, &result)) {
-		struct object *object = rules->objects->objects.data[result.id];
+		struct object *object = object_table_get(rules->objects, (uint32_t)result.id);
 		object->is_table_pending = false;
 		object->table = table_store_add(rules->store, &result.table);
 		unwind_table_deinit(&result.table);

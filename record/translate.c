@@ -151,12 +151,24 @@ static void apply_event(struct translate *translate, const struct sideband_event
 	}
 }
 
+/* Between two events no object is held but by what is asked here. */
+static void sweep_objects(struct translate *translate)
+{
+	if (!object_table_is_sweep_due(&translate->objects))
+		return;
+	process_table_mark_objects(&translate->processes);
+	resolver_mark_objects(&translate->resolver);
+	object_table_sweep(&translate->objects, translate->emitter.epoch);
+}
+
 static void apply_events_until(struct translate *translate, uint64_t time_ns)
 {
 	struct sideband_batch *batch = &translate->sideband;
 	while (translate->sideband_applied < batch->events.len &&
-		batch->events.data[translate->sideband_applied].time_ns <= time_ns)
+		batch->events.data[translate->sideband_applied].time_ns <= time_ns) {
 		apply_event(translate, &batch->events.data[translate->sideband_applied++]);
+		sweep_objects(translate);
+	}
 }
 
 /* Keeps what is not applied yet. Its strings stay in the arena, so that goes only when all is done.

@@ -373,3 +373,35 @@ TEST(events_behind_the_horizon_wait)
 	CHECK_INT(mapping_table_count(&process->mappings), 2);
 	teardown(&fixture);
 }
+
+/* ---- what a process maps without end ---- */
+
+/* The kernel does not announce that a file is unmapped; that another one is in its place tells. */
+TEST(files_that_are_mapped_no_more_are_freed)
+{
+	enum {
+		FILES = 40 * 1000,
+		KEPT_MAX = 10 * 1000,
+	};
+	struct fixture fixture;
+	struct result result;
+	static char paths[FILES][16];
+	setup(&fixture);
+	const uint64_t words[] = {in_file(7, 0x123), in_file(8, 0x10)};
+	push_map(&fixture, 10, 0x20000, "/bin/a");
+	push_map(&fixture, 10, 0x40000, "/lib/b");
+	push_file(&fixture, 7, 11, 0x20000, 0);
+	push_file(&fixture, 8, 11, 0x40000, 0);
+	for (int i = 0; i < FILES; i++) {
+		snprintf(paths[i], sizeof(paths[i]), "/memfd:%d", i);
+		push_map(&fixture, 20, 0x80000, paths[i]);
+	}
+	push_stack(&fixture, 101, 30, EVENT_END_COMPLETE, words, 2);
+	push_sample(&fixture, 101, 30, "a");
+	translate_run(&fixture.translate, 50, true);
+	CHECK(fixture.translate.objects.objects.len < KEPT_MAX);
+	CHECK(fixture.translate.objects.keys.entries.len < KEPT_MAX);
+	read_back(&fixture, &result);
+	check_sample(&result, 0, "/bin/a+123 /lib/b+10");
+	teardown(&fixture);
+}
