@@ -128,25 +128,25 @@ static struct err *check_owner(const struct output_file *file, const char *endin
 		file->path, ending, (unsigned)uid);
 }
 
-static struct err *check_replaced(const struct output_file *file, const struct stat *st)
+static struct err *check_replaced(const struct output_file *file, struct stat st)
 {
 	if (file->options.is_new)
 		return err_sys(EEXIST, "%s", file->path);
-	try(check_kind(&file->options, st));
-	return check_owner(file, "", st->st_uid);
+	try(check_kind(&file->options, &st));
+	return check_owner(file, "", st.st_uid);
 }
 
 /* A link may go: nothing but the link is lost. */
-static struct err *check_replaced_old(const struct output_file *file, const struct stat *st)
+static struct err *check_replaced_old(const struct output_file *file, struct stat st)
 {
-	if (S_ISDIR(st->st_mode))
+	if (S_ISDIR(st.st_mode))
 		return err_new(ERR_USAGE,
 			"%s.old is a directory, but %s is to be kept under that name", file->path,
 			file->path);
-	return check_owner(file, ".old", st->st_uid);
+	return check_owner(file, ".old", st.st_uid);
 }
 
-typedef struct err *check_fn(const struct output_file *file, const struct stat *st);
+typedef struct err *check_fn(const struct output_file *file, struct stat st);
 
 /* `fn` of what has this name in the folder; nothing has it: nothing to be refused. */
 static struct err *check_name(const struct output_file *file, const char *name, check_fn *fn)
@@ -154,7 +154,7 @@ static struct err *check_name(const struct output_file *file, const char *name, 
 	struct stat st;
 	if (fstatat(file->folder, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? NULL : err_sys(errno, "%s", file->path);
-	return fn(file, &st);
+	return fn(file, st);
 }
 
 static struct err *check_early(const struct output_file *file)
