@@ -184,10 +184,19 @@ static struct err *attach_tracepoints(struct sampler *sampler)
 
 /* ---- timers ---- */
 
+static bool is_counted(const struct sampler *sampler, int cpu)
+{
+	for (size_t i = 0; i < sampler->cpus.len; i++)
+		if (sampler->cpus.data[i] == cpu)
+			return true;
+	return false;
+}
+
 static struct err *list_cpus(struct sampler *sampler, const struct sampler_options *options)
 {
 	for (size_t i = 0; i < options->nr_cpus; i++)
-		vec_push(&sampler->cpus, options->cpus[i]);
+		if (!is_counted(sampler, options->cpus[i]))
+			vec_push(&sampler->cpus, options->cpus[i]);
 	return options->nr_cpus ? NULL : cpu_list_online(&sampler->cpus);
 }
 
@@ -205,8 +214,8 @@ static struct err *open_ticker(struct sampler *sampler, const struct sampler_opt
 	struct ticker_options ticker = {
 		.program = bpf_program__fd(sampler->on_tick),
 		.follows_tasks = &sampler->bpf->bss->ticks_follow_tasks,
-		.cpus = options->cpus,
-		.nr_cpus = options->nr_cpus,
+		.cpus = options->nr_cpus ? sampler->cpus.data : NULL,
+		.nr_cpus = options->nr_cpus ? sampler->cpus.len : 0,
 		.tasks = options->tasks,
 		.list_targets = list_targets,
 		.context = sampler,
@@ -473,14 +482,6 @@ uint64_t sampler_files_full(const struct sampler *sampler)
 uint64_t sampler_targets_full(const struct sampler *sampler)
 {
 	return sampler->bpf->bss->targets_full;
-}
-
-static bool is_counted(const struct sampler *sampler, int cpu)
-{
-	for (size_t i = 0; i < sampler->cpus.len; i++)
-		if (sampler->cpus.data[i] == cpu)
-			return true;
-	return false;
 }
 
 /* CPUs that came later have tasks of their own timers, or hits. */

@@ -75,6 +75,13 @@ test_user() {
 		fail "not two processes: $(cat report)"
 }
 
+test_a_cpu_that_is_given_twice_counts_once() {
+	run "$EBPROF" record -F 997 -C 0 -C 0 -a --duration 1
+	want_status 0 '-C 0 -C 0'
+	want_exact ebprof.data
+	(($(field ebprof.data ticks) < 1500)) || fail "$(field ebprof.data ticks) ticks of one CPU in a second"
+}
+
 # A ring of one page that nobody reads for 3 s: almost everything is lost, and counted.
 test_overload() {
 	run "$EBPROF" record -m 4K -F 20000 --debug-stall 3 -- "$WORKLOADS/workload" 4
