@@ -140,7 +140,7 @@ test_term_leaves_command() {
 	"$EBPROF" record -- "$WORKLOADS/workload" 1000 2>err &
 	local pid=$! child
 	wait_ready err
-	child=$(pgrep -P $pid)
+	child=$(pgrep -P $pid workload)
 	reap $pid TERM
 	want_status 143 'TERM'
 	want_whole ebprof.data
