@@ -67,7 +67,7 @@ static void serve_request(target_read_fn *fn, const void *request, size_t len)
 	bytes_buf_deinit(&answer);
 }
 
-/* Nothing of the recorder's stays open: neither its output nor whoever waits for its end. */
+/* Nothing of the recorder's stays open: neither its output nor a pipe that waits for its end. */
 static void keep_only(int fd)
 {
 	dup2(fd, 0);

@@ -52,7 +52,7 @@ static bool is_lacking(int errnum)
 
 /*
  * Renames, but replaces nothing; errno is EEXIST then. A file system without links has no way to do
- * that in one step: somebody who makes the name in that moment loses.
+ * that in one step: another user who makes the name in that moment loses.
  */
 static int move_to_free_name(int folder, const char *from, const char *to)
 {

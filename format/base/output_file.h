@@ -47,7 +47,7 @@ void output_file_destroy(struct output_file *file);
 
 /*
  * Renames the published file, within its folder; nothing of that name is replaced. *is_moved is
- * false when somebody has taken the file away.
+ * false when the file is not there any more.
  */
 struct err *output_file_set_aside(
 	struct output_file *file, const char *name, bool *is_moved) ERR_MUST_CHECK;

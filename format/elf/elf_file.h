@@ -100,7 +100,7 @@ bool elf_file_build_id_is_given_up(const struct elf_file *file);
  * From now on `fn` sees what is read from the file, in the order in which it is read: `len` bytes
  * that were at `offset`, or NULL when they are in the file and could not be read. Not what
  * elf_file_open() read before, nor mappings (elf_map.h). Sections are forgotten, and read again
- * when somebody asks for them. NULL: no more.
+ * when the user asks for them. NULL: no more.
  */
 typedef void elf_file_read_fn(void *context, uint64_t offset, const void *bytes, size_t len);
 void elf_file_watch(struct elf_file *file, elf_file_read_fn *fn, void *context);
