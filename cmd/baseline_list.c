@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cmd/console.h"
+#include "report/byte_sink.h"
 #include "report/export/json.h"
-#include "report/export/memory_sink.h"
 
 enum {
 	SCHEMA_VERSION = 1, /* described in man/ebprof-baseline.1; new members do not change it */
@@ -81,7 +81,7 @@ static struct err *put_json(struct store *store, struct listing *listing)
 {
 	struct store_visitor visitor = {listing, put_members, say_damaged};
 	struct json *json = &listing->json;
-	json->sink = memory_sink_text(&listing->out);
+	json->sink = byte_sink_to_text(&listing->out);
 	json_object(json);
 	json_put_text(json, "schema", "ebprof-baselines");
 	json_put_number(json, "version", SCHEMA_VERSION);

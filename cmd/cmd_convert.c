@@ -13,6 +13,7 @@
 #include "report/export/export.h"
 #include "report/export/gzip.h"
 #include "report/export/roots.h"
+#include "report/main_event.h"
 #include "report/regular_file.h"
 
 struct convert_options {
@@ -116,7 +117,7 @@ static bool ends_with(const char *text, const char *end)
 static struct err *write_export(const struct profile *profile, const struct exporter *exporter,
 	const struct convert_options *options, struct export_file *file)
 {
-	struct export_sink sink = export_file_sink(file);
+	struct byte_sink sink = export_file_sink(file);
 	/* A format with .gz in its own suffix compresses itself. */
 	bool is_compressed = ends_with(file->path, ".gz") && !ends_with(exporter->suffix, ".gz");
 	if (!is_compressed)
@@ -217,7 +218,7 @@ static struct err *convert_both(struct profile *profile, const struct exporter *
 
 static void say_left_out(const struct profile *profile, const struct exporter *exporter)
 {
-	uint32_t event = export_main_event(profile);
+	uint32_t event = main_event_of(profile);
 	size_t others = 0;
 	vec_each(&profile->samples, sample)
 		others += sample->event != event;

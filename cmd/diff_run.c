@@ -11,7 +11,7 @@
 #include "cmd/console.h"
 #include "cmd/export_file.h"
 #include "cmd/input.h"
-#include "report/export/memory_sink.h"
+#include "report/byte_sink.h"
 
 /* ---- options ---- */
 
@@ -190,7 +190,7 @@ static struct err *append_report(const struct reports *reports, enum diff_format
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	str_putc(&text, '\n');
-	try(diff_writers[format].write(reports->diff, options, memory_sink_text(&text)));
+	try(diff_writers[format].write(reports->diff, options, byte_sink_to_text(&text)));
 	return export_file_append(path, reports->inputs, reports->nr_inputs, text.data, text.len);
 }
 

@@ -96,7 +96,7 @@ static struct err *sink_write(void *context, const void *bytes, size_t len)
 	return wrap(file, write_behind_put(file->behind, bytes, len));
 }
 
-struct export_sink export_file_sink(struct export_file *file)
+struct byte_sink export_file_sink(struct export_file *file)
 {
-	return (struct export_sink){.write = sink_write, .context = file};
+	return (struct byte_sink){.write = sink_write, .context = file};
 }

@@ -27,6 +27,6 @@ struct err *export_file_end(struct export_file *file, struct err *err) ERR_MUST_
 struct err *export_file_append(const char *path, const char *const *inputs, size_t nr_inputs,
 	const void *bytes, size_t len) ERR_MUST_CHECK;
 /* Borrowed. */
-struct export_sink export_file_sink(struct export_file *file);
+struct byte_sink export_file_sink(struct export_file *file);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "format/base/mem.h"
 #include "report/diff/function_match.h"
-#include "report/export/export.h"
+#include "report/main_event.h"
 
 static const char *find_meta(const struct profile_meta *meta, size_t count, const char *key)
 {
@@ -156,11 +156,11 @@ struct err *comparability_check(const struct profile *base, const struct profile
 	try(check_host(base, new, options));
 	if (!options->is_forced && options->by != DIFF_BY_MODULE)
 		try(check_names(base, new));
-	struct err *err = export_common_event(new, base, new_event, base_event);
+	struct err *err = main_event_of_both(new, base, new_event, base_event);
 	if (err && options->is_forced) {
 		err_destroy(err);
-		*base_event = export_main_event(base);
-		*new_event = export_main_event(new);
+		*base_event = main_event_of(base);
+		*new_event = main_event_of(new);
 		return NULL;
 	}
 	return err;

@@ -51,7 +51,7 @@ static void put_row(struct str *out, const struct diff_row *row, const char *uni
 }
 
 struct err *diff_csv(const struct difference *diff, const struct diff_writer_options *options,
-	struct export_sink sink)
+	struct byte_sink sink)
 {
 	(void)options;
 	CLEANUP(str_deinit) struct str out = {0};
@@ -62,7 +62,7 @@ struct err *diff_csv(const struct difference *diff, const struct diff_writer_opt
 		       "new_total_samples,new_total_share,new_total_value,unit\r\n");
 	vec_each(&diff->rows, row) {
 		put_row(&out, row, diff->unit);
-		if (out.len > EXPORT_PIECE_BYTES) {
+		if (out.len > BYTE_SINK_PIECE_BYTES) {
 			try(sink.write(sink.context, out.data, out.len));
 			str_truncate(&out, 0);
 		}

@@ -119,7 +119,7 @@ static void put_rows(
 }
 
 struct err *diff_github(const struct difference *diff, const struct diff_writer_options *options,
-	struct export_sink sink)
+	struct byte_sink sink)
 {
 	struct writing writing = {.diff = diff, .options = options};
 	bool is_program_slower = diff->program.verdict == DIFF_REGRESSION;

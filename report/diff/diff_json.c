@@ -119,7 +119,7 @@ static void put_program(struct json *json, const struct difference *diff)
 }
 
 struct err *diff_json(const struct difference *diff, const struct diff_writer_options *options,
-	struct export_sink sink)
+	struct byte_sink sink)
 {
 	struct json json = {.sink = sink};
 	json_object(&json);

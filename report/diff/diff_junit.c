@@ -206,7 +206,7 @@ static void put_sentences(struct writing *writing)
 }
 
 struct err *diff_junit(const struct difference *diff, const struct diff_writer_options *options,
-	struct export_sink sink)
+	struct byte_sink sink)
 {
 	struct writing writing = {.diff = diff, .options = options};
 	struct err *err = NULL;
@@ -216,7 +216,7 @@ struct err *diff_junit(const struct difference *diff, const struct diff_writer_o
 	vec_each(&diff->rows, row) {
 		if (!err && is_testcase(diff, row))
 			put_row(&writing, row);
-		if (!err && writing.out.len > EXPORT_PIECE_BYTES) {
+		if (!err && writing.out.len > BYTE_SINK_PIECE_BYTES) {
 			err = sink.write(sink.context, writing.out.data, writing.out.len);
 			str_truncate(&writing.out, 0);
 		}

@@ -204,7 +204,7 @@ static void put_side(
 }
 
 struct err *diff_markdown(const struct difference *diff, const struct diff_writer_options *options,
-	struct export_sink sink)
+	struct byte_sink sink)
 {
 	struct writing writing = {.diff = diff, .options = options};
 	put_verdict(&writing);

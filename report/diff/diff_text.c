@@ -202,7 +202,7 @@ static void put_inconclusive(struct writing *writing)
 }
 
 struct err *diff_text(const struct difference *diff, const struct diff_writer_options *options,
-	struct export_sink sink)
+	struct byte_sink sink)
 {
 	struct writing writing = {.diff = diff, .options = options};
 	put_sentence(&writing, diff_put_verdict);

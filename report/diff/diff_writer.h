@@ -35,15 +35,14 @@ enum diff_format {
 struct diff_writer {
 	const char *name, *help;
 	struct err *(*write)(const struct difference *diff,
-		const struct diff_writer_options *options, struct export_sink sink);
+		const struct diff_writer_options *options, struct byte_sink sink);
 };
 
 extern const struct diff_writer diff_writers[DIFF_FORMAT_COUNT];
 
 #define X(format, function, name, help) \
 	struct err *function(const struct difference *diff, \
-		const struct diff_writer_options *options, struct export_sink sink) \
-		ERR_MUST_CHECK;
+		const struct diff_writer_options *options, struct byte_sink sink) ERR_MUST_CHECK;
 DIFF_FORMATS(X)
 #undef X
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
+#include "report/byte_sink.h"
 #include "report/profile.h"
 
 enum export_trait {
@@ -99,16 +100,10 @@ struct export_options {
 	const uint8_t *id; /* EXPORT_ID_BYTES by which a reader knows the profile again, or NULL */
 };
 
-/* Takes all of the bytes or fails; called with tens of kilobytes at a time. */
-struct export_sink {
-	struct err *(*write)(void *context, const void *bytes, size_t len);
-	void *context;
-};
-
 /* The profile must have been symbolized. Fails where the sink does, and
  * where the format has no room for what was recorded. */
-typedef struct err *export_fn(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink);
+typedef struct err *export_fn(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink);
 
 struct exporter {
 	const char *name; /* the option is --name */
@@ -127,19 +122,6 @@ const struct exporter *export_all(size_t *count);
 EXPORT_FORMATS(X)
 #undef X
 
-enum {
-	EXPORT_PIECE_BYTES = 64 << 10 /* what exporters collect before they write */
-};
-
-/* The event with the most samples: for formats that can hold but one. */
-uint32_t export_main_event(const struct profile *profile);
-/*
- * What two recordings are compared by: the main event of the profile, or of the baseline where the
- * profile is empty, and the other's of that name; 0 in one that is empty. Fails where there is no
- * such event.
- */
-struct err *export_common_event(const struct profile *profile, const struct profile *baseline,
-	uint32_t *event, uint32_t *baseline_event) ERR_MUST_CHECK;
 /* pprof's own names where it has some, so that profiles of several tools compare. */
 const char *export_event_type(const struct profile *profile, uint32_t event);
 const char *export_event_unit(const struct profile *profile, uint32_t event);

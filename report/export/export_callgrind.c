@@ -22,6 +22,7 @@
 #include "format/base/str.h"
 #include "report/export/export.h"
 #include "report/export/tally.h"
+#include "report/main_event.h"
 
 static const char no_name[] = "[unknown]";
 static const char no_file[] = "???";            /* callgrind's word */
@@ -301,7 +302,7 @@ static uint32_t *sort(struct callgrind *callgrind)
 
 /* ---- writing ---- */
 
-static struct err *flush(struct callgrind *callgrind, struct export_sink sink, size_t limit)
+static struct err *flush(struct callgrind *callgrind, struct byte_sink sink, size_t limit)
 {
 	if (callgrind->out.len <= limit)
 		return NULL;
@@ -372,7 +373,7 @@ static void put_place(
 			&callgrind->files, site->file);
 }
 
-static struct err *write_sites(struct callgrind *callgrind, struct export_sink sink)
+static struct err *write_sites(struct callgrind *callgrind, struct byte_sink sink)
 {
 	CLEANUP_FREE uint32_t *order = sort(callgrind);
 	const struct site *previous = NULL;
@@ -390,9 +391,9 @@ static struct err *write_sites(struct callgrind *callgrind, struct export_sink s
 			if (callgrind->calls.data[call].site != order[i])
 				break;
 			put_call(callgrind, &callgrind->calls.data[call], site->line);
-			try(flush(callgrind, sink, EXPORT_PIECE_BYTES));
+			try(flush(callgrind, sink, BYTE_SINK_PIECE_BYTES));
 		}
-		try(flush(callgrind, sink, EXPORT_PIECE_BYTES));
+		try(flush(callgrind, sink, BYTE_SINK_PIECE_BYTES));
 		previous = site;
 	}
 	return flush(callgrind, sink, 0);
@@ -416,13 +417,13 @@ static void callgrind_deinit(struct callgrind *callgrind)
 	str_deinit(&callgrind->out);
 }
 
-struct err *export_callgrind(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_callgrind(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	(void)options;
 	struct callgrind callgrind = {
 		.profile = profile,
-		.event = export_main_event(profile),
+		.event = main_event_of(profile),
 		.callee_of = mem_zalloc_array(profile->functions.len, sizeof(uint32_t)),
 		.source_of = mem_zalloc_array(profile->functions.len, sizeof(const char *)),
 	};

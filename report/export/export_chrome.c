@@ -308,8 +308,8 @@ static void put_trace(struct chrome *chrome)
 	json_array_end(&chrome->json);
 }
 
-struct err *export_chrome(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_chrome(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	(void)options;
 	struct chrome chrome = {.profile = profile, .json.sink = sink};

@@ -7,12 +7,13 @@
 #include "format/base/str.h"
 #include "report/export/csv.h"
 #include "report/export/export.h"
+#include "report/main_event.h"
 #include "report/table.h"
 
 /* Of all samples; rows add up those of several events. */
 static const char *unit_of(const struct profile *profile)
 {
-	const char *unit = profile->events.data[export_main_event(profile)].unit;
+	const char *unit = profile->events.data[main_event_of(profile)].unit;
 	vec_each(&profile->samples, sample)
 		if (strcmp(profile->events.data[sample->event].unit, unit) != 0)
 			return "mixed";
@@ -39,14 +40,14 @@ static void put_row(const struct profile *profile, const struct table_row *row, 
 }
 
 static struct err *write_rows(
-	const struct profile *profile, const struct table *table, struct export_sink sink)
+	const struct profile *profile, const struct table *table, struct byte_sink sink)
 {
 	CLEANUP(str_deinit) struct str out = {0};
 	const char *unit = unit_of(profile);
 	str_puts(&out, "self,total,samples,dso,symbol,file,line,unit\r\n");
 	vec_each(&table->rows, row) {
 		put_row(profile, row, unit, &out);
-		if (out.len > EXPORT_PIECE_BYTES) {
+		if (out.len > BYTE_SINK_PIECE_BYTES) {
 			try(sink.write(sink.context, out.data, out.len));
 			str_truncate(&out, 0);
 		}
@@ -54,8 +55,8 @@ static struct err *write_rows(
 	return sink.write(sink.context, out.data, out.len);
 }
 
-struct err *export_csv(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_csv(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	(void)options;
 	struct table_options columns = {.columns = {COLUMN_DSO, COLUMN_SYM}, .nr_columns = 2};

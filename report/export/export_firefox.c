@@ -452,8 +452,8 @@ static void put_profile(struct firefox *firefox)
 	json_object_end(json);
 }
 
-struct err *export_firefox(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_firefox(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	(void)options;
 	struct firefox firefox = {.profile = profile, .json.sink = sink};

@@ -21,6 +21,7 @@
 #include "report/export/export.h"
 #include "report/export/stack_tree.h"
 #include "report/export/tally.h"
+#include "report/main_event.h"
 #include "report/word_sort.h"
 
 enum {
@@ -246,7 +247,7 @@ static void sort_stacks(struct folded *folded)
 
 static void count_samples(struct folded *folded)
 {
-	uint32_t event = export_main_event(folded->profile);
+	uint32_t event = main_event_of(folded->profile);
 	vec_each(&folded->profile->samples, sample) {
 		if (sample->event != event)
 			continue;
@@ -261,7 +262,7 @@ static void count_samples(struct folded *folded)
 /* ---- writing ---- */
 
 /* The line before stays, as the next one begins with a part of it. */
-static struct err *flush(struct folded *folded, struct export_sink sink, size_t limit)
+static struct err *flush(struct folded *folded, struct byte_sink sink, size_t limit)
 {
 	struct bytes_buf *out = &folded->out;
 	size_t len = out->len - folded->nr_written;
@@ -342,7 +343,7 @@ static void put_count(struct bytes_buf *out, uint64_t count)
 	bytes_put(out, at, (size_t)(digits + sizeof(digits) - at));
 }
 
-static struct err *write_lines(struct folded *folded, struct export_sink sink)
+static struct err *write_lines(struct folded *folded, struct byte_sink sink)
 {
 	const struct tally_entry *before = NULL;
 	folded->positions = mem_zalloc_array(folded->tree.nodes.len, sizeof(*folded->positions));
@@ -351,13 +352,13 @@ static struct err *write_lines(struct folded *folded, struct export_sink sink)
 			!before || before->stack != line->stack);
 		put_count(&folded->out, line->value);
 		before = line;
-		try(flush(folded, sink, EXPORT_PIECE_BYTES));
+		try(flush(folded, sink, BYTE_SINK_PIECE_BYTES));
 	}
 	return flush(folded, sink, 0);
 }
 
-struct err *export_folded(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_folded(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	(void)options;
 	struct folded folded = {

@@ -10,7 +10,7 @@
  *
  * The page is made from html/ when this program is built.
  */
-#include "report/export/base64_sink.h"
+#include "report/base64.h"
 #include "report/export/export.h"
 #include "report/export/gzip.h"
 #include "report/export/html_data.h"
@@ -21,10 +21,11 @@ static const unsigned char page_head[] = {
 
 static const unsigned char page_tail[] = {
 #include "report/export/html/page_tail.inc"
+#include "report/main_event.h"
 };
 
 static struct err *write_data(
-	const struct html_data_side *sides, size_t nr_sides, struct export_sink sink)
+	const struct html_data_side *sides, size_t nr_sides, struct byte_sink sink)
 {
 	struct base64_sink base64 = {.sink = sink};
 	CLEANUP(bytes_buf_deinit) struct bytes_buf data = {0};
@@ -40,18 +41,18 @@ static struct err *write_data(
 	return err;
 }
 
-struct err *export_html(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_html(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	const struct export_baseline *baseline = options->baseline;
 	struct html_data_side sides[] = {{.profile = profile}, {0}};
 	if (baseline) {
 		sides[0].name = baseline->profile_name;
 		sides[1] = (struct html_data_side){baseline->profile, baseline->name, 0};
-		try(export_common_event(
+		try(main_event_of_both(
 			profile, baseline->profile, &sides[0].event, &sides[1].event));
 	} else {
-		sides[0].event = export_main_event(profile);
+		sides[0].event = main_event_of(profile);
 	}
 	try(sink.write(sink.context, page_head, sizeof(page_head)));
 	try(write_data(sides, baseline ? 2 : 1, sink));

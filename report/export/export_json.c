@@ -283,8 +283,8 @@ static void put_document(struct document *document)
 	json_object_end(&document->json);
 }
 
-struct err *export_json(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_json(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	struct document document = {
 		.profile = profile,

@@ -25,6 +25,7 @@
 #include "report/export/protobuf.h"
 #include "report/export/tally.h"
 #include "report/info.h"
+#include "report/main_event.h"
 
 enum request_field {
 	REQUEST_RESOURCE_PROFILES = 1,
@@ -144,7 +145,7 @@ static void put_samples(struct otlp *otlp)
 	vec_each(&otlp->tally.entries, entry)
 		put_sample(otlp, entry);
 	if (!otlp->parts.len) /* nothing was sampled, which is worth saying */
-		part_at(otlp, 0, export_main_event(otlp->profile));
+		part_at(otlp, 0, main_event_of(otlp->profile));
 }
 
 /* ---- profiles ---- */
@@ -283,7 +284,7 @@ static size_t put_container(struct otlp *otlp, size_t first, struct bytes_buf *o
 	return i;
 }
 
-static struct err *write_request(struct otlp *otlp, struct export_sink sink)
+static struct err *write_request(struct otlp *otlp, struct byte_sink sink)
 {
 	struct bytes_buf request = {0}, dictionary = {0};
 	qsort(otlp->parts.data, otlp->parts.len, sizeof(struct part), by_container);
@@ -310,8 +311,8 @@ static void otlp_deinit(struct otlp *otlp)
 	bytes_buf_deinit(&otlp->message);
 }
 
-struct err *export_otlp(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_otlp(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	struct otlp otlp = {.profile = profile, .options = options};
 	otlp_dictionary_init(&otlp.dictionary, profile, options->labels);

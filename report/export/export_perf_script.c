@@ -188,7 +188,7 @@ static void put_record(struct script *script, const struct profile_sample *sampl
 	str_putc(out, '\n');
 }
 
-static struct err *flush(struct script *script, struct export_sink sink, size_t limit)
+static struct err *flush(struct script *script, struct byte_sink sink, size_t limit)
 {
 	if (script->out.len <= limit)
 		return NULL;
@@ -197,17 +197,17 @@ static struct err *flush(struct script *script, struct export_sink sink, size_t 
 	return NULL;
 }
 
-static struct err *write_records(struct script *script, struct export_sink sink)
+static struct err *write_records(struct script *script, struct byte_sink sink)
 {
 	vec_each(&script->profile->samples, sample) {
 		put_record(script, sample);
-		try(flush(script, sink, EXPORT_PIECE_BYTES));
+		try(flush(script, sink, BYTE_SINK_PIECE_BYTES));
 	}
 	return flush(script, sink, 0);
 }
 
-struct err *export_perf_script(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_perf_script(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	(void)options;
 	struct script script = {

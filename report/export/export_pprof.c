@@ -18,6 +18,7 @@
 #include "report/export/protobuf.h"
 #include "report/export/tally.h"
 #include "report/info.h"
+#include "report/main_event.h"
 
 enum profile_field {
 	PROFILE_SAMPLE_TYPE = 1,
@@ -71,7 +72,7 @@ enum {
 
 struct pprof {
 	const struct profile *profile;
-	struct export_sink sink;
+	struct byte_sink sink;
 	struct gzip *gzip; /* NULL: plain */
 	struct bytes_buf out, message;
 	struct bytes_buf inner; /* part of a message */
@@ -103,7 +104,7 @@ static struct err *flush(struct pprof *pprof, size_t limit)
 static struct err *put_message(struct pprof *pprof, enum profile_field field)
 {
 	protobuf_put_message(&pprof->out, field, &pprof->message);
-	return flush(pprof, EXPORT_PIECE_BYTES);
+	return flush(pprof, BYTE_SINK_PIECE_BYTES);
 }
 
 static uint32_t string_of(struct pprof *pprof, const char *text)
@@ -121,7 +122,7 @@ static void put_text(struct pprof *pprof, uint32_t field, const char *text)
 static struct err *find_events(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->profile;
-	uint32_t main_event = export_main_event(profile);
+	uint32_t main_event = main_event_of(profile);
 	pprof->columns = mem_zalloc_array(profile->events.len, sizeof(*pprof->columns));
 	pprof->columns[main_event] = 1;
 	vec_each(&profile->samples, sample)
@@ -340,7 +341,7 @@ static struct err *write_strings(struct pprof *pprof)
 {
 	vec_each(&pprof->strings.entries, string) {
 		protobuf_put_bytes(&pprof->out, PROFILE_STRING_TABLE, string->bytes, string->len);
-		try(flush(pprof, EXPORT_PIECE_BYTES));
+		try(flush(pprof, BYTE_SINK_PIECE_BYTES));
 	}
 	return flush(pprof, 0);
 }
@@ -359,8 +360,8 @@ static struct err *write_profile(struct pprof *pprof)
 	return pprof->gzip ? gzip_finish(pprof->gzip) : NULL;
 }
 
-struct err *export_pprof(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_pprof(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	struct pprof pprof = {
 		.profile = profile,

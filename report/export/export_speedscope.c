@@ -127,8 +127,8 @@ static void put_file(struct speedscope *speedscope)
 	json_object_end(json);
 }
 
-struct err *export_speedscope(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_speedscope(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	(void)options;
 	struct speedscope speedscope = {.profile = profile, .json.sink = sink};

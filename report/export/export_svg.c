@@ -5,6 +5,7 @@
 #include "report/diff/diff_tree.h"
 #include "report/export/export.h"
 #include "report/export/flame_svg.h"
+#include "report/main_event.h"
 
 static void put_picture(struct focus *focus, struct flame_svg_options picture, struct str *out)
 {
@@ -29,8 +30,7 @@ static void put_one(const struct profile *profile, struct str *out)
 {
 	struct tree tree;
 	tree_init(&tree, profile, &(struct tree_options){0});
-	CLEANUP_FREE struct tree_weight *weights =
-		weigh(profile, export_main_event(profile), &tree);
+	CLEANUP_FREE struct tree_weight *weights = weigh(profile, main_event_of(profile), &tree);
 	struct flame_svg_options picture = {
 		.title = flame_svg_title(profile),
 		.objects = profile->objects.data,
@@ -80,7 +80,7 @@ static struct err *put_both(
 	struct tree_weight *own[MATCH_SIDES], *weights[MATCH_SIDES];
 	struct diff_tree_side sides[MATCH_SIDES];
 	struct diff_tree diff;
-	try(export_common_event(
+	try(main_event_of_both(
 		profile, baseline->profile, &events[MATCH_NEW], &events[MATCH_BASE]));
 	for (int i = 0; i < MATCH_SIDES; i++) {
 		tree_init(&trees[i], profiles[i], &(struct tree_options){0});
@@ -100,8 +100,8 @@ static struct err *put_both(
 	return NULL;
 }
 
-struct err *export_svg(const struct profile *profile, const struct export_options *options,
-	struct export_sink sink)
+struct err *export_svg(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	CLEANUP(str_deinit) struct str out = {0};
 	if (options->baseline)

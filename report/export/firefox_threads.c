@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/export/labels.h"
+#include "report/main_event.h"
 
 enum {
 	MARKER_INTERVAL = 1, /* its phase: it has a beginning and an end */
@@ -230,7 +231,7 @@ void firefox_put_threads(struct json *json, const struct profile *profile,
 
 uint64_t firefox_interval_ns(const struct profile *profile)
 {
-	const struct profile_event *event = &profile->events.data[export_main_event(profile)];
+	const struct profile_event *event = &profile->events.data[main_event_of(profile)];
 	uint64_t second_ns = 1000000000;
 	if (event->period && strcmp(event->unit, "ns") == 0)
 		return event->period;

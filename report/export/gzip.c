@@ -48,7 +48,7 @@ struct slot {
 };
 
 struct gzip {
-	struct export_sink sink;
+	struct byte_sink sink;
 	struct slot slots[NR_SLOTS];
 	size_t filling;      /* index of slots */
 	uint32_t crc, bytes; /* of what was written: the trailer's */
@@ -71,7 +71,7 @@ static void release(void *opaque, void *block)
 	mem_free(block);
 }
 
-struct gzip *gzip_create(struct export_sink sink)
+struct gzip *gzip_create(struct byte_sink sink)
 {
 	struct gzip *gzip = mem_zalloc(sizeof(*gzip));
 	gzip->sink = sink;
@@ -115,7 +115,7 @@ static void compress_batch(struct slot *slot, int flush)
 	stream->next_in = (Bytef *)(uintptr_t)bytes;
 	stream->avail_in = (unsigned)batch_len(slot);
 	do { /* room that was left over says that all is out */
-		vec_reserve(&slot->out, EXPORT_PIECE_BYTES);
+		vec_reserve(&slot->out, BYTE_SINK_PIECE_BYTES);
 		size_t room = slot->out.cap - slot->out.len;
 		stream->next_out = slot->out.data + slot->out.len;
 		stream->avail_out = (unsigned)room;
@@ -277,7 +277,7 @@ static struct err *sink_write(void *context, const void *bytes, size_t len)
 	return gzip_write(context, bytes, len);
 }
 
-struct export_sink gzip_sink(struct gzip *gzip)
+struct byte_sink gzip_sink(struct gzip *gzip)
 {
-	return (struct export_sink){.write = sink_write, .context = gzip};
+	return (struct byte_sink){.write = sink_write, .context = gzip};
 }

@@ -7,13 +7,13 @@
 struct gzip;
 
 /* What `sink` points to is borrowed until gzip_destroy(). */
-struct gzip *gzip_create(struct export_sink sink);
+struct gzip *gzip_create(struct byte_sink sink);
 void gzip_destroy(struct gzip *gzip);
 
 struct err *gzip_write(struct gzip *gzip, const void *bytes, size_t len);
 /* Writes what waits and the trailer. */
 struct err *gzip_finish(struct gzip *gzip);
 /* For exporters that know nothing of gzip. */
-struct export_sink gzip_sink(struct gzip *gzip);
+struct byte_sink gzip_sink(struct gzip *gzip);
 
 #endif

@@ -65,7 +65,7 @@ static void separate(struct json *json)
 		str_putc(&json->out, '\n');
 	json->begins_line = false;
 	json->needs_comma = true;
-	flush(json, EXPORT_PIECE_BYTES);
+	flush(json, BYTE_SINK_PIECE_BYTES);
 }
 
 static void begin(struct json *json, char bracket)

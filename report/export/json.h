@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 #include "format/base/str.h"
-#include "report/export/export.h"
+#include "report/byte_sink.h"
 
 /*
  * {.sink = ...} is ready to use. Commas come by themselves. After the sink has
  * failed nothing more is written: json_finish() tells, and long loops look at `err`.
  */
 struct json {
-	struct export_sink sink;
+	struct byte_sink sink;
 	struct str out;
 	struct err *err;
 	bool needs_comma;

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "report/base64.h"
+#include "report/byte_sink.h"
 #include "report/export/gzip.h"
 #include "report/export/json.h"
-#include "report/export/memory_sink.h"
 #include "report/export/protobuf.h"
 
 enum {
@@ -22,7 +22,7 @@ static const char profile_name[] = "process_cpu";
 
 static struct err *compress(const struct bytes_buf *plain, struct bytes_buf *out)
 {
-	struct gzip *gzip = gzip_create(memory_sink_bytes(out));
+	struct gzip *gzip = gzip_create(byte_sink_to_bytes(out));
 	struct err *err = gzip_write(gzip, plain->data, plain->len);
 	if (!err)
 		err = gzip_finish(gzip);
@@ -51,7 +51,7 @@ static struct err *encode_pprof(
 {
 	struct export_options options = {.labels = input->sample_labels, .is_plain = true};
 	struct bytes_buf plain = {0};
-	struct err *err = export_pprof(input->profile, &options, memory_sink_bytes(&plain));
+	struct err *err = export_pprof(input->profile, &options, byte_sink_to_bytes(&plain));
 	if (!err)
 		err = compress(&plain, ret);
 	body->plain_bytes = plain.len;
@@ -196,7 +196,7 @@ static struct err *encode_otlp(const struct push_input *input, struct push_body 
 		.id = input->id,
 	};
 	struct bytes_buf plain = {0};
-	struct err *err = export_otlp(input->profile, &options, memory_sink_bytes(&plain));
+	struct err *err = export_otlp(input->profile, &options, byte_sink_to_bytes(&plain));
 	if (!err)
 		err = compress(&plain, &body->bytes);
 	body->plain_bytes = plain.len;

@@ -77,13 +77,13 @@ static inline void export_all_formats(const struct profile *profile)
 	struct export_options options = {.labels = EXPORT_LABELS_DEFAULT};
 	for (size_t i = 0; i < count; i++)
 		err_destroy(
-			exporters[i].write(profile, &options, (struct export_sink){.write = drop}));
+			exporters[i].write(profile, &options, (struct byte_sink){.write = drop}));
 	struct export_baseline itself = {profile, "old", "new"};
 	options.baseline = &itself;
 	for (size_t i = 0; i < count; i++)
 		if (exporters[i].traits & EXPORT_COMPARES)
 			err_destroy(exporters[i].write(
-				profile, &options, (struct export_sink){.write = drop}));
+				profile, &options, (struct byte_sink){.write = drop}));
 }
 
 /* By what the recording itself has: no file of this machine is looked at. */

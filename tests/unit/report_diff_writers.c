@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/byte_sink.h"
 #include "report/diff/diff_writer.h"
-#include "report/export/memory_sink.h"
 #include "tests/unit/unit.h"
 
 #define HOSTILE "a|b\\|`c``d`<img src=x>[l](http://e.f) @me ##[error]g\n::error::h\xff"
@@ -103,7 +103,7 @@ static void write_as(
 		.new_name = "new <b>.data",
 		.source_root = "/work/",
 	};
-	struct export_sink sink = memory_sink_text(out);
+	struct byte_sink sink = byte_sink_to_text(out);
 	CHECK_OK(diff_writers[format].write(diff, &options, sink));
 }
 

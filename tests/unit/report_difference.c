@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "format/base/err.h"
+#include "report/byte_sink.h"
 #include "report/diff/diff_writer.h"
-#include "report/export/memory_sink.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -358,7 +358,7 @@ static void write_report(const struct pair *pair, enum diff_format format, struc
 {
 	struct diff_writer_options options = {
 		.limit = 20, .width = 100, .base_name = "old\x1b[2J", .new_name = "new"};
-	CHECK_OK(diff_writers[format].write(pair->diff, &options, memory_sink_text(out)));
+	CHECK_OK(diff_writers[format].write(pair->diff, &options, byte_sink_to_text(out)));
 }
 
 /* Names are somebody else's: no control bytes reach a terminal, no quotes break JSON. */

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "report/export/memory_sink.h"
+#include "report/byte_sink.h"
 #include "report/symbol/symbolize.h"
 #include "tests/unit/unit.h"
 
@@ -168,7 +168,7 @@ void fixture_export(const struct profile *profile, enum export_format format, ui
 {
 	size_t count;
 	struct export_options options = {.labels = labels};
-	struct export_sink sink = memory_sink_bytes(out);
+	struct byte_sink sink = byte_sink_to_bytes(out);
 	CHECK_OK(export_all(&count)[format].write(profile, &options, sink));
 	bytes_put_u8(out, 0);
 	out->len--;

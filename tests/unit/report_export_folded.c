@@ -170,7 +170,7 @@ TEST(exporters_pass_errors_of_the_sink)
 	fixture_samples(&fixture, thread, 0, 0, 1);
 	struct profile *profile = fixture_profile(&fixture);
 	struct export_options options = {.labels = EXPORT_LABELS_DEFAULT};
-	struct export_sink sink = {.write = fail_to_write};
+	struct byte_sink sink = {.write = fail_to_write};
 	size_t count;
 	const struct exporter *exporters = export_all(&count);
 	for (size_t i = 0; i < count; i++)

@@ -1,8 +1,9 @@
 #include <string.h>
 
-#include "report/export/base64_sink.h"
+#include "report/base64.h"
+#include "report/byte_sink.h"
 #include "report/export/html_data.h"
-#include "report/export/memory_sink.h"
+#include "report/main_event.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -11,8 +12,8 @@
 static void check_base64(const char *text, size_t piece, const char *want)
 {
 	struct bytes_buf out = {0};
-	struct base64_sink base64 = {.sink = memory_sink_bytes(&out)};
-	struct export_sink sink = base64_sink_open(&base64);
+	struct base64_sink base64 = {.sink = byte_sink_to_bytes(&out)};
+	struct byte_sink sink = base64_sink_open(&base64);
 	for (size_t at = 0, len = strlen(text); at < len; at += piece)
 		CHECK_OK(sink.write(sink.context, text + at, len - at < piece ? len - at : piece));
 	CHECK_OK(base64_sink_finish(&base64));
@@ -204,7 +205,7 @@ static struct page page_of(struct fixture *fixture, const struct html_data_limit
 	struct page page = {0};
 	struct bytes_buf out = {0};
 	struct profile *profile = fixture_profile(fixture);
-	struct html_data_side side = {.profile = profile, .event = export_main_event(profile)};
+	struct html_data_side side = {.profile = profile, .event = main_event_of(profile)};
 	html_data_put(&side, 1, limits ? limits : &html_data_limits, &out);
 	read_page(&out, 1, 0, &page);
 	bytes_buf_deinit(&out);
@@ -490,7 +491,7 @@ static void pages_of(
 		{.profile = new, .name = "new.data"}, {.profile = old, .name = "old.data"}};
 	struct html_data_limits limits = html_data_limits_of_two;
 	limits.nodes = nodes;
-	CHECK_OK(export_common_event(new, old, &sides[0].event, &sides[1].event));
+	CHECK_OK(main_event_of_both(new, old, &sides[0].event, &sides[1].event));
 	html_data_put(sides, 2, &limits, &out);
 	for (size_t i = 0; i < 2; i++) {
 		pages[i] = (struct page){0};
@@ -597,7 +598,7 @@ TEST(export_refuses_other_events)
 	struct export_baseline baseline = {.profile = cycles, .name = "a", .profile_name = "b"};
 	struct export_options options = {.baseline = &baseline};
 	struct bytes_buf out = {0};
-	struct err *err = export_html(new, &options, memory_sink_bytes(&out));
+	struct err *err = export_html(new, &options, byte_sink_to_bytes(&out));
 	CHECK(err);
 	CHECK_STR(err_message(err), "the recordings cannot be compared: this one counts cpu-clock, "
 				    "the baseline cycles");

@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "format/base/err.h"
+#include "report/byte_sink.h"
 #include "report/export/json.h"
 #include "report/export/lanes.h"
-#include "report/export/memory_sink.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -37,7 +37,7 @@ TEST(json_strings)
 TEST(json_values)
 {
 	struct str out = {0};
-	struct json json = {.sink = memory_sink_text(&out)};
+	struct json json = {.sink = byte_sink_to_text(&out)};
 	json_array(&json);
 	json_number(&json, UINT64_MAX);
 	json_exact(&json, (1ULL << 53) - 1);

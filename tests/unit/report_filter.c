@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/filter.h"
+#include "report/main_event.h"
 #include "report/text.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
@@ -154,9 +155,9 @@ TEST(samples_of_an_event)
 	const char *names[] = {"off-cpu", "cpu-clock"};
 	filter_samples(profile, &(struct filter){.events = {names, 2}});
 	CHECK_INT(profile->samples.len, 5);
-	CHECK_INT(export_main_event(profile), 1);
+	CHECK_INT(main_event_of(profile), 1);
 	filter_samples(profile, &(struct filter){.events = {names, 1}});
 	CHECK_INT(profile->samples.len, 2);
-	CHECK_INT(export_main_event(profile), 2);
+	CHECK_INT(main_event_of(profile), 2);
 	profile_destroy(profile);
 }

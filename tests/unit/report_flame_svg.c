@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/byte_sink.h"
 #include "report/export/markup.h"
-#include "report/export/memory_sink.h"
 #include "report/tree.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
@@ -250,7 +250,7 @@ static void check_diff(const struct profile *new, const struct export_baseline *
 {
 	struct str out = {0};
 	struct export_options options = {.baseline = baseline};
-	CHECK_OK(export_svg(new, &options, memory_sink_text(&out)));
+	CHECK_OK(export_svg(new, &options, byte_sink_to_text(&out)));
 	for (; *wanted; wanted++)
 		if (!strstr(str_text(&out), *wanted)) {
 			fprintf(stderr, "%s\n", *wanted);

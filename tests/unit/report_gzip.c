@@ -37,7 +37,7 @@ static void fill(struct bytes_buf *plain, size_t len)
 static struct err *compress_in_pieces(
 	struct sink *sink, const struct bytes_buf *plain, size_t piece)
 {
-	struct gzip *gzip = gzip_create((struct export_sink){take, sink});
+	struct gzip *gzip = gzip_create((struct byte_sink){take, sink});
 	struct err *err = NULL;
 	for (size_t at = 0; at < plain->len && !err; at += piece)
 		err = gzip_write(

@@ -1,7 +1,7 @@
 #include <string.h>
 
+#include "report/byte_sink.h"
 #include "report/export/export.h"
-#include "report/export/memory_sink.h"
 #include "report/tui/baseline.h"
 #include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
@@ -352,7 +352,7 @@ TEST(tui_diff_flame_is_printed_as_a_picture)
 	struct export_baseline baseline = {base, "old.data", "x.data"};
 	struct export_options options = {.baseline = &baseline};
 	CLEANUP(str_deinit) struct str want = {0};
-	CHECK(!export_svg(test.screen.profile, &options, memory_sink_text(&want)));
+	CHECK(!export_svg(test.screen.profile, &options, byte_sink_to_text(&want)));
 	CHECK_STR(str_text(&test.screen.app.to_print.text), str_text(&want));
 	profile_destroy(base);
 	app_print_deinit(&test.screen.app.to_print);
