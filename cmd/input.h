@@ -3,6 +3,7 @@
 #define EBPROF_INPUT_H
 
 #include "format/base/err.h"
+#include "report/load.h"
 #include "report/profile.h"
 #include "report/symbol/symbol_file.h"
 

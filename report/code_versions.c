@@ -3,13 +3,13 @@
 #include <stdlib.h>
 
 #include "format/base/bisect.h"
-#include "report/profile_stacks.h"
 
 struct code_versions {
-	struct profile *profile;
-	VEC(bool) is_changing; /* of each node that was read: it or a caller of it */
-	struct map frames;     /* frame << 32 | code -> frame that has this code */
-	struct map nodes;      /* see profile_add_node() */
+	struct loading *loading;
+	struct profile *profile; /* the same as loading's */
+	VEC(bool) is_changing;   /* of each node that was read: it or a caller of it */
+	struct map frames;       /* frame << 32 | code -> frame that has this code */
+	struct map nodes;        /* see loading_add_node() */
 	uint64_t steps_left;
 	VEC(uint32_t) path; /* nodes, leaf first */
 };
@@ -74,8 +74,9 @@ static bool take_codes(struct profile *profile, bool *is_changing)
 	return any;
 }
 
-struct code_versions *code_versions_create(struct profile *profile)
+struct code_versions *code_versions_create(struct loading *loading)
 {
+	struct profile *profile = loading->profile;
 	if (!profile->codes.len)
 		return NULL;
 	qsort(profile->codes.data, profile->codes.len, sizeof(*profile->codes.data), compare_codes);
@@ -83,6 +84,7 @@ struct code_versions *code_versions_create(struct profile *profile)
 	if (!take_codes(profile, frames))
 		return NULL;
 	struct code_versions *versions = mem_zalloc(sizeof(*versions));
+	versions->loading = loading;
 	versions->profile = profile;
 	versions->steps_left = STEPS_FLOOR + profile->file.file_bytes * STEPS_RATIO;
 	vec_resize(&versions->is_changing, profile->nodes.len);
@@ -165,7 +167,8 @@ uint32_t code_versions_node(
 		struct layout_node it = profile->nodes.data[old];
 		uint32_t frame = frame_at(versions, it.frame, time_ns, is_stale);
 		bool is_same = frame == it.frame && node == it.parent;
-		node = is_same ? old : profile_add_node(profile, &versions->nodes, node, frame);
+		node = is_same ? old
+			       : loading_add_node(versions->loading, &versions->nodes, node, frame);
 	}
 	return node;
 }

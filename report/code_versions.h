@@ -6,15 +6,15 @@
 #ifndef EBPROF_CODE_VERSIONS_H
 #define EBPROF_CODE_VERSIONS_H
 
-#include "report/profile.h"
+#include "report/loading.h"
 
 struct code_versions;
 
 /*
  * Gives the frames their code; to be called when all is read. NULL when no place changed: then
- * there is nothing else to do. The profile is borrowed.
+ * there is nothing else to do. `loading` is borrowed.
  */
-struct code_versions *code_versions_create(struct profile *profile);
+struct code_versions *code_versions_create(struct loading *loading);
 void code_versions_destroy(struct code_versions *versions);
 
 /*

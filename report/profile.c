@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "report/unwind/snapshots.h"
-
 void profile_destroy(struct profile *profile)
 {
 	if (!profile)
@@ -27,12 +25,6 @@ void profile_destroy(struct profile *profile)
 	vec_deinit(&profile->codes);
 	vec_deinit(&profile->functions);
 	vec_deinit(&profile->unwound);
-	vec_deinit(&profile->node_depths);
-	vec_deinit(&profile->plain_stacks);
-	map_deinit(&profile->stack_index);
-	map_deinit(&profile->counter_values);
-	map_deinit(&profile->archived_stacks);
-	snapshots_destroy(profile->snapshots);
 	mem_free(profile);
 }
 

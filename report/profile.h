@@ -18,9 +18,6 @@
 #include "format/file/reader.h"
 #include "report/debugfile/debug_attempt.h"
 
-struct snapshots;
-struct symbol_file_options;
-
 /* Stands for texts that cannot be read. */
 #define PROFILE_DAMAGED "[damaged]"
 
@@ -180,41 +177,8 @@ struct profile {
 	uint64_t nr_stale; /* samples, of all: a name in them may be that of other code */
 	VEC(struct layout_unwound) unwound;         /* ... and were, by this reader */
 	size_t nr_unwound_frames, nr_unwound_nodes; /* with what that added to the tables */
-
-	VEC(uint16_t) node_depths; /* while loading */
-	/* User node -> its stack without kernel frames, plus 1; while loading. */
-	VEC(uint32_t) plain_stacks;
-	uint64_t walk_frames;                  /* of all stacks together, while loading */
-	struct map stack_index;                /* user << 32 | kernel -> stack, while loading */
-	struct map archived_stacks;            /* snapshot -> node, while loading */
-	struct map counter_values;             /* counter << 32 | cpu -> value, while loading */
-	const struct profile_options *options; /* while loading */
-	struct snapshots *snapshots;           /* while loading; NULL: there were none yet */
 };
 
-struct profile_options {
-	const struct symbol_file_options *files; /* NULL: the usual places */
-	/*
-	 * Unwind in this process, which then crashes with libdw: for tests that look for crashes.
-	 */
-	bool unwinds_here;
-	/*
-	 * Load the second samples of ticks, too, which `record --call-graph both` makes: sums then
-	 * count these ticks twice.
-	 */
-	bool with_second_samples;
-	bool leaves_order; /* of the samples: the caller sorts them, see report/sample_order.h */
-	/* Called while the file is read, with how much was; NULL: nobody asks. */
-	void (*progress)(void *context, uint64_t file_bytes);
-	void *context;
-};
-
-/*
- * Reads a whole recording. Damage is no error: see profile_health(). Stacks that the recorder left
- * to be unwound are, by a child process, by the rules of the files on this machine. `options` may
- * be NULL.
- */
-struct err *profile_load(int fd, const struct profile_options *options, struct profile **ret);
 void profile_destroy(struct profile *profile);
 
 /* NULL when the key is not there. */

@@ -14,6 +14,7 @@
 #include "report/export/export.h"
 #include "report/export/gzip.h"
 #include "report/export/html_data.h"
+#include "report/main_event.h"
 
 static const unsigned char page_head[] = {
 #include "report/export/html/page_head.inc"
@@ -21,7 +22,6 @@ static const unsigned char page_head[] = {
 
 static const unsigned char page_tail[] = {
 #include "report/export/html/page_tail.inc"
-#include "report/main_event.h"
 };
 
 static struct err *write_data(

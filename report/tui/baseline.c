@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "format/base/err.h"
+#include "report/load.h"
 #include "report/regular_file.h"
 #include "report/symbol/symbolizer.h"
 #include "report/tui/compare_model.h"

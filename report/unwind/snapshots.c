@@ -1,6 +1,5 @@
 #include "report/unwind/snapshots.h"
 
-#include "report/profile_stacks.h"
 #include "report/unwind/isolation.h"
 #include "report/unwind/unwinder.h"
 
@@ -37,7 +36,8 @@ struct kept {
 };
 
 struct snapshots {
-	struct profile *profile;
+	struct loading *loading;
+	struct profile *profile; /* the same as loading's */
 	struct unwound unwound;
 	struct unwinder *unwinder;
 	VEC(uint32_t) numbers_by_id; /* + 1, 0: missing; snapshots are numbered as they came */
@@ -87,12 +87,15 @@ static void isolate(struct snapshots *snapshots)
 	};
 }
 
-struct snapshots *snapshots_create(struct profile *profile, const struct profile_options *options)
+struct snapshots *snapshots_create(struct loading *loading)
 {
+	struct profile *profile = loading->profile;
 	struct snapshots *snapshots = mem_zalloc(sizeof(*snapshots));
+	snapshots->loading = loading;
 	snapshots->profile = profile;
-	snapshots->unwinder = unwinder_create(profile, options->files, &snapshots->unwound);
-	if (!options->unwinds_here)
+	snapshots->unwinder =
+		unwinder_create(profile, loading->options->files, &snapshots->unwound);
+	if (!loading->options->unwinds_here)
 		isolate(snapshots);
 	return snapshots;
 }
@@ -122,7 +125,7 @@ static void forget_archived(struct snapshots *snapshots)
 {
 	size_t left = 0;
 	for (size_t i = 0; i < snapshots->kept.len; i++) {
-		if (map_get(&snapshots->profile->archived_stacks, snapshots->kept.data[i].id))
+		if (map_get(&snapshots->loading->archived_stacks, snapshots->kept.data[i].id))
 			continue;
 		snapshots->kept.data[left] = snapshots->kept.data[i];
 		snapshots->shared->snapshots[left++] = snapshots->shared->snapshots[i];
@@ -259,13 +262,13 @@ static uint32_t join(struct snapshots *snapshots, const struct unwound_stack *st
 {
 	uint32_t node = 0;
 	if (stack->cause)
-		node = profile_add_node(snapshots->profile, &snapshots->nodes, node,
+		node = loading_add_node(snapshots->loading, &snapshots->nodes, node,
 			add_marker(snapshots, stack->cause));
 	for (size_t i = stack->count; i; i--)
-		node = profile_add_node(snapshots->profile, &snapshots->nodes, node,
+		node = loading_add_node(snapshots->loading, &snapshots->nodes, node,
 			add_found(snapshots, stack->frames[i - 1]));
 	for (size_t i = nr_found; i; i--)
-		node = profile_add_node(snapshots->profile, &snapshots->nodes, node, found[i - 1]);
+		node = loading_add_node(snapshots->loading, &snapshots->nodes, node, found[i - 1]);
 	return node;
 }
 
@@ -306,7 +309,7 @@ uint32_t snapshots_join(struct snapshots *snapshots, const struct snapshots_samp
 		return (uint32_t)*joined;
 	*joined = sample->user;
 	struct unwound_stack stack = unwound_at(&snapshots->unwound, number);
-	size_t depth = profile->node_depths.data[sample->user] + stack.count + 1;
+	size_t depth = snapshots->loading->node_depths.data[sample->user] + stack.count + 1;
 	uint32_t found[LAYOUT_MAX_DEPTH];
 	size_t nr_found;
 	if (depth > LAYOUT_MAX_DEPTH || !is_within_budget(snapshots, depth)) {

@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/profile.h"
-
-struct snapshots;
+#include "report/loading.h"
 
 /* A sample that waits for the rest of its stack. */
 struct snapshots_sample {
@@ -21,8 +19,8 @@ struct snapshots_sample {
 	size_t number;         /* how many snapshots came before it */
 };
 
-/* Both are borrowed. */
-struct snapshots *snapshots_create(struct profile *profile, const struct profile_options *options);
+/* `loading` is borrowed. */
+struct snapshots *snapshots_create(struct loading *loading);
 void snapshots_destroy(struct snapshots *snapshots);
 
 /* Unwinds it, or keeps a copy until it is. */

@@ -21,6 +21,7 @@
 #include "format/base/map.h"
 #include "report/diff/difference.h"
 #include "report/diff/entities.h"
+#include "report/load.h"
 #include "report/symbol/symbolize.h"
 
 enum {

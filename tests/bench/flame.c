@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "format/base/err.h"
+#include "report/load.h"
 #include "report/symbol/symbolize.h"
 #include "report/tui/app.h"
 

@@ -21,6 +21,7 @@
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
 #include "format/file/writer.h"
+#include "report/load.h"
 #include "report/symbol/symbolize.h"
 
 enum {

@@ -3,6 +3,7 @@
  * the other one) become one, which is merged once more: what comes out of it is sound, and holds
  * what went in.
  */
+#include "report/load.h"
 #include "report/merge/merge.h"
 
 #include "tests/fuzz/frame_chunks.h"

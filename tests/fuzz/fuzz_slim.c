@@ -5,6 +5,7 @@
  */
 #include "report/baseline/slim.h"
 
+#include "report/load.h"
 #include "tests/fuzz/frame_chunks.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/walk_profile.h"

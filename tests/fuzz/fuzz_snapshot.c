@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "format/elf/elf_file.h"
+#include "report/load.h"
 #include "report/unwind/unwinder.h"
 #include "tests/unit/forged.h"
 

@@ -13,6 +13,7 @@
 #include "report/info.h"
 #include "report/info_json.h"
 #include "report/listing/annotation.h"
+#include "report/load.h"
 #include "report/profile.h"
 #include "report/symbol/symbolize.h"
 

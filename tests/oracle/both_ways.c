@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/load.h"
 #include "report/profile.h"
 #include "report/symbol/symbol_file.h"
 

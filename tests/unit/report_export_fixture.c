@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "report/byte_sink.h"
+#include "report/load.h"
 #include "report/symbol/symbolize.h"
 #include "tests/unit/unit.h"
 

@@ -4,6 +4,7 @@
 #include "format/base/err.h"
 #include "report/info.h"
 #include "report/info_json.h"
+#include "report/load.h"
 #include "report/profile.h"
 #include "report/symbol/symbolize.h"
 #include "tests/unit/forged.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/err.h"
+#include "report/load.h"
 #include "report/symbol/symbolizer.h"
 #include "report/tui/quiet_thread.h"
 #include "report/tui/worker.h"

@@ -12,6 +12,7 @@
 #include "format/elf/elf_file.h"
 #include "format/elf/elf_symbols.h"
 #include "report/info.h"
+#include "report/load.h"
 #include "report/profile.h"
 #include "report/symbol/symbolize.h"
 #include "report/unwind/expression.h"
