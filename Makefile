@@ -42,7 +42,7 @@ STATIC_OBJS := $(if $(STATIC),$(O)/record/static_libelf.o)
 UNPACK_LIBS = $(call pkg_libs,zlib $(shell for library in libdeflate libzstd; do \
 	$(PKG_CONFIG) --exists $$library && echo $$library; done))
 RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf) $(UNPACK_LIBS)
-# report/baseline/sha256_library.c: what a static program cannot load.
+# report/compare/baseline/sha256_library.c: what a static program cannot load.
 HASH_LIBS = $(if $(STATIC),$(call pkg_libs,$(shell $(PKG_CONFIG) --exists nettle && echo nettle)))
 REPORT_LIBS = $(STATIC_OBJS) -liberty -lm $(call pkg_libs,libdw libelf liblzma ncursesw) $(UNPACK_LIBS) $(HASH_LIBS)
 FORMAT_LIBS = $(UNPACK_LIBS)
@@ -58,23 +58,26 @@ $(O)/flags: FORCE
 sources = $(sort $(wildcard $(addsuffix /*.c,$(1))))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
-FORMAT_DIRS := format/base format/elf format/dwarf format/file
+FORMAT_DIRS := format/base format/elf format/dwarf format/file format/merge
 RECORD_DIRS := record record/vm
-REPORT_DIRS := report report/symbol report/demangle report/debugfile report/unwind report/diff \
-	report/merge report/listing report/baseline report/export report/push report/tui report/tui/view
+# The rooms of report/, from the top down: each is linked only against those behind it.
+REPORT_ROOMS := tui write compare analyse load name model
+room_dirs = $(patsubst %/,%,$(sort $(dir $(wildcard report/$(1)/*.c report/$(1)/*/*.c))))
 FORMAT_OBJS := $(call objects,$(FORMAT_DIRS))
 RECORD_OBJS := $(filter-out %/static_libelf.o,$(call objects,$(RECORD_DIRS)))
-REPORT_OBJS := $(call objects,$(REPORT_DIRS))
+REPORT_OBJS := $(foreach room,$(REPORT_ROOMS),$(call objects,$(call room_dirs,$(room))))
+REPORT_ARCHIVES := $(REPORT_ROOMS:%=$(O)/report_%.a)
 CMD_OBJS    := $(call objects,cmd)
 
 $(O)/format.a: $(FORMAT_OBJS)
 $(O)/record.a: $(RECORD_OBJS) | $(STATIC_OBJS)
-$(O)/report.a: $(REPORT_OBJS) | $(STATIC_OBJS)
+$(foreach room,$(REPORT_ROOMS),$(eval \
+	$(O)/report_$(room).a: $(call objects,$(call room_dirs,$(room))) | $(STATIC_OBJS)))
 $(O)/%.a:
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(O)/ebprof: $(CMD_OBJS) $(O)/record.a $(O)/report.a $(O)/format.a
+$(O)/ebprof: $(CMD_OBJS) $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
 $(O)/%.o: %.c $(O)/flags | $(O)/have-deps
@@ -83,7 +86,7 @@ $(O)/%.o: %.c $(O)/flags | $(O)/have-deps
 
 # ---- the page of `convert --html`: one file, as the bytes in front of its data and behind it ----
 
-PAGE := report/export/html
+PAGE := report/write/export/html
 PAGE_SCRIPT := $(addprefix $(PAGE)/,page_data.js page_numbers.js page_names.js page_model.js page_diff.js \
 	page_diff_text.js page_colors.js page_chart.js page_table.js page_time.js page_facts.js page_summary.js page_controls.js \
 	page_keys.js page.js)
@@ -91,16 +94,16 @@ PAGE_PARTS := $(O)/$(PAGE)/page_head.inc $(O)/$(PAGE)/page_tail.inc
 $(PAGE_PARTS) &: $(PAGE)/make_page.sh $(PAGE)/page.html $(PAGE)/page.css $(PAGE_SCRIPT)
 	@mkdir -p $(@D)
 	$(PAGE)/make_page.sh $(PAGE)/page.html $(PAGE)/page.css $(O)/$(PAGE) $(PAGE_SCRIPT)
-$(O)/report/export/export_html.o $(O)/fuzz/report/export/export_html.o: $(PAGE_PARTS)
+$(O)/report/write/export/export_html.o $(O)/fuzz/report/write/export/export_html.o: $(PAGE_PARTS)
 
 # ---- scripts of pictures: JavaScript as a string of C ----
 
-SCRIPTS := $(patsubst %.js,$(O)/%.inc,$(wildcard report/export/*.js))
+SCRIPTS := $(patsubst %.js,$(O)/%.inc,$(wildcard report/write/export/*.js))
 $(O)/%.inc: %.js
 	@mkdir -p $(@D)
 	@{ echo 'static const char $(*F)_script[] ='; sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' $<; \
 		echo ';'; } >$@.tmp && mv $@.tmp $@
-$(O)/report/export/flame_svg.o $(O)/fuzz/report/export/flame_svg.o: $(SCRIPTS)
+$(O)/report/write/export/flame_svg.o $(O)/fuzz/report/write/export/flame_svg.o: $(SCRIPTS)
 
 # ---- BPF: each program becomes a skeleton header ----
 
@@ -201,10 +204,10 @@ $(O)/tests/unit_bpf: $(UNIT_BASE) $(call unit_objects,bpf) \
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(RECORD_LIBS)
 $(O)/tests/unit_record: $(UNIT_BASE) $(call unit_objects,record) $(O)/record.a $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(RECORD_LIBS)
-$(O)/tests/unit_report: $(UNIT_BASE) $(call unit_objects,report) $(O)/report.a $(O)/format.a
+$(O)/tests/unit_report: $(UNIT_BASE) $(call unit_objects,report) $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS)
 $(O)/tests/unit_cmd: $(UNIT_BASE) $(call unit_objects,cmd) \
-		$(filter-out $(O)/cmd/main.o,$(CMD_OBJS)) $(O)/record.a $(O)/report.a $(O)/format.a
+		$(filter-out $(O)/cmd/main.o,$(CMD_OBJS)) $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
 # Probes in frames that are told of as those of distributions' interpreters are.
@@ -243,11 +246,11 @@ $(O)/tests/e2e/script_probes $(O)/tests/kernel/script: tests/e2e/script_probes.c
 
 # Comparisons with other people's libraries; the tests that want one skip where it was not built.
 ORACLES := $(patsubst %.c,$(O)/%,$(wildcard tests/oracle/*.c))
-$(ORACLES): $(O)/%: %.c $(O)/record.a $(O)/report.a $(O)/format.a $(O)/flags | $(O)/have-deps
+$(ORACLES): $(O)/%: %.c $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a $(O)/flags | $(O)/have-deps
 	@mkdir -p $(@D)
 	@if echo '#include <elfutils/libdw.h>' | $(CC) -E - >/dev/null 2>&1; then \
 		$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(O)/record.a \
-			$(O)/report.a $(O)/format.a -ldw $(REPORT_LIBS) $(RECORD_LIBS); \
+			$(REPORT_ARCHIVES) $(O)/format.a -ldw $(REPORT_LIBS) $(RECORD_LIBS); \
 	else echo "no libdw-dev: $@ is not built"; fi
 
 # Fuzz targets see every layer; a linker takes out of the archive what a target calls.
@@ -279,7 +282,7 @@ otel-collector: ## build a real OpenTelemetry Collector for the tests (downloads
 # way to ask it for the verifier's figures.
 KERNEL_TEST := $(O)/tests/kernel
 KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof limited usdt script shape_fp shape_static shape_dynamic)
-$(KERNEL_TEST)/ebprof: $(CMD_OBJS) $(KERNEL_TEST)/bpf_stats.o $(O)/record.a $(O)/report.a $(O)/format.a
+$(KERNEL_TEST)/ebprof: $(CMD_OBJS) $(KERNEL_TEST)/bpf_stats.o $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=syscall -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 $(KERNEL_TEST)/limited: $(KERNEL_TEST)/limited.o
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^
@@ -333,7 +336,7 @@ fuzz: test-deps $(FUZZERS) ## run every fuzz target for FUZZ_SECONDS
 # ---- benchmarks: a person reads them, nothing is asserted ----
 
 BENCHES := $(patsubst %.c,$(O)/%,$(filter-out tests/bench/small.c,$(wildcard tests/bench/*.c)))
-$(BENCHES): $(O)/%: $(O)/%.o $(O)/record.a $(O)/report.a $(O)/format.a
+$(BENCHES): $(O)/%: $(O)/%.o $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
 bench: test-deps $(O)/ebprof $(BENCHES) $(WORKLOADS) $(ORACLES) ## figures beside perf's, as ratios (root)

@@ -3,7 +3,7 @@
 #define EBPROF_ARCHIVE_FILE_H
 
 #include "cmd/naming.h"
-#include "report/archive.h"
+#include "report/name/archive.h"
 
 struct archive_file_result {
 	struct archive_result archived;

@@ -3,8 +3,8 @@
 #define EBPROF_BASELINE_FILE_H
 
 #include "cmd/naming.h"
-#include "report/baseline/baseline_facts.h"
-#include "report/baseline/slim.h"
+#include "report/compare/baseline/baseline_facts.h"
+#include "report/compare/baseline/slim.h"
 
 enum {
 	BASELINE_FILE_MAX_BYTES = 1000000, /* unless somebody says otherwise */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cmd/console.h"
-#include "report/byte_sink.h"
-#include "report/export/json.h"
+#include "report/model/text/byte_sink.h"
+#include "report/model/text/json.h"
 
 enum {
 	SCHEMA_VERSION = 1, /* described in man/ebprof-baseline.1; new members do not change it */

@@ -3,7 +3,7 @@
 #define EBPROF_BASELINE_STORE_H
 
 #include "cmd/baseline_file.h"
-#include "report/baseline/store.h"
+#include "report/compare/baseline/store.h"
 
 #define BASELINE_STORE_FOLDER "ebprof-baselines" /* unless another is given */
 

@@ -9,7 +9,7 @@
 #include "cmd/ci_process.h"
 #include "cmd/console.h"
 #include "cmd/input_file.h"
-#include "report/baseline/sample_count.h"
+#include "report/compare/baseline/sample_count.h"
 
 enum {
 	EXIT_RECORD_FAILED = 125,

@@ -9,8 +9,8 @@
 #include "cmd/input.h"
 #include "cmd/naming.h"
 #include "cmd/nearest.h"
-#include "report/filter.h"
-#include "report/listing/listing.h"
+#include "report/analyse/filter.h"
+#include "report/name/listing/listing.h"
 #include "report/tui/model.h"
 
 struct annotate_options {

@@ -10,11 +10,11 @@
 #include "cmd/export_roots.h"
 #include "cmd/input.h"
 #include "cmd/select.h"
-#include "report/export/export.h"
-#include "report/export/gzip.h"
-#include "report/export/roots.h"
-#include "report/main_event.h"
-#include "report/regular_file.h"
+#include "report/model/main_event.h"
+#include "report/model/regular_file.h"
+#include "report/write/export/export.h"
+#include "report/write/export/gzip.h"
+#include "report/write/export/roots.h"
 
 struct convert_options {
 	const char *input, *baseline, *output;

@@ -4,8 +4,8 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/input.h"
-#include "report/info.h"
-#include "report/info_json.h"
+#include "report/write/info.h"
+#include "report/write/info_json.h"
 
 struct info_options {
 	const char *input;

@@ -10,7 +10,7 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "format/base/fd.h"
-#include "report/push/push.h"
+#include "report/write/push/push.h"
 
 enum {
 	EXIT_UNAVAILABLE = 3,

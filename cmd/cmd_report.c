@@ -8,9 +8,9 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "cmd/terminal_report.h"
-#include "report/overview.h"
-#include "report/text.h"
-#include "report/unsymbolized.h"
+#include "report/write/overview.h"
+#include "report/write/text.h"
+#include "report/write/unsymbolized.h"
 
 struct report_options {
 	const char *input, *baseline;

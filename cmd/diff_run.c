@@ -11,7 +11,7 @@
 #include "cmd/console.h"
 #include "cmd/export_file.h"
 #include "cmd/input.h"
-#include "report/byte_sink.h"
+#include "report/model/text/byte_sink.h"
 
 /* ---- options ---- */
 

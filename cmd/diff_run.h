@@ -7,8 +7,8 @@
 
 #include "cmd/opt.h"
 #include "cmd/select.h"
-#include "report/diff/diff_writer.h"
-#include "report/diff/difference.h"
+#include "report/compare/difference.h"
+#include "report/write/diff/diff_writer.h"
 
 enum diff_gate { /* what ends with an exit code other than 0 */
 	DIFF_GATE_NONE,

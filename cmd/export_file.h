@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
-#include "report/export/export.h"
+#include "report/write/export/export.h"
 
 struct export_file {
 	const char *path;         /* borrowed; "-": standard output */

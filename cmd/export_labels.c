@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "format/base/mem.h"
-#include "report/export/export.h"
+#include "report/write/export/export.h"
 
 struct err *export_labels_parse(const char *text, void *member)
 {

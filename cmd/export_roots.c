@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "format/base/mem.h"
-#include "report/export/roots.h"
+#include "report/write/export/roots.h"
 
 static bool find_kind(const char *word, enum root_kind *ret)
 {

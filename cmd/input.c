@@ -7,7 +7,7 @@
 #include "cmd/merge_files.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
-#include "report/info.h"
+#include "report/write/info.h"
 
 struct err *input_choose(const char *option, int argc, char **argv, int rest, const char **ret)
 {

@@ -3,9 +3,9 @@
 #define EBPROF_INPUT_H
 
 #include "format/base/err.h"
-#include "report/load.h"
-#include "report/profile.h"
-#include "report/symbol/symbol_file.h"
+#include "report/load/load.h"
+#include "report/model/profile.h"
+#include "report/name/symbol/symbol_file.h"
 
 struct input {
 	char *name; /* "a.data + b.data" */

@@ -3,7 +3,7 @@
 #define EBPROF_KEPT_NAMING_H
 
 #include "record/kept_files.h"
-#include "report/symbol/symbol_file_options.h"
+#include "report/name/symbol/symbol_file_options.h"
 
 struct kept_naming {
 	struct symbol_file_kept *files;

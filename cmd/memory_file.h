@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "format/base/err.h"
-#include "report/merge/merge.h"
+#include "format/merge/merge.h"
 
 struct err *memory_file_create(FILE **ret) ERR_MUST_CHECK;
 /* Borrowed. */

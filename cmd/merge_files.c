@@ -9,7 +9,7 @@
 #include "cmd/input_file.h"
 #include "cmd/memory_file.h"
 #include "format/base/mem.h"
-#include "report/health.h"
+#include "report/write/health.h"
 
 /* What comes through a pipe is kept: it is read twice. */
 static struct err *open_stdin(int *ret)

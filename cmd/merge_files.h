@@ -2,7 +2,7 @@
 #ifndef EBPROF_MERGE_FILES_H
 #define EBPROF_MERGE_FILES_H
 
-#include "report/merge/merge.h"
+#include "format/merge/merge.h"
 
 struct merge_files {
 	const char *const *paths; /* "-" once: standard input */

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "cmd/console.h"
-#include "report/debugfile/debuginfod_unfinished.h"
+#include "report/name/debugfile/debuginfod_unfinished.h"
 
 struct err *naming_parse_demangle(const char *text, void *member)
 {

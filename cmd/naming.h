@@ -3,8 +3,8 @@
 #define EBPROF_NAMING_H
 
 #include "cmd/opt.h"
-#include "report/debugfile/debuginfod.h"
-#include "report/symbol/symbolize.h"
+#include "report/name/debugfile/debuginfod.h"
+#include "report/name/symbol/symbolize.h"
 
 struct naming_options {
 	struct symbolize_options symbolize;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "format/base/str.h"
-#include "report/load.h"
+#include "report/load/load.h"
 
 /* A comma inside <> or () belongs to a C++ name, not to the list. */
 static size_t word_length(const char *text)

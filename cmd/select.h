@@ -5,7 +5,7 @@
 #include "cmd/input.h"
 #include "cmd/naming.h"
 #include "cmd/opt.h"
-#include "report/filter.h"
+#include "report/analyse/filter.h"
 
 struct select_options {
 	struct opt_string_list comms, dsos, symbols, events, containers, languages;

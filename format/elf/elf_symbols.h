@@ -1,6 +1,6 @@
 /*
  * Function symbols of an ELF file: .symtab and .dynsym together, and the PLT's
- * stubs as `name@plt`. Unsorted, with duplicates: report/symbol/symbol_index.h
+ * stubs as `name@plt`. Unsorted, with duplicates: report/name/symbol/symbol_index.h
  * puts them in order.
  *
  * Source: System V gABI, "Symbol Table". Of the stubs: see elf_plt.h.

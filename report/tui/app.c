@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/demangle/demangle.h"
-#include "report/info.h"
+#include "report/name/demangle/demangle.h"
+#include "report/write/info.h"
 
 void app_init(struct app *app, const struct app_options *options)
 {

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include "format/base/err.h"
-#include "report/load.h"
-#include "report/regular_file.h"
-#include "report/symbol/symbolizer.h"
+#include "report/load/load.h"
+#include "report/model/regular_file.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/tui/compare_model.h"
 
 struct baseline {

@@ -5,8 +5,8 @@
 #ifndef EBPROF_BASELINE_H
 #define EBPROF_BASELINE_H
 
-#include "report/filter.h"
-#include "report/symbol/symbolize.h"
+#include "report/analyse/filter.h"
+#include "report/name/symbol/symbolize.h"
 #include "report/tui/model.h"
 #include "report/tui/name_thread.h"
 

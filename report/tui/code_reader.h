@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-#include "report/listing/listing.h"
+#include "report/name/listing/listing.h"
 #include "report/tui/model.h"
 
 struct code_reader;

@@ -1,6 +1,6 @@
 #include "report/tui/fitting_name.h"
 
-#include "report/short_names.h"
+#include "report/name/short_names.h"
 
 const char *fitting_name(const struct grid *grid, const struct profile_function *function,
 	int width, struct str *storage)

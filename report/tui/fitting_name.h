@@ -2,7 +2,7 @@
 #ifndef EBPROF_FITTING_NAME_H
 #define EBPROF_FITTING_NAME_H
 
-#include "report/profile.h"
+#include "report/model/profile.h"
 #include "report/tui/grid.h"
 
 /*

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "format/base/str.h"
-#include "report/flat_weights.h"
-#include "report/namesakes.h"
-#include "report/native_frames.h"
+#include "report/analyse/flat_weights.h"
+#include "report/analyse/native_frames.h"
+#include "report/name/namesakes.h"
 
 void model_wish_copy(struct model_wish *to, const struct model_wish *from)
 {

@@ -10,15 +10,15 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "report/demangle/demangle.h"
-#include "report/diff/compare.h"
-#include "report/info.h"
-#include "report/listing/annotation.h"
-#include "report/scope.h"
-#include "report/slice.h"
-#include "report/tasks.h"
-#include "report/timeline.h"
-#include "report/tree.h"
+#include "report/analyse/scope.h"
+#include "report/analyse/tasks.h"
+#include "report/analyse/timeline.h"
+#include "report/analyse/tree.h"
+#include "report/compare/compare.h"
+#include "report/model/slice.h"
+#include "report/name/demangle/demangle.h"
+#include "report/name/listing/annotation.h"
+#include "report/write/info.h"
 
 /* How far the symbols are: objects. */
 struct naming {
@@ -38,7 +38,7 @@ struct model_wish {
 	struct scope scope;
 	char *search; /* owned; NULL or "": nothing is searched for */
 	bool hides_inlined;
-	bool hides_native;        /* see report/native_frames.h */
+	bool hides_native;        /* see report/analyse/native_frames.h */
 	uint32_t annotated;       /* a frame of the function whose lines are wanted; 0: none */
 	char *baseline;           /* owned: the file to compare with; NULL: none */
 	unsigned baseline_serial; /* grows each time it is to be read (again) */

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "report/debugfile/debuginfod.h"
+#include "report/name/debugfile/debuginfod.h"
 #include "report/tui/quiet_thread.h"
 
 struct found {

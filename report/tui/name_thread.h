@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "report/symbol/symbolizer.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/tui/model.h"
 
 struct name_thread;

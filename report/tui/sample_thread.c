@@ -1,6 +1,6 @@
 #include "report/tui/sample_thread.h"
 
-#include "report/sample_order.h"
+#include "report/model/sample_order.h"
 #include "report/tui/quiet_thread.h"
 
 static void *run(void *context)

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "report/slice.h"
+#include "report/model/slice.h"
 
 struct sample_thread {
 	pthread_t thread;

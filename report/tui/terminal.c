@@ -14,7 +14,7 @@
 
 #include "format/base/err.h"
 #include "format/base/mem.h"
-#include "report/base64.h"
+#include "report/model/text/base64.h"
 #include "report/tui/input_decoder.h"
 #include "report/tui/palette.h"
 #include "report/tui/terminal_restore.h"

@@ -5,7 +5,7 @@
 #ifndef EBPROF_TRAIL_H
 #define EBPROF_TRAIL_H
 
-#include "report/scope.h"
+#include "report/analyse/scope.h"
 
 struct path { /* of frames, from the outermost to where it ends */
 	uint32_t *data;

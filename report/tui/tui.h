@@ -2,8 +2,8 @@
 #ifndef EBPROF_TUI_H
 #define EBPROF_TUI_H
 
-#include "report/filter.h"
-#include "report/symbol/symbolize.h"
+#include "report/analyse/filter.h"
+#include "report/name/symbol/symbolize.h"
 
 struct tui_options {
 	const char *file_name;

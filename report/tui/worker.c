@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "format/base/err.h"
-#include "report/load.h"
-#include "report/symbol/symbolizer.h"
+#include "report/load/load.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/tui/baseline.h"
 #include "report/tui/name_thread.h"
 #include "report/tui/quiet_thread.h"

@@ -7,8 +7,8 @@
 
 #include <time.h>
 
-#include "report/filter.h"
-#include "report/symbol/symbolize.h"
+#include "report/analyse/filter.h"
+#include "report/name/symbol/symbolize.h"
 #include "report/tui/model.h"
 
 struct worker;

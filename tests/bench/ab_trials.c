@@ -19,10 +19,10 @@
 #include <string.h>
 
 #include "format/base/map.h"
-#include "report/diff/difference.h"
-#include "report/diff/entities.h"
-#include "report/load.h"
-#include "report/symbol/symbolize.h"
+#include "report/compare/difference.h"
+#include "report/compare/entities.h"
+#include "report/load/load.h"
+#include "report/name/symbol/symbolize.h"
 
 enum {
 	ALPHAS = 2,

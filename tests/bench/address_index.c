@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "format/base/mem.h"
-#include "report/symbol/address_index.h"
-#include "report/symbol/address_index_writer.h"
+#include "report/name/symbol/address_index.h"
+#include "report/name/symbol/address_index_writer.h"
 
 static const char entry[] = "00";
 

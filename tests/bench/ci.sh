@@ -23,7 +23,7 @@ verdict_of() { # DIFF_ARGUMENT...: prints the first line; the status is that of 
 if [[ -z $RECORDING ]]; then
 	RECORDING=$work/real.data
 	"$EBPROF" record -q -F 4999 -o "$RECORDING" -- bash -c \
-		"cd '$here/../..' && for file in report/*.c; do cc -O2 -std=gnu11 -D_GNU_SOURCE -I. -c \$file -o /dev/null; done" || exit 1
+		"cd '$here/../..' && for file in report/analyse/*.c; do cc -O2 -std=gnu11 -D_GNU_SOURCE -I. -c \$file -o /dev/null; done" || exit 1
 fi
 echo "== $TRIALS trials of each kind; false alarms: the verdict is a regression, and there is none"
 "$BUILD/tests/bench/ab_trials" "$RECORDING" "$TRIALS" 1

@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "format/base/err.h"
-#include "report/load.h"
-#include "report/symbol/symbolize.h"
+#include "report/load/load.h"
+#include "report/name/symbol/symbolize.h"
 #include "report/tui/app.h"
 
 enum {

@@ -21,8 +21,8 @@
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
 #include "format/file/writer.h"
-#include "report/load.h"
-#include "report/symbol/symbolize.h"
+#include "report/load/load.h"
+#include "report/name/symbol/symbolize.h"
 
 enum {
 	ROUNDS = 20,

@@ -14,7 +14,7 @@
 
 #include "format/base/err.h"
 #include "format/base/mem.h"
-#include "report/symbol/symbol_index.h"
+#include "report/name/symbol/symbol_index.h"
 
 enum {
 	ADDRESSES = 100000,

@@ -53,7 +53,7 @@ build_versions() {
 	END
 	local flags=(-O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls)
 	# other() takes 12.5 % of the old one and 5 % of the new one, where it has another name: so much
-	# less that it is not taken for the old function under a new name (report/diff/rename_match.h).
+	# less that it is not taken for the old function under a new name (report/compare/rename_match.h).
 	"${CC:-cc}" "${flags[@]}" -DWORK=0.06 -DOTHER=0.03 -c -o old.o "$PWD/version.c" &&
 		"${CC:-cc}" "${flags[@]}" -DWORK=0.15 -DOTHER=0.015 -c -o new.o "$PWD/version.c" || skip "the workload does not compile"
 	build_hostile old 'gone &&'

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "format/base/bytes.h"
-#include "report/symbol/address_index.h"
-#include "report/symbol/address_index_layout.h"
+#include "report/name/symbol/address_index.h"
+#include "report/name/symbol/address_index_layout.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

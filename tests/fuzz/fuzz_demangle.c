@@ -10,9 +10,9 @@
 
 #include "format/base/mem.h"
 #include "format/base/str.h"
-#include "report/demangle/demangle.h"
-#include "report/demangle/rust_legacy.h"
-#include "report/demangle/rust_v0.h"
+#include "report/name/demangle/demangle.h"
+#include "report/name/demangle/rust_legacy.h"
+#include "report/name/demangle/rust_v0.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -10,7 +10,7 @@
 
 #include "format/base/err.h"
 #include "format/elf/go_pclntab.h"
-#include "report/symbol/go_resolver.h"
+#include "report/name/symbol/go_resolver.h"
 
 enum {
 	NAMES = 0x40,

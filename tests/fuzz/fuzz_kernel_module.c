@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "format/elf/elf_symbols.h"
-#include "report/symbol/symbolize.h"
+#include "report/name/symbol/symbolize.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -3,8 +3,8 @@
  * the other one) become one, which is merged once more: what comes out of it is sound, and holds
  * what went in.
  */
-#include "report/load.h"
-#include "report/merge/merge.h"
+#include "format/merge/merge.h"
+#include "report/load/load.h"
 
 #include "tests/fuzz/frame_chunks.h"
 #include "tests/fuzz/memory_file.h"

@@ -10,7 +10,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
-#include "report/debugfile/minidebug.h"
+#include "report/name/debugfile/minidebug.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

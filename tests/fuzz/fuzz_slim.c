@@ -3,9 +3,9 @@
  * many of 256 parts says the first byte. It is as small as that, it is sound, and no path of it
  * that has no mark lacks a sample.
  */
-#include "report/baseline/slim.h"
+#include "report/compare/baseline/slim.h"
 
-#include "report/load.h"
+#include "report/load/load.h"
 #include "tests/fuzz/frame_chunks.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/walk_profile.h"

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "format/elf/elf_file.h"
-#include "report/load.h"
-#include "report/unwind/unwinder.h"
+#include "report/load/load.h"
+#include "report/load/unwind/unwinder.h"
 #include "tests/unit/forged.h"
 
 enum {

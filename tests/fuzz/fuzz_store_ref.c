@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/baseline/store_ref.h"
+#include "report/compare/baseline/store_ref.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "report/symbol/symbol_sections.h"
+#include "report/name/symbol/symbol_sections.h"
 #include "tests/fuzz/memory_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "format/base/map.h"
-#include "report/baseline/store_ref.h"
+#include "report/compare/baseline/store_ref.h"
 #include "tests/unit/forged.h"
 
 static const char *root;

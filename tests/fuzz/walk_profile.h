@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "format/base/err.h"
-#include "report/archive.h"
-#include "report/export/export.h"
-#include "report/info.h"
-#include "report/info_json.h"
-#include "report/listing/annotation.h"
-#include "report/load.h"
-#include "report/profile.h"
-#include "report/symbol/symbolize.h"
+#include "report/load/load.h"
+#include "report/model/profile.h"
+#include "report/name/archive.h"
+#include "report/name/listing/annotation.h"
+#include "report/name/symbol/symbolize.h"
+#include "report/write/export/export.h"
+#include "report/write/info.h"
+#include "report/write/info_json.h"
 
 #define WALK_ASSERT(condition) \
 	do { \

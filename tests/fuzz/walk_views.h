@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/err.h"
-#include "report/load.h"
+#include "report/load/load.h"
 #include "report/tui/app.h"
 #include "report/tui/baseline.h"
 

@@ -15,18 +15,30 @@ BEGIN {
 	row("format/dwarf", "format/base/ format/elf/ format/dwarf/", "libelf.h gelf.h dwarf.h elfutils/")
 	row("format/file", "format/base/ format/file/", "zlib.h")
 	row("record", "record/ format/ bpf/event.h bpf/unwind_step.h bpf/vm/vm.h bpf/*.skel.h", "bpf/ linux/ asm/")
-	row("report", "report/ format/", "")
-	row("report/merge", "report/merge/ format/", "")
-	row("report/unwind", "report/ format/", "libelf.h gelf.h dwarf.h elfutils/")
-	row("report/tui", "report/ format/", "ncurses.h term.h")
-	row("report/tui/view", "report/ format/", "")
-	row("report/baseline/sha256_library.c", "report/ format/", "nettle/")
-	row("report/export/gzip.c", "report/ format/", "zlib.h")
-	row("report/demangle/demangle_libiberty.c", "report/ format/", "libiberty/ demangle.h")
-	row("report/debugfile/debug_link.c", "report/ format/", "zlib.h")
-	row("report/debugfile/minidebug.c", "report/ format/", "lzma.h")
-	row("report/debugfile/packed_file.c", "report/ format/", "lzma.h zlib.h zstd.h")
-	row("cmd", "cmd/ record/ report/ format/base/", "")
+	row("format/merge", "format/base/ format/file/ format/merge/", "")
+	model = "report/model/ format/"
+	name = "report/name/ " model
+	load = "report/load/ " name
+	analyse = "report/analyse/ " load
+	compare = "report/compare/ " analyse
+	write = "report/write/ " compare
+	tui = "report/tui/ " write
+	row("report/model", model, "")
+	row("report/name", name, "")
+	row("report/load", load, "")
+	row("report/load/unwind", load, "libelf.h gelf.h dwarf.h elfutils/")
+	row("report/analyse", analyse, "")
+	row("report/compare", compare, "")
+	row("report/write", write, "")
+	row("report/tui", tui, "ncurses.h term.h")
+	row("report/tui/view", tui, "")
+	row("report/compare/baseline/sha256_library.c", compare, "nettle/")
+	row("report/write/export/gzip.c", write, "zlib.h")
+	row("report/name/demangle/demangle_libiberty.c", name, "libiberty/ demangle.h")
+	row("report/name/debugfile/debug_link.c", name, "zlib.h")
+	row("report/name/debugfile/minidebug.c", name, "lzma.h")
+	row("report/name/debugfile/packed_file.c", name, "lzma.h zlib.h zstd.h")
+	row("cmd", "cmd/ record/ report/ format/base/ format/merge/", "")
 
 	# ISO C11, POSIX and glibc.
 	split("alloca argp arpa/inet assert byteswap complex cpio ctype dirent dlfcn elf endian err " \

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/load.h"
-#include "report/profile.h"
-#include "report/symbol/symbol_file.h"
+#include "report/load/load.h"
+#include "report/model/profile.h"
+#include "report/name/symbol/symbol_file.h"
 
 struct tally {
 	uint64_t stacks, cut, different_stacks, frames, different_frames;

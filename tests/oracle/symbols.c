@@ -21,10 +21,10 @@
 
 #include "format/base/mem.h"
 #include "format/base/vec.h"
-#include "report/symbol/answer.h"
-#include "report/symbol/dwarf_resolver.h"
-#include "report/symbol/go_resolver.h"
-#include "report/symbol/symbol_file.h"
+#include "report/name/symbol/answer.h"
+#include "report/name/symbol/dwarf_resolver.h"
+#include "report/name/symbol/go_resolver.h"
+#include "report/name/symbol/symbol_file.h"
 
 struct list {
 	VEC(uint64_t) addresses;

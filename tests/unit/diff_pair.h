@@ -3,8 +3,8 @@
 #define EBPROF_DIFF_PAIR_H
 
 #include "format/base/mem.h"
-#include "report/diff/diff_tree.h"
-#include "report/slice.h"
+#include "report/compare/diff_tree.h"
+#include "report/model/slice.h"
 
 struct diff_pair {
 	struct diff_tree diff;

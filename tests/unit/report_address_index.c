@@ -12,9 +12,9 @@
 
 #include "format/base/err.h"
 #include "format/base/mem.h"
-#include "report/symbol/address_index.h"
-#include "report/symbol/address_index_writer.h"
-#include "report/symbol/chain_resolver.h"
+#include "report/name/symbol/address_index.h"
+#include "report/name/symbol/address_index_writer.h"
+#include "report/name/symbol/chain_resolver.h"
 #include "tests/unit/unit.h"
 
 static const char name[] = "0123abcd";

@@ -1,5 +1,5 @@
 /* Sums by address and line: recursion, inlined functions, kernel stacks, part of the samples. */
-#include "report/listing/annotation.h"
+#include "report/name/listing/annotation.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* By what recordings can be compared: CPU model, architecture, events. */
-#include "report/baseline/baseline_facts.h"
+#include "report/compare/baseline/baseline_facts.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "report/merge/merge.h"
+#include "format/merge/merge.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

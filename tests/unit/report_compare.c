@@ -1,4 +1,4 @@
-#include "report/diff/compare.h"
+#include "report/compare/compare.h"
 
 #include <stdlib.h>
 #include <string.h>

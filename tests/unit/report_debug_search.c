@@ -12,8 +12,8 @@
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
-#include "report/debugfile/debug_search.h"
-#include "report/symbol/symbol_file.h"
+#include "report/name/debugfile/debug_search.h"
+#include "report/name/symbol/symbol_file.h"
 #include "tests/unit/unit.h"
 
 /* ---- files ---- */

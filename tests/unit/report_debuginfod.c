@@ -1,5 +1,5 @@
 /* What servers answered, as libdebuginfod tells it. */
-#include "report/debugfile/debuginfod_transfer.h"
+#include "report/name/debugfile/debuginfod_transfer.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/debugfile/debuginfod_unfinished.h"
+#include "report/name/debugfile/debuginfod_unfinished.h"
 #include "tests/unit/unit.h"
 
 static void check_log(const char *log, unsigned asked, unsigned unknown, bool is_refused)

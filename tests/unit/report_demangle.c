@@ -4,7 +4,7 @@
 
 #include "format/base/mem.h"
 #include "format/base/str.h"
-#include "report/demangle/demangle.h"
+#include "report/name/demangle/demangle.h"
 #include "tests/unit/unit.h"
 
 static void check(const char *mangled, const char *want)

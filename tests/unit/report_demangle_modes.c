@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "format/base/str.h"
-#include "report/demangle/demangle.h"
-#include "report/demangle/demangle_collapse.h"
-#include "report/demangle/demangle_libiberty.h"
+#include "report/name/demangle/demangle.h"
+#include "report/name/demangle/demangle_collapse.h"
+#include "report/name/demangle/demangle_libiberty.h"
 #include "tests/unit/unit.h"
 
 static void check_mode(const char *mangled, enum demangle_mode mode, const char *want)

@@ -1,4 +1,4 @@
-#include "report/export/dense_ids.h"
+#include "report/write/export/dense_ids.h"
 #include "tests/unit/unit.h"
 
 TEST(ids_come_in_the_order_of_first_use)

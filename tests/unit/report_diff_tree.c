@@ -1,9 +1,9 @@
-#include "report/diff/diff_tree.h"
+#include "report/compare/diff_tree.h"
 
 #include <string.h>
 
-#include "report/diff/diff_focus.h"
-#include "report/focus.h"
+#include "report/analyse/focus.h"
+#include "report/compare/diff_focus.h"
 #include "tests/unit/diff_pair.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/byte_sink.h"
-#include "report/diff/diff_writer.h"
+#include "report/model/text/byte_sink.h"
+#include "report/write/diff/diff_writer.h"
 #include "tests/unit/unit.h"
 
 #define HOSTILE "a|b\\|`c``d`<img src=x>[l](http://e.f) @me ##[error]g\n::error::h\xff"

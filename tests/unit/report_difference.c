@@ -1,11 +1,11 @@
-#include "report/diff/difference.h"
+#include "report/compare/difference.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "format/base/err.h"
-#include "report/byte_sink.h"
-#include "report/diff/diff_writer.h"
+#include "report/model/text/byte_sink.h"
+#include "report/write/diff/diff_writer.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "report/byte_sink.h"
-#include "report/load.h"
-#include "report/symbol/symbolize.h"
+#include "report/load/load.h"
+#include "report/model/text/byte_sink.h"
+#include "report/name/symbol/symbolize.h"
 #include "tests/unit/unit.h"
 
 static struct err *file_write(void *context, const void *bytes, size_t len)

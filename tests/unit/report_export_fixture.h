@@ -4,7 +4,7 @@
 
 #include "format/base/bytes.h"
 #include "format/file/writer.h"
-#include "report/export/export.h"
+#include "report/write/export/export.h"
 
 struct fixture {
 	struct writer *writer;

@@ -1,9 +1,9 @@
 #include <string.h>
 
-#include "report/base64.h"
-#include "report/byte_sink.h"
-#include "report/export/html_data.h"
-#include "report/main_event.h"
+#include "report/model/main_event.h"
+#include "report/model/text/base64.h"
+#include "report/model/text/byte_sink.h"
+#include "report/write/export/html_data.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "format/base/err.h"
-#include "report/byte_sink.h"
-#include "report/export/json.h"
-#include "report/export/lanes.h"
+#include "report/model/text/byte_sink.h"
+#include "report/model/text/json.h"
+#include "report/write/export/lanes.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

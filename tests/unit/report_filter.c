@@ -1,9 +1,9 @@
 /* Which functions -S means, and what is shown where it means none. */
 #include <string.h>
 
-#include "report/filter.h"
-#include "report/main_event.h"
-#include "report/text.h"
+#include "report/analyse/filter.h"
+#include "report/model/main_event.h"
+#include "report/write/text.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

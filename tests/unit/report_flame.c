@@ -1,4 +1,4 @@
-#include "report/flame.h"
+#include "report/analyse/flame.h"
 
 #include <stdio.h>
 #include <stdlib.h>

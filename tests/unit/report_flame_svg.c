@@ -1,12 +1,12 @@
-#include "report/export/flame_svg.h"
+#include "report/write/export/flame_svg.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report/byte_sink.h"
-#include "report/export/markup.h"
-#include "report/tree.h"
+#include "report/analyse/tree.h"
+#include "report/model/text/byte_sink.h"
+#include "report/model/text/markup.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

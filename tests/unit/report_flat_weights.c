@@ -1,4 +1,4 @@
-#include "report/flat_weights.h"
+#include "report/analyse/flat_weights.h"
 
 #include <stdlib.h>
 

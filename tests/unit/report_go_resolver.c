@@ -3,9 +3,9 @@
 
 #include "format/base/err.h"
 #include "format/base/str.h"
-#include "report/demangle/demangle.h"
-#include "report/symbol/chain_resolver.h"
-#include "report/symbol/go_resolver.h"
+#include "report/name/demangle/demangle.h"
+#include "report/name/symbol/chain_resolver.h"
+#include "report/name/symbol/go_resolver.h"
 #include "tests/unit/forged_go.h"
 #include "tests/unit/unit.h"
 

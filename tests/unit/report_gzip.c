@@ -1,4 +1,4 @@
-#include "report/export/gzip.h"
+#include "report/write/export/gzip.h"
 
 #include <string.h>
 #include <zlib.h>

@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "report/unwind/isolation.h"
+#include "report/load/unwind/isolation.h"
 #include "tests/unit/unit.h"
 
 enum {

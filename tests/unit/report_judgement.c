@@ -1,4 +1,4 @@
-#include "report/diff/judgement.h"
+#include "report/compare/judgement.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "format/base/str.h"
-#include "report/symbol/kernel_file.h"
+#include "report/name/symbol/kernel_file.h"
 #include "tests/unit/unit.h"
 
 #define RELEASE "6.1.0-test"

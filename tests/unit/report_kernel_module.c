@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "format/base/str.h"
-#include "report/symbol/kernel_module.h"
-#include "report/symbol/symbolize.h"
+#include "report/name/symbol/kernel_module.h"
+#include "report/name/symbol/symbolize.h"
 #include "tests/unit/unit.h"
 
 #define RELEASE "6.1.0-test"

@@ -2,11 +2,11 @@
 #include <stdio.h>
 
 #include "format/base/err.h"
-#include "report/info.h"
-#include "report/info_json.h"
-#include "report/load.h"
-#include "report/profile.h"
-#include "report/symbol/symbolize.h"
+#include "report/load/load.h"
+#include "report/model/profile.h"
+#include "report/name/symbol/symbolize.h"
+#include "report/write/info.h"
+#include "report/write/info_json.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/unit.h"
 

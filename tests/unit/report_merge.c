@@ -1,5 +1,5 @@
 /* Several recordings as one: sums, times, identities, damage. */
-#include "report/merge/merge.h"
+#include "format/merge/merge.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "report/column.h"
-#include "report/table.h"
+#include "report/analyse/table.h"
+#include "report/model/column.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

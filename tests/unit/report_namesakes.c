@@ -1,4 +1,4 @@
-#include "report/namesakes.h"
+#include "report/name/namesakes.h"
 
 #include "format/base/mem.h"
 #include "tests/unit/unit.h"

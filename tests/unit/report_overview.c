@@ -1,6 +1,6 @@
-#include "report/overview.h"
+#include "report/write/overview.h"
 
-#include "report/info.h"
+#include "report/write/info.h"
 
 #include <string.h>
 

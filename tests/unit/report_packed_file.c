@@ -1,5 +1,5 @@
 /* Files that are packed as a whole, packed here; and forged ones. */
-#include "report/debugfile/packed_file.h"
+#include "report/name/debugfile/packed_file.h"
 
 #include <lzma.h>
 #include <string.h>

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base64.h"
-#include "report/push/push_ledger.h"
-#include "report/push/push_part.h"
-#include "report/push/push_protocol.h"
-#include "report/push/push_url.h"
+#include "report/model/text/base64.h"
+#include "report/write/push/push_ledger.h"
+#include "report/write/push/push_part.h"
+#include "report/write/push/push_protocol.h"
+#include "report/write/push/push_url.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

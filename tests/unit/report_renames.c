@@ -1,5 +1,5 @@
 /* Which functions are taken for one that got another name. */
-#include "report/diff/renames.h"
+#include "report/compare/renames.h"
 
 #include <string.h>
 

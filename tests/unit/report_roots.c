@@ -1,4 +1,4 @@
-#include "report/export/roots.h"
+#include "report/write/export/roots.h"
 
 #include <string.h>
 

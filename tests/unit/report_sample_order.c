@@ -1,4 +1,4 @@
-#include "report/sample_order.h"
+#include "report/model/sample_order.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* Names as they are shown, kept beside answers: they come back to the functions they belong to. */
-#include "report/symbol/shown_names.h"
+#include "report/name/symbol/shown_names.h"
 
 #include <string.h>
 

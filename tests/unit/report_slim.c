@@ -1,13 +1,13 @@
 /* Baselines: what they keep of recordings, and how they become small. */
-#include "report/baseline/slim.h"
+#include "report/compare/baseline/slim.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "report/diff/diff_tree.h"
-#include "report/merge/merge.h"
+#include "format/merge/merge.h"
+#include "report/compare/diff_tree.h"
 #include "tests/unit/diff_pair.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"

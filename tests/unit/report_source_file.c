@@ -1,5 +1,5 @@
 /* Where source is looked for, what is never opened, and that objdump is a program like others. */
-#include "report/listing/source_file.h"
+#include "report/name/listing/source_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/listing/disassembly.h"
+#include "report/name/listing/disassembly.h"
 #include "tests/unit/unit.h"
 
 static char folder[] = "/tmp/ebprof-source.XXXXXX";

@@ -1,4 +1,4 @@
-#include "report/diff/statistics.h"
+#include "report/compare/statistics.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* The folder of baselines: names, concurrent writers, damage, what is removed. */
-#include "report/baseline/store.h"
+#include "report/compare/baseline/store.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "report/baseline/store_file.h"
+#include "report/compare/baseline/store_file.h"
 #include "tests/unit/unit.h"
 
 static struct store *store_in(const char *folder)

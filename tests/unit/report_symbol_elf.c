@@ -10,7 +10,7 @@
 
 #include "format/base/err.h"
 #include "format/base/mem.h"
-#include "report/symbol/symbol_index.h"
+#include "report/name/symbol/symbol_index.h"
 #include "tests/unit/unit.h"
 
 static struct symbol_index *index_file(const char *path)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "format/base/mem.h"
-#include "report/symbol/symbol_index.h"
+#include "report/name/symbol/symbol_index.h"
 #include "tests/unit/unit.h"
 
 static void add(struct symbol_index *index, uint64_t address, uint64_t size, const char *name)

@@ -1,5 +1,5 @@
 /* Samples are added up whatever order they come in, and as few entries as there are keys remain. */
-#include "report/export/tally.h"
+#include "report/write/export/tally.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-#include "report/text.h"
+#include "report/write/text.h"
 
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"

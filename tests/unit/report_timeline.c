@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "report/scope.h"
-#include "report/tasks.h"
-#include "report/timeline.h"
+#include "report/analyse/scope.h"
+#include "report/analyse/tasks.h"
+#include "report/analyse/timeline.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "report/byte_sink.h"
-#include "report/export/export.h"
+#include "report/model/text/byte_sink.h"
 #include "report/tui/baseline.h"
+#include "report/write/export/export.h"
 #include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "report/filter.h"
+#include "report/analyse/filter.h"
 #include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-#include "report/symbol/symbol_file_options.h"
+#include "report/name/symbol/symbol_file_options.h"
 #include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 

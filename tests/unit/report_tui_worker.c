@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "format/base/err.h"
-#include "report/load.h"
-#include "report/symbol/symbolizer.h"
+#include "report/load/load.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/tui/quiet_thread.h"
 #include "report/tui/worker.h"
 #include "tests/unit/report_export_fixture.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/unsymbolized.h"
+#include "report/write/unsymbolized.h"
 #include "tests/unit/unit.h"
 
 static bool is_archived;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "format/base/map.h"
-#include "report/word_sort.h"
+#include "report/model/word_sort.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -6,7 +6,7 @@
 #ifndef EBPROF_BRANCHES_H
 #define EBPROF_BRANCHES_H
 
-#include "report/focus.h"
+#include "report/analyse/focus.h"
 #include "report/tui/model.h"
 
 enum {

@@ -6,7 +6,7 @@
 #ifndef EBPROF_DIFF_H
 #define EBPROF_DIFF_H
 
-#include "report/diff/diff_focus.h"
+#include "report/compare/diff_focus.h"
 #include "report/tui/app.h"
 #include "report/tui/view/branch_list.h"
 #include "report/tui/view/flame_view.h"

@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
-#include "report/export/flame_svg.h"
 #include "report/tui/view/diff.h"
 #include "report/tui/view/focus_selection.h"
+#include "report/write/export/flame_svg.h"
 
 enum {
 	GONE,

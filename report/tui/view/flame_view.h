@@ -5,8 +5,8 @@
 #ifndef EBPROF_FLAME_VIEW_H
 #define EBPROF_FLAME_VIEW_H
 
-#include "report/flame.h"
-#include "report/short_names.h"
+#include "report/analyse/flame.h"
+#include "report/name/short_names.h"
 #include "report/tui/app.h"
 
 struct flame_view;

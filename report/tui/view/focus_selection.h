@@ -5,7 +5,7 @@
 #ifndef EBPROF_FOCUS_SELECTION_H
 #define EBPROF_FOCUS_SELECTION_H
 
-#include "report/focus.h"
+#include "report/analyse/focus.h"
 #include "report/tui/app.h"
 
 /* From the root of the focus to a node. */

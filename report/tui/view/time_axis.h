@@ -2,7 +2,7 @@
 #ifndef EBPROF_TIME_AXIS_H
 #define EBPROF_TIME_AXIS_H
 
-#include "report/profile.h"
+#include "report/model/profile.h"
 #include "report/tui/grid.h"
 
 /* As precise as steps of that size need: "12.25 s", "5 min", "3 h". */

@@ -2,7 +2,7 @@
 #ifndef EBPROF_TIME_WINDOW_H
 #define EBPROF_TIME_WINDOW_H
 
-#include "report/timeline.h"
+#include "report/analyse/timeline.h"
 
 /* from <= time < to, since the recording's beginning. */
 struct time_span {

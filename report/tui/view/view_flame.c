@@ -1,7 +1,7 @@
 /* The call tree as an icicle: what calls stands above what is called, as wide as its share. */
-#include "report/export/flame_svg.h"
 #include "report/tui/view/flame_view.h"
 #include "report/tui/view/focus_selection.h"
+#include "report/write/export/flame_svg.h"
 
 static void *flame_create(void)
 {

@@ -4,7 +4,7 @@
 
 #include "report/tui/app.h"
 #include "report/tui/view/list_header.h"
-#include "report/unsymbolized.h"
+#include "report/write/unsymbolized.h"
 
 enum symbols_column {
 	SYMBOLS_SELF,

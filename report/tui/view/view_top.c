@@ -1,10 +1,10 @@
 /* The hottest functions. */
 #include <string.h>
 
+#include "report/model/word_sort.h"
 #include "report/tui/app.h"
 #include "report/tui/fitting_name.h"
 #include "report/tui/view/list_header.h"
-#include "report/word_sort.h"
 
 enum top_column {
 	TOP_SELF,

@@ -1,0 +1,268 @@
+#include "format/merge/merge.h"
+
+#include <string.h>
+
+#include "format/merge/merge_copy.h"
+
+enum {
+	MAX_META_BYTES = 8 << 20, /* of all together: they are one chunk */
+	TIME_UNIT_NS = 1000,      /* of the writer's times: moved by whole ones, none is rounded */
+};
+
+struct merge {
+	const struct merge_options *options;
+	struct merge_source *sources;
+	struct merge_result *result;
+	struct merge_source *reference; /* whose clock is the common one; NULL: none has a clock */
+	struct strtab names;            /* of origins that were given out */
+	struct map name_counts;         /* name -> how many asked for it */
+};
+
+/* ---- what comes twice ---- */
+
+static struct err *check_twice(struct merge *merge)
+{
+	struct strtab clocks = {0};
+	VEC(struct merge_source *) owners = {0};
+	struct err *err = NULL;
+	for (size_t i = 0; i < merge->options->nr_inputs && !err; i++) {
+		struct merge_source *source = &merge->sources[i];
+		for (size_t k = 0; k < merge_source_nr_origins(source) && !err; k++) {
+			const struct layout_clock *clock =
+				&merge_source_origin(source, k)->info.clock;
+			if (!clock->realtime_ns)
+				continue;
+			size_t count = clocks.entries.len;
+			uint32_t id = strtab_intern(&clocks, (const char *)clock, sizeof(*clock));
+			if (id == count)
+				vec_push(&owners, source);
+			else
+				err = err_new(ERR_USAGE,
+					"%s has what %s has: its samples would count twice",
+					source->input->name, owners.data[id]->input->name);
+		}
+	}
+	vec_deinit(&owners);
+	strtab_deinit(&clocks);
+	return err;
+}
+
+/* ---- the common clock ---- */
+
+static bool is_same_boot(const struct merge_source *a, const struct merge_source *b)
+{
+	if (a == b)
+		return true;
+	return a->boot && b->boot && a->boot->len == b->boot->len &&
+	       memcmp(a->boot->bytes, b->boot->bytes, a->boot->len) == 0;
+}
+
+/* Time of day when the monotonic clock was 0. */
+static int64_t zero_of(const struct layout_clock *clock)
+{
+	return (int64_t)(clock->realtime_ns - clock->monotonic_ns);
+}
+
+/* The time of day is set now and then, so a boot has the one that it had first. */
+static const struct layout_clock *clock_of_boot(
+	const struct merge *merge, const struct merge_source *source)
+{
+	const struct layout_clock *first = NULL;
+	for (size_t i = 0; i < merge->options->nr_inputs; i++) {
+		const struct merge_source *other = &merge->sources[i];
+		bool counts = other->clock.realtime_ns && is_same_boot(other, source);
+		if (counts && (!first || other->clock.monotonic_ns < first->monotonic_ns))
+			first = &other->clock;
+	}
+	return first;
+}
+
+static void place(struct merge *merge)
+{
+	size_t count = merge->options->nr_inputs;
+	const struct layout_clock **clocks = mem_zalloc_array(count, sizeof(const void *));
+	const struct layout_clock *earliest = NULL;
+	for (size_t i = 0; i < count; i++) {
+		clocks[i] = clock_of_boot(merge, &merge->sources[i]);
+		bool is_earlier =
+			clocks[i] && (!earliest || zero_of(clocks[i]) < zero_of(earliest));
+		if (is_earlier) {
+			earliest = clocks[i];
+			merge->reference = &merge->sources[i];
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct merge_source *source = &merge->sources[i];
+		source->result->is_unplaced = !clocks[i];
+		if (!clocks[i] || is_same_boot(source, merge->reference))
+			continue;
+		uint64_t later_ns = (uint64_t)zero_of(clocks[i]) - (uint64_t)zero_of(earliest);
+		source->shift_ns = later_ns - later_ns % TIME_UNIT_NS;
+		merge->result->by_wall_clock = true;
+	}
+	mem_free(clocks);
+}
+
+/* The reader takes the first pair for all, so that of the common clock comes first. */
+static void write_first_clock(const struct merge *merge, struct writer *writer)
+{
+	if (merge->reference)
+		writer_clock(writer, clock_of_boot(merge, merge->reference));
+}
+
+/* ---- origins ---- */
+
+static uint64_t *count_of(struct merge *merge, uint32_t name)
+{
+	return map_put(&merge->name_counts, name, NULL);
+}
+
+/* "a.data", and where that is given out "a.data#2": each origin is told by a name of its own. */
+static const char *choose_name(struct merge *merge, const struct layout_text *wanted, size_t *len)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	size_t max = wanted->len < LAYOUT_MAX_TEXT_BYTES ? wanted->len : LAYOUT_MAX_TEXT_BYTES;
+	str_write(&name, wanted->bytes, max);
+	if (!name.len)
+		str_puts(&name, "?");
+	size_t base_len = name.len, count = merge->names.entries.len;
+	uint32_t base = strtab_intern(&merge->names, name.data, name.len), id = base;
+	while (id < count) {
+		str_truncate(&name, base_len);
+		str_printf(&name, "#%llu", (unsigned long long)++*count_of(merge, base) + 1);
+		id = strtab_intern(&merge->names, name.data, name.len);
+	}
+	*len = name.len;
+	return strtab_get(&merge->names, id);
+}
+
+static void write_origin(struct merge *merge, const struct merge_source *source,
+	struct merge_origin *origin, struct writer *writer)
+{
+	struct layout_origin out = origin->info;
+	out.name.bytes = choose_name(merge, &origin->info.name, &out.name.len);
+	out.shift_ns += source->shift_ns;
+	out.meta = origin->meta.data;
+	out.nr_meta = (uint32_t)origin->meta.len;
+	origin->out_id = writer_origin(writer, &out);
+	merge->result->origins++;
+}
+
+/* ---- META: what all have in common, or the list of what they have ---- */
+
+struct meta_lists {
+	struct strtab keys;
+	VEC(struct str) values;
+	struct strtab known; /* key NUL value */
+	size_t bytes;
+};
+
+static void add_meta(struct meta_lists *lists, const struct layout_origin_meta *meta)
+{
+	CLEANUP(str_deinit) struct str both = {0};
+	str_write(&both, meta->key.bytes, meta->key.len);
+	str_putc(&both, '\0');
+	str_write(&both, meta->value.bytes, meta->value.len);
+	size_t nr_known = lists->known.entries.len;
+	if (strtab_intern(&lists->known, both.data, both.len) < nr_known)
+		return;
+	lists->bytes += both.len + sizeof(", ");
+	if (lists->bytes > MAX_META_BYTES)
+		return;
+	uint32_t key = strtab_intern(&lists->keys, meta->key.bytes, meta->key.len);
+	if (key >= LAYOUT_MAX_META)
+		return;
+	if (key >= lists->values.len)
+		vec_resize(&lists->values, (size_t)key + 1);
+	struct str *value = &lists->values.data[key];
+	str_puts(value, value->len ? ", " : "");
+	str_write(value, meta->value.bytes, meta->value.len);
+}
+
+static void write_meta(struct merge *merge, struct writer *writer)
+{
+	struct meta_lists lists = {0};
+	for (size_t i = 0; i < merge->options->nr_inputs; i++) {
+		struct merge_source *source = &merge->sources[i];
+		for (size_t k = 0; k < merge_source_nr_origins(source); k++)
+			vec_each(&merge_source_origin(source, k)->meta, meta)
+				add_meta(&lists, meta);
+	}
+	for (size_t i = 0; i < lists.values.len; i++) {
+		writer_meta(writer, strtab_get(&lists.keys, (uint32_t)i),
+			str_text(&lists.values.data[i]));
+		str_deinit(&lists.values.data[i]);
+	}
+	vec_deinit(&lists.values);
+	strtab_deinit(&lists.keys);
+	strtab_deinit(&lists.known);
+}
+
+/* ---- all of it ---- */
+
+static struct err *scan(struct merge *merge)
+{
+	for (size_t i = 0; i < merge->options->nr_inputs; i++) {
+		struct merge_source *source = &merge->sources[i];
+		source->input = &merge->options->inputs[i];
+		source->number = (uint32_t)i;
+		source->result = &merge->result->inputs[i];
+		try(merge_source_scan(source));
+	}
+	return merge->options->takes_twice ? NULL : check_twice(merge);
+}
+
+static struct err *write_all(struct merge *merge, struct writer *writer)
+{
+	struct merge_copy copy = {.writer = writer};
+	write_meta(merge, writer);
+	write_first_clock(merge, writer);
+	for (size_t i = 0; i < merge->options->nr_inputs; i++) {
+		struct merge_source *source = &merge->sources[i];
+		for (size_t k = 0; k < merge_source_nr_origins(source); k++)
+			write_origin(merge, source, merge_source_origin(source, k), writer);
+	}
+	for (size_t i = 0; i < merge->options->nr_inputs; i++) {
+		merge_copy_source(&copy, &merge->sources[i]);
+		merge->result->samples += merge->result->inputs[i].samples;
+	}
+	struct err *err = merge_copy_finish(&copy);
+	merge_copy_deinit(&copy);
+	return err;
+}
+
+struct err *merge_write(
+	const struct merge_options *options, struct writer_sink sink, struct merge_result *ret)
+{
+	struct merge_result result = {
+		.inputs = mem_zalloc_array(options->nr_inputs, sizeof(*result.inputs)),
+	};
+	struct merge merge = {
+		.options = options,
+		.sources = mem_zalloc_array(options->nr_inputs, sizeof(*merge.sources)),
+		.result = &result,
+	};
+	struct err *err = scan(&merge);
+	if (!err) {
+		struct writer *writer = writer_create(sink);
+		place(&merge);
+		err = write_all(&merge, writer);
+		writer_destroy(writer);
+	}
+	for (size_t i = 0; i < options->nr_inputs; i++)
+		merge_source_deinit(&merge.sources[i]);
+	mem_free(merge.sources);
+	strtab_deinit(&merge.names);
+	map_deinit(&merge.name_counts);
+	if (err)
+		merge_result_deinit(&result);
+	else
+		*ret = result;
+	return err;
+}
+
+void merge_result_deinit(struct merge_result *result)
+{
+	mem_free(result->inputs);
+	result->inputs = NULL;
+}

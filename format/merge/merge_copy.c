@@ -1,0 +1,450 @@
+#include "format/merge/merge_copy.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/base/bytes.h"
+
+enum {
+	FLUSH_BYTES = 4 << 20, /* of what waits, so that each kind fits into a chunk */
+};
+
+static const char damaged[] = "[damaged]";
+
+static void keep_id(struct merge_ids *ids, uint32_t id, uint32_t out)
+{
+	if (id >= ids->len)
+		vec_resize(ids, (size_t)id + 1);
+	ids->data[id] = out;
+}
+
+static uint32_t id_of(struct merge_copy *copy, const struct merge_ids *ids, uint32_t id)
+{
+	if (!id)
+		return 0;
+	uint32_t out = id < ids->len ? ids->data[id] : 0;
+	copy->source->result->dangling += !out;
+	return out;
+}
+
+static uint32_t string_of(struct merge_copy *copy, uint32_t id)
+{
+	uint32_t out = id_of(copy, &copy->strings, id);
+	return id && !out ? writer_string(copy->writer, damaged, strlen(damaged)) : out;
+}
+
+static uint64_t time_of(const struct merge_copy *copy, uint64_t time_ns)
+{
+	return time_ns + copy->source->shift_ns;
+}
+
+static void note_end(struct merge_copy *copy, uint64_t time_ns)
+{
+	if (time_ns > copy->end_ns)
+		copy->end_ns = time_ns;
+}
+
+static void flush_some(struct merge_copy *copy)
+{
+	if (writer_bytes_pending(copy->writer) <= FLUSH_BYTES)
+		return;
+	struct err *err = writer_flush(copy->writer); /* also after a failure: it drops things */
+	if (copy->err)
+		err_destroy(err);
+	else
+		copy->err = err;
+}
+
+/* Whether the bytes are new to the table; *id is theirs. */
+static bool intern(struct strtab *table, const void *bytes, size_t len, uint32_t *id)
+{
+	size_t count = table->entries.len;
+	*id = strtab_intern(table, bytes, len) + 1;
+	return table->entries.len > count;
+}
+
+/* ---- entities ---- */
+
+static void on_string(void *context, uint32_t id, const char *bytes, size_t len)
+{
+	struct merge_copy *copy = context;
+	keep_id(&copy->strings, id, writer_string(copy->writer, len ? bytes : "", len));
+	if (len == strlen(LAYOUT_UNIT_HITS) && memcmp(bytes, LAYOUT_UNIT_HITS, len) == 0)
+		copy->unit_of_hits = id;
+}
+
+static void on_event(void *context, uint32_t id, const struct layout_event *event)
+{
+	struct merge_copy *copy = context;
+	struct layout_event out = *event;
+	out.name = string_of(copy, event->name);
+	out.unit = string_of(copy, event->unit);
+	uint64_t key[] = {out.name, out.unit, out.period, out.frequency_hz};
+	uint32_t out_id;
+	if (intern(&copy->events, key, sizeof(key), &out_id) && out_id <= LAYOUT_MAX_EVENTS)
+		writer_event(copy->writer, &out);
+	keep_id(&copy->source_events, id, out_id <= LAYOUT_MAX_EVENTS ? out_id : 0);
+	keep_id(&copy->are_hits, id, event->unit && event->unit == copy->unit_of_hits);
+}
+
+/* What tells apart things that have equal paths: the boot, or no more than the file itself. */
+static void put_whence(
+	const struct merge_copy *copy, const struct layout_object *object, struct bytes_buf *key)
+{
+	const struct merge_source *source = copy->source;
+	bool is_of_source = object->kind == LAYOUT_OBJECT_ANONYMOUS;
+	bool is_of_boot = object->kind == LAYOUT_OBJECT_BPF;
+	if (!object->build_id_len) {
+		is_of_boot = true;
+		is_of_source |= !object->mtime_ns && object->kind != LAYOUT_OBJECT_KERNEL &&
+				object->kind != LAYOUT_OBJECT_MODULE &&
+				object->kind != LAYOUT_OBJECT_BPF;
+		bytes_put_varint(key, object->inode);
+		bytes_put_varint(key, object->mtime_ns);
+		bytes_put_varint(key, object->device);
+	}
+	if (is_of_boot && source->boot)
+		bytes_put_blob(key, source->boot->bytes, source->boot->len);
+	else if (is_of_boot)
+		is_of_source = true;
+	if (is_of_source)
+		bytes_put_varint(key, source->number);
+}
+
+/*
+ * The same code: the same kind, flags, path, build ID and segments. Without a build ID the file's
+ * times have to be the same, and the boot; where there is nothing to compare, and for the code
+ * of JIT compilers, recordings share nothing.
+ */
+static void put_identity(
+	const struct merge_copy *copy, const struct layout_object *object, struct bytes_buf *key)
+{
+	bytes_put_varint(key, object->kind);
+	bytes_put_varint(key, object->flags);
+	bytes_put_varint(key, object->path);
+	bytes_put_blob(key, object->build_id, object->build_id_len);
+	bytes_put_varint(key, object->base);
+	bytes_put_varint(key, object->size_bytes);
+	for (uint32_t i = 0; i < object->nr_segments; i++) {
+		bytes_put_varint(key, object->segments[i].vaddr);
+		bytes_put_varint(key, object->segments[i].offset);
+		bytes_put_varint(key, object->segments[i].filesz);
+		bytes_put_varint(key, object->segments[i].memsz);
+		bytes_put_varint(key, object->segments[i].flags);
+	}
+	put_whence(copy, object, key);
+}
+
+static void on_object(void *context, uint32_t id, const struct layout_object *object)
+{
+	struct merge_copy *copy = context;
+	struct layout_object out = *object;
+	struct bytes_buf key = {0};
+	uint32_t out_id;
+	out.path = string_of(copy, object->path);
+	put_identity(copy, &out, &key);
+	if (object->kind == LAYOUT_OBJECT_ANONYMOUS)
+		bytes_put_varint(&key, id); /* each is that of another program image */
+	if (intern(&copy->objects, key.data, key.len, &out_id))
+		writer_object(copy->writer, &out);
+	keep_id(&copy->source_objects, id, out_id);
+	bytes_buf_deinit(&key);
+}
+
+static uint32_t origin_of(const struct merge_source *source, uint32_t id)
+{
+	size_t first = 0, end = source->origins.len; /* in ascending order */
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+		if (source->origins.data[middle].id < id)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	if (first < source->origins.len && source->origins.data[first].id == id)
+		return source->origins.data[first].out_id;
+	return source->origins.len ? 0 : source->self.out_id;
+}
+
+static void on_process(void *context, uint32_t id, const struct layout_process *process)
+{
+	struct merge_copy *copy = context;
+	struct layout_process out = *process;
+	out.exe = id_of(copy, &copy->source_objects, process->exe);
+	out.cgroup = string_of(copy, process->cgroup);
+	out.container = string_of(copy, process->container);
+	out.origin = origin_of(copy->source, process->origin);
+	keep_id(&copy->processes, id, writer_process(copy->writer, &out));
+	flush_some(copy);
+}
+
+/* So that a sample has its origin, though damage took its process or thread. */
+static uint32_t lost_process(struct merge_copy *copy)
+{
+	struct layout_process process = {.origin = merge_source_origin(copy->source, 0)->out_id};
+	if (!copy->lost_process)
+		copy->lost_process = writer_process(copy->writer, &process);
+	return copy->lost_process;
+}
+
+static uint32_t lost_thread(struct merge_copy *copy)
+{
+	if (copy->lost_thread)
+		return copy->lost_thread;
+	struct layout_thread thread = {
+		.process = lost_process(copy),
+		.comm = writer_string(copy->writer, damaged, strlen(damaged)),
+	};
+	copy->lost_thread = writer_thread(copy->writer, &thread);
+	return copy->lost_thread;
+}
+
+static void on_thread(void *context, uint32_t id, const struct layout_thread *thread)
+{
+	struct merge_copy *copy = context;
+	struct layout_thread out = *thread;
+	out.process = id_of(copy, &copy->processes, thread->process);
+	if (!out.process)
+		out.process = lost_process(copy);
+	out.comm = string_of(copy, thread->comm);
+	keep_id(&copy->threads, id, writer_thread(copy->writer, &out));
+	flush_some(copy);
+}
+
+static void on_mapping(void *context, const struct layout_mapping *mapping)
+{
+	struct merge_copy *copy = context;
+	struct layout_mapping out = *mapping;
+	out.process = id_of(copy, &copy->processes, mapping->process);
+	out.object = id_of(copy, &copy->source_objects, mapping->object);
+	out.time_ns = time_of(copy, mapping->time_ns);
+	writer_mapping(copy->writer, &out);
+	flush_some(copy);
+}
+
+static void on_frame(void *context, uint32_t id, const struct layout_frame *frame)
+{
+	struct merge_copy *copy = context;
+	struct layout_frame out = *frame;
+	out.object = id_of(copy, &copy->source_objects, frame->object);
+	if (frame->object && !out.object)
+		out.offset = LAYOUT_TRUNCATED_UNKNOWN;
+	uint64_t key[] = {out.object, out.offset, out.flags};
+	uint32_t out_id;
+	if (intern(&copy->frames, key, sizeof(key), &out_id))
+		writer_frame(copy->writer, &out);
+	keep_id(&copy->source_frames, id, out_id);
+	flush_some(copy);
+}
+
+static void on_node(void *context, uint32_t id, const struct layout_node *node)
+{
+	struct merge_copy *copy = context;
+	struct layout_node out = {
+		.parent = id_of(copy, &copy->source_nodes, node->parent),
+		.frame = id_of(copy, &copy->source_frames, node->frame),
+	};
+	bool added;
+	uint64_t *out_id = map_put(&copy->nodes, (uint64_t)out.parent << 32 | out.frame, &added);
+	if (added)
+		*out_id = writer_node(copy->writer, &out);
+	keep_id(&copy->source_nodes, id, (uint32_t)*out_id);
+	flush_some(copy);
+}
+
+/* ---- samples ---- */
+
+static void on_snapshot(void *context, uint32_t id, const struct layout_snapshot *snapshot)
+{
+	struct merge_copy *copy = context;
+	struct layout_snapshot out = *snapshot;
+	out.process = id_of(copy, &copy->processes, snapshot->process);
+	out.time_ns = time_of(copy, snapshot->time_ns);
+	keep_id(&copy->snapshots, id, writer_snapshot(copy->writer, &out));
+	flush_some(copy);
+}
+
+static void on_sample(void *context, const struct layout_sample *sample)
+{
+	struct merge_copy *copy = context;
+	struct layout_sample out = *sample;
+	out.time_ns = time_of(copy, sample->time_ns);
+	out.event = id_of(copy, &copy->source_events, sample->event);
+	out.thread = id_of(copy, &copy->threads, sample->thread);
+	if (!out.thread)
+		out.thread = lost_thread(copy);
+	out.user_stack = id_of(copy, &copy->source_nodes, sample->user_stack);
+	out.kernel_stack = id_of(copy, &copy->source_nodes, sample->kernel_stack);
+	out.snapshot = id_of(copy, &copy->snapshots, sample->snapshot);
+	writer_sample(copy->writer, &out);
+	copy->source->result->samples++;
+	copy->source_hits +=
+		sample->event < copy->are_hits.len && copy->are_hits.data[sample->event];
+	note_end(copy, out.time_ns);
+	flush_some(copy);
+}
+
+static void on_unwound(void *context, const struct layout_unwound *unwound)
+{
+	struct merge_copy *copy = context;
+	struct layout_unwound out = {
+		.snapshot = id_of(copy, &copy->snapshots, unwound->snapshot),
+		.node = id_of(copy, &copy->source_nodes, unwound->node),
+	};
+	if (out.snapshot && out.node)
+		writer_unwound(copy->writer, &out);
+	flush_some(copy);
+}
+
+/* ---- names ---- */
+
+static void on_symbol(void *context, const struct layout_symbol *symbol)
+{
+	struct merge_copy *copy = context;
+	struct layout_symbol out = *symbol;
+	out.object = id_of(copy, &copy->source_objects, symbol->object);
+	out.name = string_of(copy, symbol->name);
+	uint64_t key[] = {(uint64_t)out.object << 32 | out.name, out.offset, out.size};
+	uint32_t number;
+	if (out.object && intern(&copy->symbols, key, sizeof(key), &number))
+		writer_symbol(copy->writer, &out);
+	flush_some(copy);
+}
+
+static void on_code(void *context, const struct layout_code *code)
+{
+	struct merge_copy *copy = context;
+	struct layout_code out = *code;
+	out.object = id_of(copy, &copy->source_objects, code->object);
+	out.time_ns = code->time_ns ? time_of(copy, code->time_ns) : 0;
+	bool has_end = code->sure_ns && code->sure_ns != UINT64_MAX;
+	out.sure_ns = has_end ? time_of(copy, code->sure_ns) : code->sure_ns;
+	out.name = string_of(copy, code->name);
+	out.file = string_of(copy, code->file);
+	if (out.object)
+		writer_code(copy->writer, &out);
+	flush_some(copy);
+}
+
+static struct answers *on_answers(void *context, uint32_t object)
+{
+	struct merge_copy *copy = context;
+	object = id_of(copy, &copy->source_objects, object);
+	return object ? merge_answers_of(&copy->answers, object) : NULL;
+}
+
+/* ---- figures ---- */
+
+static void on_clock(void *context, const struct layout_clock *clock)
+{
+	struct merge_copy *copy = context;
+	struct layout_clock out = {time_of(copy, clock->monotonic_ns), clock->realtime_ns};
+	writer_clock(copy->writer, &out);
+	note_end(copy, out.monotonic_ns);
+	flush_some(copy);
+}
+
+static void on_end(void *context, const struct layout_end *end)
+{
+	note_end(context, time_of(context, end->time_ns));
+}
+
+static void on_counter(void *context, const struct layout_counter_value *value)
+{
+	struct merge_copy *copy = context;
+	merge_counters_set(&copy->source_counters, value);
+}
+
+static const struct reader_visitor visitor = {
+	.string = on_string,
+	.event = on_event,
+	.object = on_object,
+	.process = on_process,
+	.thread = on_thread,
+	.mapping = on_mapping,
+	.frame = on_frame,
+	.node = on_node,
+	.snapshot = on_snapshot,
+	.sample = on_sample,
+	.symbol = on_symbol,
+	.code = on_code,
+	.unwound = on_unwound,
+	.answers = on_answers,
+	.counter = on_counter,
+	.clock = on_clock,
+	.end = on_end,
+};
+
+static void add_counters(struct merge_copy *copy)
+{
+	struct merge_input_result *result = copy->source->result;
+	if (merge_source_is_damaged(copy->source))
+		result->mended += merge_counters_add_mended(&copy->counters, &copy->source_counters,
+			result->samples - copy->source_hits, copy->source_hits);
+	else
+		merge_counters_add(&copy->counters, &copy->source_counters);
+}
+
+static void end_source(struct merge_copy *copy)
+{
+	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->are_hits,
+		&copy->source_objects, &copy->processes, &copy->threads, &copy->source_frames,
+		&copy->source_nodes, &copy->snapshots};
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		ids[i]->len = 0;
+	copy->lost_process = copy->lost_thread = 0;
+	copy->unit_of_hits = 0;
+	copy->source_hits = 0;
+	merge_counters_clear(&copy->source_counters);
+	merge_answers_end_source(&copy->answers);
+}
+
+void merge_copy_source(struct merge_copy *copy, struct merge_source *source)
+{
+	if (copy->err)
+		return;
+	copy->source = source;
+	int fd = source->input->fd;
+	struct err *err = NULL;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		err = err_sys(errno, "seeking");
+	else
+		err = reader_read(fd, &visitor, copy, &source->result->file);
+	if (copy->err)
+		err_destroy(err);
+	else
+		copy->err = err_wrap(err, "%s", source->input->name);
+	add_counters(copy);
+	end_source(copy);
+}
+
+struct err *merge_copy_finish(struct merge_copy *copy)
+{
+	if (copy->err)
+		return steal_ptr(copy->err);
+	try(writer_flush(copy->writer)); /* the objects, before what is known of them */
+	try(merge_answers_write(&copy->answers, copy->writer));
+	vec_each(&copy->counters, value)
+		writer_counter(copy->writer, value);
+	struct layout_end end = {LAYOUT_END_MERGED, copy->end_ns};
+	return writer_finish(copy->writer, &end);
+}
+
+void merge_copy_deinit(struct merge_copy *copy)
+{
+	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->are_hits,
+		&copy->source_objects, &copy->processes, &copy->threads, &copy->source_frames,
+		&copy->source_nodes, &copy->snapshots};
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		vec_deinit(ids[i]);
+	strtab_deinit(&copy->events);
+	strtab_deinit(&copy->objects);
+	strtab_deinit(&copy->frames);
+	strtab_deinit(&copy->symbols);
+	map_deinit(&copy->nodes);
+	merge_counters_deinit(&copy->counters);
+	merge_counters_deinit(&copy->source_counters);
+	merge_answers_deinit(&copy->answers);
+	err_destroy(copy->err);
+}

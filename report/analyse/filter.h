@@ -1,0 +1,65 @@
+/* Which samples a view is made of. Lists that are empty let everything pass. */
+#ifndef EBPROF_FILTER_H
+#define EBPROF_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/model/profile.h"
+
+struct filter_strings {
+	const char *const *data;
+	size_t len;
+};
+
+struct filter_numbers {
+	const uint32_t *data;
+	size_t len;
+};
+
+struct filter {
+	struct filter_strings comms;
+	struct filter_strings events;     /* their names, or what comes behind the last colons */
+	struct filter_strings containers; /* an ID or its beginning, or a cgroup or one above */
+	struct filter_strings languages;  /* the stack has a frame of one: "python" */
+	struct filter_numbers pids, tids, cpus;
+	bool no_native;          /* see report/analyse/native_frames.h */
+	uint64_t from_ns, to_ns; /* since the recording's beginning; to_ns 0: no end */
+	/* Of frames: */
+	struct filter_strings dsos; /* file names or whole paths */
+	/* Names as shown or whole, with or without parameters, or mangled. */
+	struct filter_strings symbols;
+};
+
+/*
+ * Whether the event of this name is meant: by its whole name, or by the last parts of it, "setjmp"
+ * or "libc:setjmp" of "usdt:libc.so.6:libc:setjmp".
+ */
+bool filter_is_event(const char *name, const char *wanted);
+
+/* Whether second samples are asked for by the name of their event: see profile_options. */
+bool filter_wants_second_samples(const struct filter *filter);
+
+/* Whether these are scripts of the language, in letters of either case. */
+bool filter_is_language(const struct profile_object *object, const char *wanted);
+/* Whether the process is in the container of this ID, or its beginning, or in the cgroup. */
+bool filter_is_container(const struct profile_process *process, const char *wanted);
+
+/* What of it means the same in another recording: not what is chosen by numbers and times. */
+struct filter filter_of_names(const struct filter *filter);
+
+/*
+ * Drops the samples whose comm, event, container, pid, tid, CPU, time or language is not wanted,
+ * and then of the others' stacks what is not.
+ */
+void filter_samples(struct profile *profile, const struct filter *filter);
+/* Drops the samples without any frame in the wanted dsos and symbols. After symbolize(). */
+void filter_stacks(struct profile *profile, const struct filter *filter);
+/* How many samples that would leave. */
+uint64_t filter_count_stacks(const struct profile *profile, const struct filter *filter);
+/* Whether the function is in the wanted dsos and symbols. */
+bool filter_wants_function(
+	const struct profile *profile, const struct filter *filter, uint32_t function);
+
+#endif

@@ -1,0 +1,112 @@
+#include "report/analyse/native_frames.h"
+
+#include "format/base/map.h"
+
+struct script_nodes {
+	uint32_t *nodes;  /* of each node that which has its frames of scripts; 0: none */
+	bool *has_script; /* of each node: it or a caller is a frame of a script */
+	struct map known; /* parent << 32 | frame -> node, of those that were added */
+};
+
+static uint32_t add_node(
+	struct profile *profile, struct script_nodes *script, uint32_t parent, uint32_t frame)
+{
+	bool added;
+	uint64_t *node = map_put(&script->known, (uint64_t)parent << 32 | frame, &added);
+	if (added) {
+		*node = profile->nodes.len;
+		vec_push(&profile->nodes, (struct layout_node){parent, frame});
+	}
+	return (uint32_t)*node;
+}
+
+/* Callers stand before those that they call. */
+static void add_script_nodes(struct profile *profile, struct script_nodes *script)
+{
+	size_t count = profile->nodes.len;
+	script->nodes = mem_zalloc_array(count, sizeof(*script->nodes));
+	script->has_script = mem_zalloc_array(count, sizeof(*script->has_script));
+	for (size_t i = 1; i < count; i++) {
+		struct layout_node node = profile->nodes.data[i];
+		uint32_t object = profile->frames.data[node.frame].object;
+		bool is_script =
+			object && profile->objects.data[object].info.kind == LAYOUT_OBJECT_SCRIPT;
+		uint32_t parent = script->nodes[node.parent];
+		script->nodes[i] = is_script || !object
+					   ? add_node(profile, script, parent, node.frame)
+					   : parent;
+		script->has_script[i] = is_script || script->has_script[node.parent];
+	}
+}
+
+/* Stacks that have become the same stay several. */
+static void shorten_stacks(struct profile *profile)
+{
+	struct script_nodes script = {0};
+	add_script_nodes(profile, &script);
+	vec_each(&profile->stacks, stack) {
+		if (!script.has_script[stack->user])
+			continue;
+		stack->user = script.nodes[stack->user];
+		stack->kernel = 0;
+	}
+	map_deinit(&script.known);
+	mem_free(script.nodes);
+	mem_free(script.has_script);
+}
+
+void native_frames_leave_out(struct profile *profile)
+{
+	shorten_stacks(profile);
+	struct map first = {0}; /* root << 32 | user node -> stack, of those without the kernel */
+	CLEANUP_FREE uint32_t *of_stack = mem_zalloc_array(profile->stacks.len, sizeof(*of_stack));
+	for (size_t i = 0; i < profile->stacks.len; i++) {
+		const struct profile_stack *stack = &profile->stacks.data[i];
+		of_stack[i] = (uint32_t)i;
+		if (stack->kernel)
+			continue;
+		bool added;
+		uint64_t *same = map_put(&first, (uint64_t)stack->root << 32 | stack->user, &added);
+		if (added)
+			*same = i;
+		of_stack[i] = (uint32_t)*same;
+	}
+	vec_each(&profile->samples, sample)
+		sample->stack = of_stack[sample->stack];
+	map_deinit(&first);
+}
+
+/* ---- beside the profile ---- */
+
+#define BORROW(to, from) ((to).data = (from).data, (to).len = (from).len)
+
+struct profile *native_frames_hide(const struct profile *profile)
+{
+	struct profile *hidden = mem_zalloc(sizeof(*hidden));
+	BORROW(hidden->frames, profile->frames);
+	BORROW(hidden->functions, profile->functions);
+	BORROW(hidden->objects, profile->objects);
+	vec_append(&hidden->nodes, profile->nodes.data, profile->nodes.len);
+	vec_append(&hidden->stacks, profile->stacks.data, profile->stacks.len);
+	shorten_stacks(hidden);
+	return hidden;
+}
+
+void native_frames_release(struct profile *hidden)
+{
+	if (!hidden)
+		return;
+	vec_deinit(&hidden->nodes);
+	vec_deinit(&hidden->stacks);
+	mem_free(hidden);
+}
+
+/* ---- whether it matters ---- */
+
+bool native_frames_have_scripts(const struct profile_object *objects, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (objects[i].is_used && objects[i].info.kind == LAYOUT_OBJECT_SCRIPT)
+			return true;
+	return false;
+}

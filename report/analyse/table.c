@@ -1,0 +1,254 @@
+#include "report/analyse/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/str.h"
+#include "report/analyse/scope.h"
+#include "report/name/namesakes.h"
+
+/*
+ * Three steps. Samples become groups (what their own columns say: thread, CPU).
+ * Samples of one group and one stack are counted together. Each such count is
+ * then spread over its stack's frames, whose columns complete the row's key.
+ */
+struct group { /* as one of its samples shows it */
+	uint32_t thread, cpu;
+};
+
+struct count {
+	uint32_t group, stack;
+	uint64_t value, samples;
+};
+
+struct builder {
+	const struct profile *profile;
+	struct table *table;
+	bool has[COLUMN_COUNT];
+	uint32_t *thread_groups;   /* thread -> group by comm, pid, tid, container, origin */
+	uint32_t *function_groups; /* function -> group by symbol, dso, file */
+	uint64_t last_group_key;
+	uint32_t last_group;
+	struct map groups; /* thread group << 32 | cpu -> group */
+	VEC(struct group) group_samples;
+	struct map counts; /* group << 32 | stack -> index of count */
+	VEC(struct count) counted;
+	struct map rows;         /* group << 32 | function group -> row */
+	VEC(uint64_t) last_seen; /* by row: the count that was added last, plus 1 */
+};
+
+static void put_part(struct str *key, bool has, const char *text)
+{
+	if (has)
+		str_puts(key, text);
+	str_putc(key, '\0');
+}
+
+static void group_threads(struct builder *builder)
+{
+	const struct profile *profile = builder->profile;
+	builder->thread_groups =
+		mem_zalloc_array(profile->threads.len, sizeof(*builder->thread_groups));
+	struct strtab keys = {0};
+	CLEANUP(str_deinit) struct str key = {0};
+	for (size_t i = 0; i < profile->threads.len; i++) {
+		const struct profile_thread *thread = &profile->threads.data[i];
+		str_truncate(&key, 0);
+		put_part(&key, builder->has[COLUMN_COMM], thread->comm);
+		if (builder->has[COLUMN_PID])
+			str_printf(&key, "p%u", thread->pid);
+		if (builder->has[COLUMN_TID])
+			str_printf(&key, "t%u", thread->tid);
+		const struct profile_process *process = &profile->processes.data[thread->process];
+		put_part(&key, builder->has[COLUMN_CONTAINER], scope_container(process));
+		bool is_of_origin = builder->has[COLUMN_ORIGIN] || builder->has[COLUMN_PID] ||
+				    builder->has[COLUMN_TID]; /* whose numbers they are */
+		if (is_of_origin)
+			str_printf(&key, "o%u", process->info.origin);
+		builder->thread_groups[i] = strtab_intern(&keys, str_text(&key), key.len);
+	}
+	strtab_deinit(&keys);
+}
+
+static void put_function_key(struct str *key, const struct profile *profile,
+	const struct profile_function *function, enum column column)
+{
+	if (column == COLUMN_SYM)
+		str_puts(key, function->name);
+	if (column == COLUMN_DSO)
+		str_puts(key, profile->objects.data[function->object].path);
+	if (column == COLUMN_FILE && function->file)
+		str_puts(key, function->file);
+	str_putc(key, '\0');
+}
+
+/* Symbols with a file beside them say no more than they did. */
+static bool has_places(const enum column *columns, size_t nr_columns)
+{
+	bool has[COLUMN_COUNT] = {0};
+	for (size_t i = 0; i < nr_columns; i++)
+		has[columns[i]] = true;
+	return has[COLUMN_SYM] && !has[COLUMN_FILE];
+}
+
+uint32_t *table_group_functions(
+	const struct profile *profile, const enum column *columns, size_t nr_columns)
+{
+	bool shows_places = has_places(columns, nr_columns);
+	uint32_t *groups = mem_zalloc_array(profile->functions.len, sizeof(*groups));
+	struct strtab keys = {0};
+	CLEANUP(str_deinit) struct str key = {0};
+	for (size_t i = 0; i < profile->functions.len; i++) {
+		str_truncate(&key, 0);
+		const struct profile_function *function = &profile->functions.data[i];
+		for (size_t c = 0; c < nr_columns; c++)
+			put_function_key(&key, profile, function, columns[c]);
+		if (shows_places && namesakes_have_place(profile->objects.data, function))
+			str_printf(&key, "%u:%s", function->line, function->file);
+		groups[i] = strtab_intern(&keys, str_text(&key), key.len);
+	}
+	strtab_deinit(&keys);
+	return groups;
+}
+
+static uint32_t group_of(struct builder *builder, const struct profile_sample *sample)
+{
+	uint32_t cpu = builder->has[COLUMN_CPU] ? sample->cpu : 0;
+	uint64_t key = (uint64_t)builder->thread_groups[sample->thread] << 32 | cpu;
+	if (builder->group_samples.len && key == builder->last_group_key)
+		return builder->last_group; /* always, when no column is of the sample */
+	bool added;
+	uint64_t *group = map_put(&builder->groups, key, &added);
+	if (added) {
+		*group = builder->group_samples.len;
+		vec_push(&builder->group_samples,
+			(struct group){.thread = sample->thread, .cpu = sample->cpu});
+	}
+	builder->last_group_key = key;
+	builder->last_group = (uint32_t)*group;
+	return builder->last_group;
+}
+
+static void count_samples(struct builder *builder)
+{
+	const struct profile *profile = builder->profile;
+	vec_each(&profile->samples, sample) {
+		uint32_t group = group_of(builder, sample);
+		bool added;
+		uint64_t *index =
+			map_put(&builder->counts, (uint64_t)group << 32 | sample->stack, &added);
+		if (added) {
+			*index = builder->counted.len;
+			vec_push(&builder->counted,
+				(struct count){.group = group, .stack = sample->stack});
+		}
+		uint64_t value = profile_sample_value(profile, sample);
+		struct count *count = &builder->counted.data[*index];
+		count->value += value;
+		count->samples++;
+		builder->table->total += value;
+		builder->table->samples++;
+	}
+}
+
+static size_t row_of(struct builder *builder, uint32_t group, uint32_t function)
+{
+	uint64_t key = (uint64_t)group << 32 | builder->function_groups[function];
+	bool added;
+	uint64_t *row = map_put(&builder->rows, key, &added);
+	if (added) {
+		*row = builder->table->rows.len;
+		struct table_row fresh = {
+			.thread = builder->group_samples.data[group].thread,
+			.cpu = builder->group_samples.data[group].cpu,
+			.function = function,
+		};
+		vec_push(&builder->table->rows, fresh);
+		vec_push(&builder->last_seen, 0);
+	}
+	return *row;
+}
+
+/* A marker of truncation is no function, unless there is nothing else. */
+static void spread_count(struct builder *builder, size_t index)
+{
+	const struct profile *profile = builder->profile;
+	const struct count *count = &builder->counted.data[index];
+	struct profile_walk walk = profile_walk(profile, count->stack);
+	bool is_leaf = true;
+	for (uint32_t frame; (frame = profile_walk_next(&walk)); is_leaf = false) {
+		const struct profile_frame *it = &profile->frames.data[frame];
+		if (!it->object && !is_leaf)
+			continue;
+		size_t at = row_of(builder, count->group, it->function);
+		struct table_row *row = &builder->table->rows.data[at];
+		if (is_leaf) {
+			row->self += count->value;
+			row->self_samples += count->samples;
+		}
+		if (builder->last_seen.data[at] == index + 1)
+			continue;
+		builder->last_seen.data[at] = index + 1;
+		row->total += count->value;
+		row->total_samples += count->samples;
+	}
+}
+
+static int compare_u64_descending(uint64_t a, uint64_t b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct table_row *x = a, *y = b;
+	const struct builder *builder = context;
+	int self = compare_u64_descending(x->self, y->self);
+	int total = compare_u64_descending(x->total, y->total);
+	return self    ? self
+	       : total ? total
+		       : strcmp(builder->profile->functions.data[x->function].name,
+				 builder->profile->functions.data[y->function].name);
+}
+
+static int compare_rows_by_total(const void *a, const void *b, void *context)
+{
+	const struct table_row *x = a, *y = b;
+	int total = compare_u64_descending(x->total, y->total);
+	return total ? total : compare_rows(a, b, context);
+}
+
+void table_init(
+	struct table *table, const struct profile *profile, const struct table_options *options)
+{
+	*table = (struct table){0};
+	struct builder builder = {.profile = profile, .table = table};
+	for (size_t i = 0; i < options->nr_columns; i++)
+		builder.has[options->columns[i]] = true;
+	if (has_places(options->columns, options->nr_columns))
+		table->nr_parts = namesakes_find(
+			profile->objects.data, profile->functions.data, profile->functions.len);
+	group_threads(&builder);
+	builder.function_groups =
+		table_group_functions(profile, options->columns, options->nr_columns);
+	count_samples(&builder);
+	for (size_t i = 0; i < builder.counted.len; i++)
+		spread_count(&builder, i);
+	if (table->rows.len)
+		qsort_r(table->rows.data, table->rows.len, sizeof(*table->rows.data),
+			options->by_total ? compare_rows_by_total : compare_rows, &builder);
+	mem_free(builder.thread_groups);
+	mem_free(builder.function_groups);
+	map_deinit(&builder.groups);
+	vec_deinit(&builder.group_samples);
+	map_deinit(&builder.counts);
+	vec_deinit(&builder.counted);
+	map_deinit(&builder.rows);
+	vec_deinit(&builder.last_seen);
+}
+
+void table_deinit(struct table *table)
+{
+	vec_deinit(&table->rows);
+	mem_free(table->nr_parts);
+}

@@ -1,0 +1,166 @@
+#include "report/analyse/tree.h"
+
+#include <string.h>
+
+#include "report/analyse/tree_growth.h"
+
+/*
+ * The recording's user stacks are leaves of a trie already. So each of its nodes is placed once,
+ * below where its caller was placed; the kernel's frames, few, below the end of each stack.
+ */
+struct builder {
+	const struct profile *profile;
+	const struct tree_options *options;
+	struct tree *tree;
+	struct tree_growth growth;
+	uint32_t *user_places;         /* for each node of the profile */
+	VEC(uint32_t) path, node_path; /* of frames */
+};
+
+static uint32_t child_of(struct builder *builder, uint32_t parent, uint32_t frame)
+{
+	const struct profile_frame *from = &builder->profile->frames.data[frame];
+	struct tree_node child = {
+		.function = builder->options->groups ? builder->options->groups[from->function]
+						     : from->function,
+		.frame = frame,
+		.parent = parent,
+		.is_kernel = profile_is_kernel(builder->profile, from->object),
+	};
+	return tree_grow(builder->tree, &builder->growth, &child);
+}
+
+/* Below `parent`, the recorded frame and then what was inlined into it. */
+static uint32_t place_frame(struct builder *builder, uint32_t parent, uint32_t frame)
+{
+	if (!frame) /* damage took it */
+		return parent;
+	const struct profile_frame *frames = builder->profile->frames.data;
+	size_t first = builder->path.len;
+	if (frames[frame].innermost && !builder->options->hides_inlined)
+		for (uint32_t at = frames[frame].innermost; at != frame; at = frames[at].outer)
+			vec_push(&builder->path, at);
+	uint32_t node = child_of(builder, parent, frame);
+	while (builder->path.len > first)
+		node = child_of(builder, node, builder->path.data[--builder->path.len]);
+	return node;
+}
+
+static void place_user_nodes(struct builder *builder)
+{
+	const struct profile *profile = builder->profile;
+	CLEANUP_FREE bool *is_used = mem_zalloc_array(profile->nodes.len, sizeof(*is_used));
+	vec_each(&profile->stacks, stack)
+		is_used[stack->root ? 0 : stack->user] = true;
+	for (size_t i = profile->nodes.len; i-- > 1;)
+		if (is_used[i])
+			is_used[profile->nodes.data[i].parent] = true;
+	for (size_t i = 1; i < profile->nodes.len; i++) {
+		if (!is_used[i])
+			continue;
+		const struct layout_node *node = &profile->nodes.data[i];
+		builder->user_places[i] =
+			place_frame(builder, builder->user_places[node->parent], node->frame);
+	}
+}
+
+static uint32_t place_nodes(struct builder *builder, uint32_t entry, uint32_t innermost)
+{
+	const struct layout_node *nodes = builder->profile->nodes.data;
+	uint32_t place = entry;
+	for (uint32_t at = innermost; at; at = nodes[at].parent)
+		vec_push(&builder->node_path, nodes[at].frame);
+	while (builder->node_path.len)
+		place = place_frame(
+			builder, place, builder->node_path.data[--builder->node_path.len]);
+	return place;
+}
+
+static uint32_t place_stack(struct builder *builder, const struct profile_stack *stack)
+{
+	uint32_t entry = builder->user_places[stack->user];
+	if (stack->root)
+		entry = place_nodes(builder, place_nodes(builder, 0, stack->root), stack->user);
+	return place_nodes(builder, entry, stack->kernel);
+}
+
+void tree_init(struct tree *tree, const struct profile *profile, const struct tree_options *options)
+{
+	*tree = (struct tree){.nr_stacks = profile->stacks.len};
+	tree->ends = mem_zalloc_array(tree->nr_stacks, sizeof(*tree->ends));
+	struct builder builder = {.profile = profile, .options = options, .tree = tree};
+	tree_begin(tree, &builder.growth);
+	builder.user_places = mem_zalloc_array(profile->nodes.len, sizeof(*builder.user_places));
+	place_user_nodes(&builder);
+	for (size_t i = 0; i < tree->nr_stacks; i++)
+		tree->ends[i] = place_stack(&builder, &profile->stacks.data[i]);
+	tree_mark_recursion(tree, profile->functions.len);
+	mem_free(builder.user_places);
+	tree_growth_deinit(&builder.growth);
+	vec_deinit(&builder.path);
+	vec_deinit(&builder.node_path);
+}
+
+void tree_deinit(struct tree *tree)
+{
+	vec_deinit(&tree->nodes);
+	mem_free(tree->ends);
+	*tree = (struct tree){0};
+}
+
+/* ---- weights ---- */
+
+void tree_add_up(const struct tree *tree, struct tree_weight *weights)
+{
+	for (size_t i = tree->nodes.len; i-- > 1;) {
+		struct tree_weight *parent = &weights[tree->nodes.data[i].parent];
+		parent->total += weights[i].total;
+		parent->samples += weights[i].samples;
+	}
+}
+
+struct tree_weight *tree_weigh(const struct tree *tree, const struct slice *slice)
+{
+	struct tree_weight *weights = mem_zalloc_array(tree->nodes.len, sizeof(*weights));
+	for (size_t i = 0; i < slice->nr_stacks; i++) {
+		struct tree_weight *end = &weights[tree->ends[i]];
+		end->self += slice->stacks[i].value;
+		end->total += slice->stacks[i].value;
+		end->self_samples += slice->stacks[i].samples;
+		end->samples += slice->stacks[i].samples;
+	}
+	tree_add_up(tree, weights);
+	return weights;
+}
+
+void tree_weigh_functions(const struct tree *tree, const struct tree_weight *weights,
+	const struct profile_frame *frames, size_t nr_functions, struct function_weights *ret)
+{
+	CLEANUP_FREE uint32_t *rows = mem_zalloc_array(nr_functions, sizeof(*rows));
+	*ret = (struct function_weights){0};
+	vec_reserve(ret, nr_functions);
+	for (size_t i = 1; i < tree->nodes.len; i++) {
+		const struct tree_node *node = &tree->nodes.data[i];
+		const struct tree_weight *weight = &weights[i];
+		bool is_marker = !frames[node->frame].object;
+		if (!weight->samples || (is_marker && !weight->self))
+			continue;
+		uint32_t *index = &rows[node->function];
+		if (!*index) {
+			struct function_weight fresh = {
+				.function = node->function,
+				.frame = node->frame,
+			};
+			vec_push(ret, fresh);
+			*index = (uint32_t)ret->len;
+		}
+		struct function_weight *row = &ret->data[*index - 1];
+		uint64_t own = weight->self ? weight->self_samples : 0;
+		row->self += weight->self;
+		row->self_samples += own;
+		if (!node->is_recursive) {
+			row->total += is_marker ? weight->self : weight->total;
+			row->samples += is_marker ? own : weight->samples;
+		}
+	}
+}

@@ -1,0 +1,68 @@
+/*
+ * The call tree: every distinct path of functions, from the outermost down. It is made once of all
+ * stacks; how much time each path took, for whatever samples are looked at, are its weights.
+ */
+#ifndef EBPROF_TREE_H
+#define EBPROF_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/vec.h"
+#include "report/model/profile.h"
+#include "report/model/slice.h"
+
+struct tree_node {
+	uint32_t function;
+	uint32_t frame; /* one of those that stand here; 0 for the root */
+	uint32_t parent, first_child, next_sibling; /* 0: none; node 0 is the root */
+	bool is_kernel;
+	bool is_recursive; /* its function is among its callers, too */
+};
+
+struct tree {
+	VEC(struct tree_node) nodes; /* parents ahead of their children */
+	uint32_t *ends;              /* for each stack of the profile: the node of its leaf */
+	size_t nr_stacks;
+};
+
+struct tree_options {
+	/* For each function the one that stands for all that are shown as one; NULL: itself. */
+	const uint32_t *groups;
+	bool hides_inlined;
+};
+
+/* Needs a symbolized profile. Stacks share what they have in common, also while this runs. */
+void tree_init(
+	struct tree *tree, const struct profile *profile, const struct tree_options *options);
+void tree_deinit(struct tree *tree);
+
+struct tree_weight {
+	uint64_t self, total; /* in the event's unit (ns) */
+	uint64_t self_samples, samples;
+};
+
+/* Adds what each node has to all that it is in. */
+void tree_add_up(const struct tree *tree, struct tree_weight *weights);
+/* For each node of the tree, to be freed with mem_free(). */
+struct tree_weight *tree_weigh(const struct tree *tree, const struct slice *slice);
+
+struct function_weight {
+	uint32_t function, frame; /* one of its frames */
+	uint64_t self, total;
+	uint64_t self_samples, samples;
+};
+
+struct function_weights {
+	struct function_weight *data;
+	size_t len, cap;
+};
+
+/*
+ * Of all functions that took any time, in no order. A recursive function counts once a sample in
+ * its total. The marker of a truncated stack is no function, unless there is nothing else.
+ */
+void tree_weigh_functions(const struct tree *tree, const struct tree_weight *weights,
+	const struct profile_frame *frames, size_t nr_functions, struct function_weights *ret);
+
+#endif

@@ -1,0 +1,356 @@
+#include "report/compare/baseline/slim_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FLUSH_BYTES = 4 << 20, /* of what waits, so that each kind fits into a chunk */
+};
+
+struct output {
+	const struct slim_file *file;
+	const struct profile *profile;
+	const struct slim_places *places;
+	struct writer *writer;
+	struct err *err;
+	uint32_t *objects;   /* of the profile -> id; 0: nothing refers to it */
+	uint32_t *events;    /* of the profile -> id */
+	uint32_t *frames;    /* place -> id */
+	VEC(uint32_t) order; /* the places that are written, by their ids */
+};
+
+static void flush_some(struct output *output)
+{
+	if (!output->err && writer_bytes_pending(output->writer) > FLUSH_BYTES)
+		output->err = writer_flush(output->writer);
+}
+
+static uint32_t put_text(struct output *output, const char *text)
+{
+	return text && *text ? writer_string(output->writer, text, strlen(text)) : 0;
+}
+
+/* ---- what it is ---- */
+
+static void put_cut(const struct slim_result *result, struct writer *writer)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (!result->cut_samples)
+		return;
+	str_printf(&text, "%llu of %llu samples: stacks that fewer than %llu samples had",
+		(unsigned long long)result->cut_samples, (unsigned long long)result->samples,
+		(unsigned long long)result->cut_below);
+	writer_meta(writer, LAYOUT_META_BASELINE_CUT, str_text(&text));
+}
+
+static bool is_of_baseline(const char *key)
+{
+	return strcmp(key, LAYOUT_META_BASELINE_RUNS) == 0 ||
+	       strcmp(key, LAYOUT_META_BASELINE_CUT) == 0;
+}
+
+static void put_meta(struct output *output)
+{
+	const struct slim_result *result = output->file->result;
+	CLEANUP(str_deinit) struct str runs = {0};
+	vec_each(&output->profile->meta, meta)
+		if (!is_of_baseline(meta->key))
+			writer_meta(output->writer, meta->key, meta->value);
+	str_printf(&runs, "%llu", (unsigned long long)result->runs);
+	writer_meta(output->writer, LAYOUT_META_BASELINE_RUNS, str_text(&runs));
+	put_cut(result, output->writer);
+}
+
+/* That of the runs' common time; which one is the last depends on the order of files. */
+static void put_clock(struct output *output)
+{
+	const struct layout_clock *first = &output->profile->first_clock;
+	if (first->monotonic_ns)
+		writer_clock(output->writer, first);
+}
+
+/* Their names are those of files, which say nothing here: they are numbered by their times. */
+static void put_run(struct output *output, const struct slim_run *run, size_t number)
+{
+	const struct profile_origin *origin = &output->profile->origins.data[run->origin];
+	struct layout_origin out = origin->info;
+	VEC(struct layout_origin_meta) meta = {0};
+	CLEANUP(str_deinit) struct str name = {0};
+	for (uint32_t i = 0; i < origin->info.nr_meta; i++) {
+		const struct profile_meta *it = &origin->meta[i];
+		struct layout_origin_meta copied = {
+			{it->key, strlen(it->key)}, {it->value, strlen(it->value)}};
+		vec_push(&meta, copied);
+	}
+	str_printf(&name, "run%zu", number);
+	out.name = (struct layout_text){str_text(&name), name.len};
+	out.meta = meta.data;
+	writer_origin(output->writer, &out);
+	vec_deinit(&meta);
+}
+
+static void put_runs(struct output *output)
+{
+	const struct slim_tasks *tasks = output->file->tasks;
+	for (size_t i = 0; i < tasks->runs.len; i++)
+		if (tasks->runs.data[i].origin)
+			put_run(output, &tasks->runs.data[i], i + 1);
+}
+
+/* ---- whose samples they are ---- */
+
+static uint32_t object_id(struct output *output, uint32_t object)
+{
+	if (!object || output->objects[object])
+		return output->objects[object];
+	const struct profile_object *it = &output->profile->objects.data[object];
+	struct layout_object out = it->info;
+	out.path = put_text(output, it->path);
+	output->objects[object] = writer_object(output->writer, &out);
+	return output->objects[object];
+}
+
+/* As origins were numbered: of runs without origins there is one, which has none. */
+static uint32_t origin_id(const struct output *output, uint32_t origin)
+{
+	uint32_t id = 0;
+	const struct slim_tasks *tasks = output->file->tasks;
+	for (size_t i = 0; origin && i < tasks->of_origins[origin]; i++)
+		id += tasks->runs.data[i].origin != 0;
+	return id;
+}
+
+static uint32_t put_process(struct output *output, uint32_t process)
+{
+	const struct profile_process *it = &output->profile->processes.data[process];
+	struct layout_process out = {
+		.pid = it->info.pid,
+		.start_ns = it->info.start_ns,
+		.exe = object_id(output, it->info.exe),
+		.cgroup = put_text(output, it->cgroup),
+		.container = put_text(output, it->container),
+		.origin = origin_id(output, it->info.origin),
+	};
+	return writer_process(output->writer, &out);
+}
+
+/* A task's thread has the task's index plus 1 as its id. */
+static void put_tasks(struct output *output)
+{
+	const struct slim_tasks *tasks = output->file->tasks;
+	CLEANUP_FREE uint32_t *ids = mem_zalloc_array(tasks->list.len, sizeof(*ids));
+	for (size_t i = 0; i < tasks->list.len; i++) {
+		const struct slim_task *task = &tasks->list.data[i];
+		const struct profile_thread *thread = &output->profile->threads.data[task->thread];
+		if (task->process == i)
+			ids[i] = put_process(output, thread->process);
+		struct layout_thread out = {
+			.process = ids[task->process],
+			.tid = thread->tid,
+			.comm = put_text(output, thread->comm),
+		};
+		writer_thread(output->writer, &out);
+		flush_some(output);
+	}
+}
+
+static uint32_t event_id(struct output *output, uint32_t event)
+{
+	if (!event || output->events[event])
+		return output->events[event];
+	const struct profile_event *it = &output->profile->events.data[event];
+	struct layout_event out = {
+		.name = put_text(output, it->name),
+		.period = it->period,
+		.frequency_hz = it->frequency_hz,
+		.unit = put_text(output, it->unit),
+	};
+	output->events[event] = writer_event(output->writer, &out);
+	return output->events[event];
+}
+
+/* ---- stacks ---- */
+
+static void put_code(struct output *output, const struct slim_place *place)
+{
+	const struct profile_code *code = slim_places_code(output->places, place);
+	if (!code)
+		return;
+	struct layout_code out = {
+		.object = object_id(output, place->object),
+		.offset = place->offset,
+		.start = code->start,
+		.name = put_text(output, code->name),
+		.file = place->is_bare ? 0 : put_text(output, code->file),
+		.line = place->is_bare ? 0 : code->line,
+	};
+	writer_code(output->writer, &out);
+}
+
+static uint32_t frame_id(struct output *output, uint32_t place)
+{
+	if (output->frames[place])
+		return output->frames[place];
+	const struct slim_place *it = &output->places->list.data[place];
+	struct layout_frame out = {
+		.object = object_id(output, it->object),
+		.offset = it->offset,
+		.flags = output->profile->frames.data[it->frame].flags,
+	};
+	output->frames[place] = writer_frame(output->writer, &out);
+	vec_push(&output->order, place);
+	put_code(output, it);
+	flush_some(output);
+	return output->frames[place];
+}
+
+static void put_nodes(struct output *output)
+{
+	const struct slim_stacks *stacks = output->file->stacks;
+	for (size_t i = 1; i < stacks->nodes.len; i++) {
+		const struct slim_node *node = &stacks->nodes.data[i];
+		writer_node(output->writer,
+			&(struct layout_node){node->parent, frame_id(output, node->place)});
+		flush_some(output);
+	}
+}
+
+static size_t run_of(const struct output *output, const struct slim_group *group)
+{
+	const struct slim_tasks *tasks = output->file->tasks;
+	uint32_t thread = tasks->list.data[group->thread].thread;
+	uint32_t process = output->profile->threads.data[thread].process;
+	return tasks->of_origins[output->profile->processes.data[process].info.origin] - 1;
+}
+
+/*
+ * All weights of a group are the same but for a rest, which the first ones share: their sum stays.
+ * All times of a run are its first, and once its last.
+ */
+static void put_group(struct output *output, const struct slim_group *group, bool ends_run)
+{
+	const struct slim_run *run = &output->file->tasks->runs.data[run_of(output, group)];
+	for (uint64_t i = 0; i < group->samples; i++) {
+		bool is_last = ends_run && i + 1 == group->samples;
+		struct layout_sample sample = {
+			.time_ns = is_last ? run->last_ns : run->first_ns,
+			.event = event_id(output, group->event),
+			.thread = group->thread + 1,
+			.user_stack = group->user,
+			.kernel_stack = group->kernel,
+			.weight = group->weight / group->samples +
+				  (i < group->weight % group->samples),
+		};
+		writer_sample(output->writer, &sample);
+		flush_some(output);
+	}
+}
+
+static void put_samples(struct output *output)
+{
+	const struct slim_stacks *stacks = output->file->stacks;
+	size_t nr_runs = output->file->tasks->runs.len;
+	CLEANUP_FREE size_t *lasts = mem_zalloc_array(nr_runs, sizeof(*lasts));
+	for (size_t i = 0; i < stacks->groups.len; i++)
+		lasts[run_of(output, &stacks->groups.data[i])] = i;
+	for (size_t i = 0; i < stacks->groups.len; i++) {
+		const struct slim_group *group = &stacks->groups.data[i];
+		put_group(output, group, lasts[run_of(output, group)] == i);
+	}
+}
+
+/* ---- names ---- */
+
+/* By the ids that their objects have in the baseline: others depend on the order of files. */
+static int compare_places(const void *a, const void *b, void *context)
+{
+	const struct output *output = context;
+	const struct slim_place *list = output->places->list.data;
+	const struct slim_place *x = &list[*(const uint32_t *)a], *y = &list[*(const uint32_t *)b];
+	uint32_t object_of_x = output->objects[x->object], object_of_y = output->objects[y->object];
+	if (object_of_x != object_of_y)
+		return object_of_x < object_of_y ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Nobody is to look for the files again: all was asked of them, and what is not known stays so. */
+static size_t put_answers_of_object(struct output *output, size_t first)
+{
+	const struct slim_place *list = output->places->list.data;
+	uint32_t object = list[output->order.data[first]].object;
+	struct answers answers = {.detail = ANSWERS_INLINED};
+	size_t at = first;
+	for (; at < output->order.len; at++) {
+		const struct slim_place *place = &list[output->order.data[at]];
+		struct chain_frame bare;
+		if (place->object != object)
+			break;
+		struct chain chain = slim_places_chain(output->places, place, &bare);
+		if (object && !slim_places_code(output->places, place))
+			answers_add(&answers, place->offset, &chain);
+	}
+	if (answers_count(&answers))
+		writer_answers(output->writer, output->objects[object], &answers);
+	answers_deinit(&answers);
+	return at;
+}
+
+static void put_answers(struct output *output)
+{
+	if (!output->err)
+		output->err = writer_flush(output->writer); /* the objects come first */
+	if (output->order.len)
+		qsort_r(output->order.data, output->order.len, sizeof(*output->order.data),
+			compare_places, output);
+	for (size_t i = 0; i < output->order.len;)
+		i = put_answers_of_object(output, i);
+}
+
+/* ---- all of it ---- */
+
+static void put_counters(struct output *output)
+{
+	for (int i = 0; i < LAYOUT_COUNTER_COUNT; i++) {
+		struct layout_counter_value value = {
+			(enum layout_counter)i, 0, output->profile->counters[i]};
+		if (value.value)
+			writer_counter(output->writer, &value);
+	}
+}
+
+static struct err *put_all(struct output *output)
+{
+	put_meta(output);
+	put_clock(output);
+	put_runs(output);
+	put_tasks(output);
+	put_nodes(output);
+	put_samples(output);
+	put_answers(output);
+	put_counters(output);
+	try(steal_ptr(output->err));
+	struct layout_end end = {LAYOUT_END_MERGED, output->profile->last_ns};
+	return writer_finish(output->writer, &end);
+}
+
+struct err *slim_file_write(const struct slim_file *file, struct writer_sink sink)
+{
+	const struct slim_places *places = file->stacks->places;
+	const struct profile *profile = places->profile;
+	struct output output = {
+		.file = file,
+		.profile = profile,
+		.places = places,
+		.writer = writer_create(sink),
+		.objects = mem_zalloc_array(profile->objects.len, sizeof(uint32_t)),
+		.events = mem_zalloc_array(profile->events.len, sizeof(uint32_t)),
+		.frames = mem_zalloc_array(places->list.len, sizeof(uint32_t)),
+	};
+	struct err *err = put_all(&output);
+	writer_destroy(output.writer);
+	mem_free(output.objects);
+	mem_free(output.events);
+	mem_free(output.frames);
+	vec_deinit(&output.order);
+	return err;
+}

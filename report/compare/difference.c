@@ -1,0 +1,411 @@
+#include "report/compare/difference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/compare/comparability.h"
+#include "report/compare/judgement.h"
+#include "report/compare/renames.h"
+#include "report/compare/run_counts.h"
+
+const char *diff_by_word(enum diff_by by)
+{
+	static const char *const words[] = {
+#define X(name, word) [name] = word,
+		DIFF_BYS(X)
+#undef X
+	};
+	return words[by];
+}
+
+const char *diff_metric_word(enum diff_metric metric)
+{
+	static const char *const words[] = {
+#define X(name, word) [name] = word,
+		DIFF_METRICS(X)
+#undef X
+	};
+	return words[metric];
+}
+
+const char *diff_verdict_word(enum diff_verdict verdict)
+{
+	static const char *const words[] = {
+#define X(name, word) [name] = word,
+		DIFF_VERDICTS(X)
+#undef X
+	};
+	return words[verdict];
+}
+
+/* ---- rows ---- */
+
+/*
+ * Whether there is enough of it, judged by both sides together, which does not look at what is
+ * tested: some samples of it are to be expected on each side, and it is not so small on both that
+ * it could be no finding.
+ */
+static bool is_worth_testing(const struct difference *diff, uint64_t base, uint64_t new)
+{
+	static const double few = 5;
+	double base_all = (double)diff->sides[MATCH_BASE].known;
+	double new_all = (double)diff->sides[MATCH_NEW].known;
+	double hits = (double)base + (double)new, least = fmin(base_all, new_all);
+	return hits * least >= few * (base_all + new_all) &&
+	       hits >= diff->options.min_share * least;
+}
+
+static void choose_rows(const struct difference *diff, struct run_counts *counts)
+{
+	VEC(uint32_t) rows = {0};
+	for (uint32_t i = 0; i < counts->nr_entities; i++) {
+		const struct run_sums *base = &counts->sums[MATCH_BASE][i];
+		const struct run_sums *new = &counts->sums[MATCH_NEW][i];
+		if (is_worth_testing(diff, base->total, new->total) &&
+			!entities_is_marker(diff->entities, i))
+			vec_push(&rows, i);
+	}
+	run_counts_choose(counts, rows.data, rows.len);
+	vec_deinit(&rows);
+}
+
+static void put_amount(
+	const struct diff_side *side, uint64_t samples, uint64_t value, struct diff_amount *amount)
+{
+	*amount = (struct diff_amount){
+		.samples = samples,
+		.share = fmin(1, (double)samples / (double)side->known),
+		.value = (double)value / (double)side->runs.len,
+	};
+}
+
+static void put_rows(struct difference *diff, const struct run_counts *counts)
+{
+	vec_resize(&diff->rows, counts->nr_rows);
+	for (uint32_t i = 0; i < counts->nr_entities; i++) {
+		if (!counts->row_of[i])
+			continue;
+		struct diff_row *row = &diff->rows.data[counts->row_of[i] - 1];
+		entities_name(diff->entities, i, row);
+		if (counts->old[i]) {
+			struct diff_row old = {0};
+			entities_name(diff->entities, counts->old[i] - 1, &old);
+			row->old_name = old.name;
+		}
+		for (int side = 0; side < MATCH_SIDES; side++) {
+			const struct run_sums *sums = &counts->sums[side][i];
+			put_amount(&diff->sides[side], sums->self, sums->self_value,
+				&row->self.sides[side]);
+			put_amount(&diff->sides[side], sums->total, sums->total_value,
+				&row->total.sides[side]);
+		}
+	}
+}
+
+/* ---- the whole program ---- */
+
+static const char *find_program_reason(const struct difference *diff)
+{
+	const struct diff_side *sides = diff->sides;
+	if (sides[MATCH_BASE].runs.len < 2 || sides[MATCH_NEW].runs.len < 2)
+		return "needs two runs a side";
+	for (int side = 0; side < MATCH_SIDES; side++)
+		vec_each(&sides[side].runs, run)
+			if (!run->is_whole_command)
+				return "not all runs lasted until their command's end";
+	return NULL;
+}
+
+static void put_program(struct difference *diff)
+{
+	for (int side = 0; side < MATCH_SIDES; side++)
+		put_amount(&diff->sides[side], diff->sides[side].samples,
+			(uint64_t)diff->sides[side].value, &diff->program.sides[side]);
+	diff->program.effect =
+		diff->program.sides[MATCH_NEW].value / diff->program.sides[MATCH_BASE].value - 1;
+	diff->program_reason = find_program_reason(diff);
+}
+
+/* ---- judging ---- */
+
+enum measure {
+	SELF,
+	TOTAL,
+};
+
+static struct diff_finding *finding_of(struct diff_row *row, enum measure measure)
+{
+	return measure == SELF ? &row->self : &row->total;
+}
+
+/* Samples of each run, or by CPU time how many of them make a nanosecond. */
+static double *rest_of(const struct difference *diff, enum diff_metric metric)
+{
+	const struct diff_side *sides = diff->sides;
+	double *rest = mem_zalloc_array(sides[0].runs.len + sides[1].runs.len, sizeof(*rest));
+	size_t at = 0;
+	for (int side = 0; side < MATCH_SIDES; side++)
+		vec_each(&sides[side].runs, run) {
+			rest[at++] = metric == DIFF_CPU_S ? (double)run->samples / run->value
+							  : (double)(run->samples - run->unknown);
+		}
+	return rest;
+}
+
+/* Callers that were left out of a baseline lack total time there, and only there. */
+static bool *find_tested(struct difference *diff, enum measure measure)
+{
+	bool *is_tested = mem_zalloc_array(diff->rows.len + 1, sizeof(*is_tested));
+	if (measure == TOTAL && (diff->sides[MATCH_BASE].cut || diff->sides[MATCH_NEW].cut))
+		return is_tested;
+	for (size_t i = 0; i < diff->rows.len; i++) {
+		const struct diff_amount *sides = finding_of(&diff->rows.data[i], measure)->sides;
+		is_tested[i] = is_worth_testing(diff, sides[0].samples, sides[1].samples);
+	}
+	return is_tested;
+}
+
+static void judge(struct difference *diff, struct judgement_family *family, enum measure measure)
+{
+	CLEANUP_FREE bool *is_tested = find_tested(diff, measure);
+	CLEANUP_FREE struct diff_finding *findings =
+		mem_zalloc_array(diff->rows.len + 1, sizeof(*findings));
+	family->is_tested = is_tested;
+	for (size_t i = 0; i < diff->rows.len; i++)
+		findings[i] = *finding_of(&diff->rows.data[i], measure);
+	judgement_make(family, &diff->options, findings);
+	for (size_t i = 0; i < diff->rows.len; i++)
+		*finding_of(&diff->rows.data[i], measure) = findings[i];
+}
+
+/* The verdict is of the self rows and, where it can be judged, of the whole program. */
+static size_t nr_others_of(const struct difference *diff)
+{
+	return diff->program_reason ? 0 : 1;
+}
+
+/* The self family first: from it comes what all are compared with. */
+static void judge_shares(struct difference *diff, struct run_counts *counts)
+{
+	CLEANUP_FREE double *all = rest_of(diff, DIFF_SHARE);
+	CLEANUP_FREE double *rest = rest_of(diff, DIFF_SHARE);
+	CLEANUP_FREE bool *has_changed = mem_zalloc_array(diff->rows.len + 1, sizeof(bool));
+	CLEANUP_FREE bool *is_tested = find_tested(diff, SELF);
+	struct judgement_family family = {
+		.nr_rows = diff->rows.len,
+		.nr_runs = counts->nr_runs,
+		.nr_base = counts->nr_base,
+		.hits = counts->self,
+		.rest = all,
+		.is_tested = is_tested,
+		.nr_others = nr_others_of(diff),
+	};
+	diff->nr_unsteady = judgement_find_steady(&family, &diff->options, has_changed, rest);
+	CLEANUP_FREE uint32_t *unsteady =
+		diff->nr_unsteady ? run_counts_of_chosen(counts, has_changed) : NULL;
+	CLEANUP_FREE uint32_t *own =
+		mem_zalloc_array(diff->rows.len * counts->nr_runs + 1, sizeof(*own));
+	for (size_t i = 0; i < diff->rows.len * counts->nr_runs; i++)
+		own[i] = has_changed[i / counts->nr_runs] ? counts->self[i] : 0;
+	family.rest = rest;
+	family.more = own;
+	judge(diff, &family, SELF);
+	family.hits = counts->total;
+	family.more = unsteady;
+	judge(diff, &family, TOTAL);
+}
+
+static void judge_cpu(struct difference *diff, struct run_counts *counts)
+{
+	CLEANUP_FREE double *exposures = rest_of(diff, DIFF_CPU_S);
+	struct judgement_family family = {
+		.nr_rows = diff->rows.len,
+		.nr_runs = counts->nr_runs,
+		.nr_base = counts->nr_base,
+		.hits = counts->self,
+		.rest = exposures,
+		.is_poisson = true,
+		.nr_others = nr_others_of(diff),
+	};
+	judge(diff, &family, SELF);
+	family.hits = counts->total;
+	judge(diff, &family, TOTAL);
+}
+
+static void judge_program(struct difference *diff)
+{
+	if (diff->program_reason)
+		return;
+	CLEANUP_FREE double *exposures = rest_of(diff, DIFF_CPU_S);
+	VEC(uint32_t) hits = {0};
+	for (int side = 0; side < MATCH_SIDES; side++)
+		vec_each(&diff->sides[side].runs, run)
+			vec_push(&hits, (uint32_t)run->samples);
+	bool is_tested = true;
+	struct judgement_family family = {
+		.nr_rows = 1,
+		.nr_runs = hits.len,
+		.nr_base = diff->sides[MATCH_BASE].runs.len,
+		.hits = hits.data,
+		.rest = exposures,
+		.is_tested = &is_tested,
+		.is_poisson = true,
+		.nr_others = nr_others_of(diff),
+	};
+	judgement_make(&family, &diff->options, &diff->program);
+	vec_deinit(&hits);
+}
+
+/* ---- the verdict ---- */
+
+/* What of the program's time is in rows that were seen sharply enough to miss nothing. */
+static void put_visibility(struct difference *diff)
+{
+	const struct diff_options *options = &diff->options;
+	vec_each(&diff->rows, row) {
+		const struct diff_finding *self = &row->self;
+		double base = self->sides[MATCH_BASE].share, new = self->sides[MATCH_NEW].share;
+		if (fmax(base, new) < options->min_share)
+			continue;
+		bool is_found =
+			self->verdict == DIFF_REGRESSION || self->verdict == DIFF_IMPROVEMENT;
+		bool is_sharp = (self->high - self->low) / 2 <= options->min_effect;
+		diff->judged_share += (base + new) / 2;
+		if (self->is_tested && (is_found || is_sharp))
+			diff->visible_share += (base + new) / 2;
+	}
+}
+
+static enum diff_verdict find_verdict(const struct difference *diff)
+{
+	if (diff->program.verdict == DIFF_REGRESSION)
+		return DIFF_REGRESSION;
+	vec_each(&diff->rows, row)
+		if (row->self.verdict == DIFF_REGRESSION)
+			return DIFF_REGRESSION;
+	bool is_visible = diff->visible_share > 0 && diff->visible_share * 2 >= diff->judged_share;
+	return is_visible ? DIFF_SAME : DIFF_INCONCLUSIVE;
+}
+
+static double change_of(const struct difference *diff, const struct diff_row *row)
+{
+	const struct diff_amount *base = &row->self.sides[MATCH_BASE],
+				 *new = &row->self.sides[MATCH_NEW];
+	return fabs(diff->options.metric == DIFF_CPU_S ? new->value - base->value
+						       : new->share - base->share);
+}
+
+static int by_change(const void *a, const void *b, void *context)
+{
+	const struct diff_row *x = a, *y = b;
+	double of_x = change_of(context, x), of_y = change_of(context, y);
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
+	int order = strcmp(x->name, y->name);
+	order = order ? order : strcmp(x->object, y->object);
+	return order ? order : x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* ---- all of it ---- */
+
+static void compare_sides(struct difference *diff, struct run_counts *counts)
+{
+	size_t nr_renamed = renames_join(counts, diff->sides, &diff->options);
+	choose_rows(diff, counts);
+	diff->nr_entities = counts->nr_entities - nr_renamed;
+	diff->knows_dispersion = counts->nr_runs > 2;
+	put_rows(diff, counts);
+	put_program(diff);
+	if (diff->options.metric == DIFF_SHARE)
+		judge_shares(diff, counts);
+	else
+		judge_cpu(diff, counts);
+	judge_program(diff);
+	put_visibility(diff);
+	diff->verdict = find_verdict(diff);
+	if (diff->rows.len)
+		qsort_r(diff->rows.data, diff->rows.len, sizeof(*diff->rows.data), by_change, diff);
+}
+
+/* A stack that lost its middle would be a new one. */
+static struct err *check_cut(const struct difference *diff)
+{
+	uint64_t cut = diff->sides[MATCH_BASE].cut + diff->sides[MATCH_NEW].cut;
+	uint64_t all = diff->sides[MATCH_BASE].samples + diff->sides[MATCH_NEW].samples;
+	if (!cut || diff->options.by != DIFF_BY_STACK || diff->options.is_forced)
+		return NULL;
+	return err_new(ERR_USAGE,
+		"%.1f%% of the samples are of a baseline and lost part of their stacks, to keep it "
+		"small: their stacks cannot be compared, but their functions can (--by function; "
+		"--force compares them nevertheless)",
+		100 * (double)cut / (double)all);
+}
+
+/* By CPU time nothing can be said of one run, which may have had a bad day. */
+static struct err *check_runs(const struct difference *diff)
+{
+	static const size_t runs_max = 10000;
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		size_t runs = diff->sides[side].runs.len;
+		const char *name = side == MATCH_BASE ? "base" : "new";
+		if (!runs)
+			return err_new(ERR_USAGE, "the %s side has no samples of the event", name);
+		if (!diff->sides[side].known)
+			return err_new(ERR_USAGE,
+				"all stacks of the %s side were truncated: "
+				"where its samples were is not known",
+				name);
+		if (runs > runs_max)
+			return err_new(ERR_USAGE, "%zu runs on the %s side are more than %zu", runs,
+				name, runs_max);
+		if (runs < 2 && diff->options.metric == DIFF_CPU_S)
+			return err_new(ERR_USAGE,
+				"--metric cpu-s needs two runs a side or more, to see how they "
+				"differ by themselves; the %s side has one",
+				name);
+	}
+	return check_cut(diff);
+}
+
+struct err *difference_create(const struct profile *base, const struct profile *new,
+	const struct diff_options *options, struct difference **ret)
+{
+	const struct profile *profiles[MATCH_SIDES] = {base, new};
+	uint32_t events[MATCH_SIDES];
+	try(comparability_check(base, new, options, &events[MATCH_BASE], &events[MATCH_NEW]));
+	struct difference *diff = mem_zalloc(sizeof(*diff));
+	diff->options = *options;
+	diff->event = new->events.data[events[MATCH_NEW]].name;
+	diff->unit = new->events.data[events[MATCH_NEW]].unit;
+	struct run_samples samples[MATCH_SIDES];
+	for (int side = 0; side < MATCH_SIDES; side++)
+		run_samples_init(&samples[side], profiles[side], events[side], &diff->sides[side]);
+	struct err *err = check_runs(diff);
+	if (err) {
+		run_samples_deinit(&samples[MATCH_BASE]);
+		run_samples_deinit(&samples[MATCH_NEW]);
+		difference_destroy(diff);
+		return err;
+	}
+	struct run_counts counts;
+	diff->entities = entities_create(options->by, base, new);
+	run_counts_init(&counts, &samples[MATCH_BASE], &samples[MATCH_NEW], diff->entities);
+	compare_sides(diff, &counts);
+	run_counts_deinit(&counts);
+	*ret = diff;
+	return NULL;
+}
+
+void difference_destroy(struct difference *diff)
+{
+	if (!diff)
+		return;
+	vec_each(&diff->rows, row)
+		vec_deinit(&row->path);
+	vec_deinit(&diff->rows);
+	vec_deinit(&diff->sides[MATCH_BASE].runs);
+	vec_deinit(&diff->sides[MATCH_NEW].runs);
+	entities_destroy(diff->entities);
+	mem_free(diff);
+}

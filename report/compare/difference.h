@@ -1,0 +1,147 @@
+/*
+ * What changed between two sides, each of one run or several: rows of functions (modules, lines,
+ * stacks) with how much longer they take, how sure that is, and a verdict. How it is judged stands
+ * in judgement.h. Writers (diff_writer.h) make texts of it.
+ */
+#ifndef EBPROF_DIFFERENCE_H
+#define EBPROF_DIFFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/base/str.h"
+#include "format/base/vec.h"
+#include "report/compare/function_match.h"
+#include "report/model/profile.h"
+
+#define DIFF_BYS(X) \
+	X(DIFF_BY_FUNCTION, "function") \
+	X(DIFF_BY_MODULE, "module") \
+	X(DIFF_BY_LINE, "line") \
+	X(DIFF_BY_STACK, "stack")
+
+enum diff_by {
+#define X(name, word) name,
+	DIFF_BYS(X)
+#undef X
+	DIFF_BY_COUNT,
+};
+
+#define DIFF_METRICS(X) \
+	X(DIFF_SHARE, "share") /* of the side's samples */ \
+	X(DIFF_CPU_S, "cpu-s") /* seconds of CPU a run; of other events what they count */
+
+enum diff_metric {
+#define X(name, word) name,
+	DIFF_METRICS(X)
+#undef X
+	DIFF_METRIC_COUNT,
+};
+
+/* Of a row; of the whole there are ok (SAME), regression and inconclusive. */
+#define DIFF_VERDICTS(X) \
+	X(DIFF_INCONCLUSIVE, "inconclusive") \
+	X(DIFF_SAME, "same") \
+	X(DIFF_REGRESSION, "regression") \
+	X(DIFF_IMPROVEMENT, "improvement")
+
+enum diff_verdict {
+#define X(name, word) name,
+	DIFF_VERDICTS(X)
+#undef X
+	DIFF_VERDICT_COUNT,
+};
+
+const char *diff_by_word(enum diff_by by);
+const char *diff_metric_word(enum diff_metric metric);
+const char *diff_verdict_word(enum diff_verdict verdict);
+
+struct diff_options {
+	enum diff_by by;
+	enum diff_metric metric;
+	double alpha;      /* false alarms among what is reported; intervals are of 1 - alpha */
+	double min_effect; /* .05: changes below are not reported */
+	double min_share;  /* .005: nor is what takes less on both sides */
+	bool is_forced;    /* compare what should not be: another CPU model, architecture, event */
+};
+
+/* The values that hold where nobody says otherwise. */
+#define DIFF_OPTIONS_DEFAULT \
+	{ \
+		.alpha = 0.01, .min_effect = 0.05, .min_share = 0.005 \
+	}
+
+struct diff_run {         /* a recording, or one of those that were merged into it */
+	const char *name; /* borrowed from the profile; "" where nothing was merged */
+	uint64_t samples;
+	uint64_t unknown; /* ... of those, the ones whose stack was truncated at its beginning */
+	double value;     /* of all samples, in the event's unit (ns) */
+	bool is_whole_command; /* it ended with its command: its CPU time says something */
+};
+
+struct diff_side {
+	VEC(struct diff_run) runs;       /* those with samples */
+	size_t nr_empty;                 /* runs without */
+	uint64_t samples, other_samples; /* ... of other events, which are left out */
+	uint64_t known;                  /* samples of which is known where they were */
+	uint64_t cut; /* samples of a baseline that lost part of their stacks, to keep it small */
+	double value;
+};
+
+/* One side's part of a row. */
+struct diff_amount {
+	uint64_t samples;
+	double share; /* of the side's known samples */
+	double value; /* mean of a run, in the event's unit */
+};
+
+/* A row by one measure. Effects are ratios less 1: .05 takes 5 % longer. */
+struct diff_finding {
+	struct diff_amount sides[MATCH_SIDES];
+	bool is_tested;       /* else there were too few samples, and what follows is 0 */
+	double effect;        /* INFINITY: base had none */
+	double low, high;     /* its interval */
+	double t;             /* what p is of: how many deviations it is off, without its sign */
+	double p, adjusted_p; /* by Benjamini and Hochberg */
+	double dispersion;    /* of runs, that of chance being 1 */
+	double detectable;    /* the smallest effect that would be reported, 95 times of 100 */
+	enum diff_verdict verdict;
+};
+
+struct diff_row {
+	const char *name, *object; /* borrowed */
+	const char *file;          /* NULL: unknown */
+	uint32_t line;             /* 0: unknown */
+	const char *old_name;   /* base's, where it seems to have been renamed; NULL: it is not */
+	bool is_known;          /* there was a symbol */
+	VEC(const char *) path; /* by stack: functions from the outermost on */
+	struct diff_finding self, total;
+};
+
+struct difference {
+	struct diff_options options;
+	struct diff_side sides[MATCH_SIDES];
+	const char *event, *unit;    /* borrowed from the new side */
+	VEC(struct diff_row) rows;   /* by how much of the program each has changed, most first */
+	size_t nr_entities;          /* all of both sides: functions, ... */
+	struct diff_finding program; /* all of it, by CPU time */
+	const char *program_reason;  /* why that has no verdict; NULL: it has one */
+	bool knows_dispersion;       /* there were more runs than one a side */
+	size_t nr_unsteady;   /* rows that were found first and left out of the others' rest */
+	double judged_share;  /* of both sides' samples: in rows of min_share and more ... */
+	double visible_share; /* ... whose interval is as narrow as min_effect */
+	enum diff_verdict verdict;
+	struct entities *entities; /* owns the texts */
+};
+
+/*
+ * Both profiles are symbolized and filtered; they must stay. Refuses sides without samples, and
+ * what cannot be compared (comparability.h).
+ */
+struct err *difference_create(const struct profile *base, const struct profile *new,
+	const struct diff_options *options, struct difference **ret) ERR_MUST_CHECK;
+void difference_destroy(struct difference *diff);
+
+#endif

@@ -1,0 +1,248 @@
+#include "report/compare/entities.h"
+
+#include <string.h>
+
+#include "report/compare/diff_tree.h"
+
+struct entity {
+	enum match_side side; /* whose tables these are of: the new one's where it has it */
+	uint32_t function, object, frame; /* frame: by line, one of the line */
+};
+
+struct entities {
+	enum diff_by by;
+	const struct profile *profiles[MATCH_SIDES];
+	struct function_match match;
+	VEC(struct entity) list;
+	uint32_t *of_frame[MATCH_SIDES];    /* 1 + entity; 0: was not asked for */
+	uint32_t *of_function[MATCH_SIDES]; /* 1 + id of the match, likewise */
+	struct map places;    /* by module: match's object, by line: hash of the key -> entity */
+	struct strtab keys;   /* by line */
+	VEC(uint32_t) stamps; /* for each entity the last call that listed it */
+	uint32_t stamp;
+	/* By stack: */
+	struct tree trees[MATCH_SIDES];
+	struct diff_tree both;
+};
+
+static void plant(struct entities *entities)
+{
+	struct tree_options options = {0};
+	struct diff_tree_side sides[MATCH_SIDES];
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		tree_init(&entities->trees[side], entities->profiles[side], &options);
+		sides[side] = (struct diff_tree_side){
+			entities->profiles[side], &entities->trees[side], NULL};
+	}
+	diff_tree_init(&entities->both, &sides[MATCH_BASE], &sides[MATCH_NEW]);
+}
+
+struct entities *entities_create(
+	enum diff_by by, const struct profile *base, const struct profile *new)
+{
+	struct entities *entities = mem_zalloc(sizeof(*entities));
+	*entities = (struct entities){.by = by, .profiles = {base, new}};
+	if (by == DIFF_BY_STACK) {
+		plant(entities);
+		return entities;
+	}
+	function_match_init(&entities->match, base, new);
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		const struct profile *profile = entities->profiles[side];
+		entities->of_frame[side] =
+			mem_zalloc_array(profile->frames.len, sizeof(**entities->of_frame));
+		entities->of_function[side] =
+			mem_zalloc_array(profile->functions.len, sizeof(**entities->of_function));
+	}
+	return entities;
+}
+
+void entities_destroy(struct entities *entities)
+{
+	if (!entities)
+		return;
+	if (entities->by == DIFF_BY_STACK)
+		diff_tree_deinit(&entities->both);
+	else
+		function_match_deinit(&entities->match);
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		mem_free(entities->of_frame[side]);
+		mem_free(entities->of_function[side]);
+		tree_deinit(&entities->trees[side]);
+	}
+	map_deinit(&entities->places);
+	strtab_deinit(&entities->keys);
+	vec_deinit(&entities->list);
+	vec_deinit(&entities->stamps);
+	mem_free(entities);
+}
+
+/* ---- of a frame ---- */
+
+static uint32_t function_id(struct entities *entities, enum match_side side, uint32_t function)
+{
+	uint32_t *id = &entities->of_function[side][function];
+	if (!*id)
+		*id = function_match_id(&entities->match, side, function) + 1;
+	return *id - 1;
+}
+
+/* Functions of one id in one file and line are one. */
+static uint32_t line_id(struct entities *entities, enum match_side side, uint32_t frame)
+{
+	const struct profile_frame *at = &entities->profiles[side]->frames.data[frame];
+	CLEANUP(str_deinit) struct str key = {0};
+	str_printf(&key, "%u:%u:%s", function_id(entities, side, at->function), at->line,
+		at->file ? at->file : "");
+	return strtab_intern(&entities->keys, str_text(&key), key.len);
+}
+
+static uint32_t module_id(struct entities *entities, enum match_side side, uint32_t frame)
+{
+	uint32_t object = entities->profiles[side]->frames.data[frame].object;
+	bool added;
+	uint64_t *id = map_put(
+		&entities->places, function_match_object(&entities->match, side, object), &added);
+	if (added)
+		*id = entities->list.len;
+	return (uint32_t)*id;
+}
+
+static uint32_t entity_of_frame(struct entities *entities, enum match_side side, uint32_t frame)
+{
+	uint32_t *known = &entities->of_frame[side][frame];
+	if (*known)
+		return *known - 1;
+	const struct profile_frame *at = &entities->profiles[side]->frames.data[frame];
+	uint32_t id = entities->by == DIFF_BY_FUNCTION ? function_id(entities, side, at->function)
+		      : entities->by == DIFF_BY_LINE   ? line_id(entities, side, frame)
+						       : module_id(entities, side, frame);
+	struct entity entity = {side, at->function, at->object, frame};
+	if (id == entities->list.len)
+		vec_push(&entities->list, entity);
+	else if (side == MATCH_NEW && entities->list.data[id].side == MATCH_BASE)
+		entities->list.data[id] = entity;
+	*known = id + 1;
+	return id;
+}
+
+/* ---- of a stack ---- */
+
+static void add_once(struct entities *entities, uint32_t entity, struct entity_list *list)
+{
+	if (entities->stamps.len <= entity)
+		vec_resize(&entities->stamps, entity + 1);
+	if (entities->stamps.data[entity] == entities->stamp)
+		return;
+	entities->stamps.data[entity] = entities->stamp;
+	vec_push(list, entity);
+}
+
+static void list_nodes(const struct entities *entities, enum match_side side, uint32_t stack,
+	struct entity_list *list)
+{
+	uint32_t own = entities->trees[side].ends[stack];
+	for (uint32_t node = entities->both.nodes[side][own]; node;
+		node = entities->both.tree.nodes.data[node].parent)
+		vec_push(list, node);
+	if (!list->len)
+		vec_push(list, 0);
+}
+
+void entities_of_stack(
+	struct entities *entities, enum match_side side, uint32_t stack, struct entity_list *ret)
+{
+	ret->len = 0;
+	if (entities->by == DIFF_BY_STACK) {
+		list_nodes(entities, side, stack, ret);
+		return;
+	}
+	entities->stamp++;
+	const struct profile *profile = entities->profiles[side];
+	struct profile_walk walk = profile_walk(profile, stack);
+	uint32_t marker = 0;
+	for (uint32_t frame; (frame = profile_walk_next(&walk));) {
+		const struct profile_frame *it = &profile->frames.data[frame];
+		bool has_self = !ret->len && !marker && it->offset == LAYOUT_TRUNCATED_LEFT_OUT;
+		if (it->object || has_self)
+			add_once(entities, entity_of_frame(entities, side, frame), ret);
+		else
+			marker = frame;
+	}
+	if (!ret->len) /* frame 0 is a placeholder, for stacks without any */
+		add_once(entities, entity_of_frame(entities, side, marker), ret);
+}
+
+size_t entities_count(const struct entities *entities)
+{
+	return entities->by == DIFF_BY_STACK ? entities->both.tree.nodes.len : entities->list.len;
+}
+
+bool entities_is_marker(const struct entities *entities, uint32_t entity)
+{
+	return entities->by != DIFF_BY_STACK && !entities->list.data[entity].object;
+}
+
+bool entities_is_named_function(const struct entities *entities, uint32_t entity)
+{
+	const struct entity *at = &entities->list.data[entity];
+	return at->object && entities->profiles[at->side]->functions.data[at->function].is_known;
+}
+
+uint32_t entities_object(const struct entities *entities, uint32_t entity)
+{
+	const struct entity *at = &entities->list.data[entity];
+	return function_match_object(&entities->match, at->side, at->object);
+}
+
+/* ---- names ---- */
+
+static void put_function(
+	const struct profile_function *function, const char *object, struct diff_row *row)
+{
+	row->name = function->name;
+	row->object = object ? object : "";
+	row->file = function->file;
+	row->line = function->line;
+	row->is_known = function->is_known;
+}
+
+static void name_node(const struct entities *entities, uint32_t node, struct diff_row *row)
+{
+	const struct diff_tree *both = &entities->both;
+	const struct profile_function *function =
+		&both->functions.data[both->tree.nodes.data[node].function];
+	put_function(function, both->objects.data[function->object].name, row);
+	for (; node; node = both->tree.nodes.data[node].parent)
+		vec_push(&row->path,
+			both->functions.data[both->tree.nodes.data[node].function].name);
+	for (size_t i = 0; i < row->path.len / 2; i++) {
+		const char **a = &row->path.data[i], **b = &row->path.data[row->path.len - 1 - i];
+		const char *kept = *a;
+		*a = *b;
+		*b = kept;
+	}
+}
+
+void entities_name(const struct entities *entities, uint32_t entity, struct diff_row *row)
+{
+	if (entities->by == DIFF_BY_STACK) {
+		name_node(entities, entity, row);
+		return;
+	}
+	const struct entity *named = &entities->list.data[entity];
+	const struct profile *profile = entities->profiles[named->side];
+	const char *object = profile->objects.data[named->object].name;
+	put_function(&profile->functions.data[named->function], object, row);
+	if (entities->by == DIFF_BY_FUNCTION) {
+		row->name = function_match_name(&entities->match, entity, &row->object);
+	} else if (entities->by == DIFF_BY_LINE) {
+		row->file = profile->frames.data[named->frame].file;
+		row->line = profile->frames.data[named->frame].line;
+	} else {
+		row->name = row->object;
+		row->file = NULL;
+		row->line = 0;
+		row->is_known = true;
+	}
+}

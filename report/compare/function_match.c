@@ -1,0 +1,191 @@
+#include "report/compare/function_match.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "report/name/demangle/demangle.h"
+
+/* ---- objects ---- */
+
+static const char *name_of(const struct profile_object *object)
+{
+	return object->name ? object->name : "";
+}
+
+static void note_build(
+	struct function_match *match, struct match_object *name, const struct layout_object *info)
+{
+	uint64_t build = info->build_id_len
+				 ? map_hash_bytes(info->build_id, info->build_id_len, match->seed)
+				 : 0;
+	if (!build || (name->build && name->build != build))
+		name->has_builds = true;
+	name->build = build;
+}
+
+static void note_objects(
+	struct function_match *match, enum match_side side, const struct profile *profile)
+{
+	match->of[side] = mem_zalloc_array(profile->objects.len, sizeof(**match->of));
+	for (size_t i = 0; i < profile->objects.len; i++) {
+		const struct profile_object *object = &profile->objects.data[i];
+		uint32_t id =
+			strtab_intern(&match->objects, name_of(object), strlen(name_of(object)));
+		match->of[side][i] = id;
+		if (id == match->list.len)
+			vec_push(&match->list, (struct match_object){.other = id});
+		if (i && !object->is_used)
+			continue;
+		match->list.data[id].sides |= 1U << side;
+		note_build(match, &match->list.data[id], &object->info);
+	}
+}
+
+/* How many bytes of a version, "3.11" or "-2.36", end at `len`; a bare "12" is part of a name. */
+static size_t version_length(const char *name, size_t len)
+{
+	size_t start = len;
+	while (start && (isdigit((unsigned char)name[start - 1]) || name[start - 1] == '.'))
+		start--;
+	if (start == len || !isdigit((unsigned char)name[start]))
+		return 0;
+	if (start && name[start - 1] == '-')
+		return len - start + 1;
+	return memchr(name + start, '.', len - start) ? len - start : 0;
+}
+
+/* libssl.so.3, libc-2.36.so, python3.11 and clang-14 without the numbers. */
+static void put_bare_name(const char *name, struct str *out)
+{
+	size_t len = strlen(name);
+	const char *so = strstr(name, ".so");
+	if (so && (so[3] == '.' || !so[3])) {
+		size_t stem = (size_t)(so - name);
+		str_write(out, name, stem - version_length(name, stem));
+		str_puts(out, ".so");
+		return;
+	}
+	str_write(out, name, len - version_length(name, len));
+}
+
+struct bare_name {
+	uint32_t counts[MATCH_SIDES], ids[MATCH_SIDES];
+};
+
+static void make_one(struct function_match *match, uint32_t base, uint32_t new)
+{
+	match->list.data[base].other = new;
+	match->list.data[new].has_builds = true;
+}
+
+static bool has_only(const struct function_match *match, uint32_t id, enum match_side side)
+{
+	return match->list.data[id].sides == 1U << side && match->list.data[id].other == id;
+}
+
+/* Names that only one side has are the other's where nothing but the version differs. */
+static void match_versions(struct function_match *match)
+{
+	struct strtab bare = {0};
+	VEC(struct bare_name) list = {0};
+	for (uint32_t id = 0; id < match->list.len; id++) {
+		const char *name = strtab_get(&match->objects, id);
+		bool is_base = has_only(match, id, MATCH_BASE);
+		if ((!is_base && !has_only(match, id, MATCH_NEW)) || name[0] == '[')
+			continue;
+		CLEANUP(str_deinit) struct str text = {0};
+		put_bare_name(name, &text);
+		uint32_t at = strtab_intern(&bare, str_text(&text), text.len);
+		if (at == list.len)
+			vec_push(&list, (struct bare_name){0});
+		enum match_side side = is_base ? MATCH_BASE : MATCH_NEW;
+		list.data[at].counts[side]++;
+		list.data[at].ids[side] = id;
+	}
+	vec_each(&list, it) {
+		if (it->counts[MATCH_BASE] != 1 || it->counts[MATCH_NEW] != 1)
+			continue;
+		make_one(match, it->ids[MATCH_BASE], it->ids[MATCH_NEW]);
+	}
+	vec_deinit(&list);
+	strtab_deinit(&bare);
+}
+
+/* "app-old" and "app-new": the programs themselves are one, whatever they are called. */
+static void match_programs(struct function_match *match)
+{
+	uint32_t ids[MATCH_SIDES];
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		uint32_t program = profile_main_program(match->profiles[side]);
+		ids[side] = match->of[side][program];
+		if (!program || !has_only(match, ids[side], (enum match_side)side))
+			return;
+	}
+	make_one(match, ids[MATCH_BASE], ids[MATCH_NEW]);
+}
+
+void function_match_init(
+	struct function_match *match, const struct profile *base, const struct profile *new)
+{
+	*match = (struct function_match){.profiles = {base, new}, .seed = map_random_seed()};
+	note_objects(match, MATCH_BASE, base);
+	note_objects(match, MATCH_NEW, new);
+	match_versions(match);
+	match_programs(match);
+}
+
+void function_match_deinit(struct function_match *match)
+{
+	strtab_deinit(&match->functions);
+	strtab_deinit(&match->objects);
+	str_deinit(&match->key);
+	vec_deinit(&match->list);
+	mem_free(match->of[MATCH_BASE]);
+	mem_free(match->of[MATCH_NEW]);
+}
+
+uint32_t function_match_object(
+	const struct function_match *match, enum match_side side, uint32_t object)
+{
+	return match->list.data[match->of[side][object]].other;
+}
+
+/* ---- functions ---- */
+
+/* Without what tells clones apart; it stands behind the demangled name as behind the mangled. */
+static size_t own_length(const struct profile_function *function)
+{
+	size_t len = strlen(function->name);
+	size_t suffix = demangle_suffix_length(function->system_name);
+	size_t system = strlen(function->system_name) - suffix;
+	bool is_kept = suffix < len &&
+		       strcmp(function->name + len - suffix, function->system_name + system) == 0;
+	return is_kept ? len - suffix : len;
+}
+
+/* What the function is known by: "object\0name". Addresses say nothing about another build. */
+static void put_key(const struct function_match *match, enum match_side side,
+	const struct profile_function *function, struct str *out)
+{
+	uint32_t id = function_match_object(match, side, function->object);
+	const char *object = strtab_get(&match->objects, id);
+	str_write(out, object, strlen(object) + 1);
+	if (function->object && !function->is_known && match->list.data[id].has_builds)
+		str_printf(out, "%s [no symbol]", object);
+	else
+		str_write(out, function->name, own_length(function));
+}
+
+uint32_t function_match_id(struct function_match *match, enum match_side side, uint32_t function)
+{
+	str_truncate(&match->key, 0);
+	put_key(match, side, &match->profiles[side]->functions.data[function], &match->key);
+	return strtab_intern(&match->functions, match->key.data, match->key.len);
+}
+
+const char *function_match_name(
+	const struct function_match *match, uint32_t id, const char **object)
+{
+	*object = strtab_get(&match->functions, id);
+	return *object + strlen(*object) + 1;
+}

@@ -1,0 +1,57 @@
+/*
+ * Which functions of two recordings are the same. Builds move code and clone functions, so a
+ * function is known by the name of its file, without the version, and by its own name, without
+ * what tells clones apart. The programs that were recorded are one, whatever their files are
+ * called.
+ */
+#ifndef EBPROF_FUNCTION_MATCH_H
+#define EBPROF_FUNCTION_MATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/str.h"
+#include "format/base/vec.h"
+#include "report/model/profile.h"
+
+enum match_side {
+	MATCH_BASE,
+	MATCH_NEW,
+	MATCH_SIDES,
+};
+
+struct match_object {    /* a name of objects */
+	unsigned sides;  /* bits: which have it */
+	uint64_t build;  /* hash of the build ID of all objects that are called so, 0: none yet */
+	bool has_builds; /* they are not all of one */
+	uint32_t other;  /* in place of this name; itself where there is none */
+};
+
+struct function_match {
+	const struct profile *profiles[MATCH_SIDES];
+	struct strtab functions; /* "object\0name" */
+	uint64_t seed;
+	struct strtab objects; /* names */
+	VEC(struct match_object) list;
+	uint32_t *of[MATCH_SIDES]; /* for each object its name */
+	struct str key;
+};
+
+/* Needs symbolized profiles, which stay the caller's and must stay. */
+void function_match_init(
+	struct function_match *match, const struct profile *base, const struct profile *new);
+void function_match_deinit(struct function_match *match);
+
+/*
+ * What all functions have in common that are the same: ids count up from 0 as functions are asked
+ * for. Each call looks at its name, so keep the answer.
+ */
+uint32_t function_match_id(struct function_match *match, enum match_side side, uint32_t function);
+/* Its name and that of its object, as the new side has them where it does; borrowed. */
+const char *function_match_name(
+	const struct function_match *match, uint32_t id, const char **object);
+/* What objects that are the same have in common. */
+uint32_t function_match_object(
+	const struct function_match *match, enum match_side side, uint32_t object);
+
+#endif

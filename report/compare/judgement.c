@@ -1,0 +1,354 @@
+#include "report/compare/judgement.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/compare/statistics.h"
+
+/* Of all runs of a side. */
+struct contrast {
+	double hits[MATCH_SIDES], wholes[MATCH_SIDES];
+	double dispersion, df; /* as the runs have it */
+};
+
+struct quantiles {
+	double df;
+	double interval;  /* of 1 - alpha, both sides */
+	double finding;   /* of what adjusting leaves to a single finding */
+	double certainty; /* of 95 %, one side */
+};
+
+struct judging {
+	const struct judgement_family *family;
+	const struct diff_options *options;
+	double nr_shares; /* of alpha, one for each test, the other families' too */
+	struct statistics_prior prior;
+	struct quantiles quantiles; /* those that were used last */
+};
+
+/* ---- counts ---- */
+
+static enum match_side side_of(const struct judgement_family *family, size_t run)
+{
+	return run < family->nr_base ? MATCH_BASE : MATCH_NEW;
+}
+
+static double hits_of(const struct judgement_family *family, size_t row, size_t run)
+{
+	return family->hits[row * family->nr_runs + run];
+}
+
+static double whole_of(const struct judgement_family *family, size_t row, size_t run)
+{
+	double more = family->more ? family->more[row * family->nr_runs + run] : 0;
+	return family->rest[run] + more;
+}
+
+/* Pearson's. A side without hits says nothing about it. */
+static void put_dispersion(
+	const struct judgement_family *family, size_t row, struct contrast *contrast)
+{
+	double sum = 0;
+	for (size_t run = 0; run < family->nr_runs; run++) {
+		enum match_side side = side_of(family, run);
+		double share = contrast->hits[side] / contrast->wholes[side];
+		double mean = whole_of(family, row, run) * share;
+		double variance = family->is_poisson ? mean : mean * (1 - share);
+		double off = hits_of(family, row, run) - mean;
+		sum += variance > 0 ? off * off / variance : 0;
+	}
+	size_t nr_runs[MATCH_SIDES] = {family->nr_base, family->nr_runs - family->nr_base};
+	for (int side = 0; side < MATCH_SIDES; side++)
+		contrast->df += contrast->hits[side] > 0 ? (double)nr_runs[side] - 1 : 0;
+	contrast->dispersion = contrast->df > 0 ? sum / contrast->df : 1;
+}
+
+static struct contrast contrast_of(const struct judgement_family *family, size_t row)
+{
+	struct contrast contrast = {0};
+	for (size_t run = 0; run < family->nr_runs; run++) {
+		enum match_side side = side_of(family, run);
+		contrast.hits[side] += hits_of(family, row, run);
+		contrast.wholes[side] += whole_of(family, row, run);
+	}
+	put_dispersion(family, row, &contrast);
+	return contrast;
+}
+
+/* ---- dispersion ---- */
+
+/* What a run adds to chance shows the more, the more hits there are. */
+static double size_of(const struct contrast *contrast)
+{
+	return log(contrast->hits[0] + contrast->hits[1]);
+}
+
+static struct statistics_prior find_prior(const struct judgement_family *family)
+{
+	if (family->nr_runs <= 2)
+		return (struct statistics_prior){.df = INFINITY}; /* 1 */
+	CLEANUP_FREE struct statistics_variance *seen =
+		mem_zalloc_array(family->nr_rows, sizeof(*seen));
+	size_t count = 0;
+	for (size_t row = 0; row < family->nr_rows; row++) {
+		if (!family->is_tested[row])
+			continue;
+		struct contrast contrast = contrast_of(family, row);
+		if (contrast.df > 0)
+			seen[count++] = (struct statistics_variance){
+				contrast.dispersion, contrast.df, size_of(&contrast)};
+	}
+	return statistics_fit_prior(seen, count);
+}
+
+/* What was seen of the row itself counts in full where it is more than the others suggest. */
+static void moderate(const struct judging *judging, struct contrast *contrast)
+{
+	double own = contrast->df > 0 ? contrast->dispersion : 1;
+	double expected = statistics_moderate(
+		&judging->prior, size_of(contrast), contrast->dispersion, contrast->df);
+	contrast->dispersion = fmax(1, fmax(own, expected));
+	contrast->df += judging->prior.df;
+	if (contrast->df <= 0)
+		contrast->df = fmax(1, (double)judging->family->nr_runs - 2);
+}
+
+static const struct quantiles *quantiles_of(struct judging *judging, double df)
+{
+	struct quantiles *quantiles = &judging->quantiles;
+	double alpha = judging->options->alpha;
+	if (quantiles->df != df)
+		*quantiles = (struct quantiles){
+			.df = df,
+			.interval = statistics_t_quantile(alpha / 2, df),
+			.finding = statistics_t_quantile(alpha / 2 / judging->nr_shares, df),
+			.certainty = statistics_t_quantile(0.05, df),
+		};
+	return quantiles;
+}
+
+/* ---- one row ---- */
+
+static double log_likelihood(double hits, double whole, bool is_poisson)
+{
+	double missed = whole - hits;
+	double likelihood = hits > 0 ? hits * log(hits / whole) : 0;
+	return likelihood + (!is_poisson && missed > 0 ? missed * log(missed / whole) : 0);
+}
+
+/* How much better two rates explain the counts than one does, doubled. */
+static double deviance_of(const struct contrast *contrast, bool is_poisson)
+{
+	const double *hits = contrast->hits, *wholes = contrast->wholes;
+	double apart = log_likelihood(hits[0], wholes[0], is_poisson) +
+		       log_likelihood(hits[1], wholes[1], is_poisson);
+	double together = log_likelihood(hits[0] + hits[1], wholes[0] + wholes[1], is_poisson);
+	return fmax(0, 2 * (apart - together));
+}
+
+/* The chance alone, where it is too coarse for what holds of many. */
+static double exact_p(const struct contrast *contrast, bool is_poisson)
+{
+	const double *hits = contrast->hits, *wholes = contrast->wholes;
+	double all_hits = hits[0] + hits[1], all = wholes[0] + wholes[1];
+	if (!is_poisson)
+		return statistics_fisher(hits[1], wholes[1], all_hits, all);
+	double share = wholes[1] / all;
+	double more = hits[1] > 0 ? statistics_beta(share, hits[1], hits[0] + 1) : 1;
+	double less = hits[0] > 0 ? statistics_beta(1 - share, hits[0], hits[1] + 1) : 1;
+	return fmin(1, 2 * fmin(more, less));
+}
+
+static double p_of(const struct contrast *contrast, bool is_poisson, double t)
+{
+	static const double few = 1000;
+	double p = 2 * statistics_t_tail(t, contrast->df);
+	double hits = contrast->hits[0] + contrast->hits[1];
+	double missed = contrast->wholes[0] + contrast->wholes[1] - hits;
+	if (p < 0.1 && (hits < few || (!is_poisson && missed < few)))
+		p = fmax(p, exact_p(contrast, is_poisson));
+	return p;
+}
+
+static double log_odds(double hits, double whole, bool is_poisson)
+{
+	return log(hits) - log(is_poisson ? whole : whole - hits);
+}
+
+/* Of the logarithm of the effect; halves as by Gart (1966), so that none has one, too. */
+static double variance_of(const double *hits, const double *wholes, bool is_poisson)
+{
+	double sum = 0;
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		sum += 1 / (hits[side] + 0.5);
+		sum += is_poisson ? 0 : 1 / (wholes[side] - hits[side] + 0.5);
+	}
+	return sum;
+}
+
+static void put_interval(const struct contrast *contrast, bool is_poisson, double quantile,
+	struct diff_finding *finding)
+{
+	const double *hits = contrast->hits, *wholes = contrast->wholes;
+	bool are_both = hits[0] > 0 && hits[1] > 0;
+	bool has_rest = is_poisson || (hits[0] < wholes[0] && hits[1] < wholes[1]);
+	double half = are_both && has_rest ? 0 : 0.5, more = is_poisson ? 0 : 2 * half;
+	double middle = log_odds(hits[1] + half, wholes[1] + more, is_poisson) -
+			log_odds(hits[0] + half, wholes[0] + more, is_poisson);
+	double width =
+		quantile * sqrt(contrast->dispersion * variance_of(hits, wholes, is_poisson));
+	finding->effect = are_both ? expm1(middle) : hits[1] > 0 ? INFINITY : -1;
+	finding->low = hits[1] > 0 ? expm1(middle - width) : -1;
+	finding->high = hits[0] > 0 ? expm1(middle + width) : INFINITY;
+}
+
+/* If nothing has changed, that is, of what both have in common. */
+static double detectable_by(const struct judging *judging, const struct contrast *contrast,
+	const struct quantiles *quantiles)
+{
+	bool is_poisson = judging->family->is_poisson;
+	const double *wholes = contrast->wholes;
+	double share = (contrast->hits[0] + contrast->hits[1]) / (wholes[0] + wholes[1]);
+	double hits[MATCH_SIDES] = {share * wholes[0], share * wholes[1]};
+	double deviation = sqrt(contrast->dispersion * variance_of(hits, wholes, is_poisson));
+	double seen = (quantiles->finding + quantiles->certainty) * deviation;
+	double counts = log1p(judging->options->min_effect) + quantiles->certainty * deviation;
+	return expm1(fmax(seen, counts));
+}
+
+static void judge_row(struct judging *judging, size_t row, struct diff_finding *finding)
+{
+	bool is_poisson = judging->family->is_poisson;
+	struct contrast contrast = contrast_of(judging->family, row);
+	moderate(judging, &contrast);
+	const struct quantiles *quantiles = quantiles_of(judging, contrast.df);
+	finding->is_tested = true;
+	finding->dispersion = contrast.dispersion;
+	finding->t = sqrt(deviance_of(&contrast, is_poisson) / contrast.dispersion);
+	finding->p = p_of(&contrast, is_poisson, finding->t);
+	finding->detectable = detectable_by(judging, &contrast, quantiles);
+	put_interval(&contrast, is_poisson, quantiles->interval, finding);
+}
+
+/* ---- all rows ---- */
+
+static enum diff_verdict verdict_of(
+	const struct diff_finding *finding, const struct diff_options *options)
+{
+	double least = options->min_effect;
+	double share = fmax(finding->sides[0].share, finding->sides[1].share);
+	bool counts = finding->adjusted_p < options->alpha && share >= options->min_share;
+	if (counts && finding->effect >= least && finding->effect > 0)
+		return DIFF_REGRESSION;
+	if (counts && finding->effect <= -least && finding->effect < 0)
+		return DIFF_IMPROVEMENT;
+	return finding->low > -least && finding->high < least ? DIFF_SAME : DIFF_INCONCLUSIVE;
+}
+
+static void adjust(const struct judgement_family *family, struct diff_finding *findings)
+{
+	CLEANUP_FREE double *p = mem_zalloc_array(family->nr_rows, sizeof(*p));
+	size_t count = 0;
+	for (size_t row = 0; row < family->nr_rows; row++)
+		if (family->is_tested[row])
+			p[count++] = findings[row].p;
+	statistics_adjust(p, count, p);
+	count = 0;
+	for (size_t row = 0; row < family->nr_rows; row++)
+		if (family->is_tested[row])
+			findings[row].adjusted_p =
+				fmin(1, p[count++] * (double)(1 + family->nr_others));
+}
+
+void judgement_make(const struct judgement_family *family, const struct diff_options *options,
+	struct diff_finding *findings)
+{
+	struct judging judging = {
+		.family = family,
+		.options = options,
+		.prior = find_prior(family),
+	};
+	for (size_t row = 0; row < family->nr_rows; row++)
+		judging.nr_shares += family->is_tested[row];
+	judging.nr_shares *= (double)(1 + family->nr_others);
+	for (size_t row = 0; row < family->nr_rows; row++)
+		if (family->is_tested[row])
+			judge_row(&judging, row, &findings[row]);
+	adjust(family, findings);
+	for (size_t row = 0; row < family->nr_rows; row++)
+		if (family->is_tested[row])
+			findings[row].verdict = verdict_of(&findings[row], options);
+}
+
+/* ---- what the others are compared with ---- */
+
+static bool surely_changed(const struct judgement_family *family,
+	const struct diff_options *options, const struct diff_finding *findings, size_t row)
+{
+	return family->is_tested[row] && findings[row].adjusted_p < options->alpha;
+}
+
+/*
+ * The row that most surely changed; nr_rows: none did. By t, since p may be too small for a number.
+ * Where a program is two functions, that one takes longer and that the other takes less is the
+ * same: of what is nearly as sure, an alarm is the safer guess.
+ */
+static size_t find_changed(const struct judgement_family *family,
+	const struct diff_options *options, const struct diff_finding *findings)
+{
+	static const double nearly = 0.95;
+	size_t best = family->nr_rows, chosen;
+	for (size_t row = 0; row < family->nr_rows; row++)
+		if (surely_changed(family, options, findings, row) &&
+			(best == family->nr_rows || findings[row].t > findings[best].t))
+			best = row;
+	chosen = best;
+	for (size_t row = 0; row < family->nr_rows; row++)
+		if (surely_changed(family, options, findings, row) && findings[row].effect > 0 &&
+			findings[row].t >= nearly * findings[best].t &&
+			(findings[chosen].effect < 0 || findings[row].t > findings[chosen].t))
+			chosen = row;
+	return chosen;
+}
+
+/* Less than a tenth of the samples is nothing to compare the others with. */
+static bool leaves_enough(const struct judgement_family *family, const double *rest, size_t row)
+{
+	double left[MATCH_SIDES] = {0}, all[MATCH_SIDES] = {0};
+	for (size_t run = 0; run < family->nr_runs; run++) {
+		left[side_of(family, run)] += rest[run] - hits_of(family, row, run);
+		all[side_of(family, run)] += family->rest[run];
+	}
+	return left[0] * 10 >= all[0] && left[1] * 10 >= all[1];
+}
+
+size_t judgement_find_steady(const struct judgement_family *family,
+	const struct diff_options *options, bool *has_changed, double *rest)
+{
+	enum {
+		ROUNDS_MAX = 64,
+		WORK_MAX = 2000000, /* rows that are judged */
+	};
+	size_t found = 0;
+	CLEANUP_FREE bool *is_tested = mem_zalloc_array(family->nr_rows, sizeof(*is_tested));
+	CLEANUP_FREE struct diff_finding *findings =
+		mem_zalloc_array(family->nr_rows, sizeof(*findings));
+	memcpy(is_tested, family->is_tested, family->nr_rows * sizeof(*is_tested));
+	memcpy(rest, family->rest, family->nr_runs * sizeof(*rest));
+	struct judgement_family left = *family;
+	left.is_tested = is_tested;
+	left.rest = rest;
+	for (; found < ROUNDS_MAX && found * family->nr_rows < WORK_MAX; found++) {
+		judgement_make(&left, options, findings);
+		size_t row = find_changed(&left, options, findings);
+		if (row == family->nr_rows || !leaves_enough(family, rest, row))
+			break;
+		has_changed[row] = true;
+		is_tested[row] = false;
+		for (size_t run = 0; run < family->nr_runs; run++)
+			rest[run] -= hits_of(family, row, run);
+	}
+	return found;
+}

@@ -1,0 +1,53 @@
+/*
+ * How sure a change is.
+ *
+ * A run is a number of samples, of which some hit a function. How many is a matter of chance, and
+ * of how the machine felt that day. Chance alone makes them binomial. How much more runs of one
+ * side differ than that is their dispersion (Pearson's, degrees of freedom: runs less 2); tests
+ * and intervals allow for it (quasi-binomial). A few runs say little about the dispersion of one
+ * function, so it is drawn towards what is usual for functions of its size
+ * (statistics_fit_prior()), but never below what was seen, nor below 1. Functions differ in this,
+ * some come in bursts: two runs a side show so little of how much they differ that a finding must
+ * be far clearer than with five. From one run a side none can be seen: 1 is assumed.
+ *
+ * The effect is the odds ratio less 1: how much longer a function takes than before, if the rest
+ * takes as long as before. Shares alone would say less: of 50 %, a slowdown by 10 % makes 52.4 %.
+ *
+ * When one function takes longer, the share of each other one shrinks; an improvement would make
+ * regressions of them. So the rest must be what did not change: the row that most surely changed
+ * is taken out of everybody's rest, and the others are judged again, until none is left that
+ * surely changed (judgement_find_steady()).
+ *
+ * By CPU time, hits are counts of Poisson's over each run's exposure, with dispersion likewise.
+ */
+#ifndef EBPROF_JUDGEMENT_H
+#define EBPROF_JUDGEMENT_H
+
+#include "report/compare/difference.h"
+
+struct judgement_family {
+	size_t nr_rows, nr_runs, nr_base; /* base's runs stand first */
+	const uint32_t *hits;             /* nr_runs of each row */
+	/*
+	 * Of each run, the samples that are compared with: the steady ones; by CPU time the
+	 * exposure: samples by what they count.
+	 */
+	const double *rest;
+	const uint32_t *more; /* like hits: those of a row that are not in the rest; NULL: none */
+	const bool *is_tested;
+	bool is_poisson;
+	size_t nr_others; /* families that are reported with it: all share one alpha */
+};
+
+/* Judges the rows that are to be tested, by their counts; shares must be there. */
+void judgement_make(const struct judgement_family *family, const struct diff_options *options,
+	struct diff_finding *findings);
+
+/*
+ * For rows that have nothing in common, of which `family` has all samples as rest: which have
+ * surely changed, and what of the rest is left without those.
+ */
+size_t judgement_find_steady(const struct judgement_family *family,
+	const struct diff_options *options, bool *has_changed, double *rest);
+
+#endif

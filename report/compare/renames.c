@@ -1,0 +1,43 @@
+#include "report/compare/renames.h"
+
+#include <math.h>
+
+#include "report/compare/rename_match.h"
+
+/* What only this side has, and as much of it that its share is no accident. */
+static void collect(const struct run_counts *counts, enum match_side side,
+	const struct diff_side *of, double least, struct rename_candidates *out)
+{
+	const struct run_sums *own = counts->sums[side], *others = counts->sums[!side];
+	for (uint32_t i = 0; i < counts->nr_entities; i++) {
+		if (others[i].total || !entities_is_named_function(counts->entities, i))
+			continue;
+		struct rename_candidate candidate = {
+			.function = i,
+			.object = entities_object(counts->entities, i),
+			.self = (double)own[i].self / (double)of->known,
+			.total = (double)own[i].total / (double)of->known,
+		};
+		if (candidate.total >= least)
+			vec_push(out, candidate);
+	}
+}
+
+size_t renames_join(struct run_counts *counts, const struct diff_side sides[MATCH_SIDES],
+	const struct diff_options *options)
+{
+	static const double least_of_all = 0.001; /* of a side; whatever is to be reported */
+	struct rename_candidates candidates[MATCH_SIDES] = {0};
+	double least = fmax(least_of_all, options->min_share);
+	if (options->by != DIFF_BY_FUNCTION)
+		return 0;
+	for (int side = 0; side < MATCH_SIDES; side++)
+		collect(counts, (enum match_side)side, &sides[side], least, &candidates[side]);
+	CLEANUP_FREE uint32_t *new_of = mem_zalloc_array(counts->nr_entities + 1, sizeof(*new_of));
+	size_t count = rename_match(candidates, new_of, counts->nr_entities);
+	if (count)
+		run_counts_join(counts, new_of);
+	vec_deinit(&candidates[MATCH_BASE]);
+	vec_deinit(&candidates[MATCH_NEW]);
+	return count;
+}

@@ -1,0 +1,369 @@
+#include "report/compare/run_counts.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- samples by stack ---- */
+
+struct sorting {
+	const struct profile *profile;
+	uint32_t event;
+	const uint32_t *runs;    /* of each thread */
+	const bool *is_known;    /* of each stack */
+	const bool *is_cut;      /* of each stack; NULL: none is */
+	const uint32_t *numbers; /* of each run, without the empty ones */
+};
+
+static bool is_counted(const struct sorting *sorting, const struct profile_sample *sample)
+{
+	return sample->event == sorting->event && sorting->is_known[sample->stack];
+}
+
+/* What was left out of a baseline to keep it small, unlike what nobody ever knew. */
+static bool is_left_out(const struct profile_frame *frame)
+{
+	return !frame->object && frame->offset == LAYOUT_TRUNCATED_LEFT_OUT;
+}
+
+static bool has_left_out(const struct profile *profile)
+{
+	for (size_t i = 1; i < profile->frames.len; i++)
+		if (is_left_out(&profile->frames.data[i]))
+			return true;
+	return false;
+}
+
+/* For each stack whether something was left out of it; NULL: of none. */
+static bool *find_cut(const struct profile *profile)
+{
+	if (!has_left_out(profile))
+		return NULL;
+	bool *is_cut = mem_zalloc_array(profile->stacks.len, sizeof(*is_cut));
+	for (uint32_t i = 0; i < profile->stacks.len; i++) {
+		struct profile_walk walk = profile_walk(profile, i);
+		for (uint32_t frame; !is_cut[i] && (frame = profile_walk_next(&walk));)
+			is_cut[i] = is_left_out(&profile->frames.data[frame]);
+	}
+	return is_cut;
+}
+
+/*
+ * For each stack whether it has a frame that is in some code. Of which all was left out was in
+ * some, too: in a rare function, of which its runs have as much as of others.
+ */
+static bool *find_known(const struct profile *profile)
+{
+	bool *is_known = mem_zalloc_array(profile->stacks.len, sizeof(*is_known));
+	for (uint32_t i = 0; i < profile->stacks.len; i++) {
+		struct profile_walk walk = profile_walk(profile, i);
+		for (uint32_t frame; !is_known[i] && (frame = profile_walk_next(&walk));)
+			is_known[i] = profile->frames.data[frame].object ||
+				      is_left_out(&profile->frames.data[frame]);
+	}
+	return is_known;
+}
+
+/* Which run each thread is of: its recording, of those that were merged. */
+static uint32_t *find_runs(const struct profile *profile)
+{
+	uint32_t *runs = mem_zalloc_array(profile->threads.len, sizeof(*runs));
+	for (size_t i = 0; i < profile->threads.len; i++)
+		runs[i] = profile->processes.data[profile->threads.data[i].process].info.origin;
+	return runs;
+}
+
+static struct diff_run describe_run(const struct profile *profile, size_t origin)
+{
+	bool is_merged = origin > 0 && origin < profile->origins.len;
+	enum layout_end_reason reason =
+		is_merged ? profile->origins.data[origin].info.reason : profile->end.reason;
+	return (struct diff_run){
+		.name = is_merged ? profile->origins.data[origin].name : "",
+		.is_whole_command = reason == LAYOUT_END_COMMAND,
+	};
+}
+
+/* Runs without samples are left out; `numbers` are those of the others, by origin. */
+static void put_runs(const struct profile *profile, const struct run_sums *sums, size_t count,
+	uint32_t *numbers, struct diff_side *side)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!sums[i].total) {
+			/* Where something was merged, 0 is what damage left. */
+			side->nr_empty += i > 0 || count == 1;
+			continue;
+		}
+		numbers[i] = (uint32_t)side->runs.len;
+		struct diff_run run = describe_run(profile, i);
+		run.samples = sums[i].total;
+		run.unknown = sums[i].total - sums[i].self;
+		run.value = fmax(1, (double)sums[i].total_value); /* 0: damage */
+		vec_push(&side->runs, run);
+		side->samples += run.samples;
+		side->known += run.samples - run.unknown;
+		side->value += run.value;
+	}
+}
+
+/* Total is of all, self of those that are known. */
+static void sum_runs(const struct sorting *sorting, struct run_sums *sums, struct diff_side *side)
+{
+	const struct profile *profile = sorting->profile;
+	vec_each(&profile->samples, sample) {
+		if (sample->event != sorting->event) {
+			side->other_samples++;
+			continue;
+		}
+		struct run_sums *sum = &sums[sorting->runs[sample->thread]];
+		sum->self += sorting->is_known[sample->stack];
+		side->cut += sorting->is_cut && sorting->is_cut[sample->stack];
+		sum->total++;
+		sum->total_value += profile_sample_value(profile, sample);
+	}
+}
+
+/* A counting sort: how many each stack has, where they begin, and then each into its place. */
+static void sort_samples(struct run_samples *samples, const struct sorting *sorting)
+{
+	const struct profile *profile = sorting->profile;
+	vec_each(&profile->samples, sample)
+		if (is_counted(sorting, sample))
+			samples->first[sample->stack + 1]++;
+	for (size_t i = 0; i < samples->nr_stacks; i++)
+		samples->first[i + 1] += samples->first[i];
+	CLEANUP_FREE uint32_t *place = mem_zalloc_array(samples->nr_stacks, sizeof(*place));
+	memcpy(place, samples->first, samples->nr_stacks * sizeof(*place));
+	vec_each(&profile->samples, sample) {
+		if (!is_counted(sorting, sample))
+			continue;
+		samples->runs[place[sample->stack]++] =
+			sorting->numbers[sorting->runs[sample->thread]];
+		samples->values[sample->stack] += profile_sample_value(profile, sample);
+	}
+}
+
+void run_samples_init(struct run_samples *samples, const struct profile *profile, uint32_t event,
+	struct diff_side *side)
+{
+	size_t stacks = profile->stacks.len;
+	size_t origins = profile->origins.len > 1 ? profile->origins.len : 1;
+	CLEANUP_FREE uint32_t *runs = find_runs(profile);
+	CLEANUP_FREE bool *is_known = find_known(profile);
+	CLEANUP_FREE bool *is_cut = find_cut(profile);
+	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(origins, sizeof(*numbers));
+	CLEANUP_FREE struct run_sums *sums = mem_zalloc_array(origins, sizeof(*sums));
+	struct sorting sorting = {profile, event, runs, is_known, is_cut, numbers};
+	sum_runs(&sorting, sums, side);
+	put_runs(profile, sums, origins, numbers, side);
+	*samples = (struct run_samples){
+		.profile = profile,
+		.nr_stacks = stacks,
+		.nr_runs = side->runs.len,
+		.first = mem_zalloc_array(stacks + 1, sizeof(*samples->first)),
+		.runs = mem_zalloc_array(profile->samples.len, sizeof(*samples->runs)),
+		.values = mem_zalloc_array(stacks, sizeof(*samples->values)),
+	};
+	sort_samples(samples, &sorting);
+}
+
+void run_samples_deinit(struct run_samples *samples)
+{
+	mem_free(samples->first);
+	mem_free(samples->runs);
+	mem_free(samples->values);
+	mem_free(samples->lists);
+	vec_deinit(&samples->entities);
+	*samples = (struct run_samples){0};
+}
+
+/* ---- sums by entity ---- */
+
+/* Entities are numbered as stacks are looked at, so there may be more than at the last one. */
+static void add_stack(struct run_counts *counts, enum match_side side, uint32_t stack,
+	const struct entity_list *list, size_t *room)
+{
+	const struct run_samples *samples = &counts->sides[side];
+	size_t count = entities_count(counts->entities);
+	if (count > *room) {
+		size_t more = count * 2;
+		struct run_sums **sums = &counts->sums[side];
+		*sums = mem_realloc_array(*sums, more, sizeof(**sums));
+		memset(*sums + *room, 0, (more - *room) * sizeof(**sums));
+		*room = more;
+	}
+	uint64_t hits = samples->first[stack + 1] - samples->first[stack];
+	for (size_t i = 0; i < list->len; i++) {
+		struct run_sums *sums = &counts->sums[side][list->data[i]];
+		sums->total += hits;
+		sums->total_value += samples->values[stack];
+		sums->self += i == 0 ? hits : 0;
+		sums->self_value += i == 0 ? samples->values[stack] : 0;
+	}
+}
+
+static void sum_side(struct run_counts *counts, enum match_side side)
+{
+	struct entity_list list = {0};
+	struct run_samples *samples = &counts->sides[side];
+	size_t room = 0;
+	samples->lists = mem_zalloc_array(samples->nr_stacks + 1, sizeof(*samples->lists));
+	for (uint32_t stack = 0; stack < samples->nr_stacks; stack++) {
+		if (samples->first[stack] != samples->first[stack + 1]) {
+			entities_of_stack(counts->entities, side, stack, &list);
+			add_stack(counts, side, stack, &list, &room);
+			vec_append(&samples->entities, list.data, list.len);
+		}
+		samples->lists[stack + 1] = samples->entities.len;
+	}
+	vec_deinit(&list);
+	/* Of each entity, also of those that only the other side has. */
+	counts->nr_entities = entities_count(counts->entities);
+}
+
+/* Both sides' have as many then. */
+static void even_out(struct run_counts *counts, enum match_side side, size_t had)
+{
+	struct run_sums **sums = &counts->sums[side];
+	size_t count = counts->nr_entities;
+	*sums = mem_realloc_array(*sums, count, sizeof(**sums));
+	if (count > had)
+		memset(*sums + had, 0, (count - had) * sizeof(**sums));
+}
+
+void run_counts_init(struct run_counts *counts, const struct run_samples *base,
+	const struct run_samples *new, struct entities *entities)
+{
+	*counts = (struct run_counts){
+		.sides = {*base, *new},
+		.entities = entities,
+		.nr_runs = base->nr_runs + new->nr_runs,
+		.nr_base = base->nr_runs,
+	};
+	sum_side(counts, MATCH_NEW);
+	size_t of_new = counts->nr_entities;
+	sum_side(counts, MATCH_BASE);
+	even_out(counts, MATCH_NEW, of_new);
+	even_out(counts, MATCH_BASE, counts->nr_entities);
+	counts->old = mem_zalloc_array(counts->nr_entities + 1, sizeof(*counts->old));
+}
+
+void run_counts_join(struct run_counts *counts, const uint32_t *new_of)
+{
+	struct run_sums *base = counts->sums[MATCH_BASE];
+	for (uint32_t old = 0; old < counts->nr_entities; old++) {
+		if (!new_of[old])
+			continue;
+		base[new_of[old] - 1] = base[old];
+		base[old] = (struct run_sums){0};
+		counts->old[new_of[old] - 1] = old + 1;
+	}
+	vec_each(&counts->sides[MATCH_BASE].entities, entity)
+		if (new_of[*entity])
+			*entity = new_of[*entity] - 1;
+}
+
+void run_counts_deinit(struct run_counts *counts)
+{
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		run_samples_deinit(&counts->sides[side]);
+		mem_free(counts->sums[side]);
+	}
+	mem_free(counts->old);
+	mem_free(counts->row_of);
+	mem_free(counts->self);
+	mem_free(counts->total);
+}
+
+/* ---- rows by run ---- */
+
+/* Where a side's samples are counted, row by row. */
+struct tally {
+	struct run_counts *counts;
+	const bool *chosen; /* NULL: all samples, into the counts' own cells */
+	uint32_t *cells;
+};
+
+static uint32_t *new_cells(const struct run_counts *counts)
+{
+	return mem_zalloc_array(counts->nr_rows * counts->nr_runs + 1, sizeof(uint32_t));
+}
+
+static void tally_row(
+	const struct tally *tally, uint32_t row, bool is_self, size_t run, uint32_t hits)
+{
+	struct run_counts *counts = tally->counts;
+	size_t cell = row * counts->nr_runs + run;
+	if (tally->chosen) {
+		tally->cells[cell] += hits;
+		return;
+	}
+	counts->total[cell] += hits;
+	counts->self[cell] += is_self ? hits : 0;
+}
+
+/* Samples of a stack mostly come run by run. */
+static void tally_stack(const struct tally *tally, enum match_side side, uint32_t stack,
+	const struct entity_list *rows, bool has_self)
+{
+	const struct run_samples *samples = &tally->counts->sides[side];
+	size_t first_run = side == MATCH_NEW ? tally->counts->nr_base : 0;
+	uint32_t end = samples->first[stack + 1];
+	for (uint32_t at = samples->first[stack], next; at < end; at = next) {
+		for (next = at + 1; next < end && samples->runs[next] == samples->runs[at];)
+			next++;
+		for (size_t i = 0; i < rows->len; i++)
+			tally_row(tally, rows->data[i], has_self && i == 0,
+				first_run + samples->runs[at], next - at);
+	}
+}
+
+/* The rows among a stack's entities. */
+static bool list_rows(const struct run_counts *counts, enum match_side side, uint32_t stack,
+	struct entity_list *rows)
+{
+	const struct run_samples *samples = &counts->sides[side];
+	const uint32_t *entities = samples->entities.data + samples->lists[stack];
+	size_t count = samples->lists[stack + 1] - samples->lists[stack];
+	rows->len = 0;
+	for (size_t i = 0; i < count; i++)
+		if (counts->row_of[entities[i]])
+			vec_push(rows, counts->row_of[entities[i]] - 1);
+	return counts->row_of[entities[0]];
+}
+
+static void tally_side(const struct tally *tally, enum match_side side)
+{
+	struct run_counts *counts = tally->counts;
+	const struct run_samples *samples = &counts->sides[side];
+	struct entity_list rows = {0};
+	for (uint32_t stack = 0; stack < samples->nr_stacks; stack++) {
+		if (samples->first[stack] == samples->first[stack + 1])
+			continue;
+		bool has_self = list_rows(counts, side, stack, &rows);
+		if (tally->chosen && !(has_self && tally->chosen[rows.data[0]]))
+			continue;
+		tally_stack(tally, side, stack, &rows, has_self);
+	}
+	vec_deinit(&rows);
+}
+
+void run_counts_choose(struct run_counts *counts, const uint32_t *rows, size_t nr_rows)
+{
+	counts->nr_rows = nr_rows;
+	counts->row_of = mem_zalloc_array(counts->nr_entities + 1, sizeof(*counts->row_of));
+	for (size_t i = 0; i < nr_rows; i++)
+		counts->row_of[rows[i]] = (uint32_t)i + 1;
+	counts->self = new_cells(counts);
+	counts->total = new_cells(counts);
+	struct tally tally = {.counts = counts};
+	tally_side(&tally, MATCH_BASE);
+	tally_side(&tally, MATCH_NEW);
+}
+
+uint32_t *run_counts_of_chosen(struct run_counts *counts, const bool *chosen)
+{
+	struct tally tally = {counts, chosen, new_cells(counts)};
+	tally_side(&tally, MATCH_BASE);
+	tally_side(&tally, MATCH_NEW);
+	return tally.cells;
+}

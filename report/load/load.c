@@ -1,0 +1,635 @@
+#include "report/load/load.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "format/file/reader.h"
+#include "report/load/code_versions.h"
+#include "report/load/loading.h"
+#include "report/load/unwind/snapshots.h"
+#include "report/model/sample_order.h"
+
+/* ---- entities as they are read: every reference is checked once ---- */
+
+/* Ids grow by one but for holes that damage tore: those become placeholders. */
+#define put_at(vec, id, ...) \
+	do { \
+		if ((id) >= (vec)->len) \
+			vec_resize((vec), (size_t)(id) + 1); \
+		(vec)->data[id] = (__VA_ARGS__); \
+	} while (0)
+
+static const char *string_at(struct profile *profile, uint32_t id)
+{
+	if (!id)
+		return "";
+	if (id < profile->strings.len && profile->strings.data[id].bytes)
+		return profile->strings.data[id].bytes;
+	profile->dangling++;
+	return PROFILE_DAMAGED;
+}
+
+/* An id that may be 0 or lead nowhere: behind the table's end, or into a hole. */
+static uint32_t checked(struct profile *profile, uint32_t id, bool is_there)
+{
+	if (is_there)
+		return id;
+	profile->dangling++;
+	return 0;
+}
+
+/* Whether the entity was read; `field` is NULL or 0 in holes alone. Index 0 is always there. */
+#define is_there(vec, id, field) ((id) < (vec)->len && (vec)->data[id].field)
+
+static uint32_t checked_event(struct profile *profile, uint32_t id)
+{
+	return checked(profile, id, is_there(&profile->events, id, name));
+}
+
+static uint32_t checked_object(struct profile *profile, uint32_t id)
+{
+	return checked(profile, id, is_there(&profile->objects, id, path));
+}
+
+static uint32_t checked_origin(struct profile *profile, uint32_t id)
+{
+	return checked(profile, id, is_there(&profile->origins, id, name));
+}
+
+static uint32_t checked_process(struct profile *profile, uint32_t id)
+{
+	return checked(profile, id, is_there(&profile->processes, id, cgroup));
+}
+
+static uint32_t checked_thread(struct profile *profile, uint32_t id)
+{
+	return checked(profile, id, is_there(&profile->threads, id, comm));
+}
+
+static uint32_t checked_frame(struct profile *profile, uint32_t id)
+{
+	bool is_read = id < profile->frames.len &&
+		       (profile->frames.data[id].object || profile->frames.data[id].offset);
+	return checked(profile, id, is_read);
+}
+
+static uint32_t checked_node(struct loading *loading, uint32_t id)
+{
+	struct profile *profile = loading->profile;
+	bool is_read = id < profile->nodes.len && loading->node_depths.data[id];
+	return checked(profile, id, !id || is_read);
+}
+
+static void note_time(struct profile *profile, uint64_t time_ns)
+{
+	if (time_ns < profile->first_ns)
+		profile->first_ns = time_ns;
+	if (time_ns > profile->last_ns)
+		profile->last_ns = time_ns;
+}
+
+static struct profile *profile_of(void *context)
+{
+	return ((struct loading *)context)->profile;
+}
+
+static void on_meta(void *context, const char *key, size_t key_len, const char *value, size_t len)
+{
+	struct profile *profile = profile_of(context);
+	struct profile_meta meta = {
+		.key = arena_strndup(&profile->arena, key, key_len),
+		.value = arena_strndup(&profile->arena, value, len),
+	};
+	vec_each(&profile->meta, old) {
+		if (strcmp(old->key, meta.key) == 0) {
+			*old = meta;
+			return;
+		}
+	}
+	vec_push(&profile->meta, meta);
+}
+
+static void on_string(void *context, uint32_t id, const char *bytes, size_t len)
+{
+	struct profile *profile = profile_of(context);
+	struct profile_string string = {
+		.bytes = arena_strndup(&profile->arena, bytes, len),
+		.len = (uint32_t)len,
+	};
+	put_at(&profile->strings, id, string);
+}
+
+static void on_event(void *context, uint32_t id, const struct layout_event *event)
+{
+	struct profile *profile = profile_of(context);
+	struct profile_event out = {
+		.name = string_at(profile, event->name),
+		.unit = string_at(profile, event->unit),
+		.period = event->period,
+		.frequency_hz = event->frequency_hz,
+	};
+	out.is_second = strcmp(out.name, LAYOUT_EVENT_SECOND) == 0;
+	put_at(&profile->events, id, out);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = path[0] == '/' ? strrchr(path, '/') : NULL;
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The recorder calls it as the kernel does; [heap] and the like stay. */
+static bool is_generated_code(const struct profile_object *object)
+{
+	return object->info.kind == LAYOUT_OBJECT_ANONYMOUS &&
+	       (strcmp(object->path, LAYOUT_ANONYMOUS_PATH) == 0 ||
+		       strcmp(object->path, "//anon") == 0);
+}
+
+static void on_object(void *context, uint32_t id, const struct layout_object *object)
+{
+	struct profile *profile = profile_of(context);
+	struct profile_object out = {.info = *object, .path = string_at(profile, object->path)};
+	size_t bytes = object->nr_segments * sizeof(*object->segments);
+	out.info.segments = NULL;
+	if (bytes)
+		out.info.segments =
+			memcpy(arena_alloc(&profile->arena, bytes), object->segments, bytes);
+	if (is_generated_code(&out))
+		out.path = PROFILE_GENERATED_CODE;
+	out.name = last_part(out.path);
+	put_at(&profile->objects, id, out);
+}
+
+static const char *copy_text(struct profile *profile, const struct layout_text *text)
+{
+	return arena_strndup(&profile->arena, text->len ? text->bytes : "", text->len);
+}
+
+static void on_origin(void *context, uint32_t id, const struct layout_origin *origin)
+{
+	struct profile *profile = profile_of(context);
+	struct profile_meta *meta =
+		arena_alloc(&profile->arena, (origin->nr_meta + 1) * sizeof(*meta));
+	for (uint32_t i = 0; i < origin->nr_meta; i++) {
+		meta[i].key = copy_text(profile, &origin->meta[i].key);
+		meta[i].value = copy_text(profile, &origin->meta[i].value);
+	}
+	struct profile_origin out = {
+		.name = copy_text(profile, &origin->name), .info = *origin, .meta = meta};
+	out.info.name = (struct layout_text){0};
+	out.info.meta = NULL;
+	put_at(&profile->origins, id, out);
+}
+
+static void on_process(void *context, uint32_t id, const struct layout_process *process)
+{
+	struct profile *profile = profile_of(context);
+	struct profile_process out = {
+		.info = *process,
+		.cgroup = string_at(profile, process->cgroup),
+		.container = string_at(profile, process->container),
+	};
+	out.info.exe = checked_object(profile, process->exe);
+	out.info.origin = checked_origin(profile, process->origin);
+	put_at(&profile->processes, id, out);
+}
+
+static void on_thread(void *context, uint32_t id, const struct layout_thread *thread)
+{
+	struct profile *profile = profile_of(context);
+	struct profile_thread out = {
+		.process = checked_process(profile, thread->process),
+		.tid = thread->tid,
+		.comm = string_at(profile, thread->comm),
+	};
+	out.pid = profile->processes.data[out.process].info.pid;
+	put_at(&profile->threads, id, out);
+}
+
+static void on_mapping(void *context, const struct layout_mapping *mapping)
+{
+	struct profile *profile = profile_of(context);
+	struct layout_mapping out = *mapping;
+	out.process = checked_process(profile, mapping->process);
+	out.object = checked_object(profile, mapping->object);
+	vec_push(&profile->mappings, out);
+}
+
+static void on_frame(void *context, uint32_t id, const struct layout_frame *frame)
+{
+	struct profile *profile = profile_of(context);
+	struct profile_frame out = {
+		.object = checked_object(profile, frame->object),
+		.offset = frame->offset,
+		.flags = frame->flags,
+	};
+	if (frame->object && !out.object)
+		out.offset = LAYOUT_TRUNCATED_UNKNOWN;
+	if (!out.object && (!out.offset || out.offset >= LAYOUT_TRUNCATED_END))
+		out.offset = LAYOUT_TRUNCATED_UNKNOWN; /* a cause of a later version */
+	profile->objects.data[out.object].is_used = true;
+	put_at(&profile->frames, id, out);
+}
+
+static void on_node(void *context, uint32_t id, const struct layout_node *node)
+{
+	struct loading *loading = context;
+	struct profile *profile = loading->profile;
+	struct layout_node out = {
+		.parent = checked_node(loading, node->parent),
+		.frame = checked_frame(profile, node->frame),
+	};
+	uint32_t depth = loading->node_depths.data[out.parent] + 1;
+	if (depth > LAYOUT_MAX_DEPTH) { /* a root that says: cut, for reasons unknown */
+		profile->dangling++;
+		out = (struct layout_node){0};
+		depth = 1;
+	}
+	put_at(&profile->nodes, id, out);
+	put_at(&loading->node_depths, id, (uint16_t)depth);
+	put_at(&loading->plain_stacks, id, 0);
+}
+
+static void on_snapshot(void *context, uint32_t id, const struct layout_snapshot *snapshot)
+{
+	struct loading *loading = context;
+	struct profile *profile = loading->profile;
+	struct layout_snapshot out = *snapshot;
+	out.process = checked_process(profile, snapshot->process);
+	if (!loading->snapshots)
+		loading->snapshots = snapshots_create(loading);
+	snapshots_take(loading->snapshots, id, &out);
+}
+
+/* False: there is no such snapshot. */
+static bool defer_sample(struct loading *loading, uint32_t snapshot, uint32_t user, uint32_t kernel)
+{
+	struct profile *profile = loading->profile;
+	struct snapshots_sample waiting = {
+		.index = profile->samples.len,
+		.user = user,
+		.kernel = kernel,
+	};
+	if (loading->snapshots && snapshots_defer(loading->snapshots, snapshot, &waiting))
+		return true;
+	profile->dangling++;
+	return false;
+}
+
+/* Most samples are of user code alone, and of stacks that were there before. */
+static bool find_plain_stack(
+	const struct loading *loading, const struct layout_sample *sample, uint32_t *ret)
+{
+	if (sample->kernel_stack || sample->snapshot ||
+		sample->user_stack >= loading->plain_stacks.len ||
+		!loading->plain_stacks.data[sample->user_stack])
+		return false;
+	*ret = loading->plain_stacks.data[sample->user_stack] - 1;
+	return true;
+}
+
+/* The stack of a snapshot is made once all is read: see join_snapshots() below. */
+static uint32_t stack_of_sample(struct loading *loading, const struct layout_sample *sample)
+{
+	uint32_t stack;
+	if (find_plain_stack(loading, sample, &stack))
+		return stack;
+	uint32_t user = checked_node(loading, sample->user_stack);
+	uint32_t kernel = checked_node(loading, sample->kernel_stack);
+	if (sample->snapshot && defer_sample(loading, sample->snapshot, user, kernel))
+		return 0;
+	return loading_add_stack(loading, user, kernel);
+}
+
+static void on_sample(void *context, const struct layout_sample *sample)
+{
+	struct loading *loading = context;
+	struct profile *profile = loading->profile;
+	uint32_t event = checked_event(profile, sample->event);
+	if (profile->events.data[event].is_second && !loading->options->with_second_samples) {
+		profile->nr_second_samples++;
+		return;
+	}
+	struct profile_sample out = {
+		.time_ns = sample->time_ns,
+		.weight = sample->weight,
+		.thread = checked_thread(profile, sample->thread),
+		.cpu = sample->cpu,
+		.event = event,
+		.stack = stack_of_sample(loading, sample),
+	};
+	note_time(profile, sample->time_ns);
+	vec_push(&profile->samples, out);
+}
+
+static void on_symbol(void *context, const struct layout_symbol *symbol)
+{
+	struct profile *profile = profile_of(context);
+	struct profile_symbol out = {
+		.object = checked_object(profile, symbol->object),
+		.offset = symbol->offset,
+		.size = symbol->size,
+		.name = string_at(profile, symbol->name),
+	};
+	vec_push(&profile->symbols, out);
+}
+
+static void on_code(void *context, const struct layout_code *code)
+{
+	struct profile *profile = profile_of(context);
+	struct profile_code out = {
+		.object = checked_object(profile, code->object),
+		.order = (uint32_t)profile->codes.len,
+		.offset = code->offset,
+		.start = code->start,
+		.time_ns = code->time_ns,
+		.sure_ns = code->sure_ns,
+		.name = string_at(profile, code->name),
+		.file = code->file ? string_at(profile, code->file) : NULL,
+		.line = code->line,
+	};
+	vec_push(&profile->codes, out);
+}
+
+static void on_unwound(void *context, const struct layout_unwound *unwound)
+{
+	struct loading *loading = context;
+	uint32_t node = checked_node(loading, unwound->node);
+	if (node)
+		*map_put(&loading->archived_stacks, unwound->snapshot, NULL) = node;
+}
+
+static struct answers *on_answers(void *context, uint32_t object)
+{
+	struct profile *profile = profile_of(context);
+	object = checked_object(profile, object);
+	return object ? &profile->objects.data[object].answers : NULL;
+}
+
+static void on_counter(void *context, const struct layout_counter_value *value)
+{
+	struct loading *loading = context;
+	if ((unsigned)value->counter >= LAYOUT_COUNTER_COUNT)
+		return; /* of a later version */
+	*map_put(&loading->counter_values, (uint64_t)value->counter << 32 | value->cpu, NULL) =
+		value->value;
+}
+
+static void on_clock(void *context, const struct layout_clock *clock)
+{
+	struct profile *profile = profile_of(context);
+	if (!profile->first_clock.monotonic_ns)
+		profile->first_clock = *clock;
+	profile->last_clock = *clock;
+	note_time(profile, clock->monotonic_ns);
+}
+
+static void on_end(void *context, const struct layout_end *end)
+{
+	struct profile *profile = profile_of(context);
+	profile->end = *end;
+	note_time(profile, end->time_ns);
+}
+
+static void on_progress(void *context, uint64_t file_bytes)
+{
+	const struct profile_options *options = ((struct loading *)context)->options;
+	if (options->progress)
+		options->progress(options->context, file_bytes);
+}
+
+static const struct reader_visitor visitor = {
+	.meta = on_meta,
+	.string = on_string,
+	.event = on_event,
+	.origin = on_origin,
+	.object = on_object,
+	.process = on_process,
+	.thread = on_thread,
+	.mapping = on_mapping,
+	.frame = on_frame,
+	.node = on_node,
+	.snapshot = on_snapshot,
+	.sample = on_sample,
+	.symbol = on_symbol,
+	.code = on_code,
+	.unwound = on_unwound,
+	.answers = on_answers,
+	.counter = on_counter,
+	.clock = on_clock,
+	.end = on_end,
+	.progress = on_progress,
+};
+
+/* ---- once all was read ---- */
+
+/* The node of the whole user stack: as it was archived, or as it is found here. */
+static uint32_t join_snapshot(struct loading *loading, const struct snapshots_sample *sample)
+{
+	const uint64_t *archived = map_get(&loading->archived_stacks, sample->snapshot);
+	if (archived)
+		return (uint32_t)*archived;
+	struct layout_unwound unwound = {
+		.snapshot = sample->snapshot,
+		.node = snapshots_join(loading->snapshots, sample),
+	};
+	if (unwound.node != sample->user)
+		vec_push(&loading->profile->unwound, unwound);
+	return unwound.node;
+}
+
+/* New nodes stand behind all that the file has, so their callers do come first. */
+static void join_snapshots(struct loading *loading)
+{
+	struct profile *profile = loading->profile;
+	if (!loading->snapshots)
+		return;
+	snapshots_finish(loading->snapshots);
+	size_t count;
+	const struct snapshots_sample *waiting = snapshots_deferred(loading->snapshots, &count);
+	for (size_t i = 0; i < count; i++)
+		profile->samples.data[waiting[i].index].stack = loading_add_stack(
+			loading, join_snapshot(loading, &waiting[i]), waiting[i].kernel);
+	snapshots_destroy(loading->snapshots);
+	loading->snapshots = NULL;
+}
+
+/* Stacks whose code changed from sample to sample become several. */
+static void split_stacks(struct loading *loading)
+{
+	struct profile *profile = loading->profile;
+	struct code_versions *versions = code_versions_create(loading);
+	for (size_t i = 0; versions && i < profile->samples.len; i++) {
+		struct profile_sample *sample = &profile->samples.data[i];
+		struct profile_stack stack = profile->stacks.data[sample->stack];
+		bool is_stale;
+		uint32_t user =
+			code_versions_node(versions, stack.user, sample->time_ns, &is_stale);
+		profile->nr_stale += is_stale;
+		if (user != stack.user)
+			sample->stack = loading_add_stack(loading, user, stack.kernel);
+	}
+	code_versions_destroy(versions);
+}
+
+/*
+ * A process that was written amid its exec has no program yet: that is, as for the recorder, the
+ * file which is mapped lowest, below its libraries and its loader.
+ */
+static void find_programs(struct profile *profile)
+{
+	size_t count = profile->processes.len;
+	CLEANUP_FREE uint64_t *lowest = mem_zalloc_array(count, sizeof(*lowest));
+	CLEANUP_FREE bool *is_known = mem_zalloc_array(count, sizeof(*is_known));
+	for (size_t i = 0; i < count; i++)
+		is_known[i] = !i || profile->processes.data[i].info.exe;
+	vec_each(&profile->mappings, mapping) {
+		struct layout_process *process = &profile->processes.data[mapping->process].info;
+		if (is_known[mapping->process] ||
+			(process->exe && mapping->start >= lowest[mapping->process]) ||
+			profile->objects.data[mapping->object].info.kind != LAYOUT_OBJECT_FILE)
+			continue;
+		process->exe = mapping->object;
+		lowest[mapping->process] = mapping->start;
+	}
+}
+
+static void sum_counters(struct loading *loading)
+{
+	size_t cursor = 0;
+	for (struct map_slot *slot; (slot = map_next(&loading->counter_values, &cursor));)
+		loading->profile->counters[slot->key >> 32] += slot->value;
+	map_deinit(&loading->counter_values);
+}
+
+static size_t guess(uint64_t file_bytes, unsigned bytes_each, size_t max)
+{
+	uint64_t count = file_bytes / bytes_each;
+	return count < max ? (size_t)count : max;
+}
+
+/*
+ * Room for what a file of this size has of samples, if not more than usual, and so of the rest:
+ * tables that grow are written again and again. Room that is not used costs nothing.
+ */
+static void reserve_tables(struct loading *loading, int fd)
+{
+	struct profile *profile = loading->profile;
+	enum {
+		MAX_SAMPLES = 2 << 20,
+		MAX_FRAMES = 256 << 10,
+		MAX_NODES = 1 << 20,
+	};
+	struct stat st;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return;
+	uint64_t bytes = (uint64_t)st.st_size;
+	size_t nr_nodes = guess(bytes, 16, MAX_NODES), nr_frames = guess(bytes, 24, MAX_FRAMES);
+	vec_reserve(&profile->samples, guess(bytes, 4, MAX_SAMPLES));
+	vec_reserve(&profile->frames, nr_frames);
+	vec_reserve(&profile->functions, nr_frames); /* as long as there are but addresses */
+	vec_reserve(&profile->nodes, nr_nodes);
+	vec_reserve(&loading->node_depths, nr_nodes);
+	vec_reserve(&loading->plain_stacks, nr_nodes);
+}
+
+/* Index 0 of each table: what "none" and damaged references lead to. */
+static void add_placeholders(struct loading *loading)
+{
+	struct profile *profile = loading->profile;
+	vec_push(&profile->strings, (struct profile_string){.bytes = ""});
+	vec_push(&profile->events, (struct profile_event){.name = "samples", .unit = "count"});
+	vec_push(&profile->objects, (struct profile_object){.path = "", .name = ""});
+	vec_push(&profile->origins, (struct profile_origin){.name = ""});
+	vec_push(&profile->processes, (struct profile_process){.cgroup = "", .container = ""});
+	vec_push(&profile->threads, (struct profile_thread){.comm = PROFILE_DAMAGED});
+	vec_push(&profile->frames, (struct profile_frame){.offset = LAYOUT_TRUNCATED_UNKNOWN});
+	vec_push(&profile->nodes, (struct layout_node){0});
+	vec_push(&loading->node_depths, 0);
+	vec_push(&loading->plain_stacks, 0);
+	vec_push(&profile->functions,
+		(struct profile_function){.name = PROFILE_DAMAGED, .system_name = PROFILE_DAMAGED});
+}
+
+/* Holes in the tables hold zeros: give them texts to show. */
+static void fill_holes(struct profile *profile)
+{
+	vec_each(&profile->strings, string) {
+		if (!string->bytes)
+			*string = (struct profile_string){
+				PROFILE_DAMAGED, sizeof(PROFILE_DAMAGED) - 1};
+	}
+	vec_each(&profile->frames, frame) {
+		if (!frame->object && !frame->offset)
+			frame->offset = LAYOUT_TRUNCATED_UNKNOWN;
+	}
+	vec_each(&profile->objects, object) {
+		if (!object->path)
+			object->path = object->name = PROFILE_DAMAGED;
+	}
+	vec_each(&profile->origins, origin) {
+		if (!origin->name)
+			origin->name = PROFILE_DAMAGED;
+	}
+	vec_each(&profile->processes, process) {
+		if (!process->cgroup)
+			process->cgroup = process->container = "";
+	}
+	vec_each(&profile->threads, thread) {
+		if (!thread->comm)
+			thread->comm = PROFILE_DAMAGED;
+	}
+	vec_each(&profile->events, event) {
+		if (!event->name)
+			event->name = event->unit = PROFILE_DAMAGED;
+	}
+}
+
+/* What is made of the recording once all of it was read. */
+static void complete(struct loading *loading)
+{
+	struct profile *profile = loading->profile;
+	if (profile->first_ns > profile->last_ns) /* there was nothing that has a time */
+		profile->first_ns = 0;
+	vec_each(&profile->objects, object)
+		object->nr_archived = answers_count(&object->answers);
+	join_snapshots(loading);
+	profile->nr_unwound_frames = profile->frames.len;
+	profile->nr_unwound_nodes = profile->nodes.len;
+	split_stacks(loading);
+	fill_holes(profile);
+	find_programs(profile);
+	sum_counters(loading);
+	if (!loading->options->leaves_order)
+		sample_order_sort(profile->samples.data, profile->samples.len);
+}
+
+static void loading_deinit(struct loading *loading)
+{
+	snapshots_destroy(loading->snapshots);
+	map_deinit(&loading->stack_index);
+	map_deinit(&loading->archived_stacks);
+	map_deinit(&loading->counter_values);
+	vec_deinit(&loading->node_depths);
+	vec_deinit(&loading->plain_stacks);
+}
+
+struct err *profile_load(int fd, const struct profile_options *options, struct profile **ret)
+{
+	static const struct profile_options usual = {0};
+	struct profile *profile = mem_zalloc(sizeof(*profile));
+	struct loading loading = {.profile = profile, .options = options ? options : &usual};
+	profile->first_ns = UINT64_MAX;
+	reserve_tables(&loading, fd);
+	add_placeholders(&loading);
+	struct err *err = reader_read(fd, &visitor, &loading, &profile->file);
+	if (err) {
+		profile_destroy(profile);
+	} else {
+		complete(&loading);
+		*ret = profile;
+	}
+	loading_deinit(&loading);
+	return err;
+}

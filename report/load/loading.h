@@ -1,0 +1,40 @@
+/*
+ * A profile while its recording is read: what only loading needs, and the nodes and stacks that
+ * the file has or that turn up when stacks are unwound or split.
+ */
+#ifndef EBPROF_LOADING_H
+#define EBPROF_LOADING_H
+
+#include <stdint.h>
+
+#include "format/base/map.h"
+#include "format/base/vec.h"
+#include "report/load/load.h"
+
+struct snapshots;
+
+struct loading {
+	struct profile *profile;
+	const struct profile_options *options;
+	VEC(uint16_t) node_depths;
+	VEC(uint32_t) plain_stacks;  /* user node -> its stack without kernel frames, plus 1 */
+	uint64_t walk_frames;        /* of all stacks together */
+	struct map stack_index;      /* user << 32 | kernel -> stack */
+	struct map archived_stacks;  /* snapshot -> node */
+	struct map counter_values;   /* counter << 32 | cpu -> value */
+	struct snapshots *snapshots; /* NULL: there were none yet */
+};
+
+/*
+ * The node of `frame` called from `parent`; `known` is the caller's, of all that it has added. New
+ * nodes stand behind all others.
+ */
+uint32_t loading_add_node(
+	struct loading *loading, struct map *known, uint32_t parent, uint32_t frame);
+/*
+ * The stack of two nodes, its index in profile->stacks: the same for the same ones. An empty one
+ * where all stacks together would be too long for a file of this size; that is counted.
+ */
+uint32_t loading_add_stack(struct loading *loading, uint32_t user, uint32_t kernel);
+
+#endif

@@ -1,0 +1,160 @@
+#include "report/model/profile.h"
+
+#include <string.h>
+
+void profile_destroy(struct profile *profile)
+{
+	if (!profile)
+		return;
+	arena_deinit(&profile->arena);
+	vec_deinit(&profile->strings);
+	vec_deinit(&profile->meta);
+	vec_deinit(&profile->events);
+	vec_each(&profile->objects, object)
+		answers_deinit(&object->answers);
+	vec_deinit(&profile->objects);
+	vec_deinit(&profile->origins);
+	vec_deinit(&profile->processes);
+	vec_deinit(&profile->threads);
+	vec_deinit(&profile->mappings);
+	vec_deinit(&profile->frames);
+	vec_deinit(&profile->nodes);
+	vec_deinit(&profile->stacks);
+	vec_deinit(&profile->samples);
+	vec_deinit(&profile->symbols);
+	vec_deinit(&profile->codes);
+	vec_deinit(&profile->functions);
+	vec_deinit(&profile->unwound);
+	mem_free(profile);
+}
+
+const char *profile_meta(const struct profile *profile, const char *key)
+{
+	vec_each(&profile->meta, meta)
+		if (strcmp(meta->key, key) == 0)
+			return meta->value;
+	return NULL;
+}
+
+size_t profile_nr_origins(const struct profile *profile)
+{
+	return profile->origins.len ? profile->origins.len - 1 : 0;
+}
+
+const char *profile_thread_origin(const struct profile *profile, uint32_t thread)
+{
+	uint32_t process = profile->threads.data[thread].process;
+	return profile->origins.data[profile->processes.data[process].info.origin].name;
+}
+
+uint32_t profile_main_program(const struct profile *profile)
+{
+	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->processes.len, sizeof(*samples));
+	uint32_t best = 0;
+	vec_each(&profile->samples, sample)
+		samples[profile->threads.data[sample->thread].process]++;
+	for (uint32_t i = 1; i < profile->processes.len; i++)
+		if (profile->processes.data[i].info.exe && (!best || samples[i] > samples[best]))
+			best = i;
+	return best ? profile->processes.data[best].info.exe : 0;
+}
+
+bool profile_object_is_kernel(const struct profile_object *object)
+{
+	enum layout_object_kind kind = object->info.kind;
+	return kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE ||
+	       kind == LAYOUT_OBJECT_BPF;
+}
+
+bool profile_is_kernel(const struct profile *profile, uint32_t object)
+{
+	return profile_object_is_kernel(&profile->objects.data[object]);
+}
+
+double profile_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+double profile_duration_s(const struct profile *profile)
+{
+	return (double)(profile->last_ns - profile->first_ns) / 1e9;
+}
+
+uint64_t profile_lost(const struct profile *profile)
+{
+	return profile_lost_ticks(profile) + profile_lost_hits(profile);
+}
+
+uint64_t profile_lost_ticks(const struct profile *profile)
+{
+	return profile->counters[LAYOUT_COUNTER_LOST_RING] +
+	       profile->counters[LAYOUT_COUNTER_LOST_UNRESOLVED] +
+	       profile->counters[LAYOUT_COUNTER_LOST_WRITE];
+}
+
+uint64_t profile_lost_hits(const struct profile *profile)
+{
+	return profile->counters[LAYOUT_COUNTER_HITS_LOST_RING] +
+	       profile->counters[LAYOUT_COUNTER_HITS_LOST_BUSY] +
+	       profile->counters[LAYOUT_COUNTER_HITS_LOST_UNRESOLVED] +
+	       profile->counters[LAYOUT_COUNTER_HITS_LOST_WRITE];
+}
+
+uint64_t profile_wall_ns(const struct profile *profile, uint64_t monotonic_ns)
+{
+	const struct layout_clock *anchor = &profile->first_clock;
+	return anchor->realtime_ns ? anchor->realtime_ns + (monotonic_ns - anchor->monotonic_ns)
+				   : 0;
+}
+
+uint64_t profile_sample_value(const struct profile *profile, const struct profile_sample *sample)
+{
+	const struct profile_event *event = &profile->events.data[sample->event];
+	return sample->weight * (event->period ? event->period : 1);
+}
+
+struct profile_walk profile_walk(const struct profile *profile, uint32_t stack)
+{
+	const struct profile_stack *it = &profile->stacks.data[stack];
+	return (struct profile_walk){
+		.profile = profile, .kernel = it->kernel, .user = it->user, .root = it->root};
+}
+
+uint32_t profile_walk_recorded(struct profile_walk *walk)
+{
+	for (;;) {
+		uint32_t *node = walk->kernel ? &walk->kernel
+				 : walk->user ? &walk->user
+					      : &walk->root;
+		if (!*node)
+			return 0;
+		const struct layout_node *it = &walk->profile->nodes.data[*node];
+		*node = it->parent;
+		if (it->frame) /* 0: damage took it, go on with its caller */
+			return it->frame;
+	}
+}
+
+uint32_t profile_walk_next(struct profile_walk *walk)
+{
+	const struct profile_frame *frames = walk->profile->frames.data;
+	uint32_t frame = walk->outer;
+	if (!frame) {
+		uint32_t recorded = profile_walk_recorded(walk);
+		frame = frames[recorded].innermost ? frames[recorded].innermost : recorded;
+	}
+	walk->outer = frames[frame].outer;
+	return frame;
+}
+
+enum layout_truncation profile_stack_truncation(const struct profile *profile, uint32_t stack)
+{
+	uint32_t node = profile->stacks.data[stack].user, root = 0;
+	for (; node; node = profile->nodes.data[node].parent)
+		root = node;
+	if (!root)
+		return LAYOUT_COMPLETE;
+	const struct profile_frame *frame = &profile->frames.data[profile->nodes.data[root].frame];
+	return frame->object ? LAYOUT_COMPLETE : (enum layout_truncation)frame->offset;
+}

@@ -1,0 +1,231 @@
+/*
+ * A recording in memory, checked: every index that stands in it is in range,
+ * so the views follow them without asking. Tables are indexed by the file's
+ * ids; index 0 is a placeholder for "none" and for what damage took away.
+ */
+#ifndef EBPROF_PROFILE_H
+#define EBPROF_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/map.h"
+#include "format/base/mem.h"
+#include "format/base/vec.h"
+#include "format/file/answers.h"
+#include "format/file/layout.h"
+#include "format/file/reader.h"
+#include "report/model/debug_attempt.h"
+
+/* Stands for texts that cannot be read. */
+#define PROFILE_DAMAGED "[damaged]"
+
+/* The path and name of memory of no file that was executed, whatever the recording calls it. */
+#define PROFILE_GENERATED_CODE "[JIT]"
+
+struct profile_string {
+	const char *bytes; /* NUL-terminated; may hold anything, escape it at the sink */
+	uint32_t len;
+};
+
+struct profile_meta {
+	const char *key, *value;
+};
+
+struct profile_object {
+	struct layout_object info; /* segments owned by the arena */
+	const char *path;
+	const char *name; /* the path's last part, or the whole of a [bracketed] one */
+	bool is_used;     /* by a frame */
+	/* What an archived recording has for it, completed by symbolize(). */
+	struct answers answers;
+	size_t nr_archived; /* the first of them, which stand in the recording */
+	/* Set by symbolize(): the file that gave symbols, or NULL and why there is none. */
+	const char *symbols_from, *symbols_problem;
+	enum symbol_level symbols_level;
+	bool lacks_debug_parts; /* a .dwo or dwz's file was not there, or there was no room */
+	bool lacks_room;        /* ... to unpack something */
+	bool is_symtab_cut;     /* see elf_symbols.h */
+	const struct debug_attempt *attempts; /* what was tried, in this order */
+	uint32_t nr_attempts;
+};
+
+struct profile_origin { /* a recording that was merged into this one */
+	const char *name;
+	struct layout_origin info; /* without its pointers */
+	const struct profile_meta *meta;
+};
+
+struct profile_process {
+	struct layout_process info;
+	const char *cgroup, *container;
+};
+
+struct profile_thread {
+	uint32_t process;
+	uint32_t pid, tid;
+	const char *comm;
+};
+
+struct profile_frame {
+	uint32_t object;   /* 0: the stack is truncated here, offset is the cause */
+	uint32_t function; /* of profile_functions, once symbolized */
+	uint64_t offset;
+	uint32_t flags; /* layout_frame_flag */
+	uint32_t code;  /* index of profile_codes plus 1, 0: none was told */
+	/*
+	 * One address can stand in several functions, each inlined into the next. All but the
+	 * last become frames of their own, behind those that were recorded: this one's
+	 * `innermost` begins the chain, `outer` leads from each to the next and at last back here.
+	 */
+	uint32_t innermost; /* 0: nothing was inlined */
+	uint32_t outer;     /* 0: this frame was recorded */
+	const char *file;   /* of the address, or of the call that was inlined; NULL: unknown */
+	uint32_t line;      /* 0: unknown */
+};
+
+/* A baseline left out something of the stack here to stay small, unlike what nobody ever knew. */
+static inline bool profile_frame_is_left_out(const struct profile_frame *frame)
+{
+	return !frame->object && frame->offset == LAYOUT_TRUNCATED_LEFT_OUT;
+}
+
+/* What a frame is called: set by symbolize(). */
+struct profile_function {
+	const char *name;        /* as shown: demangled, or dso+0xoff */
+	const char *system_name; /* mangled; equal to name where nothing is */
+	uint32_t object;
+	bool is_known;    /* false: there was no symbol */
+	uint64_t start;   /* virtual address or offset of the symbol; 0 for what was only inlined */
+	const char *file; /* where it is declared; NULL: unknown */
+	uint32_t line;
+};
+
+/* A user stack with the kernel's frames on it; each pair once. */
+struct profile_stack {
+	uint32_t user, kernel; /* nodes */
+	uint32_t root;         /* what calls the user's outermost: see roots.h; 0: nothing */
+};
+
+struct profile_sample {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t weight;
+	uint32_t thread, cpu;
+	uint32_t stack; /* index of stacks */
+	uint32_t event;
+};
+
+struct profile_event {
+	const char *name, *unit;
+	uint64_t period;
+	uint32_t frequency_hz;
+	bool is_second; /* LAYOUT_EVENT_SECOND */
+};
+
+struct profile_symbol { /* captured when recording */
+	uint32_t object;
+	uint64_t offset, size;
+	const char *name;
+};
+
+/* Snapshots that were not unwound, since that was done by a process which failed. */
+struct profile_unwind_losses {
+	uint64_t crashed;   /* it died over these */
+	uint64_t hung;      /* ... took too long over these */
+	uint64_t abandoned; /* ... failed too often before these, or there could be no process */
+};
+
+struct profile_code { /* told when recording: of memory of no file */
+	uint32_t object;
+	uint32_t order; /* of coming */
+	uint64_t offset, start, time_ns;
+	uint64_t sure_ns; /* see layout_code */
+	const char *name;
+	const char *file; /* NULL: unknown */
+	uint32_t line;
+};
+
+struct profile {
+	struct arena arena;
+	VEC(struct profile_string) strings;
+	VEC(struct profile_meta) meta;
+	VEC(struct profile_event) events;
+	VEC(struct profile_object) objects;
+	VEC(struct profile_origin) origins;
+	VEC(struct profile_process) processes;
+	VEC(struct profile_thread) threads;
+	VEC(struct layout_mapping) mappings;
+	VEC(struct profile_frame) frames;
+	VEC(struct layout_node) nodes;
+	VEC(struct profile_stack) stacks;
+	VEC(struct profile_sample) samples; /* by time */
+	VEC(struct profile_symbol) symbols;
+	VEC(struct profile_code) codes; /* by place, then by time */
+	VEC(struct profile_function) functions;
+
+	bool has_roots;                          /* all of the stacks */
+	uint64_t counters[LAYOUT_COUNTER_COUNT]; /* over all CPUs */
+	struct layout_clock first_clock, last_clock;
+	uint64_t first_ns, last_ns; /* of anything that has a time */
+	struct layout_end end;      /* reason 0: there was none */
+	struct reader_result file;
+	uint64_t dangling;          /* references that led nowhere, stacks that were too deep */
+	uint64_t nr_second_samples; /* that were left out: of ticks that have a sample */
+	uint64_t nr_snapshots, snapshot_bytes; /* of stacks that were left to be unwound here */
+	struct profile_unwind_losses unwind_losses;
+	uint64_t nr_stale; /* samples, of all: a name in them may be that of other code */
+	VEC(struct layout_unwound) unwound;         /* ... and were, by this reader */
+	size_t nr_unwound_frames, nr_unwound_nodes; /* with what that added to the tables */
+};
+
+void profile_destroy(struct profile *profile);
+
+/* NULL when the key is not there. */
+const char *profile_meta(const struct profile *profile, const char *key);
+/* Of how many recordings it was merged; 0: of none. */
+size_t profile_nr_origins(const struct profile *profile);
+/* "" where nothing was merged. */
+const char *profile_thread_origin(const struct profile *profile, uint32_t thread);
+/* The object of the program that the most sampled process ran; 0: unknown. */
+uint32_t profile_main_program(const struct profile *profile);
+/* Whether it is the kernel's: its own code, a module, a BPF program. */
+bool profile_object_is_kernel(const struct profile_object *object);
+bool profile_is_kernel(const struct profile *profile, uint32_t object);
+/* A share; 0 of nothing. */
+double profile_percent(uint64_t part, uint64_t whole);
+double profile_duration_s(const struct profile *profile);
+/* Ticks and hits of probes that became no samples, although they should have. */
+uint64_t profile_lost(const struct profile *profile);
+uint64_t profile_lost_ticks(const struct profile *profile);
+uint64_t profile_lost_hits(const struct profile *profile);
+/* Wall-clock time of an instant of the recording, ns since 1970; 0 when unknown. */
+uint64_t profile_wall_ns(const struct profile *profile, uint64_t monotonic_ns);
+/* Why the user stack is incomplete; LAYOUT_COMPLETE when it is not, or there is none. */
+enum layout_truncation profile_stack_truncation(const struct profile *profile, uint32_t stack);
+
+/* ns (or whatever the event counts) that one sample of this weight stands for. */
+uint64_t profile_sample_value(const struct profile *profile, const struct profile_sample *sample);
+
+/*
+ * The frames of a stack, leaf first, the kernel's before the user's:
+ *
+ *   struct profile_walk walk = profile_walk(profile, stack);
+ *   for (uint32_t frame; (frame = profile_walk_next(&walk));)
+ *
+ * 0 ends it. Functions that were inlined come as frames of their own, before what they were
+ * inlined into. The marker of a truncated stack comes last, as a frame of object 0; where damage
+ * took objects, such frames stand in between as well.
+ */
+struct profile_walk {
+	const struct profile *profile;
+	uint32_t kernel, user, root;
+	uint32_t outer; /* what the last frame was inlined into */
+};
+
+struct profile_walk profile_walk(const struct profile *profile, uint32_t stack);
+uint32_t profile_walk_next(struct profile_walk *walk);
+/* The same without what was inlined: frames as they were recorded, one for each node. */
+uint32_t profile_walk_recorded(struct profile_walk *walk);
+
+#endif

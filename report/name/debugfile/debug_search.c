@@ -1,0 +1,300 @@
+#include "report/name/debugfile/debug_search.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/mem.h"
+#include "format/base/str.h"
+#include "report/name/debugfile/debug_link.h"
+
+/* One search under way. */
+struct walk {
+	const struct debug_search *search;
+	const char *root;
+	const struct debug_identity *identity;
+	struct str path; /* of the candidate */
+	bool is_over;
+	bool has_own; /* it was accepted */
+	bool has_link;
+	struct debug_link link; /* of the object itself */
+};
+
+void debug_attempts_add(struct debug_attempts *attempts, const struct debug_attempt *attempt)
+{
+	struct debug_attempt copy = *attempt;
+	copy.path = mem_strdup(attempt->path);
+	vec_push(&attempts->list, copy);
+}
+
+void debug_attempts_deinit(struct debug_attempts *attempts)
+{
+	vec_each(&attempts->list, attempt)
+		mem_free((void *)attempt->path);
+	vec_deinit(&attempts->list);
+}
+
+static struct walk begin(const struct debug_search *search, const struct debug_identity *identity)
+{
+	const char *root = search->root ? search->root : search->options->symfs;
+	return (struct walk){.search = search, .root = root ? root : "", .identity = identity};
+}
+
+/* Tries the path that was put together, and begins a new one. */
+static void try_path(
+	struct walk *walk, enum debug_place place, const struct debug_identity *identity)
+{
+	struct debug_attempt attempt = {.place = place, .path = str_text(&walk->path)};
+	struct elf_file *elf;
+	int fd;
+	attempt.verdict = debug_file_open(attempt.path, identity, &fd, &elf);
+	/* Where older perfs had a file newer ones have a folder, whose files were tried before. */
+	if (place == DEBUG_PLACE_PERF && attempt.verdict == DEBUG_NOT_REGULAR)
+		attempt.verdict = DEBUG_ABSENT;
+	debug_attempts_add(walk->search->attempts, &attempt);
+	if (attempt.verdict == DEBUG_ACCEPTED) {
+		if (place == DEBUG_PLACE_OWN) {
+			walk->has_own = true;
+			walk->has_link = debug_link_read(elf, &walk->link);
+		}
+		walk->is_over = walk->search->take(walk->search->context, &attempt, elf, fd);
+	}
+	str_truncate(&walk->path, 0);
+}
+
+/* "xx/rest" */
+static void put_build_id(struct str *path, const struct debug_identity *identity)
+{
+	for (size_t i = 0; i < identity->build_id_len; i++)
+		str_printf(path, i ? "%02x" : "%02x/", identity->build_id[i]);
+}
+
+static void put_directory(struct str *path, const char *of)
+{
+	const char *slash = strrchr(of, '/');
+	str_write(path, of, slash ? (size_t)(slash - of) + 1 : 0);
+}
+
+static void try_own_path(struct walk *walk, const char *root, const char *path)
+{
+	if (walk->is_over || walk->has_own)
+		return;
+	str_printf(&walk->path, "%s%s", root, path);
+	try_path(walk, DEBUG_PLACE_OWN, walk->identity);
+}
+
+static void try_own(struct walk *walk, const char *object)
+{
+	try_own_path(walk, walk->root, object);
+}
+
+/* `top` is the folder that the build IDs' folders stand in, with a slash at its end. */
+static void try_build_id(
+	struct walk *walk, enum debug_place place, const char *root, const char *top)
+{
+	if (walk->is_over || !walk->identity->build_id_len)
+		return;
+	str_printf(&walk->path, "%s%s", root, top);
+	put_build_id(&walk->path, walk->identity);
+	str_puts(&walk->path, ".debug");
+	try_path(walk, place, walk->identity);
+}
+
+/* A separate file has other sizes and times than the object. */
+static struct debug_identity of_separate(const struct walk *walk)
+{
+	struct debug_identity identity = *walk->identity;
+	identity.size_bytes = identity.mtime_ns = 0;
+	identity.has_crc = !identity.build_id_len && walk->has_link;
+	identity.crc = walk->link.crc;
+	return identity;
+}
+
+/* Is told of only where it has the build ID. */
+static void try_entry(struct walk *walk, const char *dir, const char *name)
+{
+	struct debug_identity identity = of_separate(walk);
+	identity.may_be_packed = false; /* unpacking each file of a folder takes too long */
+	CLEANUP(str_deinit) struct str path = {0};
+	struct elf_file *elf;
+	CLEANUP_FD int fd = -1;
+	str_printf(&path, "%s/%s", dir, name);
+	if (debug_file_open(str_text(&path), &identity, &fd, &elf) != DEBUG_ACCEPTED)
+		return;
+	elf_file_destroy(elf);
+	str_puts(&walk->path, str_text(&path));
+	try_path(walk, DEBUG_PLACE_DIR, &identity);
+}
+
+/* An unstripped copy may be called otherwise: the build ID says which file it is. */
+static void try_entries(struct walk *walk, const char *dir)
+{
+	enum {
+		ENTRIES_MAX = 512, /* each is opened, for each object */
+	};
+	DIR *folder = walk->is_over || !walk->identity->build_id_len ? NULL : opendir(dir);
+	unsigned count = 0;
+	for (const struct dirent *entry; folder && !walk->is_over && (entry = readdir(folder));)
+		if (entry->d_name[0] != '.' && entry->d_type != DT_DIR && count++ < ENTRIES_MAX)
+			try_entry(walk, dir, entry->d_name);
+	if (folder)
+		closedir(folder);
+}
+
+static void try_debug_dirs(struct walk *walk, const char *object)
+{
+	const struct symbol_file_options *options = walk->search->options;
+	struct debug_identity identity = of_separate(walk);
+	for (size_t i = 0; i < options->debug_dirs.len && !walk->is_over; i++) {
+		const char *dir = options->debug_dirs.data[i];
+		try_build_id(walk, DEBUG_PLACE_DIR, dir, "/.build-id/");
+		try_build_id(walk, DEBUG_PLACE_DIR, dir, "/");
+		if (object && !walk->is_over) {
+			str_printf(&walk->path, "%s%s.debug", dir, object);
+			try_path(walk, DEBUG_PLACE_DIR, &identity);
+		}
+		try_entries(walk, dir);
+	}
+}
+
+static void try_link(struct walk *walk, const char *object)
+{
+	static const struct {
+		const char *top, *below;
+	} folders[] = {{"", ""}, {"", ".debug/"}, {"/usr/lib/debug", ""}};
+	if (!walk->has_link || walk->is_over)
+		return;
+	if (!debug_link_is_plain(&walk->link)) {
+		debug_attempts_add(
+			walk->search->attempts, &(struct debug_attempt){.place = DEBUG_PLACE_LINK,
+							.verdict = DEBUG_BAD_LINK,
+							.path = walk->link.name});
+		return;
+	}
+	struct debug_identity identity = of_separate(walk);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders) && !walk->is_over; i++) {
+		str_printf(&walk->path, "%s%s", walk->root, folders[i].top);
+		put_directory(&walk->path, object);
+		str_printf(&walk->path, "%s%s", folders[i].below, walk->link.name);
+		try_path(walk, DEBUG_PLACE_LINK, &identity);
+	}
+}
+
+/* Older perfs made a link to the file, newer ones to a folder of files. */
+static void try_perf(struct walk *walk)
+{
+	static const char *const names[] = {"/debug", "/elf", ""};
+	const char *home = getenv("HOME");
+	if (!home || home[0] != '/' || !walk->identity->build_id_len)
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !walk->is_over; i++) {
+		str_printf(&walk->path, "%s/.debug/.build-id/", home);
+		put_build_id(&walk->path, walk->identity);
+		str_puts(&walk->path, names[i]);
+		try_path(walk, DEBUG_PLACE_PERF, walk->identity);
+	}
+}
+
+static bool is_kept(const struct symbol_file_kept *kept, const struct debug_identity *identity)
+{
+	if (identity->build_id_len)
+		return kept->build_id_len == identity->build_id_len &&
+		       memcmp(kept->build_id, identity->build_id, kept->build_id_len) == 0;
+	return !kept->build_id_len && identity->size_bytes &&
+	       kept->size_bytes == identity->size_bytes && kept->mtime_ns == identity->mtime_ns;
+}
+
+/* By its path in there first: other files may stand beside it. */
+static void try_root(struct walk *walk, const struct symbol_file_kept *kept, const char *object)
+{
+	const char *usual = walk->root;
+	walk->root = kept->root;
+	if (object)
+		try_own(walk, object);
+	try_own_path(walk, "", kept->path);
+	try_build_id(walk, DEBUG_PLACE_SYSTEM, walk->root, "/usr/lib/debug/.build-id/");
+	if (object)
+		try_link(walk, object);
+	walk->root = usual;
+}
+
+static void try_kept(struct walk *walk, const char *object)
+{
+	const struct symbol_file_options *options = walk->search->options;
+	for (size_t i = 0; i < options->nr_kept; i++) {
+		const struct symbol_file_kept *kept = &options->kept[i];
+		if (!is_kept(kept, walk->identity))
+			continue;
+		if (kept->root)
+			try_root(walk, kept, object);
+		else
+			try_own_path(walk, "", kept->path);
+	}
+}
+
+const char *debug_search_root(
+	const struct symbol_file_options *options, const struct debug_identity *identity)
+{
+	for (size_t i = 0; i < options->nr_kept; i++)
+		if (options->kept[i].root && is_kept(&options->kept[i], identity))
+			return options->kept[i].root;
+	return options->symfs;
+}
+
+void debug_search_object(
+	const struct debug_search *search, const char *path, const struct debug_identity *identity)
+{
+	struct walk walk = begin(search, identity);
+	const char *object = path && path[0] == '/' ? path : NULL;
+	try_kept(&walk, object);
+	if (object)
+		try_own(&walk, object);
+	try_debug_dirs(&walk, object);
+	try_build_id(&walk, DEBUG_PLACE_SYSTEM, walk.root, "/usr/lib/debug/.build-id/");
+	if (object)
+		try_link(&walk, object);
+	try_perf(&walk);
+	str_deinit(&walk.path);
+}
+
+/* ---- what dwz moved out ---- */
+
+/* What follows ".dwz/" in a name like /usr/lib/debug/.dwz/x86_64-linux-gnu/NAME.debug. */
+static const char *below_dwz(const char *name)
+{
+	const char *dwz = strstr(name, "/.dwz/");
+	return dwz && !strstr(dwz, "/../") ? dwz + strlen("/.dwz/") : NULL;
+}
+
+static void try_below_dwz(
+	struct walk *walk, enum debug_place place, const char *top, const char *name)
+{
+	const char *rest = below_dwz(name);
+	if (!rest || walk->is_over)
+		return;
+	str_printf(&walk->path, "%s/.dwz/%s", top, rest);
+	try_path(walk, place, walk->identity);
+}
+
+void debug_search_alt(const struct debug_search *search, const char *beside, const char *name,
+	const struct debug_identity *identity)
+{
+	struct walk walk = begin(search, identity);
+	if (name[0] == '/')
+		str_puts(&walk.path, walk.root);
+	else
+		put_directory(&walk.path, beside);
+	str_puts(&walk.path, name);
+	try_path(&walk, DEBUG_PLACE_LINK, identity);
+	for (size_t i = 0; i < search->options->debug_dirs.len; i++) {
+		const char *dir = search->options->debug_dirs.data[i];
+		try_build_id(&walk, DEBUG_PLACE_DIR, dir, "/.build-id/");
+		try_build_id(&walk, DEBUG_PLACE_DIR, dir, "/");
+		try_below_dwz(&walk, DEBUG_PLACE_DIR, dir, name);
+	}
+	try_build_id(&walk, DEBUG_PLACE_SYSTEM, walk.root, "/usr/lib/debug/.build-id/");
+	CLEANUP(str_deinit) struct str top = {0};
+	str_printf(&top, "%s/usr/lib/debug", walk.root);
+	try_below_dwz(&walk, DEBUG_PLACE_DWZ, str_text(&top), name);
+	str_deinit(&walk.path);
+}

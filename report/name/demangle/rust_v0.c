@@ -1,0 +1,389 @@
+/*
+ * A v0 name is a tree in prefix notation: a letter says what comes, its parts
+ * follow. Reading and printing are one recursive descent, a function for each
+ * rule of the grammar. Any part that stood before can be referred to by its
+ * place ("B", a number in base 62), and is then read again from there.
+ *
+ * What a hostile name can do, and what stops it:
+ * - nest without end: DEPTH_MAX levels;
+ * - refer to parts that refer twice to parts that ...: NODES_MAX parts are
+ *   read, references included, and the sink has its budget;
+ * - refer forwards or to itself: a reference must point before itself.
+ *
+ * The first error ends everything: fail() makes next() return the end from then
+ * on, and all loops stop there.
+ *
+ * Source: RFC 2603, and "v0 Symbol Format" in the rustc book (1.95), whose
+ * rules are named in the comments.
+ */
+#include "report/name/demangle/rust_v0.h"
+
+#include <string.h>
+
+#include "report/name/demangle/punycode.h"
+#include "report/name/demangle/rust_v0_const.h"
+#include "report/name/demangle/rust_v0_reader.h"
+
+/* ---- paths ---- */
+
+/* namespace, path, identifier: capital letters are the compiler's own, closures and shims. */
+static void read_nested_path(struct rust_v0 *v0, bool in_value)
+{
+	char space = rust_v0_next(v0);
+	if (!((space >= 'a' && space <= 'z') || (space >= 'A' && space <= 'Z'))) {
+		rust_v0_fail(v0);
+		return;
+	}
+	rust_v0_path(v0, in_value);
+	uint64_t disambiguator = rust_v0_disambiguator(v0);
+	struct rust_v0_identifier name = rust_v0_identifier(v0);
+	if (space >= 'a') {
+		if (name.len || name.punycode_len) {
+			rust_v0_puts(v0, "::");
+			rust_v0_put_identifier(v0, &name);
+		}
+		return;
+	}
+	rust_v0_puts(v0, "::{");
+	if (space == 'C')
+		rust_v0_puts(v0, "closure");
+	else if (space == 'S')
+		rust_v0_puts(v0, "shim");
+	else
+		rust_v0_put(v0, &space, 1);
+	if (name.len || name.punycode_len) {
+		rust_v0_puts(v0, ":");
+		rust_v0_put_identifier(v0, &name);
+	}
+	rust_v0_puts(v0, "#");
+	rust_v0_put_number(v0, disambiguator);
+	rust_v0_puts(v0, "}");
+}
+
+/* impl-path: where the impl block stands, which is not shown. */
+static void skip_impl_path(struct rust_v0 *v0)
+{
+	bool was_quiet = v0->is_quiet;
+	v0->is_quiet = true;
+	rust_v0_disambiguator(v0);
+	rust_v0_path(v0, false);
+	v0->is_quiet = was_quiet;
+}
+
+/* M: <T>, X and Y: <T as Trait>. */
+static void read_impl(struct rust_v0 *v0, char tag)
+{
+	if (tag != 'Y')
+		skip_impl_path(v0);
+	rust_v0_puts(v0, "<");
+	rust_v0_type(v0);
+	if (tag != 'M') {
+		rust_v0_puts(v0, " as ");
+		rust_v0_path(v0, false);
+	}
+	rust_v0_puts(v0, ">");
+}
+
+static void read_generic_arg(struct rust_v0 *v0)
+{
+	if (rust_v0_eat(v0, 'L'))
+		rust_v0_put_lifetime(v0, rust_v0_integer_62(v0));
+	else if (rust_v0_eat(v0, 'K'))
+		rust_v0_const(v0, false);
+	else
+		rust_v0_type(v0);
+}
+
+static void read_crate(struct rust_v0 *v0)
+{
+	rust_v0_disambiguator(v0); /* the crate's hash */
+	struct rust_v0_identifier name = rust_v0_identifier(v0);
+	rust_v0_put_identifier(v0, &name);
+}
+
+void rust_v0_path(struct rust_v0 *v0, bool in_value)
+{
+	struct rust_v0_reference back;
+	if (!rust_v0_enter(v0))
+		return;
+	char tag = rust_v0_next(v0);
+	switch (tag) {
+	case 'C':
+		read_crate(v0);
+		break;
+	case 'N':
+		read_nested_path(v0, in_value);
+		break;
+	case 'M':
+	case 'X':
+	case 'Y':
+		read_impl(v0, tag);
+		break;
+	case 'I':
+		rust_v0_path(v0, in_value);
+		rust_v0_puts(v0, in_value ? "::<" : "<");
+		rust_v0_list(v0, read_generic_arg, ", ");
+		rust_v0_puts(v0, ">");
+		break;
+	case 'B':
+		if (rust_v0_follow(v0, &back)) {
+			rust_v0_path(v0, in_value);
+			rust_v0_return(v0, &back);
+		}
+		break;
+	default:
+		rust_v0_fail(v0);
+	}
+	rust_v0_leave(v0);
+}
+
+/* ---- types ---- */
+
+static const char *basic_type(char tag)
+{
+	static const char *const names[26] = {
+		['a' - 'a'] = "i8",
+		['b' - 'a'] = "bool",
+		['c' - 'a'] = "char",
+		['d' - 'a'] = "f64",
+		['e' - 'a'] = "str",
+		['f' - 'a'] = "f32",
+		['h' - 'a'] = "u8",
+		['i' - 'a'] = "isize",
+		['j' - 'a'] = "usize",
+		['l' - 'a'] = "i32",
+		['m' - 'a'] = "u32",
+		['n' - 'a'] = "i128",
+		['o' - 'a'] = "u128",
+		['p' - 'a'] = "_",
+		['s' - 'a'] = "i16",
+		['t' - 'a'] = "u16",
+		['u' - 'a'] = "()",
+		['v' - 'a'] = "...",
+		['x' - 'a'] = "i64",
+		['y' - 'a'] = "u64",
+		['z' - 'a'] = "!",
+	};
+	return tag >= 'a' && tag <= 'z' ? names[tag - 'a'] : NULL;
+}
+
+/* abi: "C", or an identifier with _ for each - of the name. */
+static void read_abi(struct rust_v0 *v0)
+{
+	struct rust_v0_identifier abi = {.ascii = "C", .len = 1};
+	if (!rust_v0_eat(v0, 'C'))
+		abi = rust_v0_identifier(v0);
+	if (!abi.len || abi.punycode_len) {
+		rust_v0_fail(v0);
+		return;
+	}
+	rust_v0_puts(v0, "extern \"");
+	for (size_t i = 0; i < abi.len; i++)
+		rust_v0_put(v0, abi.ascii[i] == '_' ? "-" : &abi.ascii[i], 1);
+	rust_v0_puts(v0, "\" ");
+}
+
+/* fn-sig */
+static void read_function(struct rust_v0 *v0)
+{
+	uint64_t bound = rust_v0_open_binder(v0);
+	if (rust_v0_eat(v0, 'U'))
+		rust_v0_puts(v0, "unsafe ");
+	if (rust_v0_eat(v0, 'K'))
+		read_abi(v0);
+	rust_v0_puts(v0, "fn(");
+	rust_v0_list(v0, rust_v0_type, ", ");
+	rust_v0_puts(v0, ")");
+	if (!rust_v0_eat(v0, 'u')) {
+		rust_v0_puts(v0, " -> ");
+		rust_v0_type(v0);
+	}
+	v0->bound_lifetimes -= bound;
+}
+
+/*
+ * The path of a trait, whose generic arguments stay open: what is bound to its
+ * associated types is listed among them.
+ */
+static bool read_open_path(struct rust_v0 *v0)
+{
+	struct rust_v0_reference back;
+	bool is_open = false;
+	if (!rust_v0_enter(v0))
+		return false;
+	if (rust_v0_eat(v0, 'B')) {
+		if (rust_v0_follow(v0, &back)) {
+			is_open = read_open_path(v0);
+			rust_v0_return(v0, &back);
+		}
+	} else if (rust_v0_eat(v0, 'I')) {
+		rust_v0_path(v0, false);
+		rust_v0_puts(v0, "<");
+		rust_v0_list(v0, read_generic_arg, ", ");
+		is_open = true;
+	} else {
+		rust_v0_path(v0, false);
+	}
+	rust_v0_leave(v0);
+	return is_open;
+}
+
+/* dyn-trait */
+static void read_dyn_trait(struct rust_v0 *v0)
+{
+	bool is_open = read_open_path(v0);
+	while (rust_v0_eat(v0, 'p')) {
+		rust_v0_puts(v0, is_open ? ", " : "<");
+		is_open = true;
+		struct rust_v0_identifier name = rust_v0_identifier(v0);
+		rust_v0_put_identifier(v0, &name);
+		rust_v0_puts(v0, " = ");
+		rust_v0_type(v0);
+	}
+	if (is_open)
+		rust_v0_puts(v0, ">");
+}
+
+/* dyn-bounds and the lifetime behind them */
+static void read_dyn(struct rust_v0 *v0)
+{
+	rust_v0_puts(v0, "dyn ");
+	uint64_t bound = rust_v0_open_binder(v0);
+	rust_v0_list(v0, read_dyn_trait, " + ");
+	v0->bound_lifetimes -= bound;
+	if (!rust_v0_eat(v0, 'L')) {
+		rust_v0_fail(v0);
+		return;
+	}
+	uint64_t lifetime = rust_v0_integer_62(v0);
+	if (lifetime) {
+		rust_v0_puts(v0, " + ");
+		rust_v0_put_lifetime(v0, lifetime);
+	}
+}
+
+static void read_reference(struct rust_v0 *v0, char tag)
+{
+	rust_v0_puts(v0, "&");
+	uint64_t lifetime = rust_v0_eat(v0, 'L') ? rust_v0_integer_62(v0) : 0;
+	if (lifetime) {
+		rust_v0_put_lifetime(v0, lifetime);
+		rust_v0_puts(v0, " ");
+	}
+	if (tag == 'Q')
+		rust_v0_puts(v0, "mut ");
+	rust_v0_type(v0);
+}
+
+static void read_array(struct rust_v0 *v0, char tag)
+{
+	rust_v0_puts(v0, "[");
+	rust_v0_type(v0);
+	if (tag == 'A') {
+		rust_v0_puts(v0, "; ");
+		rust_v0_const(v0, true);
+	}
+	rust_v0_puts(v0, "]");
+}
+
+/* What a pattern type leaves of its type: a range, or several patterns (rust-lang/rust#142401). */
+static void read_pattern(struct rust_v0 *v0)
+{
+	if (!rust_v0_enter(v0))
+		return;
+	switch (rust_v0_next(v0)) {
+	case 'R':
+		rust_v0_const(v0, true);
+		rust_v0_puts(v0, "..=");
+		rust_v0_const(v0, true);
+		break;
+	case 'O':
+		if (!rust_v0_list(v0, read_pattern, " | "))
+			rust_v0_fail(v0);
+		break;
+	case 'N':
+		rust_v0_puts(v0, "!null");
+		break;
+	default:
+		rust_v0_fail(v0);
+	}
+	rust_v0_leave(v0);
+}
+
+/* Types that are made of others; false when `tag` begins none, but may begin a path. */
+static bool read_composite_type(struct rust_v0 *v0, char tag)
+{
+	struct rust_v0_reference back;
+	switch (tag) {
+	case 'R':
+	case 'Q':
+		read_reference(v0, tag);
+		return true;
+	case 'P':
+	case 'O':
+		rust_v0_puts(v0, tag == 'P' ? "*const " : "*mut ");
+		rust_v0_type(v0);
+		return true;
+	case 'A':
+	case 'S':
+		read_array(v0, tag);
+		return true;
+	case 'T':
+		rust_v0_puts(v0, "(");
+		if (rust_v0_list(v0, rust_v0_type, ", ") == 1)
+			rust_v0_puts(v0, ",");
+		rust_v0_puts(v0, ")");
+		return true;
+	case 'F':
+		read_function(v0);
+		return true;
+	case 'W':
+		rust_v0_type(v0);
+		rust_v0_puts(v0, " is ");
+		read_pattern(v0);
+		return true;
+	case 'D':
+		read_dyn(v0);
+		return true;
+	case 'B':
+		if (rust_v0_follow(v0, &back)) {
+			rust_v0_type(v0);
+			rust_v0_return(v0, &back);
+		}
+		return true;
+	default:
+		return false;
+	}
+}
+
+void rust_v0_type(struct rust_v0 *v0)
+{
+	if (!rust_v0_enter(v0))
+		return;
+	char tag = rust_v0_next(v0);
+	const char *name = basic_type(tag);
+	if (name) {
+		rust_v0_puts(v0, name);
+	} else if (!read_composite_type(v0, tag)) {
+		rust_v0_unread(v0);
+		rust_v0_path(v0, false);
+	}
+	rust_v0_leave(v0);
+}
+
+/* ---- the name ---- */
+
+size_t rust_v0_demangle(const char *mangled, size_t len, struct demangle_sink *sink)
+{
+	/* A digit would be the number of a later version, of which nothing is known. */
+	if (len < 3 || memcmp(mangled, "_R", 2) != 0 || mangled[2] < 'A' || mangled[2] > 'Z')
+		return 0;
+	struct rust_v0 v0;
+	rust_v0_begin(&v0, mangled + 2, len - 2, sink);
+	rust_v0_path(&v0, true);
+	if (!rust_v0_at_end(&v0)) { /* the crate that has this copy */
+		v0.is_quiet = true;
+		rust_v0_path(&v0, false);
+	}
+	return v0.has_failed || !rust_v0_at_end(&v0) ? 0 : 2 + v0.pos;
+}

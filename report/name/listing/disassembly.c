@@ -1,0 +1,265 @@
+#include "report/name/listing/disassembly.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	CHILD_FD = 3, /* of the file, over there */
+	MAX_OUTPUT_BYTES = 32 << 20,
+	MAX_LINE_BYTES = 4096, /* the rest of a longer one is left out */
+	MAX_INSTRUCTIONS = 1 << 18,
+	LIMIT_MS = 30000,
+	LOOK_MS = 50, /* at is_cancelled */
+};
+
+/* ---- the child ---- */
+
+/* Without what would make it speak another language, or ask a server. */
+static char **plain_environment(void)
+{
+	static const char *const left_out[] = {"LC_", "LANG", "DEBUGINFOD_"};
+	size_t count = 0, kept = 0;
+	while (environ[count])
+		count++;
+	char **copy = mem_zalloc_array(count + 1, sizeof(*copy));
+	for (size_t i = 0; i < count; i++) {
+		bool is_wanted = true;
+		for (size_t j = 0; j < sizeof(left_out) / sizeof(*left_out); j++)
+			is_wanted &= strncmp(environ[i], left_out[j], strlen(left_out[j])) != 0;
+		if (is_wanted)
+			copy[kept++] = environ[i];
+	}
+	return copy;
+}
+
+/* Its errors are of no use to anybody: what it did not print says enough. */
+static int spawn_with(
+	const struct disassembly_request *request, char *const argv[], int out, pid_t *pid)
+{
+	/* Were it CHILD_FD already, it would be closed in the child. */
+	CLEANUP_FD int file = fcntl(request->fd, F_DUPFD_CLOEXEC, CHILD_FD + 1);
+	CLEANUP_FD int to = fcntl(out, F_DUPFD_CLOEXEC, CHILD_FD + 1);
+	CLEANUP_FREE char **environment = plain_environment();
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t nothing, usual;
+	sigemptyset(&nothing);
+	sigemptyset(&usual);
+	sigaddset(&usual, SIGPIPE);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, file, CHILD_FD);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &nothing);
+	posix_spawnattr_setsigdefault(&attributes, &usual);
+	/* A group of its own: keys that end the foreground group are not for it. */
+	posix_spawnattr_setpgroup(&attributes, 0);
+	posix_spawnattr_setflags(&attributes,
+		POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	int error = posix_spawnp(pid, argv[0], &actions, &attributes, argv, environment);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return error;
+}
+
+static int start(const struct disassembly_request *request, int out, pid_t *pid)
+{
+	CLEANUP(str_deinit) struct str first = {0}, last = {0};
+	str_printf(&first, "--start-address=0x%llx", (unsigned long long)request->start);
+	str_printf(&last, "--stop-address=0x%llx", (unsigned long long)request->end);
+	char *argv[] = {"objdump", "-d", "-w", "--no-show-raw-insn", first.data, last.data,
+		"/proc/self/fd/3", NULL, NULL, NULL};
+	if (request->is_intel) {
+		argv[7] = "-M";
+		argv[8] = "intel";
+	}
+	return spawn_with(request, argv, out, pid);
+}
+
+/* ---- what it says ---- */
+
+struct parsing {
+	const struct disassembly_request *request;
+	struct disassembly *result;
+	struct str line;
+	size_t nr_bytes;
+};
+
+static void put_name(struct parsing *parsing, const char *name)
+{
+	if (!demangle(name, parsing->request->demangle, &parsing->result->texts))
+		str_puts(&parsing->result->texts, name);
+}
+
+/* The address that stands ahead of its name. */
+static bool find_symbol(const struct parsing *parsing, const char *text, const char *open,
+	struct symbol_hit *hit, uint64_t *offset)
+{
+	const char *digits = open - 1;
+	while (digits > text && digits[-1] != ' ')
+		digits--;
+	char *end;
+	uint64_t address = strtoull(digits, &end, 16);
+	bool is_known = parsing->request->index && end == open - 1 && end > digits &&
+			symbol_index_lookup(parsing->request->index, address, hit);
+	*offset = is_known ? address - hit->start : 0;
+	return is_known;
+}
+
+/* "call 1139 <_ZN1a1bEv+0x4>": the name as people write it. */
+static void put_operands(struct parsing *parsing, const char *text)
+{
+	struct str *out = &parsing->result->texts;
+	const char *open = strstr(text, " <");
+	size_t len = open ? strcspn(open + 2, "+>@") : 0;
+	if (!len) {
+		str_puts(out, text);
+		return;
+	}
+	open++;
+	struct symbol_hit hit;
+	uint64_t offset;
+	CLEANUP_FREE char *name = mem_strndup(open + 1, len);
+	str_write(out, text, (size_t)(open - text) + 1);
+	if (!find_symbol(parsing, text, open, &hit, &offset)) {
+		put_name(parsing, name);
+		str_puts(out, open + 1 + len);
+		return;
+	}
+	put_name(parsing, hit.name);
+	if (offset)
+		str_printf(out, "+0x%llx", (unsigned long long)offset);
+	str_putc(out, '>');
+}
+
+/* "  401126:\tpush   %rbp" */
+static void take_line(struct parsing *parsing)
+{
+	char *line = parsing->line.data, *end;
+	if (!parsing->line.len)
+		return;
+	uint64_t address = strtoull(line, &end, 16);
+	bool is_one = line[0] == ' ' && end[0] == ':' && end[1] == '\t' &&
+		      address >= parsing->request->start && address < parsing->request->end;
+	str_truncate(&parsing->line, 0);
+	if (!is_one)
+		return;
+	char *text = end + 2;
+	for (char *at = text; *at; at++)
+		if (*at == '\t')
+			*at = ' ';
+	size_t len = strlen(text);
+	while (len && text[len - 1] == ' ')
+		text[--len] = '\0';
+	struct instruction instruction = {address, parsing->result->texts.len};
+	vec_push(&parsing->result->list, instruction);
+	put_operands(parsing, text);
+	str_putc(&parsing->result->texts, '\0');
+}
+
+/* False: it is enough. */
+static bool take_output(struct parsing *parsing, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] == '\n')
+			take_line(parsing);
+		else if (parsing->line.len < MAX_LINE_BYTES && bytes[i])
+			str_putc(&parsing->line, bytes[i]);
+	}
+	parsing->nr_bytes += len;
+	return parsing->nr_bytes < MAX_OUTPUT_BYTES && parsing->result->list.len < MAX_INSTRUCTIONS;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* NULL when it came to its end, else why it was stopped. */
+static const char *read_output(struct parsing *parsing, int fd)
+{
+	const atomic_bool *is_cancelled = parsing->request->is_cancelled;
+	uint64_t deadline = now_ms() + LIMIT_MS;
+	char block[1 << 14];
+	for (;;) {
+		struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+		if (is_cancelled && atomic_load(is_cancelled))
+			return "objdump was stopped";
+		if (now_ms() >= deadline)
+			return "objdump took longer than 30 s and was stopped";
+		if (poll(&poll_fd, 1, LOOK_MS) <= 0)
+			continue;
+		ssize_t len = read(fd, block, sizeof(block));
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len <= 0)
+			return NULL;
+		if (!take_output(parsing, block, (size_t)len))
+			return "there are more instructions, which are left out";
+	}
+}
+
+static int compare_instructions(const void *a, const void *b)
+{
+	const struct instruction *x = a, *y = b;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* ---- */
+
+void disassembly_run(const struct disassembly_request *request, struct disassembly *ret)
+{
+	*ret = (struct disassembly){0};
+	int ends[2];
+	pid_t pid;
+	if (pipe2(ends, O_CLOEXEC)) {
+		str_printf(&ret->problem, "objdump cannot be run: %s", strerror(errno));
+		return;
+	}
+	CLEANUP_FD int in = ends[0];
+	int error = start(request, ends[1], &pid);
+	close(ends[1]);
+	if (error) {
+		str_printf(&ret->problem, "objdump cannot be run: %s",
+			error == ENOENT ? "it is not here; it belongs to binutils"
+					: strerror(error));
+		return;
+	}
+	struct parsing parsing = {.request = request, .result = ret};
+	const char *stopped = read_output(&parsing, in);
+	if (stopped)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	str_deinit(&parsing.line);
+	if (ret->list.len)
+		qsort(ret->list.data, ret->list.len, sizeof(*ret->list.data), compare_instructions);
+	if (stopped)
+		str_puts(&ret->problem, stopped);
+	else if (!ret->list.len)
+		str_puts(&ret->problem, "objdump found no instructions of this machine there");
+}
+
+void disassembly_deinit(struct disassembly *disassembly)
+{
+	vec_deinit(&disassembly->list);
+	str_deinit(&disassembly->texts);
+	str_deinit(&disassembly->problem);
+}
+
+const char *disassembly_text(const struct disassembly *disassembly, size_t index)
+{
+	return disassembly->texts.data + disassembly->list.data[index].text;
+}

@@ -1,0 +1,228 @@
+#include "report/name/listing/function_code.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "report/name/symbol/answer.h"
+#include "report/name/symbol/kernel_file.h"
+
+enum {
+	MAX_CODE_BYTES = 1 << 20,
+	UNKNOWN_SIZE_BYTES = 4096, /* of what begins where no symbol says its length */
+};
+
+struct extent {
+	uint64_t start, end; /* virtual addresses */
+};
+
+/* ---- the file ---- */
+
+static const char *const refusals[] = {
+	[LAYOUT_OBJECT_MODULE] = "code of kernel modules is not disassembled",
+	[LAYOUT_OBJECT_BPF] = "code of BPF programs is in no file",
+	[LAYOUT_OBJECT_VDSO] = "code of the vDSO is in no file",
+	[LAYOUT_OBJECT_ANONYMOUS] = "code that was compiled at run time is in no file",
+	[LAYOUT_OBJECT_SCRIPT] = "scripts have no machine code",
+	[LAYOUT_OBJECT_UNKNOWN] = "it is not known which file this code is of",
+};
+
+static const char *refusal_of(enum layout_object_kind kind)
+{
+	if (kind == LAYOUT_OBJECT_FILE || kind == LAYOUT_OBJECT_KERNEL)
+		return NULL;
+	size_t count = sizeof(refusals) / sizeof(*refusals);
+	const char *known = (size_t)kind < count ? refusals[kind] : NULL;
+	return known ? known : refusals[LAYOUT_OBJECT_UNKNOWN];
+}
+
+/* Debug files have the sections of code, but nothing in them. */
+static bool has_code(int fd, uint16_t *machine)
+{
+	struct elf_file *elf;
+	struct err *err = elf_file_open(fd, &elf);
+	err_destroy(err);
+	if (err)
+		return false;
+	bool has_any = elf_file_find_section(elf, ".text");
+	*machine = elf_file_machine(elf);
+	elf_file_destroy(elf);
+	return has_any;
+}
+
+struct code_file {
+	struct kernel_file kernel; /* `file` is that of any object */
+	int fd;                    /* with code, or -1 */
+	uint16_t machine;
+	uint64_t address; /* of the place that was asked for */
+};
+
+static void find_own(const struct function_code_request *request,
+	const struct symbol_file_options *options, struct code_file *ret)
+{
+	static const enum symbol_file_kind kinds[] = {SYMBOL_FILE_OWN, SYMBOL_FILE_DEBUG};
+	const struct profile_object *object = request->object;
+	symbol_file_find(object, options, &ret->kernel.file);
+	ret->address = symbol_file_address(object, &ret->kernel.file, request->offset);
+	for (size_t i = 0; ret->fd < 0 && i < sizeof(kinds) / sizeof(*kinds); i++) {
+		CLEANUP_FD int fd = symbol_file_open(object, options, kinds[i]);
+		if (fd >= 0 && has_code(fd, &ret->machine))
+			ret->fd = steal_fd(fd);
+	}
+}
+
+static void find_kernel(const struct function_code_request *request,
+	const struct symbol_file_options *options, struct code_file *ret)
+{
+	const struct profile_object *object = request->object;
+	if (!kernel_file_find(request->profile, object, options, &ret->kernel))
+		return;
+	ret->address = ret->kernel.base + request->offset;
+	CLEANUP_FD int fd = ret->kernel.file.debug_fd;
+	ret->kernel.file.debug_fd = -1;
+	if (has_code(fd, &ret->machine))
+		ret->fd = steal_fd(fd);
+}
+
+/* ---- lines ---- */
+
+static struct function_code_place place_of(
+	const struct function_code_request *request, const struct chain *chain)
+{
+	struct function_code_place place = {0};
+	uint32_t own = chain->count ? chain->count - 1 : 0;
+	bool is_there = chain->count && !request->is_inlined;
+	for (uint32_t i = 0; request->is_inlined && !is_there && i < chain->count; i++) {
+		own = i;
+		is_there = chain->frames[i].function &&
+			   strcmp(chain->frames[i].function, request->function) == 0;
+	}
+	if (is_there && chain->frames[own].line) {
+		place.file = chain->frames[own].file;
+		place.line = chain->frames[own].line;
+	}
+	if (chain->count && (!is_there || own > 0)) {
+		place.inlined = chain->frames[0].function;
+		place.inlined_file = chain->frames[0].file;
+		place.inlined_line = chain->frames[0].line;
+	}
+	return place;
+}
+
+static void find_lines(const struct function_code_request *request, struct symbol_file *file,
+	struct function_code *ret)
+{
+	size_t count = ret->disassembly.list.len;
+	CLEANUP_FREE struct answer_place *asked = mem_zalloc_array(count + 1, sizeof(*asked));
+	for (size_t i = 0; i < count; i++) {
+		uint64_t address = ret->disassembly.list.data[i].address;
+		asked[i] = (struct answer_place){address, address, address};
+	}
+	struct answer_sources sources = answer_sources_of(file);
+	sources.index = symbol_file_index(file);
+	answer_places(&sources, asked, count, &ret->answers);
+	ret->places = mem_zalloc_array(count + 1, sizeof(*ret->places));
+	for (size_t i = 0; i < count; i++) {
+		struct chain chain = {0};
+		answers_find(&ret->answers, ret->disassembly.list.data[i].address, &chain);
+		ret->places[i] = place_of(request, &chain);
+	}
+}
+
+/* ---- */
+
+static struct extent extent_of(struct code_file *file, struct str *problem)
+{
+	struct symbol_hit hit;
+	if (!symbol_index_lookup(symbol_file_index(&file->kernel.file), file->address, &hit)) {
+		str_puts(problem, "no symbol says where this function begins and ends: shown is "
+				  "what follows an address in it");
+		return (struct extent){file->address, file->address + UNKNOWN_SIZE_BYTES};
+	}
+	struct extent extent = {hit.start, hit.start + hit.size};
+	if (hit.size > MAX_CODE_BYTES) {
+		str_puts(problem, "of this function only the first MB of code is shown");
+		extent.end = extent.start + MAX_CODE_BYTES;
+	}
+	return extent;
+}
+
+static void disassemble(const struct function_code_request *request, struct code_file *file,
+	struct function_code *ret)
+{
+	struct extent extent = extent_of(file, &ret->problem);
+	struct disassembly_request disassembly = {
+		.fd = file->fd,
+		.start = extent.start,
+		.end = extent.end,
+		.is_intel = request->is_intel &&
+			    (file->machine == EM_X86_64 || file->machine == EM_386),
+		.demangle = request->demangle,
+		.index = symbol_file_index(&file->kernel.file),
+		.is_cancelled = request->is_cancelled,
+	};
+	disassembly_run(&disassembly, &ret->disassembly);
+	if (ret->disassembly.problem.len) {
+		str_truncate(&ret->problem, 0);
+		str_puts(&ret->problem, str_text(&ret->disassembly.problem));
+	}
+	ret->bias = file->address - request->offset;
+	find_lines(request, &file->kernel.file, ret);
+}
+
+void function_code_read(const struct function_code_request *request, struct function_code *ret)
+{
+	*ret = (struct function_code){.object = request->object_index};
+	const struct profile_object *object = request->object;
+	enum layout_object_kind kind = object->info.kind;
+	const char *refusal = refusal_of(kind);
+	if (refusal) {
+		str_puts(&ret->problem, refusal);
+		return;
+	}
+	struct symbol_file_options options = *request->files;
+	options.debuginfod = NULL;
+	struct code_file file = {.fd = -1, .kernel.file = {.debug_fd = -1, .go_fd = -1}};
+	if (kind == LAYOUT_OBJECT_KERNEL)
+		find_kernel(request, &options, &file);
+	else
+		find_own(request, &options, &file);
+	if (file.fd >= 0)
+		disassemble(request, &file, ret);
+	else if (kind == LAYOUT_OBJECT_KERNEL)
+		str_puts(&ret->problem, "there is no vmlinux of the recorded kernel here");
+	else
+		str_printf(&ret->problem, "no assembly of %s: %s", object->path,
+			file.kernel.file.problem ? file.kernel.file.problem
+						 : "the file is not on this machine");
+	mem_close_fd(&file.fd);
+	kernel_file_deinit(&file.kernel);
+}
+
+void function_code_deinit(struct function_code *code)
+{
+	disassembly_deinit(&code->disassembly);
+	mem_free(code->places);
+	str_deinit(&code->problem);
+	answers_deinit(&code->answers);
+}
+
+bool function_code_find(
+	const struct function_code *code, uint32_t object, uint64_t offset, size_t *ret)
+{
+	const struct instruction *list = code->disassembly.list.data;
+	size_t low = 0, high = code->disassembly.list.len;
+	uint64_t address = offset + code->bias;
+	if (object != code->object || !high || address < list[0].address)
+		return false;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		*(list[middle].address <= address ? &low : &high) = middle;
+	}
+	enum {
+		LONGEST_INSTRUCTION = 16 /* bytes; x86 has 15 */
+	};
+	if (address - list[low].address >= LONGEST_INSTRUCTION)
+		return false;
+	*ret = low;
+	return true;
+}

@@ -1,0 +1,169 @@
+#include "report/name/listing/source_file.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "format/base/fd.h"
+#include "report/model/regular_file.h"
+
+enum {
+	MAX_BYTES = 16 << 20,
+	MAX_SHOWN_BYTES = 64 << 20, /* with spaces for tabs */
+	TAB_COLUMNS = 8,
+	MAX_LINE_BYTES = 8 << 10, /* the rest is left out */
+	MAX_TRIED = 256,          /* paths */
+	MAX_TOLD = 4,             /* ... of them in the sentence */
+};
+
+/* ---- lines ---- */
+
+/* What stands in a column: bytes that go on with a character do not. */
+static void put_byte(struct str *text, char byte, size_t *column)
+{
+	if (byte == '\t') {
+		size_t spaces = TAB_COLUMNS - *column % TAB_COLUMNS;
+		str_pad(text, ' ', spaces);
+		*column += spaces;
+		return;
+	}
+	if (byte == '\0')
+		str_puts(text, "\\x00");
+	else
+		str_putc(text, byte);
+	*column += ((unsigned char)byte & 0xc0) != 0x80;
+}
+
+static void split(const char *bytes, size_t len, struct source_file *ret)
+{
+	for (size_t at = 0; at < len && ret->text.len < MAX_SHOWN_BYTES;) {
+		const char *end = memchr(bytes + at, '\n', len - at);
+		size_t next = end ? (size_t)(end - bytes) + 1 : len;
+		size_t stop = end ? next - 1 : len, column = 0;
+		if (stop > at && bytes[stop - 1] == '\r')
+			stop--;
+		size_t begin = ret->text.len;
+		vec_push(&ret->lines, begin);
+		for (size_t i = at; i < stop && ret->text.len - begin < MAX_LINE_BYTES; i++)
+			put_byte(&ret->text, bytes[i], &column);
+		str_putc(&ret->text, '\0');
+		at = next;
+	}
+}
+
+/* ---- a path ---- */
+
+static bool read_all(int fd, struct str *text)
+{
+	char block[1 << 16];
+	for (;;) {
+		ssize_t len = fd_read(fd, block, sizeof(block));
+		if (len <= 0)
+			return !len;
+		if (text->len + (size_t)len > MAX_BYTES)
+			return false;
+		str_write(text, block, (size_t)len);
+	}
+}
+
+/* True when it is there, whether it can be shown or not. */
+static bool try_path(const char *path, struct source_file *ret)
+{
+	struct stat st;
+	CLEANUP_FD int fd = regular_file_open(path, &st);
+	if (fd < 0)
+		return false;
+	CLEANUP(str_deinit) struct str text = {0};
+	if (st.st_size > MAX_BYTES || !read_all(fd, &text)) {
+		str_printf(&ret->problem, "%s cannot be shown: %s", path,
+			st.st_size > MAX_BYTES ? "it is larger than 16 MB" : "it cannot be read");
+		return true;
+	}
+	ret->path = mem_strdup(path);
+	ret->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	split(str_text(&text), text.len, ret);
+	return true;
+}
+
+/* ---- the search ---- */
+
+struct search {
+	struct source_file *file;
+	struct str tried;
+	size_t nr_tried;
+};
+
+static bool look_at(struct search *search, const char *path)
+{
+	if (try_path(path, search->file))
+		return true;
+	if (search->nr_tried++ < MAX_TOLD)
+		str_printf(&search->tried, "%s%s", search->tried.len ? ", " : "", path);
+	return false;
+}
+
+void source_file_put_plain_path(struct str *out, const char *path)
+{
+	for (const char *at = path; *at;) {
+		size_t len = strcspn(at, "/");
+		bool is_up = len == 2 && at[0] == '.' && at[1] == '.';
+		if (is_up) {
+			const char *cut = out->len ? strrchr(out->data, '/') : NULL;
+			str_truncate(out, cut ? (size_t)(cut - out->data) : 0);
+		} else if (len && !(len == 1 && at[0] == '.')) {
+			str_putc(out, '/');
+			str_write(out, at, len);
+		}
+		at += len + (at[len] == '/');
+	}
+}
+
+static bool search_below(struct search *search, const char *dir, const char *plain)
+{
+	for (const char *at = plain; at && search->nr_tried < MAX_TRIED; at = strchr(at + 1, '/')) {
+		CLEANUP(str_deinit) struct str path = {0};
+		str_printf(&path, "%s%s", dir, at);
+		if (look_at(search, str_text(&path)))
+			return true;
+	}
+	return false;
+}
+
+void source_file_read(const char *name, const struct debug_dirs *dirs, struct source_file *ret)
+{
+	*ret = (struct source_file){.name = mem_strdup(name)};
+	struct search search = {.file = ret};
+	CLEANUP(str_deinit) struct str plain = {0};
+	source_file_put_plain_path(&plain, name);
+	bool is_found = false;
+	for (size_t i = 0; dirs && plain.len && !is_found && i < dirs->len; i++)
+		is_found = search_below(&search, dirs->data[i], str_text(&plain));
+	/* A relative one is not looked for in a folder that has nothing to do with it. */
+	if (!is_found && name[0] == '/')
+		is_found = look_at(&search, name);
+	if (!is_found && search.nr_tried > MAX_TOLD)
+		str_printf(&search.tried, " and %zu more", search.nr_tried - MAX_TOLD);
+	if (!is_found)
+		str_printf(&ret->problem, "the source %s is not here%s%s: --source-dir says where",
+			name, search.nr_tried ? "; tried " : "", str_text(&search.tried));
+	str_deinit(&search.tried);
+}
+
+void source_file_deinit(struct source_file *file)
+{
+	mem_free(file->name);
+	mem_free(file->path);
+	str_deinit(&file->problem);
+	str_deinit(&file->text);
+	vec_deinit(&file->lines);
+}
+
+uint32_t source_file_count(const struct source_file *file)
+{
+	return (uint32_t)file->lines.len;
+}
+
+const char *source_file_line(const struct source_file *file, uint32_t number)
+{
+	return number && number <= file->lines.len ? file->text.data + file->lines.data[number - 1]
+						   : NULL;
+}

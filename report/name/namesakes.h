@@ -1,0 +1,31 @@
+/*
+ * Functions of scripts that have one name, as <module> of each file, run, or __init__, and are all
+ * of one object, which stands for their language: where they are declared tells them apart.
+ */
+#ifndef EBPROF_NAMESAKES_H
+#define EBPROF_NAMESAKES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/str.h"
+#include "report/model/profile.h"
+
+/* Whether its place is a part of what it is. */
+bool namesakes_have_place(
+	const struct profile_object *objects, const struct profile_function *function);
+/* Whether they are shown as one: a function that was compiled twice, or seen in two processes. */
+bool namesakes_are_one(const struct profile_object *objects, const struct profile_function *a,
+	const struct profile_function *b);
+
+/*
+ * For each function, how many parts of its file's path, from the last one on, tell it from all
+ * others of its name; 0: the name does. To be freed.
+ */
+uint8_t *namesakes_find(const struct profile_object *objects,
+	const struct profile_function *functions, size_t count);
+/* The name, and with any parts of the path a place: "run (a.py:10)". */
+void namesakes_put_name(const struct profile_function *function, uint8_t nr_parts, struct str *out);
+
+#endif

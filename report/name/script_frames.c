@@ -1,0 +1,75 @@
+#include "report/name/script_frames.h"
+
+#include "format/base/mem.h"
+
+const char *script_frames_cause(uint32_t cause)
+{
+	static const char *const words[LAYOUT_SCRIPT_FAILURES_END] = {
+#define X(name, number, word) [number] = word,
+		LAYOUT_SCRIPT_FAILURES(X)
+#undef X
+	};
+	return cause < LAYOUT_SCRIPT_FAILURES_END ? words[cause] : NULL;
+}
+
+static void add_languages(const struct profile *profile, struct script_frames *frames)
+{
+	for (size_t i = 1; i < profile->objects.len; i++) {
+		const struct profile_object *object = &profile->objects.data[i];
+		if (object->info.kind == LAYOUT_OBJECT_SCRIPT)
+			vec_push(&frames->languages, (struct script_language){.name = object->path,
+							     .object = (uint32_t)i});
+	}
+}
+
+static void count_frame(
+	struct script_frames *frames, const struct profile_frame *frame, uint64_t samples)
+{
+	if (frame->offset >= LAYOUT_SCRIPT_FIRST) {
+		vec_each(&frames->languages, language)
+			if (language->object == frame->object)
+				language->frames += samples;
+		return;
+	}
+	bool is_known = script_frames_cause((uint32_t)frame->offset);
+	frames->unnamed[is_known ? frame->offset : LAYOUT_SCRIPT_NO_NAME] += samples;
+}
+
+static void count_stack(const struct profile *profile, uint32_t stack, uint64_t samples,
+	struct script_frames *frames)
+{
+	uint64_t before[16];
+	size_t known = frames->languages.len < 16 ? frames->languages.len : 16;
+	for (size_t i = 0; i < known; i++)
+		before[i] = frames->languages.data[i].frames;
+	struct profile_walk walk = profile_walk(profile, stack);
+	for (uint32_t at; (at = profile_walk_next(&walk));) {
+		const struct profile_frame *frame = &profile->frames.data[at];
+		const struct layout_object *object = &profile->objects.data[frame->object].info;
+		if (frame->object && object->kind == LAYOUT_OBJECT_SCRIPT)
+			count_frame(frames, frame, samples);
+	}
+	for (size_t i = 0; i < known; i++)
+		if (frames->languages.data[i].frames > before[i])
+			frames->languages.data[i].samples += samples;
+}
+
+void script_frames_count(const struct profile *profile, struct script_frames *ret)
+{
+	*ret = (struct script_frames){0};
+	add_languages(profile, ret);
+	if (!ret->languages.len)
+		return;
+	/* Each stack once, since walking to the root takes its length. */
+	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->stacks.len, sizeof(*samples));
+	vec_each(&profile->samples, sample)
+		samples[sample->stack]++;
+	for (size_t i = 0; i < profile->stacks.len; i++)
+		if (samples[i])
+			count_stack(profile, (uint32_t)i, samples[i], ret);
+}
+
+void script_frames_deinit(struct script_frames *frames)
+{
+	vec_deinit(&frames->languages);
+}

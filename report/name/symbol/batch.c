@@ -1,0 +1,352 @@
+#include "report/name/symbol/batch.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "format/base/str.h"
+
+static struct profile_object *object_of(const struct batch *batch)
+{
+	return &batch->profile->objects.data[batch->object];
+}
+
+/* Its functions have names from whoever compiled or interpreted them, and no file has. */
+static bool is_named_by_recording(enum layout_object_kind kind)
+{
+	return kind == LAYOUT_OBJECT_ANONYMOUS || kind == LAYOUT_OBJECT_UNKNOWN ||
+	       kind == LAYOUT_OBJECT_BPF || kind == LAYOUT_OBJECT_SCRIPT;
+}
+
+void batch_add(struct batch *batch, uint32_t frame)
+{
+	const struct profile_frame *it = &batch->profile->frames.data[frame];
+	if (it->code && is_named_by_recording(object_of(batch)->info.kind))
+		vec_push(&batch->compiled, frame);
+	else
+		vec_push(
+			&batch->places, (struct batch_place){.frame = frame, .offset = it->offset});
+}
+
+/* ---- functions ---- */
+
+/*
+ * Functions of an earlier time make room for those that are better: otherwise each time would add
+ * one for each address. Returns the place in batch->functions.
+ */
+static uint32_t add_function(
+	struct batch *batch, const struct profile_function *function, uint32_t older)
+{
+	struct profile *profile = batch->profile;
+	if (batch->nr_functions == batch->functions.len) {
+		vec_push(&batch->functions, (uint32_t)profile->functions.len);
+		vec_push(&batch->older, 0);
+		vec_push(&profile->functions, (struct profile_function){0});
+	}
+	uint32_t place = (uint32_t)batch->nr_functions++;
+	profile->functions.data[batch->functions.data[place]] = *function;
+	batch->older.data[place] = older;
+	return place;
+}
+
+static struct profile_function *function_at(const struct batch *batch, uint32_t place)
+{
+	return &batch->profile->functions.data[batch->functions.data[place]];
+}
+
+static const char *shown_name(struct batch *batch, const struct chain_frame *frame)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	const char *known = shown_names_get(batch->shown, frame->number);
+	if (known)
+		return known;
+	if (!demangle(frame->function, batch->options->demangle, &name))
+		return frame->function;
+	return arena_strndup(&batch->profile->arena, str_text(&name), name.len);
+}
+
+/* Equal names of one object are one text, so its number or else its address is the key. */
+static uint64_t *newest_called(struct batch *batch, const struct chain_frame *frame)
+{
+	return frame->number ? &batch->by_number.data[frame->number - 1]
+			     : map_put(&batch->by_name, (uint64_t)(uintptr_t)frame->function, NULL);
+}
+
+/* The function of the frame's name whose symbol is at its start, or with `is_any` whichever is
+ * called so. */
+static uint32_t named_function(struct batch *batch, const struct chain_frame *frame, bool is_any)
+{
+	uint64_t *newest = newest_called(batch, frame);
+	for (uint64_t at = *newest; at; at = batch->older.data[at - 1])
+		if (is_any || function_at(batch, (uint32_t)at - 1)->start == frame->start)
+			return batch->functions.data[at - 1];
+	struct profile_function function = {
+		.name = *newest ? function_at(batch, (uint32_t)*newest - 1)->name
+				: shown_name(batch, frame),
+		.system_name = frame->function,
+		.object = batch->object,
+		.is_known = true,
+		.start = is_any ? 0 : frame->start,
+	};
+	*newest = add_function(batch, &function, (uint32_t)*newest) + 1;
+	return batch->functions.data[*newest - 1];
+}
+
+/* OBJECT+0xADDRESS. There can be one for each frame, so this does not go through printf(). */
+static const char *address_text(struct batch *batch, uint64_t address)
+{
+	static const char plus[] = "+0x";
+	const char *name = object_of(batch)->name;
+	size_t len = strlen(name), digits = 1;
+	while (digits < 16 && address >> 4 * digits)
+		digits++;
+	char *text = arena_alloc(&batch->profile->arena, len + sizeof(plus) + digits);
+	char *at = mempcpy(mempcpy(text, name, len), plus, sizeof(plus) - 1);
+	while (digits--)
+		*at++ = "0123456789abcdef"[address >> 4 * digits & 15];
+	*at = '\0';
+	return text;
+}
+
+static uint32_t unknown_function(struct batch *batch, uint64_t address)
+{
+	bool is_new;
+	uint64_t *index = map_put(&batch->by_address, address, &is_new);
+	if (!is_new)
+		return (uint32_t)*index;
+	const char *text = address_text(batch, address);
+	struct profile_function function = {
+		.name = text,
+		.system_name = text,
+		.object = batch->object,
+		.start = address,
+	};
+	uint32_t place = add_function(batch, &function, 0);
+	*index = batch->functions.data[place];
+	return (uint32_t)*index;
+}
+
+static void forget_functions(struct batch *batch)
+{
+	batch->by_number.len = 0;
+	map_clear(&batch->by_name);
+	map_clear(&batch->by_address);
+	batch->nr_functions = 0;
+}
+
+/* Nothing leads to those that were not needed again; they must not tell of freed texts. */
+static void clear_unused_functions(struct batch *batch)
+{
+	for (size_t i = batch->nr_functions; i < batch->functions.len; i++)
+		*function_at(batch, (uint32_t)i) = (struct profile_function){
+			.name = "", .system_name = "", .object = batch->object};
+}
+
+/* ---- frames ---- */
+
+static void set_place(struct batch *batch, uint32_t frame, const struct chain_frame *from)
+{
+	struct profile_frame *to = &batch->profile->frames.data[frame];
+	struct profile_function *function = &batch->profile->functions.data[to->function];
+	to->file = from->file;
+	to->line = from->line;
+	if (function->file || !function->is_known)
+		return;
+	function->file = from->decl_file ? from->decl_file : from->file;
+	function->line = from->decl_file ? from->decl_line : 0;
+}
+
+static void name_frame(struct batch *batch, const struct findings *findings,
+	const struct batch_place *place, const struct chain *chain)
+{
+	const struct chain_frame *outermost =
+		chain->count ? &chain->frames[chain->count - 1] : &(struct chain_frame){0};
+	const struct symbol_file *file = findings->has_file ? &findings->file : NULL;
+	uint32_t function = outermost->function
+				    ? named_function(batch, outermost, false)
+				    : unknown_function(batch, symbol_file_address(object_of(batch),
+								      file, place->offset));
+	batch->profile->frames.data[place->frame].function = function;
+	set_place(batch, place->frame, outermost);
+}
+
+/* The frame that stood there the last time stays the same one, as it may be selected. */
+static uint32_t inner_frame(struct profile *profile, uint32_t innermost, uint32_t outer)
+{
+	for (uint32_t at = innermost; at && at != outer; at = profile->frames.data[at].outer)
+		if (profile->frames.data[at].outer == outer)
+			return at;
+	vec_push(&profile->frames, (struct profile_frame){.outer = outer});
+	return (uint32_t)profile->frames.len - 1;
+}
+
+static uint32_t add_inlined(struct batch *batch, const struct batch_place *place, uint32_t outer,
+	const struct chain_frame *from)
+{
+	struct profile *profile = batch->profile;
+	uint32_t innermost = profile->frames.data[place->frame].innermost;
+	uint32_t index = inner_frame(profile, innermost, outer);
+	struct profile_frame *frame = &profile->frames.data[index];
+	frame->object = batch->object;
+	frame->offset = place->offset;
+	static const struct chain_frame unnamed = {.function = "[unnamed]"};
+	frame->function = named_function(batch, from->function ? from : &unnamed, true);
+	profile->functions.data[frame->function].is_known = from->function;
+	set_place(batch, index, from);
+	return index;
+}
+
+/*
+ * Frames of the last time that are no more are as good as the one they were inlined into. `left`
+ * need not be among them: then there are more than before.
+ */
+static void drop_inlined(struct profile *profile, uint32_t innermost, uint32_t left)
+{
+	struct profile_frame *frames = profile->frames.data;
+	uint32_t at = innermost;
+	while (at && at != left)
+		at = frames[at].outer;
+	if (!at)
+		return;
+	for (at = innermost; at != left; at = frames[at].outer)
+		frames[at].function = frames[left].function;
+}
+
+static void add_inlined_frames(
+	struct batch *batch, const struct batch_place *place, const struct chain *chain)
+{
+	struct profile *profile = batch->profile;
+	uint32_t inner = place->frame;
+	for (uint32_t i = chain->count; i-- > 1;)
+		inner = add_inlined(batch, place, inner, &chain->frames[i - 1]);
+	struct profile_frame *frame = &profile->frames.data[place->frame];
+	drop_inlined(profile, frame->innermost, inner);
+	frame->innermost = inner != place->frame ? inner : 0;
+}
+
+/* A runtime told what stood there. */
+static void name_compiled(struct batch *batch)
+{
+	struct profile *profile = batch->profile;
+	vec_each(&batch->compiled, index) {
+		struct profile_frame *frame = &profile->frames.data[*index];
+		const struct profile_code *code = &profile->codes.data[frame->code - 1];
+		struct chain_frame told = {.function = code->name,
+			.start = code->start,
+			.file = code->file,
+			.line = code->line};
+		frame->function = named_function(batch, &told, false);
+		set_place(batch, *index, &told);
+	}
+}
+
+/* All at once: a function for each address is what there is without answers, and hardly more than
+ * their texts with them. */
+static void reserve_functions(struct batch *batch, const struct answers *answers)
+{
+	size_t count = answers_text_count(answers);
+	vec_resize(&batch->by_number, count);
+	if (!answers_count(answers)) {
+		count = batch->places.len;
+		map_reserve(&batch->by_address, count);
+	}
+	vec_reserve(&batch->functions, count);
+	vec_reserve(&batch->older, count);
+	vec_reserve(&batch->profile->functions, count);
+}
+
+/* The answer to each place; returns how many frames they have together. */
+static size_t find_chains(
+	const struct batch *batch, const struct answers *answers, struct chain *chains)
+{
+	size_t nr_frames = 0;
+	for (size_t i = 0; i < batch->places.len; i++) {
+		answers_find(answers, batch->places.data[i].offset, &chains[i]);
+		nr_frames += chains[i].count;
+	}
+	return nr_frames;
+}
+
+/* Functions with symbols come first: one that was inlined elsewhere is the same function. */
+static void name_frames(struct batch *batch, const struct findings *findings)
+{
+	const struct answers *answers = &findings->answers;
+	size_t count = batch->places.len;
+	bool had_answers = batch->outdated.len; /* of the time before */
+	CLEANUP_FREE struct chain *chains = mem_zalloc_array(count, sizeof(*chains));
+	size_t nr_frames = find_chains(batch, answers, chains);
+	batch->shown = &findings->shown;
+	forget_functions(batch);
+	name_compiled(batch);
+	reserve_functions(batch, answers);
+	for (size_t i = 0; i < count; i++)
+		name_frame(batch, findings, &batch->places.data[i], &chains[i]);
+	if (!batch->options->no_inline && (nr_frames || had_answers)) {
+		if (!had_answers)
+			vec_reserve(&batch->profile->frames, nr_frames);
+		for (size_t i = 0; i < count; i++)
+			add_inlined_frames(batch, &batch->places.data[i], &chains[i]);
+	}
+	clear_unused_functions(batch);
+	batch->shown = NULL;
+}
+
+/* ---- the object ---- */
+
+static void note_origin(struct batch *batch, const struct findings *findings)
+{
+	struct profile_object *object = object_of(batch);
+	object->symbols_from = findings->symbols_from;
+	object->symbols_problem = findings->problem;
+	object->lacks_debug_parts = findings->lacks_debug_parts;
+	object->lacks_room = findings->lacks_room;
+	if (!findings->has_file)
+		return;
+	symbol_file_keep_attempts(&findings->file, &batch->profile->arena, object);
+	const char *path = findings->file.path;
+	if (path)
+		object->symbols_from = arena_strndup(&batch->profile->arena, path, strlen(path));
+}
+
+/* The last answers are the profile's; names may still point to those of the time before. */
+static void keep_answers(struct batch *batch, struct findings *findings)
+{
+	struct profile_object *object = object_of(batch);
+	if (!findings->is_last) {
+		vec_push(&batch->outdated, findings->answers);
+	} else {
+		vec_push(&batch->outdated, object->answers);
+		object->answers = findings->answers;
+		object->nr_archived = findings->nr_archived;
+	}
+	findings->answers = (struct answers){0};
+}
+
+void batch_apply(struct batch *batch, struct findings *findings)
+{
+	name_frames(batch, findings);
+	note_origin(batch, findings);
+	keep_answers(batch, findings);
+	findings_deinit(findings);
+}
+
+void findings_deinit(struct findings *findings)
+{
+	shown_names_deinit(&findings->shown);
+	answers_deinit(&findings->answers);
+	symbol_file_deinit(&findings->file);
+}
+
+void batch_deinit(struct batch *batch)
+{
+	vec_deinit(&batch->places);
+	vec_deinit(&batch->compiled);
+	vec_deinit(&batch->functions);
+	vec_deinit(&batch->older);
+	vec_deinit(&batch->by_number);
+	map_deinit(&batch->by_name);
+	map_deinit(&batch->by_address);
+	answers_deinit(&batch->archived);
+	vec_each(&batch->outdated, answers)
+		answers_deinit(answers);
+	vec_deinit(&batch->outdated);
+}

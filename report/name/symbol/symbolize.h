@@ -1,0 +1,26 @@
+/* Gives every frame of a profile its function. */
+#ifndef EBPROF_SYMBOLIZE_H
+#define EBPROF_SYMBOLIZE_H
+
+#include "report/model/profile.h"
+#include "report/name/demangle/demangle.h"
+#include "report/name/symbol/symbol_file.h"
+
+struct symbolize_options {
+	struct symbol_file_options files;
+	const char *cache_folder;    /* as in answer_cache.h; NULL: the usual one, "": none */
+	enum demangle_mode demangle; /* how much of a name is shown */
+	bool no_inline;              /* a frame is one function, whatever was inlined into it */
+	uint64_t unpacked_bytes_max; /* of compressed sections, at a time; 0: 8 GiB */
+	const uint32_t *objects;     /* only these get names, the profile's numbers; NULL: all */
+	size_t nr_objects;
+};
+
+/*
+ * Fills profile->functions and the frames' function, object by object. What has
+ * no symbol is called dso+0xADDRESS, one function an address. Where debug information is found,
+ * frames get files and lines, and inlined functions frames of their own.
+ */
+void symbolize(struct profile *profile, const struct symbolize_options *options);
+
+#endif

@@ -1,0 +1,224 @@
+#include <math.h>
+#include <string.h>
+
+#include "report/write/diff/diff_words.h"
+#include "report/write/diff/diff_writer.h"
+
+enum {
+	NUMBERS_WIDTH = 55, /* of a row's columns in front of its name */
+	NAME_WIDTH_MIN = 20,
+};
+
+struct writing {
+	const struct difference *diff;
+	const struct diff_writer_options *options;
+	struct str out;
+};
+
+/* ---- pieces ---- */
+
+static void put_right(struct str *out, const struct str *text, size_t width)
+{
+	str_pad(out, ' ', text->len < width ? width - text->len : 0);
+	str_puts(out, str_text(text));
+}
+
+/*
+ * GitHub's runner takes a line that begins with "::error::", whatever white space is in front of
+ * it, for a command: no such word of a name may come to stand there.
+ */
+static bool may_begin_line(const char *word)
+{
+	while ((unsigned char)*word >= 0x80)
+		word++;
+	return word[0] != ':' || word[1] != ':';
+}
+
+/* A paragraph in the width there is. */
+static void put_wrapped(struct writing *writing, const char *text)
+{
+	size_t width = writing->options->width, column = 0;
+	for (const char *word = text; *word;) {
+		size_t len = strcspn(word, " "), points = diff_count_points(word, len);
+		if (column && column + 1 + points > width && may_begin_line(word)) {
+			str_putc(&writing->out, '\n');
+			column = 0;
+		}
+		if (column)
+			str_putc(&writing->out, ' ');
+		str_write(&writing->out, word, len);
+		column += points + (column > 0);
+		word += len;
+		word += strspn(word, " ");
+	}
+	str_putc(&writing->out, '\n');
+}
+
+typedef void sentence_fn(struct str *out, const struct difference *diff);
+
+static void put_sentence(struct writing *writing, sentence_fn *put)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	put(&text, writing->diff);
+	if (text.len)
+		put_wrapped(writing, str_text(&text));
+}
+
+/* ---- rows ---- */
+
+static void put_amount(struct writing *writing, const struct diff_amount *amount)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	diff_put_amount(&text, writing->diff, amount);
+	put_right(&writing->out, &text, 8);
+}
+
+static void put_numbers(struct writing *writing, const struct diff_finding *finding)
+{
+	CLEANUP(str_deinit) struct str effect = {0}, interval = {0}, p = {0};
+	put_amount(writing, &finding->sides[MATCH_BASE]);
+	put_amount(writing, &finding->sides[MATCH_NEW]);
+	diff_put_effect(&effect, finding->effect);
+	put_right(&writing->out, &effect, 9);
+	diff_put_interval(&interval, finding);
+	put_right(&writing->out, &interval, 20);
+	diff_put_p(&p, finding->adjusted_p);
+	put_right(&writing->out, &p, 8);
+	str_puts(&writing->out, "  ");
+}
+
+/* The name, where it stands, and whose it is, as far as there is room. */
+static void put_title(struct writing *writing, const struct diff_row *row)
+{
+	CLEANUP(str_deinit) struct str name = {0}, place = {0};
+	diff_put_name(&name, writing->diff, row);
+	diff_put_whereabouts(&place, writing->diff, row);
+	size_t room = writing->options->width > NUMBERS_WIDTH + NAME_WIDTH_MIN
+			      ? writing->options->width - NUMBERS_WIDTH
+			      : NAME_WIDTH_MIN;
+	size_t places = place.len ? diff_count_points(place.data, place.len) + 2 : 0;
+	if (places > room / 2)
+		places = diff_count_points(str_text(&name), name.len) + places <= room ? places : 0;
+	diff_put_elided(&writing->out, str_text(&name), name.len, room - places);
+	if (places)
+		str_printf(&writing->out, "  %s", str_text(&place));
+	str_putc(&writing->out, '\n');
+}
+
+static void put_head(struct writing *writing)
+{
+	CLEANUP(str_deinit) struct str interval = {0};
+	str_printf(&interval, "%g%% interval", 100 - 100 * writing->diff->options.alpha);
+	str_printf(&writing->out, "%8s%8s%9s%20s%8s  %s\n", "base", "new", "change",
+		str_text(&interval), "p", diff_by_word(writing->diff->options.by));
+}
+
+/* What has too little to be a finding cannot be told, and nobody asked. */
+static bool is_listed(
+	const struct difference *diff, const struct diff_row *row, enum diff_verdict verdict)
+{
+	const struct diff_amount *sides = row->self.sides;
+	return row->self.is_tested && row->self.verdict == verdict &&
+	       fmax(sides[0].share, sides[1].share) >= diff->options.min_share;
+}
+
+/* Whose callees changed, while they did not themselves. */
+static bool is_caller(const struct diff_row *row)
+{
+	return row->total.is_tested && row->self.verdict != row->total.verdict &&
+	       (row->total.verdict == DIFF_REGRESSION || row->total.verdict == DIFF_IMPROVEMENT);
+}
+
+static void put_row(
+	struct writing *writing, const struct diff_row *row, const struct diff_finding *finding)
+{
+	put_numbers(writing, finding);
+	put_title(writing, row);
+}
+
+static void put_more(struct writing *writing, size_t shown, size_t count)
+{
+	if (shown < count)
+		str_printf(&writing->out, "%8s%zu more (--limit)\n", "", count - shown);
+}
+
+static void put_list(struct writing *writing, enum diff_verdict verdict, const char *title)
+{
+	const struct difference *diff = writing->diff;
+	size_t count = 0, limit = writing->options->limit;
+	vec_each(&diff->rows, row) {
+		if (!is_listed(diff, row, verdict) || (count++ && limit && count > limit))
+			continue;
+		if (count == 1) {
+			str_printf(&writing->out, "\n%s\n", title);
+			put_head(writing);
+		}
+		put_row(writing, row, &row->self);
+	}
+	put_more(writing, limit ? limit : count, count);
+}
+
+static void put_callers(struct writing *writing)
+{
+	size_t count = 0, limit = writing->options->limit;
+	vec_each(&writing->diff->rows, row) {
+		if (!is_caller(row) || (count++ && limit && count > limit))
+			continue;
+		if (count == 1) {
+			str_puts(&writing->out, "\nChanged by what they call (total time):\n");
+			put_head(writing);
+		}
+		put_row(writing, row, &row->total);
+	}
+	put_more(writing, limit ? limit : count, count);
+}
+
+/* ---- the rest ---- */
+
+static void put_side(
+	struct writing *writing, enum match_side which, const char *title, const char *name)
+{
+	const struct diff_side *side = &writing->diff->sides[which];
+	CLEANUP(str_deinit) struct str escaped = {0};
+	str_put_escaped(&escaped, name, strlen(name));
+	str_printf(&writing->out, "%-5s ", title);
+	diff_put_elided(&writing->out, str_text(&escaped), escaped.len,
+		writing->options->width > 60 ? writing->options->width - 40 : 20);
+	str_printf(&writing->out, ", %zu %s, %llu %s\n", side->runs.len,
+		str_plural(side->runs.len, "run", "runs"), (unsigned long long)side->samples,
+		str_plural(side->samples, "sample", "samples"));
+}
+
+static void put_inconclusive(struct writing *writing)
+{
+	const struct difference *diff = writing->diff;
+	CLEANUP(str_deinit) struct str title = {0};
+	double share = 0;
+	vec_each(&diff->rows, row)
+		if (is_listed(diff, row, DIFF_INCONCLUSIVE))
+			share += (row->self.sides[0].share + row->self.sides[1].share) / 2;
+	str_printf(&title, "Inconclusive (with %.1f%% of the samples):", 100 * share);
+	put_list(writing, DIFF_INCONCLUSIVE, str_text(&title));
+}
+
+struct err *diff_text(const struct difference *diff, const struct diff_writer_options *options,
+	struct byte_sink sink)
+{
+	struct writing writing = {.diff = diff, .options = options};
+	put_sentence(&writing, diff_put_verdict);
+	str_putc(&writing.out, '\n');
+	put_side(&writing, MATCH_BASE, "base", options->base_name);
+	put_side(&writing, MATCH_NEW, "new", options->new_name);
+	put_sentence(&writing, diff_put_program);
+	put_sentence(&writing, diff_put_caveats);
+	put_list(&writing, DIFF_REGRESSION, "Regressions:");
+	put_list(&writing, DIFF_IMPROVEMENT, "Improvements:");
+	put_callers(&writing);
+	put_inconclusive(&writing);
+	str_putc(&writing.out, '\n');
+	put_sentence(&writing, diff_put_same);
+	put_sentence(&writing, diff_put_detectable);
+	struct err *err = sink.write(sink.context, str_text(&writing.out), writing.out.len);
+	str_deinit(&writing.out);
+	return err;
+}

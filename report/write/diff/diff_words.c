@@ -1,0 +1,447 @@
+#include "report/write/diff/diff_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/compare/statistics.h"
+
+/* ---- numbers ---- */
+
+void diff_put_effect(struct str *out, double effect)
+{
+	static const double as_factor = 9;
+	double percent = 100 * effect;
+	if (isinf(effect))
+		str_puts(out, "new");
+	else if (effect <= -1)
+		str_puts(out, "gone");
+	else if (effect >= as_factor)
+		str_printf(out, "x%.*f", effect < 99 ? 1 : 0, fmin(effect + 1, 1e9));
+	else
+		str_printf(out, "%+.1f%%", fabs(percent) < 0.05 ? 0 : percent);
+}
+
+static void put_bound(struct str *out, double effect)
+{
+	static const double beyond = 999;
+	if (effect >= beyond)
+		str_puts(out, "any");
+	else if (effect <= -1)
+		str_puts(out, "-100%");
+	else
+		diff_put_effect(out, effect);
+}
+
+void diff_put_interval(struct str *out, const struct diff_finding *finding)
+{
+	put_bound(out, finding->low);
+	str_puts(out, " .. ");
+	put_bound(out, finding->high);
+}
+
+static bool is_time(const struct difference *diff)
+{
+	return strcmp(diff->unit, "ns") == 0;
+}
+
+static void put_value(struct str *out, const struct difference *diff, double value)
+{
+	if (is_time(diff))
+		str_printf(out, "%.*f s", value < 1e10 ? 3 : 1, value / 1e9);
+	else
+		str_printf(out, "%.4g", value);
+}
+
+void diff_put_amount(
+	struct str *out, const struct difference *diff, const struct diff_amount *amount)
+{
+	if (diff->options.metric == DIFF_CPU_S)
+		put_value(out, diff, amount->value);
+	else
+		str_printf(out, "%.2f%%", 100 * amount->share);
+}
+
+void diff_put_p(struct str *out, double p)
+{
+	if (p < 1e-99)
+		str_puts(out, "<1e-99");
+	else
+		str_printf(out, p < 0.0001 ? "%.0e" : "%.4f", p);
+}
+
+size_t diff_count(const struct difference *diff, enum diff_verdict verdict)
+{
+	size_t count = 0;
+	vec_each(&diff->rows, row)
+		count += row->self.is_tested && row->self.verdict == verdict;
+	return count;
+}
+
+double diff_share_of(const struct difference *diff, enum diff_verdict verdict)
+{
+	double share = 0;
+	vec_each(&diff->rows, row)
+		if (row->self.is_tested && row->self.verdict == verdict)
+			share += (row->self.sides[0].share + row->self.sides[1].share) / 2;
+	return share;
+}
+
+/* ---- names ---- */
+
+static void put_escaped(struct str *out, const char *text)
+{
+	str_put_escaped(out, text, strlen(text));
+}
+
+size_t diff_count_points(const char *text, size_t len)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < len; i++)
+		count += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return count;
+}
+
+/* Where the n-th code point begins. */
+static size_t find_point(const char *text, size_t len, size_t n)
+{
+	size_t at = 0;
+	for (; at < len; at++)
+		if (((unsigned char)text[at] & 0xc0) != 0x80 && n-- == 0)
+			break;
+	return at;
+}
+
+void diff_put_elided(struct str *out, const char *text, size_t len, size_t width)
+{
+	size_t points = diff_count_points(text, len);
+	if (points <= width) {
+		str_write(out, text, len);
+		return;
+	}
+	size_t front = (width - 3) / 2, back = width - 3 - front;
+	str_write(out, text, find_point(text, len, front));
+	str_puts(out, "...");
+	size_t at = find_point(text, len, points - back);
+	str_write(out, text + at, len - at);
+}
+
+/* Escaped: "file:line", without folders, or nothing. */
+static void put_place(struct str *out, const struct diff_row *row)
+{
+	if (!row->file || !row->file[0])
+		return;
+	const char *slash = strrchr(row->file, '/');
+	put_escaped(out, slash && slash[1] ? slash + 1 : row->file);
+	if (row->line)
+		str_printf(out, ":%u", row->line);
+}
+
+/* From the innermost on, since the beginnings of stacks are mostly the same. */
+void diff_put_name(struct str *out, const struct difference *diff, const struct diff_row *row)
+{
+	if (diff->options.by == DIFF_BY_STACK)
+		for (size_t i = row->path.len; i-- > 0;) {
+			put_escaped(out, row->path.data[i]);
+			str_puts(out, i ? " < " : "");
+		}
+	else
+		put_escaped(out, row->name);
+	if (row->old_name) {
+		str_puts(out, ", was ");
+		put_escaped(out, row->old_name);
+	}
+	if (diff->options.by == DIFF_BY_LINE) {
+		str_puts(out, " ");
+		put_place(out, row);
+	}
+}
+
+void diff_put_whereabouts(
+	struct str *out, const struct difference *diff, const struct diff_row *row)
+{
+	enum diff_by by = diff->options.by;
+	size_t began = out->len;
+	if (by == DIFF_BY_FUNCTION)
+		put_place(out, row);
+	if (out->len == began && (by == DIFF_BY_FUNCTION || by == DIFF_BY_STACK))
+		put_escaped(out, row->object);
+}
+
+/* ---- sentences ---- */
+
+static const char *plural_of(const struct difference *diff, size_t count)
+{
+	static const char *const words[DIFF_BY_COUNT][2] = {
+		[DIFF_BY_FUNCTION] = {"function", "functions"},
+		[DIFF_BY_MODULE] = {"module", "modules"},
+		[DIFF_BY_LINE] = {"line", "lines"},
+		[DIFF_BY_STACK] = {"stack", "stacks"},
+	};
+	return str_plural(count, words[diff->options.by][0], words[diff->options.by][1]);
+}
+
+/* "takes 12.3% longer (99% interval +9.8% .. +14.9%)", "is new, and takes 1.23%" */
+static void put_change(
+	struct str *out, const struct difference *diff, const struct diff_finding *finding)
+{
+	if (isinf(finding->effect)) {
+		str_puts(out, "is new, and takes ");
+		diff_put_amount(out, diff, &finding->sides[MATCH_NEW]);
+		return;
+	}
+	if (finding->effect <= -1) {
+		str_puts(out, "is gone; it took ");
+		diff_put_amount(out, diff, &finding->sides[MATCH_BASE]);
+		return;
+	}
+	CLEANUP(str_deinit) struct str effect = {0};
+	diff_put_effect(&effect, finding->effect);
+	const char *text = str_text(&effect);
+	if (text[0] == 'x')
+		str_printf(out, "takes %s times as long (", text + 1);
+	else
+		str_printf(out, "takes %s %s (", text + (text[0] == '+' || text[0] == '-'),
+			text[0] == '-' ? "less" : "longer");
+	str_printf(out, "%g%% interval ", 100 - 100 * diff->options.alpha);
+	diff_put_interval(out, finding);
+	str_puts(out, ")");
+}
+
+void diff_put_finding(
+	struct str *out, const struct difference *diff, const struct diff_finding *finding)
+{
+	put_change(out, diff, finding);
+	str_puts(out, ": ");
+	diff_put_amount(out, diff, &finding->sides[MATCH_BASE]);
+	str_puts(out, " -> ");
+	diff_put_amount(out, diff, &finding->sides[MATCH_NEW]);
+	str_puts(out, ", p ");
+	diff_put_p(out, finding->adjusted_p);
+}
+
+static void put_others(struct str *out, const struct difference *diff, size_t count)
+{
+	if (count)
+		str_printf(out, "; so %s %zu other %s", str_plural(count, "does", "do"), count,
+			plural_of(diff, count));
+}
+
+static void put_regression(struct str *out, const struct difference *diff, diff_name_fn *put_name)
+{
+	size_t count = diff_count(diff, DIFF_REGRESSION);
+	const struct diff_row *first = NULL;
+	vec_each(&diff->rows, row)
+		if (!first && row->self.is_tested && row->self.verdict == DIFF_REGRESSION)
+			first = row;
+	bool is_program = diff->program.verdict == DIFF_REGRESSION;
+	str_puts(out, "REGRESSION: ");
+	if (is_program) {
+		str_puts(out, "the whole program ");
+		put_change(out, diff, &diff->program);
+		str_puts(out, first ? "; " : "");
+	}
+	if (first) {
+		put_name(out, diff, first);
+		str_puts(out, " ");
+		put_change(out, diff, &first->self);
+		put_others(out, diff, count - 1);
+	}
+	str_puts(out, ".");
+}
+
+struct need {
+	double factor, share;
+};
+
+static int by_factor(const void *a, const void *b)
+{
+	const struct need *x = a, *y = b;
+	return x->factor < y->factor ? -1 : x->factor > y->factor;
+}
+
+/* How many times the samples would make half of the program visible; 0: no number would. */
+static double find_needed(const struct difference *diff)
+{
+	VEC(struct need) needs = {0};
+	vec_each(&diff->rows, row) {
+		const struct diff_finding *self = &row->self;
+		double share = fmax(self->sides[0].share, self->sides[1].share);
+		if (!self->is_tested || share < diff->options.min_share)
+			continue;
+		double half = (self->high - self->low) / 2 / diff->options.min_effect;
+		struct need need = {half * half, (self->sides[0].share + self->sides[1].share) / 2};
+		vec_push(&needs, need);
+	}
+	if (needs.len)
+		qsort(needs.data, needs.len, sizeof(*needs.data), by_factor);
+	double share = 0, factor = 0;
+	vec_each(&needs, need) {
+		share += need->share;
+		factor = need->factor;
+		if (share * 2 >= diff->judged_share)
+			break;
+	}
+	vec_deinit(&needs);
+	return share * 2 >= diff->judged_share && factor < 1e6 ? factor : 0;
+}
+
+/* Two digits are enough: 1.5, 28, 3200. */
+static double round_up(double factor)
+{
+	double step = factor < 10 ? 0.5 : pow(10, floor(log10(factor)) - 1);
+	return ceil(factor / step) * step;
+}
+
+static void put_inconclusive(struct str *out, const struct difference *diff)
+{
+	const struct diff_options *options = &diff->options;
+	str_puts(out, "INCONCLUSIVE: no regression was found, but ");
+	if (diff->judged_share <= 0) {
+		str_printf(out, "no %s has as much as %g%% of the samples.", plural_of(diff, 1),
+			100 * options->min_share);
+		return;
+	}
+	str_printf(out,
+		"there are too few samples: a change of %g%% would be detected only in %s that "
+		"take %.0f%% of the time.",
+		100 * options->min_effect, plural_of(diff, 2),
+		100 * diff->visible_share / diff->judged_share);
+	double needed = find_needed(diff);
+	if (needed > 1)
+		str_printf(out, " Record about %.7g times as many samples.", round_up(needed));
+}
+
+static void put_ok(struct str *out, const struct difference *diff)
+{
+	const struct diff_options *options = &diff->options;
+	str_printf(out,
+		"OK: nothing takes %g%% longer; that would be detected in %s that take %.0f%% of "
+		"the time.",
+		100 * options->min_effect, plural_of(diff, 2),
+		100 * diff->visible_share / diff->judged_share);
+	size_t better = diff_count(diff, DIFF_IMPROVEMENT);
+	if (better)
+		str_printf(out, " %zu %s %s less.", better, plural_of(diff, better),
+			str_plural(better, "takes", "take"));
+}
+
+void diff_put_verdict_naming(struct str *out, const struct difference *diff, diff_name_fn *put_name)
+{
+	if (diff->verdict == DIFF_REGRESSION)
+		put_regression(out, diff, put_name);
+	else if (diff->verdict == DIFF_INCONCLUSIVE)
+		put_inconclusive(out, diff);
+	else
+		put_ok(out, diff);
+}
+
+void diff_put_verdict(struct str *out, const struct difference *diff)
+{
+	diff_put_verdict_naming(out, diff, diff_put_name);
+}
+
+void diff_put_program(struct str *out, const struct difference *diff)
+{
+	const struct diff_finding *program = &diff->program;
+	str_puts(out, "The whole program: ");
+	put_value(out, diff, program->sides[MATCH_BASE].value);
+	str_puts(out, " -> ");
+	put_value(out, diff, program->sides[MATCH_NEW].value);
+	str_printf(out, " %sa run, ", is_time(diff) ? "of CPU " : "");
+	diff_put_effect(out, program->effect);
+	if (diff->program_reason) {
+		str_printf(out, " (no verdict: %s).", diff->program_reason);
+		return;
+	}
+	str_puts(out, " (");
+	diff_put_interval(out, program);
+	str_puts(out, ", p ");
+	diff_put_p(out, program->p);
+	str_printf(out, "): %s.", diff_verdict_word(program->verdict));
+}
+
+/* Which of the rows that have at least this share is the nearest. */
+static const struct diff_row *find_near(const struct difference *diff, double share)
+{
+	const struct diff_row *best = NULL;
+	double best_off = INFINITY;
+	vec_each(&diff->rows, row) {
+		double own = (row->self.sides[0].share + row->self.sides[1].share) / 2;
+		double off = fabs(log(fmax(own, 1e-9) / share));
+		if (row->self.is_tested && off < best_off && off < log(1.5)) {
+			best = row;
+			best_off = off;
+		}
+	}
+	return best;
+}
+
+void diff_put_detectable(struct str *out, const struct difference *diff)
+{
+	static const double shares[] = {0.5, 0.2, 0.05, 0.01};
+	bool is_first = true;
+	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
+		const struct diff_row *row = find_near(diff, shares[i]);
+		if (!row)
+			continue;
+		double own = (row->self.sides[0].share + row->self.sides[1].share) / 2;
+		str_puts(out, is_first ? "Smallest changes that 95 of 100 such comparisons detect: "
+				       : ", ");
+		diff_put_effect(out, row->self.detectable);
+		str_printf(out, " in what takes %.2g%%", 100 * own);
+		is_first = false;
+	}
+	str_puts(out, is_first ? "" : ".");
+}
+
+void diff_put_same(struct str *out, const struct difference *diff)
+{
+	size_t same = diff_count(diff, DIFF_SAME), tested = 0;
+	vec_each(&diff->rows, row)
+		tested += row->self.is_tested;
+	str_printf(out, "Not changed by %g%%: %zu, with %.1f%% of the samples. ",
+		100 * diff->options.min_effect, same, 100 * diff_share_of(diff, DIFF_SAME));
+	str_printf(out, "Too small to be judged: %zu.", diff->nr_entities - tested);
+}
+
+static void put_cut(struct str *out, const struct difference *diff)
+{
+	for (int i = 0; i < MATCH_SIDES; i++) {
+		const struct diff_side *side = &diff->sides[i];
+		if (side->cut)
+			str_printf(out,
+				"%.1f%% of the %s side's samples lost part of their stacks, to "
+				"keep "
+				"the baseline small: total times are not compared. ",
+				100 * (double)side->cut / (double)side->samples,
+				i == MATCH_BASE ? "base" : "new");
+	}
+}
+
+void diff_put_caveats(struct str *out, const struct difference *diff)
+{
+	if (!diff->knows_dispersion)
+		str_puts(out, "One run a side: how runs differ by themselves is not known, only "
+			      "chance was allowed for. ");
+	size_t empty = diff->sides[0].nr_empty + diff->sides[1].nr_empty;
+	if (empty)
+		str_printf(out, "%zu %s left out. ", empty,
+			str_plural(empty, "run without any sample was",
+				"runs without any sample were"));
+	uint64_t others = diff->sides[0].other_samples + diff->sides[1].other_samples;
+	if (others)
+		str_printf(out, "%llu %s left out (--event). ", (unsigned long long)others,
+			str_plural(others, "sample of other events was",
+				"samples of other events were"));
+	double all = (double)(diff->sides[0].samples + diff->sides[1].samples);
+	double unknown = all - (double)(diff->sides[0].known + diff->sides[1].known);
+	if (unknown > 0.001 * all)
+		str_printf(out,
+			"%.1f%% of the samples have truncated stacks, of which nothing is "
+			"known; they were left out. ",
+			100 * unknown / all);
+	put_cut(out, diff);
+	if (out->len && out->data[out->len - 1] == ' ')
+		str_truncate(out, out->len - 1);
+}

@@ -1,0 +1,53 @@
+/* What all reports of a diff for people have in common: numbers, and sentences. */
+#ifndef EBPROF_DIFF_WORDS_H
+#define EBPROF_DIFF_WORDS_H
+
+#include "report/compare/difference.h"
+
+/* "+12.3%", "x4.5", "new", "gone". */
+void diff_put_effect(struct str *out, double effect);
+/* "+9.8% .. +14.9%" */
+void diff_put_interval(struct str *out, const struct diff_finding *finding);
+/* The share, "12.34%", or by CPU time the seconds of a run, "1.234 s". */
+void diff_put_amount(
+	struct str *out, const struct difference *diff, const struct diff_amount *amount);
+/* A p-value: "0.0123", "4e-12". */
+void diff_put_p(struct str *out, double p);
+
+/* "takes 12.3% longer (...): 1.23% -> 1.40%, p 0.0012" */
+void diff_put_finding(
+	struct str *out, const struct difference *diff, const struct diff_finding *finding);
+
+/* How a name is written into a sentence. */
+typedef void diff_name_fn(
+	struct str *out, const struct difference *diff, const struct diff_row *row);
+
+/* The verdict in one sentence, with the numbers. Names in it are escaped. */
+void diff_put_verdict(struct str *out, const struct difference *diff);
+/* ... are the caller's matter. */
+void diff_put_verdict_naming(
+	struct str *out, const struct difference *diff, diff_name_fn *put_name);
+/* What of the whole program: one sentence. */
+void diff_put_program(struct str *out, const struct difference *diff);
+/* How small a slowdown would have been seen: one sentence. */
+void diff_put_detectable(struct str *out, const struct difference *diff);
+/* How much has not changed, how much is too little to be judged: two sentences. */
+void diff_put_same(struct str *out, const struct difference *diff);
+/* What a reader has to know before believing it: a sentence, or nothing. */
+void diff_put_caveats(struct str *out, const struct difference *diff);
+
+/* Escaped: the name; by line and by stack what tells it from others, too. */
+diff_name_fn diff_put_name;
+/* Escaped: the place, or else the file that it is in, if the name does not say that. */
+diff_name_fn diff_put_whereabouts;
+
+/* Text of UTF-8 in so many code points: without its middle. The end of a name says more. */
+void diff_put_elided(struct str *out, const char *text, size_t len, size_t width);
+size_t diff_count_points(const char *text, size_t len);
+
+/* How many rows have this verdict, by self. */
+size_t diff_count(const struct difference *diff, enum diff_verdict verdict);
+/* What of both sides' samples is in them. */
+double diff_share_of(const struct difference *diff, enum diff_verdict verdict);
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * Foreign formats. An exporter turns a symbolized profile into the bytes of one
+ * format and hands them to a sink; where they go is the caller's business.
+ *
+ * A new format is one file with one function, and one row of EXPORT_FORMATS:
+ * the options of `ebprof convert`, its help and its --list come from the rows.
+ */
+#ifndef EBPROF_EXPORT_H
+#define EBPROF_EXPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "report/model/profile.h"
+#include "report/model/text/byte_sink.h"
+
+enum export_trait {
+	EXPORT_BINARY = 1 << 0,    /* nothing for a terminal */
+	EXPORT_ONE_EVENT = 1 << 1, /* has room for one only */
+	EXPORT_COMPARES = 1 << 2,  /* with a baseline */
+	EXPORT_PICTURE = EXPORT_BINARY | EXPORT_ONE_EVENT | EXPORT_COMPARES,
+};
+
+/* X(enum, function, name, file suffix, traits, help) */
+#define EXPORT_FORMATS(X) \
+	X(EXPORT_PPROF, export_pprof, "pprof", ".pb.gz", EXPORT_BINARY, \
+		"profile.proto, for pprof, Pyroscope, Parca, Grafana") \
+	X(EXPORT_FOLDED, export_folded, "folded", ".folded", EXPORT_ONE_EVENT, \
+		"a line a stack, for flamegraph.pl, inferno, speedscope") \
+	X(EXPORT_HTML, export_html, "html", ".html", EXPORT_PICTURE, \
+		"a page with a flame graph, tables and a time line, for any browser") \
+	X(EXPORT_SPEEDSCOPE, export_speedscope, "speedscope", ".speedscope.json", 0, \
+		"threads and the order of samples, for speedscope") \
+	X(EXPORT_FIREFOX, export_firefox, "firefox", ".firefox.json", 0, \
+		"threads, times and lines, for profiler.firefox.com") \
+	X(EXPORT_CHROME, export_chrome, "chrome", ".trace.json", 0, \
+		"a trace with CPU profiles, for Chrome's DevTools") \
+	X(EXPORT_JSON, export_json, "json", ".json", 0, \
+		"stacks, frames, labels and values, for scripts") \
+	X(EXPORT_CSV, export_csv, "csv", ".csv", 0, "a row a function, for spreadsheets") \
+	X(EXPORT_PERF_SCRIPT, export_perf_script, "perf-script", ".perf", 0, \
+		"each sample, as perf script prints it, for what reads that") \
+	X(EXPORT_CALLGRIND, export_callgrind, "callgrind", ".callgrind", EXPORT_ONE_EVENT, \
+		"costs and calls, for kcachegrind, qcachegrind, callgrind_annotate") \
+	X(EXPORT_SVG, export_svg, "svg", ".svg", EXPORT_PICTURE, \
+		"a flame graph to look at in any browser") \
+	X(EXPORT_OTLP, export_otlp, "otlp", ".otlp", EXPORT_BINARY, \
+		"OpenTelemetry profiles (v1development of opentelemetry-proto 1.11.0)")
+
+enum export_format {
+#define X(format, function, name, suffix, traits, help) format,
+	EXPORT_FORMATS(X)
+#undef X
+	EXPORT_FORMAT_COUNT,
+};
+
+/* What samples are told apart by, for formats that have labels: X(enum, bit, word) */
+#define EXPORT_LABELS(X) \
+	X(EXPORT_LABEL_COMM, 0, "comm")     /* name of the process */ \
+	X(EXPORT_LABEL_THREAD, 1, "thread") /* name of a thread other than the first */ \
+	X(EXPORT_LABEL_PID, 2, "pid") \
+	X(EXPORT_LABEL_TID, 3, "tid") \
+	X(EXPORT_LABEL_CONTAINER, 4, "container") \
+	X(EXPORT_LABEL_CGROUP, 5, "cgroup") \
+	X(EXPORT_LABEL_CPU, 6, "cpu")       /* multiplies the samples of most recordings */ \
+	X(EXPORT_LABEL_ORIGIN, 7, "origin") /* of what was merged: the recording */
+
+enum export_label {
+#define X(label, bit, word) label = 1 << (bit),
+	EXPORT_LABELS(X)
+#undef X
+	EXPORT_LABELS_DEFAULT = EXPORT_LABEL_COMM | EXPORT_LABEL_THREAD | EXPORT_LABEL_PID
+				| EXPORT_LABEL_TID | EXPORT_LABEL_CONTAINER | EXPORT_LABEL_CGROUP
+				| EXPORT_LABEL_ORIGIN,
+};
+
+/* What holds for the profile as a whole, for formats that have a place for it. */
+struct export_attribute {
+	const char *key, *value;
+};
+
+enum {
+	EXPORT_ID_BYTES = 16,
+};
+
+/* A recording that the profile is compared with, by formats that can. */
+struct export_baseline {
+	const struct profile *profile;   /* symbolized, too */
+	const char *name, *profile_name; /* of the files */
+};
+
+struct export_options {
+	uint32_t labels; /* enum export_label */
+	const struct export_attribute *attributes;
+	size_t nr_attributes;
+	const struct export_baseline *baseline; /* NULL: none */
+	bool is_plain;                          /* a format that compresses itself does not */
+	const uint8_t *id; /* EXPORT_ID_BYTES by which a reader knows the profile again, or NULL */
+};
+
+/* The profile must have been symbolized. Fails where the sink does, and
+ * where the format has no room for what was recorded. */
+typedef struct err *export_fn(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink);
+
+struct exporter {
+	const char *name; /* the option is --name */
+	const char *suffix;
+	const char *help;
+	unsigned traits; /* enum export_trait */
+	export_fn *write;
+};
+
+/* All of them, by enum export_format. */
+const struct exporter *export_all(size_t *count);
+
+/* ---- for exporters ---- */
+
+#define X(format, function, name, suffix, traits, help) export_fn function;
+EXPORT_FORMATS(X)
+#undef X
+
+/* pprof's own names where it has some, so that profiles of several tools compare. */
+const char *export_event_type(const struct profile *profile, uint32_t event);
+const char *export_event_unit(const struct profile *profile, uint32_t event);
+/* What a tick stands for: in frequency mode, where it varies, the average. */
+uint64_t export_event_period(const struct profile *profile, uint32_t event);
+/* What was profiled, in a word: the command, or else the host. */
+const char *export_service_name(const struct profile *profile);
+
+#endif

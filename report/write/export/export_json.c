@@ -1,0 +1,312 @@
+/*
+ * All that is known of the samples, as JSON for scripts: man/ebprof-convert.1 has the
+ * schema, and its version counts up when what reads the one before would be misled.
+ *
+ * Samples of equal labels and stacks are added up. Tables hold only what samples lead to;
+ * references are indices from 0.
+ */
+#include <string.h>
+
+#include "report/model/text/json.h"
+#include "report/write/export/dense_ids.h"
+#include "report/write/export/export.h"
+#include "report/write/export/function_table.h"
+#include "report/write/export/labels.h"
+#include "report/write/export/tally.h"
+#include "report/write/info.h"
+
+enum {
+	JSON_VERSION = 1
+};
+
+struct group {
+	uint32_t set, cpu, event; /* event: as in the file, from 0 */
+};
+
+struct document {
+	const struct profile *profile;
+	uint32_t wanted; /* enum export_label */
+	struct json json;
+	struct function_table functions;
+	struct dense_ids events, objects, frames, stacks;
+	struct strtab sets; /* labels, as they stand in the file */
+	uint32_t *set_of_thread;
+	struct strtab groups; /* struct group */
+	struct tally tally;
+	VEC(uint32_t) stack; /* frames, innermost first */
+};
+
+/* ---- labels ---- */
+
+static void put_label_text(void *context, const char *key, const char *value)
+{
+	struct str *out = context;
+	str_printf(out, "%s\"%s\":", out->len > 1 ? "," : "", key);
+	json_quote(out, value);
+}
+
+static void put_label_number(void *context, const char *key, uint64_t value)
+{
+	struct str *out = context;
+	str_printf(out, "%s\"%s\":%llu", out->len > 1 ? "," : "", key, (unsigned long long)value);
+}
+
+static void make_sets(struct document *document)
+{
+	const struct profile *profile = document->profile;
+	CLEANUP(str_deinit) struct str text = {0};
+	struct label_visitor visitor = {put_label_text, put_label_number, &text};
+	struct labels labels;
+	labels_init(&labels, profile);
+	CLEANUP_FREE bool *is_sampled = mem_zalloc_array(profile->threads.len, sizeof(bool));
+	vec_each(&profile->samples, sample)
+		is_sampled[sample->thread] = true;
+	for (size_t i = 0; i < profile->threads.len; i++) {
+		if (!is_sampled[i])
+			continue;
+		str_truncate(&text, 0);
+		str_putc(&text, '{');
+		labels_visit(&labels, document->wanted, &profile->threads.data[i], &visitor);
+		str_putc(&text, '}');
+		document->set_of_thread[i] =
+			strtab_intern(&document->sets, str_text(&text), text.len);
+	}
+	labels_deinit(&labels);
+}
+
+static void count_samples(struct document *document)
+{
+	vec_each(&document->profile->samples, sample) {
+		struct group group = {
+			.set = document->set_of_thread[sample->thread],
+			.cpu = document->wanted & EXPORT_LABEL_CPU ? sample->cpu : 0,
+			.event = dense_ids_use(&document->events, sample->event) - 1,
+		};
+		uint32_t id = strtab_intern(&document->groups, (const char *)&group, sizeof(group));
+		tally_add(&document->tally, id, dense_ids_use(&document->stacks, sample->stack) - 1,
+			profile_sample_value(document->profile, sample));
+	}
+	tally_finish(&document->tally);
+}
+
+/* ---- tables ---- */
+
+static void put_meta(struct document *document)
+{
+	const struct profile *profile = document->profile;
+	struct json *json = &document->json;
+	CLEANUP(str_deinit) struct str damage = {0};
+	info_put_damage(profile, &damage);
+	json_put_text(json, "format", "ebprof");
+	json_put_number(json, "version", JSON_VERSION);
+	json_line(json);
+	json_put_object(json, "meta");
+	vec_each(&profile->meta, meta) {
+		json_foreign_key(json, meta->key);
+		json_text(json, meta->value);
+	}
+	json_object_end(json);
+	json_line(json);
+	json_put_exact(json, "begin_ns", profile_wall_ns(profile, profile->first_ns));
+	json_put_exact(json, "duration_ns", profile->last_ns - profile->first_ns);
+	json_put_exact(json, "lost", profile_lost(profile));
+	json_put_text(json, "damage", str_text(&damage));
+}
+
+static void put_events(struct document *document)
+{
+	const struct profile *profile = document->profile;
+	struct json *json = &document->json;
+	json_line(json);
+	json_put_array(json, "events");
+	vec_each(&document->events.used, index) {
+		const struct profile_event *event = &profile->events.data[*index];
+		json_line(json);
+		json_object(json);
+		json_put_text(json, "name", event->name);
+		json_put_text(json, "unit", event->unit);
+		json_put_exact(json, "period", event->period);
+		json_put_number(json, "frequency_hz", event->frequency_hz);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+/* Numbers the objects. */
+static void put_functions(struct document *document)
+{
+	struct json *json = &document->json;
+	json_line(json);
+	json_put_array(json, "functions");
+	vec_each(&document->functions.entries, function) {
+		json_line(json);
+		json_object(json);
+		json_put_text(json, "name", function->name);
+		if (function->system_name != function->name)
+			json_put_text(json, "system_name", function->system_name);
+		if (function->object)
+			json_put_number(json, "object",
+				dense_ids_use(&document->objects, function->object) - 1);
+		if (function->file)
+			json_put_text(json, "file", function->file);
+		if (function->line)
+			json_put_number(json, "line", function->line);
+		if (function->is_kernel)
+			json_put_bool(json, "kernel", true);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_objects(struct document *document)
+{
+	const struct profile *profile = document->profile;
+	struct json *json = &document->json;
+	json_line(json);
+	json_put_array(json, "objects");
+	vec_each(&document->objects.used, index) {
+		const struct profile_object *object = &profile->objects.data[*index];
+		CLEANUP(str_deinit) struct str build_id = {0};
+		info_put_build_id(&object->info, &build_id);
+		json_line(json);
+		json_object(json);
+		json_put_text(json, "path", object->path);
+		json_put_text(json, "build_id", str_text(&build_id));
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+/* Numbers the frames, outermost first. The frame of no stack has the number of one more. */
+static void put_stack(struct document *document, uint32_t stack)
+{
+	struct json *json = &document->json;
+	struct profile_walk walk = profile_walk(document->profile, stack);
+	document->stack.len = 0;
+	for (uint32_t frame; (frame = profile_walk_next(&walk));)
+		vec_push(&document->stack, frame);
+	if (!document->stack.len)
+		vec_push(&document->stack, (uint32_t)document->profile->frames.len);
+	json_line(json);
+	json_array(json);
+	for (size_t i = document->stack.len; i-- > 0;)
+		json_number(json, dense_ids_use(&document->frames, document->stack.data[i]) - 1);
+	json_array_end(json);
+}
+
+static void put_stacks(struct document *document)
+{
+	json_line(&document->json);
+	json_put_array(&document->json, "stacks");
+	vec_each(&document->stacks.used, stack)
+		if (!document->json.err)
+			put_stack(document, *stack);
+	json_array_end(&document->json);
+}
+
+static void put_frame(struct document *document, uint32_t index)
+{
+	const struct profile *profile = document->profile;
+	struct json *json = &document->json;
+	struct profile_frame none = {0};
+	const struct profile_frame *frame =
+		index < profile->frames.len ? &profile->frames.data[index] : &none;
+	json_line(json);
+	json_object(json);
+	json_put_number(json, "function", document->functions.of_frame[index]);
+	if (frame->object)
+		json_put_exact(json, "offset", frame->offset);
+	if (frame->file)
+		json_put_text(json, "file", frame->file);
+	if (frame->file && frame->line)
+		json_put_number(json, "line", frame->line);
+	if (frame->outer)
+		json_put_bool(json, "inlined", true);
+	json_object_end(json);
+}
+
+static void put_frames(struct document *document)
+{
+	json_line(&document->json);
+	json_put_array(&document->json, "frames");
+	vec_each(&document->frames.used, frame)
+		put_frame(document, *frame);
+	json_array_end(&document->json);
+}
+
+static void put_labels(struct document *document)
+{
+	json_line(&document->json);
+	json_put_array(&document->json, "labels");
+	vec_each(&document->sets.entries, set) {
+		json_line(&document->json);
+		json_literal(&document->json, set->bytes);
+	}
+	json_array_end(&document->json);
+}
+
+static void put_samples(struct document *document)
+{
+	struct json *json = &document->json;
+	json_line(json);
+	json_put_array(json, "samples");
+	vec_each(&document->tally.entries, entry) {
+		struct group group;
+		memcpy(&group, strtab_get(&document->groups, entry->group), sizeof(group));
+		json_line(json);
+		json_object(json);
+		json_put_number(json, "stack", entry->stack);
+		json_put_number(json, "labels", group.set);
+		json_put_number(json, "event", group.event);
+		if (document->wanted & EXPORT_LABEL_CPU)
+			json_put_number(json, "cpu", group.cpu);
+		json_put_exact(json, "samples", entry->samples);
+		json_put_exact(json, "value", entry->value);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_document(struct document *document)
+{
+	make_sets(document);
+	count_samples(document);
+	json_object(&document->json);
+	put_meta(document);
+	put_events(document);
+	put_labels(document);
+	put_functions(document);
+	put_objects(document);
+	put_stacks(document);
+	put_frames(document);
+	put_samples(document);
+	json_object_end(&document->json);
+}
+
+struct err *export_json(
+	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
+{
+	struct document document = {
+		.profile = profile,
+		.wanted = options->labels,
+		.json.sink = sink,
+		.set_of_thread = mem_zalloc_array(profile->threads.len, sizeof(uint32_t)),
+	};
+	dense_ids_init(&document.events, profile->events.len);
+	dense_ids_init(&document.objects, profile->objects.len);
+	dense_ids_init(&document.frames, profile->frames.len + 1);
+	dense_ids_init(&document.stacks, profile->stacks.len);
+	function_table_init(&document.functions, profile);
+	put_document(&document);
+	function_table_deinit(&document.functions);
+	dense_ids_deinit(&document.events);
+	dense_ids_deinit(&document.objects);
+	dense_ids_deinit(&document.frames);
+	dense_ids_deinit(&document.stacks);
+	strtab_deinit(&document.sets);
+	mem_free(document.set_of_thread);
+	strtab_deinit(&document.groups);
+	tally_deinit(&document.tally);
+	vec_deinit(&document.stack);
+	return json_finish(&document.json);
+}

@@ -1,0 +1,338 @@
+#include "report/write/export/flame_svg.h"
+
+#include <string.h>
+
+#include "report/model/text/markup.h"
+#include "report/write/export/flame_svg.inc" /* flame_svg_script: flame_svg.js, made a string */
+
+/* The layout's unit is a thousandth of a pixel, since boxes grow when somebody zooms; the rest are
+ * pixels, flame_svg.js knows them too. */
+enum {
+	UNITS = 1000,
+	WIDTH = 1200,
+	MARGIN = 10,
+	TITLE = 48, /* above the first row */
+	TITLE_BASELINE = 20,
+	TITLE_COLUMNS = 60, /* what is said behind it takes as much */
+	NAME_COLUMNS = 20,  /* of a file */
+	LEGEND = 24,        /* above the boxes */
+	ROW = 17,           /* from one row to the next */
+	BOX = 16,           /* the height of a box */
+	BASELINE = 12,      /* of its text */
+	LEAST = 300,        /* units: what is narrower is grouped */
+	CHARACTER = 73,     /* tenths of a pixel, as wide fonts of 12 pixels are */
+	PADDING = 3,
+	COLOURS = 6,
+	ROWS_MAX = 1024, /* a picture as high as that is of no use */
+};
+
+struct svg {
+	uint32_t top; /* of the boxes */
+	struct focus *focus;
+	const struct flame_svg_options *options;
+	struct str *out;
+};
+
+static const char style[] =
+	"text{font:12px monospace;fill:#000}\n"
+	"#boxes g:hover rect,#boxes g.current rect{stroke:#000}#boxes g{cursor:pointer}\n"
+	"rect.f0{fill:#f4b066}rect.f1{fill:#f08e6d}rect.f2{fill:#e0b84f}\n"
+	"rect.f3{fill:#8fc7c2}rect.f4{fill:#a9b7dd}rect.f5{fill:#d9b08c}\n"
+	"rect.inlined{fill:#b4d38b}rect.unknown{fill:#c9c9c9}rect.kernel{fill:#d99a9a}\n"
+	"rect.script{fill:#87c3f0}\n"
+	"rect.rest{fill:#e4e4e4}rect.caller{fill:#ededed}rect.match{fill:#c86be0}\n"
+	"g.above{opacity:.55}#boxes g.hit rect{fill:#c86be0}.button{fill:#06c;cursor:pointer}\n"
+	".details{fill:#444}#boxes text{pointer-events:none}\n"
+	"input{width:100%;height:22px;box-sizing:border-box;font:12px sans-serif}\n";
+
+/* ---- text ---- */
+
+static void put_text(struct svg *svg, const char *text)
+{
+	markup_put(svg->out, text, strlen(text));
+}
+
+static const char *name_of(const struct svg *svg, uint32_t node)
+{
+	uint32_t function = svg->focus->nodes.data[node].function;
+	return function ? svg->focus->functions[function].name : "all";
+}
+
+static const char *short_name_of(const struct svg *svg, uint32_t node)
+{
+	uint32_t function = svg->focus->nodes.data[node].function;
+	return function ? short_names_get(svg->options->names, svg->focus->functions, function)
+			: "all";
+}
+
+/* Columns of one character: beyond Latin, fonts are as wide again. */
+static size_t columns_of(uint32_t code_point)
+{
+	return code_point < 0x300 ? 1 : 2;
+}
+
+/* The beginning or the end of a text (from `at` on) that has so many columns. */
+static size_t bytes_of(const char *text, size_t len, size_t columns)
+{
+	size_t at = 0;
+	while (at < len) {
+		uint32_t code_point;
+		size_t bytes = str_utf8_decode(text + at, len - at, &code_point);
+		size_t width = bytes ? columns_of(code_point) : 1;
+		if (width > columns)
+			break;
+		columns -= width;
+		at += bytes ? bytes : 1;
+	}
+	return at;
+}
+
+static size_t text_columns(const char *text, size_t len)
+{
+	size_t columns = 0;
+	for (size_t at = 0; at < len;) {
+		uint32_t code_point;
+		size_t bytes = str_utf8_decode(text + at, len - at, &code_point);
+		columns += bytes ? columns_of(code_point) : 1;
+		at += bytes ? bytes : 1;
+	}
+	return columns;
+}
+
+/* The middle is left out where there is too much of it. */
+static void put_elided(struct svg *svg, const char *text, size_t columns)
+{
+	CLEANUP(str_deinit) struct str safe = {0};
+	str_put_escaped(&safe, text, strlen(text));
+	size_t all = text_columns(safe.data, safe.len);
+	if (all <= columns) {
+		put_text(svg, str_text(&safe));
+		return;
+	}
+	size_t tail = (columns - 2) / 2, head = columns - 2 - tail;
+	size_t head_bytes = bytes_of(safe.data, safe.len, head);
+	size_t tail_at = bytes_of(safe.data, safe.len, all - tail);
+	markup_put(svg->out, safe.data, head_bytes);
+	str_puts(svg->out, "..");
+	markup_put(svg->out, safe.data + tail_at, safe.len - tail_at);
+}
+
+/* ---- boxes ---- */
+
+static void put_units(struct svg *svg, const char *attribute, uint32_t units)
+{
+	str_printf(svg->out, " %s=\"%u", attribute, units / UNITS);
+	uint32_t rest = units % UNITS;
+	if (rest)
+		str_printf(svg->out,
+			rest % 10    ? ".%03u"
+			: rest % 100 ? ".%02u"
+				     : ".%u",
+			rest % 10    ? rest
+			: rest % 100 ? rest / 10
+				     : rest / 100);
+	str_putc(svg->out, '"');
+}
+
+static void put_class(struct svg *svg, const struct flame_box *box)
+{
+	uint32_t node = box->node;
+	static const char *const classes[] = {[FLAME_INLINED] = "inlined",
+		[FLAME_UNKNOWN] = "unknown",
+		[FLAME_KERNEL] = "kernel",
+		[FLAME_SCRIPT] = "script"};
+	uint32_t function = svg->focus->nodes.data[node].function;
+	enum flame_kind kind =
+		flame_kind(svg->focus, svg->options->frames, svg->options->objects, node);
+	if (svg->options->matches && svg->options->matches[function])
+		str_puts(svg->out, "match");
+	else if (svg->options->diff)
+		str_puts(svg->out, flame_svg_diff_class(svg->options->diff, box));
+	else if (kind != FLAME_PLAIN)
+		str_puts(svg->out, classes[kind]);
+	else
+		str_printf(svg->out, "f%u",
+			flame_colour(&svg->options->objects[svg->focus->functions[function].object],
+				COLOURS));
+}
+
+static void put_share(struct svg *svg, const struct flame_box *box)
+{
+	if (svg->options->diff)
+		flame_svg_diff_put(svg->options->diff, box, svg->out);
+	else
+		str_printf(svg->out, "%.2f%%, %llu %s",
+			profile_percent(box->total, svg->options->whole),
+			(unsigned long long)box->samples,
+			str_plural(box->samples, "sample", "samples"));
+}
+
+static void put_tooltip(struct svg *svg, const struct flame_box *box)
+{
+	uint32_t function = svg->focus->nodes.data[box->node].function;
+	str_puts(svg->out, "<title>");
+	if (box->count > 1)
+		str_printf(svg->out, "%u functions, the largest is ", box->count);
+	put_text(svg, name_of(svg, box->node));
+	const char *object = svg->options->objects[svg->focus->functions[function].object].name;
+	if (function && object[0]) {
+		str_puts(svg->out, " (");
+		put_text(svg, object);
+		str_puts(svg->out, ")");
+	}
+	str_puts(svg->out, ": ");
+	put_share(svg, box);
+	str_puts(svg->out, "</title>");
+}
+
+static void put_label(struct svg *svg, const struct flame_box *box, uint32_t x, uint32_t y)
+{
+	enum {
+		COLUMNS_MIN = 3
+	};
+	uint32_t pixels = box->width / UNITS;
+	size_t columns = pixels > 2 * PADDING ? (pixels - 2 * PADDING) * 10 / CHARACTER : 0;
+	if (columns < COLUMNS_MIN)
+		return;
+	str_puts(svg->out, "<text");
+	put_units(svg, "x", x + PADDING * UNITS);
+	str_printf(svg->out, " y=\"%u\">", y + BASELINE);
+	CLEANUP(str_deinit) struct str rest = {0};
+	const char *name = name_of(svg, box->node);
+	if (box->count > 1) {
+		str_printf(&rest, "+%u", box->count);
+		name = str_text(&rest);
+	} else if (text_columns(name, strlen(name)) > columns) {
+		name = short_name_of(svg, box->node);
+	}
+	put_elided(svg, name, columns);
+	str_puts(svg->out, "</text>");
+}
+
+/* `class` NULL: by what it is. */
+static void put_box(struct svg *svg, const struct flame_box *box, size_t row, const char *class)
+{
+	uint32_t x = MARGIN * UNITS + box->x, y = svg->top + (uint32_t)row * ROW;
+	str_puts(svg->out, "<g>");
+	put_tooltip(svg, box);
+	str_puts(svg->out, "<rect class=\"");
+	if (class)
+		str_puts(svg->out, class);
+	else
+		put_class(svg, box);
+	str_putc(svg->out, '"');
+	put_units(svg, "x", x);
+	str_printf(svg->out, " y=\"%u\"", y);
+	put_units(svg, "width", box->width);
+	str_printf(svg->out, " height=\"%d\"/>", BOX);
+	put_label(svg, box, x, y);
+	str_puts(svg->out, "</g>\n");
+}
+
+static void put_callers(struct svg *svg)
+{
+	const struct focus_node *nodes = svg->focus->nodes.data;
+	uint32_t at = svg->options->root;
+	while (nodes[at].depth) {
+		at = nodes[at].parent;
+		struct flame_box box = {
+			.node = at,
+			.count = 1,
+			.width = (WIDTH - 2 * MARGIN) * UNITS,
+			.total = nodes[at].total,
+			.samples = nodes[at].samples,
+		};
+		put_box(svg, &box, nodes[at].depth, "caller");
+	}
+}
+
+/* ---- */
+
+/* What there is, and how much of it. */
+static void put_title(struct svg *svg)
+{
+	const struct flame_svg_diff *diff = svg->options->diff;
+	const struct focus_node *root = &svg->focus->nodes.data[svg->options->root];
+	put_elided(svg, svg->options->title, diff ? NAME_COLUMNS : TITLE_COLUMNS);
+	str_puts(svg->out, ": ");
+	if (!diff) {
+		struct flame_box box = {.total = root->total, .samples = root->samples};
+		put_share(svg, &box);
+		return;
+	}
+	put_elided(svg, diff->base_name, NAME_COLUMNS);
+	str_puts(svg->out, " \xe2\x86\x92 ");
+	put_elided(svg, diff->new_name, NAME_COLUMNS);
+	str_printf(svg->out, ", %llu \xe2\x86\x92 %llu %s",
+		(unsigned long long)diff->wholes.base.samples,
+		(unsigned long long)diff->wholes.new.samples,
+		str_plural(diff->wholes.new.samples, "sample", "samples"));
+}
+
+static void put_head(struct svg *svg, size_t height, bool is_cut)
+{
+	str_printf(svg->out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" "
+		"viewBox=\"0 0 %d %zu\">\n<title>",
+		WIDTH, height, WIDTH, height);
+	put_text(svg, svg->options->title);
+	str_printf(svg->out,
+		"</title>\n<style>\n%s%s</style>\n<rect width=\"%d\" height=\"%zu\" "
+		"fill=\"#fff\"/>\n",
+		style, svg->options->diff ? flame_svg_diff_style : "", WIDTH, height);
+	str_printf(svg->out, "<text x=\"%d\" y=\"%d\">", MARGIN, TITLE_BASELINE);
+	put_title(svg);
+	if (svg->focus->direction == FOCUS_CALLERS)
+		str_puts(svg->out, "; callers stand below what they call");
+	if (is_cut)
+		str_puts(svg->out, "; deeper rows are left out");
+	str_puts(svg->out, "</text>\n");
+}
+
+void flame_svg_put(struct focus *focus, const struct flame_svg_options *options, struct str *out)
+{
+	struct svg svg = {
+		.top = TITLE + (options->diff ? LEGEND : 0),
+		.focus = focus,
+		.options = options,
+		.out = out,
+	};
+	struct flame_options layout = {
+		.width = (WIDTH - 2 * MARGIN) * UNITS,
+		.least = LEAST,
+		.order = options->order,
+	};
+	struct flame flame;
+	flame_init(&flame, focus, options->root, &layout);
+	flame_grow(&flame, ROWS_MAX);
+	size_t above = focus->nodes.data[options->root].depth;
+	put_head(&svg, svg.top + (above + flame.rows.len) * ROW + MARGIN,
+		!flame.is_complete && flame.rows.len == ROWS_MAX);
+	if (options->diff)
+		flame_svg_diff_put_legend(MARGIN, TITLE, out);
+	str_puts(out, "<g id=\"boxes\">\n");
+	put_callers(&svg);
+	for (size_t row = 0; row < flame.rows.len; row++) {
+		size_t count;
+		const struct flame_box *boxes = flame_row(&flame, row, &count);
+		for (size_t i = 0; i < count; i++)
+			put_box(&svg, &boxes[i], above + row, boxes[i].count > 1 ? "rest" : NULL);
+	}
+	str_puts(out, "</g>\n");
+	str_puts(out, "<script><![CDATA[\n");
+	str_puts(out, flame_svg_script); /* nothing foreign stands in it */
+	str_puts(out, "]]></script>\n</svg>\n");
+	flame_deinit(&flame);
+}
+
+const char *flame_svg_title(const struct profile *profile)
+{
+	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
+	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
+	const char *host = profile_meta(profile, LAYOUT_META_HOST);
+	return command && command[0] ? command
+	       : target && target[0] ? target
+	       : host && host[0]     ? host
+				     : "ebprof";
+}

@@ -1,0 +1,133 @@
+"use strict";
+/* What stands in the page, as report/write/export/html_data.h has it. */
+
+class Reader {
+	constructor(bytes) {
+		this.bytes = bytes;
+		this.at = 0;
+		this.decoder = new TextDecoder();
+	}
+	number() { // exact up to 2^53
+		let value = 0, scale = 1, byte;
+		do {
+			if (this.at >= this.bytes.length)
+				throw new Error("the data of this page is cut");
+			byte = this.bytes[this.at++];
+			value += (byte & 127) * scale;
+			scale *= 128;
+		} while (byte > 127);
+		return value;
+	}
+	signed() {
+		const value = this.number();
+		return value % 2 ? -(value + 1) / 2 : value / 2;
+	}
+	text() {
+		const length = this.number();
+		this.at += length;
+		return this.decoder.decode(this.bytes.subarray(this.at - length, this.at));
+	}
+	list(read) {
+		const list = new Array(this.number());
+		for (let i = 0; i < list.length; i++)
+			list[i] = read();
+		return list;
+	}
+}
+
+async function unpack(base64) {
+	if (typeof DecompressionStream === "undefined")
+		throw new Error("this browser is too old: it has no DecompressionStream");
+	const text = atob(base64), packed = new Uint8Array(text.length);
+	for (let i = 0; i < text.length; i++)
+		packed[i] = text.charCodeAt(i);
+	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
+function readHead(reader) {
+	if (reader.number() !== 3)
+		throw new Error("the data of this page is of another version");
+	const sides = reader.list(() => {
+		const side = {};
+		for (const key of ["file", "title", "event", "unit", "host", "kernel", "recorder", "damage"])
+			side[key] = reader.text();
+		for (const key of ["period", "frequency", "beginMs", "spanNs", "samples", "otherSamples", "lost",
+			"foldedWeight"])
+			side[key] = reader.number();
+		return side;
+	});
+	return {...sides[0], sides, foldedNodes: reader.number()};
+}
+
+/* A tree is columns by node: each node before its callees, node 0 the root. */
+function readTree(reader) {
+	const count = reader.number();
+	const tree = {count, parent: new Int32Array(count), depth: new Int32Array(count),
+		end: new Int32Array(count), func: new Int32Array(count), inlined: new Uint8Array(count)};
+	tree.parent[0] = -1;
+	reader.number();
+	for (let i = 1; i < count; i++) {
+		let parent = i - 1;
+		for (let up = reader.number(); up > 0; up--)
+			parent = tree.parent[parent];
+		tree.parent[i] = parent;
+		tree.depth[i] = tree.depth[parent] + 1;
+	}
+	let met = 1;
+	tree.func[0] = -1;
+	reader.number();
+	for (let i = 1; i < count; i++) {
+		const reference = reader.number(), back = Math.floor(reference / 2);
+		tree.func[i] = back ? met - back : met++;
+		tree.inlined[i] = reference % 2;
+	}
+	setEnds(tree);
+	return tree;
+}
+
+/* The nodes below i are those from i + 1 up to end[i], which is not one of them. */
+function setEnds(tree) {
+	for (let i = tree.count - 1; i >= 0; i--) {
+		if (tree.end[i] < i + 1)
+			tree.end[i] = i + 1;
+		if (i && tree.end[tree.parent[i]] < tree.end[i])
+			tree.end[tree.parent[i]] = tree.end[i];
+	}
+}
+
+function readEntries(reader, tree) {
+	const counts = new Int32Array(tree.count);
+	let count = 0;
+	for (let i = 0; i < tree.count; i++)
+		count += counts[i] = reader.number();
+	const entries = {count, node: new Int32Array(count), slot: new Int32Array(count), weight: new Float64Array(count)};
+	for (let i = 0, at = 0; i < tree.count; i++)
+		for (let left = counts[i]; left > 0; left--)
+			entries.node[at++] = i;
+	for (let i = 0, slot = 0; i < count; i++)
+		entries.slot[i] = slot += reader.signed();
+	for (let i = 0; i < count; i++)
+		entries.weight[i] = reader.number();
+	return entries;
+}
+
+function readProfile(bytes) {
+	const reader = new Reader(bytes), profile = readHead(reader);
+	profile.objects = reader.list(() => {
+		const name = reader.text(), kind = reader.number();
+		return {name, isKernel: kind === 1, isScript: kind === 2};
+	});
+	profile.files = reader.list(() => reader.text());
+	profile.functions = reader.list(() => ({name: reader.text(), object: reader.number(),
+		file: reader.number(), line: reader.number()}));
+	profile.threads = reader.list(() => ({pid: reader.number(), tid: reader.number(), comm: reader.text()}));
+	profile.threadsMerged = reader.number();
+	profile.threadsAll = reader.number(); // a thread that was renamed stands in the list twice
+	profile.slices = reader.number();
+	profile.sliceNs = reader.number();
+	profile.tree = readTree(reader);
+	profile.entries = profile.sides.map(() => readEntries(reader, profile.tree));
+	return profile;
+}

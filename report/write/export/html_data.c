@@ -1,0 +1,382 @@
+#include "report/write/export/html_data.h"
+
+#include <string.h>
+
+#include "report/compare/diff_tree.h"
+#include "report/name/namesakes.h"
+#include "report/write/export/html_threads.h"
+#include "report/write/export/html_tree.h"
+#include "report/write/export/tally.h"
+#include "report/write/info.h"
+
+const struct html_data_limits html_data_limits = {
+	.nodes = 2 << 20,
+	.entries = 1 << 20,
+	.threads = 1024,
+	.slices = 256,
+};
+
+const struct html_data_limits html_data_limits_of_two = {
+	.nodes = 2 << 20,
+	.entries = 1 << 20,
+	.threads = 1024,
+	.slices = 64,
+};
+
+struct html_data {
+	const struct html_data_side *sides; /* as many as columns */
+	struct html_data_limits limits;
+	struct tree trees[HTML_COLUMNS_MAX]; /* of each side */
+	struct diff_tree diff;               /* where there are two */
+	struct html_tree_source source;
+	const struct profile_object *objects; /* of the source */
+	struct html_tree tree;
+	struct html_threads threads;
+	uint32_t nr_threads, nr_slices; /* that are told apart */
+	uint64_t slice_ns;
+	struct tally tallies[HTML_COLUMNS_MAX]; /* by slot and node */
+	struct str text;
+	struct bytes_buf *out;
+};
+
+static void put(struct html_data *data, uint64_t value)
+{
+	bytes_put_varint(data->out, value);
+}
+
+static void put_text(struct html_data *data, const char *text)
+{
+	str_truncate(&data->text, 0);
+	if (text)
+		str_put_escaped(&data->text, text, strlen(text));
+	bytes_put_blob(data->out, data->text.data, data->text.len);
+}
+
+/* ---- the tree ---- */
+
+/* The source's node where a stack ends. */
+static uint32_t end_of(const struct html_data *data, size_t side, uint32_t stack)
+{
+	uint32_t end = data->trees[side].ends[stack];
+	return data->source.nr_columns == 1
+		       ? end
+		       : data->diff.nodes[side == 0 ? MATCH_NEW : MATCH_BASE][end];
+}
+
+static void open_one(struct html_data *data)
+{
+	const struct profile *profile = data->sides[0].profile;
+	data->objects = profile->objects.data;
+	data->source.tree = &data->trees[0];
+	data->source.functions = profile->functions.data;
+	data->source.nr_functions = profile->functions.len;
+	data->source.frames = profile->frames.data;
+	data->source.nr_objects = profile->objects.len;
+}
+
+static void open_two(struct html_data *data)
+{
+	struct diff_tree_side sides[HTML_COLUMNS_MAX];
+	struct tree_weight *weights[HTML_COLUMNS_MAX];
+	for (int i = 0; i < HTML_COLUMNS_MAX; i++) {
+		const struct html_data_side *from = &data->sides[i];
+		struct slice slice;
+		slice_init_event(&slice, from->profile, from->event);
+		weights[i] = tree_weigh(&data->trees[i], &slice);
+		slice_deinit(&slice);
+		sides[i] = (struct diff_tree_side){from->profile, &data->trees[i], weights[i]};
+	}
+	struct diff_tree *diff = &data->diff;
+	diff_tree_init(diff, &sides[1], &sides[0]);
+	for (int i = 0; i < HTML_COLUMNS_MAX; i++)
+		mem_free(weights[i]);
+	data->objects = diff->objects.data;
+	data->source.tree = &diff->tree;
+	data->source.functions = diff->functions.data;
+	data->source.nr_functions = diff->functions.len;
+	data->source.frames = diff->frames.data;
+	data->source.nr_objects = diff->objects.len;
+}
+
+/* Stops at the largest number, as html_tree does. */
+static void weigh(struct html_data *data, size_t side)
+{
+	const struct html_data_side *from = &data->sides[side];
+	uint64_t *weights = mem_zalloc_array(data->source.tree->nodes.len, sizeof(*weights));
+	vec_each(&from->profile->samples, sample) {
+		if (sample->event != from->event)
+			continue;
+		uint64_t *weight = &weights[end_of(data, side, sample->stack)];
+		*weight = sample->weight > UINT64_MAX - *weight ? UINT64_MAX
+								: *weight + sample->weight;
+	}
+	data->source.weights[side] = weights;
+}
+
+static void make_tree(struct html_data *data, uint32_t nodes_max)
+{
+	size_t nr_sides = data->source.nr_columns;
+	for (size_t i = 0; i < nr_sides; i++)
+		tree_init(&data->trees[i], data->sides[i].profile, &(struct tree_options){0});
+	if (nr_sides == 1)
+		open_one(data);
+	else
+		open_two(data);
+	for (size_t i = 0; i < nr_sides; i++)
+		weigh(data, i);
+	html_tree_init(&data->tree, &data->source, nodes_max);
+}
+
+/* ---- entries ---- */
+
+static uint64_t span_ns(const struct html_data *data)
+{
+	uint64_t span = 0;
+	for (size_t i = 0; i < data->source.nr_columns; i++) {
+		const struct profile *profile = data->sides[i].profile;
+		if (profile->last_ns - profile->first_ns > span)
+			span = profile->last_ns - profile->first_ns;
+	}
+	return span;
+}
+
+static uint32_t slot_of(
+	const struct html_data *data, size_t side, const struct profile_sample *sample)
+{
+	uint64_t first_ns = data->sides[side].profile->first_ns;
+	uint32_t rank = data->threads.ranks[side][sample->thread];
+	uint64_t slice =
+		sample->time_ns < first_ns ? 0 : (sample->time_ns - first_ns) / data->slice_ns;
+	if (rank >= data->nr_threads)
+		rank = data->nr_threads - 1;
+	if (slice >= data->nr_slices)
+		slice = data->nr_slices - 1;
+	return (uint32_t)slice * data->nr_threads + rank;
+}
+
+static void set_slices(struct html_data *data, uint32_t count)
+{
+	data->nr_slices = count;
+	data->slice_ns = span_ns(data) / count + 1;
+}
+
+/* One a node is the least that there can be. */
+static bool can_be_coarser(const struct html_data *data)
+{
+	return data->nr_slices > 1 || data->nr_threads > 1;
+}
+
+/* False when there are more entries than fit in this column. */
+static bool tally_side(struct html_data *data, size_t side, size_t entries_max)
+{
+	const struct html_data_side *from = &data->sides[side];
+	struct tally *tally = &data->tallies[side];
+	tally_deinit(tally);
+	vec_each(&from->profile->samples, sample) {
+		if (sample->event != from->event)
+			continue;
+		uint32_t node = data->tree.numbers[end_of(data, side, sample->stack)];
+		tally_add(tally, slot_of(data, side, sample), node, sample->weight);
+		if (tally->nr_distinct > entries_max && can_be_coarser(data))
+			return false;
+	}
+	tally_finish(tally);
+	return tally->nr_distinct <= entries_max || !can_be_coarser(data);
+}
+
+static bool tally_samples(struct html_data *data)
+{
+	size_t nr_columns = data->source.nr_columns;
+	for (size_t i = 0; i < nr_columns; i++)
+		if (!tally_side(data, i, data->limits.entries / nr_columns))
+			return false;
+	return true;
+}
+
+static void count_threads(struct html_data *data)
+{
+	size_t count = data->threads.list.len;
+	data->nr_threads = count < data->limits.threads ? (uint32_t)count : data->limits.threads;
+	if (!data->nr_threads)
+		data->nr_threads = 1;
+}
+
+static void count_samples(struct html_data *data)
+{
+	enum {
+		COARSER = 2
+	};
+	set_slices(data, data->limits.slices);
+	while (!tally_samples(data)) {
+		if (data->nr_slices > 1)
+			set_slices(data, (data->nr_slices + COARSER - 1) / COARSER);
+		else
+			data->nr_threads = (data->nr_threads + COARSER - 1) / COARSER;
+	}
+}
+
+/* ---- writing ---- */
+
+static uint64_t samples_of(const struct profile *profile, uint32_t event)
+{
+	uint64_t count = 0;
+	vec_each(&profile->samples, sample)
+		count += sample->event == event;
+	return count;
+}
+
+static void put_column(struct html_data *data, size_t side)
+{
+	const struct profile *profile = data->sides[side].profile;
+	uint32_t number = data->sides[side].event;
+	const struct profile_event *event = &profile->events.data[number];
+	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
+	uint64_t samples = samples_of(profile, number);
+	CLEANUP(str_deinit) struct str damage = {0};
+	info_put_damage(profile, &damage);
+	put_text(data, data->sides[side].name);
+	put_text(data, command ? command : profile_meta(profile, LAYOUT_META_TARGET));
+	put_text(data, number ? event->name : "unknown");
+	put_text(data, number ? event->unit : "");
+	put_text(data, profile_meta(profile, LAYOUT_META_HOST));
+	put_text(data, profile_meta(profile, LAYOUT_META_KERNEL));
+	put_text(data, profile_meta(profile, LAYOUT_META_VERSION));
+	put_text(data, str_text(&damage));
+	put(data, event->period ? event->period : 1);
+	put(data, event->frequency_hz);
+	put(data, profile_wall_ns(profile, profile->first_ns) / 1000000);
+	put(data, profile->last_ns - profile->first_ns);
+	put(data, samples);
+	put(data, profile->samples.len - samples);
+	put(data, profile_lost(profile));
+	put(data, data->tree.folded_weights[side]);
+}
+
+static void put_head(struct html_data *data)
+{
+	put(data, HTML_DATA_VERSION);
+	put(data, data->source.nr_columns);
+	for (size_t i = 0; i < data->source.nr_columns; i++)
+		put_column(data, i);
+	put(data, data->tree.nr_folded);
+}
+
+static enum html_object_kind kind_of(const struct profile_object *object)
+{
+	if (object->info.kind == LAYOUT_OBJECT_SCRIPT)
+		return HTML_OBJECT_SCRIPT;
+	return profile_object_is_kernel(object) ? HTML_OBJECT_KERNEL : HTML_OBJECT_FILE;
+}
+
+static void put_objects(struct html_data *data)
+{
+	put(data, data->tree.objects.len);
+	vec_each(&data->tree.objects, object) {
+		put_text(data, data->objects[*object].name);
+		put(data, kind_of(&data->objects[*object]));
+	}
+}
+
+static void put_functions(struct html_data *data)
+{
+	static const struct profile_function folded = {.name = "[small branches]"};
+	CLEANUP(strtab_deinit) struct strtab files = {0};
+	VEC(uint32_t) file_of = {0};
+	strtab_intern(&files, "", 0);
+	vec_each(&data->tree.functions, function) {
+		const char *file = data->source.functions[*function].file;
+		vec_push(&file_of, file ? strtab_intern(&files, file, strlen(file)) : 0);
+	}
+	put(data, files.entries.len);
+	vec_each(&files.entries, file)
+		put_text(data, file->bytes);
+	put(data, data->tree.functions.len);
+	CLEANUP(str_deinit) struct str name = {0};
+	CLEANUP_FREE uint8_t *nr_parts =
+		namesakes_find(data->objects, data->source.functions, data->source.nr_functions);
+	for (size_t i = 0; i < data->tree.functions.len; i++) {
+		bool is_folded = i == HTML_TREE_FOLDED;
+		uint32_t number = data->tree.functions.data[i];
+		const struct profile_function *function =
+			is_folded ? &folded : &data->source.functions[number];
+		str_truncate(&name, 0);
+		namesakes_put_name(function, is_folded ? 0 : nr_parts[number], &name);
+		put_text(data, str_text(&name));
+		put(data, data->tree.object_numbers[function->object]);
+		put(data, file_of.data[i]);
+		put(data, function->line);
+	}
+	vec_deinit(&file_of);
+}
+
+static void put_threads(struct html_data *data)
+{
+	static const struct html_thread none = {.comm = ""};
+	size_t count = data->threads.list.len;
+	put(data, data->nr_threads);
+	for (uint32_t i = 0; i < data->nr_threads; i++) {
+		const struct html_thread *thread = i < count ? &data->threads.list.data[i] : &none;
+		put(data, thread->pid);
+		put(data, thread->tid);
+		put_text(data, thread->comm);
+	}
+	put(data, count > data->nr_threads
+			  ? html_threads_count(&data->threads, data->nr_threads - 1)
+			  : 0);
+	put(data, html_threads_count(&data->threads, 0));
+	put(data, data->nr_slices);
+	put(data, data->slice_ns);
+}
+
+static void put_entries(struct html_data *data, const struct tally *tally)
+{
+	size_t at = 0;
+	for (uint32_t node = 0; node < data->tree.nr_nodes; node++) {
+		size_t first = at;
+		while (at < tally->entries.len && tally->entries.data[at].stack == node)
+			at++;
+		put(data, at - first);
+	}
+	uint32_t last = 0;
+	vec_each(&tally->entries, entry) {
+		bytes_put_zigzag(data->out, (int64_t)entry->group - last);
+		last = entry->group;
+	}
+	vec_each(&tally->entries, entry)
+		put(data, entry->value);
+}
+
+static void put_all(struct html_data *data)
+{
+	put_head(data);
+	put_objects(data);
+	put_functions(data);
+	put_threads(data);
+	put(data, data->tree.nr_nodes);
+	bytes_put(data->out, data->tree.callers.data, data->tree.callers.len);
+	bytes_put(data->out, data->tree.references.data, data->tree.references.len);
+	for (size_t i = 0; i < data->source.nr_columns; i++)
+		put_entries(data, &data->tallies[i]);
+}
+
+void html_data_put(const struct html_data_side *sides, size_t nr_sides,
+	const struct html_data_limits *limits, struct bytes_buf *out)
+{
+	struct html_data data = {.sides = sides, .limits = *limits, .out = out};
+	data.source.nr_columns = nr_sides;
+	make_tree(&data, limits->nodes);
+	html_threads_init(&data.threads, sides, nr_sides);
+	count_threads(&data);
+	count_samples(&data);
+	put_all(&data);
+	html_tree_deinit(&data.tree);
+	html_threads_deinit(&data.threads);
+	for (size_t i = 0; i < nr_sides; i++) {
+		tree_deinit(&data.trees[i]);
+		mem_free(data.source.weights[i]);
+		tally_deinit(&data.tallies[i]);
+	}
+	if (nr_sides > 1)
+		diff_tree_deinit(&data.diff);
+	str_deinit(&data.text);
+}

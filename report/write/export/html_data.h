@@ -1,0 +1,75 @@
+/*
+ * What the page of --html is made from: the call tree, and of each of its nodes
+ * how much ran there, by thread and by span of time, so that the page can select
+ * by both without the recording.
+ *
+ * All numbers are varints, all texts blobs (bytes.h) in valid UTF-8 without
+ * control characters. In this order:
+ *
+ *   version    HTML_DATA_VERSION
+ *   columns    of weights: 1, or 2 where two recordings are compared: the new one and the one it
+ *              is compared with. Of each in turn:
+ *              texts: file (empty where there is one column), title, event, unit, host, kernel,
+ *              recorder, damage;
+ *              period, units that a weight of 1 stands for; frequency_hz;
+ *              begin, milliseconds since 1970, 0: unknown; span, nanoseconds;
+ *              samples of the event; other_samples, of other events; lost;
+ *              folded, the weight below nodes that were too many
+ *   folded     nodes that were too many
+ *   objects    count; each: name, html_object_kind
+ *   files      count; each: path. File 0 is no file
+ *   functions  count; each: name, object, file, line. Function 0 stands for what was folded
+ *   threads    count; each: pid, tid (0: all of that name), comm; then how many the last one stands
+ *              for, 0: for itself
+ *   slices     of time: count; nanoseconds of each
+ *   nodes      count; then of all of them, each before its callees, from node 0, which is the root:
+ *              how far the caller of each is up from the node before, 0: it is that one;
+ *              then of all: functions that were met up to here, less the function (0: the next
+ *              new one), << 1 | is inlined
+ *   entries    of each column in turn: of each node how many;
+ *              then of all of them, zigzag: slice * threads + thread, less the one of the entry
+ *              before; then of all: the weight
+ *
+ * Columns of equal things compress much better than rows.
+ *
+ * What does not fit is made coarser, and the page says so: small branches are folded into one, time
+ * slices get longer, threads that did little are put together.
+ */
+#ifndef EBPROF_HTML_DATA_H
+#define EBPROF_HTML_DATA_H
+
+#include <stdint.h>
+
+#include "format/base/bytes.h"
+#include "report/model/profile.h"
+
+enum {
+	HTML_DATA_VERSION = 3,
+};
+
+enum html_object_kind {
+	HTML_OBJECT_FILE,
+	HTML_OBJECT_KERNEL,
+	HTML_OBJECT_SCRIPT, /* of a language: what its interpreter runs */
+};
+
+struct html_data_side {
+	const struct profile *profile;
+	const char *name; /* of the file, where there are two */
+	uint32_t event;
+};
+
+struct html_data_limits {
+	uint32_t nodes, entries, threads, slices;
+};
+
+/* What browsers draw at once, and pages of some megabytes. */
+extern const struct html_data_limits html_data_limits;
+/* The same of two recordings: of them it is less of interest when something ran. */
+extern const struct html_data_limits html_data_limits_of_two;
+
+/* Of one recording, or of one and another that it is compared with, by the same event. */
+void html_data_put(const struct html_data_side *sides, size_t nr_sides,
+	const struct html_data_limits *limits, struct bytes_buf *out);
+
+#endif

@@ -1,0 +1,192 @@
+#include "report/write/export/otlp_attributes.h"
+
+#include <string.h>
+
+#include "report/write/export/pprof_labels.h"
+#include "report/write/export/protobuf.h"
+
+enum key_value_and_unit_field { /* of the table */
+	ENTRY_KEY = 1,
+	ENTRY_VALUE = 2,
+};
+
+enum key_value_field { /* of resources */
+	PAIR_KEY = 1,
+	PAIR_VALUE = 2,
+};
+
+enum any_value_field {
+	VALUE_STRING = 1,
+	VALUE_INT = 3,
+};
+
+enum {
+	MAX_ATTRIBUTES = 8, /* of a thread, and one for the CPU */
+};
+
+struct thread_attributes {
+	uint32_t set, container;
+};
+
+void otlp_attributes_init(struct otlp_attributes *attributes, const struct profile *profile,
+	uint32_t wanted, struct strtab *strings)
+{
+	*attributes =
+		(struct otlp_attributes){.profile = profile, .wanted = wanted, .strings = strings};
+	otlp_table_init(&attributes->table);
+	strtab_intern(&attributes->containers, "", 0);
+}
+
+void otlp_attributes_deinit(struct otlp_attributes *attributes)
+{
+	otlp_table_deinit(&attributes->table);
+	strtab_deinit(&attributes->sets);
+	strtab_deinit(&attributes->containers);
+	strtab_deinit(&attributes->groups);
+	mem_free(attributes->threads);
+	bytes_buf_deinit(&attributes->message);
+	bytes_buf_deinit(&attributes->inner);
+}
+
+/* proto3 demands UTF-8: foreign bytes are escaped. */
+static void put_text(struct bytes_buf *out, uint32_t field, const char *text)
+{
+	CLEANUP(str_deinit) struct str safe = {0};
+	str_put_escaped(&safe, text, strlen(text));
+	protobuf_put_bytes(out, field, str_text(&safe), safe.len);
+}
+
+void otlp_attributes_put_pair(
+	struct bytes_buf *out, uint32_t field, const char *key, const char *value)
+{
+	struct bytes_buf pair = {0}, any = {0};
+	put_text(&pair, PAIR_KEY, key);
+	put_text(&any, VALUE_STRING, value);
+	protobuf_put_message(&pair, PAIR_VALUE, &any);
+	protobuf_put_message(out, field, &pair);
+	bytes_buf_deinit(&pair);
+	bytes_buf_deinit(&any);
+}
+
+/* ---- the table ---- */
+
+/* Of the value that stands in `inner`. */
+static uint32_t take_entry(struct otlp_attributes *attributes, const char *key)
+{
+	protobuf_put_varint(
+		&attributes->message, ENTRY_KEY, pprof_string(attributes->strings, key));
+	protobuf_put_message(&attributes->message, ENTRY_VALUE, &attributes->inner);
+	return otlp_table_take(&attributes->table, &attributes->message);
+}
+
+uint32_t otlp_attributes_text(
+	struct otlp_attributes *attributes, const char *key, const char *value)
+{
+	if (!value || !value[0])
+		return 0;
+	put_text(&attributes->inner, VALUE_STRING, value);
+	return take_entry(attributes, key);
+}
+
+uint32_t otlp_attributes_number(struct otlp_attributes *attributes, const char *key, uint64_t value)
+{
+	protobuf_put_present_varint(&attributes->inner, VALUE_INT, value);
+	return take_entry(attributes, key);
+}
+
+/* ---- threads ---- */
+
+struct indices {
+	uint64_t data[MAX_ATTRIBUTES];
+	size_t len;
+};
+
+static void add(struct indices *indices, uint32_t index)
+{
+	if (index)
+		indices->data[indices->len++] = index;
+}
+
+/* The program that runs; a kernel thread has none, but a name. */
+static const char *program_of(const struct profile *profile, const struct profile_thread *thread)
+{
+	uint32_t exe = profile->processes.data[thread->process].info.exe;
+	return exe ? profile->objects.data[exe].name : thread->comm;
+}
+
+static struct indices indices_of(
+	struct otlp_attributes *attributes, const struct profile_thread *thread)
+{
+	const struct profile *profile = attributes->profile;
+	uint32_t wanted = attributes->wanted;
+	struct indices indices = {.len = 0};
+	if (wanted & EXPORT_LABEL_COMM)
+		add(&indices, otlp_attributes_text(attributes, "process.executable.name",
+				      program_of(profile, thread)));
+	if (wanted & EXPORT_LABEL_THREAD)
+		add(&indices, otlp_attributes_text(attributes, "thread.name", thread->comm));
+	if (wanted & EXPORT_LABEL_PID)
+		add(&indices, otlp_attributes_number(attributes, "process.pid", thread->pid));
+	if (wanted & EXPORT_LABEL_TID)
+		add(&indices, otlp_attributes_number(attributes, "thread.id", thread->tid));
+	if (wanted & EXPORT_LABEL_CGROUP)
+		add(&indices, otlp_attributes_text(attributes, "process.linux.cgroup",
+				      profile->processes.data[thread->process].cgroup));
+	return indices;
+}
+
+static struct thread_attributes attributes_of(
+	struct otlp_attributes *attributes, const struct profile_thread *thread)
+{
+	struct indices indices = indices_of(attributes, thread);
+	const char *container = "";
+	if (attributes->wanted & EXPORT_LABEL_CONTAINER)
+		container = attributes->profile->processes.data[thread->process].container;
+	return (struct thread_attributes){
+		.set = strtab_intern(&attributes->sets, (const char *)indices.data,
+			indices.len * sizeof(*indices.data)),
+		.container = strtab_intern(&attributes->containers, container, strlen(container)),
+	};
+}
+
+static void find_threads(struct otlp_attributes *attributes)
+{
+	const struct profile *profile = attributes->profile;
+	attributes->threads = mem_zalloc_array(profile->threads.len, sizeof(*attributes->threads));
+	for (size_t i = 0; i < profile->threads.len; i++)
+		attributes->threads[i] = attributes_of(attributes, &profile->threads.data[i]);
+}
+
+/* ---- groups ---- */
+
+uint32_t otlp_attributes_group(
+	struct otlp_attributes *attributes, const struct profile_sample *sample)
+{
+	if (!attributes->threads)
+		find_threads(attributes);
+	struct otlp_group group = {
+		.set = attributes->threads[sample->thread].set,
+		.cpu = attributes->wanted & EXPORT_LABEL_CPU ? sample->cpu : 0,
+		.container = attributes->threads[sample->thread].container,
+		.event = sample->event,
+	};
+	return strtab_intern(&attributes->groups, (const char *)&group, sizeof(group));
+}
+
+struct otlp_group otlp_attributes_group_at(const struct otlp_attributes *attributes, uint32_t id)
+{
+	struct otlp_group group;
+	memcpy(&group, strtab_get(&attributes->groups, id), sizeof(group));
+	return group;
+}
+
+void otlp_attributes_put(struct otlp_attributes *attributes, const struct otlp_group *group,
+	uint32_t field, struct bytes_buf *out)
+{
+	const struct strtab_entry *set = &attributes->sets.entries.data[group->set];
+	struct indices indices = {.len = set->len / sizeof(*indices.data)};
+	memcpy(indices.data, set->bytes, set->len);
+	if (attributes->wanted & EXPORT_LABEL_CPU)
+		add(&indices, otlp_attributes_number(attributes, "cpu.logical_number", group->cpu));
+	protobuf_put_packed(out, field, indices.data, indices.len);
+}

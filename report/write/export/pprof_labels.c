@@ -1,0 +1,138 @@
+#include "report/write/export/pprof_labels.h"
+
+#include <string.h>
+
+#include "report/write/export/labels.h"
+#include "report/write/export/protobuf.h"
+
+enum {
+	SAMPLE_LABEL = 3 /* the field of Sample */
+};
+
+enum label_field {
+	LABEL_KEY = 1,
+	LABEL_STR = 2,
+	LABEL_NUM = 3,
+	LABEL_NUM_UNIT = 4,
+};
+
+struct group {
+	uint32_t set, cpu, column;
+};
+
+uint32_t pprof_string(struct strtab *strings, const char *text)
+{
+	CLEANUP(str_deinit) struct str safe = {0};
+	str_put_escaped(&safe, text, strlen(text));
+	return strtab_intern(strings, str_text(&safe), safe.len);
+}
+
+/* ---- the labels of a thread ---- */
+
+struct encoder {
+	struct pprof_labels *labels;
+	struct bytes_buf *out;
+};
+
+/* Readers drop a label with an empty string; there is none. */
+static void put_text(void *context, const char *key, const char *value)
+{
+	struct encoder *encoder = context;
+	struct strtab *strings = encoder->labels->strings;
+	struct bytes_buf label = {0};
+	protobuf_put_varint(&label, LABEL_KEY, pprof_string(strings, key));
+	protobuf_put_varint(&label, LABEL_STR, pprof_string(strings, value));
+	protobuf_put_message(encoder->out, SAMPLE_LABEL, &label);
+	bytes_buf_deinit(&label);
+}
+
+/* Readers drop a label with the number 0, unless it has a unit. */
+static void put_number(struct pprof_labels *labels, struct bytes_buf *out, const char *key,
+	uint64_t value, const char *unit)
+{
+	struct bytes_buf label = {0};
+	protobuf_put_varint(&label, LABEL_KEY, pprof_string(labels->strings, key));
+	protobuf_put_varint(&label, LABEL_NUM, value);
+	protobuf_put_varint(&label, LABEL_NUM_UNIT, pprof_string(labels->strings, unit));
+	protobuf_put_message(out, SAMPLE_LABEL, &label);
+	bytes_buf_deinit(&label);
+}
+
+static void put_id(void *context, const char *key, uint64_t value)
+{
+	struct encoder *encoder = context;
+	put_number(encoder->labels, encoder->out, key, value, "");
+}
+
+static void make_sets(struct pprof_labels *labels)
+{
+	const struct profile *profile = labels->profile;
+	struct bytes_buf set = {0};
+	struct encoder encoder = {labels, &set};
+	struct label_visitor visitor = {put_text, put_id, &encoder};
+	struct labels all;
+	labels_init(&all, profile);
+	labels->threads = mem_zalloc_array(profile->threads.len, sizeof(*labels->threads));
+	for (size_t i = 0; i < profile->threads.len; i++) {
+		set.len = 0;
+		labels_visit(&all, labels->wanted, &profile->threads.data[i], &visitor);
+		labels->threads[i].set =
+			strtab_intern(&labels->sets, set.len ? (char *)set.data : "", set.len);
+	}
+	labels_deinit(&all);
+	bytes_buf_deinit(&set);
+}
+
+void pprof_labels_init(struct pprof_labels *labels, const struct profile *profile, uint32_t wanted,
+	struct strtab *strings)
+{
+	*labels = (struct pprof_labels){.profile = profile, .wanted = wanted, .strings = strings};
+}
+
+void pprof_labels_deinit(struct pprof_labels *labels)
+{
+	strtab_deinit(&labels->sets);
+	strtab_deinit(&labels->groups);
+	mem_free(labels->threads);
+}
+
+/* ---- groups ---- */
+
+uint32_t pprof_labels_group(
+	struct pprof_labels *labels, uint32_t thread, uint32_t cpu, uint32_t column)
+{
+	if (!labels->threads)
+		make_sets(labels);
+	struct pprof_thread *it = &labels->threads[thread];
+	struct group group = {
+		.set = it->set,
+		.cpu = labels->wanted & EXPORT_LABEL_CPU ? cpu : 0,
+		.column = column,
+	};
+	if (!it->group || it->cpu != group.cpu || it->column != column)
+		it->group = strtab_intern(&labels->groups, (const char *)&group, sizeof(group)) + 1;
+	it->cpu = group.cpu;
+	it->column = column;
+	return it->group - 1;
+}
+
+static struct group group_at(const struct pprof_labels *labels, uint32_t id)
+{
+	struct group group;
+	memcpy(&group, strtab_get(&labels->groups, id), sizeof(group));
+	return group;
+}
+
+uint32_t pprof_labels_column(const struct pprof_labels *labels, uint32_t group)
+{
+	return group_at(labels, group).column;
+}
+
+void pprof_labels_put(struct pprof_labels *labels, uint32_t id, struct bytes_buf *message)
+{
+	struct group group = group_at(labels, id);
+	const struct strtab_entry *set = &labels->sets.entries.data[group.set];
+	bytes_put(message, set->bytes, set->len);
+	if (labels->wanted & EXPORT_LABEL_CPU)
+		put_number(labels, message, "cpu", group.cpu, "cpu");
+}

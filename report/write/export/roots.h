@@ -1,0 +1,33 @@
+/* Whose a sample is, as the outermost calls of its stack: for formats that show nothing but those.
+ */
+#ifndef EBPROF_ROOTS_H
+#define EBPROF_ROOTS_H
+
+#include "report/model/profile.h"
+
+/* X(enum, word) */
+#define ROOT_KINDS(X) \
+	X(ROOT_PROCESS, "process")     /* name:pid */ \
+	X(ROOT_THREAD, "thread")       /* name:tid */ \
+	X(ROOT_COMM, "comm")           /* the name of the thread */ \
+	X(ROOT_CONTAINER, "container") /* where there is none: the cgroup */ \
+	X(ROOT_CGROUP, "cgroup") \
+	X(ROOT_CPU, "cpu") \
+	X(ROOT_ORIGIN, "origin") /* of what was merged: the recording */
+
+enum root_kind {
+#define X(kind, word) kind,
+	ROOT_KINDS(X)
+#undef X
+	ROOT_KIND_COUNT,
+};
+
+struct roots {
+	enum root_kind kinds[ROOT_KIND_COUNT]; /* outermost first */
+	uint32_t count;
+};
+
+/* The profile must have been symbolized; it becomes one of other stacks. */
+void roots_add(struct profile *profile, const struct roots *roots);
+
+#endif

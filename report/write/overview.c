@@ -1,0 +1,212 @@
+#include "report/write/overview.h"
+
+#include <string.h>
+
+#include "format/base/map.h"
+#include "format/base/mem.h"
+#include "report/analyse/table.h"
+#include "report/name/script_frames.h"
+#include "report/write/info.h"
+
+/* All count samples. */
+struct sums {
+	uint64_t all;
+	uint64_t in_kernel;
+	uint64_t named, with_line; /* by what stands on top of the stack */
+	uint64_t frames, deepest;
+};
+
+static void put_label(struct str *out, const char *label)
+{
+	str_printf(out, "%-14s ", label);
+}
+
+static void add_stack(
+	const struct profile *profile, uint32_t stack, uint64_t samples, struct sums *sums)
+{
+	struct profile_walk walk = profile_walk(profile, stack);
+	uint64_t depth = 0;
+	for (uint32_t at; (at = profile_walk_next(&walk)); depth++) {
+		const struct profile_frame *frame = &profile->frames.data[at];
+		if (depth)
+			continue;
+		if (profile->functions.data[frame->function].is_known)
+			sums->named += samples;
+		if (frame->line)
+			sums->with_line += samples;
+	}
+	sums->all += samples;
+	sums->in_kernel += profile->stacks.data[stack].kernel ? samples : 0;
+	sums->frames += depth * samples;
+	if (depth > sums->deepest)
+		sums->deepest = depth;
+}
+
+static struct sums sum_up(const struct profile *profile)
+{
+	struct sums sums = {0};
+	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->stacks.len, sizeof(*samples));
+	vec_each(&profile->samples, sample)
+		samples[sample->stack]++;
+	for (uint32_t i = 0; i < profile->stacks.len; i++)
+		if (samples[i])
+			add_stack(profile, i, samples[i], &sums);
+	return sums;
+}
+
+/* ---- who ---- */
+
+static void put_tasks(const struct profile *profile, struct str *out)
+{
+	struct map processes = {0}, threads = {0};
+	uint64_t nr_processes = 0, nr_threads = 0;
+	CLEANUP_FREE bool *is_seen = mem_zalloc_array(profile->threads.len, sizeof(*is_seen));
+	vec_each(&profile->samples, sample)
+		is_seen[sample->thread] = true;
+	for (size_t i = 0; i < profile->threads.len; i++) {
+		const struct profile_thread *thread = &profile->threads.data[i];
+		if (!is_seen[i])
+			continue;
+		bool added;
+		uint64_t key = info_process_key(&profile->processes.data[thread->process].info);
+		map_put(&processes, key, &added);
+		nr_processes += added;
+		map_put(&threads, info_thread_key(profile, (uint32_t)i), &added);
+		nr_threads += added;
+	}
+	map_deinit(&processes);
+	map_deinit(&threads);
+	put_label(out, "samples");
+	str_printf(out, "%zu, of %llu %s in %llu %s\n", profile->samples.len,
+		(unsigned long long)nr_threads, str_plural(nr_threads, "thread", "threads"),
+		(unsigned long long)nr_processes, str_plural(nr_processes, "process", "processes"));
+}
+
+/* ---- what ---- */
+
+/* Of the time that the filter leaves. */
+static double span_s(const struct profile *profile, const struct filter *filter)
+{
+	double from_s = (double)filter->from_ns / 1e9, to_s = profile_duration_s(profile);
+	if (filter->to_ns && (double)filter->to_ns / 1e9 < to_s)
+		to_s = (double)filter->to_ns / 1e9;
+	return to_s - from_s;
+}
+
+static void put_value(
+	const struct profile_event *event, double value, double duration_s, struct str *out)
+{
+	if (strcmp(event->unit, "ns") != 0) {
+		str_printf(out, ", %.4g ", value);
+		str_put_escaped(out, event->unit, strlen(event->unit));
+		return;
+	}
+	str_printf(out, ", %.3f s of CPU time", value / 1e9);
+	if (duration_s > 0)
+		str_printf(out, ", %.2f CPUs on average", value / 1e9 / duration_s);
+}
+
+static void put_events(const struct profile *profile, const struct filter *filter, struct str *out)
+{
+	size_t count = profile->events.len;
+	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(count, sizeof(*samples));
+	CLEANUP_FREE double *values = mem_zalloc_array(count, sizeof(*values));
+	vec_each(&profile->samples, sample) {
+		samples[sample->event]++;
+		values[sample->event] += (double)profile_sample_value(profile, sample);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_event *event = &profile->events.data[i];
+		if (!samples[i])
+			continue;
+		put_label(out, "event");
+		str_put_escaped(out, event->name, strlen(event->name));
+		str_printf(out, ": %llu", (unsigned long long)samples[i]);
+		put_value(event, values[i], span_s(profile, filter), out);
+		str_putc(out, '\n');
+	}
+}
+
+static void put_scripts(const struct profile *profile, struct str *out)
+{
+	struct script_frames frames;
+	script_frames_count(profile, &frames);
+	vec_each(&frames.languages, language) {
+		if (!language->samples)
+			continue;
+		put_label(out, "scripts");
+		str_printf(out, "%.1f%% in functions of ",
+			profile_percent(language->samples, profile->samples.len));
+		str_put_escaped(out, language->name, strlen(language->name));
+		str_puts(out, ", or in what these call\n");
+	}
+	script_frames_deinit(&frames);
+}
+
+/* Whether there is something to be made faster at one place. */
+static void put_hottest(const struct profile *profile, struct str *out)
+{
+	static const size_t steps[] = {1, 10, 100};
+	struct table_options options = {.columns = {COLUMN_DSO, COLUMN_SYM}, .nr_columns = 2};
+	struct table table;
+	table_init(&table, profile, &options);
+	uint64_t self = 0;
+	size_t at = 0, nr_leaves = 0;
+	vec_each(&table.rows, row)
+		nr_leaves += row->self > 0;
+	put_label(out, "functions");
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		for (; at < steps[i] && at < table.rows.len; at++)
+			self += table.rows.data[at].self;
+		if (i && nr_leaves <= steps[i - 1])
+			break;
+		str_printf(out, "%.1f%% in ", profile_percent(self, table.total));
+		if (i)
+			str_printf(out, "%zu, ", steps[i]);
+		else
+			str_puts(out, "the hottest, ");
+	}
+	str_printf(out, "all of it in %zu\n", nr_leaves);
+	table_deinit(&table);
+}
+
+/* ---- how sound ---- */
+
+static void put_soundness(const struct profile *profile, const struct sums *sums, struct str *out)
+{
+	struct info_stacks stacks = info_count_stacks(profile);
+	put_label(out, "names");
+	str_printf(out, "%.1f%% in functions that have one, %.1f%% with a line\n",
+		profile_percent(sums->named, sums->all),
+		profile_percent(sums->with_line, sums->all));
+	if (profile->nr_stale)
+		str_printf(out,
+			"%-14s %llu samples of the recording may have names of other compiled "
+			"functions\n",
+			"", (unsigned long long)profile->nr_stale);
+	put_label(out, "stacks");
+	str_printf(out, "%.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n",
+		profile_percent(stacks.complete, sums->all),
+		profile_percent(stacks.truncated, sums->all),
+		profile_percent(stacks.kernel_only, sums->all));
+	put_label(out, "");
+	str_printf(out, "%.1f frames on average, %llu at most\n",
+		(double)sums->frames / (double)sums->all, (unsigned long long)sums->deepest);
+	info_put_losses(profile, out);
+}
+
+void overview_put(const struct profile *profile, const struct filter *filter, struct str *out)
+{
+	if (!profile->samples.len)
+		return;
+	struct sums sums = sum_up(profile);
+	put_tasks(profile, out);
+	put_events(profile, filter, out);
+	put_label(out, "where");
+	str_printf(out, "%.1f%% in user code, %.1f%% in the kernel\n",
+		profile_percent(sums.all - sums.in_kernel, sums.all),
+		profile_percent(sums.in_kernel, sums.all));
+	put_scripts(profile, out);
+	put_hottest(profile, out);
+	put_soundness(profile, &sums, out);
+}

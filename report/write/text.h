@@ -1,0 +1,33 @@
+/* Reports as text, for --stdio. Every foreign byte is escaped. */
+#ifndef EBPROF_TEXT_H
+#define EBPROF_TEXT_H
+
+#include "format/base/str.h"
+#include "report/analyse/filter.h"
+#include "report/analyse/table.h"
+
+struct text_options {
+	double percent_limit;        /* rows and branches below are left out, and counted */
+	uint32_t max_depth;          /* of the tree; 0: no limit */
+	const struct filter *filter; /* of rows, by dso and symbol */
+	bool use_color;
+	bool is_empty; /* the recording has no samples: no filter is to blame */
+};
+
+/* "# ..." lines: what was recorded, and what is to be known before believing it. */
+void text_put_head(const struct profile *profile, uint64_t samples, uint64_t samples_before_filter,
+	struct str *out);
+void text_put_table(const struct profile *profile, const struct table *table,
+	const struct table_options *table_options, const struct text_options *options,
+	struct str *out);
+/* The call tree of all samples, from the outermost functions or, inverted, from the leaves. */
+void text_put_tree(const struct profile *profile, bool is_inverted,
+	const struct text_options *options, struct str *out);
+
+/* Below either: a line on what the recording lacks of what processes did, where it does. */
+void text_put_losses(const struct profile *profile, struct str *out);
+/* Below either: a line on --no-native, where it would change what is seen. */
+void text_put_script_hint(
+	const struct profile *profile, const struct filter *filter, struct str *out);
+
+#endif
