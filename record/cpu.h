@@ -12,8 +12,8 @@ struct cpu_list {
 };
 
 /* Appends the CPUs of a kernel list: "0-3,8". */
-struct err *cpu_list_parse(const char *text, struct cpu_list *ret);
+struct err *cpu_list_parse(const char *text, struct cpu_list *ret) ERR_MUST_CHECK;
 /* The CPUs that are online now. */
-struct err *cpu_list_online(struct cpu_list *ret);
+struct err *cpu_list_online(struct cpu_list *ret) ERR_MUST_CHECK;
 
 #endif

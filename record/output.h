@@ -21,20 +21,21 @@ struct output;
  * A pipe's reader is waited for without limit until `stop_fd` (-1: none) is
  * readable, and for 2 s from then on.
  */
-struct err *output_create(
-	const char *path, const struct caller *owner, int stop_fd, struct output **ret);
+struct err *output_create(const char *path, const struct caller *owner, int stop_fd,
+	struct output **ret) ERR_MUST_CHECK;
 /* Gives the file its name; an older one of that name becomes NAME.old. Until then nothing changed.
  */
-struct err *output_publish(struct output *output);
+struct err *output_publish(struct output *output) ERR_MUST_CHECK;
 /*
  * Renames the published file to a path in the same folder; see output_file_set_aside(). Not for
  * standard output.
  */
-struct err *output_set_aside(struct output *output, const char *name, bool *is_moved);
+struct err *output_set_aside(
+	struct output *output, const char *name, bool *is_moved) ERR_MUST_CHECK;
 /* Removes what was set aside under this path. */
 void output_remove_aside(const struct output *output, const char *name);
 /* Closes. Reports what closing reports: a full NFS server speaks up here. */
-struct err *output_close(struct output *output);
+struct err *output_close(struct output *output) ERR_MUST_CHECK;
 /* A file that was not published is removed. */
 void output_destroy(struct output *output);
 

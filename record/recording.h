@@ -56,16 +56,18 @@ struct recording {
 };
 
 /* Creates the first file, unnamed yet. `events` are there. */
-struct err *recording_begin(struct recording *recording);
+struct err *recording_begin(struct recording *recording) ERR_MUST_CHECK;
 /* Recording is about to run: the file gets its name, and its time begins. */
-struct err *recording_publish(struct recording *recording);
+struct err *recording_publish(struct recording *recording) ERR_MUST_CHECK;
 /* Sends what has been collected, and the counters as they stand. */
-struct err *recording_flush(struct recording *recording, const struct recording_counts *counts);
+struct err *recording_flush(
+	struct recording *recording, const struct recording_counts *counts) ERR_MUST_CHECK;
 /* Finishes this file, sets it aside under a name with its time, and begins the next. */
-struct err *recording_switch(struct recording *recording, const struct recording_counts *counts);
+struct err *recording_switch(
+	struct recording *recording, const struct recording_counts *counts) ERR_MUST_CHECK;
 /* Ends the recording; every tick is accounted for, so the real number of them is written. */
 struct err *recording_finish(struct recording *recording, const struct recording_counts *counts,
-	enum layout_end_reason reason);
+	enum layout_end_reason reason) ERR_MUST_CHECK;
 void recording_deinit(struct recording *recording);
 
 uint32_t recording_files_kept(const struct recording *recording);

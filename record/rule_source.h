@@ -31,7 +31,7 @@ struct rule_source {
 
 /* Tables take `max_bytes` in the kernel, and are cached in `cache_folder` as in table_cache.h. */
 struct err *rule_source_init(struct rule_source *rules, const struct table_store_maps *maps,
-	uint64_t max_bytes, const char *cache_folder, struct object_table *objects);
+	uint64_t max_bytes, const char *cache_folder, struct object_table *objects) ERR_MUST_CHECK;
 void rule_source_deinit(struct rule_source *rules);
 
 /* The BPF side calls this file by that number and wants its table, now or when it is made. */

@@ -52,13 +52,14 @@ struct sampler;
  * Loads the programs, opens the timers, disarmed, and places the probes, whose hits do not count
  * yet. ERR_UNSUPPORTED: this kernel has no such probes, or not so many.
  */
-struct err *sampler_create(const struct sampler_options *options, struct sampler **ret);
+struct err *sampler_create(
+	const struct sampler_options *options, struct sampler **ret) ERR_MUST_CHECK;
 void sampler_destroy(struct sampler *sampler);
 
 /* Places the script probes from number `first` on, of those it was created with: found since. */
 struct err *sampler_add_script_probes(
 	struct sampler *sampler, const struct script_probes *probes, size_t first) ERR_MUST_CHECK;
-struct err *sampler_add_target(struct sampler *sampler, uint32_t id);
+struct err *sampler_add_target(struct sampler *sampler, uint32_t id) ERR_MUST_CHECK;
 /* `until_ns`: when sampling ends, CLOCK_MONOTONIC, however late it is stopped; 0: not before. */
 struct err *sampler_start(
 	struct sampler *sampler, uint64_t now_ns, uint64_t until_ns) ERR_MUST_CHECK;
@@ -98,8 +99,8 @@ struct sampler_cpu_counters {
  * while the timers run, CPUs have to be interrupted, and waited for, to tell that.
  */
 typedef void sampler_counters_fn(void *context, const struct sampler_cpu_counters *counters);
-struct err *sampler_read_counters(
-	struct sampler *sampler, bool with_skipped, sampler_counters_fn *fn, void *context);
+struct err *sampler_read_counters(struct sampler *sampler, bool with_skipped,
+	sampler_counters_fn *fn, void *context) ERR_MUST_CHECK;
 /* Of the probes of script functions; false: there are none. */
 bool sampler_read_shadow_cost(const struct sampler *sampler, struct shadow_cost *ret);
 /* Not the machine's own one: only its tasks can be sampled. */

@@ -82,14 +82,15 @@ struct session_callbacks {
 
 struct session;
 
-struct err *session_create(const struct session_options *options, struct session **ret);
+struct err *session_create(
+	const struct session_options *options, struct session **ret) ERR_MUST_CHECK;
 /*
  * Blocks TERM, INT, HUP, QUIT and USR2 for itself meanwhile. An error means
  * that the recording stopped short; *ret is filled all the same and what was
  * recorded can be read.
  */
 struct err *session_run(struct session *session, const struct session_callbacks *callbacks,
-	struct session_summary *ret);
+	struct session_summary *ret) ERR_MUST_CHECK;
 /*
  * After a recording that ended before its command did: waits for the command,
  * or for a signal to us. True when the command has ended.

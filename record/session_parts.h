@@ -51,7 +51,8 @@ struct session_parts {
  * Parts point at each other: `parts` must not move. After an error, too, it is for
  * session_parts_deinit(), which also ends a command that was not released.
  */
-struct err *session_parts_init(struct session_parts *parts, const struct session_options *options);
+struct err *session_parts_init(
+	struct session_parts *parts, const struct session_options *options) ERR_MUST_CHECK;
 void session_parts_deinit(struct session_parts *parts);
 
 /* Scripts of files that turn up from now on are not traced any more. */

@@ -14,7 +14,7 @@ struct session_signals {
 };
 
 /* Blocks them, and ignores those that writing raises (PIPE, XFSZ). */
-struct err *session_signals_take(struct session_signals *ret);
+struct err *session_signals_take(struct session_signals *ret) ERR_MUST_CHECK;
 /* The number of the next one that came; 0: no more. Never blocks. */
 int session_signals_next(const struct session_signals *signals);
 void session_signals_restore(struct session_signals *signals);

@@ -29,7 +29,7 @@ struct table_result {
 };
 
 /* The cache may be NULL, and is the builder's from now on. */
-struct err *table_builder_create(struct cache *cache, struct table_builder **ret);
+struct err *table_builder_create(struct cache *cache, struct table_builder **ret) ERR_MUST_CHECK;
 /* Waits for the table at hand. */
 void table_builder_destroy(struct table_builder *builder);
 

@@ -28,8 +28,8 @@ enum {
 	TABLE_ABSENT = 1, /* of a file that has none */
 };
 
-struct err *table_store_create(
-	const struct table_store_maps *maps, uint64_t max_bytes, struct table_store **ret);
+struct err *table_store_create(const struct table_store_maps *maps, uint64_t max_bytes,
+	struct table_store **ret) ERR_MUST_CHECK;
 void table_store_destroy(struct table_store *store);
 
 /* Lays a table out. Its number, or TABLE_ABSENT when it is empty or does not fit at all. */

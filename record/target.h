@@ -28,9 +28,9 @@ struct target_signals {
  * `lends_stdout`: what it prints goes to standard error, since our standard output is taken.
  */
 struct err *target_start(char *const *argv, const struct target_signals *signals, bool lends_stdout,
-	struct target *ret);
+	struct target *ret) ERR_MUST_CHECK;
 /* Lets the child exec. *exec_errno is 0 when that worked. */
-struct err *target_release(struct target *target, int *exec_errno);
+struct err *target_release(struct target *target, int *exec_errno) ERR_MUST_CHECK;
 /* True when the child has ended; *status as of waitpid(2). Never blocks. */
 bool target_poll_exit(struct target *target, int *status);
 void target_deinit(struct target *target);

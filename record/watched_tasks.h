@@ -15,7 +15,8 @@ struct watched_tasks {
 };
 
 /* ERR_USAGE: one of them does not run. `ids` have to stay; deinit after an error, too. */
-struct err *watched_tasks_open(const uint32_t *ids, size_t count, struct watched_tasks *ret);
+struct err *watched_tasks_open(
+	const uint32_t *ids, size_t count, struct watched_tasks *ret) ERR_MUST_CHECK;
 /* All of them; false when there are none to watch. */
 bool watched_tasks_are_gone(const struct watched_tasks *tasks);
 void watched_tasks_deinit(struct watched_tasks *tasks);

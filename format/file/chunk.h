@@ -50,9 +50,10 @@ struct chunk_stream {
 };
 
 /* Reads and checks the file header. `fd` is borrowed and read sequentially; a pipe will do. */
-struct err *chunk_stream_init(struct chunk_stream *stream, int fd);
+struct err *chunk_stream_init(struct chunk_stream *stream, int fd) ERR_MUST_CHECK;
 /* The next whole chunk; *more is false at the end. Damage is skipped and noted, never an error. */
-struct err *chunk_stream_next(struct chunk_stream *stream, struct chunk *ret, bool *more);
+struct err *chunk_stream_next(
+	struct chunk_stream *stream, struct chunk *ret, bool *more) ERR_MUST_CHECK;
 void chunk_stream_deinit(struct chunk_stream *stream);
 
 #endif

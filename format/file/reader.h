@@ -58,7 +58,7 @@ struct reader_result {
 };
 
 /* `fd` is borrowed, at the recording's beginning. Fails only where nothing can be read at all. */
-struct err *reader_read(
-	int fd, const struct reader_visitor *visitor, void *context, struct reader_result *ret);
+struct err *reader_read(int fd, const struct reader_visitor *visitor, void *context,
+	struct reader_result *ret) ERR_MUST_CHECK;
 
 #endif

@@ -71,8 +71,8 @@ uint64_t writer_samples_written(const struct writer *writer);
 uint64_t writer_event_samples_written(const struct writer *writer, uint32_t event);
 
 /* Sends what was collected. After a failure the writer only counts and refuses. */
-struct err *writer_flush(struct writer *writer);
+struct err *writer_flush(struct writer *writer) ERR_MUST_CHECK;
 /* Flushes and ends the recording. */
-struct err *writer_finish(struct writer *writer, const struct layout_end *end);
+struct err *writer_finish(struct writer *writer, const struct layout_end *end) ERR_MUST_CHECK;
 
 #endif

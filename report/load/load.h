@@ -30,6 +30,7 @@ struct profile_options {
  * to be unwound are, by a child process, by the rules of the files on this machine. `options` may
  * be NULL.
  */
-struct err *profile_load(int fd, const struct profile_options *options, struct profile **ret);
+struct err *profile_load(
+	int fd, const struct profile_options *options, struct profile **ret) ERR_MUST_CHECK;
 
 #endif

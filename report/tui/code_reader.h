@@ -7,6 +7,7 @@
 
 #include <time.h>
 
+#include "format/base/err.h"
 #include "report/name/listing/listing.h"
 #include "report/tui/model.h"
 
@@ -23,7 +24,8 @@ struct listing_request code_request(
 	const struct code_options *options, const struct model *model, bool is_intel);
 
 /* Copies the options, not what they lead to. */
-struct err *code_reader_create(const struct code_options *options, struct code_reader **ret);
+struct err *code_reader_create(
+	const struct code_options *options, struct code_reader **ret) ERR_MUST_CHECK;
 /*
  * Stops what it does; models that it holds are released. False: it could not be stopped until then
  * (of quiet_thread.h), nothing was freed, and the model's profile is still in use.

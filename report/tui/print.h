@@ -6,6 +6,6 @@
 #include "format/base/str.h"
 
 /* Into a file that was not there before, which its owner alone may read: the names are theirs. */
-struct err *print_write(const char *path, const struct str *text);
+struct err *print_write(const char *path, const struct str *text) ERR_MUST_CHECK;
 
 #endif

@@ -2,18 +2,19 @@
 #ifndef EBPROF_TERMINAL_H
 #define EBPROF_TERMINAL_H
 
+#include "format/base/err.h"
 #include "report/tui/grid.h"
 #include "report/tui/input_event.h"
 
 struct terminal;
 
 /* An error says why a cursor cannot be placed where standard output goes to. */
-struct err *terminal_check(void);
+struct err *terminal_check(void) ERR_MUST_CHECK;
 /*
  * Takes over the terminal of standard input and output. Whatever ends the program gives it back as
  * it was. The locale must be set.
  */
-struct err *terminal_open(struct terminal **ret);
+struct err *terminal_open(struct terminal **ret) ERR_MUST_CHECK;
 void terminal_close(struct terminal *terminal);
 
 /* The size as it is now; ASCII where the locale is no UTF-8. The caller's grid. */

@@ -2,6 +2,7 @@
 #ifndef EBPROF_TUI_H
 #define EBPROF_TUI_H
 
+#include "format/base/err.h"
 #include "report/analyse/filter.h"
 #include "report/name/symbol/symbolize.h"
 
@@ -17,7 +18,7 @@ struct tui_options {
 };
 
 /* An error says why there can be none here. */
-struct err *tui_check(void);
+struct err *tui_check(void) ERR_MUST_CHECK;
 
 /*
  * Runs until the person leaves, in the terminal of standard input and output. The locale must be
@@ -25,6 +26,6 @@ struct err *tui_check(void);
  * threads that could not be stopped at once still use what the options lead to: free nothing, and
  * leave by _exit().
  */
-struct err *tui_run(const struct tui_options *options, bool *is_left);
+struct err *tui_run(const struct tui_options *options, bool *is_left) ERR_MUST_CHECK;
 
 #endif

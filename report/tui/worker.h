@@ -7,6 +7,7 @@
 
 #include <time.h>
 
+#include "format/base/err.h"
 #include "report/analyse/filter.h"
 #include "report/name/symbol/symbolize.h"
 #include "report/tui/model.h"
@@ -19,7 +20,7 @@ struct worker_options {
 	struct filter filter; /* what is not wanted is not even looked at */
 };
 
-struct err *worker_create(const struct worker_options *options, struct worker **ret);
+struct err *worker_create(const struct worker_options *options, struct worker **ret) ERR_MUST_CHECK;
 /*
  * Ends its threads and frees it, all models having been released. False: they could not be stopped
  * until then (of quiet_thread.h), and the options still are in use: leave the process.

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/base/err.h"
 #include "format/base/str.h"
 #include "report/model/text/byte_sink.h"
 
@@ -44,7 +45,7 @@ void json_literal(struct json *json, const char *literal);
 void json_line(struct json *json);
 
 /* Writes what waits. Returns the first error of the sink; the writer is gone then. */
-struct err *json_finish(struct json *json);
+struct err *json_finish(struct json *json) ERR_MUST_CHECK;
 
 /* Members, each a key and its value. */
 void json_put_array(struct json *json, const char *key);
