@@ -12,6 +12,7 @@
 #include "cmd/input_file.h"
 #include "format/base/fd.h"
 #include "format/base/mem.h"
+#include "report/name/symbol/symbolizer.h"
 
 struct target {
 	int fd;

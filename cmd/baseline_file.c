@@ -1,6 +1,7 @@
 #include "cmd/baseline_file.h"
 
 #include "cmd/input.h"
+#include "report/name/symbol/symbolizer.h"
 
 static struct err *make(const struct baseline_file_options *options, const struct profile *profile,
 	struct baseline_file *ret)

@@ -11,6 +11,7 @@
 #include "cmd/nearest.h"
 #include "report/analyse/filter.h"
 #include "report/name/listing/listing.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/tui/model.h"
 
 struct annotate_options {

@@ -12,6 +12,7 @@
 #include "cmd/select.h"
 #include "report/model/main_event.h"
 #include "report/model/regular_file.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/write/export/export.h"
 #include "report/write/export/gzip.h"
 #include "report/write/export/roots.h"

@@ -10,6 +10,7 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "format/base/fd.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/write/push/push.h"
 
 enum {

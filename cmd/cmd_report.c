@@ -8,6 +8,7 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "cmd/terminal_report.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/write/overview.h"
 #include "report/write/text.h"
 #include "report/write/unsymbolized.h"

@@ -12,6 +12,7 @@
 #include "cmd/export_file.h"
 #include "cmd/input.h"
 #include "report/model/text/byte_sink.h"
+#include "report/name/symbol/symbolizer.h"
 
 /* ---- options ---- */
 

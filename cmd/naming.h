@@ -4,7 +4,7 @@
 
 #include "cmd/opt.h"
 #include "report/name/debugfile/debuginfod.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolize_options.h"
 
 struct naming_options {
 	struct symbolize_options symbolize;

@@ -9,7 +9,7 @@
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
-#include "format/elf/elf_build_id.h"
+#include "format/elf/elf_note.h"
 
 enum {
 	/* The first read: header, program headers and build ID note of any usual file. */
@@ -22,6 +22,18 @@ enum {
 	SECTION_NAMES_MAX = 16 << 20,
 	PHDRS_MAX = 1170, /* the kernel runs no program with more: 64 KiB, fs/binfmt_elf.c of 6.1 */
 	READ_MAX = 1 << 30,
+	NOTES_MAX = 64 << 10,       /* bytes of one segment or section */
+	SECTION_BLOCK_HEADERS = 64, /* are read at a time when notes are searched */
+};
+
+struct note_range {
+	uint64_t offset, len; /* bytes of the file; unchecked */
+};
+
+struct build_id {
+	uint8_t bytes[ELF_BUILD_ID_MAX];
+	size_t len;       /* 0: none was found */
+	bool is_given_up; /* ... in as much as the budget allows */
 };
 
 struct elf_file {
@@ -37,15 +49,15 @@ struct elf_file {
 	uint16_t shentsize, shnum, shstrndx; /* as in the header, escapes not resolved */
 
 	VEC(struct elf_segment) segments;
-	struct elf_segment eh_frame_hdr;  /* filesz 0: none */
-	VEC(struct elf_note_range) notes; /* the PT_NOTEs */
+	struct elf_segment eh_frame_hdr; /* filesz 0: none */
+	VEC(struct note_range) notes;    /* the PT_NOTEs */
 
 	bool sections_parsed;
 	VEC(struct elf_section) sections;
 	char *section_names;
 
 	bool build_id_searched;
-	struct elf_build_id build_id;
+	struct build_id build_id;
 
 	elf_file_read_fn *on_read; /* NULL: nobody watches */
 	void *on_read_context;
@@ -143,7 +155,7 @@ static struct err *parse_phdr(struct elf_file *file, struct bytes_cursor *cursor
 	bytes_get_u64(cursor); /* p_align */
 
 	if (type == PT_NOTE)
-		vec_push(&file->notes, (struct elf_note_range){segment.offset, segment.filesz});
+		vec_push(&file->notes, (struct note_range){segment.offset, segment.filesz});
 	if (type == PT_GNU_EH_FRAME)
 		file->eh_frame_hdr = segment;
 	if (type != PT_LOAD)
@@ -444,20 +456,113 @@ const struct elf_section *elf_file_find_section(struct elf_file *file, const cha
 
 /* ---- build ID ---- */
 
-static void search_build_id(struct elf_file *file)
+/*
+ * In a note of a PT_NOTE, else of an SHT_NOTE section (relocatable files; separate debug files,
+ * whose segments hold nothing). The search has a budget for the whole file: real ones have a
+ * handful of notes, and relocatable ones that of the build ID among the first sections.
+ * Source: System V gABI, "Note Section"; ld(1), --build-id.
+ */
+
+struct build_id_search {
+	const struct elf_file *file;
+	uint64_t places_left, bytes_left;
+	struct build_id found;
+};
+
+static bool take_note_bytes(struct build_id_search *search, uint64_t len)
 {
-	struct elf_note_places places = {.segments = file->notes.data,
-		.nr_segments = file->notes.len,
-		.headers_offset = file->shoff};
+	if (len > search->bytes_left) {
+		search->found.is_given_up = true;
+		return false;
+	}
+	search->bytes_left -= len;
+	return true;
+}
+
+static bool scan_notes(struct build_id_search *search, const uint8_t *bytes, size_t len)
+{
+	struct bytes_cursor cursor = bytes_cursor(bytes, len);
+	for (struct elf_note note; elf_note_next(&cursor, &note);) {
+		if (!elf_note_is(&note, ELF_NOTE_GNU, NT_GNU_BUILD_ID) ||
+			note.desc_len < ELF_BUILD_ID_MIN || note.desc_len > ELF_BUILD_ID_MAX)
+			continue;
+		memcpy(search->found.bytes, note.desc, note.desc_len);
+		search->found.len = note.desc_len;
+		search->found.is_given_up = false;
+		return true;
+	}
+	return false;
+}
+
+/* True when the search is over. */
+static bool search_notes(struct build_id_search *search, uint64_t offset, uint64_t len)
+{
+	if (!search->places_left) {
+		search->found.is_given_up = true;
+		return true;
+	}
+	search->places_left--;
+	if (len > NOTES_MAX)
+		len = NOTES_MAX;
+	if (!take_note_bytes(search, len))
+		return true;
+	CLEANUP_FREE uint8_t *bytes = NULL;
+	struct err *err = elf_file_read(search->file, offset, len, &bytes);
+	if (err) {
+		err_destroy(err); /* no note there: the file has no build ID by it */
+		return false;
+	}
+	return scan_notes(search, bytes, (size_t)len);
+}
+
+static bool search_section(struct build_id_search *search, const uint8_t header[SHDR_BYTES])
+{
+	struct bytes_cursor cursor = bytes_cursor(header, SHDR_BYTES);
+	bytes_get(&cursor, offsetof(Elf64_Shdr, sh_type));
+	if (bytes_get_u32(&cursor) != SHT_NOTE)
+		return false;
+	bytes_get(&cursor, offsetof(Elf64_Shdr, sh_offset) - offsetof(Elf64_Shdr, sh_flags));
+	uint64_t offset = bytes_get_u64(&cursor);
+	return search_notes(search, offset, bytes_get_u64(&cursor));
+}
+
+/* Block by block, without names: of a file with 2^20 sections that is the first part. */
+static void search_sections(struct build_id_search *search)
+{
+	uint8_t block[SECTION_BLOCK_HEADERS * SHDR_BYTES];
+	uint64_t nr_headers;
 	uint32_t names;
-	err_destroy(section_counts(file, &places.nr_headers, &names)); /* then without sections */
-	file->build_id = elf_build_id_search(file, &places);
+	struct err *err = section_counts(search->file, &nr_headers, &names);
+	for (uint64_t done = 0; !err && done < nr_headers; done += SECTION_BLOCK_HEADERS) {
+		uint64_t left = nr_headers - done;
+		size_t count = left < SECTION_BLOCK_HEADERS ? (size_t)left : SECTION_BLOCK_HEADERS;
+		if (!take_note_bytes(search, count * SHDR_BYTES))
+			break;
+		err = elf_file_read_into(search->file, search->file->shoff + done * SHDR_BYTES,
+			block, count * SHDR_BYTES);
+		for (size_t i = 0; !err && i < count; i++)
+			if (search_section(search, block + i * SHDR_BYTES))
+				return;
+	}
+	err_destroy(err); /* then as far as they could be read */
+}
+
+static struct build_id search_build_id(const struct elf_file *file)
+{
+	struct build_id_search search = {.file = file,
+		.places_left = ELF_BUILD_ID_PLACES_MAX,
+		.bytes_left = ELF_BUILD_ID_BYTES_MAX};
+	vec_each(&file->notes, range)
+		if (search_notes(&search, range->offset, range->len))
+			return search.found;
+	search_sections(&search);
+	return search.found;
 }
 
 const uint8_t *elf_file_build_id(struct elf_file *file, size_t *len)
 {
 	if (!file->build_id_searched) {
-		search_build_id(file);
+		file->build_id = search_build_id(file);
 		file->build_id_searched = true;
 	}
 	*len = file->build_id.len;

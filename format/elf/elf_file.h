@@ -43,6 +43,9 @@ struct elf_section {
 enum {
 	ELF_BUILD_ID_MIN = 4,
 	ELF_BUILD_ID_MAX = 64,
+	/* What is read for one of a whole file: */
+	ELF_BUILD_ID_PLACES_MAX = 64,     /* segments and sections of notes */
+	ELF_BUILD_ID_BYTES_MAX = 1 << 20, /* of notes and of section headers */
 };
 
 /*
@@ -90,7 +93,7 @@ const struct elf_section *elf_file_find_section(struct elf_file *file, const cha
 
 /*
  * The GNU build ID, ELF_BUILD_ID_MIN to ELF_BUILD_ID_MAX bytes, or NULL (and *len 0).
- * See elf_build_id.h. Borrowed.
+ * Borrowed.
  */
 const uint8_t *elf_file_build_id(struct elf_file *file, size_t *len);
 /* After elf_file_build_id(): it found none and did not search all notes, for there are too many. */

@@ -18,22 +18,6 @@ enum {
 
 static const char start_name[] = "_rt0_amd64_linux", start_name_arm64[] = "_rt0_arm64_linux";
 
-struct bytes_cursor go_table_cursor_of_blocks(struct go_pclntab *table, uint64_t offset)
-{
-	size_t len;
-	const uint8_t *bytes = elf_blocks_view(table->blocks, offset, &len);
-	return (struct bytes_cursor){bytes, bytes, bytes ? bytes + len : bytes, !bytes};
-}
-
-const char *go_table_text(struct go_pclntab *table, uint64_t offset)
-{
-	size_t len;
-	const uint8_t *bytes = elf_blocks_view(table->blocks, offset, &len);
-	if (len > ELF_BLOCKS_VIEW_MAX)
-		len = ELF_BLOCKS_VIEW_MAX;
-	return len && memchr(bytes, 0, len) ? (const char *)bytes : "";
-}
-
 /* ---- header ---- */
 
 static uint64_t header_field(struct go_pclntab *table, unsigned number)

@@ -58,10 +58,10 @@ static void name_by_files(struct baseline *baseline)
 	struct batch *batch;
 	bool waits;
 	while ((batch = symbolizer_next(baseline->symbolizer, &waits)) &&
-		batch->next < REACH_NETWORK) {
-		struct findings findings;
-		symbolize_ask(batch, &findings);
-		batch_apply(batch, &findings);
+		batch->next < LOOKUP_NETWORK) {
+		struct lookup_result result;
+		batch_look_up(batch, &result);
+		batch_apply(batch, &result);
 	}
 }
 

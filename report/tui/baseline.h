@@ -6,7 +6,7 @@
 #define EBPROF_BASELINE_H
 
 #include "report/analyse/filter.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolize_options.h"
 #include "report/tui/model.h"
 #include "report/tui/name_thread.h"
 

@@ -8,7 +8,7 @@
 
 struct found {
 	struct batch *batch;
-	struct findings findings;
+	struct lookup_result result;
 };
 
 struct founds {
@@ -32,7 +32,7 @@ static void hand_over(struct name_thread *names, const struct found *found)
 {
 	pthread_mutex_lock(&names->mutex);
 	vec_push(&names->found, *found);
-	names->naming.named += found->findings.is_last;
+	names->naming.named += found->result.is_last;
 	pthread_mutex_unlock(&names->mutex);
 	names->options.wake(names->options.context);
 }
@@ -61,7 +61,7 @@ static void *run(void *context)
 			debuginfod_wait_a_moment(names->options.debuginfod);
 			continue;
 		}
-		symbolize_ask(found.batch, &found.findings);
+		batch_look_up(found.batch, &found.result);
 		hand_over(names, &found);
 	}
 	pthread_mutex_lock(&names->mutex);
@@ -74,7 +74,7 @@ static void *run(void *context)
 static void name_thread_free(struct name_thread *names)
 {
 	vec_each(&names->found, found)
-		findings_deinit(&found->findings);
+		lookup_result_deinit(&found->result);
 	vec_deinit(&names->found);
 	pthread_mutex_destroy(&names->mutex);
 	mem_free(names);
@@ -84,7 +84,7 @@ struct name_thread *name_thread_create(const struct name_thread_options *options
 {
 	unsigned to_name = 0;
 	for (size_t i = 0; i < symbolizer_count(options->symbolizer); i++)
-		to_name += symbolizer_batch(options->symbolizer, i)->next != REACH_END;
+		to_name += symbolizer_batch(options->symbolizer, i)->next != LOOKUP_END;
 	if (!to_name)
 		return NULL;
 	symbolizer_rank(options->symbolizer);
@@ -107,7 +107,7 @@ bool name_thread_apply(struct name_thread *names)
 	names->found = (struct founds){0};
 	pthread_mutex_unlock(&names->mutex);
 	vec_each(&found, it)
-		batch_apply(it->batch, &it->findings);
+		batch_apply(it->batch, &it->result);
 	bool has_any = found.len;
 	vec_deinit(&found);
 	return has_any;

@@ -4,7 +4,7 @@
 
 #include "format/base/err.h"
 #include "report/analyse/filter.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolize_options.h"
 
 struct tui_options {
 	const char *file_name;

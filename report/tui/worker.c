@@ -239,11 +239,11 @@ static void retry_names(struct worker *worker, const struct model_wish *wish)
 		struct batch *batch = symbolizer_batch(worker->symbolizer, i);
 		if (batch->object != wish->retried)
 			continue;
-		struct findings findings;
-		batch->next = REACH_FILES;
-		symbolize_ask(batch, &findings);
-		batch->next = REACH_END;
-		batch_apply(batch, &findings);
+		struct lookup_result result;
+		batch->next = LOOKUP_FILES;
+		batch_look_up(batch, &result);
+		batch->next = LOOKUP_END;
+		batch_apply(batch, &result);
 		worker->symbols_serial++;
 	}
 }

@@ -9,7 +9,7 @@
 
 #include "format/base/err.h"
 #include "report/analyse/filter.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolize_options.h"
 #include "report/tui/model.h"
 
 struct worker;

@@ -22,7 +22,7 @@
 #include "report/compare/difference.h"
 #include "report/compare/entities.h"
 #include "report/load/load.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolizer.h"
 
 enum {
 	ALPHAS = 2,

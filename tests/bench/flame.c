@@ -11,7 +11,7 @@
 
 #include "format/base/err.h"
 #include "report/load/load.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/tui/app.h"
 
 enum {

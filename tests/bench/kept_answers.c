@@ -22,7 +22,7 @@
 #include "format/elf/elf_file.h"
 #include "format/file/writer.h"
 #include "report/load/load.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolizer.h"
 
 enum {
 	ROUNDS = 20,

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "format/elf/elf_symbols.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolizer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

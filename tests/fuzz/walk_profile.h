@@ -12,7 +12,7 @@
 #include "report/model/profile.h"
 #include "report/name/archive.h"
 #include "report/name/listing/annotation.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/write/export/export.h"
 #include "report/write/info.h"
 #include "report/write/info_json.h"

@@ -7,7 +7,6 @@
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
-#include "format/elf/elf_build_id.h"
 #include "format/elf/elf_file.h"
 #include "tests/unit/unit.h"
 

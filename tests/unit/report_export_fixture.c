@@ -6,7 +6,7 @@
 
 #include "report/load/load.h"
 #include "report/model/text/byte_sink.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolizer.h"
 #include "tests/unit/unit.h"
 
 static struct err *file_write(void *context, const void *bytes, size_t len)

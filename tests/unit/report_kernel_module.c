@@ -6,7 +6,7 @@
 
 #include "format/base/str.h"
 #include "report/name/symbol/kernel_module.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolizer.h"
 #include "tests/unit/unit.h"
 
 #define RELEASE "6.1.0-test"

@@ -4,7 +4,7 @@
 #include "format/base/err.h"
 #include "report/load/load.h"
 #include "report/model/profile.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/write/info.h"
 #include "report/write/info_json.h"
 #include "tests/unit/forged.h"

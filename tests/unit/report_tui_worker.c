@@ -90,18 +90,18 @@ static const char *name_of(const struct profile *profile, uint32_t frame)
 
 /* ---- step by step ---- */
 
-static bool ask_next(struct symbolizer *symbolizer, enum reach reach)
+static bool ask_next(struct symbolizer *symbolizer, enum lookup_stage stage)
 {
 	bool waits;
-	struct findings findings;
+	struct lookup_result result;
 	struct batch *batch = symbolizer_next(symbolizer, &waits);
 	CHECK(!waits);
 	if (!batch)
 		return false;
-	CHECK(batch->next == reach);
-	symbolize_ask(batch, &findings);
-	CHECK(findings.reach == reach);
-	batch_apply(batch, &findings);
+	CHECK(batch->next == stage);
+	batch_look_up(batch, &result);
+	CHECK(result.stage == stage);
+	batch_apply(batch, &result);
 	return true;
 }
 
@@ -125,12 +125,12 @@ TEST(names_come_step_by_step)
 	CHECK_STR(name_of(profile, UNKNOWN), "liblost.so+0x50");
 	size_t nr_functions = profile->functions.len;
 	/* liblost has more samples; symbols of all come before debug information of any. */
-	CHECK(ask_next(symbolizer, REACH_SYMBOLS));
+	CHECK(ask_next(symbolizer, LOOKUP_SYMBOLS));
 	CHECK(strstr(name_of(profile, ANCHOR), "+0x"));
-	CHECK(ask_next(symbolizer, REACH_SYMBOLS));
+	CHECK(ask_next(symbolizer, LOOKUP_SYMBOLS));
 	CHECK_STR(name_of(profile, ANCHOR), "worker_anchor");
 	CHECK(!profile->frames.data[ANCHOR].line);
-	while (ask_next(symbolizer, REACH_FILES))
+	while (ask_next(symbolizer, LOOKUP_FILES))
 		;
 	CHECK_STR(name_of(profile, ANCHOR), "worker_anchor");
 	CHECK(profile->frames.data[ANCHOR].line);

@@ -14,7 +14,7 @@
 #include "report/load/load.h"
 #include "report/load/unwind/expression.h"
 #include "report/model/profile.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolizer.h"
 #include "report/write/info.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/unit.h"

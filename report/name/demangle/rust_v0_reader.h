@@ -75,10 +75,4 @@ void rust_v0_put_identifier(struct rust_v0 *v0, const struct rust_v0_identifier 
 /* By its number: 0 is '_, 1 the one that was bound last. */
 void rust_v0_put_lifetime(struct rust_v0 *v0, uint64_t number);
 
-/* ---- rules that refer to each other across files ---- */
-
-/* path; in a value generic arguments are set off by ::, in a type they are not. */
-void rust_v0_path(struct rust_v0 *v0, bool in_value);
-void rust_v0_type(struct rust_v0 *v0);
-
 #endif

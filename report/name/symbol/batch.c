@@ -155,12 +155,12 @@ static void set_place(struct batch *batch, uint32_t frame, const struct chain_fr
 	function->line = from->decl_file ? from->decl_line : 0;
 }
 
-static void name_frame(struct batch *batch, const struct findings *findings,
+static void name_frame(struct batch *batch, const struct lookup_result *result,
 	const struct batch_place *place, const struct chain *chain)
 {
 	const struct chain_frame *outermost =
 		chain->count ? &chain->frames[chain->count - 1] : &(struct chain_frame){0};
-	const struct symbol_file *file = findings->has_file ? &findings->file : NULL;
+	const struct symbol_file *file = result->has_file ? &result->file : NULL;
 	uint32_t function = outermost->function
 				    ? named_function(batch, outermost, false)
 				    : unknown_function(batch, symbol_file_address(object_of(batch),
@@ -267,19 +267,19 @@ static size_t find_chains(
 }
 
 /* Functions with symbols come first: one that was inlined elsewhere is the same function. */
-static void name_frames(struct batch *batch, const struct findings *findings)
+static void name_frames(struct batch *batch, const struct lookup_result *result)
 {
-	const struct answers *answers = &findings->answers;
+	const struct answers *answers = &result->answers;
 	size_t count = batch->places.len;
 	bool had_answers = batch->outdated.len; /* of the time before */
 	CLEANUP_FREE struct chain *chains = mem_zalloc_array(count, sizeof(*chains));
 	size_t nr_frames = find_chains(batch, answers, chains);
-	batch->shown = &findings->shown;
+	batch->shown = &result->shown;
 	forget_functions(batch);
 	name_compiled(batch);
 	reserve_functions(batch, answers);
 	for (size_t i = 0; i < count; i++)
-		name_frame(batch, findings, &batch->places.data[i], &chains[i]);
+		name_frame(batch, result, &batch->places.data[i], &chains[i]);
 	if (!batch->options->no_inline && (nr_frames || had_answers)) {
 		if (!had_answers)
 			vec_reserve(&batch->profile->frames, nr_frames);
@@ -292,48 +292,48 @@ static void name_frames(struct batch *batch, const struct findings *findings)
 
 /* ---- the object ---- */
 
-static void note_origin(struct batch *batch, const struct findings *findings)
+static void note_origin(struct batch *batch, const struct lookup_result *result)
 {
 	struct profile_object *object = object_of(batch);
-	object->symbols_from = findings->symbols_from;
-	object->symbols_problem = findings->problem;
-	object->lacks_debug_parts = findings->lacks_debug_parts;
-	object->lacks_room = findings->lacks_room;
-	if (!findings->has_file)
+	object->symbols_from = result->symbols_from;
+	object->symbols_problem = result->problem;
+	object->lacks_debug_parts = result->lacks_debug_parts;
+	object->lacks_room = result->lacks_room;
+	if (!result->has_file)
 		return;
-	symbol_file_keep_attempts(&findings->file, &batch->profile->arena, object);
-	const char *path = findings->file.path;
+	symbol_file_keep_attempts(&result->file, &batch->profile->arena, object);
+	const char *path = result->file.path;
 	if (path)
 		object->symbols_from = arena_strndup(&batch->profile->arena, path, strlen(path));
 }
 
 /* The last answers are the profile's; names may still point to those of the time before. */
-static void keep_answers(struct batch *batch, struct findings *findings)
+static void keep_answers(struct batch *batch, struct lookup_result *result)
 {
 	struct profile_object *object = object_of(batch);
-	if (!findings->is_last) {
-		vec_push(&batch->outdated, findings->answers);
+	if (!result->is_last) {
+		vec_push(&batch->outdated, result->answers);
 	} else {
 		vec_push(&batch->outdated, object->answers);
-		object->answers = findings->answers;
-		object->nr_archived = findings->nr_archived;
+		object->answers = result->answers;
+		object->nr_archived = result->nr_archived;
 	}
-	findings->answers = (struct answers){0};
+	result->answers = (struct answers){0};
 }
 
-void batch_apply(struct batch *batch, struct findings *findings)
+void batch_apply(struct batch *batch, struct lookup_result *result)
 {
-	name_frames(batch, findings);
-	note_origin(batch, findings);
-	keep_answers(batch, findings);
-	findings_deinit(findings);
+	name_frames(batch, result);
+	note_origin(batch, result);
+	keep_answers(batch, result);
+	lookup_result_deinit(result);
 }
 
-void findings_deinit(struct findings *findings)
+void lookup_result_deinit(struct lookup_result *result)
 {
-	shown_names_deinit(&findings->shown);
-	answers_deinit(&findings->answers);
-	symbol_file_deinit(&findings->file);
+	shown_names_deinit(&result->shown);
+	answers_deinit(&result->answers);
+	symbol_file_deinit(&result->file);
 }
 
 void batch_deinit(struct batch *batch)

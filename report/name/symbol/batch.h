@@ -1,6 +1,6 @@
 /*
- * The frames of one object on their way to their functions. Asking is slow and reads only what
- * loading has made for good, so it may be done on a thread of its own; what it found is then
+ * The frames of one object on their way to their functions. A lookup is slow and reads only
+ * what loading has made for good, so it may run on a thread of its own; its result is then
  * applied to the profile, which is fast. Both may be done more than once, each time better.
  */
 #ifndef EBPROF_BATCH_H
@@ -11,15 +11,15 @@
 #include "report/model/profile.h"
 #include "report/name/symbol/shown_names.h"
 #include "report/name/symbol/symbol_file.h"
-#include "report/name/symbol/symbolize.h"
+#include "report/name/symbol/symbolize_options.h"
 
-/* How far to go for names, in the order in which it is done step by step. */
-enum reach {
-	REACH_RECORDING, /* what was captured and archived; files are not looked at */
-	REACH_SYMBOLS,   /* symbol tables, and what earlier reports found out */
-	REACH_FILES,     /* debug information, too */
-	REACH_NETWORK,   /* debuginfod, too */
-	REACH_END,
+/* How far a lookup goes for names, step by step in this order. */
+enum lookup_stage {
+	LOOKUP_RECORDING, /* what was captured and archived; files are not looked at */
+	LOOKUP_SYMBOLS,   /* symbol tables, and what earlier reports found out */
+	LOOKUP_FILES,     /* debug information, too */
+	LOOKUP_NETWORK,   /* debuginfod, too */
+	LOOKUP_END,
 };
 
 struct batch_place {
@@ -35,7 +35,7 @@ struct batch {
 	struct elf_budget *budget;
 	VEC(struct batch_place) places;
 	VEC(uint32_t) compiled;  /* frames that a runtime named when recording */
-	enum reach next;         /* to be asked; REACH_END: there is no more to be had */
+	enum lookup_stage next;  /* stage; LOOKUP_END: there is no more to be had */
 	struct answers archived; /* what the recording has */
 
 	/* Of applying: */
@@ -50,9 +50,9 @@ struct batch {
 	VEC(struct answers) outdated; /* names that somebody may still be looking at */
 };
 
-/* What asking brought. */
-struct findings {
-	enum reach reach;
+/* What a lookup found. */
+struct lookup_result {
+	enum lookup_stage stage;
 	bool is_last; /* there will be no more */
 	struct answers answers;
 	struct shown_names shown; /* as far as known */
@@ -65,16 +65,16 @@ struct findings {
 	bool lacks_debug_parts, lacks_room;
 };
 
-/* Asks for batch->next, and sets it to what can be asked after that. May take very long. */
-void symbolize_ask(struct batch *batch, struct findings *ret);
+/* Runs the stage batch->next, and sets it to the one that comes after it. May take very long. */
+void batch_look_up(struct batch *batch, struct lookup_result *ret);
 
 /* Sorts frames into the batch; called for each of its object, once. */
 void batch_add(struct batch *batch, uint32_t frame);
 
-/* Takes the findings over. On the thread that owns the profile. */
-void batch_apply(struct batch *batch, struct findings *findings);
+/* Takes the result over. On the thread that owns the profile. */
+void batch_apply(struct batch *batch, struct lookup_result *result);
 
-void findings_deinit(struct findings *findings);
+void lookup_result_deinit(struct lookup_result *result);
 
 /* The functions' names of old models go with it, unless they are the profile's by now. */
 void batch_deinit(struct batch *batch);

@@ -118,10 +118,10 @@ struct batch *symbolizer_batch(struct symbolizer *symbolizer, size_t index)
 void symbolizer_begin(struct symbolizer *symbolizer)
 {
 	vec_each(&symbolizer->batches, batch) {
-		struct findings findings;
+		struct lookup_result result;
 		batch->is_shown = true;
-		symbolize_ask(batch, &findings);
-		batch_apply(batch, &findings);
+		batch_look_up(batch, &result);
+		batch_apply(batch, &result);
 	}
 }
 
@@ -151,7 +151,7 @@ void symbolizer_prefetch(struct symbolizer *symbolizer)
 static bool is_ready(const struct symbolizer *symbolizer, const struct batch *batch)
 {
 	const struct layout_object *info = &symbolizer->profile->objects.data[batch->object].info;
-	return batch->next < REACH_NETWORK ||
+	return batch->next < LOOKUP_NETWORK ||
 	       debuginfod_is_done(
 		       symbolizer->options->files.debuginfod, info->build_id, info->build_id_len);
 }
@@ -162,7 +162,7 @@ struct batch *symbolizer_next(struct symbolizer *symbolizer, bool *waits)
 	*waits = false;
 	vec_each(&symbolizer->order, index) {
 		struct batch *batch = &symbolizer->batches.data[*index];
-		if (batch->next == REACH_END || (best && batch->next >= best->next))
+		if (batch->next == LOOKUP_END || (best && batch->next >= best->next))
 			continue;
 		if (is_ready(symbolizer, batch))
 			best = batch;
@@ -185,4 +185,20 @@ void symbolizer_destroy(struct symbolizer *symbolizer)
 	cache_close(symbolizer->name_cache);
 	cache_close(symbolizer->index_cache);
 	mem_free(symbolizer);
+}
+
+void symbolize(struct profile *profile, const struct symbolize_options *options)
+{
+	struct symbolizer *symbolizer = symbolizer_create(profile, options);
+	symbolizer_rank(symbolizer);
+	symbolizer_prefetch(symbolizer);
+	for (size_t i = 0; i < symbolizer_count(symbolizer); i++) {
+		struct lookup_result result;
+		struct batch *batch = symbolizer_batch(symbolizer, i);
+		batch->next = LOOKUP_NETWORK; /* all at once */
+		batch_look_up(batch, &result);
+		batch_apply(batch, &result);
+		batch_deinit(batch);
+	}
+	symbolizer_destroy(symbolizer);
 }

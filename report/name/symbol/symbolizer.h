@@ -1,18 +1,25 @@
 /*
- * Gives the frames of a profile their functions, object by object, as far as there is time. Asking
- * for one object may go on in a thread of its own while the profile is used and what was found of
- * others is applied to it:
+ * Gives the frames of a profile their functions, object by object, as far as there is time. The
+ * lookup for one object may run in a thread of its own while the profile is used and the results of
+ * others are applied to it:
  *
  *   symbolizer_begin();                         names what the recording itself tells
- *   symbolizer_rank();                          before anybody else is asked
- *   on the thread that asks:   while ((batch = symbolizer_next()))
- *                                      symbolize_ask(batch, &findings);
- *   on the profile's thread:           batch_apply(batch, &findings);
+ *   symbolizer_rank();                          before files are read
+ *   on the lookup thread:      while ((batch = symbolizer_next()))
+ *                                      batch_look_up(batch, &result);
+ *   on the profile's thread:           batch_apply(batch, &result);
  */
 #ifndef EBPROF_SYMBOLIZER_H
 #define EBPROF_SYMBOLIZER_H
 
 #include "report/name/symbol/batch.h"
+
+/*
+ * Fills profile->functions and the frames' function, object by object. What has
+ * no symbol is called dso+0xADDRESS, one function an address. Where debug information is found,
+ * frames get files and lines, and inlined functions frames of their own.
+ */
+void symbolize(struct profile *profile, const struct symbolize_options *options);
 
 struct symbolizer;
 
@@ -28,17 +35,17 @@ struct batch *symbolizer_batch(struct symbolizer *symbolizer, size_t index);
 void symbolizer_begin(struct symbolizer *symbolizer);
 
 /*
- * Counts whose samples are most, before anybody is asked: on the profile's thread, which may show
- * addresses first.
+ * Ranks the objects by their samples, before files are read: on the profile's thread, which may
+ * show addresses first.
  */
 void symbolizer_rank(struct symbolizer *symbolizer);
 
-/* Begins to fetch what this machine lacks. May take long; on the thread that asks. */
+/* Begins to fetch what this machine lacks. May take long; on the lookup thread. */
 void symbolizer_prefetch(struct symbolizer *symbolizer);
 
 /*
- * Whom to ask next: symbol tables of all objects before debug information of any, that before
- * the network, and each time those with most samples first. NULL: there is nobody left, or
+ * The batch to look up next: symbol tables of all objects before debug information of any, that
+ * before the network, and each time those with most samples first. NULL: none is left, or
  * (*waits) all that are left wait for the network.
  */
 struct batch *symbolizer_next(struct symbolizer *symbolizer, bool *waits);

@@ -1,8 +1,7 @@
-/* Gives every frame of a profile its function. */
-#ifndef EBPROF_SYMBOLIZE_H
-#define EBPROF_SYMBOLIZE_H
+/* How frames get their functions. */
+#ifndef EBPROF_SYMBOLIZE_OPTIONS_H
+#define EBPROF_SYMBOLIZE_OPTIONS_H
 
-#include "report/model/profile.h"
 #include "report/name/demangle/demangle.h"
 #include "report/name/symbol/symbol_file.h"
 
@@ -15,12 +14,5 @@ struct symbolize_options {
 	const uint32_t *objects;     /* only these get names, the profile's numbers; NULL: all */
 	size_t nr_objects;
 };
-
-/*
- * Fills profile->functions and the frames' function, object by object. What has
- * no symbol is called dso+0xADDRESS, one function an address. Where debug information is found,
- * frames get files and lines, and inlined functions frames of their own.
- */
-void symbolize(struct profile *profile, const struct symbolize_options *options);
 
 #endif

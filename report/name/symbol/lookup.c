@@ -1,0 +1,354 @@
+#include "report/name/symbol/batch.h"
+
+#include <elf.h>
+
+#include "report/name/symbol/address_index.h"
+#include "report/name/symbol/answer.h"
+#include "report/name/symbol/answer_cache.h"
+#include "report/name/symbol/kernel_file.h"
+#include "report/name/symbol/kernel_module.h"
+#include "report/name/symbol/name_cache.h"
+
+static const char unreadable[] = "its symbols could not be read when recording";
+static const char recording[] = "the recording";
+
+/* One lookup for a batch: nothing of the profile is written. */
+struct lookup {
+	const struct batch *batch;
+	struct symbol_file_options files; /* with debuginfod when it is the network's turn */
+	enum lookup_stage stage;
+	bool looks_up_unknown; /* ... of which the archive knows no name */
+	struct lookup_result *result;
+};
+
+static const struct profile_object *object_of(const struct batch *batch)
+{
+	return &batch->profile->objects.data[batch->object];
+}
+
+/* ---- answers ---- */
+
+static bool is_known(const struct lookup *lookup, const struct batch_place *place)
+{
+	struct chain chain;
+	return answers_find(&lookup->result->answers, place->offset, &chain) &&
+	       (chain.count || !lookup->looks_up_unknown);
+}
+
+struct places {
+	VEC(struct answer_place) list;
+};
+
+/* Those of the batch that are not answered yet, at their addresses in the file. */
+static struct places open_places(const struct lookup *lookup, const struct symbol_file *file)
+{
+	struct places places = {0};
+	vec_each(&lookup->batch->places, it) {
+		if (is_known(lookup, it))
+			continue;
+		uint64_t address = symbol_file_address(object_of(lookup->batch), file, it->offset);
+		struct answer_place place = {
+			.address = address,
+			.debug_address = address,
+			.offset = it->offset,
+		};
+		vec_push(&places.list, place);
+	}
+	return places;
+}
+
+/* Looks them up. True when all that the files name was there to answer. */
+static bool look_up_places(
+	struct lookup *lookup, const struct answer_sources *sources, struct places *places)
+{
+	struct lookup_result *result = lookup->result;
+	const struct elf_budget *budget = lookup->batch->budget;
+	size_t count = places->list.len;
+	uint64_t refusals = elf_budget_refusals(budget);
+	bool is_whole = answer_places(sources, places->list.data, count, &result->answers);
+	bool lacks_room = elf_budget_refusals(budget) > refusals;
+	result->lacks_room |= lacks_room;
+	result->lacks_debug_parts |= !is_whole || lacks_room;
+	vec_deinit(&places->list);
+	return is_whole && !lacks_room;
+}
+
+static bool is_answered(const struct lookup *lookup)
+{
+	vec_each(&lookup->batch->places, place)
+		if (!is_known(lookup, place))
+			return false;
+	return true;
+}
+
+static struct answer_sources sources_of(const struct lookup *lookup, const struct symbol_file *file)
+{
+	struct answer_sources sources = answer_sources_of(file);
+	sources.debug_options.budget = lookup->batch->budget;
+	return sources;
+}
+
+/* Names are of use where inlined functions are shown: most are theirs. */
+static bool are_names_kept(const struct lookup *lookup)
+{
+	return lookup->result->shown.mode != DEMANGLE_NONE && !lookup->batch->options->no_inline;
+}
+
+static void load_kept(struct lookup *lookup, struct answer_key *key)
+{
+	const struct batch *batch = lookup->batch;
+	struct lookup_result *result = lookup->result;
+	answer_cache_load(batch->cache, key, &result->answers);
+	if (are_names_kept(lookup))
+		name_cache_load(batch->name_cache, key, &result->answers, &result->shown);
+}
+
+static void keep(struct lookup *lookup, struct answer_key *key, bool are_answers_new)
+{
+	const struct batch *batch = lookup->batch;
+	struct lookup_result *result = lookup->result;
+	if (are_answers_new)
+		answer_cache_store(batch->cache, key, &result->answers);
+	if (are_names_kept(lookup) &&
+		shown_names_complete(&result->shown, &result->answers) + are_answers_new)
+		name_cache_store(batch->name_cache, key, &result->answers, &result->shown);
+}
+
+/*
+ * By what earlier reports found out, or by the files themselves. False: there is debug information
+ * for what only symbols have answered.
+ */
+static bool look_up_files(
+	struct lookup *lookup, struct symbol_file *file, struct answer_sources *sources)
+{
+	struct answers *answers = &lookup->result->answers;
+	struct answer_key key = {0};
+	if (!answers_count(answers)) {
+		key = answer_cache_key(&object_of(lookup->batch)->info, file);
+		load_kept(lookup, &key);
+		sources->debug_index = (struct chain_index){
+			.cache = lookup->batch->index_cache,
+			.name = key.name,
+			.nr_walks = key.nr_stored,
+		};
+	}
+	struct places places = open_places(lookup, file);
+	bool is_whole = lookup->stage > LOOKUP_SYMBOLS || !places.list.len ||
+			answer_detail(sources) == ANSWERS_SYMBOLS;
+	if (places.list.len)
+		sources->index = symbol_file_index(file);
+	if (!is_whole)
+		*sources = (struct answer_sources){.index = sources->index};
+	size_t nr_looked_up = places.list.len;
+	if (look_up_places(lookup, sources, &places) && is_whole && !file->is_symtab_cut)
+		keep(lookup, &key, nr_looked_up);
+	return is_whole;
+}
+
+static void note_origin(struct lookup_result *result)
+{
+	struct symbol_file *file = &result->file;
+	result->has_file = true;
+	if (!result->symbols_from)
+		result->problem = file->problem;
+	if (file->path && file->level == SYMBOL_LEVEL_NONE && !file->go &&
+		!symbol_index_count(symbol_file_index(file)))
+		result->problem = "the file has no symbol table";
+}
+
+/* Whether servers may have what this machine lacks. An archive's answers are not given up. */
+static bool needs_network(const struct lookup *lookup)
+{
+	const struct lookup_result *result = lookup->result;
+	return lookup->stage < LOOKUP_NETWORK && lookup->batch->options->files.debuginfod &&
+	       object_of(lookup->batch)->info.build_id_len && !result->has_archived_names &&
+	       (result->file.level < SYMBOL_LEVEL_DWARF || result->lacks_debug_parts);
+}
+
+static void drop_archived(struct lookup_result *result)
+{
+	answers_deinit(&result->answers);
+	result->nr_archived = 0;
+	result->has_archived_names = false;
+}
+
+/*
+ * Weighs what an archive has against what is here. It says of a place that nothing is known only
+ * if at least the exported symbols were asked: where there are no others, they need not be again.
+ */
+static void judge_archived(struct lookup *lookup, const struct answer_sources *sources)
+{
+	struct lookup_result *result = lookup->result;
+	enum answers_detail detail = result->answers.detail;
+	bool has_symtab = result->file.level > SYMBOL_LEVEL_DYNSYM;
+	if (answer_detail(sources) > detail || (has_symtab && !result->has_archived_names))
+		drop_archived(result);
+	else
+		lookup->looks_up_unknown = has_symtab && detail < ANSWERS_INLINED;
+}
+
+/* Returns the stage that comes next. */
+static enum lookup_stage look_up_file(struct lookup *lookup)
+{
+	struct lookup_result *result = lookup->result;
+	if (result->has_archived_names)
+		result->symbols_from = recording;
+	if (result->answers.detail == ANSWERS_INLINED && is_answered(lookup))
+		return LOOKUP_END;
+	if (lookup->stage == LOOKUP_RECORDING)
+		return answers_count(&result->answers) ? LOOKUP_FILES : LOOKUP_SYMBOLS;
+	struct symbol_file *file = &result->file;
+	symbol_file_find(object_of(lookup->batch), &lookup->files, file);
+	struct answer_sources sources = sources_of(lookup, file);
+	judge_archived(lookup, &sources);
+	bool is_whole = look_up_files(lookup, file, &sources);
+	note_origin(result);
+	if (!is_whole)
+		return LOOKUP_FILES;
+	return needs_network(lookup) ? LOOKUP_NETWORK : LOOKUP_END;
+}
+
+/* ---- what was captured when recording: the kernel, its modules, the vDSO ---- */
+
+static struct symbol_index *captured_index(struct lookup *lookup, const char *problem)
+{
+	const struct batch *batch = lookup->batch;
+	struct lookup_result *result = lookup->result;
+	struct symbol_index *index = symbol_index_create();
+	vec_each(&batch->profile->symbols, symbol)
+		if (symbol->object == batch->object)
+			symbol_index_add(index, symbol->offset, symbol->size, symbol->name,
+				STB_GLOBAL, STT_FUNC);
+	symbol_index_build(index);
+	if (symbol_index_count(index))
+		result->symbols_from = recording;
+	else if (!result->symbols_from)
+		result->problem = problem;
+	return index;
+}
+
+/* Memory of no file has no symbols either way, and its addresses become its names. */
+static enum lookup_stage look_up_captured(struct lookup *lookup, const char *problem)
+{
+	struct symbol_index *index = captured_index(lookup, problem);
+	struct places places = open_places(lookup, NULL);
+	look_up_places(lookup, &(struct answer_sources){.index = index}, &places);
+	symbol_index_destroy(index);
+	return LOOKUP_END;
+}
+
+/*
+ * Names are those that were captured; a file of the same build adds the rest. What an archive has
+ * is only read again where that has no lines.
+ */
+static void look_up_kernel(struct lookup *lookup, const struct symbol_file *file,
+	uint64_t (*to_debug)(const void *context, uint64_t offset), const void *context)
+{
+	struct symbol_index *index = captured_index(lookup, unreadable);
+	struct answer_sources sources = sources_of(lookup, file);
+	struct places places = open_places(lookup, NULL);
+	sources.index = index;
+	vec_each(&places.list, place)
+		place->debug_address = to_debug(context, place->offset);
+	look_up_places(lookup, &sources, &places);
+	symbol_index_destroy(index);
+}
+
+static uint64_t image_address(const void *context, uint64_t offset)
+{
+	const struct kernel_file *kernel = context;
+	return kernel->base + offset;
+}
+
+static enum lookup_stage look_up_image(struct lookup *lookup)
+{
+	const struct batch *batch = lookup->batch;
+	struct kernel_file kernel = {.file = {.debug_fd = -1, .go_fd = -1}};
+	bool is_open = !is_answered(lookup);
+	if (is_open && lookup->stage > LOOKUP_RECORDING &&
+		kernel_file_find(batch->profile, object_of(batch), &lookup->files, &kernel))
+		look_up_kernel(lookup, &kernel.file, image_address, &kernel);
+	else
+		look_up_captured(lookup, unreadable);
+	kernel_file_deinit(&kernel);
+	return is_open && lookup->stage == LOOKUP_RECORDING ? LOOKUP_FILES : LOOKUP_END;
+}
+
+static uint64_t module_address(const void *context, uint64_t offset)
+{
+	return kernel_module_address(context, offset);
+}
+
+static enum lookup_stage look_up_module(struct lookup *lookup)
+{
+	const struct batch *batch = lookup->batch;
+	struct kernel_module_file module = {.file = {.debug_fd = -1, .go_fd = -1}};
+	bool is_open = !is_answered(lookup);
+	if (is_open && lookup->stage > LOOKUP_RECORDING &&
+		kernel_module_find(batch->profile, batch->object, &lookup->files, &module))
+		look_up_kernel(lookup, &module.file, module_address, &module);
+	else
+		look_up_captured(lookup, unreadable);
+	kernel_module_deinit(&module);
+	return is_open && lookup->stage == LOOKUP_RECORDING ? LOOKUP_FILES : LOOKUP_END;
+}
+
+static enum lookup_stage look_up_compiled(struct lookup *lookup, const char *problem)
+{
+	if (lookup->batch->compiled.len)
+		lookup->result->symbols_from = recording;
+	return look_up_captured(lookup, problem);
+}
+
+static enum lookup_stage look_up_object(struct lookup *lookup)
+{
+	switch (object_of(lookup->batch)->info.kind) {
+	case LAYOUT_OBJECT_FILE:
+		return look_up_file(lookup);
+	case LAYOUT_OBJECT_KERNEL:
+		return look_up_image(lookup);
+	case LAYOUT_OBJECT_MODULE:
+		return look_up_module(lookup);
+	case LAYOUT_OBJECT_BPF:
+		return look_up_compiled(lookup, unreadable);
+	case LAYOUT_OBJECT_SCRIPT:
+		return look_up_compiled(lookup, "the recorder did not get its name");
+	case LAYOUT_OBJECT_VDSO:
+		return look_up_captured(lookup, unreadable);
+	case LAYOUT_OBJECT_ANONYMOUS:
+	case LAYOUT_OBJECT_UNKNOWN:
+	default:
+		return look_up_compiled(
+			lookup, "no perf map or jitdump named this code of no file");
+	}
+}
+
+/* Asking begins with what the recording had; names that are shown already must not lose it. */
+static void begin_with_archive(struct batch *batch, struct lookup_result *result)
+{
+	result->nr_archived = answers_count(&batch->archived);
+	result->has_archived_names = answers_have_names(&batch->archived);
+	if (result->stage == LOOKUP_NETWORK && !batch->is_shown) {
+		result->answers = batch->archived;
+		batch->archived = (struct answers){0};
+		return;
+	}
+	answers_copy(&result->answers, &batch->archived);
+}
+
+void batch_look_up(struct batch *batch, struct lookup_result *ret)
+{
+	*ret = (struct lookup_result){.stage = batch->next,
+		.shown = {.mode = batch->options->demangle},
+		.file = {.debug_fd = -1, .go_fd = -1}};
+	struct lookup lookup = {.batch = batch,
+		.files = batch->options->files,
+		.stage = batch->next,
+		.result = ret};
+	if (batch->next < LOOKUP_NETWORK)
+		lookup.files.debuginfod = NULL;
+	begin_with_archive(batch, ret);
+	batch->next = look_up_object(&lookup);
+	ret->is_last = batch->next == LOOKUP_END;
+	symbol_file_close(&ret->file);
+}
