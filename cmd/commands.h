@@ -1,4 +1,4 @@
-/* The commands there are; main.c lists them, one file defines each. */
+/* The commands there are, one file defines each; commands.c lists and explains them. */
 #ifndef EBPROF_COMMANDS_H
 #define EBPROF_COMMANDS_H
 
@@ -8,8 +8,6 @@ extern const struct command command_record, command_report, command_convert, com
 	command_archive, command_merge, command_diff, command_baseline, command_push, command_info,
 	command_ci, command_check, command_help;
 
-/* All of them, in the order of help. */
-const struct command *const *commands_all(size_t *count);
 /* NULL when there is none of that name, which is said with the one that was meant. */
 const struct command *commands_find(const char *name);
 

@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cmd/commands.h"
 #include "format/base/str.h"
 
 enum value_kind {
@@ -72,10 +71,8 @@ static struct value value_of(const struct opt *row)
 
 /* ---- bash ---- */
 
-static void put_bash_commands(FILE *out)
+static void put_bash_commands(const struct command *const *commands, size_t count, FILE *out)
 {
-	size_t count;
-	const struct command *const *commands = commands_all(&count);
 	for (size_t i = 0; i < count; i++)
 		fprintf(out, "%s%s", i ? " " : "", commands[i]->name);
 }
@@ -117,10 +114,8 @@ static void put_bash_options(const struct command *command, FILE *out)
 }
 
 /* bash makes a word of "=". */
-static void print_bash(FILE *out)
+static void print_bash(const struct command *const *commands, size_t count, FILE *out)
 {
-	size_t count;
-	const struct command *const *commands = commands_all(&count);
 	fputs("# bash completion for ebprof, made from its option rows\n"
 	      "_ebprof() {\n"
 	      "\tlocal current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} before i\n"
@@ -128,7 +123,7 @@ static void print_bash(FILE *out)
 	      "\tif ((COMP_CWORD == 1)) || [[ $command == help && $current != -* ]]; then\n"
 	      "\t\tCOMPREPLY=($(compgen -W '",
 		out);
-	put_bash_commands(out);
+	put_bash_commands(commands, count, out);
 	fputs("' -- \"$current\"))\n"
 	      "\t\treturn\n"
 	      "\tfi\n"
@@ -223,7 +218,7 @@ static void put_zsh_command(const struct command *command, FILE *out)
 		command->name);
 	for (const struct opt *row = command->options; row && row->long_name; row++)
 		put_zsh_option(row, out);
-	if (command == &command_help)
+	if (command->explains_commands)
 		fputs("\t\t\t'1:command:->topic' && ret=0\n"
 		      "\t\t[[ $state == topic ]] && _describe -t commands 'ebprof command' "
 		      "ours && ret=0\n",
@@ -235,10 +230,8 @@ static void put_zsh_command(const struct command *command, FILE *out)
 	fputs("\t\t;;\n", out);
 }
 
-static void print_zsh(FILE *out)
+static void print_zsh(const struct command *const *commands, size_t count, FILE *out)
 {
-	size_t count;
-	const struct command *const *commands = commands_all(&count);
 	fputs("#compdef ebprof\n"
 	      "# zsh completion for ebprof, made from its option rows\n"
 	      "_ebprof() {\n"
@@ -317,10 +310,8 @@ static void put_fish_command(const struct command *command, FILE *out)
 			command->name);
 }
 
-static void print_fish(FILE *out)
+static void print_fish(const struct command *const *commands, size_t count, FILE *out)
 {
-	size_t count;
-	const struct command *const *commands = commands_all(&count);
 	fputs("# fish completion for ebprof, made from its option rows\n"
 	      "function __ebprof_needs_command\n"
 	      "\tset -l words (commandline -opc)\n"
@@ -335,16 +326,17 @@ static void print_fish(FILE *out)
 		put_fish_command(commands[i], out);
 }
 
-bool completion_print(const char *shell, FILE *out)
+bool completion_print(
+	const char *shell, const struct command *const *commands, size_t count, FILE *out)
 {
 	static const struct {
 		const char *name;
-		void (*print)(FILE *out);
+		void (*print)(const struct command *const *commands, size_t count, FILE *out);
 	} shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
 	for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++) {
 		if (strcmp(shells[i].name, shell) != 0)
 			continue;
-		shells[i].print(out);
+		shells[i].print(commands, count, out);
 		return true;
 	}
 	return false;

@@ -7,6 +7,7 @@
 #include "cmd/opt.h"
 
 /* False: that shell is not known. */
-bool completion_print(const char *shell, FILE *out);
+bool completion_print(
+	const char *shell, const struct command *const *commands, size_t count, FILE *out);
 
 #endif

@@ -42,8 +42,9 @@ struct command {
 	const char *exit_status; /* lines */
 	const struct opt *options;
 	const struct opt_foreign *foreign;
-	bool stops_at_operand; /* what follows the first operand is not ours (a command's options)
-				*/
+	bool stops_at_operand;  /* what follows the first operand is not ours (a command's options)
+				 */
+	bool explains_commands; /* its operand is the name of a command, for completion */
 	int (*run)(const struct command *command, int argc, char **argv); /* exit code */
 };
 

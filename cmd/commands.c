@@ -1,0 +1,163 @@
+#include "cmd/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/completion.h"
+#include "cmd/console.h"
+#include "cmd/nearest.h"
+#include "report/tui/keys.h"
+
+static const struct command *const commands[] = {
+	&command_record,
+	&command_report,
+	&command_annotate,
+	&command_convert,
+	&command_diff,
+	&command_archive,
+	&command_merge,
+	&command_baseline,
+	&command_ci,
+	&command_push,
+	&command_info,
+	&command_check,
+	&command_help,
+};
+
+enum {
+	COMMANDS = sizeof(commands) / sizeof(*commands)
+};
+
+/* Commands of other profilers, of perf mostly, and what comes nearest to them. */
+static const struct opt_foreign foreign_commands[] = {
+	{"top", "for a look at now: ebprof record -a --duration 5, then ebprof report"},
+	{"stat", "events are sampled here, not counted; ebprof report --stats sums samples up"},
+	{"script", "ebprof convert --perf-script prints each sample; --json and --csv are for "
+		   "programs, too"},
+	{"list", "events are cycles, cpu-clock and what ebprof record --list-usdt PATH prints"},
+	{"probe", "ebprof record --list-usdt PATH prints the probes that there are"},
+	{"evlist", "ebprof info tells the events of a recording"},
+	{"buildid-list", "ebprof info --mappings lists build IDs"},
+	{"buildid-cache", "ebprof archive puts what is needed of binaries into the recording"},
+	{"flamegraph", "ebprof convert --svg or --html; in a terminal ebprof report, key 4"},
+	{"load", "ebprof report shows a recording, ebprof convert --html makes a page of it"},
+	{"import", "recordings are those of ebprof record"},
+	{"inject", "names of compiled code go into the recording by themselves"},
+	{"trace", "only where CPU time is spent is recorded, and hits of probes"},
+	{"sched", "only where CPU time is spent is recorded, not waiting"},
+	{"lock", "only where CPU time is spent is recorded, not waiting"},
+	{"mem", "addresses of data are not recorded"},
+	{"c2c", "addresses of data are not recorded"},
+	{0},
+};
+
+const struct command *commands_find(const char *name)
+{
+	struct nearest nearest = nearest_to(name);
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+		nearest_offer(&nearest, commands[i]->name);
+	}
+	for (const struct opt_foreign *row = foreign_commands; row->name; row++) {
+		if (strcmp(row->name, name) != 0)
+			continue;
+		console_say("there is no command \"%s\"; %s", name, row->hint);
+		return NULL;
+	}
+	if (nearest.word)
+		console_say("there is no command \"%s\": did you mean %s?", name, nearest.word);
+	else
+		console_say("there is no command \"%s\"; ebprof help lists them", name);
+	return NULL;
+}
+
+/* ---- the command that explains them ---- */
+
+struct help_options {
+	const char *shell; /* NULL: no completion is asked for */
+	bool rows;
+};
+
+static struct err *parse_bash(const char *text, void *member)
+{
+	(void)text;
+	*(const char **)member = "bash";
+	return NULL;
+}
+
+static const struct opt help_rows[] = {
+	{"completion", 0, "bash|zsh|fish", opt_string, offsetof(struct help_options, shell),
+		"print a completion script for that shell", "Output"},
+	{"bash-completion", 0, NULL, parse_bash, offsetof(struct help_options, shell),
+		"--completion bash", NULL},
+	{"rows", 0, NULL, opt_flag, offsetof(struct help_options, rows),
+		"print the options of a command, or the keys, one a line, for scripts", NULL},
+	{0},
+};
+
+static void print_overview(void)
+{
+	printf("ebprof %s: records where programs spend their time, with eBPF, and reports it.\n\n"
+	       "Usage: ebprof COMMAND [OPTIONS]\n\nCommands:\n",
+		EBPROF_VERSION);
+	for (size_t i = 0; i < COMMANDS; i++)
+		printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
+	printf("\nStart here:\n"
+	       "  sudo ebprof record -- ./program   # writes ebprof.data\n"
+	       "  ebprof report                     # the hottest functions\n"
+	       "\nebprof help COMMAND explains one; so does man ebprof-COMMAND.\n"
+	       "ebprof help keys lists those of the terminal interface.\n");
+}
+
+static int print_keys(bool as_rows)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (as_rows)
+		key_put_rows(&text);
+	else
+		key_put_help(&text);
+	return console_print(&text);
+}
+
+static int run_help(const struct command *command, int argc, char **argv)
+{
+	struct help_options options = {0};
+	int rest, code;
+	if (!opt_begin(command, argc, argv, &options, &rest, &code))
+		return code;
+	if (options.shell && !completion_print(options.shell, commands, COMMANDS, stdout))
+		return console_fail(err_new(ERR_USAGE,
+			"--completion: \"%s\" is none of bash, zsh, fish", options.shell));
+	if (options.shell)
+		return CONSOLE_OK;
+	if (rest >= argc) {
+		print_overview();
+		return CONSOLE_OK;
+	}
+	if (rest + 1 < argc)
+		return console_fail(err_new(ERR_USAGE, "one command at a time"));
+	if (strcmp(argv[rest], "keys") == 0)
+		return print_keys(options.rows);
+	const struct command *about = commands_find(argv[rest]);
+	if (!about)
+		return CONSOLE_USAGE;
+	if (options.rows)
+		opt_print_rows(about, stdout);
+	else
+		opt_print_help(about, stdout);
+	return CONSOLE_OK;
+}
+
+const struct command command_help = {
+	.name = "help",
+	.summary = "explain a command",
+	.usage = "[COMMAND|keys]",
+	.description = "Lists the commands, or explains one of them, or the keys of the terminal\n"
+		       "interface of report.",
+	.examples = "  ebprof help record\n"
+		    "  ebprof help keys\n",
+	.options = help_rows,
+	.explains_commands = true,
+	.run = run_help,
+};
