@@ -11,6 +11,7 @@
 #include "cmd/select.h"
 #include "format/base/fd.h"
 #include "report/name/symbol/symbolizer.h"
+#include "report/write/export/export_names.h"
 #include "report/write/push/push.h"
 
 enum {

@@ -122,12 +122,4 @@ const struct exporter *export_all(size_t *count);
 EXPORT_FORMATS(X)
 #undef X
 
-/* pprof's own names where it has some, so that profiles of several tools compare. */
-const char *export_event_type(const struct profile *profile, uint32_t event);
-const char *export_event_unit(const struct profile *profile, uint32_t event);
-/* What a tick stands for: in frequency mode, where it varies, the average. */
-uint64_t export_event_period(const struct profile *profile, uint32_t event);
-/* What was profiled, in a word: the command, or else the host. */
-const char *export_service_name(const struct profile *profile);
-
 #endif

@@ -22,6 +22,7 @@
 #include "format/base/str.h"
 #include "report/model/main_event.h"
 #include "report/write/export/export.h"
+#include "report/write/export/export_names.h"
 #include "report/write/export/tally.h"
 
 static const char no_name[] = "[unknown]";

@@ -21,6 +21,7 @@
 #include "format/base/str.h"
 #include "report/model/main_event.h"
 #include "report/write/export/export.h"
+#include "report/write/export/export_names.h"
 #include "report/write/export/otlp_dictionary.h"
 #include "report/write/export/pprof_labels.h"
 #include "report/write/export/protobuf.h"

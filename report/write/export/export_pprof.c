@@ -13,6 +13,7 @@
 #include "report/model/main_event.h"
 #include "report/write/export/dense_ids.h"
 #include "report/write/export/export.h"
+#include "report/write/export/export_names.h"
 #include "report/write/export/gzip.h"
 #include "report/write/export/pprof_labels.h"
 #include "report/write/export/pprof_mappings.h"
