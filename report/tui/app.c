@@ -1,29 +1,36 @@
 #include "report/tui/app.h"
 
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "report/name/demangle/demangle.h"
+#include "report/tui/app_draw.h"
 #include "report/write/info.h"
 
 void app_init(struct app *app, const struct app_options *options)
 {
-	*app = (struct app){.options = options};
+	*app = (struct app){.options = options, .views = views};
 	app->wish.hides_native = options->hides_native;
 	app->wish.serial += options->hides_native; /* without a wish, all is shown */
 	for (int i = 0; i < VIEW_COUNT; i++)
-		if (views[i])
-			app->states[i] = views[i]->create();
+		if (app->views[i])
+			app->states[i] = app->views[i]->create();
 	if (options->baseline)
 		app_compare_with(app, options->baseline);
+}
+
+void app_print_deinit(struct app_print *print)
+{
+	mem_free(print->path);
+	str_deinit(&print->text);
+	*print = (struct app_print){0};
 }
 
 void app_deinit(struct app *app)
 {
 	for (int i = 0; i < VIEW_COUNT; i++)
-		if (views[i])
-			views[i]->destroy(app->states[i]);
+		if (app->views[i])
+			app->views[i]->destroy(app->states[i]);
 	model_release(app->model);
 	listing_release(app->listing);
 	model_wish_deinit(&app->wish);
@@ -39,115 +46,205 @@ void app_deinit(struct app *app)
 	overlay_deinit(&app->overlay);
 }
 
-bool app_has_view(const struct app *app)
-{
-	return app->model && (!app->model->is_flat || views[app->view]->is_flat);
-}
-
-static void update_view(struct app *app)
-{
-	if (app_has_view(app) && views[app->view]->update)
-		views[app->view]->update(app->states[app->view], app);
-}
-
-void app_update(struct app *app, struct model *model)
-{
-	if (!app->model)
-		info_put_damage(model->profile, &app->message);
-	app_select_script(app, model);
-	model_release(app->model);
-	app->model = model;
-	update_view(app);
-}
-
-void app_update_listing(struct app *app, struct listing *listing)
-{
-	listing_release(app->listing);
-	app->listing = listing;
-	update_view(app);
-}
-
 /* ---- wishes ---- */
 
-static void wish_for_trail(struct app *app)
+/* ---- filters of what is selected ---- */
+
+/* What it is of the selected thread or process; false when none is selected. */
+static bool put_task_term(const struct app *app, enum action action, struct scope_term *term)
 {
-	size_t nr_terms = app->wish.scope.terms.len;
-	scope_deinit(&app->wish.scope);
-	trail_scope(&app->trail, &app->wish.scope);
-	/* Filters come or go; a zoom needs no new model. */
-	app->wish.serial += app->wish.scope.terms.len != nr_terms;
-	update_view(app);
+	const struct profile *profile = app->model->profile;
+	uint32_t thread = app->selection.thread, process = app->selection.process;
+	if (action == ACTION_ONLY_THREAD) {
+		*term = (struct scope_term){.kind = SCOPE_THREAD, .number = thread};
+		return thread;
+	}
+	if (action == ACTION_ONLY_COMM) {
+		*term = (struct scope_term){.kind = SCOPE_COMM};
+		term->text = (char *)profile->threads.data[thread].comm;
+		return thread;
+	}
+	if (action == ACTION_ONLY_PROCESS) {
+		*term = (struct scope_term){.kind = SCOPE_PROCESS, .number = process};
+		return process;
+	}
+	*term = (struct scope_term){.kind = SCOPE_CONTAINER};
+	term->text = (char *)scope_container(&profile->processes.data[process]);
+	return process;
 }
 
-void app_filter(struct app *app, const struct scope_term *term)
+static void keep_only_task(struct app *app, enum action action)
 {
-	trail_add(&app->trail, &(struct trail_step){.term = *term});
-	wish_for_trail(app);
+	struct scope_term term;
+	if (put_task_term(app, action, &term))
+		app_filter(app, &term);
+	else
+		app_say(app, "select a thread%s first: view 6",
+			action == ACTION_ONLY_THREAD || action == ACTION_ONLY_COMM ? ""
+										   : " or process");
 }
 
-void app_annotate(struct app *app, uint32_t frame)
+static void keep_only(struct app *app, enum action action)
 {
-	app->wish.annotated = frame;
-	app->wish.serial++;
-}
-
-static void search_for(struct app *app, const char *text)
-{
-	mem_free(app->wish.search);
-	app->wish.search = text[0] ? mem_strdup(text) : NULL;
-	app->wish.serial++;
-}
-
-void app_compare_with(struct app *app, const char *path)
-{
-	mem_free(app->wish.baseline);
-	app->wish.baseline = path[0] ? mem_strdup(path) : NULL;
-	app->wish.baseline_serial++;
-	trail_forget_both(&app->trail);
-	app->wish.serial++;
-	app_show(app, VIEW_DIFF);
-}
-
-void app_say(struct app *app, const char *fmt, ...)
-{
-	va_list args;
-	va_start(args, fmt);
-	str_truncate(&app->message, 0);
-	str_vprintf(&app->message, fmt, args);
-	va_end(args);
-}
-
-static void forget_behind(struct app *app, enum view_id view)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < app->behind.len; i++)
-		if (app->behind.data[i] != view)
-			app->behind.data[kept++] = app->behind.data[i];
-	app->behind.len = kept;
-}
-
-void app_show(struct app *app, enum view_id view)
-{
-	if (view == app->view || !views[view])
-		return;
-	/* Each view is met once on the way back, however often it was gone to. */
-	forget_behind(app, view);
-	forget_behind(app, app->view);
-	vec_push(&app->behind, app->view);
-	app->view = view;
-	app->selection.is_default = false; /* there, it is what is looked at */
-	app->shown++;
-	update_view(app);
-}
-
-static void go_back(struct app *app)
-{
-	if (!app->behind.len) {
-		app->is_over = true;
+	uint32_t function = app_function(app);
+	struct scope_term term = {0};
+	if (action == ACTION_ONLY_KERNEL) {
+		term.kind = SCOPE_KERNEL;
+	} else if (action == ACTION_ONLY_FUNCTION && function) {
+		term.kind = SCOPE_FUNCTION;
+		term.number = app->selection.frame;
+	} else if (action == ACTION_WITHOUT_FUNCTION && function) {
+		term.kind = SCOPE_FUNCTION;
+		term.excludes = true;
+		term.number = app->selection.frame;
+	} else if (action == ACTION_ONLY_OBJECT && function) {
+		term.kind = SCOPE_OBJECT;
+		term.number = model_function(app->model, function)->object;
+	} else {
+		app_say(app, "nothing is selected");
 		return;
 	}
-	app->view = app->behind.data[--app->behind.len];
-	update_view(app);
+	app_filter(app, &term);
+}
+
+static bool keep_selected(struct app *app, enum action action)
+{
+	switch (action) {
+	case ACTION_ONLY_THREAD:
+	case ACTION_ONLY_COMM:
+	case ACTION_ONLY_PROCESS:
+	case ACTION_ONLY_CONTAINER:
+		keep_only_task(app, action);
+		return true;
+	case ACTION_ONLY_FUNCTION:
+	case ACTION_WITHOUT_FUNCTION:
+	case ACTION_ONLY_OBJECT:
+	case ACTION_ONLY_KERNEL:
+		keep_only(app, action);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- the menu of what can be shown otherwise ---- */
+
+static const struct option_row {
+	enum action action;
+	const char *text;
+} option_rows[] = {
+	{ACTION_OPTION_INLINED, "inlined functions as parts of their callers"},
+	{ACTION_OPTION_WHOLE, "whole names"},
+	{ACTION_OPTION_NO_PARAMETERS, "names without parameters"},
+	{ACTION_OPTION_NO_TEMPLATES, "... nor arguments of templates"},
+	{ACTION_OPTION_PATHS, "whole paths of files"},
+	{ACTION_OPTION_NO_NATIVE, "native frames as parts of the scripts that call them"},
+};
+
+enum {
+	OPTION_ROWS = sizeof(option_rows) / sizeof(*option_rows),
+};
+
+static bool is_on(const struct app *app, enum action action)
+{
+	const struct model_look *look = &app->wish.look;
+	switch (action) {
+	case ACTION_OPTION_INLINED:
+		return app->wish.hides_inlined;
+	case ACTION_OPTION_NO_NATIVE:
+		return app->wish.hides_native;
+	case ACTION_OPTION_WHOLE:
+		return look->demangle == DEMANGLE_FULL;
+	case ACTION_OPTION_NO_PARAMETERS:
+		return look->demangle == DEMANGLE_TEMPLATES;
+	case ACTION_OPTION_NO_TEMPLATES:
+		return look->demangle == DEMANGLE_SIMPLIFIED;
+	case ACTION_OPTION_PATHS:
+		return look->has_paths;
+	default:
+		return false;
+	}
+}
+
+static void open_options(struct app *app)
+{
+	struct str text = {0};
+	enum action actions[OPTION_ROWS];
+	for (int i = 0; i < OPTION_ROWS; i++) {
+		actions[i] = option_rows[i].action;
+		str_printf(&text, "[%c] %s\n", is_on(app, actions[i]) ? 'x' : ' ',
+			option_rows[i].text);
+	}
+	overlay_open_choices(&app->overlay, "Options", &text, actions, OPTION_ROWS);
+}
+
+static void set_option(struct app *app, enum action action)
+{
+	struct model_wish *wish = &app->wish;
+	if (action == ACTION_OPTION_INLINED)
+		wish->hides_inlined = !wish->hides_inlined;
+	else if (action == ACTION_OPTION_NO_NATIVE)
+		wish->hides_native = !wish->hides_native;
+	else if (action == ACTION_OPTION_PATHS)
+		wish->look.has_paths = !wish->look.has_paths;
+	else if (action == ACTION_OPTION_WHOLE)
+		wish->look.demangle = DEMANGLE_FULL;
+	else if (action == ACTION_OPTION_NO_PARAMETERS)
+		wish->look.demangle = DEMANGLE_TEMPLATES;
+	else
+		wish->look.demangle = DEMANGLE_SIMPLIFIED;
+	wish->serial++;
+}
+
+static bool act_on_options(struct app *app, enum action action)
+{
+	if (action == ACTION_OPTIONS) {
+		open_options(app);
+		return true;
+	}
+	if (action == ACTION_NO_NATIVE) {
+		if (app->model && !app->model->names->has_scripts)
+			app_say(app, "no frames of scripts were recorded");
+		else
+			set_option(app, ACTION_OPTION_NO_NATIVE);
+		return true;
+	}
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		if (option_rows[i].action != action)
+			continue;
+		set_option(app, action);
+		open_options(app); /* it stays open, for the next one */
+		app->overlay.list.selected = i;
+		return true;
+	}
+	return false;
+}
+
+/* ---- the view as text, for a file ---- */
+
+/* A view that has no text of its own is printed as it is seen. */
+static void print_grid(struct app *app, struct str *out)
+{
+	struct grid grid;
+	grid_init(&grid, app->body.width, app->body.height, false);
+	app->views[app->view]->draw(app->states[app->view], app, &grid, grid_all(&grid));
+	grid_put_text(&grid, out);
+	grid_deinit(&grid);
+}
+
+static void print_view(struct app *app, const char *path)
+{
+	if (app->to_print.path)
+		return;
+	if (!app_has_view(app)) {
+		app_say(app, "there is nothing to print yet");
+		return;
+	}
+	app->to_print.path = mem_strdup(path);
+	if (app->views[app->view]->print)
+		app->views[app->view]->print(app->states[app->view], app, &app->to_print.text);
+	else
+		print_grid(app, &app->to_print.text);
 }
 
 /* ---- actions ---- */
@@ -201,7 +298,7 @@ static void begin_prompt(struct app *app, enum app_prompt prompt)
 /* With a name to begin with. */
 static void begin_print(struct app *app)
 {
-	const struct view *view = views[app->view];
+	const struct view *view = app->views[app->view];
 	begin_prompt(app, APP_PROMPT_PRINT);
 	str_puts(&app->typed, "ebprof-");
 	for (const char *at = view->name; *at; at++)
@@ -242,33 +339,7 @@ static void search_symbol(struct app *app)
 			str_putc(&text, '\\');
 		str_putc(&text, *name);
 	}
-	search_for(app, str_text(&text));
-}
-
-static void act_on_trail(struct app *app, enum action action)
-{
-	bool is_changed = false;
-	if (action == ACTION_UNDO)
-		is_changed = trail_undo(&app->trail);
-	else if (action == ACTION_REDO)
-		is_changed = trail_redo(&app->trail);
-	else
-		is_changed = trail_reset(&app->trail);
-	if (is_changed)
-		wish_for_trail(app);
-	else if (action == ACTION_UNDO && app->wish.search)
-		search_for(app, "");
-	else
-		app_say(app, action == ACTION_REDO ? "nothing to redo" : "nothing to undo");
-}
-
-void app_go_back_to(struct app *app, size_t steps)
-{
-	bool is_changed = false;
-	while (app->trail.done.len > steps)
-		is_changed |= trail_undo(&app->trail);
-	if (is_changed)
-		wish_for_trail(app);
+	app_search(app, str_text(&text));
 }
 
 static void cancel(struct app *app)
@@ -319,13 +390,13 @@ static bool act_anywhere(struct app *app, enum action action)
 	case ACTION_UNDO:
 	case ACTION_REDO:
 	case ACTION_RESET:
-		act_on_trail(app, action);
+		app_act_on_trail(app, action);
 		return true;
 	case ACTION_CANCEL:
 		cancel(app);
 		return true;
 	case ACTION_QUIT:
-		go_back(app);
+		app_go_back(app);
 		return true;
 	default:
 		return false;
@@ -357,11 +428,11 @@ static void act_on_selection(struct app *app, enum action action)
 
 static void act(struct app *app, enum action action)
 {
-	if (app_has_view(app) && views[app->view]->act(app->states[app->view], app, action))
+	if (app_has_view(app) && app->views[app->view]->act(app->states[app->view], app, action))
 		return;
-	if (act_anywhere(app, action) || app_act_on_options(app, action) || !app->model)
+	if (act_anywhere(app, action) || act_on_options(app, action) || !app->model)
 		return;
-	if (!app_keep_selected(app, action))
+	if (!keep_selected(app, action))
 		act_on_selection(app, action);
 }
 
@@ -381,7 +452,7 @@ static void end_prompt(struct app *app)
 	if (!text[0] || prompt == APP_PROMPT_SEARCH)
 		return; /* it was searched for while it was typed */
 	if (prompt == APP_PROMPT_PRINT) {
-		app_print(app, text);
+		print_view(app, text);
 		return;
 	}
 	if (!pattern_init(&pattern, text)) {
@@ -405,11 +476,11 @@ static void type_key(struct app *app, uint32_t key)
 	} else if (key == INPUT_ESCAPE || key == INPUT_CTRL('c')) {
 		app->prompt = APP_PROMPT_NONE;
 		if (is_search)
-			search_for(app, "");
+			app_search(app, "");
 	} else if (key == INPUT_TAB && app->prompt == APP_PROMPT_BASELINE) {
 		type_usual_baseline(app);
 	} else if (line_edit_key(&app->edits[app->prompt], &app->typed, key) && is_search) {
-		search_for(app, str_text(&app->typed));
+		app_search(app, str_text(&app->typed));
 	}
 }
 
@@ -425,8 +496,9 @@ static void point(struct app *app, const struct input *input)
 {
 	if (!app->model || app_point_frame(app, input))
 		return;
-	bool is_taken = app_has_view(app) && views[app->view]->mouse && is_in(&app->body, input) &&
-			views[app->view]->mouse(app->states[app->view], app, input);
+	bool is_taken = app_has_view(app) && app->views[app->view]->mouse &&
+			is_in(&app->body, input) &&
+			app->views[app->view]->mouse(app->states[app->view], app, input);
 	if (is_taken && input->kind == INPUT_DOUBLE)
 		act(app, ACTION_ENTER);
 	if (input->kind == INPUT_MENU)

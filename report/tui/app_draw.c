@@ -1,63 +1,131 @@
-/* What stands around every view: tabs, breadcrumb, detail of the selection, hints. */
+#include "report/tui/app_draw.h"
+
+#include <stdarg.h>
 #include <string.h>
 
-#include "report/tui/app.h"
+/* ---- the first line ---- */
+
+enum {
+	PARTS_MAX = 10,
+	NAME_LEAST = 12, /* columns of the file's name */
+};
+
+/* Where there is no room for all, parts go in the order of their ranks, the highest first. */
+struct title {
+	struct title_part {
+		struct str text;
+		int rank;
+	} parts[PARTS_MAX];
+	size_t count;
+};
+
+__attribute__((format(printf, 3, 4))) static void add_part(
+	struct title *title, int rank, const char *fmt, ...)
+{
+	if (title->count == PARTS_MAX)
+		return;
+	struct title_part *part = &title->parts[title->count++];
+	*part = (struct title_part){.rank = rank};
+	va_list args;
+	va_start(args, fmt);
+	str_vprintf(&part->text, fmt, args);
+	va_end(args);
+}
+
+static void title_deinit(struct title *title)
+{
+	for (size_t i = 0; i < title->count; i++)
+		str_deinit(&title->parts[i].text);
+}
+
+static void add_samples(const struct app *app, struct title *title)
+{
+	uint64_t all = app->model->profile->samples.len;
+	uint64_t shown = app->model->slice.whole.samples;
+	if (shown < all)
+		add_part(title, 1, "%llu of %llu %s", (unsigned long long)shown,
+			(unsigned long long)all, str_plural(all, "sample", "samples"));
+	else
+		add_part(title, 1, "%llu %s", (unsigned long long)all,
+			str_plural(all, "sample", "samples"));
+}
+
+static void put_title(const struct app *app, struct title *title)
+{
+	const struct model *model = app->model;
+	const struct profile *profile = model->profile;
+	uint64_t all = profile->samples.len, lost = profile_lost(profile);
+	if (profile->events.len > 1)
+		add_part(title, 5, "%s", profile->events.data[1].name);
+	add_samples(app, title);
+	add_part(title, 6, "%.1f s", profile_duration_s(profile));
+	bool is_damaged = profile->file.damage.regions || profile->file.bad_chunks;
+	if (is_damaged || !profile->file.ended)
+		add_part(title, 2, "%s", is_damaged ? "damaged" : "cut");
+	if (lost)
+		add_part(title, 2, "lost %.1f%%", profile_percent(lost, lost + all));
+	if (model->stacks.truncated)
+		add_part(title, 3, "truncated %.1f%%",
+			profile_percent(model->stacks.truncated, all));
+	if (app->naming.to_name)
+		add_part(title, 4, "[%s %u/%u]", app->naming.is_fetching ? "fetching" : "naming",
+			app->naming.named, app->naming.to_name);
+	if (app->busy)
+		add_part(title, 4, "[%s]", app->busy);
+}
+
+static int title_width(const struct title *title, const struct grid *grid)
+{
+	int width = 0;
+	for (size_t i = 0; i < title->count; i++)
+		width += 2 + grid_text_width(grid, str_text(&title->parts[i].text));
+	return width;
+}
+
+/* The part that is needed least leaves. */
+static void drop_part(struct title *title)
+{
+	size_t worst = 0;
+	for (size_t i = 1; i < title->count; i++)
+		if (title->parts[i].rank > title->parts[worst].rank)
+			worst = i;
+	str_deinit(&title->parts[worst].text);
+	title->count--;
+	for (size_t i = worst; i < title->count; i++)
+		title->parts[i] = title->parts[i + 1];
+}
+
+/* The folders are the first to go, then what the other parts leave to the name. */
+static int draw_file_name(const struct app *app, struct grid *grid, int room)
+{
+	const char *name = app->options->file_name, *last = strrchr(name, '/');
+	if (last && last[1] && grid_text_width(grid, name) > room)
+		name = last + 1;
+	return grid_put_elided(grid, 0, 0, room, STYLE_TITLE | STYLE_BOLD, name);
+}
+
+static void draw_title(const struct app *app, struct grid *grid)
+{
+	CLEANUP(title_deinit) struct title title = {0};
+	grid_fill(grid, (struct rect){0, 0, grid->width, 1}, STYLE_TITLE, " ");
+	if (app->model)
+		put_title(app, &title);
+	else
+		add_part(&title, 1, "reading %.0f%%", 100 * app->loaded);
+	int least = grid_text_width(grid, app->options->file_name);
+	least = least < NAME_LEAST ? least : NAME_LEAST;
+	while (title.count && title_width(&title, grid) + least > grid->width)
+		drop_part(&title);
+	int x = draw_file_name(app, grid, grid->width - title_width(&title, grid));
+	for (size_t i = 0; i < title.count; i++)
+		x += grid_printf(grid, x, 0, grid->width - x, STYLE_TITLE | STYLE_BOLD, "  %s",
+			str_text(&title.parts[i].text));
+}
 
 enum {
 	LEAST_WIDTH = 20,
 	LEAST_HEIGHT = 5,
 };
-
-double app_percent(const struct app *app, uint64_t value)
-{
-	return profile_percent(value, app->model->slice.whole.value);
-}
-
-void app_put_value(const struct app *app, struct str *out, uint64_t value, uint64_t samples)
-{
-	if (app->unit == APP_SAMPLES)
-		str_printf(out, "%llu", (unsigned long long)samples);
-	else if (app->unit == APP_PERCENT)
-		str_printf(out, "%.2f%%", app_percent(app, value));
-	else if (value >= 1000000000)
-		str_printf(out, "%.2f s", (double)value / 1e9);
-	else
-		str_printf(out, "%.1f ms", (double)value / 1e6);
-}
-
-static unsigned share_style(double percent)
-{
-	return percent >= 5 ? STYLE_HOT : percent >= 0.5 ? STYLE_WARM : STYLE_DIM;
-}
-
-void app_draw_value(const struct app *app, struct grid *grid, struct rect area, uint64_t value,
-	uint64_t samples)
-{
-	CLEANUP(str_deinit) struct str text = {0};
-	app_put_value(app, &text, value, samples);
-	grid_put_right(grid, area.x, area.y, area.width, share_style(app_percent(app, value)),
-		str_text(&text));
-}
-
-unsigned app_name_style(const struct app *app, uint32_t function)
-{
-	const struct profile_function *it = model_function(app->model, function);
-	unsigned match = app->model->matches && app->model->matches[function] ? STYLE_MATCH : 0;
-	if (profile_is_kernel(app->model->profile, it->object))
-		return STYLE_KERNEL | match;
-	if (it->is_known && model_object(app->model, it->object)->info.kind == LAYOUT_OBJECT_SCRIPT)
-		return STYLE_SCRIPT | match;
-	return (it->is_known ? STYLE_NORMAL : STYLE_UNKNOWN) | match;
-}
-
-void app_draw_no_samples(const struct app *app, struct grid *grid, struct rect area)
-{
-	const char *text = "no samples here: Esc undoes the last filter or zoom";
-	if (!app->trail.done.len)
-		text = app->model->profile->samples.len ? "no samples here: the options leave none"
-							: "no samples here: the recording has none";
-	grid_put(grid, area.x, area.y, area.width, STYLE_WARNING, text);
-}
 
 /* ---- the second line ---- */
 
@@ -144,7 +212,7 @@ static void draw_tabs(struct app *app, struct grid *grid)
 	};
 	int x = 0;
 	for (int i = 0; i < VIEW_COUNT && x < grid->width; i++) {
-		if (!views[i])
+		if (!app->views[i])
 			continue;
 		bool is_open = i == (int)app->view;
 		unsigned style = is_open ? STYLE_TITLE | STYLE_BOLD : STYLE_DIM;
@@ -155,7 +223,7 @@ static void draw_tabs(struct app *app, struct grid *grid)
 			x += grid_printf(grid, x, 1, grid->width - x, style, " %d", i + 1);
 		else
 			x += grid_printf(grid, x, 1, grid->width - x, style, " %d %s", i + 1,
-				views[i]->name);
+				app->views[i]->name);
 		tab->end = x;
 	}
 }
@@ -312,8 +380,8 @@ static void draw_parts(struct grid *grid, int y, const char *text)
 static void draw_detail(struct app *app, struct grid *grid, int y)
 {
 	CLEANUP(str_deinit) struct str detail = {0};
-	if (app_has_view(app) && views[app->view]->detail)
-		views[app->view]->detail(app->states[app->view], app, &detail);
+	if (app_has_view(app) && app->views[app->view]->detail)
+		app->views[app->view]->detail(app->states[app->view], app, &detail);
 	if (detail.len)
 		draw_parts(grid, y, str_text(&detail));
 	else
@@ -368,7 +436,7 @@ static void draw_prompt(const struct app *app, struct grid *grid, int y)
 
 static const struct view *seen_form(const struct app *app)
 {
-	const struct view *view = views[app->view];
+	const struct view *view = app->views[app->view];
 	return view->form ? view->form(app->states[app->view]) : view;
 }
 
@@ -409,14 +477,14 @@ static void draw_hints(const struct app *app, struct grid *grid, int y)
 		kept += draw_hint(app, grid, grid->width, y, *at);
 	for (; *last && kept > grid->width + 2; last++)
 		kept -= draw_hint(app, grid, grid->width, y, *last);
-	for (const enum action *at = views[app->view]->hints; at && *at; at++) {
+	for (const enum action *at = app->views[app->view]->hints; at && *at; at++) {
 		if (*at == ACTION_SEARCH || *at == ACTION_HELP || *at == ACTION_QUIT)
 			continue;
 		int width = draw_hint(app, grid, grid->width, y, *at);
 		if (x + width + kept > grid->width + 2)
 			break;
 		x += draw_hint(app, grid, x, y, *at);
-		if (at == views[app->view]->hints)
+		if (at == app->views[app->view]->hints)
 			x += draw_native_hint(app, grid, x, y, grid->width + 2 - x - kept);
 	}
 	for (; *last; last++)
@@ -449,7 +517,7 @@ void app_draw(struct app *app, struct grid *grid)
 		draw_too_small(grid);
 		return;
 	}
-	app_draw_title(app, grid);
+	draw_title(app, grid);
 	/* Low screens go without tabs and detail: the view is what matters. */
 	bool has_tabs = grid->height >= 10;
 	app->trail_y = -1;
@@ -468,7 +536,7 @@ void app_draw(struct app *app, struct grid *grid)
 		bottom--;
 	app->body = (struct rect){0, top, grid->width, bottom - top};
 	if (app_has_view(app) && app->body.height > 0)
-		views[app->view]->draw(app->states[app->view], app, grid, app->body);
+		app->views[app->view]->draw(app->states[app->view], app, grid, app->body);
 	else if (app->model && app->body.height > 0)
 		grid_put(grid, 0, top, grid->width, STYLE_DIM,
 			app->busy ? "the call tree is being made"

@@ -1,7 +1,7 @@
 /* How rows of branches look, on the screen and as text. */
 #include <string.h>
 
-#include "report/tui/app.h"
+#include "report/tui/app_state.h"
 #include "report/tui/fitting_name.h"
 #include "report/tui/view/branch_list.h"
 

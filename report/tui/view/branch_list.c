@@ -1,6 +1,6 @@
 #include "report/tui/view/branch_list.h"
 
-#include "report/tui/app.h"
+#include "report/tui/app_state.h"
 
 void branch_list_deinit(struct branch_list *list)
 {

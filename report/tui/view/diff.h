@@ -7,7 +7,7 @@
 #define EBPROF_DIFF_H
 
 #include "report/compare/diff_focus.h"
-#include "report/tui/app.h"
+#include "report/tui/app_state.h"
 #include "report/tui/view/branch_list.h"
 #include "report/tui/view/flame_view.h"
 #include "report/tui/view/list_header.h"

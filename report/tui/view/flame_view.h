@@ -7,7 +7,7 @@
 
 #include "report/analyse/flame.h"
 #include "report/name/short_names.h"
-#include "report/tui/app.h"
+#include "report/tui/app_state.h"
 
 struct flame_view;
 

@@ -24,30 +24,6 @@ uint32_t focus_follow(struct focus *focus, const struct model *model, const stru
 	return at;
 }
 
-/* Whether `node` is the branch `above` or below it. */
-static bool is_within(const struct tree *tree, uint32_t node, uint32_t above)
-{
-	while (node > above) /* parents stand ahead of their children */
-		node = tree->nodes.data[node].parent;
-	return node == above;
-}
-
-uint32_t hottest_place(const struct app *app, uint32_t function)
-{
-	const struct tree *tree = &app->model->names->tree;
-	const struct tree_weight *weights = app->model->weights;
-	uint32_t zoomed = app_zoomed_node(app), hottest = 0;
-	uint64_t most = 0;
-	for (uint32_t i = zoomed ? zoomed : 1; i < tree->nodes.len; i++) {
-		if (tree->nodes.data[i].function != function || weights[i].total <= most ||
-			!is_within(tree, i, zoomed))
-			continue;
-		most = weights[i].total;
-		hottest = i;
-	}
-	return hottest;
-}
-
 void focus_zoom(const struct focus *focus, struct app *app, uint32_t node)
 {
 	if (focus->direction == FOCUS_CALLEES) {

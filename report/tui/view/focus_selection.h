@@ -6,14 +6,12 @@
 #define EBPROF_FOCUS_SELECTION_H
 
 #include "report/analyse/focus.h"
-#include "report/tui/app.h"
+#include "report/tui/app_state.h"
 
 /* From the root of the focus to a node. */
 void focus_path(const struct focus *focus, uint32_t node, struct path *ret);
 /* The deepest node of the focus on the path; NULL: the root. */
 uint32_t focus_follow(struct focus *focus, const struct model *model, const struct path *path);
-/* Where a function takes most, below what is zoomed to; 0: nowhere. */
-uint32_t hottest_place(const struct app *app, uint32_t function);
 /* Zooms to a node: a branch of the tree, or from the leaves on the way to it. */
 void focus_zoom(const struct focus *focus, struct app *app, uint32_t node);
 

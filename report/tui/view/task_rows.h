@@ -5,7 +5,7 @@
 #ifndef EBPROF_TASK_ROWS_H
 #define EBPROF_TASK_ROWS_H
 
-#include "report/tui/app.h"
+#include "report/tui/app_state.h"
 
 struct task_order {
 	int (*compare)(const struct app *app, const struct task *a, const struct task *b);

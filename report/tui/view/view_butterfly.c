@@ -1,5 +1,5 @@
 /* One function, its callers above and what it calls below. */
-#include "report/tui/app.h"
+#include "report/tui/app_state.h"
 #include "report/tui/view/branch_list.h"
 
 struct butterfly {

@@ -27,7 +27,7 @@ static uint32_t find_selected(struct flame_view *view, const struct app *app)
 		bool is_whole;
 		uint32_t node = app_node(app);
 		if (!app->selection.path.len)
-			node = hottest_place(app, function);
+			node = app_hottest_node(app, function);
 		return focus_find(&view->focus, node, &is_whole);
 	}
 	const struct path *path = &view->path;

@@ -1,7 +1,7 @@
 /* The source and the instructions of one function, line by line with their time. */
 #include <string.h>
 
-#include "report/tui/app.h"
+#include "report/tui/app_state.h"
 #include "report/tui/list.h"
 
 enum {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/tui/app.h"
+#include "report/tui/app_state.h"
 #include "report/tui/view/list_header.h"
 #include "report/write/unsymbolized.h"
 

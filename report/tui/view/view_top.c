@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "report/model/word_sort.h"
-#include "report/tui/app.h"
+#include "report/tui/app_state.h"
 #include "report/tui/fitting_name.h"
 #include "report/tui/view/list_header.h"
 

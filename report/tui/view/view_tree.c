@@ -2,7 +2,7 @@
  * The call tree: from the outermost functions to what they call, or turned over, from where time
  * was spent up to the callers.
  */
-#include "report/tui/app.h"
+#include "report/tui/app_state.h"
 #include "report/tui/view/branch_list.h"
 #include "report/tui/view/focus_selection.h"
 
@@ -53,7 +53,7 @@ static uint32_t find_selected(struct tree_view *view, const struct app *app)
 	if (view->is_inverted)
 		return branches->top ? branches->top : branches_child(branches, 0, function);
 	if (!place)
-		place = hottest_place(app, function);
+		place = app_hottest_node(app, function);
 	return place ? branches_find_place(branches, place) : BRANCH_NONE;
 }
 

@@ -1,0 +1,397 @@
+#include "report/tui/app_state.h"
+
+#include <stdarg.h>
+
+#include "report/write/info.h"
+
+bool app_has_view(const struct app *app)
+{
+	return app->model && (!app->model->is_flat || app->views[app->view]->is_flat);
+}
+
+static void update_view(struct app *app)
+{
+	if (app_has_view(app) && app->views[app->view]->update)
+		app->views[app->view]->update(app->states[app->view], app);
+}
+
+/* ---- wishes ---- */
+
+static void wish_for_trail(struct app *app)
+{
+	size_t nr_terms = app->wish.scope.terms.len;
+	scope_deinit(&app->wish.scope);
+	trail_scope(&app->trail, &app->wish.scope);
+	/* Filters come or go; a zoom needs no new model. */
+	app->wish.serial += app->wish.scope.terms.len != nr_terms;
+	update_view(app);
+}
+
+void app_filter(struct app *app, const struct scope_term *term)
+{
+	trail_add(&app->trail, &(struct trail_step){.term = *term});
+	wish_for_trail(app);
+}
+
+void app_annotate(struct app *app, uint32_t frame)
+{
+	app->wish.annotated = frame;
+	app->wish.serial++;
+}
+
+void app_search(struct app *app, const char *text)
+{
+	mem_free(app->wish.search);
+	app->wish.search = text[0] ? mem_strdup(text) : NULL;
+	app->wish.serial++;
+}
+
+static void forget_behind(struct app *app, enum view_id view)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < app->behind.len; i++)
+		if (app->behind.data[i] != view)
+			app->behind.data[kept++] = app->behind.data[i];
+	app->behind.len = kept;
+}
+
+void app_show(struct app *app, enum view_id view)
+{
+	if (view == app->view || !app->views[view])
+		return;
+	/* Each view is met once on the way back, however often it was gone to. */
+	forget_behind(app, view);
+	forget_behind(app, app->view);
+	vec_push(&app->behind, app->view);
+	app->view = view;
+	app->selection.is_default = false; /* there, it is what is looked at */
+	app->shown++;
+	update_view(app);
+}
+
+void app_go_back(struct app *app)
+{
+	if (!app->behind.len) {
+		app->is_over = true;
+		return;
+	}
+	app->view = app->behind.data[--app->behind.len];
+	update_view(app);
+}
+
+void app_compare_with(struct app *app, const char *path)
+{
+	mem_free(app->wish.baseline);
+	app->wish.baseline = path[0] ? mem_strdup(path) : NULL;
+	app->wish.baseline_serial++;
+	trail_forget_both(&app->trail);
+	app->wish.serial++;
+	app_show(app, VIEW_DIFF);
+}
+
+void app_say(struct app *app, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	str_truncate(&app->message, 0);
+	str_vprintf(&app->message, fmt, args);
+	va_end(args);
+}
+
+void app_act_on_trail(struct app *app, enum action action)
+{
+	bool is_changed = false;
+	if (action == ACTION_UNDO)
+		is_changed = trail_undo(&app->trail);
+	else if (action == ACTION_REDO)
+		is_changed = trail_redo(&app->trail);
+	else
+		is_changed = trail_reset(&app->trail);
+	if (is_changed)
+		wish_for_trail(app);
+	else if (action == ACTION_UNDO && app->wish.search)
+		app_search(app, "");
+	else
+		app_say(app, action == ACTION_REDO ? "nothing to redo" : "nothing to undo");
+}
+
+void app_go_back_to(struct app *app, size_t steps)
+{
+	bool is_changed = false;
+	while (app->trail.done.len > steps)
+		is_changed |= trail_undo(&app->trail);
+	if (is_changed)
+		wish_for_trail(app);
+}
+
+/* ---- the selection, through models whose ids are others each time ---- */
+
+static void path_to(const struct tree *tree, uint32_t node, struct path *ret)
+{
+	ret->len = 0;
+	for (uint32_t at = node; at; at = tree->nodes.data[at].parent)
+		vec_push(ret, tree->nodes.data[at].frame);
+	for (size_t i = 0; i < ret->len / 2; i++) {
+		uint32_t frame = ret->data[i];
+		ret->data[i] = ret->data[ret->len - 1 - i];
+		ret->data[ret->len - 1 - i] = frame;
+	}
+}
+
+static bool is_script(const struct model *model, uint32_t frame)
+{
+	if (frame >= model->names->frames.len)
+		return false;
+	uint32_t object = model->names->frames.data[frame].object;
+	return model_object(model, object)->info.kind == LAYOUT_OBJECT_SCRIPT;
+}
+
+void app_put_seen_path(const struct model *model, const struct path *path, struct path *ret)
+{
+	ret->len = 0;
+	for (size_t i = 0; model->names->hides_native && i < path->len; i++)
+		if (is_script(model, path->data[i]))
+			vec_push(ret, path->data[i]);
+	if (!ret->len)
+		vec_append(ret, path->data, path->len);
+}
+
+/* The hottest place of a script's function that was called from a node by native code; 0: none. */
+static uint32_t script_below(const struct model *model, uint32_t node, uint32_t function)
+{
+	const struct tree_node *nodes = model->names->tree.nodes.data;
+	uint32_t at = node, found = 0;
+	for (;;) {
+		bool is_seen = at == node || !is_script(model, nodes[at].frame);
+		if (at != node && nodes[at].function == function &&
+			(!found || model->weights[at].total > model->weights[found].total))
+			found = at;
+		if (is_seen && nodes[at].first_child) {
+			at = nodes[at].first_child;
+			continue;
+		}
+		while (at != node && !nodes[at].next_sibling)
+			at = nodes[at].parent;
+		if (at == node)
+			return found;
+		at = nodes[at].next_sibling;
+	}
+}
+
+/*
+ * Of a function called from a node, or from what was found to be inlined there since the path was
+ * made.
+ */
+static uint32_t child_of(const struct model *model, uint32_t node, uint32_t function, int levels)
+{
+	const struct tree_node *nodes = model->names->tree.nodes.data;
+	uint32_t first = nodes[node].first_child, found = 0;
+	for (uint32_t at = first; at; at = nodes[at].next_sibling)
+		if (nodes[at].function == function)
+			return at;
+	for (uint32_t at = first; at && levels && !found; at = nodes[at].next_sibling)
+		if (model->names->frames.data[nodes[at].frame].outer)
+			found = child_of(model, at, function, levels - 1);
+	return found;
+}
+
+/* The deepest node of the tree on the path: names may have changed, and branches have gone. */
+static uint32_t follow(const struct model *model, const struct path *path)
+{
+	enum {
+		INLINED_LEVELS = 8
+	};
+	uint32_t at = 0;
+	struct path seen = {0};
+	app_put_seen_path(model, path, &seen);
+	for (size_t i = 0; i < seen.len; i++) {
+		uint32_t function = model_function_of(model, seen.data[i]);
+		uint32_t child = child_of(model, at, function, INLINED_LEVELS);
+		if (!child && is_script(model, seen.data[i])) /* chosen while others were hidden */
+			child = script_below(model, at, function);
+		if (!child)
+			break;
+		at = child;
+	}
+	vec_deinit(&seen);
+	return at;
+}
+
+uint32_t app_function(const struct app *app)
+{
+	return app->model && app->selection.frame
+		       ? model_function_of(app->model, app->selection.frame)
+		       : 0;
+}
+
+void app_select(struct app *app, uint32_t frame)
+{
+	app->selection.frame = frame;
+	app->selection.path.len = 0;
+	app->selection.is_default = false;
+}
+
+static bool has_function(const struct model *model, uint32_t function)
+{
+	for (size_t i = 0; i < model->functions.len; i++)
+		if (model->functions.data[i].function == function)
+			return true;
+	return false;
+}
+
+/* Whether `node` is the branch `above` or below it. */
+static bool is_within(const struct tree *tree, uint32_t node, uint32_t above)
+{
+	while (node > above) /* parents stand ahead of their children */
+		node = tree->nodes.data[node].parent;
+	return node == above;
+}
+
+uint32_t app_hottest_node(const struct app *app, uint32_t function)
+{
+	const struct tree *tree = &app->model->names->tree;
+	const struct tree_weight *weights = app->model->weights;
+	uint32_t zoomed = app_zoomed_node(app), hottest = 0;
+	uint64_t most = 0;
+	for (uint32_t i = zoomed ? zoomed : 1; i < tree->nodes.len; i++) {
+		if (tree->nodes.data[i].function != function || weights[i].total <= most ||
+			!is_within(tree, i, zoomed))
+			continue;
+		most = weights[i].total;
+		hottest = i;
+	}
+	return hottest;
+}
+
+void app_select_script(struct app *app, const struct model *next)
+{
+	struct app_selection *selection = &app->selection;
+	uint32_t function = app_function(app);
+	bool begins_to_hide = next->names->hides_native && app->model && !app->model->is_flat &&
+			      !app->model->names->hides_native;
+	if (!begins_to_hide || !function || selection->is_default ||
+		is_script(next, selection->frame))
+		return;
+	if (!selection->path.len && has_function(next, model_function_of(next, selection->frame)))
+		return;
+	if (!selection->path.len)
+		path_to(&app->model->names->tree, app_hottest_node(app, function),
+			&selection->path);
+	struct path seen = {0};
+	app_put_seen_path(next, &selection->path, &seen);
+	if (seen.len)
+		selection->frame = seen.data[seen.len - 1];
+	vec_deinit(&seen);
+}
+
+void app_select_node(struct app *app, uint32_t node)
+{
+	const struct tree *tree = &app->model->names->tree;
+	path_to(tree, node, &app->selection.path);
+	app->selection.frame = tree->nodes.data[node].frame;
+	app->selection.is_default = false;
+}
+
+uint32_t app_node(const struct app *app)
+{
+	return app->model ? follow(app->model, &app->selection.path) : 0;
+}
+
+uint32_t app_zoomed_node(const struct app *app)
+{
+	const struct path *zoom = trail_zoom(&app->trail, false);
+	return app->model && zoom ? follow(app->model, zoom) : 0;
+}
+
+void app_zoom(struct app *app, uint32_t node)
+{
+	struct trail_step step = {.is_zoom = true};
+	path_to(&app->model->names->tree, node, &step.zoom);
+	trail_add(&app->trail, &step);
+	vec_deinit(&step.zoom);
+}
+
+void app_zoom_callers(struct app *app, const struct path *path)
+{
+	struct trail_step step = {.is_zoom = true, .is_inverted = true, .zoom = *path};
+	trail_add(&app->trail, &step);
+}
+
+void app_zoom_both(struct app *app, const struct path *path, bool is_inverted)
+{
+	struct trail_step step = {
+		.is_zoom = true, .is_inverted = is_inverted, .is_of_both = true, .zoom = *path};
+	trail_add(&app->trail, &step);
+}
+
+/* ---- models ---- */
+
+void app_update(struct app *app, struct model *model)
+{
+	if (!app->model)
+		info_put_damage(model->profile, &app->message);
+	app_select_script(app, model);
+	model_release(app->model);
+	app->model = model;
+	update_view(app);
+}
+
+void app_update_listing(struct app *app, struct listing *listing)
+{
+	listing_release(app->listing);
+	app->listing = listing;
+	update_view(app);
+}
+
+/* ---- values and names as they are shown ---- */
+
+double app_percent(const struct app *app, uint64_t value)
+{
+	return profile_percent(value, app->model->slice.whole.value);
+}
+
+void app_put_value(const struct app *app, struct str *out, uint64_t value, uint64_t samples)
+{
+	if (app->unit == APP_SAMPLES)
+		str_printf(out, "%llu", (unsigned long long)samples);
+	else if (app->unit == APP_PERCENT)
+		str_printf(out, "%.2f%%", app_percent(app, value));
+	else if (value >= 1000000000)
+		str_printf(out, "%.2f s", (double)value / 1e9);
+	else
+		str_printf(out, "%.1f ms", (double)value / 1e6);
+}
+
+static unsigned share_style(double percent)
+{
+	return percent >= 5 ? STYLE_HOT : percent >= 0.5 ? STYLE_WARM : STYLE_DIM;
+}
+
+void app_draw_value(const struct app *app, struct grid *grid, struct rect area, uint64_t value,
+	uint64_t samples)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	app_put_value(app, &text, value, samples);
+	grid_put_right(grid, area.x, area.y, area.width, share_style(app_percent(app, value)),
+		str_text(&text));
+}
+
+unsigned app_name_style(const struct app *app, uint32_t function)
+{
+	const struct profile_function *it = model_function(app->model, function);
+	unsigned match = app->model->matches && app->model->matches[function] ? STYLE_MATCH : 0;
+	if (profile_is_kernel(app->model->profile, it->object))
+		return STYLE_KERNEL | match;
+	if (it->is_known && model_object(app->model, it->object)->info.kind == LAYOUT_OBJECT_SCRIPT)
+		return STYLE_SCRIPT | match;
+	return (it->is_known ? STYLE_NORMAL : STYLE_UNKNOWN) | match;
+}
+
+void app_draw_no_samples(const struct app *app, struct grid *grid, struct rect area)
+{
+	const char *text = "no samples here: Esc undoes the last filter or zoom";
+	if (!app->trail.done.len)
+		text = app->model->profile->samples.len ? "no samples here: the options leave none"
+							: "no samples here: the recording has none";
+	grid_put(grid, area.x, area.y, area.width, STYLE_WARNING, text);
+}

@@ -1,0 +1,172 @@
+/*
+ * The state of the application, which the views draw and change: the model, the selection, the
+ * trail of filters, and the wish for what is to be seen next. Nothing here blocks or takes long.
+ */
+#ifndef EBPROF_APP_STATE_H
+#define EBPROF_APP_STATE_H
+
+#include "report/tui/code_reader.h"
+#include "report/tui/line_edit.h"
+#include "report/tui/model.h"
+#include "report/tui/overlay.h"
+#include "report/tui/trail.h"
+#include "report/tui/view.h"
+
+enum app_unit {
+	APP_PERCENT,
+	APP_TIME,
+	APP_SAMPLES,
+};
+
+/* What is typed at the bottom line, and for what. */
+enum app_prompt {
+	APP_PROMPT_NONE,
+	APP_PROMPT_SEARCH,
+	APP_PROMPT_KEEP,
+	APP_PROMPT_EXCLUDE,
+	APP_PROMPT_PRINT,
+	APP_PROMPT_BASELINE,
+	APP_PROMPTS,
+};
+
+enum {
+	APP_CRUMBS_MAX = 32, /* steps of the trail that the mouse can reach */
+};
+
+/* Where something was drawn on a line, and what it stands for. */
+struct app_spot {
+	int x, end;
+	size_t what;
+};
+
+/*
+ * One selection for all views. Function ids change when symbols arrive, frames do not: whatever is
+ * selected is remembered by its frames.
+ */
+struct app_selection {
+	uint32_t frame;   /* of the selected function; 0: none */
+	struct path path; /* to the selected branch of the tree, where a view has branches */
+	uint32_t thread;  /* index; 0: none */
+	uint32_t process; /* that of the thread, or one alone; 0: none */
+	bool is_default;  /* nobody chose the function: it is whatever comes first */
+};
+
+/* A file that is to be written; emptied by who did it. */
+struct app_print {
+	char *path; /* NULL: none */
+	struct str text;
+};
+
+struct app_options {
+	const char *file_name;
+	const struct code_options *code; /* where source and binaries are looked for */
+	bool is_inverted;                /* so the call tree begins */
+	bool hides_native;               /* so it begins; see report/analyse/native_frames.h */
+	const char *baseline;      /* what to compare with from the beginning; NULL: nothing */
+	const char *baseline_name; /* how that is called; NULL: as the file */
+	const struct symbol_file_options *files; /* where symbols were looked for */
+};
+
+struct app {
+	const struct app_options *options;
+	const struct view *const *views; /* by enum view_id */
+	struct model *model;             /* held; NULL until the first one comes */
+	double loaded;                   /* 0 to 1, until then */
+	const char *busy;                /* what the worker does meanwhile; NULL: nothing */
+	struct naming naming;
+	struct model_wish wish;
+	struct listing *listing; /* held; what was read last of a function, or NULL */
+	unsigned listing_wish;   /* grows when that of what the model annotates is wanted */
+	bool is_intel;           /* assembly in Intel's syntax */
+	struct trail trail;
+	struct app_selection selection;
+	enum view_id view;
+	unsigned shown; /* grows with each view that is gone to, not with those that are gone back
+			   to */
+	VEC(enum view_id) behind; /* where `q` leads back to */
+	void *states[VIEW_COUNT];
+	enum app_unit unit;
+	enum app_prompt prompt;
+	struct str typed;
+	struct line_edit edits[APP_PROMPTS]; /* where in it, and what was typed before */
+	struct str message;                  /* shown until the next key */
+	struct overlay overlay;
+	struct rect body;
+	struct app_spot tabs[VIEW_COUNT]; /* on line 1; what: the view */
+	size_t nr_tabs;
+	struct app_spot crumbs[APP_CRUMBS_MAX]; /* what: the steps up to it */
+	size_t nr_crumbs;
+	int trail_y;
+	struct app_print to_print;
+	struct str to_copy; /* the terminal's clipboard is to hold it; emptied by who did it */
+	unsigned cancels;   /* grows with each ^C */
+	bool is_over;
+};
+
+/* Takes a model over from the worker. */
+void app_update(struct app *app, struct model *model);
+/* The same for what the code reader has read. */
+void app_update_listing(struct app *app, struct listing *listing);
+/* There is a model, and all in it that the view is to draw. */
+bool app_has_view(const struct app *app);
+
+/* Undoes until so many steps of the trail are left. */
+void app_go_back_to(struct app *app, size_t steps);
+/* Undo, redo, reset of the trail; with nothing to undo, the search ends. */
+void app_act_on_trail(struct app *app, enum action action);
+/* To the view before; without one, the application is over. */
+void app_go_back(struct app *app);
+/* "": for nothing any more. */
+void app_search(struct app *app, const char *text);
+
+/*
+ * Before the model becomes another one: what was selected and is there no more, since native frames
+ * are hidden, is what called it in a script.
+ */
+void app_select_script(struct app *app, const struct model *next);
+
+/* The function that is selected; 0 when none is, or it is not there any more. */
+uint32_t app_function(const struct app *app);
+void app_select(struct app *app, uint32_t frame);
+/* Selects a branch of the model's tree, and so its function. */
+void app_select_node(struct app *app, uint32_t node);
+/* The selected branch, or the deepest that is left of it; 0: the root. */
+uint32_t app_node(const struct app *app);
+/* Where a function takes most, below what is zoomed to; 0: nowhere. */
+uint32_t app_hottest_node(const struct app *app, uint32_t function);
+/* The branch that the newest zoom leads to; 0: the root. */
+uint32_t app_zoomed_node(const struct app *app);
+
+/*
+ * What a model shows of a path: all of it, or where native frames are hidden and it has frames of
+ * scripts, only these.
+ */
+void app_put_seen_path(const struct model *model, const struct path *path, struct path *ret);
+
+void app_show(struct app *app, enum view_id view);
+/* Adds a filter, or a zoom to a branch of the model's tree. */
+void app_filter(struct app *app, const struct scope_term *term);
+void app_zoom(struct app *app, uint32_t node);
+/* Likewise where leaves are on top: to frames from a leaf to one of its callers. */
+void app_zoom_callers(struct app *app, const struct path *path);
+/* Likewise in the trees of the comparison, from the root or a leaf: diff_tree_frame(). */
+void app_zoom_both(struct app *app, const struct path *path, bool is_inverted);
+/* Wishes that models annotate the function of this frame. */
+void app_annotate(struct app *app, uint32_t frame);
+/* Another recording to compare with; "": none any more. */
+void app_compare_with(struct app *app, const char *path);
+void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A value in the chosen unit, in at most 8 columns: "12.34%", "1.23 s", "12345". */
+void app_put_value(const struct app *app, struct str *out, uint64_t value, uint64_t samples);
+/* The same, right-aligned and in the colour of its share. */
+void app_draw_value(const struct app *app, struct grid *grid, struct rect area, uint64_t value,
+	uint64_t samples);
+/* Of all samples in the model. */
+double app_percent(const struct app *app, uint64_t value);
+/* Instead of rows, where there are none. */
+void app_draw_no_samples(const struct app *app, struct grid *grid, struct rect area);
+/* How a function's name is to look: kernel, unknown, a match of the search. */
+unsigned app_name_style(const struct app *app, uint32_t function);
+
+#endif
