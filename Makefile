@@ -303,8 +303,8 @@ check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.
 check-languages: deps $(O)/ebprof ## script frames of each interpreter in Debian's suites (root, downloads 0.3 GB)
 	@EBPROF=$(abspath $(O)/ebprof) tests/languages/check_languages.sh $(LANGUAGES)
 
-lint: test-deps $(BPF_SKELETONS) $(PAGE_PARTS) $(SCRIPTS) ## layer law, BPF stacks, headers alone, format, clang-tidy, cppcheck
-	@O=$(O) CC='$(CC)' CLANG='$(CLANG)' BPF_FLAGS='-D__TARGET_ARCH_$(BPF_ARCH) $(BPF_INCLUDE)' \
+lint: test-deps $(BPF_SKELETONS) $(PAGE_PARTS) $(SCRIPTS) $(O)/ebprof ## layer law, circles, BPF stacks, headers alone, format, clang-tidy, cppcheck
+	@OBJECTS='$(CMD_OBJS) $(RECORD_OBJS) $(REPORT_OBJS) $(FORMAT_OBJS)' O=$(O) CC='$(CC)' CLANG='$(CLANG)' BPF_FLAGS='-D__TARGET_ARCH_$(BPF_ARCH) $(BPF_INCLUDE)' \
 		tests/lint/lint.sh
 
 # ---- fuzzing: clang's libFuzzer, everything compiled again with its sanitizers ----

@@ -6,6 +6,7 @@
 #include "format/base/mem.h"
 #include "format/file/layout.h"
 #include "record/vm/runtime.h"
+#include "record/vm/vm_memory.h"
 
 enum {
 	LINE_BITS = 24, /* of an offset: function << LINE_BITS | line */

@@ -12,6 +12,7 @@
 #include "record/unwind_functions.h"
 #include "record/unwind_gaps.h"
 #include "record/unwind_rows.h"
+#include "record/vm/runtime.h"
 #include "record/vm/vm_loop.h"
 
 enum {
@@ -145,7 +146,7 @@ static struct err *add_interpreter(
 	struct builder *builder, struct elf_file *elf, struct unwind_table *table)
 {
 	struct vm_file file;
-	try(unwind_statistics_forgive(builder->statistics, vm_file_detect(elf, &file)));
+	try(unwind_statistics_forgive(builder->statistics, vm_runtime_detect(elf, &file)));
 	table->vm = file.row;
 	if (file.row.kind == VM_NONE)
 		return NULL;

@@ -14,6 +14,7 @@
 #include "record/vm/lua_loop.h"
 #include "record/vm/lua_text.h"
 #include "record/vm/runtime.h"
+#include "record/vm/vm_memory.h"
 
 enum symbol {
 	IDENT, /* the first: without it nothing else is looked for */

@@ -5,6 +5,7 @@
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "record/vm/lua_lines.h"
+#include "record/vm/vm_memory.h"
 
 enum {
 	STRING_BYTES = 24, /* where the bytes of a string begin */

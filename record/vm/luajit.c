@@ -18,6 +18,7 @@
 #include "record/vm/lua_loop.h"
 #include "record/vm/lua_text.h"
 #include "record/vm/runtime.h"
+#include "record/vm/vm_memory.h"
 
 enum symbol {
 	SET_MODE, /* the first: without it nothing else is looked for */

@@ -10,6 +10,7 @@
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "record/vm/perl_layout.h"
+#include "record/vm/vm_memory.h"
 
 enum {
 	IS_CV = 13, /* SVt_ */

@@ -16,6 +16,7 @@
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
 #include "record/vm/runtime.h"
+#include "record/vm/vm_memory.h"
 
 enum symbol {
 	LOOP, /* the first: without it nothing else is looked for */

@@ -12,6 +12,7 @@
 #include "record/vm/python_lines.h"
 #include "record/vm/runtime.h"
 #include "record/vm/thread_variable.h"
+#include "record/vm/vm_memory.h"
 
 enum symbol {
 	LOOP, /* the first: without it nothing else is looked for */

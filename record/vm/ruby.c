@@ -13,6 +13,7 @@
 #include "record/vm/ruby_loop.h"
 #include "record/vm/runtime.h"
 #include "record/vm/thread_variable.h"
+#include "record/vm/vm_memory.h"
 
 enum symbol {
 	VERSION,      /* the first: without it nothing else is looked for */

@@ -39,8 +39,11 @@ struct vm_runtime {
 /* NULL: there is none of this number. */
 const struct vm_runtime *vm_runtime(enum vm_kind kind);
 
-/* Memory of a process that runs; false unless all of it can be read. */
-bool vm_read_process(uint32_t pid, uint64_t address, void *to, size_t len);
+/* What the file has of all runtimes. ERR_IO or ERR_FORMAT when it cannot be read or lies about
+ * where things are. */
+struct err *vm_runtime_detect(struct elf_file *elf, struct vm_file *ret) ERR_MUST_CHECK;
+/* Whether a row that was stored means something. */
+bool vm_row_is_sound(const struct vm_row *row);
 
 extern const struct vm_runtime python_runtime, ruby_runtime, php_runtime, perl_runtime, lua_runtime,
 	luajit_runtime;

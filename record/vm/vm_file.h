@@ -24,13 +24,7 @@ struct vm_file {
 	uint64_t address_to_file; /* virtual address + this = file offset, where the loop is */
 };
 
-/* ERR_IO or ERR_FORMAT when the file cannot be read or lies about where things are. */
-struct err *vm_file_detect(struct elf_file *elf, struct vm_file *ret) ERR_MUST_CHECK;
-
 /* `len` bytes at a virtual address. False: they are not in the file. */
 bool vm_file_read(struct elf_file *elf, uint64_t address, void *to, size_t len);
-
-/* Where it is checked that a row that was stored means something. */
-bool vm_row_is_sound(const struct vm_row *row);
 
 #endif

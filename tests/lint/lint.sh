@@ -35,6 +35,14 @@ mapfile -t user_c < <(sources "${layers[@]}" tests | grep '\.c$' | grep -v '\.bp
 
 law_bites() { tests/lint/layers_test.sh | grep '^not ok' && return 1; return 0; }
 
+# Of what is built: calls that a header hides show there, too.
+no_circles() {
+	local objects
+	read -ra objects <<<"${OBJECTS:?run it by make lint}"
+	nm -A "${objects[@]}" | awk -f tests/lint/circles.awk
+}
+circles_bite() { tests/lint/circles_test.sh | grep '^not ok' && return 1; return 0; }
+
 # Comments and strings do not count.
 bare() { awk '
 	{
@@ -163,6 +171,8 @@ scripts_parse() {
 
 step "the layer law bites" law_bites
 step "layer law" awk -f tests/lint/layers.awk "${product[@]}"
+step "the check of circles bites" circles_bite
+step "no files that call each other in circles" no_circles
 step "no exit, abort, stdout, stderr below cmd/" no_exit_below_cmd
 step "no file over 1000 lines" no_long_file
 step "no util, common, misc, helpers" no_drawer

@@ -92,7 +92,5 @@ void branch_list_draw(struct branch_list *list, const struct app *app, struct gr
 /* All rows as text. */
 void branch_list_print(
 	const struct branch_list *list, const struct app *app, const char *title, struct str *out);
-/* Where the marker of a row stands. */
-int branch_list_marker_x(const struct branch_list *list, struct branch_row row);
 
 #endif
