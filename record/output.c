@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,14 +22,22 @@ struct output {
 	struct output_file *file; /* NULL: standard output */
 	bool is_pipe;
 	bool is_hurried;
-	int stop_fd;    /* readable: no more patience with the pipe's reader */
-	uint64_t bytes; /* whole chunks written so far */
+	int stop_fd;             /* readable: no more patience with the pipe's reader */
+	uint64_t bytes;          /* whole chunks written so far */
+	uint64_t reserved_bytes; /* the file has blocks up to here, if more than `bytes` */
+	uint64_t end_bytes;      /* to be kept free behind each write; 0: nothing is reserved */
+	struct caller owner;
 	char *name;
 };
 
-static struct err *create_file(struct output *output, const char *path, const struct caller *owner)
+static struct err *create_file(struct output *output, bool is_checked_late)
 {
-	struct output_file_options options = {.path = path, .owner = *owner, .keeps_old = true};
+	struct output_file_options options = {
+		.path = output->name,
+		.owner = output->owner,
+		.keeps_old = true,
+		.is_checked_late = is_checked_late,
+	};
 	try(output_file_create(&options, &output->file));
 	output->fd = output_file_fd(output->file);
 	flock(output->fd, LOCK_EX | LOCK_NB); /* who appends to recordings waits for the end */
@@ -50,20 +59,38 @@ static struct err *use_stdout(struct output *output)
 	return NULL;
 }
 
-struct err *output_create(
-	const char *path, const struct caller *owner, int stop_fd, struct output **ret)
+static struct output *prepare(const char *path, const struct caller *owner, int stop_fd)
 {
 	struct output *output = mem_zalloc(sizeof(*output));
 	output->fd = -1;
 	output->stop_fd = stop_fd;
+	output->owner = *owner;
 	output->name = mem_strdup(path);
-	bool is_file = strcmp(path, "-") != 0;
-	struct err *err = is_file ? create_file(output, path, owner) : use_stdout(output);
+	return output;
+}
+
+static struct err *keep_or_destroy(struct output *output, struct err *err, struct output **ret)
+{
 	if (err)
 		output_destroy(output);
 	else
 		*ret = output;
 	return err;
+}
+
+struct err *output_create(
+	const char *path, const struct caller *owner, int stop_fd, struct output **ret)
+{
+	struct output *output = prepare(path, owner, stop_fd);
+	bool is_file = strcmp(path, "-") != 0;
+	return keep_or_destroy(
+		output, is_file ? create_file(output, false) : use_stdout(output), ret);
+}
+
+struct err *output_create_next(const struct output *output, struct output **ret)
+{
+	struct output *next = prepare(output->name, &output->owner, output->stop_fd);
+	return keep_or_destroy(next, create_file(next, true), ret);
 }
 
 /* Behind the last slash: the folder is the output's. */
@@ -99,8 +126,65 @@ void output_destroy(struct output *output)
 	mem_free(output);
 }
 
+/* ---- room for the end ---- */
+
+static bool is_beyond_limit(uint64_t bytes)
+{
+	struct rlimit limit;
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+	       bytes > limit.rlim_cur;
+}
+
+/*
+ * Only what was not reserved before is allocated: when tmpfs cannot do all of it, it frees every
+ * page of the range that was not written to (shmem_fallocate(), Linux 6.12).
+ */
+static struct err *reserve_up_to(struct output *output, uint64_t bytes)
+{
+	if (is_beyond_limit(bytes))
+		return err_sys(EFBIG, "%s: cannot write", output->name);
+	if (output->reserved_bytes < output->bytes)
+		output->reserved_bytes = output->bytes;
+	while (bytes > output->reserved_bytes) {
+		if (!fallocate(output->fd, FALLOC_FL_KEEP_SIZE, (off_t)output->reserved_bytes,
+			    (off_t)(bytes - output->reserved_bytes))) {
+			output->reserved_bytes = bytes;
+		} else if (errno == EOPNOTSUPP || errno == ENOSYS) {
+			output->end_bytes = 0;
+			return NULL;
+		} else if (errno != EINTR) {
+			return err_sys(errno, "%s: cannot write", output->name);
+		}
+	}
+	return NULL;
+}
+
+struct err *output_reserve(struct output *output, uint64_t first_bytes, uint64_t end_bytes)
+{
+	if (!output->file)
+		return NULL;
+	output->end_bytes = end_bytes;
+	return reserve_up_to(output, output->bytes + first_bytes + end_bytes);
+}
+
+void output_begin_end(struct output *output)
+{
+	output->end_bytes = 0;
+}
+
+/* Frees the blocks behind the last whole chunk, and what a failed write left there. */
+static bool cut_behind_chunks(struct output *output)
+{
+	output->reserved_bytes = output->bytes;
+	return !ftruncate(output->fd, (off_t)output->bytes);
+}
+
+/* ---- closing ---- */
+
 struct err *output_close(struct output *output)
 {
+	if (output->fd >= 0 && output->reserved_bytes > output->bytes)
+		cut_behind_chunks(output); /* else some blocks stay allocated */
 	int fd = steal_fd(output->fd);
 	if (output->file)
 		return output_file_close(output->file);
@@ -148,17 +232,26 @@ static struct err *write_all(struct output *output, const uint8_t *bytes, size_t
 	return NULL;
 }
 
+/* Should this fail too, the file ends inside a chunk, which a reader copes with. */
+static void undo_write(struct output *output)
+{
+	if (!output->file || !cut_behind_chunks(output))
+		return;
+	lseek(output->fd, (off_t)output->bytes, SEEK_SET);
+	if (output->end_bytes)
+		err_destroy(reserve_up_to(output, output->bytes + output->end_bytes));
+}
+
 static struct err *sink_write(void *context, const void *bytes, size_t len)
 {
 	struct output *output = context;
+	if (output->end_bytes)
+		try(reserve_up_to(output, output->bytes + len + output->end_bytes));
 	struct err *err = write_all(output, bytes, len);
-	if (err) {
-		/* Should this fail too, the file ends inside a chunk, which a reader copes with. */
-		if (output->file && ftruncate(output->fd, (off_t)output->bytes) == 0)
-			lseek(output->fd, (off_t)output->bytes, SEEK_SET);
-	} else {
+	if (err)
+		undo_write(output);
+	else
 		output->bytes += len;
-	}
 	return err;
 }
 

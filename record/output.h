@@ -23,6 +23,10 @@ struct output;
  */
 struct err *output_create(const char *path, const struct caller *owner, int stop_fd,
 	struct output **ret) ERR_MUST_CHECK;
+/*
+ * Creates the file that takes the name of `output` when that is set aside. Not for standard output.
+ */
+struct err *output_create_next(const struct output *output, struct output **ret) ERR_MUST_CHECK;
 /* Gives the file its name; an older one of that name becomes NAME.old. Until then nothing changed.
  */
 struct err *output_publish(struct output *output) ERR_MUST_CHECK;
@@ -34,6 +38,21 @@ struct err *output_set_aside(
 	struct output *output, const char *name, bool *is_moved) ERR_MUST_CHECK;
 /* Removes what was set aside under this path. */
 void output_remove_aside(const struct output *output, const char *name);
+/*
+ * From now on each write allocates the blocks that it needs and those of `end_bytes` behind it, by
+ * fallocate(): one for which there is no room fails before it begins, and the end of a recording
+ * still fits a disk, a quota or a limit of file sizes that is full. `first_bytes` more are
+ * allocated now, for the first write. ERR_IO: there is no such room.
+ *
+ * The blocks stay behind the end of the file, whose size they do not change; closing gives them
+ * back, the kill of a recorder leaves them allocated. Pipes and standard output reserve nothing,
+ * nor do file systems that cannot (NFS, most of FUSE): there the end is written if it happens to
+ * fit.
+ */
+struct err *output_reserve(
+	struct output *output, uint64_t first_bytes, uint64_t end_bytes) ERR_MUST_CHECK;
+/* What is written from now on is the end: it may use the room that was reserved for it. */
+void output_begin_end(struct output *output);
 /* Closes. Reports what closing reports: a full NFS server speaks up here. */
 struct err *output_close(struct output *output) ERR_MUST_CHECK;
 /* A file that was not published is removed. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "record/host.h"
 
@@ -116,10 +117,25 @@ static void put_events(struct recording *recording)
 		translate->again_event_id = put_event(recording, LAYOUT_EVENT_SECOND, timer);
 }
 
-struct err *recording_begin(struct recording *recording)
+/*
+ * What the last counters and the end take at most, uncompressed: each CPU has seven counters of
+ * up to 14 bytes. The first flush holds a few texts, often 1 KiB.
+ */
+static struct err *reserve_end(struct output *output)
 {
-	try(output_create(recording->options->output, &recording->options->owner,
-		recording->stop_fd, &recording->output));
+	enum {
+		BEGIN_BYTES = 4096,
+		END_BYTES = 512,
+		CPU_BYTES = 100,
+	};
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	return output_reserve(
+		output, BEGIN_BYTES, END_BYTES + (uint64_t)(cpus > 0 ? cpus : 1) * CPU_BYTES);
+}
+
+static struct err *begin_file(struct recording *recording, struct output *output)
+{
+	recording->output = output;
 	recording->writer = writer_create(output_sink(recording->output));
 	writer_limit(recording->writer, recording->options->max_bytes);
 	recording->begun_ns = recording_now_ns();
@@ -129,6 +145,15 @@ struct err *recording_begin(struct recording *recording)
 	put_target(recording);
 	put_events(recording);
 	return writer_flush(recording->writer);
+}
+
+struct err *recording_begin(struct recording *recording)
+{
+	const struct session_options *options = recording->options;
+	try(output_create(
+		options->output, &options->owner, recording->stop_fd, &recording->output));
+	try(reserve_end(recording->output));
+	return begin_file(recording, recording->output);
 }
 
 struct err *recording_publish(struct recording *recording)
@@ -293,28 +318,32 @@ struct err *recording_flush(struct recording *recording, const struct recording_
 
 /* ---- the end of a file ---- */
 
-static struct err *finish_file(struct recording *recording, const struct recording_counts *counts,
-	enum moment moment, enum layout_end_reason reason)
+/* The samples before the end: the last counters then tell how many of them the output took. */
+static struct err *flush_samples(struct recording *recording)
 {
 	emitter_kernel_symbols(&recording->translate->emitter);
 	emitter_all_compiled_symbols(&recording->translate->emitter);
-	/* The samples first: the counters then tell how many of them the output took. */
-	struct err *err = writer_flush(recording->writer);
+	return writer_flush(recording->writer);
+}
+
+/* The last counters and the end, for which there is room, and closes. */
+static struct err *end_file(struct recording *recording, const struct recording_counts *counts,
+	enum moment moment, enum layout_end_reason reason)
+{
 	put_clock(recording);
 	put_counters(recording, counts, moment);
 	uint64_t now_ns = recording_now_ns();
 	struct layout_end end = {
-		.reason = err ? LAYOUT_END_WRITE_ERROR : reason,
+		.reason = reason,
 		.time_ns = now_ns - overtime_ns(recording, now_ns),
 	};
+	output_begin_end(recording->output);
 	struct err *end_err = writer_finish(recording->writer, &end);
 	struct err *close_err = output_close(recording->output);
-	struct err *first = err ? err : end_err ? end_err : close_err;
-	if (end_err != first)
-		err_destroy(end_err);
-	if (close_err != first)
-		err_destroy(close_err);
-	return first;
+	if (!end_err)
+		return close_err;
+	err_destroy(close_err);
+	return end_err;
 }
 
 /* Samples of one cause, and those without a stack, that the file has accounted for. */
@@ -391,27 +420,45 @@ static void drop_file(struct recording *recording, struct writer *writer, struct
 }
 
 /* Until another file is begun the finished one stays in its place: there always is a writer. */
-static struct err *replace_file(struct recording *recording)
+static struct err *replace_file(struct recording *recording, struct output *next)
 {
 	struct writer *finished = recording->writer;
 	struct output *output = recording->output;
 	uint64_t samples[TRANSLATE_CAUSES]; /* of this file: the next one has other events */
 	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
 		samples[i] = samples_written(recording, i);
-	struct err *err = recording_begin(recording);
-	if (recording->writer != finished)
-		drop_file(recording, finished, output);
-	for (size_t i = 0; recording->writer != finished && i < TRANSLATE_CAUSES; i++)
+	struct err *err = begin_file(recording, next);
+	drop_file(recording, finished, output);
+	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
 		recording->earlier_samples[i] += samples[i];
 	return err;
 }
 
+static struct err *end_and_set_aside(
+	struct recording *recording, const struct recording_counts *counts)
+{
+	try(end_file(recording, counts, MOMENT_END_OF_FILE, LAYOUT_END_SWITCH));
+	move_base(recording, counts);
+	return set_aside(recording);
+}
+
+/*
+ * As long as something may be missing for the next file, this one stays open: what the session has
+ * lost is told at the end of a file.
+ */
 struct err *recording_switch(struct recording *recording, const struct recording_counts *counts)
 {
-	try(finish_file(recording, counts, MOMENT_END_OF_FILE, LAYOUT_END_SWITCH));
-	move_base(recording, counts);
-	try(set_aside(recording));
-	try(replace_file(recording));
+	struct output *next;
+	try(flush_samples(recording));
+	try(output_create_next(recording->output, &next));
+	struct err *err = reserve_end(next);
+	if (!err)
+		err = end_and_set_aside(recording, counts);
+	if (err) {
+		output_destroy(next);
+		return err;
+	}
+	try(replace_file(recording, next));
 	recording_mark_time(recording);
 	return recording_publish(recording);
 }
@@ -419,7 +466,13 @@ struct err *recording_switch(struct recording *recording, const struct recording
 struct err *recording_finish(struct recording *recording, const struct recording_counts *counts,
 	enum layout_end_reason reason)
 {
-	return finish_file(recording, counts, MOMENT_END, reason);
+	struct err *err = flush_samples(recording);
+	struct err *end_err =
+		end_file(recording, counts, MOMENT_END, err ? LAYOUT_END_WRITE_ERROR : reason);
+	if (!err)
+		return end_err;
+	err_destroy(end_err);
+	return err;
 }
 
 void recording_deinit(struct recording *recording)

@@ -212,7 +212,8 @@ static struct err *create(struct output_file *file)
 	try(err_wrap(safe_folder_open_parent(
 			     file->path, &file->options.owner, &file->folder, &file->name),
 		"cannot create %s", file->path));
-	try(check_early(file));
+	if (!file->options.is_checked_late)
+		try(check_early(file));
 	return open_new(file);
 }
 

@@ -24,9 +24,10 @@ struct output_file_options {
 	/* Files that are read meanwhile, and must not be replaced. */
 	const char *const *inputs;
 	size_t nr_inputs;
-	bool is_for_all; /* mode 0644 less the umask, else 0600 */
-	bool is_new;     /* never replaces anything */
-	bool keeps_old;  /* what is replaced becomes NAME.old, in place of an older one */
+	bool is_for_all;      /* mode 0644 less the umask, else 0600 */
+	bool is_new;          /* never replaces anything */
+	bool keeps_old;       /* what is replaced becomes NAME.old, in place of an older one */
+	bool is_checked_late; /* what has the name now will be gone: only publishing refuses */
 };
 
 /*

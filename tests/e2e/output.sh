@@ -89,16 +89,59 @@ want_clean_stop() { # FILE
 	want_exact "$1"
 }
 
+# What the recorder says it lost, all of its files together say, too.
+want_loss() { # FILE...
+	local said sum=0 file
+	said=$(grep -oE '[0-9]+ samples? (was|were) lost, the output failed' err | grep -oE '^[0-9]+')
+	for file in "$@"; do
+		[[ -n $(field "$file" ended) ]] || fail "$file has no end"
+		sum=$((sum + $(field "$file" lost_write)))
+	done
+	[[ $sum == "${said:-0}" ]] || fail "${said:-0} samples were lost, the file says $sum"
+}
+
 test_disk_full() {
 	mkdir mnt
-	mount -t tmpfs -o size=64k tmpfs mnt || skip "cannot mount a tmpfs"
+	mount -t tmpfs -o size=256k tmpfs mnt || skip "cannot mount a tmpfs"
 	run busy_record -o mnt/full.data
 	grep -q 'No space left' err || fail "the disk was not full: $(cat err)"
 	want_clean_stop mnt/full.data
-	local said
-	said=$(grep -oE '[0-9]+ samples were lost, the output failed' err | grep -oE '^[0-9]+')
-	[[ $(field mnt/full.data lost_write) == "${said:-0}" ]] ||
-		fail "$said samples were lost, the file says $(field mnt/full.data lost_write)"
+	want_loss mnt/full.data
+	[[ $(field mnt/full.data ended) == 'write error' ]] || fail "ended: $(field mnt/full.data ended)"
+}
+
+has_grown() { (($(stat -c %s "$1") >= $2)); } # FILE BYTES
+
+# Another program takes each page that gets free.
+test_disk_that_others_fill() {
+	mkdir mnt
+	mount -t tmpfs -o size=256k tmpfs mnt || skip "cannot mount a tmpfs"
+	: >filling
+	(
+		is_soon has_grown mnt/full.data 8192
+		while [[ -e filling ]]; do cat /dev/zero; done >mnt/filler 2>/dev/null
+	) &
+	run busy_record -o mnt/full.data
+	rm filling
+	wait
+	want_clean_stop mnt/full.data
+	want_loss mnt/full.data
+}
+
+# Files are set aside until none fits any more; what was lost then is told by the last one.
+test_disk_full_of_switched_files() {
+	mkdir mnt
+	mount -t tmpfs -o size=256k tmpfs mnt || skip "cannot mount a tmpfs"
+	run busy_record --switch-output=64K -o mnt/full.data
+	grep -q 'No space left' err || fail "the disk was not full: $(cat err)"
+	[[ $status == 125 ]] || fail "status $status, not 125: $(tail -n 3 err)"
+	local files=(mnt/full.data*) file
+	((${#files[@]} > 1)) || fail "no file was set aside: $(ls mnt)"
+	for file in "${files[@]}"; do
+		want_readable "$file"
+		want_exact "$file"
+	done
+	want_loss "${files[@]}"
 }
 
 # Not even the first bytes fit.
@@ -113,6 +156,13 @@ test_disk_full_at_once() {
 test_file_size_limit() {
 	run bash -c "ulimit -f 100; $(declare -f busy_record); busy_record -o limited.data"
 	want_clean_stop limited.data
+	want_loss limited.data
+}
+
+test_file_size_limit_of_switched_files() {
+	run bash -c "ulimit -f 24; $(declare -f busy_record); busy_record --switch-output=1h -o limited.data"
+	want_clean_stop limited.data
+	want_loss limited.data
 }
 
 test_closed_standard_output() {
