@@ -25,7 +25,7 @@ static const char token_variable[] = "EBPROF_TOKEN", user_variable[] = "EBPROF_U
 struct push_command {
 	const char *input, *token_file;
 	bool is_quiet;
-	uint64_t timeout_ns;
+	uint64_t timeout_ns, give_up_ns;
 	VEC(struct export_attribute) labels; /* keys are ours to free */
 	char *token, *service;
 	struct push_options push;
@@ -96,6 +96,8 @@ static const struct opt rows[] = {
 	{"timeout", 0, "TIME", opt_duration, FIELD(timeout_ns), "for a request (60s)", NULL},
 	{"retries", 0, "N", opt_u32, FIELD(push.retries),
 		"how often to try again what may work later (5)", NULL},
+	{"give-up", 0, "TIME", opt_duration, FIELD(give_up_ns),
+		"end after so long without a delivery (1m)", NULL},
 	{"force", 0, NULL, opt_flag, FIELD(push.is_forced), "also what was pushed before", NULL},
 	{"state-dir", 0, "DIR", opt_cache_folder, FIELD(push.state_folder),
 		"where it is noted what was pushed, or \"none\"", NULL},
@@ -214,13 +216,20 @@ static struct err *push(struct push_command *command, const struct profile *prof
 	return err;
 }
 
+static struct err *take_time(const char *option, uint64_t ns, uint64_t *ret_ms)
+{
+	if (ns < NS_PER_MS || ns / NS_PER_MS > INT32_MAX)
+		return err_new(ERR_USAGE, "%s: from 1ms to 24 days", option);
+	*ret_ms = ns / NS_PER_MS;
+	return NULL;
+}
+
 static struct err *load_and_push(struct push_command *command, int argc, char **argv, int rest)
 {
 	if (!command->push.url)
 		return err_new(ERR_USAGE, "push where to? Say --to URL");
-	if (!command->timeout_ns || command->timeout_ns / NS_PER_MS > INT32_MAX)
-		return err_new(ERR_USAGE, "--timeout: from 1ms to 24 days");
-	command->push.timeout_ms = command->timeout_ns / NS_PER_MS;
+	try(take_time("--timeout", command->timeout_ns, &command->push.timeout_ms));
+	try(take_time("--give-up", command->give_up_ns, &command->push.give_up_ms));
 	try(find_token(command));
 	struct profile *profile;
 	CLEANUP(input_deinit) struct input input = {0};
@@ -262,6 +271,7 @@ static int run(const struct command *command, int argc, char **argv)
 	CLEANUP(push_command_deinit)
 	struct push_command options = {
 		.timeout_ns = 60ull * 1000 * NS_PER_MS,
+		.give_up_ns = 60ull * 1000 * NS_PER_MS,
 		.push.retries = 5,
 		.push.sample_labels = EXPORT_LABEL_COMM | EXPORT_LABEL_THREAD |
 				      EXPORT_LABEL_CONTAINER | EXPORT_LABEL_CGROUP,
@@ -284,7 +294,8 @@ const struct command command_push = {
 	.exit_status = "  0  pushed, now or before\n"
 		       "  1  the recording could not be read, or the server refused it\n"
 		       "  2  the request is invalid\n"
-		       "  3  the server could not be reached or had no time; it may work later\n",
+		       "  3  the server could not be reached or had no time until push gave up;\n"
+		       "     the recording is kept, and it may work later\n",
 	.options = rows,
 	.run = run,
 };

@@ -241,6 +241,35 @@ test_push_to_a_slow_server() {
 	(($(now_ms) - began < 50000)) || fail "waited for $(($(now_ms) - began)) ms"
 }
 
+# A server that says nothing, is always busy, always names another limit, or wants to be asked
+# tomorrow: the push ends, says so, and leaves what it has not delivered to the next one.
+test_push_gives_up_in_time() {
+	local answer began
+	begin 200
+	for answer in slow drop 503 413 429:Retry-After=40; do
+		serve "requests.${answer%%:*}" "$answer"
+		began=$(now_ms)
+		push --protocol pyroscope --retries 100000 --give-up 3s
+		[[ $answer == 413 ]] || {
+			want_status 3 "$answer"
+			grep -q 'gave up: .*--give-up.* the recording is kept' err || fail "$answer: $(cat err)"
+		}
+		(($(now_ms) - began < 30000)) || fail "$answer: it took $(($(now_ms) - began)) ms"
+	done
+	serve later 200
+	push --protocol pyroscope
+	want_status 0 "a later push"
+	[[ $("$here/read_push.py" push later/1.body | awk '{ print $NF }') == "$samples" ]] ||
+		fail "the later push did not deliver everything"
+}
+
+test_push_refuses_to_give_up_at_once() {
+	begin 200
+	push --protocol pyroscope --give-up 0
+	want_status 2 '--give-up 0'
+	want_requests 0
+}
+
 test_push_reads_no_endless_answer() {
 	begin flood
 	push --protocol pyroscope

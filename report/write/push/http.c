@@ -47,7 +47,6 @@ static void set_up(struct http *http, const struct http_options *options)
 	curl->easy_setopt(http->easy, CURL_WRITE_FUNCTION, take_answer);
 	curl->easy_setopt(http->easy, CURL_WRITE_DATA, &http->answer);
 	curl->easy_setopt(http->easy, CURL_CONNECT_TIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
-	curl->easy_setopt(http->easy, CURL_TIMEOUT_MS, (long)options->timeout_ms);
 	if (options->ca_file)
 		curl->easy_setopt(http->easy, CURL_CA_INFO, options->ca_file);
 	if (options->is_direct)
@@ -138,6 +137,7 @@ struct http_response http_post(struct http *http, const struct http_request *req
 	str_truncate(&http->answer, 0);
 	http->error[0] = '\0';
 	curl->easy_setopt(http->easy, CURL_URL, request->url);
+	curl->easy_setopt(http->easy, CURL_TIMEOUT_MS, (long)request->timeout_ms);
 	curl->easy_setopt(http->easy, CURL_HTTP_HEADER, headers);
 	curl->easy_setopt(http->easy, CURL_POST_FIELDS, request->body);
 	curl->easy_setopt(http->easy, CURL_POST_FIELD_SIZE, (int64_t)request->len);

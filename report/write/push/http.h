@@ -15,7 +15,6 @@ struct http;
 
 struct http_options {
 	const char *ca_file; /* NULL: the system's authorities */
-	uint64_t timeout_ms; /* of a request, from the connection to the end of the answer */
 	bool is_direct;      /* no proxy, whatever the environment says */
 };
 
@@ -24,6 +23,7 @@ struct http_request {
 	const char *const *headers; /* "Name: value", NULL ends them */
 	const void *body;
 	size_t len;
+	uint64_t timeout_ms; /* from the connection to the end of the answer; not 0 */
 };
 
 struct http_response {

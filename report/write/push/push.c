@@ -15,7 +15,6 @@
 enum {
 	FIRST_WAIT_MS = 500,
 	LONGEST_WAIT_MS = 30000,
-	LONGEST_RETRY_AFTER_S = 300, /* who wants more is to be asked by another run */
 	MAX_HEADERS = 6,
 	MAX_LABELS = 28, /* Pyroscope takes 30, two are ours */
 	EXCERPT_BYTES = 300,
@@ -34,6 +33,8 @@ struct push {
 	struct push_ledger ledger;
 	uint64_t max_bytes;
 	uint64_t began_ns; /* wall clock */
+	uint64_t tried_ms; /* in requests and between them, since a part was delivered */
+	bool has_given_up; /* options->give_up_ms has passed, or would */
 	struct str header_text[MAX_HEADERS];
 	const char *headers[MAX_HEADERS + 1];
 	size_t nr_headers;
@@ -111,18 +112,41 @@ static struct err *add_headers(struct push *push)
 
 /* ---- one part ---- */
 
-static void wait_ms(uint64_t ms)
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / NS_PER_MS;
+}
+
+static void wait_ms(struct push *push, uint64_t ms)
 {
 	struct timespec left = {(time_t)(ms / 1000), (long)(ms % 1000 * NS_PER_MS)};
 	while (nanosleep(&left, &left) && errno == EINTR)
 		;
+	push->tried_ms += ms;
+}
+
+static uint64_t left_ms(const struct push *push)
+{
+	uint64_t give_up_ms = push->options->give_up_ms;
+	return push->tried_ms < give_up_ms ? give_up_ms - push->tried_ms : 0;
+}
+
+static struct http_response attempt(struct push *push, struct http_request request)
+{
+	uint64_t left = left_ms(push), began_ms = now_ms();
+	request.timeout_ms = push->options->timeout_ms < left ? push->options->timeout_ms : left;
+	struct http_response response = http_post(push->http, &request);
+	push->tried_ms += now_ms() - began_ms;
+	return response;
 }
 
 /* Doubles, and differs from what others who failed at the same moment wait. */
-static uint64_t back_off_ms(uint32_t attempt)
+static uint64_t back_off_ms(uint32_t failures)
 {
 	uint64_t wait = FIRST_WAIT_MS;
-	for (uint32_t i = 0; i < attempt && wait < LONGEST_WAIT_MS; i++)
+	for (uint32_t i = 0; i < failures && wait < LONGEST_WAIT_MS; i++)
 		wait *= 2;
 	if (wait > LONGEST_WAIT_MS)
 		wait = LONGEST_WAIT_MS;
@@ -165,6 +189,11 @@ static struct err *failure(const struct push *push, const struct http_response *
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	put_answer(&text, response);
+	if (push->has_given_up)
+		str_printf(&text,
+			"; gave up: in %.1f s nothing was delivered (--give-up); the recording is "
+			"kept, a later push may work",
+			(double)push->tried_ms / 1000);
 	if (is_temporary(response))
 		return err_new(ERR_UNAVAILABLE, "%s: %s", str_text(&push->target), str_text(&text));
 	if (response->status == 401 || response->status == 403)
@@ -174,20 +203,23 @@ static struct err *failure(const struct push *push, const struct http_response *
 	return err_new(ERR_IO, "%s: %s", str_text(&push->target), str_text(&text));
 }
 
-/* The answer that stays, after all attempts. */
+/* The answer that stays, after all attempts. Some time is left for the first one. */
 static struct http_response post(struct push *push, const struct http_request *request)
 {
-	for (uint32_t attempt = 0;; attempt++) {
-		struct http_response response = http_post(push->http, request);
-		if (!is_temporary(&response) || attempt == push->options->retries ||
-			response.retry_after_s > LONGEST_RETRY_AFTER_S)
+	for (uint32_t failures = 0;; failures++) {
+		struct http_response response = attempt(push, *request);
+		if (!is_temporary(&response) || failures == push->options->retries)
 			return response;
 		uint64_t wait = response.retry_after_s ? (uint64_t)response.retry_after_s * 1000
-						       : back_off_ms(attempt);
+						       : back_off_ms(failures);
+		if (wait >= left_ms(push)) {
+			push->has_given_up = true;
+			return response;
+		}
 		CLEANUP(str_deinit) struct str text = {0};
 		put_answer(&text, &response);
 		say(push, false, "%s; again in %.1f s", str_text(&text), (double)wait / 1000);
-		wait_ms(wait);
+		wait_ms(push, wait);
 	}
 }
 
@@ -204,8 +236,9 @@ static struct err *send_body(struct push *push, const struct push_body *body, bo
 	};
 	struct http_response response = post(push, &request);
 	*is_too_large = response.status == 413;
-	if (*is_too_large)
-		return NULL;
+	if (*is_too_large && left_ms(push))
+		return NULL; /* smaller ones may do */
+	push->has_given_up |= *is_too_large;
 	if (response.status / 100 != 2)
 		return failure(push, &response);
 	if (push->protocol->check)
@@ -253,6 +286,7 @@ static struct err *deliver(struct push *push, struct push_span span, bool *is_to
 	push_body_deinit(&body);
 	if (err || *is_too_large)
 		return err;
+	push->tried_ms = 0;
 	push->result->parts++;
 	push->result->samples += span.to - span.from;
 	return push_ledger_add(&push->ledger, span);
@@ -342,7 +376,6 @@ static struct err *run(struct push *push)
 {
 	struct http_options http = {
 		.ca_file = push->options->ca_file,
-		.timeout_ms = push->options->timeout_ms,
 	};
 	try(choose_target(push));
 	try(add_headers(push));
