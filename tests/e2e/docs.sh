@@ -118,6 +118,42 @@ check_keys() {
 	fi
 }
 
+# The items of the section SIGNALS: the last one's are ignored, the recorder waits for all others.
+check_signals() {
+	local page=$tree/man/ebprof-record.1 pid status number bits difference
+	if [[ -n $no_recording ]]; then
+		skip signals "$no_recording"
+		return
+	fi
+	(cd "$work" && exec "$EBPROF" record -p $$ -o signals.data 2>signals.err) &
+	pid=$!
+	for ((number = 0; number < 1200; number++)); do
+		grep -qs 'Ctrl-C to stop' "$work/signals.err" && break || sleep 0.05
+	done
+	status=$(cat /proc/$pid/status)
+	bits=$(cat /proc/$pid/fdinfo/* 2>/dev/null | sed -n 's/^sigmask:\t//p')
+	kill $pid
+	wait $pid
+	difference=$(diff <({
+		for ((number = 1; number < 32; number++)); do
+			((0x${bits:-0} >> (number - 1) & 1)) && echo "taken SIG$(kill -l $number)"
+		done
+		bits=$(sed -n 's/^SigIgn:\t//p' <<<"$status")
+		for number in $(kill -l PIPE) $(kill -l XFSZ); do
+			((0x$bits >> (number - 1) & 1)) && echo "ignored SIG$(kill -l "$number")"
+		done
+	} | sort) <(awk '
+		/^\.Sh / { on = /^\.Sh SIGNALS/ }
+		on && /^\.It Dv / { items[++count] = substr($0, 8) }
+		END { for (i = 1; i <= count; i++) print (i < count ? "taken , " : "ignored , ") items[i] }
+	' "$page" | awk '{ for (i = 3; i <= NF; i += 2) print $1, $i }' | sort))
+	if [[ -n $difference ]]; then
+		not_ok signals "< only the recorder, > only the page: $(grep '^[<>]' <<<"$difference")"
+	else
+		ok signals
+	fi
+}
+
 check_mandoc() {
 	local said
 	if ! command -v mandoc >/dev/null; then
@@ -289,6 +325,7 @@ no_recording=$(why_no_recording)
 if [[ -z $no_recording ]] && ! command -v pgrep >/dev/null; then
 	no_recording="no pgrep here"
 fi
+check_signals
 [[ -n $no_recording ]] || start_server
 run_examples
 run_failed_examples

@@ -97,6 +97,8 @@ test_signals_end_pid() {
 	stop_by TERM 143 -p $target
 	stop_by HUP 129 -p $target
 	stop_by QUIT 131 -p $target
+	stop_by USR1 138 -p $target
+	stop_by ALRM 142 -p $target
 	kill -0 $target || fail "the target was killed"
 }
 
