@@ -181,8 +181,8 @@ $(O)/have-deps:
 	@mkdir -p $(O) && touch $@
 
 # Asked for together with a build, they come first, also under -j.
-ifneq ($(filter check check-kill demo deps test-deps fuzz kernel-programs lint,$(MAKECMDGOALS)),)
-$(O)/have-deps: | deps $(if $(filter check check-kill lint fuzz,$(MAKECMDGOALS)),test-deps)
+ifneq ($(filter check check-bounds check-kill demo deps test-deps fuzz kernel-programs lint,$(MAKECMDGOALS)),)
+$(O)/have-deps: | deps $(if $(filter check check-bounds check-kill lint fuzz,$(MAKECMDGOALS)),test-deps)
 endif
 
 # ---- tests ----
@@ -271,6 +271,9 @@ check: test-deps $(TEST_PROGRAMS) ## every test; the last line is "N passed, M f
 
 check-kill: test-deps $(TEST_PROGRAMS) ## kill -9 at 200 random moments instead of 20
 	@O=$(O) SAN=$(SAN) KILLS=200 tests/run.sh e2e/kill
+
+check-bounds: test-deps $(TEST_PROGRAMS) ## what 1,000 damaged recordings make each reader do, instead of 24
+	@O=$(O) SAN=$(SAN) BOUNDS=$${BOUNDS:-1000} tests/run.sh e2e/bounds
 
 check-fresh: ## build, demo and tests in fresh Debian 12 and 13 systems (root, debootstrap)
 	@tests/fresh/check_fresh.sh
@@ -412,6 +415,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all bench bench-ci bench-exports bench-languages bench-symbols bench-tui check check-fresh check-kernel check-kill check-languages clean demo deps \
+.PHONY: all bench bench-ci bench-exports bench-languages bench-symbols bench-tui check check-bounds check-fresh check-kernel check-kill check-languages clean demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

@@ -13,11 +13,17 @@
 #include "report/write/text.h"
 #include "report/write/unsymbolized.h"
 
+enum {
+	/* 200 leaves of 0.5 %, each below 100 functions of its own, 300 bytes a line: 6 MB. */
+	MAX_TREE_BYTES = 8 << 20,
+};
+
 struct report_options {
 	const char *input, *baseline;
 	bool is_text, is_tui, show_tree, show_inverted, shows_sums;
 	double percent_limit; /* negative: the usual one */
 	uint32_t max_depth;
+	size_t max_tree_bytes;
 	bool shows_samples; /* they always are */
 	struct table_options table;
 	struct debug_dirs source_dirs;
@@ -157,6 +163,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	struct text_options text = {
 		.percent_limit = options->percent_limit,
 		.max_depth = options->max_depth,
+		.max_bytes = options->max_tree_bytes,
 		.filter = &filter,
 		.is_empty = !all_samples,
 	};
@@ -256,8 +263,10 @@ static int report(struct report_options *options, int argc, char **argv, int res
 	if (options->baseline)
 		return console_fail(err_new(ERR_USAGE,
 			"--baseline is shown in a terminal only, without --stdio and its kin"));
-	if (options->percent_limit < 0)
+	if (options->percent_limit < 0) {
 		options->percent_limit = 0.5;
+		options->max_tree_bytes = options->max_depth ? 0 : MAX_TREE_BYTES;
+	}
 	return report_text(options, &input);
 }
 

@@ -86,7 +86,7 @@ for program in "$O"/tests/replay_*; do
 	suite "fuzz/$name" sum 1800 "$program" "$root/tests/fuzz/corpus/$name"
 done
 for script in tests/e2e/*.sh; do
-	suite "e2e/$(basename "$script" .sh)" lines $((1800 + 10 * ${KILLS:-0})) "$root/$script"
+	suite "e2e/$(basename "$script" .sh)" lines $((1800 + 10 * ${KILLS:-0} + 10 * ${BOUNDS:-0})) "$root/$script"
 done
 
 echo "$passed passed, $failed failed, $skipped skipped"

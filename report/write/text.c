@@ -256,7 +256,7 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 		str_puts(out, say_none(options));
 	CLEANUP_FREE uint8_t *nr_parts = namesakes_find(
 		profile->objects.data, profile->functions.data, profile->functions.len);
-	size_t hidden = 0;
+	size_t hidden = 0, left_out = 0, begin = out->len;
 	bool is_shown = true;
 	for (uint32_t at = 0; (at = next_branch(focus, at, is_shown));) {
 		const struct focus_node *node = &focus->nodes.data[at];
@@ -264,9 +264,18 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 		hidden += !is_shown;
 		if (!is_shown)
 			continue;
-		put_branch(profile, nr_parts, node, whole, out);
+		if (options->max_bytes && out->len - begin >= options->max_bytes)
+			left_out++;
+		else
+			put_branch(profile, nr_parts, node, whole, out);
 		is_shown = !options->max_depth || node->depth < options->max_depth;
 	}
+	if (left_out)
+		str_printf(out,
+			"# %zu more %s: the tree is longer than %zu MiB; --max-stack or a greater "
+			"--percent-limit make it shorter, --percent-limit 0.5 shows all of it\n",
+			left_out, str_plural(left_out, "branch", "branches"),
+			options->max_bytes >> 20);
 	if (hidden)
 		str_printf(out, "# %zu %s below %.2g%%\n", hidden,
 			str_plural(hidden, "branch", "branches"), options->percent_limit);

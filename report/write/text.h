@@ -9,6 +9,7 @@
 struct text_options {
 	double percent_limit;        /* rows and branches below are left out, and counted */
 	uint32_t max_depth;          /* of the tree; 0: no limit */
+	size_t max_bytes;            /* of the tree; 0: no limit; branches beyond are counted */
 	const struct filter *filter; /* of rows, by dso and symbol */
 	bool use_color;
 	bool is_empty; /* the recording has no samples: no filter is to blame */

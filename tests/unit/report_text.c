@@ -33,6 +33,26 @@ TEST(the_tree_tells_functions_of_scripts_apart)
 	profile_destroy(profile);
 }
 
+/* A line is printed as long as there is room when it begins. */
+TEST(a_long_tree_is_cut_and_says_so)
+{
+	struct profile *profile = namesakes();
+	CLEANUP(str_deinit) struct str whole = {0};
+	CLEANUP(str_deinit) struct str text = {0};
+	CLEANUP(str_deinit) struct str want = {0};
+	text_put_tree(profile, false, &(struct text_options){0}, &whole);
+	text_put_tree(profile, false, &(struct text_options){.max_bytes = 1}, &text);
+	size_t lines = 0;
+	for (const char *at = str_text(&whole); *at; at++)
+		lines += *at == '\n';
+	const char *second = strchr(strchr(str_text(&whole), '\n') + 1, '\n') + 1;
+	str_write(&want, str_text(&whole), (size_t)(second - str_text(&whole)));
+	str_printf(&want, "# %zu more branches: the tree is longer", lines - 2);
+	CHECK(lines > 3);
+	CHECK(strncmp(str_text(&text), str_text(&want), want.len) == 0);
+	profile_destroy(profile);
+}
+
 TEST(the_table_tells_functions_of_scripts_apart)
 {
 	struct profile *profile = namesakes();
