@@ -38,6 +38,7 @@ enum debug_place {
 	X(DEBUG_CUT_OFF, "was too slow") \
 	X(DEBUG_TOO_LARGE, "has no part of it to give, and the whole is large") \
 	X(DEBUG_ENDLESS, "sends more than any such file has") \
+	X(DEBUG_BOMB, "unpacks to far more than was sent") \
 	X(DEBUG_FAILED, "failed") \
 	X(DEBUG_NO_LIBRARY, "is not asked, as libdebuginfod.so.1 cannot be loaded") \
 	X(DEBUG_ACCEPTED, "is the right file")

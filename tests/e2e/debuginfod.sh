@@ -368,6 +368,17 @@ test_huge_answer() {
 	[[ -z $(find "cache/debuginfod_client/$build_id" -type f) ]] || fail "something was kept"
 }
 
+# Nor by what it packed: each section would have stayed for a week.
+test_bomb() {
+	record_stripped
+	start_odd bomb
+	report --debuginfod=lines
+	want_no_names
+	want_reason 'debuginfod: .* unpacks to far more than was sent'
+	[[ -z $(find cache/debuginfod_client -type f -size +1M) ]] ||
+		fail "something was kept: $(find cache/debuginfod_client -type f -size +1M -ls)"
+}
+
 test_full_disk() {
 	record_stripped
 	start_real

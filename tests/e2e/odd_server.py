@@ -7,11 +7,14 @@ odd_server.py KIND [FILE]: prints its port, then a line "METHOD PATH" for each r
   garbage   bytes of no format          serve    FILE, whatever build ID is asked for
   error     500 for everything          nosections  as serve, but 503 for sections
   huge      a terabyte, it says         close    closes without a word
+  bomb      zeros, 900 MiB in less than 1 MiB of gzip
 """
 import http.server
+import struct
 import subprocess
 import sys
 import time
+import zlib
 
 kind = sys.argv[1]
 content = open(sys.argv[2], "rb").read() if len(sys.argv) > 2 else b"\x00garbage\n" * 1000
@@ -26,6 +29,22 @@ def section(name):
             offset, size = int(words[3], 16), int(words[4], 16)
             return content[offset:offset + size]
     return None
+
+
+def gzip_of_zeros(mib):
+    """One MiB is compressed; its block, which refers to none before it, stands there so often."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    zeros = bytes(1 << 20)
+    block = packer.compress(zeros) + packer.flush(zlib.Z_FULL_FLUSH)
+    crc = 0
+    for _ in range(mib):
+        crc = zlib.crc32(zeros, crc)
+    head = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+    end = zlib.compressobj(9, zlib.DEFLATED, -15).flush()
+    return head + block * mib + end + struct.pack("<II", crc, mib << 20 & 0xFFFFFFFF)
+
+
+bomb = gzip_of_zeros(900) if kind == "bomb" else b""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -59,6 +78,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             while True:
                 self.wfile.write(body)
                 time.sleep(0.01)
+        elif kind == "bomb":
+            self.send_response(200)
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(bomb)))
+            self.end_headers()
+            self.wfile.write(bomb)
         elif kind == "close":
             self.close_connection = True
         elif kind == "drip":

@@ -34,6 +34,39 @@ TEST(only_404_and_410_say_that_nobody_knows)
 		false);
 }
 
+static uint64_t announced(const char *log)
+{
+	return debuginfod_transfer_read_log(log).content_bytes;
+}
+
+TEST(a_length_counts_unless_there_is_a_transfer_encoding)
+{
+	CHECK_INT(announced(ASK), 0);
+	CHECK_INT(announced(ASK "header Content-Length: 500\r\nheader content-length: 7\n"), 500);
+	CHECK_INT(announced(ASK "header Content-Length: 500\n" ASK), 0);
+	CHECK_INT(announced(ASK "header Content-Length: x\n"), 0);
+	CHECK_INT(announced(ASK "header Content-Length: 500\nheader Transfer-Encoding: chunked\n"),
+		0);
+}
+
+TEST(an_unfinished_file_of_a_build_id_is_measured)
+{
+	static const uint8_t id[] = {0x01, 0x23, 0xab, 0xcd}, other[] = {0x01, 0x23, 0xab, 0xce};
+	char folder[] = "/tmp/unfinished-XXXXXX";
+	CHECK(mkdtemp(folder));
+	CHECK_INT(chdir(folder), 0);
+	CHECK_INT(mkdir("0123abcd", 0700), 0);
+	CHECK_INT(debuginfod_unfinished_bytes(id, sizeof(id)), 0);
+	int fd = open("0123abcd/section-.debug_info.aB3xYz", O_RDWR | O_CREAT, 0600);
+	CHECK(fd >= 0);
+	CHECK_INT(ftruncate(fd, 12345), 0);
+	CHECK_INT(debuginfod_unfinished_bytes(id, sizeof(id)), 12345);
+	CHECK_INT(debuginfod_unfinished_bytes(other, sizeof(other)), 0);
+	debuginfod_unfinished_remove();
+	CHECK_INT(rmdir("0123abcd"), 0);
+	CHECK_INT(rmdir(folder), 0);
+}
+
 /* A server without sections is asked for the whole file. */
 TEST(the_last_query_counts)
 {

@@ -5,22 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "format/base/mem.h"
+#include "report/name/debugfile/debuginfod_unfinished.h"
 
 enum {
 	/* A server that drips its bytes makes no progress: 6.4 KB/s is the least that counts. */
 	PROGRESS_BYTES = 64 << 10,
 	LOG_MAX = 64 << 10,
 	NS_PER_S = 1000 * 1000 * 1000,
+	/* What is packed tighter is no debug information: gzip makes that 3 to 10 times smaller. */
+	MAX_RATIO = 100,
 };
 
 /* A browser's debug file has 4 GB; of sections no reader takes more. */
 static const long file_bytes_max = 16L << 30, section_bytes_max = 1L << 30;
 /* What came is kept on disk, which others need, too. */
 static const uint64_t spare_bytes = 64 << 20;
+/* Below, nobody cares what it was packed to. */
+static const uint64_t bomb_bytes = 64 << 20;
 
 static const int64_t patience_ns = DEBUGINFOD_PATIENCE_S * (int64_t)NS_PER_S;
 
@@ -45,24 +51,35 @@ static void count_bytes(struct debuginfod_transfer *transfer, long bytes, int64_
 	atomic_fetch_add(&transfer->meter->steps, 1);
 }
 
-static bool lacks_room(long done, long whole)
+static bool is_bomb(uint64_t unpacked, uint64_t sent)
+{
+	return unpacked > bomb_bytes && unpacked / MAX_RATIO > sent;
+}
+
+static bool lacks_room(long done, long whole, long unpacked)
 {
 	uint64_t room = debuginfod_library_room();
 	uint64_t missing = whole > done ? (uint64_t)(whole - done) : 0;
-	bool is_large = done > (long)spare_bytes;
+	bool is_large = unpacked > (long)spare_bytes;
 	return missing > room || (is_large && room < spare_bytes);
 }
 
-/* Why what a server sends is not wanted any more. */
+/* Why what a server sends is not wanted any more. `done` and `whole` count what is sent, packed. */
 static enum debug_verdict judge_size(
 	const struct debuginfod_transfer *transfer, bool is_whole, long done, long whole)
 {
-	long size = whole > done ? whole : done;
+	long unpacked =
+		(long)debuginfod_unfinished_bytes(transfer->build_id, transfer->build_id_len);
+	if (unpacked < done)
+		unpacked = done;
+	long size = whole > unpacked ? whole : unpacked;
+	if (is_bomb((uint64_t)unpacked, (uint64_t)done))
+		return DEBUG_BOMB;
 	if (size > (is_whole ? file_bytes_max : section_bytes_max))
 		return DEBUG_ENDLESS;
 	if (is_whole && size > transfer->bytes_max)
 		return DEBUG_TOO_LARGE;
-	return lacks_room(done, whole) ? DEBUG_FAILED : DEBUG_ACCEPTED;
+	return lacks_room(done, whole, unpacked) ? DEBUG_FAILED : DEBUG_ACCEPTED;
 }
 
 /*
@@ -97,6 +114,12 @@ static int on_progress(struct debuginfod_client *client, long done, long whole)
 
 /* ---- what servers answered ---- */
 
+static void count_announced(uint64_t bytes, struct debuginfod_replies *replies)
+{
+	if (bytes > replies->content_bytes)
+		replies->content_bytes = bytes;
+}
+
 static void read_log_line(const char *line, struct debuginfod_replies *replies)
 {
 	unsigned status = 0;
@@ -104,6 +127,10 @@ static void read_log_line(const char *line, struct debuginfod_replies *replies)
 		*replies = (struct debuginfod_replies){0};
 	else if (strncmp(line, "init server ", 12) == 0)
 		replies->asked++;
+	else if (strncasecmp(line, "header content-length:", 22) == 0)
+		count_announced(strtoull(line + 22, NULL, 10), replies);
+	else if (strncasecmp(line, "header transfer-encoding:", 25) == 0)
+		replies->is_chunked = true;
 	else if (sscanf(line, "header HTTP/%*[0-9.] %3u", &status) != 1)
 		return;
 	/* Not found, gone; what is below are redirections. */
@@ -124,6 +151,8 @@ struct debuginfod_replies debuginfod_transfer_read_log(const char *log)
 		read_log_line(log, &replies);
 		log += len + (log[len] != 0);
 	}
+	if (replies.is_chunked) /* RFC 9112, section 6.3: then a length means nothing */
+		replies.content_bytes = 0;
 	return replies;
 }
 
@@ -194,6 +223,20 @@ static bool is_lasting(const struct debuginfod_transfer *transfer, enum debug_ve
 	       (verdict == DEBUG_UNKNOWN && (transfer->is_certain || transfer->log < 0));
 }
 
+/* It may have been there before the library called for the first time. */
+static enum debug_verdict judge_file(const struct debuginfod_transfer *transfer, const char *path)
+{
+	struct debuginfod_replies replies = take_replies(transfer);
+	uint64_t seen_bytes = (uint64_t)transfer->seen_bytes;
+	bool is_fetched = replies.asked || transfer->is_answered; /* else it was in the cache */
+	uint64_t sent = replies.content_bytes > seen_bytes ? replies.content_bytes : seen_bytes;
+	struct stat st;
+	if (!is_fetched || stat(path, &st) || !is_bomb((uint64_t)st.st_size, sent))
+		return DEBUG_ACCEPTED;
+	unlink(path);
+	return DEBUG_BOMB;
+}
+
 enum debug_verdict debuginfod_transfer_fetch(
 	struct debuginfod_transfer *transfer, const char *section, char **path, int *errnum)
 {
@@ -213,6 +256,8 @@ enum debug_verdict debuginfod_transfer_fetch(
 	enum debug_verdict verdict = judge(transfer, fd, errnum);
 	if (fd >= 0)
 		close(fd);
+	if (verdict == DEBUG_ACCEPTED && found)
+		verdict = judge_file(transfer, found);
 	if (verdict == DEBUG_ACCEPTED && found)
 		*path = mem_strdup(found);
 	else if (verdict == DEBUG_ACCEPTED)

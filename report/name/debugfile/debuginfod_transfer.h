@@ -44,12 +44,13 @@ struct debuginfod_transfer {
 };
 
 /*
- * Of a log: how many servers were asked, how many answered that they know of no such thing, and
- * whether one could not tell.
+ * Of a log: how many servers were asked, how many answered that they know of no such thing,
+ * whether one could not tell, and the most that one announced to send (0: none did).
  */
 struct debuginfod_replies {
 	unsigned asked, unknown;
-	bool is_refused;
+	bool is_refused, is_chunked;
+	uint64_t content_bytes;
 };
 struct debuginfod_replies debuginfod_transfer_read_log(const char *log);
 

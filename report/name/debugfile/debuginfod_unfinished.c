@@ -2,7 +2,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "format/base/str.h"
 
 enum {
 	PATH_BYTES = 4096,
@@ -54,18 +57,41 @@ static void put_descriptor(char *path, unsigned fd)
 	*path = 0;
 }
 
+/* False: there is no such descriptor, or it is of something else. */
+static bool find_path(unsigned fd, char path[PATH_BYTES])
+{
+	char link[32];
+	put_descriptor(link, fd);
+	ssize_t len = readlink(link, path, PATH_BYTES - 1);
+	path[len > 0 ? len : 0] = 0;
+	return len > 0 && debuginfod_unfinished_is(path);
+}
+
 void debuginfod_unfinished_remove(void)
 {
 	int before = errno;
 	for (unsigned fd = 0; fd < DESCRIPTORS_MAX; fd++) {
-		char link[32], path[PATH_BYTES];
-		put_descriptor(link, fd);
-		ssize_t len = readlink(link, path, sizeof(path) - 1);
-		if (len <= 0)
-			continue;
-		path[len] = 0;
-		if (debuginfod_unfinished_is(path))
+		char path[PATH_BYTES];
+		if (find_path(fd, path))
 			unlink(path);
 	}
 	errno = before;
+}
+
+uint64_t debuginfod_unfinished_bytes(const uint8_t *build_id, size_t len)
+{
+	CLEANUP(str_deinit) struct str folder = {0};
+	uint64_t most = 0;
+	str_putc(&folder, '/');
+	for (size_t i = 0; i < len; i++)
+		str_printf(&folder, "%02x", build_id[i]);
+	str_putc(&folder, '/');
+	for (unsigned fd = 0; fd < DESCRIPTORS_MAX; fd++) {
+		char path[PATH_BYTES];
+		struct stat st;
+		if (find_path(fd, path) && strstr(path, str_text(&folder)) && !stat(path, &st) &&
+			(uint64_t)st.st_size > most)
+			most = (uint64_t)st.st_size;
+	}
+	return most;
 }
