@@ -211,11 +211,14 @@ static void claim_beyond_limit(struct reading *reading, struct line_reader *read
 	}
 }
 
-/* What is to be told of a line: itself, or that it had an address. */
+/*
+ * A line of the map that the caller gets: as the name of one of the addresses that it wants, from a
+ * time on, or as a symbol, that is, the name of all of the line's addresses at all times.
+ */
 struct message {
 	uint64_t line;
-	size_t index; /* of the address; of none: that of no address */
-	uint64_t time_ns, sure_ns;
+	size_t index; /* of the wanted address; of a symbol: the number of wanted addresses */
+	uint64_t time_ns, sure_ns; /* as in struct code_place; of a symbol 0 */
 };
 
 struct messages {

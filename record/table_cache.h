@@ -1,7 +1,8 @@
 /*
- * Unwind tables on disk, so that one is made once and not once for each recording. By a name that
- * anybody can give a file: what a table was made from is stored with it, and whoever loads it is to
- * compare that with the file at hand.
+ * Unwind tables on disk, so that the recorder makes each of them once and not for each recording.
+ * They are found by build ID, which any file may claim to have. Therefore a table is stored with
+ * the parts of the file that it was made from, and the caller of table_cache_load() compares these
+ * with the file at hand.
  */
 #ifndef EBPROF_TABLE_CACHE_H
 #define EBPROF_TABLE_CACHE_H

@@ -496,9 +496,9 @@ TEST(compiled_code_that_may_have_been_another)
 	uint32_t early = forged_string(writer, "early"), late = forged_string(writer, "late");
 	writer_code(writer, &(struct layout_code){3, 0x20, 0x20, 1000, early, 0, 0, 1000});
 	writer_code(writer, &(struct layout_code){3, 0x20, 0x20, 2000, late, 0, 0, 3000});
-	put_sample_at(writer, 900, 6, 0); /* before it was told of: stale */
+	put_sample_at(writer, 900, 6, 0); /* the first name is known from 1000 on: stale */
 	put_sample_at(writer, 1000, 6, 0);
-	put_sample_at(writer, 2000, 6, 0); /* one or the other: stale */
+	put_sample_at(writer, 2000, 6, 0); /* until 3000 both functions may be there: stale */
 	put_sample_at(writer, 2999, 6, 0);
 	put_sample_at(writer, 3000, 6, 0);
 	put_sample_at(writer, 500, 5, 0); /* nothing changed there */

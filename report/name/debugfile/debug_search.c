@@ -110,7 +110,10 @@ static struct debug_identity of_separate(const struct walk *walk)
 	return identity;
 }
 
-/* Is told of only where it has the build ID. */
+/*
+ * Tries a file of a folder of --debug-dir. What has another build ID, or none, is not listed among
+ * the files that were tried: a folder may hold hundreds.
+ */
 static void try_entry(struct walk *walk, const char *dir, const char *name)
 {
 	struct debug_identity identity = of_separate(walk);
