@@ -9,6 +9,7 @@ BEGIN {
 	row("bpf", "bpf/", "bpf/")
 	row("format/base", "format/base/", "")
 	row("format/elf", "format/base/ format/elf/", "libelf.h gelf.h elfutils/")
+	row("format/base/mount_view.c", "format/base/", "linux/openat2.h")
 	row("format/base/safe_folder.c", "format/base/", "linux/openat2.h")
 	row("format/base/inflate.c", "format/base/", "zlib.h libdeflate.h")
 	row("format/elf/elf_inflate.c", "format/base/ format/elf/", "zstd.h")
