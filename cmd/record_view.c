@@ -315,6 +315,16 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			    "others are cut (%llu %s)",
 			(unsigned long long)summary->files_full,
 			str_plural(summary->files_full, "time", "times"));
+	if (summary->dsos_remote)
+		console_say("hint: %llu %s not opened, on remote or FUSE file systems of other "
+			    "users, which may hang: stacks end there, and names are missing",
+			(unsigned long long)summary->dsos_remote,
+			str_plural(summary->dsos_remote, "file was", "files were"));
+	if (summary->perf_maps_remote)
+		console_say("hint: perf maps of %llu %s not looked for: /tmp is a remote or FUSE "
+			    "file system of another user",
+			(unsigned long long)summary->perf_maps_remote,
+			str_plural(summary->perf_maps_remote, "process were", "processes were"));
 	if (summary->mappings_full)
 		console_say("hint: %llu %s left out, since a process has too many; frames there "
 			    "may lack names",

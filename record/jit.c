@@ -1,13 +1,10 @@
 #include "record/jit.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,23 +59,18 @@ static bool is_same_inode(const char *a, const char *b)
 /* A private /tmp makes a difference, too: that is another mount namespace with the same root. */
 static bool has_our_tmp(uint32_t pid)
 {
-	char root[32], mounts[32];
-	snprintf(root, sizeof(root), "/proc/%u/root", pid);
+	char mounts[32];
+	struct mount_file root, own;
+	CLEANUP_FD int root_fd = target_file_open_root(pid, &root);
+	CLEANUP_FD int own_fd = target_file_open_root((uint32_t)getpid(), &own);
 	snprintf(mounts, sizeof(mounts), "/proc/%u/ns/mnt", pid);
-	return is_same_inode(root, "/proc/self/root") && is_same_inode(mounts, "/proc/self/ns/mnt");
+	return root_fd >= 0 && own_fd >= 0 && root.device == own.device &&
+	       root.inode == own.inode && is_same_inode(mounts, "/proc/self/ns/mnt");
 }
 
-/* Absolute links do not lead out of the process's root. */
-static int open_tmp(uint32_t pid)
+static int open_tmp(const struct jit_table *table, uint32_t pid, bool is_ours)
 {
-	char path[32];
-	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	snprintf(path, sizeof(path), "/proc/%u/root", pid);
-	CLEANUP_FD int root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return root_fd < 0 ? -1 : (int)syscall(SYS_openat2, root_fd, "tmp", &how, sizeof(how));
+	return target_file_open_folder(table->objects->files, pid, is_ours, "/tmp");
 }
 
 /*
@@ -99,7 +91,8 @@ static void look_at(struct jit_table *table, struct jit_image *image, const stru
 	image->has_own_tmp = is_alive ? !has_our_tmp(process->pid) : ns_pid != process->pid;
 	if (!image->has_own_tmp || table->nr_open >= MAX_OPEN)
 		return;
-	image->tmp_fd = open_tmp(process->pid);
+	image->tmp_fd = open_tmp(table, process->pid, false);
+	image->is_tmp_remote = image->tmp_fd < 0 && errno == EREMOTE;
 	table->nr_open += image->tmp_fd >= 0;
 }
 
@@ -218,28 +211,28 @@ static bool is_to_believe(const struct jit_image *image, const struct stat *st)
 {
 	uint64_t mtime_ns = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
 	bool is_newer = !image->start_ns || mtime_ns + NS_PER_S >= realtime_of(image->start_ns);
-	return S_ISREG(st->st_mode) && (st->st_uid == image->uid || st->st_uid == 0) && is_newer;
+	return (st->st_uid == image->uid || st->st_uid == 0) && is_newer;
 }
 
 /* No link is followed, and opening never waits. errno: ENOENT when there is none to believe. */
-static int open_map(const struct jit_image *image)
+static int open_map(const struct jit_table *table, const struct jit_image *image)
 {
 	char name[32];
 	struct stat st;
 	CLEANUP_FD int own_fd = -1;
 	int tmp_fd = image->tmp_fd;
 	if (tmp_fd < 0) {
-		own_fd = image->has_own_tmp ? open_tmp(image->pid)
-					    : open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		own_fd = open_tmp(table, image->pid, !image->has_own_tmp);
 		tmp_fd = own_fd;
 	}
 	if (tmp_fd < 0)
 		return -1;
 	snprintf(name, sizeof(name), "perf-%u.map", image->ns_pid);
-	CLEANUP_FD int fd =
-		openat(tmp_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st))
+	CLEANUP_FD int fd = target_file_open_below(table->objects->files, tmp_fd, name, &st);
+	if (fd < 0) {
+		errno = errno == EINVAL ? ENOENT : errno;
 		return -1;
+	}
 	if (is_to_believe(image, &st))
 		return steal_fd(fd);
 	errno = ENOENT;
@@ -278,7 +271,7 @@ static void find_map(struct jit_table *table, struct jit_image *image)
 	bool is_open = image->map_fd >= 0;
 	if (is_open ? !is_removed(image->map_fd) : table->nr_open >= MAX_OPEN)
 		return;
-	int fd = open_map(image);
+	int fd = open_map(table, image);
 	if (fd >= 0)
 		watch_map(table, image, fd);
 	else if (!is_open && errno == ENOENT)
@@ -368,7 +361,7 @@ static void name_by_map(struct jit_table *table, struct jit_image *image,
 		return;
 	if (!image->is_over)
 		find_map(table, image);
-	CLEANUP_FD int own_fd = image->map_fd < 0 ? open_map(image) : -1;
+	CLEANUP_FD int own_fd = image->map_fd < 0 ? open_map(table, image) : -1;
 	int fd = image->map_fd < 0 ? own_fd : image->map_fd;
 	if (fd < 0)
 		return;

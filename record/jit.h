@@ -33,6 +33,7 @@ struct jit_image {
 	int tmp_fd;           /* that one, to outlive the process; -1: not open */
 	int dump_fd;          /* its jitdump, -1: none */
 	int map_fd;           /* its perf map, kept open to watch it grow; -1: not open */
+	bool is_tmp_remote;   /* it may not be looked into, see target_file.h */
 	bool is_over;         /* its process has ended */
 	struct file_growth *growth;    /* of the perf map; the watch's while the map is open */
 	uint64_t look_ns;              /* when to look for it next */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "format/base/map.h"
 #include "format/base/mem.h"
@@ -36,16 +37,16 @@ struct kept_files {
 /* ---- root directories ---- */
 
 /* False: the process is gone, or not ours to see. */
-static bool open_root(const char *process, struct root *ret)
+static bool open_root(uint32_t pid, struct root *ret)
 {
 	char path[64];
 	struct stat st;
-	snprintf(path, sizeof(path), "/proc/%s/root", process);
-	CLEANUP_FD int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
+	struct mount_file file;
+	CLEANUP_FD int fd = target_file_open_root(pid, &file);
+	if (fd < 0)
 		return false;
-	*ret = (struct root){.device = st.st_dev, .inode = st.st_ino};
-	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", process);
+	*ret = (struct root){.device = file.device, .inode = file.inode};
+	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", pid);
 	CLEANUP_FD int mounts_fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (mounts_fd < 0 || fstat(mounts_fd, &st))
 		return false;
@@ -82,10 +83,8 @@ static int keep_root(struct kept_files *files, struct root *root)
 
 static int root_of(struct kept_files *files, uint32_t pid)
 {
-	char process[16];
 	struct root root;
-	snprintf(process, sizeof(process), "%u", pid);
-	return files->roots.len && open_root(process, &root) ? keep_root(files, &root) : -1;
+	return files->roots.len && open_root(pid, &root) ? keep_root(files, &root) : -1;
 }
 
 /* ---- files ---- */
@@ -100,7 +99,7 @@ struct kept_files *kept_files_create(void)
 {
 	struct kept_files *files = mem_zalloc(sizeof(*files));
 	struct root own;
-	if (open_root("self", &own))
+	if (open_root((uint32_t)getpid(), &own))
 		vec_push(&files->roots, own);
 	return files;
 }
@@ -119,26 +118,23 @@ void kept_files_destroy(struct kept_files *files)
 	mem_free(files);
 }
 
-static bool is_same_inode(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 static bool has_own_root(const struct kept_files *files, const struct kept_file *file)
 {
-	struct stat own, root;
-	return file->root_fd < 0 ||
-	       (!fstat(files->roots.data[0].fd, &own) && !fstat(file->root_fd, &root) &&
-		       is_same_inode(&own, &root));
+	struct mount_file own, root;
+	return file->root_fd < 0 || (mount_file_of(files->roots.data[0].fd, &own) &&
+					    mount_file_of(file->root_fd, &root) &&
+					    own.device == root.device && own.inode == root.inode);
 }
 
 /* Whether whoever looks there later finds this very file, and its debug files as well. */
 static bool is_at_path(
 	const struct kept_files *files, const struct kept_file *file, const struct object *object)
 {
-	struct stat kept, there;
-	return object->path[0] == '/' && !fstat(file->fd, &kept) && !stat(object->path, &there) &&
-	       is_same_inode(&kept, &there) && has_own_root(files, file);
+	struct stat kept;
+	struct mount_file there;
+	return object->path[0] == '/' && !fstat(file->fd, &kept) &&
+	       target_file_find(object->files, object->path, &there) &&
+	       kept.st_dev == there.device && kept.st_ino == there.inode && has_own_root(files, file);
 }
 
 /* On no disk, such as /tmp, /dev/shm, /run; a machine that has no disk has nothing better. */
@@ -154,10 +150,10 @@ static bool will_be_gone(const struct kept_file *file)
 /* The same of a file that is not open, by what was noted of it. */
 static bool was_at_path(const struct object *object)
 {
-	struct stat there;
-	return object->path[0] == '/' && !stat(object->path, &there) &&
-	       object->info.inode == there.st_ino &&
-	       object->info.device == (major(there.st_dev) << 20 | minor(there.st_dev));
+	struct mount_file there;
+	return object->path[0] == '/' && target_file_find(object->files, object->path, &there) &&
+	       object->info.inode == there.inode &&
+	       object->info.device == (major(there.device) << 20 | minor(there.device));
 }
 
 static void give_up_reachable(

@@ -1,19 +1,19 @@
 #include "record/object.h"
 
-#include <fcntl.h>
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "format/base/bisect.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
 
-static struct object *create(enum layout_object_kind kind, const char *path)
+static struct object *create(
+	const struct object_table *table, enum layout_object_kind kind, const char *path)
 {
 	struct object *object = mem_zalloc(sizeof(*object));
+	object->files = table->files;
 	object->info.kind = kind;
 	object->path = mem_strdup(path);
 	return object;
@@ -34,6 +34,8 @@ void object_table_deinit(struct object_table *table)
 	vec_deinit(&table->objects);
 	strtab_deinit(&table->keys);
 	map_deinit(&table->by_key);
+	target_files_destroy(table->files);
+	table->files = NULL;
 }
 
 static void add(struct object_table *table, struct object *object)
@@ -69,7 +71,7 @@ struct object *object_table_by_build_id(struct object_table *table, const char *
 	key_of_build_id(&key, path, build_id, build_id_len);
 	uint64_t *slot = key_slot(table, &key);
 	if (!*slot) {
-		struct object *object = create(LAYOUT_OBJECT_FILE, path);
+		struct object *object = create(table, LAYOUT_OBJECT_FILE, path);
 		add(table, object);
 		memcpy(object->info.build_id, build_id, build_id_len);
 		object->info.build_id_len = build_id_len;
@@ -87,7 +89,7 @@ struct object *object_table_by_inode(struct object_table *table, const char *pat
 	uint64_t *slot = map_put(&table->by_key, inode_key, NULL);
 	if (*slot)
 		return object_at(table, *slot);
-	struct object *object = create(LAYOUT_OBJECT_FILE, path);
+	struct object *object = create(table, LAYOUT_OBJECT_FILE, path);
 	object->info.device = device;
 	object->info.inode = inode;
 	object->info.flags |= is_deleted ? LAYOUT_OBJECT_DELETED : 0;
@@ -115,7 +117,7 @@ struct object *object_table_special(
 	str_printf(&key, "s%d:%s", kind, name);
 	uint64_t *slot = key_slot(table, &key);
 	if (!*slot) {
-		struct object *object = create(kind, name);
+		struct object *object = create(table, kind, name);
 		add(table, object);
 		object->is_examined = true;
 		*slot = object->serial + 1;
@@ -125,7 +127,7 @@ struct object *object_table_special(
 
 struct object *object_table_anonymous(struct object_table *table)
 {
-	struct object *object = create(LAYOUT_OBJECT_ANONYMOUS, LAYOUT_ANONYMOUS_PATH);
+	struct object *object = create(table, LAYOUT_OBJECT_ANONYMOUS, LAYOUT_ANONYMOUS_PATH);
 	add(table, object);
 	object->is_examined = object->is_kept = true;
 	return object;
@@ -250,31 +252,20 @@ static void take_stat(struct object *object, const struct stat *st)
 	object->info.device = major(st->st_dev) << 20 | minor(st->st_dev);
 }
 
-/* Opening never blocks: a FIFO or a device is not opened. -1: no regular file is there. */
-static int open_regular(const char *path, struct stat *st)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode))
-		return fd;
-	mem_close_fd(&fd);
-	return -1;
-}
-
 static bool is_other_inode(const struct object *object, const struct stat *st)
 {
 	const struct layout_object *info = &object->info;
 	return !info->build_id_len && info->inode && info->inode != st->st_ino;
 }
 
-/* True when the file was the right one. */
-static bool examine_path(void *context, const char *path)
+/* True when the file was the right one. Takes the descriptor. */
+typedef bool take_file_fn(void *context, int file_fd, const struct stat *st);
+
+static bool examine_file(void *context, int file_fd, const struct stat *st)
 {
 	struct object *object = context;
-	struct stat st;
-	CLEANUP_FD int fd = open_regular(path, &st);
-	if (fd < 0)
-		return false;
-	if (is_other_inode(object, &st)) {
+	CLEANUP_FD int fd = file_fd;
+	if (is_other_inode(object, st)) {
 		object->info.flags |= LAYOUT_OBJECT_CHANGED;
 		return false;
 	}
@@ -282,13 +273,13 @@ static bool examine_path(void *context, const char *path)
 	struct err *err = elf_file_open(fd, &elf);
 	if (err) { /* a mapped file need not be ELF */
 		err_destroy(err);
-		take_stat(object, &st);
+		take_stat(object, st);
 		return true;
 	}
 	bool is_right = take_elf(object, elf);
 	elf_file_destroy(elf);
 	if (is_right) {
-		take_stat(object, &st);
+		take_stat(object, st);
 		object->info.flags &= ~(uint32_t)LAYOUT_OBJECT_CHANGED;
 	} else {
 		object->info.flags |= LAYOUT_OBJECT_CHANGED;
@@ -296,21 +287,47 @@ static bool examine_path(void *context, const char *path)
 	return is_right;
 }
 
-/* Tries where the file may be until `fn` finds it there. */
-static bool try_paths(const struct object *object, const struct object_location *where,
-	bool (*fn)(void *context, const char *path), void *context)
+enum place {
+	PLACE_MAPPED,
+	PLACE_IN_ROOT,
+	PLACE_HERE,
+	NR_PLACES
+};
+
+static int open_at(const struct object *object, const struct object_location *where,
+	enum place place, struct stat *st)
 {
-	char path[4200];
-	if (where->pid) {
-		snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", where->pid,
-			(unsigned long long)where->start, (unsigned long long)where->end);
-		if (fn(context, path))
-			return true;
-		snprintf(path, sizeof(path), "/proc/%u/root%.4096s", where->pid, object->path);
-		if (fn(context, path))
-			return true;
+	struct target_files *files = object->files;
+	const char *path = object->path;
+	errno = ENOENT;
+	switch (place) {
+	case PLACE_MAPPED:
+		return !where->pid ? -1
+				   : target_file_open_mapped(
+					     files, where->pid, where->start, where->end, st);
+	case PLACE_IN_ROOT:
+		return !where->pid || path[0] != '/'
+			       ? -1
+			       : target_file_open_in_root(files, where->pid, path, st);
+	default:
+		return path[0] != '/' ? -1 : target_file_open_here(files, where->pid, path, st);
 	}
-	return object->path[0] == '/' && fn(context, object->path);
+}
+
+/* Tries where the file may be until `fn` finds it there. Else errno may be EREMOTE. */
+static bool try_places(const struct object *object, const struct object_location *where,
+	take_file_fn *fn, void *context)
+{
+	bool is_refused = false;
+	for (enum place place = PLACE_MAPPED; place < NR_PLACES; place++) {
+		struct stat st;
+		int fd = open_at(object, where, place, &st);
+		if (fd >= 0 && fn(context, fd, &st))
+			return true;
+		is_refused |= fd < 0 && errno == EREMOTE;
+	}
+	errno = is_refused ? EREMOTE : ENOENT;
+	return false;
 }
 
 void object_examine(struct object *object, const struct object_location *where)
@@ -318,8 +335,11 @@ void object_examine(struct object *object, const struct object_location *where)
 	if (object->is_examined)
 		return;
 	object->is_examined = true;
-	if (!try_paths(object, where, examine_path, object))
-		object->info.flags |= LAYOUT_OBJECT_UNREADABLE;
+	if (try_places(object, where, examine_file, object))
+		return;
+	object->info.flags |= LAYOUT_OBJECT_UNREADABLE;
+	if (errno == EREMOTE)
+		object->info.flags |= LAYOUT_OBJECT_REMOTE;
 }
 
 struct opening {
@@ -336,12 +356,11 @@ static bool has_build_id(const struct object *object, struct elf_file *elf)
 	       (!len || memcmp(build_id, object->info.build_id, len) == 0);
 }
 
-static bool open_path(void *context, const char *path)
+static bool open_elf(void *context, int file_fd, const struct stat *st)
 {
 	struct opening *opening = context;
-	struct stat st;
-	CLEANUP_FD int fd = open_regular(path, &st);
-	if (fd < 0 || is_other_inode(opening->object, &st))
+	CLEANUP_FD int fd = file_fd;
+	if (is_other_inode(opening->object, st))
 		return false;
 	struct elf_file *elf;
 	struct err *err = elf_file_open(fd, &elf);
@@ -362,19 +381,18 @@ bool object_open(const struct object *object, const struct object_location *wher
 	struct elf_file **elf)
 {
 	struct opening opening = {.object = object};
-	if (!try_paths(object, where, open_path, &opening))
+	if (!try_places(object, where, open_elf, &opening))
 		return false;
 	*fd = opening.fd;
 	*elf = opening.elf;
 	return true;
 }
 
-static bool open_any(void *context, const char *path)
+static bool open_any(void *context, int file_fd, const struct stat *st)
 {
 	struct opening *opening = context;
-	struct stat st;
-	CLEANUP_FD int fd = open_regular(path, &st);
-	if (fd < 0 || is_other_inode(opening->object, &st))
+	CLEANUP_FD int fd = file_fd;
+	if (is_other_inode(opening->object, st))
 		return false;
 	opening->fd = steal_fd(fd);
 	return true;
@@ -383,7 +401,7 @@ static bool open_any(void *context, const char *path)
 int object_open_any(const struct object *object, const struct object_location *where)
 {
 	struct opening opening = {.object = object, .fd = -1};
-	try_paths(object, where, open_any, &opening);
+	try_places(object, where, open_any, &opening);
 	return opening.fd;
 }
 

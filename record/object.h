@@ -14,6 +14,7 @@
 #include "format/base/vec.h"
 #include "format/elf/elf_file.h"
 #include "format/file/layout.h"
+#include "record/target_file.h"
 
 /* Where a file can be reached: some process maps it at [start, end). pid 0: nobody. */
 struct object_location {
@@ -25,6 +26,7 @@ struct object {
 	uint32_t serial;           /* unique in the session, ascending, never used again */
 	struct layout_object info; /* path unset; segments owned */
 	char *path;
+	struct target_files *files; /* the table's */
 	bool is_examined;      /* the file was opened, or could not be */
 	struct map frames;     /* offset -> frame of the stack table, plus 1 */
 	uint32_t table;        /* its unwind table, see table_store.h */
@@ -43,6 +45,8 @@ struct object_table {
 	size_t sweep_at;    /* how many are to be swept; 0: not known yet */
 	struct strtab keys; /* of what tells objects apart; its id + map = object */
 	struct map by_key;  /* keys' id -> serial */
+	/* By which files are opened: before the first object, or NULL, which refuses none. Owned. */
+	struct target_files *files;
 };
 
 void object_table_deinit(struct object_table *table);
@@ -73,7 +77,8 @@ struct object *object_table_anonymous(struct object_table *table);
 
 /*
  * Reads segments and build ID from the file, once. A file that holds another
- * build ID than the kernel announced is flagged and gives no segments.
+ * build ID than the kernel announced is flagged and gives no segments; so is one
+ * that target_file.h refuses.
  */
 void object_examine(struct object *object, const struct object_location *where);
 /*

@@ -183,13 +183,28 @@ uint32_t proc_read_ns_pid(uint32_t pid)
 	return innermost;
 }
 
-uint32_t proc_read_tgid(uint32_t tid)
+/* The first number of a line of /proc/PID/status; `label` begins with a newline. */
+static bool read_status(uint32_t pid, const char *label, uint32_t *ret)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	if (!read_pid_file(tid, "status", &text))
-		return 0;
-	const char *line = strstr(str_text(&text), "\nTgid:");
-	return line ? (uint32_t)strtoul(line + strlen("\nTgid:"), NULL, 10) : 0;
+	if (!read_pid_file(pid, "status", &text))
+		return false;
+	const char *line = strstr(str_text(&text), label);
+	if (line)
+		*ret = (uint32_t)strtoul(line + strlen(label), NULL, 10);
+	return line;
+}
+
+uint32_t proc_read_tgid(uint32_t tid)
+{
+	uint32_t tgid = 0;
+	read_status(tid, "\nTgid:", &tgid);
+	return tgid;
+}
+
+bool proc_read_uid(uint32_t pid, uint32_t *ret)
+{
+	return read_status(pid, "\nUid:", ret);
 }
 
 bool proc_read_cgroup(uint32_t pid, struct str *ret)

@@ -330,7 +330,8 @@ static void add_program_file(void *context, const char *path)
 static bool add_mapping(void *context, const struct proc_mapping *mapping)
 {
 	struct program *program = context;
-	const struct object object = {.path = (char *)mapping->path};
+	const struct object object = {
+		.path = (char *)mapping->path, .files = program->probes->target_files};
 	struct object_location where = {program->pid, mapping->start, mapping->end};
 	int fd = mapping->path[0] == '/' ? object_open_any(&object, &where) : -1;
 	if (fd >= 0)

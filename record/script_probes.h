@@ -30,6 +30,7 @@ struct script_probe {     /* in one place */
 };
 
 struct script_probes {
+	struct target_files *target_files; /* borrowed, may be NULL */
 	uint32_t vms; /* bits: the languages that are wanted, by enum vm_kind */
 	VEC(struct script_probe) places;
 	VEC(struct script_probe_file) files;

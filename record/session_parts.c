@@ -252,6 +252,8 @@ struct err *session_parts_init(struct session_parts *parts, const struct session
 {
 	*parts = (struct session_parts){.options = *options, .signals.fd = -1, .epoll_fd = -1};
 	translate_init(&parts->translate, session_is_system_wide(options));
+	parts->translate.objects.files = target_files_create(options->target == SESSION_COMMAND);
+	parts->script_probes.target_files = parts->translate.objects.files;
 	target_reader_start(&parts->translate.scripts.reader);
 	parts->recording.options = &parts->options;
 	parts->recording.translate = &parts->translate;

@@ -69,7 +69,10 @@ static void count_objects(const struct session_parts *parts, struct session_summ
 		summary->dsos++;
 		summary->dsos_with_build_id += object->info.build_id_len > 0;
 		summary->dsos_readable += object->info.nr_segments > 0;
+		summary->dsos_remote += (object->info.flags & LAYOUT_OBJECT_REMOTE) > 0;
 	}
+	vec_each(&parts->translate.jit.images, image)
+		summary->perf_maps_remote += image->is_tmp_remote;
 }
 
 /* Keeps the worst, in order. */

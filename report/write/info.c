@@ -440,6 +440,8 @@ static void put_objects(const struct profile *profile, struct str *out)
 			str_puts(out, " (deleted)");
 		if (object->info.flags & LAYOUT_OBJECT_CHANGED)
 			str_puts(out, " (replaced by another build while recording)");
+		else if (object->info.flags & LAYOUT_OBJECT_REMOTE)
+			str_puts(out, " (not opened: remote or FUSE, of another user)");
 		else if (object->info.flags & LAYOUT_OBJECT_UNREADABLE)
 			str_puts(out, " (could not be read)");
 		if (object->info.flags & LAYOUT_OBJECT_UNSEARCHED)

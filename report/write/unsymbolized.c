@@ -272,6 +272,11 @@ static void put_tried(const struct profile_object *object, struct str *out)
 		put_line(out, "not:");
 		str_puts(out, "its build ID: there are too many notes to look for it in all\n");
 	}
+	if (object->info.flags & LAYOUT_OBJECT_REMOTE) {
+		put_line(out, "not:");
+		str_puts(out, "while recording: it was on a remote or FUSE file system of another "
+			      "user, which may hang\n");
+	}
 	if (!nr_absent)
 		return;
 	put_line(out, "tried:");
