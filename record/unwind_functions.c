@@ -91,6 +91,7 @@ static struct err *add_eh_frame(struct unwind_functions *functions, struct elf_f
 		.len = found.size,
 		.vaddr = found.vaddr,
 		.machine = elf_file_machine(elf),
+		.stop = elf_file_stop(elf),
 	};
 	add_section(functions, UNWIND_FROM_EH_FRAME, &section);
 	return NULL;
@@ -101,7 +102,7 @@ static struct err *add_go(struct unwind_functions *functions, struct elf_file *e
 	try(unwind_go_open(elf, &functions->go));
 	uint32_t count = functions->go ? unwind_go_count(functions->go) : 0;
 	uint64_t start, end;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count && !elf_file_is_stopped(elf); i++)
 		if (unwind_go_function(functions->go, i, &start, &end))
 			add_function(functions, UNWIND_FROM_GO, start, end, i);
 	return NULL;
@@ -122,6 +123,7 @@ static struct err *add_debug_frame(struct unwind_functions *functions, struct el
 		.bytes = *bytes,
 		.len = len,
 		.machine = elf_file_machine(elf),
+		.stop = elf_file_stop(elf),
 	};
 	add_section(functions, UNWIND_FROM_DEBUG_FRAME, &section);
 	return NULL;

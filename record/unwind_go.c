@@ -372,11 +372,11 @@ static void look_around(struct unwind_go *go)
 {
 	struct go_function function;
 	uint32_t count = go_pclntab_count(go->table);
-	for (uint32_t i = 0; i < count && !go->has_flags; i++)
+	for (uint32_t i = 0; i < count && !go->has_flags && !elf_file_is_stopped(go->elf); i++)
 		go->has_flags = go_pclntab_function(go->table, i, &function) &&
 				function.flags & GO_FUNCTION_ASSEMBLY;
 	go->sigreturn = UINT32_MAX;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count && !elf_file_is_stopped(go->elf); i++)
 		if (go_pclntab_function(go->table, i, &function) &&
 			role_of(go, &function) == ROLE_SIGRETURN)
 			go->sigreturn = i;

@@ -21,6 +21,7 @@ enum {
 };
 
 struct builder {
+	struct elf_file *elf;
 	struct unwind_functions *functions;
 	struct unwind_statistics *statistics;
 	struct unwind_rows *rows;
@@ -133,7 +134,7 @@ static void put_functions(struct builder *builder)
 			unwind_gaps_put(&builder->gaps, builder->rows, covered, builder->start);
 		put_function(builder, function);
 		covered = builder->end;
-		if (unwind_rows_is_full(builder->rows))
+		if (unwind_rows_is_full(builder->rows) || elf_file_is_stopped(builder->elf))
 			return;
 	}
 	unwind_gaps_put(&builder->gaps, builder->rows, covered, UINT64_MAX);
@@ -178,6 +179,8 @@ static struct err *build(struct builder *builder, struct elf_file *elf, struct u
 	put_functions(builder);
 	unwind_gaps_deinit(&builder->gaps);
 	note_bad(builder);
+	if (elf_file_is_stopped(elf))
+		return err_new(ERR_UNAVAILABLE, "making it was stopped");
 	return unwind_rows_finish(builder->rows);
 }
 
@@ -188,7 +191,7 @@ struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret)
 	struct unwind_rows rows;
 	unwind_rows_init(&rows, &table);
 	struct builder builder = {
-		.functions = &functions, .rows = &rows, .statistics = &table.statistics};
+		.elf = elf, .functions = &functions, .rows = &rows, .statistics = &table.statistics};
 	struct err *err = build(&builder, elf, &table);
 	unwind_functions_deinit(&functions);
 	unwind_rows_deinit(&rows);

@@ -58,7 +58,7 @@ struct unwind_table {
  * A file that says nothing of its frames gives an empty table. ERR_UNSUPPORTED when
  * the table would need more than UNWIND_TABLE_MAX_RULES, UNWIND_TABLE_MAX_ROWS,
  * UNWIND_TABLE_MAX_FUNCTIONS or UNWIND_MAX_PAGES, ERR_IO when the file cannot be read, ERR_FORMAT
- * when it lies about where things are.
+ * when it lies about where things are, ERR_UNAVAILABLE soon after elf_file_stop_when() is true.
  */
 struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret) ERR_MUST_CHECK;
 void unwind_table_deinit(struct unwind_table *table);

@@ -256,7 +256,8 @@ const struct cfi_result *cfi_reader_result(const struct cfi_reader *reader)
 bool cfi_reader_next(struct cfi_reader *reader, struct cfi_function *ret)
 {
 	struct entry entry;
-	while (bytes_left(&reader->cursor) >= 4 && !reader->cursor.overrun) {
+	while (bytes_left(&reader->cursor) >= 4 && !reader->cursor.overrun &&
+		!cfi_is_stopped(&reader->section)) {
 		if (!get_entry(reader, &reader->cursor, &entry))
 			continue; /* a terminator: static linking leaves some in the middle */
 		if (is_cie(reader, &entry))

@@ -9,6 +9,7 @@
 #ifndef EBPROF_CFI_H
 #define EBPROF_CFI_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@ struct cfi_section {
 	uint64_t vaddr;                  /* of its first byte: pointers are relative to it */
 	uint64_t text_vaddr, data_vaddr; /* bases of the rarer pointer encodings; 0: unknown */
 	uint16_t machine;                /* EM_X86_64, EM_AARCH64 */
+	const atomic_bool *stop; /* NULL, or where another thread says that all is to end */
 };
 
 /* How the canonical frame address is computed. */
@@ -84,7 +86,10 @@ struct cfi_function {
 	uint64_t entry;      /* where the section describes it */
 };
 
-/* The next one in the section's order, which need not be that of addresses. False at the end. */
+/*
+ * The next one in the section's order, which need not be that of addresses. False at the end, and
+ * when it is to stop.
+ */
 bool cfi_reader_next(struct cfi_reader *reader, struct cfi_function *ret);
 
 /* From `address` on, until the next row or the function's end. Addresses ascend. */

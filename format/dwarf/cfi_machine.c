@@ -376,6 +376,8 @@ const char *cfi_machine_run(struct cfi_machine *machine, struct bytes_cursor ins
 			return fault;
 		if (instructions.overrun)
 			return "an instruction that is cut";
+		if (cfi_is_stopped(machine->section))
+			return "a program that was stopped";
 	}
 	return NULL;
 }

@@ -51,6 +51,11 @@ struct cfi_machine {
 	struct cfi_row *remembered; /* CFI_REMEMBERED_MAX */
 };
 
+static inline bool cfi_is_stopped(const struct cfi_section *section)
+{
+	return section->stop && atomic_load_explicit(section->stop, memory_order_relaxed);
+}
+
 /* NULL, or what is wrong with the instructions; rows before that were emitted. */
 const char *cfi_machine_run(struct cfi_machine *machine, struct bytes_cursor instructions);
 /* The row at hand: the last one of a function, when its program has ended. */

@@ -24,6 +24,7 @@ enum {
 	READ_MAX = 1 << 30,
 	NOTES_MAX = 64 << 10,       /* bytes of one segment or section */
 	SECTION_BLOCK_HEADERS = 64, /* are read at a time when notes are searched */
+	PIECE_BYTES = 1 << 20,      /* read at a time: not more once it is to stop */
 };
 
 struct note_range {
@@ -61,6 +62,7 @@ struct elf_file {
 
 	elf_file_read_fn *on_read; /* NULL: nobody watches */
 	void *on_read_context;
+	const atomic_bool *stop; /* NULL: never */
 };
 
 static bool range_fits(uint64_t offset, uint64_t len, uint64_t size)
@@ -79,8 +81,11 @@ static struct err *read_bytes(const struct elf_file *file, uint64_t offset, void
 		return NULL;
 	}
 	for (size_t done = 0; done < len;) {
+		size_t left = len - done, piece = left < PIECE_BYTES ? left : PIECE_BYTES;
+		if (elf_file_is_stopped(file))
+			return err_new(ERR_UNAVAILABLE, "reading was stopped");
 		ssize_t got =
-			pread(file->fd, (uint8_t *)buf + done, len - done, (off_t)(offset + done));
+			pread(file->fd, (uint8_t *)buf + done, piece, (off_t)(offset + done));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -584,4 +589,21 @@ void elf_file_watch(struct elf_file *file, elf_file_read_fn *fn, void *context)
 	vec_deinit(&file->sections);
 	mem_free(file->section_names);
 	file->section_names = NULL;
+}
+
+/* ---- stopping ---- */
+
+void elf_file_stop_when(struct elf_file *file, const atomic_bool *stop)
+{
+	file->stop = stop;
+}
+
+bool elf_file_is_stopped(const struct elf_file *file)
+{
+	return file->stop && atomic_load_explicit(file->stop, memory_order_relaxed);
+}
+
+const atomic_bool *elf_file_stop(const struct elf_file *file)
+{
+	return file->stop;
 }

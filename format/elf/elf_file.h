@@ -15,6 +15,7 @@
 #ifndef EBPROF_ELF_FILE_H
 #define EBPROF_ELF_FILE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -109,8 +110,18 @@ typedef void elf_file_read_fn(void *context, uint64_t offset, const void *bytes,
 void elf_file_watch(struct elf_file *file, elf_file_read_fn *fn, void *context);
 
 /*
+ * As soon as *stop is true nothing more is read: ERR_UNAVAILABLE. So another thread can end what
+ * this one does with a file, which may take long. Borrowed; NULL: never.
+ */
+void elf_file_stop_when(struct elf_file *file, const atomic_bool *stop);
+/* Whether it is; what goes through much that was read has a look now and then. */
+bool elf_file_is_stopped(const struct elf_file *file);
+/* What it was given, for those that go through its bytes without it. */
+const atomic_bool *elf_file_stop(const struct elf_file *file);
+
+/*
  * A copy of `len` bytes at `offset`, with a NUL behind them. At most 1 GiB.
- * ERR_FORMAT outside of the file, or when the file shrank.
+ * ERR_FORMAT outside of the file, or when the file shrank; ERR_UNAVAILABLE: see above.
  */
 struct err *elf_file_read(
 	const struct elf_file *file, uint64_t offset, uint64_t len, uint8_t **ret) ERR_MUST_CHECK;

@@ -56,6 +56,7 @@ static struct err *list_functions(struct search *search)
 		.len = found.size,
 		.vaddr = found.vaddr,
 		.machine = elf_file_machine(search->elf),
+		.stop = elf_file_stop(search->elf),
 	};
 	struct cfi_reader *reader = cfi_reader_create(&section);
 	struct cfi_function function;

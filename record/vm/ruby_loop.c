@@ -60,6 +60,7 @@ static struct err *list_functions(struct elf_file *elf, struct search *search)
 		.len = found.size,
 		.vaddr = found.vaddr,
 		.machine = elf_file_machine(elf),
+		.stop = elf_file_stop(elf),
 	};
 	struct cfi_reader *reader = cfi_reader_create(&section);
 	struct cfi_function function;

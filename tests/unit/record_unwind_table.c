@@ -481,3 +481,53 @@ TEST(unwind_rows_have_limits)
 	unwind_rows_deinit(&rows);
 	unwind_table_deinit(&table);
 }
+
+/* ---- stopping ---- */
+
+static void stop_at_frames(void *context, uint64_t offset, const void *bytes, size_t len)
+{
+	(void)offset, (void)bytes;
+	if (len > 4096) /* that is the section of all frames */
+		atomic_store((atomic_bool *)context, true);
+}
+
+/* Another thread says so while the first bytes are gone through, or before. */
+TEST(unwind_table_that_is_stopped_is_none)
+{
+	atomic_bool stop = false;
+	struct fixture fixture;
+	struct unwind_table table;
+	if (!setup(&fixture, "/proc/self/exe"))
+		unit_skip("no call frame information");
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct elf_file *file;
+	CHECK_OK(elf_file_open(fd, &file));
+	elf_file_stop_when(file, &stop);
+	CHECK_OK(unwind_table_build(file, &table));
+	CHECK_INT(table.rows.len, fixture.table.rows.len);
+	unwind_table_deinit(&table);
+	elf_file_watch(file, stop_at_frames, &stop);
+	CHECK_ERR(unwind_table_build(file, &table), ERR_UNAVAILABLE, "stopped");
+	CHECK(stop);
+	elf_file_watch(file, NULL, NULL);
+	CHECK_ERR(unwind_table_build(file, &table), ERR_UNAVAILABLE, "stopped");
+	elf_file_destroy(file);
+	close(fd);
+	teardown(&fixture);
+}
+
+TEST(cfi_reader_that_is_stopped_finds_no_more)
+{
+	atomic_bool stop = false;
+	struct fixture fixture;
+	struct cfi_function function;
+	if (!setup(&fixture, "/proc/self/exe"))
+		unit_skip("no call frame information");
+	fixture.section.stop = &stop;
+	struct cfi_reader *reader = cfi_reader_create(&fixture.section);
+	CHECK(cfi_reader_next(reader, &function));
+	atomic_store(&stop, true);
+	CHECK(!cfi_reader_next(reader, &function));
+	cfi_reader_destroy(reader);
+	teardown(&fixture);
+}
