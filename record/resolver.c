@@ -374,8 +374,8 @@ static bool may_leave(struct resolver *resolver, const struct snapshot *snapshot
 	return resolver->keeps_snapshots || process->snapshots_kept++ < MAX_KEPT_SNAPSHOTS;
 }
 
-bool resolver_snapshot(
-	struct resolver *resolver, const struct snapshot *snapshot, struct resolved_stack *ret)
+bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapshot, bool may_wait,
+	struct resolved_stack *ret)
 {
 	struct frames frames = {.count = 0};
 	enum event_stack_end end = snapshot->head.end;
@@ -383,7 +383,7 @@ bool resolver_snapshot(
 	bool is_for_report = resolver->keeps_snapshots && end == EVENT_END_UNSUPPORTED;
 	if (snapshot->has_registers && resolver->rules && !is_for_report) {
 		end = unwind_rest(resolver, snapshot, &frames);
-		if (end == EVENT_END_TABLE_PENDING)
+		if (end == EVENT_END_TABLE_PENDING && may_wait)
 			return false;
 	}
 	bool is_beyond = end == EVENT_END_UNSUPPORTED || end == EVENT_END_REGISTER;

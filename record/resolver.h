@@ -54,8 +54,9 @@ struct resolved_stack resolver_stack(
 	struct resolver *resolver, const struct event_stack *head, const uint64_t *words);
 /*
  * The frames that were found before, and those found by going on over the
- * snapshot. False: a table that it takes is being made, ask again.
+ * snapshot. False, only if `may_wait`: a table that it takes is being made, ask again. Else the
+ * stack is cut there.
  */
-bool resolver_snapshot(
-	struct resolver *resolver, const struct snapshot *snapshot, struct resolved_stack *ret);
+bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapshot, bool may_wait,
+	struct resolved_stack *ret);
 #endif

@@ -113,13 +113,6 @@ void rule_source_collect(struct rule_source *rules)
 	}
 }
 
-bool rule_source_wait(struct rule_source *rules)
-{
-	bool is_pending = table_builder_wait(rules->builder);
-	rule_source_collect(rules);
-	return is_pending;
-}
-
 int rule_source_fd(const struct rule_source *rules)
 {
 	return table_builder_fd(rules->builder);

@@ -42,8 +42,6 @@ void rule_source_ask_again(struct rule_source *rules, uint32_t file);
 
 /* Hands out the tables that were made meanwhile. */
 void rule_source_collect(struct rule_source *rules);
-/* The same, and waits for one when there is none. False: none is being made. */
-bool rule_source_wait(struct rule_source *rules);
 /* Becomes readable when there is something to collect. */
 int rule_source_fd(const struct rule_source *rules);
 

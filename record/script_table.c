@@ -15,6 +15,7 @@ enum {
 	MAX_FUNCTIONS = 1 << 20,
 	MAX_TEXT_BYTES = 128 << 20, /* beyond that, code has neither names nor lines */
 	MAX_WHOLE_LINES = 1 << 20,  /* bytes of one line table */
+	READS_BITS = 32,            /* of a value of reading_numbers; the kind is above */
 };
 
 static const uint64_t given_up = 1ULL << 32; /* in place of a function's number, with the kind */
@@ -259,7 +260,9 @@ void script_table_take(struct script_table *table, const struct event_vm_code *e
 	struct event_vm_code *copy = mem_alloc(len);
 	memcpy(copy, event, len);
 	vec_push(&table->reading, copy);
-	++*map_put(&table->reading_numbers, event->number, NULL);
+	bool is_new;
+	uint64_t *reads = map_put(&table->reading_numbers, event->number, &is_new);
+	*reads = (is_new ? (uint64_t)event->kind << READS_BITS : *reads) + 1;
 	target_reader_submit(&table->reader, event->pid, &request, sizeof(request));
 }
 
@@ -269,38 +272,34 @@ bool script_table_is_reading(const struct script_table *table)
 }
 
 /* What is made of a process's texts costs time as reading them does: it is the process's. */
-void script_table_collect(struct script_table *table)
+bool script_table_collect(struct script_table *table)
 {
+	bool has_late = false;
 	const struct bytes_buf *answer;
 	while (script_table_is_reading(table) && target_reader_take(&table->reader, &answer)) {
 		struct event_vm_code *event = table->reading.data[table->read++];
-		uint64_t *count = map_get(&table->reading_numbers, event->number);
+		uint64_t *reads = map_get(&table->reading_numbers, event->number);
 		struct timespec begin, end;
 		clock_gettime(CLOCK_MONOTONIC, &begin);
-		take_function(table, event, answer, !answer);
+		if (answer || reads) /* else that was counted when it was given up */
+			take_function(table, event, answer, !answer);
+		has_late |= answer && !reads;
 		clock_gettime(CLOCK_MONOTONIC, &end);
 		target_reader_charge(&table->reader, event->pid,
 			(uint64_t)((end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec -
 				   begin.tv_nsec));
-		if (count && !--*count)
+		if (reads && !(uint32_t)--*reads)
 			map_remove(&table->reading_numbers, event->number);
 		mem_free(event);
 	}
 	if (!script_table_is_reading(table))
 		table->read = table->reading.len = 0;
+	return has_late;
 }
 
-void script_table_wait(struct script_table *table)
+int script_table_fd(const struct script_table *table)
 {
-	if (script_table_is_reading(table))
-		target_reader_wait(&table->reader);
-	script_table_collect(table);
-}
-
-void script_table_give_up(struct script_table *table)
-{
-	target_reader_give_up(&table->reader);
-	script_table_collect(table);
+	return target_reader_fd(&table->reader);
 }
 
 /* ---- places ---- */
@@ -345,6 +344,17 @@ static uint32_t line_of(const struct script_table *table, uint64_t id, uint32_t 
 static uint32_t number_of(uint64_t word)
 {
 	return word >> VM_FRAME_CODE_SHIFT & ((1U << VM_FRAME_CODE_BITS) - 1);
+}
+
+void script_table_give_up(struct script_table *table, uint64_t word)
+{
+	uint32_t number = number_of(word);
+	const uint64_t *reads = map_get(&table->reading_numbers, number);
+	if (!reads)
+		return;
+	*map_put(&table->by_number, number, NULL) = given_up | *reads >> READS_BITS;
+	map_remove(&table->reading_numbers, number);
+	table->given_up++;
 }
 
 bool script_table_lacks(const struct script_table *table, uint64_t word)

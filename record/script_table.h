@@ -36,7 +36,7 @@ struct script_table {
 	struct target_reader reader;         /* of what the BPF side could not read */
 	VEC(struct event_vm_code *) reading; /* their texts behind them, in the reader's order, */
 	size_t read;                         /* ... from here on */
-	struct map reading_numbers;          /* of those */
+	struct map reading_numbers;          /* of those -> kind << 32 | how many reads */
 	uint64_t given_up;                   /* code of which not all was read, for want of time */
 };
 
@@ -48,15 +48,18 @@ void script_table_deinit(struct script_table *table);
  * takes its time, and never blocks the caller: script_table_collect() has the rest.
  */
 void script_table_take(struct script_table *table, const struct event_vm_code *event, size_t len);
-/* Takes what has been read meanwhile, or was given up. */
-void script_table_collect(struct script_table *table);
+/*
+ * Takes what has been read meanwhile, or was given up. True: some of it is code that
+ * script_table_give_up() did without, so it has another place from now on.
+ */
+bool script_table_collect(struct script_table *table);
 bool script_table_is_reading(const struct script_table *table);
 /* Whether the code of a frame's word is still being read. */
 bool script_table_lacks(const struct script_table *table, uint64_t word);
-/* Waits a moment for what is being read, and takes it. */
-void script_table_wait(struct script_table *table);
-/* Does without all that is still being read. */
-void script_table_give_up(struct script_table *table);
+/* Does without the code of a frame's word for now, if it is still being read; counts that. */
+void script_table_give_up(struct script_table *table, uint64_t word);
+/* Becomes readable when there may be something to collect; -1: nothing is being read. */
+int script_table_fd(const struct script_table *table);
 /* The place of a frame's word: object and offset. */
 struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset);
 /* The place of a frame that is missing, and why. */

@@ -15,6 +15,8 @@ enum {
 	DRAIN_INTERVAL_NS = 100 * 1000 * 1000,
 	READING_INTERVAL_NS = 5 * 1000 * 1000, /* while code of scripts is read */
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
+	WAIT_NS = 500 * 1000 * 1000,       /* of samples for unwind tables and code */
+	LAST_WAIT_NS = 1000 * 1000 * 1000, /* the same, when all is over */
 	FLUSH_BYTES = 1 << 20,
 	CHILD_GRACE_NS = 1000 * 1000 * 1000, /* for the command to end after our stop signal */
 	DRAINS_MAX = 8,
@@ -29,6 +31,7 @@ struct session {
 	struct session_summary *summary;
 	bool is_started;
 	bool is_over;
+	bool is_waiting_last; /* for LAST_WAIT_NS at most */
 	bool has_more; /* in the ring, than was taken at once */
 	enum layout_end_reason reason;
 };
@@ -96,14 +99,15 @@ static struct err *read_counts(struct session *session, bool is_last)
 }
 
 /* The ring first: what sideband then holds is not older than any sample. False: there is more. */
-static bool drain_parts(struct session_parts *parts, uint64_t now_ns, bool is_over)
+static bool drain_parts(struct session_parts *parts, uint64_t now_ns, uint64_t give_up_ns)
 {
 	struct translate *translate = &parts->translate;
+	translate->collected_ns = now_ns;
 	bool is_all = sampler_drain(parts->sampler, translate_collect, translate);
 	sideband_drain(parts->sideband, &translate->sideband);
 	if (translate->resolver.rules)
 		rule_source_collect(&parts->rules);
-	if (translate_run(translate, is_all ? now_ns : 0, is_over))
+	if (translate_run(translate, is_all ? now_ns : 0, give_up_ns))
 		sampler_forget_stacks(parts->sampler);
 	jit_table_watch(&translate->jit, now_ns);
 	if (script_table_is_full(&translate->scripts) &&
@@ -118,10 +122,10 @@ static void drain(struct session *session)
 {
 	struct session_times *times = &session->times;
 	times->drained_ns = recording_now_ns();
+	uint64_t give_up_ns = session->is_waiting_last ? 0 : times->drained_ns - WAIT_NS;
 	bool is_stalled = times->drained_ns - times->begun_ns < session->parts.options.stall_ns;
 	if (!is_stalled || session->is_over)
-		session->has_more =
-			!drain_parts(&session->parts, times->drained_ns, session->is_over);
+		session->has_more = !drain_parts(&session->parts, times->drained_ns, give_up_ns);
 }
 
 /* Nothing is taken twice; where records come as fast as they are taken, some are left. */
@@ -131,19 +135,36 @@ static void drain_all(struct session *session)
 		drain(session);
 }
 
+/* What waits is given a last chance, then nothing waits any more. */
+static void drain_last(struct session *session)
+{
+	struct translate *translate = &session->parts.translate;
+	uint64_t until_ns = recording_now_ns() + LAST_WAIT_NS;
+	session->is_waiting_last = true;
+	drain_all(session);
+	while (translate_is_waiting(translate) && recording_now_ns() < until_ns) {
+		translate_wait(translate);
+		drain(session);
+	}
+	drain_parts(&session->parts, recording_now_ns(), UINT64_MAX);
+}
+
 static struct err *flush_if_due(struct session *session)
 {
 	struct session_parts *parts = &session->parts;
 	const struct session_options *options = &parts->options;
 	const struct recording *recording = &parts->recording;
 	uint64_t now = session->times.drained_ns;
+	uint64_t oldest_ns = parts->translate.unwritten_ns; /* it may have waited */
 	bool is_due = now - session->flushed_ns >= FLUSH_INTERVAL_NS ||
+		      (oldest_ns && now >= oldest_ns + FLUSH_INTERVAL_NS) ||
 		      writer_bytes_pending(recording->writer) >= FLUSH_BYTES ||
 		      recording_is_filling(recording, options->max_bytes) ||
 		      recording_is_filling(recording, options->switching.bytes);
 	if (!is_due || !session->is_started)
 		return NULL;
 	session->flushed_ns = now;
+	parts->translate.unwritten_ns = 0;
 	if (parts->rules.store)
 		table_store_advance_epoch(parts->rules.store);
 	try(read_counts(session, false));
@@ -354,8 +375,6 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	struct shadow_cost cost;
 	bool has_cost = sampler_read_shadow_cost(parts->sampler, &cost);
 	summary->final = session_progress_of(parts, &session->counts, &session->times, false);
-	if (session->reason == LAYOUT_END_DURATION)
-		summary->final.elapsed_s = (double)parts->options.duration_ns / 1e9;
 	summary->reason = session->reason;
 	snprintf(summary->output, sizeof(summary->output), "%s", parts->options.output);
 	summary->timers = sampler_timer_times(parts->sampler, 0);
@@ -377,13 +396,15 @@ static struct err *finish(struct session *session, struct err *err)
 {
 	struct session_parts *parts = &session->parts;
 	struct recording_counts *counts = &session->counts;
-	sampler_stop(parts->sampler, recording_now_ns());
+	uint64_t now_ns = recording_now_ns(), *until_ns = &parts->recording.until_ns;
+	sampler_stop(parts->sampler, now_ns);
+	if (!*until_ns || now_ns < *until_ns) /* what follows may take a while */
+		*until_ns = now_ns;
 	session->is_over = true;
 	session_parts_end_probing(parts);
 	if (err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
-	drain_all(session);
-	drain(session); /* what the first pass held back */
+	drain_last(session);
 	if (parts->kept_files)
 		kept_files_finish(parts->kept_files, &parts->translate.objects);
 	err = first_error(err, read_counts(session, true));

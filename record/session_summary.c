@@ -45,9 +45,11 @@ struct session_progress session_progress_of(const struct session_parts *parts,
 {
 	const struct recording *recording = &parts->recording;
 	uint64_t since = times->started_ns ? times->started_ns : times->begun_ns;
+	uint64_t until = recording->until_ns, now = times->drained_ns;
+	uint64_t end = until && until < now ? until : now;
 	uint64_t pending = is_running ? writer_bytes_pending(recording->writer) : 0;
 	return (struct session_progress){
-		.elapsed_s = (double)(times->drained_ns - since) / NS_PER_S,
+		.elapsed_s = end > since ? (double)(end - since) / NS_PER_S : 0,
 		.samples = translate_resolved(&parts->translate),
 		.lost = sum_lost(counts),
 		.threads = (uint32_t)parts->translate.emitter.thread_ids.len,

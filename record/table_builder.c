@@ -3,9 +3,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "format/base/map.h"
@@ -23,13 +25,15 @@ struct table_builder {
 	struct cache *cache;
 	int event_fd;
 	pthread_t thread;
+	atomic_bool stop;     /* the table at hand */
 	pthread_mutex_t lock; /* of everything below */
-	pthread_cond_t submitted, finished;
+	pthread_cond_t submitted;
 	VEC(struct job) jobs; /* from `next` on still to be done */
 	size_t next;
 	VEC(struct table_result) results; /* from `taken` on still to be taken */
 	size_t taken;
-	bool is_ending;
+	bool is_ending, is_working;
+	uint64_t begun_cpu_ns; /* the thread's CPU time when it began its table */
 };
 
 /* ---- in the thread ---- */
@@ -112,10 +116,19 @@ static void run_job(struct table_builder *builder, const struct job *job)
 	elf_file_destroy(job->elf);
 	close(job->fd);
 	pthread_mutex_lock(&builder->lock);
+	builder->is_working = false;
 	vec_push(&builder->results, result);
-	pthread_cond_signal(&builder->finished);
 	pthread_mutex_unlock(&builder->lock);
 	eventfd_write(builder->event_fd, 1);
+}
+
+static uint64_t cpu_ns(const struct table_builder *builder)
+{
+	clockid_t clock;
+	struct timespec now = {0};
+	if (!pthread_getcpuclockid(builder->thread, &clock))
+		clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /*
@@ -144,6 +157,10 @@ static void *run(void *context)
 		if (builder->is_ending)
 			break;
 		struct job job = take_job(builder);
+		builder->is_working = true;
+		builder->begun_cpu_ns = cpu_ns(builder);
+		atomic_store(&builder->stop, false);
+		elf_file_stop_when(job.elf, &builder->stop);
 		pthread_mutex_unlock(&builder->lock);
 		run_job(builder, &job);
 		pthread_mutex_lock(&builder->lock);
@@ -161,7 +178,6 @@ struct err *table_builder_create(struct cache *cache, struct table_builder **ret
 	builder->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&builder->lock, NULL);
 	pthread_cond_init(&builder->submitted, NULL);
-	pthread_cond_init(&builder->finished, NULL);
 	int error = builder->event_fd < 0 ? errno : 0;
 	if (!error)
 		error = pthread_create(&builder->thread, NULL, run, builder);
@@ -181,6 +197,7 @@ void table_builder_destroy(struct table_builder *builder)
 		return;
 	pthread_mutex_lock(&builder->lock);
 	builder->is_ending = true;
+	atomic_store(&builder->stop, true);
 	pthread_cond_signal(&builder->submitted);
 	pthread_mutex_unlock(&builder->lock);
 	pthread_join(builder->thread, NULL);
@@ -193,7 +210,6 @@ void table_builder_destroy(struct table_builder *builder)
 	vec_deinit(&builder->jobs);
 	vec_deinit(&builder->results);
 	pthread_cond_destroy(&builder->submitted);
-	pthread_cond_destroy(&builder->finished);
 	pthread_mutex_destroy(&builder->lock);
 	close(builder->event_fd);
 	cache_close(builder->cache);
@@ -219,26 +235,25 @@ void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, st
 	pthread_mutex_unlock(&builder->lock);
 }
 
+/* Under the lock. */
+static void stop_endless(struct table_builder *builder)
+{
+	uint64_t max_ns = TABLE_BUILDER_MAX_S * 1000000000ULL;
+	if (builder->is_working && cpu_ns(builder) - builder->begun_cpu_ns > max_ns)
+		atomic_store(&builder->stop, true);
+}
+
 bool table_builder_take(struct table_builder *builder, struct table_result *ret)
 {
 	eventfd_t ignored;
 	eventfd_read(builder->event_fd, &ignored);
 	pthread_mutex_lock(&builder->lock);
+	stop_endless(builder);
 	bool is_ready = builder->taken < builder->results.len;
 	if (is_ready)
 		*ret = builder->results.data[builder->taken++];
 	pthread_mutex_unlock(&builder->lock);
 	return is_ready;
-}
-
-bool table_builder_wait(struct table_builder *builder)
-{
-	pthread_mutex_lock(&builder->lock);
-	bool is_pending = builder->taken < builder->jobs.len;
-	while (is_pending && builder->taken == builder->results.len)
-		pthread_cond_wait(&builder->finished, &builder->lock);
-	pthread_mutex_unlock(&builder->lock);
-	return is_pending;
 }
 
 int table_builder_fd(const struct table_builder *builder)

@@ -1,7 +1,8 @@
 /*
  * Makes unwind tables in a thread of its own, one after the other, the
  * smallest first, from the disk cache or from the file itself: a large library
- * takes a tenth of a second, in which the ring would fill up.
+ * takes a tenth of a second, in which the ring would fill up. A file can be made to take much
+ * longer: then it goes without, so that those behind it get theirs.
  */
 #ifndef EBPROF_TABLE_BUILDER_H
 #define EBPROF_TABLE_BUILDER_H
@@ -14,12 +15,16 @@
 #include "record/table_cache.h"
 #include "record/unwind_table.h"
 
+enum {
+	TABLE_BUILDER_MAX_S = 5, /* of CPU time; a browser's takes a third of a second */
+};
+
 struct table_builder;
 
 enum table_origin {
 	TABLE_FROM_CACHE,
 	TABLE_BUILT,
-	TABLE_FAILED, /* the file makes no sense, or asks for too much: the table is empty */
+	TABLE_FAILED, /* the file makes no sense, or asks for too much or too long: the table is empty */
 };
 
 struct table_result {
@@ -30,15 +35,16 @@ struct table_result {
 
 /* The cache may be NULL, and is the builder's from now on. */
 struct err *table_builder_create(struct cache *cache, struct table_builder **ret) ERR_MUST_CHECK;
-/* Waits for the table at hand. */
+/* Does not wait for the table at hand: it is given up. */
 void table_builder_destroy(struct table_builder *builder);
 
 /* Takes `fd` and `elf` over. `id` comes back with the result. */
 void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, struct elf_file *elf);
-/* The next result. False: none is ready. */
+/*
+ * The next result. False: none is ready. To be called now and then: it is what gives up a table that
+ * takes the thread more than TABLE_BUILDER_MAX_S.
+ */
 bool table_builder_take(struct table_builder *builder, struct table_result *ret);
-/* Returns once a result is ready; false when nothing was submitted. */
-bool table_builder_wait(struct table_builder *builder);
 /* Becomes readable with each result. */
 int table_builder_fd(const struct table_builder *builder);
 

@@ -1,6 +1,5 @@
 #include "record/target_reader.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +17,6 @@
 enum {
 	IN_FLIGHT = 8,
 	PACKET_BYTES = 32 << 10,
-	WAIT_MS = 10,
 	WORKERS_MAX = 16,     /* with those that cannot die */
 	HUNG_OF_USER_MAX = 4, /* processes, then no more of that user are read */
 	JOBS_MAX = 64 << 10,  /* waiting */
@@ -275,13 +273,6 @@ void target_reader_submit(
 	vec_push(&reader->jobs, job);
 }
 
-void target_reader_give_up(struct target_reader *reader)
-{
-	end_worker(reader);
-	for (size_t i = reader->first; i < reader->jobs.len; i++)
-		reader->jobs.data[i].is_refused = true;
-}
-
 static void send_jobs(struct target_reader *reader)
 {
 	for (; reader->sent < reader->jobs.len && reader->sent - reader->first < IN_FLIGHT;
@@ -366,8 +357,7 @@ bool target_reader_take(struct target_reader *reader, const struct bytes_buf **a
 	}
 }
 
-void target_reader_wait(const struct target_reader *reader)
+int target_reader_fd(const struct target_reader *reader)
 {
-	struct pollfd fd = {.fd = reader->worker_fd, .events = POLLIN};
-	poll(&fd, 1, WAIT_MS);
+	return target_reader_is_idle(reader) ? -1 : reader->worker_fd;
 }

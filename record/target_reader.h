@@ -69,9 +69,7 @@ bool target_reader_take(struct target_reader *reader, const struct bytes_buf **a
 /* Time that was spent on what a process had, to be taken from its part. */
 void target_reader_charge(struct target_reader *reader, uint32_t pid, uint64_t ns);
 bool target_reader_is_idle(const struct target_reader *reader);
-/* Gives up all reads that are not through: target_reader_take() says so of each. */
-void target_reader_give_up(struct target_reader *reader);
-/* Returns when a read may be through, after some 10 ms at most. */
-void target_reader_wait(const struct target_reader *reader);
+/* Becomes readable when a read may be through; -1: none is under way. */
+int target_reader_fd(const struct target_reader *reader);
 
 #endif

@@ -1,5 +1,6 @@
 #include "record/translate.h"
 
+#include <poll.h>
 #include <string.h>
 
 #include "record/proc.h"
@@ -8,7 +9,7 @@ enum {
 	MAX_STACK_HASHES = 256 * 1024,
 	DEAD_PROCESS_KEPT_NS = 2000 * 1000 * 1000,
 	MAX_WAITING_BYTES = 16 << 20, /* of records, for unwind tables and code */
-	MAX_CODE_WAITS = 100,         /* at the end, of some 10 ms */
+	WAIT_MS = 10,
 };
 
 void translate_init(struct translate *translate, bool is_system_wide)
@@ -274,21 +275,22 @@ enum found {
 };
 
 static enum found find_snapshot(
-	struct translate *translate, uint64_t hash, struct resolved_stack *ret)
+	struct translate *translate, uint64_t hash, bool may_wait, struct resolved_stack *ret)
 {
 	const struct snapshot *snapshot = snapshot_table_find(&translate->snapshots, hash);
 	if (!snapshot)
 		return NOT_FOUND;
-	return resolver_snapshot(&translate->resolver, snapshot, ret) ? FOUND : NOT_YET;
+	return resolver_snapshot(&translate->resolver, snapshot, may_wait, ret) ? FOUND : NOT_YET;
 }
 
-static enum found find_stack(struct translate *translate, uint64_t hash, struct resolved_stack *ret)
+static enum found find_stack(
+	struct translate *translate, uint64_t hash, bool may_wait, struct resolved_stack *ret)
 {
 	*ret = (struct resolved_stack){0};
 	const uint64_t *packed = hash ? map_get(&translate->stack_by_hash, hash) : NULL;
 	if (packed)
 		*ret = unpack_stack(*packed);
-	return packed || !hash ? FOUND : find_snapshot(translate, hash, ret);
+	return packed || !hash ? FOUND : find_snapshot(translate, hash, may_wait, ret);
 }
 
 /* Where a truncated stack ends: in the object of its outermost known frame. */
@@ -371,18 +373,21 @@ static void put_sample(struct translate *translate, const struct event_sample *s
 		out.snapshot = emitter_snapshot(emitter, process,
 			snapshot_table_find(&translate->snapshots, sample->user_hash));
 	writer_sample(emitter->writer, &out);
+	if (!translate->unwritten_ns)
+		translate->unwritten_ns = sample->time_ns;
 }
 
 /* False: not yet. */
-static bool take_sample(struct translate *translate, const struct event_sample *sample)
+static bool take_sample(
+	struct translate *translate, const struct event_sample *sample, bool may_wait)
 {
 	struct resolved_stack user, kernel;
 	process_of(translate, sample); /* its mappings are wanted, if it is new */
-	enum found found = find_stack(translate, sample->user_hash, &user);
+	enum found found = find_stack(translate, sample->user_hash, may_wait, &user);
 	if (found == NOT_YET)
 		return false;
-	bool is_resolved =
-		found == FOUND && find_stack(translate, sample->kernel_hash, &kernel) == FOUND;
+	bool is_resolved = found == FOUND &&
+			   find_stack(translate, sample->kernel_hash, false, &kernel) == FOUND;
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
 	struct translate_taken *taken =
 		&translate->stats.taken[sample->probe ? TRANSLATE_HIT : TRANSLATE_TICK];
@@ -419,25 +424,55 @@ void translate_collect(void *context, const void *record, size_t len)
 	/* Aligned, so that records can be read in place. */
 	size_t padded = (len + 7) & ~(size_t)7;
 	bytes_put_u64(&translate->records, padded);
+	bytes_put_u64(&translate->records, translate->collected_ns);
 	bytes_put(&translate->records, record, len);
 	vec_resize(&translate->records, translate->records.len + padded - len);
 }
 
-/* Whether code of a frame is still being read. */
-static bool lacks_code(const struct translate *translate, const struct event_stack *stack)
+/* ---- waiting ---- */
+
+/* The first word whose code is still being read; NULL: there is none. */
+static const uint64_t *find_lacking(
+	const struct translate *translate, const struct event_stack *stack)
 {
 	const uint64_t *words = (const void *)(stack + 1);
 	if (stack->kind == EVENT_STACK_KERNEL || !script_table_is_reading(&translate->scripts))
-		return false;
+		return NULL;
 	for (uint32_t i = 0; i < stack->nr_frames; i++)
 		if (words[i] >> EVENT_FRAME_KIND_SHIFT == EVENT_FRAME_VM &&
 			script_table_lacks(&translate->scripts, words[i]))
-			return true;
-	return false;
+			return &words[i];
+	return NULL;
 }
 
+/* Whether the stack has the code of all its frames, or does without what it lacks. */
+static bool has_code(struct translate *translate, const struct event_stack *stack, bool may_wait)
+{
+	const uint64_t *word;
+	while ((word = find_lacking(translate, stack)) && !may_wait)
+		script_table_give_up(&translate->scripts, *word);
+	return !word;
+}
+
+bool translate_is_waiting(const struct translate *translate)
+{
+	return translate->records.len != 0;
+}
+
+void translate_wait(struct translate *translate)
+{
+	struct rule_source *rules = translate->resolver.rules;
+	struct pollfd fds[] = {
+		{.fd = rules ? rule_source_fd(rules) : -1, .events = POLLIN},
+		{.fd = script_table_fd(&translate->scripts), .events = POLLIN},
+	};
+	poll(fds, 2, WAIT_MS);
+}
+
+/* ---- records ---- */
+
 /* False: not yet. */
-static bool take_record(struct translate *translate, const void *record)
+static bool take_record(struct translate *translate, const void *record, bool may_wait)
 {
 	const struct event_sample *sample = record;
 	const struct event_stack *stack = record;
@@ -446,9 +481,9 @@ static bool take_record(struct translate *translate, const void *record)
 	case EVENT_SAMPLE:
 	case EVENT_SAMPLE_AGAIN:
 		apply_events_until(translate, sample->time_ns);
-		return take_sample(translate, sample);
+		return take_sample(translate, sample, may_wait);
 	case EVENT_STACK:
-		if (lacks_code(translate, stack))
+		if (!has_code(translate, stack, may_wait))
 			return false;
 		apply_events_until(translate, stack->time_ns);
 		take_stack(translate, stack);
@@ -470,42 +505,21 @@ static bool take_record(struct translate *translate, const void *record)
 	return true;
 }
 
-static bool wait_for_table(struct translate *translate, bool may_wait)
-{
-	struct rule_source *rules = translate->resolver.rules;
-	bool is_too_much = translate->records.len > MAX_WAITING_BYTES;
-	return (may_wait || is_too_much) && rules && rule_source_wait(rules);
-}
-
-/* True when there may be more code than before. */
-static bool wait_for_code(struct translate *translate, bool may_wait)
-{
-	struct script_table *scripts = &translate->scripts;
-	if (!script_table_is_reading(scripts))
-		return false;
-	if (translate->records.len > MAX_WAITING_BYTES || translate->code_waits >= MAX_CODE_WAITS)
-		script_table_give_up(scripts);
-	else if (!may_wait)
-		return false;
-	else
-		script_table_wait(scripts);
-	translate->code_waits += may_wait;
-	return true;
-}
-
 /* True when all are done; the others stay. */
-static bool take_records(struct translate *translate, bool may_wait)
+static bool take_records(struct translate *translate, uint64_t give_up_ns)
 {
 	struct bytes_buf *records = &translate->records;
 	size_t at = 0;
 	while (at < records->len) {
-		uint64_t len;
-		memcpy(&len, records->data + at, sizeof(len));
-		if (take_record(translate, records->data + at + sizeof(len)))
-			at += sizeof(len) + len;
-		else if (!wait_for_code(translate, may_wait) &&
-			 !wait_for_table(translate, may_wait))
+		struct {
+			uint64_t len, collected_ns;
+		} head;
+		memcpy(&head, records->data + at, sizeof(head));
+		bool may_wait = head.collected_ns >= give_up_ns &&
+				records->len - at <= MAX_WAITING_BYTES;
+		if (!take_record(translate, records->data + at + sizeof(head), may_wait))
 			break;
+		at += sizeof(head) + head.len;
 	}
 	if (at) /* there may be no memory yet */
 		memmove(records->data, records->data + at, records->len - at);
@@ -522,12 +536,13 @@ static void purge(struct translate *translate, uint64_t now_ns)
 	translate->purged_ns = now_ns;
 }
 
-bool translate_run(struct translate *translate, uint64_t until_ns, bool may_wait)
+bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give_up_ns)
 {
-	script_table_collect(&translate->scripts);
+	if (script_table_collect(&translate->scripts))
+		resolver_forget_nodes(&translate->resolver);
 	if (until_ns)
 		gap_log_note(&translate->gaps, until_ns, translate_resolved(translate));
-	if (!take_records(translate, may_wait)) {
+	if (!take_records(translate, give_up_ns)) {
 		drop_applied_events(translate);
 		return false;
 	}

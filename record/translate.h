@@ -57,13 +57,14 @@ struct translate {
 	struct map stack_by_hash; /* node | truncation << 32 */
 	struct sideband_batch sideband;
 	size_t sideband_applied;  /* of the batch's events */
-	struct bytes_buf records; /* what the ring gave, each behind a u64 length */
+	struct bytes_buf records; /* what the ring gave, each behind its u64 length and collected_ns */
+	uint64_t collected_ns;    /* the time at which what comes next was collected */
 	struct translate_stats stats;
 	struct gap_log gaps; /* in sideband */
 	/* Of the timer and the probes, as samples number them; and of EVENT_SAMPLE_AGAIN. */
 	uint32_t event_ids[1 + EVENT_MAX_PROBES], again_event_id;
-	unsigned code_waits; /* for code that was being read when all was over */
-	uint64_t purged_ns;  /* when dead processes were forgotten last */
+	uint64_t unwritten_ns; /* of the first sample since the user set this to 0; 0: none */
+	uint64_t purged_ns;    /* when dead processes were forgotten last */
 };
 
 void translate_init(struct translate *translate, bool is_system_wide);
@@ -82,11 +83,19 @@ void translate_collect(void *context, const void *record, size_t len);
  * Works off the records collected and the sideband's events in translate->sideband,
  * which was filled after them. Events behind `until_ns`, the instant at which
  * collecting began, stay for the next time; with 0, which says that older records
- * are still to come, all behind the last record. So do records from the first on
- * that has to wait for an unwind table, or for code that is being read, unless
- * `may_wait`. True when stacks must
- * be sent anew.
+ * are still to come, all behind the last record. Returns true when stacks must be
+ * sent anew.
+ *
+ * Never blocks. A record may lack an unwind table that is being made, or code that
+ * is being read: then it waits for the next call, and so do all behind it. That
+ * ends for records that were collected before `give_up_ns`, and where too many
+ * bytes wait: their stacks are cut at what is missing, or lack a name there.
  */
-bool translate_run(struct translate *translate, uint64_t until_ns, bool may_wait);
+bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give_up_ns);
+
+/* Whether records wait since the last translate_run(). */
+bool translate_is_waiting(const struct translate *translate);
+/* Returns when some of what records wait for may be there, after some 10 ms at most. */
+void translate_wait(struct translate *translate);
 
 #endif

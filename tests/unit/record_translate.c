@@ -1,4 +1,7 @@
 /* Stacks become places in files, by what was mapped at their time. */
+#include <unistd.h>
+
+#include "bpf/vm/vm.h"
 #include "tests/unit/record_translate_fixture.h"
 
 /* ---- places in files ---- */
@@ -15,7 +18,7 @@ TEST(a_file_announced_is_what_its_number_means)
 	push_file(&fixture, 9, 20, 0x20000, 0);
 	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, words, 3);
 	push_sample(&fixture, 101, 20, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 1);
 	check_sample(&result, 0, "/bin/a+123 /lib/b+ffffffffff /bin/a+0");
@@ -33,7 +36,7 @@ TEST(a_file_never_announced_is_unknown)
 	push_file(&fixture, 7, 20, 0x10000, 0);
 	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, words, 3);
 	push_sample(&fixture, 101, 20, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	check_sample(&result, 0, "/bin/a+10 [unknown]+20 [unknown]+30");
 	teardown(&fixture);
@@ -58,7 +61,7 @@ TEST(stacks_that_share_callers_keep_their_frames)
 	push_stack(&fixture, 104, 23, EVENT_END_UNREADABLE, words, 12);
 	for (uint64_t hash = 102; hash <= 104; hash++)
 		push_sample(&fixture, hash, 24, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 4);
 #define CALLERS \
@@ -86,14 +89,14 @@ TEST(events_wait_for_records_that_are_older)
 	push_file(&fixture, 7, 20, 0x10000, 0);
 	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, &words[0], 1);
 	push_sample(&fixture, 101, 20, "a");
-	translate_run(&fixture.translate, 0, true);
+	translate_run(&fixture.translate, 0, UINT64_MAX);
 	push_file(&fixture, 8, 25, 0x10000, 0);
 	push_stack(&fixture, 102, 25, EVENT_END_COMPLETE, &words[1], 1);
 	push_sample(&fixture, 102, 25, "a");
 	push_file(&fixture, 9, 40, 0x10000, 0);
 	push_stack(&fixture, 103, 40, EVENT_END_COMPLETE, &words[2], 1);
 	push_sample(&fixture, 103, 40, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 3);
 	check_sample(&result, 0, "/bin/a+1");
@@ -119,7 +122,7 @@ TEST(a_number_can_come_to_mean_another_file)
 	push_file(&fixture, 7, 30, 0x20000, 0);
 	push_stack(&fixture, 102, 30, EVENT_END_COMPLETE, words, 8);
 	push_sample(&fixture, 102, 30, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 2);
 	check_sample(&result, 0,
@@ -149,7 +152,7 @@ TEST(a_file_that_no_mapping_shows_is_unknown)
 	push_file(&fixture, 1, 40, 0x50000, 0);
 	push_stack(&fixture, 103, 40, EVENT_END_COMPLETE, words, 1);
 	push_sample(&fixture, 103, 40, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	check_sample(&result, 0, "[unknown]+10 [unknown]+20 [unknown]+30");
 	check_sample(&result, 1, "/bin/a+10");
@@ -171,7 +174,7 @@ TEST(a_file_is_that_of_its_time)
 	push_file(&fixture, 2, 40, 0x10000, 0);
 	push_stack(&fixture, 101, 41, EVENT_END_COMPLETE, words, 2);
 	push_sample(&fixture, 101, 41, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	check_sample(&result, 0, "/bin/first+10 /bin/second+10");
 	teardown(&fixture);
@@ -200,7 +203,7 @@ TEST(a_process_sampled_amid_its_exec_has_a_program)
 	push_map_of(&fixture, PID, 31, 0x10000, "/bin/compiler");
 	push_map_of(&fixture, PID, 32, 0x20000, "/lib/loader");
 	push_sample(&fixture, 0, 35, "compiler");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 3);
 	CHECK_INT(result.nr_processes, 2);
@@ -218,7 +221,7 @@ TEST(the_next_program_is_not_this_one)
 	push_sample(&fixture, 0, 25, "brief");
 	push_exec(&fixture, 30);
 	push_map_of(&fixture, PID, 31, 0x10000, "/bin/next");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_processes, 1);
 	check_program(&result, 0, "-");
@@ -237,7 +240,7 @@ TEST(the_same_stack_in_two_processes_is_one)
 	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, words, 2);
 	push_sample(&fixture, 101, 20, "a");
 	push_sample_of(&fixture, PID + 1, 101, 0, 21, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 2);
 	check_sample(&result, 1, "/bin/a+123 /bin/a+456");
@@ -256,7 +259,7 @@ TEST(frames_of_no_file)
 		word_of(EVENT_FRAME_ANONYMOUS, 0x10)};
 	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, words, 4);
 	push_sample(&fixture, 101, 20, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	check_sample(&result, 0, "[anon]+7f0012345678 [vdso]+abc [anon]+10");
 	teardown(&fixture);
@@ -273,7 +276,7 @@ TEST(guesses_are_marked)
 	push_file(&fixture, 7, 20, 0x10000, 0);
 	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, words, 4);
 	push_sample(&fixture, 101, 20, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	check_sample(&result, 0, "/bin/a+10 /bin/a+10? [anon]+7f0000000000? /bin/a+20?");
 	teardown(&fixture);
@@ -295,7 +298,7 @@ TEST(addresses_are_resolved_by_the_mappings_of_their_time)
 	push_map(&fixture, 31, 0x10000, "/bin/second");
 	push_stack(&fixture, 102, 40, EVENT_END_COMPLETE, address, 1);
 	push_sample(&fixture, 102, 40, "second");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 2);
 	check_sample(&result, 0, "/bin/first+800");
@@ -315,7 +318,7 @@ TEST(addresses_are_looked_up_as_they_are)
 	push_map(&fixture, 10, 0x10000, "/bin/a");
 	push_stack(&fixture, 7, 20, EVENT_END_COMPLETE, addresses, 3);
 	push_sample(&fixture, 7, 20, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	check_sample(&result, 0, "/bin/a+10 /bin/a+fff [unknown]+11000");
 	teardown(&fixture);
@@ -332,7 +335,7 @@ TEST(a_broken_stack_says_why_at_its_end)
 	push_stack(&fixture, 8, 20, 200, addresses, 1); /* a reason of some later version */
 	push_sample(&fixture, 7, 20, "a");
 	push_sample(&fixture, 8, 21, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	CHECK_INT(fixture.translate.stats.truncated[LAYOUT_TRUNCATED_NO_RULE], 1);
 	CHECK_INT(fixture.translate.stats.truncated[LAYOUT_TRUNCATED_UNKNOWN], 1);
 	CHECK_INT(fixture.translate.stats.complete, 0);
@@ -350,7 +353,7 @@ TEST(a_sample_whose_stack_never_came_is_counted)
 	struct result result;
 	setup(&fixture);
 	push_sample(&fixture, 99, 20, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].received, 1);
 	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].unresolved, 1);
 	read_back(&fixture, &result);
@@ -364,11 +367,11 @@ TEST(events_behind_the_horizon_wait)
 	setup(&fixture);
 	push_map(&fixture, 10, 0x10000, "/lib/a");
 	push_map(&fixture, 60, 0x20000, "/lib/b");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	CHECK_INT(fixture.translate.sideband.events.len, 1);
 	struct process *process = process_table_find(&fixture.translate.processes, PID);
 	CHECK(process && mapping_table_count(&process->mappings) == 1);
-	translate_run(&fixture.translate, 70, true);
+	translate_run(&fixture.translate, 70, UINT64_MAX);
 	CHECK_INT(fixture.translate.sideband.events.len, 0);
 	CHECK_INT(mapping_table_count(&process->mappings), 2);
 	teardown(&fixture);
@@ -398,10 +401,83 @@ TEST(files_that_are_mapped_no_more_are_freed)
 	}
 	push_stack(&fixture, 101, 30, EVENT_END_COMPLETE, words, 2);
 	push_sample(&fixture, 101, 30, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	CHECK(fixture.translate.objects.objects.len < KEPT_MAX);
 	CHECK(fixture.translate.objects.keys.entries.len < KEPT_MAX);
 	read_back(&fixture, &result);
 	check_sample(&result, 0, "/bin/a+123 /lib/b+10");
+	teardown(&fixture);
+}
+
+/* ---- waiting ---- */
+
+static void never_read(const void *request, size_t len, struct bytes_buf *ret)
+{
+	(void)request, (void)len, (void)ret;
+	pause();
+}
+
+/* A function's code, whose name is to be read from this very process, which hangs. */
+static void push_hung_code(struct fixture *fixture, uint32_t number)
+{
+	struct event_vm_code code = {
+		.type = EVENT_VM_CODE, .kind = VM_PYTHON, .pid = (uint32_t)getpid(), .number = number};
+	code.whole_bytes[VM_TEXT_NAME] = 4;
+	code.address[VM_TEXT_NAME] = 0x1000;
+	fixture->translate.scripts.reader.fn = never_read;
+	translate_collect(&fixture->translate, &code, sizeof(code));
+}
+
+static uint64_t in_script(uint32_t number)
+{
+	return word_of(EVENT_FRAME_VM, (uint64_t)number << VM_FRAME_CODE_SHIFT);
+}
+
+static bool is_given_up(const struct fixture *fixture)
+{
+	return fixture->translate.scripts.given_up == 1;
+}
+
+TEST(what_waits_goes_out_when_its_time_is_over)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	struct translate *translate = &fixture.translate;
+	translate->collected_ns = 100;
+	push_hung_code(&fixture, 1);
+	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, &(uint64_t){in_script(1)}, 1);
+	push_sample(&fixture, 101, 20, "a");
+	push_sample(&fixture, 0, 30, "behind");
+	translate_run(translate, 50, 100);
+	CHECK(translate_is_waiting(translate));
+	CHECK_INT(translate_resolved(translate), 0);
+	translate->collected_ns = 200;
+	push_sample(&fixture, 0, 40, "new");
+	translate_run(translate, 50, 101);
+	CHECK(!translate_is_waiting(translate));
+	CHECK(is_given_up(&fixture));
+	CHECK_INT(translate_resolved(translate), 3);
+	CHECK_INT(translate->unwritten_ns, 20);
+	read_back(&fixture, &result);
+	check_stack(&result, result.samples[1].user_stack, "");
+	CHECK_INT(result.nr_samples, 3);
+	teardown(&fixture);
+}
+
+TEST(too_much_does_not_wait)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	struct translate *translate = &fixture.translate;
+	push_hung_code(&fixture, 1);
+	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, &(uint64_t){in_script(1)}, 1);
+	translate_run(translate, 50, 0);
+	CHECK(translate_is_waiting(translate));
+	while (translate->records.len <= 16 << 20)
+		push_sample(&fixture, 0, 20, "a");
+	translate_run(translate, 50, 0);
+	CHECK(!translate_is_waiting(translate));
+	CHECK(is_given_up(&fixture));
 	teardown(&fixture);
 }

@@ -28,7 +28,7 @@ TEST(callers_in_the_kernel_are_looked_up_inside_their_call)
 	static const uint64_t addresses[] = {0x100210, 0x100200, 0x400001};
 	push_kernel_stack(&fixture, 55, 20, addresses, 3);
 	push_sample_of(&fixture, PID, 0, 55, 20, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	CHECK_INT(fixture.translate.stats.kernel_only, 1);
 	emitter_kernel_symbols(&fixture.translate.emitter);
 	read_back(&fixture, &result);
@@ -55,7 +55,7 @@ TEST(symbols_of_the_kernel_come_with_the_flush)
 	push_sample_of(&fixture, PID, 0, 1, 20, "a");
 	push_sample_of(&fixture, PID, 0, 2, 20, "a");
 	push_sample_of(&fixture, PID, 0, 2, 20, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	CHECK_INT(emitter->unnamed.len, 2);
 	CHECK(emitter_bytes_pending(emitter) > 0);
 	emitter_kernel_symbols(emitter);
@@ -63,7 +63,7 @@ TEST(symbols_of_the_kernel_come_with_the_flush)
 	push_kernel_stack(&fixture, 3, 60, other, 1);
 	push_sample_of(&fixture, PID, 0, 1, 60, "a");
 	push_sample_of(&fixture, PID, 0, 3, 60, "a");
-	translate_run(&fixture.translate, 70, true);
+	translate_run(&fixture.translate, 70, UINT64_MAX);
 	CHECK_INT(emitter->unnamed.len, 1);
 	emitter_kernel_symbols(emitter);
 	CHECK_INT(emitter->unnamed.len, 0);
@@ -86,7 +86,7 @@ TEST(a_module_newer_than_the_symbols_has_no_names)
 	static const uint64_t address[] = {0x500010};
 	push_kernel_stack(&fixture, 1, 20, address, 1);
 	push_sample_of(&fixture, PID, 0, 1, 20, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	emitter_kernel_symbols(&fixture.translate.emitter);
 	read_back(&fixture, &result);
 	check_stack(&result, result.samples[0].kernel_stack, "[late]+10");
@@ -102,7 +102,7 @@ TEST(without_kernel_frames_symbols_are_not_waited_for)
 	push_map(&fixture, 10, 0x10000, "/bin/a");
 	push_stack(&fixture, 7, 20, EVENT_END_COMPLETE, address, 1);
 	push_sample(&fixture, 7, 20, "a");
-	translate_run(&fixture.translate, 50, true);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
 	emitter_kernel_symbols(&fixture.translate.emitter);
 	CHECK(!fixture.translate.kernel.symbols.is_ready);
 	CHECK(!fixture.translate.kernel.objects);
@@ -122,7 +122,7 @@ TEST(the_next_file_gets_everything_anew)
 		/* The second time the stacks are known to the sampler: only their hashes come. */
 		struct result result;
 		push_sample_of(&fixture, PID, 7, 8, 50, "a");
-		translate_run(&fixture.translate, 60, true);
+		translate_run(&fixture.translate, 60, UINT64_MAX);
 		emitter_kernel_symbols(&fixture.translate.emitter);
 		read_back(&fixture, &result);
 		CHECK_INT(result.nr_samples, 1);

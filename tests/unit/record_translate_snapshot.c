@@ -25,7 +25,7 @@ TEST(a_snapshot_without_an_unwinder_keeps_what_was_found)
 	push_chunk(&fixture, 101, 0x7000, EVENT_SNAPSHOT_CHUNK_BYTES);
 	push_chunk(&fixture, 101, 0x8000, 64);
 	push_sample(&fixture, 101, 20, "a");
-	CHECK(!translate_run(&fixture.translate, 50, false));
+	CHECK(!translate_run(&fixture.translate, 50, 0));
 	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].received, 1);
 	CHECK_INT(fixture.translate.stats.truncated[LAYOUT_TRUNCATED_TABLE_PENDING], 1);
 	CHECK(!snapshot_table_find(&fixture.translate.snapshots, 101)); /* one sample each */
@@ -42,7 +42,7 @@ TEST(a_snapshot_that_was_lost_keeps_what_was_found)
 	setup(&fixture);
 	push_broken_stack(&fixture, 101);
 	push_sample(&fixture, 101, 20, "a");
-	translate_run(&fixture.translate, 50, false);
+	translate_run(&fixture.translate, 50, 0);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 1);
 	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].unresolved, 0);
@@ -60,7 +60,7 @@ TEST(second_samples_are_no_ticks)
 	push_sample(&fixture, 101, 20, "a");
 	push_second_sample(&fixture, 103, 20);
 	push_second_sample(&fixture, 102, 20); /* its snapshot was lost */
-	translate_run(&fixture.translate, 50, false);
+	translate_run(&fixture.translate, 50, 0);
 	const struct translate_taken *taken = &fixture.translate.stats.taken[TRANSLATE_TICK];
 	CHECK_INT(taken->received, 1);
 	CHECK_INT(taken->unresolved, 0);
@@ -91,7 +91,7 @@ TEST(a_snapshot_is_put_together)
 	push_chunk(&fixture, 101, 0x7008, EVENT_SNAPSHOT_CHUNK_BYTES);
 	push_chunk(&fixture, 101, 0x9008, 64); /* one between was lost */
 	push_chunk(&fixture, 101, 0x8008, 60);
-	translate_run(&fixture.translate, 50, false);
+	translate_run(&fixture.translate, 50, 0);
 	const struct snapshot *snapshot = snapshot_table_find(&fixture.translate.snapshots, 101);
 	CHECK(snapshot && snapshot->has_registers && snapshot->is_exact);
 	CHECK_INT(snapshot->frames.len, 2);
@@ -112,9 +112,9 @@ TEST(a_snapshot_whose_sample_never_came_is_forgotten)
 	struct fixture fixture;
 	setup(&fixture);
 	push_broken_stack(&fixture, 101);
-	translate_run(&fixture.translate, 3000000000, false);
+	translate_run(&fixture.translate, 3000000000, 0);
 	CHECK(snapshot_table_find(&fixture.translate.snapshots, 101));
-	translate_run(&fixture.translate, 6000000000, false);
+	translate_run(&fixture.translate, 6000000000, 0);
 	CHECK(!snapshot_table_find(&fixture.translate.snapshots, 101));
 	teardown(&fixture);
 }

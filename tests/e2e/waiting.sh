@@ -1,0 +1,46 @@
+#!/bin/bash
+# What takes the recorder long to learn holds up neither samples nor the end.
+. "$(dirname "$0")/prelude.bash"
+
+# Files with 63 MB of call frame information each: their tables take seconds of CPU time.
+begin_flood() {
+	"$WORKLOADS/workload" 1000 &
+	"$WORKLOADS/eh_frame_flood" 1000 &
+	flood=$!
+	XDG_CACHE_HOME=$PWD/cache "$EBPROF" record -a -F 199 -o x.data 2>err &
+	recorder=$!
+	wait_ready err
+	wait_until "the flood" has_cpu_ms $flood 1500
+}
+
+test_the_end_does_not_wait_for_tables() {
+	local before
+	begin_flood
+	before=$(cpu_ms_of $recorder)
+	kill -INT $recorder
+	wait_until "the recorder's end" is_gone $recorder
+	want_whole x.data
+	want_exact x.data
+	"$EBPROF" info --json x.data | grep -q '"table_pending": [1-9]' ||
+		fail "nothing was cut for want of a table: the test tests nothing ($before ms)"
+	# Cut is what the flood ran, not what ran beside it.
+	[[ $("$EBPROF" convert --folded -i x.data -o - | grep -c '^workload;.*main') -gt 0 ]] ||
+		fail "no whole stacks of other programs"
+}
+
+# The newest sample that kill -9 left is hardly older than a second, though samples wait.
+test_kill_9_while_tables_are_made() {
+	local end newest
+	begin_flood
+	end=$(awk '{ print $1 }' /proc/uptime)
+	kill -KILL $recorder
+	wait $recorder 2>/dev/null
+	want_readable x.data
+	newest=$("$EBPROF" convert --perf-script -i x.data -o - | awk '/^[^ \t]/ {
+		for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/ && $i + 0 > newest) newest = $i + 0 }
+		END { print newest }')
+	awk -v newest="$newest" -v end="$end" 'BEGIN { exit !(end - newest < 3) }' ||
+		fail "killed at $end s, the newest sample is of $newest s"
+}
+
+run_tests
