@@ -344,17 +344,13 @@ void emitter_kernel_symbols(struct emitter *emitter)
 
 /* ---- names of compiled code ---- */
 
-struct naming {
-	struct emitter *emitter;
-	const struct object *object;
-};
-
-static void emit_compiled_symbol(void *context, const struct perf_map_entry *entry)
+static void emit_compiled_symbol(
+	void *context, const struct object *object, const struct perf_map_entry *entry)
 {
-	const struct naming *naming = context;
-	struct writer *writer = naming->emitter->writer;
+	const struct emitter *emitter = context;
+	struct writer *writer = emitter->writer;
 	struct layout_symbol out = {
-		.object = naming->object->file_id, /* its frames are in the file */
+		.object = object->file_id, /* its frames are in the file */
 		.offset = entry->start,
 		.size = entry->size,
 		.name = writer_string(writer, entry->name, entry->name_len),
@@ -362,12 +358,12 @@ static void emit_compiled_symbol(void *context, const struct perf_map_entry *ent
 	writer_symbol(writer, &out);
 }
 
-static void emit_place(void *context, const struct code_place *place)
+static void emit_place(
+	void *context, const struct object *object, const struct code_place *place)
 {
-	const struct naming *naming = context;
-	struct emitter *emitter = naming->emitter;
+	struct emitter *emitter = context;
 	struct layout_code out = {
-		.object = naming->object->file_id,
+		.object = object->file_id,
 		.offset = place->address,
 		.start = place->start,
 		.time_ns = place->time_ns,
@@ -379,23 +375,17 @@ static void emit_place(void *context, const struct code_place *place)
 	writer_code(emitter->writer, &out);
 }
 
-static void name_compiled(struct emitter *emitter, const struct object *object, bool is_over)
-{
-	struct naming naming = {emitter, object};
-	struct jit_names names = {emit_place, emit_compiled_symbol, &naming};
-	jit_table_name(emitter->jit, object, is_over, &names);
-}
-
 void emitter_compiled_symbols(struct emitter *emitter, const struct process *process)
 {
+	struct jit_names names = {emit_place, emit_compiled_symbol, emitter};
 	if (process->compiled)
-		name_compiled(emitter, process->compiled, true);
+		jit_table_name(emitter->jit, process->compiled, &names);
 }
 
 void emitter_all_compiled_symbols(struct emitter *emitter)
 {
-	vec_each(&emitter->jit->images, image)
-		name_compiled(emitter, image->object, false);
+	struct jit_names names = {emit_place, emit_compiled_symbol, emitter};
+	jit_table_name_all(emitter->jit, &names);
 }
 
 uint64_t emitter_bytes_pending(const struct emitter *emitter)

@@ -8,12 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/bisect.h"
 #include "format/base/mem.h"
 #include "record/proc.h"
 
 enum {
 	MAX_OPEN = 256,         /* perf maps, jitdumps, and the /tmps of containers */
-	MAX_WANTED = 256 << 10, /* addresses of all images: 4 MiB, and twice that to name them */
+	MAX_WANTED = 256 << 10, /* addresses of all images: 6 MiB, and twice that to name them */
 	NS_PER_S = 1000 * 1000 * 1000,
 };
 
@@ -109,8 +110,13 @@ static void open_dump(
 	if (image->dump_fd >= 0 || table->nr_open >= MAX_OPEN)
 		return;
 	struct object_location where = {image->pid, marker->start, marker->end};
+	struct stat st;
 	image->dump_fd = object_open_any(marker->object, &where);
 	table->nr_open += image->dump_fd >= 0;
+	if (image->dump_fd >= 0 && !fstat(image->dump_fd, &st)) {
+		image->dump_device = st.st_dev;
+		image->dump_inode = st.st_ino;
+	}
 }
 
 static struct jit_image *image_of(struct jit_table *table, struct process *process)
@@ -165,7 +171,7 @@ void jit_table_want(
 	uint64_t *index = map_get(&table->by_object, object->serial);
 	if (!index || table->nr_wanted >= MAX_WANTED)
 		return;
-	vec_push(&table->images.data[*index].wanted, (struct jit_wanted){address, time_ns});
+	vec_push(&table->images.data[*index].wanted, (struct jit_wanted){.address = address, .first_ns = time_ns});
 	table->nr_wanted++;
 }
 
@@ -292,9 +298,113 @@ void jit_table_watch(struct jit_table *table, uint64_t now_ns)
 	}
 }
 
+/* ---- time ---- */
+
+enum {
+	SHARE = 5,                            /* one part in so many of the time is for reading */
+	TIME_MAX_NS = 200 * 1000 * 1000,      /* at once, as the main loop waits for it */
+	TIME_LAST_NS = 700 * 1000 * 1000,     /* ... when a file ends */
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* Processes choose how much there is to read, and how often one of them ends. */
+static void refill_time(struct jit_table *table)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	if (now_ns > table->filled_ns)
+		table->time_left_ns += (now_ns - table->filled_ns) / SHARE;
+	table->filled_ns = now_ns;
+	if (table->time_left_ns > TIME_MAX_NS)
+		table->time_left_ns = TIME_MAX_NS;
+}
+
+static void spend_time(struct jit_table *table, uint64_t since_cpu_ns)
+{
+	uint64_t spent_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - since_cpu_ns;
+	table->time_left_ns -= spent_ns < table->time_left_ns ? spent_ns : table->time_left_ns;
+}
+
 /* ---- names ---- */
 
-/* The same, as those who read the files want it. */
+/* Images that share a jitdump are named together: so it is read once. */
+struct naming {
+	struct jit_image **images;
+	size_t count;
+	const struct jit_names *names;
+	struct jit_image *image; /* by its perf map */
+};
+
+static struct jit_wanted *find_wanted(const struct jit_image *image, uint64_t address)
+{
+	struct jit_wanted *data = image->wanted.data;
+	size_t at = bisect(image->wanted.len, i, data[i].address < address);
+	return at < image->wanted.len && data[at].address == address ? &data[at] : NULL;
+}
+
+static void on_dump_place(void *context, const struct code_place *place)
+{
+	const struct naming *naming = context;
+	for (size_t i = 0; i < naming->count; i++) {
+		struct jit_wanted *wanted = find_wanted(naming->images[i], place->address);
+		if (!wanted)
+			continue;
+		wanted->is_named = true;
+		naming->names->place(naming->names->context, naming->images[i]->object, place);
+	}
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* What any of the images wants, ascending, each once. */
+static uint64_t *all_addresses(const struct naming *naming, size_t *count)
+{
+	size_t len = 0;
+	for (size_t i = 0; i < naming->count; i++)
+		len += naming->images[i]->wanted.len;
+	uint64_t *addresses = mem_zalloc_array(len, sizeof(*addresses));
+	len = 0;
+	for (size_t i = 0; i < naming->count; i++)
+		vec_each(&naming->images[i]->wanted, wanted)
+			addresses[len++] = wanted->address;
+	if (len)
+		qsort(addresses, len, sizeof(*addresses), compare_addresses);
+	*count = 0;
+	for (size_t i = 0; i < len; i++)
+		if (!i || addresses[i] != addresses[i - 1])
+			addresses[(*count)++] = addresses[i];
+	return addresses;
+}
+
+static void count_unnamed(struct jit_table *table, const struct jit_image *image)
+{
+	vec_each(&image->wanted, wanted)
+		table->given_up += !wanted->is_named;
+}
+
+/* The images have one jitdump, that of the first. */
+static void name_by_dump(struct jit_table *table, struct naming *naming)
+{
+	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	size_t count;
+	CLEANUP_FREE uint64_t *addresses = all_addresses(naming, &count);
+	bool is_whole = jitdump_read(naming->images[0]->dump_fd, addresses, count,
+		table->time_left_ns, on_dump_place, naming);
+	for (size_t i = 0; i < naming->count && !is_whole; i++)
+		count_unnamed(table, naming->images[i]);
+	spend_time(table, begun_ns);
+}
+
+/* What is wanted still, as the readers of perf maps want it. */
 struct wanted {
 	uint64_t *addresses, *first_ns;
 	size_t count;
@@ -306,11 +416,13 @@ static struct wanted wanted_of(const struct jit_image *image)
 	struct wanted wanted = {
 		mem_zalloc_array(count, sizeof(*wanted.addresses)),
 		mem_zalloc_array(count, sizeof(*wanted.first_ns)),
-		count,
+		0,
 	};
-	for (size_t i = 0; i < count; i++) {
-		wanted.addresses[i] = image->wanted.data[i].address;
-		wanted.first_ns[i] = image->wanted.data[i].first_ns;
+	vec_each(&image->wanted, it) {
+		if (it->is_named)
+			continue;
+		wanted.addresses[wanted.count] = it->address;
+		wanted.first_ns[wanted.count++] = it->first_ns;
 	}
 	return wanted;
 }
@@ -321,44 +433,24 @@ static void wanted_deinit(struct wanted *wanted)
 	mem_free(wanted->first_ns);
 }
 
-struct naming {
-	const struct jit_names *names;
-	bool *is_known; /* of each wanted address */
-};
-
-static void take_place(void *context, const struct code_place *place)
+static void on_map_place(void *context, const struct code_place *place)
 {
 	const struct naming *naming = context;
-	naming->is_known[place->index] = true;
-	naming->names->place(naming->names->context, place);
+	naming->names->place(naming->names->context, naming->image->object, place);
 }
 
-static void name_by_dump(
-	const struct jit_image *image, struct wanted *wanted, const struct jit_names *names)
+static void on_map_symbol(void *context, const struct perf_map_entry *entry)
 {
-	size_t left = 0;
-	if (image->dump_fd < 0)
-		return;
-	CLEANUP_FREE bool *is_known = mem_zalloc_array(wanted->count, sizeof(*is_known));
-	struct naming naming = {names, is_known};
-	jitdump_read(image->dump_fd, wanted->addresses, wanted->count, take_place, &naming);
-	for (size_t i = 0; i < wanted->count; i++) {
-		if (is_known[i])
-			continue;
-		wanted->addresses[left] = wanted->addresses[i];
-		wanted->first_ns[left++] = wanted->first_ns[i];
-	}
-	wanted->count = left;
+	const struct naming *naming = context;
+	naming->names->symbol(naming->names->context, naming->image->object, entry);
 }
 
 /* The last look is ours, the watch must not move what is read meanwhile. */
-static void name_by_map(struct jit_table *table, struct jit_image *image,
-	const struct wanted *wanted, const struct jit_names *names)
+static void read_map(struct jit_table *table, struct jit_image *image, const struct wanted *wanted,
+	struct naming *naming)
 {
 	struct perf_map_wanted in_map = {wanted->addresses, wanted->first_ns, wanted->count};
-	struct perf_map_names out = {names->symbol, names->place, names->context};
-	if (!wanted->count)
-		return;
+	struct perf_map_names out = {on_map_symbol, on_map_place, naming};
 	if (!image->is_over)
 		find_map(table, image);
 	CLEANUP_FD int own_fd = image->map_fd < 0 ? open_map(table, image) : -1;
@@ -374,23 +466,71 @@ static void name_by_map(struct jit_table *table, struct jit_image *image,
 		growth_watch_add(table->watch, image->growth, fd);
 }
 
-void jit_table_name(struct jit_table *table, const struct object *object, bool is_over,
-	const struct jit_names *names)
+/* Reading one is bounded, so it ends soon after the time is used up. */
+static void name_by_map(struct jit_table *table, struct jit_image *image, struct naming *naming)
+{
+	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct wanted wanted = wanted_of(image);
+	naming->image = image;
+	if (wanted.count && table->time_left_ns)
+		read_map(table, image, &wanted, naming);
+	else if (image->dump_fd < 0) /* else that was counted */
+		count_unnamed(table, image);
+	wanted_deinit(&wanted);
+	spend_time(table, begun_ns);
+}
+
+static void name_images(struct jit_table *table, struct naming *naming)
+{
+	for (size_t i = 0; i < naming->count; i++)
+		sort_wanted(naming->images[i]);
+	if (naming->images[0]->dump_fd >= 0)
+		name_by_dump(table, naming);
+	for (size_t i = 0; i < naming->count; i++) {
+		struct jit_image *image = naming->images[i];
+		name_by_map(table, image, naming);
+		table->nr_wanted -= image->wanted.len;
+		vec_deinit(&image->wanted);
+	}
+}
+
+void jit_table_name(
+	struct jit_table *table, const struct object *object, const struct jit_names *names)
 {
 	uint64_t *index = map_get(&table->by_object, object->serial);
 	if (!index)
 		return;
 	struct jit_image *image = &table->images.data[*index];
-	table->nr_wanted -= image->wanted.len;
-	if (image->wanted.len) {
-		sort_wanted(image);
-		struct wanted wanted = wanted_of(image);
-		name_by_dump(image, &wanted, names);
-		name_by_map(table, image, &wanted, names);
-		wanted_deinit(&wanted);
+	struct naming naming = {.images = &image, .count = 1, .names = names};
+	refill_time(table);
+	if (image->wanted.len)
+		name_images(table, &naming);
+	image->is_over = true;
+	close_files(table, image);
+}
+
+static bool has_same_dump(const struct jit_image *a, const struct jit_image *b)
+{
+	return a == b || (b->dump_fd >= 0 && a->dump_inode == b->dump_inode &&
+				 a->dump_device == b->dump_device);
+}
+
+void jit_table_name_all(struct jit_table *table, const struct jit_names *names)
+{
+	VEC(struct jit_image *) group = {0};
+	table->time_left_ns = TIME_LAST_NS;
+	vec_each(&table->images, first) {
+		if (!first->wanted.len)
+			continue;
+		group.len = 0;
+		struct jit_image *end = table->images.data + table->images.len;
+		if (first->dump_fd < 0)
+			end = first + 1;
+		for (struct jit_image *image = first; image < end; image++)
+			if (image->wanted.len && has_same_dump(first, image))
+				vec_push(&group, image);
+		struct naming naming = {.images = group.data, .count = group.len, .names = names};
+		name_images(table, &naming);
 	}
-	vec_deinit(&image->wanted);
-	image->is_over |= is_over;
-	if (is_over)
-		close_files(table, image);
+	vec_deinit(&group);
 }

@@ -22,6 +22,7 @@
 struct jit_wanted {
 	uint64_t address;
 	uint64_t first_ns; /* when it was sampled first, CLOCK_MONOTONIC */
+	bool is_named;     /* by the jitdump */
 };
 
 struct jit_image {
@@ -32,6 +33,7 @@ struct jit_image {
 	bool has_own_tmp;     /* another /tmp than ours */
 	int tmp_fd;           /* that one, to outlive the process; -1: not open */
 	int dump_fd;          /* its jitdump, -1: none */
+	uint64_t dump_device, dump_inode; /* processes may share one */
 	int map_fd;           /* its perf map, kept open to watch it grow; -1: not open */
 	bool is_tmp_remote;   /* it may not be looked into, see target_file.h */
 	bool is_over;         /* its process has ended */
@@ -48,6 +50,8 @@ struct jit_table {
 	struct map by_object; /* serial -> index */
 	uint32_t nr_open;     /* files of images */
 	uint64_t nr_wanted;
+	uint64_t time_left_ns, filled_ns; /* CPU time to read files in, since when */
+	uint64_t given_up;                /* names, for want of that */
 };
 
 void jit_table_deinit(struct jit_table *table);
@@ -73,16 +77,23 @@ void jit_table_watch(struct jit_table *table, uint64_t now_ns);
 
 /* Who is told of names. */
 struct jit_names {
-	code_place_fn *place; /* for each address, what stood there when */
-	perf_map_fn *symbol;  /* for each function that alone has had an address */
+	/* For each address in an object, what stood there when. */
+	void (*place)(
+		void *context, const struct object *object, const struct code_place *place);
+	/* For each function that alone has had an address. */
+	void (*symbol)(
+		void *context, const struct object *object, const struct perf_map_entry *entry);
 	void *context;
 };
 
 /*
- * Tells the names that can be had now of what is wanted in the object, which is then done with.
- * `is_over`: the process ends.
+ * Tells the names that can be had now of what is wanted in the object, whose process ends. Reading
+ * all that processes wrote may take a fifth of the recorder's time: what that leaves nothing for has
+ * no names, and is counted.
  */
-void jit_table_name(struct jit_table *table, const struct object *object, bool is_over,
-	const struct jit_names *names);
+void jit_table_name(
+	struct jit_table *table, const struct object *object, const struct jit_names *names);
+/* The same of all objects, whose processes go on. Takes less than a second of CPU time. */
+void jit_table_name_all(struct jit_table *table, const struct jit_names *names);
 
 #endif

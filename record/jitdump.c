@@ -7,9 +7,12 @@
 #include "record/jitdump.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "format/base/bisect.h"
 #include "format/base/bytes.h"
 #include "format/base/map.h"
 #include "format/base/mem.h"
@@ -29,6 +32,7 @@ enum {
 	MAX_CODES = 64 << 10,
 	MAX_PLACES = 256 << 10,
 	MAX_ROWS = 4 << 20, /* of lines that are looked at */
+	MAX_ROWS_OF_CODE = 256 << 10,
 	MAX_NAME_BYTES = 4096,
 	WINDOW_BYTES = 64 << 10,
 	ELF_HEADER_BYTES = 64,
@@ -61,6 +65,14 @@ struct code {
 	uint64_t lines, at_load; /* the record of its lines, 0: none; where it was loaded */
 };
 
+/* Of a code's lines; it holds from its address on. */
+struct row {
+	uint64_t address;
+	uint64_t file;   /* where its file's name stands in the dump; 0: unknown */
+	uint32_t number; /* of the line */
+	uint32_t index;  /* in the dump's order: of rows at one address the last counts */
+};
+
 struct dump {
 	struct window window;
 	const uint64_t *addresses;
@@ -72,7 +84,29 @@ struct dump {
 	uint64_t lines, lines_of; /* the last record of lines, and of which code */
 	uint64_t least_line;      /* how far behind its code any line begins */
 	uint64_t nr_places, nr_rows; /* so far */
+	VEC(struct row) rows;        /* of the code at hand */
+	uint64_t until_ns;           /* of CPU time */
+	uint32_t nr_looks;           /* at that time */
+	bool is_over;                /* it was used up */
 };
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* To be asked before each piece of work of about a microsecond. */
+static bool is_over(struct dump *dump)
+{
+	enum {
+		PIECES = 256
+	};
+	if (dump->nr_looks++ % PIECES == 0)
+		dump->is_over |= cpu_ns() >= dump->until_ns;
+	return dump->is_over;
+}
 
 bool jitdump_is_marker(const char *path)
 {
@@ -139,7 +173,8 @@ static void each_record(struct dump *dump, record_fn *fn)
 {
 	uint64_t offset = DUMP_HEADER_BYTES;
 	struct record record;
-	for (int i = 0; i < MAX_RECORDS && get_record(dump, offset, &record); i++) {
+	for (int i = 0; i < MAX_RECORDS && !is_over(dump) && get_record(dump, offset, &record);
+		i++) {
 		fn(dump, &record);
 		offset += record.bytes;
 	}
@@ -262,82 +297,101 @@ static void get_text(struct dump *dump, uint64_t offset, struct str *ret)
 	str_write(ret, cursor.pos, len);
 }
 
-struct line {
-	struct str file;
-	uint64_t address; /* of the row that holds so far, 0: none */
-	uint32_t number;
-};
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->index < y->index ? -1 : 1;
+}
 
 /*
- * The last row that is not behind the address. V8 counts lines from where the code will be in the
- * ELF file that perf makes of it, 64 bytes further: so does a dump in which no line begins earlier.
+ * All rows of a code, by address: it may have many addresses, and its rows are gone through once.
+ * None where there are too many, as the missing ones may be those that hold.
  */
-static void find_line(
-	struct dump *dump, const struct code *code, uint64_t address, struct line *ret)
+static void read_rows(struct dump *dump, const struct code *code)
 {
 	static const char same_file[] = "\xff";
-	CLEANUP(str_deinit) struct str file = {0}, text = {0};
+	CLEANUP(str_deinit) struct str text = {0};
 	struct record record;
-	uint64_t shift = dump->least_line >= ELF_HEADER_BYTES ? ELF_HEADER_BYTES : 0;
-	uint64_t wanted = address - code->start + code->at_load + shift;
-	if (!get_record(dump, code->lines, &record))
+	dump->rows.len = 0;
+	if (!code->lines || !get_record(dump, code->lines, &record))
 		return;
-	uint64_t offset = record.offset + RECORD_HEADER_BYTES + 8,
+	uint64_t offset = record.offset + RECORD_HEADER_BYTES + 8, file = 0,
 		 end = record.offset + record.bytes;
 	struct bytes_cursor cursor = look(&dump->window, offset, 8);
 	uint64_t count = bytes_get_u64(&cursor);
 	offset += 8;
-	for (uint64_t i = 0; i < count && offset < end && dump->nr_rows < MAX_ROWS;
-		i++, dump->nr_rows++) {
+	if (count > MAX_ROWS_OF_CODE)
+		return;
+	for (uint64_t i = 0; i < count && offset < end; i++) {
+		if (dump->nr_rows++ == MAX_ROWS || is_over(dump)) {
+			dump->nr_rows = MAX_ROWS;
+			dump->rows.len = 0;
+			return;
+		}
 		cursor = look(&dump->window, offset, 16 + MAX_NAME_BYTES);
-		uint64_t at = bytes_get_u64(&cursor);
-		uint32_t number = bytes_get_u32(&cursor);
+		struct row row = {.address = bytes_get_u64(&cursor), .index = (uint32_t)i};
+		row.number = bytes_get_u32(&cursor);
 		bytes_get_u32(&cursor); /* discriminator */
 		if (cursor.overrun)
-			return;
+			break;
 		get_text(dump, offset + 16, &text);
+		if (strcmp(str_text(&text), same_file) != 0)
+			file = offset + 16;
 		offset += 16 + text.len + 1;
-		if (strcmp(str_text(&text), same_file) != 0) {
-			str_truncate(&file, 0);
-			str_write(&file, str_text(&text), text.len);
-		}
-		if (at > wanted || at < ret->address)
-			continue;
-		ret->address = at;
-		ret->number = number;
-		str_truncate(&ret->file, 0);
-		str_write(&ret->file, str_text(&file), file.len);
+		row.file = file;
+		vec_push(&dump->rows, row);
 	}
+	if (dump->rows.len)
+		qsort(dump->rows.data, dump->rows.len, sizeof(struct row), compare_rows);
+}
+
+/*
+ * The last row that is not behind the address; NULL: there is none. V8 counts lines from where the
+ * code will be in the ELF file that perf makes of it, 64 bytes further: so does a dump in which no
+ * line begins earlier.
+ */
+static const struct row *find_row(
+	const struct dump *dump, const struct code *code, uint64_t address)
+{
+	uint64_t shift = dump->least_line >= ELF_HEADER_BYTES ? ELF_HEADER_BYTES : 0;
+	uint64_t wanted = address - code->start + code->at_load + shift;
+	size_t end = bisect(dump->rows.len, i, dump->rows.data[i].address <= wanted);
+	return end ? &dump->rows.data[end - 1] : NULL;
 }
 
 static void tell_code(struct dump *dump, const struct code *code, code_place_fn *fn, void *context)
 {
-	CLEANUP(str_deinit) struct str name = {0};
+	CLEANUP(str_deinit) struct str name = {0}, file = {0};
+	uint64_t file_at = 0; /* which `file` is */
 	get_text(dump, code->name, &name);
 	if (!name.len)
 		return;
+	read_rows(dump, code);
 	for (size_t i = sampled_addresses_below(dump->addresses, dump->count, code->start);
 		i < dump->count && dump->addresses[i] - code->start < code->size &&
-		dump->nr_places < MAX_PLACES;
+		dump->nr_places < MAX_PLACES && !is_over(dump);
 		i++, dump->nr_places++) {
-		struct line line = {0};
-		if (code->lines)
-			find_line(dump, code, dump->addresses[i], &line);
+		const struct row *row = find_row(dump, code, dump->addresses[i]);
+		if (row && row->file != file_at)
+			get_text(dump, row->file, &file);
+		file_at = row ? row->file : file_at;
 		struct code_place place = {
 			.index = i,
 			.address = dump->addresses[i],
 			.start = code->start,
 			.time_ns = code->time_ns,
 			.name = str_text(&name),
-			.file = line.file.len ? str_text(&line.file) : NULL,
-			.line = line.number,
+			.file = row && row->file && file.len ? str_text(&file) : NULL,
+			.line = row ? row->number : 0,
 		};
 		fn(context, &place);
-		str_deinit(&line.file);
 	}
 }
 
-void jitdump_read(int fd, const uint64_t *addresses, size_t count, code_place_fn *fn, void *context)
+bool jitdump_read(int fd, const uint64_t *addresses, size_t count, uint64_t max_ns,
+	code_place_fn *fn, void *context)
 {
 	CLEANUP_FREE uint8_t *bytes = mem_alloc(WINDOW_BYTES);
 	struct dump dump = {
@@ -345,6 +399,7 @@ void jitdump_read(int fd, const uint64_t *addresses, size_t count, code_place_fn
 		.addresses = addresses,
 		.count = count,
 		.least_line = UINT64_MAX,
+		.until_ns = cpu_ns() + max_ns,
 	};
 	if (count && read_header(&dump)) {
 		each_record(&dump, note_move);
@@ -355,4 +410,6 @@ void jitdump_read(int fd, const uint64_t *addresses, size_t count, code_place_fn
 	map_deinit(&dump.moved);
 	vec_deinit(&dump.codes);
 	vec_deinit(&dump.found);
+	vec_deinit(&dump.rows);
+	return !dump.is_over;
 }

@@ -275,6 +275,13 @@ static void put_skipped(
 		cpu->skipped > before ? cpu->skipped - before : 0);
 }
 
+/* Of scripts and compiled code, the latter also while a file is finished. */
+static uint64_t code_given_up(const struct recording *recording)
+{
+	const struct translate *translate = recording->translate;
+	return translate->scripts.given_up + translate->jit.given_up;
+}
+
 static void put_counters(
 	struct recording *recording, const struct recording_counts *counts, enum moment moment)
 {
@@ -305,7 +312,7 @@ static void put_counters(
 		counts->mappings_full - base->mappings_full);
 	put_counter(recording, LAYOUT_COUNTER_FILES_FULL, 0, counts->files_full - base->files_full);
 	put_counter(recording, LAYOUT_COUNTER_CODE_GIVEN_UP, 0,
-		counts->code_given_up - base->code_given_up);
+		code_given_up(recording) - recording->told_given_up);
 }
 
 struct err *recording_flush(struct recording *recording, const struct recording_counts *counts)
@@ -378,7 +385,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->gap_samples = counts->gap_samples;
 	base->targets_full = counts->targets_full;
 	base->files_full = counts->files_full;
-	base->code_given_up = counts->code_given_up;
+	recording->told_given_up = code_given_up(recording);
 	base->mappings_full = counts->mappings_full;
 }
 

@@ -23,7 +23,7 @@ struct recording_counts {
 		uint64_t unresolved, lost_write;
 		uint64_t samples; /* taken over by a writer */
 	} taken[TRANSLATE_CAUSES];
-	uint64_t sideband_lost, gap_samples, targets_full, files_full, mappings_full, code_given_up;
+	uint64_t sideband_lost, gap_samples, targets_full, files_full, mappings_full;
 };
 
 struct recording_event {
@@ -50,6 +50,7 @@ struct recording {
 	 * were in the ring when a file ended are the next one's.
 	 */
 	uint64_t told[TRANSLATE_CAUSES];
+	uint64_t told_given_up; /* of code, that earlier files have counted */
 	uint64_t earlier_bytes, earlier_samples[TRANSLATE_CAUSES];
 	VEC(char *) finished_names; /* oldest first */
 	uint32_t nr_files;

@@ -94,7 +94,6 @@ static struct err *read_counts(struct session *session, bool is_last)
 				parts->translate.emitter.mappings_left_out;
 	counts->targets_full = sampler_targets_full(parts->sampler);
 	counts->files_full = sampler_files_full(parts->sampler);
-	counts->code_given_up = parts->translate.scripts.given_up;
 	return NULL;
 }
 

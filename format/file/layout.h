@@ -189,7 +189,7 @@ enum layout_script_failure {
 	X(LAYOUT_COUNTER_HITS_LOST_WRITE, 18, "hits_lost_write") \
 	X(LAYOUT_COUNTER_GAP_SAMPLES, 19, "gap_samples") /* while sideband was lost */ \
 	X(LAYOUT_COUNTER_CODE_GIVEN_UP, 20, \
-		"code_given_up") /* of scripts: name, file or lines took too long to read */ \
+		"code_given_up") /* whose name, file or lines took too long to read */ \
 	X(LAYOUT_COUNTER_MAPPINGS_FULL, 21, "mappings_full") /* left out: there are bounds */
 
 enum layout_counter {

@@ -13,6 +13,9 @@ begin_flood() {
 	wait_until "the flood" has_cpu_ms $flood 1500
 }
 
+# A zombie: its CPU time can still be read.
+is_ended() { [[ $(sed 's/.*) //' "/proc/$1/stat") == Z* ]]; } # PID
+
 test_the_end_does_not_wait_for_tables() {
 	local before
 	begin_flood
@@ -41,6 +44,31 @@ test_kill_9_while_tables_are_made() {
 		END { print newest }')
 	awk -v newest="$newest" -v end="$end" 'BEGIN { exit !(end - newest < 3) }' ||
 		fail "killed at $end s, the newest sample is of $newest s"
+}
+
+# Six processes share a jitdump of 67 MB: it is read once, and the recording is no longer than that.
+test_the_end_does_not_wait_for_a_shared_jitdump() {
+	local before spent began ended
+	"$WORKLOADS/jit_share" 1000 &
+	local target=$!
+	wait_until "the processes" eval "((\$(pgrep -c -P $target) == 5))"
+	"$EBPROF" record -a -F 999 -o x.data 2>err &
+	recorder=$!
+	wait_ready err
+	began=$(now_ms)
+	wait_until "the target" has_cpu_ms $target 500
+	sleep 2
+	before=$(cpu_ms_of $recorder)
+	kill -INT $recorder
+	ended=$(now_ms)
+	is_soon is_ended $recorder
+	spent=$(($(cpu_ms_of $recorder) - before))
+	wait $recorder
+	want_whole x.data
+	"$EBPROF" report -i x.data 2>/dev/null | grep -q 'JIT.*shared' || fail "no names"
+	((spent < 2500)) || fail "the end took $spent ms of CPU time"
+	awk -v s="$(field x.data duration_s)" -v most=$((ended - began + 1500)) 'BEGIN { exit !(s * 1000 < most) }' ||
+		fail "$(field x.data duration_s) s, sampled for $((ended - began)) ms"
 }
 
 run_tests

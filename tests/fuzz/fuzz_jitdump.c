@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	for (uint64_t i = 0; i < COUNT; i++)
 		check.addresses[i] = 0x1000 + i * (1 + bytes[0]);
 	int fd = forged_fd(bytes + 1, len - 1);
-	jitdump_read(fd, check.addresses, COUNT, on_place, &check);
+	jitdump_read(fd, check.addresses, COUNT, UINT32_MAX, on_place, &check);
 	close(fd);
 	return 0;
 }

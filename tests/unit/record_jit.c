@@ -254,6 +254,20 @@ TEST(perf_map_with_lines_over_everything)
 
 /* ---- whose file it is ---- */
 
+static void log_place_of(
+	void *context, const struct object *object, const struct code_place *place)
+{
+	(void)object;
+	log_place(context, place);
+}
+
+static void log_entry_of(
+	void *context, const struct object *object, const struct perf_map_entry *entry)
+{
+	(void)object;
+	log_entry(context, entry);
+}
+
 enum {
 	NOBODY = 65534
 };
@@ -290,8 +304,8 @@ static void check_name(struct fixture *fixture, uint64_t address, const char *wa
 	CLEANUP(str_deinit) struct str got = {0};
 	struct object *object = jit_table_object(&fixture->table, fixture->process);
 	jit_table_want(&fixture->table, object, address, 1);
-	struct jit_names names = {log_place, log_entry, &got};
-	jit_table_name(&fixture->table, object, false, &names);
+	struct jit_names names = {log_place_of, log_entry_of, &got};
+	jit_table_name_all(&fixture->table, &names);
 	CHECK_STR(str_text(&got), want);
 	CHECK_INT(fixture->table.nr_wanted, 0);
 }
@@ -321,8 +335,8 @@ TEST(jit_watches_the_map_grow)
 	append(fixture.path, "1000 20 late\n");
 	CLEANUP(str_deinit) struct str got = {0};
 	jit_table_want(&fixture.table, object, 0x1008, 1);
-	struct jit_names names = {log_place, log_entry, &got};
-	jit_table_name(&fixture.table, object, true, &names);
+	struct jit_names names = {log_place_of, log_entry_of, &got};
+	jit_table_name(&fixture.table, object, &names);
 	CHECK(strstr(str_text(&got), "1008 early of 1000 from 0 sure 0\n"));
 	CHECK(strstr(str_text(&got), "1008 late of 1000 from ") &&
 		!strstr(str_text(&got), "late of 1000 from 0"));
@@ -396,5 +410,84 @@ TEST(jit_believes_no_older_file)
 	const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	CHECK_INT(utimensat(AT_FDCWD, fixture.path, times, 0), 0);
 	check_name(&fixture, 0x1008, "");
+	teardown(&fixture);
+}
+
+/* ---- jitdumps that processes share ---- */
+
+/* A function at 0x1000 in a new file jit-1.dump in `folder`. */
+static void make_dump(const char *path)
+{
+	static const char name[] = "shared";
+	struct bytes_buf dump = {0};
+	const uint32_t header[] = {0x4a695444, 1, 40, 62, 0, 1, 1, 0, 0, 0};
+	const uint64_t load[] = {1, 0x1000, 0x1000, 0x40, 1};
+	bytes_put(&dump, header, sizeof(header));
+	bytes_put_u32(&dump, 0);
+	bytes_put_u32(&dump, 16 + sizeof(load) + sizeof(name) + 0x40);
+	bytes_put_u64(&dump, 5);
+	bytes_put(&dump, load, sizeof(load));
+	bytes_put(&dump, name, sizeof(name));
+	bytes_put(&dump, (char[0x40]){0}, 0x40);
+	FILE *file = fopen(path, "w");
+	CHECK(file && fwrite(dump.data, dump.len, 1, file) == 1 && !fclose(file));
+	bytes_buf_deinit(&dump);
+}
+
+/* Of another process than this one, which has the dump mapped; it ends with the test's. */
+static struct process *share_dump(struct fixture *fixture, uint32_t pid, const char *path)
+{
+	struct stat st;
+	CHECK_INT(stat(path, &st), 0);
+	process_table_fork(&fixture->processes, fixture->process->pid, pid, 1);
+	struct process *process = process_table_find(&fixture->processes, pid);
+	struct object_location where = {pid, 0x7000, 0x8000};
+	struct mapping marker = {.start = 0x7000, .end = 0x8000};
+	marker.object = object_table_by_inode(
+		&fixture->objects, path, (uint32_t)st.st_dev, st.st_ino, false, &where);
+	jit_table_note_dump(&fixture->table, process, &marker);
+	jit_table_want(&fixture->table, jit_table_object(&fixture->table, process), 0x1008, 1);
+	return process;
+}
+
+TEST(jit_names_of_a_dump_that_processes_share)
+{
+	struct fixture fixture;
+	char folder[] = "/tmp/jit.XXXXXX", path[64];
+	setup(&fixture, "");
+	CHECK(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/jit-1.dump", folder);
+	make_dump(path);
+	CLEANUP(str_deinit) struct str got = {0};
+	struct jit_names names = {log_place_of, log_entry_of, &got};
+	struct process *first = share_dump(&fixture, 0x7ffffff0, path);
+	share_dump(&fixture, 0x7ffffff1, path);
+	share_dump(&fixture, 0x7ffffff2, path);
+	jit_table_name(&fixture.table, first->compiled, &names); /* it ends first */
+	CHECK_STR(str_text(&got), "1008 shared of 1000 from 5 sure 0\n");
+	jit_table_name_all(&fixture.table, &names);
+	CHECK_STR(str_text(&got), "1008 shared of 1000 from 5 sure 0\n"
+				  "1008 shared of 1000 from 5 sure 0\n"
+				  "1008 shared of 1000 from 5 sure 0\n");
+	CHECK_INT(fixture.table.nr_wanted, 0);
+	CHECK_INT(fixture.table.given_up, 0);
+	unlink(path);
+	rmdir(folder);
+	teardown(&fixture);
+}
+
+/* Processes that end one after the other have used up the time. */
+TEST(jit_counts_names_for_which_there_is_no_time)
+{
+	struct fixture fixture;
+	setup(&fixture, "1000 20 made\n");
+	CLEANUP(str_deinit) struct str got = {0};
+	struct jit_names names = {log_place_of, log_entry_of, &got};
+	struct object *object = jit_table_object(&fixture.table, fixture.process);
+	jit_table_want(&fixture.table, object, 0x1008, 1);
+	fixture.table.filled_ns = UINT64_MAX; /* in the future: so no time has passed */
+	jit_table_name(&fixture.table, object, &names);
+	CHECK_STR(str_text(&got), "");
+	CHECK_INT(fixture.table.given_up, 1);
 	teardown(&fixture);
 }

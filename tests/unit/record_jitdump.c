@@ -109,7 +109,7 @@ static void check_addresses(
 {
 	CLEANUP(str_deinit) struct str got = {0};
 	int fd = forged_fd(dump->data, dump->len);
-	jitdump_read(fd, addresses, count, log_place, &got);
+	CHECK(jitdump_read(fd, addresses, count, UINT32_MAX, log_place, &got));
 	close(fd);
 	bytes_buf_deinit(dump);
 	CHECK_STR(str_text(&got), want);
@@ -229,7 +229,8 @@ TEST(jitdump_cut_anywhere)
 	for (size_t len = 0; len < dump.len; len++) {
 		CLEANUP(str_deinit) struct str got = {0};
 		int fd = forged_fd(dump.data, len);
-		jitdump_read(fd, (const uint64_t[]){0x1000, 0x2000}, 2, log_place, &got);
+		CHECK(jitdump_read(fd, (const uint64_t[]){0x1000, 0x2000}, 2, UINT32_MAX, log_place,
+			&got));
 		close(fd);
 		CHECK(got.len < 100);
 	}
@@ -264,7 +265,9 @@ TEST(jitdump_takes_limited_time)
 	}
 	int fd = forged_fd(dump.data, dump.len);
 	size_t count = 0;
-	jitdump_read(fd, addresses, ADDRESSES, count_place, &count);
+	CHECK(!jitdump_read(fd, addresses, ADDRESSES, 0, count_place, &count));
+	CHECK_INT(count, 0);
+	CHECK(jitdump_read(fd, addresses, ADDRESSES, UINT32_MAX, count_place, &count));
 	close(fd);
 	CHECK(count > 100 && count < (size_t)FUNCTIONS * CODE_BYTES);
 	bytes_buf_deinit(&dump);
