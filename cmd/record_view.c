@@ -124,6 +124,11 @@ static double seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
+static double milliseconds(uint64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
 /* What ticks came from. */
 static void print_timers(const struct session_summary *summary)
 {
@@ -138,6 +143,20 @@ static void print_timers(const struct session_summary *summary)
 			timers->switches_often
 				? "the tasks switch too often for timers of their own"
 				: "short tasks are sampled better so");
+}
+
+/* How long Ctrl-C would have had to wait at worst. */
+static void print_longest_turn(const struct turn *turn)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	str_printf(&text,
+		"longest time without a look at signals: %.1f ms (%.1f ms CPU, %.1f ms blocked)",
+		milliseconds(turn->cpu_ns + turn->blocked_ns), milliseconds(turn->cpu_ns),
+		milliseconds(turn->blocked_ns));
+	if (turn->starved_ns)
+		str_printf(&text, ", and %.1f ms of waiting for a CPU",
+			milliseconds(turn->starved_ns));
+	console_say_more("%s", str_text(&text));
 }
 
 static void print_ticks(const struct record_view *view, const struct session_summary *summary)
@@ -366,8 +385,10 @@ void record_view_summary(const struct record_view *view, const struct session_su
 	}
 	if (view->options->usdt_stacks)
 		print_script_probes(view, summary);
-	if (view->verbose)
+	if (view->verbose) {
 		print_ticks(view, summary);
+		print_longest_turn(&summary->longest_turn);
+	}
 	print_hints(view, summary);
 }
 

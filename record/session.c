@@ -10,6 +10,7 @@
 #include "record/proc.h"
 #include "record/session_parts.h"
 #include "record/session_summary.h"
+#include "record/turn_time.h"
 
 enum {
 	DRAIN_INTERVAL_NS = 100 * 1000 * 1000,
@@ -26,6 +27,7 @@ struct session {
 	struct session_parts parts;
 	struct recording_counts counts;
 	struct session_times times;
+	struct turn_time turns;
 	uint64_t flushed_ns;
 	const struct session_callbacks *callbacks;
 	struct session_summary *summary;
@@ -289,9 +291,8 @@ static struct err *update_timers(struct session *session, uint64_t now_ns)
 	return NULL;
 }
 
-static struct err *run_once(struct session *session)
+static struct err *run_turn(struct session *session)
 {
-	wait_for_events(session);
 	try(take_signal(session));
 	check_child(session);
 	if (check_duration(session))
@@ -334,6 +335,7 @@ static struct err *run(struct session *session)
 	struct session_parts *parts = &session->parts;
 	struct session_times *times = &session->times;
 	times->begun_ns = times->drained_ns = session->flushed_ns = recording_now_ns();
+	turn_time_begin(&session->turns);
 	if (!parts->options.delay_ns)
 		try(start_sampling(session));
 	/* Sideband and samples pile up meanwhile, so nothing falls between snapshot and stream. */
@@ -352,8 +354,13 @@ static struct err *run(struct session *session)
 	if (session->callbacks->ready)
 		session->callbacks->ready(
 			session->callbacks->context, session_event_name(session), child);
-	while (!session->is_over)
-		try(run_once(session));
+	turn_time_end(&session->turns);
+	while (!session->is_over) {
+		wait_for_events(session);
+		turn_time_begin(&session->turns);
+		try(run_turn(session));
+		turn_time_end(&session->turns);
+	}
 	return NULL;
 }
 
@@ -375,6 +382,7 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	bool has_cost = sampler_read_shadow_cost(parts->sampler, &cost);
 	summary->final = session_progress_of(parts, &session->counts, &session->times, false);
 	summary->reason = session->reason;
+	summary->longest_turn = session->turns.longest;
 	snprintf(summary->output, sizeof(summary->output), "%s", parts->options.output);
 	summary->timers = sampler_timer_times(parts->sampler, 0);
 	summary->is_in_pid_namespace = sampler_is_in_pid_namespace(parts->sampler);
@@ -422,7 +430,9 @@ struct err *session_run(struct session *session, const struct session_callbacks 
 	*ret = (struct session_summary){0};
 	session->callbacks = callbacks;
 	session->summary = ret;
+	turn_time_init(&session->turns);
 	struct err *err = run(session);
+	turn_time_deinit(&session->turns);
 	/* When that failed early: the command must not wait for ever. */
 	if (session->parts.has_target)
 		mem_close_fd(&session->parts.target.release_fd);

@@ -16,6 +16,7 @@
 #include "record/left_out.h"
 #include "record/session_options.h"
 #include "record/ticker.h"
+#include "record/turn_time.h"
 
 struct session_progress {
 	double elapsed_s;
@@ -62,6 +63,7 @@ struct session_summary {
 	struct left_out_busy left_out[3]; /* the busiest children that were no targets */
 	size_t nr_left_out;               /* ... of so many that ran */
 	struct ticker_times timers;       /* what ticks came from */
+	struct turn longest_turn;         /* of the main loop, until it ended */
 	bool is_in_pid_namespace;         /* not the machine's own: what is outside was filtered */
 	bool kernel_hidden;               /* kernel symbols could not be read */
 	char output[4096];                /* the (last) file */
