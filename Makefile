@@ -244,6 +244,16 @@ $(O)/tests/e2e/script_probes $(O)/tests/kernel/script: tests/e2e/script_probes.c
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer -Wall -Wextra \
 		$(if $(filter %/script,$@),-static) -o $@ $<
 
+# Attacks on a recorder, and memory of interpreters that becomes garbage.
+HOSTILE := $(patsubst %.c,$(O)/%,$(filter-out %/garbage_memory.c,$(wildcard tests/hostile/*.c))) \
+	$(O)/tests/hostile/garbage_memory.so
+$(O)/tests/hostile/%: tests/hostile/%.c | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -o $@ $<
+$(O)/tests/hostile/%.so: tests/hostile/%.c | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-stack-protector -Wall -Wextra -shared -fPIC -o $@ $<
+
 # Comparisons with other people's libraries; the tests that want one skip where it was not built.
 ORACLES := $(patsubst %.c,$(O)/%,$(wildcard tests/oracle/*.c))
 $(ORACLES): $(O)/%: %.c $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a $(O)/flags | $(O)/have-deps
@@ -262,7 +272,7 @@ $(O)/tests/replay_%: $(O)/tests/fuzz/replay.o $(O)/tests/fuzz/fuzz_%.o $(O)/all.
 
 .SECONDARY: $(O)/tests/fuzz/replay.o $(FUZZ_NAMES:%=$(O)/tests/fuzz/fuzz_%.o)
 
-TEST_PROGRAMS := $(O)/ebprof $(UNIT_TESTS) $(WORKLOADS) $(REPLAYS) $(ORACLES)
+TEST_PROGRAMS := $(O)/ebprof $(UNIT_TESTS) $(WORKLOADS) $(HOSTILE) $(REPLAYS) $(ORACLES)
 
 test-programs: $(TEST_PROGRAMS)
 
@@ -274,6 +284,10 @@ check-kill: test-deps $(TEST_PROGRAMS) ## kill -9 at 200 random moments instead 
 
 check-bounds: test-deps $(TEST_PROGRAMS) ## what 1,000 damaged recordings make each reader do, instead of 24
 	@O=$(O) SAN=$(SAN) BOUNDS=$${BOUNDS:-1000} tests/run.sh e2e/bounds
+
+check-hostile: test-deps $(O)/ebprof $(WORKLOADS) $(HOSTILE) ## attacks of an unprivileged user on record -a (root)
+	@EBPROF=$(O)/ebprof WORKLOADS=$(O)/tests/e2e HOSTILE=$(O)/tests/hostile tests/hostile/check_hostile.py \
+		$(if $(ONLY),--only '$(ONLY)')
 
 check-fresh: ## build, demo and tests in fresh Debian 12 and 13 systems (root, debootstrap)
 	@tests/fresh/check_fresh.sh
@@ -415,6 +429,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all bench bench-ci bench-exports bench-languages bench-symbols bench-tui check check-bounds check-fresh check-kernel check-kill check-languages clean demo deps \
+.PHONY: all bench bench-ci bench-exports bench-languages bench-symbols bench-tui check check-bounds check-fresh check-hostile check-kernel check-kill check-languages clean demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

@@ -1,4 +1,5 @@
-"""Spins in a function whose line table is in memory that nobody brings (userfaultfd), for ever."""
+"""Spins in a function whose line table is in memory that nobody brings (userfaultfd), for ever.
+    hung_memory.py [nobody]     as that user then: root alone may let the kernel wait for memory"""
 import ctypes
 import mmap
 import os
@@ -45,5 +46,9 @@ if not places:
     sys.exit(77)
 region, address = map_unserved()
 words[places[0]] = address
+if sys.argv[1:] == ["nobody"]:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
 print("ready", flush=True)
 hung()
