@@ -21,6 +21,7 @@ enum {
 	FLUSH_BYTES = 1 << 20,
 	CHILD_GRACE_NS = 1000 * 1000 * 1000, /* for the command to end after our stop signal */
 	DRAINS_MAX = 8,
+	READ_PROCESSES_NS = 20 * 1000 * 1000, /* of a turn, while there are some to be read */
 };
 
 struct session {
@@ -28,6 +29,9 @@ struct session {
 	struct recording_counts counts;
 	struct session_times times;
 	struct turn_time turns;
+	/* Those that ran before: from `next_process` on they are still to be read from /proc. */
+	struct proc_pids processes;
+	size_t next_process;
 	uint64_t flushed_ns;
 	const struct session_callbacks *callbacks;
 	struct session_summary *summary;
@@ -57,6 +61,7 @@ void session_destroy(struct session *session)
 		return;
 	session_parts_deinit(&session->parts);
 	vec_deinit(&session->counts.cpus);
+	proc_pids_deinit(&session->processes);
 	mem_free(session);
 }
 
@@ -257,6 +262,20 @@ static struct err *start_sampling(struct session *session)
 	return sampler_start(parts->sampler, now_ns, parts->recording.until_ns);
 }
 
+static bool has_unread_processes(const struct session *session)
+{
+	return session->next_process < session->processes.len;
+}
+
+/* There may be tens of thousands. One whose samples come before its turn is read with the first. */
+static void read_processes(struct session *session)
+{
+	uint64_t now = recording_now_ns(), until = now + READ_PROCESSES_NS;
+	for (; has_unread_processes(session) && now < until; now = recording_now_ns())
+		translate_add_process(&session->parts.translate,
+			session->processes.data[session->next_process++], now);
+}
+
 static uint64_t next_deadline(const struct session *session)
 {
 	const struct session_options *options = &session->parts.options;
@@ -276,7 +295,7 @@ static uint64_t next_deadline(const struct session *session)
 static void wait_for_events(struct session *session)
 {
 	uint64_t now = recording_now_ns(), deadline = next_deadline(session);
-	bool is_due = session->has_more || deadline <= now;
+	bool is_due = session->has_more || has_unread_processes(session) || deadline <= now;
 	int timeout_ms = is_due ? 0 : (int)((deadline - now + 999999) / 1000000);
 	struct epoll_event events[16];
 	epoll_wait(session->parts.epoll_fd, events, 16, timeout_ms);
@@ -303,6 +322,7 @@ static struct err *run_turn(struct session *session)
 		try(start_sampling(session));
 	if (session->is_started && !session->is_over)
 		try(update_timers(session, now));
+	read_processes(session);
 	drain(session);
 	try(flush_if_due(session));
 	try(check_limits(session));
@@ -314,13 +334,14 @@ static struct err *run_turn(struct session *session)
 	return NULL;
 }
 
-static void snapshot_targets(struct session_parts *parts)
+static void snapshot_targets(struct session *session)
 {
+	struct session_parts *parts = &session->parts;
 	const struct session_options *options = &parts->options;
 	struct translate *translate = &parts->translate;
 	uint64_t now = recording_now_ns();
 	if (session_is_system_wide(options))
-		translate_add_all(translate, now);
+		proc_list_pids(&session->processes);
 	for (size_t i = 0; i < parts->targets.len; i++) {
 		uint32_t pid =
 			parts->targets.data[i]; /* or a thread's, whose process is what has maps */
@@ -339,7 +360,8 @@ static struct err *run(struct session *session)
 	if (!parts->options.delay_ns)
 		try(start_sampling(session));
 	/* Sideband and samples pile up meanwhile, so nothing falls between snapshot and stream. */
-	snapshot_targets(parts);
+	snapshot_targets(session);
+	read_processes(session);
 	uint32_t child = 0;
 	if (parts->has_target) {
 		child = (uint32_t)parts->target.pid;

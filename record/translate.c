@@ -49,15 +49,6 @@ void translate_add_process(struct translate *translate, uint32_t pid, uint64_t n
 	process_table_get(&translate->processes, pid, now_ns);
 }
 
-void translate_add_all(struct translate *translate, uint64_t now_ns)
-{
-	struct proc_pids pids = {0};
-	proc_list_pids(&pids);
-	vec_each(&pids, pid)
-		translate_add_process(translate, *pid, now_ns);
-	vec_deinit(&pids);
-}
-
 /* ---- sideband ---- */
 
 /* Others are "//anon", "[heap]"... */

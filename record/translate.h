@@ -70,9 +70,8 @@ struct translate {
 void translate_init(struct translate *translate, bool is_system_wide);
 void translate_deinit(struct translate *translate);
 
-/* Follows a process that runs already; all there are when system-wide. */
+/* Follows a process that runs already. */
 void translate_add_process(struct translate *translate, uint32_t pid, uint64_t now_ns);
-void translate_add_all(struct translate *translate, uint64_t now_ns);
 
 /* Samples that came, and their stacks. */
 uint64_t translate_resolved(const struct translate *translate);

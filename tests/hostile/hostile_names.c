@@ -18,9 +18,29 @@ enum {
 };
 
 static const char *const names[] = {
-	"\033]0;PWN\007", "line\nbreak", "\r\033[2Kgone", "\x9b" "31m", "\xc2\x9b" "31m", "\xe2\x80\xae" "txet",
-	"a;b;c", "</script>", "\" onload=\"x", "=cmd()", "|--|", "::error::x", "%s%n%s%n", "\xff\xfe\x80",
-	"'; rm -rf /", "[kernel.kallsyms]", "[vdso]", "//anon", "jit-1.dump", "x (deleted)",
+	"\033]0;PWN\007",
+	"line\nbreak",
+	"\r\033[2Kgone",
+	"\x9b"
+	"31m",
+	"\xc2\x9b"
+	"31m",
+	"\xe2\x80\xae"
+	"txet",
+	"a;b;c",
+	"</script>",
+	"\" onload=\"x",
+	"=cmd()",
+	"|--|",
+	"::error::x",
+	"%s%n%s%n",
+	"\xff\xfe\x80",
+	"'; rm -rf /",
+	"[kernel.kallsyms]",
+	"[vdso]",
+	"//anon",
+	"jit-1.dump",
+	"x (deleted)",
 };
 
 static void copy_self(const char *path)
@@ -76,5 +96,6 @@ int main(int argc, char **argv)
 	for (char *at = path + 2; *at; at++)
 		*at = *at == '/' ? ':' : *at;
 	copy_self(path);
-	become(path, argc > 1 ? argv[1] : "1", index + 1 > 60 ? 60 + (index + 1) % COUNT : index + 1);
+	become(path, argc > 1 ? argv[1] : "1",
+		index + 1 > 60 ? 60 + (index + 1) % COUNT : index + 1);
 }

@@ -2,9 +2,9 @@
  * Runs code of no file, and what should tell of it is hostile: /tmp/perf-PID.map, or a jitdump.
  *   jit_files SECONDS fifo|link|sparse|lines|growing    the map
  *   jit_files SECONDS dump|dump_sparse|dump_shared      the jitdump, /tmp/jit-PID.dump
- * The map is a FIFO, a link to /etc/shadow, 100 GiB without a line, 60 MiB of lines that all cover the
- * code, a file that grows without an end. The dump has records of no length and of 4 GiB, is 100 GiB
- * long, or has 67 MiB and is mapped by six processes.
+ * The map is a FIFO, a link to /etc/shadow, 100 GiB without a line, 60 MiB of lines that all cover
+ * the code, a file that grows without an end. The dump has records of no length and of 4 GiB, is
+ * 100 GiB long, or has 67 MiB and is mapped by six processes.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -48,8 +48,8 @@ static void run_once(size_t index)
 
 static void make_code(void)
 {
-	memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	memory = mmap(
+		NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		exit(1);
 	for (size_t i = 0; i < PAGE; i += FUNCTION_BYTES)

@@ -148,7 +148,8 @@ static void map_many(long count, int processes)
 	int fd = make_file(0, false);
 	uint8_t *last = NULL;
 	for (long i = 0; i < count; i++) {
-		void *memory = mmap(NULL, PAGE, i & 1 ? PROT_READ | PROT_EXEC : PROT_READ | PROT_WRITE | PROT_EXEC,
+		void *memory = mmap(NULL, PAGE,
+			i & 1 ? PROT_READ | PROT_EXEC : PROT_READ | PROT_WRITE | PROT_EXEC,
 			MAP_PRIVATE, fd, CODE_OFFSET);
 		if (memory == MAP_FAILED)
 			break;

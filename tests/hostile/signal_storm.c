@@ -1,6 +1,6 @@
 /*
- * Handlers of signals within handlers of signals, as often as they can come, on a stack of their own.
- *   signal_storm SECONDS
+ * Handlers of signals within handlers of signals, as often as they can come, on a stack of their
+ * own. signal_storm SECONDS
  */
 #include <signal.h>
 #include <stdlib.h>
