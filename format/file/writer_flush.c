@@ -80,16 +80,33 @@ static void put_table(
 	table->body.len = 0;
 }
 
-static void put_mappings(struct writer *writer)
+/* Records without ids: blobs. */
+static void put_blobs(struct writer *writer, enum layout_chunk_type type, struct bytes_buf *records)
 {
-	struct bytes_cursor body = bytes_cursor(writer->mappings.data, writer->mappings.len);
+	struct bytes_cursor body = bytes_cursor(records->data, records->len);
 	while (bytes_left(&body)) {
 		uint32_t count;
 		struct bytes_cursor piece = get_piece(&body, &count);
 		bytes_put(&writer->payload, piece.pos, bytes_left(&piece));
-		put_chunk(writer, LAYOUT_CHUNK_MAPPINGS, &writer->payload);
+		put_chunk(writer, type, &writer->payload);
 	}
-	writer->mappings.len = 0;
+	records->len = 0;
+}
+
+/* Records of so many numbers each. */
+static void put_numbers(struct writer *writer, enum layout_chunk_type type, unsigned numbers,
+	struct bytes_buf *records)
+{
+	struct bytes_cursor body = bytes_cursor(records->data, records->len);
+	while (bytes_left(&body)) {
+		const uint8_t *start = body.pos;
+		while (bytes_left(&body) && body.pos - start < PIECE_BYTES)
+			for (unsigned i = 0; i < numbers; i++)
+				bytes_get_varint(&body);
+		bytes_put(&writer->payload, start, (size_t)(body.pos - start));
+		put_chunk(writer, type, &writer->payload);
+	}
+	records->len = 0;
 }
 
 static size_t piece_of(size_t left)
@@ -147,6 +164,10 @@ static void put_samples(struct writer *writer)
 
 static void put_entities(struct writer *writer)
 {
+	enum {
+		SYMBOL_NUMBERS = 4, /* as writer_symbol() and writer_unwound() put them */
+		UNWOUND_NUMBERS = 2,
+	};
 	put_chunk(writer, LAYOUT_CHUNK_META, &writer->meta);
 	put_strings(writer);
 	put_table(writer, LAYOUT_CHUNK_EVENTS, &writer->events);
@@ -154,13 +175,13 @@ static void put_entities(struct writer *writer)
 	put_table(writer, LAYOUT_CHUNK_OBJECTS, &writer->objects);
 	put_table(writer, LAYOUT_CHUNK_PROCESSES, &writer->processes);
 	put_table(writer, LAYOUT_CHUNK_THREADS, &writer->threads);
-	put_mappings(writer);
+	put_blobs(writer, LAYOUT_CHUNK_MAPPINGS, &writer->mappings);
 	put_table(writer, LAYOUT_CHUNK_SNAPSHOTS, &writer->snapshots);
-	put_chunk(writer, LAYOUT_CHUNK_SYMBOLS, &writer->symbols);
-	put_chunk(writer, LAYOUT_CHUNK_CODE, &writer->code);
+	put_numbers(writer, LAYOUT_CHUNK_SYMBOLS, SYMBOL_NUMBERS, &writer->symbols);
+	put_blobs(writer, LAYOUT_CHUNK_CODE, &writer->code);
 	put_frames(writer);
 	put_nodes(writer);
-	put_chunk(writer, LAYOUT_CHUNK_UNWOUND, &writer->unwound);
+	put_numbers(writer, LAYOUT_CHUNK_UNWOUND, UNWOUND_NUMBERS, &writer->unwound);
 	put_samples(writer);
 }
 

@@ -288,6 +288,32 @@ TEST(large_flushes_are_split)
 	bytes_buf_deinit(&file);
 }
 
+/* What a process's jitdump tells may be more than one chunk takes. */
+TEST(names_and_answers_are_split)
+{
+	enum {
+		COUNT = 600000, /* of 30 bytes and more each */
+	};
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	for (uint64_t i = 0; i < COUNT; i++) {
+		writer_symbol(writer, &(struct layout_symbol){1, ~i, ~i, 1});
+		writer_code(
+			writer, &(struct layout_code){.object = 1, .offset = ~i, .time_ns = ~i});
+		writer_unwound(writer, &(struct layout_unwound){~0U, ~0U});
+	}
+	for (uint64_t i = 0; i < 2 * COUNT; i++)
+		writer_unwound(writer, &(struct layout_unwound){~0U, ~0U});
+	CHECK_OK(writer_flush(writer));
+	writer_destroy(writer);
+	struct str log = read_whole(&file);
+	CHECK_INT(count_of(&log, "symbol "), COUNT);
+	CHECK_INT(count_of(&log, "code "), COUNT);
+	CHECK_INT(count_of(&log, "unwound "), 3 * COUNT);
+	str_deinit(&log);
+	bytes_buf_deinit(&file);
+}
+
 /* ---- snapshots ---- */
 
 TEST(snapshots_round_trip)

@@ -100,6 +100,11 @@ static void log_sample(void *log, const struct layout_sample *it)
 	str_putc(log, '\n');
 }
 
+static void log_unwound(void *log, const struct layout_unwound *it)
+{
+	str_printf(log, "unwound snapshot %u node %u\n", it->snapshot, it->node);
+}
+
 static void log_symbol(void *log, const struct layout_symbol *it)
 {
 	str_printf(log, "symbol object %u %llx+%llx name %u\n", it->object, (ull)it->offset,
@@ -143,6 +148,7 @@ static const struct reader_visitor log_visitor = {
 	.snapshot = log_snapshot,
 	.sample = log_sample,
 	.symbol = log_symbol,
+	.unwound = log_unwound,
 	.code = log_code,
 	.counter = log_counter,
 	.clock = log_clock,
