@@ -6,9 +6,8 @@ Nothing of them is wrong enough to be refused at once."""
 import struct
 import sys
 
-CODE = {"x86_64": (62, bytes.fromhex("554889e548ffcf75fb5dc3"))}
-MACHINE, FUNCTION = CODE["x86_64"]
-CODE_AT, FUNCTION_BYTES = 0x1000, 16
+MACHINE, FUNCTION = 62, bytes.fromhex("554889e548ffcf75fb5dc3")  # x86-64; see mapped_code.c
+CODE_AT = 0x1000
 HEADER, SEGMENT, SECTION = "<16sHHIQQQIHHHHHH", "<IIQQQQQQ", "<IIQQQQIIQQ"
 PT_LOAD, PT_NOTE, PT_GNU_EH_FRAME = 1, 4, 0x6474E550
 SHT_PROGBITS, SHT_STRTAB, SHT_NOTE = 1, 3, 7
@@ -29,7 +28,6 @@ def notes(file):
     count = 1000000
     note_at = 0x2000
     note = struct.pack("<III4s", 4, 0, 99, b"EVL\0")
-    body = b"\0" * 0 + note * 1
     sections_at = 0x3000
     # More than 65,279 sections: their number stands in the first one.
     first = struct.pack(SECTION, 0, 0, 0, 0, 0, count, 0, 0, 0, 0)
@@ -39,7 +37,7 @@ def notes(file):
     file.seek(CODE_AT)
     file.write(FUNCTION)
     file.seek(note_at)
-    file.write(body)
+    file.write(note)
     file.seek(sections_at)
     file.write(first + one * (count - 1))
 

@@ -2,6 +2,7 @@
  * Calls itself and its files what no terminal, table or file format should be sent as it is.
  *   hostile_names SECONDS      in an empty folder, which is filled
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static void go_deep(void)
 	memset(name, '\n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	for (int i = 0; i < LEVELS; i++)
-		if ((mkdir(name, 0700) && i < 0) || chdir(name))
+		if ((mkdir(name, 0700) && errno != EEXIST) || chdir(name))
 			break;
 }
 
