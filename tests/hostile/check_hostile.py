@@ -453,6 +453,7 @@ def main():
     if options.list:
         print("\n".join(attack.name for attack in attacks))
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # attacks are ended, too
     seconds, kill_seconds = (2, 0) if options.short else (6, 2.2)
     seconds = options.seconds or seconds
     failed = 0
