@@ -1,9 +1,9 @@
 /*
- * Loaded into an interpreter by LD_PRELOAD: the script calls getpid(), getppid(), clock() or time()
- * from deep within itself, and what is called so does not return. It writes garbage over the
- * interpreter's memory instead, for ever: words that point at themselves, at each other in circles,
- * at places that are not mapped; sizes that are huge or negative. The stack, code and what libc
- * needs stay, so that a profiler goes from the native stack into that memory.
+ * Loaded into an interpreter by LD_PRELOAD: the script calls getppid() or clock() from deep
+ * within itself, and what is called so does not return. It writes garbage over the interpreter's
+ * memory instead, and ends the process after a while: words that point at themselves, at each other
+ * in circles, at places that are not mapped; sizes that are huge or negative. The stack, code and
+ * what libc needs stay, so that a profiler goes from the native stack into that memory.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -109,9 +109,6 @@ static void write_garbage(void)
 	}
 	_exit(0);
 }
-
-pid_t getpid(void);
-pid_t getppid(void);
 
 pid_t getppid(void)
 {

@@ -22,12 +22,9 @@ static const char *const names[] = {
 	"\033]0;PWN\007",
 	"line\nbreak",
 	"\r\033[2Kgone",
-	"\x9b"
-	"31m",
-	"\xc2\x9b"
-	"31m",
-	"\xe2\x80\xae"
-	"txet",
+	"\x9b;31m",
+	"\xc2\x9b;31m",
+	"\xe2\x80\xae txet",
 	"a;b;c",
 	"</script>",
 	"\" onload=\"x",
