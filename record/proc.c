@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/fd.h"
@@ -130,6 +132,31 @@ bool proc_each_mapping(uint32_t pid, uint64_t max_ns, proc_mapping_fn *fn, void 
 			break;
 	}
 	return is_any;
+}
+
+bool proc_read_mapping(
+	uint32_t pid, uint64_t start, uint64_t end, struct str *text, struct proc_mapping *ret)
+{
+	char link[80], target[PATH_MAX];
+	struct statx file;
+	snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
+		(unsigned long long)end);
+	ssize_t len = readlink(link, target, sizeof(target) - 1);
+	/* What the kernel knows of the file, as a server that would have to be asked may hang. */
+	if (len <= 0 || statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_INO, &file))
+		return false;
+	target[len] = '\0';
+	*ret = (struct proc_mapping){
+		.start = start,
+		.end = end,
+		.device = file.stx_dev_major << 20 | file.stx_dev_minor,
+		.inode = file.stx_ino,
+		.is_deleted = strip_suffix(target, " (deleted)"),
+	};
+	str_truncate(text, 0);
+	str_puts(text, target);
+	ret->path = str_text(text);
+	return true;
 }
 
 bool proc_read_stat(uint32_t pid, struct proc_stat *ret)

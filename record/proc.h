@@ -30,6 +30,14 @@ typedef bool proc_mapping_fn(void *context, const struct proc_mapping *mapping);
  */
 bool proc_each_mapping(uint32_t pid, uint64_t max_ns, proc_mapping_fn *fn, void *context);
 
+/*
+ * What a process has mapped at [start, end), without going through all of its mappings, of which
+ * there may be a million; the offset is not known. No file system but /proc is asked. `text` keeps
+ * the path. False: no file is mapped just there, or the recorder may not look.
+ */
+bool proc_read_mapping(
+	uint32_t pid, uint64_t start, uint64_t end, struct str *text, struct proc_mapping *ret);
+
 struct proc_stat {
 	uint32_t parent_pid;
 	uint64_t start_ns; /* CLOCK_BOOTTIME, rounded down to a clock tick (10 ms) */

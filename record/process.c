@@ -224,6 +224,18 @@ struct process *process_table_get(struct process_table *table, uint32_t pid, uin
 	return process;
 }
 
+struct object *process_read_file(
+	struct process_table *table, const struct process *process, uint64_t start, uint64_t end)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	struct proc_mapping found;
+	struct object_location where = {process->pid, start, end};
+	if (!proc_read_mapping(process->pid, start, end, &text, &found))
+		return NULL;
+	return object_table_by_inode(table->objects, found.path, found.device, found.inode,
+		found.is_deleted, &where);
+}
+
 const struct mapping *process_find_mapping(struct process_table *table, struct process *process,
 	uint64_t address, uint64_t time_ns, bool may_rescan)
 {

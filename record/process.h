@@ -84,6 +84,13 @@ void process_table_mark_objects(struct process_table *table);
 void process_table_purge(struct process_table *table, uint64_t before_ns);
 
 /*
+ * The file that a process has mapped at [start, end), by a look at just that, for mappings that a
+ * bound keeps out. NULL: there is none.
+ */
+struct object *process_read_file(
+	struct process_table *table, const struct process *process, uint64_t start, uint64_t end);
+
+/*
  * The mapping that holds the address, or NULL. `may_rescan`: where none is known, /proc is
  * looked at again, which only pays for addresses that surely are code.
  */

@@ -38,7 +38,10 @@ static bool is_where_event_says(const struct mapping *mapping, const struct even
 	       mapping->start - mapping->offset == event->start - event->offset;
 }
 
-/* Sideband announced the mapping, or /proc tells; NULL: neither. */
+/*
+ * Sideband announced the mapping, or /proc tells; NULL: neither. Of a process with more mappings
+ * than are held, or than can be read in time, it is the very mapping that is looked at.
+ */
 static struct object *object_of_event(struct resolver *resolver, const struct event_file *event)
 {
 	struct process_table *processes = resolver->processes;
@@ -50,7 +53,9 @@ static struct object *object_of_event(struct resolver *resolver, const struct ev
 		mapping = process_find_mapping(
 			processes, process, event->start, event->time_ns, false);
 	}
-	return is_where_event_says(mapping, event) ? mapping->object : NULL;
+	return is_where_event_says(mapping, event)
+		       ? mapping->object
+		       : process_read_file(processes, process, event->start, event->end);
 }
 
 void resolver_take_file(struct resolver *resolver, const struct event_file *event)

@@ -71,4 +71,23 @@ test_the_end_does_not_wait_for_a_shared_jitdump() {
 		fail "$(field x.data duration_s) s, sampled for $((ended - began)) ms"
 }
 
+has_maps() { (($(wc -l <"/proc/$1/maps") > $2)); } # PID COUNT
+
+# More mappings than the recorder holds: libc, which lies behind them, is unwound all the same.
+test_more_mappings_than_are_held() {
+	local before target pending
+	before=$(cat /proc/sys/vm/max_map_count)
+	sysctl -qw vm.max_map_count=400000 2>/dev/null || skip "cannot raise vm.max_map_count"
+	"$WORKLOADS/many_mappings" 1000 200000 &
+	target=$!
+	is_soon has_maps $target 200000
+	sysctl -qw vm.max_map_count="$before"
+	record_for_cpu_ms 2000 $target -F 499 -o x.data
+	kill -9 $target
+	pending=$("$EBPROF" info --json x.data | grep -oE '"(table_pending|no_mapping)": [0-9]+' |
+		awk '{ sum += $2 } END { print sum + 0 }')
+	((pending * 5 < $(field x.data samples))) ||
+		fail "$pending of $(field x.data samples) samples are cut"
+}
+
 run_tests

@@ -17,6 +17,39 @@ static void check_container(const char *cgroup, const char *want)
 #define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ID_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 
+struct code_mapping {
+	struct str path;
+	struct proc_mapping first; /* of a file */
+};
+
+static bool keep_first_file(void *context, const struct proc_mapping *mapping)
+{
+	struct code_mapping *kept = context;
+	if (!mapping->inode)
+		return true;
+	str_puts(&kept->path, mapping->path);
+	kept->first = *mapping;
+	return false;
+}
+
+TEST(proc_reads_one_mapping_as_it_reads_all)
+{
+	struct code_mapping kept = {.path = {0}};
+	CLEANUP(str_deinit) struct str text = {0};
+	struct proc_mapping found;
+	uint32_t pid = (uint32_t)getpid();
+	if (access("/proc/self/map_files", X_OK) || geteuid() != 0)
+		unit_skip("needs root");
+	CHECK(proc_each_mapping(pid, 0, keep_first_file, &kept));
+	CHECK(proc_read_mapping(pid, kept.first.start, kept.first.end, &text, &found));
+	CHECK_STR(found.path, str_text(&kept.path));
+	CHECK_INT(found.inode, kept.first.inode);
+	CHECK_INT(found.device, kept.first.device);
+	CHECK_INT(found.is_deleted, kept.first.is_deleted);
+	CHECK(!proc_read_mapping(pid, kept.first.start, kept.first.end + 4096, &text, &found));
+	str_deinit(&kept.path);
+}
+
 TEST(containers_are_found_in_cgroup_paths)
 {
 	check_container("/", "");
