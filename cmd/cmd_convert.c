@@ -230,7 +230,7 @@ static struct err *load_baseline(const struct convert_options *options, struct p
 	const struct filter of_names = filter_of_names(&filter);
 	CLEANUP_FD int fd = -1;
 	struct stat st;
-	fd = regular_file_open(options->baseline, &st);
+	fd = regular_file_open(options->baseline, NULL, &st);
 	if (fd < 0 && errno == EINVAL)
 		return err_new(ERR_USAGE, "%s is no regular file", options->baseline);
 	if (fd < 0)

@@ -16,6 +16,7 @@
 #include "format/base/caller.h"
 #include "record/session.h"
 #include "record/usdt.h"
+#include "report/model/regular_file.h"
 
 enum {
 	EXIT_OWN_FAILURE = 125,
@@ -71,8 +72,9 @@ static void archive(const struct record_options *options, const struct kept_file
 {
 	struct kept_naming kept;
 	kept_naming_init(&kept, files);
+	struct regular_file_rules *rules = regular_file_rules_create(true);
 	struct naming_options naming = {
-		.symbolize.files = {.kept = kept.files, .nr_kept = kept.count},
+		.symbolize.files = {.kept = kept.files, .nr_kept = kept.count, .rules = rules},
 	};
 	struct archive_file_result result;
 	struct err *err = archive_file(options->output, &naming, &result);
@@ -81,6 +83,7 @@ static void archive(const struct record_options *options, const struct kept_file
 	else if (!options->quiet)
 		archive_file_say(options->output, &result);
 	err_destroy(err);
+	regular_file_rules_destroy(rules);
 	kept_naming_deinit(&kept);
 }
 

@@ -17,6 +17,7 @@
 #include "cmd/console.h"
 #include "cmd/kept_naming.h"
 #include "format/base/fd.h"
+#include "report/model/regular_file.h"
 
 enum {
 	MAX_BYTES = 1 << 20, /* that the recording may grow by */
@@ -89,7 +90,9 @@ static struct err *look_up(
 	for (size_t i = 0; i < count; i++)
 		objects[i] = gone->files.data[i]->file_id;
 	struct naming_options naming = {
-		.symbolize.files = {.kept = gone->naming.files, .nr_kept = gone->naming.count},
+		.symbolize.files = {.kept = gone->naming.files,
+			.nr_kept = gone->naming.count,
+			.rules = regular_file_rules_create(true)}, /* the process ends soon */
 		.symbolize.cache_folder = "",
 		.symbolize.objects = objects,
 		.symbolize.nr_objects = count,

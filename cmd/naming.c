@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "cmd/console.h"
+#include "report/model/regular_file.h"
 #include "report/name/debugfile/debuginfod_unfinished.h"
 
 struct err *naming_parse_demangle(const char *text, void *member)
@@ -130,6 +131,8 @@ void naming_begin(struct naming_options *options)
 	};
 	struct debuginfod *session = debuginfod_create(&debuginfod);
 	options->symbolize.files.debuginfod = session;
+	if (!options->symbolize.files.rules)
+		options->symbolize.files.rules = regular_file_rules_create(false);
 	if (session && !options->is_silent)
 		replace_handlers(SIG_DFL, leave_nothing);
 	if (session && !options->is_silent && !debuginfod_is_ready(session))
@@ -165,4 +168,6 @@ bool naming_end(struct naming_options *options)
 void naming_deinit(struct naming_options *options)
 {
 	vec_deinit(&options->symbolize.files.debug_dirs);
+	regular_file_rules_destroy((struct regular_file_rules *)options->symbolize.files.rules);
+	options->symbolize.files.rules = NULL;
 }

@@ -24,6 +24,7 @@ enum debug_place {
 	X(DEBUG_ABSENT, "is not there") \
 	X(DEBUG_UNREADABLE, "may not be read") \
 	X(DEBUG_NOT_REGULAR, "is not a regular file") \
+	X(DEBUG_REMOTE, "is on a FUSE or network file system of another user, which may hang") \
 	X(DEBUG_NOT_ELF, "is not an ELF file") \
 	X(DEBUG_OTHER_BITS, "is an ELF file of 32 bits") \
 	X(DEBUG_OTHER_ORDER, "is an ELF file of big-endian machines") \

@@ -2,12 +2,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "format/base/caller.h"
 #include "format/base/mem.h"
+#include "format/base/mount_view.h"
+#include "format/base/str.h"
 
 /* Their files call themselves regular, but reading them asks the kernel. Source: linux/magic.h */
 static bool is_real(const struct statfs *fs)
@@ -31,18 +36,102 @@ static bool is_real(const struct statfs *fs)
 	return true;
 }
 
-int regular_file_open(const char *path, struct stat *st)
+/* ---- rules ---- */
+
+struct regular_file_rules {
+	bool is_local_only;
+	struct caller caller;
+	struct mount_table mounts;
+	int root_fd;
+	uint64_t root_id;
+};
+
+static bool may_enter(void *context, uint64_t id, const struct mount *mount)
+{
+	const struct regular_file_rules *rules = context;
+	if (id == rules->root_id)
+		return true;
+	if (!mount || !mount_is_remote(mount))
+		return mount;
+	if (rules->is_local_only)
+		return false;
+	return !mount->has_owner || caller_owns(&rules->caller, mount->owner_uid);
+}
+
+struct regular_file_rules *regular_file_rules_create(bool is_local_only)
+{
+	enum {
+		MAX_BYTES = 16 << 20
+	};
+	struct mount_file root = {0};
+	if (geteuid())
+		return NULL;
+	struct regular_file_rules *rules = mem_zalloc(sizeof(*rules));
+	rules->is_local_only = is_local_only;
+	rules->caller = caller_find();
+	rules->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	mount_file_of(rules->root_fd, &root);
+	rules->root_id = root.mount_id;
+	CLEANUP_FD int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		mount_table_read(&rules->mounts, fd, MAX_BYTES);
+	return rules;
+}
+
+void regular_file_rules_destroy(struct regular_file_rules *rules)
+{
+	if (!rules)
+		return;
+	mem_close_fd(&rules->root_fd);
+	mount_table_deinit(&rules->mounts);
+	mem_free(rules);
+}
+
+/* ---- opening ---- */
+
+/* Below a folder that is open, in its mount; the folder's own file for "". */
+static int open_below(int folder_fd, const char *path)
+{
+	static const struct mount_table none = {0};
+	struct mount_file folder;
+	if (!*path)
+		return fcntl(folder_fd, F_DUPFD_CLOEXEC, 0);
+	if (!mount_file_of(folder_fd, &folder))
+		return -1;
+	struct regular_file_rules rules = {.root_id = folder.mount_id};
+	struct mount_view view = {folder_fd, &none, may_enter, &rules};
+	return mount_view_open(&view, path);
+}
+
+static int open_by_rules(const char *path, const struct regular_file_rules *rules)
+{
+	static const char own[] = "/proc/self/fd/";
+	if (rules->is_local_only && strncmp(path, own, sizeof(own) - 1) == 0) {
+		char *rest;
+		int fd = (int)strtoul(path + sizeof(own) - 1, &rest, 10);
+		return open_below(fd, rest);
+	}
+	CLEANUP(str_deinit) struct str full = {0};
+	if (path[0] != '/') {
+		CLEANUP_FREE char *folder = mem_alloc(PATH_MAX);
+		str_printf(&full, "%s/", getcwd(folder, PATH_MAX) ? folder : "");
+	}
+	str_puts(&full, path);
+	struct mount_view view = {rules->root_fd, &rules->mounts, may_enter, (void *)rules};
+	return mount_view_open(&view, str_text(&full));
+}
+
+int regular_file_open(const char *path, const struct regular_file_rules *rules, struct stat *st)
 {
 	struct statfs fs;
-	if (stat(path, st) || statfs(path, &fs))
+	struct mount_file file;
+	CLEANUP_FD int path_fd =
+		rules ? open_by_rules(path, rules) : open(path, O_PATH | O_CLOEXEC);
+	if (path_fd < 0 || !mount_file_of(path_fd, &file))
 		return -1;
 	errno = EINVAL;
-	if (!S_ISREG(st->st_mode) || !is_real(&fs))
+	if (!S_ISREG(file.mode) || fstatfs(path_fd, &fs) || !is_real(&fs))
 		return -1;
-	/* Should it be another file by now, opening does not wait for anything. */
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, st))
-		return -1;
-	errno = EINVAL;
-	return S_ISREG(st->st_mode) ? steal_fd(fd) : -1;
+	CLEANUP_FD int fd = mount_file_reopen(path_fd);
+	return fd < 0 || fstat(fd, st) ? -1 : steal_fd(fd);
 }

@@ -5,9 +5,27 @@
 #ifndef EBPROF_REGULAR_FILE_H
 #define EBPROF_REGULAR_FILE_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
-/* Open for reading, or -1 with errno; EINVAL: it is there, but no regular file. */
-int regular_file_open(const char *path, struct stat *st);
+/*
+ * Where root opens no files that others chose: on FUSE file systems whose server belongs to neither
+ * root nor sudo's caller, which may never answer. See format/base/mount_view.h.
+ */
+struct regular_file_rules;
+
+/*
+ * NULL, which forbids nothing, for other users than root: what they mount may make themselves wait.
+ * `is_local_only`: nothing on any FUSE or network file system is opened, for a recorder, which must
+ * not wait; paths like /proc/self/fd/3/x are then of x below that folder, and in the same mount.
+ */
+struct regular_file_rules *regular_file_rules_create(bool is_local_only);
+void regular_file_rules_destroy(struct regular_file_rules *rules);
+
+/*
+ * Open for reading, or -1 with errno; EINVAL: it is there, but no regular file; EREMOTE: the rules,
+ * which may be NULL, forbid it. What is no regular file is not opened at all.
+ */
+int regular_file_open(const char *path, const struct regular_file_rules *rules, struct stat *st);
 
 #endif

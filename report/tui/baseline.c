@@ -40,7 +40,7 @@ static void forget_names(struct baseline *baseline)
 static struct err *open_file(const char *path, int *ret)
 {
 	struct stat st;
-	int fd = regular_file_open(path, &st);
+	int fd = regular_file_open(path, NULL, &st);
 	if (fd < 0 && errno == EINVAL)
 		return err_new(ERR_USAGE, "it is no regular file");
 	if (fd < 0)

@@ -5,8 +5,9 @@ fuse_server.py SOURCE FOLDER: mounts on FOLDER what stands in SOURCE, files only
 prints "ready". It remembers nothing, so that the kernel asks for each use of a name. After SIGUSR1
 no request is answered any more. When it ends, what waits for it fails, and FOLDER is unmounted.
 
-FUSE_LOG=FILE: the numbers of the requests, a line each. FUSE_ALLOW_OTHER=0: for its user only.
-FUSE_DEVICE=FILE: instead of /dev/fuse.
+FUSE_LOG=FILE: the numbers of the requests, a line each, of processes in this one's process group:
+others on the machine may look at what they like. FUSE_ALLOW_OTHER=0: for its user only.
+FUSE_DEVICE=FILE: instead of /dev/fuse. FUSE_OWNER=UID: who is said to have mounted it.
 
 Source: include/uapi/linux/fuse.h of the kernel, version 7.31 of the protocol.
 """
@@ -51,6 +52,13 @@ def unmount_at_end():
     os._exit(0)
 
 
+def is_of_group(pid):
+    try:
+        return pid != 0 and os.getpgid(pid) == os.getpgrp()
+    except ProcessLookupError:
+        return False
+
+
 def attributes(node):
     path = source if node == 1 else os.path.join(source, names[node - 2])
     st = os.stat(path)
@@ -91,7 +99,8 @@ def serve(opcode, node, body):
 def main():
     alive = unmount_at_end()  # pylint: disable=unused-variable
     fd = os.open(os.environ.get("FUSE_DEVICE", "/dev/fuse"), os.O_RDWR)
-    options = f"fd={fd},rootmode={stat.S_IFDIR:o},user_id={os.getuid()},group_id={os.getgid()}"
+    owner = os.environ.get("FUSE_OWNER", os.getuid())
+    options = f"fd={fd},rootmode={stat.S_IFDIR:o},user_id={owner},group_id={os.getgid()}"
     if os.environ.get("FUSE_ALLOW_OTHER", "1") == "1":
         options += ",allow_other"
     if libc.mount(b"silent", folder.encode(), b"fuse.silent", NOSUID_NODEV, options.encode()):
@@ -106,7 +115,8 @@ def main():
                 return
             raise
         _, opcode, unique, node = struct.unpack_from("<2I2Q", request)
-        print(opcode, file=log)
+        if is_of_group(struct.unpack_from("<I", request, 32)[0]):
+            print(opcode, file=log)
         if opcode in SILENT or not (answers or opcode == INIT):
             continue
         try:

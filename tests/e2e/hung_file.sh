@@ -11,7 +11,7 @@ serve() {
 	[[ -w /dev/fuse ]] || skip "no /dev/fuse"
 	chmod 755 .
 	mkdir -p source mounted
-	FUSE_LOG=requests python3 "$here/fuse_server.py" source mounted >ready 2>server_err &
+	FUSE_OWNER=65534 FUSE_LOG=requests python3 "$here/fuse_server.py" source mounted >ready 2>server_err &
 	server=$!
 	wait_until "a FUSE mount: $(cat server_err)" grep -q ready ready
 }
@@ -30,10 +30,10 @@ end_server() {
 
 # No recording waits for the server, and none asks it for anything.
 want_unasked() { # RECORD_OPTION...
-	timeout -k 1 60 "$EBPROF" record -o hung.data "$@" >out 2>err ||
+	timeout --foreground -k 1 60 "$EBPROF" record -o hung.data "$@" >out 2>err ||
 		fail "record $*: $?: $(tail -n 3 err)"
 	[[ ! -s requests ]] || fail "record $*: the server was asked: $(sort requests | uniq -c)"
-	want_whole hung.data
+	[[ -n $(field hung.data ended) ]] || fail "record $*: the file has no end"
 	want_exact hung.data
 }
 
@@ -72,7 +72,7 @@ test_a_signal_ends_it() {
 	kill -INT $recorder
 	wait_until "the recorder's end" is_gone $recorder
 	wait $recorder
-	want_whole hung.data
+	[[ -n $(field hung.data ended) ]] || fail "the file has no end"
 	kill $target
 	end_server
 }

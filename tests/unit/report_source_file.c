@@ -41,7 +41,7 @@ static struct source_file read_below(const char *name)
 	const char *dirs[] = {folder};
 	struct debug_dirs list = {dirs, 1, 1};
 	struct source_file file;
-	source_file_read(name, &list, &file);
+	source_file_read(name, &list, NULL, &file);
 	return file;
 }
 
@@ -72,11 +72,11 @@ TEST(source_not_found)
 	const char *dirs[] = {str_text(&lib)};
 	struct debug_dirs list = {dirs, 1, 1};
 	struct source_file file;
-	source_file_read("../secret.c", &list, &file);
+	source_file_read("../secret.c", &list, NULL, &file);
 	CHECK(!file.path && strstr(str_text(&file.problem), "lib/secret.c"));
 	CHECK(strstr(str_text(&file.problem), "--source-dir"));
 	source_file_deinit(&file);
-	source_file_read("relative/x.c", NULL, &file);
+	source_file_read("relative/x.c", NULL, NULL, &file);
 	CHECK(!file.path && strstr(str_text(&file.problem), "relative/x.c is not here"));
 	source_file_deinit(&file);
 	end();
@@ -92,7 +92,7 @@ TEST(source_of_other_kinds)
 		str_text(&path), "/dev/zero", "/proc/self/environ", "/proc/kmsg", folder};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct source_file file;
-		source_file_read(names[i], NULL, &file);
+		source_file_read(names[i], NULL, NULL, &file);
 		CHECK(!file.path && file.problem.len);
 		source_file_deinit(&file);
 	}
@@ -101,8 +101,40 @@ TEST(source_of_other_kinds)
 	str_printf(&path, "%s/large.c", folder);
 	CHECK(truncate(str_text(&path), (16 << 20) + 1) == 0);
 	struct source_file file;
-	source_file_read(str_text(&path), NULL, &file);
+	source_file_read(str_text(&path), NULL, NULL, &file);
 	CHECK(!file.path && strstr(str_text(&file.problem), "larger than 16 MB"));
+	source_file_deinit(&file);
+	end();
+}
+
+/* Root shows sudo's caller nothing that this user may not read, and is root again after that. */
+TEST(source_of_another_user_under_sudo)
+{
+	if (geteuid())
+		unit_skip("not root");
+	begin();
+	put_file("secret.c", "secret\n", 7);
+	CLEANUP(str_deinit) struct str path = {0};
+	str_printf(&path, "%s/secret.c", folder);
+	CHECK_INT(chmod(folder, 0755), 0);
+	CHECK_INT(chmod(str_text(&path), 0600), 0);
+	CHECK_INT(setenv("SUDO_UID", "65534", 1), 0);
+	CHECK_INT(setenv("SUDO_GID", "65534", 1), 0);
+	struct source_file file;
+	source_file_read(str_text(&path), NULL, NULL, &file);
+	CHECK(!file.path && strstr(str_text(&file.problem), "permission denied"));
+	source_file_deinit(&file);
+	CHECK_INT(chmod(str_text(&path), 0644), 0);
+	source_file_read(str_text(&path), NULL, NULL, &file);
+	CHECK_STR(source_file_line(&file, 1), "secret");
+	source_file_deinit(&file);
+	CHECK_INT(chmod(folder, 0700), 0);
+	source_file_read(str_text(&path), NULL, NULL, &file);
+	CHECK(!file.path && strstr(str_text(&file.problem), "permission denied"));
+	source_file_deinit(&file);
+	CHECK_INT(unsetenv("SUDO_UID"), 0);
+	source_file_read(str_text(&path), NULL, NULL, &file);
+	CHECK_STR(source_file_line(&file, 1), "secret");
 	source_file_deinit(&file);
 	end();
 }

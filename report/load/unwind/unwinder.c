@@ -18,6 +18,7 @@
 #include "report/load/unwind/call_frames.h"
 #include "report/load/unwind/expression.h"
 #include "report/load/unwind/thread_state.h"
+#include "report/model/regular_file.h"
 
 /* DWARF's register numbers: see struct layout_snapshot. */
 struct unwind_machine {
@@ -33,6 +34,7 @@ static const struct unwind_machine arm64 = {EM_AARCH64, 33, 29, 31, 32, (1ULL <<
 struct unwinder {
 	const struct profile *profile;
 	const struct symbol_file_options *files;
+	struct symbol_file_options usual; /* where the caller has none */
 	size_t nr_mappings_seen;           /* of the profile's, that stand in the spaces */
 	VEC(struct address_space) spaces;  /* by process */
 	VEC(struct call_frames *) objects; /* by object, as they are needed */
@@ -52,10 +54,11 @@ enum {
 struct unwinder *unwinder_create(const struct profile *profile,
 	const struct symbol_file_options *files, struct unwound *unwound)
 {
-	static const struct symbol_file_options nowhere_else = {0};
 	struct unwinder *unwinder = mem_zalloc(sizeof(*unwinder));
+	if (!files)
+		unwinder->usual.rules = regular_file_rules_create(false);
 	unwinder->profile = profile;
-	unwinder->files = files ? files : &nowhere_else;
+	unwinder->files = files ? files : &unwinder->usual;
 	unwinder->unwound = unwound;
 	unwinder->seed = map_random_seed();
 	return unwinder;
@@ -69,6 +72,7 @@ void unwinder_destroy(struct unwinder *unwinder)
 		address_space_deinit(space);
 	vec_each(&unwinder->objects, object)
 		call_frames_destroy(*object);
+	regular_file_rules_destroy((struct regular_file_rules *)unwinder->usual.rules);
 	vec_deinit(&unwinder->spaces);
 	vec_deinit(&unwinder->objects);
 	map_deinit(&unwinder->by_contents);

@@ -59,13 +59,15 @@ static bool has_sections(struct elf_file *elf)
 }
 
 enum debug_verdict debug_file_open(
-	const char *path, const struct debug_identity *identity, int *fd, struct elf_file **elf)
+	const char *path, const struct regular_file_rules *rules,
+	const struct debug_identity *identity, int *fd, struct elf_file **elf)
 {
 	struct stat st;
-	CLEANUP_FD int opened = regular_file_open(path, &st);
+	CLEANUP_FD int opened = regular_file_open(path, rules, &st);
 	if (opened < 0)
 		return errno == EACCES || errno == EPERM ? DEBUG_UNREADABLE
 		       : errno == EINVAL                 ? DEBUG_NOT_REGULAR
+		       : errno == EREMOTE                ? DEBUG_REMOTE
 							 : DEBUG_ABSENT;
 	if (identity->may_be_packed && packed_file_is(opened)) {
 		int unpacked = packed_file_unpack(opened, (uint64_t)st.st_size);

@@ -13,6 +13,8 @@
 #include "format/elf/elf_file.h"
 #include "report/model/debug_attempt.h"
 
+struct regular_file_rules;
+
 struct debug_identity {
 	const uint8_t *build_id; /* borrowed */
 	size_t build_id_len;     /* 0: there is none */
@@ -23,11 +25,12 @@ struct debug_identity {
 };
 
 /*
- * Opens regular files only, and never waits: the path comes from the recording. With
+ * Opens regular files only, as the rules say: the path comes from the recording. With
  * DEBUG_ACCEPTED, *fd and *elf are yours, and *fd must stay open as long as *elf.
  */
 enum debug_verdict debug_file_open(
-	const char *path, const struct debug_identity *identity, int *fd, struct elf_file **elf);
+	const char *path, const struct regular_file_rules *rules,
+	const struct debug_identity *identity, int *fd, struct elf_file **elf);
 
 /* Whether it has functions and lines. */
 bool debug_file_has_dwarf(struct elf_file *elf);

@@ -57,7 +57,8 @@ static void read_sources(const struct listing_request *request, struct listing *
 	uint64_t built_ns = request->objects[listing->identity.body_object].info.mtime_ns;
 	for (size_t i = 0; i < candidates.list.len && i < MAX_SOURCES; i++) {
 		struct listing_source source = {0};
-		source_file_read(candidates.list.data[i].name, request->source_dirs, &source.file);
+		source_file_read(candidates.list.data[i].name, request->source_dirs,
+			request->files->rules, &source.file);
 		source.is_newer = built_ns && source.file.path && source.file.mtime_ns > built_ns;
 		vec_push(&listing->sources, source);
 	}

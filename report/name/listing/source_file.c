@@ -1,9 +1,12 @@
 #include "report/name/listing/source_file.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/caller.h"
 #include "format/base/fd.h"
+#include "format/base/mem.h"
 #include "report/model/regular_file.h"
 
 enum {
@@ -65,11 +68,37 @@ static bool read_all(int fd, struct str *text)
 	}
 }
 
-/* True when it is there, whether it can be shown or not. */
-static bool try_path(const char *path, struct source_file *ret)
+/* What is shown root's caller must be allowed to read: who made the recording chose the path. */
+static int open_for_caller(
+	const char *path, const struct regular_file_rules *rules, struct stat *st)
+{
+	const struct caller caller = caller_find();
+	struct caller_rights rights;
+	errno = EACCES;
+	if (!caller_rights_take(&caller, &rights))
+		return -1;
+	int fd = regular_file_open(path, rules, st), error = errno;
+	caller_rights_leave(&rights);
+	errno = error;
+	return fd;
+}
+
+static const char *refusal_of(int error)
+{
+	return error == EREMOTE  ? "it is on a FUSE or network file system that may hang"
+	       : error == EACCES ? "permission denied"
+				 : NULL;
+}
+
+/* True when it is there, whether it can be shown or not, and may be opened. */
+static bool try_path(const char *path, const struct regular_file_rules *rules,
+	struct source_file *ret, struct str *refused)
 {
 	struct stat st;
-	CLEANUP_FD int fd = regular_file_open(path, &st);
+	CLEANUP_FD int fd = open_for_caller(path, rules, &st);
+	const char *refusal = fd < 0 ? refusal_of(errno) : NULL;
+	if (refusal && !refused->len)
+		str_printf(refused, "%s cannot be shown: %s", path, refusal);
 	if (fd < 0)
 		return false;
 	CLEANUP(str_deinit) struct str text = {0};
@@ -88,13 +117,14 @@ static bool try_path(const char *path, struct source_file *ret)
 
 struct search {
 	struct source_file *file;
-	struct str tried;
+	const struct regular_file_rules *rules;
+	struct str tried, refused;
 	size_t nr_tried;
 };
 
 static bool look_at(struct search *search, const char *path)
 {
-	if (try_path(path, search->file))
+	if (try_path(path, search->rules, search->file, &search->refused))
 		return true;
 	if (search->nr_tried++ < MAX_TOLD)
 		str_printf(&search->tried, "%s%s", search->tried.len ? ", " : "", path);
@@ -128,10 +158,11 @@ static bool search_below(struct search *search, const char *dir, const char *pla
 	return false;
 }
 
-void source_file_read(const char *name, const struct debug_dirs *dirs, struct source_file *ret)
+void source_file_read(const char *name, const struct debug_dirs *dirs,
+	const struct regular_file_rules *rules, struct source_file *ret)
 {
 	*ret = (struct source_file){.name = mem_strdup(name)};
-	struct search search = {.file = ret};
+	struct search search = {.file = ret, .rules = rules};
 	CLEANUP(str_deinit) struct str plain = {0};
 	source_file_put_plain_path(&plain, name);
 	bool is_found = false;
@@ -142,10 +173,13 @@ void source_file_read(const char *name, const struct debug_dirs *dirs, struct so
 		is_found = look_at(&search, name);
 	if (!is_found && search.nr_tried > MAX_TOLD)
 		str_printf(&search.tried, " and %zu more", search.nr_tried - MAX_TOLD);
-	if (!is_found)
+	if (!is_found && search.refused.len)
+		str_puts(&ret->problem, str_text(&search.refused));
+	else if (!is_found)
 		str_printf(&ret->problem, "the source %s is not here%s%s: --source-dir says where",
 			name, search.nr_tried ? "; tried " : "", str_text(&search.tried));
 	str_deinit(&search.tried);
+	str_deinit(&search.refused);
 }
 
 void source_file_deinit(struct source_file *file)

@@ -22,9 +22,11 @@ struct source_file {
 
 /*
  * `dirs`, may be NULL: for each of them the recorded path is tried below it, then the same with one
- * folder less in front, down to the file's name alone. Tabs become spaces.
+ * folder less in front, down to the file's name alone. Tabs become spaces. What sudo's caller may
+ * not read is not read; `rules` may be NULL, see regular_file.h.
  */
-void source_file_read(const char *name, const struct debug_dirs *dirs, struct source_file *ret);
+void source_file_read(const char *name, const struct debug_dirs *dirs,
+	const struct regular_file_rules *rules, struct source_file *ret);
 void source_file_deinit(struct source_file *file);
 
 /* Appends a path without ".", "..", and double slashes: what is below a folder is not to lead out

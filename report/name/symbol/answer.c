@@ -12,6 +12,7 @@ struct answer_sources answer_sources_of(const struct symbol_file *file)
 		.go = file->go,
 		.debug_options = {.path = file->debug_path,
 			.root = file->root,
+			.rules = file->rules,
 			.alt_path = file->alt_path,
 			.lines = file->lines},
 	};

@@ -10,12 +10,12 @@ enum {
 	PATH_BYTES_MAX = 4096,
 };
 
-/* Opens regular files only, and never waits: the path comes from the file's author. */
+/* Opens regular files only, as the rules say: the path comes from the file's author. */
 static void open_path(struct dwarf_companion *companion, const char *path, bool is_dwo,
-	const uint8_t *build_id, size_t build_id_len, struct elf_budget *budget)
+	const uint8_t *build_id, size_t build_id_len, const struct dwarf_places *places)
 {
 	struct stat st;
-	CLEANUP_FD int fd = regular_file_open(path, &st);
+	CLEANUP_FD int fd = regular_file_open(path, places->rules, &st);
 	struct elf_file *elf;
 	if (fd < 0)
 		return;
@@ -28,7 +28,7 @@ static void open_path(struct dwarf_companion *companion, const char *path, bool 
 	const uint8_t *found = elf_file_build_id(elf, &len);
 	bool is_right = !build_id_len || (len == build_id_len && memcmp(found, build_id, len) == 0);
 	companion->is_open =
-		is_right && dwarf_sections_open(elf, is_dwo, budget, &companion->sections);
+		is_right && dwarf_sections_open(elf, is_dwo, places->budget, &companion->sections);
 	if (companion->is_open) {
 		for (size_t id = 0; id < DWARF_SECTION_COUNT; id++)
 			dwarf_sections_unpack(&companion->sections, (enum dwarf_section_id)id);
@@ -60,7 +60,7 @@ bool dwarf_companion_open_alt(
 		str_printf(&path, "%s%s", places->root, name);
 	else
 		put_beside(&path, places->path, name);
-	open_path(companion, str_text(&path), false, build_id, len, places->budget);
+	open_path(companion, str_text(&path), false, build_id, len, places);
 	if (companion->is_open)
 		dwarf_file_read_units(&companion->sections.file);
 	return companion->is_open;
@@ -72,7 +72,7 @@ void dwarf_companion_open_package(
 	*companion = (struct dwarf_companion){0};
 	CLEANUP(str_deinit) struct str path = {0};
 	str_printf(&path, "%s.dwp", places->path);
-	open_path(companion, str_text(&path), true, NULL, 0, places->budget);
+	open_path(companion, str_text(&path), true, NULL, 0, places);
 }
 
 void dwarf_companion_open_dwo(struct dwarf_companion *companion, const struct dwarf_unit *skeleton,
@@ -93,7 +93,7 @@ void dwarf_companion_open_dwo(struct dwarf_companion *companion, const struct dw
 		str_putc(&path, '/');
 	}
 	str_write(&path, name.data, (size_t)name.len);
-	open_path(companion, str_text(&path), true, NULL, 0, places->budget);
+	open_path(companion, str_text(&path), true, NULL, 0, places);
 	if (companion->is_open)
 		dwarf_file_read_units(&companion->sections.file);
 }

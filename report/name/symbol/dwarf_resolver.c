@@ -90,6 +90,7 @@ static void open_companions(
 	resolver->places = (struct dwarf_places){
 		.path = options->path,
 		.root = options->root ? options->root : "",
+		.rules = options->rules,
 		.alt_path = options->alt_path,
 		.budget = options->budget,
 	};

@@ -23,6 +23,7 @@
 struct dwarf_resolver;
 
 struct line_sections;
+struct regular_file_rules;
 
 struct dwarf_resolver_options {
 	unsigned nr_threads; /* 0: as many as there are CPUs */
@@ -30,6 +31,7 @@ struct dwarf_resolver_options {
 	const char *path;            /* NULL: they are not looked for */
 	const char *root;            /* where absolute paths start; NULL: / */
 	struct line_sections *lines; /* instead of a file: lines alone; borrowed, or NULL */
+	const struct regular_file_rules *rules; /* of how they are opened, or NULL */
 	const char *alt_path;        /* of what dwz moved out; NULL: where the file says it is */
 	struct elf_budget *budget;   /* for what is unpacked; borrowed, or NULL: no limit */
 };

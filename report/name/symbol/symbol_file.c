@@ -172,7 +172,7 @@ static void take_fetched(struct symbol_file *file, const struct debuginfod *debu
 	if (!answer->is_wanted)
 		return;
 	if (answer->verdict == DEBUG_ACCEPTED)
-		answer->verdict = debug_file_open(answer->files[0], identity, &fd, &elf);
+		answer->verdict = debug_file_open(answer->files[0], NULL, identity, &fd, &elf);
 	note_answer(file, debuginfod, answer, answer->files[0]);
 	struct debug_attempt attempt = {.path = answer->files[0]};
 	if (answer->verdict == DEBUG_ACCEPTED)
@@ -254,7 +254,7 @@ static char *fetch_alt(struct debuginfod *debuginfod, const struct debug_identit
 	if (!whole->is_wanted)
 		return NULL;
 	if (whole->verdict == DEBUG_ACCEPTED)
-		whole->verdict = debug_file_open(whole->files[0], identity, &fd, &elf);
+		whole->verdict = debug_file_open(whole->files[0], NULL, identity, &fd, &elf);
 	note_answer(file, debuginfod, whole, whole->files[0]);
 	if (whole->verdict == DEBUG_ACCEPTED)
 		take_path(&path, &(struct debug_attempt){.path = whole->files[0]}, elf, fd);
@@ -288,6 +288,7 @@ static const char *problem_of(const struct debug_attempts *attempts)
 	static const char *const problems[] = {
 		[DEBUG_ABSENT] = "the file is not on this machine",
 		[DEBUG_UNREADABLE] = "the file may not be read",
+		[DEBUG_REMOTE] = "it is on a file system of another user that may hang",
 		[DEBUG_NOT_REGULAR] = "what is at its path is not a regular file",
 		[DEBUG_NOT_ELF] = "not an ELF file",
 		[DEBUG_OTHER_BITS] = "32-bit programs are not named",
@@ -311,6 +312,7 @@ void symbol_file_find(const struct profile_object *object,
 	struct debug_search search = {
 		.options = options, .take = take_file, .context = ret, .attempts = &ret->attempts};
 	ret->root = debug_search_root(options, &identity);
+	ret->rules = options->rules;
 	debug_search_object(&search, object->path, &identity);
 	ask_debuginfod(ret, options->debuginfod, &object->info, &identity);
 	find_alt(ret, options);

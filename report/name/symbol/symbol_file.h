@@ -32,6 +32,7 @@ struct symbol_file {
 	int go_fd;                      /* its file, or -1 */
 	struct line_sections *lines;    /* only where there is no debug; or NULL */
 	const char *root;               /* see debug_search_root() */
+	const struct regular_file_rules *rules; /* of the options */
 	char *alt_path;                 /* of what dwz moved out of it, or NULL */
 	struct debug_attempts attempts; /* all that was tried */
 	/* private: */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct debuginfod;
+struct regular_file_rules;
 
 struct debug_dirs {
 	const char **data;
@@ -27,6 +28,7 @@ struct symbol_file_options {
 	const struct symbol_file_kept *kept; /* tried before all else */
 	size_t nr_kept;
 	struct debuginfod *debuginfod; /* whom to ask last; NULL: nobody */
+	const struct regular_file_rules *rules; /* of what is opened; NULL: there are none */
 };
 
 #endif
