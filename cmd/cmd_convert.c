@@ -153,7 +153,9 @@ static struct err *write_bounded(const struct profile *profile, const struct exp
 	const struct convert_options *options, struct byte_sink to)
 {
 	struct bounded_sink sink = {to, profile, max_export_bytes(profile)};
-	return exporter->write(profile, &options->export, (struct byte_sink){bounded_write, &sink});
+	struct err *err = exporter->write(
+		profile, &options->export, (struct byte_sink){bounded_write, &sink});
+	return err;
 }
 
 static struct err *write_export(const struct profile *profile, const struct exporter *exporter,

@@ -358,8 +358,7 @@ static void emit_compiled_symbol(
 	writer_symbol(writer, &out);
 }
 
-static void emit_place(
-	void *context, const struct object *object, const struct code_place *place)
+static void emit_place(void *context, const struct object *object, const struct code_place *place)
 {
 	struct emitter *emitter = context;
 	struct layout_code out = {

@@ -171,7 +171,8 @@ void jit_table_want(
 	uint64_t *index = map_get(&table->by_object, object->serial);
 	if (!index || table->nr_wanted >= MAX_WANTED)
 		return;
-	vec_push(&table->images.data[*index].wanted, (struct jit_wanted){.address = address, .first_ns = time_ns});
+	vec_push(&table->images.data[*index].wanted,
+		(struct jit_wanted){.address = address, .first_ns = time_ns});
 	table->nr_wanted++;
 }
 
@@ -301,9 +302,9 @@ void jit_table_watch(struct jit_table *table, uint64_t now_ns)
 /* ---- time ---- */
 
 enum {
-	SHARE = 5,                            /* one part in so many of the time is for reading */
-	TIME_MAX_NS = 200 * 1000 * 1000,      /* at once, as the main loop waits for it */
-	TIME_LAST_NS = 700 * 1000 * 1000,     /* ... when a file ends */
+	SHARE = 5,                        /* one part in so many of the time is for reading */
+	TIME_MAX_NS = 200 * 1000 * 1000,  /* at once, as the main loop waits for it */
+	TIME_LAST_NS = 700 * 1000 * 1000, /* ... when a file ends */
 };
 
 static uint64_t clock_ns(clockid_t clock)

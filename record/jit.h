@@ -34,9 +34,9 @@ struct jit_image {
 	int tmp_fd;           /* that one, to outlive the process; -1: not open */
 	int dump_fd;          /* its jitdump, -1: none */
 	uint64_t dump_device, dump_inode; /* processes may share one */
-	int map_fd;           /* its perf map, kept open to watch it grow; -1: not open */
-	bool is_tmp_remote;   /* it may not be looked into, see target_file.h */
-	bool is_over;         /* its process has ended */
+	int map_fd;                    /* its perf map, kept open to watch it grow; -1: not open */
+	bool is_tmp_remote;            /* it may not be looked into, see target_file.h */
+	bool is_over;                  /* its process has ended */
 	struct file_growth *growth;    /* of the perf map; the watch's while the map is open */
 	uint64_t look_ns;              /* when to look for it next */
 	uint32_t nr_misses;            /* in a row: it was not there */
@@ -78,8 +78,7 @@ void jit_table_watch(struct jit_table *table, uint64_t now_ns);
 /* Who is told of names. */
 struct jit_names {
 	/* For each address in an object, what stood there when. */
-	void (*place)(
-		void *context, const struct object *object, const struct code_place *place);
+	void (*place)(void *context, const struct object *object, const struct code_place *place);
 	/* For each function that alone has had an address. */
 	void (*symbol)(
 		void *context, const struct object *object, const struct perf_map_entry *entry);
@@ -88,8 +87,8 @@ struct jit_names {
 
 /*
  * Tells the names that can be had now of what is wanted in the object, whose process ends. Reading
- * all that processes wrote may take a fifth of the recorder's time: what that leaves nothing for has
- * no names, and is counted.
+ * all that processes wrote may take a fifth of the recorder's time: what that leaves nothing for
+ * has no names, and is counted.
  */
 void jit_table_name(
 	struct jit_table *table, const struct object *object, const struct jit_names *names);

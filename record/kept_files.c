@@ -134,7 +134,8 @@ static bool is_at_path(
 	struct mount_file there;
 	return object->path[0] == '/' && !fstat(file->fd, &kept) &&
 	       target_file_find(object->files, object->path, &there) &&
-	       kept.st_dev == there.device && kept.st_ino == there.inode && has_own_root(files, file);
+	       kept.st_dev == there.device && kept.st_ino == there.inode &&
+	       has_own_root(files, file);
 }
 
 /* On no disk, such as /tmp, /dev/shm, /run; a machine that has no disk has nothing better. */

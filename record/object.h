@@ -27,12 +27,12 @@ struct object {
 	struct layout_object info; /* path unset; segments owned */
 	char *path;
 	struct target_files *files; /* the table's */
-	bool is_examined;      /* the file was opened, or could not be */
-	struct map frames;     /* offset -> frame of the stack table, plus 1 */
-	uint32_t table;        /* its unwind table, see table_store.h */
-	bool is_table_pending; /* it is being made */
-	bool is_kept;          /* for good: something refers to it that no sweep asks */
-	bool is_used;          /* while a sweep looks for what is not */
+	bool is_examined;           /* the file was opened, or could not be */
+	struct map frames;          /* offset -> frame of the stack table, plus 1 */
+	uint32_t table;             /* its unwind table, see table_store.h */
+	bool is_table_pending;      /* it is being made */
+	bool is_kept;               /* for good: something refers to it that no sweep asks */
+	bool is_used;               /* while a sweep looks for what is not */
 	/* Stacks whose outermost known frame is in it, by enum layout_truncation. */
 	uint64_t truncated[LAYOUT_TRUNCATED_END];
 	struct object_location where; /* where it was mapped when it was seen last */
@@ -45,7 +45,8 @@ struct object_table {
 	size_t sweep_at;    /* how many are to be swept; 0: not known yet */
 	struct strtab keys; /* of what tells objects apart; its id + map = object */
 	struct map by_key;  /* keys' id -> serial */
-	/* By which files are opened: before the first object, or NULL, which refuses none. Owned. */
+	/* By which files are opened: before the first object, or NULL, which refuses none. Owned.
+	 */
 	struct target_files *files;
 };
 

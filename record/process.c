@@ -232,8 +232,8 @@ struct object *process_read_file(
 	struct object_location where = {process->pid, start, end};
 	if (!proc_read_mapping(process->pid, start, end, &text, &found))
 		return NULL;
-	return object_table_by_inode(table->objects, found.path, found.device, found.inode,
-		found.is_deleted, &where);
+	return object_table_by_inode(
+		table->objects, found.path, found.device, found.inode, found.is_deleted, &where);
 }
 
 const struct mapping *process_find_mapping(struct process_table *table, struct process *process,

@@ -288,7 +288,7 @@ bool script_table_collect(struct script_table *table)
 		target_reader_charge(&table->reader, event->pid,
 			(uint64_t)((end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec -
 				   begin.tv_nsec));
-		if (reads && !(uint32_t)--*reads)
+		if (reads && !(uint32_t)-- * reads)
 			map_remove(&table->reading_numbers, event->number);
 		mem_free(event);
 	}

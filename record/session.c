@@ -16,8 +16,8 @@ enum {
 	DRAIN_INTERVAL_NS = 100 * 1000 * 1000,
 	READING_INTERVAL_NS = 5 * 1000 * 1000, /* while code of scripts is read */
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
-	WAIT_NS = 500 * 1000 * 1000,       /* of samples for unwind tables and code */
-	LAST_WAIT_NS = 1000 * 1000 * 1000, /* the same, when all is over */
+	WAIT_NS = 500 * 1000 * 1000,           /* of samples for unwind tables and code */
+	LAST_WAIT_NS = 1000 * 1000 * 1000,     /* the same, when all is over */
 	FLUSH_BYTES = 1 << 20,
 	CHILD_GRACE_NS = 1000 * 1000 * 1000, /* for the command to end after our stop signal */
 	DRAINS_MAX = 8,
@@ -38,7 +38,7 @@ struct session {
 	bool is_started;
 	bool is_over;
 	bool is_waiting_last; /* for LAST_WAIT_NS at most */
-	bool has_more; /* in the ring, than was taken at once */
+	bool has_more;        /* in the ring, than was taken at once */
 	enum layout_end_reason reason;
 };
 

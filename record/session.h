@@ -58,7 +58,8 @@ struct session_summary {
 	struct session_runtime unknown_runtimes[8]; /* name NULL: no more */
 	uint64_t dsos, dsos_with_build_id, dsos_readable;
 	uint64_t dsos_remote; /* not opened, see LAYOUT_OBJECT_REMOTE */
-	uint64_t perf_maps_remote; /* processes whose /tmp was not looked into for the same reason */
+	uint64_t
+		perf_maps_remote; /* processes whose /tmp was not looked into for the same reason */
 	uint64_t targets_full, files_full, sideband_lost, gap_samples, mappings_full;
 	struct left_out_busy left_out[3]; /* the busiest children that were no targets */
 	size_t nr_left_out;               /* ... of so many that ran */

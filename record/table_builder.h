@@ -24,7 +24,8 @@ struct table_builder;
 enum table_origin {
 	TABLE_FROM_CACHE,
 	TABLE_BUILT,
-	TABLE_FAILED, /* the file makes no sense, or asks for too much or too long: the table is empty */
+	TABLE_FAILED, /* the file makes no sense, or asks for too much or too long: the table is
+			 empty */
 };
 
 struct table_result {
@@ -41,8 +42,8 @@ void table_builder_destroy(struct table_builder *builder);
 /* Takes `fd` and `elf` over. `id` comes back with the result. */
 void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, struct elf_file *elf);
 /*
- * The next result. False: none is ready. To be called now and then: it is what gives up a table that
- * takes the thread more than TABLE_BUILDER_MAX_S.
+ * The next result. False: none is ready. To be called now and then: it is what gives up a table
+ * that takes the thread more than TABLE_BUILDER_MAX_S.
  */
 bool table_builder_take(struct table_builder *builder, struct table_result *ret);
 /* Becomes readable with each result. */

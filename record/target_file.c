@@ -20,7 +20,8 @@
 enum {
 	MAX_OWN_BYTES = 16 << 20,
 	MAX_OTHER_BYTES = 1 << 20,
-	/* Of other namespaces' tables in a second, which takes 40 ms: anybody can have long ones. */
+	/* Of other namespaces' tables in a second, which takes 40 ms: anybody can have long ones.
+	 */
 	MAX_BYTES_PER_S = 8 << 20,
 	MAX_ANCESTORS = 4,
 	FOLDER = O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -41,8 +42,8 @@ struct target_files {
 	struct mount_file root;
 	uint64_t memory_mount; /* that of memfds, which no table has */
 	struct reachable own, other;
-	uint64_t second;      /* the present one, */
-	size_t bytes_in_it;   /* ... and what was read of tables */
+	uint64_t second;    /* the present one, */
+	size_t bytes_in_it; /* ... and what was read of tables */
 };
 
 /* ---- tables of mounts ---- */

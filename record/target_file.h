@@ -1,22 +1,22 @@
 /*
  * Opening files that targets chose: by mapping them, by their root directory, by where they write.
  *
- * Such a file may lie on a file system that never answers: one by FUSE, whose server is a process of
- * the very user who wants the recorder to hang, or a network file system whose server is gone. There
- * each step may wait for ever, not even SIGKILL ends some of them: looking the name up, opening,
- * fstat(), reading. And opening a device or a FIFO does something by itself.
+ * Such a file may lie on a file system that never answers: one by FUSE, whose server is a process
+ * of the very user who wants the recorder to hang, or a network file system whose server is gone.
+ * There each step may wait for ever, not even SIGKILL ends some of them: looking the name up,
+ * opening, fstat(), reading. And opening a device or a FIFO does something by itself.
  *
  * So everything is opened with O_PATH first, which for /proc/PID/map_files looks nothing up; by the
  * number of its mount it is known on what it lies, as /proc/PID/mountinfo says; names are looked up
- * as mount_view.h tells. Only regular files on file systems of this machine's kernel are then opened
- * for reading: with them neither open, fstat nor read ever waits for another process.
+ * as mount_view.h tells. Only regular files on file systems of this machine's kernel are then
+ * opened for reading: with them neither open, fstat nor read ever waits for another process.
  *
  * What the user who records does to itself is not prevented: no such limit holds for files of
  * processes which have the real user ID of the recorder, or of sudo's caller; nor for a recorder
- * that is not root, whose user could stop it anyway; nor for the file system that the recorder's own
- * root directory is on. An overlay is not trusted in a mount namespace that belongs to another user
- * namespace: its user may have put it over FUSE. Network block devices, and overlays that root made,
- * count as local, and NFS may be asked about a mapped file's age before its mount is known.
+ * that is not root, whose user could stop it anyway; nor for the file system that the recorder's
+ * own root directory is on. An overlay is not trusted in a mount namespace that belongs to another
+ * user namespace: its user may have put it over FUSE. Network block devices, and overlays that root
+ * made, count as local, and NFS may be asked about a mapped file's age before its mount is known.
  */
 #ifndef EBPROF_TARGET_FILE_H
 #define EBPROF_TARGET_FILE_H
@@ -35,8 +35,8 @@ struct target_files *target_files_create(bool trusts_gone);
 void target_files_destroy(struct target_files *files);
 
 /*
- * These open a regular file for reading; the descriptor is the caller's. -1: errno says why; EINVAL:
- * no regular file; EREMOTE: it lies, or may lie, where nothing answers.
+ * These open a regular file for reading; the descriptor is the caller's. -1: errno says why;
+ * EINVAL: no regular file; EREMOTE: it lies, or may lie, where nothing answers.
  */
 
 /* What process `pid` maps at exactly [start, end). */

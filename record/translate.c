@@ -506,8 +506,8 @@ static bool take_records(struct translate *translate, uint64_t give_up_ns)
 			uint64_t len, collected_ns;
 		} head;
 		memcpy(&head, records->data + at, sizeof(head));
-		bool may_wait = head.collected_ns >= give_up_ns &&
-				records->len - at <= MAX_WAITING_BYTES;
+		bool may_wait =
+			head.collected_ns >= give_up_ns && records->len - at <= MAX_WAITING_BYTES;
 		if (!take_record(translate, records->data + at + sizeof(head), may_wait))
 			break;
 		at += sizeof(head) + head.len;

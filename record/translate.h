@@ -56,9 +56,10 @@ struct translate {
 	struct snapshot_table snapshots;
 	struct map stack_by_hash; /* node | truncation << 32 */
 	struct sideband_batch sideband;
-	size_t sideband_applied;  /* of the batch's events */
-	struct bytes_buf records; /* what the ring gave, each behind its u64 length and collected_ns */
-	uint64_t collected_ns;    /* the time at which what comes next was collected */
+	size_t sideband_applied; /* of the batch's events */
+	struct bytes_buf
+		records;       /* what the ring gave, each behind its u64 length and collected_ns */
+	uint64_t collected_ns; /* the time at which what comes next was collected */
 	struct translate_stats stats;
 	struct gap_log gaps; /* in sideband */
 	/* Of the timer and the probes, as samples number them; and of EVENT_SAMPLE_AGAIN. */

@@ -190,8 +190,10 @@ struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret)
 	struct unwind_functions functions;
 	struct unwind_rows rows;
 	unwind_rows_init(&rows, &table);
-	struct builder builder = {
-		.elf = elf, .functions = &functions, .rows = &rows, .statistics = &table.statistics};
+	struct builder builder = {.elf = elf,
+		.functions = &functions,
+		.rows = &rows,
+		.statistics = &table.statistics};
 	struct err *err = build(&builder, elf, &table);
 	unwind_functions_deinit(&functions);
 	unwind_rows_deinit(&rows);

@@ -18,9 +18,9 @@ bool caller_owns(const struct caller *caller, uint32_t uid);
 
 /*
  * Reads files of others for a process that runs as root on behalf of its caller: between the two
- * calls this thread may open what the caller may, by its user and its first group, and no more. False:
- * that cannot be had; then nothing has changed, and nothing is to be left. Without a caller nothing
- * changes, and it is true.
+ * calls this thread may open what the caller may, by its user and its first group, and no more.
+ * False: that cannot be had; then nothing has changed, and nothing is to be left. Without a caller
+ * nothing changes, and it is true.
  */
 struct caller_rights {
 	bool is_changed;

@@ -15,8 +15,9 @@ static void unescape(char *text)
 	char *to = text;
 	for (const char *from = text; *from;) {
 		if (from[0] == '\\' && from[1] && from[2] && from[3]) {
-			*to++ = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
-				       (from[3] - '0'));
+			*to++ = (char)((unsigned char)(from[1] - '0') << 6 |
+				       (unsigned char)(from[2] - '0') << 3 |
+				       (unsigned char)(from[3] - '0'));
 			from += 4;
 		} else {
 			*to++ = *from++;
@@ -129,7 +130,8 @@ static const struct mount *find_above(const struct mount_table *table, const str
 	return NULL;
 }
 
-/* Of several at one place each lies on the one before. Anybody may have made as many as they like. */
+/* Of several at one place each lies on the one before. Anybody may have made as many as they like.
+ */
 static const struct mount *topmost(const struct mount_table *table, const struct mount *mount)
 {
 	enum {

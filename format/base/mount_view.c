@@ -15,7 +15,7 @@
 #include "format/base/str.h"
 
 enum {
-	MAX_LINKS = 40, /* MAXSYMLINKS of the kernel */
+	MAX_LINKS = 40,   /* MAXSYMLINKS of the kernel */
 	MAX_ENTERED = 32, /* mounts on a path */
 	/* Links are not followed: what is opened may be one. */
 	HOW = O_PATH | O_NOFOLLOW | O_CLOEXEC,

@@ -28,7 +28,7 @@ struct cfi_section {
 	uint64_t vaddr;                  /* of its first byte: pointers are relative to it */
 	uint64_t text_vaddr, data_vaddr; /* bases of the rarer pointer encodings; 0: unknown */
 	uint16_t machine;                /* EM_X86_64, EM_AARCH64 */
-	const atomic_bool *stop; /* NULL, or where another thread says that all is to end */
+	const atomic_bool *stop;         /* NULL, or where another thread says that all is to end */
 };
 
 /* How the canonical frame address is computed. */

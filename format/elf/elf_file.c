@@ -84,8 +84,7 @@ static struct err *read_bytes(const struct elf_file *file, uint64_t offset, void
 		size_t left = len - done, piece = left < PIECE_BYTES ? left : PIECE_BYTES;
 		if (elf_file_is_stopped(file))
 			return err_new(ERR_UNAVAILABLE, "reading was stopped");
-		ssize_t got =
-			pread(file->fd, (uint8_t *)buf + done, piece, (off_t)(offset + done));
+		ssize_t got = pread(file->fd, (uint8_t *)buf + done, piece, (off_t)(offset + done));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)

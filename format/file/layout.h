@@ -104,8 +104,8 @@ enum layout_object_flag {
 	LAYOUT_OBJECT_UNREADABLE = 2, /* it could not be opened: no segments */
 	LAYOUT_OBJECT_CHANGED = 4,    /* the path held another build ID than the mapping */
 	LAYOUT_OBJECT_UNSEARCHED = 8, /* too many notes to look for a build ID in all of them */
-	LAYOUT_OBJECT_REMOTE = 16,    /* besides UNREADABLE: the recorder did not open it, since it may 
-				         lie on a remote or FUSE file system of another user */
+	LAYOUT_OBJECT_REMOTE = 16, /* besides UNREADABLE: the recorder did not open it, since it may
+				      lie on a remote or FUSE file system of another user */
 };
 
 /*

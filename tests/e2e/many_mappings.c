@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 	for (size_t i = 1; i < processes && now() < until; i++) {
 		if (fork())
 			continue;
-		mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		(void)mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 		spin_until(until);
 		_exit(0);
 	}

@@ -1,4 +1,5 @@
-/* What mounts are read from mountinfo, and where paths lead: by a made-up table, and in a namespace. */
+/* What mounts are read from mountinfo, and where paths lead: by a made-up table, and in a
+ * namespace. */
 #include "format/base/mount_view.h"
 
 #include <errno.h>
@@ -31,8 +32,7 @@ static void fill(struct mount_table *table, size_t max_bytes)
 	CHECK(mount_table_read(table, fd, max_bytes) > 0);
 }
 
-static uint64_t next(
-	const struct mount_table *table, uint64_t id, const char *path, size_t begun)
+static uint64_t next(const struct mount_table *table, uint64_t id, const char *path, size_t begun)
 {
 	const struct mount *mount = mount_table_next(table, id, path, begun);
 	return mount ? mount->id : 0;
@@ -123,12 +123,11 @@ static void teardown(struct fixture *fixture)
 }
 
 /* 0, or why it could not be opened. */
-static int try_open(const struct fixture *fixture, const char *name, bool is_canonical,
-	struct mount_file *file)
+static int try_open(
+	const struct fixture *fixture, const char *name, bool is_canonical, struct mount_file *file)
 {
 	char path[128];
-	struct mount_view view = {
-		fixture->root_fd, &fixture->mounts, may_enter, (void *)fixture};
+	struct mount_view view = {fixture->root_fd, &fixture->mounts, may_enter, (void *)fixture};
 	strcpy(path, fixture->folder);
 	strcat(path, name);
 	CLEANUP_FD int fd = is_canonical ? mount_view_open_canonical(&view, path)

@@ -254,8 +254,7 @@ TEST(perf_map_with_lines_over_everything)
 
 /* ---- whose file it is ---- */
 
-static void log_place_of(
-	void *context, const struct object *object, const struct code_place *place)
+static void log_place_of(void *context, const struct object *object, const struct code_place *place)
 {
 	(void)object;
 	log_place(context, place);

@@ -229,8 +229,8 @@ TEST(jitdump_cut_anywhere)
 	for (size_t len = 0; len < dump.len; len++) {
 		CLEANUP(str_deinit) struct str got = {0};
 		int fd = forged_fd(dump.data, len);
-		CHECK(jitdump_read(fd, (const uint64_t[]){0x1000, 0x2000}, 2, UINT32_MAX, log_place,
-			&got));
+		CHECK(jitdump_read(
+			fd, (const uint64_t[]){0x1000, 0x2000}, 2, UINT32_MAX, log_place, &got));
 		close(fd);
 		CHECK(got.len < 100);
 	}

@@ -15,12 +15,12 @@ static pid_t fork_child(bool is_busy)
 {
 	pid_t pid = fork();
 	CHECK(pid >= 0);
-	if (!pid)
-		alarm(120); /* should nobody end it */
-	while (!pid)
+	if (pid)
+		return pid;
+	alarm(120); /* should nobody end it */
+	for (;;)
 		if (!is_busy)
 			pause();
-	return pid;
 }
 
 static void end_child(pid_t pid)

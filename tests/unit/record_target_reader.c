@@ -1,9 +1,9 @@
 /* Reads that come back, that hang, and that take too long. */
 #include "record/target_reader.h"
 
-#include <poll.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -420,8 +420,10 @@ static void never_read(const void *request, size_t len, struct bytes_buf *ret)
 /* A function's code, whose name is to be read from this very process, which hangs. */
 static void push_hung_code(struct fixture *fixture, uint32_t number)
 {
-	struct event_vm_code code = {
-		.type = EVENT_VM_CODE, .kind = VM_PYTHON, .pid = (uint32_t)getpid(), .number = number};
+	struct event_vm_code code = {.type = EVENT_VM_CODE,
+		.kind = VM_PYTHON,
+		.pid = (uint32_t)getpid(),
+		.number = number};
 	code.whole_bytes[VM_TEXT_NAME] = 4;
 	code.address[VM_TEXT_NAME] = 0x1000;
 	fixture->translate.scripts.reader.fn = never_read;

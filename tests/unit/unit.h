@@ -31,8 +31,7 @@ void unit_check_str(
 	static void test_name(void); \
 	__attribute__((constructor)) static void test_name##_register(void) \
 	{ \
-		static struct unit_test test = { \
-			__FILE__, #test_name, test_name, NULL, NULL}; \
+		static struct unit_test test = {__FILE__, #test_name, test_name, NULL, NULL}; \
 		unit_register(&test); \
 	} \
 	static void test_name(void)

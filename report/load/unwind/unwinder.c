@@ -34,7 +34,7 @@ static const struct unwind_machine arm64 = {EM_AARCH64, 33, 29, 31, 32, (1ULL <<
 struct unwinder {
 	const struct profile *profile;
 	const struct symbol_file_options *files;
-	struct symbol_file_options usual; /* where the caller has none */
+	struct symbol_file_options usual;  /* where the caller has none */
 	size_t nr_mappings_seen;           /* of the profile's, that stand in the spaces */
 	VEC(struct address_space) spaces;  /* by process */
 	VEC(struct call_frames *) objects; /* by object, as they are needed */

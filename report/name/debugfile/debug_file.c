@@ -58,8 +58,7 @@ static bool has_sections(struct elf_file *elf)
 	return is_read;
 }
 
-enum debug_verdict debug_file_open(
-	const char *path, const struct regular_file_rules *rules,
+enum debug_verdict debug_file_open(const char *path, const struct regular_file_rules *rules,
 	const struct debug_identity *identity, int *fd, struct elf_file **elf)
 {
 	struct stat st;

@@ -28,8 +28,7 @@ struct debug_identity {
  * Opens regular files only, as the rules say: the path comes from the recording. With
  * DEBUG_ACCEPTED, *fd and *elf are yours, and *fd must stay open as long as *elf.
  */
-enum debug_verdict debug_file_open(
-	const char *path, const struct regular_file_rules *rules,
+enum debug_verdict debug_file_open(const char *path, const struct regular_file_rules *rules,
 	const struct debug_identity *identity, int *fd, struct elf_file **elf);
 
 /* Whether it has functions and lines. */

@@ -47,7 +47,8 @@ static void try_path(
 	struct debug_attempt attempt = {.place = place, .path = str_text(&walk->path)};
 	struct elf_file *elf;
 	int fd;
-	attempt.verdict = debug_file_open(attempt.path, walk->search->options->rules, identity, &fd, &elf);
+	attempt.verdict =
+		debug_file_open(attempt.path, walk->search->options->rules, identity, &fd, &elf);
 	/* Where older perfs had a file newer ones have a folder, whose files were tried before. */
 	if (place == DEBUG_PLACE_PERF && attempt.verdict == DEBUG_NOT_REGULAR)
 		attempt.verdict = DEBUG_ABSENT;
@@ -122,7 +123,8 @@ static void try_entry(struct walk *walk, const char *dir, const char *name)
 	struct elf_file *elf;
 	CLEANUP_FD int fd = -1;
 	str_printf(&path, "%s/%s", dir, name);
-	if (debug_file_open(str_text(&path), walk->search->options->rules, &identity, &fd, &elf) != DEBUG_ACCEPTED)
+	if (debug_file_open(str_text(&path), walk->search->options->rules, &identity, &fd, &elf) !=
+		DEBUG_ACCEPTED)
 		return;
 	elf_file_destroy(elf);
 	str_puts(&walk->path, str_text(&path));

@@ -12,8 +12,8 @@ struct regular_file_rules;
 
 /* Where they are looked for. */
 struct dwarf_places {
-	const char *path;          /* of the debug file */
-	const char *root;          /* absolute paths count from here; "" for / */
+	const char *path;                       /* of the debug file */
+	const char *root;                       /* absolute paths count from here; "" for / */
 	const struct regular_file_rules *rules; /* of how they are opened, or NULL */
 	const char *alt_path;      /* of dwz's file, where somebody has found it; else NULL */
 	struct elf_budget *budget; /* for what is unpacked of them */

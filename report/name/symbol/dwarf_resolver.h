@@ -32,8 +32,8 @@ struct dwarf_resolver_options {
 	const char *root;            /* where absolute paths start; NULL: / */
 	struct line_sections *lines; /* instead of a file: lines alone; borrowed, or NULL */
 	const struct regular_file_rules *rules; /* of how they are opened, or NULL */
-	const char *alt_path;        /* of what dwz moved out; NULL: where the file says it is */
-	struct elf_budget *budget;   /* for what is unpacked; borrowed, or NULL: no limit */
+	const char *alt_path;      /* of what dwz moved out; NULL: where the file says it is */
+	struct elf_budget *budget; /* for what is unpacked; borrowed, or NULL: no limit */
 };
 
 /*

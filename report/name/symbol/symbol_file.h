@@ -28,13 +28,13 @@ struct symbol_file {
 	struct elf_file *debug;           /* the first one with debug information, or NULL */
 	int debug_fd;                     /* its file, or -1 */
 	char *debug_path;
-	struct elf_file *go;            /* the first one with Go's table of functions, or NULL */
-	int go_fd;                      /* its file, or -1 */
-	struct line_sections *lines;    /* only where there is no debug; or NULL */
-	const char *root;               /* see debug_search_root() */
+	struct elf_file *go;         /* the first one with Go's table of functions, or NULL */
+	int go_fd;                   /* its file, or -1 */
+	struct line_sections *lines; /* only where there is no debug; or NULL */
+	const char *root;            /* see debug_search_root() */
 	const struct regular_file_rules *rules; /* of the options */
-	char *alt_path;                 /* of what dwz moved out of it, or NULL */
-	struct debug_attempts attempts; /* all that was tried */
+	char *alt_path;                         /* of what dwz moved out of it, or NULL */
+	struct debug_attempts attempts;         /* all that was tried */
 	/* private: */
 	struct symbol_index *index;
 	bool is_indexed;

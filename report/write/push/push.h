@@ -26,7 +26,7 @@ struct push_options {
 	const char *tenant, *ca_file; /* NULL: none */
 	const char *state_folder;     /* as push_ledger_open()'s */
 	uint64_t max_bytes;           /* of a part, plain; 0: what such servers usually take */
-	uint64_t timeout_ms; /* of a request; not 0 */
+	uint64_t timeout_ms;          /* of a request; not 0 */
 	/* The push ends when requests and waiting took so long without a delivered part. */
 	uint64_t give_up_ms;
 	uint32_t retries;
