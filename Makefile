@@ -42,9 +42,7 @@ STATIC_OBJS := $(if $(STATIC),$(O)/record/static_libelf.o)
 UNPACK_LIBS = $(call pkg_libs,zlib $(shell for library in libdeflate libzstd; do \
 	$(PKG_CONFIG) --exists $$library && echo $$library; done))
 RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf) $(UNPACK_LIBS)
-# report/compare/baseline/sha256_library.c: what a static program cannot load.
-HASH_LIBS = $(if $(STATIC),$(call pkg_libs,$(shell $(PKG_CONFIG) --exists nettle && echo nettle)))
-REPORT_LIBS = $(STATIC_OBJS) -liberty -lm $(call pkg_libs,libdw libelf liblzma ncursesw) $(UNPACK_LIBS) $(HASH_LIBS)
+REPORT_LIBS = $(STATIC_OBJS) -liberty -lm $(call pkg_libs,libdw libelf liblzma ncursesw) $(UNPACK_LIBS)
 FORMAT_LIBS = $(UNPACK_LIBS)
 
 # Other flags than those of the last time (WERROR=1, CFLAGS=...) build everything again.
@@ -128,7 +126,7 @@ $(RECORD_OBJS): | $(BPF_SKELETONS)
 # ---- what building and testing need ----
 
 BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev zlib1g-dev \
-	liblzma-dev libncurses-dev libiberty-dev libdeflate-dev libzstd-dev pkg-config $(if $(STATIC),libbz2-dev nettle-dev)
+	liblzma-dev libncurses-dev libiberty-dev libdeflate-dev libzstd-dev pkg-config $(if $(STATIC),libbz2-dev)
 # A test that lacks one of these is skipped and says so.
 TEST_PACKAGES := golang-go g++ gdc rustc lld binutils dwz elfutils gdb clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev ruby perl lua5.4 luajit \

@@ -33,7 +33,6 @@ BEGIN {
 	row("report/write", write, "")
 	row("report/tui", tui, "ncurses.h term.h")
 	row("report/tui/view", tui, "")
-	row("report/compare/baseline/sha256_library.c", compare, "nettle/")
 	row("report/write/export/gzip.c", write, "zlib.h")
 	row("report/name/demangle/demangle_libiberty.c", name, "libiberty/ demangle.h")
 	row("report/name/debugfile/debug_link.c", name, "zlib.h")

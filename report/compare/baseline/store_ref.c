@@ -70,7 +70,7 @@ struct err *store_ref_put_file_name(const char *what, const char *name, struct s
 		str_puts(out, str_text(&word));
 		return NULL;
 	}
-	try(sha256_of(name, len, hash));
+	sha256_of(name, len, hash);
 	str_truncate(&word, KEPT_FILE_NAME_BYTES);
 	str_printf(out, "%s%%~%s", str_text(&word), hash);
 	return NULL;

@@ -14,7 +14,7 @@
 #include "format/base/err.h"
 #include "format/base/str.h"
 #include "format/base/vec.h"
-#include "report/compare/baseline/sha256_library.h"
+#include "report/compare/baseline/sha256.h"
 
 enum {
 	STORE_MAX_NAME_BYTES = 4096, /* of a job, a branch, a CPU model or an event */
