@@ -9,6 +9,7 @@
 #include "cmd/ci_process.h"
 #include "cmd/console.h"
 #include "cmd/input_file.h"
+#include "format/base/clock.h"
 #include "report/compare/baseline/sample_count.h"
 
 enum {
@@ -126,9 +127,7 @@ static struct err *count_samples(const char *path, uint64_t *ret)
 
 static double now_s(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	return (double)clock_now_ns() / NS_PER_S;
 }
 
 struct run {

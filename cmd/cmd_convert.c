@@ -10,6 +10,7 @@
 #include "cmd/export_roots.h"
 #include "cmd/input.h"
 #include "cmd/select.h"
+#include "format/base/path.h"
 #include "report/model/main_event.h"
 #include "report/model/regular_file.h"
 #include "report/name/symbol/symbolizer.h"
@@ -250,7 +251,7 @@ static struct err *convert_both(struct profile *profile, const struct exporter *
 	console_show_end();
 	struct export_baseline baseline = {
 		.profile = other,
-		.name = input_last_part(options->baseline),
+		.name = path_last_part(options->baseline),
 		.profile_name = input_short_name(input),
 	};
 	options->export.baseline = &baseline;

@@ -9,6 +9,7 @@
 #include "cmd/export_labels.h"
 #include "cmd/input.h"
 #include "cmd/select.h"
+#include "format/base/clock.h"
 #include "format/base/fd.h"
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/export/export_names.h"
@@ -17,7 +18,6 @@
 enum {
 	EXIT_UNAVAILABLE = 3,
 	MAX_TOKEN_BYTES = 64 << 10,
-	NS_PER_MS = 1000000,
 };
 
 static const char token_variable[] = "EBPROF_TOKEN", user_variable[] = "EBPROF_USER";

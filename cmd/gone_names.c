@@ -16,13 +16,13 @@
 #include "cmd/archive_file.h"
 #include "cmd/console.h"
 #include "cmd/kept_naming.h"
+#include "format/base/clock.h"
 #include "format/base/fd.h"
 #include "report/model/regular_file.h"
 
 enum {
 	MAX_BYTES = 1 << 20, /* that the recording may grow by */
 	SHOWN_PATHS = 3,
-	NS_PER_MS = 1000 * 1000,
 };
 
 static const uint64_t usual_time_ns = 1500ULL * NS_PER_MS;

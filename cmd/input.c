@@ -6,6 +6,7 @@
 #include "cmd/input_file.h"
 #include "cmd/merge_files.h"
 #include "format/base/mem.h"
+#include "format/base/path.h"
 #include "format/base/str.h"
 #include "report/write/info.h"
 
@@ -95,15 +96,9 @@ void input_deinit(struct input *input)
 	mem_free(steal_ptr(input->name));
 }
 
-const char *input_last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 const char *input_short_name(const struct input *input)
 {
-	return input->nr_paths == 1 ? input_last_part(input->name) : input->name;
+	return input->nr_paths == 1 ? path_last_part(input->name) : input->name;
 }
 
 struct err *input_load(

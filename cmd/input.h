@@ -29,7 +29,6 @@ struct err *input_open_paths(
 void input_deinit(struct input *input);
 /* Without folders, where it is one; borrowed. */
 const char *input_short_name(const struct input *input);
-const char *input_last_part(const char *path);
 /* Says on stderr what is damaged or cut. `files` may be NULL, see profile_load(). */
 struct err *input_load(const struct input *input, const struct symbol_file_options *files,
 	struct profile **ret) ERR_MUST_CHECK;

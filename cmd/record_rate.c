@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/console.h"
+#include "format/base/clock.h"
 #include "format/base/str.h"
 #include "record/tick_cost.h"
 
@@ -10,7 +11,6 @@ enum {
 	TRIED_HZ = 8000,           /* less is cheap wherever this was measured: 30 us a tick */
 	USUAL_TICK_NS = 20 * 1000, /* where trying told nothing */
 	TYPICAL_CPU_HZ = 2000 * 1000 * 1000,
-	NS_PER_S = 1000 * 1000 * 1000,
 };
 
 /* Ticks a second of a CPU that is busy; those of a period of cycles are a guess. */

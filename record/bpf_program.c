@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/base/bisect.h"
+#include "format/base/hex.h"
 #include "format/base/mem.h"
 
 enum {
@@ -143,8 +144,7 @@ static void put_name(struct str *name, const struct program *program, uint32_t i
 	if (!own)
 		own = index ? "F" : info->name;
 	str_puts(name, "bpf_prog_");
-	for (size_t i = 0; i < BPF_TAG_SIZE; i++)
-		str_printf(name, "%02x", tag[i]);
+	hex_put(name, tag, BPF_TAG_SIZE);
 	if (own[0])
 		str_printf(name, "_%s", own);
 }

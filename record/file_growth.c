@@ -6,18 +6,12 @@
 #include <unistd.h>
 
 #include "format/base/bisect.h"
+#include "format/base/clock.h"
 
 void file_growth_deinit(struct file_growth *growth)
 {
 	vec_deinit(&growth->steps);
 	growth->tail_len = 0;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
 }
 
 static struct file_growth_step *newest_of(const struct file_growth *growth)
@@ -69,10 +63,10 @@ static bool has_same_tail(const struct file_growth *growth, int fd, uint64_t end
 bool file_growth_look(struct file_growth *growth, int fd)
 {
 	struct stat st = {0};
-	uint64_t before_ns = now_ns();
+	uint64_t before_ns = clock_now_ns();
 	if (fd >= 0 && fstat(fd, &st))
 		return false;
-	uint64_t after_ns = now_ns(), bytes = (uint64_t)st.st_size;
+	uint64_t after_ns = clock_now_ns(), bytes = (uint64_t)st.st_size;
 	const struct file_growth_step *newest = newest_of(growth);
 	bool is_longer = !newest || bytes > newest->bytes;
 	if (newest && is_longer && !has_same_tail(growth, fd, newest->bytes))

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 
 enum {
@@ -62,14 +63,7 @@ static bool look_at_all(struct growth_watch *watch)
 /* Or until something else is to be done. */
 static void pause_for(struct growth_watch *watch, uint64_t pause_ns)
 {
-	enum {
-		NS_PER_S = 1000 * 1000 * 1000
-	};
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	uint64_t ns = (uint64_t)until.tv_nsec + pause_ns;
-	until.tv_sec += (time_t)(ns / NS_PER_S);
-	until.tv_nsec = (long)(ns % NS_PER_S);
+	struct timespec until = clock_to_timespec(clock_now_ns() + pause_ns);
 	pthread_cond_timedwait(&watch->changed, &watch->mutex, &until);
 }
 

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "format/base/bisect.h"
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "record/proc.h"
 
 enum {
 	MAX_OPEN = 256,         /* perf maps, jitdumps, and the /tmps of containers */
 	MAX_WANTED = 256 << 10, /* addresses of all images: 6 MiB, and twice that to name them */
-	NS_PER_S = 1000 * 1000 * 1000,
 };
 
 /* It stands still from then on. */
@@ -206,17 +206,13 @@ static void sort_wanted(struct jit_image *image)
 
 static uint64_t realtime_of(uint64_t boottime_ns)
 {
-	struct timespec boot, real;
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	clock_gettime(CLOCK_REALTIME, &real);
-	uint64_t age_ns = (uint64_t)boot.tv_sec * NS_PER_S + (uint64_t)boot.tv_nsec - boottime_ns;
-	return (uint64_t)real.tv_sec * NS_PER_S + (uint64_t)real.tv_nsec - age_ns;
+	return clock_read_ns(CLOCK_REALTIME) - (clock_read_ns(CLOCK_BOOTTIME) - boottime_ns);
 }
 
 /* /tmp is everybody's: anybody may have put it there, or another process of the same number. */
 static bool is_to_believe(const struct jit_image *image, const struct stat *st)
 {
-	uint64_t mtime_ns = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
+	uint64_t mtime_ns = clock_from_timespec(st->st_mtim);
 	bool is_newer = !image->start_ns || mtime_ns + NS_PER_S >= realtime_of(image->start_ns);
 	return (st->st_uid == image->uid || st->st_uid == 0) && is_newer;
 }
@@ -307,17 +303,10 @@ enum {
 	TIME_LAST_NS = 700 * 1000 * 1000, /* ... when a file ends */
 };
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* Processes choose how much there is to read, and how often one of them ends. */
 static void refill_time(struct jit_table *table)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = clock_now_ns();
 	if (now_ns > table->filled_ns)
 		table->time_left_ns += (now_ns - table->filled_ns) / SHARE;
 	table->filled_ns = now_ns;
@@ -327,7 +316,7 @@ static void refill_time(struct jit_table *table)
 
 static void spend_time(struct jit_table *table, uint64_t since_cpu_ns)
 {
-	uint64_t spent_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - since_cpu_ns;
+	uint64_t spent_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - since_cpu_ns;
 	table->time_left_ns -= spent_ns < table->time_left_ns ? spent_ns : table->time_left_ns;
 }
 
@@ -395,7 +384,7 @@ static void count_unnamed(struct jit_table *table, const struct jit_image *image
 /* The images have one jitdump, that of the first. */
 static void name_by_dump(struct jit_table *table, struct naming *naming)
 {
-	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begun_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	size_t count;
 	CLEANUP_FREE uint64_t *addresses = all_addresses(naming, &count);
 	bool is_whole = jitdump_read(naming->images[0]->dump_fd, addresses, count,
@@ -470,7 +459,7 @@ static void read_map(struct jit_table *table, struct jit_image *image, const str
 /* Reading one is bounded, so it ends soon after the time is used up. */
 static void name_by_map(struct jit_table *table, struct jit_image *image, struct naming *naming)
 {
-	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begun_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct wanted wanted = wanted_of(image);
 	naming->image = image;
 	if (wanted.count && table->time_left_ns)

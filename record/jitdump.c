@@ -14,6 +14,7 @@
 
 #include "format/base/bisect.h"
 #include "format/base/bytes.h"
+#include "format/base/clock.h"
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
@@ -90,13 +91,6 @@ struct dump {
 	bool is_over;                /* it was used up */
 };
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* To be asked before each piece of work of about a microsecond. */
 static bool is_over(struct dump *dump)
 {
@@ -104,7 +98,7 @@ static bool is_over(struct dump *dump)
 		PIECES = 256
 	};
 	if (dump->nr_looks++ % PIECES == 0)
-		dump->is_over |= cpu_ns() >= dump->until_ns;
+		dump->is_over |= clock_read_ns(CLOCK_THREAD_CPUTIME_ID) >= dump->until_ns;
 	return dump->is_over;
 }
 
@@ -399,7 +393,7 @@ bool jitdump_read(int fd, const uint64_t *addresses, size_t count, uint64_t max_
 		.addresses = addresses,
 		.count = count,
 		.least_line = UINT64_MAX,
-		.until_ns = cpu_ns() + max_ns,
+		.until_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + max_ns,
 	};
 	if (count && read_header(&dump)) {
 		each_record(&dump, note_move);

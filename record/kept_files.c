@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
@@ -185,8 +186,7 @@ static void keep(struct kept_files *files, struct object *object, int fd)
 		.object = object->serial,
 		.path = mem_strdup(object->path),
 		.size_bytes = (uint64_t)st.st_size,
-		.mtime_ns =
-			(uint64_t)st.st_mtim.tv_sec * 1000000000ULL + (uint64_t)st.st_mtim.tv_nsec,
+		.mtime_ns = clock_from_timespec(st.st_mtim),
 		.fd = fd,
 		.root_fd = root_of(files, object->where.pid),
 	};

@@ -4,33 +4,8 @@
 #include <unistd.h>
 
 #include "format/base/fd.h"
+#include "format/base/hex.h"
 #include "format/base/mem.h"
-
-/* Digits, plus 1; 0: not a digit. */
-static const uint8_t hex_digits[256] = {
-	['0'] = 1,
-	['1'] = 2,
-	['2'] = 3,
-	['3'] = 4,
-	['4'] = 5,
-	['5'] = 6,
-	['6'] = 7,
-	['7'] = 8,
-	['8'] = 9,
-	['9'] = 10,
-	['a'] = 11,
-	['b'] = 12,
-	['c'] = 13,
-	['d'] = 14,
-	['e'] = 15,
-	['f'] = 16,
-	['A'] = 11,
-	['B'] = 12,
-	['C'] = 13,
-	['D'] = 14,
-	['E'] = 15,
-	['F'] = 16,
-};
 
 bool lines_get_hex(const char **at, const char *end, uint64_t *ret)
 {
@@ -39,8 +14,8 @@ bool lines_get_hex(const char **at, const char *end, uint64_t *ret)
 	};
 	const char *start = *at;
 	uint64_t value = 0;
-	for (unsigned digit; *at < end && (digit = hex_digits[(uint8_t) * *at]); ++*at)
-		value = value << 4 | (digit - 1);
+	for (int digit; *at < end && (digit = hex_digit_value(**at)) >= 0; ++*at)
+		value = value << 4 | (unsigned)digit;
 	*ret = value;
 	return *at > start && *at - start <= MAX_DIGITS;
 }

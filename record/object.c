@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "format/base/bisect.h"
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
 
@@ -246,8 +247,7 @@ static bool take_elf(struct object *object, struct elf_file *elf)
 static void take_stat(struct object *object, const struct stat *st)
 {
 	object->info.size_bytes = (uint64_t)st->st_size;
-	object->info.mtime_ns =
-		(uint64_t)st->st_mtim.tv_sec * 1000000000ULL + (uint64_t)st->st_mtim.tv_nsec;
+	object->info.mtime_ns = clock_from_timespec(st->st_mtim);
 	object->info.inode = st->st_ino;
 	object->info.device = major(st->st_dev) << 20 | minor(st->st_dev);
 }

@@ -11,6 +11,7 @@
 
 #include "format/base/mem.h"
 #include "format/base/output_file.h"
+#include "format/base/path.h"
 
 enum {
 	PIPE_PIECE_BYTES = 4096, /* PIPE_BUF: what a writable pipe takes without blocking */
@@ -93,13 +94,6 @@ struct err *output_create_next(const struct output *output, struct output **ret)
 	return keep_or_destroy(next, create_file(next, true), ret);
 }
 
-/* Behind the last slash: the folder is the output's. */
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 struct err *output_publish(struct output *output)
 {
 	return output->file ? output_file_publish(output->file) : NULL;
@@ -107,12 +101,12 @@ struct err *output_publish(struct output *output)
 
 struct err *output_set_aside(struct output *output, const char *name, bool *is_moved)
 {
-	return output_file_set_aside(output->file, base_of(name), is_moved);
+	return output_file_set_aside(output->file, path_last_part(name), is_moved);
 }
 
 void output_remove_aside(const struct output *output, const char *name)
 {
-	output_file_remove_aside(output->file, base_of(name));
+	output_file_remove_aside(output->file, path_last_part(name));
 }
 
 void output_destroy(struct output *output)

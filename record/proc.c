@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/fd.h"
 #include "format/base/mem.h"
 
@@ -91,13 +92,6 @@ static bool parse_mapping(char *line, struct proc_mapping *ret)
 	return true;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
-}
-
 /* Takes the whole lines of a text away. False: fn has enough. */
 static bool take_lines(struct str *text, proc_mapping_fn *fn, void *context)
 {
@@ -122,13 +116,13 @@ bool proc_each_mapping(uint32_t pid, uint64_t max_ns, proc_mapping_fn *fn, void 
 	char path[64], bytes[16384];
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	uint64_t end_ns = now_ns() + max_ns;
+	uint64_t end_ns = clock_now_ns() + max_ns;
 	bool is_any = false;
 	ssize_t got;
 	while (fd >= 0 && (got = fd_read(fd, bytes, sizeof(bytes))) > 0) {
 		is_any = true;
 		str_write(&text, bytes, (size_t)got);
-		if (!take_lines(&text, fn, context) || (max_ns && now_ns() > end_ns))
+		if (!take_lines(&text, fn, context) || (max_ns && clock_now_ns() > end_ns))
 			break;
 	}
 	return is_any;

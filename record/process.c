@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 #include <time.h>
 
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "record/proc.h"
 
@@ -61,13 +62,6 @@ bool process_map(struct process *process, const struct mapping *mapping)
 
 /* ---- /proc ---- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
-}
-
 struct scan {
 	struct process_table *table;
 	struct process *process;
@@ -124,9 +118,9 @@ static void scan_maps(struct process_table *table, struct process *process, uint
 	process->has_vdso = true;
 	process->is_stale = false;
 	process->rescanned_ns = process->known_since_ns = time_ns;
-	uint64_t begun_ns = now_ns();
+	uint64_t begun_ns = clock_now_ns();
 	proc_each_mapping(process->pid, SCAN_MAX_NS, add_proc_mapping, &scan);
-	process->rescan_cost_ns = now_ns() - begun_ns;
+	process->rescan_cost_ns = clock_now_ns() - begun_ns;
 	if (process->rescan_cost_ns >
 		SCAN_MAX_NS) /* it ended before its time, and some are missing */
 		table->pool.refused++;

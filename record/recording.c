@@ -5,19 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "record/host.h"
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
-}
-
-uint64_t recording_now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
 
 /* How long ago the recording was over. It may be written some time later. */
 static uint64_t overtime_ns(const struct recording *recording, uint64_t now_ns)
@@ -29,8 +18,8 @@ static uint64_t overtime_ns(const struct recording *recording, uint64_t now_ns)
 static void put_clock(struct recording *recording)
 {
 	struct layout_clock clock = {
-		.monotonic_ns = clock_ns(CLOCK_MONOTONIC),
-		.realtime_ns = clock_ns(CLOCK_REALTIME),
+		.monotonic_ns = clock_now_ns(),
+		.realtime_ns = clock_read_ns(CLOCK_REALTIME),
 	};
 	uint64_t overtime = overtime_ns(recording, clock.monotonic_ns);
 	clock.monotonic_ns -= overtime;
@@ -138,7 +127,7 @@ static struct err *begin_file(struct recording *recording, struct output *output
 	recording->output = output;
 	recording->writer = writer_create(output_sink(recording->output));
 	writer_limit(recording->writer, recording->options->max_bytes);
-	recording->begun_ns = recording_now_ns();
+	recording->begun_ns = clock_now_ns();
 	recording->nr_files++;
 	emitter_begin_file(&recording->translate->emitter, recording->writer);
 	host_write_meta(recording->writer);
@@ -339,7 +328,7 @@ static struct err *end_file(struct recording *recording, const struct recording_
 {
 	put_clock(recording);
 	put_counters(recording, counts, moment);
-	uint64_t now_ns = recording_now_ns();
+	uint64_t now_ns = clock_now_ns();
 	struct layout_end end = {
 		.reason = reason,
 		.time_ns = now_ns - overtime_ns(recording, now_ns),

@@ -82,6 +82,4 @@ bool recording_is_over(const struct recording *recording, uint64_t max_bytes);
 /* True when what waits to be written could take half of what is left: time to write it. */
 bool recording_is_filling(const struct recording *recording, uint64_t max_bytes);
 
-uint64_t recording_now_ns(void); /* CLOCK_MONOTONIC */
-
 #endif

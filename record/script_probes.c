@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "format/elf/elf_stapsdt.h"
@@ -237,8 +238,7 @@ static uint32_t scan(struct script_probes *probes, struct elf_file *elf)
 
 static uint64_t mtime_ns(const struct stat *file_stat)
 {
-	return (uint64_t)file_stat->st_mtim.tv_sec * 1000000000 +
-	       (uint64_t)file_stat->st_mtim.tv_nsec;
+	return clock_from_timespec(file_stat->st_mtim);
 }
 
 /* NULL: it has not been looked at. */

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "format/file/layout.h"
 #include "record/vm/runtime.h"
@@ -279,15 +280,11 @@ bool script_table_collect(struct script_table *table)
 	while (script_table_is_reading(table) && target_reader_take(&table->reader, &answer)) {
 		struct event_vm_code *event = table->reading.data[table->read++];
 		uint64_t *reads = map_get(&table->reading_numbers, event->number);
-		struct timespec begin, end;
-		clock_gettime(CLOCK_MONOTONIC, &begin);
+		uint64_t begun_ns = clock_now_ns();
 		if (answer || reads) /* else that was counted when it was given up */
 			take_function(table, event, answer, !answer);
 		has_late |= answer && !reads;
-		clock_gettime(CLOCK_MONOTONIC, &end);
-		target_reader_charge(&table->reader, event->pid,
-			(uint64_t)((end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec -
-				   begin.tv_nsec));
+		target_reader_charge(&table->reader, event->pid, clock_now_ns() - begun_ns);
 		if (reads && !(uint32_t)-- * reads)
 			map_remove(&table->reading_numbers, event->number);
 		mem_free(event);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "record/proc.h"
 #include "record/session_parts.h"
 #include "record/session_summary.h"
@@ -127,7 +128,7 @@ static bool drain_parts(struct session_parts *parts, uint64_t now_ns, uint64_t g
 static void drain(struct session *session)
 {
 	struct session_times *times = &session->times;
-	times->drained_ns = recording_now_ns();
+	times->drained_ns = clock_now_ns();
 	uint64_t give_up_ns = session->is_waiting_last ? 0 : times->drained_ns - WAIT_NS;
 	bool is_stalled = times->drained_ns - times->begun_ns < session->parts.options.stall_ns;
 	if (!is_stalled || session->is_over)
@@ -145,14 +146,14 @@ static void drain_all(struct session *session)
 static void drain_last(struct session *session)
 {
 	struct translate *translate = &session->parts.translate;
-	uint64_t until_ns = recording_now_ns() + LAST_WAIT_NS;
+	uint64_t until_ns = clock_now_ns() + LAST_WAIT_NS;
 	session->is_waiting_last = true;
 	drain_all(session);
-	while (translate_is_waiting(translate) && recording_now_ns() < until_ns) {
+	while (translate_is_waiting(translate) && clock_now_ns() < until_ns) {
 		translate_wait(translate);
 		drain(session);
 	}
-	drain_parts(&session->parts, recording_now_ns(), UINT64_MAX);
+	drain_parts(&session->parts, clock_now_ns(), UINT64_MAX);
 }
 
 static struct err *flush_if_due(struct session *session)
@@ -212,7 +213,7 @@ static struct err *take_signal(struct session *session)
 static bool check_duration(struct session *session)
 {
 	uint64_t until = session->parts.recording.until_ns;
-	if (until && recording_now_ns() >= until)
+	if (until && clock_now_ns() >= until)
 		stop(session, LAYOUT_END_DURATION);
 	return session->is_over;
 }
@@ -254,7 +255,7 @@ static void check_child(struct session *session)
 static struct err *start_sampling(struct session *session)
 {
 	struct session_parts *parts = &session->parts;
-	uint64_t duration_ns = parts->options.duration_ns, now_ns = recording_now_ns();
+	uint64_t duration_ns = parts->options.duration_ns, now_ns = clock_now_ns();
 	session->is_started = true;
 	session->times.started_ns = now_ns;
 	parts->recording.until_ns = duration_ns ? now_ns + duration_ns : 0;
@@ -270,8 +271,8 @@ static bool has_unread_processes(const struct session *session)
 /* There may be tens of thousands. One whose samples come before its turn is read with the first. */
 static void read_processes(struct session *session)
 {
-	uint64_t now = recording_now_ns(), until = now + READ_PROCESSES_NS;
-	for (; has_unread_processes(session) && now < until; now = recording_now_ns())
+	uint64_t now = clock_now_ns(), until = now + READ_PROCESSES_NS;
+	for (; has_unread_processes(session) && now < until; now = clock_now_ns())
 		translate_add_process(&session->parts.translate,
 			session->processes.data[session->next_process++], now);
 }
@@ -294,7 +295,7 @@ static uint64_t next_deadline(const struct session *session)
 
 static void wait_for_events(struct session *session)
 {
-	uint64_t now = recording_now_ns(), deadline = next_deadline(session);
+	uint64_t now = clock_now_ns(), deadline = next_deadline(session);
 	bool is_due = session->has_more || has_unread_processes(session) || deadline <= now;
 	int timeout_ms = is_due ? 0 : (int)((deadline - now + 999999) / 1000000);
 	struct epoll_event events[16];
@@ -316,7 +317,7 @@ static struct err *run_turn(struct session *session)
 	check_child(session);
 	if (check_duration(session))
 		return NULL;
-	uint64_t now = recording_now_ns();
+	uint64_t now = clock_now_ns();
 	if (!session->is_started &&
 		now - session->times.begun_ns >= session->parts.options.delay_ns)
 		try(start_sampling(session));
@@ -339,7 +340,7 @@ static void snapshot_targets(struct session *session)
 	struct session_parts *parts = &session->parts;
 	const struct session_options *options = &parts->options;
 	struct translate *translate = &parts->translate;
-	uint64_t now = recording_now_ns();
+	uint64_t now = clock_now_ns();
 	if (session_is_system_wide(options))
 		proc_list_pids(&session->processes);
 	for (size_t i = 0; i < parts->targets.len; i++) {
@@ -355,7 +356,7 @@ static struct err *run(struct session *session)
 {
 	struct session_parts *parts = &session->parts;
 	struct session_times *times = &session->times;
-	times->begun_ns = times->drained_ns = session->flushed_ns = recording_now_ns();
+	times->begun_ns = times->drained_ns = session->flushed_ns = clock_now_ns();
 	turn_time_begin(&session->turns);
 	if (!parts->options.delay_ns)
 		try(start_sampling(session));
@@ -371,7 +372,7 @@ static struct err *run(struct session *session)
 		return NULL; /* nothing was profiled, and an older recording stays what it is */
 	try(recording_publish(&parts->recording));
 	session->summary->is_published = true;
-	times->running_ns = recording_now_ns();
+	times->running_ns = clock_now_ns();
 	times->running_cpu_s = session_cpu_seconds(RUSAGE_SELF);
 	if (session->callbacks->ready)
 		session->callbacks->ready(
@@ -389,9 +390,9 @@ static struct err *run(struct session *session)
 /* The signal that stops us often reached the command too: it gets a moment to end, nothing more. */
 static void grant_grace(struct session *session)
 {
-	uint64_t until = recording_now_ns() + CHILD_GRACE_NS;
+	uint64_t until = clock_now_ns() + CHILD_GRACE_NS;
 	while (session->parts.has_target && !session->summary->has_child_status &&
-		recording_now_ns() < until) {
+		clock_now_ns() < until) {
 		usleep(10000);
 		check_child(session);
 	}
@@ -425,7 +426,7 @@ static struct err *finish(struct session *session, struct err *err)
 {
 	struct session_parts *parts = &session->parts;
 	struct recording_counts *counts = &session->counts;
-	uint64_t now_ns = recording_now_ns(), *until_ns = &parts->recording.until_ns;
+	uint64_t now_ns = clock_now_ns(), *until_ns = &parts->recording.until_ns;
 	sampler_stop(parts->sampler, now_ns);
 	if (!*until_ns || now_ns < *until_ns) /* what follows may take a while */
 		*until_ns = now_ns;

@@ -3,11 +3,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "format/base/clock.h"
 #include "record/jitdump.h"
 #include "record/vm/runtime.h"
 
 enum {
-	NS_PER_S = 1000 * 1000 * 1000,
 	TYPICAL_COMPRESSION = 4,
 };
 

@@ -10,7 +10,7 @@
 #include "record/session_parts.h"
 #include "record/shadow.h"
 
-/* Instants by recording_now_ns(). */
+/* Instants of CLOCK_MONOTONIC. */
 struct session_times {
 	uint64_t begun_ns;
 	uint64_t started_ns;  /* of sampling; 0: not yet */

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "record/proc.h"
 
@@ -21,22 +22,15 @@ void shadow_trial(void);
 __asm__(".text\n.globl shadow_trial\n.type shadow_trial, %function\n"
 	"shadow_trial: nop\n ret\n.size shadow_trial, . - shadow_trial\n");
 
-static uint64_t now_ns(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 /* The quickest of some trials: what disturbs makes them slower only. */
 static uint64_t time_calls(void)
 {
 	uint64_t least = UINT64_MAX;
 	for (int trial = 0; trial < TRIALS; trial++) {
-		uint64_t start = now_ns();
+		uint64_t start = clock_now_ns();
 		for (int i = 0; i < TRIAL_CALLS; i++)
 			shadow_trial();
-		uint64_t took = now_ns() - start;
+		uint64_t took = clock_now_ns() - start;
 		least = took < least ? took : least;
 	}
 	return least / TRIAL_CALLS;

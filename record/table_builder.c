@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
@@ -125,10 +126,7 @@ static void run_job(struct table_builder *builder, const struct job *job)
 static uint64_t cpu_ns(const struct table_builder *builder)
 {
 	clockid_t clock;
-	struct timespec now = {0};
-	if (!pthread_getcpuclockid(builder->thread, &clock))
-		clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return pthread_getcpuclockid(builder->thread, &clock) ? 0 : clock_read_ns(clock);
 }
 
 /*

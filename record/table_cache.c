@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "format/base/bytes.h"
+#include "format/base/hex.h"
 #include "format/base/mem.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are not converted");
@@ -50,8 +51,7 @@ static bool put_name(const uint8_t *name, uint32_t len, char ret[NAME_BYTES])
 {
 	if (!len || len > TABLE_CACHE_NAME_MAX)
 		return false;
-	for (uint32_t i = 0; i < len; i++)
-		snprintf(ret + 2 * i, 3, "%02x", name[i]);
+	hex_encode(name, len, ret);
 	return true;
 }
 

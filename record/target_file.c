@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "format/base/caller.h"
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "record/proc.h"
 
@@ -100,11 +101,10 @@ static bool open_other(struct reachable *other, uint32_t pid)
 
 static bool may_read_more(struct target_files *files)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if ((uint64_t)now.tv_sec != files->second)
+	uint64_t second = clock_now_ns() / NS_PER_S;
+	if (second != files->second)
 		files->bytes_in_it = 0;
-	files->second = (uint64_t)now.tv_sec;
+	files->second = second;
 	return files->bytes_in_it < MAX_BYTES_PER_S;
 }
 

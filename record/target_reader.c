@@ -8,33 +8,24 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "record/proc.h"
 
 enum {
 	IN_FLIGHT = 8,
 	PACKET_BYTES = 32 << 10,
-	WORKERS_MAX = 16,     /* with those that cannot die */
-	HUNG_OF_USER_MAX = 4, /* processes, then no more of that user are read */
-	JOBS_MAX = 64 << 10,  /* waiting */
-	MS_NS = 1000 * 1000,
-	HANG_NS = 400 * MS_NS, /* of a read that has begun */
+	WORKERS_MAX = 16,          /* with those that cannot die */
+	HUNG_OF_USER_MAX = 4,      /* processes, then no more of that user are read */
+	JOBS_MAX = 64 << 10,       /* waiting */
+	HANG_NS = 400 * NS_PER_MS, /* of a read that has begun */
 };
 
-static const uint64_t second_ns = 1000ULL * MS_NS;
-static const uint64_t start_ns = 2000ULL * MS_NS;     /* until it begins: the machine is busy */
-static const uint64_t all_share_ns = 250ULL * MS_NS;  /* of a second, for all processes */
-static const uint64_t least_share_ns = 10ULL * MS_NS; /* for one, however many there are */
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * second_ns + (uint64_t)now.tv_nsec;
-}
+static const uint64_t start_ns = 2000ULL * NS_PER_MS;     /* until it begins: the machine is busy */
+static const uint64_t all_share_ns = 250ULL * NS_PER_MS;  /* of a second, for all processes */
+static const uint64_t least_share_ns = 10ULL * NS_PER_MS; /* for one, however many there are */
 
 /* ---- in the worker ---- */
 
@@ -54,9 +45,9 @@ static void serve_request(target_read_fn *fn, const void *request, size_t len)
 	struct answer_head head = {.has_begun = 1};
 	struct bytes_buf answer = {0};
 	send_or_exit(&head, sizeof(head));
-	uint64_t begun_ns = now_ns();
+	uint64_t begun_ns = clock_now_ns();
 	fn(request, len, &answer);
-	head = (struct answer_head){.len = answer.len, .ns = now_ns() - begun_ns};
+	head = (struct answer_head){.len = answer.len, .ns = clock_now_ns() - begun_ns};
 	send_or_exit(&head, sizeof(head));
 	for (size_t at = 0; at < answer.len; at += PACKET_BYTES) {
 		size_t left = answer.len - at;
@@ -246,8 +237,8 @@ void target_reader_charge(struct target_reader *reader, uint32_t pid, uint64_t n
 
 static bool has_time_left(struct target_reader *reader, uint32_t pid)
 {
-	uint64_t now = now_ns();
-	if (now - reader->spent_from_ns >= second_ns) {
+	uint64_t now = clock_now_ns();
+	if (now - reader->spent_from_ns >= NS_PER_S) {
 		map_clear(&reader->spent_ns);
 		reader->spent_from_ns = now;
 	}
@@ -284,7 +275,7 @@ static void send_jobs(struct target_reader *reader)
 		if (reader->worker_fd < 0)
 			start_worker(reader);
 		if (reader->sent == reader->first)
-			reader->moved_ns = now_ns();
+			reader->moved_ns = clock_now_ns();
 		ssize_t sent = send(
 			reader->worker_fd, job->request, job->len, MSG_DONTWAIT | MSG_NOSIGNAL);
 		job->is_refused = sent != (ssize_t)job->len;
@@ -295,7 +286,7 @@ static void finish_first(struct target_reader *reader)
 {
 	reader->has_begun = false;
 	reader->answer_bytes = 0;
-	reader->moved_ns = now_ns();
+	reader->moved_ns = clock_now_ns();
 	reader->first++;
 	if (reader->sent < reader->first)
 		reader->sent = reader->first;
@@ -305,14 +296,14 @@ static void finish_first(struct target_reader *reader)
 
 static bool is_hung(const struct target_reader *reader)
 {
-	return now_ns() - reader->moved_ns > (reader->has_begun ? HANG_NS : start_ns);
+	return clock_now_ns() - reader->moved_ns > (reader->has_begun ? HANG_NS : start_ns);
 }
 
 /* True when a packet was the last of the first job's answer. */
 static bool take_packet(struct target_reader *reader, const uint8_t *packet, size_t len)
 {
 	struct answer_head head;
-	reader->moved_ns = now_ns();
+	reader->moved_ns = clock_now_ns();
 	if (reader->answer_bytes) {
 		bytes_put(&reader->answer, packet, len);
 	} else if (len == sizeof(head)) {

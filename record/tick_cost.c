@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "record/sampler.h"
 
 enum {
@@ -13,22 +14,14 @@ enum {
 	WINDOWS = 8, /* in a round */
 	ROUNDS = 3,
 	RING_BYTES = 1 << 20,
-	NS_PER_S = 1000 * 1000 * 1000,
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t spin(uint64_t turns)
 {
-	uint64_t began = now_ns();
+	uint64_t began = clock_now_ns();
 	for (uint64_t i = 0; i < turns; i++)
 		__asm__ volatile("");
-	return now_ns() - began;
+	return clock_now_ns() - began;
 }
 
 /* The quickest of some: what else disturbs makes them slower only. */
@@ -66,9 +59,9 @@ static struct err *time_turns(struct sampler *sampler, uint64_t *ret_ns)
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t least = least_below(turns, DEPTH);
 		without = least < without ? least : without;
-		try(sampler_start(sampler, now_ns(), 0));
+		try(sampler_start(sampler, clock_now_ns(), 0));
 		least = least_below(turns, DEPTH);
-		sampler_stop(sampler, now_ns());
+		sampler_stop(sampler, clock_now_ns());
 		with = least < with ? least : with;
 	}
 	*ret_ns = with > without ? (with - without) * NS_PER_S / (with * TRIAL_HZ) : 0;

@@ -6,14 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/mem.h"
-
-static uint64_t read_clock_ns(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* The second of "CPU_NS WAITED_NS SLICES", Documentation/scheduler/sched-stats.rst. */
 static uint64_t read_starved_ns(const struct turn_time *time)
@@ -40,8 +34,8 @@ void turn_time_deinit(struct turn_time *time)
 void turn_time_begin(struct turn_time *time)
 {
 	time->begun_starved_ns = read_starved_ns(time);
-	time->begun_cpu_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	time->begun_ns = read_clock_ns(CLOCK_MONOTONIC);
+	time->begun_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	time->begun_ns = clock_now_ns();
 }
 
 static uint64_t at_most(uint64_t value, uint64_t limit)
@@ -52,12 +46,12 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 void turn_time_end(struct turn_time *time)
 {
 	const struct turn *longest = &time->longest;
-	uint64_t took_ns = read_clock_ns(CLOCK_MONOTONIC) - time->begun_ns;
+	uint64_t took_ns = clock_now_ns() - time->begun_ns;
 	/* Without starved_ns it would not be shorter: most turns cost one look at a clock. */
 	if (took_ns <= longest->cpu_ns + longest->blocked_ns)
 		return;
 	struct turn turn;
-	uint64_t cpu_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - time->begun_cpu_ns;
+	uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - time->begun_cpu_ns;
 	uint64_t starved_ns = read_starved_ns(time) - time->begun_starved_ns;
 	turn.cpu_ns = at_most(cpu_ns, took_ns);
 	turn.starved_ns = at_most(starved_ns, took_ns - turn.cpu_ns);

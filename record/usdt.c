@@ -8,6 +8,7 @@
 
 #include "format/base/map.h"
 #include "format/base/mem.h"
+#include "format/base/path.h"
 #include "format/base/str.h"
 #include "format/elf/elf_stapsdt.h"
 
@@ -153,8 +154,7 @@ static struct err *find(const char *text, struct usdt *usdt)
 	struct err *err = usdt->places.len ? NULL : not_found(usdt, &list);
 	elf_stapsdt_deinit(&list);
 	struct str event = {0};
-	str_printf(
-		&event, "usdt:%s:%s:%s", strrchr(usdt->path, '/') + 1, usdt->provider, usdt->name);
+	str_printf(&event, "usdt:%s:%s:%s", path_last_part(usdt->path), usdt->provider, usdt->name);
 	usdt->event = str_steal(&event);
 	return err;
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/path.h"
+
 enum {
 	MAX_META_BYTES =
 		1 << 20, /* of one origin: it has to fit into a chunk. The rest is dropped */
@@ -93,15 +95,9 @@ static void find_boot(struct merge_source *source)
 			source->boot = boot_of(origin);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void describe_self(struct merge_source *source)
 {
-	const char *name = last_part(source->input->name);
+	const char *name = path_last_part(source->input->name);
 	struct layout_origin *info = &source->self.info;
 	info->name = (struct layout_text){name, strlen(name)};
 	info->reason = source->end.reason;

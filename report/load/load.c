@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "format/base/path.h"
 #include "format/file/reader.h"
 #include "report/load/code_versions.h"
 #include "report/load/loading.h"
@@ -132,12 +133,6 @@ static void on_event(void *context, uint32_t id, const struct layout_event *even
 	put_at(&profile->events, id, out);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = path[0] == '/' ? strrchr(path, '/') : NULL;
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* The recorder calls it as the kernel does; [heap] and the like stay. */
 static bool is_generated_code(const struct profile_object *object)
 {
@@ -157,7 +152,7 @@ static void on_object(void *context, uint32_t id, const struct layout_object *ob
 			memcpy(arena_alloc(&profile->arena, bytes), object->segments, bytes);
 	if (is_generated_code(&out))
 		out.path = PROFILE_GENERATED_CODE;
-	out.name = last_part(out.path);
+	out.name = out.path[0] == '/' ? path_last_part(out.path) : out.path;
 	put_at(&profile->objects, id, out);
 }
 

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "format/base/path.h"
+
 /* ---- the first line ---- */
 
 enum {
@@ -98,9 +100,9 @@ static void drop_part(struct title *title)
 /* The folders are the first to go, then what the other parts leave to the name. */
 static int draw_file_name(const struct app *app, struct grid *grid, int room)
 {
-	const char *name = app->options->file_name, *last = strrchr(name, '/');
-	if (last && last[1] && grid_text_width(grid, name) > room)
-		name = last + 1;
+	const char *name = app->options->file_name;
+	if (grid_text_width(grid, name) > room)
+		name = path_last_part(name);
 	return grid_put_elided(grid, 0, 0, room, STYLE_TITLE | STYLE_BOLD, name);
 }
 

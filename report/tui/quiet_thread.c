@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <stddef.h>
 
+#include "format/base/clock.h"
+
 int quiet_thread_create(pthread_t *thread, void *(*run)(void *), void *context)
 {
 	sigset_t quiet, before;
@@ -19,15 +21,7 @@ int quiet_thread_create(pthread_t *thread, void *(*run)(void *), void *context)
 
 struct timespec quiet_thread_deadline(long patience_ms)
 {
-	struct timespec at;
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	at.tv_sec += patience_ms / 1000;
-	at.tv_nsec += patience_ms % 1000 * 1000000;
-	if (at.tv_nsec >= 1000000000) {
-		at.tv_sec++;
-		at.tv_nsec -= 1000000000;
-	}
-	return at;
+	return clock_to_timespec(clock_now_ns() + (uint64_t)patience_ms * NS_PER_MS);
 }
 
 bool quiet_thread_join(pthread_t thread, const struct timespec *deadline)

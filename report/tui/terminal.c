@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/err.h"
 #include "format/base/mem.h"
 #include "report/model/text/base64.h"
@@ -346,9 +347,7 @@ void terminal_copy(struct terminal *terminal, const char *text, size_t len)
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * (int64_t)1000 + now.tv_nsec / 1000000;
+	return (int64_t)(clock_now_ns() / NS_PER_MS);
 }
 
 bool terminal_wait(struct terminal *terminal, const int *others, size_t count)

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/err.h"
 #include "report/load/load.h"
 #include "report/name/symbol/symbolizer.h"
@@ -16,7 +17,6 @@
 #include "report/tui/sample_thread.h"
 
 enum {
-	NS_PER_S = 1000000000,
 	/* Names arrive in bundles: each makes a model, and models take their time. */
 	BUNDLE_NS = 200000000,
 	PROGRESS_NS = 50000000, /* each is a frame to draw */
@@ -45,24 +45,12 @@ struct worker {
 	struct info_stacks stacks;
 	unsigned symbols_serial;
 	uint64_t file_bytes;
-	int64_t next_names_ns;    /* not before */
-	int64_t next_progress_ns; /* not before, too */
+	uint64_t next_names_ns;    /* not before */
+	uint64_t next_progress_ns; /* not before, too */
 	struct baseline *baseline;
 	unsigned baseline_serial; /* of the wish for it */
 	unsigned retry_serial;    /* of the newest that was done */
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec;
-}
-
-static struct timespec time_of(int64_t ns)
-{
-	return (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
-}
 
 static void ring(struct worker *worker)
 {
@@ -96,7 +84,7 @@ static void publish(struct worker *worker, struct model *model)
 static void on_progress(void *context, uint64_t file_bytes)
 {
 	struct worker *worker = context;
-	int64_t at_ns = now_ns();
+	uint64_t at_ns = clock_now_ns();
 	if (!worker->file_bytes || at_ns < worker->next_progress_ns)
 		return;
 	worker->next_progress_ns = at_ns + PROGRESS_NS;
@@ -255,7 +243,7 @@ static bool has_baseline(const struct worker *worker, const struct model_wish *w
 
 static void fulfil(struct worker *worker, const struct model_wish *wish, bool is_new)
 {
-	int64_t began_ns = now_ns();
+	uint64_t began_ns = clock_now_ns();
 	bool has_names = apply_names(worker);
 	has_names |= baseline_apply_names(worker->baseline);
 	if (!has_names && !is_new)
@@ -271,7 +259,7 @@ static void fulfil(struct worker *worker, const struct model_wish *wish, bool is
 		model = NULL;
 	}
 	publish(worker, model);
-	int64_t ended_ns = now_ns(), pause_ns = 2 * (ended_ns - began_ns);
+	uint64_t ended_ns = clock_now_ns(), pause_ns = 2 * (ended_ns - began_ns);
 	worker->next_names_ns = ended_ns + (pause_ns > BUNDLE_NS ? pause_ns : BUNDLE_NS);
 }
 
@@ -312,7 +300,7 @@ static void name_baseline(struct worker *worker)
 
 static bool is_time_for_names(const struct worker *worker)
 {
-	return worker->has_names && now_ns() >= worker->next_names_ns;
+	return worker->has_names && clock_now_ns() >= worker->next_names_ns;
 }
 
 /* Waits for another wish than that of `serial`, or for names. False: it is over. */
@@ -320,7 +308,7 @@ static bool next_wish(struct worker *worker, unsigned serial, struct model_wish 
 {
 	pthread_mutex_lock(&worker->mutex);
 	while (!worker->is_over && worker->wish.serial == serial && !is_time_for_names(worker)) {
-		struct timespec deadline = time_of(worker->next_names_ns);
+		struct timespec deadline = clock_to_timespec(worker->next_names_ns);
 		if (worker->has_names)
 			pthread_cond_timedwait(&worker->changed, &worker->mutex, &deadline);
 		else
@@ -396,7 +384,7 @@ static void worker_free(struct worker *worker)
 	mem_free(worker);
 }
 
-/* Its deadlines are of now_ns(). */
+/* Its deadlines are of CLOCK_MONOTONIC. */
 static void init_condition(pthread_cond_t *condition)
 {
 	pthread_condattr_t attributes;

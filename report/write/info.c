@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "format/base/hex.h"
 #include "report/name/script_frames.h"
 #include "report/write/health.h"
 #include "report/write/info_origins.h"
@@ -239,12 +240,6 @@ static void put_field(struct str *out, const char *name, const char *value)
 	str_putc(out, '\n');
 }
 
-void info_put_build_id(const struct layout_object *info, struct str *out)
-{
-	for (uint32_t i = 0; i < info->build_id_len; i++)
-		str_printf(out, "%02x", info->build_id[i]);
-}
-
 static void put_wall_time(const struct profile *profile, struct str *out)
 {
 	time_t seconds = (time_t)(profile_wall_ns(profile, profile->first_ns) / 1000000000ULL);
@@ -432,7 +427,7 @@ static void put_objects(const struct profile *profile, struct str *out)
 		}
 		const struct profile_object *object = &profile->objects.data[i];
 		CLEANUP(str_deinit) struct str build_id = {0};
-		info_put_build_id(&object->info, &build_id);
+		hex_put(&build_id, object->info.build_id, object->info.build_id_len);
 		str_printf(out, "  %-9s %-40s ", info_object_kind_word(object->info.kind),
 			build_id.len ? str_text(&build_id) : "-");
 		str_put_escaped(out, object->path, strlen(object->path));

@@ -19,9 +19,6 @@ void info_put_damage(const struct profile *profile, struct str *out);
  * unwound is no damage. */
 bool info_is_whole(const struct profile *profile);
 
-/* In hexadecimal; nothing when it has none. */
-void info_put_build_id(const struct layout_object *info, struct str *out);
-
 /* Of a process: numbers come again, and merged recordings share them, so with its beginning. */
 uint64_t info_process_key(const struct layout_process *process);
 /*

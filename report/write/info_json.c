@@ -1,5 +1,6 @@
 #include "report/write/info_json.h"
 
+#include "format/base/hex.h"
 #include "report/model/text/json.h"
 #include "report/name/script_frames.h"
 #include "report/write/info.h"
@@ -65,7 +66,7 @@ static void put_json_objects(const struct profile *profile, struct str *out)
 			info_object_kind_word(object->info.kind));
 		json_quote(out, object->path);
 		str_puts(out, ", \"build_id\": \"");
-		info_put_build_id(&object->info, out);
+		hex_put(out, object->info.build_id, object->info.build_id_len);
 		str_puts(out, "\"}");
 	}
 	str_puts(out, "\n  ],\n");

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "format/base/hex.h"
+
 enum {
 	MAX_FILE_NAME_BYTES = 150,
 	KEPT_FILE_NAME_BYTES = 80, /* of a longer one, before its hash */
@@ -25,13 +27,14 @@ static void put_word(struct str *out, const char *text)
 		else if (is_plain)
 			str_putc(out, text[i]);
 		else
-			str_printf(out, "%%%02X", (unsigned char)text[i]);
+			hex_put_percent(out, text[i]);
 	}
 }
 
+/* Of a digit as put_word() puts it: upper case, so that each name has one file. */
 static int digit_of(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= 'a' ? -1 : hex_digit_value(c);
 }
 
 /* NULL: it is not what put_word() puts. */

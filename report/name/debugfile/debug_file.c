@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "report/model/regular_file.h"
 #include "report/name/debugfile/debug_link.h"
@@ -13,8 +14,7 @@
 
 static bool is_same_time(const struct debug_identity *identity, const struct stat *st)
 {
-	uint64_t mtime_ns =
-		(uint64_t)st->st_mtim.tv_sec * 1000000000ULL + (uint64_t)st->st_mtim.tv_nsec;
+	uint64_t mtime_ns = clock_from_timespec(st->st_mtim);
 	return identity->size_bytes == (uint64_t)st->st_size && identity->mtime_ns == mtime_ns;
 }
 

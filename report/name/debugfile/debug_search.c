@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/hex.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "report/name/debugfile/debug_link.h"
@@ -66,8 +67,11 @@ static void try_path(
 /* "xx/rest" */
 static void put_build_id(struct str *path, const struct debug_identity *identity)
 {
-	for (size_t i = 0; i < identity->build_id_len; i++)
-		str_printf(path, i ? "%02x" : "%02x/", identity->build_id[i]);
+	if (!identity->build_id_len)
+		return;
+	hex_put(path, identity->build_id, 1);
+	str_putc(path, '/');
+	hex_put(path, identity->build_id + 1, identity->build_id_len - 1);
 }
 
 static void put_directory(struct str *path, const char *of)

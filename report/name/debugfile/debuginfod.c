@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
 #include "report/name/debugfile/debuginfod_library.h"
@@ -20,7 +21,6 @@ enum {
 	/* What is taken whole for the sake of a part, from servers that give no parts. */
 	INSTEAD_MAX = 16 << 20,
 	LOOK_NS = 200 * 1000 * 1000,
-	NS_PER_S = 1000 * 1000 * 1000,
 };
 
 static const int64_t patience_ns = DEBUGINFOD_PATIENCE_S * (int64_t)NS_PER_S;
@@ -354,8 +354,7 @@ static void tell_progress(struct debuginfod *session)
 /* Under the lock; at most until the next look, or until something has changed. */
 static void wait_for_change(struct debuginfod *session, int64_t at_most_ns)
 {
-	int64_t until =
-		debuginfod_transfer_now_ns() + (at_most_ns < LOOK_NS ? at_most_ns : LOOK_NS);
+	int64_t until = (int64_t)clock_now_ns() + (at_most_ns < LOOK_NS ? at_most_ns : LOOK_NS);
 	struct timespec deadline = {until / NS_PER_S, until % NS_PER_S};
 	pthread_cond_timedwait(&session->changed, &session->lock, &deadline);
 }
@@ -368,9 +367,9 @@ static bool is_waiting(struct debuginfod *session, const struct job *job)
 /* Under the lock. Who asked for a tier by name waits as long as something comes. */
 static void wait_once(struct debuginfod *session, unsigned long long *steps)
 {
-	int64_t began = debuginfod_transfer_now_ns();
+	int64_t began = (int64_t)clock_now_ns();
 	wait_for_change(session, session->budget_ns);
-	session->budget_ns -= debuginfod_transfer_now_ns() - began;
+	session->budget_ns -= (int64_t)clock_now_ns() - began;
 	tell_progress(session);
 	unsigned long long steps_now = atomic_load(&session->meter.steps);
 	bool is_patient =
@@ -426,9 +425,9 @@ struct debuginfod_progress debuginfod_destroy(struct debuginfod *session)
 	pthread_mutex_lock(&session->lock);
 	int64_t left_ns = session->options.is_background ? 0 : farewell_ns;
 	while (session->nr_threads && left_ns > 0) {
-		int64_t began = debuginfod_transfer_now_ns();
+		int64_t began = (int64_t)clock_now_ns();
 		wait_for_change(session, left_ns);
-		left_ns -= debuginfod_transfer_now_ns() - began;
+		left_ns -= (int64_t)clock_now_ns() - began;
 	}
 	struct debuginfod_progress progress = measure(session);
 	progress.has_threads = session->nr_threads;

@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "format/base/hex.h"
 #include "format/base/shared_library.h"
 #include "format/base/str.h"
 
@@ -98,8 +99,7 @@ void debuginfod_library_forget_miss(const uint8_t *build_id, size_t len, const c
 	if (!put_cache(&path))
 		return;
 	str_putc(&path, '/');
-	for (size_t i = 0; i < len; i++)
-		str_printf(&path, "%02x", build_id[i]);
+	hex_put(&path, build_id, len);
 	str_putc(&path, '/');
 	if (section)
 		forget(&path, "section-", section);

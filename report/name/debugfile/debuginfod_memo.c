@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/cache.h"
+#include "format/base/hex.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
 
@@ -59,8 +60,7 @@ static uint64_t hash_of(const char *text)
 
 static void put_name(struct str *name, const struct debuginfod_question *question)
 {
-	for (size_t i = 0; i < question->build_id_len; i++)
-		str_printf(name, "%02x", question->build_id[i]);
+	hex_put(name, question->build_id, question->build_id_len);
 	str_printf(name, "-%016llx-%s%s", (unsigned long long)hash_of(question->urls),
 		question->part, suffix);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "report/name/debugfile/debuginfod_unfinished.h"
 
@@ -16,7 +17,6 @@ enum {
 	/* A server that drips its bytes makes no progress: 6.4 KB/s is the least that counts. */
 	PROGRESS_BYTES = 64 << 10,
 	LOG_MAX = 64 << 10,
-	NS_PER_S = 1000 * 1000 * 1000,
 	/* What is packed tighter is no debug information: gzip makes that 3 to 10 times smaller. */
 	MAX_RATIO = 100,
 };
@@ -29,13 +29,6 @@ static const uint64_t spare_bytes = 64 << 20;
 static const uint64_t bomb_bytes = 64 << 20;
 
 static const int64_t patience_ns = DEBUGINFOD_PATIENCE_S * (int64_t)NS_PER_S;
-
-int64_t debuginfod_transfer_now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
 
 static void count_bytes(struct debuginfod_transfer *transfer, long bytes, int64_t now)
 {
@@ -90,7 +83,7 @@ static enum debug_verdict judge_size(
 static int look_at(struct debuginfod_transfer *transfer, long done, long whole)
 {
 	const char *url = transfer->library->get_url(transfer->client);
-	int64_t now = debuginfod_transfer_now_ns();
+	int64_t now = (int64_t)clock_now_ns();
 	transfer->is_asked = true;
 	transfer->is_answered |= url != NULL;
 	if (url) {
@@ -244,7 +237,7 @@ enum debug_verdict debuginfod_transfer_fetch(
 	int len = (int)transfer->build_id_len;
 	char *found = NULL;
 	transfer->mark_bytes = transfer->seen_bytes = 0;
-	transfer->mark_ns = debuginfod_transfer_now_ns();
+	transfer->mark_ns = (int64_t)clock_now_ns();
 	transfer->is_asked = transfer->is_answered = transfer->is_certain = false;
 	begin_log(transfer);
 	transfer->cut = DEBUG_ACCEPTED;

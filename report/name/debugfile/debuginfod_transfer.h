@@ -65,7 +65,4 @@ void debuginfod_transfer_deinit(struct debuginfod_transfer *transfer);
 enum debug_verdict debuginfod_transfer_fetch(
 	struct debuginfod_transfer *transfer, const char *section, char **path, int *errnum);
 
-/* CLOCK_MONOTONIC. */
-int64_t debuginfod_transfer_now_ns(void);
-
 #endif

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/base/hex.h"
 #include "format/base/str.h"
 
 enum {
@@ -83,8 +84,7 @@ uint64_t debuginfod_unfinished_bytes(const uint8_t *build_id, size_t len)
 	CLEANUP(str_deinit) struct str folder = {0};
 	uint64_t most = 0;
 	str_putc(&folder, '/');
-	for (size_t i = 0; i < len; i++)
-		str_printf(&folder, "%02x", build_id[i]);
+	hex_put(&folder, build_id, len);
 	str_putc(&folder, '/');
 	for (unsigned fd = 0; fd < DESCRIPTORS_MAX; fd++) {
 		char path[PATH_BYTES];

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "format/base/hex.h"
+
 enum {
 	HASH_DIGITS = 16,
 	/*
@@ -23,11 +25,10 @@ struct part {
 	size_t len;
 };
 
+/* They are in lower case. */
 static int hex_value(char c)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	return c >= 'A' && c <= 'F' ? -1 : hex_digit_value(c);
 }
 
 static bool is_hash(const struct part *part)

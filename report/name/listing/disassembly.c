@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
+
 enum {
 	CHILD_FD = 3, /* of the file, over there */
 	MAX_OUTPUT_BYTES = 32 << 20,
@@ -182,9 +184,7 @@ static bool take_output(struct parsing *parsing, const char *bytes, size_t len)
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return clock_now_ns() / NS_PER_MS;
 }
 
 /* NULL when it came to its end, else why it was stopped. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/path.h"
+
 enum {
 	MAX_SOURCES = 8,
 };
@@ -97,16 +99,10 @@ static void find_extents(const struct listing_request *request, struct listing *
 
 /* ---- code ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	return slash ? slash + 1 : path;
-}
-
 static void put_line(struct str *out, const char *file, uint32_t line)
 {
 	if (file)
-		str_printf(out, "%s:%u", base_name(file), line);
+		str_printf(out, "%s:%u", path_last_part(file), line);
 }
 
 /* "main.c:12", "main.c:12 inlined: push_back vector.h:90" */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "format/base/caller.h"
+#include "format/base/clock.h"
 #include "format/base/fd.h"
 #include "format/base/mem.h"
 #include "report/model/regular_file.h"
@@ -108,7 +109,7 @@ static bool try_path(const char *path, const struct regular_file_rules *rules,
 		return true;
 	}
 	ret->path = mem_strdup(path);
-	ret->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	ret->mtime_ns = clock_from_timespec(st.st_mtim);
 	split(str_text(&text), text.len, ret);
 	return true;
 }

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "format/base/path.h"
 #include "report/tui/view/diff.h"
 #include "report/tui/view/focus_selection.h"
 #include "report/write/export/flame_svg.h"
@@ -191,12 +192,6 @@ static void flame_form_detail(void *state, struct app *app, struct str *out)
 	diff_put_node(diff, app, &diff->flame.focus.nodes.data[node], &row, out);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* As `convert --svg --baseline` writes it, of what is zoomed to. */
 static void flame_form_print(void *state, struct app *app, struct str *out)
 {
@@ -204,8 +199,8 @@ static void flame_form_print(void *state, struct app *app, struct str *out)
 	struct flame_view *view = &diff->flame;
 	const struct model *both = diff_both(app);
 	struct flame_svg_diff colours = {
-		.base_name = last_part(diff_base_name(app, app->model->comparison->path)),
-		.new_name = last_part(app->options->file_name),
+		.base_name = path_last_part(diff_base_name(app, app->model->comparison->path)),
+		.new_name = path_last_part(app->options->file_name),
 		.wholes = diff_compare(app)->wholes,
 		.focus = &diff->flame_sides,
 	};

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/hex.h"
 #include "report/tui/app_state.h"
 #include "report/tui/view/list_header.h"
 #include "report/write/unsymbolized.h"
@@ -124,9 +125,9 @@ static const char *source_text(const struct model *model, const struct symbols_r
 
 static void put_build_id(const struct profile_object *object, size_t bytes_max, struct str *out)
 {
-	for (size_t i = 0; i < object->info.build_id_len && i < bytes_max; i++)
-		str_printf(out, "%02x", object->info.build_id[i]);
-	if (!object->info.build_id_len)
+	size_t len = object->info.build_id_len;
+	hex_put(out, object->info.build_id, len < bytes_max ? len : bytes_max);
+	if (!len)
 		str_puts(out, "-");
 }
 

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "format/base/hex.h"
 #include "report/write/diff/diff_annotation.h"
 #include "report/write/diff/diff_words.h"
 
@@ -28,7 +29,7 @@ static void put_encoded(struct str *out, const char *text, const char *reserved)
 {
 	for (; *text; text++)
 		if (strchr(reserved, *text))
-			str_printf(out, "%%%02X", (unsigned char)*text);
+			hex_put_percent(out, *text);
 		else
 			str_putc(out, *text);
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "format/base/path.h"
 #include "report/model/text/markup.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
@@ -100,10 +101,9 @@ static void put_names(struct writing *writing, const struct diff_row *row)
 	const struct difference *diff = writing->diff;
 	enum diff_by by = diff->options.by;
 	const char *file = by == DIFF_BY_FUNCTION ? row->file : NULL;
-	const char *slash = file ? strrchr(file, '/') : NULL;
 	diff_put_name(&name, diff, row);
 	if (file)
-		str_printf(&name, " (%s, %s)", slash ? slash + 1 : file, row->object);
+		str_printf(&name, " (%s, %s)", path_last_part(file), row->object);
 	else if (by != DIFF_BY_MODULE)
 		str_printf(&name, " (%s)", row->object);
 	str_printf(&class, "ebprof.%s", diff_by_word(by));

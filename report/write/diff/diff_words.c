@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/path.h"
 #include "report/compare/statistics.h"
 
 /* ---- numbers ---- */
@@ -131,8 +132,7 @@ static void put_place(struct str *out, const struct diff_row *row)
 {
 	if (!row->file || !row->file[0])
 		return;
-	const char *slash = strrchr(row->file, '/');
-	put_escaped(out, slash && slash[1] ? slash + 1 : row->file);
+	put_escaped(out, path_last_part(row->file));
 	if (row->line)
 		str_printf(out, ":%u", row->line);
 }

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "format/base/hex.h"
 #include "report/write/export/dense_ids.h"
 #include "report/write/export/export.h"
 #include "report/write/export/firefox_threads.h"
@@ -314,7 +315,7 @@ static void put_library(struct firefox *firefox, const struct profile_object *ob
 	struct json *json = &firefox->json;
 	const char *arch = profile_meta(firefox->profile, LAYOUT_META_ARCH);
 	CLEANUP(str_deinit) struct str build_id = {0}, breakpad_id = {0};
-	info_put_build_id(&object->info, &build_id);
+	hex_put(&build_id, object->info.build_id, object->info.build_id_len);
 	put_breakpad_id(&object->info, &breakpad_id);
 	json_line(json);
 	json_object(json);

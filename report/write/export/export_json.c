@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "format/base/hex.h"
 #include "report/model/text/json.h"
 #include "report/write/export/dense_ids.h"
 #include "report/write/export/export.h"
@@ -167,7 +168,7 @@ static void put_objects(struct document *document)
 	vec_each(&document->objects.used, index) {
 		const struct profile_object *object = &profile->objects.data[*index];
 		CLEANUP(str_deinit) struct str build_id = {0};
-		info_put_build_id(&object->info, &build_id);
+		hex_put(&build_id, object->info.build_id, object->info.build_id_len);
 		json_line(json);
 		json_object(json);
 		json_put_text(json, "path", object->path);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "format/base/path.h"
+
 const char *export_event_type(const struct profile *profile, uint32_t event)
 {
 	const char *name = profile->events.data[event].name;
@@ -33,9 +35,7 @@ const char *export_service_name(const struct profile *profile)
 {
 	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
 	const char *host = profile_meta(profile, LAYOUT_META_HOST);
-	if (command && command[0]) {
-		const char *slash = strrchr(command, '/');
-		return slash && slash[1] ? slash + 1 : command;
-	}
+	if (command && command[0])
+		return path_last_part(command);
 	return host && host[0] ? host : "ebprof";
 }

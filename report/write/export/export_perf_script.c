@@ -17,6 +17,7 @@
  */
 #include <string.h>
 
+#include "format/base/clock.h"
 #include "format/base/str.h"
 #include "report/write/export/export.h"
 #include "report/write/export/pprof_mappings.h"
@@ -166,10 +167,6 @@ static const struct text *line_of(struct script *script, uint32_t frame)
 
 static void put_record(struct script *script, const struct profile_sample *sample)
 {
-	enum {
-		NS_PER_S = 1000000000,
-		NS_PER_US = 1000
-	};
 	struct str *out = &script->out;
 	const struct text *head = head_of(script, sample->thread);
 	const struct text *event = event_of(script, sample->event);

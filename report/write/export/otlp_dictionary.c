@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "format/base/hex.h"
 #include "report/write/export/pprof_labels.h"
 #include "report/write/export/protobuf.h"
 
@@ -53,12 +54,6 @@ enum {
 	SPAN_ID_BYTES = 8,
 };
 
-static void put_build_id(const struct profile_object *object, struct str *out)
-{
-	for (uint32_t i = 0; i < object->info.build_id_len; i++)
-		str_printf(out, "%02x", object->info.build_id[i]);
-}
-
 /* All that the table holds of a mapping, but for a limit that grows with the places in it. */
 static void put_mapping_key(const struct otlp_dictionary *dictionary,
 	const struct pprof_mapping *mapping, struct str *out)
@@ -68,7 +63,7 @@ static void put_mapping_key(const struct otlp_dictionary *dictionary,
 	str_printf(out, "%" PRIx64 " %" PRIx64 " %" PRIx64 " ",
 		pprof_mappings_start(&dictionary->mappings, mapping), segment ? mapping->limit : 0,
 		segment ? segment->offset : 0);
-	put_build_id(object, out);
+	hex_put(out, object->info.build_id, object->info.build_id_len);
 	str_printf(out, " %s", object->path);
 }
 
@@ -230,7 +225,7 @@ static void put_mapping(struct otlp_dictionary *dictionary, const struct pprof_m
 		protobuf_put_varint(out, MAPPING_FILE_OFFSET, mapping->segment->offset);
 	put_text(dictionary, out, MAPPING_FILENAME, object->path);
 	CLEANUP(str_deinit) struct str build_id = {0};
-	put_build_id(object, &build_id);
+	hex_put(&build_id, object->info.build_id, object->info.build_id_len);
 	uint64_t index = otlp_attributes_text(
 		&dictionary->attributes, "process.executable.build_id.gnu", str_text(&build_id));
 	protobuf_put_packed(out, MAPPING_ATTRIBUTES, &index, index ? 1 : 0);

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "format/base/hex.h"
 #include "report/write/export/pprof_labels.h"
 #include "report/write/export/protobuf.h"
 #include "report/write/info.h"
@@ -112,7 +113,7 @@ static uint32_t filename_of(const struct profile_object *object, struct strtab *
 static uint32_t build_id_of(const struct profile_object *object, struct strtab *strings)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	info_put_build_id(&object->info, &text);
+	hex_put(&text, object->info.build_id, object->info.build_id_len);
 	return pprof_string(strings, str_text(&text));
 }
 

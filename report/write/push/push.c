@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "format/base/clock.h"
 #include "report/model/text/base64.h"
 #include "report/write/push/http.h"
 #include "report/write/push/push_ledger.h"
@@ -18,8 +19,6 @@ enum {
 	MAX_HEADERS = 6,
 	MAX_LABELS = 28, /* Pyroscope takes 30, two are ours */
 	EXCERPT_BYTES = 300,
-	NS_PER_MS = 1000000,
-	NS_PER_S = 1000000000,
 };
 
 struct push {
@@ -114,14 +113,12 @@ static struct err *add_headers(struct push *push)
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / NS_PER_MS;
+	return clock_now_ns() / NS_PER_MS;
 }
 
 static void wait_ms(struct push *push, uint64_t ms)
 {
-	struct timespec left = {(time_t)(ms / 1000), (long)(ms % 1000 * NS_PER_MS)};
+	struct timespec left = clock_to_timespec(ms * NS_PER_MS);
 	while (nanosleep(&left, &left) && errno == EINTR)
 		;
 	push->tried_ms += ms;
@@ -394,9 +391,7 @@ struct err *push_profile(const struct profile *profile, const struct push_option
 	if (profile->samples.len > UINT32_MAX)
 		return err_new(ERR_UNSUPPORTED, "more samples than can be pushed");
 	struct push push = {.profile = profile, .options = options, .result = result};
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	push.began_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	push.began_ns = clock_read_ns(CLOCK_REALTIME);
 	struct err *err = run(&push);
 	http_close(push.http);
 	push_ledger_close(&push.ledger);

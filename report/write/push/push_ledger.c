@@ -7,6 +7,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/cache.h"
+#include "format/base/hex.h"
 #include "format/base/str.h"
 
 enum {
@@ -72,8 +73,7 @@ struct err *push_ledger_open(const char *folder, const uint8_t key[16], uint32_t
 {
 	CLEANUP(str_deinit) struct str path = {0};
 	struct push_ledger ledger = {0};
-	for (size_t i = 0; i < 16; i++)
-		snprintf(ledger.name + 2 * i, 3, "%02x", key[i]);
+	hex_encode(key, 16, ledger.name);
 	if (folder)
 		str_puts(&path, folder);
 	else

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "format/base/clock.h"
+#include "format/base/hex.h"
 #include "report/model/text/base64.h"
 #include "report/model/text/byte_sink.h"
 #include "report/model/text/json.h"
@@ -13,7 +15,6 @@ enum {
 	WIRE_LEN = 2,
 	LABEL_PAIR_NAME = 1,
 	LABEL_PAIR_VALUE = 2,
-	NS_PER_S = 1000000000,
 	UUID_TEXT_BYTES = 37,
 };
 
@@ -114,7 +115,7 @@ static void put_percent(struct str *out, const char *text)
 		if (strchr(plain, *text))
 			str_putc(out, *text);
 		else
-			str_printf(out, "%%%02X", (unsigned char)*text);
+			hex_put_percent(out, *text);
 }
 
 /* ?name=service{key=value,...}&from=&until=, in seconds. */
