@@ -1,5 +1,6 @@
 #include "report/tui/app.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,8 +46,6 @@ void app_deinit(struct app *app)
 	str_deinit(&app->to_copy);
 	overlay_deinit(&app->overlay);
 }
-
-/* ---- wishes ---- */
 
 /* ---- filters of what is selected ---- */
 
@@ -107,117 +106,85 @@ static void keep_only(struct app *app, enum action action)
 	app_filter(app, &term);
 }
 
-static bool keep_selected(struct app *app, enum action action)
-{
-	switch (action) {
-	case ACTION_ONLY_THREAD:
-	case ACTION_ONLY_COMM:
-	case ACTION_ONLY_PROCESS:
-	case ACTION_ONLY_CONTAINER:
-		keep_only_task(app, action);
-		return true;
-	case ACTION_ONLY_FUNCTION:
-	case ACTION_WITHOUT_FUNCTION:
-	case ACTION_ONLY_OBJECT:
-	case ACTION_ONLY_KERNEL:
-		keep_only(app, action);
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* ---- the menu of what can be shown otherwise ---- */
 
+/* Of rows that choose among the ways to show names, one is on; each of the others turns a switch.
+ */
 static const struct option_row {
 	enum action action;
 	const char *text;
+	size_t switch_at; /* of a bool of struct model_wish; 0: it chooses `demangle` */
+	enum demangle_mode demangle;
 } option_rows[] = {
-	{ACTION_OPTION_INLINED, "inlined functions as parts of their callers"},
-	{ACTION_OPTION_WHOLE, "whole names"},
-	{ACTION_OPTION_NO_PARAMETERS, "names without parameters"},
-	{ACTION_OPTION_NO_TEMPLATES, "... nor arguments of templates"},
-	{ACTION_OPTION_PATHS, "whole paths of files"},
-	{ACTION_OPTION_NO_NATIVE, "native frames as parts of the scripts that call them"},
+	{ACTION_OPTION_INLINED, "inlined functions as parts of their callers",
+		offsetof(struct model_wish, hides_inlined), 0},
+	{ACTION_OPTION_WHOLE, "whole names", 0, DEMANGLE_FULL},
+	{ACTION_OPTION_NO_PARAMETERS, "names without parameters", 0, DEMANGLE_TEMPLATES},
+	{ACTION_OPTION_NO_TEMPLATES, "... nor arguments of templates", 0, DEMANGLE_SIMPLIFIED},
+	{ACTION_OPTION_PATHS, "whole paths of files", offsetof(struct model_wish, look.has_paths),
+		0},
+	{ACTION_OPTION_NO_NATIVE, "native frames as parts of the scripts that call them",
+		offsetof(struct model_wish, hides_native), 0},
 };
 
 enum {
 	OPTION_ROWS = sizeof(option_rows) / sizeof(*option_rows),
 };
 
-static bool is_on(const struct app *app, enum action action)
+static bool *switch_of(struct model_wish *wish, const struct option_row *row)
 {
-	const struct model_look *look = &app->wish.look;
-	switch (action) {
-	case ACTION_OPTION_INLINED:
-		return app->wish.hides_inlined;
-	case ACTION_OPTION_NO_NATIVE:
-		return app->wish.hides_native;
-	case ACTION_OPTION_WHOLE:
-		return look->demangle == DEMANGLE_FULL;
-	case ACTION_OPTION_NO_PARAMETERS:
-		return look->demangle == DEMANGLE_TEMPLATES;
-	case ACTION_OPTION_NO_TEMPLATES:
-		return look->demangle == DEMANGLE_SIMPLIFIED;
-	case ACTION_OPTION_PATHS:
-		return look->has_paths;
-	default:
-		return false;
-	}
+	return (bool *)((char *)wish + row->switch_at);
 }
 
-static void open_options(struct app *app)
+static bool is_on(struct app *app, const struct option_row *row)
 {
+	return row->switch_at ? *switch_of(&app->wish, row)
+			      : app->wish.look.demangle == row->demangle;
+}
+
+static void set_option(struct app *app, const struct option_row *row)
+{
+	struct model_wish *wish = &app->wish;
+	if (row->switch_at)
+		*switch_of(wish, row) = !*switch_of(wish, row);
+	else
+		wish->look.demangle = row->demangle;
+	wish->serial++;
+}
+
+static void open_options(struct app *app, enum action action)
+{
+	(void)action;
 	struct str text = {0};
 	enum action actions[OPTION_ROWS];
 	for (int i = 0; i < OPTION_ROWS; i++) {
 		actions[i] = option_rows[i].action;
-		str_printf(&text, "[%c] %s\n", is_on(app, actions[i]) ? 'x' : ' ',
+		str_printf(&text, "[%c] %s\n", is_on(app, &option_rows[i]) ? 'x' : ' ',
 			option_rows[i].text);
 	}
 	overlay_open_choices(&app->overlay, "Options", &text, actions, OPTION_ROWS);
 }
 
-static void set_option(struct app *app, enum action action)
+/* The menu stays open, for the next one. */
+static void choose_option(struct app *app, enum action action)
 {
-	struct model_wish *wish = &app->wish;
-	if (action == ACTION_OPTION_INLINED)
-		wish->hides_inlined = !wish->hides_inlined;
-	else if (action == ACTION_OPTION_NO_NATIVE)
-		wish->hides_native = !wish->hides_native;
-	else if (action == ACTION_OPTION_PATHS)
-		wish->look.has_paths = !wish->look.has_paths;
-	else if (action == ACTION_OPTION_WHOLE)
-		wish->look.demangle = DEMANGLE_FULL;
-	else if (action == ACTION_OPTION_NO_PARAMETERS)
-		wish->look.demangle = DEMANGLE_TEMPLATES;
-	else
-		wish->look.demangle = DEMANGLE_SIMPLIFIED;
-	wish->serial++;
+	size_t i = 0;
+	while (option_rows[i].action != action)
+		i++;
+	set_option(app, &option_rows[i]);
+	open_options(app, ACTION_OPTIONS);
+	app->overlay.list.selected = i;
 }
 
-static bool act_on_options(struct app *app, enum action action)
+static void hide_native(struct app *app, enum action action)
 {
-	if (action == ACTION_OPTIONS) {
-		open_options(app);
-		return true;
+	(void)action;
+	if (app->model && !app->model->names->has_scripts) {
+		app_say(app, "no frames of scripts were recorded");
+		return;
 	}
-	if (action == ACTION_NO_NATIVE) {
-		if (app->model && !app->model->names->has_scripts)
-			app_say(app, "no frames of scripts were recorded");
-		else
-			set_option(app, ACTION_OPTION_NO_NATIVE);
-		return true;
-	}
-	for (size_t i = 0; i < OPTION_ROWS; i++) {
-		if (option_rows[i].action != action)
-			continue;
-		set_option(app, action);
-		open_options(app); /* it stays open, for the next one */
-		app->overlay.list.selected = i;
-		return true;
-	}
-	return false;
+	app->wish.hides_native = !app->wish.hides_native;
+	app->wish.serial++;
 }
 
 /* ---- the view as text, for a file ---- */
@@ -256,8 +223,9 @@ static void put_whole_name(const struct profile_function *function, struct str *
 		str_puts(out, function->name);
 }
 
-static void show_whole_name(struct app *app)
+static void show_whole_name(struct app *app, enum action action)
 {
+	(void)action;
 	const struct profile_function *function = model_function(app->model, app_function(app));
 	const struct profile_object *object = model_object(app->model, function->object);
 	struct str text = {0};
@@ -271,15 +239,17 @@ static void show_whole_name(struct app *app)
 	overlay_open_text(&app->overlay, "Name", &text);
 }
 
-static void show_info(struct app *app)
+static void show_info(struct app *app, enum action action)
 {
+	(void)action;
 	struct str text = {0};
 	info_put_text(app->model->profile, true, &text);
 	overlay_open_text(&app->overlay, "Recording", &text);
 }
 
-static void open_menu(struct app *app)
+static void open_menu(struct app *app, enum action action)
 {
+	(void)action;
 	static const enum action actions[] = {ACTION_ENTER, ACTION_VIEW_1 + VIEW_BUTTERFLY,
 		ACTION_VIEW_1 + VIEW_SOURCE, ACTION_ONLY_FUNCTION, ACTION_WITHOUT_FUNCTION,
 		ACTION_ONLY_OBJECT, ACTION_ONLY_THREAD, ACTION_ONLY_COMM, ACTION_ONLY_PROCESS,
@@ -296,8 +266,9 @@ static void begin_prompt(struct app *app, enum app_prompt prompt)
 }
 
 /* With a name to begin with. */
-static void begin_print(struct app *app)
+static void begin_print(struct app *app, enum action action)
 {
+	(void)action;
 	const struct view *view = app->views[app->view];
 	begin_prompt(app, APP_PROMPT_PRINT);
 	str_puts(&app->typed, "ebprof-");
@@ -321,8 +292,9 @@ static void type_usual_baseline(struct app *app)
 		str_truncate(&app->typed, 0);
 }
 
-static void copy_name(struct app *app)
+static void copy_name(struct app *app, enum action action)
 {
+	(void)action;
 	const struct profile_function *function = model_function(app->model, app_function(app));
 	str_truncate(&app->to_copy, 0);
 	put_whole_name(function, &app->to_copy);
@@ -330,8 +302,9 @@ static void copy_name(struct app *app)
 }
 
 /* Quotes an expression's signs. */
-static void search_symbol(struct app *app)
+static void search_symbol(struct app *app, enum action action)
 {
+	(void)action;
 	CLEANUP(str_deinit) struct str text = {0};
 	const char *name = model_function(app->model, app_function(app))->name;
 	for (; *name; name++) {
@@ -342,8 +315,9 @@ static void search_symbol(struct app *app)
 	app_search(app, str_text(&text));
 }
 
-static void cancel(struct app *app)
+static void cancel(struct app *app, enum action action)
 {
+	(void)action;
 	app->cancels++;
 	if (app->busy || app->naming.to_name)
 		app_say(app, "stopped; ^C again quits");
@@ -351,89 +325,88 @@ static void cancel(struct app *app)
 		app->is_over = true;
 }
 
-/* What is the same in all views, and needs no model. */
-static bool act_anywhere(struct app *app, enum action action)
+static void show_view(struct app *app, enum action action)
 {
-	if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9) {
-		app_show(app, (enum view_id)(action - ACTION_VIEW_1));
-		return true;
-	}
-	switch (action) {
-	case ACTION_NEXT_VIEW:
-		app_show(app, (app->view + 1) % VIEW_COUNT);
-		return true;
-	case ACTION_PREVIOUS_VIEW:
-		app_show(app, (app->view + VIEW_COUNT - 1) % VIEW_COUNT);
-		return true;
-	case ACTION_UNIT:
-		app->unit = (app->unit + 1) % 3;
-		return true;
-	case ACTION_HELP:
-		overlay_open_help(&app->overlay);
-		return true;
-	case ACTION_MENU:
-		open_menu(app);
-		return true;
-	case ACTION_SEARCH:
-		begin_prompt(app, APP_PROMPT_SEARCH);
-		return true;
-	case ACTION_KEEP:
-		begin_prompt(app, APP_PROMPT_KEEP);
-		return true;
-	case ACTION_EXCLUDE:
-		begin_prompt(app, APP_PROMPT_EXCLUDE);
-		return true;
-	case ACTION_BASELINE:
-		begin_prompt(app, APP_PROMPT_BASELINE);
-		type_usual_baseline(app);
-		return true;
-	case ACTION_UNDO:
-	case ACTION_REDO:
-	case ACTION_RESET:
-		app_act_on_trail(app, action);
-		return true;
-	case ACTION_CANCEL:
-		cancel(app);
-		return true;
-	case ACTION_QUIT:
-		app_go_back(app);
-		return true;
-	default:
-		return false;
-	}
+	app_show(app, (enum view_id)(action - ACTION_VIEW_1));
 }
 
-static void act_on_selection(struct app *app, enum action action)
+static void step_view(struct app *app, enum action action)
 {
-	switch (action) {
-	case ACTION_WHOLE_NAME:
-		show_whole_name(app);
-		break;
-	case ACTION_COPY:
-		copy_name(app);
-		break;
-	case ACTION_SEARCH_SYMBOL:
-		search_symbol(app);
-		break;
-	case ACTION_INFO:
-		show_info(app);
-		break;
-	case ACTION_PRINT:
-		begin_print(app);
-		break;
-	default:
-		break;
-	}
+	int step = action == ACTION_NEXT_VIEW ? 1 : VIEW_COUNT - 1;
+	app_show(app, (app->view + step) % VIEW_COUNT);
 }
+
+static void step_unit(struct app *app, enum action action)
+{
+	(void)action;
+	app->unit = (app->unit + 1) % 3;
+}
+
+static void show_help(struct app *app, enum action action)
+{
+	(void)action;
+	overlay_open_help(&app->overlay);
+}
+
+static void begin_expression(struct app *app, enum action action)
+{
+	begin_prompt(app, action == ACTION_SEARCH ? APP_PROMPT_SEARCH
+			  : action == ACTION_KEEP ? APP_PROMPT_KEEP
+						  : APP_PROMPT_EXCLUDE);
+}
+
+static void begin_baseline(struct app *app, enum action action)
+{
+	(void)action;
+	begin_prompt(app, APP_PROMPT_BASELINE);
+	type_usual_baseline(app);
+}
+
+static void go_back(struct app *app, enum action action)
+{
+	(void)action;
+	app_go_back(app);
+}
+
+/* What each action does where the view has no meaning of its own for it. */
+static const struct action_row {
+	enum action first, last;
+	bool needs_model;
+	void (*run)(struct app *app, enum action action);
+} action_rows[] = {
+	{ACTION_VIEW_1, ACTION_VIEW_9, false, show_view},
+	{ACTION_NEXT_VIEW, ACTION_PREVIOUS_VIEW, false, step_view},
+	{ACTION_UNDO, ACTION_RESET, false, app_act_on_trail},
+	{ACTION_KEEP, ACTION_EXCLUDE, false, begin_expression},
+	{ACTION_ONLY_THREAD, ACTION_ONLY_CONTAINER, true, keep_only_task},
+	{ACTION_ONLY_FUNCTION, ACTION_ONLY_KERNEL, true, keep_only},
+	{ACTION_SEARCH, ACTION_SEARCH, false, begin_expression},
+	{ACTION_SEARCH_SYMBOL, ACTION_SEARCH_SYMBOL, true, search_symbol},
+	{ACTION_UNIT, ACTION_UNIT, false, step_unit},
+	{ACTION_INFO, ACTION_INFO, true, show_info},
+	{ACTION_OPTIONS, ACTION_OPTIONS, false, open_options},
+	{ACTION_OPTION_INLINED, ACTION_OPTION_PATHS, false, choose_option},
+	{ACTION_NO_NATIVE, ACTION_NO_NATIVE, false, hide_native},
+	{ACTION_WHOLE_NAME, ACTION_WHOLE_NAME, true, show_whole_name},
+	{ACTION_COPY, ACTION_COPY, true, copy_name},
+	{ACTION_PRINT, ACTION_PRINT, true, begin_print},
+	{ACTION_BASELINE, ACTION_BASELINE, false, begin_baseline},
+	{ACTION_MENU, ACTION_MENU, false, open_menu},
+	{ACTION_HELP, ACTION_HELP, false, show_help},
+	{ACTION_CANCEL, ACTION_CANCEL, false, cancel},
+	{ACTION_QUIT, ACTION_QUIT, false, go_back},
+};
 
 static void act(struct app *app, enum action action)
 {
 	if (app_has_view(app) && app->views[app->view]->act(app->states[app->view], app, action))
 		return;
-	if (act_anywhere(app, action) || act_on_options(app, action) || !app->model)
-		return;
-	if (!keep_selected(app, action))
-		act_on_selection(app, action);
+	for (size_t i = 0; i < sizeof(action_rows) / sizeof(*action_rows); i++) {
+		const struct action_row *row = &action_rows[i];
+		if (action >= row->first && action <= row->last &&
+			(app->model || !row->needs_model))
+			row->run(app, action);
+	}
 }
 
 /* ---- what is typed ---- */
@@ -502,7 +475,7 @@ static void point(struct app *app, const struct input *input)
 	if (is_taken && input->kind == INPUT_DOUBLE)
 		act(app, ACTION_ENTER);
 	if (input->kind == INPUT_MENU)
-		open_menu(app);
+		open_menu(app, ACTION_MENU);
 }
 
 void app_input(struct app *app, const struct input *input)

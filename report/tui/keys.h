@@ -84,6 +84,7 @@ struct key_row {
 	uint32_t keys[4]; /* as in input_event.h; 0: no more */
 	enum action action;
 	const char *shown; /* how the keys are written */
+	const char *hint;  /* a word or two for the last line; NULL: the help */
 	const char *help;
 	const char *group; /* a heading above the row; NULL: that of the row above */
 };
@@ -95,7 +96,8 @@ enum action key_action(uint32_t key);
 /* The row of an action, NULL when it has no key. */
 const struct key_row *key_row_of(enum action action);
 
-/* One or two words for the last line; the beginning of the row's help where there are none. */
+/* For the last line: the row's hint, or its help where it has none; "" for an action without a row.
+ */
 const char *key_hint(enum action action);
 /* All of them, below their headings. */
 void key_put_help(struct str *out);
