@@ -171,11 +171,12 @@ static bool is_of_own_user(const struct target_files *files, uint32_t pid)
 	return caller_owns(&files->caller, uid);
 }
 
-/* Whether to do without all care: errno is of the careful attempt. */
+/* Whether to do without all care: errno is of the careful attempt, and stays. */
 static bool may_wait(const struct target_files *files, uint32_t pid)
 {
-	bool may = errno == EREMOTE && is_of_own_user(files, pid);
-	errno = EREMOTE;
+	int error = errno;
+	bool may = error == EREMOTE && is_of_own_user(files, pid);
+	errno = error;
 	return may;
 }
 
