@@ -32,6 +32,7 @@ struct kept_files {
 	VEC(struct kept_file) list;
 	VEC(struct root) roots; /* the first is our own */
 	struct map by_object;   /* serial -> index in the list + 1 */
+	uint64_t next_sweep_ns; /* files to be given up are not looked for before */
 	uint32_t nr_missed;
 };
 
@@ -127,7 +128,7 @@ static bool has_own_root(const struct kept_files *files, const struct kept_file 
 					    own.device == root.device && own.inode == root.inode);
 }
 
-/* Whether whoever looks there later finds this very file, and its debug files as well. */
+/* Whether a reader finds this very file there later, and its debug files as well. */
 static bool is_at_path(
 	const struct kept_files *files, const struct kept_file *file, const struct object *object)
 {
@@ -197,6 +198,20 @@ static void keep(struct kept_files *files, struct object *object, int fd)
 	*map_put(&files->by_object, object->serial, NULL) = files->list.len;
 }
 
+/*
+ * A sweep takes milliseconds, and thousands of new files may come in a second: after one that freed
+ * little there is none for a while. What finds no room is tried again at the end.
+ */
+static void make_room(struct kept_files *files, const struct object_table *objects)
+{
+	uint64_t now_ns = clock_now_ns();
+	if (now_ns < files->next_sweep_ns)
+		return;
+	give_up_reachable(files, objects, false);
+	bool is_much = files->list.len <= MAX_FILES - MAX_FILES / 8;
+	files->next_sweep_ns = is_much ? 0 : now_ns + NS_PER_S;
+}
+
 void kept_files_add(
 	struct kept_files *files, struct object *object, const struct object_table *objects)
 {
@@ -205,7 +220,7 @@ void kept_files_add(
 	if (object->info.kind != LAYOUT_OBJECT_FILE || map_get(&files->by_object, object->serial))
 		return;
 	if (files->list.len == MAX_FILES)
-		give_up_reachable(files, objects, false);
+		make_room(files, objects);
 	if (files->list.len == MAX_FILES || !object_open(object, &object->where, &fd, &elf))
 		return;
 	elf_file_destroy(elf);
