@@ -88,11 +88,13 @@ static void archive(const struct record_options *options, const struct kept_file
 }
 
 /* What nobody could look up later. */
-static void archive_gone(const struct record_options *options, const struct kept_files *files)
+static void archive_gone(
+	const struct record_options *options, uint64_t since_ns, const struct kept_files *files)
 {
 	struct gone_names_options gone = {
 		.path = options->output,
 		.max_file_bytes = options->max_bytes,
+		.since_ns = since_ns,
 		.time_ns = options->gone_names_ns,
 		.quiet = options->quiet,
 	};
@@ -131,7 +133,7 @@ static int record(
 		record_view_summary(&view, &summary);
 	struct kept_files *files = session_take_kept_files(session);
 	if (summary.is_published && !options->archives && !err && !summary.exec_errno)
-		archive_gone(options, files);
+		archive_gone(options, summary.stopped_ns, files);
 	if (says_next && !options->archives)
 		record_view_next(&summary);
 	if (err && summary.is_published)

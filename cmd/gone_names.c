@@ -25,7 +25,8 @@ enum {
 	SHOWN_PATHS = 3,
 };
 
-static const uint64_t usual_time_ns = 1500ULL * NS_PER_MS;
+/* From Ctrl-C on, so that the recorder ends within 2 s; a small part of it is always left. */
+static const uint64_t usual_time_ns = 1800ULL * NS_PER_MS, least_time_ns = 300ULL * NS_PER_MS;
 
 enum outcome {
 	OUTCOME_DONE,
@@ -194,10 +195,18 @@ static void say_given_up(const struct gone_names *gone, size_t first, enum outco
 	console_say("%s", str_text(&text));
 }
 
+static uint64_t time_for_all_ns(const struct gone_names_options *options)
+{
+	if (options->time_ns)
+		return options->time_ns;
+	uint64_t end_ns = options->since_ns + usual_time_ns, now_ns = clock_now_ns();
+	return now_ns + least_time_ns < end_ns ? end_ns - now_ns : least_time_ns;
+}
+
 /* All of them; or, if that takes too long, all but the largest, in a third of the time. */
 static void archive_files(struct gone_names *gone)
 {
-	uint64_t time_ns = gone->options->time_ns ? gone->options->time_ns : usual_time_ns;
+	uint64_t all_ns = time_for_all_ns(gone->options), time_ns = all_ns * 3 / 4;
 	size_t count = gone->files.len;
 	enum outcome outcome = try_files(gone, count, time_ns), first = outcome;
 	if (outcome != OUTCOME_DONE && count > 1)

@@ -427,6 +427,7 @@ static struct err *finish(struct session *session, struct err *err)
 	struct session_parts *parts = &session->parts;
 	struct recording_counts *counts = &session->counts;
 	uint64_t now_ns = clock_now_ns(), *until_ns = &parts->recording.until_ns;
+	session->summary->stopped_ns = now_ns;
 	sampler_stop(parts->sampler, now_ns);
 	if (!*until_ns || now_ns < *until_ns) /* what follows may take a while */
 		*until_ns = now_ns;

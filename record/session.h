@@ -40,6 +40,7 @@ struct session_runtime { /* an interpreter of a version that is not known */
 struct session_summary {
 	struct session_progress final;
 	enum layout_end_reason reason;
+	uint64_t stopped_ns; /* when sampling ended, CLOCK_MONOTONIC; the file took longer */
 	uint64_t ticks, idle, filtered, skipped, lost_ring, lost_unresolved, lost_write;
 	struct session_hits { /* of probes: hits = samples + filtered + lost */
 		uint64_t hits, samples, filtered;
