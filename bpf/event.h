@@ -1,7 +1,7 @@
 /*
  * What the BPF programs and the recorder say to each other. It includes nothing
  * and spells its types out, since both sides include it. So do they
- * bpf/unwind_step.h and, of runtimes that interpret programs, bpf/vm/vm.h.
+ * bpf/unwind_step.h and, of runtimes that interpret programs, bpf/runtime/runtime_row.h.
  */
 #ifndef EBPROF_EVENT_H
 #define EBPROF_EVENT_H
@@ -28,7 +28,7 @@ enum event_type {
 	EVENT_SNAPSHOT = 4,
 	EVENT_SNAPSHOT_CHUNK = 5,
 	EVENT_SAMPLE_AGAIN = 6, /* a struct event_sample: the same tick, with a snapshot */
-	EVENT_VM_CODE = 7,      /* see bpf/vm/vm.h */
+	EVENT_VM_CODE = 7,      /* see bpf/runtime/ */
 	EVENT_FORKS = 8, /* the type alone: processes were forked, see record/timer_choice.h */
 };
 
@@ -63,7 +63,7 @@ enum event_frame_kind {
 	EVENT_FRAME_FILE = 1,    /* offset in a file */
 	EVENT_FRAME_ANONYMOUS = 2,
 	EVENT_FRAME_VDSO = 3, /* offset in its image */
-	EVENT_FRAME_VM = 4,   /* of a program that an interpreter runs: see bpf/vm/vm.h */
+	EVENT_FRAME_VM = 4,   /* of a program that an interpreter runs: see bpf/runtime/ */
 };
 
 enum {

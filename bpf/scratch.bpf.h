@@ -9,7 +9,7 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/mapping.bpf.h"
 #include "bpf/ring.bpf.h"
-#include "bpf/vm/vm_walk.bpf.h"
+#include "bpf/runtime/runtime_walk.bpf.h"
 
 #include <bpf/bpf_helpers.h>
 

@@ -14,9 +14,9 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/runtime_code.bpf.h"
+#include "bpf/runtime/shadow_place.h"
 #include "bpf/scratch.bpf.h"
-#include "bpf/vm/shadow_place.h"
-#include "bpf/vm/vm_code.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

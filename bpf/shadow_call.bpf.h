@@ -5,10 +5,10 @@
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/registers.bpf.h"
+#include "bpf/runtime/runtime_code.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/shadow.bpf.h"
 #include "bpf/task_id.bpf.h"
-#include "bpf/vm/vm_code.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

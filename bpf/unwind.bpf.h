@@ -13,10 +13,10 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/mapping.bpf.h"
 #include "bpf/ring.bpf.h"
+#include "bpf/runtime/runtime.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/unwind_step.h"
 #include "bpf/unwind_table.bpf.h"
-#include "bpf/vm/vm.bpf.h"
 
 /* ---- mappings ---- */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/vm/vm_names.h"
+#include "record/runtime/runtime_names.h"
 
 enum {
 	DEFAULT_HZ = 999, /* for a command or pids; off the beat of things that run at 1000 Hz */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/vm/vm.h"
+#include "bpf/runtime/runtime_row.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
 #include "record/object.h"

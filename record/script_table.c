@@ -6,8 +6,8 @@
 #include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "format/file/layout.h"
-#include "record/vm/runtime.h"
-#include "record/vm/vm_memory.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/runtime_memory.h"
 
 enum {
 	LINE_BITS = 24, /* of an offset: function << LINE_BITS | line */

@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/vm/vm.h"
+#include "bpf/runtime/runtime_row.h"
 #include "format/base/map.h"
 #include "format/base/str.h"
 #include "format/base/vec.h"
 #include "record/object.h"
+#include "record/runtime/runtime_lines.h"
 #include "record/target_reader.h"
-#include "record/vm/vm_lines.h"
 
 struct script_function {
 	uint8_t kind, version; /* of struct event_vm_code */

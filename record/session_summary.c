@@ -5,7 +5,7 @@
 
 #include "format/base/clock.h"
 #include "record/jitdump.h"
-#include "record/vm/runtime.h"
+#include "record/runtime/runtime.h"
 
 enum {
 	TYPICAL_COMPRESSION = 4,

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "record/cfi_rule.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/runtime_loop.h"
 #include "record/unwind_functions.h"
 #include "record/unwind_gaps.h"
 #include "record/unwind_rows.h"
-#include "record/vm/runtime.h"
-#include "record/vm/vm_loop.h"
 
 enum {
 	LOW_MASK = 0xffff,

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/event.h"
-#include "bpf/vm/vm.h"
+#include "bpf/runtime/runtime_row.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
 #include "format/elf/elf_file.h"

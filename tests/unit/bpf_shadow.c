@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "bpf/vm/vm.h"
+#include "bpf/runtime/runtime_row.h"
 #include "record/table_store.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"

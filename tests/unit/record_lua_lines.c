@@ -1,9 +1,9 @@
 /* Line tables of Lua, by what luac -l says of them. */
-#include "record/vm/lua_lines.h"
+#include "record/runtime/lua/lua_lines.h"
 
 #include <string.h>
 
-#include "record/vm/runtime.h"
+#include "record/runtime/runtime.h"
 #include "tests/unit/unit.h"
 
 static uint32_t line_at(

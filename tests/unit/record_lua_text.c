@@ -1,11 +1,11 @@
 /* Texts of Lua's functions, read from a process: this one. */
-#include "record/vm/lua_text.h"
+#include "record/runtime/lua/lua_text.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "format/base/mem.h"
-#include "record/vm/lua_lines.h"
+#include "record/runtime/lua/lua_lines.h"
 #include "tests/unit/unit.h"
 
 /* A TString: what stands before the bytes is the runtime's. */

@@ -1,6 +1,6 @@
 /* Which versions of Perl are known, and what is let through to the BPF side. */
-#include "record/vm/perl_layout.h"
-#include "record/vm/runtime.h"
+#include "record/runtime/perl/perl_layout.h"
+#include "record/runtime/runtime.h"
 #include "tests/unit/unit.h"
 
 TEST(releases_are_known_and_others_are_refused)

@@ -1,7 +1,7 @@
 /* Where CPython keeps what, by what an interpreter tells of itself. */
 #include <string.h>
 
-#include "record/vm/python_layout.h"
+#include "record/runtime/python/python_layout.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* Line tables of CPython, by what its own co_lines() and dis say of them. */
-#include "record/vm/python_lines.h"
+#include "record/runtime/python/python_lines.h"
 #include "tests/unit/unit.h"
 
 static uint32_t line_at(

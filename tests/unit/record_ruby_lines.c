@@ -1,8 +1,8 @@
 /* Line tables of CRuby, by what RubyVM::InstructionSequence#disasm says of the same code. */
 #include <string.h>
 
-#include "record/vm/ruby_layout.h"
-#include "record/vm/ruby_lines.h"
+#include "record/runtime/ruby/ruby_layout.h"
+#include "record/runtime/ruby/ruby_lines.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* Where a variable of the thread is, by the machine code that reads it. */
-#include "record/vm/thread_variable.h"
+#include "record/runtime/thread_variable.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Stacks become places in files, by what was mapped at their time. */
 #include <unistd.h>
 
-#include "bpf/vm/vm.h"
+#include "bpf/runtime/runtime_row.h"
 #include "tests/unit/record_translate_fixture.h"
 
 /* ---- places in files ---- */

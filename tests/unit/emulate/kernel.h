@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/event.h"
-#include "bpf/vm/shadow_place.h"
+#include "bpf/runtime/shadow_place.h"
 
 /* Those whose types differ as far as our programs can tell. */
 enum emulated_release {

@@ -1,0 +1,247 @@
+/*
+ * What is told of a function of LuaJIT when it is first seen; names as those of Lua's functions.
+ *
+ * Sources: lj_debug.c, lj_bc.h of LuaJIT 2.1 of OpenResty 2025-10-30.
+ */
+#ifndef EBPROF_LUAJIT_NAME_BPF_H
+#define EBPROF_LUAJIT_NAME_BPF_H
+
+#include "bpf/runtime/lua/lua_name.bpf.h"
+
+enum {
+	JIT_FUNCTION_TAG = (1 << 17) - 9, /* above the 47 bits of a pointer */
+	JIT_FUNCTION_TYPE = 8,
+	JIT_FUNCTION_PLACE = 4, /* words of GCfuncL: where its instructions are */
+	JIT_PROTO_TYPE = 7,
+	JIT_PROTO_BYTES = 104, /* its instructions follow */
+	JIT_PROTO_NR_CODE = 12,
+	JIT_PROTO_CONSTANTS = 32,
+	JIT_PROTO_SOURCE = 64,
+	JIT_PROTO_FIRST_LINE = 72,
+	JIT_PROTO_NR_LINES = 76,
+	JIT_PROTO_LINES = 80,
+	JIT_PROTO_UPVALUES = 88,
+	JIT_PROTO_LOCALS = 96,
+	JIT_TEXT_BYTES = 256, /* of the longest name, and one */
+};
+
+/* Of a function that is written in C, *address is 0. 0: it is read. */
+static __always_inline enum vm_failure read_jit_proto(__u64 function, __u64 *proto, __u64 *address)
+{
+	__u64 head[5];
+	*address = 0;
+	if (bpf_probe_read_user(head, sizeof(head), (const void *)function))
+		return VM_FAILED_UNREADABLE;
+	if ((__u8)(head[1] >> 8) != JIT_FUNCTION_TYPE)
+		return 0; /* what stands for an operator's operands */
+	if ((__u8)(head[1] >> 16))
+		return 0;
+	__u64 at = head[JIT_FUNCTION_PLACE] - JIT_PROTO_BYTES;
+	if (bpf_probe_read_user(proto, JIT_PROTO_BYTES, (const void *)at))
+		return VM_FAILED_UNREADABLE;
+	if ((__u8)(proto[1] >> 8) != JIT_PROTO_TYPE)
+		return VM_FAILED_TORN;
+	*address = at;
+	return 0;
+}
+
+/* ---- names ---- */
+
+/* Behind a record's texts, behind the caller. */
+struct jit_names {
+	struct lua_caller caller;
+	__u8 text[JIT_TEXT_BYTES];
+};
+
+_Static_assert(sizeof(struct jit_names) <= VM_MAX_LINE_BYTES, "fits behind the texts");
+
+/* Reads a text. How many bytes it has, with the one that ends it; 0: too many, or unreadable. */
+static __always_inline __u32 read_jit_text(struct jit_names *names, __u64 from)
+{
+	long len = bpf_probe_read_user_str(names->text, JIT_TEXT_BYTES, (const void *)from);
+	return len > 0 && len < JIT_TEXT_BYTES ? len : 0;
+}
+
+/* The name of an upvalue: the n-th of texts that follow each other. 0: it has none. */
+__noinline __u64 jit_upvalue_name(__u32 number);
+__noinline __u64 jit_upvalue_name(__u32 number)
+{
+	enum {
+		MAX_UPVALUES = 60, /* LJ_MAX_UPVAL */
+	};
+	struct jit_names *names = (struct jit_names *)get_lua_caller();
+	if (!names)
+		return 0;
+	__u64 at = names->caller.proto[JIT_PROTO_UPVALUES / 8];
+	for (__u32 i = 0; i < MAX_UPVALUES && at; i++) {
+		if (i == number)
+			return at;
+		__u32 len = read_jit_text(names, at);
+		if (!len)
+			return 0;
+		at += len;
+	}
+	return 0;
+}
+
+/* A number of seven bits a byte, of three bytes at most; *bytes and *at are behind it then. */
+static __always_inline __u64 take_jit_number(__u64 *bytes, __u64 *at)
+{
+	__u64 first = *bytes & 255, second = *bytes >> 8 & 255, third = *bytes >> 16 & 255;
+	__u64 has_second = first >> 7, has_third = has_second & second >> 7;
+	__u64 used = 1 + has_second + has_third;
+	*bytes >>= 8 * used;
+	*at += used;
+	return (first & 127) | choose(has_second, (second & 127) << 7, 0) |
+	       choose(has_third, (third & 127) << 14, 0);
+}
+
+/*
+ * The name of the local variable in a register at a place: entries are a name, or a small number
+ * for what has none in the program, and two numbers: where it begins, from where the one before
+ * did, and how long it lives. 0: it has none.
+ */
+__noinline __u64 jit_local_name(__u32 variable, __u32 place);
+__noinline __u64 jit_local_name(__u32 variable, __u32 place)
+{
+	enum {
+		INTERNAL_NAMES = 7, /* VARNAME__MAX */
+	};
+	struct jit_names *names = (struct jit_names *)get_lua_caller();
+	if (!names)
+		return 0;
+	__u64 at = names->caller.proto[JIT_PROTO_LOCALS / 8], begin = 0, left = variable + 1ULL;
+	for (__u32 i = 0; i < LUA_WINDOW && at; i++) {
+		__u64 name = at, bytes = 0, len = read_jit_text(names, at), first = names->text[0];
+		if (!len || !first)
+			return 0;
+		__u64 is_internal = is_less(first, INTERNAL_NAMES);
+		at += choose(is_internal, 1, len);
+		if (!read_word(at, &bytes))
+			return 0;
+		begin += take_jit_number(&bytes, &at);
+		__u64 end = begin + take_jit_number(&bytes, &at);
+		left -= is_less(place, end) & (1 ^ is_less(place, begin));
+		if (!left)
+			return choose(is_internal, 0, name);
+	}
+	return 0;
+}
+
+/* That of a global variable or a field; 0: it is none, or cannot be read. */
+static __always_inline __u64 jit_constant_name(
+	const struct lua_code *code, const struct lua_caller *caller)
+{
+	__u64 constants = caller->proto[JIT_PROTO_CONSTANTS / 8], text = 0;
+	__u32 by = caller->set_by, op = by & 255;
+	if (op != code->get_global && op != code->get_field)
+		return 0;
+	__u32 number = op == code->get_global ? by >> 16 : by >> 16 & 255;
+	if (!read_word(constants - 8ULL * (number + 1), &text) || !text)
+		return 0;
+	return text + LUA_STRING_BYTES;
+}
+
+/* As read_lua_caller(). */
+static __always_inline bool read_jit_caller(
+	const struct luajit_walk *jit, struct lua_caller *caller)
+{
+	__u64 address = 0;
+	if (!jit->is_called || read_jit_proto(jit->caller, caller->proto, &address) || !address)
+		return false;
+	return read_lua_window(caller, address + JIT_PROTO_BYTES, jit->caller_place,
+		lua_proto_number(caller->proto, JIT_PROTO_NR_CODE));
+}
+
+/* As lua_called_register(). */
+__noinline int luajit_called_register(void);
+__noinline int luajit_called_register(void)
+{
+	struct scratch *scratch = get_scratch();
+	struct lua_caller *caller = get_lua_caller();
+	if (!scratch || !caller || !read_jit_caller(&scratch->walk.vm.luajit, caller))
+		return -1;
+	const struct lua_code *code = &scratch->walk.vm.row.luajit.code;
+	__u32 call = caller->code[(caller->count - 1) & (LUA_WINDOW - 1)], op = call & 255;
+	/* `self`: a call with all that another one returned. */
+	return op == code->call || op == code->self ? (int)lua_a(code, call) : -1;
+}
+
+/* As find_lua_name(). */
+static __always_inline void find_jit_name(const struct lua_code *code, bool is_called)
+{
+	struct lua_caller *caller = get_lua_caller();
+	if (!caller)
+		return;
+	caller->name = 0;
+	int set = is_called ? luajit_called_register() : -1;
+	if (set < 0)
+		return;
+	find_lua_setter(set);
+	__u64 by = caller->set_by;
+	__u32 op = by & 255;
+	if (by >> LUA_NOBODY_SHIFT)
+		return;
+	if (op == code->move)
+		caller->name = jit_local_name(by >> 16, caller->set_at);
+	else if (op == code->get_upvalue)
+		caller->name = jit_upvalue_name(by >> 16);
+	else
+		caller->name = jit_constant_name(code, caller);
+}
+
+/*
+ * How many instructions there are, how many lines, and the line of each from the first one on, in
+ * as many bytes as it takes.
+ */
+static __always_inline __u32 put_jit_lines(
+	struct vm_record *record, __u32 at, const struct luajit_walk *jit)
+{
+	enum {
+		COUNT_BYTES = 8,
+	};
+	struct event_vm_code *head = &record->head;
+	__u32 count = lua_proto_number(jit->proto, JIT_PROTO_NR_CODE);
+	__u32 nr_lines = lua_proto_number(jit->proto, JIT_PROTO_NR_LINES);
+	__u64 lines = jit->proto[JIT_PROTO_LINES / 8];
+	__u64 bytes = count - 1, start = at;
+	bytes <<= nr_lines < 256 ? 0 : nr_lines < 65536 ? 1 : 2;
+	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = 0;
+	head->address[VM_TEXT_LINES] = jit->proto_address;
+	asm volatile("" : "+r"(bytes), "+r"(start));
+	if (start > VM_MAX_NAME_BYTES + VM_MAX_FILE_BYTES ||
+		bytes > VM_MAX_LINE_BYTES - COUNT_BYTES)
+		return at;
+	__u8 *to = record->text + start;
+	*(__u32 *)to = count;
+	*(__u32 *)(to + 4) = nr_lines;
+	if (!lines || !bytes || bpf_probe_read_user(to + COUNT_BYTES, bytes, (const void *)lines))
+		return at;
+	bytes += COUNT_BYTES;
+	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = bytes;
+	return at + bytes;
+}
+
+/* The code's number from now on; 0: none. A global function, since it is needed rarely. */
+__noinline int luajit_send_code(__u64 identity);
+__noinline int luajit_send_code(__u64 identity)
+{
+	struct scratch *scratch = get_scratch();
+	struct vm_record *record = get_vm_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	const struct luajit_walk *jit = &scratch->walk.vm.luajit;
+	struct event_vm_code *head = &record->head;
+	head->unit[0] = head->unit[1] = VM_UNIT_UTF8;
+	head->version = scratch->walk.vm.row.luajit.version;
+	head->first_line = lua_proto_number(jit->proto, JIT_PROTO_FIRST_LINE);
+	__u64 source = jit->proto[JIT_PROTO_SOURCE / 8];
+	__u32 at = put_lua_name(record, source, head->first_line);
+	at = put_lua_file(record, at, source);
+	at = put_jit_lines(record, at, jit);
+	bool is_whole = head->bytes[VM_TEXT_NAME] && head->bytes[VM_TEXT_FILE] &&
+			head->bytes[VM_TEXT_LINES];
+	return send_code(scratch, record, at, is_whole, identity);
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* What the BPF programs have to know of a file with LuaJIT in it. */
+#ifndef EBPROF_VM_LUAJIT_H
+#define EBPROF_VM_LUAJIT_H
+
+#include "bpf/runtime/lua/lua_row.h"
+
+struct luajit_vm {
+	unsigned long long
+		loop; /* the interpreter, all of which is one piece: offset in the file */
+	struct lua_code code;
+	unsigned int traces;   /* in global_State and what follows: the traces' array; 0: none */
+	unsigned char version; /* 10 * major + minor */
+	unsigned char zero8[3];
+	unsigned int zero[12];
+};
+
+_Static_assert(sizeof(struct luajit_vm) == 120, "fills a row");
+
+#endif

@@ -1,0 +1,430 @@
+/*
+ * CPython, 3.6 to 3.15. A thread's state leads to the frame that runs, and each frame to its
+ * caller. Until 3.10 the interpreter's loop calls itself for each frame; since 3.11 one loop runs
+ * frame after frame, and goes on as long as they call each other without C code in between.
+ *
+ * Which frames belong to the loop at hand is not guessed: the record (3.11, 3.12) or the frame
+ * (since 3.12) that ends them lies in the loop's own native frame. A loop that is just beginning or
+ * ending has neither, and no script frames yet.
+ *
+ * Sources: Include/internal/pycore_frame.h, Include/cpython/{pystate,code}.h, Python/ceval.c of
+ * CPython 3.6.15, 3.8.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0; Include/cpython/code.h and
+ * Include/internal/pycore_interpframe.h of 3.14.10 for copies of code.
+ */
+#ifndef EBPROF_PYTHON_BPF_H
+#define EBPROF_PYTHON_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/runtime_code.bpf.h"
+#include "bpf/runtime/thread.bpf.h"
+#include "bpf/scratch.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+/* ---- the thread ---- */
+
+/* Whether it is the state of this very thread: it says which one itself. */
+static __always_inline bool is_state_of(const struct python_vm *row, __u64 state, __u64 thread)
+{
+	__u64 id;
+	return state && read_word(state + row->thread_id, &id) && id == thread;
+}
+
+/* The same from 3.15 on: in a variable of the thread. */
+static __always_inline __u64 find_state_variable(const struct vm_walk *vm, __u64 thread)
+{
+	const struct python_vm *row = &vm->row.python;
+	__u64 slot = row->key - vm->delta, state;
+	if (row->flags & PYTHON_STATE_IS_AT)
+		return read_word(thread + row->key, &state) && is_state_of(row, state, thread)
+			       ? state
+			       : 0;
+	if (slot_word(thread, slot, row->slot_more, GLIBC_MODULE_SHIFT, &state) &&
+		is_state_of(row, state, thread))
+		return state;
+	return slot_word(thread, slot, row->slot_more, MUSL_MODULE_SHIFT, &state) &&
+			       is_state_of(row, state, thread)
+		       ? state
+		       : 0;
+}
+
+/* The thread's first state, which it keeps in whatever interpreter it runs (until 3.12). */
+static __always_inline __u64 find_first_state(const struct vm_walk *vm)
+{
+	const struct python_vm *row = &vm->row.python;
+	__u64 thread = thread_pointer(), state = 0;
+	__u32 key = 0;
+	if (row->flags & (PYTHON_STATE_IS_AT | PYTHON_STATE_IS_IN_SLOT))
+		return find_state_variable(vm, thread);
+	const void *key_address = (const void *)(row->key - vm->delta);
+	if (bpf_probe_read_user(&key, sizeof(key), key_address) || key >= GLIBC_MAX_KEYS)
+		return 0;
+	if (glibc_value(thread, key, &state) && is_state_of(row, state, thread))
+		return state;
+	return musl_value(thread, key, &state) && is_state_of(row, state, thread) ? state : 0;
+}
+
+/* The state that the thread runs with, when it has the lock of the interpreters. */
+static __always_inline __u64 find_current_state(const struct vm_walk *vm)
+{
+	const struct python_vm *row = &vm->row.python;
+	__u64 state = 0;
+	bool is_ours = row->current && read_word(row->current - vm->delta, &state) &&
+		       is_state_of(row, state, thread_pointer());
+	return is_ours ? state : 0;
+}
+
+static __always_inline bool take_state(struct vm_walk *vm, __u64 state)
+{
+	__u64 first = 0;
+	if (!state || !read_word(state + vm->row.python.thread_frame, &first))
+		return false;
+	vm->python.state = state;
+	vm->python.frame = vm->python.cframe = first;
+	vm->has_thread = true;
+	return true;
+}
+
+/*
+ * A thread has a state for each interpreter that it runs. The frames of one are done: the loops
+ * further out are those of the one it began with. A global function, since it is needed rarely.
+ */
+__noinline int python_leave_interpreter(void);
+__noinline int python_leave_interpreter(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	struct vm_walk *vm = &scratch->walk.vm;
+	__u64 state = find_first_state(vm);
+	return state != vm->python.state && take_state(vm, state);
+}
+
+/* A global function like that. */
+__noinline int python_find_thread(void);
+__noinline int python_find_thread(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	struct vm_walk *vm = &scratch->walk.vm;
+	__u64 state = find_current_state(vm);
+	return take_state(vm, state ? state : find_first_state(vm));
+}
+
+/* ---- loops ---- */
+
+/* To the frames of the loop at hand. False: it has none. */
+static __always_inline bool enter_by_cframe(struct vm_walk *vm)
+{
+	enum {
+		MAX_LOOPS_MISSED = 4
+	};
+	const struct python_vm *row = &vm->row.python;
+	struct python_walk *python = &vm->python;
+	for (int i = 0; i < MAX_LOOPS_MISSED; i++) {
+		__u64 at = python->cframe;
+		if (at >= vm->high)
+			return false;
+		if (!read_word(at + row->cframe_frame, &python->frame) ||
+			!read_word(at + row->cframe_previous, &python->cframe))
+			return false;
+		if (at >= vm->low)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool is_code(const struct vm_walk *vm, __u64 code)
+{
+	const struct python_vm *row = &vm->row.python;
+	__u64 type;
+	return read_word(code + row->code_type_offset, &type) && type == row->code_type - vm->delta;
+}
+
+/*
+ * The frame that the loop was called for, when the thread is in its first few instructions: nothing
+ * that is in memory says so yet, or half of it does, but the argument is still in its register.
+ */
+static __always_inline __u64 find_entering(struct scratch *scratch)
+{
+	enum {
+		PROLOGUE_BYTES = 128,
+		RSI = 4, /* DWARF's numbers */
+		RDI = 5,
+	};
+	const struct walk *walk = &scratch->walk;
+	const struct vm_walk *vm = &walk->vm;
+	const struct python_vm *row = &vm->row.python;
+	__u64 code = 0, frame;
+	if (!walk->is_exact || scratch->user.head.nr_frames ||
+		walk->regs.ip + vm->delta - row->loop >= PROLOGUE_BYTES)
+		return 0;
+	frame = walk->regs.reg[row->flags & PYTHON_FRAME_IS_FIRST ? RDI : RSI];
+	if (!read_word(frame + row->frame_code, &code) || !is_code(vm, code & ~7ULL))
+		return 0;
+	return frame;
+}
+
+static __always_inline bool python_enter(struct scratch *scratch)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	if (!vm->has_thread && !python_find_thread()) {
+		push_vm_failure(scratch, VM_FAILED_STATE);
+		return false;
+	}
+	vm->python.entering = find_entering(scratch);
+	if (vm->python.entering)
+		return true;
+	bool has_cframe = vm->row.python.flags & PYTHON_HAS_CFRAME;
+	if (has_cframe && enter_by_cframe(vm))
+		return true;
+	__u64 next = has_cframe ? vm->python.cframe : vm->python.frame;
+	if (!next && python_leave_interpreter() && has_cframe)
+		return enter_by_cframe(vm);
+	if (has_cframe)
+		return false;
+	vm->python.first = vm->python.frame;
+	return vm->python.frame != 0;
+}
+
+/* ---- trampolines ---- */
+
+/*
+ * Out of code that has no rules, but whose last instructions, which come next, are known: it puts
+ * back the stack pointer, or the frame pointer, and returns. Such is what `-X perf` has called
+ * before each function, from 3.12 on (Python/asm_trampoline.S). False: it is not.
+ */
+__noinline int leave_trampoline(void);
+__noinline int leave_trampoline(void)
+{
+	static const __u64 add_ret = 0xc308c48348, pop_ret = 0xc35d;
+	struct scratch *scratch = get_scratch();
+	__u64 code, caller, fp;
+	if (!scratch || scratch->walk.is_exact)
+		return 0;
+	struct unwind_registers *regs = &scratch->walk.regs;
+	__u64 sp = regs->reg[UNWIND_SP];
+	if (!read_word(regs->ip, &code))
+		return 0;
+	bool has_fp = (code & 0xffff) == pop_ret;
+	if (!has_fp && (code & 0xffffffffff) != add_ret)
+		return 0;
+	if (!read_word(sp, &fp) || !read_word(sp + 8, &caller))
+		return 0;
+	regs->ip = caller;
+	regs->reg[UNWIND_SP] = sp + 16;
+	if (has_fp) {
+		regs->reg[UNWIND_FP] = fp;
+		regs->known |= 1ULL << UNWIND_FP;
+	}
+	return 1;
+}
+
+/* One that says what a script frame says already. */
+static __always_inline bool is_python_trampoline(const struct vm_walk *vm)
+{
+	return vm->file && vm->row.kind == VM_PYTHON;
+}
+
+/* ---- frames ---- */
+
+static __always_inline __u64 word_of_frame(const struct python_walk *python, __u32 offset)
+{
+	return python->frame_head[offset / 8 & (PYTHON_FRAME_BYTES / 8 - 1)];
+}
+
+static __always_inline __u64 word_of_code(const struct python_walk *python, __u32 offset)
+{
+	return python->code_head[offset / 8 & (PYTHON_CODE_BYTES / 8 - 1)];
+}
+
+static __always_inline __u32 number_of_code(const struct python_walk *python, __u32 offset)
+{
+	return word_of_code(python, offset) >> (offset & 4) * 8;
+}
+
+static __always_inline bool is_last_of_loop(const struct vm_walk *vm)
+{
+	const struct python_vm *row = &vm->row.python;
+	__u32 at = row->frame_entry & (PYTHON_FRAME_BYTES - 1);
+	__u8 entry = ((const __u8 *)vm->python.frame_head)[at];
+	return row->flags & PYTHON_IS_RECURSIVE || entry >= row->entry_least;
+}
+
+/*
+ * The frame that ends a loop's frames was at `at`. True: there are more. When it lies above the
+ * loop at hand, the frames were those of another loop, which is yet to come.
+ */
+static __always_inline bool leave_loop(struct scratch *scratch, __u64 at)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	if (at < vm->low)
+		return true;
+	if (at >= vm->high) {
+		vm->python.frame = vm->python.first;
+		scratch->user.head.nr_frames = vm->nr_frames;
+		scratch->walk.hash = vm->hash;
+	}
+	return false;
+}
+
+/* The instructions that run: free-threaded builds have a copy for each thread, the first its own.
+ */
+static __always_inline __u64 instructions_of(const struct vm_walk *vm, __u64 code)
+{
+	const struct python_vm *row = &vm->row.python;
+	__u64 copies, start = code + row->code_start;
+	if (!row->frame_copy)
+		return start;
+	__u32 copy = word_of_frame(&vm->python, row->frame_copy) >> (row->frame_copy & 4) * 8;
+	if (!copy)
+		return start;
+	bool is_read = read_word(code + row->code_copies, &copies) &&
+		       read_word(copies + 8 + (__u64)copy * 8, &start);
+	return is_read ? start : 0;
+}
+
+/* In units of its instructions; the one that runs, or that called. */
+static __always_inline __u32 place_in_code(const struct vm_walk *vm, __u64 code)
+{
+	const struct python_vm *row = &vm->row.python;
+	__s64 place;
+	if (row->flags & PYTHON_HAS_LASTI)
+		place = (__s32)(word_of_frame(&vm->python, row->frame_place) >>
+				(row->frame_place & 4) * 8);
+	else
+		place = (__s64)(word_of_frame(&vm->python, row->frame_place) -
+				instructions_of(vm, code)) >>
+			1;
+	return place < 0 || place >> VM_FRAME_CODE_SHIFT ? 0 : place; /* before the first one */
+}
+
+/* Of the code at an address: memory is used again for other code. */
+static __always_inline __u64 identify_code(
+	const struct scratch *scratch, const struct python_walk *python, __u32 words)
+{
+	__u64 sum = 0, factor = 0x9e3779b97f4a7c15ULL;
+	for (int i = 0; i < PYTHON_CODE_BYTES / 8; i++) {
+		sum += (python->code_head[i] & -(__u64)(words >> i & 1)) * factor;
+		factor += 0xd1b54a32d192ed04ULL; /* odd all the same */
+	}
+	sum ^= sum >> 32;
+	return mix(mix(scratch->walk.vm.process, python->code_address), sum);
+}
+
+/* ---- texts ---- */
+
+/* Of a str object. */
+static __always_inline __u32 append_string(struct vm_record *record, __u32 at, enum vm_text what,
+	const struct python_vm *row, __u64 object, __u64 max)
+{
+	__u64 length = 0;
+	__u32 state = 0;
+	record->head.unit[what & 1] = 1;
+	if (!read_word(object + row->text_length, &length) ||
+		bpf_probe_read_user(
+			&state, sizeof(state), (const void *)(object + row->text_state)))
+		return append_text(record, at, what, object, 0, max);
+	state >>= row->text_kind_shift & 31;
+	__u32 unit = state & 7;
+	bool is_compact = state >> 3 & 1, is_ascii = state >> 4 & 1;
+	__u64 start = object + (is_ascii ? row->text_ascii : row->text_compact);
+	record->head.unit[what & 1] = unit;
+	return append_text(record, at, what, start, is_compact ? length * unit : 0, max);
+}
+
+static __always_inline __u32 append_bytes(
+	struct vm_record *record, __u32 at, const struct python_vm *row, __u64 object)
+{
+	__u64 length = 0;
+	read_word(object + row->bytes_length, &length);
+	return append_text(
+		record, at, VM_TEXT_LINES, object + row->bytes_start, length, VM_MAX_LINE_BYTES);
+}
+
+/* The code's number from now on; 0: none. A global function, since it is needed rarely. */
+__noinline int python_send_code(__u64 identity);
+__noinline int python_send_code(__u64 identity)
+{
+	struct scratch *scratch = get_scratch();
+	struct vm_record *record = get_vm_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	const struct python_vm *row = &scratch->walk.vm.row.python;
+	const struct python_walk *python = &scratch->walk.vm.python;
+	record->head.version = row->version;
+	record->head.first_line = number_of_code(python, row->code_first_line);
+	__u32 at = append_string(record, 0, VM_TEXT_NAME, row, word_of_code(python, row->code_name),
+		VM_MAX_NAME_BYTES);
+	at = append_string(record, at, VM_TEXT_FILE, row, word_of_code(python, row->code_file),
+		VM_MAX_FILE_BYTES);
+	at = append_bytes(record, at, row, word_of_code(python, row->code_lines));
+	const __u32 *bytes = record->head.bytes;
+	bool is_whole = bytes[VM_TEXT_NAME] && bytes[VM_TEXT_FILE] &&
+			bytes[VM_TEXT_LINES] == record->head.whole_bytes[VM_TEXT_LINES];
+	return send_code(scratch, record, at, is_whole, identity);
+}
+
+/* ---- the step ---- */
+
+static __always_inline void push_code(struct scratch *scratch, __u64 code)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	const struct python_vm *row = &vm->row.python;
+	__u64 bytes = row->code_bytes;
+	asm volatile("" : "+r"(bytes));
+	bytes = ((bytes - 1) & (PYTHON_CODE_BYTES - 1)) + 1;
+	if (bpf_probe_read_user(vm->python.code_head, bytes, (const void *)code)) {
+		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		return;
+	}
+	if (word_of_code(&vm->python, row->code_type_offset) != row->code_type - vm->delta) {
+		push_vm_failure(scratch, VM_FAILED_TORN);
+		return;
+	}
+	vm->python.code_address = code;
+	__u64 identity = identify_code(scratch, &vm->python, row->identity_words);
+	__u32 number = find_code(identity);
+	if (!number)
+		number = python_send_code(identity);
+	if (number)
+		push_vm_word(scratch, number, place_in_code(vm, code));
+	else
+		push_vm_failure(scratch, VM_FAILED_NUMBER);
+}
+
+/* The next frame of the loop at hand. False: there is none. */
+static __always_inline bool python_step(struct scratch *scratch)
+{
+	struct vm_walk *vm = &scratch->walk.vm;
+	const struct python_vm *row = &vm->row.python;
+	struct python_walk *python = &vm->python;
+	__u64 entering = python->entering, bytes = row->frame_bytes;
+	__u64 at = entering ? entering : python->frame;
+	asm volatile("" : "+r"(bytes));
+	bytes = ((bytes - 1) & (PYTHON_FRAME_BYTES - 1)) + 1;
+	if (!at)
+		return false;
+	if (bpf_probe_read_user(python->frame_head, bytes, (const void *)at)) {
+		python->frame = 0;
+		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		return false;
+	}
+	if (entering) {
+		python->entering = 0;
+		push_code(scratch, word_of_frame(python, row->frame_code) & ~7ULL);
+		return false;
+	}
+	bool is_last = is_last_of_loop(vm);
+	python->frame = word_of_frame(python, row->frame_previous);
+	if (is_last && row->flags & PYTHON_HAS_SHIM)
+		return leave_loop(scratch, at);
+	/* The low bits of a pointer may say something of it, since 3.14. */
+	push_code(scratch, word_of_frame(python, row->frame_code) & ~7ULL);
+	return !is_last;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* Where CPython keeps what, by version. */
+#ifndef EBPROF_PYTHON_LAYOUT_H
+#define EBPROF_PYTHON_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/runtime/runtime_row.h"
+
+enum {
+	PYTHON_FIRST_MINOR = 6,
+	PYTHON_LAST_MINOR = 15,
+	PYTHON_DEBUG_OFFSETS_MINOR = 13,   /* from here on the interpreter says itself */
+	PYTHON_DEBUG_OFFSETS_BYTES = 1024, /* more than any version has */
+};
+
+/*
+ * False: an unknown version, or one that says itself. Addresses stay 0, but `current` is counted
+ * from _PyRuntime on.
+ */
+bool python_layout_of_version(uint32_t minor, struct python_vm *ret);
+/*
+ * By struct _Py_DebugOffsets, the first bytes of _PyRuntime. False: it is none, or one that makes
+ * no sense.
+ */
+bool python_layout_of_offsets(
+	const uint8_t bytes[PYTHON_DEBUG_OFFSETS_BYTES], uint32_t minor, struct python_vm *ret);
+/* Of texts only, by python_vm's `version`, whatever one: where strings have what. */
+void python_layout_of_texts(uint8_t version, struct python_vm *ret);
+/* Whether the BPF side may be handed it. */
+bool python_layout_is_sound(const struct python_vm *row);
+
+#endif

@@ -1,0 +1,14 @@
+#include "record/runtime/runtime_file.h"
+
+bool vm_file_read(struct elf_file *elf, uint64_t address, void *to, size_t len)
+{
+	size_t count;
+	const struct elf_segment *segments = elf_file_segments(elf, &count);
+	uint64_t offset, left;
+	if (!elf_segments_vaddr_to_offset(segments, count, address, &offset, &left) || left < len)
+		return false;
+	struct err *err = elf_file_read_into(elf, offset, to, len);
+	bool is_read = !err;
+	err_destroy(err);
+	return is_read;
+}

@@ -1,0 +1,245 @@
+/* Ticks in a process that is LuaJIT as far as the walk can tell, in the interpreter and a trace. */
+#include <string.h>
+
+#include "tests/unit/bpf_runtime_fixture.h"
+#include "tests/unit/emulate/kernel.h"
+#include "tests/unit/unit.h"
+
+enum {
+	LOOP_BYTES = 80,
+	SP = 20, /* a word of the stack: the interpreter's native frame */
+	/* Words of the heap. */
+	STATE = 0,
+	GLOBAL = 32,
+	TRACES = 128, /* from GLOBAL: the pointer to the array */
+	ARRAY = 200,
+	TRACE = 210,
+	SNAPSHOTS = 230,
+	MAP = 240,
+	IR = 250,
+	LUA_STACK = 300,
+	FIRST = 400, /* a function; its prototype and instructions */
+	SECOND = 440,
+	CONSTANTS = 500, /* before it: they are numbered downwards */
+	NAME = 510,
+	SOURCE = 520,
+	LINES = 530,
+	PROTO_WORDS = 13,
+};
+
+static uint64_t code_address(uint64_t function)
+{
+	return heap_address(function + 8 + PROTO_WORDS);
+}
+
+static void put_row(struct vm_fixture *fixture)
+{
+	static const struct lua_code code = {.sets_a = {0xf782ffffffc3000},
+		.sets_from = {0x8000100000000000, 0x1fe3fe},
+		.op_mask = 255,
+		.shift_a = 8,
+		.jump_bias = 0x8000,
+		.jump_shift = 16,
+		.move = 18,
+		.call = 66,
+		.get_upvalue = 45,
+		.get_global = 54,
+		.get_field = 57,
+		.jump = 88};
+	fixture->table.vm.kind = VM_LUAJIT;
+	fixture->table.vm.luajit =
+		(struct luajit_vm){.loop = LOOP, .code = code, .traces = TRACES * 8, .version = 21};
+}
+
+/* A function of four instructions. */
+static void put_function(struct vm_fixture *fixture, uint64_t at, uint64_t first_line)
+{
+	uint64_t *proto = fixture->heap + at + 8;
+	fixture->heap[at + 1] = 8 << 8;
+	fixture->heap[at + 4] = code_address(at);
+	proto[1] = 7 << 8 | 4ULL << 32;
+	proto[4] = heap_address(CONSTANTS);
+	proto[8] = heap_address(SOURCE);
+	proto[9] = first_line | 5ULL << 32;
+	proto[10] = heap_address(LINES);
+}
+
+/* A frame: its function and its link. Returns the word of its base. */
+static uint64_t put_frame(struct vm_fixture *fixture, uint64_t at, uint64_t function, uint64_t link)
+{
+	fixture->heap[at] = (0x1fff7ULL << 47) | heap_address(function);
+	fixture->heap[at + 1] = link;
+	return at + 2;
+}
+
+/* SECOND calls what it takes from the global variable "work". */
+static void put_texts(struct vm_fixture *fixture)
+{
+	uint32_t code[4] = {0, 54 | 2 << 8, 66 | 2 << 8, 0};
+	memcpy(&fixture->heap[SECOND + 8 + PROTO_WORDS], code, sizeof(code));
+	fixture->heap[CONSTANTS - 1] = heap_address(NAME);
+	memcpy(&fixture->heap[NAME + 3], "work", 5);
+	memcpy(&fixture->heap[SOURCE + 3], "@a.lua", 7);
+	memcpy(&fixture->heap[LINES], "\1\2\3", 3);
+}
+
+static void put_state(struct vm_fixture *fixture)
+{
+	uint64_t *state = fixture->heap + STATE;
+	uint64_t outer = put_frame(fixture, LUA_STACK + 2, SECOND, 2 * 8 << 0 | 1);
+	uint64_t inner = put_frame(fixture, outer + 2, FIRST, code_address(SECOND) + 3 * 4);
+	state[1] = 6 << 8;
+	state[2] = heap_address(GLOBAL);
+	state[4] = heap_address(inner);
+	state[6] = heap_address(LUA_STACK + 60);
+	state[7] = heap_address(LUA_STACK - 1);
+	state[10] = stack_address(SP);
+	fixture->stack[SP + 2] = heap_address(STATE);
+	fixture->stack[SP + 3] = code_address(FIRST) + 2 * 4;
+	fixture->stack[SP + 9] = CODE + CALLER + 5;
+}
+
+static void setup(struct vm_fixture *fixture)
+{
+	vm_fixture_init(fixture, LOOP_BYTES);
+	put_row(fixture);
+	put_function(fixture, FIRST, 10);
+	put_function(fixture, SECOND, 20);
+	put_texts(fixture);
+	put_state(fixture);
+	fixture->regs.reg[UNWIND_SP] = stack_address(SP);
+	vm_fixture_bind(fixture);
+}
+
+TEST(frames_of_the_interpreter)
+{
+	struct vm_fixture fixture;
+	setup(&fixture);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 4);
+	CHECK_STR(sent_frames(&fixture), "work+1 function@a.lua:20+2");
+	fixture.regs.known = 1ULL << UNWIND_RBX;
+	fixture.regs.reg[UNWIND_RBX] = code_address(FIRST) + 4 * 4;
+	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 3);
+	vm_fixture_deinit(&fixture);
+}
+
+/* SECOND calls its local variable number 1; variables begin behind it, too. */
+TEST(a_local_variable_that_is_not_the_last_has_its_name)
+{
+	enum {
+		LOCALS = 600, /* a word of the heap */
+	};
+	struct vm_fixture fixture;
+	setup(&fixture);
+	uint32_t code[4] = {0, 18 | 2 << 8 | 1 << 16, 66 | 2 << 8, 0};
+	memcpy(&fixture.heap[SECOND + 8 + PROTO_WORDS], code, sizeof(code));
+	fixture.heap[SECOND + 8 + 12] = heap_address(LOCALS);
+	memcpy(&fixture.heap[LOCALS], "first\0\0\4second\0\0\4third\0\0\4fourth\0\0\4", 34);
+	vm_fixture_tick(&fixture);
+	CHECK_STR(sent_text(0, VM_TEXT_NAME), "second");
+	vm_fixture_deinit(&fixture);
+}
+
+TEST(a_base_in_a_register_is_the_innermost)
+{
+	struct vm_fixture fixture;
+	setup(&fixture);
+	fixture.regs.reg[1] = heap_address(LUA_STACK + 4); /* rdx */
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 3);
+	fixture.regs.reg[1] = heap_address(LUA_STACK + 5); /* no function below it */
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 4);
+	vm_fixture_deinit(&fixture);
+}
+
+/* In the middle of what the trace inlined: FIRST, called by SECOND, which is on the stack. */
+static void put_trace(struct vm_fixture *fixture)
+{
+	uint64_t *trace = fixture->heap + TRACE, *global = fixture->heap + GLOBAL;
+	uint32_t map[4] = {2 << 24 | 2, 3 << 24 | 1 << 16 | 4};
+	uint64_t place = (code_address(FIRST) + 3 * 4) << 8 | 2;
+	uint32_t snapshots[6] = {0, 0, 1, 0, 100 << 16, 2 << 16 | 4};
+	global[23] = 1; /* vmstate */
+	global[47] = heap_address(LUA_STACK + 4);
+	global[TRACES] = heap_address(ARRAY);
+	fixture->heap[ARRAY + 1] = heap_address(TRACE);
+	trace[1] = 2 << 16;
+	trace[4] = heap_address(IR);
+	trace[6] = heap_address(SNAPSHOTS);
+	trace[7] = heap_address(MAP);
+	trace[9] = code_address(SECOND) + 4;
+	trace[10] = 1000ULL << 32;
+	trace[11] = JIT;
+	trace[13] = 1;
+	memcpy(map + 2, &place, sizeof(place));
+	memcpy(&fixture->heap[MAP], map, sizeof(map));
+	memcpy(&fixture->heap[SNAPSHOTS], snapshots, sizeof(snapshots));
+	fixture->heap[IR + 3] = heap_address(FIRST);
+	fixture->heap[IR + 5] = code_address(SECOND) + 3 * 4;
+}
+
+TEST(frames_of_a_trace)
+{
+	struct vm_fixture fixture;
+	setup(&fixture);
+	put_trace(&fixture);
+	fixture.regs.ip = JIT + 200;
+	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
+	vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "ssnn");
+	CHECK_STR(sent_frames(&fixture), "work+2 function@a.lua:20+2");
+	fixture.heap[TRACE + 13] = 2; /* another trace: what is on the stack */
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 3);
+	vm_fixture_deinit(&fixture);
+}
+
+/* A callback of a C function: it is that which the interpreter returns to. */
+TEST(a_trace_that_other_code_called)
+{
+	struct vm_fixture fixture;
+	setup(&fixture);
+	put_trace(&fixture);
+	fixture.regs.ip = JIT + 200;
+	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
+	fixture.stack[SP + 9] = JIT + 8;
+	fixture.heap[GLOBAL] = CODE + CALLER + 16; /* who allocates memory */
+	const uint64_t *words = vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "ssna");
+	fixture.heap[GLOBAL] = JIT + 16;
+	words = vm_fixture_tick(&fixture);
+	CHECK(words && !is_script(words[0]));
+	fixture.stack[SP + 4] = stack_address(SP + 20); /* the interpreter's native frame before */
+	fixture.stack[SP + 29] = CODE + CALLER + 5;
+	words = vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "ssna");
+	vm_fixture_deinit(&fixture);
+}
+
+TEST(code_of_no_file_without_an_interpreter_below)
+{
+	struct vm_fixture fixture;
+	setup(&fixture);
+	fixture.regs.ip = JIT + 200;
+	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
+	fixture.heap[STATE + 10] = stack_address(SP + 2);
+	vm_fixture_tick(&fixture);
+	CHECK_STR(vm_fixture_shape(&fixture), "a");
+	vm_fixture_deinit(&fixture);
+}
+
+TEST(frames_that_do_not_come_to_an_end)
+{
+	struct vm_fixture fixture;
+	setup(&fixture);
+	put_frame(
+		&fixture, LUA_STACK + 2, SECOND, 1 << 3 | 6); /* the link leads to itself, nearly */
+	vm_fixture_tick(&fixture);
+	CHECK(fixture.count >= 3 && fixture.count < 16);
+	put_frame(&fixture, LUA_STACK + 6, FIRST, 6);
+	vm_fixture_tick(&fixture);
+	CHECK_INT(fixture.count, 3);
+	vm_fixture_deinit(&fixture);
+}

@@ -1,0 +1,86 @@
+/*
+ * A process that a runtime of scripts runs in, as far as the walk can tell: its mappings, its
+ * memory in words, and what ticks in it send. What stands in the memory is the runtime's.
+ */
+#ifndef EBPROF_BPF_VM_FIXTURE_H
+#define EBPROF_BPF_VM_FIXTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "bpf/runtime/runtime_row.h"
+#include "record/table_store.h"
+
+enum {
+	CODE = 0x400000, /* the interpreter; file offsets are addresses less this */
+	HELPER =
+		0x800, /* file offsets of a function that its loop calls, of the loop, and of who */
+	LOOP = 0x1000, /* calls that, the outermost */
+	CALLER = 0x2000,
+	END = 0x3000,
+	DATA = 0x5000, /* file offset of its variables */
+	DATA_WORDS = 16,
+	JIT = 0x600000, /* memory of no file, executable */
+	STACK = 0x7000000,
+	STACK_WORDS = 512,
+	HEAP = 0x8000000,
+	HEAP_WORDS = 4096,
+	THREAD_WORDS = 256,
+	GLIBC_KEYS = 0x310 / 8, /* a word of the thread: two for each key, of which the second is */
+};
+
+struct vm_fixture {
+	struct table_store *store;
+	struct unwind_table table;
+	struct unwind_registers regs; /* of the next tick */
+	uint64_t thread[THREAD_WORDS];
+	uint64_t data[DATA_WORDS], heap[HEAP_WORDS], stack[STACK_WORDS];
+	const uint64_t *words; /* of the last stack */
+	uint32_t count;
+};
+
+static inline uint64_t heap_address(uint64_t word)
+{
+	return HEAP + word * 8;
+}
+
+static inline uint64_t stack_address(uint64_t word)
+{
+	return STACK + word * 8;
+}
+
+/*
+ * All memory is zero; the thread has a pointer to its own, which nobody can read yet. The leaf is
+ * the loop, and its native frame, as that of the helper, has so many bytes.
+ */
+void vm_fixture_init(struct vm_fixture *fixture, uint32_t frame_bytes);
+/* At address 0, where the emulated thread pointer is. */
+void vm_fixture_show_thread(struct vm_fixture *fixture);
+/* The table is the file's from now on, with its row of the runtime. */
+void vm_fixture_bind(struct vm_fixture *fixture);
+void vm_fixture_deinit(struct vm_fixture *fixture);
+
+/* The words of the stack that is sent, which nobody has seen before. */
+const uint64_t *vm_fixture_tick(struct vm_fixture *fixture);
+/* The last stack, a letter a frame: (s)cript, (n)ative of the file, (a)nonymous. */
+const char *vm_fixture_shape(const struct vm_fixture *fixture);
+
+/* ---- of words ---- */
+
+bool is_script(uint64_t word);
+uint32_t number_of(uint64_t word);
+uint32_t place_of(uint64_t word);
+/* Of a frame without code: why, if it is of this runtime; else 0. */
+enum vm_failure failure_of(uint64_t word, enum vm_kind kind);
+
+/* A text of the n-th code that was sent by the last tick; "": there is none, or it is long. */
+const char *sent_text(size_t n, enum vm_text what);
+/*
+ * "NAME+PLACE NAME+PLACE" of the last stack's script frames, where none of their functions was
+ * known before: their codes were sent in this order.
+ */
+const char *sent_frames(const struct vm_fixture *fixture);
+
+#endif
