@@ -28,7 +28,7 @@ enum event_type {
 	EVENT_SNAPSHOT = 4,
 	EVENT_SNAPSHOT_CHUNK = 5,
 	EVENT_SAMPLE_AGAIN = 6, /* a struct event_sample: the same tick, with a snapshot */
-	EVENT_VM_CODE = 7,      /* see bpf/runtime/ */
+	EVENT_CODE = 7,         /* see bpf/runtime/ */
 	EVENT_FORKS = 8, /* the type alone: processes were forked, see record/timer_choice.h */
 };
 
@@ -62,8 +62,8 @@ enum event_frame_kind {
 	EVENT_FRAME_ADDRESS = 0, /* to be looked up in the process's mappings */
 	EVENT_FRAME_FILE = 1,    /* offset in a file */
 	EVENT_FRAME_ANONYMOUS = 2,
-	EVENT_FRAME_VDSO = 3, /* offset in its image */
-	EVENT_FRAME_VM = 4,   /* of a program that an interpreter runs: see bpf/runtime/ */
+	EVENT_FRAME_VDSO = 3,    /* offset in its image */
+	EVENT_FRAME_RUNTIME = 4, /* of a program that an interpreter runs: see bpf/runtime/ */
 };
 
 enum {
@@ -167,11 +167,11 @@ struct event_config {
 	unsigned int snapshot_limit_bytes; /* unread ring bytes above which none are taken */
 	unsigned int snapshot_bytes;
 	unsigned int call_graph;
-	unsigned int nr_cpus;     /* CPU numbers stay below */
-	unsigned int nr_lanes;    /* 2 where there are probes */
-	unsigned int max_files;   /* entries of the map of files */
-	unsigned int shadow_vms;  /* bits: whose script frames are those of shadow stacks */
-	unsigned int times_calls; /* the kernel does not tell how long on_call() takes */
+	unsigned int nr_cpus;         /* CPU numbers stay below */
+	unsigned int nr_lanes;        /* 2 where there are probes */
+	unsigned int max_files;       /* entries of the map of files */
+	unsigned int shadow_runtimes; /* bits: whose script frames are those of shadow stacks */
+	unsigned int times_calls;     /* the kernel does not tell how long on_call() takes */
 };
 
 /* ---- unwind rules: how to get from a frame to its caller ---- */
@@ -311,9 +311,9 @@ enum unwind_table_state {
 struct unwind_file {
 	unsigned int state; /* enum unwind_table_state */
 	unsigned int first_page, nr_pages;
-	unsigned int pages; /* the place of the first page's words */
-	unsigned int epoch; /* of the clock below, when it was used last */
-	unsigned int vm;    /* number of its struct vm_row, plus 1; 0: it has no runtime */
+	unsigned int pages;   /* the place of the first page's words */
+	unsigned int epoch;   /* of the clock below, when it was used last */
+	unsigned int runtime; /* number of its struct runtime_row, plus 1; 0: it has no runtime */
 	unsigned int zero[2];
 };
 

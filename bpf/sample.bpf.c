@@ -83,12 +83,12 @@ static __always_inline bool begin_user_stack(struct task_struct *task, struct sc
 		&walk->space, mm, scratch->sample.start_ns, BPF_CORE_READ(task, self_exec_id));
 	walk->mapping.start = walk->mapping.end = 0;
 	walk->window.address = 0;
-	walk->vm.state = VM_OUTSIDE;
-	walk->vm.file = 0;
-	walk->vm.was_sought = false;
-	walk->vm.compiled = 0;
-	walk->vm.shadow = VM_SHADOW_UNKNOWN;
-	walk->vm.is_shadow = false;
+	walk->runtime.state = RUNTIME_OUTSIDE;
+	walk->runtime.file = 0;
+	walk->runtime.was_sought = false;
+	walk->runtime.compiled = 0;
+	walk->runtime.shadow = RUNTIME_SHADOW_UNKNOWN;
+	walk->runtime.is_shadow = false;
 	walk->hash = first_hash();
 	walk->is_exact = true;
 	walk->guess = EVENT_END_COMPLETE;
@@ -466,7 +466,7 @@ int on_call(struct pt_regs *ctx)
 	__u32 number = probe_of(ctx);
 	const struct shadow_place *place = bpf_map_lookup_elem(&shadow_places, &number);
 	struct shadow_counters *count = count_calls();
-	if (!place || !place->vm || !count)
+	if (!place || !place->runtime || !count)
 		return 0;
 	__u64 start_ns = config.times_calls ? bpf_ktime_get_ns() : 0;
 	if (is_target()) {

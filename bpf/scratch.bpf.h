@@ -39,7 +39,7 @@ struct walk {
 	struct address_space space;
 	struct mapping mapping; /* of the frame before: neighbours are often in the same */
 	struct window window;
-	struct vm_walk vm;
+	struct runtime_walk runtime;
 	unsigned long pivot[MAPLE_PIVOTS]; /* of the tree's node at hand */
 	__u64 hash;
 	__u8 is_exact; /* ip is where the frame is, not where a call returns to */
@@ -66,9 +66,9 @@ _Static_assert((int)LANES == (int)EVENT_MAX_LANES, "the recorder makes room for 
 
 /*
  * Of the 512 bytes of stack that the kernel allows for a chain of calls, each function takes at
- * least 32. The longest chain is tick, loop's callback, unwind_frame(), vm_step(), and the sending
- * of a name: what the outer ones need only for a while is in functions of their own, which are not
- * inlined. `make lint` adds them up, `make check-kernel` shows whether all kernels take it.
+ * least 32. The longest chain is tick, loop's callback, unwind_frame(), runtime_step(), and the
+ * sending of a name: what the outer ones need only for a while is in functions of their own, which
+ * are not inlined. `make lint` adds them up, `make check-kernel` shows whether all kernels take it.
  */
 struct scratch {
 	struct walk walk;

@@ -78,29 +78,29 @@ static __always_inline struct shadow_stack *find_shadow_stack(void)
 
 static __always_inline bool is_shadowed(__u32 kind)
 {
-	return config.shadow_vms >> (kind & 31) & 1;
+	return config.shadow_runtimes >> (kind & 31) & 1;
 }
 
 /* With the frames that are alive, where the leaf's stack pointer is this. */
 static __always_inline void begin_shadow(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
 	const struct shadow_stack *stack = find_shadow_stack();
 	__u64 sp = scratch->leaf.reg[UNWIND_SP];
-	vm->shadow = stack ? VM_SHADOW_FOUND : VM_SHADOW_NONE;
-	vm->shadow_left = 0;
-	vm->shadow_is_cut = false;
+	runtime->shadow = stack ? RUNTIME_SHADOW_FOUND : RUNTIME_SHADOW_NONE;
+	runtime->shadow_left = 0;
+	runtime->shadow_is_cut = false;
 	if (!stack)
 		return;
-	vm->shadow_is_cut = stack->depth > SHADOW_MAX_FRAMES;
-	__u32 depth = vm->shadow_is_cut ? SHADOW_MAX_FRAMES : stack->depth;
+	runtime->shadow_is_cut = stack->depth > SHADOW_MAX_FRAMES;
+	__u32 depth = runtime->shadow_is_cut ? SHADOW_MAX_FRAMES : stack->depth;
 	for (int i = 0; i < SHADOW_MAX_FRAMES && depth; i++) {
 		if (stack->frame[(depth - 1) & (SHADOW_MAX_FRAMES - 1)].sp + SLACK_BYTES >= sp)
 			break;
 		depth--;
-		vm->shadow_is_cut = false;
+		runtime->shadow_is_cut = false;
 	}
-	vm->shadow_left = depth;
+	runtime->shadow_left = depth;
 }
 
 /*
@@ -113,9 +113,9 @@ __noinline int find_shadow(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	if (scratch->walk.vm.shadow == VM_SHADOW_UNKNOWN)
+	if (scratch->walk.runtime.shadow == RUNTIME_SHADOW_UNKNOWN)
 		begin_shadow(scratch);
-	return scratch->walk.vm.shadow == VM_SHADOW_FOUND;
+	return scratch->walk.runtime.shadow == RUNTIME_SHADOW_FOUND;
 }
 
 /* The next frame that was entered below `high`. 0: there is none. */
@@ -126,23 +126,23 @@ __noinline int shadow_step(__u64 high)
 	const struct shadow_stack *stack = find_shadow_stack();
 	if (!scratch || !stack)
 		return 0;
-	struct vm_walk *vm = &scratch->walk.vm;
-	if (vm->shadow_is_cut) {
-		vm->shadow_is_cut = false;
-		push_vm_failure(scratch, VM_FAILED_DEEP);
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	if (runtime->shadow_is_cut) {
+		runtime->shadow_is_cut = false;
+		push_runtime_failure(scratch, RUNTIME_FAILED_DEEP);
 		return 1;
 	}
-	__u32 left = vm->shadow_left;
+	__u32 left = runtime->shadow_left;
 	if (!left)
 		return 0;
 	const struct shadow_frame *frame = &stack->frame[(left - 1) & (SHADOW_MAX_FRAMES - 1)];
 	if (frame->sp >= high)
 		return 0;
-	vm->shadow_left = left - 1;
+	runtime->shadow_left = left - 1;
 	if (frame->code)
-		push_vm_word(scratch, frame->code, frame->line);
+		push_runtime_word(scratch, frame->code, frame->line);
 	else
-		push_vm_failure(scratch, VM_FAILED_NAME);
+		push_runtime_failure(scratch, RUNTIME_FAILED_NAME);
 	return 1;
 }
 

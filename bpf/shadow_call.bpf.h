@@ -15,7 +15,7 @@
 
 enum {
 	TEXT_HEAD_BYTES = 16, /* of texts, by which memory that is used again is told */
-	MAX_NAME_PART_BYTES = VM_MAX_NAME_BYTES / 2 - 4,
+	MAX_NAME_PART_BYTES = RUNTIME_MAX_NAME_BYTES / 2 - 4,
 };
 
 /* What a thread's begins as: BPF's own stack has no room for it. */
@@ -100,18 +100,19 @@ static __always_inline void read_call(
 {
 	for (int i = 0; i < SHADOW_TEXTS; i++)
 		call->text[i] = read_argument(context, &place->text[i]);
-	call->line = read_argument(context, &place->line) & ((1 << VM_FRAME_CODE_SHIFT) - 1);
-	call->match = mix(mix(place->vm, call->text[SHADOW_NAME]), call->text[SHADOW_FILE]) >> 32;
+	call->line = read_argument(context, &place->line) & ((1 << RUNTIME_FRAME_CODE_SHIFT) - 1);
+	call->match =
+		mix(mix(place->runtime, call->text[SHADOW_NAME]), call->text[SHADOW_FILE]) >> 32;
 }
 
 /* ---- names ---- */
 
 static __always_inline __u32 append_separator(
-	struct vm_record *record, __u64 at, const struct shadow_place *place, __u64 from)
+	struct runtime_record *record, __u64 at, const struct shadow_place *place, __u64 from)
 {
 	__u64 start = at;
 	asm volatile("" : "+r"(start));
-	if (start > VM_MAX_NAME_BYTES)
+	if (start > RUNTIME_MAX_NAME_BYTES)
 		return at;
 	if (from) {
 		long bytes = bpf_probe_read_user_str(
@@ -126,16 +127,17 @@ static __always_inline __u32 append_separator(
 	return at + length;
 }
 
-static __always_inline __u32 append_called(
-	struct vm_record *record, const struct shadow_place *place, const struct shadow_call *call)
+static __always_inline __u32 append_called(struct runtime_record *record,
+	const struct shadow_place *place, const struct shadow_call *call)
 {
 	__u32 at = append_c_text(
-		record, 0, VM_TEXT_NAME, call->text[SHADOW_CLASS], MAX_NAME_PART_BYTES);
+		record, 0, RUNTIME_TEXT_NAME, call->text[SHADOW_CLASS], MAX_NAME_PART_BYTES);
 	if (at)
 		at = append_separator(record, at, place, call->text[SHADOW_SEPARATOR]);
 	__u32 start = at;
-	at = append_c_text(record, at, VM_TEXT_NAME, call->text[SHADOW_NAME], MAX_NAME_PART_BYTES);
-	record->head.bytes[VM_TEXT_NAME] = record->head.whole_bytes[VM_TEXT_NAME] =
+	at = append_c_text(
+		record, at, RUNTIME_TEXT_NAME, call->text[SHADOW_NAME], MAX_NAME_PART_BYTES);
+	record->head.bytes[RUNTIME_TEXT_NAME] = record->head.whole_bytes[RUNTIME_TEXT_NAME] =
 		at == start ? 0 : at;
 	return at == start ? 0 : at;
 }
@@ -144,24 +146,24 @@ static __always_inline __u32 append_called(
 static __noinline __u32 send_call(const struct shadow_place *place, const struct shadow_call *call)
 {
 	struct scratch *scratch = scratch_of_lane(LANE_HITS);
-	struct vm_record *record = get_vm_record(scratch);
+	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record ||
 		__sync_val_compare_and_swap(&scratch->is_busy, (__u32) false, (__u32) true))
 		return 0;
-	struct event_vm_code *head = &record->head;
+	struct event_code *head = &record->head;
 	scratch->lane = LANE_HITS;
 	scratch->user.head.pid = identify_current().pid;
 	scratch->user.head.time_ns = bpf_ktime_get_ns();
-	scratch->walk.vm.row.kind = place->vm;
-	head->version = VM_VERSION_LINES;
+	scratch->walk.runtime.row.kind = place->runtime;
+	head->version = RUNTIME_VERSION_LINES;
 	head->first_line = call->line;
-	head->unit[VM_TEXT_NAME] = head->unit[VM_TEXT_FILE] = VM_UNIT_UTF8;
+	head->unit[RUNTIME_TEXT_NAME] = head->unit[RUNTIME_TEXT_FILE] = RUNTIME_UNIT_UTF8;
 	__u32 at = append_called(record, place, call);
 	if (at)
-		at = append_c_text(
-			record, at, VM_TEXT_FILE, call->text[SHADOW_FILE], VM_MAX_FILE_BYTES);
-	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = 0;
-	for (int i = 0; i < VM_TEXTS; i++)
+		at = append_c_text(record, at, RUNTIME_TEXT_FILE, call->text[SHADOW_FILE],
+			RUNTIME_MAX_FILE_BYTES);
+	head->bytes[RUNTIME_TEXT_LINES] = head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	for (int i = 0; i < RUNTIME_TEXTS; i++)
 		head->address[i] = 0; /* nobody is to read there again */
 	__u32 number = at ? send_code(scratch, record, at, true, call->identity) : 0;
 	asm volatile("" ::: "memory");

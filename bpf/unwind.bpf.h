@@ -147,7 +147,7 @@ static __always_inline bool take_program(struct scratch *scratch)
 	struct walk *walk = &scratch->walk;
 	struct mm_struct *mm = walk->space.mm;
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	if (walk->vm.file)
+	if (walk->runtime.file)
 		return true;
 	__u64 end = BPF_CORE_READ(mm, end_code);
 	if (!end || (__u32)pid_tgid != pid_tgid >> 32)
@@ -167,7 +167,7 @@ __noinline int resume_loop(void)
 	if (!scratch)
 		return 0;
 	struct walk *walk = &scratch->walk;
-	__u64 resume = take_program(scratch) ? vm_resume(&walk->vm) : 0;
+	__u64 resume = take_program(scratch) ? runtime_resume(&walk->runtime) : 0;
 	if (!resume) {
 		map_address(walk->regs.ip - !walk->is_exact); /* not that of the program any more */
 		return 0;
@@ -184,8 +184,8 @@ static __always_inline bool take_luajit(struct scratch *scratch, __u64 address)
 	struct walk *walk = &scratch->walk;
 	map_address(address);
 	return walk->mapping.kind == EVENT_FRAME_FILE &&
-	       (walk->vm.file == walk->mapping.file || take_row(scratch)) &&
-	       walk->vm.row.kind == VM_LUAJIT;
+	       (walk->runtime.file == walk->mapping.file || take_row(scratch)) &&
+	       walk->runtime.row.kind == RUNTIME_LUAJIT;
 }
 
 /*
@@ -201,24 +201,24 @@ __noinline int resume_luajit(void)
 	if (!scratch)
 		return 0;
 	struct walk *walk = &scratch->walk;
-	struct vm_walk *vm = &walk->vm;
+	struct runtime_walk *runtime = &walk->runtime;
 	__u64 ip = walk->regs.ip, place = ip - !walk->is_exact;
-	if (vm->was_sought || (vm->file && vm->row.kind != VM_LUAJIT))
+	if (runtime->was_sought || (runtime->file && runtime->row.kind != RUNTIME_LUAJIT))
 		return 0;
-	vm->was_sought = true;
+	runtime->was_sought = true;
 	__u64 at = luajit_find_cframe(walk->regs.reg[UNWIND_SP]);
 	if (!at)
 		return 0;
-	if (!take_luajit(scratch, vm->luajit.cframe[JIT_CFRAME_RETURN] - 1) &&
-		!take_luajit(scratch, jit_allocator(&vm->luajit)) &&
-		!take_luajit(scratch, jit_return_before(&vm->luajit) - 1)) {
+	if (!take_luajit(scratch, runtime->luajit.cframe[JIT_CFRAME_RETURN] - 1) &&
+		!take_luajit(scratch, jit_allocator(&runtime->luajit)) &&
+		!take_luajit(scratch, jit_return_before(&runtime->luajit) - 1)) {
 		map_address(place);
 		return 0;
 	}
-	vm->compiled = place;
+	runtime->compiled = place;
 	walk->regs.reg[UNWIND_SP] = at;
 	walk->regs.known = 1ULL << UNWIND_SP;
-	walk->regs.ip = vm->row.luajit.loop - vm->delta;
+	walk->regs.ip = runtime->row.luajit.loop - runtime->delta;
 	walk->is_exact = true;
 	map_address(walk->regs.ip);
 	return 1;
@@ -234,14 +234,14 @@ __noinline int begins_rest(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch || scratch->walk.end == EVENT_END_TABLE_PENDING)
 		return 0;
-	struct vm_walk *vm = &scratch->walk.vm;
-	if (!vm_has_shadow_rest(vm)) {
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	if (!runtime_has_shadow_rest(runtime)) {
 		if (scratch->walk.end != EVENT_END_COMPLETE && !take_program(scratch))
 			return 0;
-		if (!vm->file || !vm_has_rest(scratch))
+		if (!runtime->file || !runtime_has_rest(scratch))
 			return 0;
 	}
-	vm->state = VM_REST;
+	runtime->state = RUNTIME_REST;
 	return 1;
 }
 
@@ -352,13 +352,13 @@ static __always_inline bool begins_script_frames(
 	struct scratch *scratch, const struct unwind_rule *rule)
 {
 	struct walk *walk = &scratch->walk;
-	if (!(rule->flags & UNWIND_INTERPRETER) || walk->vm.state != VM_OUTSIDE)
+	if (!(rule->flags & UNWIND_INTERPRETER) || walk->runtime.state != RUNTIME_OUTSIDE)
 		return false;
 	__u64 cfa;
-	walk->vm.state = VM_DONE;
+	walk->runtime.state = RUNTIME_DONE;
 	if (unwind_cfa(&walk->regs, rule, read_stack, walk, &cfa))
 		return false;
-	vm_enter(cfa);
+	runtime_enter(cfa);
 	return true;
 }
 
@@ -368,9 +368,9 @@ static __always_inline bool leaves_jit(struct scratch *scratch, __u64 place)
 	bool is_trampoline = leave_trampoline();
 	if (!is_trampoline && !ruby_leave_jit())
 		return false;
-	if (!is_trampoline || !is_python_trampoline(&scratch->walk.vm))
+	if (!is_trampoline || !is_python_trampoline(&scratch->walk.runtime))
 		push_frame(scratch, place);
-	scratch->walk.vm.state = VM_OUTSIDE;
+	scratch->walk.runtime.state = RUNTIME_OUTSIDE;
 	scratch->walk.guess = EVENT_END_COMPLETE;
 	scratch->walk.end = EVENT_END_DEPTH;
 	return true;
@@ -424,9 +424,9 @@ __noinline int unwind_frame(void)
 		walk->end = EVENT_END_DEPTH;
 		return 1;
 	}
-	if (walk->vm.state == VM_REST)
-		return !vm_rest_step();
-	if (walk->vm.state == VM_RUNNING && vm_step())
+	if (walk->runtime.state == RUNTIME_REST)
+		return !runtime_rest_step();
+	if (walk->runtime.state == RUNTIME_RUNNING && runtime_step())
 		return 0;
 	__u64 place = walk->regs.ip - !walk->is_exact;
 	if (place < walk->mapping.start || place >= walk->mapping.end)
@@ -455,7 +455,7 @@ __noinline int unwind_frame(void)
 		return 1; /* cannot be: numbers are checked when tables are made */
 	if (!end && begins_script_frames(scratch, rule))
 		return 0;
-	walk->vm.state = VM_OUTSIDE;
+	walk->runtime.state = RUNTIME_OUTSIDE;
 	if (end != EVENT_END_TABLE_PENDING)
 		push_frame(scratch, unwind_place(place, walk->is_exact, rule));
 	bool is_outermost = false;

@@ -218,7 +218,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.call_graph = options.call_graph.how,
 		.snapshot_bytes = options.call_graph.snapshot_bytes,
 		.table_bytes = options.table_bytes,
-		.unwanted_vms = options.unwanted_vms,
+		.unwanted_runtimes = options.unwanted_runtimes,
 		.cache_folder = options.cache_folder,
 		.exclude_user = options.all_kernel,
 		.exclude_kernel = options.all_user,

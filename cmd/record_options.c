@@ -158,19 +158,19 @@ static struct err *parse_ring(const char *text, void *member)
 	return NULL;
 }
 
-static struct err *parse_vms(const char *text, void *member)
+static struct err *parse_unwanted_runtimes(const char *text, void *member)
 {
-	return vm_names_parse(text, member);
+	return runtime_names_parse(text, member);
 }
 
 /* --no-NAME: what --no-vm NAME is. */
-#define DEFINE_PARSE_NO(kind, number, vm) \
-	static struct err *parse_no_##vm(const char *text, void *member) \
+#define DEFINE_PARSE_NO(kind, number, runtime) \
+	static struct err *parse_no_##runtime(const char *text, void *member) \
 	{ \
 		(void)text; \
-		return vm_names_parse(#vm, member); \
+		return runtime_names_parse(#runtime, member); \
 	}
-VM_KINDS(DEFINE_PARSE_NO)
+RUNTIMES(DEFINE_PARSE_NO)
 
 /* getpwnam() would ask shared libraries, which a static program does not have. */
 static bool find_user(const char *name, uint32_t *uid)
@@ -229,11 +229,12 @@ const struct opt record_options_rows[] = {
 		"print the USDT probes of a program or library, and end", NULL},
 	{"call-graph", 0, "HOW", parse_call_graph, FIELD(call_graph),
 		"how to unwind: auto, fp (frame pointers), dwarf[,BYTES] (by the report)", NULL},
-	{"no-vm", 0, "NAME[,NAME]|all", parse_vms, FIELD(unwanted_vms),
+	{"no-vm", 0, "NAME[,NAME]|all", parse_unwanted_runtimes, FIELD(unwanted_runtimes),
 		"without the frames of what these interpreters run: python, ruby ...", NULL},
-#define ROW_NO(kind, number, vm) \
-	{"no-" #vm, 0, NULL, parse_no_##vm, FIELD(unwanted_vms), "--no-vm " #vm, NULL},
-	VM_KINDS(ROW_NO) // a line of its own
+#define ROW_NO(kind, number, runtime) \
+	{"no-" #runtime, 0, NULL, parse_no_##runtime, FIELD(unwanted_runtimes), \
+		"--no-vm " #runtime, NULL},
+	RUNTIMES(ROW_NO) // a line of its own
 	{"usdt-stacks", 0, "LANG[:PATH],...", opt_string, FIELD(usdt_stacks),
 		"script frames by USDT probes of functions: php, python, ruby", NULL},
 	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks), "stacks are always recorded",
@@ -349,7 +350,7 @@ static struct err *check_usdt_stacks(const struct record_options *options)
 		return NULL;
 	if (options->call_graph.how != SESSION_CALL_GRAPH_AUTO)
 		return err_new(ERR_USAGE, "--usdt-stacks goes with --call-graph auto only");
-	if (options->unwanted_vms)
+	if (options->unwanted_runtimes)
 		return err_new(ERR_USAGE, "--usdt-stacks and --no-vm exclude each other");
 	return NULL;
 }

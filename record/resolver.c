@@ -143,7 +143,7 @@ static void add_word(struct resolver *resolver, struct frames *frames,
 		add(resolver, frames, process_vdso(resolver->processes->objects), offset,
 			is_guessed);
 		return;
-	case EVENT_FRAME_VM:
+	case EVENT_FRAME_RUNTIME:
 		object = script_table_find(resolver->scripts, word, &offset);
 		add(resolver, frames, object, offset, false);
 		return;
@@ -227,7 +227,7 @@ static bool are_lasting(const struct resolver *resolver, const uint64_t *words, 
 			words[i] >> EVENT_FRAME_FILE_SHIFT & WORD_MASK(EVENT_FRAME_FILE_BITS);
 		bool is_lasting = kind == EVENT_FRAME_FILE ? number < resolver->files.len &&
 								     resolver->files.data[number]
-							   : kind == EVENT_FRAME_VM;
+							   : kind == EVENT_FRAME_RUNTIME;
 		if (!is_lasting)
 			return false;
 	}
@@ -289,12 +289,12 @@ struct resolved_stack resolver_stack(
 static void add_missed_script(
 	struct resolver *resolver, const struct object *object, struct frames *frames)
 {
-	enum vm_kind kind;
+	enum runtime_kind kind;
 	uint64_t offset;
-	if (!table_store_has_vm(resolver->rules->store, object->table, &kind))
+	if (!table_store_has_runtime(resolver->rules->store, object->table, &kind))
 		return;
 	struct object *script =
-		script_table_failure(resolver->scripts, kind, VM_FAILED_PENDING, &offset);
+		script_table_failure(resolver->scripts, kind, RUNTIME_FAILED_PENDING, &offset);
 	add(resolver, frames, script, offset, false);
 }
 

@@ -79,7 +79,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.nr_cpus = nr_cpus,
 		.nr_lanes = nr_lanes,
 		.max_files = max_files(nr_cpus, nr_lanes),
-		.shadow_vms = sampler->has_shadow ? options->script_probes->vms : 0,
+		.shadow_runtimes = sampler->has_shadow ? options->script_probes->runtimes : 0,
 		.times_calls = sampler->has_shadow && !shadow_init(&sampler->shadow),
 	};
 	if (sampler->has_shadow)
@@ -90,7 +90,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	bpf_map__set_max_entries(bpf->maps.files, max_files(nr_cpus, nr_lanes));
 	bpf_map__set_max_entries(bpf->maps.file_numbers, max_files(nr_cpus, nr_lanes));
 	multiply_entries(bpf->maps.scratches, nr_lanes);
-	multiply_entries(bpf->maps.vm_records, nr_lanes);
+	multiply_entries(bpf->maps.runtime_records, nr_lanes);
 	multiply_entries(bpf->maps.mapping_cache, nr_lanes);
 	multiply_entries(bpf->maps.found_rules, nr_lanes);
 	bool filters = sampler->has_targets;
@@ -445,7 +445,7 @@ struct table_store_maps sampler_table_maps(const struct sampler *sampler)
 		.files = bpf_map__fd(bpf->maps.files),
 		.rules = bpf_map__fd(bpf->maps.rules),
 		.shards = bpf_map__fd(bpf->maps.shards),
-		.vm_rows = bpf_map__fd(bpf->maps.vm_rows),
+		.runtime_rows = bpf_map__fd(bpf->maps.runtime_rows),
 		.max_files = bpf->rodata->config.max_files,
 		.epoch = &bpf->bss->table_epoch,
 	};

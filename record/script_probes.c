@@ -34,7 +34,7 @@ struct event {
 
 static const struct language {
 	const char *name, *provider, *separator;
-	enum vm_kind vm;
+	enum runtime_kind runtime;
 	enum script_probe_owner owner;
 	uint8_t flags;
 	const char *commands[MAX_COMMANDS]; /* that PATH may have */
@@ -47,7 +47,7 @@ static const struct language {
 		.name = "php",
 		.provider = "php",
 		.separator = "::",
-		.vm = VM_PHP,
+		.runtime = RUNTIME_PHP,
 		.owner = SCRIPT_PROBE_IN_FRAME, /* dtrace_execute_ex() calls execute_ex() */
 		.flags = SHADOW_IS_ALONE,
 		.commands = {"php"},
@@ -62,7 +62,7 @@ static const struct language {
 		.name = "python",
 		.provider = "python",
 		.separator = "",
-		.vm = VM_PYTHON,
+		.runtime = RUNTIME_PYTHON,
 		.owner = SCRIPT_PROBE_IN_CALLEE, /* dtrace_function_entry() */
 		.commands = {"python3", "python"},
 		.events = {{"function__entry", false, {1, 0, NONE, NONE}, 2},
@@ -76,7 +76,7 @@ static const struct language {
 		.name = "ruby",
 		.provider = "ruby",
 		.separator = "#",
-		.vm = VM_RUBY,
+		.runtime = RUNTIME_RUBY,
 		.owner = SCRIPT_PROBE_IN_CALLEE, /* vm_trace() and what it calls */
 		.commands = {"ruby"},
 		.events = {{"method__entry", false, {1, 2, 0, NONE}, 3},
@@ -128,7 +128,7 @@ static struct err *add_named(
 	script_probes_add_file(probes, name);
 	program_files_each(name, add_file, probes);
 	vec_each(&probes->files, file)
-		if (file->vms >> language->vm & 1)
+		if (file->runtimes >> language->runtime & 1)
 			return NULL;
 	return err_new(ERR_USAGE,
 		"%s has no USDT probes %s:%s: it was built without them (ebprof record --list-usdt "
@@ -143,7 +143,7 @@ struct err *script_probes_parse(const char *text, struct script_probes *probes)
 		const struct language *language = find_language(text, len);
 		if (!language)
 			return unknown_language(text, len);
-		probes->vms |= 1U << language->vm;
+		probes->runtimes |= 1U << language->runtime;
 		text += len;
 		if (*text == ':') {
 			size_t path_len = strcspn(++text, ",");
@@ -182,7 +182,7 @@ static void add_place(struct script_probes *probes, size_t first, const struct l
 	struct script_probe place = {
 		.offset = probe->offset,
 		.semaphore_offset = probe->semaphore_offset,
-		.shadow = {.vm = (unsigned char)language->vm, .flags = language->flags},
+		.shadow = {.runtime = (unsigned char)language->runtime, .flags = language->flags},
 	};
 	if (has_place(probes, first, probe->offset))
 		return;
@@ -210,7 +210,7 @@ static void add_places(struct script_probes *probes, size_t first, const struct 
 /* The languages whose probes the file has. */
 static uint32_t scan(struct script_probes *probes, struct elf_file *elf)
 {
-	uint32_t vms = 0;
+	uint32_t runtimes = 0;
 	struct elf_stapsdt list;
 	struct err *err = elf_stapsdt_read(elf, &list);
 	if (err) {
@@ -221,19 +221,19 @@ static uint32_t scan(struct script_probes *probes, struct elf_file *elf)
 		const struct language *language = &languages[i];
 		size_t first = probes->places.len;
 		vec_each(&list.probes, probe)
-			if (probes->vms >> language->vm & 1 &&
+			if (probes->runtimes >> language->runtime & 1 &&
 				strcmp(probe->provider, language->provider) == 0)
 				add_places(probes, first, language, probe);
 		size_t count = probes->places.len - first;
 		if (!count)
 			continue;
-		vms |= 1U << language->vm;
+		runtimes |= 1U << language->runtime;
 		script_probe_base(elf, language->owner, probes->places.data + first, count);
 		for (size_t j = first; j < probes->places.len; j++)
 			probes->places.data[j].shadow.group += (unsigned char)first;
 	}
 	elf_stapsdt_deinit(&list);
-	return vms;
+	return runtimes;
 }
 
 static uint64_t mtime_ns(const struct stat *file_stat)
@@ -262,7 +262,7 @@ static uint32_t add_open_file(struct script_probes *probes, int file_fd, const c
 		return 0;
 	const struct script_probe_file *known = find_file(probes, &file_stat);
 	if (known)
-		return known->vms;
+		return known->runtimes;
 	struct err *err = elf_file_open(fd, &elf);
 	if (err) {
 		err_destroy(err);
@@ -275,17 +275,17 @@ static uint32_t add_open_file(struct script_probes *probes, int file_fd, const c
 		.device = file_stat.st_dev,
 		.inode = file_stat.st_ino,
 		.mtime_ns = mtime_ns(&file_stat),
-		.vms = scan(probes, elf),
+		.runtimes = scan(probes, elf),
 	};
 	elf_file_destroy(elf);
-	if (file.vms)
+	if (file.runtimes)
 		file.fd = steal_fd(fd);
 	for (size_t i = first; i < probes->places.len; i++) {
 		probes->places.data[i].path = file.path;
 		probes->places.data[i].file_fd = file.fd;
 	}
 	vec_push(&probes->files, file);
-	return file.vms;
+	return file.runtimes;
 }
 
 static uint32_t add_file_at(struct script_probes *probes, const char *path)
@@ -316,14 +316,14 @@ void script_probes_add_object(struct script_probes *probes, const struct object 
 
 struct program {
 	struct script_probes *probes;
-	uint32_t pid; /* 0: a command */
-	uint32_t vms; /* of whom there are probes in its files */
+	uint32_t pid;      /* 0: a command */
+	uint32_t runtimes; /* of whom there are probes in its files */
 };
 
 static void add_program_file(void *context, const char *path)
 {
 	struct program *program = context;
-	program->vms |= add_file_at(program->probes, path);
+	program->runtimes |= add_file_at(program->probes, path);
 }
 
 /* The very file, whatever is at its path by now; as the process sees it, which may be contained. */
@@ -335,7 +335,7 @@ static bool add_mapping(void *context, const struct proc_mapping *mapping)
 	struct object_location where = {program->pid, mapping->start, mapping->end};
 	int fd = mapping->path[0] == '/' ? object_open_any(&object, &where) : -1;
 	if (fd >= 0)
-		program->vms |= add_open_file(program->probes, fd, mapping->path);
+		program->runtimes |= add_open_file(program->probes, fd, mapping->path);
 	return true;
 }
 
@@ -360,7 +360,7 @@ static struct err *check_environment(const struct program *program)
 {
 	for (size_t i = 0; i < NR_LANGUAGES; i++) {
 		const char *name = languages[i].variable;
-		if (!name || !(program->vms >> languages[i].vm & 1) ||
+		if (!name || !(program->runtimes >> languages[i].runtime & 1) ||
 			read_variable(program, name) != 0)
 			continue;
 		CLEANUP(str_deinit) struct str who = {0};
@@ -378,7 +378,8 @@ struct err *script_probes_add_command(struct script_probes *probes, const char *
 	if (name)
 		program_files_each(name, add_program_file, &program);
 	for (size_t i = 0; i < NR_LANGUAGES; i++)
-		for (int j = 0; probes->vms >> languages[i].vm & 1 && j < MAX_COMMANDS; j++)
+		for (int j = 0; probes->runtimes >> languages[i].runtime & 1 && j < MAX_COMMANDS;
+			j++)
 			if (languages[i].commands[j])
 				program_files_each(languages[i].commands[j], add_file, probes);
 	return check_environment(&program);
@@ -404,7 +405,7 @@ void script_probes_add_all_processes(struct script_probes *probes)
 static bool is_absent(const struct script_probes *probes, const struct language *language)
 {
 	vec_each(&probes->files, file)
-		if (file->vms >> language->vm & 1)
+		if (file->runtimes >> language->runtime & 1)
 			return false;
 	return true;
 }
@@ -413,7 +414,7 @@ struct err *script_probes_check(const struct script_probes *probes)
 {
 	for (size_t i = 0; i < NR_LANGUAGES; i++) {
 		const struct language *language = &languages[i];
-		if (probes->vms >> language->vm & 1 && is_absent(probes, language))
+		if (probes->runtimes >> language->runtime & 1 && is_absent(probes, language))
 			return err_new(ERR_USAGE,
 				"no %s with USDT probes %s:%s was found: no target maps one; if "
 				"one "
@@ -446,7 +447,7 @@ static bool is_silent(const struct script_probes *probes, const struct language 
 	uint64_t heard[MAX_EVENTS] = {0};
 	for (size_t i = 0; i < probes->places.len; i++) {
 		const struct script_probe *place = &probes->places.data[i];
-		if (place->shadow.vm == language->vm)
+		if (place->shadow.runtime == language->runtime)
 			heard[place->event] += counted->hits[i + 1];
 	}
 	return heard[0] * MANY <= heard[1];
@@ -458,7 +459,7 @@ void script_probes_advise(const struct script_probes *probes, const struct shado
 	size_t count = 0;
 	for (size_t i = 0; i < NR_LANGUAGES && count < max; i++) {
 		const struct language *language = &languages[i];
-		if (!(probes->vms >> language->vm & 1))
+		if (!(probes->runtimes >> language->runtime & 1))
 			continue;
 		if (is_absent(probes, language))
 			ret[count++] = language->absence;

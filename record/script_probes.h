@@ -18,7 +18,7 @@ struct script_probe_file {
 	int fd; /* open as long as this lives: its process may go, and another take the path; or -1
 		 */
 	uint64_t device, inode, mtime_ns; /* numbers of inodes are used again */
-	uint32_t vms;                     /* of whom there are probes in it */
+	uint32_t runtimes;                /* of whom there are probes in it */
 };
 
 struct script_probe {     /* in one place */
@@ -31,7 +31,7 @@ struct script_probe {     /* in one place */
 
 struct script_probes {
 	struct target_files *target_files; /* borrowed, may be NULL */
-	uint32_t vms; /* bits: the languages that are wanted, by enum vm_kind */
+	uint32_t runtimes; /* bits: the languages that are wanted, by enum runtime_kind */
 	VEC(struct script_probe) places;
 	VEC(struct script_probe_file) files;
 	VEC(bool) have_none; /* by serial: objects that were looked at, and have no probes */

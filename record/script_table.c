@@ -22,14 +22,14 @@ enum {
 static const uint64_t given_up = 1ULL << 32; /* in place of a function's number, with the kind */
 
 _Static_assert(1 << LINE_BITS == LAYOUT_SCRIPT_FIRST, "function 0 is no function");
-_Static_assert((int)VM_FAILED_STATE == (int)LAYOUT_SCRIPT_NO_STATE &&
-		       (int)VM_FAILED_UNREADABLE == (int)LAYOUT_SCRIPT_UNREADABLE &&
-		       (int)VM_FAILED_TORN == (int)LAYOUT_SCRIPT_TORN &&
-		       (int)VM_FAILED_NAME == (int)LAYOUT_SCRIPT_NO_NAME &&
-		       (int)VM_FAILED_PENDING == (int)LAYOUT_SCRIPT_PENDING &&
-		       (int)VM_FAILED_NUMBER == (int)LAYOUT_SCRIPT_NO_NUMBER &&
-		       (int)VM_FAILED_DEEP == (int)LAYOUT_SCRIPT_DEEP &&
-		       (int)VM_FAILED_GIVEN_UP == (int)LAYOUT_SCRIPT_GIVEN_UP,
+_Static_assert((int)RUNTIME_FAILED_STATE == (int)LAYOUT_SCRIPT_NO_STATE &&
+		       (int)RUNTIME_FAILED_UNREADABLE == (int)LAYOUT_SCRIPT_UNREADABLE &&
+		       (int)RUNTIME_FAILED_TORN == (int)LAYOUT_SCRIPT_TORN &&
+		       (int)RUNTIME_FAILED_NAME == (int)LAYOUT_SCRIPT_NO_NAME &&
+		       (int)RUNTIME_FAILED_PENDING == (int)LAYOUT_SCRIPT_PENDING &&
+		       (int)RUNTIME_FAILED_NUMBER == (int)LAYOUT_SCRIPT_NO_NUMBER &&
+		       (int)RUNTIME_FAILED_DEEP == (int)LAYOUT_SCRIPT_DEEP &&
+		       (int)RUNTIME_FAILED_GIVEN_UP == (int)LAYOUT_SCRIPT_GIVEN_UP,
 	"the same numbers");
 
 /* ---- texts ---- */
@@ -53,7 +53,7 @@ static void put_utf8(struct str *out, const uint8_t *bytes, size_t len)
 /* Text of characters of one, two or four bytes, as UTF-8. */
 static void put_text(struct str *out, const uint8_t *bytes, size_t len, uint8_t unit)
 {
-	if (unit == VM_UNIT_UTF8) {
+	if (unit == RUNTIME_UNIT_UTF8) {
 		put_utf8(out, bytes, len);
 		return;
 	}
@@ -67,17 +67,19 @@ static void put_text(struct str *out, const uint8_t *bytes, size_t len, uint8_t 
 	}
 }
 
-static uint8_t unit_of(const struct event_vm_code *event, enum vm_text what)
+static uint8_t unit_of(const struct event_code *event, enum runtime_text what)
 {
-	return what == VM_TEXT_NAME ? event->unit[0] : what == VM_TEXT_FILE ? event->unit[1] : 1;
+	return what == RUNTIME_TEXT_NAME   ? event->unit[0]
+	       : what == RUNTIME_TEXT_FILE ? event->unit[1]
+					   : 1;
 }
 
 /* A text, as it comes with the event or is read later; UTF-8 but for the lines. */
-static uint32_t take_text(struct script_table *table, enum vm_text what,
-	const struct vm_text_bytes *text, uint32_t *len)
+static uint32_t take_text(struct script_table *table, enum runtime_text what,
+	const struct runtime_text_bytes *text, uint32_t *len)
 {
 	CLEANUP(str_deinit) struct str out = {0};
-	if (what == VM_TEXT_LINES)
+	if (what == RUNTIME_TEXT_LINES)
 		str_write(&out, text->data, text->len);
 	else
 		put_text(&out, text->data, text->len, text->unit);
@@ -91,20 +93,20 @@ static uint32_t take_text(struct script_table *table, enum vm_text what,
 /* ---- texts that are read later ---- */
 
 struct request {
-	struct event_vm_code event;
-	uint32_t wanted; /* a bit for each enum vm_text */
+	struct event_code event;
+	uint32_t wanted; /* a bit for each enum runtime_text */
 };
 
 _Static_assert(sizeof(struct request) <= TARGET_READER_MAX_REQUEST, "a request fits");
 
 /* What the BPF side could not read, because it was not in memory, or too long. */
-static uint32_t wanted_texts(const struct event_vm_code *event)
+static uint32_t wanted_texts(const struct event_code *event)
 {
 	uint32_t wanted = 0;
-	for (enum vm_text what = 0; what < VM_TEXTS; what++) {
-		bool is_whole =
-			event->bytes[what] &&
-			(what != VM_TEXT_LINES || event->bytes[what] == event->whole_bytes[what]);
+	for (enum runtime_text what = 0; what < RUNTIME_TEXTS; what++) {
+		bool is_whole = event->bytes[what] &&
+				(what != RUNTIME_TEXT_LINES ||
+					event->bytes[what] == event->whole_bytes[what]);
 		if (!is_whole && (event->whole_bytes[what] || event->address[what]))
 			wanted |= 1U << what;
 	}
@@ -112,16 +114,16 @@ static uint32_t wanted_texts(const struct event_vm_code *event)
 }
 
 static bool read_text(
-	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
+	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
 	uint32_t whole = event->whole_bytes[what];
-	uint32_t max = what == VM_TEXT_LINES ? MAX_WHOLE_LINES : VM_MAX_FILE_BYTES;
+	uint32_t max = what == RUNTIME_TEXT_LINES ? MAX_WHOLE_LINES : RUNTIME_MAX_FILE_BYTES;
 	if (!whole)
-		return event->address[what] && vm_runtime(event->kind)->read_text(event, what, ret);
+		return event->address[what] && runtime_of(event->kind)->read_text(event, what, ret);
 	ret->len = whole < max ? whole : max;
 	ret->unit = unit_of(event, what);
 	ret->data = mem_alloc(ret->len);
-	if (vm_read_process(event->pid, event->address[what], ret->data, ret->len))
+	if (runtime_read_process(event->pid, event->address[what], ret->data, ret->len))
 		return true;
 	mem_free(ret->data);
 	return false;
@@ -134,8 +136,8 @@ static void read_wanted(const void *bytes, size_t len, struct bytes_buf *ret)
 	if (len != sizeof(request))
 		return;
 	memcpy(&request, bytes, len);
-	for (enum vm_text what = 0; what < VM_TEXTS; what++) {
-		struct vm_text_bytes text = {.data = NULL};
+	for (enum runtime_text what = 0; what < RUNTIME_TEXTS; what++) {
+		struct runtime_text_bytes text = {.data = NULL};
 		bool is_read = request.wanted >> what & 1 && read_text(&request.event, what, &text);
 		bytes_put_u8(ret, is_read ? text.unit : 0);
 		bytes_put_u32(ret, is_read ? (uint32_t)text.len : 0);
@@ -154,7 +156,7 @@ void script_table_init(struct script_table *table, struct object_table *objects)
 	strtab_intern(&table->texts, "", 0);
 	strtab_intern(&table->keys, "", 0);
 	vec_push(&table->functions, none);
-	vec_push(&table->marks, (struct vm_line_marks){0});
+	vec_push(&table->marks, (struct runtime_line_marks){0});
 }
 
 void script_table_deinit(struct script_table *table)
@@ -168,17 +170,17 @@ void script_table_deinit(struct script_table *table)
 	strtab_deinit(&table->keys);
 	vec_deinit(&table->functions);
 	vec_each(&table->marks, marks)
-		vm_line_marks_deinit(marks);
+		runtime_line_marks_deinit(marks);
 	vec_deinit(&table->marks);
 	map_deinit(&table->by_number);
 }
 
 /* ---- functions ---- */
 
-static struct vm_lines lines_of(
+static struct runtime_lines lines_of(
 	const struct script_table *table, const struct script_function *function)
 {
-	return (struct vm_lines){
+	return (struct runtime_lines){
 		.version = function->version,
 		.first_line = function->first_line,
 		.bytes = (const uint8_t *)strtab_get(&table->texts, function->lines),
@@ -192,28 +194,28 @@ static uint32_t intern_function(struct script_table *table, const struct script_
 	uint32_t id = strtab_intern(&table->keys, (const char *)function, sizeof(*function));
 	if (id < table->functions.len)
 		return id;
-	struct vm_line_marks marks = {0};
-	struct vm_lines lines = lines_of(table, function);
-	vm_next_line_fn *next = vm_runtime(function->kind)->next_line;
-	if (next && function->version != VM_VERSION_LINES)
-		vm_line_marks_init(&marks, &lines, next);
+	struct runtime_line_marks marks = {0};
+	struct runtime_lines lines = lines_of(table, function);
+	runtime_next_line_fn *next = runtime_of(function->kind)->next_line;
+	if (next && function->version != RUNTIME_VERSION_LINES)
+		runtime_line_marks_init(&marks, &lines, next);
 	vec_push(&table->functions, *function);
 	vec_push(&table->marks, marks);
 	return id;
 }
 
-static bool is_sound(const struct event_vm_code *event, size_t len)
+static bool is_sound(const struct event_code *event, size_t len)
 {
-	if (len < sizeof(*event) || !vm_runtime(event->kind))
+	if (len < sizeof(*event) || !runtime_of(event->kind))
 		return false;
 	uint64_t bytes = 0;
-	for (int i = 0; i < VM_TEXTS; i++)
+	for (int i = 0; i < RUNTIME_TEXTS; i++)
 		bytes += event->bytes[i];
 	return bytes <= len - sizeof(*event);
 }
 
 /* `answer`: what was read later, NULL: nothing was, or not all that was wanted. */
-static void take_function(struct script_table *table, const struct event_vm_code *event,
+static void take_function(struct script_table *table, const struct event_code *event,
 	const struct bytes_buf *answer, bool is_given_up)
 {
 	const uint8_t *inlined = (const uint8_t *)(event + 1);
@@ -224,29 +226,29 @@ static void take_function(struct script_table *table, const struct event_vm_code
 	function.kind = event->kind;
 	function.version = event->version;
 	function.first_line = event->first_line;
-	uint32_t lens[VM_TEXTS], ids[VM_TEXTS];
-	for (enum vm_text what = 0; what < VM_TEXTS; what++) {
-		struct vm_text_bytes text = {
+	uint32_t lens[RUNTIME_TEXTS], ids[RUNTIME_TEXTS];
+	for (enum runtime_text what = 0; what < RUNTIME_TEXTS; what++) {
+		struct runtime_text_bytes text = {
 			(uint8_t *)(uintptr_t)inlined, event->bytes[what], unit_of(event, what)};
 		inlined += event->bytes[what];
 		uint8_t unit = bytes_get_u8(&cursor);
 		uint32_t len = bytes_get_u32(&cursor);
 		const uint8_t *bytes = bytes_get(&cursor, len);
 		if (len && bytes)
-			text = (struct vm_text_bytes){(uint8_t *)(uintptr_t)bytes, len, unit};
+			text = (struct runtime_text_bytes){(uint8_t *)(uintptr_t)bytes, len, unit};
 		ids[what] = take_text(table, what, &text, &lens[what]);
 	}
-	function.name = ids[VM_TEXT_NAME];
-	function.file = ids[VM_TEXT_FILE];
-	function.lines = ids[VM_TEXT_LINES];
-	function.lines_len = lens[VM_TEXT_LINES];
+	function.name = ids[RUNTIME_TEXT_NAME];
+	function.file = ids[RUNTIME_TEXT_FILE];
+	function.lines = ids[RUNTIME_TEXT_LINES];
+	function.lines_len = lens[RUNTIME_TEXT_LINES];
 	uint64_t nameless = is_given_up ? given_up | event->kind : 0;
 	*map_put(&table->by_number, event->number, NULL) =
 		function.name ? intern_function(table, &function) : nameless;
 	table->given_up += is_given_up;
 }
 
-void script_table_take(struct script_table *table, const struct event_vm_code *event, size_t len)
+void script_table_take(struct script_table *table, const struct event_code *event, size_t len)
 {
 	if (!is_sound(event, len) || table->functions.len > MAX_FUNCTIONS)
 		return;
@@ -258,7 +260,7 @@ void script_table_take(struct script_table *table, const struct event_vm_code *e
 		take_function(table, event, NULL, false);
 		return;
 	}
-	struct event_vm_code *copy = mem_alloc(len);
+	struct event_code *copy = mem_alloc(len);
 	memcpy(copy, event, len);
 	vec_push(&table->reading, copy);
 	bool is_new;
@@ -278,7 +280,7 @@ bool script_table_collect(struct script_table *table)
 	bool has_late = false;
 	const struct bytes_buf *answer;
 	while (script_table_is_reading(table) && target_reader_take(&table->reader, &answer)) {
-		struct event_vm_code *event = table->reading.data[table->read++];
+		struct event_code *event = table->reading.data[table->read++];
 		uint64_t *reads = map_get(&table->reading_numbers, event->number);
 		uint64_t begun_ns = clock_now_ns();
 		if (answer || reads) /* else that was counted when it was given up */
@@ -302,45 +304,45 @@ int script_table_fd(const struct script_table *table)
 /* ---- places ---- */
 
 /* Asked for once a frame. */
-static struct object *object_of(struct script_table *table, enum vm_kind kind)
+static struct object *object_of(struct script_table *table, enum runtime_kind kind)
 {
 	struct object **object = &table->object_of[kind];
 	if (!*object)
 		*object = object_table_special(
-			table->objects, LAYOUT_OBJECT_SCRIPT, vm_runtime(kind)->object);
+			table->objects, LAYOUT_OBJECT_SCRIPT, runtime_of(kind)->object);
 	return *object;
 }
 
-struct object *script_table_failure(
-	struct script_table *table, enum vm_kind kind, enum vm_failure why, uint64_t *offset)
+struct object *script_table_failure(struct script_table *table, enum runtime_kind kind,
+	enum runtime_failure why, uint64_t *offset)
 {
 	*offset = why;
-	return object_of(table, vm_runtime(kind) ? kind : VM_NONE + 1);
+	return object_of(table, runtime_of(kind) ? kind : RUNTIME_NONE + 1);
 }
 
 /* A place without a name is the language's all the same; one runtime is as good as the other. */
 static struct object *find_failure(struct script_table *table, uint32_t place, uint64_t *offset)
 {
-	enum vm_kind kind = place >> VM_FRAME_FAILED_KIND_SHIFT;
-	uint32_t why = place & ((1 << VM_FRAME_FAILED_KIND_SHIFT) - 1);
-	return script_table_failure(table, kind, why ? why : VM_FAILED_NAME, offset);
+	enum runtime_kind kind = place >> RUNTIME_FRAME_FAILED_KIND_SHIFT;
+	uint32_t why = place & ((1 << RUNTIME_FRAME_FAILED_KIND_SHIFT) - 1);
+	return script_table_failure(table, kind, why ? why : RUNTIME_FAILED_NAME, offset);
 }
 
 static uint32_t line_of(const struct script_table *table, uint64_t id, uint32_t place)
 {
 	const struct script_function *function = &table->functions.data[id];
-	const struct vm_runtime *runtime = vm_runtime(function->kind);
-	struct vm_lines lines = lines_of(table, function);
-	if (function->version == VM_VERSION_LINES)
+	const struct runtime *runtime = runtime_of(function->kind);
+	struct runtime_lines lines = lines_of(table, function);
+	if (function->version == RUNTIME_VERSION_LINES)
 		return place;
 	if (runtime->line_of)
 		return runtime->line_of(&lines, place);
-	return vm_line_marks_find(&table->marks.data[id], &lines, runtime->next_line, place);
+	return runtime_line_marks_find(&table->marks.data[id], &lines, runtime->next_line, place);
 }
 
 static uint32_t number_of(uint64_t word)
 {
-	return word >> VM_FRAME_CODE_SHIFT & ((1U << VM_FRAME_CODE_BITS) - 1);
+	return word >> RUNTIME_FRAME_CODE_SHIFT & ((1U << RUNTIME_FRAME_CODE_BITS) - 1);
 }
 
 void script_table_give_up(struct script_table *table, uint64_t word)
@@ -361,16 +363,16 @@ bool script_table_lacks(const struct script_table *table, uint64_t word)
 
 struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset)
 {
-	uint32_t place = word & ((1U << VM_FRAME_CODE_SHIFT) - 1);
+	uint32_t place = word & ((1U << RUNTIME_FRAME_CODE_SHIFT) - 1);
 	uint32_t number = number_of(word);
 	if (!number)
 		return find_failure(table, place, offset);
 	const uint64_t *id = map_get(&table->by_number, number);
 	if (!id || !*id)
-		return script_table_failure(table, VM_NONE + 1, VM_FAILED_NAME, offset);
+		return script_table_failure(table, RUNTIME_NONE + 1, RUNTIME_FAILED_NAME, offset);
 	if (*id >= given_up)
 		return script_table_failure(
-			table, (enum vm_kind)(uint32_t)*id, VM_FAILED_GIVEN_UP, offset);
+			table, (enum runtime_kind)(uint32_t)*id, RUNTIME_FAILED_GIVEN_UP, offset);
 	*offset = *id << LINE_BITS | (line_of(table, *id, place) & LINE_MASK);
 	return object_of(table, table->functions.data[*id].kind);
 }

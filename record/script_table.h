@@ -18,7 +18,7 @@
 #include "record/target_reader.h"
 
 struct script_function {
-	uint8_t kind, version; /* of struct event_vm_code */
+	uint8_t kind, version; /* of struct event_code */
 	uint32_t first_line;
 	uint32_t name, file; /* of `texts`; file "": unknown */
 	uint32_t lines;      /* of `texts`: bytes; 0: there are none */
@@ -26,18 +26,19 @@ struct script_function {
 };
 
 struct script_table {
-	struct object_table *objects;           /* borrowed */
-	struct object *object_of[VM_KINDS_END]; /* by enum vm_kind; NULL: not asked for yet */
-	struct strtab texts, keys;              /* a key's id is that of the function */
+	struct object_table *objects; /* borrowed */
+	struct object
+		*object_of[RUNTIME_KINDS_END]; /* by enum runtime_kind; NULL: not asked for yet */
+	struct strtab texts, keys;             /* a key's id is that of the function */
 	VEC(struct script_function) functions;
-	VEC(struct vm_line_marks) marks; /* of each function's lines */
-	struct map by_number;            /* -> function */
+	VEC(struct runtime_line_marks) marks; /* of each function's lines */
+	struct map by_number;                 /* -> function */
 	uint64_t text_bytes;
-	struct target_reader reader;         /* of what the BPF side could not read */
-	VEC(struct event_vm_code *) reading; /* their texts behind them, in the reader's order, */
-	size_t read;                         /* ... from here on */
-	struct map reading_numbers;          /* of those -> kind << 32 | how many reads */
-	uint64_t given_up;                   /* code of which not all was read, for want of time */
+	struct target_reader reader;      /* of what the BPF side could not read */
+	VEC(struct event_code *) reading; /* their texts behind them, in the reader's order, */
+	size_t read;                      /* ... from here on */
+	struct map reading_numbers;       /* of those -> kind << 32 | how many reads */
+	uint64_t given_up;                /* code of which not all was read, for want of time */
 };
 
 void script_table_init(struct script_table *table, struct object_table *objects);
@@ -47,7 +48,7 @@ void script_table_deinit(struct script_table *table);
  * Code got its number. To be called soon: what it lacks is read from the process, if it lives. That
  * takes its time, and never blocks the caller: script_table_collect() has the rest.
  */
-void script_table_take(struct script_table *table, const struct event_vm_code *event, size_t len);
+void script_table_take(struct script_table *table, const struct event_code *event, size_t len);
 /*
  * Takes what has been read meanwhile, or was given up. True: some of it is code that
  * script_table_give_up() did without, so it has another place from now on.
@@ -63,8 +64,8 @@ int script_table_fd(const struct script_table *table);
 /* The place of a frame's word: object and offset. */
 struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset);
 /* The place of a frame that is missing, and why. */
-struct object *script_table_failure(
-	struct script_table *table, enum vm_kind kind, enum vm_failure why, uint64_t *offset);
+struct object *script_table_failure(struct script_table *table, enum runtime_kind kind,
+	enum runtime_failure why, uint64_t *offset);
 
 struct script_place {
 	const char *name, *file; /* borrowed; file NULL: unknown */

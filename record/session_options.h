@@ -56,11 +56,11 @@ struct session_options {
 	uint64_t period;
 	bool exclude_user, exclude_kernel;
 	enum session_call_graph call_graph;
-	uint32_t snapshot_bytes;  /* of a stack that cannot be unwound at once; 0: the default */
-	uint64_t table_bytes;     /* for unwind tables in the kernel; 0: the default */
-	uint32_t unwanted_vms;    /* interpreters to be left out, see runtime_names.h */
-	const char *cache_folder; /* for unwind tables; NULL: the usual one, "": none */
-	const int *cpus;          /* only these; NULL: all */
+	uint32_t snapshot_bytes;    /* of a stack that cannot be unwound at once; 0: the default */
+	uint64_t table_bytes;       /* for unwind tables in the kernel; 0: the default */
+	uint32_t unwanted_runtimes; /* interpreters to be left out, see runtime_names.h */
+	const char *cache_folder;   /* for unwind tables; NULL: the usual one, "": none */
+	const int *cpus;            /* only these; NULL: all */
 	size_t nr_cpus;
 
 	const char *output;

@@ -163,7 +163,7 @@ static struct err *create_rule_source(struct session_parts *parts)
 	if (options->call_graph == SESSION_CALL_GRAPH_FP)
 		return NULL;
 	struct table_store_maps maps = sampler_table_maps(parts->sampler);
-	maps.unwanted_vms = options->unwanted_vms;
+	maps.unwanted_runtimes = options->unwanted_runtimes;
 	uint64_t table_bytes = options->table_bytes ? options->table_bytes : DEFAULT_TABLE_BYTES;
 	try(rule_source_init(&parts->rules, &maps, table_bytes, options->cache_folder,
 		&parts->translate.objects));

@@ -114,19 +114,20 @@ static void blame_objects(const struct session_parts *parts, struct session_summ
 static void name_unknown_runtimes(
 	const struct session_parts *parts, struct session_summary *summary)
 {
-	_Static_assert(VM_KINDS_END <= sizeof(summary->unknown_runtimes) /
-					       sizeof(*summary->unknown_runtimes),
+	_Static_assert(RUNTIME_KINDS_END <= sizeof(summary->unknown_runtimes) /
+						    sizeof(*summary->unknown_runtimes),
 		"there is one for each kind, and an end");
 	uint32_t nr_runtimes = 0, named = 0;
 	if (!parts->rules.store) /* nothing is unwound by tables */
 		return;
 	vec_each(&parts->translate.objects.objects, it) {
-		enum vm_kind kind = table_store_unknown_vm(parts->rules.store, (*it)->table);
+		enum runtime_kind kind =
+			table_store_unknown_runtime(parts->rules.store, (*it)->table);
 		if (!kind || named >> kind & 1)
 			continue;
 		named |= 1U << kind;
 		summary->unknown_runtimes[nr_runtimes++] =
-			(struct session_runtime){vm_runtime(kind)->name, (*it)->path};
+			(struct session_runtime){runtime_of(kind)->name, (*it)->path};
 	}
 }
 

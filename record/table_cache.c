@@ -17,11 +17,11 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are not converte
 enum {
 /* What is stored of a file has been looked at for these runtimes only: a bit each. */
 #define X(constant, number, name) | 1 << (number)
-	FORMAT_VERSION = 6 << 8 VM_KINDS(X),
+	FORMAT_VERSION = 6 << 8 RUNTIMES(X),
 #undef X
 	HEADER_BYTES = 8 + 7 * 4,
 	RULE_BYTES = 16,
-	VM_BYTES = sizeof(struct vm_row), /* as it stands, like the arrays */
+	RUNTIME_BYTES = sizeof(struct runtime_row), /* as it stands, like the arrays */
 	SUM_BYTES = SIPHASH_KEY_BYTES + 8,
 	PLACE_BYTES = sizeof(struct table_place),
 };
@@ -120,7 +120,7 @@ static void put_head(struct bytes_buf *out, const uint8_t *name, uint32_t len,
 	bytes_put(out, name, len);
 	vec_each(&table->rules, rule)
 		put_rule(out, rule);
-	bytes_put(out, &table->vm, VM_BYTES);
+	bytes_put(out, &table->runtime, RUNTIME_BYTES);
 	bytes_put(out, inputs->key, sizeof(inputs->key));
 	bytes_put_u64(out, inputs->sum);
 }
@@ -171,7 +171,7 @@ static struct err *read_sizes(
 		sizes.rows > UNWIND_TABLE_MAX_ROWS || sizes.places > TABLE_INPUTS_MAX_PLACES)
 		return err_new(ERR_FORMAT, "too large");
 	sizes.head_bytes =
-		HEADER_BYTES + len + (size_t)sizes.rules * RULE_BYTES + VM_BYTES + SUM_BYTES;
+		HEADER_BYTES + len + (size_t)sizes.rules * RULE_BYTES + RUNTIME_BYTES + SUM_BYTES;
 	uint64_t want = sizes.head_bytes + (uint64_t)sizes.places * PLACE_BYTES +
 			sizes.pages * sizeof(struct unwind_page) +
 			(uint64_t)sizes.rows * sizeof(uint32_t);
@@ -215,7 +215,7 @@ static struct err *read_table(struct cache_entry *entry, const uint8_t *name, ui
 		bytes_cursor(head + HEADER_BYTES + len, sizes.head_bytes - HEADER_BYTES - len);
 	for (uint32_t i = 0; i < sizes.rules; i++)
 		vec_push(&table->rules, get_rule(&cursor));
-	memcpy(&table->vm, bytes_get(&cursor, VM_BYTES), VM_BYTES);
+	memcpy(&table->runtime, bytes_get(&cursor, RUNTIME_BYTES), RUNTIME_BYTES);
 	memcpy(inputs->key, bytes_get(&cursor, SIPHASH_KEY_BYTES), SIPHASH_KEY_BYTES);
 	inputs->sum = bytes_get_u64(&cursor);
 	return unwind_table_check(table);

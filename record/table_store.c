@@ -26,9 +26,10 @@ struct shard {
 };
 
 struct table {
-	struct unwind_file entry;    /* as the BPF side sees it; epoch is theirs */
-	uint64_t shards;             /* bit n: it has words in shard n */
-	enum vm_kind vm, unknown_vm; /* as struct vm_row has them, if they are wanted */
+	struct unwind_file entry; /* as the BPF side sees it; epoch is theirs */
+	uint64_t shards;          /* bit n: it has words in shard n */
+	enum runtime_kind runtime,
+		unknown_runtime; /* as struct runtime_row has them, if they are wanted */
 	bool is_dropped;
 };
 
@@ -36,8 +37,8 @@ struct table_store {
 	struct table_store_maps maps;
 	struct unwind_file *files;
 	struct unwind_rule *rules;
-	struct vm_row *vm_rows;
-	uint32_t nr_vm_rows;
+	struct runtime_row *runtime_rows;
+	uint32_t nr_runtime_rows;
 	struct rule_set rule_set; /* what stands in `rules` */
 	struct shard shards[UNWIND_MAX_SHARDS];
 	uint32_t nr_shards, max_shards, current;
@@ -115,8 +116,9 @@ struct err *table_store_create(
 		err = map_memory(maps->rules, map_bytes(UNWIND_MAX_RULES, sizeof(*store->rules)),
 			&store->rules);
 	if (!err)
-		err = map_memory(maps->vm_rows, map_bytes(VM_MAX_ROWS, sizeof(*store->vm_rows)),
-			&store->vm_rows);
+		err = map_memory(maps->runtime_rows,
+			map_bytes(RUNTIME_MAX_ROWS, sizeof(*store->runtime_rows)),
+			&store->runtime_rows);
 	if (!err) {
 		add_rules(store);
 		err = add_shard(store);
@@ -140,8 +142,9 @@ void table_store_destroy(struct table_store *store)
 		munmap(store->files, map_bytes(store->maps.max_files, sizeof(*store->files)));
 	if (store->rules)
 		munmap(store->rules, map_bytes(UNWIND_MAX_RULES, sizeof(*store->rules)));
-	if (store->vm_rows)
-		munmap(store->vm_rows, map_bytes(VM_MAX_ROWS, sizeof(*store->vm_rows)));
+	if (store->runtime_rows)
+		munmap(store->runtime_rows,
+			map_bytes(RUNTIME_MAX_ROWS, sizeof(*store->runtime_rows)));
 	rule_set_deinit(&store->rule_set);
 	vec_deinit(&store->tables);
 	vec_deinit(&store->table_of_file);
@@ -298,17 +301,17 @@ static bool put_pages(struct table_store *store, const struct unwind_table *from
 }
 
 /* The number of an equal row or of a new one, plus 1; 0: it is not wanted, or there is no room. */
-static uint32_t put_vm_row(struct table_store *store, const struct vm_row *row)
+static uint32_t put_runtime_row(struct table_store *store, const struct runtime_row *row)
 {
-	if (row->kind == VM_NONE || store->maps.unwanted_vms >> row->kind & 1)
+	if (row->kind == RUNTIME_NONE || store->maps.unwanted_runtimes >> row->kind & 1)
 		return 0;
-	for (uint32_t i = 0; i < store->nr_vm_rows; i++)
-		if (memcmp(&store->vm_rows[i], row, sizeof(*row)) == 0)
+	for (uint32_t i = 0; i < store->nr_runtime_rows; i++)
+		if (memcmp(&store->runtime_rows[i], row, sizeof(*row)) == 0)
 			return i + 1;
-	if (store->nr_vm_rows == VM_MAX_ROWS)
+	if (store->nr_runtime_rows == RUNTIME_MAX_ROWS)
 		return 0;
-	store->vm_rows[store->nr_vm_rows] = *row;
-	return ++store->nr_vm_rows;
+	store->runtime_rows[store->nr_runtime_rows] = *row;
+	return ++store->nr_runtime_rows;
 }
 
 uint32_t table_store_add(struct table_store *store, const struct unwind_table *from)
@@ -321,10 +324,10 @@ uint32_t table_store_add(struct table_store *store, const struct unwind_table *f
 			      }};
 	if (!rules || !put_pages(store, from, rules, &table))
 		return TABLE_ABSENT;
-	table.entry.vm = put_vm_row(store, &from->vm);
-	table.vm = table.entry.vm ? from->vm.kind : VM_NONE;
-	bool is_wanted = !(store->maps.unwanted_vms >> from->vm.unknown & 1);
-	table.unknown_vm = is_wanted ? from->vm.unknown : VM_NONE;
+	table.entry.runtime = put_runtime_row(store, &from->runtime);
+	table.runtime = table.entry.runtime ? from->runtime.kind : RUNTIME_NONE;
+	bool is_wanted = !(store->maps.unwanted_runtimes >> from->runtime.unknown & 1);
+	table.unknown_runtime = is_wanted ? from->runtime.unknown : RUNTIME_NONE;
 	vec_push(&store->tables, table);
 	return (uint32_t)store->tables.len - 1;
 }
@@ -350,7 +353,7 @@ void table_store_bind(struct table_store *store, uint32_t file, uint32_t table)
 	out->first_page = entry->first_page;
 	out->nr_pages = entry->nr_pages;
 	out->pages = entry->pages;
-	out->vm = entry->vm;
+	out->runtime = entry->runtime;
 	out->epoch = *store->maps.epoch;
 	set_state(out, entry->state);
 }
@@ -383,15 +386,16 @@ const struct unwind_rule *table_store_frame_pointer_rule(const struct table_stor
 	return &store->rules[UNWIND_RULE_FRAME_POINTER];
 }
 
-bool table_store_has_vm(const struct table_store *store, uint32_t table, enum vm_kind *ret)
+bool table_store_has_runtime(
+	const struct table_store *store, uint32_t table, enum runtime_kind *ret)
 {
-	*ret = store->tables.data[table].vm;
-	return *ret != VM_NONE;
+	*ret = store->tables.data[table].runtime;
+	return *ret != RUNTIME_NONE;
 }
 
-enum vm_kind table_store_unknown_vm(const struct table_store *store, uint32_t table)
+enum runtime_kind table_store_unknown_runtime(const struct table_store *store, uint32_t table)
 {
-	return store->tables.data[table].unknown_vm;
+	return store->tables.data[table].unknown_runtime;
 }
 
 void table_store_advance_epoch(struct table_store *store)

@@ -17,10 +17,10 @@
 struct table_store;
 
 struct table_store_maps {
-	int files, rules, shards, vm_rows; /* file descriptors; borrowed */
-	uint32_t max_files;                /* of the map `files` */
-	volatile uint32_t *epoch;          /* the BPF side's clock of use; borrowed */
-	uint32_t unwanted_vms;             /* bit n: frames of enum vm_kind n are not wanted */
+	int files, rules, shards, runtime_rows; /* file descriptors; borrowed */
+	uint32_t max_files;                     /* of the map `files` */
+	volatile uint32_t *epoch;               /* the BPF side's clock of use; borrowed */
+	uint32_t unwanted_runtimes; /* bit n: frames of enum runtime_kind n are not wanted */
 };
 
 enum {
@@ -52,10 +52,11 @@ const struct unwind_rule *table_store_frame_pointer_rule(const struct table_stor
 void table_store_advance_epoch(struct table_store *store);
 
 /* Whether script frames are found in files with this table. */
-bool table_store_has_vm(const struct table_store *store, uint32_t table, enum vm_kind *ret);
+bool table_store_has_runtime(
+	const struct table_store *store, uint32_t table, enum runtime_kind *ret);
 
-/* The runtime that such files are, of a version that is not known; VM_NONE: they are not. */
-enum vm_kind table_store_unknown_vm(const struct table_store *store, uint32_t table);
+/* The runtime that such files are, of a version that is not known; RUNTIME_NONE: they are not. */
+enum runtime_kind table_store_unknown_runtime(const struct table_store *store, uint32_t table);
 
 uint64_t table_store_bytes(const struct table_store *store);   /* of shards */
 uint64_t table_store_dropped(const struct table_store *store); /* tables, for want of memory */

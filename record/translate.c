@@ -407,8 +407,8 @@ uint64_t translate_resolved(const struct translate *translate)
 void translate_collect(void *context, const void *record, size_t len)
 {
 	struct translate *translate = context;
-	const struct event_vm_code *code = record;
-	if (len >= sizeof(*code) && code->type == EVENT_VM_CODE) {
+	const struct event_code *code = record;
+	if (len >= sizeof(*code) && code->type == EVENT_CODE) {
 		script_table_take(&translate->scripts, code, len); /* while the process lives */
 		return;
 	}
@@ -430,7 +430,7 @@ static const uint64_t *find_lacking(
 	if (stack->kind == EVENT_STACK_KERNEL || !script_table_is_reading(&translate->scripts))
 		return NULL;
 	for (uint32_t i = 0; i < stack->nr_frames; i++)
-		if (words[i] >> EVENT_FRAME_KIND_SHIFT == EVENT_FRAME_VM &&
+		if (words[i] >> EVENT_FRAME_KIND_SHIFT == EVENT_FRAME_RUNTIME &&
 			script_table_lacks(&translate->scripts, words[i]))
 			return &words[i];
 	return NULL;
@@ -489,8 +489,8 @@ static bool take_record(struct translate *translate, const void *record, bool ma
 	case EVENT_SNAPSHOT_CHUNK:
 		snapshot_table_chunk(&translate->snapshots, record);
 		break;
-	case EVENT_VM_CODE: /* taken when it was collected */
-	case EVENT_FORKS:   /* it woke the recorder */
+	case EVENT_CODE:  /* taken when it was collected */
+	case EVENT_FORKS: /* it woke the recorder */
 		break;
 	}
 	return true;

@@ -46,7 +46,7 @@ static inline uint64_t unwind_function_end(const struct unwind_function *functio
 	return function->start + function->len;
 }
 
-/* [start, end) of the function that holds an offset in the file; fits vm_loop_find(). */
+/* [start, end) of the function that holds an offset in the file; fits runtime_loop_find(). */
 bool unwind_functions_find(void *functions, uint64_t offset, uint64_t *start, uint64_t *end);
 
 /* Notes the first error that is not the disk's; other sources may still know something. */

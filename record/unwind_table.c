@@ -26,7 +26,7 @@ struct builder {
 	struct unwind_statistics *statistics;
 	struct unwind_rows *rows;
 	struct unwind_gaps gaps;
-	struct vm_loop loop; /* of an interpreter */
+	struct runtime_loop loop; /* of an interpreter */
 
 	/* The function being written: */
 	uint64_t start, end; /* the part of it that counts */
@@ -81,7 +81,7 @@ static void put_function(struct builder *builder, const struct unwind_function *
 	}
 	builder->delta = function->start;
 	builder->has_delta = false;
-	builder->is_loop = vm_loop_has(&builder->loop, builder->start);
+	builder->is_loop = runtime_loop_has(&builder->loop, builder->start);
 	unwind_rows_put_none(builder->rows, builder->start);
 	uint64_t ended = run_function(builder, function);
 	if (!builder->has_delta)
@@ -146,13 +146,13 @@ static void put_functions(struct builder *builder)
 static struct err *add_interpreter(
 	struct builder *builder, struct elf_file *elf, struct unwind_table *table)
 {
-	struct vm_file file;
-	try(unwind_statistics_forgive(builder->statistics, vm_runtime_detect(elf, &file)));
-	table->vm = file.row;
-	if (file.row.kind == VM_NONE)
+	struct runtime_file file;
+	try(unwind_statistics_forgive(builder->statistics, runtime_detect(elf, &file)));
+	table->runtime = file.row;
+	if (file.row.kind == RUNTIME_NONE)
 		return NULL;
 	return unwind_statistics_forgive(
-		builder->statistics, vm_loop_find(elf, &file, unwind_functions_find,
+		builder->statistics, runtime_loop_find(elf, &file, unwind_functions_find,
 					     builder->functions, &builder->loop));
 }
 
@@ -254,7 +254,7 @@ struct err *unwind_table_check(const struct unwind_table *table)
 	vec_each(&table->rules, rule)
 		if (!is_sound_rule(rule))
 			return err_new(ERR_FORMAT, "a rule of unknown kind");
-	if (!vm_row_is_sound(&table->vm))
+	if (!runtime_row_is_sound(&table->runtime))
 		return err_new(ERR_FORMAT, "a runtime of unknown kind");
 	uint32_t number = table->first_page;
 	vec_each(&table->pages, page) {

@@ -50,7 +50,7 @@ struct unwind_table {
 	VEC(struct unwind_page) pages; /* dense: one for each page from first_page on */
 	VEC(uint32_t) rows; /* file offset & 0xffff | rule << 16, ascending within a page */
 	VEC(struct unwind_rule) rules;       /* rule 0: UNWIND_CFA_NONE, nothing known */
-	struct vm_row vm;                    /* of a runtime whose loop has UNWIND_INTERPRETER */
+	struct runtime_row runtime;          /* of a runtime whose loop has UNWIND_INTERPRETER */
 	struct unwind_statistics statistics; /* empty in a table from the cache */
 };
 

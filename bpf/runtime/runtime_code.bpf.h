@@ -1,6 +1,6 @@
 /* The numbers of code, and what is sent of each. */
-#ifndef EBPROF_VM_CODE_BPF_H
-#define EBPROF_VM_CODE_BPF_H
+#ifndef EBPROF_RUNTIME_CODE_BPF_H
+#define EBPROF_RUNTIME_CODE_BPF_H
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
@@ -14,10 +14,10 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, VM_MAX_ROWS);
+	__uint(max_entries, RUNTIME_MAX_ROWS);
 	__type(key, __u32);
-	__type(value, struct vm_row);
-} vm_rows SEC(".maps");
+	__type(value, struct runtime_row);
+} runtime_rows SEC(".maps");
 
 /* Raised by the recorder to have all code sent again: it has forgotten what it was sent. */
 volatile __u64 code_generation;
@@ -29,8 +29,8 @@ volatile __u64 code_generation;
  */
 enum {
 	CODE_SLOTS_SHIFT = 16,
-	CODE_TAG_SHIFT = VM_FRAME_CODE_BITS,
-	CODE_MAX_NUMBER = (1 << VM_FRAME_CODE_BITS) - 1,
+	CODE_TAG_SHIFT = RUNTIME_FRAME_CODE_BITS,
+	CODE_MAX_NUMBER = (1 << RUNTIME_FRAME_CODE_BITS) - 1,
 };
 
 struct {
@@ -38,55 +38,55 @@ struct {
 	__uint(max_entries, 1 << CODE_SLOTS_SHIFT);
 	__type(key, __u32);
 	__type(value, __u64);
-} vm_codes SEC(".maps");
+} runtime_codes SEC(".maps");
 
-struct vm_record {
-	struct event_vm_code head;
-	__u8 text[VM_MAX_TEXT_BYTES + VM_MAX_LINE_BYTES];
+struct runtime_record {
+	struct event_code head;
+	__u8 text[RUNTIME_MAX_TEXT_BYTES + RUNTIME_MAX_LINE_BYTES];
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1); /* lanes: set by the recorder */
 	__type(key, __u32);
-	__type(value, struct vm_record);
-} vm_records SEC(".maps");
+	__type(value, struct runtime_record);
+} runtime_records SEC(".maps");
 
-static __always_inline struct vm_record *get_vm_record(const struct scratch *scratch)
+static __always_inline struct runtime_record *get_runtime_record(const struct scratch *scratch)
 {
 	__u32 lane = scratch ? scratch->lane : 0;
-	return bpf_map_lookup_elem(&vm_records, &lane);
+	return bpf_map_lookup_elem(&runtime_records, &lane);
 }
 
 /* ---- pushing ---- */
 
-static __always_inline void push_vm_word(struct scratch *scratch, __u32 number, __u32 place)
+static __always_inline void push_runtime_word(struct scratch *scratch, __u32 number, __u32 place)
 {
-	__u64 word = (__u64)EVENT_FRAME_VM << EVENT_FRAME_KIND_SHIFT |
-		     (__u64)number << VM_FRAME_CODE_SHIFT |
-		     (place & ((1 << VM_FRAME_CODE_SHIFT) - 1));
+	__u64 word = (__u64)EVENT_FRAME_RUNTIME << EVENT_FRAME_KIND_SHIFT |
+		     (__u64)number << RUNTIME_FRAME_CODE_SHIFT |
+		     (place & ((1 << RUNTIME_FRAME_CODE_SHIFT) - 1));
 	push_word(scratch, word);
 }
 
-static __always_inline void push_vm_failure(struct scratch *scratch, enum vm_failure why)
+static __always_inline void push_runtime_failure(struct scratch *scratch, enum runtime_failure why)
 {
-	__u32 kind = scratch->walk.vm.row.kind;
-	push_vm_word(scratch, 0, kind << VM_FRAME_FAILED_KIND_SHIFT | why);
+	__u32 kind = scratch->walk.runtime.row.kind;
+	push_runtime_word(scratch, 0, kind << RUNTIME_FRAME_FAILED_KIND_SHIFT | why);
 }
 
 /* ---- texts ---- */
 
 /* Puts up to `max` of the bytes at `from` behind the `at` that there are already. */
-static __always_inline __u32 append_text(
-	struct vm_record *record, __u32 at, enum vm_text what, __u64 from, __u64 whole, __u64 max)
+static __always_inline __u32 append_text(struct runtime_record *record, __u32 at,
+	enum runtime_text what, __u64 from, __u64 whole, __u64 max)
 {
-	struct event_vm_code *head = &record->head;
+	struct event_code *head = &record->head;
 	head->address[what] = from;
 	head->whole_bytes[what] = whole > 0xffffffff ? 0xffffffff : whole;
 	head->bytes[what] = 0;
 	__u64 start = at, bytes = whole < max ? whole : max;
 	asm volatile("" : "+r"(bytes), "+r"(start)); /* or clang thinks the bounds are known */
-	if (!bytes || bytes > max || start > VM_MAX_NAME_BYTES + VM_MAX_FILE_BYTES ||
+	if (!bytes || bytes > max || start > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES ||
 		bpf_probe_read_user(record->text + start, bytes, (const void *)from))
 		return at;
 	head->bytes[what] = bytes;
@@ -95,14 +95,14 @@ static __always_inline __u32 append_text(
 
 /* The same of a C string. */
 static __always_inline __u32 append_c_text(
-	struct vm_record *record, __u32 at, enum vm_text what, __u64 from, __u32 max)
+	struct runtime_record *record, __u32 at, enum runtime_text what, __u64 from, __u32 max)
 {
-	struct event_vm_code *head = &record->head;
+	struct event_code *head = &record->head;
 	head->address[what] = from;
 	head->whole_bytes[what] = head->bytes[what] = 0;
 	__u64 start = at;
 	asm volatile("" : "+r"(start));
-	if (!from || start > VM_MAX_NAME_BYTES + VM_MAX_FILE_BYTES)
+	if (!from || start > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES)
 		return at;
 	long bytes = bpf_probe_read_user_str(record->text + start, max, (const void *)from);
 	if (bytes <= 1 || bytes > max) /* the end counts */
@@ -122,7 +122,7 @@ static __always_inline __u64 code_tag(__u64 identity)
 static __always_inline __u64 *code_slot(__u64 identity, __u32 way)
 {
 	__u32 slot = (identity >> (64 - CODE_SLOTS_SHIFT)) ^ way;
-	return bpf_map_lookup_elem(&vm_codes, &slot);
+	return bpf_map_lookup_elem(&runtime_codes, &slot);
 }
 
 /* 0: it has none. */
@@ -158,18 +158,18 @@ static __always_inline __u32 next_code_number(const struct scratch *scratch)
  * that has its number. 0: it cannot be sent. What could not be read here and now, the recorder
  * tries to, at once.
  */
-static __always_inline __u32 send_code(struct scratch *scratch, struct vm_record *record,
+static __always_inline __u32 send_code(struct scratch *scratch, struct runtime_record *record,
 	__u64 bytes, bool is_whole, __u64 identity)
 {
-	struct event_vm_code *head = &record->head;
+	struct event_code *head = &record->head;
 	__u32 number = next_code_number(scratch);
-	head->type = EVENT_VM_CODE;
+	head->type = EVENT_CODE;
 	head->number = number;
 	head->pid = scratch->user.head.pid;
-	head->kind = scratch->walk.vm.row.kind;
+	head->kind = scratch->walk.runtime.row.kind;
 	head->time_ns = scratch->user.head.time_ns;
 	asm volatile("" : "+r"(bytes));
-	if (!number || bytes > VM_MAX_TEXT_BYTES)
+	if (!number || bytes > RUNTIME_MAX_TEXT_BYTES)
 		return 0;
 	__u64 flag = is_whole ? wakeup_flag() : BPF_RB_FORCE_WAKEUP;
 	if (!send(record, sizeof(*head) + bytes, flag))

@@ -1,6 +1,6 @@
 /* How far a walk through the script frames of a stack has come. */
-#ifndef EBPROF_VM_WALK_BPF_H
-#define EBPROF_VM_WALK_BPF_H
+#ifndef EBPROF_RUNTIME_WALK_BPF_H
+#define EBPROF_RUNTIME_WALK_BPF_H
 
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/runtime/runtime_row.h"
@@ -115,25 +115,25 @@ struct luajit_walk {
 	__u32 entry[JIT_MAX_ENTRIES];
 };
 
-enum vm_state {
-	VM_OUTSIDE = 0,
-	VM_RUNNING, /* script frames come before the native frame at hand */
-	VM_DONE,    /* they came; the native frame itself is next */
-	VM_REST,    /* nothing else is left */
+enum runtime_state {
+	RUNTIME_OUTSIDE = 0,
+	RUNTIME_RUNNING, /* script frames come before the native frame at hand */
+	RUNTIME_DONE,    /* they came; the native frame itself is next */
+	RUNTIME_REST,    /* nothing else is left */
 };
 
 /* Whether the thread has a shadow stack. */
-enum vm_shadow {
-	VM_SHADOW_UNKNOWN = 0,
-	VM_SHADOW_NONE,
-	VM_SHADOW_FOUND,
+enum runtime_shadow {
+	RUNTIME_SHADOW_UNKNOWN = 0,
+	RUNTIME_SHADOW_NONE,
+	RUNTIME_SHADOW_FOUND,
 };
 
-struct vm_walk {
-	__u8 state; /* enum vm_state */
+struct runtime_walk {
+	__u8 state; /* enum runtime_state */
 	__u8 has_thread;
 	__u8 was_sought;    /* whether code of no file is a trace of LuaJIT */
-	__u8 shadow;        /* enum vm_shadow */
+	__u8 shadow;        /* enum runtime_shadow */
 	__u8 shadow_is_cut; /* and there were more */
 	__u8 is_shadow;     /* the frames at hand are those of the shadow stack */
 	__u32 shadow_left;  /* of its frames, those not pushed yet */
@@ -144,7 +144,7 @@ struct vm_walk {
 	__u64 low, high;    /* the native frame of the interpreter's loop: [low, high) */
 	__u32 nr_frames;    /* of the stack when the loop was entered, and its hash */
 	__u64 hash;
-	struct vm_row row;
+	struct runtime_row row;
 	union {
 		struct python_walk python;
 		struct ruby_walk ruby;

@@ -44,9 +44,9 @@ enum shadow_flag {
 
 /* A place of a probe, by the number that it was attached with, from 1. */
 struct shadow_place {
-	unsigned char vm;    /* enum vm_kind; 0: there is no such place */
-	unsigned char flags; /* enum shadow_flag */
-	unsigned char group; /* places whose stack pointers may be compared: of one function */
+	unsigned char runtime; /* enum runtime_kind; 0: there is no such place */
+	unsigned char flags;   /* enum shadow_flag */
+	unsigned char group;   /* places whose stack pointers may be compared: of one function */
 	unsigned char zero;
 	int sp_offset; /* from the stack pointer to what stands for the native frame */
 	struct shadow_argument text[SHADOW_TEXTS], line;

@@ -3,18 +3,18 @@
 #include <elf.h>
 #include <string.h>
 
-const struct vm_runtime *vm_runtime(enum vm_kind kind)
+const struct runtime *runtime_of(enum runtime_kind kind)
 {
-	static const struct vm_runtime *const runtimes[VM_KINDS_END] = {
+	static const struct runtime *const runtimes[RUNTIME_KINDS_END] = {
 #define X(constant, number, name) [constant] = &name##_runtime,
-		VM_KINDS(X)
+		RUNTIMES(X)
 #undef X
 	};
-	return kind < VM_KINDS_END ? runtimes[kind] : NULL;
+	return kind < RUNTIME_KINDS_END ? runtimes[kind] : NULL;
 }
 
 /* Where the loop's segment is mapped, everything else is found from there. */
-static bool take_segment(struct elf_file *elf, struct vm_file *file)
+static bool take_segment(struct elf_file *elf, struct runtime_file *file)
 {
 	size_t count;
 	const struct elf_segment *segments = elf_file_segments(elf, &count);
@@ -30,33 +30,33 @@ static bool take_segment(struct elf_file *elf, struct vm_file *file)
 	return false;
 }
 
-struct err *vm_runtime_detect(struct elf_file *elf, struct vm_file *ret)
+struct err *runtime_detect(struct elf_file *elf, struct runtime_file *ret)
 {
-	*ret = (struct vm_file){0};
-	for (enum vm_kind kind = VM_NONE + 1; kind < VM_KINDS_END; kind++) {
-		struct vm_file file = {.row.kind = kind};
+	*ret = (struct runtime_file){0};
+	for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_KINDS_END; kind++) {
+		struct runtime_file file = {.row.kind = kind};
 		bool is_found = false;
-		if (!vm_runtime(kind))
+		if (!runtime_of(kind))
 			continue;
-		try(vm_runtime(kind)->detect(elf, &file, &is_found));
+		try(runtime_of(kind)->detect(elf, &file, &is_found));
 		if (!is_found || !take_segment(elf, &file)) {
 			if (file.is_runtime)
 				ret->row.unknown = kind;
 			continue;
 		}
-		vm_runtime(kind)->place(&file.row, file.address_to_file);
+		runtime_of(kind)->place(&file.row, file.address_to_file);
 		*ret = file;
 		return NULL;
 	}
 	return NULL;
 }
 
-bool vm_row_is_sound(const struct vm_row *row)
+bool runtime_row_is_sound(const struct runtime_row *row)
 {
-	if (row->kind == VM_NONE) {
-		const struct vm_row none = {.unknown = row->unknown};
+	if (row->kind == RUNTIME_NONE) {
+		const struct runtime_row none = {.unknown = row->unknown};
 		return memcmp(row, &none, sizeof(none)) == 0 &&
-		       (!row->unknown || vm_runtime(row->unknown));
+		       (!row->unknown || runtime_of(row->unknown));
 	}
-	return vm_runtime(row->kind) && !row->unknown && vm_runtime(row->kind)->is_sound(row);
+	return runtime_of(row->kind) && !row->unknown && runtime_of(row->kind)->is_sound(row);
 }

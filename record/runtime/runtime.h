@@ -12,40 +12,40 @@
 #include "record/runtime/runtime_file.h"
 #include "record/runtime/runtime_lines.h"
 
-struct vm_text_bytes {
+struct runtime_text_bytes {
 	uint8_t *data; /* the caller's */
 	size_t len;
 	uint8_t unit; /* bytes a character; 0: UTF-8 */
 };
 
-struct vm_runtime {
+struct runtime {
 	const char *name;   /* as in --no-vm */
 	const char *object; /* what stands for the file of its functions: "[python]" */
-	/* Sets *is_found and, all but the place in the file, what struct vm_file has. */
-	struct err *(*detect)(struct elf_file *elf, struct vm_file *file, bool *is_found);
+	/* Sets *is_found and, all but the place in the file, what struct runtime_file has. */
+	struct err *(*detect)(struct elf_file *elf, struct runtime_file *file, bool *is_found);
 	/* Turns the row's virtual addresses into what the BPF side wants. */
-	void (*place)(struct vm_row *row, uint64_t address_to_file);
-	bool (*is_sound)(const struct vm_row *row);
+	void (*place)(struct runtime_row *row, uint64_t address_to_file);
+	bool (*is_sound)(const struct runtime_row *row);
 	/* From a place in code to a line, 0: not known. The time that it takes does not depend on
 	 * how long the table is. NULL: the table can only be read from its beginning on, by
 	 * next_line. */
-	uint32_t (*line_of)(const struct vm_lines *lines, uint32_t place);
-	vm_next_line_fn *next_line;
+	uint32_t (*line_of)(const struct runtime_lines *lines, uint32_t place);
+	runtime_next_line_fn *next_line;
 	/* Reads a text of which not even the length could be read in time. False: it cannot be. */
-	bool (*read_text)(
-		const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret);
+	bool (*read_text)(const struct event_code *event, enum runtime_text what,
+		struct runtime_text_bytes *ret);
 };
 
 /* NULL: there is none of this number. */
-const struct vm_runtime *vm_runtime(enum vm_kind kind);
+const struct runtime *runtime_of(enum runtime_kind kind);
 
 /* What the file has of all runtimes. ERR_IO or ERR_FORMAT when it cannot be read or lies about
  * where things are. */
-struct err *vm_runtime_detect(struct elf_file *elf, struct vm_file *ret) ERR_MUST_CHECK;
+struct err *runtime_detect(struct elf_file *elf, struct runtime_file *ret) ERR_MUST_CHECK;
 /* Whether a row that was stored means something. */
-bool vm_row_is_sound(const struct vm_row *row);
+bool runtime_row_is_sound(const struct runtime_row *row);
 
-extern const struct vm_runtime python_runtime, ruby_runtime, php_runtime, perl_runtime, lua_runtime,
+extern const struct runtime python_runtime, ruby_runtime, php_runtime, perl_runtime, lua_runtime,
 	luajit_runtime;
 
 #endif

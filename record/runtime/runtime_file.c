@@ -1,6 +1,6 @@
 #include "record/runtime/runtime_file.h"
 
-bool vm_file_read(struct elf_file *elf, uint64_t address, void *to, size_t len)
+bool runtime_file_read(struct elf_file *elf, uint64_t address, void *to, size_t len)
 {
 	size_t count;
 	const struct elf_segment *segments = elf_file_segments(elf, &count);

@@ -3,8 +3,8 @@
  * the BPF side, and where the interpreter's loop is. Found by symbols, never by
  * the file's name, once for each build ID.
  */
-#ifndef EBPROF_VM_FILE_H
-#define EBPROF_VM_FILE_H
+#ifndef EBPROF_RUNTIME_FILE_H
+#define EBPROF_RUNTIME_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,9 +13,9 @@
 #include "format/base/err.h"
 #include "format/elf/elf_file.h"
 
-struct vm_file {
-	struct vm_row
-		row; /* kind VM_NONE: there is no runtime that we know, or of no known version */
+struct runtime_file {
+	struct runtime_row row;   /* kind RUNTIME_NONE: there is no runtime that we know, or of no
+				     known version */
 	uint64_t loop_start;      /* virtual addresses: of the function that is the loop */
 	uint64_t loop_end;        /* ... [loop_start, loop_end) */
 	uint64_t core_start;      /* the same of a function that the loop calls, and that is a */
@@ -25,6 +25,6 @@ struct vm_file {
 };
 
 /* `len` bytes at a virtual address. False: they are not in the file. */
-bool vm_file_read(struct elf_file *elf, uint64_t address, void *to, size_t len);
+bool runtime_file_read(struct elf_file *elf, uint64_t address, void *to, size_t len);
 
 #endif

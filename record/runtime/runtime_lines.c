@@ -7,25 +7,25 @@ enum {
 	MARK_ENTRIES = 128, /* from one mark to the next */
 };
 
-void vm_line_marks_init(
-	struct vm_line_marks *marks, const struct vm_lines *lines, vm_next_line_fn *next)
+void runtime_line_marks_init(struct runtime_line_marks *marks, const struct runtime_lines *lines,
+	runtime_next_line_fn *next)
 {
-	struct vm_line_entry entry = {.base = lines->first_line};
-	*marks = (struct vm_line_marks){0};
+	struct runtime_line_entry entry = {.base = lines->first_line};
+	*marks = (struct runtime_line_marks){0};
 	for (size_t i = 1; next(lines, &entry); i++)
 		if (i % MARK_ENTRIES == 0)
 			vec_push(&marks->entries, entry);
 }
 
-void vm_line_marks_deinit(struct vm_line_marks *marks)
+void runtime_line_marks_deinit(struct runtime_line_marks *marks)
 {
 	vec_deinit(&marks->entries);
 }
 
-uint32_t vm_line_marks_find(const struct vm_line_marks *marks, const struct vm_lines *lines,
-	vm_next_line_fn *next, uint32_t place)
+uint32_t runtime_line_marks_find(const struct runtime_line_marks *marks,
+	const struct runtime_lines *lines, runtime_next_line_fn *next, uint32_t place)
 {
-	struct vm_line_entry entry = {.base = lines->first_line};
+	struct runtime_line_entry entry = {.base = lines->first_line};
 	size_t behind = bisect(marks->entries.len, i, marks->entries.data[i].end <= place);
 	if (behind)
 		entry = marks->entries.data[behind - 1];

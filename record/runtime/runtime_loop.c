@@ -26,15 +26,15 @@ static bool jump_at(const uint8_t *code, size_t i, size_t len, int64_t *target)
 }
 
 static struct err *read_part(
-	struct elf_file *elf, const struct vm_loop_part *part, uint8_t **code, size_t *len)
+	struct elf_file *elf, const struct runtime_loop_part *part, uint8_t **code, size_t *len)
 {
 	*len = part->end - part->start < MAX_BYTES ? part->end - part->start : MAX_BYTES;
 	return elf_file_read(elf, part->start, *len, code);
 }
 
 /* Whether the part jumps into the loop, but not to where it begins. */
-static struct err *jumps_back(struct elf_file *elf, const struct vm_loop_part *part,
-	const struct vm_loop_part *loop, bool *ret)
+static struct err *jumps_back(struct elf_file *elf, const struct runtime_loop_part *part,
+	const struct runtime_loop_part *loop, bool *ret)
 {
 	CLEANUP_FREE uint8_t *code = NULL;
 	size_t len;
@@ -50,11 +50,11 @@ static struct err *jumps_back(struct elf_file *elf, const struct vm_loop_part *p
 }
 
 struct candidates {
-	struct vm_loop_part parts[MAX_CANDIDATES];
+	struct runtime_loop_part parts[MAX_CANDIDATES];
 	size_t count;
 };
 
-static void add_candidate(struct candidates *candidates, const struct vm_loop_part *part)
+static void add_candidate(struct candidates *candidates, const struct runtime_loop_part *part)
 {
 	for (size_t i = 0; i < candidates->count; i++)
 		if (candidates->parts[i].start == part->start)
@@ -64,15 +64,15 @@ static void add_candidate(struct candidates *candidates, const struct vm_loop_pa
 }
 
 /* Functions that the loop jumps to. */
-static struct err *find_candidates(struct elf_file *elf, const struct vm_loop_part *loop,
-	vm_loop_function_fn *function, void *context, struct candidates *ret)
+static struct err *find_candidates(struct elf_file *elf, const struct runtime_loop_part *loop,
+	runtime_loop_function_fn *function, void *context, struct candidates *ret)
 {
 	CLEANUP_FREE uint8_t *code = NULL;
 	size_t len;
 	int64_t target;
 	try(read_part(elf, loop, &code, &len));
 	for (size_t i = 0; i < len; i++) {
-		struct vm_loop_part part;
+		struct runtime_loop_part part;
 		if (!jump_at(code, i, len, &target) || (target >= 0 && target < (int64_t)len))
 			continue;
 		uint64_t offset = loop->start + (uint64_t)target;
@@ -83,13 +83,13 @@ static struct err *find_candidates(struct elf_file *elf, const struct vm_loop_pa
 }
 
 /* Adds a function and what was moved out of it. */
-static struct err *add_function(struct elf_file *elf, const struct vm_loop_part *whole,
-	vm_loop_function_fn *function, void *context, struct vm_loop *ret)
+static struct err *add_function(struct elf_file *elf, const struct runtime_loop_part *whole,
+	runtime_loop_function_fn *function, void *context, struct runtime_loop *ret)
 {
 	struct candidates candidates = {.count = 0};
 	ret->parts[ret->nr_parts++] = *whole;
 	try(find_candidates(elf, whole, function, context, &candidates));
-	for (size_t i = 0; i < candidates.count && ret->nr_parts < VM_LOOP_MAX_PARTS; i++) {
+	for (size_t i = 0; i < candidates.count && ret->nr_parts < RUNTIME_LOOP_MAX_PARTS; i++) {
 		bool is_part;
 		try(jumps_back(elf, &candidates.parts[i], whole, &is_part));
 		if (is_part)
@@ -98,16 +98,16 @@ static struct err *add_function(struct elf_file *elf, const struct vm_loop_part 
 	return NULL;
 }
 
-struct err *vm_loop_find(struct elf_file *elf, const struct vm_file *file,
-	vm_loop_function_fn *function, void *context, struct vm_loop *ret)
+struct err *runtime_loop_find(struct elf_file *elf, const struct runtime_file *file,
+	runtime_loop_function_fn *function, void *context, struct runtime_loop *ret)
 {
-	struct vm_loop_part loop = {
+	struct runtime_loop_part loop = {
 		file->loop_start + file->address_to_file, file->loop_end + file->address_to_file};
-	struct vm_loop_part core = {
+	struct runtime_loop_part core = {
 		file->core_start + file->address_to_file, file->core_end + file->address_to_file};
 	ret->nr_parts = 0;
 	try(add_function(elf, &loop, function, context, ret));
-	if (!file->core_start || ret->nr_parts == VM_LOOP_MAX_PARTS)
+	if (!file->core_start || ret->nr_parts == RUNTIME_LOOP_MAX_PARTS)
 		return NULL;
 	return add_function(elf, &core, function, context, ret);
 }

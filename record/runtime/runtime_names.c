@@ -10,7 +10,7 @@ static bool is_name(const char *name, const char *text, size_t len)
 	return strlen(name) == len && memcmp(name, text, len) == 0;
 }
 
-static bool is_called(const struct vm_runtime *runtime, const char *text, size_t len)
+static bool is_called(const struct runtime *runtime, const char *text, size_t len)
 {
 	return runtime && (is_name("all", text, len) || is_name(runtime->name, text, len));
 }
@@ -18,19 +18,19 @@ static bool is_called(const struct vm_runtime *runtime, const char *text, size_t
 static struct err *unknown_name(const char *text, size_t len)
 {
 	CLEANUP(str_deinit) struct str known = {0};
-	for (enum vm_kind kind = VM_NONE + 1; kind < VM_KINDS_END; kind++)
-		if (vm_runtime(kind))
-			str_printf(&known, ", %s", vm_runtime(kind)->name);
+	for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_KINDS_END; kind++)
+		if (runtime_of(kind))
+			str_printf(&known, ", %s", runtime_of(kind)->name);
 	return err_new(ERR_USAGE, "\"%.*s\" is none of all%s", (int)len, text, str_text(&known));
 }
 
-struct err *vm_names_parse(const char *text, uint32_t *kinds)
+struct err *runtime_names_parse(const char *text, uint32_t *kinds)
 {
 	for (;;) {
 		size_t len = strcspn(text, ",");
 		uint32_t bits = 0;
-		for (enum vm_kind kind = VM_NONE + 1; kind < VM_KINDS_END; kind++)
-			if (is_called(vm_runtime(kind), text, len))
+		for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_KINDS_END; kind++)
+			if (is_called(runtime_of(kind), text, len))
 				bits |= 1U << kind;
 		if (!bits)
 			return unknown_name(text, len);

@@ -79,7 +79,7 @@ bool thread_variable_find(
 {
 	uint8_t code[LOOK_AT_BYTES + THREAD_VARIABLE_BEHIND_BYTES];
 	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
-	if (!function->address || !vm_file_read(elf, function->address, code, sizeof(code)))
+	if (!function->address || !runtime_file_read(elf, function->address, code, sizeof(code)))
 		return false;
 	return thread_variable_of_code(code, len, function->address, ret);
 }

@@ -1,8 +1,8 @@
 /*
- * Maps executable memory in as many pieces as it may (vm.max_map_count), and runs code beside them:
- *   many_mappings SECONDS [MAPPINGS [PROCESSES]]     60,000 mappings, 1 process
- * Each is the first page of this program's file. Further processes are forked with all of them, and
- * map one more each.
+ * Maps executable memory in as many pieces as it may (runtime.max_map_count), and runs code beside
+ * them: many_mappings SECONDS [MAPPINGS [PROCESSES]]     60,000 mappings, 1 process Each is the
+ * first page of this program's file. Further processes are forked with all of them, and map one
+ * more each.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -24,17 +24,17 @@ enum {
 };
 
 struct record {
-	struct event_vm_code head;
-	uint8_t text[VM_MAX_TEXT_BYTES];
+	struct event_code head;
+	uint8_t text[RUNTIME_MAX_TEXT_BYTES];
 };
 
 /* Nothing can be read again from a process that there is not. */
 static uint32_t take(struct script_table *table, struct bytes_cursor *cursor, uint32_t number)
 {
 	static struct record record;
-	struct event_vm_code *head = &record.head;
+	struct event_code *head = &record.head;
 	memset(head, 0, sizeof(*head));
-	head->type = EVENT_VM_CODE;
+	head->type = EVENT_CODE;
 	head->number = number;
 	head->kind = bytes_get_u8(cursor) % KINDS;
 	head->version = bytes_get_u8(cursor);
@@ -42,7 +42,7 @@ static uint32_t take(struct script_table *table, struct bytes_cursor *cursor, ui
 	head->unit[1] = bytes_get_u8(cursor);
 	head->first_line = bytes_get_u16(cursor) * 1024U;
 	uint32_t claimed = 0;
-	for (int i = 0; i < VM_TEXTS; i++) {
+	for (int i = 0; i < RUNTIME_TEXTS; i++) {
 		head->bytes[i] = bytes_get_u16(cursor);
 		head->whole_bytes[i] = head->bytes[i];
 		claimed += head->bytes[i];
@@ -73,7 +73,7 @@ static void find(struct script_table *table, uint64_t number, uint64_t place)
 	struct script_place found;
 	uint64_t offset;
 	const struct object *object =
-		script_table_find(table, number << VM_FRAME_CODE_SHIFT | place, &offset);
+		script_table_find(table, number << RUNTIME_FRAME_CODE_SHIFT | place, &offset);
 	if (!object || object->info.kind != LAYOUT_OBJECT_SCRIPT)
 		abort();
 	script_table_describe(table, offset, &found);
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	while (bytes_left(&cursor) && count < MAX_RECORDS)
 		take(&table, &cursor, ++count);
 	for (uint64_t number = 0; number <= count + 1; number++)
-		for (uint64_t place = 1; place >> VM_FRAME_CODE_SHIFT == 0; place *= 3)
+		for (uint64_t place = 1; place >> RUNTIME_FRAME_CODE_SHIFT == 0; place *= 3)
 			find(&table, number, place - 1);
 	script_table_deinit(&table);
 	object_table_deinit(&objects);

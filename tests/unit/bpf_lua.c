@@ -27,14 +27,14 @@ enum {
 	IS_C = 1 << 1,
 };
 
-static void put_row(struct vm_fixture *fixture, uint32_t version)
+static void put_row(struct runtime_fixture *fixture, uint32_t version)
 {
-	fixture->table.vm.kind = VM_LUA;
-	CHECK(lua_layout_of_version(version, 4, &fixture->table.vm.lua));
-	fixture->table.vm.lua.loop = LOOP;
+	fixture->table.runtime.kind = RUNTIME_LUA;
+	CHECK(lua_layout_of_version(version, 4, &fixture->table.runtime.lua));
+	fixture->table.runtime.lua.loop = LOOP;
 }
 
-static void put_state(struct vm_fixture *fixture, uint64_t at, uint64_t call, uint64_t error)
+static void put_state(struct runtime_fixture *fixture, uint64_t at, uint64_t call, uint64_t error)
 {
 	uint64_t *state = fixture->heap + at;
 	state[1] = 8;
@@ -44,7 +44,7 @@ static void put_state(struct vm_fixture *fixture, uint64_t at, uint64_t call, ui
 }
 
 /* A function of three instructions, each on a line of its own. */
-static void put_function(struct vm_fixture *fixture, uint64_t at, uint64_t first_line)
+static void put_function(struct runtime_fixture *fixture, uint64_t at, uint64_t first_line)
 {
 	uint64_t *proto = fixture->heap + at + 8;
 	fixture->heap[at + 3] = heap_address(at + 8);
@@ -57,8 +57,8 @@ static void put_function(struct vm_fixture *fixture, uint64_t at, uint64_t first
 	proto[14] = heap_address(SOURCE);
 }
 
-static void put_call(struct vm_fixture *fixture, uint64_t at, uint64_t function, uint64_t previous,
-	uint64_t place, uint64_t status)
+static void put_call(struct runtime_fixture *fixture, uint64_t at, uint64_t function,
+	uint64_t previous, uint64_t place, uint64_t status)
 {
 	uint64_t *call = fixture->heap + at;
 	uint64_t value = VALUES + (at - INNER) / 4;
@@ -76,7 +76,7 @@ static uint32_t instruction(uint32_t op, uint32_t a, uint32_t b, uint32_t c)
 }
 
 /* OUTER calls what it takes from the global variable "work", and is there. */
-static void put_calling_code(struct vm_fixture *fixture)
+static void put_calling_code(struct runtime_fixture *fixture)
 {
 	uint32_t code[3] = {
 		instruction(11, 1, 0, 0), instruction(68, 1, 1, 1), instruction(70, 0, 1, 0)};
@@ -88,9 +88,9 @@ static void put_calling_code(struct vm_fixture *fixture)
 	memcpy(&fixture->heap[LINES], "\1\1\1", 3);
 }
 
-static void setup_of(struct vm_fixture *fixture, uint32_t version)
+static void setup_of(struct runtime_fixture *fixture, uint32_t version)
 {
-	vm_fixture_init(fixture, LOOP_BYTES);
+	runtime_fixture_init(fixture, LOOP_BYTES);
 	put_row(fixture, version);
 	put_state(fixture, STATE, INNER, stack_address(100));
 	fixture->heap[GLOBAL + 33] = heap_address(STATE);
@@ -102,28 +102,28 @@ static void setup_of(struct vm_fixture *fixture, uint32_t version)
 	fixture->regs.reg[UNWIND_SP] = stack_address(SP);
 	fixture->stack[SAVED + 1] = heap_address(STATE);
 	fixture->stack[SAVED + 6] = CODE + CALLER + 5;
-	vm_fixture_bind(fixture);
+	runtime_fixture_bind(fixture);
 }
 
-static void setup(struct vm_fixture *fixture)
+static void setup(struct runtime_fixture *fixture)
 {
 	setup_of(fixture, 54);
 }
 
 TEST(functions_have_the_names_that_they_are_called_by)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
-	const uint64_t *words = vm_fixture_tick(&fixture);
+	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
 	CHECK_STR(sent_frames(&fixture), "work+2 function@a.lua:20+1");
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
 	CHECK(code && memcmp((const char *)(code + 1) + 4, "a.lua\3\0\0\0\0\0\0\0\1\1\1", 16) == 0);
 	CHECK_INT(code ? code->first_line : 0, 10);
 	uint32_t number = number_of(words[0]);
-	CHECK_INT(number_of(vm_fixture_tick(&fixture)[0]), number);
-	CHECK_INT(emulated_count(EVENT_VM_CODE), 0);
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(number_of(runtime_fixture_tick(&fixture)[0]), number);
+	CHECK_INT(emulated_count(EVENT_CODE), 0);
+	runtime_fixture_deinit(&fixture);
 }
 
 /* OUTER calls its local variable number 1; variables begin behind it, too. */
@@ -133,7 +133,7 @@ TEST(a_local_variable_that_is_not_the_last_has_its_name)
 		LOCALS = 600, /* words of the heap */
 		TEXTS = 620,
 	};
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	uint32_t code[2] = {instruction(0, 3, 1, 0), instruction(68, 3, 1, 1)};
 	memcpy(&fixture.heap[SECOND + 32], code, sizeof(code));
@@ -146,84 +146,85 @@ TEST(a_local_variable_that_is_not_the_last_has_its_name)
 		memcpy(&fixture.heap[TEXTS + 4 * i + 3], "local_0", 8);
 		((char *)&fixture.heap[TEXTS + 4 * i + 3])[6] += (char)i;
 	}
-	vm_fixture_tick(&fixture);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "local_1");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "local_1");
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(the_instruction_is_in_a_register_of_the_loop)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.regs.reg[13] = heap_address(FIRST + 32) + 4;
-	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 0);
+	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 0);
 	fixture.regs.reg[14] = heap_address(FIRST + 32) + 8;
-	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 1);
+	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 1);
 	fixture.regs.reg[14] = heap_address(FIRST + 32) + 16; /* behind the last */
-	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 0);
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 0);
+	runtime_fixture_deinit(&fixture);
 }
 
 /* (x and f or work)(): what set the register may have been jumped over. */
 TEST(a_name_that_is_not_sure_is_none)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	uint32_t code[3] = {
 		56 | (1U + 16777215) << 7, instruction(11, 1, 0, 0), instruction(68, 1, 1, 1)};
 	memcpy(&fixture.heap[SECOND + 32], code, sizeof(code));
 	put_call(&fixture, OUTER, SECOND, 0, 3, FRESH);
-	vm_fixture_tick(&fixture);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "function@a.lua:10");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "function@a.lua:10");
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(the_state_is_the_one_whose_errors_are_caught_first)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_state(&fixture, OTHER_STATE, OUTER, stack_address(80));
 	fixture.stack[SAVED + 3] = heap_address(OTHER_STATE);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 3); /* of that, the call is the only one */
 	put_state(&fixture, OTHER_STATE, OUTER, stack_address(120));
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
 	fixture.heap[STATE + 1] = fixture.heap[OTHER_STATE + 1] = 5; /* a table */
-	CHECK_INT(failure_of(vm_fixture_tick(&fixture)[0], VM_LUA), VM_FAILED_STATE);
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(failure_of(runtime_fixture_tick(&fixture)[0], RUNTIME_LUA), RUNTIME_FAILED_STATE);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(calls_of_c_have_no_script_frames)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_call(&fixture, INNER, FIRST, OUTER, 3, IS_C);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 2); /* the loop itself is the leaf: it has left its last call */
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(what_is_no_function_gets_no_name)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[FIRST + 8 + 1] = 9;
-	CHECK_INT(failure_of(vm_fixture_tick(&fixture)[0], VM_LUA), VM_FAILED_TORN);
+	CHECK_INT(failure_of(runtime_fixture_tick(&fixture)[0], RUNTIME_LUA), RUNTIME_FAILED_TORN);
 	CHECK_INT(fixture.count, 4);
 	fixture.heap[FIRST + 3] = 0x10;
-	CHECK_INT(failure_of(vm_fixture_tick(&fixture)[0], VM_LUA), VM_FAILED_UNREADABLE);
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(failure_of(runtime_fixture_tick(&fixture)[0], RUNTIME_LUA),
+		RUNTIME_FAILED_UNREADABLE);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(calls_in_a_circle_end)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_call(&fixture, INNER, FIRST, INNER, 1, 0);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, EVENT_MAX_USER_FRAMES);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 /* ---- 5.5 ---- */
@@ -237,18 +238,18 @@ TEST(a_long_string_points_at_its_bytes)
 		BYTES = 600,
 		FRESH_OF_55 = 1, /* bit 16 of what begins 16 bits before */
 	};
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_of(&fixture, 55);
 	fixture.heap[MAIN_GLOBAL] = heap_address(GLOBAL);
 	put_call(&fixture, OUTER, SECOND, 0, 2, FRESH_OF_55);
 	fixture.heap[SOURCE + 1] = 0xff000000; /* a short length that is negative */
 	fixture.heap[SOURCE + 3] = heap_address(BYTES);
 	memcpy(&fixture.heap[BYTES], "@b.lua", 7);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "work");
-	CHECK_STR(sent_text(1, VM_TEXT_NAME), "function@b.lua:20");
-	vm_fixture_deinit(&fixture);
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "work");
+	CHECK_STR(sent_text(1, RUNTIME_TEXT_NAME), "function@b.lua:20");
+	runtime_fixture_deinit(&fixture);
 }
 
 /* ---- 5.1: calls in an array ---- */
@@ -267,7 +268,7 @@ static uint32_t instruction_51(uint32_t op, uint32_t a, uint32_t bx)
 	return op | a << 6 | bx << 14;
 }
 
-static void put_function_51(struct vm_fixture *fixture, uint64_t at, uint64_t first_line)
+static void put_function_51(struct runtime_fixture *fixture, uint64_t at, uint64_t first_line)
 {
 	uint64_t *proto = fixture->heap + at + 8;
 	fixture->heap[at + 1] = 6;
@@ -281,14 +282,15 @@ static void put_function_51(struct vm_fixture *fixture, uint64_t at, uint64_t fi
 	proto[12] = first_line;
 }
 
-static void put_value_51(struct vm_fixture *fixture, uint64_t value, uint64_t object, uint64_t type)
+static void put_value_51(
+	struct runtime_fixture *fixture, uint64_t value, uint64_t object, uint64_t type)
 {
 	fixture->heap[value] = heap_address(object);
 	fixture->heap[value + 1] = type;
 }
 
-static void put_call_51(
-	struct vm_fixture *fixture, uint64_t at, uint64_t value, uint64_t function, uint64_t place)
+static void put_call_51(struct runtime_fixture *fixture, uint64_t at, uint64_t value,
+	uint64_t function, uint64_t place)
 {
 	uint64_t *call = fixture->heap + at;
 	put_value_51(fixture, value, function, 6);
@@ -298,7 +300,7 @@ static void put_call_51(
 }
 
 /* SECOND calls the global function "work" by its register 1; the state has where FIRST is. */
-static void setup_51(struct vm_fixture *fixture)
+static void setup_51(struct runtime_fixture *fixture)
 {
 	uint32_t code[] = {instruction_51(5, 1, 0), instruction_51(CALL_51, 1, 0)};
 	setup_of(fixture, 51);
@@ -323,27 +325,27 @@ static void setup_51(struct vm_fixture *fixture)
 
 TEST(calls_in_an_array)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_51(&fixture);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
 	CHECK_STR(sent_frames(&fixture), "work+2 function@a.lua:20+1");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 /* By no instruction of the program, since it lies in another register. */
 TEST(a_call_that_no_instruction_made_begins_a_loop)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_51(&fixture);
 	put_call_51(&fixture, INNER_51, REGISTERS + 4, FIRST, 0);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 3);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "function@a.lua:10");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "function@a.lua:10");
 	fixture.heap[FIRST + 1] = 6 | 1 << 16; /* of C */
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 2);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 /* work(function() return upvalue end): behind CLOSURE the upvalue is told, as if for register 0. */
@@ -351,34 +353,34 @@ TEST(an_upvalue_of_a_new_function_is_not_who_is_called)
 {
 	uint32_t code[] = {instruction_51(5, 0, 0), instruction_51(CLOSURE_51, 1, 0),
 		instruction_51(4, 0, 0), instruction_51(CALL_51, 0, 0)};
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_51(&fixture);
 	memcpy(&fixture.heap[SECOND + 32], code, sizeof(code));
 	put_call_51(&fixture, OUTER_51, VALUES + 2, SECOND, 4);
 	put_call_51(&fixture, INNER_51, REGISTERS, FIRST, 0);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "work");
-	vm_fixture_deinit(&fixture);
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "work");
+	runtime_fixture_deinit(&fixture);
 }
 
 /* The function that the loop called, of C, makes a call; its own loop is not there yet. */
 TEST(a_call_that_is_being_made_is_of_no_loop)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_51(&fixture);
 	put_call_51(&fixture, INNER_51, REGISTERS + 4, FIRST, 0);
 	fixture.stack[SP - 1] = CODE + LOOP + 0x500;
 	fixture.regs.reg[UNWIND_SP] = stack_address(SP - LOOP_BYTES / 8);
 	fixture.regs.ip = CODE + HELPER + 5;
-	uint32_t inner = number_of(vm_fixture_tick(&fixture)[1]);
+	uint32_t inner = number_of(runtime_fixture_tick(&fixture)[1]);
 	CHECK_INT(fixture.count, 4);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "function@a.lua:10");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "function@a.lua:10");
 	fixture.heap[STATE + 6] = heap_address(FIRST + 32); /* where it begins */
-	CHECK(number_of(vm_fixture_tick(&fixture)[1]) != inner);
+	CHECK(number_of(runtime_fixture_tick(&fixture)[1]) != inner);
 	CHECK_INT(fixture.count, 4);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "function@a.lua:20");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "function@a.lua:20");
 	fixture.stack[SP - 3] = heap_address(FIRST + 32) + 4; /* what the loop had in a register */
-	CHECK_INT(number_of(vm_fixture_tick(&fixture)[1]), inner);
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(number_of(runtime_fixture_tick(&fixture)[1]), inner);
+	runtime_fixture_deinit(&fixture);
 }

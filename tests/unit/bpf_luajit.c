@@ -32,7 +32,7 @@ static uint64_t code_address(uint64_t function)
 	return heap_address(function + 8 + PROTO_WORDS);
 }
 
-static void put_row(struct vm_fixture *fixture)
+static void put_row(struct runtime_fixture *fixture)
 {
 	static const struct lua_code code = {.sets_a = {0xf782ffffffc3000},
 		.sets_from = {0x8000100000000000, 0x1fe3fe},
@@ -46,13 +46,13 @@ static void put_row(struct vm_fixture *fixture)
 		.get_global = 54,
 		.get_field = 57,
 		.jump = 88};
-	fixture->table.vm.kind = VM_LUAJIT;
-	fixture->table.vm.luajit =
-		(struct luajit_vm){.loop = LOOP, .code = code, .traces = TRACES * 8, .version = 21};
+	fixture->table.runtime.kind = RUNTIME_LUAJIT;
+	fixture->table.runtime.luajit = (struct luajit_row){
+		.loop = LOOP, .code = code, .traces = TRACES * 8, .version = 21};
 }
 
 /* A function of four instructions. */
-static void put_function(struct vm_fixture *fixture, uint64_t at, uint64_t first_line)
+static void put_function(struct runtime_fixture *fixture, uint64_t at, uint64_t first_line)
 {
 	uint64_t *proto = fixture->heap + at + 8;
 	fixture->heap[at + 1] = 8 << 8;
@@ -65,7 +65,8 @@ static void put_function(struct vm_fixture *fixture, uint64_t at, uint64_t first
 }
 
 /* A frame: its function and its link. Returns the word of its base. */
-static uint64_t put_frame(struct vm_fixture *fixture, uint64_t at, uint64_t function, uint64_t link)
+static uint64_t put_frame(
+	struct runtime_fixture *fixture, uint64_t at, uint64_t function, uint64_t link)
 {
 	fixture->heap[at] = (0x1fff7ULL << 47) | heap_address(function);
 	fixture->heap[at + 1] = link;
@@ -73,7 +74,7 @@ static uint64_t put_frame(struct vm_fixture *fixture, uint64_t at, uint64_t func
 }
 
 /* SECOND calls what it takes from the global variable "work". */
-static void put_texts(struct vm_fixture *fixture)
+static void put_texts(struct runtime_fixture *fixture)
 {
 	uint32_t code[4] = {0, 54 | 2 << 8, 66 | 2 << 8, 0};
 	memcpy(&fixture->heap[SECOND + 8 + PROTO_WORDS], code, sizeof(code));
@@ -83,7 +84,7 @@ static void put_texts(struct vm_fixture *fixture)
 	memcpy(&fixture->heap[LINES], "\1\2\3", 3);
 }
 
-static void put_state(struct vm_fixture *fixture)
+static void put_state(struct runtime_fixture *fixture)
 {
 	uint64_t *state = fixture->heap + STATE;
 	uint64_t outer = put_frame(fixture, LUA_STACK + 2, SECOND, 2 * 8 << 0 | 1);
@@ -99,29 +100,29 @@ static void put_state(struct vm_fixture *fixture)
 	fixture->stack[SP + 9] = CODE + CALLER + 5;
 }
 
-static void setup(struct vm_fixture *fixture)
+static void setup(struct runtime_fixture *fixture)
 {
-	vm_fixture_init(fixture, LOOP_BYTES);
+	runtime_fixture_init(fixture, LOOP_BYTES);
 	put_row(fixture);
 	put_function(fixture, FIRST, 10);
 	put_function(fixture, SECOND, 20);
 	put_texts(fixture);
 	put_state(fixture);
 	fixture->regs.reg[UNWIND_SP] = stack_address(SP);
-	vm_fixture_bind(fixture);
+	runtime_fixture_bind(fixture);
 }
 
 TEST(frames_of_the_interpreter)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
 	CHECK_STR(sent_frames(&fixture), "work+1 function@a.lua:20+2");
 	fixture.regs.known = 1ULL << UNWIND_RBX;
 	fixture.regs.reg[UNWIND_RBX] = code_address(FIRST) + 4 * 4;
-	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 3);
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 3);
+	runtime_fixture_deinit(&fixture);
 }
 
 /* SECOND calls its local variable number 1; variables begin behind it, too. */
@@ -130,32 +131,32 @@ TEST(a_local_variable_that_is_not_the_last_has_its_name)
 	enum {
 		LOCALS = 600, /* a word of the heap */
 	};
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	uint32_t code[4] = {0, 18 | 2 << 8 | 1 << 16, 66 | 2 << 8, 0};
 	memcpy(&fixture.heap[SECOND + 8 + PROTO_WORDS], code, sizeof(code));
 	fixture.heap[SECOND + 8 + 12] = heap_address(LOCALS);
 	memcpy(&fixture.heap[LOCALS], "first\0\0\4second\0\0\4third\0\0\4fourth\0\0\4", 34);
-	vm_fixture_tick(&fixture);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "second");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "second");
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(a_base_in_a_register_is_the_innermost)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.regs.reg[1] = heap_address(LUA_STACK + 4); /* rdx */
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 3);
 	fixture.regs.reg[1] = heap_address(LUA_STACK + 5); /* no function below it */
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 /* In the middle of what the trace inlined: FIRST, called by SECOND, which is on the stack. */
-static void put_trace(struct vm_fixture *fixture)
+static void put_trace(struct runtime_fixture *fixture)
 {
 	uint64_t *trace = fixture->heap + TRACE, *global = fixture->heap + GLOBAL;
 	uint32_t map[4] = {2 << 24 | 2, 3 << 24 | 1 << 16 | 4};
@@ -182,64 +183,64 @@ static void put_trace(struct vm_fixture *fixture)
 
 TEST(frames_of_a_trace)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_trace(&fixture);
 	fixture.regs.ip = JIT + 200;
 	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
-	vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "ssnn");
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssnn");
 	CHECK_STR(sent_frames(&fixture), "work+2 function@a.lua:20+2");
 	fixture.heap[TRACE + 13] = 2; /* another trace: what is on the stack */
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 3);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 /* A callback of a C function: it is that which the interpreter returns to. */
 TEST(a_trace_that_other_code_called)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_trace(&fixture);
 	fixture.regs.ip = JIT + 200;
 	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
 	fixture.stack[SP + 9] = JIT + 8;
 	fixture.heap[GLOBAL] = CODE + CALLER + 16; /* who allocates memory */
-	const uint64_t *words = vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "ssna");
+	const uint64_t *words = runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssna");
 	fixture.heap[GLOBAL] = JIT + 16;
-	words = vm_fixture_tick(&fixture);
+	words = runtime_fixture_tick(&fixture);
 	CHECK(words && !is_script(words[0]));
 	fixture.stack[SP + 4] = stack_address(SP + 20); /* the interpreter's native frame before */
 	fixture.stack[SP + 29] = CODE + CALLER + 5;
-	words = vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "ssna");
-	vm_fixture_deinit(&fixture);
+	words = runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssna");
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(code_of_no_file_without_an_interpreter_below)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.regs.ip = JIT + 200;
 	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
 	fixture.heap[STATE + 10] = stack_address(SP + 2);
-	vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "a");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "a");
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(frames_that_do_not_come_to_an_end)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_frame(
 		&fixture, LUA_STACK + 2, SECOND, 1 << 3 | 6); /* the link leads to itself, nearly */
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK(fixture.count >= 3 && fixture.count < 16);
 	put_frame(&fixture, LUA_STACK + 6, FIRST, 6);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 3);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }

@@ -36,21 +36,21 @@ static uint64_t statement(uint64_t number)
 	return heap_address(STATEMENTS + number * 8);
 }
 
-static void put_row(struct vm_fixture *fixture)
+static void put_row(struct runtime_fixture *fixture)
 {
-	fixture->table.vm.kind = VM_PERL;
-	CHECK(perl_layout_of_version(36, &fixture->table.vm.perl));
-	fixture->table.vm.perl.key = DATA + KEY * 8;
-	fixture->table.vm.perl.nextstate = NEXTSTATE;
+	fixture->table.runtime.kind = RUNTIME_PERL;
+	CHECK(perl_layout_of_version(36, &fixture->table.runtime.perl));
+	fixture->table.runtime.perl.key = DATA + KEY * 8;
+	fixture->table.runtime.perl.nextstate = NEXTSTATE;
 }
 
-static void put_name(struct vm_fixture *fixture, uint64_t at, const char *name)
+static void put_name(struct runtime_fixture *fixture, uint64_t at, const char *name)
 {
 	fixture->heap[at] = (uint64_t)strlen(name) << 32;
 	memcpy(&fixture->heap[at + 1], name, strlen(name) + 1);
 }
 
-static void put_sub(struct vm_fixture *fixture, uint64_t at, const char *name, uint64_t depth)
+static void put_sub(struct runtime_fixture *fixture, uint64_t at, const char *name, uint64_t depth)
 {
 	uint64_t *heap = fixture->heap + at;
 	heap[0] = heap_address(at + 3);
@@ -67,8 +67,8 @@ static void put_sub(struct vm_fixture *fixture, uint64_t at, const char *name, u
 	put_name(fixture, at + 30, name);
 }
 
-static uint64_t *put_context(
-	struct vm_fixture *fixture, uint64_t number, uint64_t type, uint64_t sub, uint64_t from)
+static uint64_t *put_context(struct runtime_fixture *fixture, uint64_t number, uint64_t type,
+	uint64_t sub, uint64_t from)
 {
 	uint64_t *context = fixture->heap + CONTEXTS + number * CONTEXT_WORDS;
 	context[0] = type;
@@ -79,7 +79,7 @@ static uint64_t *put_context(
 }
 
 static void put_stack_info(
-	struct vm_fixture *fixture, uint64_t at, uint64_t contexts, int last, uint64_t outer)
+	struct runtime_fixture *fixture, uint64_t at, uint64_t contexts, int last, uint64_t outer)
 {
 	uint64_t *info = fixture->heap + at;
 	info[1] = heap_address(contexts);
@@ -88,7 +88,7 @@ static void put_stack_info(
 }
 
 /* C code that the program called calls back: the loop is on the stack twice. */
-static void put_native_stack(struct vm_fixture *fixture)
+static void put_native_stack(struct runtime_fixture *fixture)
 {
 	static const uint64_t returns[] = {LOOP, HELPER, LOOP, CALLER};
 	for (uint64_t i = 0; i < 4; i++)
@@ -97,7 +97,7 @@ static void put_native_stack(struct vm_fixture *fixture)
 	fixture->regs.reg[UNWIND_SP] = stack_address(0);
 }
 
-static void put_interpreter(struct vm_fixture *fixture)
+static void put_interpreter(struct runtime_fixture *fixture)
 {
 	uint64_t *interpreter = fixture->heap + INTERPRETER;
 	fixture->thread[GLIBC_KEYS + 3 * 2 + 1] = heap_address(INTERPRETER);
@@ -117,10 +117,10 @@ static void put_interpreter(struct vm_fixture *fixture)
 }
 
 /* The program calls outer(), in a block of which C code calls inner(). */
-static void setup(struct vm_fixture *fixture)
+static void setup(struct runtime_fixture *fixture)
 {
-	vm_fixture_init(fixture, FRAME_WORDS * 8);
-	vm_fixture_show_thread(fixture);
+	runtime_fixture_init(fixture, FRAME_WORDS * 8);
+	runtime_fixture_show_thread(fixture);
 	put_row(fixture);
 	fixture->data[KEY] = 3;
 	put_native_stack(fixture);
@@ -133,13 +133,13 @@ static void setup(struct vm_fixture *fixture)
 	uint64_t *called = put_context(fixture, 2, CXT_SUB, INNER, 2);
 	called[0] |= 2ULL << 32; /* behind SAVEt_OP */
 	called[6] = 0;
-	vm_fixture_bind(fixture);
+	runtime_fixture_bind(fixture);
 }
 
 /* The lines of script frames, and 0 for each native one. */
-static void check_lines(struct vm_fixture *fixture, const uint32_t *lines, uint32_t count)
+static void check_lines(struct runtime_fixture *fixture, const uint32_t *lines, uint32_t count)
 {
-	vm_fixture_tick(fixture);
+	runtime_fixture_tick(fixture);
 	CHECK_INT(fixture->count, count);
 	for (uint32_t i = 0; i < fixture->count && i < count; i++) {
 		uint64_t word = fixture->words[i];
@@ -155,27 +155,27 @@ static void check_lines(struct vm_fixture *fixture, const uint32_t *lines, uint3
 
 static void check_code(size_t n, const char *name)
 {
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, n);
-	CHECK(code && code->kind == VM_PERL);
-	CHECK_STR(sent_text(n, VM_TEXT_NAME), name);
-	CHECK_STR(sent_text(n, VM_TEXT_FILE), "a.pl");
+	const struct event_code *code = emulated_record(EVENT_CODE, n);
+	CHECK(code && code->kind == RUNTIME_PERL);
+	CHECK_STR(sent_text(n, RUNTIME_TEXT_NAME), name);
+	CHECK_STR(sent_text(n, RUNTIME_TEXT_FILE), "a.pl");
 }
 
 TEST(each_loop_has_its_frames_and_the_outermost_the_programs_own)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	CHECK_LINES(&fixture, 0, 13, 0, 0, 12, 11, 0, 0);
 	check_code(0, "main::inner");
 	check_code(1, "main::outer");
 	check_code(2, "<main>");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 /* More contexts than are read at once; one sub twice in a row, and again behind another. */
 TEST(subs_that_call_each_other_have_a_frame_each)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_stack_info(&fixture, STACK_INFO, CONTEXTS, 5, 0);
 	put_context(&fixture, 3, CXT_SUB, INNER, 3);
@@ -188,33 +188,33 @@ TEST(subs_that_call_each_other_have_a_frame_each)
 	check_code(0, "main::inner");
 	check_code(1, "main::outer");
 	check_code(2, "<main>");
-	CHECK(emulated_record(EVENT_VM_CODE, 3) == NULL);
-	vm_fixture_deinit(&fixture);
+	CHECK(emulated_record(EVENT_CODE, 3) == NULL);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(a_last_call_in_a_block_returns_to_nowhere_but_is_no_call_from_c)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[SAVES + 1] = 17;
 	CHECK_LINES(&fixture, 0, 13, 12, 11, 0, 0, 0, 0);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(an_eval_that_c_did_not_expect_runs_in_a_loop_within_the_loop)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	/* A JMPENV between the loops, and one above, whose caller is null. */
 	fixture.heap[INTERPRETER + 760 / 8] = stack_address(2 * FRAME_WORDS + 2);
 	fixture.stack[2 * FRAME_WORDS + 2] = stack_address(4 * FRAME_WORDS);
 	CHECK_LINES(&fixture, 0, 13, 0, 0, 0, 0);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(a_comparison_that_is_not_running_has_no_frames)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_stack_info(&fixture, OTHER_STACK_INFO, OTHER_CONTEXTS, 0, STACK_INFO);
 	fixture.heap[OTHER_STACK_INFO + 5] = (uint64_t)PERLSI_SORT << 32;
@@ -224,53 +224,53 @@ TEST(a_comparison_that_is_not_running_has_no_frames)
 	/* When it is, the block of the sort ends the frames of the inner loop. */
 	fixture.heap[INTERPRETER + 1] = heap_address(HEAP_WORDS - 8);
 	CHECK_LINES(&fixture, 0, 0, 0, 13, 0, 0);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(what_an_earlier_call_left_in_a_context_is_no_frame)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[INNER + 3 + 12] = 0; /* the sub is not running */
 	CHECK_LINES(&fixture, 0, 0, 0, 12, 11, 0, 0);
 	fixture.heap[INNER + 3 + 12] = 1;
 	fixture.heap[INNER + 1] = 0; /* what was a sub is none any more */
-	vm_fixture_tick(&fixture);
-	CHECK_INT(failure_of(fixture.words[1], VM_PERL), VM_FAILED_TORN);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_INT(failure_of(fixture.words[1], RUNTIME_PERL), RUNTIME_FAILED_TORN);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(a_sub_whose_first_statement_has_not_begun_has_its_line)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[INTERPRETER + 208 / 8] = statement(2); /* as when it was called */
 	fixture.heap[INNER + 3 + 5] = statement(5);
 	fixture.heap[STATEMENTS + 5 * 8 + 2] = CODE + NEXTSTATE;
 	CHECK_LINES(&fixture, 0, 15, 0, 0, 12, 11, 0, 0);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(stacks_in_a_circle_and_contexts_out_of_range_end)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_stack_info(&fixture, STACK_INFO, CONTEXTS, -1, STACK_INFO);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK(fixture.count <= 5);
 	put_stack_info(&fixture, STACK_INFO, CONTEXTS, 1000, 0);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 7);
-	CHECK_INT(failure_of(fixture.words[1], VM_PERL), VM_FAILED_STATE);
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(failure_of(fixture.words[1], RUNTIME_PERL), RUNTIME_FAILED_STATE);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(a_thread_without_interpreter_has_no_frames)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.thread[GLIBC_KEYS + 3 * 2 + 1] = 0;
-	vm_fixture_tick(&fixture);
-	CHECK_INT(failure_of(fixture.words[1], VM_PERL), VM_FAILED_STATE);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_INT(failure_of(fixture.words[1], RUNTIME_PERL), RUNTIME_FAILED_STATE);
+	runtime_fixture_deinit(&fixture);
 }

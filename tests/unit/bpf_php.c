@@ -28,10 +28,10 @@ enum {
 	TOP = 1 << 17,
 };
 
-static void put_row(struct vm_fixture *fixture)
+static void put_row(struct runtime_fixture *fixture)
 {
-	fixture->table.vm.kind = VM_PHP;
-	fixture->table.vm.php = (struct php_vm){
+	fixture->table.runtime.kind = RUNTIME_PHP;
+	fixture->table.runtime.php = (struct php_row){
 		.frame = DATA + FRAME * 8,
 		.loop = LOOP,
 		.resume = RESUME,
@@ -45,15 +45,15 @@ static void put_row(struct vm_fixture *fixture)
 	};
 }
 
-static void put_text(struct vm_fixture *fixture, uint64_t at, const char *text, size_t len)
+static void put_text(struct runtime_fixture *fixture, uint64_t at, const char *text, size_t len)
 {
 	fixture->heap[at + 2] = len;
 	memcpy(&fixture->heap[at + 3], text, len + 1);
 }
 
 /* Of lines `first` to `first` + 9. */
-static void put_function(
-	struct vm_fixture *fixture, uint64_t at, uint64_t name, uint64_t oplines, uint64_t first)
+static void put_function(struct runtime_fixture *fixture, uint64_t at, uint64_t name,
+	uint64_t oplines, uint64_t first)
 {
 	uint64_t *code = fixture->heap + at;
 	code[0] = 2;
@@ -66,8 +66,8 @@ static void put_function(
 }
 
 /* At its code's third instruction. */
-static void put_frame(
-	struct vm_fixture *fixture, uint64_t at, uint64_t code, uint64_t previous, uint64_t info)
+static void put_frame(struct runtime_fixture *fixture, uint64_t at, uint64_t code,
+	uint64_t previous, uint64_t info)
 {
 	uint64_t *frame = fixture->heap + at;
 	frame[0] = fixture->heap[code + 11] ? fixture->heap[code + 11] + 64 : 0;
@@ -77,9 +77,9 @@ static void put_frame(
 }
 
 /* In the loop, which runs INNER, called by OUTER. */
-static void setup(struct vm_fixture *fixture)
+static void setup(struct runtime_fixture *fixture)
 {
-	vm_fixture_init(fixture, LOOP_BYTES);
+	runtime_fixture_init(fixture, LOOP_BYTES);
 	put_row(fixture);
 	fixture->data[FRAME - STACK_TOP / 8] = heap_address(HEAP_WORDS);
 	fixture->data[FRAME] = heap_address(INNER);
@@ -97,121 +97,121 @@ static void setup(struct vm_fixture *fixture)
 	put_frame(fixture, OUTER, MAIN, 0, TOP);
 	fixture->regs.reg[UNWIND_SP] = stack_address(4);
 	fixture->stack[4 + LOOP_BYTES / 8 - 1] = CODE + CALLER + 5;
-	vm_fixture_bind(fixture);
+	runtime_fixture_bind(fixture);
 }
 
 TEST(php_frames_come_before_the_loop_with_lines)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
-	const uint64_t *words = vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "ssnn");
+	const uint64_t *words = runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssnn");
 	CHECK_INT(place_of(words[0]), 12);
 	CHECK_INT(place_of(words[1]), 3);
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
 	CHECK(code != NULL && number_of(words[0]) == code->number);
 	CHECK_INT(code->first_line, 10);
-	CHECK_INT(code->unit[0], VM_UNIT_UTF8);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "spin");
-	CHECK_STR(sent_text(0, VM_TEXT_FILE), "/a.php");
-	CHECK_STR(sent_text(1, VM_TEXT_NAME), "{main}");
-	CHECK_STR(sent_text(1, VM_TEXT_FILE), "/a.php");
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(code->unit[0], RUNTIME_UNIT_UTF8);
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "spin");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_FILE), "/a.php");
+	CHECK_STR(sent_text(1, RUNTIME_TEXT_NAME), "{main}");
+	CHECK_STR(sent_text(1, RUNTIME_TEXT_FILE), "/a.php");
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(php_leaf_line_is_that_of_the_register)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[INNER] = 0;
-	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 10); /* the first */
+	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 10); /* the first */
 	fixture.regs.reg[14] = heap_address(INNER);
 	fixture.regs.reg[15] = heap_address(SPIN_OPLINES) + 32;
-	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 11);
+	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 11);
 	fixture.regs.reg[15] = heap_address(MAIN_OPLINES); /* of other code */
-	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 10);
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 10);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(php_methods_have_their_class)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[SPIN + 2] = heap_address(CLASS);
-	vm_fixture_tick(&fixture);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "C::spin");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "C::spin");
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(php_functions_in_c_are_frames_and_closures_are_one_code)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.data[FRAME] = heap_address(NATIVE);
-	const uint64_t *words = vm_fixture_tick(&fixture);
+	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
 	CHECK_INT(place_of(words[0]), 0);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "usort");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "usort");
 	fixture.data[FRAME] = heap_address(INNER);
-	uint32_t number = number_of(vm_fixture_tick(&fixture)[0]);
+	uint32_t number = number_of(runtime_fixture_tick(&fixture)[0]);
 	memcpy(&fixture.heap[400], &fixture.heap[SPIN], 24 * 8);
 	put_frame(&fixture, INNER, 400, OUTER, 0);
-	CHECK_INT(number_of(vm_fixture_tick(&fixture)[0]), number);
+	CHECK_INT(number_of(runtime_fixture_tick(&fixture)[0]), number);
 	fixture.heap[400 + 20]++; /* other lines: other code at the same address */
-	CHECK(number_of(vm_fixture_tick(&fixture)[0]) != number);
-	vm_fixture_deinit(&fixture);
+	CHECK(number_of(runtime_fixture_tick(&fixture)[0]) != number);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(php_loop_that_ends_leaves_the_frames_to_the_next)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.data[FRAME] = heap_address(NATIVE);
 	put_frame(&fixture, BEHIND_NATIVE, SPIN, NATIVE, TOP);
 	fixture.stack[4 + LOOP_BYTES / 8 - 1] = CODE + LOOP + 0x205; /* another loop */
 	fixture.stack[4 + 2 * LOOP_BYTES / 8 - 1] = CODE + CALLER + 5;
 	fixture.regs.reg[14] = heap_address(BEHIND_NATIVE);
-	vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "nssnn");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "nssnn");
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(php_frames_are_left_where_the_native_stack_ends)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[INNER + 5] = TOP; /* of a loop whose caller's is not there */
-	const uint64_t *words = vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "snns");
+	const uint64_t *words = runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "snns");
 	CHECK_INT(place_of(words[3]), 3);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(php_torn_and_unreadable_frames_have_no_names)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[SPIN] = 7;
-	const uint64_t *words = vm_fixture_tick(&fixture);
+	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_INT(number_of(words[0]), 0);
-	CHECK_INT(failure_of(words[0], VM_PHP), VM_FAILED_TORN);
+	CHECK_INT(failure_of(words[0], RUNTIME_PHP), RUNTIME_FAILED_TORN);
 	CHECK(number_of(words[1]) != 0);
 	fixture.data[FRAME] = 0x1234;
-	words = vm_fixture_tick(&fixture);
+	words = runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 3);
-	CHECK_INT(failure_of(words[0], VM_PHP), VM_FAILED_UNREADABLE);
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(failure_of(words[0], RUNTIME_PHP), RUNTIME_FAILED_UNREADABLE);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(php_frames_in_a_circle_end)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_frame(&fixture, INNER, SPIN, INNER, 0);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, EVENT_MAX_USER_FRAMES);
 	fixture.heap[INNER + 3] = 0; /* of nobody, for ever */
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK(fixture.count <= EVENT_MAX_USER_FRAMES);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }

@@ -23,18 +23,18 @@ enum {
 	OTHER_STATE = 256,
 };
 
-static void put_row(struct vm_fixture *fixture)
+static void put_row(struct runtime_fixture *fixture)
 {
-	fixture->table.vm.kind = VM_PYTHON;
-	CHECK(python_layout_of_version(11, &fixture->table.vm.python));
-	fixture->table.vm.python.key = DATA + KEY * 8;
-	fixture->table.vm.python.current = DATA + CURRENT * 8;
-	fixture->table.vm.python.code_type = TYPE;
-	fixture->table.vm.python.loop = LOOP;
+	fixture->table.runtime.kind = RUNTIME_PYTHON;
+	CHECK(python_layout_of_version(11, &fixture->table.runtime.python));
+	fixture->table.runtime.python.key = DATA + KEY * 8;
+	fixture->table.runtime.python.current = DATA + CURRENT * 8;
+	fixture->table.runtime.python.code_type = TYPE;
+	fixture->table.runtime.python.loop = LOOP;
 }
 
 /* A code object with the name "ab", whose first line is `line`. */
-static void put_code(struct vm_fixture *fixture, uint64_t at, uint64_t line)
+static void put_code(struct runtime_fixture *fixture, uint64_t at, uint64_t line)
 {
 	uint64_t *code = fixture->heap + at;
 	code[1] = CODE + TYPE;
@@ -48,8 +48,8 @@ static void put_code(struct vm_fixture *fixture, uint64_t at, uint64_t line)
 	memcpy(&fixture->heap[LINES + 4], "\x81\x11\xf9", 3);
 }
 
-static void put_frame(struct vm_fixture *fixture, uint64_t at, uint64_t code, uint64_t previous,
-	uint64_t place, bool is_entry)
+static void put_frame(struct runtime_fixture *fixture, uint64_t at, uint64_t code,
+	uint64_t previous, uint64_t place, bool is_entry)
 {
 	uint64_t *frame = fixture->heap + at;
 	frame[4] = heap_address(code);
@@ -59,10 +59,10 @@ static void put_frame(struct vm_fixture *fixture, uint64_t at, uint64_t code, ui
 }
 
 /* In the loop, which runs INNER, called by OUTER. */
-static void setup(struct vm_fixture *fixture)
+static void setup(struct runtime_fixture *fixture)
 {
-	vm_fixture_init(fixture, LOOP_BYTES);
-	vm_fixture_show_thread(fixture);
+	runtime_fixture_init(fixture, LOOP_BYTES);
+	runtime_fixture_show_thread(fixture);
 	put_row(fixture);
 	fixture->data[KEY] = 3;
 	fixture->thread[GLIBC_KEYS + 3 * 2 + 1] = heap_address(STATE);
@@ -75,79 +75,79 @@ static void setup(struct vm_fixture *fixture)
 	put_frame(fixture, OUTER, SECOND_CODE, 0, 0, true);
 	fixture->regs.reg[UNWIND_SP] = stack_address(4);
 	fixture->stack[4 + LOOP_BYTES / 8 - 1] = CODE + CALLER + 5;
-	vm_fixture_bind(fixture);
+	runtime_fixture_bind(fixture);
 }
 
 TEST(script_frames_come_before_the_loop)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
-	const uint64_t *words = vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "ssnn");
+	const uint64_t *words = runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssnn");
 	CHECK_INT(place_of(words[0]), 1);
 	CHECK_INT(place_of(words[1]), 0);
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
 	CHECK(code != NULL && number_of(words[0]) == code->number);
 	CHECK_INT(code->first_line, 10);
-	CHECK_STR(sent_text(0, VM_TEXT_NAME), "ab");
-	CHECK_STR(sent_text(0, VM_TEXT_FILE), "ab");
-	CHECK_STR(sent_text(0, VM_TEXT_LINES), "\x81\x11\xf9");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "ab");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_FILE), "ab");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_LINES), "\x81\x11\xf9");
 	CHECK(number_of(words[0]) != number_of(words[1]));
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(code_is_sent_once_until_it_changes)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
-	uint32_t number = number_of(vm_fixture_tick(&fixture)[0]);
-	CHECK_INT(number_of(vm_fixture_tick(&fixture)[0]), number);
-	CHECK_INT(emulated_count(EVENT_VM_CODE), 0);
+	uint32_t number = number_of(runtime_fixture_tick(&fixture)[0]);
+	CHECK_INT(number_of(runtime_fixture_tick(&fixture)[0]), number);
+	CHECK_INT(emulated_count(EVENT_CODE), 0);
 	fixture.heap[FIRST_CODE + 9] = 11; /* another one at the same address */
-	CHECK(number_of(vm_fixture_tick(&fixture)[0]) != number);
-	CHECK_INT(emulated_count(EVENT_VM_CODE), 1);
+	CHECK(number_of(runtime_fixture_tick(&fixture)[0]) != number);
+	CHECK_INT(emulated_count(EVENT_CODE), 1);
 	emulated.start_ns++; /* another process */
-	vm_fixture_tick(&fixture);
-	CHECK_INT(emulated_count(EVENT_VM_CODE), 2);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_INT(emulated_count(EVENT_CODE), 2);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(what_is_no_code_gets_no_name)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[FIRST_CODE + 1] = CODE + TYPE + 8;
-	const uint64_t *words = vm_fixture_tick(&fixture);
+	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
 	CHECK_INT(number_of(words[0]), 0);
-	CHECK_INT(failure_of(words[0], VM_PYTHON), VM_FAILED_TORN);
+	CHECK_INT(failure_of(words[0], RUNTIME_PYTHON), RUNTIME_FAILED_TORN);
 	CHECK(number_of(words[1]) != 0);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(a_thread_that_is_not_pythons_has_no_frames)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[STATE + 19] = 1; /* another thread's */
-	const uint64_t *words = vm_fixture_tick(&fixture);
+	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 3);
-	CHECK_INT(failure_of(words[0], VM_PYTHON), VM_FAILED_STATE);
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(failure_of(words[0], RUNTIME_PYTHON), RUNTIME_FAILED_STATE);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(a_loop_that_ends_has_none_and_one_that_begins_has_its_argument)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[STATE + 7] = stack_address(100); /* above the loop's native frame */
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 2);
 	fixture.regs.ip = CODE + LOOP + 16;
 	fixture.regs.reg[4] = heap_address(OUTER);
-	CHECK_INT(place_of(vm_fixture_tick(&fixture)[0]), 0);
+	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 0);
 	CHECK_INT(fixture.count, 3);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 /* The thread's first state has the frames of the outer loop only. */
@@ -156,7 +156,7 @@ TEST(interpreters_within_one_have_their_own_frames)
 	enum {
 		LOOP_WORDS = LOOP_BYTES / 8
 	};
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_frame(&fixture, INNER, FIRST_CODE, 0, 1, true);
 	fixture.data[CURRENT] = heap_address(OTHER_STATE);
@@ -165,21 +165,21 @@ TEST(interpreters_within_one_have_their_own_frames)
 	fixture.stack[10 + LOOP_WORDS + 1] = heap_address(OUTER);
 	fixture.stack[4 + LOOP_WORDS - 1] = CODE + LOOP + 0x600;
 	fixture.stack[4 + 2 * LOOP_WORDS - 1] = CODE + CALLER + 5;
-	const uint64_t *words = vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "snsnn");
+	const uint64_t *words = runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "snsnn");
 	CHECK(number_of(words[0]) && number_of(words[2]));
 	CHECK(number_of(words[0]) != number_of(words[2]));
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(frames_in_a_circle_end)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	put_frame(&fixture, INNER, FIRST_CODE, INNER, 1, false);
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, EVENT_MAX_USER_FRAMES);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 /* A million frames: as many are taken as a stack may have, and none is looked at behind these. */
@@ -190,7 +190,7 @@ TEST(endless_recursion_is_cut)
 		FRAME_WORDS = 9,
 		DEEP = 0x9000000
 	};
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	uint64_t *frames = calloc(FRAMES, FRAME_WORDS * 8);
 	CHECK(frames != NULL);
@@ -202,10 +202,10 @@ TEST(endless_recursion_is_cut)
 	}
 	emulate_memory(DEEP, frames, (size_t)FRAMES * FRAME_WORDS * 8);
 	fixture.stack[10 + 1] = DEEP;
-	vm_fixture_tick(&fixture);
+	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, EVENT_MAX_USER_FRAMES);
-	CHECK_INT(emulated_count(EVENT_VM_CODE), 1);
-	vm_fixture_deinit(&fixture);
+	CHECK_INT(emulated_count(EVENT_CODE), 1);
+	runtime_fixture_deinit(&fixture);
 	free(frames);
 }
 
@@ -215,29 +215,29 @@ enum {
 
 /* A tick in the loop, which code of nobody called, and that was called by CALLER. */
 static const uint64_t *tick_under_trampoline(
-	struct vm_fixture *fixture, uint64_t *code, uint64_t instructions)
+	struct runtime_fixture *fixture, uint64_t *code, uint64_t instructions)
 {
 	code[1] = instructions;
 	emulate_memory(JIT, code, JIT_WORDS * 8);
 	uint64_t *loop_end = fixture->stack + 4 + LOOP_BYTES / 8;
 	loop_end[-1] = JIT + 8;
 	loop_end[1] = CODE + CALLER + 5;
-	return vm_fixture_tick(fixture);
+	return runtime_fixture_tick(fixture);
 }
 
 TEST(a_trampoline_is_left_and_has_no_frame)
 {
 	static const uint64_t ways[] = {
 		0xc308c48348, 0xc35d}; /* add $8,%rsp; ret and pop %rbp; ret */
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	uint64_t code[JIT_WORDS] = {0};
 	setup(&fixture);
 	for (int i = 0; i < 2; i++) {
 		const uint64_t *words = tick_under_trampoline(&fixture, code, ways[i]);
-		CHECK_STR(vm_fixture_shape(&fixture), "ssnn");
+		CHECK_STR(runtime_fixture_shape(&fixture), "ssnn");
 		CHECK_INT(words[3] >> EVENT_FRAME_KIND_SHIFT, EVENT_FRAME_FILE);
 	}
 	const uint64_t *words = tick_under_trampoline(&fixture, code, 0x9090909090909090);
 	CHECK(fixture.count >= 4 && words[3] >> EVENT_FRAME_KIND_SHIFT != EVENT_FRAME_FILE);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }

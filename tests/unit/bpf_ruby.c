@@ -51,10 +51,10 @@ enum {
 	IS_C = 0x80,
 };
 
-static void put_row(struct vm_fixture *fixture, uint8_t version)
+static void put_row(struct runtime_fixture *fixture, uint8_t version)
 {
-	struct ruby_vm *row = &fixture->table.vm.ruby;
-	fixture->table.vm.kind = VM_RUBY;
+	struct ruby_row *row = &fixture->table.runtime.ruby;
+	fixture->table.runtime.kind = RUNTIME_RUBY;
 	CHECK(ruby_layout_of_version(version, row));
 	row->flags |= RUBY_CONTEXT_IS_IN_SLOT;
 	row->context = DATA + SLOT * 8;
@@ -65,18 +65,18 @@ static void put_row(struct vm_fixture *fixture, uint8_t version)
 	row->loop_end = CALLER;
 }
 
-static void put_string(struct vm_fixture *fixture, uint64_t at, const char *text)
+static void put_string(struct runtime_fixture *fixture, uint64_t at, const char *text)
 {
-	bool has_length = fixture->table.vm.ruby.flags & RUBY_HAS_STRING_LENGTH;
+	bool has_length = fixture->table.runtime.ruby.flags & RUBY_HAS_STRING_LENGTH;
 	fixture->heap[at] = has_length ? 5 : 5 | strlen(text) << 14;
 	fixture->heap[at + 2] = strlen(text);
 	memcpy(&fixture->heap[at + 2 + has_length], text, strlen(text));
 }
 
 /* Code with a body right behind it; one entry for all of its three words. */
-static void put_code(struct vm_fixture *fixture, uint64_t at, uint64_t line)
+static void put_code(struct runtime_fixture *fixture, uint64_t at, uint64_t line)
 {
-	const struct ruby_vm *row = &fixture->table.vm.ruby;
+	const struct ruby_row *row = &fixture->table.runtime.ruby;
 	uint64_t *iseq = fixture->heap + at, *body = iseq + 4;
 	iseq[0] = 0x701a;
 	iseq[2] = heap_address(at + 4);
@@ -91,9 +91,10 @@ static void put_code(struct vm_fixture *fixture, uint64_t at, uint64_t line)
 }
 
 /* Called from the one before. */
-static void push_frame(struct vm_fixture *fixture, uint64_t kind, uint64_t code, uint64_t place)
+static void push_frame(
+	struct runtime_fixture *fixture, uint64_t kind, uint64_t code, uint64_t place)
 {
-	uint64_t words = fixture->table.vm.ruby.frame_bytes / 8;
+	uint64_t words = fixture->table.runtime.ruby.frame_bytes / 8;
 	uint64_t at = (fixture->heap[CONTEXT + 2] - HEAP) / 8 - words;
 	uint64_t number = (FRAMES - at) / words - 1;
 	uint64_t *frame = fixture->heap + at;
@@ -105,7 +106,7 @@ static void push_frame(struct vm_fixture *fixture, uint64_t kind, uint64_t code,
 }
 
 /* The native frames: rb_vm_exec() through vm_exec_core(), `loops` times. */
-static void put_native(struct vm_fixture *fixture, uint64_t loops)
+static void put_native(struct runtime_fixture *fixture, uint64_t loops)
 {
 	uint64_t at = FIRST_SP - 1;
 	for (uint64_t i = 0; i < 2 * loops; i++) {
@@ -115,21 +116,21 @@ static void put_native(struct vm_fixture *fixture, uint64_t loops)
 	}
 }
 
-static void put_array(struct vm_fixture *fixture, uint64_t at, uint64_t words, uint64_t length)
+static void put_array(struct runtime_fixture *fixture, uint64_t at, uint64_t words, uint64_t length)
 {
 	fixture->heap[at] = 7;
 	fixture->heap[at + 2] = length;
 	fixture->heap[at + 4] = heap_address(words);
 }
 
-static void put_symbol(struct vm_fixture *fixture, uint64_t number, uint64_t id, uint64_t name)
+static void put_symbol(struct runtime_fixture *fixture, uint64_t number, uint64_t id, uint64_t name)
 {
 	fixture->heap[NAMES + 2 * number] = heap_address(name);
 	fixture->heap[NAMES + 2 * number + 1] = id << 8 | 0xc;
 }
 
 /* A method of a class, written in C, and whose frame that of number `frame` is. */
-static void put_method(struct vm_fixture *fixture, uint64_t frame)
+static void put_method(struct runtime_fixture *fixture, uint64_t frame)
 {
 	uint64_t *heap = fixture->heap;
 	heap[ENVIRONMENTS + frame * ENVIRONMENT_WORDS] = heap_address(ENTRY);
@@ -154,10 +155,10 @@ static void put_method(struct vm_fixture *fixture, uint64_t frame)
 	fixture->data[SYMBOLS + 2] = heap_address(IDS);
 }
 
-static void setup_version(struct vm_fixture *fixture, uint8_t version)
+static void setup_version(struct runtime_fixture *fixture, uint8_t version)
 {
-	vm_fixture_init(fixture, NATIVE_WORDS * 8);
-	vm_fixture_show_thread(fixture);
+	runtime_fixture_init(fixture, NATIVE_WORDS * 8);
+	runtime_fixture_show_thread(fixture);
 	put_row(fixture, version);
 	fixture->data[SLOT] = MODULE;
 	fixture->data[SLOT + 1] = 8;
@@ -175,16 +176,16 @@ static void setup_version(struct vm_fixture *fixture, uint8_t version)
 	fixture->heap[ENTRIES] = 12;
 	fixture->regs.reg[UNWIND_SP] = stack_address(FIRST_SP);
 	put_native(fixture, 1);
-	vm_fixture_bind(fixture);
+	runtime_fixture_bind(fixture);
 }
 
-static void setup(struct vm_fixture *fixture)
+static void setup(struct runtime_fixture *fixture)
 {
 	setup_version(fixture, 31);
 }
 
 /* A method that a program called. */
-static void setup_call(struct vm_fixture *fixture)
+static void setup_call(struct runtime_fixture *fixture)
 {
 	setup(fixture);
 	push_frame(fixture, METHOD | FINISH, OUTER_CODE, 2);
@@ -193,116 +194,116 @@ static void setup_call(struct vm_fixture *fixture)
 
 TEST(script_frames_come_before_both_functions_of_the_loop)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_call(&fixture);
-	const uint64_t *words = vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "ssnnn");
+	const uint64_t *words = runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssnnn");
 	CHECK_INT(place_of(words[0]), 0);
 	CHECK_INT(place_of(words[1]), 1); /* the counter is ahead */
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
 	CHECK(code != NULL && number_of(words[0]) == code->number);
 	CHECK_INT(code->first_line, 10);
 	CHECK_INT(code->unit[0], 0);
-	CHECK_INT(code->bytes[VM_TEXT_NAME], 2);
-	CHECK_INT(code->bytes[VM_TEXT_FILE], 4);
-	CHECK_INT(code->bytes[VM_TEXT_LINES], 8 + 12);
+	CHECK_INT(code->bytes[RUNTIME_TEXT_NAME], 2);
+	CHECK_INT(code->bytes[RUNTIME_TEXT_FILE], 4);
+	CHECK_INT(code->bytes[RUNTIME_TEXT_LINES], 8 + 12);
 	CHECK(memcmp(code + 1, "abc.rb\3\0\0\0\1\0\0\0\f", 15) == 0);
 	CHECK(number_of(words[0]) != number_of(words[1]));
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(each_loop_has_the_frames_up_to_the_next_mark)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_call(&fixture);
 	push_frame(&fixture, CFUNC | IS_C, 0, 0);
 	push_frame(&fixture, BLOCK_KIND | FINISH, INNER_CODE, 2);
 	put_native(&fixture, 2);
-	const uint64_t *words = vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "snnssnnn");
+	const uint64_t *words = runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "snnssnnn");
 	CHECK_INT(number_of(words[0]), number_of(words[3]));
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(code_is_sent_once_until_it_changes)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_call(&fixture);
-	uint32_t number = number_of(vm_fixture_tick(&fixture)[0]);
-	CHECK_INT(number_of(vm_fixture_tick(&fixture)[0]), number);
-	CHECK_INT(emulated_count(EVENT_VM_CODE), 0);
+	uint32_t number = number_of(runtime_fixture_tick(&fixture)[0]);
+	CHECK_INT(number_of(runtime_fixture_tick(&fixture)[0]), number);
+	CHECK_INT(emulated_count(EVENT_CODE), 0);
 	fixture.heap[INNER_CODE + 4 + 11] = 11 << 1 | 1; /* another one at the same address */
-	CHECK(number_of(vm_fixture_tick(&fixture)[0]) != number);
-	CHECK_INT(emulated_count(EVENT_VM_CODE), 1);
-	vm_fixture_deinit(&fixture);
+	CHECK(number_of(runtime_fixture_tick(&fixture)[0]) != number);
+	CHECK_INT(emulated_count(EVENT_CODE), 1);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(what_is_no_code_gets_no_name)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_call(&fixture);
 	fixture.heap[INNER_CODE] = 0x601a; /* another internal object */
-	const uint64_t *words = vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "ssnnn");
+	const uint64_t *words = runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssnnn");
 	CHECK_INT(number_of(words[0]), 0);
-	CHECK_INT(failure_of(words[0], VM_RUBY), VM_FAILED_TORN);
+	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), RUNTIME_FAILED_TORN);
 	CHECK(number_of(words[1]) != 0);
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(a_thread_without_a_context_says_so)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_call(&fixture);
 	fixture.heap[BLOCK + 1] = 0;
-	const uint64_t *words = vm_fixture_tick(&fixture);
-	CHECK_INT(failure_of(words[0], VM_RUBY), VM_FAILED_STATE);
+	const uint64_t *words = runtime_fixture_tick(&fixture);
+	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), RUNTIME_FAILED_STATE);
 	fixture.heap[BLOCK + 1] = heap_address(CONTEXT);
 	fixture.heap[CONTEXT + 2] = heap_address(FRAMES + 8); /* outside of its stack */
-	words = vm_fixture_tick(&fixture);
-	CHECK_INT(failure_of(words[0], VM_RUBY), VM_FAILED_STATE);
-	vm_fixture_deinit(&fixture);
+	words = runtime_fixture_tick(&fixture);
+	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), RUNTIME_FAILED_STATE);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(frames_without_a_mark_end_with_their_stack)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup(&fixture);
 	push_frame(&fixture, METHOD, OUTER_CODE, 0);
 	push_frame(&fixture, METHOD, INNER_CODE, 0);
-	vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "ssnnn");
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssnnn");
 	fixture.heap[FRAMES - 2 * 8 + 4] = 0x9999; /* an environment that is none */
-	const uint64_t *words = vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "snnn");
-	CHECK_INT(failure_of(words[0], VM_RUBY), VM_FAILED_UNREADABLE);
-	vm_fixture_deinit(&fixture);
+	const uint64_t *words = runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "snnn");
+	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), RUNTIME_FAILED_UNREADABLE);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(compiled_code_returns_to_the_loop)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_call(&fixture);
-	vm_fixture_tick(&fixture); /* whose process it is */
+	runtime_fixture_tick(&fixture); /* whose process it is */
 	fixture.regs.ip = JIT + 0x100;
 	fixture.stack[FIRST_SP] = 0x1234;
 	fixture.stack[FIRST_SP + 1] = CODE + EXEC + 9;
 	fixture.stack[FIRST_SP + 1 + NATIVE_WORDS] = CODE + CALLER + 5;
-	vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "assnn");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "assnn");
+	runtime_fixture_deinit(&fixture);
 }
 
 /* The name that was sent of the innermost script frame; "" if the stack has another shape. */
-static const char *name_of_first(struct vm_fixture *fixture, const char *shape)
+static const char *name_of_first(struct runtime_fixture *fixture, const char *shape)
 {
-	const uint64_t *words = vm_fixture_tick(fixture);
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
-	CHECK_STR(vm_fixture_shape(fixture), shape);
-	return code && code->number == number_of(words[0]) ? sent_text(0, VM_TEXT_NAME) : "";
+	const uint64_t *words = runtime_fixture_tick(fixture);
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
+	CHECK_STR(runtime_fixture_shape(fixture), shape);
+	return code && code->number == number_of(words[0]) ? sent_text(0, RUNTIME_TEXT_NAME) : "";
 }
 
-static void setup_c_method(struct vm_fixture *fixture, uint8_t version)
+static void setup_c_method(struct runtime_fixture *fixture, uint8_t version)
 {
 	setup_version(fixture, version);
 	push_frame(fixture, METHOD | FINISH | LOCAL, OUTER_CODE, 2);
@@ -312,12 +313,12 @@ static void setup_c_method(struct vm_fixture *fixture, uint8_t version)
 
 TEST(methods_in_c_are_called_what_their_symbols_say)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_c_method(&fixture, 31);
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
-	CHECK(code && !code->first_line && !code->bytes[VM_TEXT_FILE]);
-	CHECK(code && !code->address[VM_TEXT_FILE] && !code->address[VM_TEXT_LINES]);
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
+	CHECK(code && !code->first_line && !code->bytes[RUNTIME_TEXT_FILE]);
+	CHECK(code && !code->address[RUNTIME_TEXT_FILE] && !code->address[RUNTIME_TEXT_LINES]);
 	fixture.heap[DEFINITION + 4] = OPERATOR;
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "Klaß");
 	/* Between what a frame has for $~ and the method. */
@@ -327,7 +328,7 @@ TEST(methods_in_c_are_called_what_their_symbols_say)
 	fixture.heap[DEFINITION + 4] = ID;
 	fixture.heap[DEFINITION + 1] = 99; /* or it is known */
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(methods_in_c_without_a_name_are_left_out)
@@ -347,22 +348,22 @@ TEST(methods_in_c_without_a_name_are_left_out)
 		{IDS + 9 + 4, 0x9999},
 		{ENVIRONMENTS + ENVIRONMENT_WORDS, 0},
 	};
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_c_method(&fixture, 31);
 	for (size_t i = 0; i < sizeof(breaks) / sizeof(*breaks); i++) {
 		uint64_t *word = &fixture.heap[breaks[i].word], before = *word;
 		*word = breaks[i].value;
-		vm_fixture_tick(&fixture);
-		CHECK_STR(vm_fixture_shape(&fixture), "snnn");
+		runtime_fixture_tick(&fixture);
+		CHECK_STR(runtime_fixture_shape(&fixture), "snnn");
 		*word = before;
 	}
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(names_have_the_class_of_the_method)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_c_method(&fixture, 33);
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "Klaß#each");
 	fixture.heap[ENTRY + 4] = heap_address(METACLASS);
@@ -370,12 +371,12 @@ TEST(names_have_the_class_of_the_method)
 	fixture.heap[CLASS + 18] = 0; /* no name for good */
 	fixture.heap[DEFINITION + 1] = 99;
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "each");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(labels_have_the_class_behind_what_they_begin_with)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_version(&fixture, 33);
 	push_frame(&fixture, METHOD | FINISH | LOCAL, OUTER_CODE, 2);
 	push_frame(&fixture, BLOCK_KIND, INNER_CODE, 2);
@@ -389,12 +390,12 @@ TEST(labels_have_the_class_behind_what_they_begin_with)
 	*outer = heap_address(ENVIRONMENTS + ENVIRONMENT_WORDS + 2); /* itself */
 	fixture.heap[INNER_CODE + 4 + 11]++;
 	CHECK_STR(name_of_first(&fixture, "ssnnn"), "ab");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_deinit(&fixture);
 }
 
 TEST(a_frame_that_no_loop_has_yet_takes_no_other_ones_place)
 {
-	struct vm_fixture fixture;
+	struct runtime_fixture fixture;
 	setup_call(&fixture);
 	push_frame(&fixture, CFUNC | IS_C, 0, 0);
 	push_frame(&fixture, BLOCK_KIND | FINISH, INNER_CODE, 0);
@@ -402,10 +403,10 @@ TEST(a_frame_that_no_loop_has_yet_takes_no_other_ones_place)
 	fixture.stack[FIRST_SP - 1 + NATIVE_WORDS] = CODE + CORE + 5;
 	fixture.stack[FIRST_SP - 1 + 2 * NATIVE_WORDS] = CODE + EXEC + 5;
 	fixture.stack[FIRST_SP - 1 + 3 * NATIVE_WORDS] = CODE + CALLER + 5;
-	vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "nsssnnn");
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "nsssnnn");
 	fixture.heap[FRAMES - 4 * 8] = heap_address(INSTRUCTIONS + 1); /* begun: that loop's own */
-	vm_fixture_tick(&fixture);
-	CHECK_STR(vm_fixture_shape(&fixture), "nsnnn");
-	vm_fixture_deinit(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "nsnnn");
+	runtime_fixture_deinit(&fixture);
 }

@@ -32,13 +32,13 @@ static void build_table(struct unwind_table *table, uint32_t frame_bytes)
 	unwind_rows_deinit(&rows);
 }
 
-void vm_fixture_init(struct vm_fixture *fixture, uint32_t frame_bytes)
+void runtime_fixture_init(struct runtime_fixture *fixture, uint32_t frame_bytes)
 {
 	static const struct emulated_file file = {.inode = 1};
 	static const struct emulated_vma vmas[] = {{CODE, CODE + 0x10000, 0, &file, true},
 		{JIT, JIT + 0x10000, 0, NULL, true},
 		{STACK, STACK + STACK_WORDS * 8, 0, NULL, false}};
-	*fixture = (struct vm_fixture){.regs.ip = CODE + LOOP + 0x500};
+	*fixture = (struct runtime_fixture){.regs.ip = CODE + LOOP + 0x500};
 	emulate_boot(EMULATED_6_13);
 	emulate_mappings(vmas, sizeof(vmas) / sizeof(*vmas), 0);
 	emulate_memory(CODE + DATA, fixture->data, sizeof(fixture->data));
@@ -48,12 +48,12 @@ void vm_fixture_init(struct vm_fixture *fixture, uint32_t frame_bytes)
 	CHECK_OK(emulate_table_store(2 * UNWIND_SHARD_WORDS * 4, &fixture->store));
 }
 
-void vm_fixture_show_thread(struct vm_fixture *fixture)
+void runtime_fixture_show_thread(struct runtime_fixture *fixture)
 {
 	emulate_memory(0, fixture->thread, sizeof(fixture->thread));
 }
 
-void vm_fixture_bind(struct vm_fixture *fixture)
+void runtime_fixture_bind(struct runtime_fixture *fixture)
 {
 	emulate_tick(&fixture->regs);
 	const struct event_file *event = emulated_record(EVENT_FILE, 0);
@@ -62,13 +62,13 @@ void vm_fixture_bind(struct vm_fixture *fixture)
 		table_store_add(fixture->store, &fixture->table));
 }
 
-void vm_fixture_deinit(struct vm_fixture *fixture)
+void runtime_fixture_deinit(struct runtime_fixture *fixture)
 {
 	table_store_destroy(fixture->store);
 	unwind_table_deinit(&fixture->table);
 }
 
-const uint64_t *vm_fixture_tick(struct vm_fixture *fixture)
+const uint64_t *runtime_fixture_tick(struct runtime_fixture *fixture)
 {
 	emulate_drain();
 	++*emulated_generation();
@@ -87,14 +87,14 @@ static char letter_of(uint64_t word)
 		return 'n';
 	case EVENT_FRAME_ANONYMOUS:
 		return 'a';
-	case EVENT_FRAME_VM:
+	case EVENT_FRAME_RUNTIME:
 		return 's';
 	default:
 		return '?';
 	}
 }
 
-const char *vm_fixture_shape(const struct vm_fixture *fixture)
+const char *runtime_fixture_shape(const struct runtime_fixture *fixture)
 {
 	static char shape[MAX_SHAPE_FRAMES + 1];
 	uint32_t i = 0;
@@ -108,31 +108,31 @@ const char *vm_fixture_shape(const struct vm_fixture *fixture)
 
 bool is_script(uint64_t word)
 {
-	return word >> EVENT_FRAME_KIND_SHIFT == EVENT_FRAME_VM;
+	return word >> EVENT_FRAME_KIND_SHIFT == EVENT_FRAME_RUNTIME;
 }
 
 uint32_t number_of(uint64_t word)
 {
-	return word >> VM_FRAME_CODE_SHIFT & ((1 << VM_FRAME_CODE_BITS) - 1);
+	return word >> RUNTIME_FRAME_CODE_SHIFT & ((1 << RUNTIME_FRAME_CODE_BITS) - 1);
 }
 
 uint32_t place_of(uint64_t word)
 {
-	return word & ((1 << VM_FRAME_CODE_SHIFT) - 1);
+	return word & ((1 << RUNTIME_FRAME_CODE_SHIFT) - 1);
 }
 
-enum vm_failure failure_of(uint64_t word, enum vm_kind kind)
+enum runtime_failure failure_of(uint64_t word, enum runtime_kind kind)
 {
-	bool is_of_kind = place_of(word) >> VM_FRAME_FAILED_KIND_SHIFT == kind;
+	bool is_of_kind = place_of(word) >> RUNTIME_FRAME_FAILED_KIND_SHIFT == kind;
 	if (!is_script(word) || number_of(word) || !is_of_kind)
 		return 0;
-	return place_of(word) & ((1 << VM_FRAME_FAILED_KIND_SHIFT) - 1);
+	return place_of(word) & ((1 << RUNTIME_FRAME_FAILED_KIND_SHIFT) - 1);
 }
 
-const char *sent_text(size_t n, enum vm_text what)
+const char *sent_text(size_t n, enum runtime_text what)
 {
 	static char text[MAX_TEXT_BYTES];
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, n);
+	const struct event_code *code = emulated_record(EVENT_CODE, n);
 	text[0] = '\0';
 	if (!code || code->bytes[what] >= sizeof(text))
 		return text;
@@ -144,14 +144,14 @@ const char *sent_text(size_t n, enum vm_text what)
 	return text;
 }
 
-const char *sent_frames(const struct vm_fixture *fixture)
+const char *sent_frames(const struct runtime_fixture *fixture)
 {
 	static char frames[4 * MAX_TEXT_BYTES];
 	size_t len = 0, n = 0;
 	frames[0] = '\0';
 	for (uint32_t i = 0; i < fixture->count && len < sizeof(frames); i++)
 		if (is_script(fixture->words[i])) {
-			const char *name = sent_text(n, VM_TEXT_NAME);
+			const char *name = sent_text(n, RUNTIME_TEXT_NAME);
 			len += (size_t)snprintf(frames + len, sizeof(frames) - len, "%s%s+%u",
 				n ? " " : "", name, place_of(fixture->words[i]));
 			n++;

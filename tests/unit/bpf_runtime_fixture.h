@@ -2,8 +2,8 @@
  * A process that a runtime of scripts runs in, as far as the walk can tell: its mappings, its
  * memory in words, and what ticks in it send. What stands in the memory is the runtime's.
  */
-#ifndef EBPROF_BPF_VM_FIXTURE_H
-#define EBPROF_BPF_VM_FIXTURE_H
+#ifndef EBPROF_BPF_RUNTIME_FIXTURE_H
+#define EBPROF_BPF_RUNTIME_FIXTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ enum {
 	GLIBC_KEYS = 0x310 / 8, /* a word of the thread: two for each key, of which the second is */
 };
 
-struct vm_fixture {
+struct runtime_fixture {
 	struct table_store *store;
 	struct unwind_table table;
 	struct unwind_registers regs; /* of the next tick */
@@ -55,17 +55,17 @@ static inline uint64_t stack_address(uint64_t word)
  * All memory is zero; the thread has a pointer to its own, which nobody can read yet. The leaf is
  * the loop, and its native frame, as that of the helper, has so many bytes.
  */
-void vm_fixture_init(struct vm_fixture *fixture, uint32_t frame_bytes);
+void runtime_fixture_init(struct runtime_fixture *fixture, uint32_t frame_bytes);
 /* At address 0, where the emulated thread pointer is. */
-void vm_fixture_show_thread(struct vm_fixture *fixture);
+void runtime_fixture_show_thread(struct runtime_fixture *fixture);
 /* The table is the file's from now on, with its row of the runtime. */
-void vm_fixture_bind(struct vm_fixture *fixture);
-void vm_fixture_deinit(struct vm_fixture *fixture);
+void runtime_fixture_bind(struct runtime_fixture *fixture);
+void runtime_fixture_deinit(struct runtime_fixture *fixture);
 
 /* The words of the stack that is sent, which nobody has seen before. */
-const uint64_t *vm_fixture_tick(struct vm_fixture *fixture);
+const uint64_t *runtime_fixture_tick(struct runtime_fixture *fixture);
 /* The last stack, a letter a frame: (s)cript, (n)ative of the file, (a)nonymous. */
-const char *vm_fixture_shape(const struct vm_fixture *fixture);
+const char *runtime_fixture_shape(const struct runtime_fixture *fixture);
 
 /* ---- of words ---- */
 
@@ -73,14 +73,14 @@ bool is_script(uint64_t word);
 uint32_t number_of(uint64_t word);
 uint32_t place_of(uint64_t word);
 /* Of a frame without code: why, if it is of this runtime; else 0. */
-enum vm_failure failure_of(uint64_t word, enum vm_kind kind);
+enum runtime_failure failure_of(uint64_t word, enum runtime_kind kind);
 
 /* A text of the n-th code that was sent by the last tick; "": there is none, or it is long. */
-const char *sent_text(size_t n, enum vm_text what);
+const char *sent_text(size_t n, enum runtime_text what);
 /*
  * "NAME+PLACE NAME+PLACE" of the last stack's script frames, where none of their functions was
  * known before: their codes were sent in this order.
  */
-const char *sent_frames(const struct vm_fixture *fixture);
+const char *sent_frames(const struct runtime_fixture *fixture);
 
 #endif

@@ -48,7 +48,7 @@ static struct shadow_argument in_register(uint32_t number, signed char bytes)
 static void put_place(uint32_t number, unsigned char flags, unsigned char group)
 {
 	struct shadow_place place = {
-		.vm = VM_PHP,
+		.runtime = RUNTIME_PHP,
 		.flags = flags,
 		.group = group,
 		.sp_offset = OFFSET,
@@ -68,7 +68,7 @@ static void boot(void)
 	emulate_boot(EMULATED_6_13);
 	CHECK_OK(emulate_table_store(1, &rules));
 	emulate_config()->nr_lanes = EVENT_MAX_LANES;
-	emulate_config()->shadow_vms = 1U << VM_PHP;
+	emulate_config()->shadow_runtimes = 1U << RUNTIME_PHP;
 	emulate_mappings(&vma, 1, 0);
 	for (int i = 0; i < MAX_TEXTS; i++)
 		memcpy(texts[i], (char[]){'f', (char)('a' + i), '\0'}, 3);
@@ -103,10 +103,10 @@ static void call(uint64_t place, uint32_t function, uint32_t depth)
 	call_at(CODE + place, place, function, depth);
 }
 
-static const struct event_vm_code *code_of(uint32_t number)
+static const struct event_code *code_of(uint32_t number)
 {
-	const struct event_vm_code *code;
-	for (size_t i = 0; (code = emulated_record(EVENT_VM_CODE, i)); i++)
+	const struct event_code *code;
+	for (size_t i = 0; (code = emulated_record(EVENT_CODE, i)); i++)
 		if (code->number == number)
 			return code;
 	return NULL;
@@ -132,18 +132,19 @@ static void check_functions(uint32_t depth, const char *functions)
 	CHECK_INT(taken->nr_frames, 1 + strlen(functions)); /* after the native one */
 	for (size_t i = 0; functions[i]; i++) {
 		uint64_t word = words[1 + i];
-		CHECK_INT(word >> EVENT_FRAME_KIND_SHIFT, EVENT_FRAME_VM);
-		uint32_t number = word >> VM_FRAME_CODE_SHIFT & ((1U << VM_FRAME_CODE_BITS) - 1);
+		CHECK_INT(word >> EVENT_FRAME_KIND_SHIFT, EVENT_FRAME_RUNTIME);
+		uint32_t number =
+			word >> RUNTIME_FRAME_CODE_SHIFT & ((1U << RUNTIME_FRAME_CODE_BITS) - 1);
 		if (functions[i] == '!') {
 			CHECK_INT(number, 0);
 			continue;
 		}
-		const struct event_vm_code *code = code_of(number);
+		const struct event_code *code = code_of(number);
 		CHECK(code != NULL);
 		const char *name = (const char *)(code + 1);
-		CHECK_INT(code->bytes[VM_TEXT_NAME], 2);
+		CHECK_INT(code->bytes[RUNTIME_TEXT_NAME], 2);
 		CHECK_INT(name[1], functions[i]);
-		CHECK_INT(word & ((1U << VM_FRAME_CODE_SHIFT) - 1), 10 + functions[i] - 'a');
+		CHECK_INT(word & ((1U << RUNTIME_FRAME_CODE_SHIFT) - 1), 10 + functions[i] - 'a');
 	}
 }
 
@@ -174,17 +175,17 @@ TEST(names_of_entered_functions)
 		call(ENTRY, 4, 900);
 		call(RETURN, 4, 900);
 	}
-	CHECK_INT(emulated_count(EVENT_VM_CODE), 1);
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
-	CHECK_INT(code->kind, VM_PHP);
-	CHECK_INT(code->version, VM_VERSION_LINES);
+	CHECK_INT(emulated_count(EVENT_CODE), 1);
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
+	CHECK_INT(code->kind, RUNTIME_PHP);
+	CHECK_INT(code->version, RUNTIME_VERSION_LINES);
 	CHECK_INT(code->first_line, 14);
-	CHECK_INT(code->bytes[VM_TEXT_FILE], 2);
+	CHECK_INT(code->bytes[RUNTIME_TEXT_FILE], 2);
 	CHECK(memcmp(code + 1, "fef\x80", 3) == 0);
 	/* Other code at the same place is other code. */
 	memcpy(texts[4], "other", 6);
 	call(ENTRY, 4, 900);
-	CHECK_INT(emulated_count(EVENT_VM_CODE), 2);
+	CHECK_INT(emulated_count(EVENT_CODE), 2);
 }
 
 TEST(names_with_classes)
@@ -196,9 +197,9 @@ TEST(names_with_classes)
 	regs.reg[CLASS] = text(2);
 	emulated.cookie = ENTRY;
 	emulate_call(&regs);
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
-	CHECK_INT(code->bytes[VM_TEXT_NAME], 6);
-	CHECK_INT(code->bytes[VM_TEXT_FILE], 0); /* there was none */
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
+	CHECK_INT(code->bytes[RUNTIME_TEXT_NAME], 6);
+	CHECK_INT(code->bytes[RUNTIME_TEXT_FILE], 0); /* there was none */
 	CHECK(memcmp(code + 1, "fc::fb", 6) == 0);
 }
 
@@ -314,7 +315,7 @@ TEST(frames_that_are_too_deep)
 	const struct event_stack *taken = sample(100);
 	const uint64_t *words = (const void *)(taken + 1);
 	CHECK_INT(taken->nr_frames, 1 + 1 + SHADOW_MAX_FRAMES);
-	CHECK_INT(words[1] & ((1 << VM_FRAME_FAILED_KIND_SHIFT) - 1), VM_FAILED_DEEP);
+	CHECK_INT(words[1] & ((1 << RUNTIME_FRAME_FAILED_KIND_SHIFT) - 1), RUNTIME_FAILED_DEEP);
 	CHECK_INT(emulated_shadow_counters()->deep, 3);
 	for (uint32_t i = MORE - 1; i >= SHADOW_MAX_FRAMES; i--)
 		call(RETURN, 0, 20000 - 16 * i);
@@ -365,7 +366,7 @@ TEST(arguments_of_all_kinds)
 {
 	boot();
 	struct shadow_place place = {
-		.vm = VM_PHP,
+		.runtime = RUNTIME_PHP,
 		.text = {[SHADOW_NAME] = {SHADOW_MEMORY, 8, offset_of(CLASS), -16}},
 		.line = {SHADOW_CONSTANT, -4, 0, 77},
 	};
@@ -377,13 +378,13 @@ TEST(arguments_of_all_kinds)
 	regs.reg[CLASS] = STACK + 0x100;
 	emulated.cookie = ENTRY;
 	emulate_call(&regs);
-	const struct event_vm_code *code = emulated_record(EVENT_VM_CODE, 0);
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
 	CHECK_INT(code->first_line, 77);
 	CHECK(memcmp(code + 1, "fg", 2) == 0);
 	regs.reg[CLASS] = 0x666;
 	regs.reg[UNWIND_SP] = STACK + 700;
 	emulate_call(&regs);
-	CHECK_INT(emulated_count(EVENT_VM_CODE), 1);
+	CHECK_INT(emulated_count(EVENT_CODE), 1);
 	const struct event_stack *taken = sample(600);
 	CHECK_INT(taken->nr_frames, 3);
 }

@@ -9,7 +9,7 @@
 static uint32_t line_at(
 	uint8_t version, uint32_t first, const char *bytes, size_t len, uint32_t place)
 {
-	struct vm_lines lines = {version, first, (const uint8_t *)bytes, len};
+	struct runtime_lines lines = {version, first, (const uint8_t *)bytes, len};
 	return lua_line_of(&lines, place);
 }
 
@@ -47,7 +47,7 @@ TEST(counts_that_overflow_are_refused)
 
 static uint32_t jit_line_at(uint32_t first, const char *bytes, size_t len, uint32_t place)
 {
-	struct vm_lines lines = {21, first, (const uint8_t *)bytes, len};
+	struct runtime_lines lines = {21, first, (const uint8_t *)bytes, len};
 	return luajit_runtime.line_of(&lines, place);
 }
 

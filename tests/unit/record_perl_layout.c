@@ -5,7 +5,7 @@
 
 TEST(releases_are_known_and_others_are_refused)
 {
-	struct perl_vm row;
+	struct perl_row row;
 	CHECK(perl_layout_of_version(32, &row));
 	CHECK_INT(row.cop, 224);
 	CHECK_INT(row.environment, 776);
@@ -23,7 +23,7 @@ TEST(releases_are_known_and_others_are_refused)
 
 TEST(rows_that_no_version_has_are_not_sound)
 {
-	struct perl_vm row;
+	struct perl_row row;
 	CHECK(perl_layout_of_version(40, &row));
 	CHECK(!perl_layout_is_sound(&row)); /* no key yet */
 	row.key = 0x1000;
@@ -34,6 +34,6 @@ TEST(rows_that_no_version_has_are_not_sound)
 
 TEST(a_place_is_its_line)
 {
-	struct vm_lines lines = {.version = 36};
+	struct runtime_lines lines = {.version = 36};
 	CHECK_INT(perl_runtime.line_of(&lines, 1234), 1234);
 }

@@ -37,7 +37,7 @@ static void put_offsets(uint64_t words[WORDS], bool is_free_threaded)
 	words[92] = 40 + more;
 }
 
-static bool read_offsets(const uint64_t words[WORDS], uint32_t minor, struct python_vm *ret)
+static bool read_offsets(const uint64_t words[WORDS], uint32_t minor, struct python_row *ret)
 {
 	return python_layout_of_offsets((const uint8_t *)words, minor, ret);
 }
@@ -45,7 +45,7 @@ static bool read_offsets(const uint64_t words[WORDS], uint32_t minor, struct pyt
 TEST(an_interpreter_tells_its_offsets)
 {
 	uint64_t words[WORDS];
-	struct python_vm row;
+	struct python_row row;
 	put_offsets(words, false);
 	CHECK(read_offsets(words, 15, &row));
 	CHECK_INT(row.version, 15);
@@ -62,7 +62,7 @@ TEST(an_interpreter_tells_its_offsets)
 TEST(objects_of_free_threaded_builds_begin_with_more)
 {
 	uint64_t words[WORDS];
-	struct python_vm row, texts;
+	struct python_row row, texts;
 	put_offsets(words, true);
 	CHECK(read_offsets(words, 15, &row));
 	CHECK_INT(row.version, PYTHON_FREE_THREADED | 15);
@@ -82,7 +82,7 @@ TEST(objects_of_free_threaded_builds_begin_with_more)
 TEST(offsets_that_make_no_sense_are_refused)
 {
 	uint64_t words[WORDS];
-	struct python_vm row;
+	struct python_row row;
 	put_offsets(words, false);
 	CHECK(!read_offsets(words, 14, &row)); /* of another version */
 	CHECK(!read_offsets(words, 16, &row));

@@ -5,11 +5,11 @@
 static uint32_t line_at(
 	uint8_t version, uint32_t first, const char *bytes, size_t len, uint32_t place)
 {
-	struct vm_lines lines = {version, first, (const uint8_t *)bytes, len};
-	struct vm_line_marks marks;
-	vm_line_marks_init(&marks, &lines, python_next_line);
-	uint32_t line = vm_line_marks_find(&marks, &lines, python_next_line, place);
-	vm_line_marks_deinit(&marks);
+	struct runtime_lines lines = {version, first, (const uint8_t *)bytes, len};
+	struct runtime_line_marks marks;
+	runtime_line_marks_init(&marks, &lines, python_next_line);
+	uint32_t line = runtime_line_marks_find(&marks, &lines, python_next_line, place);
+	runtime_line_marks_deinit(&marks);
 	return line;
 }
 
@@ -70,7 +70,7 @@ TEST(tables_that_make_no_sense_have_no_lines)
  */
 static size_t nr_steps;
 
-static bool counted_next_line(const struct vm_lines *lines, struct vm_line_entry *entry)
+static bool counted_next_line(const struct runtime_lines *lines, struct runtime_line_entry *entry)
 {
 	nr_steps++;
 	return python_next_line(lines, entry);
@@ -92,16 +92,16 @@ TEST(a_place_far_behind_takes_no_more_steps_than_one_ahead)
 			to[1] = 1;
 			to[2] = is_location ? 0 : to[2];
 		}
-		struct vm_lines lines = {heads[v], 1, bytes, ENTRIES * entry};
-		struct vm_line_marks marks;
-		vm_line_marks_init(&marks, &lines, counted_next_line);
+		struct runtime_lines lines = {heads[v], 1, bytes, ENTRIES * entry};
+		struct runtime_line_marks marks;
+		runtime_line_marks_init(&marks, &lines, counted_next_line);
 		for (uint32_t at = 1; at < ENTRIES; at += 9973) {
 			uint32_t place = heads[v] == 9 ? at * 2 : at;
 			nr_steps = 0;
-			CHECK_INT(vm_line_marks_find(&marks, &lines, counted_next_line, place),
+			CHECK_INT(runtime_line_marks_find(&marks, &lines, counted_next_line, place),
 				heads[v] == 9 ? at + 1 : at + 2);
 			CHECK(nr_steps < 300);
 		}
-		vm_line_marks_deinit(&marks);
+		runtime_line_marks_deinit(&marks);
 	}
 }

@@ -49,7 +49,7 @@ static void put_entry(struct table *table, uint32_t line)
 
 static uint32_t line_at(const struct table *table, uint8_t version, uint32_t place)
 {
-	struct vm_lines lines = {version, 10, table->bytes, table->len};
+	struct runtime_lines lines = {version, 10, table->bytes, table->len};
 	return ruby_line_of(&lines, place);
 }
 
@@ -125,7 +125,7 @@ TEST(tables_that_make_no_sense_have_no_lines)
 
 TEST(layouts_of_all_versions_are_sound_once_the_context_is_known)
 {
-	struct ruby_vm row;
+	struct ruby_row row;
 	for (uint32_t version = 0; version < 256; version++) {
 		bool is_known = version == 27 || (version >= 30 && version <= 34);
 		CHECK(ruby_layout_of_version(version, &row) == is_known);

@@ -44,11 +44,12 @@ static struct script_probes parse(const char *text)
 	return probes;
 }
 
-static size_t count_places(const struct script_probes *probes, enum vm_kind vm, bool is_return)
+static size_t count_places(
+	const struct script_probes *probes, enum runtime_kind runtime, bool is_return)
 {
 	size_t count = 0;
 	vec_each(&probes->places, place)
-		count += place->shadow.vm == vm &&
+		count += place->shadow.runtime == runtime &&
 			 !(place->shadow.flags & SHADOW_IS_RETURN) == !is_return;
 	return count;
 }
@@ -56,11 +57,11 @@ static size_t count_places(const struct script_probes *probes, enum vm_kind vm, 
 TEST(a_file_that_is_named)
 {
 	struct script_probes probes = parse("python:/proc/self/exe");
-	CHECK_INT(probes.vms, 1U << VM_PYTHON);
+	CHECK_INT(probes.runtimes, 1U << RUNTIME_PYTHON);
 	CHECK_INT(probes.places.len, 1);
 	const struct script_probe *place = &probes.places.data[0];
 	CHECK_INT(place->event, 0);
-	CHECK_INT(place->shadow.vm, VM_PYTHON);
+	CHECK_INT(place->shadow.runtime, RUNTIME_PYTHON);
 	CHECK_INT(place->shadow.text[SHADOW_NAME].source, SHADOW_REGISTER);
 	CHECK_INT(place->shadow.text[SHADOW_CLASS].source, SHADOW_NOWHERE);
 	CHECK_INT(place->shadow.line.bytes, -4);
@@ -72,8 +73,8 @@ TEST(a_file_that_is_named)
 TEST(places_of_one_function_are_a_group)
 {
 	struct script_probes probes = parse("php:/proc/self/exe");
-	CHECK_INT(count_places(&probes, VM_PHP, false), 1);
-	CHECK_INT(count_places(&probes, VM_PHP, true), 1);
+	CHECK_INT(count_places(&probes, RUNTIME_PHP, false), 1);
+	CHECK_INT(count_places(&probes, RUNTIME_PHP, true), 1);
 	const struct shadow_place *entry = &probes.places.data[0].shadow,
 				  *leave = &probes.places.data[1].shadow;
 	CHECK(entry->group && entry->group == leave->group);

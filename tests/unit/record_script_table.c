@@ -9,7 +9,7 @@
 #include "tests/unit/unit.h"
 
 struct code {
-	struct event_vm_code head;
+	struct event_code head;
 	char text[64];
 };
 
@@ -18,9 +18,9 @@ static struct code code_of(uint32_t number, const char *name, const char *file)
 {
 	static const char lines[] = "\x81\x11\xd9\1\2";
 	struct code code = {.head = {
-				    .type = EVENT_VM_CODE,
+				    .type = EVENT_CODE,
 				    .number = number,
-				    .kind = VM_PYTHON,
+				    .kind = RUNTIME_PYTHON,
 				    .version = 11,
 				    .unit = {1, 1},
 				    .first_line = 10,
@@ -29,17 +29,17 @@ static struct code code_of(uint32_t number, const char *name, const char *file)
 	memcpy(code.text, name, name_len);
 	memcpy(code.text + name_len, file, file_len);
 	memcpy(code.text + name_len + file_len, lines, sizeof(lines) - 1);
-	code.head.bytes[VM_TEXT_NAME] = (uint32_t)name_len;
-	code.head.bytes[VM_TEXT_FILE] = (uint32_t)file_len;
-	code.head.bytes[VM_TEXT_LINES] = sizeof(lines) - 1;
-	for (int i = 0; i < VM_TEXTS; i++)
+	code.head.bytes[RUNTIME_TEXT_NAME] = (uint32_t)name_len;
+	code.head.bytes[RUNTIME_TEXT_FILE] = (uint32_t)file_len;
+	code.head.bytes[RUNTIME_TEXT_LINES] = sizeof(lines) - 1;
+	for (int i = 0; i < RUNTIME_TEXTS; i++)
 		code.head.whole_bytes[i] = code.head.bytes[i];
 	return code;
 }
 
 static uint64_t word(uint64_t number, uint64_t place)
 {
-	return number << VM_FRAME_CODE_SHIFT | place;
+	return number << RUNTIME_FRAME_CODE_SHIFT | place;
 }
 
 struct fixture {
@@ -104,7 +104,8 @@ TEST(what_has_no_name_says_why)
 	CHECK_STR(describe(&fixture, 5, 0, &offset).name, "[unnamed: unreadable_name]");
 	CHECK_INT(offset, LAYOUT_SCRIPT_NO_NAME);
 	CHECK_STR(describe(&fixture, 77, 0, &offset).name, "[unnamed: unreadable_name]");
-	uint64_t torn = (uint64_t)VM_PYTHON << VM_FRAME_FAILED_KIND_SHIFT | VM_FAILED_TORN;
+	uint64_t torn =
+		(uint64_t)RUNTIME_PYTHON << RUNTIME_FRAME_FAILED_KIND_SHIFT | RUNTIME_FAILED_TORN;
 	CHECK_STR(describe(&fixture, 0, torn, &offset).name, "[unnamed: torn_frame]");
 	CHECK_STR(describe(&fixture, 0, 0xffff, &offset).name, "[unnamed]");
 	teardown(&fixture);
@@ -115,10 +116,10 @@ TEST(records_that_lie_are_not_taken)
 	struct fixture fixture;
 	setup(&fixture);
 	struct code code = code_of(5, "f", "/a.py");
-	code.head.bytes[VM_TEXT_LINES] = 1000;
+	code.head.bytes[RUNTIME_TEXT_LINES] = 1000;
 	script_table_take(&fixture.scripts, &code.head, sizeof(code));
 	code = code_of(5, "f", "/a.py");
-	code.head.kind = VM_KINDS_END;
+	code.head.kind = RUNTIME_KINDS_END;
 	script_table_take(&fixture.scripts, &code.head, sizeof(code));
 	script_table_take(&fixture.scripts, &code.head, 8);
 	CHECK_INT(fixture.scripts.by_number.len, 0);
@@ -146,12 +147,12 @@ TEST(texts_that_could_not_be_read_in_time_are_missing)
 	for (uint32_t number = 1; number < 9; number++) {
 		struct code code = code_of(number, "", "");
 		bool is_length_known = number & 1;
-		for (int i = 0; i < VM_TEXTS; i++) {
+		for (int i = 0; i < RUNTIME_TEXTS; i++) {
 			code.head.bytes[i] = 0;
 			code.head.whole_bytes[i] = is_length_known ? 100 : 0;
 			code.head.address[i] = 0x1000;
 		}
-		code.head.kind = number < 5 ? VM_PYTHON : VM_RUBY;
+		code.head.kind = number < 5 ? RUNTIME_PYTHON : RUNTIME_RUBY;
 		code.head.version = number < 5 ? 11 : 31;
 		script_table_take(&fixture.scripts, &code.head, sizeof(code));
 		CHECK(script_table_lacks(&fixture.scripts, word(number, 0)));
@@ -189,8 +190,8 @@ TEST(texts_are_read_later_or_given_up)
 	for (uint32_t number = 1; number < 3; number++) {
 		struct code code = code_of(number, "", "/a.py");
 		code.head.pid = (uint32_t)getpid();
-		code.head.whole_bytes[VM_TEXT_NAME] = sizeof(name) - 1;
-		code.head.address[VM_TEXT_NAME] = (uintptr_t)name;
+		code.head.whole_bytes[RUNTIME_TEXT_NAME] = sizeof(name) - 1;
+		code.head.address[RUNTIME_TEXT_NAME] = (uintptr_t)name;
 		script_table_take(&fixture.scripts, &code.head, sizeof(code));
 		if (number == 2)
 			script_table_give_up(&fixture.scripts, word(number, 0));

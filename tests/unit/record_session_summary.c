@@ -241,7 +241,7 @@ TEST(what_script_probes_cost_is_told_only_when_there_are_some)
 TEST(advice_ends_with_null_however_much_there_is)
 {
 	setup();
-	parts.script_probes.vms = UINT32_MAX;
+	parts.script_probes.runtimes = UINT32_MAX;
 	parts.script_probes.misses_files = true;
 	struct shadow_cost cost = {.clock = SHADOW_CLOCK_OWN};
 	session_summarize(&parts, &counts, &cost, &summary);

@@ -420,19 +420,19 @@ static void never_read(const void *request, size_t len, struct bytes_buf *ret)
 /* A function's code, whose name is to be read from this very process, which hangs. */
 static void push_hung_code(struct fixture *fixture, uint32_t number)
 {
-	struct event_vm_code code = {.type = EVENT_VM_CODE,
-		.kind = VM_PYTHON,
+	struct event_code code = {.type = EVENT_CODE,
+		.kind = RUNTIME_PYTHON,
 		.pid = (uint32_t)getpid(),
 		.number = number};
-	code.whole_bytes[VM_TEXT_NAME] = 4;
-	code.address[VM_TEXT_NAME] = 0x1000;
+	code.whole_bytes[RUNTIME_TEXT_NAME] = 4;
+	code.address[RUNTIME_TEXT_NAME] = 0x1000;
 	fixture->translate.scripts.reader.fn = never_read;
 	translate_collect(&fixture->translate, &code, sizeof(code));
 }
 
 static uint64_t in_script(uint32_t number)
 {
-	return word_of(EVENT_FRAME_VM, (uint64_t)number << VM_FRAME_CODE_SHIFT);
+	return word_of(EVENT_FRAME_RUNTIME, (uint64_t)number << RUNTIME_FRAME_CODE_SHIFT);
 }
 
 static bool is_given_up(const struct fixture *fixture)

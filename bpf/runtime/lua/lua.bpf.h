@@ -46,7 +46,7 @@ static __always_inline __u64 lua_state_word(const struct lua_walk *lua, __u32 of
 }
 
 /* The main coroutine's global state leads back to itself. */
-static __always_inline bool is_lua_global(struct lua_walk *lua, const struct lua_vm *row, __u64 at)
+static __always_inline bool is_lua_global(struct lua_walk *lua, const struct lua_row *row, __u64 at)
 {
 	__u64 main = at + row->state_main, global;
 	if (at && at == lua->global)
@@ -60,7 +60,7 @@ static __always_inline bool is_lua_global(struct lua_walk *lua, const struct lua
 }
 
 /* Whether it is a state; its first words are read. */
-static __always_inline bool is_lua_state(struct lua_walk *lua, const struct lua_vm *row, __u64 at)
+static __always_inline bool is_lua_state(struct lua_walk *lua, const struct lua_row *row, __u64 at)
 {
 	enum {
 		LEAST = 0x10000,
@@ -75,7 +75,8 @@ static __always_inline bool is_lua_state(struct lua_walk *lua, const struct lua_
 }
 
 /* Keeps where the state is, whose first words are read. */
-static __always_inline void keep_lua_state(struct lua_walk *lua, const struct lua_vm *row, __u64 at)
+static __always_inline void keep_lua_state(
+	struct lua_walk *lua, const struct lua_row *row, __u64 at)
 {
 	lua->found = at;
 	lua->found_call = lua_state_word(lua, row->state_call) - row->call_bytes;
@@ -97,10 +98,10 @@ __noinline int lua_find_state(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct lua_walk *lua = &vm->lua;
-	const struct lua_vm *row = &vm->row.lua;
-	const void *from = (const void *)(vm->high - SAVED_BYTES);
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct lua_walk *lua = &runtime->lua;
+	const struct lua_row *row = &runtime->row.lua;
+	const void *from = (const void *)(runtime->high - SAVED_BYTES);
 	__u64 best = -1ULL;
 	if (bpf_probe_read_user(lua->around, sizeof(lua->around), from)) {
 		__builtin_memset(lua->around, 0, sizeof(lua->around));
@@ -131,10 +132,10 @@ static __always_inline bool find_lua_argument(struct scratch *scratch)
 		RDI = 5, /* DWARF's number */
 	};
 	struct walk *walk = &scratch->walk;
-	struct lua_walk *lua = &walk->vm.lua;
-	const struct lua_vm *row = &walk->vm.row.lua;
+	struct lua_walk *lua = &walk->runtime.lua;
+	const struct lua_row *row = &walk->runtime.row.lua;
 	if (!walk->is_exact || scratch->user.head.nr_frames ||
-		walk->regs.ip + walk->vm.delta - row->loop >= PROLOGUE_BYTES)
+		walk->regs.ip + walk->runtime.delta - row->loop >= PROLOGUE_BYTES)
 		return false;
 	__u64 at = walk->regs.reg[RDI];
 	if (!is_lua_state(lua, row, at))
@@ -191,7 +192,7 @@ static __always_inline __u32 judge_lua_function(struct lua_walk *lua, __u64 func
 }
 
 /* Whether the call before is at an instruction that calls just this function. */
-static __always_inline bool was_called_in_loop(const struct lua_vm *row, const __u64 *head)
+static __always_inline bool was_called_in_loop(const struct lua_row *row, const __u64 *head)
 {
 	const struct lua_code *code = &row->code;
 	__u32 by = 0;
@@ -209,8 +210,8 @@ __noinline int judge_lua_call(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	const struct lua_vm *row = &scratch->walk.vm.row.lua;
-	struct lua_walk *lua = &scratch->walk.vm.lua;
+	const struct lua_row *row = &scratch->walk.runtime.row.lua;
+	struct lua_walk *lua = &scratch->walk.runtime.lua;
 	__u64 *head = lua->head, at = lua->call;
 	lua->call = 0;
 	if (at == lua->innermost)
@@ -232,7 +233,7 @@ __noinline int judge_lua_call(void)
 }
 
 /* Reads the next call; from then on, the one before it is the next. */
-static __always_inline bool take_lua_call(const struct lua_vm *row, struct lua_walk *lua)
+static __always_inline bool take_lua_call(const struct lua_row *row, struct lua_walk *lua)
 {
 	__u32 at = row->call_status;
 	if (bpf_probe_read_user(lua->head, LUA_CALL_BYTES, (const void *)lua->call))
@@ -247,12 +248,12 @@ static __always_inline bool take_lua_call(const struct lua_vm *row, struct lua_w
 	return true;
 }
 
-static __always_inline bool lua_call_is_c(const struct lua_vm *row, __u32 status)
+static __always_inline bool lua_call_is_c(const struct lua_row *row, __u32 status)
 {
 	return !(status & row->status_kind) == !!(row->flags & LUA_STATUS_TELLS_LUA);
 }
 
-static __always_inline bool lua_call_ends_loop(const struct lua_vm *row, __u32 status)
+static __always_inline bool lua_call_ends_loop(const struct lua_row *row, __u32 status)
 {
 	return !(status & row->status_loop) == !!(row->flags & LUA_STATUS_TELLS_SAME_LOOP);
 }
@@ -262,7 +263,7 @@ static __always_inline bool lua_call_ends_loop(const struct lua_vm *row, __u32 s
 /* Whether the loop itself runs, though the innermost call is of C: it has left its last one. */
 static __always_inline bool has_left_lua(const struct scratch *scratch, struct lua_walk *lua)
 {
-	const struct lua_vm *row = &scratch->walk.vm.row.lua;
+	const struct lua_row *row = &scratch->walk.runtime.row.lua;
 	__u64 at = lua->call;
 	if (!scratch->walk.is_exact || scratch->user.head.nr_frames || !take_lua_call(row, lua))
 		return false;
@@ -272,17 +273,17 @@ static __always_inline bool has_left_lua(const struct scratch *scratch, struct l
 
 static __always_inline bool lua_enter(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct lua_walk *lua = &vm->lua;
-	if (!vm->has_thread)
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct lua_walk *lua = &runtime->lua;
+	if (!runtime->has_thread)
 		lua->state = lua->global = lua->call = lua->function = 0;
 	if (!find_lua_argument(scratch) && !lua_find_state()) {
-		push_vm_failure(scratch, VM_FAILED_STATE);
+		push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
 		return false;
 	}
 	lua->next = 0;
-	lua->is_first = !vm->has_thread;
-	vm->has_thread = true;
+	lua->is_first = !runtime->has_thread;
+	runtime->has_thread = true;
 	if (lua->found != lua->state) {
 		lua->state = lua->found;
 		lua->next = lua->innermost = lua->found_call;
@@ -318,9 +319,9 @@ static __always_inline __u64 lua_place_in_registers(
 
 static __always_inline __u32 lua_place(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	const struct lua_vm *row = &vm->row.lua;
-	struct lua_walk *lua = &vm->lua;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	const struct lua_row *row = &runtime->row.lua;
+	struct lua_walk *lua = &runtime->lua;
 	__u64 code = lua_proto_word(lua->proto, row->proto_code);
 	__u64 bytes = 4ULL * lua_proto_number(lua->proto, row->proto_nr_code);
 	__u64 at = lua->head[row->call_place / 8 & (LUA_HEAD_WORDS - 1)] - code;
@@ -328,16 +329,16 @@ static __always_inline __u32 lua_place(struct scratch *scratch)
 		__u64 exact = lua_place_in_registers(&scratch->leaf, code, bytes);
 		at = exact ? exact : at;
 	}
-	return at > bytes || !at || at / 4 >> VM_FRAME_CODE_SHIFT ? 0 : at / 4 - 1;
+	return at > bytes || !at || at / 4 >> RUNTIME_FRAME_CODE_SHIFT ? 0 : at / 4 - 1;
 }
 
 /* Of the prototype at an address: memory is used again. */
 static __always_inline __u64 identify_lua(const struct scratch *scratch)
 {
-	const struct lua_vm *row = &scratch->walk.vm.row.lua;
-	const struct lua_walk *lua = &scratch->walk.vm.lua;
+	const struct lua_row *row = &scratch->walk.runtime.row.lua;
+	const struct lua_walk *lua = &scratch->walk.runtime.lua;
 	const __u64 *proto = lua->proto;
-	__u64 hash = mix(scratch->walk.vm.process, lua->proto_address);
+	__u64 hash = mix(scratch->walk.runtime.process, lua->proto_address);
 	hash = mix(hash, lua_proto_word(proto, row->proto_code));
 	hash = mix(hash, lua_proto_word(proto, row->proto_constants));
 	hash = mix(hash, lua_proto_word(proto, row->proto_source));
@@ -350,10 +351,10 @@ static __always_inline __u64 identify_lua(const struct scratch *scratch)
  * A function that was first seen where nobody can tell its name is numbered again when it is
  * called by one.
  */
-static __always_inline __u32 number_lua(struct scratch *scratch, const struct lua_vm *row)
+static __always_inline __u32 number_lua(struct scratch *scratch, const struct lua_row *row)
 {
 	__u64 identity = identify_lua(scratch), named = mix(identity, 1);
-	__u32 status = scratch->walk.vm.lua.status, number = find_code(named);
+	__u32 status = scratch->walk.runtime.lua.status, number = find_code(named);
 	if (number)
 		return number;
 	bool is_called = !lua_call_ends_loop(row, status) && !(status & row->status_tail);
@@ -379,12 +380,12 @@ __noinline int lua_waits_for_loop(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	struct vm_walk *vm = &scratch->walk.vm;
-	const struct lua_vm *row = &vm->row.lua;
-	struct lua_walk *lua = &vm->lua;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	const struct lua_row *row = &runtime->row.lua;
+	struct lua_walk *lua = &runtime->lua;
 	__u64 code = lua_proto_word(lua->proto, row->proto_code);
 	__u64 bytes = 4ULL * lua_proto_number(lua->proto, row->proto_nr_code);
-	const void *saved = (const void *)(vm->low - SAVED * 8);
+	const void *saved = (const void *)(runtime->low - SAVED * 8);
 	if (lua->head[row->call_place / 8 & (LUA_HEAD_WORDS - 1)] - code - 1 < bytes ||
 		lua_place_in_registers(&scratch->leaf, code, bytes) ||
 		bpf_probe_read_user(lua->around, SAVED * 8, saved))
@@ -402,33 +403,33 @@ __noinline int push_lua(bool may_wait)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	const struct lua_vm *row = &scratch->walk.vm.row.lua;
-	struct lua_walk *lua = &scratch->walk.vm.lua;
-	enum vm_failure failure =
+	const struct lua_row *row = &scratch->walk.runtime.row.lua;
+	struct lua_walk *lua = &scratch->walk.runtime.lua;
+	enum runtime_failure failure =
 		lua->proto_address
 			? read_lua_proto_at(row, lua->proto, lua->proto_address)
 			: read_lua_proto(row, lua->head, lua->proto, &lua->proto_address);
-	if (may_wait && (failure == VM_FAILED_TORN || (!failure && lua_waits_for_loop())))
+	if (may_wait && (failure == RUNTIME_FAILED_TORN || (!failure && lua_waits_for_loop())))
 		return 0;
 	if (failure) {
-		push_vm_failure(scratch, failure);
+		push_runtime_failure(scratch, failure);
 		return 0;
 	}
 	__u32 place = lua_place(scratch);
 	__u32 number = number_lua(scratch, row);
 	if (number)
-		push_vm_word(scratch, number, place);
+		push_runtime_word(scratch, number, place);
 	else
-		push_vm_failure(scratch, VM_FAILED_NUMBER);
+		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
 	return 1;
 }
 
 /* The next call of the loop at hand. False: there is none. */
 static __always_inline bool lua_step(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	const struct lua_vm *row = &vm->row.lua;
-	struct lua_walk *lua = &vm->lua;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	const struct lua_row *row = &runtime->row.lua;
+	struct lua_walk *lua = &runtime->lua;
 	if (!lua->call) { /* that was what was left of the coroutine before */
 		lua->call = lua->next;
 		lua->next = 0;
@@ -436,14 +437,14 @@ static __always_inline bool lua_step(struct scratch *scratch)
 	}
 	if (!take_lua_call(row, lua)) {
 		lua->call = 0;
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return lua->next != 0;
 	}
 	bool is_c = lua_call_is_c(row, lua->status);
 	bool ends = !is_c && lua_call_ends_loop(row, lua->status);
 	/* Where the loop is the leaf, it has been entered. */
-	bool may_wait =
-		ends && row->flags & LUA_STATUS_TELLS_SAME_LOOP && lua->is_first && vm->nr_frames;
+	bool may_wait = ends && row->flags & LUA_STATUS_TELLS_SAME_LOOP && lua->is_first &&
+			runtime->nr_frames;
 	if (!is_c && !push_lua(may_wait) && may_wait)
 		ends = false;
 	lua->is_first = false;

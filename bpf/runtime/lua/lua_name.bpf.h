@@ -37,26 +37,26 @@ static __always_inline __u32 lua_proto_number(const __u64 *proto, __u32 offset)
 }
 
 /* 0: it is there. */
-static __always_inline enum vm_failure read_lua_proto_at(
-	const struct lua_vm *row, __u64 *proto, __u64 address)
+static __always_inline enum runtime_failure read_lua_proto_at(
+	const struct lua_row *row, __u64 *proto, __u64 address)
 {
 	if (bpf_probe_read_user(proto, LUA_PROTO_BYTES, (const void *)address))
-		return VM_FAILED_UNREADABLE;
-	return (__u8)proto[1] == row->proto_type ? 0 : VM_FAILED_TORN;
+		return RUNTIME_FAILED_UNREADABLE;
+	return (__u8)proto[1] == row->proto_type ? 0 : RUNTIME_FAILED_TORN;
 }
 
 /* The same of a call that is not of C. */
-static __always_inline enum vm_failure read_lua_proto(
-	const struct lua_vm *row, const __u64 *call, __u64 *proto, __u64 *address)
+static __always_inline enum runtime_failure read_lua_proto(
+	const struct lua_row *row, const __u64 *call, __u64 *proto, __u64 *address)
 {
 	__u64 value[2] = {}; /* its pointer, its type */
 	__u64 function = call[row->call_function / 8 & (LUA_HEAD_WORDS - 1)];
 	if (bpf_probe_read_user(value, sizeof(value), (const void *)function))
-		return VM_FAILED_UNREADABLE;
+		return RUNTIME_FAILED_UNREADABLE;
 	if ((__u8)value[1] != row->value_closure)
-		return VM_FAILED_TORN;
+		return RUNTIME_FAILED_TORN;
 	if (!read_word(value[0] + row->closure_proto, address))
-		return VM_FAILED_UNREADABLE;
+		return RUNTIME_FAILED_UNREADABLE;
 	return read_lua_proto_at(row, proto, *address);
 }
 
@@ -64,7 +64,7 @@ static __always_inline enum vm_failure read_lua_proto(
  * Where a string would begin if its bytes were behind its head, as mostly they are: of a long one
  * of 5.5 they are elsewhere, and its short length is negative.
  */
-static __always_inline __u64 lua_string(const struct lua_vm *row, __u64 string)
+static __always_inline __u64 lua_string(const struct lua_row *row, __u64 string)
 {
 	__u64 head[4] = {};
 	if (row->flags & LUA_STRINGS_MAY_POINT && string &&
@@ -98,16 +98,16 @@ enum {
 };
 
 _Static_assert(
-	__builtin_offsetof(struct lua_vm, code) == __builtin_offsetof(struct luajit_vm, code),
+	__builtin_offsetof(struct lua_row, code) == __builtin_offsetof(struct luajit_row, code),
 	"instructions are told of in the same place");
 
-_Static_assert(sizeof(struct lua_caller) <= VM_MAX_LINE_BYTES, "fits behind the texts");
+_Static_assert(sizeof(struct lua_caller) <= RUNTIME_MAX_LINE_BYTES, "fits behind the texts");
 
 /* NULL: never. */
 static __always_inline struct lua_caller *get_lua_caller(void)
 {
-	struct vm_record *record = get_vm_record(get_scratch());
-	return record ? (struct lua_caller *)(record->text + VM_MAX_TEXT_BYTES) : 0;
+	struct runtime_record *record = get_runtime_record(get_scratch());
+	return record ? (struct lua_caller *)(record->text + RUNTIME_MAX_TEXT_BYTES) : 0;
 }
 
 /* Without branches, of which the verifier would follow both ways each time; of small numbers. */
@@ -177,7 +177,8 @@ __noinline int find_lua_setter(__u32 set)
 	struct lua_caller *caller = get_lua_caller();
 	if (!scratch || !caller)
 		return 0;
-	const struct lua_code *code = &scratch->walk.vm.row.lua.code; /* where LuaJIT's is, too */
+	const struct lua_code *code =
+		&scratch->walk.runtime.row.lua.code; /* where LuaJIT's is, too */
 	/* Not on the stack, of which there is little. */
 	volatile __u64 *by = &caller->set_by;
 	volatile __u32 *at = &caller->set_at, *target = &caller->target;
@@ -208,7 +209,7 @@ __noinline int find_lua_setter(__u32 set)
 
 /* The name of the local variable in a register where the instruction is; 0: it has none. */
 static __always_inline __u64 lua_local_name(
-	const struct lua_vm *row, struct lua_caller *caller, __u32 variable, __u32 place)
+	const struct lua_row *row, struct lua_caller *caller, __u32 variable, __u32 place)
 {
 	__u64 locals = lua_proto_word(caller->proto, row->proto_locals), name = 0;
 	__u64 count = lua_proto_number(caller->proto, row->proto_nr_locals);
@@ -231,7 +232,7 @@ static __always_inline __u64 lua_local_name(
 
 /* A constant, if it is a name. */
 static __always_inline __u64 lua_constant_name(
-	const struct lua_vm *row, const struct lua_caller *caller, __u32 number)
+	const struct lua_row *row, const struct lua_caller *caller, __u32 number)
 {
 	__u64 value[2] = {};
 	__u64 constants = lua_proto_word(caller->proto, row->proto_constants);
@@ -242,7 +243,8 @@ static __always_inline __u64 lua_constant_name(
 
 /* Until 5.3, bit 8 of C says that it is a constant; in 5.4, the bit in front of B does, in SELF,
  * and the others have nothing else; nor has it since. */
-static __always_inline bool lua_c_is_constant(const struct lua_vm *row, __u32 instruction, __u32 op)
+static __always_inline bool lua_c_is_constant(
+	const struct lua_row *row, __u32 instruction, __u32 op)
 {
 	const struct lua_code *code = &row->code;
 	if (row->flags & LUA_STATUS_TELLS_LUA)
@@ -252,7 +254,8 @@ static __always_inline bool lua_c_is_constant(const struct lua_vm *row, __u32 in
 }
 
 /* What the caller knows the function by; 0: nothing. */
-static __always_inline __u64 lua_name_of_setter(const struct lua_vm *row, struct lua_caller *caller)
+static __always_inline __u64 lua_name_of_setter(
+	const struct lua_row *row, struct lua_caller *caller)
 {
 	const struct lua_code *code = &row->code;
 	__u32 by = caller->set_by, op = by & code->op_mask;
@@ -297,8 +300,8 @@ static __always_inline bool read_lua_window(
 /* Reads the caller of the call at hand, with the instructions up to its own. */
 static __always_inline bool read_lua_caller(struct scratch *scratch, struct lua_caller *caller)
 {
-	const struct lua_vm *row = &scratch->walk.vm.row.lua;
-	const struct lua_walk *lua = &scratch->walk.vm.lua;
+	const struct lua_row *row = &scratch->walk.runtime.row.lua;
+	const struct lua_walk *lua = &scratch->walk.runtime.lua;
 	__u64 ignored = 0;
 	if (!lua->call ||
 		bpf_probe_read_user(caller->call, LUA_CALL_BYTES, (const void *)lua->call) ||
@@ -317,7 +320,7 @@ __noinline int lua_called_register(void)
 	struct lua_caller *caller = get_lua_caller();
 	if (!scratch || !caller || !read_lua_caller(scratch, caller))
 		return -1;
-	const struct lua_code *code = &scratch->walk.vm.row.lua.code;
+	const struct lua_code *code = &scratch->walk.runtime.row.lua.code;
 	__u32 call = caller->code[(caller->count - 1) & (LUA_WINDOW - 1)];
 	return (call & code->op_mask) == code->call ? (int)lua_a(code, call) : -1;
 }
@@ -330,7 +333,7 @@ __noinline int lua_keep_name(void)
 	struct lua_caller *caller = get_lua_caller();
 	if (!scratch || !caller)
 		return 0;
-	const struct lua_vm *row = &scratch->walk.vm.row.lua;
+	const struct lua_row *row = &scratch->walk.runtime.row.lua;
 	__u64 name = lua_name_of_setter(row, caller);
 	caller->name = name ? lua_string(row, name) + LUA_STRING_BYTES : 0;
 	return 0;
@@ -352,10 +355,10 @@ static __always_inline void find_lua_name(bool is_called)
 }
 
 /* 0: it has none, or it cannot be read. */
-static __always_inline __u32 put_called_name(struct vm_record *record)
+static __always_inline __u32 put_called_name(struct runtime_record *record)
 {
 	const struct lua_caller *caller =
-		(const struct lua_caller *)(record->text + VM_MAX_TEXT_BYTES);
+		(const struct lua_caller *)(record->text + RUNTIME_MAX_TEXT_BYTES);
 	if (!caller->name)
 		return 0;
 	long len = bpf_probe_read_user_str(
@@ -364,7 +367,8 @@ static __always_inline __u32 put_called_name(struct vm_record *record)
 }
 
 /* "function@file:line" */
-static __always_inline __u32 put_place_as_name(struct vm_record *record, __u64 source, __u32 line)
+static __always_inline __u32 put_place_as_name(
+	struct runtime_record *record, __u64 source, __u32 line)
 {
 	enum {
 		FUNCTION_BYTES = 9,
@@ -382,10 +386,10 @@ static __always_inline __u32 put_place_as_name(struct vm_record *record, __u64 s
 	if (len < 1 || len > LUA_MAX_NAME_BYTES)
 		return 0;
 	__u32 at = FUNCTION_BYTES + len, has_digit = 0;
-	record->text[(at - 1) & (VM_MAX_NAME_BYTES - 1)] = ':';
+	record->text[(at - 1) & (RUNTIME_MAX_NAME_BYTES - 1)] = ':';
 	for (int i = 0; i < MAX_DIGITS; i++) {
 		__u32 digit = line / powers[i] % 10;
-		record->text[at & (VM_MAX_NAME_BYTES - 1)] = '0' + digit;
+		record->text[at & (RUNTIME_MAX_NAME_BYTES - 1)] = '0' + digit;
 		has_digit |= digit;
 		at += !!has_digit;
 	}
@@ -393,7 +397,7 @@ static __always_inline __u32 put_place_as_name(struct vm_record *record, __u64 s
 }
 
 /* The function's own name, or what stands for one. */
-static __always_inline __u32 put_lua_name(struct vm_record *record, __u64 source, __u32 line)
+static __always_inline __u32 put_lua_name(struct runtime_record *record, __u64 source, __u32 line)
 {
 	__u32 len = 0;
 	if (!line) {
@@ -404,36 +408,36 @@ static __always_inline __u32 put_lua_name(struct vm_record *record, __u64 source
 	}
 	if (!len)
 		len = put_place_as_name(record, source, line);
-	record->head.bytes[VM_TEXT_NAME] = len;
-	record->head.whole_bytes[VM_TEXT_NAME] = len;
-	record->head.address[VM_TEXT_NAME] = source;
+	record->head.bytes[RUNTIME_TEXT_NAME] = len;
+	record->head.whole_bytes[RUNTIME_TEXT_NAME] = len;
+	record->head.address[RUNTIME_TEXT_NAME] = source;
 	return len;
 }
 
 /* ---- the file and the lines ---- */
 
 /* A source begins with what it is: @ a file, = something else with a name; or it is the program. */
-static __always_inline __u32 put_lua_file(struct vm_record *record, __u32 at, __u64 source)
+static __always_inline __u32 put_lua_file(struct runtime_record *record, __u32 at, __u64 source)
 {
-	struct event_vm_code *head = &record->head;
+	struct event_code *head = &record->head;
 	__u8 first = 0;
 	__u64 start = at;
-	head->bytes[VM_TEXT_FILE] = head->whole_bytes[VM_TEXT_FILE] = 0;
-	head->address[VM_TEXT_FILE] = source;
+	head->bytes[RUNTIME_TEXT_FILE] = head->whole_bytes[RUNTIME_TEXT_FILE] = 0;
+	head->address[RUNTIME_TEXT_FILE] = source;
 	asm volatile("" : "+r"(start));
-	if (start > VM_MAX_NAME_BYTES ||
+	if (start > RUNTIME_MAX_NAME_BYTES ||
 		bpf_probe_read_user(&first, 1, (const void *)(source + LUA_STRING_BYTES)))
 		return at;
 	if (first != '@' && first != '=') {
 		__builtin_memcpy(record->text + start, "[string]", 8);
-		head->bytes[VM_TEXT_FILE] = 8;
+		head->bytes[RUNTIME_TEXT_FILE] = 8;
 		return at + 8;
 	}
-	long len = bpf_probe_read_user_str(record->text + start, VM_MAX_FILE_BYTES,
+	long len = bpf_probe_read_user_str(record->text + start, RUNTIME_MAX_FILE_BYTES,
 		(const void *)(source + LUA_STRING_BYTES + 1));
-	if (len <= 1 || len > VM_MAX_FILE_BYTES)
+	if (len <= 1 || len > RUNTIME_MAX_FILE_BYTES)
 		return at;
-	head->bytes[VM_TEXT_FILE] = len - 1;
+	head->bytes[RUNTIME_TEXT_FILE] = len - 1;
 	return at + len - 1;
 }
 
@@ -441,23 +445,23 @@ static __always_inline __u32 put_lua_file(struct vm_record *record, __u32 at, __
  * How many entries there are, how many whole lines, and both. What is too long to be sent here is
  * left to the recorder, by the prototype's address.
  */
-static __always_inline __u32 put_lua_lines(
-	struct vm_record *record, __u32 at, const struct lua_vm *row, const struct lua_walk *lua)
+static __always_inline __u32 put_lua_lines(struct runtime_record *record, __u32 at,
+	const struct lua_row *row, const struct lua_walk *lua)
 {
 	enum {
 		COUNT_BYTES = 8,
 	};
-	struct event_vm_code *head = &record->head;
+	struct event_code *head = &record->head;
 	bool is_deltas = row->flags & LUA_LINES_ARE_DELTAS;
 	__u64 lines = lua_proto_word(lua->proto, row->proto_lines);
 	__u64 count = lua_proto_number(lua->proto, row->proto_nr_lines);
 	__u64 whole = is_deltas ? lua_proto_number(lua->proto, row->proto_nr_whole_lines) : 0;
 	__u64 from_whole = lua_proto_word(lua->proto, row->proto_whole_lines);
 	__u64 bytes = count * (is_deltas ? 1 : 4), start = at;
-	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = 0;
-	head->address[VM_TEXT_LINES] = lua->proto_address;
+	head->bytes[RUNTIME_TEXT_LINES] = head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	head->address[RUNTIME_TEXT_LINES] = lua->proto_address;
 	asm volatile("" : "+r"(bytes), "+r"(start), "+r"(whole));
-	if (start > VM_MAX_NAME_BYTES + VM_MAX_FILE_BYTES || bytes > LUA_MAX_LINE_BYTES ||
+	if (start > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES || bytes > LUA_MAX_LINE_BYTES ||
 		whole > LUA_MAX_WHOLE_LINES)
 		return at;
 	__u8 *to = record->text + start;
@@ -469,7 +473,7 @@ static __always_inline __u32 put_lua_lines(
 	if (whole && bpf_probe_read_user(to, whole * 8, (const void *)from_whole))
 		return at;
 	bytes += COUNT_BYTES + whole * 8;
-	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = bytes;
+	head->bytes[RUNTIME_TEXT_LINES] = head->whole_bytes[RUNTIME_TEXT_LINES] = bytes;
 	return at + bytes;
 }
 
@@ -478,21 +482,21 @@ __noinline int lua_send_code(__u64 identity);
 __noinline int lua_send_code(__u64 identity)
 {
 	struct scratch *scratch = get_scratch();
-	struct vm_record *record = get_vm_record(scratch);
+	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct lua_vm *row = &scratch->walk.vm.row.lua;
-	const struct lua_walk *lua = &scratch->walk.vm.lua;
-	struct event_vm_code *head = &record->head;
-	head->unit[0] = head->unit[1] = VM_UNIT_UTF8;
+	const struct lua_row *row = &scratch->walk.runtime.row.lua;
+	const struct lua_walk *lua = &scratch->walk.runtime.lua;
+	struct event_code *head = &record->head;
+	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
 	head->version = row->version;
 	head->first_line = lua_proto_number(lua->proto, row->proto_first_line);
 	__u64 source = lua_string(row, lua_proto_word(lua->proto, row->proto_source));
 	__u32 at = put_lua_name(record, source, head->first_line);
 	at = put_lua_file(record, at, source);
 	at = put_lua_lines(record, at, row, lua);
-	bool is_whole = head->bytes[VM_TEXT_NAME] && head->bytes[VM_TEXT_FILE] &&
-			head->bytes[VM_TEXT_LINES];
+	bool is_whole = head->bytes[RUNTIME_TEXT_NAME] && head->bytes[RUNTIME_TEXT_FILE] &&
+			head->bytes[RUNTIME_TEXT_LINES];
 	return send_code(scratch, record, at, is_whole, identity);
 }
 

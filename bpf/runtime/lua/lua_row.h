@@ -1,6 +1,6 @@
 /* What the BPF programs have to know of a file with Lua in it. */
-#ifndef EBPROF_VM_LUA_H
-#define EBPROF_VM_LUA_H
+#ifndef EBPROF_LUA_ROW_H
+#define EBPROF_LUA_ROW_H
 
 enum lua_flag {
 	/* The status has a bit for functions of the program, not for those written in C: before
@@ -45,7 +45,7 @@ struct lua_code {
 };
 
 /* Offsets are bytes in the struct that the name begins with. */
-struct lua_vm {
+struct lua_row {
 	unsigned long long loop; /* where it is entered: an offset in the file */
 	struct lua_code code;
 	unsigned char version; /* 10 * major + minor */
@@ -65,6 +65,6 @@ struct lua_vm {
 	unsigned int zero[3];
 };
 
-_Static_assert(sizeof(struct lua_vm) == 120, "fills a row");
+_Static_assert(sizeof(struct lua_row) == 120, "fills a row");
 
 #endif

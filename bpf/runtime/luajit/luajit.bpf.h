@@ -86,7 +86,7 @@ __noinline int is_jit_cframe(__u64 at)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	struct luajit_walk *jit = &scratch->walk.vm.luajit;
+	struct luajit_walk *jit = &scratch->walk.runtime.luajit;
 	if (bpf_probe_read_user(jit->cframe, JIT_CFRAME_BYTES, (const void *)at))
 		return false;
 	__u64 previous = jit->cframe[JIT_CFRAME_PREVIOUS] & ~(__u64)JIT_CFRAME_FLAGS;
@@ -111,9 +111,9 @@ __noinline __u64 luajit_find_cframe(__u64 from)
 	struct scratch *scratch = get_scratch();
 	if (!scratch || from & 7)
 		return 0;
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct luajit_walk *jit = &vm->luajit;
-	if (!vm->has_thread)
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct luajit_walk *jit = &runtime->luajit;
+	if (!runtime->has_thread)
 		jit->state = 0;
 	/* Right behind a call from a trace or the interpreter it is a multiple of 16. */
 	from = (from + STEP - 1) & ~(__u64)(STEP - 1);
@@ -226,14 +226,14 @@ __noinline int luajit_read_trace(__u64 place)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	struct luajit_walk *jit = &scratch->walk.vm.luajit;
+	struct luajit_walk *jit = &scratch->walk.runtime.luajit;
 	__u64 *trace = jit->head, at = 0, array = 0;
 	__u32 number = 0;
 	struct jit_snapshot snapshot = {};
 	if (bpf_probe_read_user(
 		    &number, sizeof(number), (const void *)(jit->global + JIT_GLOBAL_TRACE)) ||
 		!number || number >> 16 ||
-		!read_word(jit->global + scratch->walk.vm.row.luajit.traces, &array) ||
+		!read_word(jit->global + scratch->walk.runtime.row.luajit.traces, &array) ||
 		!read_word(array + number * 8ULL, &at) ||
 		bpf_probe_read_user(trace, JIT_TRACE_BYTES, (const void *)at))
 		return 0;
@@ -335,7 +335,7 @@ __noinline int luajit_advance(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	struct luajit_walk *jit = &scratch->walk.vm.luajit;
+	struct luajit_walk *jit = &scratch->walk.runtime.luajit;
 	return jit->link ? advance_in_jit_trace(jit) : advance_on_jit_stack(jit);
 }
 
@@ -358,9 +358,9 @@ static __always_inline void find_jit_frame(struct scratch *scratch)
 		RDX = 1, /* DWARF's number */
 	};
 	struct walk *walk = &scratch->walk;
-	struct luajit_walk *jit = &walk->vm.luajit;
+	struct luajit_walk *jit = &walk->runtime.luajit;
 	__u64 base = 0;
-	if (walk->vm.compiled)
+	if (walk->runtime.compiled)
 		read_word(jit->global + JIT_GLOBAL_BASE, &base);
 	else if (walk->is_exact && !scratch->user.head.nr_frames)
 		base = scratch->leaf.reg[RDX];
@@ -371,17 +371,17 @@ static __always_inline void find_jit_frame(struct scratch *scratch)
 static __always_inline bool luajit_enter(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
-	struct vm_walk *vm = &walk->vm;
-	struct luajit_walk *jit = &vm->luajit;
-	if (!vm->has_thread)
+	struct runtime_walk *runtime = &walk->runtime;
+	struct luajit_walk *jit = &runtime->luajit;
+	if (!runtime->has_thread)
 		jit->state = jit->next_cframe = jit->frame = jit->function = 0;
-	vm->has_thread = true;
+	runtime->has_thread = true;
 	jit->link = 0;
-	__u64 at = vm->low;
+	__u64 at = runtime->low;
 	if (!is_jit_cframe(at)) {
 		at = luajit_find_cframe(at);
 		if (!at) {
-			push_vm_failure(scratch, VM_FAILED_STATE);
+			push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
 			return false;
 		}
 		walk->regs.reg[UNWIND_SP] = at; /* what is below it is the interpreter's, too */
@@ -396,12 +396,12 @@ static __always_inline bool luajit_enter(struct scratch *scratch)
 		find_jit_frame(scratch);
 	if (is_new || !jit->function)
 		jit->function = jit_function_at(jit->frame);
-	if (vm->compiled) {
+	if (runtime->compiled) {
 		jit->place = jit->place_in_memory = 0;
-		if (luajit_read_trace(vm->compiled) && jit->link)
+		if (luajit_read_trace(runtime->compiled) && jit->link)
 			jit->function = jit_entry_function(jit, jit->link);
 	}
-	vm->compiled = 0;
+	runtime->compiled = 0;
 	return true;
 }
 
@@ -412,13 +412,13 @@ static __always_inline __u32 luajit_place(const struct luajit_walk *jit, __u64 p
 	__u64 code = jit->proto_address + JIT_PROTO_BYTES;
 	__u64 bytes = 4ULL * lua_proto_number(jit->proto, JIT_PROTO_NR_CODE);
 	__u64 at = place - code;
-	return at & 3 || at > bytes || !at || at / 4 >> VM_FRAME_CODE_SHIFT ? 0 : at / 4 - 1;
+	return at & 3 || at > bytes || !at || at / 4 >> RUNTIME_FRAME_CODE_SHIFT ? 0 : at / 4 - 1;
 }
 
 static __always_inline __u64 identify_luajit(const struct scratch *scratch)
 {
-	const struct luajit_walk *jit = &scratch->walk.vm.luajit;
-	__u64 hash = mix(scratch->walk.vm.process, jit->proto_address);
+	const struct luajit_walk *jit = &scratch->walk.runtime.luajit;
+	__u64 hash = mix(scratch->walk.runtime.process, jit->proto_address);
 	hash = mix(hash, jit->proto[JIT_PROTO_CONSTANTS / 8]);
 	hash = mix(hash, jit->proto[JIT_PROTO_SOURCE / 8]);
 	hash = mix(hash, jit->proto[JIT_PROTO_FIRST_LINE / 8]); /* and how many */
@@ -432,22 +432,22 @@ static __always_inline __u32 number_luajit(struct scratch *scratch)
 	__u32 number = find_code(named);
 	if (number)
 		return number;
-	bool is_called = scratch->walk.vm.luajit.is_called;
+	bool is_called = scratch->walk.runtime.luajit.is_called;
 	if (!is_called)
 		number = find_code(identity);
 	if (number)
 		return number;
-	find_jit_name(&scratch->walk.vm.row.luajit.code, is_called);
+	find_jit_name(&scratch->walk.runtime.row.luajit.code, is_called);
 	return luajit_send_code(is_called ? named : identity);
 }
 
 /* Nothing is pushed for functions written in C, whose native frames are there. */
 static __always_inline void push_luajit(struct scratch *scratch, __u64 function)
 {
-	struct luajit_walk *jit = &scratch->walk.vm.luajit;
-	enum vm_failure failure = read_jit_proto(function, jit->proto, &jit->proto_address);
+	struct luajit_walk *jit = &scratch->walk.runtime.luajit;
+	enum runtime_failure failure = read_jit_proto(function, jit->proto, &jit->proto_address);
 	if (failure) {
-		push_vm_failure(scratch, failure);
+		push_runtime_failure(scratch, failure);
 		return;
 	}
 	if (!jit->proto_address)
@@ -457,15 +457,15 @@ static __always_inline void push_luajit(struct scratch *scratch, __u64 function)
 		place = luajit_place(jit, jit->place_in_memory);
 	__u32 number = number_luajit(scratch);
 	if (number)
-		push_vm_word(scratch, number, place);
+		push_runtime_word(scratch, number, place);
 	else
-		push_vm_failure(scratch, VM_FAILED_NUMBER);
+		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
 }
 
 /* The next function of the interpreter's run at hand. False: there is none. */
 static __always_inline bool luajit_step(struct scratch *scratch)
 {
-	struct luajit_walk *jit = &scratch->walk.vm.luajit;
+	struct luajit_walk *jit = &scratch->walk.runtime.luajit;
 	__u64 function = jit->function;
 	if (!function)
 		return false;

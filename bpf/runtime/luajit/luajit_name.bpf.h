@@ -26,21 +26,22 @@ enum {
 };
 
 /* Of a function that is written in C, *address is 0. 0: it is read. */
-static __always_inline enum vm_failure read_jit_proto(__u64 function, __u64 *proto, __u64 *address)
+static __always_inline enum runtime_failure read_jit_proto(
+	__u64 function, __u64 *proto, __u64 *address)
 {
 	__u64 head[5];
 	*address = 0;
 	if (bpf_probe_read_user(head, sizeof(head), (const void *)function))
-		return VM_FAILED_UNREADABLE;
+		return RUNTIME_FAILED_UNREADABLE;
 	if ((__u8)(head[1] >> 8) != JIT_FUNCTION_TYPE)
 		return 0; /* what stands for an operator's operands */
 	if ((__u8)(head[1] >> 16))
 		return 0;
 	__u64 at = head[JIT_FUNCTION_PLACE] - JIT_PROTO_BYTES;
 	if (bpf_probe_read_user(proto, JIT_PROTO_BYTES, (const void *)at))
-		return VM_FAILED_UNREADABLE;
+		return RUNTIME_FAILED_UNREADABLE;
 	if ((__u8)(proto[1] >> 8) != JIT_PROTO_TYPE)
-		return VM_FAILED_TORN;
+		return RUNTIME_FAILED_TORN;
 	*address = at;
 	return 0;
 }
@@ -53,7 +54,7 @@ struct jit_names {
 	__u8 text[JIT_TEXT_BYTES];
 };
 
-_Static_assert(sizeof(struct jit_names) <= VM_MAX_LINE_BYTES, "fits behind the texts");
+_Static_assert(sizeof(struct jit_names) <= RUNTIME_MAX_LINE_BYTES, "fits behind the texts");
 
 /* Reads a text. How many bytes it has, with the one that ends it; 0: too many, or unreadable. */
 static __always_inline __u32 read_jit_text(struct jit_names *names, __u64 from)
@@ -159,9 +160,9 @@ __noinline int luajit_called_register(void)
 {
 	struct scratch *scratch = get_scratch();
 	struct lua_caller *caller = get_lua_caller();
-	if (!scratch || !caller || !read_jit_caller(&scratch->walk.vm.luajit, caller))
+	if (!scratch || !caller || !read_jit_caller(&scratch->walk.runtime.luajit, caller))
 		return -1;
-	const struct lua_code *code = &scratch->walk.vm.row.luajit.code;
+	const struct lua_code *code = &scratch->walk.runtime.row.luajit.code;
 	__u32 call = caller->code[(caller->count - 1) & (LUA_WINDOW - 1)], op = call & 255;
 	/* `self`: a call with all that another one returned. */
 	return op == code->call || op == code->self ? (int)lua_a(code, call) : -1;
@@ -195,22 +196,22 @@ static __always_inline void find_jit_name(const struct lua_code *code, bool is_c
  * as many bytes as it takes.
  */
 static __always_inline __u32 put_jit_lines(
-	struct vm_record *record, __u32 at, const struct luajit_walk *jit)
+	struct runtime_record *record, __u32 at, const struct luajit_walk *jit)
 {
 	enum {
 		COUNT_BYTES = 8,
 	};
-	struct event_vm_code *head = &record->head;
+	struct event_code *head = &record->head;
 	__u32 count = lua_proto_number(jit->proto, JIT_PROTO_NR_CODE);
 	__u32 nr_lines = lua_proto_number(jit->proto, JIT_PROTO_NR_LINES);
 	__u64 lines = jit->proto[JIT_PROTO_LINES / 8];
 	__u64 bytes = count - 1, start = at;
 	bytes <<= nr_lines < 256 ? 0 : nr_lines < 65536 ? 1 : 2;
-	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = 0;
-	head->address[VM_TEXT_LINES] = jit->proto_address;
+	head->bytes[RUNTIME_TEXT_LINES] = head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	head->address[RUNTIME_TEXT_LINES] = jit->proto_address;
 	asm volatile("" : "+r"(bytes), "+r"(start));
-	if (start > VM_MAX_NAME_BYTES + VM_MAX_FILE_BYTES ||
-		bytes > VM_MAX_LINE_BYTES - COUNT_BYTES)
+	if (start > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES ||
+		bytes > RUNTIME_MAX_LINE_BYTES - COUNT_BYTES)
 		return at;
 	__u8 *to = record->text + start;
 	*(__u32 *)to = count;
@@ -218,7 +219,7 @@ static __always_inline __u32 put_jit_lines(
 	if (!lines || !bytes || bpf_probe_read_user(to + COUNT_BYTES, bytes, (const void *)lines))
 		return at;
 	bytes += COUNT_BYTES;
-	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = bytes;
+	head->bytes[RUNTIME_TEXT_LINES] = head->whole_bytes[RUNTIME_TEXT_LINES] = bytes;
 	return at + bytes;
 }
 
@@ -227,20 +228,20 @@ __noinline int luajit_send_code(__u64 identity);
 __noinline int luajit_send_code(__u64 identity)
 {
 	struct scratch *scratch = get_scratch();
-	struct vm_record *record = get_vm_record(scratch);
+	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct luajit_walk *jit = &scratch->walk.vm.luajit;
-	struct event_vm_code *head = &record->head;
-	head->unit[0] = head->unit[1] = VM_UNIT_UTF8;
-	head->version = scratch->walk.vm.row.luajit.version;
+	const struct luajit_walk *jit = &scratch->walk.runtime.luajit;
+	struct event_code *head = &record->head;
+	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
+	head->version = scratch->walk.runtime.row.luajit.version;
 	head->first_line = lua_proto_number(jit->proto, JIT_PROTO_FIRST_LINE);
 	__u64 source = jit->proto[JIT_PROTO_SOURCE / 8];
 	__u32 at = put_lua_name(record, source, head->first_line);
 	at = put_lua_file(record, at, source);
 	at = put_jit_lines(record, at, jit);
-	bool is_whole = head->bytes[VM_TEXT_NAME] && head->bytes[VM_TEXT_FILE] &&
-			head->bytes[VM_TEXT_LINES];
+	bool is_whole = head->bytes[RUNTIME_TEXT_NAME] && head->bytes[RUNTIME_TEXT_FILE] &&
+			head->bytes[RUNTIME_TEXT_LINES];
 	return send_code(scratch, record, at, is_whole, identity);
 }
 

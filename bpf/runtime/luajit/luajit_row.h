@@ -1,10 +1,10 @@
 /* What the BPF programs have to know of a file with LuaJIT in it. */
-#ifndef EBPROF_VM_LUAJIT_H
-#define EBPROF_VM_LUAJIT_H
+#ifndef EBPROF_LUAJIT_ROW_H
+#define EBPROF_LUAJIT_ROW_H
 
 #include "bpf/runtime/lua/lua_row.h"
 
-struct luajit_vm {
+struct luajit_row {
 	unsigned long long
 		loop; /* the interpreter, all of which is one piece: offset in the file */
 	struct lua_code code;
@@ -14,6 +14,6 @@ struct luajit_vm {
 	unsigned int zero[12];
 };
 
-_Static_assert(sizeof(struct luajit_vm) == 120, "fills a row");
+_Static_assert(sizeof(struct luajit_row) == 120, "fills a row");
 
 #endif

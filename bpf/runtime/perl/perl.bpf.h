@@ -35,9 +35,9 @@
 /* ---- the thread ---- */
 
 /* To a stack of contexts. False: it cannot be read, or makes no sense. */
-static __always_inline bool take_stack(struct vm_walk *vm, __u64 stack)
+static __always_inline bool take_stack(struct runtime_walk *runtime, __u64 stack)
 {
-	struct perl_walk *perl = &vm->perl;
+	struct perl_walk *perl = &runtime->perl;
 	__u64 words[PERL_STACKS / 8];
 	perl->index = -1;
 	perl->outer = 0;
@@ -45,7 +45,7 @@ static __always_inline bool take_stack(struct vm_walk *vm, __u64 stack)
 		return false;
 	perl->contexts = words[1];
 	perl->outer = words[2];
-	perl->type = vm->row.perl.stack_type & 4 ? words[5] >> 32 : words[5];
+	perl->type = runtime->row.perl.stack_type & 4 ? words[5] >> 32 : words[5];
 	__s32 index = words[4], max = words[4] >> 32;
 	if (index < -1 || index > max)
 		return false;
@@ -53,13 +53,13 @@ static __always_inline bool take_stack(struct vm_walk *vm, __u64 stack)
 	return true;
 }
 
-static __always_inline bool find_interpreter(struct vm_walk *vm)
+static __always_inline bool find_interpreter(struct runtime_walk *runtime)
 {
-	const struct perl_vm *row = &vm->row.perl;
+	const struct perl_row *row = &runtime->row.perl;
 	__u64 thread = thread_pointer(), stack = 0;
 	__u32 key = 0;
-	struct perl_walk *perl = &vm->perl;
-	const void *key_address = (const void *)(row->key - vm->delta);
+	struct perl_walk *perl = &runtime->perl;
+	const void *key_address = (const void *)(row->key - runtime->delta);
 	perl->interpreter = 0;
 	if (bpf_probe_read_user(&key, sizeof(key), key_address) || key >= GLIBC_MAX_KEYS)
 		return false;
@@ -73,19 +73,19 @@ static __always_inline bool find_interpreter(struct vm_walk *vm)
 	perl->has_own_env = false;
 	perl->is_done = false;
 	perl->window_of = perl->body_of = 0;
-	return take_stack(vm, stack);
+	return take_stack(runtime, stack);
 }
 
 /* ---- contexts ---- */
 
 /* Reads the context at hand and those that it was called from. */
-static __always_inline bool read_window(struct vm_walk *vm)
+static __always_inline bool read_window(struct runtime_walk *runtime)
 {
-	struct perl_walk *perl = &vm->perl;
+	struct perl_walk *perl = &runtime->perl;
 	__u32 index = perl->index, behind = PERL_WINDOW_CONTEXTS - 1;
 	__u32 first = index > behind ? index - behind : 0;
-	__u64 bytes = (__u64)vm->row.perl.context_bytes * (index - first + 1);
-	__u64 at = perl->contexts + (__u64)first * vm->row.perl.context_bytes;
+	__u64 bytes = (__u64)runtime->row.perl.context_bytes * (index - first + 1);
+	__u64 at = perl->contexts + (__u64)first * runtime->row.perl.context_bytes;
 	asm volatile("" : "+r"(bytes));
 	perl->window_of = 0;
 	if (bytes > sizeof(perl->window) ||
@@ -97,16 +97,16 @@ static __always_inline bool read_window(struct vm_walk *vm)
 }
 
 /* Each read from user memory costs more than the bytes it fetches: some contexts at once. */
-static __always_inline bool read_context(struct vm_walk *vm)
+static __always_inline bool read_context(struct runtime_walk *runtime)
 {
-	struct perl_walk *perl = &vm->perl;
+	struct perl_walk *perl = &runtime->perl;
 	__u32 nth = perl->index - perl->window_first;
 	if (perl->window_of != perl->contexts || nth >= PERL_WINDOW_CONTEXTS) {
-		if (!read_window(vm))
+		if (!read_window(runtime))
 			return false;
 		nth = perl->index - perl->window_first;
 	}
-	__u64 start = nth * (vm->row.perl.context_bytes / 8);
+	__u64 start = nth * (runtime->row.perl.context_bytes / 8);
 	asm volatile("" : "+r"(start)); /* or clang thinks the bounds are known */
 	if (start > (sizeof(perl->window) - sizeof(perl->context)) / 8)
 		return false;
@@ -138,38 +138,38 @@ static __always_inline bool is_at_caller(const struct perl_walk *perl)
 }
 
 /* A sub, or the text of an eval, that C called: nothing follows it, and what ran is saved. */
-static __always_inline bool is_called_by_c(const struct vm_walk *vm)
+static __always_inline bool is_called_by_c(const struct runtime_walk *runtime)
 {
-	const struct perl_walk *perl = &vm->perl;
+	const struct perl_walk *perl = &runtime->perl;
 	__u64 saves = 0, saved = 0;
 	__u32 place = perl->context[0] >> 32; /* blk_oldsaveix */
 	return !perl->context[PERL_RETURN] && place &&
 	       read_word(perl->interpreter + PERL_SAVES, &saves) &&
 	       read_word(saves + (__u64)(place - 1) * 8, &saved) &&
-	       (saved & PERL_SAVE_MASK) == vm->row.perl.saved_op;
+	       (saved & PERL_SAVE_MASK) == runtime->row.perl.saved_op;
 }
 
 /* Whether call_sv() protected itself for the sub whose context was the last. */
-static __always_inline bool has_own_env(struct vm_walk *vm)
+static __always_inline bool has_own_env(struct runtime_walk *runtime)
 {
-	struct perl_walk *perl = &vm->perl;
+	struct perl_walk *perl = &runtime->perl;
 	if (type_of_context(perl) == PERL_EVAL)
 		return true;
-	return perl->index >= 0 && read_context(vm) && type_of_context(perl) == PERL_EVAL &&
+	return perl->index >= 0 && read_context(runtime) && type_of_context(perl) == PERL_EVAL &&
 	       perl->context[0] & PERL_IS_BLOCK && !perl->context[PERL_RETURN];
 }
 
 /* ---- loops ---- */
 
 /* Whether a JMPENV lies between the loop before and the one at hand. */
-static __always_inline bool cross_envs(struct vm_walk *vm)
+static __always_inline bool cross_envs(struct runtime_walk *runtime)
 {
 	enum {
 		MAX_ENVS = 4 /* that are between two loops */
 	};
-	struct perl_walk *perl = &vm->perl;
+	struct perl_walk *perl = &runtime->perl;
 	bool has_crossed = false;
-	for (int i = 0; i < MAX_ENVS && perl->env && perl->env < vm->low; i++) {
+	for (int i = 0; i < MAX_ENVS && perl->env && perl->env < runtime->low; i++) {
 		has_crossed = true;
 		if (!read_word(perl->env, &perl->env))
 			perl->env = 0;
@@ -186,24 +186,24 @@ static __always_inline bool enter_innermost(struct scratch *scratch)
 	enum {
 		CALLER_BYTES = 1024 /* no frame of call_sv() is larger */
 	};
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct perl_walk *perl = &vm->perl;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct perl_walk *perl = &runtime->perl;
 	__u64 op = 0, leaf = scratch->leaf.reg[UNWIND_SP];
 	bool is_fixed = has_fixed_context(perl);
 	if (!read_word(perl->interpreter + PERL_OP, &op))
 		return false;
 	/* An operation on the C stack is what call_sv() makes up: its sub has not begun. */
-	bool is_between = op >= leaf && op < vm->low;
-	bool is_beginning = op - vm->high < CALLER_BYTES;
+	bool is_between = op >= leaf && op < runtime->low;
+	bool is_beginning = op - runtime->high < CALLER_BYTES;
 	if (is_fixed && !op) {
-		take_stack(vm, perl->outer);
+		take_stack(runtime, perl->outer);
 	} else if ((is_fixed || is_between || is_beginning) && perl->index >= 0) {
-		if (!read_context(vm))
+		if (!read_context(runtime))
 			return false;
 		bool is_begun = !is_at_caller(perl), is_sub = type_of_context(perl) == PERL_SUB;
 		bool is_in_regex = is_sub && perl->context[0] & PERL_IN_REGEX;
 		if (is_fixed && is_in_regex && !perl->index && !is_begun)
-			take_stack(vm, perl->outer);
+			take_stack(runtime, perl->outer);
 		else if (is_between && is_sub && !is_begun && !perl->context[PERL_RETURN])
 			perl->index--;
 		else if (is_beginning && (!is_sub || is_begun || perl->context[PERL_RETURN]))
@@ -214,15 +214,15 @@ static __always_inline bool enter_innermost(struct scratch *scratch)
 
 static __always_inline bool perl_enter(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct perl_walk *perl = &vm->perl;
-	bool is_innermost = !vm->has_thread;
-	if (is_innermost && !find_interpreter(vm)) {
-		push_vm_failure(scratch, VM_FAILED_STATE);
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct perl_walk *perl = &runtime->perl;
+	bool is_innermost = !runtime->has_thread;
+	if (is_innermost && !find_interpreter(runtime)) {
+		push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
 		return false;
 	}
-	vm->has_thread = true;
-	bool has_crossed = cross_envs(vm);
+	runtime->has_thread = true;
+	bool has_crossed = cross_envs(runtime);
 	if (perl->is_done)
 		return false;
 	if (is_innermost)
@@ -245,11 +245,11 @@ static __always_inline __u32 line_of_cop(__u64 cop)
 }
 
 /* A sub's first operation is that of a statement. */
-static __always_inline __u32 first_line_of(const struct vm_walk *vm)
+static __always_inline __u32 first_line_of(const struct runtime_walk *runtime)
 {
-	__u64 function, start = vm->perl.body[PERL_CV_START];
+	__u64 function, start = runtime->perl.body[PERL_CV_START];
 	if (!start || !read_word(start + PERL_OP_FUNCTION, &function) ||
-		function != vm->row.perl.nextstate - vm->delta)
+		function != runtime->row.perl.nextstate - runtime->delta)
 		return 0;
 	return line_of_cop(start);
 }
@@ -262,21 +262,21 @@ static __always_inline void push_code_of(struct scratch *scratch, __u64 identity
 	if (!number)
 		number = perl_send_code(identity);
 	if (number)
-		push_vm_word(scratch, number, line);
+		push_runtime_word(scratch, number, line);
 	else
-		push_vm_failure(scratch, VM_FAILED_NUMBER);
+		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
 }
 
 /* What its clones share, and no other sub: they are made over and over. */
 static __always_inline __u64 identify_sub(const struct scratch *scratch)
 {
-	const __u64 *body = scratch->walk.vm.perl.body;
-	__u64 hash = mix(scratch->walk.vm.process, body[PERL_CV_ROOT]);
+	const __u64 *body = scratch->walk.runtime.perl.body;
+	__u64 hash = mix(scratch->walk.runtime.process, body[PERL_CV_ROOT]);
 	hash = mix(hash, body[PERL_CV_START] ^ body[PERL_CV_FLAGS] << 32);
 	return mix(mix(hash, body[PERL_CV_GV]), body[PERL_CV_STASH]);
 }
 
-/* Of a sub that calls itself it is there already. Not 0: why it is not, an enum vm_failure. */
+/* Of a sub that calls itself it is there already. Not 0: why it is not, an enum runtime_failure. */
 static __always_inline __u32 read_body(struct perl_walk *perl, __u64 cv, bool is_sub)
 {
 	__u64 head[2];
@@ -284,29 +284,29 @@ static __always_inline __u32 read_body(struct perl_walk *perl, __u64 cv, bool is
 		return 0;
 	perl->body_of = 0;
 	if (bpf_probe_read_user(head, sizeof(head), (const void *)cv))
-		return VM_FAILED_UNREADABLE;
+		return RUNTIME_FAILED_UNREADABLE;
 	if ((__u8)(head[1] >> 32) != (is_sub ? PERL_IS_CV : PERL_IS_FORMAT))
-		return VM_FAILED_TORN;
+		return RUNTIME_FAILED_TORN;
 	if (bpf_probe_read_user(
 		    perl->body, sizeof(perl->body), (const void *)(head[0] + PERL_BODY_START)))
-		return VM_FAILED_UNREADABLE;
+		return RUNTIME_FAILED_UNREADABLE;
 	perl->body_of = cv | is_sub;
 	return 0;
 }
 
 static __always_inline void push_sub(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct perl_walk *perl = &vm->perl;
-	__u64 cv = word_of_context(perl, vm->row.perl.context_cv);
-	__u32 depth_at = vm->row.perl.context_depth;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct perl_walk *perl = &runtime->perl;
+	__u64 cv = word_of_context(perl, runtime->row.perl.context_cv);
+	__u32 depth_at = runtime->row.perl.context_depth;
 	__s32 before = word_of_context(perl, depth_at), depth;
 	bool is_sub = type_of_context(perl) == PERL_SUB;
 	if (!cv || (is_sub && (perl->context[0] & PERL_IS_SAME)))
 		return; /* it is about to be left; part of the sub around it */
 	__u32 why = read_body(perl, cv, is_sub);
 	if (why) {
-		push_vm_failure(scratch, why);
+		push_runtime_failure(scratch, why);
 		return;
 	}
 	depth = perl->body[PERL_CV_DEPTH];
@@ -319,22 +319,22 @@ static __always_inline void push_sub(struct scratch *scratch)
 	perl->file = perl->body[PERL_CV_FILE];
 	bool has_begun = depth > 1 || !is_at_caller(perl);
 	push_code_of(scratch, identify_sub(scratch),
-		has_begun ? line_of_cop(perl->cop) : first_line_of(vm));
+		has_begun ? line_of_cop(perl->cop) : first_line_of(runtime));
 }
 
 /* Code that has no name of its own goes by that of its file. */
 static __always_inline void push_file(struct scratch *scratch, enum perl_code what)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct perl_walk *perl = &vm->perl;
-	__u64 hash = mix(vm->process, what);
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct perl_walk *perl = &runtime->perl;
+	__u64 hash = mix(runtime->process, what);
 	__u64 cop = perl->cop;
 	__builtin_memset(perl->text, 0, sizeof(perl->text));
 	perl->file = 0;
 	if (!cop || !read_word(cop + PERL_COP_FILE, &perl->file) ||
 		bpf_probe_read_user_str(perl->text, sizeof(perl->text), (const void *)perl->file) <=
 			0) {
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return;
 	}
 	if (what == PERL_CODE_STRING && perl->text[0] << 16 == PERL_FILE_OF_EVAL << 16) {
@@ -350,8 +350,8 @@ static __always_inline void push_file(struct scratch *scratch, enum perl_code wh
 /* The code of a file or a text that is being run; before that, nobody is in it. */
 static __always_inline void push_eval(struct scratch *scratch)
 {
-	struct perl_walk *perl = &scratch->walk.vm.perl;
-	__u64 module = word_of_context(perl, scratch->walk.vm.row.perl.context_module);
+	struct perl_walk *perl = &scratch->walk.runtime.perl;
+	__u64 module = word_of_context(perl, scratch->walk.runtime.row.perl.context_module);
 	if (is_at_caller(perl))
 		return;
 	perl->code = module;
@@ -361,27 +361,27 @@ static __always_inline void push_eval(struct scratch *scratch)
 /* A context that has a frame of its own. False: it was the last one of the loop at hand. */
 static __always_inline bool leave_call(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct perl_walk *perl = &vm->perl;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct perl_walk *perl = &runtime->perl;
 	if (type_of_context(perl) == PERL_EVAL)
 		push_eval(scratch);
 	else
 		push_sub(scratch);
 	if (!(perl->context[0] & PERL_IS_SAME) || type_of_context(perl) != PERL_SUB)
 		perl->cop = perl->context[PERL_OLD_COP];
-	if (!is_called_by_c(vm))
+	if (!is_called_by_c(runtime))
 		return true;
-	perl->has_own_env = has_own_env(vm);
+	perl->has_own_env = has_own_env(runtime);
 	return false;
 }
 
 /* There are no more contexts on the stack at hand. False: those of the loop at hand end here. */
 static __always_inline bool leave_stack(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct perl_walk *perl = &vm->perl;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct perl_walk *perl = &runtime->perl;
 	if (perl->outer) {
-		take_stack(vm, perl->outer);
+		take_stack(runtime, perl->outer);
 		return true;
 	}
 	perl->is_done = true;
@@ -396,14 +396,14 @@ static __always_inline bool perl_step(struct scratch *scratch)
 	enum {
 		MAX_CONTEXTS = 4 /* a step; of blocks, which have no frames */
 	};
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct perl_walk *perl = &vm->perl;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct perl_walk *perl = &runtime->perl;
 	for (int i = 0; i < MAX_CONTEXTS; i++) {
 		if (perl->index < 0)
 			return leave_stack(scratch);
-		if (!read_context(vm)) {
+		if (!read_context(runtime)) {
 			perl->is_done = true;
-			push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+			push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 			return false;
 		}
 		bool is_last = has_fixed_context(perl) && !perl->index;

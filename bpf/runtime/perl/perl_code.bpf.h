@@ -66,7 +66,7 @@ enum perl_code {
 /* ---- names ---- */
 
 /* The bytes of a string with a hash in front, behind the `at` that there are. 0: unreadable. */
-static __always_inline __u32 append_hek(struct vm_record *record, __u32 at, __u64 hek)
+static __always_inline __u32 append_hek(struct runtime_record *record, __u32 at, __u64 hek)
 {
 	enum {
 		MAX_BYTES = 240 /* of a name's two parts */
@@ -82,12 +82,12 @@ static __always_inline __u32 append_hek(struct vm_record *record, __u32 at, __u6
 		bpf_probe_read_user(&flags, 1, (const void *)(hek + 8 + bytes + 1)))
 		return 0;
 	if (flags & 1) /* HVhek_UTF8 */
-		record->head.unit[VM_TEXT_NAME] = VM_UNIT_UTF8;
+		record->head.unit[RUNTIME_TEXT_NAME] = RUNTIME_UNIT_UTF8;
 	return at + bytes;
 }
 
 /* Where the name of a stash is. 0: it has none. */
-static __always_inline __u64 name_of_stash(const struct perl_vm *row, __u64 stash)
+static __always_inline __u64 name_of_stash(const struct perl_row *row, __u64 stash)
 {
 	__u64 body, at, max, name, count;
 	if (!stash || !read_word(stash, &body))
@@ -131,13 +131,13 @@ static __always_inline __u64 name_of_cv(const struct perl_walk *perl, __u64 *sta
 
 /* How long the name is; 0: it cannot be read. */
 static __always_inline __u32 append_cv_name(
-	struct vm_record *record, const struct perl_vm *row, const struct perl_walk *perl)
+	struct runtime_record *record, const struct perl_row *row, const struct perl_walk *perl)
 {
 	__u64 stash = 0, name = name_of_cv(perl, &stash);
 	__u32 at = 0;
 	if (stash) {
 		at = append_hek(record, 0, name_of_stash(row, stash));
-		if (!at || at > VM_MAX_NAME_BYTES / 2)
+		if (!at || at > RUNTIME_MAX_NAME_BYTES / 2)
 			return 0;
 		record->text[at] = record->text[at + 1] = ':';
 		at += 2;
@@ -146,7 +146,7 @@ static __always_inline __u32 append_cv_name(
 }
 
 /* "require Module.pm" */
-static __always_inline __u32 append_module(struct vm_record *record, __u64 name)
+static __always_inline __u32 append_module(struct runtime_record *record, __u64 name)
 {
 	static const char require[] = "require ";
 	enum {
@@ -162,7 +162,7 @@ static __always_inline __u32 append_module(struct vm_record *record, __u64 name)
 }
 
 static __always_inline __u32 append_name(
-	struct vm_record *record, const struct perl_vm *row, const struct perl_walk *perl)
+	struct runtime_record *record, const struct perl_row *row, const struct perl_walk *perl)
 {
 	switch (perl->what) {
 	case PERL_CODE_SUB:
@@ -183,25 +183,25 @@ __noinline int perl_send_code(__u64 identity);
 __noinline int perl_send_code(__u64 identity)
 {
 	struct scratch *scratch = get_scratch();
-	struct vm_record *record = get_vm_record(scratch);
+	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct perl_vm *row = &scratch->walk.vm.row.perl;
-	const struct perl_walk *perl = &scratch->walk.vm.perl;
-	struct event_vm_code *head = &record->head;
+	const struct perl_row *row = &scratch->walk.runtime.row.perl;
+	const struct perl_walk *perl = &scratch->walk.runtime.perl;
+	struct event_code *head = &record->head;
 	head->version = row->version;
 	head->first_line = 0;
-	head->unit[VM_TEXT_NAME] = 1;
-	head->unit[VM_TEXT_FILE] = VM_UNIT_UTF8;
+	head->unit[RUNTIME_TEXT_NAME] = 1;
+	head->unit[RUNTIME_TEXT_FILE] = RUNTIME_UNIT_UTF8;
 	__u32 at = append_name(record, row, perl);
-	head->bytes[VM_TEXT_NAME] = head->whole_bytes[VM_TEXT_NAME] = at;
-	head->address[VM_TEXT_NAME] = perl->code;
+	head->bytes[RUNTIME_TEXT_NAME] = head->whole_bytes[RUNTIME_TEXT_NAME] = at;
+	head->address[RUNTIME_TEXT_NAME] = perl->code;
 	if (perl->what == PERL_CODE_MODULE)
-		head->unit[VM_TEXT_NAME] = VM_UNIT_UTF8;
-	at = append_c_text(record, at, VM_TEXT_FILE, perl->file, VM_MAX_FILE_BYTES);
-	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = 0;
-	head->address[VM_TEXT_LINES] = 0;
-	bool is_whole = head->bytes[VM_TEXT_NAME] && head->bytes[VM_TEXT_FILE];
+		head->unit[RUNTIME_TEXT_NAME] = RUNTIME_UNIT_UTF8;
+	at = append_c_text(record, at, RUNTIME_TEXT_FILE, perl->file, RUNTIME_MAX_FILE_BYTES);
+	head->bytes[RUNTIME_TEXT_LINES] = head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	head->address[RUNTIME_TEXT_LINES] = 0;
+	bool is_whole = head->bytes[RUNTIME_TEXT_NAME] && head->bytes[RUNTIME_TEXT_FILE];
 	return send_code(scratch, record, at, is_whole, identity);
 }
 

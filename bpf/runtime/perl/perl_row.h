@@ -1,6 +1,6 @@
 /* What the BPF programs have to know of a file with Perl in it. */
-#ifndef EBPROF_VM_PERL_H
-#define EBPROF_VM_PERL_H
+#ifndef EBPROF_PERL_ROW_H
+#define EBPROF_PERL_ROW_H
 
 enum {
 	PERL_CONTEXT_BYTES = 104, /* of a PERL_CONTEXT, at most */
@@ -13,7 +13,7 @@ enum {
 };
 
 /* Offsets are bytes in the struct that the name begins with. */
-struct perl_vm {
+struct perl_row {
 	/* As offsets in the file, as the mapping of the interpreter's loop continues. */
 	unsigned long long key;       /* PL_thr_key: of the interpreter that the thread runs */
 	unsigned long long nextstate; /* Perl_pp_nextstate: what begins a statement */
@@ -28,6 +28,6 @@ struct perl_vm {
 	unsigned char zero[90];
 };
 
-_Static_assert(sizeof(struct perl_vm) == 120, "fills a row");
+_Static_assert(sizeof(struct perl_row) == 120, "fills a row");
 
 #endif

@@ -100,27 +100,27 @@ static __always_inline bool is_left_top(struct php_walk *php, __u64 frame)
  * code goes on; until 8.2, what was called from elsewhere had a frame of nobody as its caller, in
  * the native frame of what called it.
  */
-static __always_inline bool has_left(struct vm_walk *vm)
+static __always_inline bool has_left(struct runtime_walk *runtime)
 {
 	enum {
 		NOBODY_AT_MOST = 1 << 16, /* above the loop */
 		SLOT_BYTES = 16,
 		FRAME_SLOTS = 5, /* ZEND_CALL_FRAME_SLOT */
 	};
-	struct php_walk *php = &vm->php;
+	struct php_walk *php = &runtime->php;
 	__u64 function, stack_top = 0;
 	__u8 type = 0;
 	if (!read_frame(php, php->frame))
 		return false;
 	function = php->head[PHP_FRAME_FUNCTION];
 	if (!function)
-		return php->frame >= vm->high && php->frame - vm->high < NOBODY_AT_MOST;
+		return php->frame >= runtime->high && php->frame - runtime->high < NOBODY_AT_MOST;
 	if (bpf_probe_read_user(&type, sizeof(type), (const void *)function) ||
 		type != PHP_INTERNAL_FUNCTION)
 		return false;
 	__u64 nr_arguments = php->head[PHP_FRAME_INFO] >> 32;
 	__u64 next = php->frame + (FRAME_SLOTS + nr_arguments) * SLOT_BYTES;
-	__u64 from = vm->row.php.frame - vm->delta - vm->row.php.stack_top;
+	__u64 from = runtime->row.php.frame - runtime->delta - runtime->row.php.stack_top;
 	return read_word(from, &stack_top) && next < stack_top && is_left_top(php, next);
 }
 
@@ -131,43 +131,44 @@ static __always_inline bool has_left(struct vm_walk *vm)
  */
 static __always_inline bool find_frame(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
 	const struct unwind_registers *leaf = &scratch->leaf;
-	vm->php.opline = vm->php.top = vm->php.generator = 0;
-	vm->has_thread = read_word(vm->row.php.frame - vm->delta, &vm->php.frame);
-	if (vm->php.frame == leaf->reg[PHP_REGISTER_FRAME])
-		vm->php.opline = leaf->reg[PHP_REGISTER_OPLINE];
-	return vm->has_thread;
+	runtime->php.opline = runtime->php.top = runtime->php.generator = 0;
+	runtime->has_thread =
+		read_word(runtime->row.php.frame - runtime->delta, &runtime->php.frame);
+	if (runtime->php.frame == leaf->reg[PHP_REGISTER_FRAME])
+		runtime->php.opline = leaf->reg[PHP_REGISTER_OPLINE];
+	return runtime->has_thread;
 }
 
 static __always_inline bool php_enter(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
-	struct vm_walk *vm = &walk->vm;
-	if (!vm->has_thread && !find_frame(scratch)) {
-		push_vm_failure(scratch, VM_FAILED_STATE);
+	struct runtime_walk *runtime = &walk->runtime;
+	if (!runtime->has_thread && !find_frame(scratch)) {
+		push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
 		return false;
 	}
-	if (!vm->php.frame)
+	if (!runtime->php.frame)
 		return false;
 	if (is_leaf(scratch))
-		return !is_left_top(&vm->php, walk->regs.reg[PHP_REGISTER_FRAME]);
-	return !has_left(vm);
+		return !is_left_top(&runtime->php, walk->regs.reg[PHP_REGISTER_FRAME]);
+	return !has_left(runtime);
 }
 
 /*
  * What opcache compiles is jumped to by the loop, has the loop's registers r14 and r15, and leaves
  * sp where it is: ZEND_VM_HYBRID_JIT_RED_ZONE_SIZE, ext/opcache/jit of 8.0 to 8.5.
  */
-static __always_inline __u64 php_resume(const struct vm_walk *vm)
+static __always_inline __u64 php_resume(const struct runtime_walk *runtime)
 {
-	return vm->row.php.resume ? vm->row.php.resume - vm->delta : 0;
+	return runtime->row.php.resume ? runtime->row.php.resume - runtime->delta : 0;
 }
 
 static __always_inline bool php_has_rest(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	return (vm->has_thread || find_frame(scratch)) && vm->php.frame;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	return (runtime->has_thread || find_frame(scratch)) && runtime->php.frame;
 }
 
 /* ---- frames ---- */
@@ -179,12 +180,12 @@ static __always_inline __u64 php_code_word(const struct php_walk *php, __u32 off
 
 /* 0: the instruction is none of this code. */
 static __always_inline __u32 line_of_opline(
-	const struct php_vm *row, const struct php_walk *php, __u64 opline)
+	const struct php_row *row, const struct php_walk *php, __u64 opline)
 {
 	__u64 lines = php_code_word(php, row->code_file + 8), line = 0;
 	__u64 at = opline - php_code_word(php, row->code_start);
 	__u32 first = lines, last = lines >> 32;
-	if (at % PHP_OPLINE_BYTES || at >> VM_FRAME_CODE_SHIFT ||
+	if (at % PHP_OPLINE_BYTES || at >> RUNTIME_FRAME_CODE_SHIFT ||
 		!read_word(opline + PHP_OPLINE_LINE, &line))
 		return 0;
 	line = (__u32)line;
@@ -195,10 +196,10 @@ static __always_inline __u32 line_of_opline(
  * A frame's instruction is kept in memory only as far as it takes to come back to it: there may be
  * none yet. Then it is the function's first line.
  */
-static __always_inline __u32 php_line(struct vm_walk *vm)
+static __always_inline __u32 php_line(struct runtime_walk *runtime)
 {
-	const struct php_vm *row = &vm->row.php;
-	struct php_walk *php = &vm->php;
+	const struct php_row *row = &runtime->row.php;
+	struct php_walk *php = &runtime->php;
 	__u32 line = 0;
 	if (php->opline)
 		line = line_of_opline(row, php, php->opline);
@@ -207,7 +208,7 @@ static __always_inline __u32 php_line(struct vm_walk *vm)
 		line = line_of_opline(row, php, php->head[PHP_FRAME_OPLINE]);
 	if (!line)
 		line = php_code_word(php, row->code_file + 8);
-	return line >> VM_FRAME_CODE_SHIFT ? 0 : line;
+	return line >> RUNTIME_FRAME_CODE_SHIFT ? 0 : line;
 }
 
 static __always_inline enum php_unnamed unnamed_kind(const struct php_walk *php)
@@ -223,11 +224,11 @@ static __always_inline enum php_unnamed unnamed_kind(const struct php_walk *php)
  * Of code, by what it consists of: closures are copies of it, and memory is used again for other
  * code. What comes before the file is how many branches, loops and variables it has, and where.
  */
-static __always_inline __u64 identify_php(const struct vm_walk *vm)
+static __always_inline __u64 identify_php(const struct runtime_walk *runtime)
 {
-	const struct php_walk *php = &vm->php;
-	__u32 file = vm->row.php.code_file;
-	__u64 hash = mix(vm->process, php->unnamed);
+	const struct php_walk *php = &runtime->php;
+	__u32 file = runtime->row.php.code_file;
+	__u64 hash = mix(runtime->process, php->unnamed);
 	hash = mix(hash, php->code[PHP_CODE_NAME]);
 	hash = mix(hash, php->code[PHP_CODE_CLASS]);
 	if ((__u8)php->code[0] == PHP_INTERNAL_FUNCTION)
@@ -245,7 +246,7 @@ static __always_inline __u64 identify_php(const struct vm_walk *vm)
 /* ---- texts ---- */
 
 /* The bytes of "Class::" in front of the method's name; 0: it has none, or it cannot be read. */
-static __always_inline __u32 put_class(struct vm_record *record, __u64 class)
+static __always_inline __u32 put_class(struct runtime_record *record, __u64 class)
 {
 	__u64 name = 0;
 	if (!class || !read_word(class + PHP_CLASS_NAME, &name))
@@ -260,46 +261,46 @@ static __always_inline __u32 put_class(struct vm_record *record, __u64 class)
 	return len + 1;
 }
 
-static __always_inline __u32 put_name(struct vm_record *record, const struct php_walk *php)
+static __always_inline __u32 put_name(struct runtime_record *record, const struct php_walk *php)
 {
-	struct event_vm_code *head = &record->head;
+	struct event_code *head = &record->head;
 	__u32 at = put_class(record, php->code[PHP_CODE_CLASS]);
 	__u64 name = php->code[PHP_CODE_NAME], length = 0;
 	read_word(name + PHP_TEXT_LENGTH, &length);
-	head->bytes[VM_TEXT_NAME] = 0;
+	head->bytes[RUNTIME_TEXT_NAME] = 0;
 	/* As a whole it is composed again where a part is missing: by the function's address. */
-	head->address[VM_TEXT_NAME] = php->code_address;
-	head->whole_bytes[VM_TEXT_NAME] = 0;
-	if (length > VM_MAX_NAME_BYTES - PHP_MAX_CLASS_BYTES - 2)
-		length = VM_MAX_NAME_BYTES - PHP_MAX_CLASS_BYTES - 2;
+	head->address[RUNTIME_TEXT_NAME] = php->code_address;
+	head->whole_bytes[RUNTIME_TEXT_NAME] = 0;
+	if (length > RUNTIME_MAX_NAME_BYTES - PHP_MAX_CLASS_BYTES - 2)
+		length = RUNTIME_MAX_NAME_BYTES - PHP_MAX_CLASS_BYTES - 2;
 	asm volatile("" : "+r"(length), "+r"(at));
-	if (!length || length > VM_MAX_NAME_BYTES - PHP_MAX_CLASS_BYTES - 2 ||
+	if (!length || length > RUNTIME_MAX_NAME_BYTES - PHP_MAX_CLASS_BYTES - 2 ||
 		at > PHP_MAX_CLASS_BYTES + 2 || (php->code[PHP_CODE_CLASS] && !at) ||
 		bpf_probe_read_user(
 			record->text + at, length, (const void *)(name + PHP_TEXT_BYTES)))
 		return 0;
-	head->bytes[VM_TEXT_NAME] = at + length;
+	head->bytes[RUNTIME_TEXT_NAME] = at + length;
 	return at + length;
 }
 
-static __always_inline __u32 put_unnamed(struct vm_record *record, enum php_unnamed kind)
+static __always_inline __u32 put_unnamed(struct runtime_record *record, enum php_unnamed kind)
 {
 	static const char names[][16] = {"", "{main}", "{include}", "{eval}"};
 	__u32 length = kind == PHP_MAIN ? 6 : kind == PHP_INCLUDED ? 9 : 6;
 	__builtin_memcpy(record->text, names[kind & 3], 16);
-	record->head.bytes[VM_TEXT_NAME] = length;
-	record->head.whole_bytes[VM_TEXT_NAME] = length;
-	record->head.address[VM_TEXT_NAME] = 0;
+	record->head.bytes[RUNTIME_TEXT_NAME] = length;
+	record->head.whole_bytes[RUNTIME_TEXT_NAME] = length;
+	record->head.address[RUNTIME_TEXT_NAME] = 0;
 	return length;
 }
 
-static __always_inline __u32 put_file(struct vm_record *record, __u32 at, __u64 file)
+static __always_inline __u32 put_file(struct runtime_record *record, __u32 at, __u64 file)
 {
 	__u64 length = 0;
 	if (!file || !read_word(file + PHP_TEXT_LENGTH, &length))
-		return append_text(record, at, VM_TEXT_FILE, file, 0, VM_MAX_FILE_BYTES);
-	return append_text(
-		record, at, VM_TEXT_FILE, file + PHP_TEXT_BYTES, length, VM_MAX_FILE_BYTES);
+		return append_text(record, at, RUNTIME_TEXT_FILE, file, 0, RUNTIME_MAX_FILE_BYTES);
+	return append_text(record, at, RUNTIME_TEXT_FILE, file + PHP_TEXT_BYTES, length,
+		RUNTIME_MAX_FILE_BYTES);
 }
 
 /* The code's number from now on; 0: none. A global function, since it is needed rarely. */
@@ -307,30 +308,30 @@ __noinline int php_send_code(__u64 identity);
 __noinline int php_send_code(__u64 identity)
 {
 	struct scratch *scratch = get_scratch();
-	struct vm_record *record = get_vm_record(scratch);
+	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct php_vm *row = &scratch->walk.vm.row.php;
-	const struct php_walk *php = &scratch->walk.vm.php;
+	const struct php_row *row = &scratch->walk.runtime.row.php;
+	const struct php_walk *php = &scratch->walk.runtime.php;
 	bool is_internal = (__u8)php->code[0] == PHP_INTERNAL_FUNCTION;
-	record->head.unit[0] = record->head.unit[1] = VM_UNIT_UTF8;
+	record->head.unit[0] = record->head.unit[1] = RUNTIME_UNIT_UTF8;
 	record->head.version = row->version;
 	record->head.first_line = is_internal ? 0 : php_code_word(php, row->code_file + 8);
 	__u32 at = php->unnamed ? put_unnamed(record, php->unnamed) : put_name(record, php);
 	at = put_file(record, at, is_internal ? 0 : php_code_word(php, row->code_file));
-	at = append_text(record, at, VM_TEXT_LINES, 0, 0, VM_MAX_LINE_BYTES);
-	bool is_whole = record->head.bytes[VM_TEXT_NAME] &&
-			(is_internal || record->head.bytes[VM_TEXT_FILE]);
+	at = append_text(record, at, RUNTIME_TEXT_LINES, 0, 0, RUNTIME_MAX_LINE_BYTES);
+	bool is_whole = record->head.bytes[RUNTIME_TEXT_NAME] &&
+			(is_internal || record->head.bytes[RUNTIME_TEXT_FILE]);
 	return send_code(scratch, record, at, is_whole, identity);
 }
 
 /* ---- the step ---- */
 
 /* False: it cannot be read. */
-static __always_inline bool read_function(struct vm_walk *vm, __u64 function)
+static __always_inline bool read_function(struct runtime_walk *runtime, __u64 function)
 {
-	struct php_walk *php = &vm->php;
-	__u64 bytes = vm->row.php.code_file + 16;
+	struct php_walk *php = &runtime->php;
+	__u64 bytes = runtime->row.php.code_file + 16;
 	asm volatile("" : "+r"(bytes));
 	bytes = ((bytes - 1) & (PHP_CODE_BYTES - 1)) + 1;
 	php->code_address = function;
@@ -343,24 +344,24 @@ static __always_inline bool read_function(struct vm_walk *vm, __u64 function)
 
 static __always_inline void push_function(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	__u8 type = vm->php.code[0];
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	__u8 type = runtime->php.code[0];
 	if (type != PHP_INTERNAL_FUNCTION && type != PHP_USER_FUNCTION && type != PHP_EVAL_CODE) {
-		push_vm_failure(scratch, VM_FAILED_TORN);
+		push_runtime_failure(scratch, RUNTIME_FAILED_TORN);
 		return;
 	}
-	vm->php.unnamed = unnamed_kind(&vm->php);
-	if (type == PHP_INTERNAL_FUNCTION && vm->php.unnamed)
+	runtime->php.unnamed = unnamed_kind(&runtime->php);
+	if (type == PHP_INTERNAL_FUNCTION && runtime->php.unnamed)
 		return; /* of the interpreter itself, such as what a fiber begins with */
-	__u32 line = type == PHP_INTERNAL_FUNCTION ? 0 : php_line(vm);
-	__u64 identity = identify_php(vm);
+	__u32 line = type == PHP_INTERNAL_FUNCTION ? 0 : php_line(runtime);
+	__u64 identity = identify_php(runtime);
 	__u32 number = find_code(identity);
 	if (!number)
 		number = php_send_code(identity);
 	if (number)
-		push_vm_word(scratch, number, line);
+		push_runtime_word(scratch, number, line);
 	else
-		push_vm_failure(scratch, VM_FAILED_NUMBER);
+		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
 }
 
 /*
@@ -368,10 +369,10 @@ static __always_inline void push_function(struct scratch *scratch)
  * was resumed; from one to the next of them is a matter of the generators themselves. False: there
  * is none any more.
  */
-static __always_inline bool read_delegating(struct vm_walk *vm)
+static __always_inline bool read_delegating(struct runtime_walk *runtime)
 {
-	const struct php_vm *row = &vm->row.php;
-	struct php_walk *php = &vm->php;
+	const struct php_row *row = &runtime->row.php;
+	struct php_walk *php = &runtime->php;
 	__u64 generator = php->generator, children = 0, frame = 0;
 	php->generator = 0;
 	if (!generator || !row->generator_child ||
@@ -397,9 +398,9 @@ static __always_inline bool is_delegated_to(struct php_walk *php)
 
 static __always_inline bool push_frame_at_hand(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	if (!read_function(vm, vm->php.head[PHP_FRAME_FUNCTION])) {
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	if (!read_function(runtime, runtime->php.head[PHP_FRAME_FUNCTION])) {
+		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return false;
 	}
 	push_function(scratch);
@@ -409,21 +410,21 @@ static __always_inline bool push_frame_at_hand(struct scratch *scratch)
 /* The next frame of the loop at hand. False: there is none. */
 static __always_inline bool php_step(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct php_walk *php = &vm->php;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct php_walk *php = &runtime->php;
 	__u64 at = php->frame;
 	if (!at)
 		return false;
 	php->frame = 0;
 	if (!read_frame(php, at)) {
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return false;
 	}
 	php->frame = php->head[PHP_FRAME_PREVIOUS];
 	bool is_delegating = false;
 	if (!php->head[PHP_FRAME_FUNCTION]) { /* of nobody: what called into the interpreter */
 		bool has_ended = php->generator;
-		is_delegating = read_delegating(vm);
+		is_delegating = read_delegating(runtime);
 		if (!is_delegating)
 			return !has_ended;
 		php->frame = at;

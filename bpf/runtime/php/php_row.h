@@ -1,13 +1,13 @@
 /* What the BPF programs have to know of a file with PHP in it. */
-#ifndef EBPROF_VM_PHP_H
-#define EBPROF_VM_PHP_H
+#ifndef EBPROF_PHP_ROW_H
+#define EBPROF_PHP_ROW_H
 
 enum {
 	PHP_CODE_BYTES = 256, /* at most, of what is read of a function; a power of two */
 };
 
 /* Addresses are offsets in the file, as the mapping of the interpreter's loop continues. */
-struct php_vm {
+struct php_row {
 	unsigned long long frame; /* executor_globals.current_execute_data */
 	unsigned long long loop;  /* where the loop is entered */
 	/* Where the loop jumps to code that opcache's compiler made, which then uses the loop's
@@ -24,6 +24,6 @@ struct php_vm {
 	unsigned long long zero[10];
 };
 
-_Static_assert(sizeof(struct php_vm) == 120, "fills a row");
+_Static_assert(sizeof(struct php_row) == 120, "fills a row");
 
 #endif

@@ -26,17 +26,17 @@
 /* ---- the thread ---- */
 
 /* Whether it is the state of this very thread: it says which one itself. */
-static __always_inline bool is_state_of(const struct python_vm *row, __u64 state, __u64 thread)
+static __always_inline bool is_state_of(const struct python_row *row, __u64 state, __u64 thread)
 {
 	__u64 id;
 	return state && read_word(state + row->thread_id, &id) && id == thread;
 }
 
 /* The same from 3.15 on: in a variable of the thread. */
-static __always_inline __u64 find_state_variable(const struct vm_walk *vm, __u64 thread)
+static __always_inline __u64 find_state_variable(const struct runtime_walk *runtime, __u64 thread)
 {
-	const struct python_vm *row = &vm->row.python;
-	__u64 slot = row->key - vm->delta, state;
+	const struct python_row *row = &runtime->row.python;
+	__u64 slot = row->key - runtime->delta, state;
 	if (row->flags & PYTHON_STATE_IS_AT)
 		return read_word(thread + row->key, &state) && is_state_of(row, state, thread)
 			       ? state
@@ -51,14 +51,14 @@ static __always_inline __u64 find_state_variable(const struct vm_walk *vm, __u64
 }
 
 /* The thread's first state, which it keeps in whatever interpreter it runs (until 3.12). */
-static __always_inline __u64 find_first_state(const struct vm_walk *vm)
+static __always_inline __u64 find_first_state(const struct runtime_walk *runtime)
 {
-	const struct python_vm *row = &vm->row.python;
+	const struct python_row *row = &runtime->row.python;
 	__u64 thread = thread_pointer(), state = 0;
 	__u32 key = 0;
 	if (row->flags & (PYTHON_STATE_IS_AT | PYTHON_STATE_IS_IN_SLOT))
-		return find_state_variable(vm, thread);
-	const void *key_address = (const void *)(row->key - vm->delta);
+		return find_state_variable(runtime, thread);
+	const void *key_address = (const void *)(row->key - runtime->delta);
 	if (bpf_probe_read_user(&key, sizeof(key), key_address) || key >= GLIBC_MAX_KEYS)
 		return 0;
 	if (glibc_value(thread, key, &state) && is_state_of(row, state, thread))
@@ -67,23 +67,23 @@ static __always_inline __u64 find_first_state(const struct vm_walk *vm)
 }
 
 /* The state that the thread runs with, when it has the lock of the interpreters. */
-static __always_inline __u64 find_current_state(const struct vm_walk *vm)
+static __always_inline __u64 find_current_state(const struct runtime_walk *runtime)
 {
-	const struct python_vm *row = &vm->row.python;
+	const struct python_row *row = &runtime->row.python;
 	__u64 state = 0;
-	bool is_ours = row->current && read_word(row->current - vm->delta, &state) &&
+	bool is_ours = row->current && read_word(row->current - runtime->delta, &state) &&
 		       is_state_of(row, state, thread_pointer());
 	return is_ours ? state : 0;
 }
 
-static __always_inline bool take_state(struct vm_walk *vm, __u64 state)
+static __always_inline bool take_state(struct runtime_walk *runtime, __u64 state)
 {
 	__u64 first = 0;
-	if (!state || !read_word(state + vm->row.python.thread_frame, &first))
+	if (!state || !read_word(state + runtime->row.python.thread_frame, &first))
 		return false;
-	vm->python.state = state;
-	vm->python.frame = vm->python.cframe = first;
-	vm->has_thread = true;
+	runtime->python.state = state;
+	runtime->python.frame = runtime->python.cframe = first;
+	runtime->has_thread = true;
 	return true;
 }
 
@@ -97,9 +97,9 @@ __noinline int python_leave_interpreter(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	struct vm_walk *vm = &scratch->walk.vm;
-	__u64 state = find_first_state(vm);
-	return state != vm->python.state && take_state(vm, state);
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	__u64 state = find_first_state(runtime);
+	return state != runtime->python.state && take_state(runtime, state);
 }
 
 /* A global function like that. */
@@ -109,39 +109,40 @@ __noinline int python_find_thread(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	struct vm_walk *vm = &scratch->walk.vm;
-	__u64 state = find_current_state(vm);
-	return take_state(vm, state ? state : find_first_state(vm));
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	__u64 state = find_current_state(runtime);
+	return take_state(runtime, state ? state : find_first_state(runtime));
 }
 
 /* ---- loops ---- */
 
 /* To the frames of the loop at hand. False: it has none. */
-static __always_inline bool enter_by_cframe(struct vm_walk *vm)
+static __always_inline bool enter_by_cframe(struct runtime_walk *runtime)
 {
 	enum {
 		MAX_LOOPS_MISSED = 4
 	};
-	const struct python_vm *row = &vm->row.python;
-	struct python_walk *python = &vm->python;
+	const struct python_row *row = &runtime->row.python;
+	struct python_walk *python = &runtime->python;
 	for (int i = 0; i < MAX_LOOPS_MISSED; i++) {
 		__u64 at = python->cframe;
-		if (at >= vm->high)
+		if (at >= runtime->high)
 			return false;
 		if (!read_word(at + row->cframe_frame, &python->frame) ||
 			!read_word(at + row->cframe_previous, &python->cframe))
 			return false;
-		if (at >= vm->low)
+		if (at >= runtime->low)
 			return true;
 	}
 	return false;
 }
 
-static __always_inline bool is_code(const struct vm_walk *vm, __u64 code)
+static __always_inline bool is_code(const struct runtime_walk *runtime, __u64 code)
 {
-	const struct python_vm *row = &vm->row.python;
+	const struct python_row *row = &runtime->row.python;
 	__u64 type;
-	return read_word(code + row->code_type_offset, &type) && type == row->code_type - vm->delta;
+	return read_word(code + row->code_type_offset, &type) &&
+	       type == row->code_type - runtime->delta;
 }
 
 /*
@@ -156,38 +157,38 @@ static __always_inline __u64 find_entering(struct scratch *scratch)
 		RDI = 5,
 	};
 	const struct walk *walk = &scratch->walk;
-	const struct vm_walk *vm = &walk->vm;
-	const struct python_vm *row = &vm->row.python;
+	const struct runtime_walk *runtime = &walk->runtime;
+	const struct python_row *row = &runtime->row.python;
 	__u64 code = 0, frame;
 	if (!walk->is_exact || scratch->user.head.nr_frames ||
-		walk->regs.ip + vm->delta - row->loop >= PROLOGUE_BYTES)
+		walk->regs.ip + runtime->delta - row->loop >= PROLOGUE_BYTES)
 		return 0;
 	frame = walk->regs.reg[row->flags & PYTHON_FRAME_IS_FIRST ? RDI : RSI];
-	if (!read_word(frame + row->frame_code, &code) || !is_code(vm, code & ~7ULL))
+	if (!read_word(frame + row->frame_code, &code) || !is_code(runtime, code & ~7ULL))
 		return 0;
 	return frame;
 }
 
 static __always_inline bool python_enter(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	if (!vm->has_thread && !python_find_thread()) {
-		push_vm_failure(scratch, VM_FAILED_STATE);
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	if (!runtime->has_thread && !python_find_thread()) {
+		push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
 		return false;
 	}
-	vm->python.entering = find_entering(scratch);
-	if (vm->python.entering)
+	runtime->python.entering = find_entering(scratch);
+	if (runtime->python.entering)
 		return true;
-	bool has_cframe = vm->row.python.flags & PYTHON_HAS_CFRAME;
-	if (has_cframe && enter_by_cframe(vm))
+	bool has_cframe = runtime->row.python.flags & PYTHON_HAS_CFRAME;
+	if (has_cframe && enter_by_cframe(runtime))
 		return true;
-	__u64 next = has_cframe ? vm->python.cframe : vm->python.frame;
+	__u64 next = has_cframe ? runtime->python.cframe : runtime->python.frame;
 	if (!next && python_leave_interpreter() && has_cframe)
-		return enter_by_cframe(vm);
+		return enter_by_cframe(runtime);
 	if (has_cframe)
 		return false;
-	vm->python.first = vm->python.frame;
-	return vm->python.frame != 0;
+	runtime->python.first = runtime->python.frame;
+	return runtime->python.frame != 0;
 }
 
 /* ---- trampolines ---- */
@@ -224,9 +225,9 @@ __noinline int leave_trampoline(void)
 }
 
 /* One that says what a script frame says already. */
-static __always_inline bool is_python_trampoline(const struct vm_walk *vm)
+static __always_inline bool is_python_trampoline(const struct runtime_walk *runtime)
 {
-	return vm->file && vm->row.kind == VM_PYTHON;
+	return runtime->file && runtime->row.kind == RUNTIME_PYTHON;
 }
 
 /* ---- frames ---- */
@@ -246,11 +247,11 @@ static __always_inline __u32 number_of_code(const struct python_walk *python, __
 	return word_of_code(python, offset) >> (offset & 4) * 8;
 }
 
-static __always_inline bool is_last_of_loop(const struct vm_walk *vm)
+static __always_inline bool is_last_of_loop(const struct runtime_walk *runtime)
 {
-	const struct python_vm *row = &vm->row.python;
+	const struct python_row *row = &runtime->row.python;
 	__u32 at = row->frame_entry & (PYTHON_FRAME_BYTES - 1);
-	__u8 entry = ((const __u8 *)vm->python.frame_head)[at];
+	__u8 entry = ((const __u8 *)runtime->python.frame_head)[at];
 	return row->flags & PYTHON_IS_RECURSIVE || entry >= row->entry_least;
 }
 
@@ -260,26 +261,26 @@ static __always_inline bool is_last_of_loop(const struct vm_walk *vm)
  */
 static __always_inline bool leave_loop(struct scratch *scratch, __u64 at)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	if (at < vm->low)
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	if (at < runtime->low)
 		return true;
-	if (at >= vm->high) {
-		vm->python.frame = vm->python.first;
-		scratch->user.head.nr_frames = vm->nr_frames;
-		scratch->walk.hash = vm->hash;
+	if (at >= runtime->high) {
+		runtime->python.frame = runtime->python.first;
+		scratch->user.head.nr_frames = runtime->nr_frames;
+		scratch->walk.hash = runtime->hash;
 	}
 	return false;
 }
 
 /* The instructions that run: free-threaded builds have a copy for each thread, the first its own.
  */
-static __always_inline __u64 instructions_of(const struct vm_walk *vm, __u64 code)
+static __always_inline __u64 instructions_of(const struct runtime_walk *runtime, __u64 code)
 {
-	const struct python_vm *row = &vm->row.python;
+	const struct python_row *row = &runtime->row.python;
 	__u64 copies, start = code + row->code_start;
 	if (!row->frame_copy)
 		return start;
-	__u32 copy = word_of_frame(&vm->python, row->frame_copy) >> (row->frame_copy & 4) * 8;
+	__u32 copy = word_of_frame(&runtime->python, row->frame_copy) >> (row->frame_copy & 4) * 8;
 	if (!copy)
 		return start;
 	bool is_read = read_word(code + row->code_copies, &copies) &&
@@ -288,18 +289,19 @@ static __always_inline __u64 instructions_of(const struct vm_walk *vm, __u64 cod
 }
 
 /* In units of its instructions; the one that runs, or that called. */
-static __always_inline __u32 place_in_code(const struct vm_walk *vm, __u64 code)
+static __always_inline __u32 place_in_code(const struct runtime_walk *runtime, __u64 code)
 {
-	const struct python_vm *row = &vm->row.python;
+	const struct python_row *row = &runtime->row.python;
 	__s64 place;
 	if (row->flags & PYTHON_HAS_LASTI)
-		place = (__s32)(word_of_frame(&vm->python, row->frame_place) >>
+		place = (__s32)(word_of_frame(&runtime->python, row->frame_place) >>
 				(row->frame_place & 4) * 8);
 	else
-		place = (__s64)(word_of_frame(&vm->python, row->frame_place) -
-				instructions_of(vm, code)) >>
+		place = (__s64)(word_of_frame(&runtime->python, row->frame_place) -
+				instructions_of(runtime, code)) >>
 			1;
-	return place < 0 || place >> VM_FRAME_CODE_SHIFT ? 0 : place; /* before the first one */
+	return place < 0 || place >> RUNTIME_FRAME_CODE_SHIFT ? 0
+							      : place; /* before the first one */
 }
 
 /* Of the code at an address: memory is used again for other code. */
@@ -312,14 +314,14 @@ static __always_inline __u64 identify_code(
 		factor += 0xd1b54a32d192ed04ULL; /* odd all the same */
 	}
 	sum ^= sum >> 32;
-	return mix(mix(scratch->walk.vm.process, python->code_address), sum);
+	return mix(mix(scratch->walk.runtime.process, python->code_address), sum);
 }
 
 /* ---- texts ---- */
 
 /* Of a str object. */
-static __always_inline __u32 append_string(struct vm_record *record, __u32 at, enum vm_text what,
-	const struct python_vm *row, __u64 object, __u64 max)
+static __always_inline __u32 append_string(struct runtime_record *record, __u32 at,
+	enum runtime_text what, const struct python_row *row, __u64 object, __u64 max)
 {
 	__u64 length = 0;
 	__u32 state = 0;
@@ -337,12 +339,12 @@ static __always_inline __u32 append_string(struct vm_record *record, __u32 at, e
 }
 
 static __always_inline __u32 append_bytes(
-	struct vm_record *record, __u32 at, const struct python_vm *row, __u64 object)
+	struct runtime_record *record, __u32 at, const struct python_row *row, __u64 object)
 {
 	__u64 length = 0;
 	read_word(object + row->bytes_length, &length);
-	return append_text(
-		record, at, VM_TEXT_LINES, object + row->bytes_start, length, VM_MAX_LINE_BYTES);
+	return append_text(record, at, RUNTIME_TEXT_LINES, object + row->bytes_start, length,
+		RUNTIME_MAX_LINE_BYTES);
 }
 
 /* The code's number from now on; 0: none. A global function, since it is needed rarely. */
@@ -350,21 +352,21 @@ __noinline int python_send_code(__u64 identity);
 __noinline int python_send_code(__u64 identity)
 {
 	struct scratch *scratch = get_scratch();
-	struct vm_record *record = get_vm_record(scratch);
+	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct python_vm *row = &scratch->walk.vm.row.python;
-	const struct python_walk *python = &scratch->walk.vm.python;
+	const struct python_row *row = &scratch->walk.runtime.row.python;
+	const struct python_walk *python = &scratch->walk.runtime.python;
 	record->head.version = row->version;
 	record->head.first_line = number_of_code(python, row->code_first_line);
-	__u32 at = append_string(record, 0, VM_TEXT_NAME, row, word_of_code(python, row->code_name),
-		VM_MAX_NAME_BYTES);
-	at = append_string(record, at, VM_TEXT_FILE, row, word_of_code(python, row->code_file),
-		VM_MAX_FILE_BYTES);
+	__u32 at = append_string(record, 0, RUNTIME_TEXT_NAME, row,
+		word_of_code(python, row->code_name), RUNTIME_MAX_NAME_BYTES);
+	at = append_string(record, at, RUNTIME_TEXT_FILE, row, word_of_code(python, row->code_file),
+		RUNTIME_MAX_FILE_BYTES);
 	at = append_bytes(record, at, row, word_of_code(python, row->code_lines));
 	const __u32 *bytes = record->head.bytes;
-	bool is_whole = bytes[VM_TEXT_NAME] && bytes[VM_TEXT_FILE] &&
-			bytes[VM_TEXT_LINES] == record->head.whole_bytes[VM_TEXT_LINES];
+	bool is_whole = bytes[RUNTIME_TEXT_NAME] && bytes[RUNTIME_TEXT_FILE] &&
+			bytes[RUNTIME_TEXT_LINES] == record->head.whole_bytes[RUNTIME_TEXT_LINES];
 	return send_code(scratch, record, at, is_whole, identity);
 }
 
@@ -372,36 +374,37 @@ __noinline int python_send_code(__u64 identity)
 
 static __always_inline void push_code(struct scratch *scratch, __u64 code)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	const struct python_vm *row = &vm->row.python;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	const struct python_row *row = &runtime->row.python;
 	__u64 bytes = row->code_bytes;
 	asm volatile("" : "+r"(bytes));
 	bytes = ((bytes - 1) & (PYTHON_CODE_BYTES - 1)) + 1;
-	if (bpf_probe_read_user(vm->python.code_head, bytes, (const void *)code)) {
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+	if (bpf_probe_read_user(runtime->python.code_head, bytes, (const void *)code)) {
+		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return;
 	}
-	if (word_of_code(&vm->python, row->code_type_offset) != row->code_type - vm->delta) {
-		push_vm_failure(scratch, VM_FAILED_TORN);
+	if (word_of_code(&runtime->python, row->code_type_offset) !=
+		row->code_type - runtime->delta) {
+		push_runtime_failure(scratch, RUNTIME_FAILED_TORN);
 		return;
 	}
-	vm->python.code_address = code;
-	__u64 identity = identify_code(scratch, &vm->python, row->identity_words);
+	runtime->python.code_address = code;
+	__u64 identity = identify_code(scratch, &runtime->python, row->identity_words);
 	__u32 number = find_code(identity);
 	if (!number)
 		number = python_send_code(identity);
 	if (number)
-		push_vm_word(scratch, number, place_in_code(vm, code));
+		push_runtime_word(scratch, number, place_in_code(runtime, code));
 	else
-		push_vm_failure(scratch, VM_FAILED_NUMBER);
+		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
 }
 
 /* The next frame of the loop at hand. False: there is none. */
 static __always_inline bool python_step(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	const struct python_vm *row = &vm->row.python;
-	struct python_walk *python = &vm->python;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	const struct python_row *row = &runtime->row.python;
+	struct python_walk *python = &runtime->python;
 	__u64 entering = python->entering, bytes = row->frame_bytes;
 	__u64 at = entering ? entering : python->frame;
 	asm volatile("" : "+r"(bytes));
@@ -410,7 +413,7 @@ static __always_inline bool python_step(struct scratch *scratch)
 		return false;
 	if (bpf_probe_read_user(python->frame_head, bytes, (const void *)at)) {
 		python->frame = 0;
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return false;
 	}
 	if (entering) {
@@ -418,7 +421,7 @@ static __always_inline bool python_step(struct scratch *scratch)
 		push_code(scratch, word_of_frame(python, row->frame_code) & ~7ULL);
 		return false;
 	}
-	bool is_last = is_last_of_loop(vm);
+	bool is_last = is_last_of_loop(runtime);
 	python->frame = word_of_frame(python, row->frame_previous);
 	if (is_last && row->flags & PYTHON_HAS_SHIM)
 		return leave_loop(scratch, at);

@@ -1,6 +1,6 @@
 /* What the BPF programs have to know of a file with CPython in it. */
-#ifndef EBPROF_VM_PYTHON_H
-#define EBPROF_VM_PYTHON_H
+#ifndef EBPROF_PYTHON_ROW_H
+#define EBPROF_PYTHON_ROW_H
 
 enum python_flag {
 	/* The thread's state points to a record on the C stack that points to the frame: 3.11 and
@@ -28,7 +28,7 @@ enum {
 };
 
 /* Offsets are bytes in the struct that the name begins with. */
-struct python_vm {
+struct python_row {
 	/* As offsets in the file, as the mapping of the interpreter's loop continues. */
 	unsigned long long key; /* of the thread-specific data with the thread's state; flags */
 	unsigned long long code_type; /* PyCode_Type, what all code points to */
@@ -56,6 +56,6 @@ struct python_vm {
 	unsigned int zero[11];
 };
 
-_Static_assert(sizeof(struct python_vm) == 120, "fills a row");
+_Static_assert(sizeof(struct python_row) == 120, "fills a row");
 
 #endif

@@ -55,7 +55,7 @@ struct ruby_context { /* struct rb_execution_context_struct */
 	__u64 stack, words, frame;
 };
 
-static __always_inline bool take_context(struct vm_walk *vm, __u64 at)
+static __always_inline bool take_context(struct runtime_walk *runtime, __u64 at)
 {
 	struct ruby_context context;
 	if (!at || bpf_probe_read_user(&context, sizeof(context), (const void *)at))
@@ -64,25 +64,26 @@ static __always_inline bool take_context(struct vm_walk *vm, __u64 at)
 	if (!context.words || context.words >> 32 || context.frame < context.stack ||
 		context.frame > end || context.frame & 7)
 		return false;
-	vm->ruby.frame = context.frame;
-	vm->ruby.end = end;
-	vm->has_thread = true;
+	runtime->ruby.frame = context.frame;
+	runtime->ruby.end = end;
+	runtime->has_thread = true;
 	return true;
 }
 
 /* Of both C libraries, whichever it is. */
-static __always_inline bool find_context_by_slot(struct vm_walk *vm, __u64 thread)
+static __always_inline bool find_context_by_slot(struct runtime_walk *runtime, __u64 thread)
 {
-	const struct ruby_vm *row = &vm->row.ruby;
-	__u64 slot = row->context - vm->delta, context;
+	const struct ruby_row *row = &runtime->row.ruby;
+	__u64 slot = row->context - runtime->delta, context;
 	return (slot_word(thread, slot, row->slot_more, GLIBC_MODULE_SHIFT, &context) &&
-		       take_context(vm, context)) ||
+		       take_context(runtime, context)) ||
 	       (slot_word(thread, slot, row->slot_more, MUSL_MODULE_SHIFT, &context) &&
-		       take_context(vm, context));
+		       take_context(runtime, context));
 }
 
 /* A thread's own structure says which one it is. */
-static __always_inline bool is_ruby_thread(const struct ruby_vm *row, __u64 structure, __u64 thread)
+static __always_inline bool is_ruby_thread(
+	const struct ruby_row *row, __u64 structure, __u64 thread)
 {
 	__u64 id;
 	return structure && read_word(structure + row->thread_id, &id) && id == thread;
@@ -92,33 +93,33 @@ static __always_inline bool is_ruby_thread(const struct ruby_vm *row, __u64 stru
  * The global variable is of the thread that has the lock. One that has not got it is found through
  * its structure, which is the value of one of the first keys.
  */
-static __always_inline bool find_context_by_key(struct vm_walk *vm, __u64 thread)
+static __always_inline bool find_context_by_key(struct runtime_walk *runtime, __u64 thread)
 {
-	const struct ruby_vm *row = &vm->row.ruby;
+	const struct ruby_row *row = &runtime->row.ruby;
 	__u64 structure, context;
 	for (__u32 key = 0; key < 1 << GLIBC_BLOCK_KEYS_SHIFT; key++)
 		if (glibc_value(thread, key, &structure) && is_ruby_thread(row, structure, thread))
 			return read_word(structure + row->thread_context, &context) &&
-			       take_context(vm, context);
+			       take_context(runtime, context);
 	return false;
 }
 
-static __always_inline bool find_context(struct vm_walk *vm)
+static __always_inline bool find_context(struct runtime_walk *runtime)
 {
-	const struct ruby_vm *row = &vm->row.ruby;
+	const struct ruby_row *row = &runtime->row.ruby;
 	__u64 thread = thread_pointer(), context = 0, structure = 0;
 	if (row->flags & RUBY_CONTEXT_IS_IN_SLOT)
-		return find_context_by_slot(vm, thread);
+		return find_context_by_slot(runtime, thread);
 	if (row->flags & RUBY_CONTEXT_IS_AT)
-		return read_word(thread + row->context, &context) && take_context(vm, context);
-	if (read_word(row->context - vm->delta, &context) &&
+		return read_word(thread + row->context, &context) && take_context(runtime, context);
+	if (read_word(row->context - runtime->delta, &context) &&
 		read_word(context + row->context_thread, &structure) &&
 		is_ruby_thread(row, structure, thread))
-		return take_context(vm, context);
-	return find_context_by_key(vm, thread);
+		return take_context(runtime, context);
+	return find_context_by_key(runtime, thread);
 }
 
-static __always_inline bool is_in_core(const struct ruby_vm *row, __u64 offset)
+static __always_inline bool is_in_core(const struct ruby_row *row, __u64 offset)
 {
 	bool ret = false;
 	for (int i = 0; i < RUBY_RANGES; i++)
@@ -156,24 +157,24 @@ static __always_inline struct ruby_process *process_slot(__u64 identity)
 
 static __always_inline void remember_process(const struct scratch *scratch)
 {
-	__u64 identity = scratch->walk.vm.process;
+	__u64 identity = scratch->walk.runtime.process;
 	struct ruby_process *process = process_slot(identity);
 	if (!process || process->identity == identity)
 		return;
 	process->identity = 0;
-	process->file = scratch->walk.vm.file;
-	process->delta = scratch->walk.vm.delta;
+	process->file = scratch->walk.runtime.file;
+	process->delta = scratch->walk.runtime.delta;
 	process->identity = identity;
 }
 
-static __always_inline const struct ruby_vm *ruby_row_of_file(__u32 number)
+static __always_inline const struct ruby_row *ruby_row_of_file(__u32 number)
 {
 	const struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
-	if (!file || !file->vm)
+	if (!file || !file->runtime)
 		return 0;
-	number = file->vm - 1;
-	const struct vm_row *row = bpf_map_lookup_elem(&vm_rows, &number);
-	return row && row->kind == VM_RUBY ? &row->ruby : 0;
+	number = file->runtime - 1;
+	const struct runtime_row *row = bpf_map_lookup_elem(&runtime_rows, &number);
+	return row && row->kind == RUNTIME_RUBY ? &row->ruby : 0;
 }
 
 /*
@@ -194,7 +195,7 @@ __noinline int ruby_leave_jit(void)
 	const struct ruby_process *process = process_slot(identity);
 	if (!process || process->identity != identity)
 		return 0;
-	const struct ruby_vm *row = ruby_row_of_file(process->file);
+	const struct ruby_row *row = ruby_row_of_file(process->file);
 	__u64 *words = (__u64 *)walk->window.bytes, delta = process->delta, before = 0;
 	if (!row || bpf_probe_read_user(words, WINDOW_BYTES, (const void *)sp))
 		return 0;
@@ -224,18 +225,19 @@ __noinline int ruby_leave_jit(void)
 
 static __always_inline bool ruby_enter(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct ruby_walk *ruby = &vm->ruby;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct ruby_walk *ruby = &runtime->ruby;
 	__u64 place = scratch->walk.regs.ip - !scratch->walk.is_exact;
-	if (!vm->has_thread) {
+	if (!runtime->has_thread) {
 		ruby->is_core_done = ruby->is_entered = false;
-		if (!find_context(vm)) {
-			push_vm_failure(scratch, VM_FAILED_STATE);
+		if (!find_context(runtime)) {
+			push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
 			return false;
 		}
 		remember_process(scratch);
 	}
-	bool is_core = is_in_core(&vm->row.ruby, place + vm->delta), is_first = !ruby->is_entered;
+	bool is_core = is_in_core(&runtime->row.ruby, place + runtime->delta),
+	     is_first = !ruby->is_entered;
 	ruby->is_entered = true;
 	ruby->is_first = is_first && is_core && !scratch->walk.is_exact;
 	if (ruby->is_core_done && !is_core) {
@@ -261,7 +263,7 @@ static __always_inline __u32 place_in_iseq(const struct ruby_walk *ruby)
 static __always_inline __u64 identify_iseq(
 	const struct scratch *scratch, const struct ruby_walk *ruby, __u32 info)
 {
-	__u64 identity = mix(scratch->walk.vm.process, ruby->body_address);
+	__u64 identity = mix(scratch->walk.runtime.process, ruby->body_address);
 	identity = mix(identity, ruby->body_head[RUBY_BODY_INSTRUCTIONS]);
 	identity = mix(identity, ruby->body_head[RUBY_BODY_PATH]);
 	identity = mix(identity, ruby->body_head[RUBY_BODY_LABEL]);
@@ -298,7 +300,7 @@ static __always_inline bool read_method(struct ruby_walk *ruby)
 }
 
 /* Whose method the frame at hand belongs to, as far as that is in its name. */
-static __always_inline void find_owner(const struct ruby_vm *row, struct ruby_walk *ruby)
+static __always_inline void find_owner(const struct ruby_row *row, struct ruby_walk *ruby)
 {
 	__u64 path = RUBY_CLASS_ATTACHED + RUBY_CLASS_PATH * 8;
 	ruby->owner = ruby->path = 0;
@@ -321,7 +323,7 @@ static __always_inline void find_owner(const struct ruby_vm *row, struct ruby_wa
 static __always_inline __u64 identify_method(
 	const struct scratch *scratch, const struct ruby_walk *ruby)
 {
-	__u64 identity = mix(scratch->walk.vm.process, ruby->method[RUBY_METHOD_DEFINITION]);
+	__u64 identity = mix(scratch->walk.runtime.process, ruby->method[RUBY_METHOD_DEFINITION]);
 	identity = mix(identity, ruby->method[RUBY_METHOD_OWNER]);
 	identity = mix(identity, ruby->definition[RUBY_DEFINITION_C_FUNCTION]);
 	return mix(identity, ruby->definition[RUBY_DEFINITION_ID]);
@@ -330,8 +332,8 @@ static __always_inline __u64 identify_method(
 /* Without a name the native frames say as much. */
 static __always_inline void push_c_method(struct scratch *scratch)
 {
-	struct ruby_walk *ruby = &scratch->walk.vm.ruby;
-	if (!scratch->walk.vm.row.ruby.symbols || !read_method(ruby) ||
+	struct ruby_walk *ruby = &scratch->walk.runtime.ruby;
+	if (!scratch->walk.runtime.row.ruby.symbols || !read_method(ruby) ||
 		bpf_probe_read_user(ruby->definition, sizeof(ruby->definition),
 			(const void *)ruby->method[RUBY_METHOD_DEFINITION]) ||
 		(ruby->definition[0] & RUBY_DEFINITION_TYPE_MASK) != RUBY_IS_C_METHOD)
@@ -341,41 +343,41 @@ static __always_inline void push_c_method(struct scratch *scratch)
 	if (!number)
 		number = ruby_send_method(identity);
 	if (number)
-		push_vm_word(scratch, number, 0);
+		push_runtime_word(scratch, number, 0);
 }
 
 /* ---- the step ---- */
 
 static __always_inline void push_iseq(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct ruby_walk *ruby = &vm->ruby;
-	__u64 iseq[RUBY_ISEQ_WORDS], bytes = vm->row.ruby.body_bytes;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct ruby_walk *ruby = &runtime->ruby;
+	__u64 iseq[RUBY_ISEQ_WORDS], bytes = runtime->row.ruby.body_bytes;
 	const void *at = (const void *)ruby->frame_head[RUBY_FRAME_ISEQ];
 	if (bpf_probe_read_user(iseq, sizeof(iseq), at)) {
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return;
 	}
 	if ((iseq[0] & RUBY_INTERNAL_MASK) != RUBY_ISEQ) {
-		push_vm_failure(scratch, VM_FAILED_TORN);
+		push_runtime_failure(scratch, RUNTIME_FAILED_TORN);
 		return;
 	}
 	asm volatile("" : "+r"(bytes));
 	bytes = ((bytes - 1) & (RUBY_BODY_BYTES - 1)) + 1;
 	ruby->body_address = iseq[RUBY_ISEQ_BODY];
 	if (bpf_probe_read_user(ruby->body_head, bytes, (const void *)ruby->body_address)) {
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return;
 	}
-	find_owner(&vm->row.ruby, ruby);
-	__u64 identity = identify_iseq(scratch, ruby, vm->row.ruby.body_info);
+	find_owner(&runtime->row.ruby, ruby);
+	__u64 identity = identify_iseq(scratch, ruby, runtime->row.ruby.body_info);
 	__u32 number = find_code(identity);
 	if (!number)
 		number = ruby_send_iseq(identity);
 	if (number)
-		push_vm_word(scratch, number, place_in_iseq(ruby));
+		push_runtime_word(scratch, number, place_in_iseq(ruby));
 	else
-		push_vm_failure(scratch, VM_FAILED_NUMBER);
+		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
 }
 
 /*
@@ -392,9 +394,9 @@ static __always_inline bool is_without_loop(const struct ruby_walk *ruby, __u64 
 /* The next frame of the loop at hand. False: there is none. */
 static __always_inline bool ruby_step(struct scratch *scratch)
 {
-	struct vm_walk *vm = &scratch->walk.vm;
-	struct ruby_walk *ruby = &vm->ruby;
-	__u64 at = ruby->frame, bytes = vm->row.ruby.frame_bytes, flags;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct ruby_walk *ruby = &runtime->ruby;
+	__u64 at = ruby->frame, bytes = runtime->row.ruby.frame_bytes, flags;
 	bool is_first = ruby->is_first;
 	asm volatile("" : "+r"(bytes));
 	bytes = ((bytes - 1) & (RUBY_FRAME_BYTES - 1)) + 1;
@@ -405,7 +407,7 @@ static __always_inline bool ruby_step(struct scratch *scratch)
 	if (bpf_probe_read_user(ruby->frame_head, bytes, (const void *)at) ||
 		!read_environment(ruby, ruby->frame_head[RUBY_FRAME_EP])) {
 		ruby->frame = ruby->end;
-		push_vm_failure(scratch, VM_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return false;
 	}
 	flags = ruby->environment[RUBY_ENVIRONMENT_FLAGS];

@@ -78,7 +78,7 @@ struct ruby_object {
 
 /* Where a String has its bytes. False: it is none. */
 static __always_inline bool find_ruby_string(
-	const struct ruby_vm *row, __u64 string, __u64 *start, __u64 *length)
+	const struct ruby_row *row, __u64 string, __u64 *start, __u64 *length)
 {
 	struct ruby_object object = {};
 	if (bpf_probe_read_user(&object, sizeof(object), (const void *)string) ||
@@ -95,8 +95,8 @@ static __always_inline bool find_ruby_string(
 	return true;
 }
 
-static __always_inline __u32 append_ruby_string(struct vm_record *record, __u32 at,
-	enum vm_text what, const struct ruby_vm *row, __u64 string, __u64 max)
+static __always_inline __u32 append_ruby_string(struct runtime_record *record, __u32 at,
+	enum runtime_text what, const struct ruby_row *row, __u64 string, __u64 max)
 {
 	__u64 length = 0, start = string;
 	record->head.unit[what & 1] = 0;
@@ -128,20 +128,21 @@ static __always_inline __u64 find_path(__u64 path)
  * How many words of instructions and how many entries, the index that tells the entry of a place,
  * and the entries, which have the lines. What is too long the recorder reads, all of it.
  */
-static __always_inline __u32 append_ruby_lines(
-	struct vm_record *record, __u32 at, const struct ruby_vm *row, const struct ruby_walk *ruby)
+static __always_inline __u32 append_ruby_lines(struct runtime_record *record, __u32 at,
+	const struct ruby_row *row, const struct ruby_walk *ruby)
 {
-	struct event_vm_code *head = &record->head;
+	struct event_code *head = &record->head;
 	__u32 words = ruby->body_head[RUBY_BODY_SIZES] >> 32;
 	__u32 entries = word_of_body(ruby, row->body_info_size);
 	__u64 index = entries > 1 ? ruby_index_bytes(words) : 0;
 	__u64 info = (__u64)entries * row->info_bytes, start = at;
-	head->address[VM_TEXT_LINES] = ruby->body_address;
-	head->whole_bytes[VM_TEXT_LINES] = 0;
-	head->bytes[VM_TEXT_LINES] = 0;
+	head->address[RUNTIME_TEXT_LINES] = ruby->body_address;
+	head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	head->bytes[RUNTIME_TEXT_LINES] = 0;
 	asm volatile("" : "+r"(start), "+r"(index), "+r"(info));
-	if (start > VM_MAX_NAME_BYTES + VM_MAX_FILE_BYTES || index > VM_MAX_LINE_BYTES / 2 ||
-		info > VM_MAX_LINE_BYTES / 2 - RUBY_LINES_HEAD_BYTES || !info)
+	if (start > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES ||
+		index > RUNTIME_MAX_LINE_BYTES / 2 ||
+		info > RUNTIME_MAX_LINE_BYTES / 2 - RUBY_LINES_HEAD_BYTES || !info)
 		return at;
 	__u8 *to = record->text + start;
 	__builtin_memcpy(to, &words, sizeof(words));
@@ -154,7 +155,7 @@ static __always_inline __u32 append_ruby_lines(
 	if (bpf_probe_read_user(to + index, info, from))
 		return at;
 	__u32 bytes = RUBY_LINES_HEAD_BYTES + index + info;
-	head->bytes[VM_TEXT_LINES] = head->whole_bytes[VM_TEXT_LINES] = bytes;
+	head->bytes[RUNTIME_TEXT_LINES] = head->whole_bytes[RUNTIME_TEXT_LINES] = bytes;
 	return at + bytes;
 }
 
@@ -187,17 +188,18 @@ static __always_inline bool is_symbol_of(__u64 symbol, __u64 id)
  * The String of an ID: an Array has Arrays of these and of the symbols, in turn, by the number of
  * the ID. That of an operator is the ID itself. 0: not known.
  */
-static __always_inline __u64 string_of_id(const struct vm_walk *vm, __u64 id)
+static __always_inline __u64 string_of_id(const struct runtime_walk *runtime, __u64 id)
 {
 	enum {
 		SYMBOLS_LAST = 0, /* words of rb_symbols_t */
 		SYMBOLS_IDS = 2,
 		UNIT = 512, /* ID_ENTRY_UNIT */
 	};
-	const struct ruby_vm *row = &vm->row.ruby;
+	const struct ruby_row *row = &runtime->row.ruby;
 	__u64 symbols[SYMBOLS_IDS + 1], part, string, symbol;
 	__u64 number = id > row->last_operator ? id >> RUBY_ID_SHIFT : id;
-	if (bpf_probe_read_user(symbols, sizeof(symbols), (const void *)(row->symbols - vm->delta)))
+	if (bpf_probe_read_user(
+		    symbols, sizeof(symbols), (const void *)(row->symbols - runtime->delta)))
 		return 0;
 	if (!number || number > (__u32)symbols[SYMBOLS_LAST] ||
 		!read_entry(symbols[SYMBOLS_IDS], number / UNIT, &part) ||
@@ -208,8 +210,8 @@ static __always_inline __u64 string_of_id(const struct vm_walk *vm, __u64 id)
 }
 
 /* False: it is no class or module. */
-static __always_inline bool read_class(
-	const struct ruby_vm *row, __u64 class, __u64 *words, __u64 words_bytes, bool *is_singleton)
+static __always_inline bool read_class(const struct ruby_row *row, __u64 class, __u64 *words,
+	__u64 words_bytes, bool *is_singleton)
 {
 	__u64 flags, type;
 	if (!class || class & 7 || !read_word(class, &flags) ||
@@ -227,7 +229,7 @@ static __always_inline bool read_class(
  * has no name for good.
  */
 static __always_inline __u32 append_owner(
-	struct vm_record *record, __u32 at, const struct ruby_vm *row, __u64 owner)
+	struct runtime_record *record, __u32 at, const struct ruby_row *row, __u64 owner)
 {
 	__u64 class[RUBY_CLASS_PATH + 1], from = 0, length = 0, start = at;
 	bool is_singleton = false, ignored;
@@ -248,7 +250,7 @@ static __always_inline __u32 append_owner(
 
 /* Behind the `at` bytes that there are. 0: it could not be read, or is too long. */
 static __always_inline __u32 append_method(
-	struct vm_record *record, __u32 at, const struct ruby_vm *row, __u64 string)
+	struct runtime_record *record, __u32 at, const struct ruby_row *row, __u64 string)
 {
 	__u64 from = 0, length = 0, start = at;
 	if (!find_ruby_string(row, string, &from, &length))
@@ -261,22 +263,23 @@ static __always_inline __u32 append_method(
 	return at + length;
 }
 
-static __always_inline void set_name(struct vm_record *record, __u32 bytes)
+static __always_inline void set_name(struct runtime_record *record, __u32 bytes)
 {
-	struct event_vm_code *head = &record->head;
-	head->unit[VM_TEXT_NAME] = VM_UNIT_UTF8;
-	head->address[VM_TEXT_NAME] = 0;
-	head->bytes[VM_TEXT_NAME] = head->whole_bytes[VM_TEXT_NAME] = bytes;
+	struct event_code *head = &record->head;
+	head->unit[RUNTIME_TEXT_NAME] = RUNTIME_UNIT_UTF8;
+	head->address[RUNTIME_TEXT_NAME] = 0;
+	head->bytes[RUNTIME_TEXT_NAME] = head->whole_bytes[RUNTIME_TEXT_NAME] = bytes;
 }
 
-static __always_inline bool has_all_texts(const struct event_vm_code *head)
+static __always_inline bool has_all_texts(const struct event_code *head)
 {
-	return head->bytes[VM_TEXT_NAME] && head->bytes[VM_TEXT_FILE] && head->bytes[VM_TEXT_LINES];
+	return head->bytes[RUNTIME_TEXT_NAME] && head->bytes[RUNTIME_TEXT_FILE] &&
+	       head->bytes[RUNTIME_TEXT_LINES];
 }
 
 /* Whether two texts of the same length, which is not 0, are the same. Clobbers the record's. */
 static __always_inline bool is_same_text(
-	struct vm_record *record, __u64 one, __u64 other, __u64 length)
+	struct runtime_record *record, __u64 one, __u64 other, __u64 length)
 {
 	enum {
 		WORDS = RUBY_MAX_METHOD_BYTES / 8,
@@ -298,7 +301,7 @@ static __always_inline bool is_same_text(
  * method's own name, which it ends with, but for what eval() runs. 0: it has none.
  */
 static __always_inline __u32 append_qualified(
-	struct vm_record *record, const struct ruby_vm *row, const struct ruby_walk *ruby)
+	struct runtime_record *record, const struct ruby_row *row, const struct ruby_walk *ruby)
 {
 	__u64 label, base, label_length = 0, base_length = 0;
 	__u64 string = ruby->body_head[RUBY_BODY_BASE_LABEL];
@@ -325,20 +328,20 @@ __noinline int ruby_send_iseq(__u64 identity);
 __noinline int ruby_send_iseq(__u64 identity)
 {
 	struct scratch *scratch = get_scratch();
-	struct vm_record *record = get_vm_record(scratch);
+	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct ruby_vm *row = &scratch->walk.vm.row.ruby;
-	const struct ruby_walk *ruby = &scratch->walk.vm.ruby;
+	const struct ruby_row *row = &scratch->walk.runtime.row.ruby;
+	const struct ruby_walk *ruby = &scratch->walk.runtime.ruby;
 	__u32 line = ruby->body_head[RUBY_BODY_FIRST_LINE];
 	record->head.version = row->version;
 	record->head.first_line = row->flags & RUBY_HAS_TAGGED_LINE ? line >> 1 : line;
 	__u32 at = append_qualified(record, row, ruby);
 	if (!at)
-		at = append_ruby_string(record, 0, VM_TEXT_NAME, row,
-			ruby->body_head[RUBY_BODY_LABEL], VM_MAX_NAME_BYTES);
-	at = append_ruby_string(record, at, VM_TEXT_FILE, row,
-		find_path(ruby->body_head[RUBY_BODY_PATH]), VM_MAX_FILE_BYTES);
+		at = append_ruby_string(record, 0, RUNTIME_TEXT_NAME, row,
+			ruby->body_head[RUBY_BODY_LABEL], RUNTIME_MAX_NAME_BYTES);
+	at = append_ruby_string(record, at, RUNTIME_TEXT_FILE, row,
+		find_path(ruby->body_head[RUBY_BODY_PATH]), RUNTIME_MAX_FILE_BYTES);
 	at = append_ruby_lines(record, at, row, ruby);
 	return send_code(scratch, record, at, has_all_texts(&record->head), identity);
 }
@@ -348,22 +351,22 @@ __noinline int ruby_send_method(__u64 identity);
 __noinline int ruby_send_method(__u64 identity)
 {
 	struct scratch *scratch = get_scratch();
-	struct vm_record *record = get_vm_record(scratch);
+	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct vm_walk *vm = &scratch->walk.vm;
-	const struct ruby_vm *row = &vm->row.ruby;
-	__u64 string = string_of_id(vm, vm->ruby.definition[RUBY_DEFINITION_ID]);
-	__u32 class = append_owner(record, 0, row, vm->ruby.method[RUBY_METHOD_OWNER]);
+	const struct runtime_walk *runtime = &scratch->walk.runtime;
+	const struct ruby_row *row = &runtime->row.ruby;
+	__u64 string = string_of_id(runtime, runtime->ruby.definition[RUBY_DEFINITION_ID]);
+	__u32 class = append_owner(record, 0, row, runtime->ruby.method[RUBY_METHOD_OWNER]);
 	__u32 at = string ? append_method(record, class, row, string) : 0;
 	if (!at)
 		return 0;
 	record->head.version = row->version;
 	record->head.first_line = 0;
-	record->head.unit[VM_TEXT_FILE] = VM_UNIT_UTF8;
+	record->head.unit[RUNTIME_TEXT_FILE] = RUNTIME_UNIT_UTF8;
 	set_name(record, at);
-	at = append_text(record, at, VM_TEXT_FILE, 0, 0, VM_MAX_FILE_BYTES);
-	at = append_text(record, at, VM_TEXT_LINES, 0, 0, VM_MAX_LINE_BYTES);
+	at = append_text(record, at, RUNTIME_TEXT_FILE, 0, 0, RUNTIME_MAX_FILE_BYTES);
+	at = append_text(record, at, RUNTIME_TEXT_LINES, 0, 0, RUNTIME_MAX_LINE_BYTES);
 	return send_code(scratch, record, at, true, identity);
 }
 

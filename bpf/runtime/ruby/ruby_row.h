@@ -1,6 +1,6 @@
 /* What the BPF programs have to know of a file with CRuby in it. */
-#ifndef EBPROF_VM_RUBY_H
-#define EBPROF_VM_RUBY_H
+#ifndef EBPROF_RUBY_ROW_H
+#define EBPROF_RUBY_ROW_H
 
 enum ruby_flag {
 	/* How `context` tells the execution context of the thread; one of these. */
@@ -21,7 +21,7 @@ enum {
 
 /* Offsets are bytes in the struct that the name begins with; what no version changed is no field.
  */
-struct ruby_vm {
+struct ruby_row {
 	/* Offsets in the file, as the mapping of the interpreter's loop continues. */
 	unsigned long long context; /* but see RUBY_CONTEXT_IS_AT */
 	unsigned long long symbols; /* ruby_global_symbols: names of IDs; 0: not known */
@@ -68,6 +68,6 @@ static inline unsigned long long ruby_index_bytes(unsigned int words)
 	return RUBY_INDEX_PLACES / RUBY_INDEX_WORD_PLACES * 8 + blocks * RUBY_INDEX_BLOCK_BYTES;
 }
 
-_Static_assert(sizeof(struct ruby_vm) == 120, "fills a row");
+_Static_assert(sizeof(struct ruby_row) == 120, "fills a row");
 
 #endif

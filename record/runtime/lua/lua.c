@@ -48,7 +48,7 @@ static uint32_t find_version(
 		BYTES = 24,
 	};
 	uint8_t text[BYTES];
-	if (!ident->address || !vm_file_read(elf, ident->address, text, sizeof(text)))
+	if (!ident->address || !runtime_file_read(elf, ident->address, text, sizeof(text)))
 		return 0;
 	const uint8_t *digit = memmem(text, BYTES - DIGITS, head, HEAD);
 	if (!digit)
@@ -60,10 +60,10 @@ static uint32_t find_version(
 	return (digit[0] - (uint32_t)'0') * 10 + digit[2] - '0';
 }
 
-static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_found)
+static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct lua_vm *row = &file->row.lua;
+	struct lua_row *row = &file->row.lua;
 	uint32_t release = 0;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
@@ -78,12 +78,12 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	return NULL;
 }
 
-static void place(struct vm_row *row, uint64_t address_to_file)
+static void place(struct runtime_row *row, uint64_t address_to_file)
 {
 	row->lua.loop += address_to_file;
 }
 
-static bool is_sound(const struct vm_row *row)
+static bool is_sound(const struct runtime_row *row)
 {
 	return lua_layout_is_sound(&row->lua);
 }
@@ -94,14 +94,15 @@ enum {
 	MAX_LINES = 1 << 18,
 };
 
-static bool read_lines(const struct event_vm_code *event, struct vm_text_bytes *ret)
+static bool read_lines(const struct event_code *event, struct runtime_text_bytes *ret)
 {
-	struct lua_vm row;
+	struct lua_row row;
 	uint8_t proto[LUA_PROTO_BYTES];
 	uint32_t count, whole = 0;
 	uint64_t lines, whole_lines;
 	if (!lua_layout_of_version(event->version, 0, &row) ||
-		!vm_read_process(event->pid, event->address[VM_TEXT_LINES], proto, sizeof(proto)))
+		!runtime_read_process(
+			event->pid, event->address[RUNTIME_TEXT_LINES], proto, sizeof(proto)))
 		return false;
 	memcpy(&count, proto + row.proto_nr_lines, sizeof(count));
 	memcpy(&lines, proto + row.proto_lines, sizeof(lines));
@@ -117,12 +118,12 @@ static bool read_lines(const struct event_vm_code *event, struct vm_text_bytes *
 }
 
 static bool read_text(
-	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
+	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
 	return lua_text_read(event, what, read_lines, ret);
 }
 
-const struct vm_runtime lua_runtime = {
+const struct runtime lua_runtime = {
 	.name = "lua",
 	.object = "[lua]",
 	.detect = detect,

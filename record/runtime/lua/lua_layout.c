@@ -18,7 +18,7 @@
 #define VALUES_SINCE_52 \
 	.value_closure = 0x46, .value_name = 0x44, .closure_proto = 24, .upvalue_bytes = 16
 
-static const struct lua_vm lua_51 = {
+static const struct lua_row lua_51 = {
 	.code =
 		{
 			.sets_a = {0x31bc3ffc7f},
@@ -58,7 +58,7 @@ static const struct lua_vm lua_51 = {
 	.status_tail = 1 << 2,
 };
 
-static const struct lua_vm lua_52 = {
+static const struct lua_row lua_52 = {
 	.code =
 		{
 			.sets_a = {0x6b707ff8ff},
@@ -86,7 +86,7 @@ static const struct lua_vm lua_52 = {
 	.status_tail = 1 << 6,
 };
 
-static const struct lua_vm lua_53 = {
+static const struct lua_row lua_53 = {
 	.code =
 		{
 			.sets_a = {0x35b83ffff8ff},
@@ -119,7 +119,7 @@ static const struct lua_vm lua_53 = {
 	.status_tail = 1 << 5,
 };
 
-static const struct lua_vm lua_54 = {
+static const struct lua_row lua_54 = {
 	.code =
 		{
 			.sets_a = {0x3e3ffffff87bff, 0x3a638},
@@ -166,7 +166,7 @@ static const struct lua_vm lua_54 = {
 
 /* What is as in 5.4 is not said again; its instructions have the same numbers as far as they
  * matter. */
-static void change_to_55(struct lua_vm *row)
+static void change_to_55(struct lua_row *row)
 {
 	row->flags |= LUA_MAIN_IS_INSIDE | LUA_STRINGS_MAY_POINT | LUA_METHODS_HAVE_NAMES;
 	row->call_status = 60;
@@ -176,9 +176,9 @@ static void change_to_55(struct lua_vm *row)
 	row->status_tail = 1 << 22;
 }
 
-bool lua_layout_of_version(uint32_t version, uint32_t release, struct lua_vm *ret)
+bool lua_layout_of_version(uint32_t version, uint32_t release, struct lua_row *ret)
 {
-	static const struct lua_vm *const versions[] = {
+	static const struct lua_row *const versions[] = {
 		&lua_51, &lua_52, &lua_53, &lua_54, &lua_54};
 	if (version < LUA_FIRST_VERSION || version > LUA_LAST_VERSION)
 		return false;
@@ -191,7 +191,7 @@ bool lua_layout_of_version(uint32_t version, uint32_t release, struct lua_vm *re
 	return true;
 }
 
-bool lua_layout_is_sound(const struct lua_vm *row)
+bool lua_layout_is_sound(const struct lua_row *row)
 {
 	const uint8_t in_proto[] = {row->proto_constants, row->proto_code, row->proto_upvalues,
 		row->proto_lines, row->proto_whole_lines, row->proto_locals, row->proto_source,

@@ -45,7 +45,7 @@ static void find_whole(
 	*line = (int32_t)bytes_get_u32(&cursor);
 }
 
-uint32_t lua_line_of(const struct vm_lines *lines, uint32_t place)
+uint32_t lua_line_of(const struct runtime_lines *lines, uint32_t place)
 {
 	struct bytes_cursor cursor = bytes_cursor(lines->bytes, lines->len);
 	uint32_t count = bytes_get_u32(&cursor), whole = bytes_get_u32(&cursor);

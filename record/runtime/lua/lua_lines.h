@@ -15,6 +15,6 @@ enum {
 };
 
 /* 0: the place has none, or the table makes no sense. */
-uint32_t lua_line_of(const struct vm_lines *lines, uint32_t place);
+uint32_t lua_line_of(const struct runtime_lines *lines, uint32_t place);
 
 #endif

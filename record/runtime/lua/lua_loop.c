@@ -99,7 +99,7 @@ static void read_code(const struct search *search, const struct function *functi
 {
 	uint64_t size = function->end - function->start;
 	bool is_small = function->end > function->start && size <= CALLER_MAX_BYTES;
-	*len = is_small && vm_file_read(search->elf, function->start, code, size) ? size : 0;
+	*len = is_small && runtime_file_read(search->elf, function->start, code, size) ? size : 0;
 }
 
 /*
@@ -139,7 +139,7 @@ static bool saves_all(const struct search *search, const struct function *functi
 	};
 	uint8_t code[PROLOGUE_BYTES];
 	unsigned pushed = 0;
-	if (!vm_file_read(search->elf, function->start, code, sizeof(code)))
+	if (!runtime_file_read(search->elf, function->start, code, sizeof(code)))
 		return false;
 	for (size_t i = 0; i + 1 < sizeof(code) && pushed != ALL; i++) {
 		if (code[i] == 0x41 && code[i + 1] >= 0x54 && code[i + 1] <= 0x57)

@@ -17,7 +17,7 @@ static bool read_source(uint32_t pid, uint64_t source, char text[STRING_MAX_BYTE
 {
 	memset(text, 0, STRING_MAX_BYTES);
 	for (size_t i = 0; i + 1 < STRING_MAX_BYTES && (!i || text[i - 1]); i++)
-		if (!vm_read_process(pid, source + STRING_BYTES + i, text + i, 1))
+		if (!runtime_read_process(pid, source + STRING_BYTES + i, text + i, 1))
 			return false;
 	if (text[0] == '@' || text[0] == '=')
 		memmove(text, text + 1, STRING_MAX_BYTES - 1);
@@ -27,14 +27,14 @@ static bool read_source(uint32_t pid, uint64_t source, char text[STRING_MAX_BYTE
 }
 
 bool lua_text_read_arrays(uint32_t pid, const uint32_t counts[2],
-	const struct lua_line_array arrays[2], struct vm_text_bytes *ret)
+	const struct lua_line_array arrays[2], struct runtime_text_bytes *ret)
 {
 	size_t len = LUA_LINES_HEAD_BYTES + arrays[0].bytes + arrays[1].bytes;
 	uint8_t *data = mem_alloc(len), *to = data + LUA_LINES_HEAD_BYTES;
 	memcpy(data, counts, LUA_LINES_HEAD_BYTES);
 	for (int i = 0; i < 2; to += arrays[i++].bytes) {
 		if (!arrays[i].bytes ||
-			vm_read_process(pid, arrays[i].address, to, arrays[i].bytes))
+			runtime_read_process(pid, arrays[i].address, to, arrays[i].bytes))
 			continue;
 		mem_free(data);
 		return false;
@@ -44,17 +44,17 @@ bool lua_text_read_arrays(uint32_t pid, const uint32_t counts[2],
 	return true;
 }
 
-bool lua_text_read(const struct event_vm_code *event, enum vm_text what,
-	lua_read_lines_fn *read_lines, struct vm_text_bytes *ret)
+bool lua_text_read(const struct event_code *event, enum runtime_text what,
+	lua_read_lines_fn *read_lines, struct runtime_text_bytes *ret)
 {
 	char source[STRING_MAX_BYTES];
-	ret->unit = VM_UNIT_UTF8;
-	if (what == VM_TEXT_LINES)
+	ret->unit = RUNTIME_UNIT_UTF8;
+	if (what == RUNTIME_TEXT_LINES)
 		return read_lines(event, ret);
 	if (!read_source(event->pid, event->address[what], source))
 		return false;
 	CLEANUP(str_deinit) struct str out = {0};
-	if (what == VM_TEXT_NAME)
+	if (what == RUNTIME_TEXT_NAME)
 		str_printf(&out, "function@%s:%u", source, event->first_line);
 	else
 		str_puts(&out, source);

@@ -7,11 +7,11 @@
 
 #include "record/runtime/runtime.h"
 
-typedef bool lua_read_lines_fn(const struct event_vm_code *event, struct vm_text_bytes *ret);
+typedef bool lua_read_lines_fn(const struct event_code *event, struct runtime_text_bytes *ret);
 
-/* As vm_runtime.read_text. */
-bool lua_text_read(const struct event_vm_code *event, enum vm_text what,
-	lua_read_lines_fn *read_lines, struct vm_text_bytes *ret);
+/* As struct runtime's read_text. */
+bool lua_text_read(const struct event_code *event, enum runtime_text what,
+	lua_read_lines_fn *read_lines, struct runtime_text_bytes *ret);
 
 struct lua_line_array { /* in the process's memory */
 	uint64_t address;
@@ -20,6 +20,6 @@ struct lua_line_array { /* in the process's memory */
 
 /* The two counts, and the arrays behind them. False: they cannot be read. */
 bool lua_text_read_arrays(uint32_t pid, const uint32_t counts[2],
-	const struct lua_line_array arrays[2], struct vm_text_bytes *ret);
+	const struct lua_line_array arrays[2], struct runtime_text_bytes *ret);
 
 #endif

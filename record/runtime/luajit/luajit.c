@@ -64,7 +64,7 @@ static bool has_wide_references(struct elf_file *elf, const struct elf_dynsym *g
 {
 	static const uint8_t load[] = {0x48, 0x8b, 0x47, 0x28}, less[] = {0x48, 0x2b, 0x47, 0x20};
 	uint8_t code[32];
-	return get_top->address && vm_file_read(elf, get_top->address, code, sizeof(code)) &&
+	return get_top->address && runtime_file_read(elf, get_top->address, code, sizeof(code)) &&
 	       memmem(code, sizeof(code), load, sizeof(load)) &&
 	       memmem(code, sizeof(code), less, sizeof(less));
 }
@@ -101,20 +101,20 @@ static uint32_t find_traces(const uint8_t *code, size_t len)
 	return 0;
 }
 
-static void take_traces(struct elf_file *elf, const struct vm_file *file, uint32_t *ret)
+static void take_traces(struct elf_file *elf, const struct runtime_file *file, uint32_t *ret)
 {
 	uint64_t len = file->loop_end - file->loop_start;
 	if (len > MAX_LOOP_BYTES)
 		return;
 	CLEANUP_FREE uint8_t *code = mem_alloc(len);
-	if (vm_file_read(elf, file->loop_start, code, len))
+	if (runtime_file_read(elf, file->loop_start, code, len))
 		*ret = find_traces(code, len);
 }
 
-static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_found)
+static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct luajit_vm *row = &file->row.luajit;
+	struct luajit_row *row = &file->row.luajit;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
@@ -133,12 +133,12 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	return NULL;
 }
 
-static void place(struct vm_row *row, uint64_t address_to_file)
+static void place(struct runtime_row *row, uint64_t address_to_file)
 {
 	row->luajit.loop += address_to_file;
 }
 
-static bool is_sound(const struct vm_row *row)
+static bool is_sound(const struct runtime_row *row)
 {
 	return row->luajit.version == VERSION &&
 	       memcmp(&row->luajit.code, &code_of_21, sizeof(code_of_21)) == 0;
@@ -161,7 +161,7 @@ static unsigned width_of(uint32_t nr_lines)
 
 /* How many instructions, how many lines; the line of each from the second on, from the first line.
  */
-static uint32_t line_of(const struct vm_lines *lines, uint32_t at)
+static uint32_t line_of(const struct runtime_lines *lines, uint32_t at)
 {
 	struct bytes_cursor cursor = bytes_cursor(lines->bytes, lines->len);
 	uint32_t count = bytes_get_u32(&cursor), nr_lines = bytes_get_u32(&cursor);
@@ -178,12 +178,13 @@ static uint32_t line_of(const struct vm_lines *lines, uint32_t at)
 	return line <= nr_lines ? lines->first_line + line : 0;
 }
 
-static bool read_lines(const struct event_vm_code *event, struct vm_text_bytes *ret)
+static bool read_lines(const struct event_code *event, struct runtime_text_bytes *ret)
 {
 	uint8_t proto[PROTO_BYTES];
 	uint32_t count, nr_lines;
 	uint64_t lines;
-	if (!vm_read_process(event->pid, event->address[VM_TEXT_LINES], proto, sizeof(proto)))
+	if (!runtime_read_process(
+		    event->pid, event->address[RUNTIME_TEXT_LINES], proto, sizeof(proto)))
 		return false;
 	memcpy(&count, proto + PROTO_NR_CODE, sizeof(count));
 	memcpy(&nr_lines, proto + PROTO_NR_LINES, sizeof(nr_lines));
@@ -195,12 +196,12 @@ static bool read_lines(const struct event_vm_code *event, struct vm_text_bytes *
 }
 
 static bool read_text(
-	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
+	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
 	return lua_text_read(event, what, read_lines, ret);
 }
 
-const struct vm_runtime luajit_runtime = {
+const struct runtime luajit_runtime = {
 	.name = "luajit",
 	.object = "[lua]",
 	.detect = detect,

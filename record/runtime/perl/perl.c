@@ -62,7 +62,7 @@ static bool has_usual_structs(struct elf_file *elf, const struct elf_dynsym *sym
 	if (!symbol->address || !symbol->size || symbol->size > MAX_OPTIONS_BYTES)
 		return false;
 	options = mem_zalloc(symbol->size + 1);
-	if (!vm_file_read(elf, symbol->address, options, symbol->size))
+	if (!runtime_file_read(elf, symbol->address, options, symbol->size))
 		return false;
 	for (size_t i = 0; i < sizeof(unusual) / sizeof(*unusual); i++)
 		if (has_option(options, unusual[i]))
@@ -70,18 +70,18 @@ static bool has_usual_structs(struct elf_file *elf, const struct elf_dynsym *sym
 	return has_option(options, "USE_ITHREADS");
 }
 
-static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_found)
+static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct perl_vm *row = &file->row.perl;
+	struct perl_row *row = &file->row.perl;
 	uint8_t revision, version;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	file->is_runtime = symbols[LOOP].address && symbols[REVISION].address;
 	if (!symbols[LOOP].address || !symbols[LOOP].size || !symbols[KEY].address ||
-		!vm_file_read(elf, symbols[REVISION].address, &revision, 1) ||
-		!vm_file_read(elf, symbols[VERSION].address, &version, 1) || revision != 5 ||
+		!runtime_file_read(elf, symbols[REVISION].address, &revision, 1) ||
+		!runtime_file_read(elf, symbols[VERSION].address, &version, 1) || revision != 5 ||
 		!has_usual_structs(elf, &symbols[OPTIONS]) || !perl_layout_of_version(version, row))
 		return NULL;
 	row->key = symbols[KEY].address;
@@ -92,25 +92,25 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	return NULL;
 }
 
-static void place(struct vm_row *row, uint64_t address_to_file)
+static void place(struct runtime_row *row, uint64_t address_to_file)
 {
 	row->perl.key += address_to_file;
 	row->perl.nextstate += address_to_file;
 }
 
-static bool is_sound(const struct vm_row *row)
+static bool is_sound(const struct runtime_row *row)
 {
 	return perl_layout_is_sound(&row->perl);
 }
 
 /* The statement says its line itself. */
-static uint32_t line_of(const struct vm_lines *lines, uint32_t place)
+static uint32_t line_of(const struct runtime_lines *lines, uint32_t place)
 {
 	(void)lines;
 	return place;
 }
 
-const struct vm_runtime perl_runtime = {
+const struct runtime perl_runtime = {
 	.name = "perl",
 	.object = "[perl]",
 	.detect = detect,

@@ -12,13 +12,13 @@ enum {
 	LAST_MINOR = 42,
 };
 
-bool perl_layout_of_version(uint32_t minor, struct perl_vm *ret)
+bool perl_layout_of_version(uint32_t minor, struct perl_row *ret)
 {
 	if (minor < FIRST_MINOR || minor > LAST_MINOR ||
 		minor & 1) /* odd: on the way to a release */
 		return false;
 	bool is_before_32 = minor < 32, is_before_34 = minor < 34, is_before_38 = minor < 38;
-	*ret = (struct perl_vm){
+	*ret = (struct perl_row){
 		.version = (uint8_t)minor,
 		.context_bytes = is_before_32 ? 96 : 104,
 		.context_cv = is_before_32 ? 64 : 72,
@@ -34,9 +34,9 @@ bool perl_layout_of_version(uint32_t minor, struct perl_vm *ret)
 	return true;
 }
 
-bool perl_layout_is_sound(const struct perl_vm *row)
+bool perl_layout_is_sound(const struct perl_row *row)
 {
-	struct perl_vm known;
+	struct perl_row known;
 	if (!perl_layout_of_version(row->version, &known) || !row->key)
 		return false;
 	known.key = row->key;

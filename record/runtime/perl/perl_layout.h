@@ -8,8 +8,8 @@
 #include "bpf/runtime/runtime_row.h"
 
 /* False: an unknown version. Addresses stay 0. */
-bool perl_layout_of_version(uint32_t minor, struct perl_vm *ret);
+bool perl_layout_of_version(uint32_t minor, struct perl_row *ret);
 /* Whether the BPF side may be handed it. */
-bool perl_layout_is_sound(const struct perl_vm *row);
+bool perl_layout_is_sound(const struct perl_row *row);
 
 #endif

@@ -20,13 +20,13 @@ enum {
 	HAS_NAME = 0x8000, /* CVf_ */
 	IS_LEXICAL = 0x10000,
 	MAX_PART_BYTES = 240, /* of a name */
-	MAX_C_BYTES = VM_MAX_FILE_BYTES,
+	MAX_C_BYTES = RUNTIME_MAX_FILE_BYTES,
 	PAGE_BYTES = 4096,
 };
 
 static bool read_word(uint32_t pid, uint64_t address, uint64_t *ret)
 {
-	return address && vm_read_process(pid, address, ret, sizeof(*ret));
+	return address && runtime_read_process(pid, address, ret, sizeof(*ret));
 }
 
 static uint32_t type_of(uint32_t pid, uint64_t sv)
@@ -41,12 +41,12 @@ static bool put_hek(uint32_t pid, uint64_t hek, struct str *out, uint8_t *unit)
 {
 	uint32_t head[2];
 	char bytes[MAX_PART_BYTES + 2];
-	if (!hek || !vm_read_process(pid, hek, head, sizeof(head)) || !head[1] ||
-		head[1] > MAX_PART_BYTES || !vm_read_process(pid, hek + 8, bytes, head[1] + 2))
+	if (!hek || !runtime_read_process(pid, hek, head, sizeof(head)) || !head[1] ||
+		head[1] > MAX_PART_BYTES || !runtime_read_process(pid, hek + 8, bytes, head[1] + 2))
 		return false;
 	str_write(out, bytes, head[1]);
 	if (bytes[head[1] + 1] & 1) /* HVhek_UTF8 */
-		*unit = VM_UNIT_UTF8;
+		*unit = RUNTIME_UNIT_UTF8;
 	return true;
 }
 
@@ -57,7 +57,7 @@ static bool put_c_text(uint32_t pid, uint64_t address, struct str *out)
 	for (size_t len = 0; address && len < sizeof(bytes);) {
 		size_t part = PAGE_BYTES - (address + len) % PAGE_BYTES;
 		part = part < sizeof(bytes) - len ? part : sizeof(bytes) - len;
-		if (!vm_read_process(pid, address + len, bytes + len, part))
+		if (!runtime_read_process(pid, address + len, bytes + len, part))
 			return false;
 		const char *end = memchr(bytes + len, '\0', part);
 		len = end ? (size_t)(end - bytes) : len + part;
@@ -71,7 +71,7 @@ static bool put_c_text(uint32_t pid, uint64_t address, struct str *out)
 
 /* ---- names ---- */
 
-static uint64_t name_of_stash(uint32_t pid, const struct perl_vm *row, uint64_t stash)
+static uint64_t name_of_stash(uint32_t pid, const struct perl_row *row, uint64_t stash)
 {
 	uint64_t body, max, array, name, count;
 	if (!read_word(pid, stash, &body))
@@ -114,10 +114,11 @@ static uint64_t name_of_cv(uint32_t pid, uint64_t cv, uint64_t *stash)
 	return name;
 }
 
-static bool put_cv_name(const struct event_vm_code *event, struct str *out, uint8_t *unit)
+static bool put_cv_name(const struct event_code *event, struct str *out, uint8_t *unit)
 {
-	struct perl_vm row;
-	uint64_t stash = 0, name = name_of_cv(event->pid, event->address[VM_TEXT_NAME], &stash);
+	struct perl_row row;
+	uint64_t stash = 0,
+		 name = name_of_cv(event->pid, event->address[RUNTIME_TEXT_NAME], &stash);
 	if (!name || !perl_layout_of_version(event->version, &row))
 		return false;
 	if (stash) {
@@ -128,20 +129,20 @@ static bool put_cv_name(const struct event_vm_code *event, struct str *out, uint
 	return put_hek(event->pid, name, out, unit);
 }
 
-static bool put_module(const struct event_vm_code *event, struct str *out)
+static bool put_module(const struct event_code *event, struct str *out)
 {
 	uint64_t text;
 	str_puts(out, "require ");
-	return read_word(event->pid, event->address[VM_TEXT_NAME] + 16, &text) &&
+	return read_word(event->pid, event->address[RUNTIME_TEXT_NAME] + 16, &text) &&
 	       put_c_text(event->pid, text, out);
 }
 
 static bool put_text(
-	const struct event_vm_code *event, enum vm_text what, struct str *out, uint8_t *unit)
+	const struct event_code *event, enum runtime_text what, struct str *out, uint8_t *unit)
 {
-	uint32_t type = type_of(event->pid, event->address[VM_TEXT_NAME]);
-	*unit = VM_UNIT_UTF8;
-	if (what == VM_TEXT_FILE)
+	uint32_t type = type_of(event->pid, event->address[RUNTIME_TEXT_NAME]);
+	*unit = RUNTIME_UNIT_UTF8;
+	if (what == RUNTIME_TEXT_FILE)
 		return put_c_text(event->pid, event->address[what], out);
 	if (type != IS_CV && type != IS_FORMAT)
 		return put_module(event, out);
@@ -149,10 +150,11 @@ static bool put_text(
 	return put_cv_name(event, out, unit);
 }
 
-bool perl_read_text(const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
+bool perl_read_text(
+	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
 	CLEANUP(str_deinit) struct str out = {0};
-	if (what == VM_TEXT_LINES || !put_text(event, what, &out, &ret->unit))
+	if (what == RUNTIME_TEXT_LINES || !put_text(event, what, &out, &ret->unit))
 		return false;
 	ret->len = out.len;
 	ret->data = mem_alloc(out.len);

@@ -4,8 +4,8 @@
 
 #include "record/runtime/runtime.h"
 
-/* The function of struct vm_runtime. */
+/* The function of struct runtime. */
 bool perl_read_text(
-	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret);
+	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret);
 
 #endif

@@ -126,7 +126,7 @@ static bool is_near_load(const uint8_t *code, uint8_t offset)
  * like does not matter: nothing but the right offsets is taken.
  */
 static bool read_accessor(
-	const uint8_t *code, size_t len, const struct elf_dynsym *symbols, struct php_vm *ret)
+	const uint8_t *code, size_t len, const struct elf_dynsym *symbols, struct php_row *ret)
 {
 	const struct elf_dynsym *globals = &symbols[GLOBALS];
 	uint64_t frame = 0, file = 0;
@@ -149,13 +149,13 @@ static bool read_accessor(
 	return frame && file && has_previous;
 }
 
-static bool find_layout(struct elf_file *elf, const struct elf_dynsym *symbols, struct php_vm *ret)
+static bool find_layout(struct elf_file *elf, const struct elf_dynsym *symbols, struct php_row *ret)
 {
 	uint8_t code[LOOK_AT_BYTES + MAX_INSTRUCTION];
 	const struct elf_dynsym *function = &symbols[GET_FILE];
 	if (!function->address || !symbols[GLOBALS].address ||
 		symbols[GLOBALS].size > MAX_GLOBALS_BYTES ||
-		!vm_file_read(elf, function->address, code, sizeof(code)))
+		!runtime_file_read(elf, function->address, code, sizeof(code)))
 		return false;
 	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
 	return read_accessor(code, len, symbols, ret);
@@ -171,7 +171,7 @@ static uint64_t find_jump(struct elf_file *elf, const struct elf_dynsym *loop)
 		LOOP_BEGIN_BYTES = 1024,
 	};
 	uint8_t code[LOOP_BEGIN_BYTES];
-	if (loop->size < sizeof(code) || !vm_file_read(elf, loop->address, code, sizeof(code)))
+	if (loop->size < sizeof(code) || !runtime_file_read(elf, loop->address, code, sizeof(code)))
 		return 0;
 	for (size_t i = 0; i + 3 <= sizeof(code); i++)
 		if (code[i] == 0x41 && code[i + 1] == 0xff && code[i + 2] == 0x27)
@@ -180,7 +180,7 @@ static uint64_t find_jump(struct elf_file *elf, const struct elf_dynsym *loop)
 }
 
 /* Since which version zend_generator is what it is was not looked for further than in these. */
-static void take_generator(uint32_t version, struct php_vm *row)
+static void take_generator(uint32_t version, struct php_row *row)
 {
 	bool is_74 = version == 74, is_known = is_74 || (version >= 82 && version <= 84);
 	row->generator_frame = is_known ? is_74 ? 64 : 56 : 0;
@@ -188,10 +188,10 @@ static void take_generator(uint32_t version, struct php_vm *row)
 	row->generator_child = is_known ? is_74 ? 184 : 168 : 0;
 }
 
-static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_found)
+static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct php_vm *row = &file->row.php;
+	struct php_row *row = &file->row.php;
 	uint32_t version;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
@@ -213,16 +213,16 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	return NULL;
 }
 
-static void place(struct vm_row *row, uint64_t address_to_file)
+static void place(struct runtime_row *row, uint64_t address_to_file)
 {
 	row->php.frame += address_to_file;
 	row->php.loop += address_to_file;
 	row->php.resume += row->php.resume ? address_to_file : 0;
 }
 
-static bool is_sound(const struct vm_row *row)
+static bool is_sound(const struct runtime_row *row)
 {
-	const struct php_vm *php = &row->php;
+	const struct php_row *php = &row->php;
 	return php->version >= FIRST_VERSION && php->version <= LAST_VERSION &&
 	       php->code_file >= MIN_CODE_FILE && php->code_file <= MAX_CODE_FILE &&
 	       php->code_file % 8 == 0 && php->code_start < php->code_file &&
@@ -232,7 +232,7 @@ static bool is_sound(const struct vm_row *row)
 /* ---- places and texts ---- */
 
 /* A place is a line. */
-static uint32_t line_of(const struct vm_lines *lines, uint32_t place)
+static uint32_t line_of(const struct runtime_lines *lines, uint32_t place)
 {
 	(void)lines;
 	return place;
@@ -247,29 +247,29 @@ enum {
 };
 
 /* Appends the zend_string that the word at `pointer` points to. False: it cannot be read. */
-static bool add_text(uint32_t pid, uint64_t pointer, uint64_t max, struct vm_text_bytes *ret)
+static bool add_text(uint32_t pid, uint64_t pointer, uint64_t max, struct runtime_text_bytes *ret)
 {
 	uint64_t text, length;
-	if (!vm_read_process(pid, pointer, &text, sizeof(text)) || !text ||
-		!vm_read_process(pid, text + TEXT_LENGTH, &length, sizeof(length)) || !length)
+	if (!runtime_read_process(pid, pointer, &text, sizeof(text)) || !text ||
+		!runtime_read_process(pid, text + TEXT_LENGTH, &length, sizeof(length)) || !length)
 		return false;
 	length = length < max ? length : max;
 	ret->data = mem_realloc_array(ret->data, ret->len + length + 2, 1);
-	if (!vm_read_process(pid, text + TEXT_BYTES, ret->data + ret->len, length))
+	if (!runtime_read_process(pid, text + TEXT_BYTES, ret->data + ret->len, length))
 		return false;
 	ret->len += length;
 	return true;
 }
 
 /* "Class::" of a method. False: it cannot be read. */
-static bool add_class(uint32_t pid, uint64_t function, struct vm_text_bytes *ret)
+static bool add_class(uint32_t pid, uint64_t function, struct runtime_text_bytes *ret)
 {
 	uint64_t class;
-	if (!vm_read_process(pid, function + FUNCTION_CLASS, &class, sizeof(class)))
+	if (!runtime_read_process(pid, function + FUNCTION_CLASS, &class, sizeof(class)))
 		return false;
 	if (!class)
 		return true;
-	if (!add_text(pid, class + CLASS_NAME, VM_MAX_NAME_BYTES, ret))
+	if (!add_text(pid, class + CLASS_NAME, RUNTIME_MAX_NAME_BYTES, ret))
 		return false;
 	const uint8_t *zero = memchr(ret->data, 0, ret->len); /* of a class without a name */
 	ret->len = zero ? (size_t)(zero - ret->data) : ret->len;
@@ -280,19 +280,20 @@ static bool add_class(uint32_t pid, uint64_t function, struct vm_text_bytes *ret
 
 /* The name by the address of the function; the file by the address of its name. */
 static bool read_text(
-	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
+	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
-	struct vm_text_bytes text = {.unit = VM_UNIT_UTF8};
+	struct runtime_text_bytes text = {.unit = RUNTIME_UNIT_UTF8};
 	uint64_t at = event->address[what], length;
 	bool is_read = false;
-	if (what == VM_TEXT_NAME)
+	if (what == RUNTIME_TEXT_NAME)
 		is_read = add_class(event->pid, at, &text) &&
-			  add_text(event->pid, at + FUNCTION_NAME, VM_MAX_NAME_BYTES, &text);
-	else if (what == VM_TEXT_FILE &&
-		 vm_read_process(event->pid, at + TEXT_LENGTH, &length, sizeof(length)) && length) {
-		text.len = length < VM_MAX_FILE_BYTES ? length : VM_MAX_FILE_BYTES;
+			  add_text(event->pid, at + FUNCTION_NAME, RUNTIME_MAX_NAME_BYTES, &text);
+	else if (what == RUNTIME_TEXT_FILE &&
+		 runtime_read_process(event->pid, at + TEXT_LENGTH, &length, sizeof(length)) &&
+		 length) {
+		text.len = length < RUNTIME_MAX_FILE_BYTES ? length : RUNTIME_MAX_FILE_BYTES;
 		text.data = mem_alloc(text.len);
-		is_read = vm_read_process(event->pid, at + TEXT_BYTES, text.data, text.len);
+		is_read = runtime_read_process(event->pid, at + TEXT_BYTES, text.data, text.len);
 	}
 	if (is_read)
 		*ret = text;
@@ -301,7 +302,7 @@ static bool read_text(
 	return is_read;
 }
 
-const struct vm_runtime php_runtime = {
+const struct runtime php_runtime = {
 	.name = "php",
 	.object = "[php]",
 	.detect = detect,

@@ -44,7 +44,7 @@ static uint32_t find_version(struct elf_file *elf, const struct elf_dynsym *symb
 {
 	uint8_t bytes[8];
 	if (symbols[VERSION].address) {
-		if (!vm_file_read(elf, symbols[VERSION].address, bytes, sizeof(bytes)))
+		if (!runtime_file_read(elf, symbols[VERSION].address, bytes, sizeof(bytes)))
 			return 0;
 		struct bytes_cursor cursor = bytes_cursor(bytes, sizeof(bytes));
 		uint64_t version = bytes_get_u64(&cursor); /* PY_VERSION_HEX */
@@ -108,7 +108,7 @@ static uint64_t find_key(struct elf_file *elf, const struct elf_dynsym *symbols)
 {
 	uint8_t code[LOOK_AT_BYTES + 8];
 	const struct elf_dynsym *function = &symbols[GET_STATE], *runtime = &symbols[RUNTIME];
-	if (!function->address || !vm_file_read(elf, function->address, code, sizeof(code)))
+	if (!function->address || !runtime_file_read(elf, function->address, code, sizeof(code)))
 		return 0;
 	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
 	for (size_t i = 0; i < len; i++) {
@@ -123,7 +123,7 @@ static uint64_t find_key(struct elf_file *elf, const struct elf_dynsym *symbols)
 
 /* From 3.15 on there is no key, but a variable of the thread. */
 static bool find_state(
-	struct elf_file *elf, const struct elf_dynsym *symbols, struct python_vm *row)
+	struct elf_file *elf, const struct elf_dynsym *symbols, struct python_row *row)
 {
 	struct thread_variable variable;
 	row->key = find_key(elf, symbols);
@@ -140,20 +140,20 @@ static bool find_state(
 /* ---- the whole ---- */
 
 static bool find_layout(struct elf_file *elf, const struct elf_dynsym *symbols, uint32_t minor,
-	struct python_vm *ret)
+	struct python_row *ret)
 {
 	uint8_t bytes[PYTHON_DEBUG_OFFSETS_BYTES];
 	if (minor < PYTHON_DEBUG_OFFSETS_MINOR)
 		return python_layout_of_version(minor, ret);
 	return symbols[RUNTIME].address &&
-	       vm_file_read(elf, symbols[RUNTIME].address, bytes, sizeof(bytes)) &&
+	       runtime_file_read(elf, symbols[RUNTIME].address, bytes, sizeof(bytes)) &&
 	       python_layout_of_offsets(bytes, minor, ret);
 }
 
-static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_found)
+static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct python_vm *row = &file->row.python;
+	struct python_row *row = &file->row.python;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
@@ -175,19 +175,20 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 /* ---- texts ---- */
 
 static bool read_text(
-	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
+	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
-	struct python_vm row;
+	struct python_row row;
 	uint64_t length, object = event->address[what];
 	uint32_t state;
 	python_layout_of_texts(event->version, &row);
 	uint64_t start = object + row.bytes_start;
-	bool is_bytes = what == VM_TEXT_LINES; /* has its length where text has */
-	if (!vm_read_process(event->pid, object + row.text_length, &length, sizeof(length)))
+	bool is_bytes = what == RUNTIME_TEXT_LINES; /* has its length where text has */
+	if (!runtime_read_process(event->pid, object + row.text_length, &length, sizeof(length)))
 		return false;
 	ret->unit = 1;
 	if (!is_bytes) {
-		if (!vm_read_process(event->pid, object + row.text_state, &state, sizeof(state)))
+		if (!runtime_read_process(
+			    event->pid, object + row.text_state, &state, sizeof(state)))
 			return false;
 		state >>= row.text_kind_shift;
 		if (!(state & 8)) /* not compact */
@@ -195,17 +196,17 @@ static bool read_text(
 		ret->unit = state & 7;
 		start = object + (state & 16 ? row.text_ascii : row.text_compact);
 	}
-	if (!length || length > VM_MAX_FILE_BYTES)
+	if (!length || length > RUNTIME_MAX_FILE_BYTES)
 		return false;
 	ret->len = length * ret->unit;
 	ret->data = mem_alloc(ret->len);
-	if (vm_read_process(event->pid, start, ret->data, ret->len))
+	if (runtime_read_process(event->pid, start, ret->data, ret->len))
 		return true;
 	mem_free(ret->data);
 	return false;
 }
 
-static void place(struct vm_row *row, uint64_t address_to_file)
+static void place(struct runtime_row *row, uint64_t address_to_file)
 {
 	if (!(row->python.flags & PYTHON_STATE_IS_AT))
 		row->python.key += address_to_file;
@@ -214,12 +215,12 @@ static void place(struct vm_row *row, uint64_t address_to_file)
 	row->python.current += row->python.current ? address_to_file : 0;
 }
 
-static bool is_sound(const struct vm_row *row)
+static bool is_sound(const struct runtime_row *row)
 {
 	return python_layout_is_sound(&row->python);
 }
 
-const struct vm_runtime python_runtime = {
+const struct runtime python_runtime = {
 	.name = "python",
 	.object = "[python]",
 	.detect = detect,

@@ -38,7 +38,7 @@ enum { /* of all versions, where objects have a count and a type first */
 		.identity_words = WORDS(2, last_word), OBJECTS(48, 72), \
 	}
 
-static const struct python_vm versions[] = {
+static const struct python_row versions[] = {
 	[6] = OLD(PYTHON_FRAME_IS_FIRST, 0, 152, 120, 36, 96, 14),
 	[7] = OLD(PYTHON_FRAME_IS_FIRST, 1480, 176, 104, 36, 96, 14),
 	[8] = OLD(PYTHON_FRAME_IS_FIRST, 1368, 176, 104, 40, 104, 15),
@@ -91,7 +91,7 @@ static const struct python_vm versions[] = {
 		},
 };
 
-bool python_layout_of_version(uint32_t minor, struct python_vm *ret)
+bool python_layout_of_version(uint32_t minor, struct python_row *ret)
 {
 	if (minor >= sizeof(versions) / sizeof(*versions) || !versions[minor].code_bytes)
 		return false;
@@ -106,7 +106,7 @@ static uint8_t kind_shift_of(uint8_t version)
 	return version >= (PYTHON_FREE_THREADED | 14) ? 8 : TEXT_KIND_SHIFT;
 }
 
-void python_layout_of_texts(uint8_t version, struct python_vm *ret)
+void python_layout_of_texts(uint8_t version, struct python_row *ret)
 {
 	enum {
 		MORE_OF_OBJECTS = 16
@@ -218,14 +218,14 @@ static uint8_t small_at(const uint8_t *bytes, uint8_t number)
 }
 
 bool python_layout_of_offsets(
-	const uint8_t bytes[PYTHON_DEBUG_OFFSETS_BYTES], uint32_t minor, struct python_vm *ret)
+	const uint8_t bytes[PYTHON_DEBUG_OFFSETS_BYTES], uint32_t minor, struct python_row *ret)
 {
 	const struct words *words = words_of(minor);
 	if (!words || memcmp(bytes, "xdebugpy", 8) != 0 || word_at(bytes, 1) >> 16 != 0x300 + minor)
 		return false;
 	bool is_free_threaded = word_at(bytes, IS_FREE_THREADED);
 	uint8_t version = (uint8_t)(minor | (is_free_threaded ? PYTHON_FREE_THREADED : 0U));
-	*ret = (struct python_vm){
+	*ret = (struct python_row){
 		.version = version,
 		.flags = PYTHON_HAS_SHIM,
 		.thread_frame = (uint16_t)word_at(bytes, words->thread_frame),
@@ -262,7 +262,7 @@ bool python_layout_of_offsets(
 	return python_layout_is_sound(ret);
 }
 
-bool python_layout_is_sound(const struct python_vm *row)
+bool python_layout_is_sound(const struct python_row *row)
 {
 	const uint8_t in_frame[] = {row->frame_code, row->frame_previous, row->frame_place,
 		row->frame_entry, row->frame_copy};

@@ -18,16 +18,16 @@ enum {
  * False: an unknown version, or one that says itself. Addresses stay 0, but `current` is counted
  * from _PyRuntime on.
  */
-bool python_layout_of_version(uint32_t minor, struct python_vm *ret);
+bool python_layout_of_version(uint32_t minor, struct python_row *ret);
 /*
  * By struct _Py_DebugOffsets, the first bytes of _PyRuntime. False: it is none, or one that makes
  * no sense.
  */
 bool python_layout_of_offsets(
-	const uint8_t bytes[PYTHON_DEBUG_OFFSETS_BYTES], uint32_t minor, struct python_vm *ret);
-/* Of texts only, by python_vm's `version`, whatever one: where strings have what. */
-void python_layout_of_texts(uint8_t version, struct python_vm *ret);
+	const uint8_t bytes[PYTHON_DEBUG_OFFSETS_BYTES], uint32_t minor, struct python_row *ret);
+/* Of texts only, by python_row's `version`, whatever one: where strings have what. */
+void python_layout_of_texts(uint8_t version, struct python_row *ret);
 /* Whether the BPF side may be handed it. */
-bool python_layout_is_sound(const struct python_vm *row);
+bool python_layout_is_sound(const struct python_row *row);
 
 #endif

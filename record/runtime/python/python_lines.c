@@ -31,7 +31,7 @@ static uint32_t checked(int64_t line)
  * Until 3.9. Places are bytes. A pair says where the next range begins and its line: an entry is
  * what lies ahead of that. The last range has no end.
  */
-static bool next_increment(struct bytes_cursor *cursor, struct vm_line_entry *entry)
+static bool next_increment(struct bytes_cursor *cursor, struct runtime_line_entry *entry)
 {
 	if (entry->end > UINT32_MAX)
 		return false;
@@ -46,7 +46,7 @@ static bool next_increment(struct bytes_cursor *cursor, struct vm_line_entry *en
 }
 
 /* 3.10. Lengths are bytes, places instructions of two. */
-static bool next_pair(struct bytes_cursor *cursor, struct vm_line_entry *entry)
+static bool next_pair(struct bytes_cursor *cursor, struct runtime_line_entry *entry)
 {
 	if (bytes_left(cursor) < 2)
 		return false;
@@ -96,7 +96,7 @@ static int64_t get_delta(struct bytes_cursor *cursor, unsigned kind)
 }
 
 /* From 3.11 on. Lengths and places are instructions. */
-static bool next_location(struct bytes_cursor *cursor, struct vm_line_entry *entry)
+static bool next_location(struct bytes_cursor *cursor, struct runtime_line_entry *entry)
 {
 	if (!bytes_left(cursor))
 		return false;
@@ -110,7 +110,7 @@ static bool next_location(struct bytes_cursor *cursor, struct vm_line_entry *ent
 	return !cursor->overrun;
 }
 
-bool python_next_line(const struct vm_lines *lines, struct vm_line_entry *entry)
+bool python_next_line(const struct runtime_lines *lines, struct runtime_line_entry *entry)
 {
 	struct bytes_cursor cursor =
 		bytes_cursor(lines->bytes + entry->next, lines->len - entry->next);

@@ -6,7 +6,7 @@
 
 #include "record/runtime/runtime_lines.h"
 
-/* Fits vm_next_line_fn. */
-bool python_next_line(const struct vm_lines *lines, struct vm_line_entry *entry);
+/* Fits runtime_next_line_fn. */
+bool python_next_line(const struct runtime_lines *lines, struct runtime_line_entry *entry);
 
 #endif

@@ -43,7 +43,7 @@ static uint32_t find_version(struct elf_file *elf, const struct elf_dynsym *symb
 {
 	uint8_t bytes[8];
 	if (!symbols[VERSION].address ||
-		!vm_file_read(elf, symbols[VERSION].address, bytes, sizeof(bytes)))
+		!runtime_file_read(elf, symbols[VERSION].address, bytes, sizeof(bytes)))
 		return 0;
 	struct bytes_cursor cursor = bytes_cursor(bytes, sizeof(bytes));
 	uint32_t major = bytes_get_u32(&cursor), minor = bytes_get_u32(&cursor);
@@ -53,7 +53,7 @@ static uint32_t find_version(struct elf_file *elf, const struct elf_dynsym *symb
 /* ---- the context ---- */
 
 static bool find_context(
-	struct elf_file *elf, const struct elf_dynsym *symbols, struct ruby_vm *row)
+	struct elf_file *elf, const struct elf_dynsym *symbols, struct ruby_row *row)
 {
 	if (row->thread_id) { /* a version that has a global variable */
 		row->flags |= RUBY_CONTEXT_IS_GLOBAL;
@@ -91,12 +91,12 @@ static bool read_first(struct elf_file *elf, const struct elf_dynsym *function, 
 {
 	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	*address = function->address;
-	if (!*address || !vm_file_read(elf, *address, code, GETTER_BYTES))
+	if (!*address || !runtime_file_read(elf, *address, code, GETTER_BYTES))
 		return false;
 	if (memcmp(code, endbr, sizeof(endbr)) != 0)
 		return true;
 	*address += sizeof(endbr);
-	return vm_file_read(elf, *address, code, GETTER_BYTES);
+	return runtime_file_read(elf, *address, code, GETTER_BYTES);
 }
 
 /*
@@ -105,7 +105,7 @@ static bool read_first(struct elf_file *elf, const struct elf_dynsym *function, 
  * Without these, methods written in C have no names.
  */
 static void find_symbols(
-	struct elf_file *elf, const struct elf_dynsym *symbols, struct ruby_vm *row)
+	struct elf_file *elf, const struct elf_dynsym *symbols, struct ruby_row *row)
 {
 	uint8_t code[GETTER_BYTES];
 	uint64_t address, table;
@@ -122,10 +122,10 @@ static void find_symbols(
 
 /* ---- the whole ---- */
 
-static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_found)
+static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct ruby_vm *row = &file->row.ruby;
+	struct ruby_row *row = &file->row.ruby;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
@@ -140,9 +140,9 @@ static struct err *detect(struct elf_file *elf, struct vm_file *file, bool *is_f
 	return NULL;
 }
 
-static void place(struct vm_row *row, uint64_t address_to_file)
+static void place(struct runtime_row *row, uint64_t address_to_file)
 {
-	struct ruby_vm *ruby = &row->ruby;
+	struct ruby_row *ruby = &row->ruby;
 	if (!(ruby->flags & RUBY_CONTEXT_IS_AT))
 		ruby->context += address_to_file;
 	if (ruby->symbols)
@@ -155,7 +155,7 @@ static void place(struct vm_row *row, uint64_t address_to_file)
 	}
 }
 
-static bool is_sound(const struct vm_row *row)
+static bool is_sound(const struct runtime_row *row)
 {
 	return ruby_layout_is_sound(&row->ruby);
 }
@@ -172,39 +172,39 @@ enum {
 	MAX_WORDS = 1 << 20,
 };
 
-static bool read_bytes(uint32_t pid, uint64_t from, size_t len, struct vm_text_bytes *ret)
+static bool read_bytes(uint32_t pid, uint64_t from, size_t len, struct runtime_text_bytes *ret)
 {
 	ret->len = len;
 	ret->unit = 0;
 	ret->data = mem_alloc(len);
-	if (vm_read_process(pid, from, ret->data, len))
+	if (runtime_read_process(pid, from, ret->data, len))
 		return true;
 	mem_free(ret->data);
 	return false;
 }
 
-static bool read_string(const struct event_vm_code *event, uint64_t at, const struct ruby_vm *row,
-	struct vm_text_bytes *ret)
+static bool read_string(const struct event_code *event, uint64_t at, const struct ruby_row *row,
+	struct runtime_text_bytes *ret)
 {
 	uint64_t object[4]; /* flags, class, length, pointer */
-	if (!vm_read_process(event->pid, at, object, sizeof(object)) ||
+	if (!runtime_read_process(event->pid, at, object, sizeof(object)) ||
 		(object[0] & OBJECT_TYPE_MASK) != STRING)
 		return false;
 	bool is_embedded = !(object[0] & IS_NOT_EMBEDDED);
 	uint64_t len = object[2], from = is_embedded ? at + row->string_embedded : object[3];
 	if (is_embedded && !(row->flags & RUBY_HAS_STRING_LENGTH))
 		len = object[0] >> LENGTH_SHIFT & LENGTH_MASK;
-	if (!len || len > VM_MAX_FILE_BYTES)
+	if (!len || len > RUNTIME_MAX_FILE_BYTES)
 		return false;
 	return read_bytes(event->pid, from, len, ret);
 }
 
 /* What the BPF side would have put together, had it been shorter; `at` is that of the body. */
-static bool read_lines(const struct event_vm_code *event, uint64_t at, const struct ruby_vm *row,
-	struct vm_text_bytes *ret)
+static bool read_lines(const struct event_code *event, uint64_t at, const struct ruby_row *row,
+	struct runtime_text_bytes *ret)
 {
 	uint64_t body[RUBY_BODY_BYTES / 8] = {0};
-	if (!vm_read_process(event->pid, at, body, row->body_bytes))
+	if (!runtime_read_process(event->pid, at, body, row->body_bytes))
 		return false;
 	uint32_t head[2] = {(uint32_t)(body[0] >> 32), (uint32_t)body[row->body_info_size / 8]};
 	if (!head[1] || head[1] > MAX_ENTRIES || head[0] > MAX_WORDS)
@@ -216,25 +216,25 @@ static bool read_lines(const struct event_vm_code *event, uint64_t at, const str
 	ret->data = mem_alloc(ret->len);
 	memcpy(ret->data, head, RUBY_LINES_HEAD_BYTES);
 	uint8_t *to = ret->data + RUBY_LINES_HEAD_BYTES;
-	if ((!index || vm_read_process(event->pid, body[row->body_index / 8], to, index)) &&
-		vm_read_process(event->pid, body[row->body_info / 8], to + index, info))
+	if ((!index || runtime_read_process(event->pid, body[row->body_index / 8], to, index)) &&
+		runtime_read_process(event->pid, body[row->body_info / 8], to + index, info))
 		return true;
 	mem_free(ret->data);
 	return false;
 }
 
 static bool read_text(
-	const struct event_vm_code *event, enum vm_text what, struct vm_text_bytes *ret)
+	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
-	struct ruby_vm row;
+	struct ruby_row row;
 	uint64_t at = event->address[what];
 	if (!ruby_layout_of_version(event->version, &row))
 		return false;
-	return what == VM_TEXT_LINES ? read_lines(event, at, &row, ret)
-				     : read_string(event, at, &row, ret);
+	return what == RUNTIME_TEXT_LINES ? read_lines(event, at, &row, ret)
+					  : read_string(event, at, &row, ret);
 }
 
-const struct vm_runtime ruby_runtime = {
+const struct runtime ruby_runtime = {
 	.name = "ruby",
 	.object = "[ruby]",
 	.detect = detect,

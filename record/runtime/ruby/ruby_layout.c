@@ -17,7 +17,7 @@ enum {
 	.body_info = (info), .body_info_size = (info) + 16, .body_index = (info) + 24, \
 	.body_bytes = (info) + 32
 
-static const struct ruby_vm versions[] = {
+static const struct ruby_row versions[] = {
 	[27] = {.flags = RUBY_HAS_TAGGED_LINE,
 		.frame_bytes = 56,
 		.context_thread = 56,
@@ -55,7 +55,7 @@ static const struct ruby_vm versions[] = {
 		BODY(112)},
 };
 
-bool ruby_layout_of_version(uint32_t version, struct ruby_vm *ret)
+bool ruby_layout_of_version(uint32_t version, struct ruby_row *ret)
 {
 	if (version >= sizeof(versions) / sizeof(*versions) || !versions[version].frame_bytes)
 		return false;
@@ -64,7 +64,7 @@ bool ruby_layout_of_version(uint32_t version, struct ruby_vm *ret)
 	return true;
 }
 
-bool ruby_layout_is_sound(const struct ruby_vm *row)
+bool ruby_layout_is_sound(const struct ruby_row *row)
 {
 	const unsigned ways = RUBY_CONTEXT_IS_GLOBAL | RUBY_CONTEXT_IS_IN_SLOT | RUBY_CONTEXT_IS_AT;
 	const unsigned others = RUBY_HAS_STRING_LENGTH | RUBY_HAS_TAGGED_LINE;

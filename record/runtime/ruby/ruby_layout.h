@@ -13,8 +13,8 @@ enum {
 };
 
 /* False: an unknown version. Addresses stay 0, as do the flags of how the context is found. */
-bool ruby_layout_of_version(uint32_t version, struct ruby_vm *ret);
+bool ruby_layout_of_version(uint32_t version, struct ruby_row *ret);
 /* Whether the BPF side may be handed it. */
-bool ruby_layout_is_sound(const struct ruby_vm *row);
+bool ruby_layout_is_sound(const struct ruby_row *row);
 
 #endif

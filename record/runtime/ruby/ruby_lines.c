@@ -22,7 +22,7 @@ enum {
 };
 
 /* 0 outside of the text: all cursors here are within. */
-static uint64_t word_at(const struct vm_lines *lines, uint64_t offset, size_t len)
+static uint64_t word_at(const struct runtime_lines *lines, uint64_t offset, size_t len)
 {
 	if (offset > lines->len || lines->len - offset < len)
 		return 0;
@@ -31,7 +31,7 @@ static uint64_t word_at(const struct vm_lines *lines, uint64_t offset, size_t le
 }
 
 /* How many entries begin at the place or before. */
-static uint64_t count_entries(const struct vm_lines *lines, uint32_t place)
+static uint64_t count_entries(const struct runtime_lines *lines, uint32_t place)
 {
 	const uint64_t index = RUBY_LINES_HEAD_BYTES;
 	if (place < RUBY_INDEX_PLACES) {
@@ -53,10 +53,10 @@ static uint64_t count_entries(const struct vm_lines *lines, uint32_t place)
 	return before + (uint64_t)__builtin_popcountll(bits << (63 - bit));
 }
 
-uint32_t ruby_line_of(const struct vm_lines *lines, uint32_t place)
+uint32_t ruby_line_of(const struct runtime_lines *lines, uint32_t place)
 {
 	uint32_t words = (uint32_t)word_at(lines, 0, 4), entries = (uint32_t)word_at(lines, 4, 4);
-	struct ruby_vm row;
+	struct ruby_row row;
 	if (!entries || place >= words || !ruby_layout_of_version(lines->version, &row))
 		return lines->first_line < MAX_LINE ? lines->first_line : 0;
 	uint64_t number = 1, start = RUBY_LINES_HEAD_BYTES;

@@ -7,6 +7,6 @@
 #include "record/runtime/runtime.h"
 
 /* The first line, where nothing better is known; 0: the table makes no sense. */
-uint32_t ruby_line_of(const struct vm_lines *lines, uint32_t place);
+uint32_t ruby_line_of(const struct runtime_lines *lines, uint32_t place);
 
 #endif

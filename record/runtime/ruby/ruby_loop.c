@@ -197,14 +197,14 @@ static bool function_of_offset(void *context, uint64_t offset, uint64_t *start, 
 
 /* The core's parts, as addresses. */
 static struct err *take_core(struct elf_file *elf, struct search *search,
-	const struct function *core, struct vm_file *file)
+	const struct function *core, struct runtime_file *file)
 {
-	struct ruby_vm *row = &file->row.ruby;
-	struct vm_file alone = {.loop_start = core->start,
+	struct ruby_row *row = &file->row.ruby;
+	struct runtime_file alone = {.loop_start = core->start,
 		.loop_end = core->end,
 		.address_to_file = search->address_to_file};
-	struct vm_loop parts;
-	try(vm_loop_find(elf, &alone, function_of_offset, search, &parts));
+	struct runtime_loop parts;
+	try(runtime_loop_find(elf, &alone, function_of_offset, search, &parts));
 	for (uint32_t i = 0; i < RUBY_RANGES && i < parts.nr_parts; i++) {
 		row->core_start[i] = parts.parts[i].start - search->address_to_file;
 		row->core_end[i] = parts.parts[i].end - search->address_to_file;
@@ -215,7 +215,7 @@ static struct err *take_core(struct elf_file *elf, struct search *search,
 }
 
 static struct err *find(
-	struct elf_file *elf, struct search *search, struct vm_file *file, bool *is_found)
+	struct elf_file *elf, struct search *search, struct runtime_file *file, bool *is_found)
 {
 	try(list_functions(elf, search));
 	try(read_code(elf, search));
@@ -235,7 +235,7 @@ static struct err *find(
 }
 
 struct err *ruby_loop_find(
-	struct elf_file *elf, uint64_t loop, struct vm_file *file, bool *is_found)
+	struct elf_file *elf, uint64_t loop, struct runtime_file *file, bool *is_found)
 {
 	struct search search = {.code = NULL};
 	*is_found = false;

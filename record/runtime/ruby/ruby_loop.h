@@ -16,7 +16,7 @@
  * Sets the loop and the core of `file`, and of its row where the core is. `loop` is the address of
  * rb_vm_exec(), 0: not known. *is_found false: they were not recognised.
  */
-struct err *ruby_loop_find(
-	struct elf_file *elf, uint64_t loop, struct vm_file *file, bool *is_found) ERR_MUST_CHECK;
+struct err *ruby_loop_find(struct elf_file *elf, uint64_t loop, struct runtime_file *file,
+	bool *is_found) ERR_MUST_CHECK;
 
 #endif

@@ -37,6 +37,6 @@ struct emulated_map *emulated_map_of_fd(int fd);
 const void *emulated_files_map(void);
 const void *emulated_rules_map(void);
 const void *emulated_shards_map(void);
-const void *emulated_vm_rows_map(void);
+const void *emulated_runtime_rows_map(void);
 
 #endif

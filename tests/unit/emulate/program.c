@@ -83,10 +83,10 @@ static void make_maps(void)
 	numbers.max_entries = emulated.file_numbers_max;
 	emulate_shared_map(&shared_files);
 	emulate_shared_map(&DESCRIBE(rules));
-	emulate_shared_map(&DESCRIBE(vm_rows));
-	emulate_map(&DESCRIBE(vm_codes));
+	emulate_shared_map(&DESCRIBE(runtime_rows));
+	emulate_map(&DESCRIBE(runtime_codes));
 	emulate_map(&DESCRIBE(ruby_processes));
-	emulate_map_of_lanes(DESCRIBE(vm_records));
+	emulate_map_of_lanes(DESCRIBE(runtime_records));
 	emulate_map(&(struct emulated_map){
 		.name = &shards,
 		.type = NUMBER(shards, type),
@@ -458,9 +458,9 @@ const void *emulated_rules_map(void)
 	return &rules;
 }
 
-const void *emulated_vm_rows_map(void)
+const void *emulated_runtime_rows_map(void)
 {
-	return &vm_rows;
+	return &runtime_rows;
 }
 
 const void *emulated_shards_map(void)

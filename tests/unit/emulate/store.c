@@ -58,7 +58,7 @@ struct err *emulate_table_store(uint64_t max_bytes, struct table_store **ret)
 		.files = emulated_map_of(emulated_files_map())->fd,
 		.rules = emulated_map_of(emulated_rules_map())->fd,
 		.shards = SHARDS_FD,
-		.vm_rows = emulated_map_of(emulated_vm_rows_map())->fd,
+		.runtime_rows = emulated_map_of(emulated_runtime_rows_map())->fd,
 		.max_files = EMULATED_MAX_FILES,
 		.epoch = emulated_epoch(),
 	};
