@@ -83,12 +83,7 @@ static __always_inline bool begin_user_stack(struct task_struct *task, struct sc
 		&walk->space, mm, scratch->sample.start_ns, BPF_CORE_READ(task, self_exec_id));
 	walk->mapping.start = walk->mapping.end = 0;
 	walk->window.address = 0;
-	walk->runtime.state = RUNTIME_OUTSIDE;
-	walk->runtime.file = 0;
-	walk->runtime.was_sought = false;
-	walk->runtime.compiled = 0;
-	walk->runtime.shadow = RUNTIME_SHADOW_UNKNOWN;
-	walk->runtime.is_shadow = false;
+	begin_runtime_walk(&walk->runtime);
 	walk->hash = first_hash();
 	walk->is_exact = true;
 	walk->guess = EVENT_END_COMPLETE;

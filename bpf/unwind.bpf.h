@@ -3,247 +3,20 @@
  * the rule that its file has for it, and by the rule the caller. Nothing is set
  * up for a process; what is known of a file holds in all of them.
  *
- * Code that no rule covers (that of JIT compilers, or assembly) gets one try by
- * its frame pointer, and the frame found that way is flagged.
+ * Code of no file is first offered to the runtimes, whose compilers may have made it. Code that
+ * neither a rule nor a runtime covers gets one try by its frame pointer, and the frame found that
+ * way is flagged.
  */
 #ifndef EBPROF_UNWIND_BPF_H
 #define EBPROF_UNWIND_BPF_H
 
+#include "bpf/code_mapping.bpf.h"
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
-#include "bpf/mapping.bpf.h"
-#include "bpf/ring.bpf.h"
 #include "bpf/runtime/runtime.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/unwind_step.h"
 #include "bpf/unwind_table.bpf.h"
-
-/* ---- mappings ---- */
-
-/* How often a file got no number, because they are used up. */
-__u64 files_full;
-
-/* 0 is the vDSO. */
-static __always_inline __u32 next_file_number(const struct scratch *scratch)
-{
-	__u64 number = number_of_lane(scratch, scratch->nr_files);
-	if (number < config.max_files)
-		return number;
-	__sync_fetch_and_add(&files_full, 1);
-	return 0;
-}
-
-static __always_inline bool send_file(
-	struct scratch *scratch, const struct mapping *mapping, __u32 number)
-{
-	struct event_file event = {
-		.type = EVENT_FILE,
-		.file = number,
-		.pid = scratch->user.head.pid,
-		.start = mapping->start,
-		.end = mapping->end,
-		.offset = mapping->start + mapping->delta,
-		.time_ns = scratch->user.head.time_ns,
-	};
-	return send(&event, sizeof(event), BPF_RB_FORCE_WAKEUP);
-}
-
-/*
- * The number of the mapping's file. 0: there is none to be had. A new one is
- * announced before it can be found, so that no stack of another CPU gets ahead
- * with a number that says nothing to the recorder.
- */
-static __always_inline __u32 number_file(
-	struct scratch *scratch, const struct mapping *mapping, struct file *file)
-{
-	struct file_key key = {};
-	read_file_key(file, &key);
-	__u32 *known = bpf_map_lookup_elem(&file_numbers, &key);
-	if (known)
-		return *known;
-	__u32 number = next_file_number(scratch);
-	if (!number || !send_file(scratch, mapping, number))
-		return 0;
-	scratch->nr_files++;
-	if (!bpf_map_update_elem(&file_numbers, &key, &number, BPF_NOEXIST))
-		return number;
-	known = bpf_map_lookup_elem(&file_numbers, &key); /* another CPU was first */
-	return known ? *known : 0;
-}
-
-static __always_inline void read_mapping(
-	struct scratch *scratch, struct vm_area_struct *vma, __u64 address, struct mapping *mapping)
-{
-	struct mm_struct *mm = scratch->walk.space.mm;
-	mapping->start = BPF_CORE_READ(vma, vm_start);
-	mapping->end = BPF_CORE_READ(vma, vm_end);
-	mapping->kind = EVENT_FRAME_ADDRESS;
-	if (address < mapping->start || address >= mapping->end ||
-		!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC)) {
-		mapping->start = mapping->end = 0;
-		return;
-	}
-	struct file *file = BPF_CORE_READ(vma, vm_file);
-	bool is_shared = file && is_nameless(file);
-	if (file && !is_shared) {
-		mapping->delta = (BPF_CORE_READ(vma, vm_pgoff) << 12) - mapping->start;
-		mapping->file = number_file(scratch, mapping, file);
-		if (mapping->file)
-			mapping->kind = EVENT_FRAME_FILE;
-	} else if (mapping->start == (__u64)BPF_CORE_READ(mm, context.vdso)) {
-		mapping->delta = -mapping->start;
-		mapping->file = 0;
-		mapping->kind = EVENT_FRAME_VDSO;
-	} else {
-		mapping->delta = 0;
-		mapping->file = is_shared;
-		mapping->kind = EVENT_FRAME_ANONYMOUS;
-	}
-}
-
-/* Not inlined: see stack bytes in bpf/scratch.bpf.h. */
-static __noinline int find_mapping(struct scratch *scratch, __u64 address)
-{
-	struct walk *walk = &scratch->walk;
-	struct cached_mapping *cached = cache_slot(address, scratch->lane);
-	bool may_cache = cached && walk->space.identity;
-	if (may_cache && cached->identity == walk->space.identity &&
-		address >= cached->mapping.start && address < cached->mapping.end) {
-		walk->mapping = cached->mapping;
-		return 0;
-	}
-	struct vm_area_struct *vma = find_vma(walk->space.mm, address, walk->pivot);
-	if (!vma) {
-		walk->mapping.start = walk->mapping.end = 0;
-		walk->mapping.kind = EVENT_FRAME_ADDRESS;
-		return 0;
-	}
-	read_mapping(scratch, vma, address, &walk->mapping);
-	if (may_cache && walk->mapping.kind != EVENT_FRAME_ADDRESS) {
-		cached->identity = walk->space.identity;
-		cached->mapping = walk->mapping;
-	}
-	return 0;
-}
-
-/* ---- runtimes ---- */
-
-/* The same as a function of its own, for what is needed rarely. */
-__noinline int map_address(__u64 address);
-__noinline int map_address(__u64 address)
-{
-	struct scratch *scratch = get_scratch();
-	if (scratch)
-		find_mapping(scratch, address);
-	return 0;
-}
-
-/*
- * Looks for a runtime in the program itself, when the walk has not come to one: where a compiler's
- * code is the leaf, say. It runs in the process's first thread, as far as it goes by this.
- */
-static __always_inline bool take_program(struct scratch *scratch)
-{
-	struct walk *walk = &scratch->walk;
-	struct mm_struct *mm = walk->space.mm;
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	if (walk->runtime.file)
-		return true;
-	__u64 end = BPF_CORE_READ(mm, end_code);
-	if (!end || (__u32)pid_tgid != pid_tgid >> 32)
-		return false;
-	map_address(end - 1);
-	return walk->mapping.kind == EVENT_FRAME_FILE && take_row(scratch);
-}
-
-/*
- * Code that a runtime's compiler made and that uses the native frame of the interpreter's loop:
- * the walk goes on as if it were in the loop. False: it is not such code.
- */
-__noinline int resume_loop(void);
-__noinline int resume_loop(void)
-{
-	struct scratch *scratch = get_scratch();
-	if (!scratch)
-		return 0;
-	struct walk *walk = &scratch->walk;
-	__u64 resume = take_program(scratch) ? runtime_resume(&walk->runtime) : 0;
-	if (!resume) {
-		map_address(walk->regs.ip - !walk->is_exact); /* not that of the program any more */
-		return 0;
-	}
-	walk->regs.ip = resume;
-	walk->is_exact = true;
-	map_address(resume);
-	return 1;
-}
-
-/* Whether an address lies in a file with LuaJIT, whose row is taken then. */
-static __always_inline bool take_luajit(struct scratch *scratch, __u64 address)
-{
-	struct walk *walk = &scratch->walk;
-	map_address(address);
-	return walk->mapping.kind == EVENT_FRAME_FILE &&
-	       (walk->runtime.file == walk->mapping.file || take_row(scratch)) &&
-	       walk->runtime.row.kind == RUNTIME_LUAJIT;
-}
-
-/*
- * Code of no file that LuaJIT's compiler made runs on top of the interpreter's native frame: the
- * walk goes on as if it were there. Which file the interpreter is in, says who called it, mostly
- * its own library; where other C code did, in a callback, the allocator that comes with it, or who
- * called the interpreter before. False: it is not such code.
- */
-__noinline int resume_luajit(void);
-__noinline int resume_luajit(void)
-{
-	struct scratch *scratch = get_scratch();
-	if (!scratch)
-		return 0;
-	struct walk *walk = &scratch->walk;
-	struct runtime_walk *runtime = &walk->runtime;
-	__u64 ip = walk->regs.ip, place = ip - !walk->is_exact;
-	if (runtime->was_sought || (runtime->file && runtime->row.kind != RUNTIME_LUAJIT))
-		return 0;
-	runtime->was_sought = true;
-	__u64 at = luajit_find_cframe(walk->regs.reg[UNWIND_SP]);
-	if (!at)
-		return 0;
-	if (!take_luajit(scratch, runtime->luajit.cframe[JIT_CFRAME_RETURN] - 1) &&
-		!take_luajit(scratch, jit_allocator(&runtime->luajit)) &&
-		!take_luajit(scratch, jit_return_before(&runtime->luajit) - 1)) {
-		map_address(place);
-		return 0;
-	}
-	runtime->compiled = place;
-	walk->regs.reg[UNWIND_SP] = at;
-	walk->regs.known = 1ULL << UNWIND_SP;
-	walk->regs.ip = runtime->row.luajit.loop - runtime->delta;
-	walk->is_exact = true;
-	map_address(walk->regs.ip);
-	return 1;
-}
-
-/*
- * The native walk is over. Whether script frames are left: of whom the native frames cannot be had,
- * because they are on another stack (a fiber), or behind code that nobody claims.
- */
-__noinline int begins_rest(void);
-__noinline int begins_rest(void)
-{
-	struct scratch *scratch = get_scratch();
-	if (!scratch || scratch->walk.end == EVENT_END_TABLE_PENDING)
-		return 0;
-	struct runtime_walk *runtime = &scratch->walk.runtime;
-	if (!runtime_has_shadow_rest(runtime)) {
-		if (scratch->walk.end != EVENT_END_COMPLETE && !take_program(scratch))
-			return 0;
-		if (!runtime->file || !runtime_has_rest(scratch))
-			return 0;
-	}
-	runtime->state = RUNTIME_REST;
-	return 1;
-}
 
 /* ---- frames ---- */
 
@@ -362,13 +135,13 @@ static __always_inline bool begins_script_frames(
 	return true;
 }
 
-/* Code of a JIT compiler, whose own runtime knows how to get out of it, or that says so itself. */
+/* Whether code of no file was left by the runtime whose compiler made it. */
 static __always_inline bool leaves_jit(struct scratch *scratch, __u64 place)
 {
-	bool is_trampoline = leave_trampoline();
-	if (!is_trampoline && !ruby_leave_jit())
+	enum runtime_leave left = runtime_leave_jit();
+	if (!left)
 		return false;
-	if (!is_trampoline || !is_python_trampoline(&scratch->walk.runtime))
+	if (left == RUNTIME_LEFT)
 		push_frame(scratch, place);
 	scratch->walk.runtime.state = RUNTIME_OUTSIDE;
 	scratch->walk.guess = EVENT_END_COMPLETE;
@@ -432,7 +205,7 @@ __noinline int unwind_frame(void)
 	if (place < walk->mapping.start || place >= walk->mapping.end)
 		find_mapping(scratch, place);
 	if (walk->mapping.kind == EVENT_FRAME_ANONYMOUS && !is_by_frame_pointer() &&
-		(walk->mapping.file ? resume_loop() : resume_luajit()))
+		runtime_resume())
 		place = walk->regs.ip;
 	if (!walk->mapping.end) {
 		if (!is_by_frame_pointer() && leave_bad_jump())
@@ -442,7 +215,7 @@ __noinline int unwind_frame(void)
 		 * program that was. */
 		if (!scratch->user.head.nr_frames && !scratch->kernel.head.nr_frames)
 			push_frame(scratch, place);
-		return is_by_frame_pointer() || !begins_rest();
+		return is_by_frame_pointer() || !runtime_begins_rest();
 	}
 	if (walk->mapping.kind == EVENT_FRAME_ANONYMOUS && !is_by_frame_pointer() &&
 		leaves_jit(scratch, place))
@@ -463,7 +236,7 @@ __noinline int unwind_frame(void)
 		end = step(walk, rule, &is_outermost);
 	walk->end = end;
 	if (end || is_outermost)
-		return is_by_frame_pointer() || !begins_rest();
+		return is_by_frame_pointer() || !runtime_begins_rest();
 	walk->guess = guess;
 	walk->end = EVENT_END_DEPTH;
 	return 0;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "bpf/runtime/runtime_row.h"
+#include "bpf/runtime/shadow_place.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
 #include "record/object.h"

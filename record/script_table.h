@@ -28,7 +28,7 @@ struct script_function {
 struct script_table {
 	struct object_table *objects; /* borrowed */
 	struct object
-		*object_of[RUNTIME_KINDS_END]; /* by enum runtime_kind; NULL: not asked for yet */
+		*object_of[RUNTIME_MAX_KINDS]; /* by enum runtime_kind; NULL: not asked for yet */
 	struct strtab texts, keys;             /* a key's id is that of the function */
 	VEC(struct script_function) functions;
 	VEC(struct runtime_line_marks) marks; /* of each function's lines */

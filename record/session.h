@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/runtime/runtime_row.h"
 #include "format/base/err.h"
 #include "format/file/layout.h"
 #include "record/kept_files.h"
@@ -53,10 +54,10 @@ struct session_summary {
 		uint64_t around_ns;    /* in traps, estimated by a trial; 0: unknown */
 		const char *advice[5]; /* on languages that were not heard of; NULL: no more */
 	} script_probes;
-	uint64_t complete, kernel_only, left;       /* left: to be unwound by the report */
-	uint64_t truncated[16];                     /* by enum layout_truncation */
-	struct session_blame blame[4];              /* the worst first; path NULL: no more */
-	struct session_runtime unknown_runtimes[8]; /* name NULL: no more */
+	uint64_t complete, kernel_only, left; /* left: to be unwound by the report */
+	uint64_t truncated[16];               /* by enum layout_truncation */
+	struct session_blame blame[4];        /* the worst first; path NULL: no more */
+	struct session_runtime unknown_runtimes[RUNTIME_MAX_KINDS]; /* a name each, then NULL */
 	uint64_t dsos, dsos_with_build_id, dsos_readable;
 	uint64_t dsos_remote; /* not opened, see LAYOUT_OBJECT_REMOTE */
 	uint64_t

@@ -114,9 +114,6 @@ static void blame_objects(const struct session_parts *parts, struct session_summ
 static void name_unknown_runtimes(
 	const struct session_parts *parts, struct session_summary *summary)
 {
-	_Static_assert(RUNTIME_KINDS_END <= sizeof(summary->unknown_runtimes) /
-						    sizeof(*summary->unknown_runtimes),
-		"there is one for each kind, and an end");
 	uint32_t nr_runtimes = 0, named = 0;
 	if (!parts->rules.store) /* nothing is unwound by tables */
 		return;

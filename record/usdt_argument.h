@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "bpf/runtime/runtime_row.h"
+#include "bpf/runtime/shadow_place.h"
 
 /* The argument of this number, from 0. False: there is none, or it is none that can be read. */
 bool usdt_argument_parse(const char *arguments, unsigned number, struct shadow_argument *ret);

@@ -1,5 +1,5 @@
 /*
- * Script frames: those of the programs that an interpreter runs. Where the walk
+ * Script frames: those of the programs that a language runtime runs. Where the walk
  * comes to the loop of an interpreter, which the rule for the address says, the
  * frames that this loop has in hand are pushed, one a step, and then the walk
  * goes on with the loop's own native frame. So they stand in their true order
@@ -8,54 +8,39 @@
  * A frame says which code it runs, and where in it. Code goes by a number, given
  * when it is seen for the first time in a process; its name is copied at that
  * very moment, when it cannot change, and sent ahead of the stack.
+ *
+ * What is particular to a runtime is in the hooks of its row, struct runtime_hooks NAME_hooks in
+ * bpf/runtime/NAME/NAME.bpf.h. They are constants: the compiler turns each call of a hook into
+ * a call of the function, or into nothing where there is none.
  */
 #ifndef EBPROF_RUNTIME_BPF_H
 #define EBPROF_RUNTIME_BPF_H
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
-#include "bpf/ring.bpf.h"
 #include "bpf/runtime/lua/lua.bpf.h"
 #include "bpf/runtime/luajit/luajit.bpf.h"
 #include "bpf/runtime/perl/perl.bpf.h"
 #include "bpf/runtime/php/php.bpf.h"
 #include "bpf/runtime/python/python.bpf.h"
 #include "bpf/runtime/ruby/ruby.bpf.h"
-#include "bpf/runtime/runtime_code.bpf.h"
+#include "bpf/runtime/runtime_process.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/shadow.bpf.h"
-#include "bpf/unwind_table.bpf.h"
 
-#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* False: nothing is known of the file's runtime, or nothing is wanted. */
-static __always_inline bool take_row(struct scratch *scratch)
-{
-	struct runtime_walk *runtime = &scratch->walk.runtime;
-	const struct mapping *mapping = &scratch->walk.mapping;
-	__u32 number = mapping->file;
-	const struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
-	if (!file || !file->runtime)
-		return false;
-	number = file->runtime - 1;
-	const struct runtime_row *row = bpf_map_lookup_elem(&runtime_rows, &number);
-	if (!row)
-		return false;
-	runtime->row = *row;
-	runtime->file = mapping->file;
-	runtime->delta = mapping->delta;
-	runtime->process = identify_process(scratch);
-	runtime->has_thread = false;
-	return true;
-}
+/* Calls a hook of the row that the walk has. False: that has no such hook, or there is no row. */
+#define CALL_HOOK(hook, constant, name) \
+	case constant: \
+		return name##_hooks.hook && name##_hooks.hook(scratch);
+
+/* ---- loops ---- */
 
 static __always_inline bool enter_loop(struct scratch *scratch)
 {
 	switch (scratch->walk.runtime.row.kind) {
-#define X(constant, number, name) \
-	case constant: \
-		return name##_enter(scratch);
+#define X(constant, number, name) CALL_HOOK(enter, constant, name)
 		RUNTIMES(X)
 #undef X
 	default:
@@ -71,7 +56,7 @@ __noinline int runtime_enter(__u64 cfa)
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	if (runtime->file != scratch->walk.mapping.file && !take_row(scratch))
+	if (runtime->file != scratch->walk.mapping.file && !take_row())
 		return 0;
 	runtime->low = scratch->walk.regs.reg[UNWIND_SP];
 	runtime->high = cfa;
@@ -86,9 +71,7 @@ __noinline int runtime_enter(__u64 cfa)
 static __always_inline bool step_in_loop(struct scratch *scratch)
 {
 	switch (scratch->walk.runtime.row.kind) {
-#define X(constant, number, name) \
-	case constant: \
-		return name##_step(scratch);
+#define X(constant, number, name) CALL_HOOK(step, constant, name)
 		RUNTIMES(X)
 #undef X
 	default:
@@ -113,28 +96,98 @@ __noinline int runtime_step(void)
 	return goes_on;
 }
 
-/* Where in the loop it is as if its compiled code were there; 0: nothing is known of such code. */
-static __always_inline __u64 runtime_resume(const struct runtime_walk *runtime)
+/* ---- code of no file ---- */
+
+/* The first runtime that claims the code decides. */
+static __always_inline bool resume_in_loop(struct scratch *scratch)
 {
-	return runtime->row.kind == RUNTIME_PHP ? php_resume(runtime) : 0;
+#define X(constant, number, name) \
+	if (name##_hooks.resume && name##_hooks.claims_anonymous(scratch)) \
+		return name##_hooks.resume(scratch);
+	RUNTIMES(X)
+#undef X
+	return false;
 }
 
-/* Whether the thread has script frames that belong to no native frame of the walk. */
-static __always_inline bool runtime_has_rest(struct scratch *scratch)
+/*
+ * Where the frame at hand is of code that a runtime's compiler made and that uses the native frame
+ * of its interpreter's loop, the walk goes on as if it were in that loop. 0: it is not.
+ */
+__noinline int runtime_resume(void);
+__noinline int runtime_resume(void)
 {
-	__u32 kind = scratch->walk.runtime.row.kind;
-	bool is_other = is_shadowed(kind) && scratch->walk.runtime.shadow == RUNTIME_SHADOW_FOUND;
-	return kind == RUNTIME_PHP && !is_other && php_has_rest(scratch);
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	struct walk *walk = &scratch->walk;
+	bool is_resumed = resume_in_loop(scratch);
+	__u64 place = walk->regs.ip - !walk->is_exact;
+	if (place < walk->mapping.start || place >= walk->mapping.end)
+		map_address(place); /* a hook may have looked at others, too */
+	return is_resumed;
+}
+
+/* Takes the walk out of the frame at hand, if a runtime's compiler made its code. */
+__noinline int runtime_leave_jit(void);
+__noinline int runtime_leave_jit(void)
+{
+	struct scratch *scratch = get_scratch();
+	enum runtime_leave left = RUNTIME_STAYS;
+	if (!scratch)
+		return RUNTIME_STAYS;
+#define X(constant, number, name) \
+	if (!left && name##_hooks.leave_jit && name##_hooks.claims_anonymous(scratch)) \
+		left = name##_hooks.leave_jit(scratch);
+	RUNTIMES(X)
+#undef X
+	return left;
+}
+
+/* ---- frames that are left when the native walk is over ---- */
+
+/* Whether the thread has script frames that belong to no native frame of the walk. */
+static __always_inline bool has_rest(struct scratch *scratch)
+{
+	switch (scratch->walk.runtime.row.kind) {
+#define X(constant, number, name) CALL_HOOK(has_rest, constant, name)
+		RUNTIMES(X)
+#undef X
+	default:
+		return false;
+	}
 }
 
 /* The same of frames of its shadow stack: the interpreter's loop is not known, or was left. */
-static __always_inline bool runtime_has_shadow_rest(struct runtime_walk *runtime)
+static __always_inline bool has_shadow_rest(struct runtime_walk *runtime)
 {
 	if (!config.shadow_runtimes || !find_shadow() || !runtime->shadow_left)
 		return false;
 	runtime->is_shadow = true;
 	runtime->high = ~0ULL;
 	return true;
+}
+
+/*
+ * The native walk is over. Whether script frames are left: of whom the native frames cannot be had,
+ * because they are on another stack (a fiber), or behind code that nobody claims.
+ */
+__noinline int runtime_begins_rest(void);
+__noinline int runtime_begins_rest(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch || scratch->walk.end == EVENT_END_TABLE_PENDING)
+		return 0;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	if (!has_shadow_rest(runtime)) {
+		if (scratch->walk.end != EVENT_END_COMPLETE && !take_program())
+			return 0;
+		bool is_other =
+			is_shadowed(runtime->row.kind) && runtime->shadow == RUNTIME_SHADOW_FOUND;
+		if (!runtime->file || is_other || !has_rest(scratch))
+			return 0;
+	}
+	runtime->state = RUNTIME_REST;
+	return 1;
 }
 
 /* One of these. 0: that was the last. */
@@ -147,7 +200,7 @@ __noinline int runtime_rest_step(void)
 	runtime_step();
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	runtime->state = RUNTIME_REST;
-	return runtime->is_shadow ? runtime->shadow_left != 0 : runtime->php.frame != 0;
+	return runtime->is_shadow ? runtime->shadow_left != 0 : has_rest(scratch);
 }
 
 #endif

@@ -10,15 +10,6 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* What each file with a runtime says of it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, RUNTIME_MAX_ROWS);
-	__type(key, __u32);
-	__type(value, struct runtime_row);
-} runtime_rows SEC(".maps");
-
 /* Raised by the recorder to have all code sent again: it has forgotten what it was sent. */
 volatile __u64 code_generation;
 

@@ -3,20 +3,12 @@
  * interpret programs: where the frames of the program, script frames, are
  * found, and what their functions are called.
  *
- * A runtime is a row of RUNTIMES: the step function of bpf/runtime/NAME/, what
- * that has to know of a file (NAME_row.h), and record/runtime/NAME/, which finds
- * it out.
+ * A runtime is a row of RUNTIMES and two folders: bpf/runtime/NAME/ has the hooks
+ * that the walk calls, NAME_hooks, and in NAME_row.h what they have to know of a
+ * file; record/runtime/NAME/ finds that out.
  */
 #ifndef EBPROF_RUNTIME_ROW_H
 #define EBPROF_RUNTIME_ROW_H
-
-#include "bpf/runtime/lua/lua_row.h"
-#include "bpf/runtime/luajit/luajit_row.h"
-#include "bpf/runtime/perl/perl_row.h"
-#include "bpf/runtime/php/php_row.h"
-#include "bpf/runtime/python/python_row.h"
-#include "bpf/runtime/ruby/ruby_row.h"
-#include "bpf/runtime/shadow_place.h"
 
 /* X(constant, number, name) */
 #define RUNTIMES(X) \
@@ -32,11 +24,12 @@ enum runtime_kind {
 #define X(constant, number, name) constant = number,
 	RUNTIMES(X)
 #undef X
-	RUNTIME_KINDS_END, /* behind the last */
+	RUNTIME_MAX_KINDS = 32, /* numbers stay below, since they are bits of masks */
 };
 
 enum {
 	RUNTIME_MAX_ROWS = 256, /* files with a runtime */
+	RUNTIME_ROW_WORDS = 15,
 
 	/* The word of a script frame, below its kind and its flag: the number of its code, and
 	 * where in that. Number 0: there is none, and the place says of which runtime and why. */
@@ -67,20 +60,15 @@ enum runtime_failure {
 	RUNTIME_FAILED_GIVEN_UP = 8, /* the recorder gave up reading the name */
 };
 
-/* Of each file with a runtime, by the number in its struct unwind_file. */
+/*
+ * Of each file with a runtime, by the number in its struct unwind_file. What the words mean is the
+ * runtime's own affair: there is its struct NAME_row. So a row may alias anything.
+ */
 struct runtime_row {
 	unsigned int kind;    /* enum runtime_kind */
 	unsigned int unknown; /* of RUNTIME_NONE: the kind of what is of an unknown version */
-	union {
-		struct python_row python;
-		struct ruby_row ruby;
-		struct php_row php;
-		struct perl_row perl;
-		struct lua_row lua;
-		struct luajit_row luajit;
-		unsigned long long words[15];
-	};
-};
+	unsigned long long words[RUNTIME_ROW_WORDS];
+} __attribute__((may_alias));
 
 _Static_assert(sizeof(struct runtime_row) == 128, "the map of rows is an array of these");
 

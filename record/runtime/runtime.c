@@ -5,12 +5,12 @@
 
 const struct runtime *runtime_of(enum runtime_kind kind)
 {
-	static const struct runtime *const runtimes[RUNTIME_KINDS_END] = {
+	static const struct runtime *const runtimes[RUNTIME_MAX_KINDS] = {
 #define X(constant, number, name) [constant] = &name##_runtime,
 		RUNTIMES(X)
 #undef X
 	};
-	return kind < RUNTIME_KINDS_END ? runtimes[kind] : NULL;
+	return kind < RUNTIME_MAX_KINDS ? runtimes[kind] : NULL;
 }
 
 /* Where the loop's segment is mapped, everything else is found from there. */
@@ -33,7 +33,7 @@ static bool take_segment(struct elf_file *elf, struct runtime_file *file)
 struct err *runtime_detect(struct elf_file *elf, struct runtime_file *ret)
 {
 	*ret = (struct runtime_file){0};
-	for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_KINDS_END; kind++) {
+	for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_MAX_KINDS; kind++) {
 		struct runtime_file file = {.row.kind = kind};
 		bool is_found = false;
 		if (!runtime_of(kind))

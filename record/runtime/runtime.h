@@ -45,7 +45,8 @@ struct err *runtime_detect(struct elf_file *elf, struct runtime_file *ret) ERR_M
 /* Whether a row that was stored means something. */
 bool runtime_row_is_sound(const struct runtime_row *row);
 
-extern const struct runtime python_runtime, ruby_runtime, php_runtime, perl_runtime, lua_runtime,
-	luajit_runtime;
+#define X(constant, number, name) extern const struct runtime name##_runtime;
+RUNTIMES(X)
+#undef X
 
 #endif

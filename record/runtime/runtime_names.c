@@ -18,7 +18,7 @@ static bool is_called(const struct runtime *runtime, const char *text, size_t le
 static struct err *unknown_name(const char *text, size_t len)
 {
 	CLEANUP(str_deinit) struct str known = {0};
-	for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_KINDS_END; kind++)
+	for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_MAX_KINDS; kind++)
 		if (runtime_of(kind))
 			str_printf(&known, ", %s", runtime_of(kind)->name);
 	return err_new(ERR_USAGE, "\"%.*s\" is none of all%s", (int)len, text, str_text(&known));
@@ -29,7 +29,7 @@ struct err *runtime_names_parse(const char *text, uint32_t *kinds)
 	for (;;) {
 		size_t len = strcspn(text, ",");
 		uint32_t bits = 0;
-		for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_KINDS_END; kind++)
+		for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_MAX_KINDS; kind++)
 			if (is_called(runtime_of(kind), text, len))
 				bits |= 1U << kind;
 		if (!bits)

@@ -15,7 +15,7 @@ BEGIN {
 	row("format/elf/elf_inflate.c", "format/base/ format/elf/", "zstd.h")
 	row("format/dwarf", "format/base/ format/elf/ format/dwarf/", "libelf.h gelf.h dwarf.h elfutils/")
 	row("format/file", "format/base/ format/file/", "zlib.h")
-	row("record", "record/ format/ bpf/event.h bpf/unwind_step.h bpf/runtime/*_row.h bpf/*.skel.h", "bpf/ linux/ asm/")
+	row("record", "record/ format/ bpf/event.h bpf/unwind_step.h bpf/runtime/*_row.h bpf/runtime/shadow_place.h bpf/*.skel.h", "bpf/ linux/ asm/")
 	row("format/merge", "format/base/ format/file/ format/merge/", "")
 	model = "report/model/ format/"
 	name = "report/name/ " model

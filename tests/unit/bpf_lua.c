@@ -27,11 +27,16 @@ enum {
 	IS_C = 1 << 1,
 };
 
+static struct lua_row *lua_row_of(struct runtime_fixture *fixture)
+{
+	return (void *)fixture->table.runtime.words;
+}
+
 static void put_row(struct runtime_fixture *fixture, uint32_t version)
 {
 	fixture->table.runtime.kind = RUNTIME_LUA;
-	CHECK(lua_layout_of_version(version, 4, &fixture->table.runtime.lua));
-	fixture->table.runtime.lua.loop = LOOP;
+	CHECK(lua_layout_of_version(version, 4, lua_row_of(fixture)));
+	lua_row_of(fixture)->loop = LOOP;
 }
 
 static void put_state(struct runtime_fixture *fixture, uint64_t at, uint64_t call, uint64_t error)

@@ -1,6 +1,7 @@
 /* Ticks in a process that is LuaJIT as far as the walk can tell, in the interpreter and a trace. */
 #include <string.h>
 
+#include "bpf/runtime/luajit/luajit_row.h"
 #include "tests/unit/bpf_runtime_fixture.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
@@ -27,6 +28,11 @@ enum {
 	PROTO_WORDS = 13,
 };
 
+static struct luajit_row *luajit_row_of(struct runtime_fixture *fixture)
+{
+	return (void *)fixture->table.runtime.words;
+}
+
 static uint64_t code_address(uint64_t function)
 {
 	return heap_address(function + 8 + PROTO_WORDS);
@@ -47,7 +53,7 @@ static void put_row(struct runtime_fixture *fixture)
 		.get_field = 57,
 		.jump = 88};
 	fixture->table.runtime.kind = RUNTIME_LUAJIT;
-	fixture->table.runtime.luajit = (struct luajit_row){
+	*luajit_row_of(fixture) = (struct luajit_row){
 		.loop = LOOP, .code = code, .traces = TRACES * 8, .version = 21};
 }
 

@@ -31,6 +31,11 @@ enum {
 	SVT_CV = 13,
 };
 
+static struct perl_row *perl_row_of(struct runtime_fixture *fixture)
+{
+	return (void *)fixture->table.runtime.words;
+}
+
 static uint64_t statement(uint64_t number)
 {
 	return heap_address(STATEMENTS + number * 8);
@@ -39,9 +44,9 @@ static uint64_t statement(uint64_t number)
 static void put_row(struct runtime_fixture *fixture)
 {
 	fixture->table.runtime.kind = RUNTIME_PERL;
-	CHECK(perl_layout_of_version(36, &fixture->table.runtime.perl));
-	fixture->table.runtime.perl.key = DATA + KEY * 8;
-	fixture->table.runtime.perl.nextstate = NEXTSTATE;
+	CHECK(perl_layout_of_version(36, perl_row_of(fixture)));
+	perl_row_of(fixture)->key = DATA + KEY * 8;
+	perl_row_of(fixture)->nextstate = NEXTSTATE;
 }
 
 static void put_name(struct runtime_fixture *fixture, uint64_t at, const char *name)

@@ -1,6 +1,7 @@
 /* Ticks in a process that is PHP 8.2 as far as the walk can tell: what it sends for it. */
 #include <string.h>
 
+#include "bpf/runtime/php/php_row.h"
 #include "tests/unit/bpf_runtime_fixture.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
@@ -28,10 +29,15 @@ enum {
 	TOP = 1 << 17,
 };
 
+static struct php_row *php_row_of(struct runtime_fixture *fixture)
+{
+	return (void *)fixture->table.runtime.words;
+}
+
 static void put_row(struct runtime_fixture *fixture)
 {
 	fixture->table.runtime.kind = RUNTIME_PHP;
-	fixture->table.runtime.php = (struct php_row){
+	*php_row_of(fixture) = (struct php_row){
 		.frame = DATA + FRAME * 8,
 		.loop = LOOP,
 		.resume = RESUME,

@@ -23,14 +23,19 @@ enum {
 	OTHER_STATE = 256,
 };
 
+static struct python_row *python_row_of(struct runtime_fixture *fixture)
+{
+	return (void *)fixture->table.runtime.words;
+}
+
 static void put_row(struct runtime_fixture *fixture)
 {
 	fixture->table.runtime.kind = RUNTIME_PYTHON;
-	CHECK(python_layout_of_version(11, &fixture->table.runtime.python));
-	fixture->table.runtime.python.key = DATA + KEY * 8;
-	fixture->table.runtime.python.current = DATA + CURRENT * 8;
-	fixture->table.runtime.python.code_type = TYPE;
-	fixture->table.runtime.python.loop = LOOP;
+	CHECK(python_layout_of_version(11, python_row_of(fixture)));
+	python_row_of(fixture)->key = DATA + KEY * 8;
+	python_row_of(fixture)->current = DATA + CURRENT * 8;
+	python_row_of(fixture)->code_type = TYPE;
+	python_row_of(fixture)->loop = LOOP;
 }
 
 /* A code object with the name "ab", whose first line is `line`. */

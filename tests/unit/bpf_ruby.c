@@ -51,9 +51,14 @@ enum {
 	IS_C = 0x80,
 };
 
+static struct ruby_row *ruby_row_of(struct runtime_fixture *fixture)
+{
+	return (void *)fixture->table.runtime.words;
+}
+
 static void put_row(struct runtime_fixture *fixture, uint8_t version)
 {
-	struct ruby_row *row = &fixture->table.runtime.ruby;
+	struct ruby_row *row = ruby_row_of(fixture);
 	fixture->table.runtime.kind = RUNTIME_RUBY;
 	CHECK(ruby_layout_of_version(version, row));
 	row->flags |= RUBY_CONTEXT_IS_IN_SLOT;
@@ -67,7 +72,7 @@ static void put_row(struct runtime_fixture *fixture, uint8_t version)
 
 static void put_string(struct runtime_fixture *fixture, uint64_t at, const char *text)
 {
-	bool has_length = fixture->table.runtime.ruby.flags & RUBY_HAS_STRING_LENGTH;
+	bool has_length = ruby_row_of(fixture)->flags & RUBY_HAS_STRING_LENGTH;
 	fixture->heap[at] = has_length ? 5 : 5 | strlen(text) << 14;
 	fixture->heap[at + 2] = strlen(text);
 	memcpy(&fixture->heap[at + 2 + has_length], text, strlen(text));
@@ -76,7 +81,7 @@ static void put_string(struct runtime_fixture *fixture, uint64_t at, const char 
 /* Code with a body right behind it; one entry for all of its three words. */
 static void put_code(struct runtime_fixture *fixture, uint64_t at, uint64_t line)
 {
-	const struct ruby_row *row = &fixture->table.runtime.ruby;
+	const struct ruby_row *row = ruby_row_of(fixture);
 	uint64_t *iseq = fixture->heap + at, *body = iseq + 4;
 	iseq[0] = 0x701a;
 	iseq[2] = heap_address(at + 4);
@@ -94,7 +99,7 @@ static void put_code(struct runtime_fixture *fixture, uint64_t at, uint64_t line
 static void push_frame(
 	struct runtime_fixture *fixture, uint64_t kind, uint64_t code, uint64_t place)
 {
-	uint64_t words = fixture->table.runtime.ruby.frame_bytes / 8;
+	uint64_t words = ruby_row_of(fixture)->frame_bytes / 8;
 	uint64_t at = (fixture->heap[CONTEXT + 2] - HEAP) / 8 - words;
 	uint64_t number = (FRAMES - at) / words - 1;
 	uint64_t *frame = fixture->heap + at;

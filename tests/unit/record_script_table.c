@@ -119,7 +119,7 @@ TEST(records_that_lie_are_not_taken)
 	code.head.bytes[RUNTIME_TEXT_LINES] = 1000;
 	script_table_take(&fixture.scripts, &code.head, sizeof(code));
 	code = code_of(5, "f", "/a.py");
-	code.head.kind = RUNTIME_KINDS_END;
+	code.head.kind = RUNTIME_MAX_KINDS;
 	script_table_take(&fixture.scripts, &code.head, sizeof(code));
 	script_table_take(&fixture.scripts, &code.head, 8);
 	CHECK_INT(fixture.scripts.by_number.len, 0);

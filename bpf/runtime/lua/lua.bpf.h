@@ -99,8 +99,8 @@ __noinline int lua_find_state(void)
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct lua_walk *lua = &runtime->lua;
-	const struct lua_row *row = &runtime->row.lua;
+	struct lua_walk *lua = lua_walk(runtime);
+	const struct lua_row *row = lua_row(runtime);
 	const void *from = (const void *)(runtime->high - SAVED_BYTES);
 	__u64 best = -1ULL;
 	if (bpf_probe_read_user(lua->around, sizeof(lua->around), from)) {
@@ -132,8 +132,8 @@ static __always_inline bool find_lua_argument(struct scratch *scratch)
 		RDI = 5, /* DWARF's number */
 	};
 	struct walk *walk = &scratch->walk;
-	struct lua_walk *lua = &walk->runtime.lua;
-	const struct lua_row *row = &walk->runtime.row.lua;
+	struct lua_walk *lua = lua_walk(&walk->runtime);
+	const struct lua_row *row = lua_row(&walk->runtime);
 	if (!walk->is_exact || scratch->user.head.nr_frames ||
 		walk->regs.ip + walk->runtime.delta - row->loop >= PROLOGUE_BYTES)
 		return false;
@@ -210,8 +210,8 @@ __noinline int judge_lua_call(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	const struct lua_row *row = &scratch->walk.runtime.row.lua;
-	struct lua_walk *lua = &scratch->walk.runtime.lua;
+	const struct lua_row *row = lua_row(&scratch->walk.runtime);
+	struct lua_walk *lua = lua_walk(&scratch->walk.runtime);
 	__u64 *head = lua->head, at = lua->call;
 	lua->call = 0;
 	if (at == lua->innermost)
@@ -263,7 +263,7 @@ static __always_inline bool lua_call_ends_loop(const struct lua_row *row, __u32 
 /* Whether the loop itself runs, though the innermost call is of C: it has left its last one. */
 static __always_inline bool has_left_lua(const struct scratch *scratch, struct lua_walk *lua)
 {
-	const struct lua_row *row = &scratch->walk.runtime.row.lua;
+	const struct lua_row *row = lua_row(&scratch->walk.runtime);
 	__u64 at = lua->call;
 	if (!scratch->walk.is_exact || scratch->user.head.nr_frames || !take_lua_call(row, lua))
 		return false;
@@ -274,7 +274,7 @@ static __always_inline bool has_left_lua(const struct scratch *scratch, struct l
 static __always_inline bool lua_enter(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct lua_walk *lua = &runtime->lua;
+	struct lua_walk *lua = lua_walk(runtime);
 	if (!runtime->has_thread)
 		lua->state = lua->global = lua->call = lua->function = 0;
 	if (!find_lua_argument(scratch) && !lua_find_state()) {
@@ -320,8 +320,8 @@ static __always_inline __u64 lua_place_in_registers(
 static __always_inline __u32 lua_place(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	const struct lua_row *row = &runtime->row.lua;
-	struct lua_walk *lua = &runtime->lua;
+	const struct lua_row *row = lua_row(runtime);
+	struct lua_walk *lua = lua_walk(runtime);
 	__u64 code = lua_proto_word(lua->proto, row->proto_code);
 	__u64 bytes = 4ULL * lua_proto_number(lua->proto, row->proto_nr_code);
 	__u64 at = lua->head[row->call_place / 8 & (LUA_HEAD_WORDS - 1)] - code;
@@ -335,8 +335,8 @@ static __always_inline __u32 lua_place(struct scratch *scratch)
 /* Of the prototype at an address: memory is used again. */
 static __always_inline __u64 identify_lua(const struct scratch *scratch)
 {
-	const struct lua_row *row = &scratch->walk.runtime.row.lua;
-	const struct lua_walk *lua = &scratch->walk.runtime.lua;
+	const struct lua_row *row = lua_row(&scratch->walk.runtime);
+	const struct lua_walk *lua = lua_walk(&scratch->walk.runtime);
 	const __u64 *proto = lua->proto;
 	__u64 hash = mix(scratch->walk.runtime.process, lua->proto_address);
 	hash = mix(hash, lua_proto_word(proto, row->proto_code));
@@ -354,7 +354,7 @@ static __always_inline __u64 identify_lua(const struct scratch *scratch)
 static __always_inline __u32 number_lua(struct scratch *scratch, const struct lua_row *row)
 {
 	__u64 identity = identify_lua(scratch), named = mix(identity, 1);
-	__u32 status = scratch->walk.runtime.lua.status, number = find_code(named);
+	__u32 status = lua_walk(&scratch->walk.runtime)->status, number = find_code(named);
 	if (number)
 		return number;
 	bool is_called = !lua_call_ends_loop(row, status) && !(status & row->status_tail);
@@ -381,8 +381,8 @@ __noinline int lua_waits_for_loop(void)
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	const struct lua_row *row = &runtime->row.lua;
-	struct lua_walk *lua = &runtime->lua;
+	const struct lua_row *row = lua_row(runtime);
+	struct lua_walk *lua = lua_walk(runtime);
 	__u64 code = lua_proto_word(lua->proto, row->proto_code);
 	__u64 bytes = 4ULL * lua_proto_number(lua->proto, row->proto_nr_code);
 	const void *saved = (const void *)(runtime->low - SAVED * 8);
@@ -403,8 +403,8 @@ __noinline int push_lua(bool may_wait)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	const struct lua_row *row = &scratch->walk.runtime.row.lua;
-	struct lua_walk *lua = &scratch->walk.runtime.lua;
+	const struct lua_row *row = lua_row(&scratch->walk.runtime);
+	struct lua_walk *lua = lua_walk(&scratch->walk.runtime);
 	enum runtime_failure failure =
 		lua->proto_address
 			? read_lua_proto_at(row, lua->proto, lua->proto_address)
@@ -428,8 +428,8 @@ __noinline int push_lua(bool may_wait)
 static __always_inline bool lua_step(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	const struct lua_row *row = &runtime->row.lua;
-	struct lua_walk *lua = &runtime->lua;
+	const struct lua_row *row = lua_row(runtime);
+	struct lua_walk *lua = lua_walk(runtime);
 	if (!lua->call) { /* that was what was left of the coroutine before */
 		lua->call = lua->next;
 		lua->next = 0;
@@ -450,5 +450,12 @@ static __always_inline bool lua_step(struct scratch *scratch)
 	lua->is_first = false;
 	return !ends || lua->next;
 }
+
+/* ---- the row ---- */
+
+static const struct runtime_hooks lua_hooks = {
+	.enter = lua_enter,
+	.step = lua_step,
+};
 
 #endif

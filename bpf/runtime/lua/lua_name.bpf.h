@@ -11,11 +11,46 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/lua/lua_row.h"
 #include "bpf/runtime/runtime_code.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
 #include "bpf/scratch.bpf.h"
 
 #include <bpf/bpf_helpers.h>
+
+enum {
+	LUA_HEAD_WORDS = 16,   /* a power of two */
+	LUA_AROUND_WORDS = 38, /* of the native stack, where a state is looked for */
+};
+
+struct lua_walk {
+	__u64 state;  /* of the loop before */
+	__u64 global; /* a global state that was checked */
+	__u64 call;   /* the next; 0: no more */
+	__u64 next;   /* ... of the loop at hand, when something is left of the one before; or 0 */
+	__u64 found, found_call, found_place; /* a state, its innermost call, and where that is */
+	__u64 innermost, place;               /* where calls do not say it themselves: likewise */
+	__u64 function, function_proto; /* ... where one lies that was looked at, and its code */
+	__u32 function_status;          /* ... and what it is */
+	__u64 proto_address;
+	__u32 status; /* of the call at hand */
+	__u8 is_first;
+	__u64 head[LUA_HEAD_WORDS]; /* of the call at hand */
+	__u64 proto[LUA_PROTO_BYTES / 8];
+	__u64 around[LUA_AROUND_WORDS];
+};
+
+_Static_assert(sizeof(struct lua_walk) <= RUNTIME_WALK_WORDS * 8, "it has room in a walk");
+
+static __always_inline struct lua_walk *lua_walk(const struct runtime_walk *runtime)
+{
+	return (struct lua_walk *)runtime->words;
+}
+
+static __always_inline const struct lua_row *lua_row(const struct runtime_walk *runtime)
+{
+	return (const struct lua_row *)runtime->row.words;
+}
 
 enum {
 	LUA_CALL_PREVIOUS = 2, /* a word of CallInfo */
@@ -97,10 +132,6 @@ enum {
 	LUA_NOBODY_SHIFT = 32,
 };
 
-_Static_assert(
-	__builtin_offsetof(struct lua_row, code) == __builtin_offsetof(struct luajit_row, code),
-	"instructions are told of in the same place");
-
 _Static_assert(sizeof(struct lua_caller) <= RUNTIME_MAX_LINE_BYTES, "fits behind the texts");
 
 /* NULL: never. */
@@ -178,7 +209,7 @@ __noinline int find_lua_setter(__u32 set)
 	if (!scratch || !caller)
 		return 0;
 	const struct lua_code *code =
-		&scratch->walk.runtime.row.lua.code; /* where LuaJIT's is, too */
+		&lua_row(&scratch->walk.runtime)->code; /* where LuaJIT's is, too */
 	/* Not on the stack, of which there is little. */
 	volatile __u64 *by = &caller->set_by;
 	volatile __u32 *at = &caller->set_at, *target = &caller->target;
@@ -300,8 +331,8 @@ static __always_inline bool read_lua_window(
 /* Reads the caller of the call at hand, with the instructions up to its own. */
 static __always_inline bool read_lua_caller(struct scratch *scratch, struct lua_caller *caller)
 {
-	const struct lua_row *row = &scratch->walk.runtime.row.lua;
-	const struct lua_walk *lua = &scratch->walk.runtime.lua;
+	const struct lua_row *row = lua_row(&scratch->walk.runtime);
+	const struct lua_walk *lua = lua_walk(&scratch->walk.runtime);
 	__u64 ignored = 0;
 	if (!lua->call ||
 		bpf_probe_read_user(caller->call, LUA_CALL_BYTES, (const void *)lua->call) ||
@@ -320,7 +351,7 @@ __noinline int lua_called_register(void)
 	struct lua_caller *caller = get_lua_caller();
 	if (!scratch || !caller || !read_lua_caller(scratch, caller))
 		return -1;
-	const struct lua_code *code = &scratch->walk.runtime.row.lua.code;
+	const struct lua_code *code = &lua_row(&scratch->walk.runtime)->code;
 	__u32 call = caller->code[(caller->count - 1) & (LUA_WINDOW - 1)];
 	return (call & code->op_mask) == code->call ? (int)lua_a(code, call) : -1;
 }
@@ -333,7 +364,7 @@ __noinline int lua_keep_name(void)
 	struct lua_caller *caller = get_lua_caller();
 	if (!scratch || !caller)
 		return 0;
-	const struct lua_row *row = &scratch->walk.runtime.row.lua;
+	const struct lua_row *row = lua_row(&scratch->walk.runtime);
 	__u64 name = lua_name_of_setter(row, caller);
 	caller->name = name ? lua_string(row, name) + LUA_STRING_BYTES : 0;
 	return 0;
@@ -485,8 +516,8 @@ __noinline int lua_send_code(__u64 identity)
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct lua_row *row = &scratch->walk.runtime.row.lua;
-	const struct lua_walk *lua = &scratch->walk.runtime.lua;
+	const struct lua_row *row = lua_row(&scratch->walk.runtime);
+	const struct lua_walk *lua = lua_walk(&scratch->walk.runtime);
 	struct event_code *head = &record->head;
 	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
 	head->version = row->version;

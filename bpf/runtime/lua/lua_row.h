@@ -2,6 +2,8 @@
 #ifndef EBPROF_LUA_ROW_H
 #define EBPROF_LUA_ROW_H
 
+#include "bpf/runtime/runtime_row.h"
+
 enum lua_flag {
 	/* The status has a bit for functions of the program, not for those written in C: before
 	 * 5.4. */
@@ -62,9 +64,9 @@ struct lua_row {
 	unsigned short state_main; /* in global_State */
 	unsigned short zero16;
 	unsigned int status_kind, status_loop, status_tail;
-	unsigned int zero[3];
+	unsigned int zero;
 };
 
-_Static_assert(sizeof(struct lua_row) == 120, "fills a row");
+_Static_assert(sizeof(struct lua_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
 
 #endif

@@ -21,6 +21,7 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/runtime/luajit/luajit_name.bpf.h"
 #include "bpf/runtime/runtime_code.bpf.h"
+#include "bpf/runtime/runtime_process.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
 #include "bpf/scratch.bpf.h"
 
@@ -86,7 +87,7 @@ __noinline int is_jit_cframe(__u64 at)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	struct luajit_walk *jit = &scratch->walk.runtime.luajit;
+	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
 	if (bpf_probe_read_user(jit->cframe, JIT_CFRAME_BYTES, (const void *)at))
 		return false;
 	__u64 previous = jit->cframe[JIT_CFRAME_PREVIOUS] & ~(__u64)JIT_CFRAME_FLAGS;
@@ -112,7 +113,7 @@ __noinline __u64 luajit_find_cframe(__u64 from)
 	if (!scratch || from & 7)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct luajit_walk *jit = &runtime->luajit;
+	struct luajit_walk *jit = luajit_walk(runtime);
 	if (!runtime->has_thread)
 		jit->state = 0;
 	/* Right behind a call from a trace or the interpreter it is a multiple of 16. */
@@ -142,6 +143,66 @@ static __always_inline __u64 jit_return_before(const struct luajit_walk *jit)
 	if (previous)
 		read_word(previous + JIT_CFRAME_RETURN * 8, &address);
 	return address;
+}
+
+/* ---- traces as the frame at hand ---- */
+
+static __always_inline void begin_luajit(struct runtime_walk *runtime)
+{
+	struct luajit_walk *jit = luajit_walk(runtime);
+	if (runtime->has_thread)
+		return;
+	jit->state = jit->next_cframe = jit->frame = jit->function = jit->compiled = 0;
+	runtime->has_thread = true;
+}
+
+/*
+ * Nothing says whose a trace is but the interpreter's native frame below it. It is looked for where
+ * the walk's own words are not another runtime's.
+ */
+static __always_inline bool luajit_claims_anonymous(struct scratch *scratch)
+{
+	const struct runtime_walk *runtime = &scratch->walk.runtime;
+	return !scratch->walk.mapping.file && !(runtime->searched >> RUNTIME_LUAJIT & 1) &&
+	       (!runtime->file || runtime->row.kind == RUNTIME_LUAJIT);
+}
+
+/* Whether an address lies in a file with LuaJIT, whose row is taken then. */
+static __always_inline bool take_luajit(struct scratch *scratch, __u64 address)
+{
+	struct walk *walk = &scratch->walk;
+	map_address(address);
+	return walk->mapping.kind == EVENT_FRAME_FILE &&
+	       (walk->runtime.file == walk->mapping.file || take_row()) &&
+	       walk->runtime.row.kind == RUNTIME_LUAJIT;
+}
+
+/*
+ * A trace runs on top of the interpreter's native frame. Which file the interpreter is in, says who
+ * called it, mostly its own library; where other C code did, in a callback, the allocator that
+ * comes with it, or who called the interpreter before.
+ */
+static __always_inline bool luajit_resume(struct scratch *scratch)
+{
+	struct walk *walk = &scratch->walk;
+	struct runtime_walk *runtime = &walk->runtime;
+	struct luajit_walk *jit = luajit_walk(runtime);
+	__u64 place = walk->regs.ip - !walk->is_exact;
+	runtime->searched |= 1U << RUNTIME_LUAJIT;
+	__u64 at = luajit_find_cframe(walk->regs.reg[UNWIND_SP]);
+	if (!at)
+		return false;
+	if (!take_luajit(scratch, jit->cframe[JIT_CFRAME_RETURN] - 1) &&
+		!take_luajit(scratch, jit_allocator(jit)) &&
+		!take_luajit(scratch, jit_return_before(jit) - 1))
+		return false;
+	begin_luajit(runtime);
+	jit->compiled = place;
+	walk->regs.reg[UNWIND_SP] = at;
+	walk->regs.known = 1ULL << UNWIND_SP;
+	walk->regs.ip = luajit_row(runtime)->loop - runtime->delta;
+	walk->is_exact = true;
+	return true;
 }
 
 /* ---- traces ---- */
@@ -226,14 +287,14 @@ __noinline int luajit_read_trace(__u64 place)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	struct luajit_walk *jit = &scratch->walk.runtime.luajit;
+	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
 	__u64 *trace = jit->head, at = 0, array = 0;
 	__u32 number = 0;
 	struct jit_snapshot snapshot = {};
 	if (bpf_probe_read_user(
 		    &number, sizeof(number), (const void *)(jit->global + JIT_GLOBAL_TRACE)) ||
 		!number || number >> 16 ||
-		!read_word(jit->global + scratch->walk.runtime.row.luajit.traces, &array) ||
+		!read_word(jit->global + luajit_row(&scratch->walk.runtime)->traces, &array) ||
 		!read_word(array + number * 8ULL, &at) ||
 		bpf_probe_read_user(trace, JIT_TRACE_BYTES, (const void *)at))
 		return 0;
@@ -335,7 +396,7 @@ __noinline int luajit_advance(void)
 	struct scratch *scratch = get_scratch();
 	if (!scratch)
 		return 0;
-	struct luajit_walk *jit = &scratch->walk.runtime.luajit;
+	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
 	return jit->link ? advance_in_jit_trace(jit) : advance_on_jit_stack(jit);
 }
 
@@ -358,9 +419,9 @@ static __always_inline void find_jit_frame(struct scratch *scratch)
 		RDX = 1, /* DWARF's number */
 	};
 	struct walk *walk = &scratch->walk;
-	struct luajit_walk *jit = &walk->runtime.luajit;
+	struct luajit_walk *jit = luajit_walk(&walk->runtime);
 	__u64 base = 0;
-	if (walk->runtime.compiled)
+	if (jit->compiled)
 		read_word(jit->global + JIT_GLOBAL_BASE, &base);
 	else if (walk->is_exact && !scratch->user.head.nr_frames)
 		base = scratch->leaf.reg[RDX];
@@ -372,10 +433,8 @@ static __always_inline bool luajit_enter(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
 	struct runtime_walk *runtime = &walk->runtime;
-	struct luajit_walk *jit = &runtime->luajit;
-	if (!runtime->has_thread)
-		jit->state = jit->next_cframe = jit->frame = jit->function = 0;
-	runtime->has_thread = true;
+	struct luajit_walk *jit = luajit_walk(runtime);
+	begin_luajit(runtime);
 	jit->link = 0;
 	__u64 at = runtime->low;
 	if (!is_jit_cframe(at)) {
@@ -396,12 +455,12 @@ static __always_inline bool luajit_enter(struct scratch *scratch)
 		find_jit_frame(scratch);
 	if (is_new || !jit->function)
 		jit->function = jit_function_at(jit->frame);
-	if (runtime->compiled) {
+	if (jit->compiled) {
 		jit->place = jit->place_in_memory = 0;
-		if (luajit_read_trace(runtime->compiled) && jit->link)
+		if (luajit_read_trace(jit->compiled) && jit->link)
 			jit->function = jit_entry_function(jit, jit->link);
 	}
-	runtime->compiled = 0;
+	jit->compiled = 0;
 	return true;
 }
 
@@ -417,7 +476,7 @@ static __always_inline __u32 luajit_place(const struct luajit_walk *jit, __u64 p
 
 static __always_inline __u64 identify_luajit(const struct scratch *scratch)
 {
-	const struct luajit_walk *jit = &scratch->walk.runtime.luajit;
+	const struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
 	__u64 hash = mix(scratch->walk.runtime.process, jit->proto_address);
 	hash = mix(hash, jit->proto[JIT_PROTO_CONSTANTS / 8]);
 	hash = mix(hash, jit->proto[JIT_PROTO_SOURCE / 8]);
@@ -432,19 +491,19 @@ static __always_inline __u32 number_luajit(struct scratch *scratch)
 	__u32 number = find_code(named);
 	if (number)
 		return number;
-	bool is_called = scratch->walk.runtime.luajit.is_called;
+	bool is_called = luajit_walk(&scratch->walk.runtime)->is_called;
 	if (!is_called)
 		number = find_code(identity);
 	if (number)
 		return number;
-	find_jit_name(&scratch->walk.runtime.row.luajit.code, is_called);
+	find_jit_name(&luajit_row(&scratch->walk.runtime)->code, is_called);
 	return luajit_send_code(is_called ? named : identity);
 }
 
 /* Nothing is pushed for functions written in C, whose native frames are there. */
 static __always_inline void push_luajit(struct scratch *scratch, __u64 function)
 {
-	struct luajit_walk *jit = &scratch->walk.runtime.luajit;
+	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
 	enum runtime_failure failure = read_jit_proto(function, jit->proto, &jit->proto_address);
 	if (failure) {
 		push_runtime_failure(scratch, failure);
@@ -465,7 +524,7 @@ static __always_inline void push_luajit(struct scratch *scratch, __u64 function)
 /* The next function of the interpreter's run at hand. False: there is none. */
 static __always_inline bool luajit_step(struct scratch *scratch)
 {
-	struct luajit_walk *jit = &scratch->walk.runtime.luajit;
+	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
 	__u64 function = jit->function;
 	if (!function)
 		return false;
@@ -476,5 +535,14 @@ static __always_inline bool luajit_step(struct scratch *scratch)
 	jit->place_in_memory = 0;
 	return has_more;
 }
+
+/* ---- the row ---- */
+
+static const struct runtime_hooks luajit_hooks = {
+	.enter = luajit_enter,
+	.step = luajit_step,
+	.claims_anonymous = luajit_claims_anonymous,
+	.resume = luajit_resume,
+};
 
 #endif

@@ -7,6 +7,55 @@
 #define EBPROF_LUAJIT_NAME_BPF_H
 
 #include "bpf/runtime/lua/lua_name.bpf.h"
+#include "bpf/runtime/luajit/luajit_row.h"
+
+_Static_assert(
+	__builtin_offsetof(struct lua_row, code) == __builtin_offsetof(struct luajit_row, code),
+	"what names functions of Lua finds it in the same place");
+
+enum {
+	JIT_TRACE_BYTES = 120,
+	JIT_MAX_ENTRIES = 64, /* a power of two */
+};
+
+/* SnapShot of LuaJIT. */
+struct jit_snapshot {
+	__u32 entries; /* where they are in the trace's map */
+	__u16 reference;
+	__u16 code; /* from where on it counts */
+	__u8 nr_slots, top_slot, nr_entries, count;
+};
+
+struct luajit_walk {
+	__u64 state, global;   /* whose frames they are */
+	__u64 bottom, top;     /* of its stack */
+	__u64 next_cframe;     /* the interpreter's native frame that is its next */
+	__u64 frame;           /* on the state's stack: the link at its beginning; 0: none */
+	__u64 function, place; /* of the next frame to be pushed, with the instruction */
+	__u64 place_in_memory; /* likewise: where it may be if not there */
+	__u64 caller, caller_place;
+	__u64 proto_address;
+	__u64 compiled; /* where in a trace the thread is; 0: it is not in any */
+	__u64 ir;       /* of the trace */
+	__u32 link;     /* the number of the entry that is the frame's link; 0: not in a trace */
+	__u8 is_called; /* the function of the frame at hand, by an instruction of its caller */
+	__u64 head[16]; /* of what is looked at, a state or a trace */
+	__u64 cframe[10];
+	__u64 proto[16];
+	__u32 entry[JIT_MAX_ENTRIES];
+};
+
+_Static_assert(sizeof(struct luajit_walk) <= RUNTIME_WALK_WORDS * 8, "it has room in a walk");
+
+static __always_inline struct luajit_walk *luajit_walk(const struct runtime_walk *runtime)
+{
+	return (struct luajit_walk *)runtime->words;
+}
+
+static __always_inline const struct luajit_row *luajit_row(const struct runtime_walk *runtime)
+{
+	return (const struct luajit_row *)runtime->row.words;
+}
 
 enum {
 	JIT_FUNCTION_TAG = (1 << 17) - 9, /* above the 47 bits of a pointer */
@@ -160,9 +209,9 @@ __noinline int luajit_called_register(void)
 {
 	struct scratch *scratch = get_scratch();
 	struct lua_caller *caller = get_lua_caller();
-	if (!scratch || !caller || !read_jit_caller(&scratch->walk.runtime.luajit, caller))
+	if (!scratch || !caller || !read_jit_caller(luajit_walk(&scratch->walk.runtime), caller))
 		return -1;
-	const struct lua_code *code = &scratch->walk.runtime.row.luajit.code;
+	const struct lua_code *code = &luajit_row(&scratch->walk.runtime)->code;
 	__u32 call = caller->code[(caller->count - 1) & (LUA_WINDOW - 1)], op = call & 255;
 	/* `self`: a call with all that another one returned. */
 	return op == code->call || op == code->self ? (int)lua_a(code, call) : -1;
@@ -231,10 +280,10 @@ __noinline int luajit_send_code(__u64 identity)
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct luajit_walk *jit = &scratch->walk.runtime.luajit;
+	const struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
 	struct event_code *head = &record->head;
 	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
-	head->version = scratch->walk.runtime.row.luajit.version;
+	head->version = luajit_row(&scratch->walk.runtime)->version;
 	head->first_line = lua_proto_number(jit->proto, JIT_PROTO_FIRST_LINE);
 	__u64 source = jit->proto[JIT_PROTO_SOURCE / 8];
 	__u32 at = put_lua_name(record, source, head->first_line);

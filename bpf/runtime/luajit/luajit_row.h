@@ -3,6 +3,7 @@
 #define EBPROF_LUAJIT_ROW_H
 
 #include "bpf/runtime/lua/lua_row.h"
+#include "bpf/runtime/runtime_row.h"
 
 struct luajit_row {
 	unsigned long long
@@ -11,9 +12,8 @@ struct luajit_row {
 	unsigned int traces;   /* in global_State and what follows: the traces' array; 0: none */
 	unsigned char version; /* 10 * major + minor */
 	unsigned char zero8[3];
-	unsigned int zero[12];
 };
 
-_Static_assert(sizeof(struct luajit_row) == 120, "fills a row");
+_Static_assert(sizeof(struct luajit_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
 
 #endif

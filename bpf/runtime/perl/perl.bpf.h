@@ -37,7 +37,7 @@
 /* To a stack of contexts. False: it cannot be read, or makes no sense. */
 static __always_inline bool take_stack(struct runtime_walk *runtime, __u64 stack)
 {
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	__u64 words[PERL_STACKS / 8];
 	perl->index = -1;
 	perl->outer = 0;
@@ -45,7 +45,7 @@ static __always_inline bool take_stack(struct runtime_walk *runtime, __u64 stack
 		return false;
 	perl->contexts = words[1];
 	perl->outer = words[2];
-	perl->type = runtime->row.perl.stack_type & 4 ? words[5] >> 32 : words[5];
+	perl->type = perl_row(runtime)->stack_type & 4 ? words[5] >> 32 : words[5];
 	__s32 index = words[4], max = words[4] >> 32;
 	if (index < -1 || index > max)
 		return false;
@@ -55,10 +55,10 @@ static __always_inline bool take_stack(struct runtime_walk *runtime, __u64 stack
 
 static __always_inline bool find_interpreter(struct runtime_walk *runtime)
 {
-	const struct perl_row *row = &runtime->row.perl;
+	const struct perl_row *row = perl_row(runtime);
 	__u64 thread = thread_pointer(), stack = 0;
 	__u32 key = 0;
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	const void *key_address = (const void *)(row->key - runtime->delta);
 	perl->interpreter = 0;
 	if (bpf_probe_read_user(&key, sizeof(key), key_address) || key >= GLIBC_MAX_KEYS)
@@ -81,11 +81,11 @@ static __always_inline bool find_interpreter(struct runtime_walk *runtime)
 /* Reads the context at hand and those that it was called from. */
 static __always_inline bool read_window(struct runtime_walk *runtime)
 {
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	__u32 index = perl->index, behind = PERL_WINDOW_CONTEXTS - 1;
 	__u32 first = index > behind ? index - behind : 0;
-	__u64 bytes = (__u64)runtime->row.perl.context_bytes * (index - first + 1);
-	__u64 at = perl->contexts + (__u64)first * runtime->row.perl.context_bytes;
+	__u64 bytes = (__u64)perl_row(runtime)->context_bytes * (index - first + 1);
+	__u64 at = perl->contexts + (__u64)first * perl_row(runtime)->context_bytes;
 	asm volatile("" : "+r"(bytes));
 	perl->window_of = 0;
 	if (bytes > sizeof(perl->window) ||
@@ -99,14 +99,14 @@ static __always_inline bool read_window(struct runtime_walk *runtime)
 /* Each read from user memory costs more than the bytes it fetches: some contexts at once. */
 static __always_inline bool read_context(struct runtime_walk *runtime)
 {
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	__u32 nth = perl->index - perl->window_first;
 	if (perl->window_of != perl->contexts || nth >= PERL_WINDOW_CONTEXTS) {
 		if (!read_window(runtime))
 			return false;
 		nth = perl->index - perl->window_first;
 	}
-	__u64 start = nth * (runtime->row.perl.context_bytes / 8);
+	__u64 start = nth * (perl_row(runtime)->context_bytes / 8);
 	asm volatile("" : "+r"(start)); /* or clang thinks the bounds are known */
 	if (start > (sizeof(perl->window) - sizeof(perl->context)) / 8)
 		return false;
@@ -140,19 +140,19 @@ static __always_inline bool is_at_caller(const struct perl_walk *perl)
 /* A sub, or the text of an eval, that C called: nothing follows it, and what ran is saved. */
 static __always_inline bool is_called_by_c(const struct runtime_walk *runtime)
 {
-	const struct perl_walk *perl = &runtime->perl;
+	const struct perl_walk *perl = perl_walk(runtime);
 	__u64 saves = 0, saved = 0;
 	__u32 place = perl->context[0] >> 32; /* blk_oldsaveix */
 	return !perl->context[PERL_RETURN] && place &&
 	       read_word(perl->interpreter + PERL_SAVES, &saves) &&
 	       read_word(saves + (__u64)(place - 1) * 8, &saved) &&
-	       (saved & PERL_SAVE_MASK) == runtime->row.perl.saved_op;
+	       (saved & PERL_SAVE_MASK) == perl_row(runtime)->saved_op;
 }
 
 /* Whether call_sv() protected itself for the sub whose context was the last. */
 static __always_inline bool has_own_env(struct runtime_walk *runtime)
 {
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	if (type_of_context(perl) == PERL_EVAL)
 		return true;
 	return perl->index >= 0 && read_context(runtime) && type_of_context(perl) == PERL_EVAL &&
@@ -167,7 +167,7 @@ static __always_inline bool cross_envs(struct runtime_walk *runtime)
 	enum {
 		MAX_ENVS = 4 /* that are between two loops */
 	};
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	bool has_crossed = false;
 	for (int i = 0; i < MAX_ENVS && perl->env && perl->env < runtime->low; i++) {
 		has_crossed = true;
@@ -187,7 +187,7 @@ static __always_inline bool enter_innermost(struct scratch *scratch)
 		CALLER_BYTES = 1024 /* no frame of call_sv() is larger */
 	};
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	__u64 op = 0, leaf = scratch->leaf.reg[UNWIND_SP];
 	bool is_fixed = has_fixed_context(perl);
 	if (!read_word(perl->interpreter + PERL_OP, &op))
@@ -215,7 +215,7 @@ static __always_inline bool enter_innermost(struct scratch *scratch)
 static __always_inline bool perl_enter(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	bool is_innermost = !runtime->has_thread;
 	if (is_innermost && !find_interpreter(runtime)) {
 		push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
@@ -247,9 +247,9 @@ static __always_inline __u32 line_of_cop(__u64 cop)
 /* A sub's first operation is that of a statement. */
 static __always_inline __u32 first_line_of(const struct runtime_walk *runtime)
 {
-	__u64 function, start = runtime->perl.body[PERL_CV_START];
+	__u64 function, start = perl_walk(runtime)->body[PERL_CV_START];
 	if (!start || !read_word(start + PERL_OP_FUNCTION, &function) ||
-		function != runtime->row.perl.nextstate - runtime->delta)
+		function != perl_row(runtime)->nextstate - runtime->delta)
 		return 0;
 	return line_of_cop(start);
 }
@@ -270,7 +270,7 @@ static __always_inline void push_code_of(struct scratch *scratch, __u64 identity
 /* What its clones share, and no other sub: they are made over and over. */
 static __always_inline __u64 identify_sub(const struct scratch *scratch)
 {
-	const __u64 *body = scratch->walk.runtime.perl.body;
+	const __u64 *body = perl_walk(&scratch->walk.runtime)->body;
 	__u64 hash = mix(scratch->walk.runtime.process, body[PERL_CV_ROOT]);
 	hash = mix(hash, body[PERL_CV_START] ^ body[PERL_CV_FLAGS] << 32);
 	return mix(mix(hash, body[PERL_CV_GV]), body[PERL_CV_STASH]);
@@ -297,9 +297,9 @@ static __always_inline __u32 read_body(struct perl_walk *perl, __u64 cv, bool is
 static __always_inline void push_sub(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct perl_walk *perl = &runtime->perl;
-	__u64 cv = word_of_context(perl, runtime->row.perl.context_cv);
-	__u32 depth_at = runtime->row.perl.context_depth;
+	struct perl_walk *perl = perl_walk(runtime);
+	__u64 cv = word_of_context(perl, perl_row(runtime)->context_cv);
+	__u32 depth_at = perl_row(runtime)->context_depth;
 	__s32 before = word_of_context(perl, depth_at), depth;
 	bool is_sub = type_of_context(perl) == PERL_SUB;
 	if (!cv || (is_sub && (perl->context[0] & PERL_IS_SAME)))
@@ -326,7 +326,7 @@ static __always_inline void push_sub(struct scratch *scratch)
 static __always_inline void push_file(struct scratch *scratch, enum perl_code what)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	__u64 hash = mix(runtime->process, what);
 	__u64 cop = perl->cop;
 	__builtin_memset(perl->text, 0, sizeof(perl->text));
@@ -350,8 +350,8 @@ static __always_inline void push_file(struct scratch *scratch, enum perl_code wh
 /* The code of a file or a text that is being run; before that, nobody is in it. */
 static __always_inline void push_eval(struct scratch *scratch)
 {
-	struct perl_walk *perl = &scratch->walk.runtime.perl;
-	__u64 module = word_of_context(perl, scratch->walk.runtime.row.perl.context_module);
+	struct perl_walk *perl = perl_walk(&scratch->walk.runtime);
+	__u64 module = word_of_context(perl, perl_row(&scratch->walk.runtime)->context_module);
 	if (is_at_caller(perl))
 		return;
 	perl->code = module;
@@ -362,7 +362,7 @@ static __always_inline void push_eval(struct scratch *scratch)
 static __always_inline bool leave_call(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	if (type_of_context(perl) == PERL_EVAL)
 		push_eval(scratch);
 	else
@@ -379,7 +379,7 @@ static __always_inline bool leave_call(struct scratch *scratch)
 static __always_inline bool leave_stack(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	if (perl->outer) {
 		take_stack(runtime, perl->outer);
 		return true;
@@ -397,7 +397,7 @@ static __always_inline bool perl_step(struct scratch *scratch)
 		MAX_CONTEXTS = 4 /* a step; of blocks, which have no frames */
 	};
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct perl_walk *perl = &runtime->perl;
+	struct perl_walk *perl = perl_walk(runtime);
 	for (int i = 0; i < MAX_CONTEXTS; i++) {
 		if (perl->index < 0)
 			return leave_stack(scratch);
@@ -419,5 +419,12 @@ static __always_inline bool perl_step(struct scratch *scratch)
 	}
 	return true;
 }
+
+/* ---- the row ---- */
+
+static const struct runtime_hooks perl_hooks = {
+	.enter = perl_enter,
+	.step = perl_step,
+};
 
 #endif

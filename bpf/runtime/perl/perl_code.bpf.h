@@ -9,11 +9,46 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/perl/perl_row.h"
 #include "bpf/runtime/runtime_code.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
 #include "bpf/scratch.bpf.h"
 
 #include <bpf/bpf_helpers.h>
+
+struct perl_walk {
+	__u64 interpreter;
+	__u64 contexts; /* of the stack at hand, whose next outer one is number `index` */
+	__u64 outer;    /* the stack that was in use before; 0: this is the first */
+	__u64 cop;      /* of the statement at hand in the next frame */
+	__u64 env;      /* the innermost JMPENV that no loop so far lay below */
+	__s32 index;
+	__s32 type;       /* PERLSI_ of the stack at hand */
+	__u8 has_own_env; /* the loop of the last frames began with a JMPENV of its own */
+	__u8 is_done;     /* there are no more frames */
+	__u8 what;        /* enum perl_code */
+	__u64 code;       /* what is sent: a cv, or the name of a module as an sv */
+	__u64 file;       /* a C string */
+	__u64 context[PERL_CONTEXT_BYTES / 8];
+	__u64 window[PERL_WINDOW_CONTEXTS * PERL_CONTEXT_BYTES / 8]; /* of contexts as they lie */
+	__u64 window_of;                 /* their stack; 0: none was read */
+	__s32 window_first;              /* the number of the outermost one in it */
+	__u64 body_of;                   /* the cv, and in bit 0 whether as a sub; 0: none */
+	__u64 body[PERL_BODY_WORDS];     /* of that */
+	__u64 text[PERL_FILE_BYTES / 8]; /* how the file's name begins */
+};
+
+_Static_assert(sizeof(struct perl_walk) <= RUNTIME_WALK_WORDS * 8, "it has room in a walk");
+
+static __always_inline struct perl_walk *perl_walk(const struct runtime_walk *runtime)
+{
+	return (struct perl_walk *)runtime->words;
+}
+
+static __always_inline const struct perl_row *perl_row(const struct runtime_walk *runtime)
+{
+	return (const struct perl_row *)runtime->row.words;
+}
 
 #define PERL_FILE_OF_EVAL 0x206c61766528ULL /* "(eval ", then a number and ")" */
 
@@ -186,8 +221,8 @@ __noinline int perl_send_code(__u64 identity)
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct perl_row *row = &scratch->walk.runtime.row.perl;
-	const struct perl_walk *perl = &scratch->walk.runtime.perl;
+	const struct perl_row *row = perl_row(&scratch->walk.runtime);
+	const struct perl_walk *perl = perl_walk(&scratch->walk.runtime);
 	struct event_code *head = &record->head;
 	head->version = row->version;
 	head->first_line = 0;

@@ -2,6 +2,8 @@
 #ifndef EBPROF_PERL_ROW_H
 #define EBPROF_PERL_ROW_H
 
+#include "bpf/runtime/runtime_row.h"
+
 enum {
 	PERL_CONTEXT_BYTES = 104, /* of a PERL_CONTEXT, at most */
 	PERL_WINDOW_CONTEXTS = 4, /* are read at once */
@@ -25,9 +27,9 @@ struct perl_row {
 	unsigned char saved_op;                  /* SAVEt_OP */
 	unsigned char stash_name_is_inside;      /* behind the stash's head, not its array */
 	unsigned short cop, stack, environment;  /* PL_curcop, PL_curstackinfo, PL_top_env */
-	unsigned char zero[90];
+	unsigned char zero[2];
 };
 
-_Static_assert(sizeof(struct perl_row) == 120, "fills a row");
+_Static_assert(sizeof(struct perl_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
 
 #endif

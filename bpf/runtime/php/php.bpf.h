@@ -20,11 +20,36 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/php/php_row.h"
 #include "bpf/runtime/runtime_code.bpf.h"
+#include "bpf/runtime/runtime_process.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
 #include "bpf/scratch.bpf.h"
 
 #include <bpf/bpf_helpers.h>
+
+struct php_walk {
+	__u64 frame;  /* the next; 0: no more */
+	__u64 opline; /* of the innermost frame, if its instruction is known from a register */
+	__u64 code_address;
+	__u64 top;       /* the last frame of the loop before */
+	__u64 generator; /* whose frame was the last, or 0 */
+	__u8 unnamed;    /* enum php_unnamed */
+	__u64 head[7];
+	__u64 code[PHP_CODE_BYTES / 8];
+};
+
+_Static_assert(sizeof(struct php_walk) <= RUNTIME_WALK_WORDS * 8, "it has room in a walk");
+
+static __always_inline struct php_walk *php_walk(const struct runtime_walk *runtime)
+{
+	return (struct php_walk *)runtime->words;
+}
+
+static __always_inline const struct php_row *php_row(const struct runtime_walk *runtime)
+{
+	return (const struct php_row *)runtime->row.words;
+}
 
 enum {
 	/* Words of zend_execute_data. */
@@ -107,7 +132,7 @@ static __always_inline bool has_left(struct runtime_walk *runtime)
 		SLOT_BYTES = 16,
 		FRAME_SLOTS = 5, /* ZEND_CALL_FRAME_SLOT */
 	};
-	struct php_walk *php = &runtime->php;
+	struct php_walk *php = php_walk(runtime);
 	__u64 function, stack_top = 0;
 	__u8 type = 0;
 	if (!read_frame(php, php->frame))
@@ -120,7 +145,7 @@ static __always_inline bool has_left(struct runtime_walk *runtime)
 		return false;
 	__u64 nr_arguments = php->head[PHP_FRAME_INFO] >> 32;
 	__u64 next = php->frame + (FRAME_SLOTS + nr_arguments) * SLOT_BYTES;
-	__u64 from = runtime->row.php.frame - runtime->delta - runtime->row.php.stack_top;
+	__u64 from = php_row(runtime)->frame - runtime->delta - php_row(runtime)->stack_top;
 	return read_word(from, &stack_top) && next < stack_top && is_left_top(php, next);
 }
 
@@ -133,11 +158,11 @@ static __always_inline bool find_frame(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	const struct unwind_registers *leaf = &scratch->leaf;
-	runtime->php.opline = runtime->php.top = runtime->php.generator = 0;
+	php_walk(runtime)->opline = php_walk(runtime)->top = php_walk(runtime)->generator = 0;
 	runtime->has_thread =
-		read_word(runtime->row.php.frame - runtime->delta, &runtime->php.frame);
-	if (runtime->php.frame == leaf->reg[PHP_REGISTER_FRAME])
-		runtime->php.opline = leaf->reg[PHP_REGISTER_OPLINE];
+		read_word(php_row(runtime)->frame - runtime->delta, &php_walk(runtime)->frame);
+	if (php_walk(runtime)->frame == leaf->reg[PHP_REGISTER_FRAME])
+		php_walk(runtime)->opline = leaf->reg[PHP_REGISTER_OPLINE];
 	return runtime->has_thread;
 }
 
@@ -149,26 +174,38 @@ static __always_inline bool php_enter(struct scratch *scratch)
 		push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
 		return false;
 	}
-	if (!runtime->php.frame)
+	if (!php_walk(runtime)->frame)
 		return false;
 	if (is_leaf(scratch))
-		return !is_left_top(&runtime->php, walk->regs.reg[PHP_REGISTER_FRAME]);
+		return !is_left_top(php_walk(runtime), walk->regs.reg[PHP_REGISTER_FRAME]);
 	return !has_left(runtime);
+}
+
+/* What opcache compiles lies in memory that processes share. */
+static __always_inline bool php_claims_anonymous(struct scratch *scratch)
+{
+	return scratch->walk.mapping.file;
 }
 
 /*
  * What opcache compiles is jumped to by the loop, has the loop's registers r14 and r15, and leaves
  * sp where it is: ZEND_VM_HYBRID_JIT_RED_ZONE_SIZE, ext/opcache/jit of 8.0 to 8.5.
  */
-static __always_inline __u64 php_resume(const struct runtime_walk *runtime)
+static __always_inline bool php_resume(struct scratch *scratch)
 {
-	return runtime->row.php.resume ? runtime->row.php.resume - runtime->delta : 0;
+	struct walk *walk = &scratch->walk;
+	const struct runtime_walk *runtime = &walk->runtime;
+	if (!take_program() || runtime->row.kind != RUNTIME_PHP || !php_row(runtime)->resume)
+		return false;
+	walk->regs.ip = php_row(runtime)->resume - runtime->delta;
+	walk->is_exact = true;
+	return true;
 }
 
 static __always_inline bool php_has_rest(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	return (runtime->has_thread || find_frame(scratch)) && runtime->php.frame;
+	return (runtime->has_thread || find_frame(scratch)) && php_walk(runtime)->frame;
 }
 
 /* ---- frames ---- */
@@ -198,8 +235,8 @@ static __always_inline __u32 line_of_opline(
  */
 static __always_inline __u32 php_line(struct runtime_walk *runtime)
 {
-	const struct php_row *row = &runtime->row.php;
-	struct php_walk *php = &runtime->php;
+	const struct php_row *row = php_row(runtime);
+	struct php_walk *php = php_walk(runtime);
 	__u32 line = 0;
 	if (php->opline)
 		line = line_of_opline(row, php, php->opline);
@@ -226,8 +263,8 @@ static __always_inline enum php_unnamed unnamed_kind(const struct php_walk *php)
  */
 static __always_inline __u64 identify_php(const struct runtime_walk *runtime)
 {
-	const struct php_walk *php = &runtime->php;
-	__u32 file = runtime->row.php.code_file;
+	const struct php_walk *php = php_walk(runtime);
+	__u32 file = php_row(runtime)->code_file;
 	__u64 hash = mix(runtime->process, php->unnamed);
 	hash = mix(hash, php->code[PHP_CODE_NAME]);
 	hash = mix(hash, php->code[PHP_CODE_CLASS]);
@@ -311,8 +348,8 @@ __noinline int php_send_code(__u64 identity)
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct php_row *row = &scratch->walk.runtime.row.php;
-	const struct php_walk *php = &scratch->walk.runtime.php;
+	const struct php_row *row = php_row(&scratch->walk.runtime);
+	const struct php_walk *php = php_walk(&scratch->walk.runtime);
 	bool is_internal = (__u8)php->code[0] == PHP_INTERNAL_FUNCTION;
 	record->head.unit[0] = record->head.unit[1] = RUNTIME_UNIT_UTF8;
 	record->head.version = row->version;
@@ -330,8 +367,8 @@ __noinline int php_send_code(__u64 identity)
 /* False: it cannot be read. */
 static __always_inline bool read_function(struct runtime_walk *runtime, __u64 function)
 {
-	struct php_walk *php = &runtime->php;
-	__u64 bytes = runtime->row.php.code_file + 16;
+	struct php_walk *php = php_walk(runtime);
+	__u64 bytes = php_row(runtime)->code_file + 16;
 	asm volatile("" : "+r"(bytes));
 	bytes = ((bytes - 1) & (PHP_CODE_BYTES - 1)) + 1;
 	php->code_address = function;
@@ -345,13 +382,13 @@ static __always_inline bool read_function(struct runtime_walk *runtime, __u64 fu
 static __always_inline void push_function(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	__u8 type = runtime->php.code[0];
+	__u8 type = php_walk(runtime)->code[0];
 	if (type != PHP_INTERNAL_FUNCTION && type != PHP_USER_FUNCTION && type != PHP_EVAL_CODE) {
 		push_runtime_failure(scratch, RUNTIME_FAILED_TORN);
 		return;
 	}
-	runtime->php.unnamed = unnamed_kind(&runtime->php);
-	if (type == PHP_INTERNAL_FUNCTION && runtime->php.unnamed)
+	php_walk(runtime)->unnamed = unnamed_kind(php_walk(runtime));
+	if (type == PHP_INTERNAL_FUNCTION && php_walk(runtime)->unnamed)
 		return; /* of the interpreter itself, such as what a fiber begins with */
 	__u32 line = type == PHP_INTERNAL_FUNCTION ? 0 : php_line(runtime);
 	__u64 identity = identify_php(runtime);
@@ -371,8 +408,8 @@ static __always_inline void push_function(struct scratch *scratch)
  */
 static __always_inline bool read_delegating(struct runtime_walk *runtime)
 {
-	const struct php_row *row = &runtime->row.php;
-	struct php_walk *php = &runtime->php;
+	const struct php_row *row = php_row(runtime);
+	struct php_walk *php = php_walk(runtime);
 	__u64 generator = php->generator, children = 0, frame = 0;
 	php->generator = 0;
 	if (!generator || !row->generator_child ||
@@ -399,7 +436,7 @@ static __always_inline bool is_delegated_to(struct php_walk *php)
 static __always_inline bool push_frame_at_hand(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	if (!read_function(runtime, runtime->php.head[PHP_FRAME_FUNCTION])) {
+	if (!read_function(runtime, php_walk(runtime)->head[PHP_FRAME_FUNCTION])) {
 		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return false;
 	}
@@ -411,7 +448,7 @@ static __always_inline bool push_frame_at_hand(struct scratch *scratch)
 static __always_inline bool php_step(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct php_walk *php = &runtime->php;
+	struct php_walk *php = php_walk(runtime);
 	__u64 at = php->frame;
 	if (!at)
 		return false;
@@ -437,5 +474,15 @@ static __always_inline bool php_step(struct scratch *scratch)
 	php->top = at;
 	return is_delegated_to(php);
 }
+
+/* ---- the row ---- */
+
+static const struct runtime_hooks php_hooks = {
+	.enter = php_enter,
+	.step = php_step,
+	.claims_anonymous = php_claims_anonymous,
+	.resume = php_resume,
+	.has_rest = php_has_rest,
+};
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef EBPROF_PHP_ROW_H
 #define EBPROF_PHP_ROW_H
 
+#include "bpf/runtime/runtime_row.h"
+
 enum {
 	PHP_CODE_BYTES = 256, /* at most, of what is read of a function; a power of two */
 };
@@ -21,9 +23,8 @@ struct php_row {
 	 * delegate to it, and the one that does; 0: not known. */
 	unsigned char generator_frame, generator_children, generator_child;
 	unsigned char zero8[7];
-	unsigned long long zero[10];
 };
 
-_Static_assert(sizeof(struct php_row) == 120, "fills a row");
+_Static_assert(sizeof(struct php_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
 
 #endif

@@ -16,12 +16,36 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/python/python_row.h"
 #include "bpf/runtime/runtime_code.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
 #include "bpf/scratch.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
+
+struct python_walk {
+	__u64 state;    /* whose frames these are: of the thread in one of the interpreters */
+	__u64 frame;    /* the next; 0: no more */
+	__u64 cframe;   /* with PYTHON_HAS_CFRAME, that of the next loop */
+	__u64 first;    /* of this loop */
+	__u64 entering; /* a frame that the loop was called for and has not yet in hand; or 0 */
+	__u64 code_address;
+	__u64 frame_head[PYTHON_FRAME_BYTES / 8];
+	__u64 code_head[PYTHON_CODE_BYTES / 8];
+};
+
+_Static_assert(sizeof(struct python_walk) <= RUNTIME_WALK_WORDS * 8, "it has room in a walk");
+
+static __always_inline struct python_walk *python_walk(const struct runtime_walk *runtime)
+{
+	return (struct python_walk *)runtime->words;
+}
+
+static __always_inline const struct python_row *python_row(const struct runtime_walk *runtime)
+{
+	return (const struct python_row *)runtime->row.words;
+}
 
 /* ---- the thread ---- */
 
@@ -35,7 +59,7 @@ static __always_inline bool is_state_of(const struct python_row *row, __u64 stat
 /* The same from 3.15 on: in a variable of the thread. */
 static __always_inline __u64 find_state_variable(const struct runtime_walk *runtime, __u64 thread)
 {
-	const struct python_row *row = &runtime->row.python;
+	const struct python_row *row = python_row(runtime);
 	__u64 slot = row->key - runtime->delta, state;
 	if (row->flags & PYTHON_STATE_IS_AT)
 		return read_word(thread + row->key, &state) && is_state_of(row, state, thread)
@@ -53,7 +77,7 @@ static __always_inline __u64 find_state_variable(const struct runtime_walk *runt
 /* The thread's first state, which it keeps in whatever interpreter it runs (until 3.12). */
 static __always_inline __u64 find_first_state(const struct runtime_walk *runtime)
 {
-	const struct python_row *row = &runtime->row.python;
+	const struct python_row *row = python_row(runtime);
 	__u64 thread = thread_pointer(), state = 0;
 	__u32 key = 0;
 	if (row->flags & (PYTHON_STATE_IS_AT | PYTHON_STATE_IS_IN_SLOT))
@@ -69,7 +93,7 @@ static __always_inline __u64 find_first_state(const struct runtime_walk *runtime
 /* The state that the thread runs with, when it has the lock of the interpreters. */
 static __always_inline __u64 find_current_state(const struct runtime_walk *runtime)
 {
-	const struct python_row *row = &runtime->row.python;
+	const struct python_row *row = python_row(runtime);
 	__u64 state = 0;
 	bool is_ours = row->current && read_word(row->current - runtime->delta, &state) &&
 		       is_state_of(row, state, thread_pointer());
@@ -79,10 +103,10 @@ static __always_inline __u64 find_current_state(const struct runtime_walk *runti
 static __always_inline bool take_state(struct runtime_walk *runtime, __u64 state)
 {
 	__u64 first = 0;
-	if (!state || !read_word(state + runtime->row.python.thread_frame, &first))
+	if (!state || !read_word(state + python_row(runtime)->thread_frame, &first))
 		return false;
-	runtime->python.state = state;
-	runtime->python.frame = runtime->python.cframe = first;
+	python_walk(runtime)->state = state;
+	python_walk(runtime)->frame = python_walk(runtime)->cframe = first;
 	runtime->has_thread = true;
 	return true;
 }
@@ -99,7 +123,7 @@ __noinline int python_leave_interpreter(void)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	__u64 state = find_first_state(runtime);
-	return state != runtime->python.state && take_state(runtime, state);
+	return state != python_walk(runtime)->state && take_state(runtime, state);
 }
 
 /* A global function like that. */
@@ -122,8 +146,8 @@ static __always_inline bool enter_by_cframe(struct runtime_walk *runtime)
 	enum {
 		MAX_LOOPS_MISSED = 4
 	};
-	const struct python_row *row = &runtime->row.python;
-	struct python_walk *python = &runtime->python;
+	const struct python_row *row = python_row(runtime);
+	struct python_walk *python = python_walk(runtime);
 	for (int i = 0; i < MAX_LOOPS_MISSED; i++) {
 		__u64 at = python->cframe;
 		if (at >= runtime->high)
@@ -139,7 +163,7 @@ static __always_inline bool enter_by_cframe(struct runtime_walk *runtime)
 
 static __always_inline bool is_code(const struct runtime_walk *runtime, __u64 code)
 {
-	const struct python_row *row = &runtime->row.python;
+	const struct python_row *row = python_row(runtime);
 	__u64 type;
 	return read_word(code + row->code_type_offset, &type) &&
 	       type == row->code_type - runtime->delta;
@@ -158,7 +182,7 @@ static __always_inline __u64 find_entering(struct scratch *scratch)
 	};
 	const struct walk *walk = &scratch->walk;
 	const struct runtime_walk *runtime = &walk->runtime;
-	const struct python_row *row = &runtime->row.python;
+	const struct python_row *row = python_row(runtime);
 	__u64 code = 0, frame;
 	if (!walk->is_exact || scratch->user.head.nr_frames ||
 		walk->regs.ip + runtime->delta - row->loop >= PROLOGUE_BYTES)
@@ -176,58 +200,56 @@ static __always_inline bool python_enter(struct scratch *scratch)
 		push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
 		return false;
 	}
-	runtime->python.entering = find_entering(scratch);
-	if (runtime->python.entering)
+	python_walk(runtime)->entering = find_entering(scratch);
+	if (python_walk(runtime)->entering)
 		return true;
-	bool has_cframe = runtime->row.python.flags & PYTHON_HAS_CFRAME;
+	bool has_cframe = python_row(runtime)->flags & PYTHON_HAS_CFRAME;
 	if (has_cframe && enter_by_cframe(runtime))
 		return true;
-	__u64 next = has_cframe ? runtime->python.cframe : runtime->python.frame;
+	__u64 next = has_cframe ? python_walk(runtime)->cframe : python_walk(runtime)->frame;
 	if (!next && python_leave_interpreter() && has_cframe)
 		return enter_by_cframe(runtime);
 	if (has_cframe)
 		return false;
-	runtime->python.first = runtime->python.frame;
-	return runtime->python.frame != 0;
+	python_walk(runtime)->first = python_walk(runtime)->frame;
+	return python_walk(runtime)->frame != 0;
 }
 
 /* ---- trampolines ---- */
 
+/* A trampoline calls: the leaf it is not. */
+static __always_inline bool python_claims_anonymous(struct scratch *scratch)
+{
+	return !scratch->walk.is_exact;
+}
+
 /*
  * Out of code that has no rules, but whose last instructions, which come next, are known: it puts
  * back the stack pointer, or the frame pointer, and returns. Such is what `-X perf` has called
- * before each function, from 3.12 on (Python/asm_trampoline.S). False: it is not.
+ * before each function, from 3.12 on (Python/asm_trampoline.S), and then says what a script frame
+ * says already.
  */
-__noinline int leave_trampoline(void);
-__noinline int leave_trampoline(void)
+static __always_inline enum runtime_leave python_leave_jit(struct scratch *scratch)
 {
 	static const __u64 add_ret = 0xc308c48348, pop_ret = 0xc35d;
-	struct scratch *scratch = get_scratch();
-	__u64 code, caller, fp;
-	if (!scratch || scratch->walk.is_exact)
-		return 0;
+	const struct runtime_walk *runtime = &scratch->walk.runtime;
 	struct unwind_registers *regs = &scratch->walk.regs;
-	__u64 sp = regs->reg[UNWIND_SP];
+	__u64 sp = regs->reg[UNWIND_SP], code, caller, fp;
 	if (!read_word(regs->ip, &code))
-		return 0;
+		return RUNTIME_STAYS;
 	bool has_fp = (code & 0xffff) == pop_ret;
 	if (!has_fp && (code & 0xffffffffff) != add_ret)
-		return 0;
+		return RUNTIME_STAYS;
 	if (!read_word(sp, &fp) || !read_word(sp + 8, &caller))
-		return 0;
+		return RUNTIME_STAYS;
 	regs->ip = caller;
 	regs->reg[UNWIND_SP] = sp + 16;
 	if (has_fp) {
 		regs->reg[UNWIND_FP] = fp;
 		regs->known |= 1ULL << UNWIND_FP;
 	}
-	return 1;
-}
-
-/* One that says what a script frame says already. */
-static __always_inline bool is_python_trampoline(const struct runtime_walk *runtime)
-{
-	return runtime->file && runtime->row.kind == RUNTIME_PYTHON;
+	bool is_ours = runtime->file && runtime->row.kind == RUNTIME_PYTHON;
+	return is_ours ? RUNTIME_LEFT_UNSEEN : RUNTIME_LEFT;
 }
 
 /* ---- frames ---- */
@@ -249,9 +271,9 @@ static __always_inline __u32 number_of_code(const struct python_walk *python, __
 
 static __always_inline bool is_last_of_loop(const struct runtime_walk *runtime)
 {
-	const struct python_row *row = &runtime->row.python;
+	const struct python_row *row = python_row(runtime);
 	__u32 at = row->frame_entry & (PYTHON_FRAME_BYTES - 1);
-	__u8 entry = ((const __u8 *)runtime->python.frame_head)[at];
+	__u8 entry = ((const __u8 *)python_walk(runtime)->frame_head)[at];
 	return row->flags & PYTHON_IS_RECURSIVE || entry >= row->entry_least;
 }
 
@@ -265,7 +287,7 @@ static __always_inline bool leave_loop(struct scratch *scratch, __u64 at)
 	if (at < runtime->low)
 		return true;
 	if (at >= runtime->high) {
-		runtime->python.frame = runtime->python.first;
+		python_walk(runtime)->frame = python_walk(runtime)->first;
 		scratch->user.head.nr_frames = runtime->nr_frames;
 		scratch->walk.hash = runtime->hash;
 	}
@@ -276,11 +298,12 @@ static __always_inline bool leave_loop(struct scratch *scratch, __u64 at)
  */
 static __always_inline __u64 instructions_of(const struct runtime_walk *runtime, __u64 code)
 {
-	const struct python_row *row = &runtime->row.python;
+	const struct python_row *row = python_row(runtime);
 	__u64 copies, start = code + row->code_start;
 	if (!row->frame_copy)
 		return start;
-	__u32 copy = word_of_frame(&runtime->python, row->frame_copy) >> (row->frame_copy & 4) * 8;
+	__u32 copy =
+		word_of_frame(python_walk(runtime), row->frame_copy) >> (row->frame_copy & 4) * 8;
 	if (!copy)
 		return start;
 	bool is_read = read_word(code + row->code_copies, &copies) &&
@@ -291,13 +314,13 @@ static __always_inline __u64 instructions_of(const struct runtime_walk *runtime,
 /* In units of its instructions; the one that runs, or that called. */
 static __always_inline __u32 place_in_code(const struct runtime_walk *runtime, __u64 code)
 {
-	const struct python_row *row = &runtime->row.python;
+	const struct python_row *row = python_row(runtime);
 	__s64 place;
 	if (row->flags & PYTHON_HAS_LASTI)
-		place = (__s32)(word_of_frame(&runtime->python, row->frame_place) >>
+		place = (__s32)(word_of_frame(python_walk(runtime), row->frame_place) >>
 				(row->frame_place & 4) * 8);
 	else
-		place = (__s64)(word_of_frame(&runtime->python, row->frame_place) -
+		place = (__s64)(word_of_frame(python_walk(runtime), row->frame_place) -
 				instructions_of(runtime, code)) >>
 			1;
 	return place < 0 || place >> RUNTIME_FRAME_CODE_SHIFT ? 0
@@ -355,8 +378,8 @@ __noinline int python_send_code(__u64 identity)
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct python_row *row = &scratch->walk.runtime.row.python;
-	const struct python_walk *python = &scratch->walk.runtime.python;
+	const struct python_row *row = python_row(&scratch->walk.runtime);
+	const struct python_walk *python = python_walk(&scratch->walk.runtime);
 	record->head.version = row->version;
 	record->head.first_line = number_of_code(python, row->code_first_line);
 	__u32 at = append_string(record, 0, RUNTIME_TEXT_NAME, row,
@@ -375,21 +398,21 @@ __noinline int python_send_code(__u64 identity)
 static __always_inline void push_code(struct scratch *scratch, __u64 code)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	const struct python_row *row = &runtime->row.python;
+	const struct python_row *row = python_row(runtime);
 	__u64 bytes = row->code_bytes;
 	asm volatile("" : "+r"(bytes));
 	bytes = ((bytes - 1) & (PYTHON_CODE_BYTES - 1)) + 1;
-	if (bpf_probe_read_user(runtime->python.code_head, bytes, (const void *)code)) {
+	if (bpf_probe_read_user(python_walk(runtime)->code_head, bytes, (const void *)code)) {
 		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return;
 	}
-	if (word_of_code(&runtime->python, row->code_type_offset) !=
+	if (word_of_code(python_walk(runtime), row->code_type_offset) !=
 		row->code_type - runtime->delta) {
 		push_runtime_failure(scratch, RUNTIME_FAILED_TORN);
 		return;
 	}
-	runtime->python.code_address = code;
-	__u64 identity = identify_code(scratch, &runtime->python, row->identity_words);
+	python_walk(runtime)->code_address = code;
+	__u64 identity = identify_code(scratch, python_walk(runtime), row->identity_words);
 	__u32 number = find_code(identity);
 	if (!number)
 		number = python_send_code(identity);
@@ -403,8 +426,8 @@ static __always_inline void push_code(struct scratch *scratch, __u64 code)
 static __always_inline bool python_step(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	const struct python_row *row = &runtime->row.python;
-	struct python_walk *python = &runtime->python;
+	const struct python_row *row = python_row(runtime);
+	struct python_walk *python = python_walk(runtime);
 	__u64 entering = python->entering, bytes = row->frame_bytes;
 	__u64 at = entering ? entering : python->frame;
 	asm volatile("" : "+r"(bytes));
@@ -429,5 +452,14 @@ static __always_inline bool python_step(struct scratch *scratch)
 	push_code(scratch, word_of_frame(python, row->frame_code) & ~7ULL);
 	return !is_last;
 }
+
+/* ---- the row ---- */
+
+static const struct runtime_hooks python_hooks = {
+	.enter = python_enter,
+	.step = python_step,
+	.claims_anonymous = python_claims_anonymous,
+	.leave_jit = python_leave_jit,
+};
 
 #endif

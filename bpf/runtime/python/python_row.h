@@ -2,6 +2,8 @@
 #ifndef EBPROF_PYTHON_ROW_H
 #define EBPROF_PYTHON_ROW_H
 
+#include "bpf/runtime/runtime_row.h"
+
 enum python_flag {
 	/* The thread's state points to a record on the C stack that points to the frame: 3.11 and
 	 * 3.12. The record lies in the frame of the interpreter's loop that it belongs to. */
@@ -53,9 +55,9 @@ struct python_row {
 	unsigned int slot_more;      /* to be added to the slot's offset */
 	unsigned short code_copies;  /* pointer to how many there are, and pointers to them */
 	unsigned short zero16;
-	unsigned int zero[11];
+	unsigned int zero;
 };
 
-_Static_assert(sizeof(struct python_row) == 120, "fills a row");
+_Static_assert(sizeof(struct python_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
 
 #endif

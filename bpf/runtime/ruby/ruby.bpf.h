@@ -19,9 +19,9 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/runtime/ruby/ruby_code.bpf.h"
 #include "bpf/runtime/runtime_code.bpf.h"
+#include "bpf/runtime/runtime_process.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
 #include "bpf/scratch.bpf.h"
-#include "bpf/unwind_table.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -64,8 +64,8 @@ static __always_inline bool take_context(struct runtime_walk *runtime, __u64 at)
 	if (!context.words || context.words >> 32 || context.frame < context.stack ||
 		context.frame > end || context.frame & 7)
 		return false;
-	runtime->ruby.frame = context.frame;
-	runtime->ruby.end = end;
+	ruby_walk(runtime)->frame = context.frame;
+	ruby_walk(runtime)->end = end;
 	runtime->has_thread = true;
 	return true;
 }
@@ -73,7 +73,7 @@ static __always_inline bool take_context(struct runtime_walk *runtime, __u64 at)
 /* Of both C libraries, whichever it is. */
 static __always_inline bool find_context_by_slot(struct runtime_walk *runtime, __u64 thread)
 {
-	const struct ruby_row *row = &runtime->row.ruby;
+	const struct ruby_row *row = ruby_row(runtime);
 	__u64 slot = row->context - runtime->delta, context;
 	return (slot_word(thread, slot, row->slot_more, GLIBC_MODULE_SHIFT, &context) &&
 		       take_context(runtime, context)) ||
@@ -95,7 +95,7 @@ static __always_inline bool is_ruby_thread(
  */
 static __always_inline bool find_context_by_key(struct runtime_walk *runtime, __u64 thread)
 {
-	const struct ruby_row *row = &runtime->row.ruby;
+	const struct ruby_row *row = ruby_row(runtime);
 	__u64 structure, context;
 	for (__u32 key = 0; key < 1 << GLIBC_BLOCK_KEYS_SHIFT; key++)
 		if (glibc_value(thread, key, &structure) && is_ruby_thread(row, structure, thread))
@@ -106,7 +106,7 @@ static __always_inline bool find_context_by_key(struct runtime_walk *runtime, __
 
 static __always_inline bool find_context(struct runtime_walk *runtime)
 {
-	const struct ruby_row *row = &runtime->row.ruby;
+	const struct ruby_row *row = ruby_row(runtime);
 	__u64 thread = thread_pointer(), context = 0, structure = 0;
 	if (row->flags & RUBY_CONTEXT_IS_IN_SLOT)
 		return find_context_by_slot(runtime, thread);
@@ -129,76 +129,30 @@ static __always_inline bool is_in_core(const struct ruby_row *row, __u64 offset)
 
 /* ---- compiled code ---- */
 
-/*
- * Of a process whose interpreter was seen at work: where that is. Code of a JIT compiler lies in
- * no file, so nothing there says whose it is. A set without locks, as `seen` is.
- */
-struct ruby_process {
-	__u64 identity, delta;
-	__u32 file;
-};
-
-enum {
-	RUBY_PROCESSES_SHIFT = 10,
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1 << RUBY_PROCESSES_SHIFT);
-	__type(key, __u32);
-	__type(value, struct ruby_process);
-} ruby_processes SEC(".maps");
-
-static __always_inline struct ruby_process *process_slot(__u64 identity)
+/* A process's interpreter is at work before it has anything compiled. */
+static __always_inline bool ruby_claims_anonymous(struct scratch *scratch)
 {
-	__u32 slot = identity >> (64 - RUBY_PROCESSES_SHIFT);
-	return bpf_map_lookup_elem(&ruby_processes, &slot);
-}
-
-static __always_inline void remember_process(const struct scratch *scratch)
-{
-	__u64 identity = scratch->walk.runtime.process;
-	struct ruby_process *process = process_slot(identity);
-	if (!process || process->identity == identity)
-		return;
-	process->identity = 0;
-	process->file = scratch->walk.runtime.file;
-	process->delta = scratch->walk.runtime.delta;
-	process->identity = identity;
-}
-
-static __always_inline const struct ruby_row *ruby_row_of_file(__u32 number)
-{
-	const struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
-	if (!file || !file->runtime)
-		return 0;
-	number = file->runtime - 1;
-	const struct runtime_row *row = bpf_map_lookup_elem(&runtime_rows, &number);
-	return row && row->kind == RUNTIME_RUBY ? &row->ruby : 0;
+	return find_known_runtime(scratch, RUNTIME_RUBY);
 }
 
 /*
  * Out of compiled code, whose frame is small and without rules, to the interpreter that called it:
  * the first word above the stack pointer that is an address in the interpreter's loop is where the
- * code returns to. It leaves the frame pointer alone, or has saved it first of all. False: this is
- * no code of Ruby's. A global function, since it is needed rarely.
+ * code returns to. It leaves the frame pointer alone, or has saved it first of all.
  */
-__noinline int ruby_leave_jit(void);
-__noinline int ruby_leave_jit(void)
+static __always_inline enum runtime_leave ruby_leave_jit(struct scratch *scratch)
 {
-	struct scratch *scratch = get_scratch();
-	if (!scratch)
-		return 0;
 	struct walk *walk = &scratch->walk;
 	struct unwind_registers *regs = &walk->regs;
-	__u64 identity = identify_process(scratch), sp = regs->reg[UNWIND_SP];
-	const struct ruby_process *process = process_slot(identity);
-	if (!process || process->identity != identity)
-		return 0;
-	const struct ruby_row *row = ruby_row_of_file(process->file);
-	__u64 *words = (__u64 *)walk->window.bytes, delta = process->delta, before = 0;
-	if (!row || bpf_probe_read_user(words, WINDOW_BYTES, (const void *)sp))
-		return 0;
+	__u64 sp = regs->reg[UNWIND_SP];
+	const struct known_runtime *known = find_known_runtime(scratch, RUNTIME_RUBY);
+	const struct runtime_row *of_file = known ? row_of_file(known->file) : 0;
+	__u64 *words = (__u64 *)walk->window.bytes, before = 0;
+	if (!of_file || of_file->kind != RUNTIME_RUBY ||
+		bpf_probe_read_user(words, WINDOW_BYTES, (const void *)sp))
+		return RUNTIME_STAYS;
+	const struct ruby_row *row = (const struct ruby_row *)of_file->words;
+	__u64 delta = known->delta;
 	walk->window.address = sp;
 	for (__u32 i = 0; i < WINDOW_BYTES / 8; i++) {
 		asm volatile("" : "+r"(i)); /* or clang unrolls, with all words on the stack */
@@ -214,11 +168,11 @@ __noinline int ruby_leave_jit(void)
 				regs->reg[UNWIND_FP] = before;
 			regs->known &= ~(1ULL << UNWIND_RBX);
 			walk->is_exact = false;
-			return 1;
+			return RUNTIME_LEFT;
 		}
 		before = words[i];
 	}
-	return 0;
+	return RUNTIME_STAYS;
 }
 
 /* ---- loops ---- */
@@ -226,7 +180,7 @@ __noinline int ruby_leave_jit(void)
 static __always_inline bool ruby_enter(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct ruby_walk *ruby = &runtime->ruby;
+	struct ruby_walk *ruby = ruby_walk(runtime);
 	__u64 place = scratch->walk.regs.ip - !scratch->walk.is_exact;
 	if (!runtime->has_thread) {
 		ruby->is_core_done = ruby->is_entered = false;
@@ -234,9 +188,8 @@ static __always_inline bool ruby_enter(struct scratch *scratch)
 			push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
 			return false;
 		}
-		remember_process(scratch);
 	}
-	bool is_core = is_in_core(&runtime->row.ruby, place + runtime->delta),
+	bool is_core = is_in_core(ruby_row(runtime), place + runtime->delta),
 	     is_first = !ruby->is_entered;
 	ruby->is_entered = true;
 	ruby->is_first = is_first && is_core && !scratch->walk.is_exact;
@@ -332,8 +285,8 @@ static __always_inline __u64 identify_method(
 /* Without a name the native frames say as much. */
 static __always_inline void push_c_method(struct scratch *scratch)
 {
-	struct ruby_walk *ruby = &scratch->walk.runtime.ruby;
-	if (!scratch->walk.runtime.row.ruby.symbols || !read_method(ruby) ||
+	struct ruby_walk *ruby = ruby_walk(&scratch->walk.runtime);
+	if (!ruby_row(&scratch->walk.runtime)->symbols || !read_method(ruby) ||
 		bpf_probe_read_user(ruby->definition, sizeof(ruby->definition),
 			(const void *)ruby->method[RUBY_METHOD_DEFINITION]) ||
 		(ruby->definition[0] & RUBY_DEFINITION_TYPE_MASK) != RUBY_IS_C_METHOD)
@@ -351,8 +304,8 @@ static __always_inline void push_c_method(struct scratch *scratch)
 static __always_inline void push_iseq(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct ruby_walk *ruby = &runtime->ruby;
-	__u64 iseq[RUBY_ISEQ_WORDS], bytes = runtime->row.ruby.body_bytes;
+	struct ruby_walk *ruby = ruby_walk(runtime);
+	__u64 iseq[RUBY_ISEQ_WORDS], bytes = ruby_row(runtime)->body_bytes;
 	const void *at = (const void *)ruby->frame_head[RUBY_FRAME_ISEQ];
 	if (bpf_probe_read_user(iseq, sizeof(iseq), at)) {
 		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
@@ -369,8 +322,8 @@ static __always_inline void push_iseq(struct scratch *scratch)
 		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
 		return;
 	}
-	find_owner(&runtime->row.ruby, ruby);
-	__u64 identity = identify_iseq(scratch, ruby, runtime->row.ruby.body_info);
+	find_owner(ruby_row(runtime), ruby);
+	__u64 identity = identify_iseq(scratch, ruby, ruby_row(runtime)->body_info);
 	__u32 number = find_code(identity);
 	if (!number)
 		number = ruby_send_iseq(identity);
@@ -395,8 +348,8 @@ static __always_inline bool is_without_loop(const struct ruby_walk *ruby, __u64 
 static __always_inline bool ruby_step(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
-	struct ruby_walk *ruby = &runtime->ruby;
-	__u64 at = ruby->frame, bytes = runtime->row.ruby.frame_bytes, flags;
+	struct ruby_walk *ruby = ruby_walk(runtime);
+	__u64 at = ruby->frame, bytes = ruby_row(runtime)->frame_bytes, flags;
 	bool is_first = ruby->is_first;
 	asm volatile("" : "+r"(bytes));
 	bytes = ((bytes - 1) & (RUBY_FRAME_BYTES - 1)) + 1;
@@ -418,5 +371,14 @@ static __always_inline bool ruby_step(struct scratch *scratch)
 		push_iseq(scratch);
 	return !(flags & RUBY_FRAME_FINISH) || (is_first && is_without_loop(ruby, flags));
 }
+
+/* ---- the row ---- */
+
+static const struct runtime_hooks ruby_hooks = {
+	.enter = ruby_enter,
+	.step = ruby_step,
+	.claims_anonymous = ruby_claims_anonymous,
+	.leave_jit = ruby_leave_jit,
+};
 
 #endif

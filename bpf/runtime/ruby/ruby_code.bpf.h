@@ -11,11 +11,37 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/ruby/ruby_row.h"
 #include "bpf/runtime/runtime_code.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
 #include "bpf/scratch.bpf.h"
 
 #include <bpf/bpf_helpers.h>
+
+struct ruby_walk {
+	__u64 frame, end; /* the next control frame; where the last one ends */
+	__u64 body_address;
+	__u64 frame_head[RUBY_FRAME_BYTES / 8];
+	__u64 body_head[RUBY_BODY_BYTES / 8];
+	__u64 environment[3];
+	__u64 method[5], definition[5]; /* of the frame at hand, if it is of a method */
+	__u64 owner, path;              /* the method's class, as in the name; 0: none */
+	__u8 is_core_done; /* rb_vm_exec() comes next, whose frames were those of vm_exec_core() */
+	__u8 is_entered;   /* there was a loop */
+	__u8 is_first;     /* no frame was yet, and the innermost loop has called others */
+};
+
+_Static_assert(sizeof(struct ruby_walk) <= RUNTIME_WALK_WORDS * 8, "it has room in a walk");
+
+static __always_inline struct ruby_walk *ruby_walk(const struct runtime_walk *runtime)
+{
+	return (struct ruby_walk *)runtime->words;
+}
+
+static __always_inline const struct ruby_row *ruby_row(const struct runtime_walk *runtime)
+{
+	return (const struct ruby_row *)runtime->row.words;
+}
 
 enum {
 	/* Words of the body of an iseq (struct rb_iseq_constant_body). */
@@ -195,7 +221,7 @@ static __always_inline __u64 string_of_id(const struct runtime_walk *runtime, __
 		SYMBOLS_IDS = 2,
 		UNIT = 512, /* ID_ENTRY_UNIT */
 	};
-	const struct ruby_row *row = &runtime->row.ruby;
+	const struct ruby_row *row = ruby_row(runtime);
 	__u64 symbols[SYMBOLS_IDS + 1], part, string, symbol;
 	__u64 number = id > row->last_operator ? id >> RUBY_ID_SHIFT : id;
 	if (bpf_probe_read_user(
@@ -331,8 +357,8 @@ __noinline int ruby_send_iseq(__u64 identity)
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
-	const struct ruby_row *row = &scratch->walk.runtime.row.ruby;
-	const struct ruby_walk *ruby = &scratch->walk.runtime.ruby;
+	const struct ruby_row *row = ruby_row(&scratch->walk.runtime);
+	const struct ruby_walk *ruby = ruby_walk(&scratch->walk.runtime);
 	__u32 line = ruby->body_head[RUBY_BODY_FIRST_LINE];
 	record->head.version = row->version;
 	record->head.first_line = row->flags & RUBY_HAS_TAGGED_LINE ? line >> 1 : line;
@@ -355,9 +381,9 @@ __noinline int ruby_send_method(__u64 identity)
 	if (!scratch || !record)
 		return 0;
 	const struct runtime_walk *runtime = &scratch->walk.runtime;
-	const struct ruby_row *row = &runtime->row.ruby;
-	__u64 string = string_of_id(runtime, runtime->ruby.definition[RUBY_DEFINITION_ID]);
-	__u32 class = append_owner(record, 0, row, runtime->ruby.method[RUBY_METHOD_OWNER]);
+	const struct ruby_row *row = ruby_row(runtime);
+	__u64 string = string_of_id(runtime, ruby_walk(runtime)->definition[RUBY_DEFINITION_ID]);
+	__u32 class = append_owner(record, 0, row, ruby_walk(runtime)->method[RUBY_METHOD_OWNER]);
 	__u32 at = string ? append_method(record, class, row, string) : 0;
 	if (!at)
 		return 0;

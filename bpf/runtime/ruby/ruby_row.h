@@ -2,6 +2,8 @@
 #ifndef EBPROF_RUBY_ROW_H
 #define EBPROF_RUBY_ROW_H
 
+#include "bpf/runtime/runtime_row.h"
+
 enum ruby_flag {
 	/* How `context` tells the execution context of the thread; one of these. */
 	RUBY_CONTEXT_IS_GLOBAL = 1,  /* a pointer to that of the thread that runs: before 3.0 */
@@ -41,7 +43,7 @@ struct ruby_row {
 	unsigned char last_operator;  /* the last ID that has no scope */
 	unsigned char zero8;
 	unsigned short is_singleton; /* flag of classes; 0: where their paths are is not known */
-	unsigned int zero[9];
+	unsigned int zero;
 };
 
 /*
@@ -68,6 +70,6 @@ static inline unsigned long long ruby_index_bytes(unsigned int words)
 	return RUBY_INDEX_PLACES / RUBY_INDEX_WORD_PLACES * 8 + blocks * RUBY_INDEX_BLOCK_BYTES;
 }
 
-_Static_assert(sizeof(struct ruby_row) == 120, "fills a row");
+_Static_assert(sizeof(struct ruby_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
 
 #endif

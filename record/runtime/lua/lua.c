@@ -63,7 +63,7 @@ static uint32_t find_version(
 static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct lua_row *row = &file->row.lua;
+	struct lua_row *row = (void *)file->row.words;
 	uint32_t release = 0;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
@@ -80,12 +80,13 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 
 static void place(struct runtime_row *row, uint64_t address_to_file)
 {
-	row->lua.loop += address_to_file;
+	struct lua_row *lua = (void *)row->words;
+	lua->loop += address_to_file;
 }
 
 static bool is_sound(const struct runtime_row *row)
 {
-	return lua_layout_is_sound(&row->lua);
+	return lua_layout_is_sound((const void *)row->words);
 }
 
 /* ---- texts ---- */

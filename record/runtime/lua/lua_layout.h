@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/runtime/runtime_row.h"
+#include "bpf/runtime/lua/lua_row.h"
 
 /* False: an unknown version. `version` is 10 * major + minor. The loop's address stays 0. */
 bool lua_layout_of_version(uint32_t version, uint32_t release, struct lua_row *ret);

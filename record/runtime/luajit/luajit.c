@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "bpf/runtime/luajit/luajit_row.h"
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
@@ -114,7 +115,7 @@ static void take_traces(struct elf_file *elf, const struct runtime_file *file, u
 static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct luajit_row *row = &file->row.luajit;
+	struct luajit_row *row = (void *)file->row.words;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
@@ -135,13 +136,15 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 
 static void place(struct runtime_row *row, uint64_t address_to_file)
 {
-	row->luajit.loop += address_to_file;
+	struct luajit_row *luajit = (void *)row->words;
+	luajit->loop += address_to_file;
 }
 
 static bool is_sound(const struct runtime_row *row)
 {
-	return row->luajit.version == VERSION &&
-	       memcmp(&row->luajit.code, &code_of_21, sizeof(code_of_21)) == 0;
+	const struct luajit_row *luajit = (const void *)row->words;
+	return luajit->version == VERSION &&
+	       memcmp(&luajit->code, &code_of_21, sizeof(code_of_21)) == 0;
 }
 
 /* ---- lines ---- */

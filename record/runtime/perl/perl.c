@@ -73,7 +73,7 @@ static bool has_usual_structs(struct elf_file *elf, const struct elf_dynsym *sym
 static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct perl_row *row = &file->row.perl;
+	struct perl_row *row = (void *)file->row.words;
 	uint8_t revision, version;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
@@ -94,13 +94,14 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 
 static void place(struct runtime_row *row, uint64_t address_to_file)
 {
-	row->perl.key += address_to_file;
-	row->perl.nextstate += address_to_file;
+	struct perl_row *perl = (void *)row->words;
+	perl->key += address_to_file;
+	perl->nextstate += address_to_file;
 }
 
 static bool is_sound(const struct runtime_row *row)
 {
-	return perl_layout_is_sound(&row->perl);
+	return perl_layout_is_sound((const void *)row->words);
 }
 
 /* The statement says its line itself. */

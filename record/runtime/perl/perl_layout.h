@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/runtime/runtime_row.h"
+#include "bpf/runtime/perl/perl_row.h"
 
 /* False: an unknown version. Addresses stay 0. */
 bool perl_layout_of_version(uint32_t minor, struct perl_row *ret);

@@ -12,6 +12,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "bpf/runtime/php/php_row.h"
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
@@ -191,7 +192,7 @@ static void take_generator(uint32_t version, struct php_row *row)
 static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct php_row *row = &file->row.php;
+	struct php_row *row = (void *)file->row.words;
 	uint32_t version;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
@@ -215,14 +216,15 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 
 static void place(struct runtime_row *row, uint64_t address_to_file)
 {
-	row->php.frame += address_to_file;
-	row->php.loop += address_to_file;
-	row->php.resume += row->php.resume ? address_to_file : 0;
+	struct php_row *php = (void *)row->words;
+	php->frame += address_to_file;
+	php->loop += address_to_file;
+	php->resume += php->resume ? address_to_file : 0;
 }
 
 static bool is_sound(const struct runtime_row *row)
 {
-	const struct php_row *php = &row->php;
+	const struct php_row *php = (const void *)row->words;
 	return php->version >= FIRST_VERSION && php->version <= LAST_VERSION &&
 	       php->code_file >= MIN_CODE_FILE && php->code_file <= MAX_CODE_FILE &&
 	       php->code_file % 8 == 0 && php->code_start < php->code_file &&

@@ -153,7 +153,7 @@ static bool find_layout(struct elf_file *elf, const struct elf_dynsym *symbols, 
 static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct python_row *row = &file->row.python;
+	struct python_row *row = (void *)file->row.words;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
@@ -208,16 +208,17 @@ static bool read_text(
 
 static void place(struct runtime_row *row, uint64_t address_to_file)
 {
-	if (!(row->python.flags & PYTHON_STATE_IS_AT))
-		row->python.key += address_to_file;
-	row->python.code_type += address_to_file;
-	row->python.loop += address_to_file;
-	row->python.current += row->python.current ? address_to_file : 0;
+	struct python_row *python = (void *)row->words;
+	if (!(python->flags & PYTHON_STATE_IS_AT))
+		python->key += address_to_file;
+	python->code_type += address_to_file;
+	python->loop += address_to_file;
+	python->current += python->current ? address_to_file : 0;
 }
 
 static bool is_sound(const struct runtime_row *row)
 {
-	return python_layout_is_sound(&row->python);
+	return python_layout_is_sound((const void *)row->words);
 }
 
 const struct runtime python_runtime = {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/runtime/runtime_row.h"
+#include "bpf/runtime/python/python_row.h"
 
 enum {
 	PYTHON_FIRST_MINOR = 6,

@@ -125,7 +125,7 @@ static void find_symbols(
 static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
-	struct ruby_row *row = &file->row.ruby;
+	struct ruby_row *row = (void *)file->row.words;
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
@@ -142,7 +142,7 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 
 static void place(struct runtime_row *row, uint64_t address_to_file)
 {
-	struct ruby_row *ruby = &row->ruby;
+	struct ruby_row *ruby = (void *)row->words;
 	if (!(ruby->flags & RUBY_CONTEXT_IS_AT))
 		ruby->context += address_to_file;
 	if (ruby->symbols)
@@ -157,7 +157,7 @@ static void place(struct runtime_row *row, uint64_t address_to_file)
 
 static bool is_sound(const struct runtime_row *row)
 {
-	return ruby_layout_is_sound(&row->ruby);
+	return ruby_layout_is_sound((const void *)row->words);
 }
 
 /* ---- texts ---- */

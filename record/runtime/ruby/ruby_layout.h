@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/runtime/runtime_row.h"
+#include "bpf/runtime/ruby/ruby_row.h"
 
 enum {
 	RUBY_FIRST_VERSION = 27, /* 10 * major + minor */

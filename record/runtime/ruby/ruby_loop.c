@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "bpf/runtime/ruby/ruby_row.h"
 #include "format/base/bisect.h"
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
@@ -199,7 +200,7 @@ static bool function_of_offset(void *context, uint64_t offset, uint64_t *start, 
 static struct err *take_core(struct elf_file *elf, struct search *search,
 	const struct function *core, struct runtime_file *file)
 {
-	struct ruby_row *row = &file->row.ruby;
+	struct ruby_row *row = (void *)file->row.words;
 	struct runtime_file alone = {.loop_start = core->start,
 		.loop_end = core->end,
 		.address_to_file = search->address_to_file};

@@ -85,7 +85,7 @@ static void make_maps(void)
 	emulate_shared_map(&DESCRIBE(rules));
 	emulate_shared_map(&DESCRIBE(runtime_rows));
 	emulate_map(&DESCRIBE(runtime_codes));
-	emulate_map(&DESCRIBE(ruby_processes));
+	emulate_map(&DESCRIBE(known_runtimes));
 	emulate_map_of_lanes(DESCRIBE(runtime_records));
 	emulate_map(&(struct emulated_map){
 		.name = &shards,

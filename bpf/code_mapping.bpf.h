@@ -1,0 +1,134 @@
+/*
+ * The mapping that holds an address of the process at hand, and the number that its file goes by.
+ * Nothing is set up for a process: a file gets its number when the first walk comes to it, and has
+ * it in all processes.
+ */
+#ifndef EBPROF_CODE_MAPPING_BPF_H
+#define EBPROF_CODE_MAPPING_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/mapping.bpf.h"
+#include "bpf/ring.bpf.h"
+#include "bpf/scratch.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+/* How often a file got no number, because they are used up. */
+__u64 files_full;
+
+/* 0 is the vDSO. */
+static __always_inline __u32 next_file_number(const struct scratch *scratch)
+{
+	__u64 number = number_of_lane(scratch, scratch->nr_files);
+	if (number < config.max_files)
+		return number;
+	__sync_fetch_and_add(&files_full, 1);
+	return 0;
+}
+
+static __always_inline bool send_file(
+	struct scratch *scratch, const struct mapping *mapping, __u32 number)
+{
+	struct event_file event = {
+		.type = EVENT_FILE,
+		.file = number,
+		.pid = scratch->user.head.pid,
+		.start = mapping->start,
+		.end = mapping->end,
+		.offset = mapping->start + mapping->delta,
+		.time_ns = scratch->user.head.time_ns,
+	};
+	return send(&event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+}
+
+/*
+ * The number of the mapping's file. 0: there is none to be had. A new one is
+ * announced before it can be found, so that no stack of another CPU gets ahead
+ * with a number that says nothing to the recorder.
+ */
+static __always_inline __u32 number_file(
+	struct scratch *scratch, const struct mapping *mapping, struct file *file)
+{
+	struct file_key key = {};
+	read_file_key(file, &key);
+	__u32 *known = bpf_map_lookup_elem(&file_numbers, &key);
+	if (known)
+		return *known;
+	__u32 number = next_file_number(scratch);
+	if (!number || !send_file(scratch, mapping, number))
+		return 0;
+	scratch->nr_files++;
+	if (!bpf_map_update_elem(&file_numbers, &key, &number, BPF_NOEXIST))
+		return number;
+	known = bpf_map_lookup_elem(&file_numbers, &key); /* another CPU was first */
+	return known ? *known : 0;
+}
+
+static __always_inline void read_mapping(
+	struct scratch *scratch, struct vm_area_struct *vma, __u64 address, struct mapping *mapping)
+{
+	struct mm_struct *mm = scratch->walk.space.mm;
+	mapping->start = BPF_CORE_READ(vma, vm_start);
+	mapping->end = BPF_CORE_READ(vma, vm_end);
+	mapping->kind = EVENT_FRAME_ADDRESS;
+	if (address < mapping->start || address >= mapping->end ||
+		!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC)) {
+		mapping->start = mapping->end = 0;
+		return;
+	}
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+	bool is_shared = file && is_nameless(file);
+	if (file && !is_shared) {
+		mapping->delta = (BPF_CORE_READ(vma, vm_pgoff) << 12) - mapping->start;
+		mapping->file = number_file(scratch, mapping, file);
+		if (mapping->file)
+			mapping->kind = EVENT_FRAME_FILE;
+	} else if (mapping->start == (__u64)BPF_CORE_READ(mm, context.vdso)) {
+		mapping->delta = -mapping->start;
+		mapping->file = 0;
+		mapping->kind = EVENT_FRAME_VDSO;
+	} else {
+		mapping->delta = 0;
+		mapping->file = is_shared;
+		mapping->kind = EVENT_FRAME_ANONYMOUS;
+	}
+}
+
+/* Not inlined: see stack bytes in bpf/scratch.bpf.h. */
+static __noinline int find_mapping(struct scratch *scratch, __u64 address)
+{
+	struct walk *walk = &scratch->walk;
+	struct cached_mapping *cached = cache_slot(address, scratch->lane);
+	bool may_cache = cached && walk->space.identity;
+	if (may_cache && cached->identity == walk->space.identity &&
+		address >= cached->mapping.start && address < cached->mapping.end) {
+		walk->mapping = cached->mapping;
+		return 0;
+	}
+	struct vm_area_struct *vma = find_vma(walk->space.mm, address, walk->pivot);
+	if (!vma) {
+		walk->mapping.start = walk->mapping.end = 0;
+		walk->mapping.kind = EVENT_FRAME_ADDRESS;
+		return 0;
+	}
+	read_mapping(scratch, vma, address, &walk->mapping);
+	if (may_cache && walk->mapping.kind != EVENT_FRAME_ADDRESS) {
+		cached->identity = walk->space.identity;
+		cached->mapping = walk->mapping;
+	}
+	return 0;
+}
+
+/* The same as a function of its own, for what is needed rarely. */
+__noinline int map_address(__u64 address);
+__noinline int map_address(__u64 address)
+{
+	struct scratch *scratch = get_scratch();
+	if (scratch)
+		find_mapping(scratch, address);
+	return 0;
+}
+
+#endif
