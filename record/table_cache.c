@@ -1,29 +1,27 @@
 /*
- * An entry: header, name, rules, runtime, inputs, pages, rows. The large arrays are read straight
- * to where they are used: as little-endian numbers, which every machine has that this recorder runs
- * on.
+ * An entry: header, name, rules, runtime, inputs, pages, rows. All numbers are little-endian. The
+ * rows, which are most of it, are read straight to where they are used.
  */
 #include "record/table_cache.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "format/base/bytes.h"
 #include "format/base/hex.h"
 #include "format/base/mem.h"
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are not converted");
+#include "record/runtime/runtime.h"
 
 enum {
-/* What is stored of a file has been looked at for these runtimes only: a bit each. */
-#define X(constant, number, name) | 1 << (number)
-	FORMAT_VERSION = 6 << 8 RUNTIMES(X),
-#undef X
-	HEADER_BYTES = 8 + 7 * 4,
+	FORMAT_VERSION = 7,
+	HEADER_BYTES = 8 + 7 * 4 + 8,
 	RULE_BYTES = 16,
-	RUNTIME_BYTES = sizeof(struct runtime_row), /* as it stands, like the arrays */
+	RUNTIME_BYTES = 2 * 4 + RUNTIME_ROW_WORDS * 8,
 	SUM_BYTES = SIPHASH_KEY_BYTES + 8,
-	PLACE_BYTES = sizeof(struct table_place),
+	PLACE_BYTES = 2 * 8,
+	PAGE_BYTES = 2 * 4,
+	ROW_BYTES = 4,
 };
 
 static const char magic[8] = "ebprofUT";
@@ -88,22 +86,64 @@ static struct unwind_rule get_rule(struct bytes_cursor *cursor)
 	return rule;
 }
 
-static size_t pages_bytes(const struct unwind_table *table)
+/* The words are as its own runtime packs them, of whose row the header has the version. */
+static void put_runtime(struct bytes_buf *out, const struct runtime_row *row)
 {
-	return table->pages.len * sizeof(*table->pages.data);
+	bytes_put_u32(out, row->kind);
+	bytes_put_u32(out, row->unknown);
+	for (int i = 0; i < RUNTIME_ROW_WORDS; i++)
+		bytes_put_u64(out, row->words[i]);
 }
 
-static size_t rows_bytes(const struct unwind_table *table)
+static struct runtime_row get_runtime(struct bytes_cursor *cursor)
 {
-	return table->rows.len * sizeof(*table->rows.data);
+	struct runtime_row row = {.kind = bytes_get_u32(cursor)};
+	row.unknown = bytes_get_u32(cursor);
+	for (int i = 0; i < RUNTIME_ROW_WORDS; i++)
+		row.words[i] = bytes_get_u64(cursor);
+	return row;
+}
+
+static void put_inputs(struct bytes_buf *out, const struct table_inputs *inputs)
+{
+	bytes_put(out, inputs->key, sizeof(inputs->key));
+	bytes_put_u64(out, inputs->sum);
+	vec_each(&inputs->places, place) {
+		bytes_put_u64(out, place->offset);
+		bytes_put_u64(out, place->len);
+	}
+}
+
+static void get_inputs(struct bytes_cursor *cursor, uint32_t nr_places, struct table_inputs *ret)
+{
+	memcpy(ret->key, bytes_get(cursor, sizeof(ret->key)), sizeof(ret->key));
+	ret->sum = bytes_get_u64(cursor);
+	for (uint32_t i = 0; i < nr_places; i++) {
+		struct table_place place = {.offset = bytes_get_u64(cursor)};
+		place.len = bytes_get_u64(cursor);
+		vec_push(&ret->places, place);
+	}
+}
+
+static void put_pages(struct bytes_buf *out, const struct unwind_table *table)
+{
+	vec_each(&table->pages, page) {
+		bytes_put_u32(out, page->first);
+		bytes_put_u32(out, page->count);
+	}
+}
+
+static void get_pages(struct bytes_cursor *cursor, uint32_t nr_pages, struct unwind_table *ret)
+{
+	vec_reserve(&ret->pages, nr_pages);
+	for (uint32_t i = 0; i < nr_pages; i++) {
+		struct unwind_page page = {.first = bytes_get_u32(cursor)};
+		page.count = bytes_get_u32(cursor);
+		vec_push(&ret->pages, page);
+	}
 }
 
 /* ---- storing ---- */
-
-static size_t places_bytes(const struct table_inputs *inputs)
-{
-	return inputs->places.len * PLACE_BYTES;
-}
 
 static void put_head(struct bytes_buf *out, const uint8_t *name, uint32_t len,
 	const struct unwind_table *table, const struct table_inputs *inputs)
@@ -111,6 +151,7 @@ static void put_head(struct bytes_buf *out, const uint8_t *name, uint32_t len,
 	bytes_put(out, magic, sizeof(magic));
 	bytes_put_u16(out, FORMAT_VERSION);
 	bytes_put_u16(out, UNWIND_TABLE_VERSION);
+	bytes_put_u64(out, runtime_fingerprint(runtime_of));
 	bytes_put_u32(out, len);
 	bytes_put_u32(out, table->first_page);
 	bytes_put_u32(out, (uint32_t)table->rules.len);
@@ -120,9 +161,9 @@ static void put_head(struct bytes_buf *out, const uint8_t *name, uint32_t len,
 	bytes_put(out, name, len);
 	vec_each(&table->rules, rule)
 		put_rule(out, rule);
-	bytes_put(out, &table->runtime, RUNTIME_BYTES);
-	bytes_put(out, inputs->key, sizeof(inputs->key));
-	bytes_put_u64(out, inputs->sum);
+	put_runtime(out, &table->runtime);
+	put_inputs(out, inputs);
+	put_pages(out, table);
 }
 
 struct err *table_cache_store(const struct cache *cache, const uint8_t *name, uint32_t len,
@@ -132,13 +173,14 @@ struct err *table_cache_store(const struct cache *cache, const uint8_t *name, ui
 	if (!put_name(name, len, text))
 		return NULL;
 	CLEANUP(bytes_buf_deinit) struct bytes_buf head = {0};
+	CLEANUP(bytes_buf_deinit) struct bytes_buf rows = {0};
 	put_head(&head, name, len, table, inputs);
+	vec_each(&table->rows, row)
+		bytes_put_u32(&rows, *row);
 	const struct cache_piece pieces[] = {
 		{head.data, HEADER_BYTES},
 		{head.data + HEADER_BYTES, head.len - HEADER_BYTES},
-		{inputs->places.data, places_bytes(inputs)},
-		{table->pages.data, pages_bytes(table)},
-		{table->rows.data, rows_bytes(table)},
+		{rows.data, rows.len},
 	};
 	return cache_store(cache, text, pieces, sizeof(pieces) / sizeof(*pieces));
 }
@@ -147,7 +189,7 @@ struct err *table_cache_store(const struct cache *cache, const uint8_t *name, ui
 
 struct sizes {
 	uint32_t first_page, rules, pages, rows, places;
-	size_t head_bytes; /* up to the places */
+	size_t head_bytes; /* up to the rows */
 };
 
 /* Everything that tells how much to read and to allocate, before either is done. */
@@ -158,7 +200,8 @@ static struct err *read_sizes(
 	if (memcmp(bytes_get(&cursor, sizeof(magic)), magic, sizeof(magic)) != 0)
 		return err_new(ERR_FORMAT, "no table");
 	if (bytes_get_u16(&cursor) != FORMAT_VERSION ||
-		bytes_get_u16(&cursor) != UNWIND_TABLE_VERSION)
+		bytes_get_u16(&cursor) != UNWIND_TABLE_VERSION ||
+		bytes_get_u64(&cursor) != runtime_fingerprint(runtime_of))
 		return err_new(ERR_FORMAT, "of another version");
 	if (bytes_get_u32(&cursor) != len)
 		return err_new(ERR_FORMAT, "of another name");
@@ -170,32 +213,23 @@ static struct err *read_sizes(
 	if (sizes.rules > UNWIND_TABLE_MAX_RULES || sizes.pages > UNWIND_MAX_PAGES ||
 		sizes.rows > UNWIND_TABLE_MAX_ROWS || sizes.places > TABLE_INPUTS_MAX_PLACES)
 		return err_new(ERR_FORMAT, "too large");
-	sizes.head_bytes =
-		HEADER_BYTES + len + (size_t)sizes.rules * RULE_BYTES + RUNTIME_BYTES + SUM_BYTES;
-	uint64_t want = sizes.head_bytes + (uint64_t)sizes.places * PLACE_BYTES +
-			sizes.pages * sizeof(struct unwind_page) +
-			(uint64_t)sizes.rows * sizeof(uint32_t);
-	if (entry_bytes != want)
+	sizes.head_bytes = HEADER_BYTES + len + (size_t)sizes.rules * RULE_BYTES + RUNTIME_BYTES +
+			   SUM_BYTES + (size_t)sizes.places * PLACE_BYTES +
+			   (size_t)sizes.pages * PAGE_BYTES;
+	if (entry_bytes != sizes.head_bytes + (uint64_t)sizes.rows * ROW_BYTES)
 		return err_new(ERR_FORMAT, "of a wrong length");
 	*ret = sizes;
 	return NULL;
 }
 
-static struct err *read_contents(struct cache_entry *entry, uint8_t *head,
-	const struct sizes *sizes, struct unwind_table *table, struct table_inputs *inputs)
+static struct err *read_rows(struct cache_entry *entry, uint32_t count, struct unwind_table *ret)
 {
-	vec_reserve(&inputs->places, sizes->places);
-	inputs->places.len = sizes->places;
-	table->first_page = sizes->first_page;
-	vec_reserve(&table->pages, sizes->pages);
-	vec_reserve(&table->rows, sizes->rows);
-	table->pages.len = sizes->pages;
-	table->rows.len = sizes->rows;
-	try(cache_entry_read(entry, head + HEADER_BYTES, sizes->head_bytes - HEADER_BYTES));
-	try(cache_entry_read(entry, inputs->places.data, places_bytes(inputs)));
-	try(cache_entry_read(entry, table->pages.data, pages_bytes(table)));
-	try(cache_entry_read(entry, table->rows.data, rows_bytes(table)));
-	return cache_entry_check(entry);
+	vec_reserve(&ret->rows, count);
+	try(cache_entry_read(entry, ret->rows.data, (size_t)count * ROW_BYTES));
+	ret->rows.len = count;
+	vec_each(&ret->rows, row)
+		*row = le32toh(*row);
+	return NULL;
 }
 
 static struct err *read_table(struct cache_entry *entry, const uint8_t *name, uint32_t len,
@@ -206,18 +240,20 @@ static struct err *read_table(struct cache_entry *entry, const uint8_t *name, ui
 	uint64_t entry_bytes = entry->bytes_left;
 	try(cache_entry_read(entry, header, sizeof(header)));
 	try(read_sizes(header, len, entry_bytes, &sizes));
-	CLEANUP_FREE uint8_t *head = mem_alloc(sizes.head_bytes);
-	memcpy(head, header, sizeof(header));
-	try(read_contents(entry, head, &sizes, table, inputs));
-	if (memcmp(head + HEADER_BYTES, name, len) != 0)
+	size_t rest = sizes.head_bytes - HEADER_BYTES;
+	CLEANUP_FREE uint8_t *head = mem_alloc(rest);
+	try(cache_entry_read(entry, head, rest));
+	try(read_rows(entry, sizes.rows, table));
+	try(cache_entry_check(entry));
+	struct bytes_cursor cursor = bytes_cursor(head, rest);
+	if (memcmp(bytes_get(&cursor, len), name, len) != 0)
 		return err_new(ERR_FORMAT, "of another name");
-	struct bytes_cursor cursor =
-		bytes_cursor(head + HEADER_BYTES + len, sizes.head_bytes - HEADER_BYTES - len);
+	table->first_page = sizes.first_page;
 	for (uint32_t i = 0; i < sizes.rules; i++)
 		vec_push(&table->rules, get_rule(&cursor));
-	memcpy(&table->runtime, bytes_get(&cursor, RUNTIME_BYTES), RUNTIME_BYTES);
-	memcpy(inputs->key, bytes_get(&cursor, SIPHASH_KEY_BYTES), SIPHASH_KEY_BYTES);
-	inputs->sum = bytes_get_u64(&cursor);
+	table->runtime = get_runtime(&cursor);
+	get_inputs(&cursor, sizes.places, inputs);
+	get_pages(&cursor, sizes.pages, table);
 	return unwind_table_check(table);
 }
 

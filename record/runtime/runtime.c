@@ -3,6 +3,10 @@
 #include <elf.h>
 #include <string.h>
 
+#include "format/base/bytes.h"
+#include "format/base/mem.h"
+#include "record/siphash.h"
+
 const struct runtime *runtime_of(enum runtime_kind kind)
 {
 	static const struct runtime *const runtimes[RUNTIME_MAX_KINDS] = {
@@ -11,6 +15,24 @@ const struct runtime *runtime_of(enum runtime_kind kind)
 #undef X
 	};
 	return kind < RUNTIME_MAX_KINDS ? runtimes[kind] : NULL;
+}
+
+uint64_t runtime_fingerprint(const struct runtime *(*of)(enum runtime_kind kind))
+{
+	static const uint8_t key[SIPHASH_KEY_BYTES];
+	CLEANUP(bytes_buf_deinit) struct bytes_buf rows = {0};
+	for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_MAX_KINDS; kind++) {
+		const struct runtime *runtime = of(kind);
+		if (!runtime)
+			continue;
+		bytes_put_u32(&rows, kind);
+		bytes_put_u32(&rows, runtime->version);
+		bytes_put_blob(&rows, runtime->name, strlen(runtime->name));
+	}
+	struct siphash hash;
+	siphash_init(&hash, key);
+	siphash_add(&hash, rows.data, rows.len);
+	return siphash_finish(&hash);
 }
 
 /* Where the loop's segment is mapped, everything else is found from there. */

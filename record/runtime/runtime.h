@@ -19,6 +19,9 @@ struct runtime_text_bytes {
 };
 
 struct runtime {
+	/* Another one whenever detect() finds another row of the same file: then files have to be
+	 * looked at again of which there is a table in the cache. */
+	uint32_t version;
 	const char *name;   /* as in --no-vm */
 	const char *object; /* what stands for the file of its functions: "[python]" */
 	/* Sets *is_found and, all but the place in the file, what struct runtime_file has. */
@@ -38,6 +41,12 @@ struct runtime {
 
 /* NULL: there is none of this number. */
 const struct runtime *runtime_of(enum runtime_kind kind);
+
+/*
+ * Tells sets of runtimes apart, with the versions of their rows. `of` is runtime_of(), or stands
+ * for another set.
+ */
+uint64_t runtime_fingerprint(const struct runtime *(*of)(enum runtime_kind kind));
 
 /* What the file has of all runtimes. ERR_IO or ERR_FORMAT when it cannot be read or lies about
  * where things are. */

@@ -12,6 +12,7 @@
 
 #include "format/base/err.h"
 #include "format/base/str.h"
+#include "record/runtime/runtime.h"
 #include "record/table_cache.h"
 #include "record/unwind_rows.h"
 #include "tests/unit/unit.h"
@@ -381,4 +382,40 @@ TEST(table_cache_survives_a_full_disk)
 	closedir(folder);
 	CHECK_INT(files, 1);
 	teardown(&fixture);
+}
+
+/* ---- runtimes that rows were made for ---- */
+
+static const struct runtime one = {.name = "one", .version = 1};
+static const struct runtime newer_one = {.name = "one", .version = 2};
+static const struct runtime other = {.name = "other", .version = 1};
+
+static const struct runtime *only_one(enum runtime_kind kind)
+{
+	return kind == 1 ? &one : NULL;
+}
+
+static const struct runtime *newer(enum runtime_kind kind)
+{
+	return kind == 1 ? &newer_one : NULL;
+}
+
+static const struct runtime *with_tenth(enum runtime_kind kind)
+{
+	return kind == 10 ? &other : only_one(kind);
+}
+
+static const struct runtime *with_eleventh(enum runtime_kind kind)
+{
+	return kind == 11 ? &other : only_one(kind);
+}
+
+TEST(table_cache_tells_sets_of_runtimes_apart)
+{
+	uint64_t fingerprint = runtime_fingerprint(only_one);
+	CHECK_INT(runtime_fingerprint(only_one), fingerprint);
+	CHECK(runtime_fingerprint(newer) != fingerprint);
+	CHECK(runtime_fingerprint(with_tenth) != fingerprint);
+	CHECK(runtime_fingerprint(with_eleventh) != fingerprint);
+	CHECK(runtime_fingerprint(with_eleventh) != runtime_fingerprint(with_tenth));
 }

@@ -125,6 +125,7 @@ static bool read_text(
 }
 
 const struct runtime lua_runtime = {
+	.version = 1,
 	.name = "lua",
 	.object = "[lua]",
 	.detect = detect,

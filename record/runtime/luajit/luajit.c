@@ -205,6 +205,7 @@ static bool read_text(
 }
 
 const struct runtime luajit_runtime = {
+	.version = 1,
 	.name = "luajit",
 	.object = "[lua]",
 	.detect = detect,

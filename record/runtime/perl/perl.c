@@ -112,6 +112,7 @@ static uint32_t line_of(const struct runtime_lines *lines, uint32_t place)
 }
 
 const struct runtime perl_runtime = {
+	.version = 1,
 	.name = "perl",
 	.object = "[perl]",
 	.detect = detect,

@@ -305,6 +305,7 @@ static bool read_text(
 }
 
 const struct runtime php_runtime = {
+	.version = 1,
 	.name = "php",
 	.object = "[php]",
 	.detect = detect,

@@ -222,6 +222,7 @@ static bool is_sound(const struct runtime_row *row)
 }
 
 const struct runtime python_runtime = {
+	.version = 1,
 	.name = "python",
 	.object = "[python]",
 	.detect = detect,

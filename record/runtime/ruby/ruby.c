@@ -235,6 +235,7 @@ static bool read_text(
 }
 
 const struct runtime ruby_runtime = {
+	.version = 1,
 	.name = "ruby",
 	.object = "[ruby]",
 	.detect = detect,
