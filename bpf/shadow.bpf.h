@@ -129,7 +129,7 @@ __noinline int shadow_step(__u64 high)
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	if (runtime->shadow_is_cut) {
 		runtime->shadow_is_cut = false;
-		push_runtime_failure(scratch, RUNTIME_FAILED_DEEP);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_DEEP);
 		return 1;
 	}
 	__u32 left = runtime->shadow_left;
@@ -142,7 +142,7 @@ __noinline int shadow_step(__u64 high)
 	if (frame->code)
 		push_runtime_word(scratch, frame->code, frame->line);
 	else
-		push_runtime_failure(scratch, RUNTIME_FAILED_NAME);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NAME);
 	return 1;
 }
 

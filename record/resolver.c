@@ -294,7 +294,7 @@ static void add_missed_script(
 	if (!table_store_has_runtime(resolver->rules->store, object->table, &kind))
 		return;
 	struct object *script =
-		script_table_failure(resolver->scripts, kind, RUNTIME_FAILED_PENDING, &offset);
+		script_table_failure(resolver->scripts, kind, LAYOUT_SCRIPT_PENDING, &offset);
 	add(resolver, frames, script, offset, false);
 }
 

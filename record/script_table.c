@@ -22,15 +22,6 @@ enum {
 static const uint64_t given_up = 1ULL << 32; /* in place of a function's number, with the kind */
 
 _Static_assert(1 << LINE_BITS == LAYOUT_SCRIPT_FIRST, "function 0 is no function");
-_Static_assert((int)RUNTIME_FAILED_STATE == (int)LAYOUT_SCRIPT_NO_STATE &&
-		       (int)RUNTIME_FAILED_UNREADABLE == (int)LAYOUT_SCRIPT_UNREADABLE &&
-		       (int)RUNTIME_FAILED_TORN == (int)LAYOUT_SCRIPT_TORN &&
-		       (int)RUNTIME_FAILED_NAME == (int)LAYOUT_SCRIPT_NO_NAME &&
-		       (int)RUNTIME_FAILED_PENDING == (int)LAYOUT_SCRIPT_PENDING &&
-		       (int)RUNTIME_FAILED_NUMBER == (int)LAYOUT_SCRIPT_NO_NUMBER &&
-		       (int)RUNTIME_FAILED_DEEP == (int)LAYOUT_SCRIPT_DEEP &&
-		       (int)RUNTIME_FAILED_GIVEN_UP == (int)LAYOUT_SCRIPT_GIVEN_UP,
-	"the same numbers");
 
 /* ---- texts ---- */
 
@@ -314,7 +305,7 @@ static struct object *object_of(struct script_table *table, enum runtime_kind ki
 }
 
 struct object *script_table_failure(struct script_table *table, enum runtime_kind kind,
-	enum runtime_failure why, uint64_t *offset)
+	enum layout_script_failure why, uint64_t *offset)
 {
 	*offset = why;
 	return object_of(table, runtime_of(kind) ? kind : RUNTIME_NONE + 1);
@@ -325,7 +316,7 @@ static struct object *find_failure(struct script_table *table, uint32_t place, u
 {
 	enum runtime_kind kind = place >> RUNTIME_FRAME_FAILED_KIND_SHIFT;
 	uint32_t why = place & ((1 << RUNTIME_FRAME_FAILED_KIND_SHIFT) - 1);
-	return script_table_failure(table, kind, why ? why : RUNTIME_FAILED_NAME, offset);
+	return script_table_failure(table, kind, why ? why : LAYOUT_SCRIPT_NO_NAME, offset);
 }
 
 static uint32_t line_of(const struct script_table *table, uint64_t id, uint32_t place)
@@ -369,10 +360,10 @@ struct object *script_table_find(struct script_table *table, uint64_t word, uint
 		return find_failure(table, place, offset);
 	const uint64_t *id = map_get(&table->by_number, number);
 	if (!id || !*id)
-		return script_table_failure(table, RUNTIME_NONE + 1, RUNTIME_FAILED_NAME, offset);
+		return script_table_failure(table, RUNTIME_NONE + 1, LAYOUT_SCRIPT_NO_NAME, offset);
 	if (*id >= given_up)
 		return script_table_failure(
-			table, (enum runtime_kind)(uint32_t)*id, RUNTIME_FAILED_GIVEN_UP, offset);
+			table, (enum runtime_kind)(uint32_t)*id, LAYOUT_SCRIPT_GIVEN_UP, offset);
 	*offset = *id << LINE_BITS | (line_of(table, *id, place) & LINE_MASK);
 	return object_of(table, table->functions.data[*id].kind);
 }

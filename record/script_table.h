@@ -65,7 +65,7 @@ int script_table_fd(const struct script_table *table);
 struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset);
 /* The place of a frame that is missing, and why. */
 struct object *script_table_failure(struct script_table *table, enum runtime_kind kind,
-	enum runtime_failure why, uint64_t *offset);
+	enum layout_script_failure why, uint64_t *offset);
 
 struct script_place {
 	const char *name, *file; /* borrowed; file NULL: unknown */

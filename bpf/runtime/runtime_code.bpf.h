@@ -59,7 +59,8 @@ static __always_inline void push_runtime_word(struct scratch *scratch, __u32 num
 	push_word(scratch, word);
 }
 
-static __always_inline void push_runtime_failure(struct scratch *scratch, enum runtime_failure why)
+static __always_inline void push_runtime_failure(
+	struct scratch *scratch, enum layout_script_failure why)
 {
 	__u32 kind = scratch->walk.runtime.row.kind;
 	push_runtime_word(scratch, 0, kind << RUNTIME_FRAME_FAILED_KIND_SHIFT | why);

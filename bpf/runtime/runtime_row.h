@@ -10,6 +10,8 @@
 #ifndef EBPROF_RUNTIME_ROW_H
 #define EBPROF_RUNTIME_ROW_H
 
+#include "format/file/script_failure.h"
+
 /* X(constant, number, name) */
 #define RUNTIMES(X) \
 	X(RUNTIME_PYTHON, 1, python) \
@@ -45,19 +47,6 @@ enum {
 	RUNTIME_MAX_LINE_BYTES = 4096,
 	RUNTIME_MAX_TEXT_BYTES =
 		RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES + RUNTIME_MAX_LINE_BYTES,
-};
-
-/* Why there is no script frame, or one without a name: numbers of the recording, too. */
-enum runtime_failure {
-	RUNTIME_FAILED_STATE = 1,      /* the thread's state was not found */
-	RUNTIME_FAILED_UNREADABLE = 2, /* a frame, or its code */
-	RUNTIME_FAILED_TORN = 3, /* what should be code is none: caught in the middle of a change */
-	RUNTIME_FAILED_NAME = 4, /* the code has no name that could be read */
-	RUNTIME_FAILED_PENDING = 5, /* the recorder did not know yet that there is an interpreter */
-	RUNTIME_FAILED_NUMBER =
-		6,               /* no number for the code: they are used up, or the ring is full */
-	RUNTIME_FAILED_DEEP = 7, /* frames of a shadow stack that were too deep to be kept */
-	RUNTIME_FAILED_GIVEN_UP = 8, /* the recorder gave up reading the name */
 };
 
 /*

@@ -6,7 +6,7 @@
 # The row with the longest folder that holds a file is the one that counts.
 
 BEGIN {
-	row("bpf", "bpf/", "bpf/")
+	row("bpf", "bpf/ format/file/script_failure.h", "bpf/")
 	row("format/base", "format/base/", "")
 	row("format/elf", "format/base/ format/elf/", "libelf.h gelf.h elfutils/")
 	row("format/base/mount_view.c", "format/base/", "linux/openat2.h")

@@ -23,6 +23,7 @@ forbidden() { try 1 "$@"; }
 allowed() { try 0 "$@"; }
 
 forbidden bpf/a.bpf.c '"format/base/str.h"'
+forbidden bpf/a.bpf.c '"format/file/layout.h"'
 forbidden bpf/a.bpf.c '<string.h>'
 forbidden format/base/a.c '"format/file/layout.h"'
 forbidden format/base/a.c '<zlib.h>'
@@ -57,6 +58,7 @@ forbidden cmd/a.c '<openssl/ssl.h>'
 forbidden drawer/a.c '<string.h>'
 
 allowed bpf/a.bpf.c '"bpf/event.h"'
+allowed bpf/a.bpf.c '"format/file/script_failure.h"'
 allowed bpf/a.bpf.c '<bpf/bpf_helpers.h>'
 allowed format/base/a.c '<string.h>'
 allowed format/elf/a.c '<elf.h>'

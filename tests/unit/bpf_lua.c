@@ -195,7 +195,8 @@ TEST(the_state_is_the_one_whose_errors_are_caught_first)
 	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
 	fixture.heap[STATE + 1] = fixture.heap[OTHER_STATE + 1] = 5; /* a table */
-	CHECK_INT(failure_of(runtime_fixture_tick(&fixture)[0], RUNTIME_LUA), RUNTIME_FAILED_STATE);
+	CHECK_INT(
+		failure_of(runtime_fixture_tick(&fixture)[0], RUNTIME_LUA), LAYOUT_SCRIPT_NO_STATE);
 	runtime_fixture_deinit(&fixture);
 }
 
@@ -214,11 +215,11 @@ TEST(what_is_no_function_gets_no_name)
 	struct runtime_fixture fixture;
 	setup(&fixture);
 	fixture.heap[FIRST + 8 + 1] = 9;
-	CHECK_INT(failure_of(runtime_fixture_tick(&fixture)[0], RUNTIME_LUA), RUNTIME_FAILED_TORN);
+	CHECK_INT(failure_of(runtime_fixture_tick(&fixture)[0], RUNTIME_LUA), LAYOUT_SCRIPT_TORN);
 	CHECK_INT(fixture.count, 4);
 	fixture.heap[FIRST + 3] = 0x10;
 	CHECK_INT(failure_of(runtime_fixture_tick(&fixture)[0], RUNTIME_LUA),
-		RUNTIME_FAILED_UNREADABLE);
+		LAYOUT_SCRIPT_UNREADABLE);
 	runtime_fixture_deinit(&fixture);
 }
 

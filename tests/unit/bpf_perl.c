@@ -241,7 +241,7 @@ TEST(what_an_earlier_call_left_in_a_context_is_no_frame)
 	fixture.heap[INNER + 3 + 12] = 1;
 	fixture.heap[INNER + 1] = 0; /* what was a sub is none any more */
 	runtime_fixture_tick(&fixture);
-	CHECK_INT(failure_of(fixture.words[1], RUNTIME_PERL), RUNTIME_FAILED_TORN);
+	CHECK_INT(failure_of(fixture.words[1], RUNTIME_PERL), LAYOUT_SCRIPT_TORN);
 	runtime_fixture_deinit(&fixture);
 }
 
@@ -266,7 +266,7 @@ TEST(stacks_in_a_circle_and_contexts_out_of_range_end)
 	put_stack_info(&fixture, STACK_INFO, CONTEXTS, 1000, 0);
 	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 7);
-	CHECK_INT(failure_of(fixture.words[1], RUNTIME_PERL), RUNTIME_FAILED_STATE);
+	CHECK_INT(failure_of(fixture.words[1], RUNTIME_PERL), LAYOUT_SCRIPT_NO_STATE);
 	runtime_fixture_deinit(&fixture);
 }
 
@@ -276,6 +276,6 @@ TEST(a_thread_without_interpreter_has_no_frames)
 	setup(&fixture);
 	fixture.thread[GLIBC_KEYS + 3 * 2 + 1] = 0;
 	runtime_fixture_tick(&fixture);
-	CHECK_INT(failure_of(fixture.words[1], RUNTIME_PERL), RUNTIME_FAILED_STATE);
+	CHECK_INT(failure_of(fixture.words[1], RUNTIME_PERL), LAYOUT_SCRIPT_NO_STATE);
 	runtime_fixture_deinit(&fixture);
 }

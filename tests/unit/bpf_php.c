@@ -200,12 +200,12 @@ TEST(php_torn_and_unreadable_frames_have_no_names)
 	fixture.heap[SPIN] = 7;
 	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_INT(number_of(words[0]), 0);
-	CHECK_INT(failure_of(words[0], RUNTIME_PHP), RUNTIME_FAILED_TORN);
+	CHECK_INT(failure_of(words[0], RUNTIME_PHP), LAYOUT_SCRIPT_TORN);
 	CHECK(number_of(words[1]) != 0);
 	fixture.data[FRAME] = 0x1234;
 	words = runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 3);
-	CHECK_INT(failure_of(words[0], RUNTIME_PHP), RUNTIME_FAILED_UNREADABLE);
+	CHECK_INT(failure_of(words[0], RUNTIME_PHP), LAYOUT_SCRIPT_UNREADABLE);
 	runtime_fixture_deinit(&fixture);
 }
 

@@ -125,7 +125,7 @@ TEST(what_is_no_code_gets_no_name)
 	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
 	CHECK_INT(number_of(words[0]), 0);
-	CHECK_INT(failure_of(words[0], RUNTIME_PYTHON), RUNTIME_FAILED_TORN);
+	CHECK_INT(failure_of(words[0], RUNTIME_PYTHON), LAYOUT_SCRIPT_TORN);
 	CHECK(number_of(words[1]) != 0);
 	runtime_fixture_deinit(&fixture);
 }
@@ -137,7 +137,7 @@ TEST(a_thread_that_is_not_pythons_has_no_frames)
 	fixture.heap[STATE + 19] = 1; /* another thread's */
 	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 3);
-	CHECK_INT(failure_of(words[0], RUNTIME_PYTHON), RUNTIME_FAILED_STATE);
+	CHECK_INT(failure_of(words[0], RUNTIME_PYTHON), LAYOUT_SCRIPT_NO_STATE);
 	runtime_fixture_deinit(&fixture);
 }
 

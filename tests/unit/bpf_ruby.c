@@ -251,7 +251,7 @@ TEST(what_is_no_code_gets_no_name)
 	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_STR(runtime_fixture_shape(&fixture), "ssnnn");
 	CHECK_INT(number_of(words[0]), 0);
-	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), RUNTIME_FAILED_TORN);
+	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), LAYOUT_SCRIPT_TORN);
 	CHECK(number_of(words[1]) != 0);
 	runtime_fixture_deinit(&fixture);
 }
@@ -262,11 +262,11 @@ TEST(a_thread_without_a_context_says_so)
 	setup_call(&fixture);
 	fixture.heap[BLOCK + 1] = 0;
 	const uint64_t *words = runtime_fixture_tick(&fixture);
-	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), RUNTIME_FAILED_STATE);
+	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), LAYOUT_SCRIPT_NO_STATE);
 	fixture.heap[BLOCK + 1] = heap_address(CONTEXT);
 	fixture.heap[CONTEXT + 2] = heap_address(FRAMES + 8); /* outside of its stack */
 	words = runtime_fixture_tick(&fixture);
-	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), RUNTIME_FAILED_STATE);
+	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), LAYOUT_SCRIPT_NO_STATE);
 	runtime_fixture_deinit(&fixture);
 }
 
@@ -281,7 +281,7 @@ TEST(frames_without_a_mark_end_with_their_stack)
 	fixture.heap[FRAMES - 2 * 8 + 4] = 0x9999; /* an environment that is none */
 	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_STR(runtime_fixture_shape(&fixture), "snnn");
-	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), RUNTIME_FAILED_UNREADABLE);
+	CHECK_INT(failure_of(words[0], RUNTIME_RUBY), LAYOUT_SCRIPT_UNREADABLE);
 	runtime_fixture_deinit(&fixture);
 }
 

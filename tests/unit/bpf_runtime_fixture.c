@@ -121,7 +121,7 @@ uint32_t place_of(uint64_t word)
 	return word & ((1 << RUNTIME_FRAME_CODE_SHIFT) - 1);
 }
 
-enum runtime_failure failure_of(uint64_t word, enum runtime_kind kind)
+enum layout_script_failure failure_of(uint64_t word, enum runtime_kind kind)
 {
 	bool is_of_kind = place_of(word) >> RUNTIME_FRAME_FAILED_KIND_SHIFT == kind;
 	if (!is_script(word) || number_of(word) || !is_of_kind)

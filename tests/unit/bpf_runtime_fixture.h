@@ -73,7 +73,7 @@ bool is_script(uint64_t word);
 uint32_t number_of(uint64_t word);
 uint32_t place_of(uint64_t word);
 /* Of a frame without code: why, if it is of this runtime; else 0. */
-enum runtime_failure failure_of(uint64_t word, enum runtime_kind kind);
+enum layout_script_failure failure_of(uint64_t word, enum runtime_kind kind);
 
 /* A text of the n-th code that was sent by the last tick; "": there is none, or it is long. */
 const char *sent_text(size_t n, enum runtime_text what);

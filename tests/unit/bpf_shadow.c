@@ -315,7 +315,7 @@ TEST(frames_that_are_too_deep)
 	const struct event_stack *taken = sample(100);
 	const uint64_t *words = (const void *)(taken + 1);
 	CHECK_INT(taken->nr_frames, 1 + 1 + SHADOW_MAX_FRAMES);
-	CHECK_INT(words[1] & ((1 << RUNTIME_FRAME_FAILED_KIND_SHIFT) - 1), RUNTIME_FAILED_DEEP);
+	CHECK_INT(words[1] & ((1 << RUNTIME_FRAME_FAILED_KIND_SHIFT) - 1), LAYOUT_SCRIPT_DEEP);
 	CHECK_INT(emulated_shadow_counters()->deep, 3);
 	for (uint32_t i = MORE - 1; i >= SHADOW_MAX_FRAMES; i--)
 		call(RETURN, 0, 20000 - 16 * i);

@@ -105,7 +105,7 @@ TEST(what_has_no_name_says_why)
 	CHECK_INT(offset, LAYOUT_SCRIPT_NO_NAME);
 	CHECK_STR(describe(&fixture, 77, 0, &offset).name, "[unnamed: unreadable_name]");
 	uint64_t torn =
-		(uint64_t)RUNTIME_PYTHON << RUNTIME_FRAME_FAILED_KIND_SHIFT | RUNTIME_FAILED_TORN;
+		(uint64_t)RUNTIME_PYTHON << RUNTIME_FRAME_FAILED_KIND_SHIFT | LAYOUT_SCRIPT_TORN;
 	CHECK_STR(describe(&fixture, 0, torn, &offset).name, "[unnamed: torn_frame]");
 	CHECK_STR(describe(&fixture, 0, 0xffff, &offset).name, "[unnamed]");
 	teardown(&fixture);

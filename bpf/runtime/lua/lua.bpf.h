@@ -278,7 +278,7 @@ static __always_inline bool lua_enter(struct scratch *scratch)
 	if (!runtime->has_thread)
 		lua->state = lua->global = lua->call = lua->function = 0;
 	if (!find_lua_argument(scratch) && !lua_find_state()) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_STATE);
 		return false;
 	}
 	lua->next = 0;
@@ -405,11 +405,11 @@ __noinline int push_lua(bool may_wait)
 		return 0;
 	const struct lua_row *row = lua_row(&scratch->walk.runtime);
 	struct lua_walk *lua = lua_walk(&scratch->walk.runtime);
-	enum runtime_failure failure =
+	enum layout_script_failure failure =
 		lua->proto_address
 			? read_lua_proto_at(row, lua->proto, lua->proto_address)
 			: read_lua_proto(row, lua->head, lua->proto, &lua->proto_address);
-	if (may_wait && (failure == RUNTIME_FAILED_TORN || (!failure && lua_waits_for_loop())))
+	if (may_wait && (failure == LAYOUT_SCRIPT_TORN || (!failure && lua_waits_for_loop())))
 		return 0;
 	if (failure) {
 		push_runtime_failure(scratch, failure);
@@ -420,7 +420,7 @@ __noinline int push_lua(bool may_wait)
 	if (number)
 		push_runtime_word(scratch, number, place);
 	else
-		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
 	return 1;
 }
 
@@ -437,7 +437,7 @@ static __always_inline bool lua_step(struct scratch *scratch)
 	}
 	if (!take_lua_call(row, lua)) {
 		lua->call = 0;
-		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_UNREADABLE);
 		return lua->next != 0;
 	}
 	bool is_c = lua_call_is_c(row, lua->status);

@@ -72,26 +72,26 @@ static __always_inline __u32 lua_proto_number(const __u64 *proto, __u32 offset)
 }
 
 /* 0: it is there. */
-static __always_inline enum runtime_failure read_lua_proto_at(
+static __always_inline enum layout_script_failure read_lua_proto_at(
 	const struct lua_row *row, __u64 *proto, __u64 address)
 {
 	if (bpf_probe_read_user(proto, LUA_PROTO_BYTES, (const void *)address))
-		return RUNTIME_FAILED_UNREADABLE;
-	return (__u8)proto[1] == row->proto_type ? 0 : RUNTIME_FAILED_TORN;
+		return LAYOUT_SCRIPT_UNREADABLE;
+	return (__u8)proto[1] == row->proto_type ? 0 : LAYOUT_SCRIPT_TORN;
 }
 
 /* The same of a call that is not of C. */
-static __always_inline enum runtime_failure read_lua_proto(
+static __always_inline enum layout_script_failure read_lua_proto(
 	const struct lua_row *row, const __u64 *call, __u64 *proto, __u64 *address)
 {
 	__u64 value[2] = {}; /* its pointer, its type */
 	__u64 function = call[row->call_function / 8 & (LUA_HEAD_WORDS - 1)];
 	if (bpf_probe_read_user(value, sizeof(value), (const void *)function))
-		return RUNTIME_FAILED_UNREADABLE;
+		return LAYOUT_SCRIPT_UNREADABLE;
 	if ((__u8)value[1] != row->value_closure)
-		return RUNTIME_FAILED_TORN;
+		return LAYOUT_SCRIPT_TORN;
 	if (!read_word(value[0] + row->closure_proto, address))
-		return RUNTIME_FAILED_UNREADABLE;
+		return LAYOUT_SCRIPT_UNREADABLE;
 	return read_lua_proto_at(row, proto, *address);
 }
 

@@ -440,7 +440,7 @@ static __always_inline bool luajit_enter(struct scratch *scratch)
 	if (!is_jit_cframe(at)) {
 		at = luajit_find_cframe(at);
 		if (!at) {
-			push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
+			push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_STATE);
 			return false;
 		}
 		walk->regs.reg[UNWIND_SP] = at; /* what is below it is the interpreter's, too */
@@ -504,7 +504,8 @@ static __always_inline __u32 number_luajit(struct scratch *scratch)
 static __always_inline void push_luajit(struct scratch *scratch, __u64 function)
 {
 	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
-	enum runtime_failure failure = read_jit_proto(function, jit->proto, &jit->proto_address);
+	enum layout_script_failure failure =
+		read_jit_proto(function, jit->proto, &jit->proto_address);
 	if (failure) {
 		push_runtime_failure(scratch, failure);
 		return;
@@ -518,7 +519,7 @@ static __always_inline void push_luajit(struct scratch *scratch, __u64 function)
 	if (number)
 		push_runtime_word(scratch, number, place);
 	else
-		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
 }
 
 /* The next function of the interpreter's run at hand. False: there is none. */

@@ -75,22 +75,22 @@ enum {
 };
 
 /* Of a function that is written in C, *address is 0. 0: it is read. */
-static __always_inline enum runtime_failure read_jit_proto(
+static __always_inline enum layout_script_failure read_jit_proto(
 	__u64 function, __u64 *proto, __u64 *address)
 {
 	__u64 head[5];
 	*address = 0;
 	if (bpf_probe_read_user(head, sizeof(head), (const void *)function))
-		return RUNTIME_FAILED_UNREADABLE;
+		return LAYOUT_SCRIPT_UNREADABLE;
 	if ((__u8)(head[1] >> 8) != JIT_FUNCTION_TYPE)
 		return 0; /* what stands for an operator's operands */
 	if ((__u8)(head[1] >> 16))
 		return 0;
 	__u64 at = head[JIT_FUNCTION_PLACE] - JIT_PROTO_BYTES;
 	if (bpf_probe_read_user(proto, JIT_PROTO_BYTES, (const void *)at))
-		return RUNTIME_FAILED_UNREADABLE;
+		return LAYOUT_SCRIPT_UNREADABLE;
 	if ((__u8)(proto[1] >> 8) != JIT_PROTO_TYPE)
-		return RUNTIME_FAILED_TORN;
+		return LAYOUT_SCRIPT_TORN;
 	*address = at;
 	return 0;
 }

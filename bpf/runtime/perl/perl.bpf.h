@@ -218,7 +218,7 @@ static __always_inline bool perl_enter(struct scratch *scratch)
 	struct perl_walk *perl = perl_walk(runtime);
 	bool is_innermost = !runtime->has_thread;
 	if (is_innermost && !find_interpreter(runtime)) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_STATE);
 		return false;
 	}
 	runtime->has_thread = true;
@@ -264,7 +264,7 @@ static __always_inline void push_code_of(struct scratch *scratch, __u64 identity
 	if (number)
 		push_runtime_word(scratch, number, line);
 	else
-		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
 }
 
 /* What its clones share, and no other sub: they are made over and over. */
@@ -276,7 +276,8 @@ static __always_inline __u64 identify_sub(const struct scratch *scratch)
 	return mix(mix(hash, body[PERL_CV_GV]), body[PERL_CV_STASH]);
 }
 
-/* Of a sub that calls itself it is there already. Not 0: why it is not, an enum runtime_failure. */
+/* Of a sub that calls itself it is there already. Not 0: why it is not, an enum
+ * layout_script_failure. */
 static __always_inline __u32 read_body(struct perl_walk *perl, __u64 cv, bool is_sub)
 {
 	__u64 head[2];
@@ -284,12 +285,12 @@ static __always_inline __u32 read_body(struct perl_walk *perl, __u64 cv, bool is
 		return 0;
 	perl->body_of = 0;
 	if (bpf_probe_read_user(head, sizeof(head), (const void *)cv))
-		return RUNTIME_FAILED_UNREADABLE;
+		return LAYOUT_SCRIPT_UNREADABLE;
 	if ((__u8)(head[1] >> 32) != (is_sub ? PERL_IS_CV : PERL_IS_FORMAT))
-		return RUNTIME_FAILED_TORN;
+		return LAYOUT_SCRIPT_TORN;
 	if (bpf_probe_read_user(
 		    perl->body, sizeof(perl->body), (const void *)(head[0] + PERL_BODY_START)))
-		return RUNTIME_FAILED_UNREADABLE;
+		return LAYOUT_SCRIPT_UNREADABLE;
 	perl->body_of = cv | is_sub;
 	return 0;
 }
@@ -334,7 +335,7 @@ static __always_inline void push_file(struct scratch *scratch, enum perl_code wh
 	if (!cop || !read_word(cop + PERL_COP_FILE, &perl->file) ||
 		bpf_probe_read_user_str(perl->text, sizeof(perl->text), (const void *)perl->file) <=
 			0) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_UNREADABLE);
 		return;
 	}
 	if (what == PERL_CODE_STRING && perl->text[0] << 16 == PERL_FILE_OF_EVAL << 16) {
@@ -403,7 +404,7 @@ static __always_inline bool perl_step(struct scratch *scratch)
 			return leave_stack(scratch);
 		if (!read_context(runtime)) {
 			perl->is_done = true;
-			push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
+			push_runtime_failure(scratch, LAYOUT_SCRIPT_UNREADABLE);
 			return false;
 		}
 		bool is_last = has_fixed_context(perl) && !perl->index;

@@ -171,7 +171,7 @@ static __always_inline bool php_enter(struct scratch *scratch)
 	struct walk *walk = &scratch->walk;
 	struct runtime_walk *runtime = &walk->runtime;
 	if (!runtime->has_thread && !find_frame(scratch)) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_STATE);
 		return false;
 	}
 	if (!php_walk(runtime)->frame)
@@ -384,7 +384,7 @@ static __always_inline void push_function(struct scratch *scratch)
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	__u8 type = php_walk(runtime)->code[0];
 	if (type != PHP_INTERNAL_FUNCTION && type != PHP_USER_FUNCTION && type != PHP_EVAL_CODE) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_TORN);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_TORN);
 		return;
 	}
 	php_walk(runtime)->unnamed = unnamed_kind(php_walk(runtime));
@@ -398,7 +398,7 @@ static __always_inline void push_function(struct scratch *scratch)
 	if (number)
 		push_runtime_word(scratch, number, line);
 	else
-		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
 }
 
 /*
@@ -437,7 +437,7 @@ static __always_inline bool push_frame_at_hand(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	if (!read_function(runtime, php_walk(runtime)->head[PHP_FRAME_FUNCTION])) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_UNREADABLE);
 		return false;
 	}
 	push_function(scratch);
@@ -454,7 +454,7 @@ static __always_inline bool php_step(struct scratch *scratch)
 		return false;
 	php->frame = 0;
 	if (!read_frame(php, at)) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_UNREADABLE);
 		return false;
 	}
 	php->frame = php->head[PHP_FRAME_PREVIOUS];

@@ -197,7 +197,7 @@ static __always_inline bool python_enter(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	if (!runtime->has_thread && !python_find_thread()) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_STATE);
 		return false;
 	}
 	python_walk(runtime)->entering = find_entering(scratch);
@@ -403,12 +403,12 @@ static __always_inline void push_code(struct scratch *scratch, __u64 code)
 	asm volatile("" : "+r"(bytes));
 	bytes = ((bytes - 1) & (PYTHON_CODE_BYTES - 1)) + 1;
 	if (bpf_probe_read_user(python_walk(runtime)->code_head, bytes, (const void *)code)) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_UNREADABLE);
 		return;
 	}
 	if (word_of_code(python_walk(runtime), row->code_type_offset) !=
 		row->code_type - runtime->delta) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_TORN);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_TORN);
 		return;
 	}
 	python_walk(runtime)->code_address = code;
@@ -419,7 +419,7 @@ static __always_inline void push_code(struct scratch *scratch, __u64 code)
 	if (number)
 		push_runtime_word(scratch, number, place_in_code(runtime, code));
 	else
-		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
 }
 
 /* The next frame of the loop at hand. False: there is none. */
@@ -436,7 +436,7 @@ static __always_inline bool python_step(struct scratch *scratch)
 		return false;
 	if (bpf_probe_read_user(python->frame_head, bytes, (const void *)at)) {
 		python->frame = 0;
-		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_UNREADABLE);
 		return false;
 	}
 	if (entering) {

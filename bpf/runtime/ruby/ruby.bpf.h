@@ -185,7 +185,7 @@ static __always_inline bool ruby_enter(struct scratch *scratch)
 	if (!runtime->has_thread) {
 		ruby->is_core_done = ruby->is_entered = false;
 		if (!find_context(runtime)) {
-			push_runtime_failure(scratch, RUNTIME_FAILED_STATE);
+			push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_STATE);
 			return false;
 		}
 	}
@@ -308,18 +308,18 @@ static __always_inline void push_iseq(struct scratch *scratch)
 	__u64 iseq[RUBY_ISEQ_WORDS], bytes = ruby_row(runtime)->body_bytes;
 	const void *at = (const void *)ruby->frame_head[RUBY_FRAME_ISEQ];
 	if (bpf_probe_read_user(iseq, sizeof(iseq), at)) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_UNREADABLE);
 		return;
 	}
 	if ((iseq[0] & RUBY_INTERNAL_MASK) != RUBY_ISEQ) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_TORN);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_TORN);
 		return;
 	}
 	asm volatile("" : "+r"(bytes));
 	bytes = ((bytes - 1) & (RUBY_BODY_BYTES - 1)) + 1;
 	ruby->body_address = iseq[RUBY_ISEQ_BODY];
 	if (bpf_probe_read_user(ruby->body_head, bytes, (const void *)ruby->body_address)) {
-		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_UNREADABLE);
 		return;
 	}
 	find_owner(ruby_row(runtime), ruby);
@@ -330,7 +330,7 @@ static __always_inline void push_iseq(struct scratch *scratch)
 	if (number)
 		push_runtime_word(scratch, number, place_in_iseq(ruby));
 	else
-		push_runtime_failure(scratch, RUNTIME_FAILED_NUMBER);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
 }
 
 /*
@@ -360,7 +360,7 @@ static __always_inline bool ruby_step(struct scratch *scratch)
 	if (bpf_probe_read_user(ruby->frame_head, bytes, (const void *)at) ||
 		!read_environment(ruby, ruby->frame_head[RUBY_FRAME_EP])) {
 		ruby->frame = ruby->end;
-		push_runtime_failure(scratch, RUNTIME_FAILED_UNREADABLE);
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_UNREADABLE);
 		return false;
 	}
 	flags = ruby->environment[RUBY_ENVIRONMENT_FLAGS];
