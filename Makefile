@@ -187,18 +187,22 @@ endif
 
 unit_objects = $(patsubst %.c,$(O)/%.o,$(wildcard tests/unit/$(1)_*.c))
 UNIT_BASE := $(O)/tests/unit/unit.o
-UNIT_TESTS := $(foreach layer,format bpf record report cmd, \
+UNIT_TESTS := $(foreach layer,format bpf runtime record report cmd, \
 	$(if $(call unit_objects,$(layer)),$(O)/tests/unit_$(layer)))
 
 $(O)/tests/unit_format: $(UNIT_BASE) $(call unit_objects,format) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(FORMAT_LIBS)
 # The BPF programs over an emulated kernel, whose headers stand for libbpf's.
-$(O)/tests/unit/bpf_%.o $(O)/tests/unit/emulate/%.o: private ALL_CPPFLAGS += \
+$(O)/tests/unit/bpf_%.o $(O)/tests/unit/runtime_%.o $(O)/tests/unit/emulate/%.o: private ALL_CPPFLAGS += \
 	-Itests/unit/emulate -D__TARGET_ARCH_$(BPF_ARCH)
 # Nothing but rules can unwind this: what is compared there are rules.
 $(O)/tests/unit/bpf_unwind_self.o: private ALL_CFLAGS += -O2 -fomit-frame-pointer
 $(O)/tests/unit_bpf: $(UNIT_BASE) $(call unit_objects,bpf) \
 		$(call objects,tests/unit/emulate) $(O)/record.a $(O)/format.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(RECORD_LIBS)
+# The same programs, and the recorder, with a row more in their table of runtimes.
+$(O)/tests/unit_runtime: $(UNIT_BASE) $(call unit_objects,runtime) $(O)/tests/unit/bpf_runtime_fixture.o \
+		$(filter-out %/program.o,$(call objects,tests/unit/emulate)) $(O)/record.a $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(RECORD_LIBS)
 $(O)/tests/unit_record: $(UNIT_BASE) $(call unit_objects,record) $(O)/record.a $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(RECORD_LIBS)

@@ -12,6 +12,10 @@
 
 #include "format/file/script_failure.h"
 
+#ifndef RUNTIMES_OF_TEST
+#define RUNTIMES_OF_TEST(X) /* tests/unit/runtime_toy.h has a row of its own */
+#endif
+
 /* X(constant, number, name) */
 #define RUNTIMES(X) \
 	X(RUNTIME_PYTHON, 1, python) \
@@ -19,7 +23,8 @@
 	X(RUNTIME_PHP, 3, php) \
 	X(RUNTIME_PERL, 4, perl) \
 	X(RUNTIME_LUA, 5, lua) \
-	X(RUNTIME_LUAJIT, 6, luajit)
+	X(RUNTIME_LUAJIT, 6, luajit) \
+	RUNTIMES_OF_TEST(X)
 
 enum runtime_kind {
 	RUNTIME_NONE = 0,

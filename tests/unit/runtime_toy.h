@@ -1,0 +1,13 @@
+/* A runtime that only this test has: a row, beside those of ebprof. */
+#ifndef EBPROF_RUNTIME_TOY_H
+#define EBPROF_RUNTIME_TOY_H
+
+#define RUNTIMES_OF_TEST(X) X(RUNTIME_TOY, 30, toy)
+
+/* Where the address of the thread's innermost frame is, from the file's beginning on. A frame is
+ * two words: its caller, and the name of its function. */
+struct toy_row {
+	unsigned long long frame;
+};
+
+#endif
