@@ -1,10 +1,12 @@
 /*
- * What the BPF programs and the recorder say to each other. It includes nothing
- * and spells its types out, since both sides include it. So do they
- * bpf/unwind_step.h and, of runtimes that interpret programs, bpf/runtime/runtime_row.h.
+ * What the BPF programs and the recorder say to each other. It spells its types out and includes
+ * nothing but what does the same, since both sides include it. So do they format/unwind and, of
+ * runtimes that interpret programs, bpf/runtime/runtime_row.h.
  */
 #ifndef EBPROF_EVENT_H
 #define EBPROF_EVENT_H
+
+#include "format/unwind/unwind_rule.h"
 
 enum {
 	EVENT_MAX_KERNEL_FRAMES = 127, /* sysctl kernel.perf_event_max_stack, as the kernel ships */
@@ -35,22 +37,6 @@ enum event_type {
 enum event_stack_kind {
 	EVENT_STACK_USER = 0,
 	EVENT_STACK_KERNEL = 1,
-};
-
-/* How a user stack ended. */
-enum event_stack_end {
-	EVENT_END_COMPLETE = 0,
-	EVENT_END_BROKEN_FRAME_POINTER = 1,
-	EVENT_END_UNREADABLE = 2,
-	EVENT_END_DEPTH = 3,
-	EVENT_END_NO_REGISTERS = 4,
-	EVENT_END_NO_TABLE = 5,       /* the file's rules could not be had */
-	EVENT_END_NO_RULE = 6,        /* none covers the address */
-	EVENT_END_UNSUPPORTED = 7,    /* there is one, beyond struct unwind_rule */
-	EVENT_END_REGISTER = 8,       /* it needs a register whose value is not known */
-	EVENT_END_JIT = 9,            /* code of no file, and no frame pointer to go by */
-	EVENT_END_TABLE_PENDING = 10, /* the file's rules are not here yet */
-	EVENT_END_NO_MAPPING = 11,    /* a return address outside of all executable memory */
 };
 
 /*
@@ -174,94 +160,6 @@ struct event_config {
 	unsigned int times_calls;     /* the kernel does not tell how long on_call() takes */
 };
 
-/* ---- unwind rules: how to get from a frame to its caller ---- */
-
-enum unwind_cfa {
-	UNWIND_CFA_NONE = 0,   /* no rule covers the address */
-	UNWIND_CFA_REGISTER,   /* register + offset */
-	UNWIND_CFA_DEREF,      /* *(register + low 16 bits of offset) + high 16 bits */
-	UNWIND_CFA_PLT,        /* sp + 8, and 8 more when (ip & 15) >= offset */
-	UNWIND_CFA_UNSUPPORTED /* known, but beyond a rule */
-};
-
-enum unwind_register {
-	UNWIND_SAME = 0, /* unchanged */
-	UNWIND_AT_CFA,   /* saved at CFA + offset */
-	UNWIND_AT_SP,    /* saved at sp + offset */
-	UNWIND_IN_REGISTER,
-	UNWIND_UNDEFINED, /* of the return address: this is the outermost frame */
-	UNWIND_UNSUPPORTED
-};
-
-enum unwind_flag {
-	UNWIND_SIGNAL_FRAME = 1,    /* the caller was interrupted: its pc is exact */
-	UNWIND_SWITCHES_STACKS = 2, /* the caller's frame may lie anywhere */
-	UNWIND_INTERPRETER = 4,     /* an interpreter's loop, which has script frames */
-	UNWIND_FORKS = 8, /* behind clone(): with the result 0 this is a new thread's first frame */
-};
-
-/*
- * Where the rules of a file hold is said by rows {offset & 0xffff | rule << 16},
- * each good until the next. They are grouped by page of the file, so that a
- * search stays among a page's few: rows[first], ..., rows[first + count - 1]
- * ascend, and the first of them is at the page's first byte.
- */
-enum {
-	UNWIND_PAGE_SHIFT = 12, /* of file offsets: all that the kernel knows of an address */
-	UNWIND_MAX_PAGES = 1 << 19,
-};
-
-struct unwind_page {
-	unsigned int first, count; /* of rows; count 0: nothing is known in this page */
-};
-
-/* Whatever does not matter to a rule is zero, so that equal rules have equal bytes. */
-struct unwind_rule {
-	unsigned char cfa;            /* enum unwind_cfa */
-	unsigned char cfa_register;   /* DWARF number */
-	unsigned char fp : 4, ra : 4; /* enum unwind_register */
-	unsigned char flags;          /* enum unwind_flag */
-	int cfa_offset;
-	short fp_offset, ra_offset;
-	/* x86-64 only: the lazy binding of ld.so keeps its CFA in rbx while it calls. */
-	short rbx_offset;
-	unsigned char rbx; /* enum unwind_register */
-	unsigned char zero;
-};
-
-_Static_assert(sizeof(struct unwind_rule) == 16, "the map of rules is an array of these");
-
-/* Of code that pushed the frame pointer first of all: psABI, figure 3.3. */
-#define UNWIND_FRAME_POINTER_RULE \
-	{ \
-		.cfa = UNWIND_CFA_REGISTER, .cfa_register = UNWIND_FP, .cfa_offset = 16, \
-		.fp = UNWIND_AT_CFA, .fp_offset = -16, .ra = UNWIND_AT_CFA, .ra_offset = -8, \
-		.rbx = UNWIND_UNDEFINED, \
-	}
-
-enum unwind_register_number { /* DWARF's */
-#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
-	UNWIND_RBX = 3,
-	UNWIND_FP = 6,
-	UNWIND_SP = 7,
-	UNWIND_RA = 16,
-#else /* arm64: AAPCS64, "DWARF for the Arm 64-bit Architecture", 4.1 */
-	UNWIND_RBX = 19,
-	UNWIND_FP = 29,
-	UNWIND_SP = 31,
-	UNWIND_RA = 30,
-#endif
-	UNWIND_RESULT = 0,     /* rax; x0 */
-	UNWIND_REGISTERS = 32, /* a power of two: an index is masked */
-};
-
-/* The state of a frame. */
-struct unwind_registers {
-	unsigned long long ip;
-	unsigned long long known; /* bit n: reg[n] is known */
-	unsigned long long reg[UNWIND_REGISTERS];
-};
-
 /*
  * What is left of a stack that could not be unwound at once: the registers at
  * the frame where unwinding stopped, and, chunk by chunk, the stack from there,
@@ -284,6 +182,21 @@ struct event_snapshot_chunk {
 };
 
 /* ---- unwind tables in the kernel ---- */
+
+/*
+ * Where the rules of a file hold is said by rows {offset & 0xffff | rule << 16},
+ * each good until the next. They are grouped by page of the file, so that a
+ * search stays among a page's few: rows[first], ..., rows[first + count - 1]
+ * ascend, and the first of them is at the page's first byte.
+ */
+enum {
+	UNWIND_PAGE_SHIFT = 12, /* of file offsets: all that the kernel knows of an address */
+	UNWIND_MAX_PAGES = 1 << 19,
+};
+
+struct unwind_page {
+	unsigned int first, count; /* of rows; count 0: nothing is known in this page */
+};
 
 /*
  * Rows and page directories live in shards, arrays of 32-bit words that the

@@ -15,8 +15,8 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/runtime/runtime.bpf.h"
 #include "bpf/scratch.bpf.h"
-#include "bpf/unwind_step.h"
 #include "bpf/unwind_table.bpf.h"
+#include "format/unwind/unwind_step.h"
 
 /* ---- frames ---- */
 

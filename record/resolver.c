@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "bpf/unwind_step.h"
 #include "format/base/mem.h"
+#include "format/unwind/unwind_step.h"
 
 enum {
 	MAX_FRAMES = EVENT_MAX_USER_FRAMES,

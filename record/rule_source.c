@@ -1,7 +1,7 @@
 #include "record/rule_source.h"
 
-#include "bpf/unwind_step.h"
 #include "format/base/mem.h"
+#include "format/unwind/unwind_step.h"
 #include "record/process.h"
 
 enum {

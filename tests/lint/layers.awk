@@ -6,8 +6,9 @@
 # The row with the longest folder that holds a file is the one that counts.
 
 BEGIN {
-	row("bpf", "bpf/ format/file/script_failure.h", "bpf/")
+	row("bpf", "bpf/ format/unwind/ format/file/script_failure.h", "bpf/")
 	row("format/base", "format/base/", "")
+	row("format/unwind", "format/unwind/", "")
 	row("format/elf", "format/base/ format/elf/", "libelf.h gelf.h elfutils/")
 	row("format/base/mount_view.c", "format/base/", "linux/openat2.h")
 	row("format/base/safe_folder.c", "format/base/", "linux/openat2.h")
@@ -15,7 +16,7 @@ BEGIN {
 	row("format/elf/elf_inflate.c", "format/base/ format/elf/", "zstd.h")
 	row("format/dwarf", "format/base/ format/elf/ format/dwarf/", "libelf.h gelf.h dwarf.h elfutils/")
 	row("format/file", "format/base/ format/file/", "zlib.h")
-	row("record", "record/ format/ bpf/event.h bpf/unwind_step.h bpf/runtime/*_row.h bpf/runtime/shadow_place.h bpf/*.skel.h", "bpf/ linux/ asm/")
+	row("record", "record/ format/ bpf/event.h bpf/runtime/*_row.h bpf/runtime/shadow_place.h bpf/*.skel.h", "bpf/ linux/ asm/")
 	row("format/merge", "format/base/ format/file/ format/merge/", "")
 	model = "report/model/ format/"
 	name = "report/name/ " model
@@ -74,7 +75,7 @@ function is_in(name, list,    words, count, i, star, word) {
 }
 
 function is_libc(name) {
-	return folder != "bpf" && (name in libc || name ~ /^sys\//)
+	return folder != "bpf" && folder != "format/unwind" && (name in libc || name ~ /^sys\//)
 }
 
 function folder_of(file,    folder, best) {

@@ -1,5 +1,5 @@
 /* Stacks by rules, by guesses, and where they end. */
-#include "bpf/unwind_step.h"
+#include "format/unwind/unwind_step.h"
 #include "tests/unit/bpf_unwind_fixture.h"
 
 /* ---- by rules ---- */

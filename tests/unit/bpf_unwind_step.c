@@ -1,7 +1,7 @@
 /* What a rule means: every kind of it, over a stack of a few words. */
 #include <string.h>
 
-#include "bpf/unwind_step.h"
+#include "format/unwind/unwind_step.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -9,7 +9,7 @@
 #ifndef EBPROF_UNWIND_STEP_H
 #define EBPROF_UNWIND_STEP_H
 
-#include "bpf/event.h"
+#include "format/unwind/unwind_rule.h"
 
 /* Reads a word of the stack. Not 0: it cannot be read. */
 typedef long unwind_read_fn(void *context, unsigned long long address, unsigned long long *value);

@@ -1,0 +1,96 @@
+/*
+ * How to get from a frame to its caller: rules, the registers of a frame, and how a walk ends. The
+ * BPF programs include it as the recorder and the report do, so it includes nothing and spells its
+ * types out.
+ */
+#ifndef EBPROF_UNWIND_RULE_H
+#define EBPROF_UNWIND_RULE_H
+
+/* How a user stack ended. */
+enum event_stack_end {
+	EVENT_END_COMPLETE = 0,
+	EVENT_END_BROKEN_FRAME_POINTER = 1,
+	EVENT_END_UNREADABLE = 2,
+	EVENT_END_DEPTH = 3,
+	EVENT_END_NO_REGISTERS = 4,
+	EVENT_END_NO_TABLE = 5,       /* the file's rules could not be had */
+	EVENT_END_NO_RULE = 6,        /* none covers the address */
+	EVENT_END_UNSUPPORTED = 7,    /* there is one, beyond struct unwind_rule */
+	EVENT_END_REGISTER = 8,       /* it needs a register whose value is not known */
+	EVENT_END_JIT = 9,            /* code of no file, and no frame pointer to go by */
+	EVENT_END_TABLE_PENDING = 10, /* the file's rules are not here yet */
+	EVENT_END_NO_MAPPING = 11,    /* a return address outside of all executable memory */
+};
+
+enum unwind_cfa {
+	UNWIND_CFA_NONE = 0,   /* no rule covers the address */
+	UNWIND_CFA_REGISTER,   /* register + offset */
+	UNWIND_CFA_DEREF,      /* *(register + low 16 bits of offset) + high 16 bits */
+	UNWIND_CFA_PLT,        /* sp + 8, and 8 more when (ip & 15) >= offset */
+	UNWIND_CFA_UNSUPPORTED /* known, but beyond a rule */
+};
+
+enum unwind_register {
+	UNWIND_SAME = 0, /* unchanged */
+	UNWIND_AT_CFA,   /* saved at CFA + offset */
+	UNWIND_AT_SP,    /* saved at sp + offset */
+	UNWIND_IN_REGISTER,
+	UNWIND_UNDEFINED, /* of the return address: this is the outermost frame */
+	UNWIND_UNSUPPORTED
+};
+
+enum unwind_flag {
+	UNWIND_SIGNAL_FRAME = 1,    /* the caller was interrupted: its pc is exact */
+	UNWIND_SWITCHES_STACKS = 2, /* the caller's frame may lie anywhere */
+	UNWIND_INTERPRETER = 4,     /* an interpreter's loop, which has script frames */
+	UNWIND_FORKS = 8, /* behind clone(): with the result 0 this is a new thread's first frame */
+};
+
+/* Whatever does not matter to a rule is zero, so that equal rules have equal bytes. */
+struct unwind_rule {
+	unsigned char cfa;            /* enum unwind_cfa */
+	unsigned char cfa_register;   /* DWARF number */
+	unsigned char fp : 4, ra : 4; /* enum unwind_register */
+	unsigned char flags;          /* enum unwind_flag */
+	int cfa_offset;
+	short fp_offset, ra_offset;
+	/* x86-64 only: the lazy binding of ld.so keeps its CFA in rbx while it calls. */
+	short rbx_offset;
+	unsigned char rbx; /* enum unwind_register */
+	unsigned char zero;
+};
+
+_Static_assert(sizeof(struct unwind_rule) == 16, "the map of rules is an array of these");
+
+/* Of code that pushed the frame pointer first of all: psABI, figure 3.3. */
+#define UNWIND_FRAME_POINTER_RULE \
+	{ \
+		.cfa = UNWIND_CFA_REGISTER, .cfa_register = UNWIND_FP, .cfa_offset = 16, \
+		.fp = UNWIND_AT_CFA, .fp_offset = -16, .ra = UNWIND_AT_CFA, .ra_offset = -8, \
+		.rbx = UNWIND_UNDEFINED, \
+	}
+
+enum unwind_register_number { /* DWARF's */
+#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
+	UNWIND_RBX = 3,
+	UNWIND_FP = 6,
+	UNWIND_SP = 7,
+	UNWIND_RA = 16,
+#else /* arm64: AAPCS64, "DWARF for the Arm 64-bit Architecture", 4.1 */
+	UNWIND_RBX = 19,
+	UNWIND_FP = 29,
+	UNWIND_SP = 31,
+	UNWIND_RA = 30,
+#endif
+	UNWIND_RESULT = 0,     /* rax; x0 */
+	UNWIND_REGISTERS = 32, /* a power of two: an index is masked */
+};
+
+/* The state of a frame. */
+struct unwind_registers {
+	unsigned long long ip;
+	unsigned long long known; /* bit n: reg[n] is known */
+	unsigned long long reg[UNWIND_REGISTERS];
+};
+
+#endif
