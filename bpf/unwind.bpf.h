@@ -92,7 +92,7 @@ static __always_inline enum event_stack_end choose_rule(
 	if (is_by_frame_pointer())
 		return EVENT_END_COMPLETE;
 	enum event_stack_end end = rule_of_frame(scratch, place, rule);
-	if (!end || end == EVENT_END_TABLE_PENDING || !unwind_may_guess(&scratch->walk.regs))
+	if (!unwind_is_guess(UNWIND_NATIVE, &scratch->walk.regs, end))
 		return end;
 	*guess = end;
 	*rule = UNWIND_RULE_FRAME_POINTER;
@@ -103,7 +103,7 @@ static __always_inline enum event_stack_end end_without_mapping(const struct wal
 {
 	if (is_by_frame_pointer())
 		return EVENT_END_BROKEN_FRAME_POINTER;
-	return walk->guess ? walk->guess : EVENT_END_NO_MAPPING;
+	return unwind_end_nowhere(walk->guess);
 }
 
 /* To the caller by a rule, *is_exact as it is for the caller. */
@@ -114,7 +114,8 @@ static __always_inline enum event_stack_end step(
 	if (*is_outermost)
 		return EVENT_END_COMPLETE;
 	walk->is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
-	return unwind_step(&walk->regs, rule, read_stack, walk, is_outermost);
+	struct unwind_row row = unwind_row_of(UNWIND_NATIVE, rule);
+	return unwind_step(UNWIND_NATIVE, &walk->regs, &row, read_stack, walk, is_outermost);
 }
 
 /*
@@ -128,8 +129,9 @@ static __always_inline bool begins_script_frames(
 	if (!(rule->flags & UNWIND_INTERPRETER) || walk->runtime.state != RUNTIME_OUTSIDE)
 		return false;
 	__u64 cfa;
+	struct unwind_row row = unwind_row_of(UNWIND_NATIVE, rule);
 	walk->runtime.state = RUNTIME_DONE;
-	if (unwind_cfa(&walk->regs, rule, read_stack, walk, &cfa))
+	if (unwind_cfa(UNWIND_NATIVE, &walk->regs, &row, read_stack, walk, &cfa))
 		return false;
 	runtime_enter(cfa);
 	return true;
@@ -230,7 +232,7 @@ __noinline int unwind_frame(void)
 		return 0;
 	walk->runtime.state = RUNTIME_OUTSIDE;
 	if (end != EVENT_END_TABLE_PENDING)
-		push_frame(scratch, unwind_place(place, walk->is_exact, rule));
+		push_frame(scratch, unwind_place(place, walk->is_exact, rule->ra));
 	bool is_outermost = false;
 	if (!end)
 		end = step(walk, rule, &is_outermost);

@@ -9,6 +9,6 @@
  * Equal rules have equal bytes: what does not matter is zero. What a rule cannot say is
  * UNWIND_UNSUPPORTED, or UNWIND_CFA_UNSUPPORTED as a whole.
  */
-struct unwind_rule cfi_rule(const struct cfi_row *row);
+struct unwind_rule cfi_rule(const struct cfi_row *row, const struct unwind_machine *machine);
 
 #endif

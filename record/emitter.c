@@ -200,14 +200,14 @@ uint32_t emitter_snapshot(
 	struct layout_snapshot out = {
 		.process = put_process(emitter, process),
 		.time_ns = snapshot->head.time_ns,
-		.known = regs->known | 1ULL << SNAPSHOT_IP,
+		.known = regs->known | 1ULL << UNWIND_NATIVE->pc,
 		.is_exact = snapshot->is_exact,
 		.stack_address = snapshot->stack_address,
 		.stack = snapshot->stack.data,
 		.stack_bytes = (uint32_t)snapshot->stack.len,
 	};
 	memcpy(out.registers, regs->reg, sizeof(regs->reg));
-	out.registers[SNAPSHOT_IP] = regs->ip;
+	out.registers[UNWIND_NATIVE->pc] = regs->ip;
 	return writer_snapshot(emitter->writer, &out);
 }
 

@@ -4,7 +4,7 @@
 
 #include "format/base/mem.h"
 #include "format/base/vec.h"
-#include "record/x86_64_insn.h"
+#include "format/machine/x86_64_insn.h"
 
 /* Linux, arch/x86/entry/syscalls/syscall_64.tbl. */
 enum {
@@ -210,13 +210,13 @@ static struct state state_outside(const struct deriving *deriving, uint64_t at)
 		return (struct state){.kind = STATE_OUTERMOST};
 	if (rule.cfa != UNWIND_CFA_REGISTER || rule.cfa_register != UNWIND_SP ||
 		rule.ra != UNWIND_AT_CFA || rule.ra_offset != -8 || !is_sound(rule.cfa_offset) ||
-		rule.flags)
+		rule.flags || rule.extra_register)
 		return (struct state){0};
 	return (struct state){
 		.kind = STATE_KNOWN,
 		.cfa = rule.cfa_offset,
 		.saved = {saved_by_rule(rule.fp, rule.fp_offset),
-			saved_by_rule(rule.rbx, rule.rbx_offset)},
+			saved_by_rule(rule.extra, rule.extra_offset)},
 	};
 }
 
@@ -394,8 +394,8 @@ static void put_rule(const struct deriving *deriving, const struct step *step)
 			.ra_offset = -8,
 			.fp = kind_of(bp) & 15,
 			.fp_offset = (short)(bp->kind == SAVED_SLOT ? bp->slot : 0),
-			.rbx = (unsigned char)kind_of(bx),
-			.rbx_offset = (short)(bx->kind == SAVED_SLOT ? bx->slot : 0),
+			.extra = (unsigned char)kind_of(bx),
+			.extra_offset = (short)(bx->kind == SAVED_SLOT ? bx->slot : 0),
 			.flags = step->is_forking ? UNWIND_FORKS : 0,
 		};
 	gap->on_rule(gap->context, gap->offset + step->at, state->kind ? &rule : NULL);

@@ -13,6 +13,7 @@
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "format/elf/elf_file.h"
+#include "format/machine/machine.h"
 
 enum {
 	MAX_SCRIPTS = 4, /* that run each other; the kernel allows as many */
@@ -21,15 +22,8 @@ enum {
 	MAX_DYNAMIC_BYTES = 1 << 20,
 };
 
-/* Where ld.so looks, without its cache. */
+/* Where ld.so looks, without its cache, behind the folders of the machine. */
 static const char *const library_folders[] = {
-#if defined(__x86_64__)
-	"/lib/x86_64-linux-gnu",
-	"/usr/lib/x86_64-linux-gnu",
-#elif defined(__aarch64__)
-	"/lib/aarch64-linux-gnu",
-	"/usr/lib/aarch64-linux-gnu",
-#endif
 	"/lib64",
 	"/usr/lib64",
 	"/lib",
@@ -112,6 +106,9 @@ static void find_library(const struct library_search *it, const char *name)
 	CLEANUP(str_deinit) struct str path = {0};
 	bool is_found = search(&path, it->own_folders, name, false) ||
 			search(&path, getenv("LD_LIBRARY_PATH"), name, false);
+	const char *const *own = machine_native()->library_folders;
+	for (size_t i = 0; !is_found && i < MACHINE_LIBRARY_FOLDERS; i++)
+		is_found = own[i] && try_folder(&path, own[i], strlen(own[i]), name, false);
 	for (size_t i = 0; !is_found && i < sizeof(library_folders) / sizeof(*library_folders); i++)
 		is_found = try_folder(
 			&path, library_folders[i], strlen(library_folders[i]), name, false);

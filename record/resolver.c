@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "format/base/mem.h"
+#include "format/file/truncation.h"
 #include "format/unwind/unwind_step.h"
 
 enum {
@@ -155,26 +156,6 @@ static void add_word(struct resolver *resolver, struct frames *frames,
 
 /* ---- stacks ---- */
 
-static enum layout_truncation truncation_of(enum event_stack_end end)
-{
-	static const enum layout_truncation truncations[] = {
-		[EVENT_END_COMPLETE] = LAYOUT_COMPLETE,
-		[EVENT_END_BROKEN_FRAME_POINTER] = LAYOUT_TRUNCATED_FRAME_POINTER,
-		[EVENT_END_UNREADABLE] = LAYOUT_TRUNCATED_UNREADABLE,
-		[EVENT_END_DEPTH] = LAYOUT_TRUNCATED_DEPTH,
-		[EVENT_END_NO_REGISTERS] = LAYOUT_TRUNCATED_NO_REGISTERS,
-		[EVENT_END_NO_TABLE] = LAYOUT_TRUNCATED_NO_TABLE,
-		[EVENT_END_NO_RULE] = LAYOUT_TRUNCATED_NO_RULE,
-		[EVENT_END_UNSUPPORTED] = LAYOUT_TRUNCATED_UNSUPPORTED,
-		[EVENT_END_REGISTER] = LAYOUT_TRUNCATED_REGISTER,
-		[EVENT_END_JIT] = LAYOUT_TRUNCATED_JIT,
-		[EVENT_END_TABLE_PENDING] = LAYOUT_TRUNCATED_TABLE_PENDING,
-		[EVENT_END_NO_MAPPING] = LAYOUT_TRUNCATED_NO_MAPPING,
-	};
-	return end < sizeof(truncations) / sizeof(*truncations) ? truncations[end]
-								: LAYOUT_TRUNCATED_UNKNOWN;
-}
-
 /* Where a stack begins, at its root. */
 static uint32_t root_node(struct resolver *resolver, enum layout_truncation truncation)
 {
@@ -263,7 +244,7 @@ static uint32_t put_run(struct resolver *resolver, const struct event_stack *hea
 static struct resolved_stack put_lasting(
 	struct resolver *resolver, const struct event_stack *head, const uint64_t *words)
 {
-	enum layout_truncation truncation = truncation_of(head->end);
+	enum layout_truncation truncation = truncation_of_end(head->end);
 	uint32_t node = root_node(resolver, truncation);
 	size_t left = head->nr_frames;
 	for (; left >= RUN_WORDS; left -= RUN_WORDS)
@@ -280,7 +261,7 @@ struct resolved_stack resolver_stack(
 	if (are_lasting(resolver, words, head->nr_frames))
 		return put_lasting(resolver, head, words);
 	add_words(resolver, &frames, head, words, head->nr_frames);
-	return put(resolver, &frames, truncation_of(head->end));
+	return put(resolver, &frames, truncation_of_end(head->end));
 }
 
 /* ---- going on over a snapshot, as bpf/unwind.bpf.h does over the stack itself ---- */
@@ -336,34 +317,38 @@ static enum event_stack_end unwind_rest(
 	const struct event_stack *head = &snapshot->head;
 	struct process *process = process_table_get(processes, head->pid, head->time_ns);
 	struct unwind_registers regs = snapshot->registers;
-	bool is_exact = snapshot->is_exact, is_guessed = false;
+	bool is_exact = snapshot->is_exact;
+	enum event_stack_end guess = EVENT_END_COMPLETE; /* why the frame at hand was guessed */
 	while (frames->count < MAX_FRAMES) {
 		uint64_t place = regs.ip - !is_exact;
 		const struct mapping *mapping = process_find_mapping(
 			processes, process, place, head->time_ns, frames->count == 0);
 		if (!mapping && is_exact && leave_bad_jump(resolver, snapshot, process, &regs)) {
 			add(resolver, frames, special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
-				place, is_guessed);
-			is_exact = is_guessed = false;
+				place, guess);
+			is_exact = false;
+			guess = EVENT_END_COMPLETE;
 			continue;
 		}
 		if (!mapping)
-			return is_guessed ? EVENT_END_NO_RULE : EVENT_END_NO_MAPPING;
+			return unwind_end_nowhere(guess);
 		struct object *object = jit_table_object_of(resolver->jit, process, mapping);
 		object->where = (struct object_location){head->pid, mapping->start, mapping->end};
 		uint64_t offset = place - mapping->start + mapping->offset;
 		const struct unwind_rule *rule = NULL;
-		bool was_guessed = is_guessed;
-		enum event_stack_end end = rule_source_choose(
-			resolver->rules, object, offset, &regs, &rule, &is_guessed);
+		bool was_guessed = guess;
+		enum event_stack_end end =
+			rule_source_choose(resolver->rules, object, offset, &regs, &rule, &guess);
 		if (!end && rule->flags & UNWIND_INTERPRETER)
 			add_missed_script(resolver, object, frames);
-		uint64_t shown = end ? offset : unwind_place(offset, is_exact, rule);
+		uint64_t shown = end ? offset : unwind_place(offset, is_exact, rule->ra);
 		add(resolver, frames, object, shown, was_guessed);
 		bool is_outermost = false;
-		if (!end)
-			end = unwind_step(
-				&regs, rule, snapshot_read, (void *)snapshot, &is_outermost);
+		if (!end) {
+			struct unwind_row row = unwind_row_of(UNWIND_NATIVE, rule);
+			end = unwind_step(UNWIND_NATIVE, &regs, &row, snapshot_read,
+				(void *)snapshot, &is_outermost);
+		}
 		if (end || is_outermost)
 			return end;
 		is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
@@ -395,7 +380,7 @@ bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapsho
 	bool is_left = snapshot->has_registers && is_beyond && may_leave(resolver, snapshot);
 	if (is_left) /* the report begins where the snapshot does */
 		frames.count = (uint32_t)snapshot->frames.len;
-	*ret = put(resolver, &frames, truncation_of(end));
+	*ret = put(resolver, &frames, truncation_of_end(end));
 	ret->is_left = is_left;
 	return true;
 }

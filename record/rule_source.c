@@ -137,11 +137,12 @@ static enum event_stack_end find_rule(struct rule_source *rules, struct object *
 
 enum event_stack_end rule_source_choose(struct rule_source *rules, struct object *object,
 	uint64_t offset, const struct unwind_registers *regs, const struct unwind_rule **rule,
-	bool *is_guess)
+	enum event_stack_end *guess)
 {
 	enum event_stack_end end = find_rule(rules, object, offset, rule);
-	*is_guess = end && end != EVENT_END_TABLE_PENDING && unwind_may_guess(regs);
-	if (!*is_guess)
+	bool is_guess = unwind_is_guess(UNWIND_NATIVE, regs, end);
+	*guess = is_guess ? end : EVENT_END_COMPLETE;
+	if (!is_guess)
 		return end;
 	*rule = table_store_frame_pointer_rule(rules->store);
 	return EVENT_END_COMPLETE;

@@ -3,6 +3,7 @@
 #include "bpf/event.h"
 #include "format/base/mem.h"
 #include "format/dwarf/cfi.h"
+#include "format/machine/machine.h"
 
 enum {
 	MAX_SECTION_BYTES = 64 << 20,
@@ -30,7 +31,7 @@ static bool cfa_offset(const struct search *search, int *ret)
 {
 	const struct cfi_row *row = &search->row;
 	*ret = row->cfa_offset;
-	return search->has_row && row->cfa_kind == CFI_CFA_REGISTER &&
+	return search->has_row && row->cfa_kind == UNWIND_CFA_REGISTER &&
 	       row->cfa_register == UNWIND_SP && *ret > 0 && *ret < MAX_OFFSET;
 }
 
@@ -107,7 +108,7 @@ void script_probe_base(struct elf_file *elf, enum script_probe_owner owner,
 			.bytes = bytes,
 			.len = section->size,
 			.vaddr = section->addr,
-			.machine = elf_file_machine(elf),
+			.machine = machine_registers(elf_file_machine(elf)),
 		};
 		find(&frames, addresses, found, count);
 	}

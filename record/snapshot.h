@@ -13,14 +13,6 @@
 #include "format/base/map.h"
 #include "format/base/vec.h"
 
-enum {
-#if defined(__x86_64__)
-	SNAPSHOT_IP = 16, /* DWARF's number of the instruction pointer */
-#else
-	SNAPSHOT_IP = 32,
-#endif
-};
-
 struct snapshot {
 	struct event_stack head;
 	VEC(uint64_t) frames; /* found before, as on the wire */

@@ -64,9 +64,9 @@ static void put_rule(struct bytes_buf *out, const struct unwind_rule *rule)
 	bytes_put_u32(out, (uint32_t)rule->cfa_offset);
 	bytes_put_u16(out, (uint16_t)rule->fp_offset);
 	bytes_put_u16(out, (uint16_t)rule->ra_offset);
-	bytes_put_u16(out, (uint16_t)rule->rbx_offset);
-	bytes_put_u8(out, rule->rbx);
-	bytes_put_u8(out, 0);
+	bytes_put_u16(out, (uint16_t)rule->extra_offset);
+	bytes_put_u8(out, rule->extra);
+	bytes_put_u8(out, rule->extra_register);
 }
 
 static struct unwind_rule get_rule(struct bytes_cursor *cursor)
@@ -80,9 +80,9 @@ static struct unwind_rule get_rule(struct bytes_cursor *cursor)
 	rule.cfa_offset = (int32_t)bytes_get_u32(cursor);
 	rule.fp_offset = (int16_t)bytes_get_u16(cursor);
 	rule.ra_offset = (int16_t)bytes_get_u16(cursor);
-	rule.rbx_offset = (int16_t)bytes_get_u16(cursor);
-	rule.rbx = bytes_get_u8(cursor);
-	rule.zero = bytes_get_u8(cursor);
+	rule.extra_offset = (int16_t)bytes_get_u16(cursor);
+	rule.extra = bytes_get_u8(cursor);
+	rule.extra_register = bytes_get_u8(cursor);
 	return rule;
 }
 

@@ -5,20 +5,15 @@
 #include <string.h>
 
 #include "format/base/bisect.h"
-#include "format/elf/elf_eh_frame.h"
-#include "format/elf/elf_inflate.h"
+#include "format/dwarf/cfi_file.h"
 
 enum {
-	/* Of a section: that of libLLVM has 5 MiB, that of a browser 15. */
-	SECTION_MAX = 64 << 20,
 	/* Of hand-written start-up code without call frame information. */
 	ENTRY_MAX_BYTES = 256,
 	/* Radix sort of 31 bits. */
 	DIGIT_BITS = 11,
 	DIGITS = 1 << DIGIT_BITS,
 };
-
-_Static_assert(SECTION_MAX <= 1 << 28, "entries fit");
 
 struct err *unwind_statistics_forgive(struct unwind_statistics *statistics, struct err *err)
 {
@@ -73,27 +68,13 @@ static void add_section(
 		add_function(functions, source, function.start, function.end, function.entry);
 }
 
-static struct err *add_eh_frame(struct unwind_functions *functions, struct elf_file *elf)
+static struct err *add_frames(struct unwind_functions *functions, enum unwind_source source,
+	enum cfi_section_kind kind, struct elf_file *elf)
 {
-	struct elf_eh_frame found;
-	bool is_found;
-	try(err_wrap(elf_eh_frame_find(elf, &found, &is_found), ".eh_frame"));
-	if (!is_found)
-		return NULL;
-	if (found.size > SECTION_MAX)
-		return err_new(
-			ERR_UNSUPPORTED, "%llu bytes of .eh_frame", (unsigned long long)found.size);
-	uint8_t **bytes = &functions->sections[UNWIND_FROM_EH_FRAME];
-	try(err_wrap(elf_file_read(elf, found.offset, found.size, bytes), ".eh_frame"));
-	struct cfi_section section = {
-		.kind = CFI_EH_FRAME,
-		.bytes = *bytes,
-		.len = found.size,
-		.vaddr = found.vaddr,
-		.machine = elf_file_machine(elf),
-		.stop = elf_file_stop(elf),
-	};
-	add_section(functions, UNWIND_FROM_EH_FRAME, &section);
+	struct cfi_section section;
+	try(cfi_file_read(elf, kind, &functions->sections[source], &section));
+	if (functions->sections[source])
+		add_section(functions, source, &section);
 	return NULL;
 }
 
@@ -105,27 +86,6 @@ static struct err *add_go(struct unwind_functions *functions, struct elf_file *e
 	for (uint32_t i = 0; i < count && !elf_file_is_stopped(elf); i++)
 		if (unwind_go_function(functions->go, i, &start, &end))
 			add_function(functions, UNWIND_FROM_GO, start, end, i);
-	return NULL;
-}
-
-static struct err *add_debug_frame(struct unwind_functions *functions, struct elf_file *elf)
-{
-	const struct elf_section *found = elf_file_find_section(elf, ".debug_frame");
-	if (!found) /* packed in the older way: gcc -gz=zlib-gnu */
-		found = elf_file_find_section(elf, ".zdebug_frame");
-	if (!found || functions->go) /* Go's says nothing that its own table does not */
-		return NULL;
-	uint8_t **bytes = &functions->sections[UNWIND_FROM_DEBUG_FRAME];
-	uint64_t len;
-	try(elf_inflate_section(elf, found, SECTION_MAX, bytes, &len));
-	struct cfi_section section = {
-		.kind = CFI_DEBUG_FRAME,
-		.bytes = *bytes,
-		.len = len,
-		.machine = elf_file_machine(elf),
-		.stop = elf_file_stop(elf),
-	};
-	add_section(functions, UNWIND_FROM_DEBUG_FRAME, &section);
 	return NULL;
 }
 
@@ -211,9 +171,12 @@ struct err *unwind_functions_init(struct unwind_functions *functions, struct elf
 {
 	*functions = (struct unwind_functions){.statistics = statistics};
 	functions->segments = elf_file_segments(elf, &functions->nr_segments);
-	try(unwind_statistics_forgive(statistics, add_eh_frame(functions, elf)));
+	try(unwind_statistics_forgive(
+		statistics, add_frames(functions, UNWIND_FROM_EH_FRAME, CFI_EH_FRAME, elf)));
 	try(unwind_statistics_forgive(statistics, add_go(functions, elf)));
-	try(unwind_statistics_forgive(statistics, add_debug_frame(functions, elf)));
+	if (!functions->go) /* Go's says nothing that its own table does not */
+		try(unwind_statistics_forgive(statistics,
+			add_frames(functions, UNWIND_FROM_DEBUG_FRAME, CFI_DEBUG_FRAME, elf)));
 	add_entry(functions, elf);
 	return sort_functions(functions);
 }

@@ -18,7 +18,7 @@
 struct unwind_function {
 	uint64_t start; /* offset in the file */
 	uint32_t len;
-	uint32_t entry : 28, source : 4; /* where the source describes it */
+	uint32_t entry : 28, source : 4; /* where the source describes it: up to 64 MiB */
 };
 
 struct unwind_functions {

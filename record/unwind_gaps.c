@@ -81,7 +81,7 @@ static void on_row(void *context, uint64_t address, const struct cfi_row *row)
 	search->has_first = true;
 	if (address - search->first > search->offset)
 		return;
-	search->rule = cfi_rule(row);
+	search->rule = cfi_rule(row, &unwind_x86_64);
 	search->is_found = true;
 }
 

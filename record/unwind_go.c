@@ -297,8 +297,8 @@ static uint64_t put_sigreturn(struct unwind_go *go)
 		.ra_offset = UCONTEXT_RIP,
 		.fp = UNWIND_AT_SP,
 		.fp_offset = UCONTEXT_RBP,
-		.rbx = UNWIND_AT_SP,
-		.rbx_offset = UCONTEXT_RBX,
+		.extra = UNWIND_AT_SP,
+		.extra_offset = UCONTEXT_RBX,
 		.flags = UNWIND_SIGNAL_FRAME};
 	return put_whole(go, &rule);
 }

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "format/machine/machine.h"
 #include "record/cfi_rule.h"
 #include "record/runtime/runtime.h"
 #include "record/runtime/runtime_loop.h"
@@ -22,6 +23,7 @@ enum {
 
 struct builder {
 	struct elf_file *elf;
+	const struct unwind_machine *registers; /* of its machine; NULL: rows of none */
 	struct unwind_functions *functions;
 	struct unwind_statistics *statistics;
 	struct unwind_rows *rows;
@@ -58,7 +60,8 @@ static void on_rule(void *context, uint64_t address, const struct unwind_rule *r
 
 static void on_row(void *context, uint64_t address, const struct cfi_row *row)
 {
-	struct unwind_rule rule = cfi_rule(row);
+	struct builder *builder = context;
+	struct unwind_rule rule = cfi_rule(row, builder->registers);
 	on_rule(context, address, &rule);
 }
 
@@ -191,6 +194,7 @@ struct err *unwind_table_build(struct elf_file *elf, struct unwind_table *ret)
 	struct unwind_rows rows;
 	unwind_rows_init(&rows, &table);
 	struct builder builder = {.elf = elf,
+		.registers = machine_registers(elf_file_machine(elf)),
 		.functions = &functions,
 		.rows = &rows,
 		.statistics = &table.statistics};
@@ -229,8 +233,8 @@ static bool is_sound_rule(const struct unwind_rule *rule)
 	       rule->cfa_register <= UNWIND_TABLE_MAX_REGISTER &&
 	       is_sound_register(rule->fp, rule->fp_offset) &&
 	       is_sound_register(rule->ra, rule->ra_offset) &&
-	       is_sound_register(rule->rbx, rule->rbx_offset) && !(rule->flags & ~known_flags) &&
-	       !rule->zero;
+	       is_sound_register(rule->extra, rule->extra_offset) &&
+	       !(rule->flags & ~known_flags) && rule->extra_register <= UNWIND_TABLE_MAX_REGISTER;
 }
 
 /* The first row at the page's first byte, the others behind it in order. */

@@ -6,48 +6,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/user.h>
+
+#include "format/machine/machine.h"
 
 /*
  * SIZE@OPERAND, with spaces in between, where the operand is one of the assembler: %reg, OFF(%reg),
  * $NUMBER. Source: "User Space Probe Implementation" of the SystemTap wiki. Indexed memory and
  * addresses of variables, which compilers make for constants and globals, are not read.
  */
-#if defined(__x86_64__)
-/* The first members of it are those of the kernel's struct pt_regs: arch/x86/include/asm/ptrace.h
- */
-static const struct {
-	const char *names[4]; /* of 8, 4, 2, 1 bytes */
-	uint16_t offset;
-} registers[] = {
-#define REGISTER(a, b, c, d, member) \
-	{ \
-		{a, b, c, d}, offsetof(struct user_regs_struct, member) \
-	}
-	REGISTER("rax", "eax", "ax", "al", rax),
-	REGISTER("rbx", "ebx", "bx", "bl", rbx),
-	REGISTER("rcx", "ecx", "cx", "cl", rcx),
-	REGISTER("rdx", "edx", "dx", "dl", rdx),
-	REGISTER("rsi", "esi", "si", "sil", rsi),
-	REGISTER("rdi", "edi", "di", "dil", rdi),
-	REGISTER("rbp", "ebp", "bp", "bpl", rbp),
-	REGISTER("rsp", "esp", "sp", "spl", rsp),
-	REGISTER("r8", "r8d", "r8w", "r8b", r8),
-	REGISTER("r9", "r9d", "r9w", "r9b", r9),
-	REGISTER("r10", "r10d", "r10w", "r10b", r10),
-	REGISTER("r11", "r11d", "r11w", "r11b", r11),
-	REGISTER("r12", "r12d", "r12w", "r12b", r12),
-	REGISTER("r13", "r13d", "r13w", "r13b", r13),
-	REGISTER("r14", "r14d", "r14w", "r14b", r14),
-	REGISTER("r15", "r15d", "r15w", "r15b", r15),
-#undef REGISTER
-};
-#else
-static const struct {
-	const char *names[4];
-	uint16_t offset;
-} registers[1];
-#endif
 
 static bool is_name(const char *name, const char *text, size_t len)
 {
@@ -56,7 +22,9 @@ static bool is_name(const char *name, const char *text, size_t len)
 
 static bool find_register(const char *text, size_t len, uint16_t *ret)
 {
-	for (size_t i = 0; i < sizeof(registers) / sizeof(*registers); i++)
+	const struct machine *machine = machine_native();
+	const struct machine_user_register *registers = machine->user_registers;
+	for (size_t i = 0; i < machine->nr_user_registers; i++)
 		for (size_t width = 0; width < 4; width++)
 			if (is_name(registers[i].names[width], text, len)) {
 				*ret = registers[i].offset;

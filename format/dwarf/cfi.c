@@ -5,8 +5,6 @@
  */
 #include "format/dwarf/cfi.h"
 
-#include <elf.h>
-
 #include "format/base/bytes.h"
 #include "format/base/map.h"
 #include "format/base/mem.h"
@@ -26,7 +24,6 @@ struct cfi_reader {
 	struct cfi_section section;
 	struct bytes_cursor cursor; /* of cfi_reader_next() */
 	struct cfi_result result;
-	const struct cfi_registers *registers;
 	VEC(struct cfi_cie) cies;
 	struct map cie_by_offset; /* offset -> index */
 	size_t last_cie;          /* most functions share one with their neighbour */
@@ -86,7 +83,10 @@ static const char *parse_cie(struct cfi_reader *reader, struct bytes_cursor body
 	}
 	cie->code_align = dwarf_uleb(&body);
 	cie->data_align = dwarf_sleb(&body);
-	cie->return_register = version == 1 ? bytes_get_u8(&body) : cfi_get_register(&body);
+	uint32_t return_register = version == 1 ? bytes_get_u8(&body) : cfi_get_register(&body);
+	if (return_register >= CFI_REGISTERS)
+		return "a return address in no register";
+	cie->return_register = (uint8_t)return_register;
 	cie->pointer_encoding = DW_EH_PE_absptr;
 	const char *fault = parse_augmentation(reader, &body, letters, cie);
 	if (fault)
@@ -158,18 +158,13 @@ static const char *set_up_cie(struct cfi_reader *reader, struct cfi_cie *cie)
 	if (bytes_left(&instructions) > CIE_INSTRUCTIONS_MAX)
 		return "a CIE that is too long";
 	struct cfi_row remembered[CFI_REMEMBERED_MAX];
-	struct cfi_machine machine = {.section = section,
-		.registers = reader->registers,
-		.cie = cie,
-		.remembered = remembered};
-	/*
-	 * What no instruction mentions is undefined in theory; the ABI preserves the frame
-	 * pointer and rbx.
-	 */
+	struct cfi_machine machine = {.section = section, .cie = cie, .remembered = remembered};
 	machine.row.is_signal_frame = cie->is_signal_frame;
-	/* arm64 keeps the return address in a register until it is saved. */
-	bool is_arm64 = section->machine == EM_AARCH64;
-	machine.row.return_address.kind = is_arm64 ? CFI_SAME : CFI_UNDEFINED;
+	machine.row.return_register = cie->return_register;
+	/* What no instruction mentions is undefined in theory, but the ABI preserves some. */
+	for (unsigned i = 0; i < CFI_REGISTERS; i++)
+		machine.row.registers[i].kind =
+			section->machine->preserved >> i & 1 ? UNWIND_SAME : UNWIND_UNDEFINED;
 	fault = cfi_machine_run(&machine, instructions);
 	cie->initial = machine.row;
 	return fault;
@@ -224,18 +219,11 @@ static void note_bad(struct cfi_reader *reader, const char *fault, uint64_t offs
 
 /* ---- the reader ---- */
 
-/* System V x86-64 psABI, figure 3.36; AADWARF64, section 4.1. */
-static const struct cfi_registers x86_64 = {
-	.frame_pointer = 6, .stack_pointer = 7, .instruction_pointer = 16, .rbx = 3};
-static const struct cfi_registers arm64 = {
-	.frame_pointer = 29, .stack_pointer = 31, .instruction_pointer = 32, .rbx = UINT32_MAX};
-
 struct cfi_reader *cfi_reader_create(const struct cfi_section *section)
 {
 	struct cfi_reader *reader = mem_zalloc(sizeof(*reader));
 	reader->section = *section;
 	reader->cursor = bytes_cursor(section->bytes, section->len);
-	reader->registers = section->machine == EM_AARCH64 ? &arm64 : &x86_64;
 	return reader;
 }
 
@@ -256,8 +244,8 @@ const struct cfi_result *cfi_reader_result(const struct cfi_reader *reader)
 bool cfi_reader_next(struct cfi_reader *reader, struct cfi_function *ret)
 {
 	struct entry entry;
-	while (bytes_left(&reader->cursor) >= 4 && !reader->cursor.overrun &&
-		!cfi_is_stopped(&reader->section)) {
+	while (reader->section.machine && bytes_left(&reader->cursor) >= 4 &&
+		!reader->cursor.overrun && !cfi_is_stopped(&reader->section)) {
 		if (!get_entry(reader, &reader->cursor, &entry))
 			continue; /* a terminator: static linking leaves some in the middle */
 		if (is_cie(reader, &entry))
@@ -291,7 +279,6 @@ uint64_t cfi_reader_run(
 	struct cfi_row remembered[CFI_REMEMBERED_MAX];
 	struct cfi_machine machine = {
 		.section = &reader->section,
-		.registers = reader->registers,
 		.cie = cie,
 		.address = function.start,
 		.end = function.end,
@@ -309,6 +296,13 @@ uint64_t cfi_reader_run(
 		return machine.address < function.end ? machine.address : function.end;
 	}
 	return function.end;
+}
+
+struct bytes_cursor cfi_expression(const struct cfi_section *section, int32_t offset)
+{
+	struct bytes_cursor cursor =
+		bytes_cursor(section->bytes + offset, section->len - (size_t)offset);
+	return bytes_get_cursor(&cursor, dwarf_uleb(&cursor));
 }
 
 static void ignore_row(void *context, uint64_t address, const struct cfi_row *row)

@@ -14,7 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/base/bytes.h"
 #include "format/base/err.h"
+#include "format/unwind/unwind_rule.h"
 
 enum cfi_section_kind {
 	CFI_EH_FRAME,
@@ -25,45 +27,30 @@ struct cfi_section {
 	enum cfi_section_kind kind;
 	const uint8_t *bytes;
 	size_t len;
-	uint64_t vaddr;                  /* of its first byte: pointers are relative to it */
-	uint64_t text_vaddr, data_vaddr; /* bases of the rarer pointer encodings; 0: unknown */
-	uint16_t machine;                /* EM_X86_64, EM_AARCH64 */
-	const atomic_bool *stop;         /* NULL, or where another thread says that all is to end */
+	uint64_t vaddr;                       /* of its first byte: pointers are relative to it */
+	uint64_t text_vaddr, data_vaddr;      /* bases of the rarer pointer encodings; 0: unknown */
+	const struct unwind_machine *machine; /* NULL: none that is known; no functions then */
+	const atomic_bool *stop; /* NULL, or where another thread says that all is to end */
 };
 
-/* How the canonical frame address is computed. */
-enum cfi_cfa_kind {
-	CFI_CFA_UNDEFINED = 0, /* no rule: nothing can be said about the caller */
-	CFI_CFA_REGISTER,      /* register + offset */
-	CFI_CFA_DEREF,         /* *(register + offset) + offset2 */
-	CFI_CFA_PLT,           /* sp + 8, and 8 more when (ip & 15) >= offset: the stubs of a PLT */
-	CFI_CFA_EXPRESSION,    /* some other expression: beyond rows */
-};
-
-/* Where a register of the caller is. */
-enum cfi_register_kind {
-	CFI_SAME = 0,    /* unchanged */
-	CFI_AT_CFA,      /* saved at CFA + offset */
-	CFI_CFA_PLUS,    /* it is CFA + offset */
-	CFI_IN_REGISTER, /* in another register, number in offset */
-	CFI_UNDEFINED,   /* lost; of the return address: there is no caller */
-	CFI_AT_SP,       /* saved at the stack pointer + offset: signal frames */
-	CFI_EXPRESSION,  /* beyond rows */
+enum {
+	CFI_REGISTERS = 33, /* those that walks need: the others are parsed and forgotten */
 };
 
 struct cfi_register {
-	uint8_t kind; /* enum cfi_register_kind */
+	uint8_t kind; /* enum unwind_register */
+	/* Bytes, a register's number, or where in the section the expression's length stands. */
 	int32_t offset;
 };
 
-/* The rules of one address range. Offsets are bytes. */
+/* The rules of one address range, all that stands there. Offsets are bytes. */
 struct cfi_row {
-	uint8_t cfa_kind; /* enum cfi_cfa_kind */
+	uint8_t cfa_kind; /* enum unwind_cfa; _NONE: nothing can be said about the caller */
 	uint8_t cfa_register;
-	bool is_signal_frame; /* the caller was interrupted, not calling: its pc is exact */
-	int32_t cfa_offset, cfa_offset2;
-	struct cfi_register frame_pointer, return_address;
-	struct cfi_register rbx; /* x86-64 only: the same elsewhere */
+	bool is_signal_frame;    /* the caller was interrupted, not calling: its pc is exact */
+	uint8_t return_register; /* which of the registers is the return address */
+	int32_t cfa_offset, cfa_offset2; /* as in struct unwind_row; of an expression as above */
+	struct cfi_register registers[CFI_REGISTERS]; /* of the caller, by DWARF number */
 };
 
 struct cfi_result {
@@ -98,6 +85,9 @@ typedef void cfi_on_row(void *context, uint64_t address, const struct cfi_row *r
 /* Where its rows end: the function's end, or before it where its data stop making sense. */
 uint64_t cfi_reader_run(
 	struct cfi_reader *reader, uint64_t offset, cfi_on_row *on_row, void *context);
+
+/* The expression whose length stands at that offset, as rows give it. */
+struct bytes_cursor cfi_expression(const struct cfi_section *section, int32_t offset);
 
 /* What was found until now. */
 const struct cfi_result *cfi_reader_result(const struct cfi_reader *reader);

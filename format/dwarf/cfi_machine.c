@@ -2,6 +2,7 @@
 
 #include "format/dwarf/cfi_numbers.h"
 #include "format/dwarf/dwarf_cursor.h"
+#include "format/dwarf/dwarf_operations.h"
 
 /* DWARF 5, 7.24, and the GNU and MIPS extensions that gcc and clang emit. */
 enum {
@@ -34,19 +35,6 @@ enum {
 	DW_CFA_AARCH64_negate_ra_state = 0x2d, /* pointer authentication: masked when unwinding */
 	DW_CFA_GNU_args_size = 0x2e,
 	DW_CFA_GNU_negative_offset_extended = 0x2f,
-};
-
-/* Operations that the expressions we know are made of. */
-enum {
-	DW_OP_deref = 0x06,
-	DW_OP_const1u = 0x08,
-	DW_OP_and = 0x1a,
-	DW_OP_plus = 0x22,
-	DW_OP_plus_uconst = 0x23,
-	DW_OP_shl = 0x24,
-	DW_OP_ge = 0x2a,
-	DW_OP_lit0 = 0x30,
-	DW_OP_breg0 = 0x70,
 };
 
 /* ---- numbers ---- */
@@ -91,75 +79,68 @@ static bool parse_deref_expression(struct bytes_cursor expression, struct cfi_ro
 	row->cfa_offset = narrow(&expression, offset);
 	row->cfa_offset2 = narrow(&expression, offset2);
 	row->cfa_register = (uint8_t)(op - DW_OP_breg0);
-	row->cfa_kind = is_deref ? CFI_CFA_DEREF : CFI_CFA_REGISTER;
+	row->cfa_kind = is_deref ? UNWIND_CFA_DEREF : UNWIND_CFA_REGISTER;
 	return !expression.overrun;
 }
 
 /* rsp + 8 + ((rip & 15) >= threshold) << 3: each stub of a PLT pushes in its middle. */
 static bool parse_plt_expression(
-	const struct cfi_registers *registers, struct bytes_cursor expression, struct cfi_row *row)
+	const struct unwind_machine *machine, struct bytes_cursor expression, struct cfi_row *row)
 {
 	const uint8_t *op = bytes_get(&expression, 11);
 	if (!op || bytes_left(&expression))
 		return false;
-	uint8_t sp = (uint8_t)(DW_OP_breg0 + registers->stack_pointer);
-	uint8_t ip = (uint8_t)(DW_OP_breg0 + registers->instruction_pointer);
+	uint8_t sp = (uint8_t)(DW_OP_breg0 + machine->stack_pointer);
+	uint8_t ip = (uint8_t)(DW_OP_breg0 + machine->pc);
 	bool is_plt = op[0] == sp && op[1] == 8 && op[2] == ip && op[3] == 0 &&
 		      op[4] == DW_OP_lit0 + 15 && op[5] == DW_OP_and && op[6] >= DW_OP_lit0 &&
 		      op[6] < DW_OP_lit0 + 16 && op[7] == DW_OP_ge && op[8] == DW_OP_lit0 + 3 &&
 		      op[9] == DW_OP_shl && op[10] == DW_OP_plus;
 	if (!is_plt)
 		return false;
-	row->cfa_kind = CFI_CFA_PLT;
-	row->cfa_register = (uint8_t)registers->stack_pointer;
+	row->cfa_kind = UNWIND_CFA_PLT;
+	row->cfa_register = machine->stack_pointer;
 	row->cfa_offset = op[6] - DW_OP_lit0;
 	row->cfa_offset2 = 0;
 	return true;
 }
 
-static void set_cfa_expression(
-	const struct cfi_registers *registers, struct bytes_cursor expression, struct cfi_row *row)
+/* The expression of an instruction; *offset: where it stands, for cfi_expression(). */
+static struct bytes_cursor get_expression(
+	const struct cfi_machine *machine, struct bytes_cursor *cursor, int32_t *offset)
 {
-	struct cfi_row parsed = *row;
-	if (parse_deref_expression(expression, &parsed) ||
-		parse_plt_expression(registers, expression, &parsed)) {
-		*row = parsed;
+	*offset = narrow(cursor, cursor->pos - machine->section->bytes);
+	return bytes_get_cursor(cursor, dwarf_uleb(cursor));
+}
+
+static void set_cfa_expression(struct cfi_machine *machine, struct bytes_cursor *cursor)
+{
+	int32_t offset;
+	struct bytes_cursor expression = get_expression(machine, cursor, &offset);
+	struct cfi_row *row = &machine->row;
+	if (parse_deref_expression(expression, row) ||
+		parse_plt_expression(machine->section->machine, expression, row))
 		return;
-	}
-	row->cfa_kind = CFI_CFA_EXPRESSION;
+	row->cfa_kind = UNWIND_CFA_EXPRESSION;
 	row->cfa_register = 0;
-	row->cfa_offset = row->cfa_offset2 = 0;
+	row->cfa_offset = offset;
+	row->cfa_offset2 = 0;
 }
 
 /* ---- the table ---- */
 
-/* The column of a register, NULL for those that are not followed. */
-static struct cfi_register *column_of(
-	const struct cfi_machine *machine, struct cfi_row *row, uint32_t reg)
-{
-	if (reg == machine->cie->return_register)
-		return &row->return_address;
-	if (reg == machine->registers->frame_pointer)
-		return &row->frame_pointer;
-	if (reg == machine->registers->rbx)
-		return &row->rbx;
-	return NULL;
-}
-
 static void set_register(
-	struct cfi_machine *machine, uint32_t reg, enum cfi_register_kind kind, int32_t offset)
+	struct cfi_machine *machine, uint32_t reg, enum unwind_register kind, int32_t offset)
 {
-	struct cfi_register *column = column_of(machine, &machine->row, reg);
-	if (column)
-		*column = (struct cfi_register){.kind = (uint8_t)kind, .offset = offset};
+	if (reg < CFI_REGISTERS)
+		machine->row.registers[reg] =
+			(struct cfi_register){.kind = (uint8_t)kind, .offset = offset};
 }
 
 static void restore_register(struct cfi_machine *machine, uint32_t reg)
 {
-	struct cfi_row initial = machine->cie->initial;
-	struct cfi_register *column = column_of(machine, &machine->row, reg);
-	if (column)
-		*column = *column_of(machine, &initial, reg);
+	if (reg < CFI_REGISTERS)
+		machine->row.registers[reg] = machine->cie->initial.registers[reg];
 }
 
 void cfi_machine_emit(struct cfi_machine *machine)
@@ -194,7 +175,7 @@ static void set_cfa(
 {
 	if (reg > UINT8_MAX)
 		cursor->overrun = true;
-	machine->row.cfa_kind = CFI_CFA_REGISTER;
+	machine->row.cfa_kind = UNWIND_CFA_REGISTER;
 	machine->row.cfa_register = (uint8_t)reg;
 	machine->row.cfa_offset = offset;
 	machine->row.cfa_offset2 = 0;
@@ -204,7 +185,7 @@ static void set_cfa(
 static const char *change_cfa(
 	struct cfi_machine *machine, struct bytes_cursor *cursor, uint32_t reg, int32_t offset)
 {
-	if (machine->row.cfa_kind != CFI_CFA_REGISTER)
+	if (machine->row.cfa_kind != UNWIND_CFA_REGISTER)
 		return "half a rule for the CFA";
 	set_cfa(machine, cursor, reg, offset);
 	return NULL;
@@ -218,7 +199,7 @@ static const char *run_packed(struct cfi_machine *machine, struct bytes_cursor *
 	case DW_CFA_advance_loc:
 		return advance(machine, low);
 	case DW_CFA_offset:
-		set_register(machine, low, CFI_AT_CFA,
+		set_register(machine, low, UNWIND_AT_CFA,
 			get_scaled(cursor, (int64_t)dwarf_uleb(cursor), machine->cie->data_align));
 		return NULL;
 	default:
@@ -229,13 +210,25 @@ static const char *run_packed(struct cfi_machine *machine, struct bytes_cursor *
 
 /* breg SP + n: where the kernel saved the registers of whom a signal interrupted. */
 static void set_register_expression(
-	struct cfi_machine *machine, uint32_t reg, struct bytes_cursor expression)
+	struct cfi_machine *machine, uint32_t reg, struct bytes_cursor *cursor)
 {
+	int32_t at;
+	struct bytes_cursor expression = get_expression(machine, cursor, &at);
 	uint8_t op = bytes_get_u8(&expression);
 	int32_t offset = narrow(&expression, dwarf_sleb(&expression));
-	bool is_at_sp = op == DW_OP_breg0 + machine->registers->stack_pointer &&
+	bool is_at_sp = op == DW_OP_breg0 + machine->section->machine->stack_pointer &&
 			!bytes_left(&expression) && !expression.overrun;
-	set_register(machine, reg, is_at_sp ? CFI_AT_SP : CFI_EXPRESSION, is_at_sp ? offset : 0);
+	set_register(
+		machine, reg, is_at_sp ? UNWIND_AT_SP : UNWIND_EXPRESSION, is_at_sp ? offset : at);
+}
+
+/* The register is what the expression comes to. */
+static void set_register_value(
+	struct cfi_machine *machine, uint32_t reg, struct bytes_cursor *cursor)
+{
+	int32_t at;
+	get_expression(machine, cursor, &at);
+	set_register(machine, reg, UNWIND_VALUE, at);
 }
 
 /* Instructions that change the rule of a register; false: it is none of them. */
@@ -250,43 +243,42 @@ static bool run_register(struct cfi_machine *machine, struct bytes_cursor *curso
 		reg = cfi_get_register(cursor);
 	switch (op) {
 	case DW_CFA_offset_extended:
-		set_register(machine, reg, CFI_AT_CFA,
+		set_register(machine, reg, UNWIND_AT_CFA,
 			get_scaled(cursor, (int64_t)dwarf_uleb(cursor), align));
 		return true;
 	case DW_CFA_offset_extended_sf:
 		set_register(
-			machine, reg, CFI_AT_CFA, get_scaled(cursor, dwarf_sleb(cursor), align));
+			machine, reg, UNWIND_AT_CFA, get_scaled(cursor, dwarf_sleb(cursor), align));
 		return true;
 	case DW_CFA_GNU_negative_offset_extended:
-		set_register(machine, reg, CFI_AT_CFA,
+		set_register(machine, reg, UNWIND_AT_CFA,
 			get_scaled(cursor, (int64_t)dwarf_uleb(cursor), -align));
 		return true;
 	case DW_CFA_val_offset:
-		set_register(machine, reg, CFI_CFA_PLUS,
+		set_register(machine, reg, UNWIND_CFA_PLUS,
 			get_scaled(cursor, (int64_t)dwarf_uleb(cursor), align));
 		return true;
 	case DW_CFA_val_offset_sf:
-		set_register(
-			machine, reg, CFI_CFA_PLUS, get_scaled(cursor, dwarf_sleb(cursor), align));
+		set_register(machine, reg, UNWIND_CFA_PLUS,
+			get_scaled(cursor, dwarf_sleb(cursor), align));
 		return true;
 	case DW_CFA_restore_extended:
 		restore_register(machine, reg);
 		return true;
 	case DW_CFA_undefined:
-		set_register(machine, reg, CFI_UNDEFINED, 0);
+		set_register(machine, reg, UNWIND_UNDEFINED, 0);
 		return true;
 	case DW_CFA_same_value:
-		set_register(machine, reg, CFI_SAME, 0);
+		set_register(machine, reg, UNWIND_SAME, 0);
 		return true;
 	case DW_CFA_register:
-		set_register(machine, reg, CFI_IN_REGISTER, (int32_t)cfi_get_register(cursor));
+		set_register(machine, reg, UNWIND_IN_REGISTER, (int32_t)cfi_get_register(cursor));
 		return true;
 	case DW_CFA_expression:
-		set_register_expression(machine, reg, bytes_get_cursor(cursor, dwarf_uleb(cursor)));
+		set_register_expression(machine, reg, cursor);
 		return true;
 	case DW_CFA_val_expression:
-		bytes_get(cursor, dwarf_uleb(cursor));
-		set_register(machine, reg, CFI_EXPRESSION, 0);
+		set_register_value(machine, reg, cursor);
 		return true;
 	default:
 		return false;
@@ -321,8 +313,7 @@ static bool run_cfa(
 			get_scaled(cursor, dwarf_sleb(cursor), align));
 		return true;
 	case DW_CFA_def_cfa_expression:
-		set_cfa_expression(
-			machine->registers, bytes_get_cursor(cursor, dwarf_uleb(cursor)), row);
+		set_cfa_expression(machine, cursor);
 		return true;
 	default:
 		return false;

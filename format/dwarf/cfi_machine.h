@@ -1,9 +1,7 @@
 /*
  * A frame description is a program for a machine of one table: each
  * instruction changes the rule of a register or moves on to the next address.
- * We only follow four columns of that table - the canonical frame address,
- * the frame pointer, the return address, rbx - since nothing else is needed to
- * walk a stack; the others are parsed and forgotten.
+ * What is known of one address is a row of it.
  *
  * Internal to the reader of call frame information, see cfi.h.
  */
@@ -20,17 +18,12 @@ enum {
 	CFI_REMEMBERED_MAX = 64, /* states; a limit of ours */
 };
 
-/* DWARF numbers; UINT32_MAX: the processor has no such register. */
-struct cfi_registers {
-	uint32_t frame_pointer, stack_pointer, instruction_pointer, rbx;
-};
-
 /* A common information entry: what some functions' programs share. */
 struct cfi_cie {
 	uint64_t offset; /* in the section */
 	uint64_t code_align;
 	int64_t data_align;
-	uint32_t return_register;
+	uint8_t return_register;
 	uint8_t pointer_encoding;
 	bool has_augmentation_data;
 	bool is_signal_frame;
@@ -40,7 +33,6 @@ struct cfi_cie {
 
 struct cfi_machine {
 	const struct cfi_section *section;
-	const struct cfi_registers *registers;
 	const struct cfi_cie *cie;
 	uint64_t address, end; /* of the row that is being built; of the function */
 	cfi_on_row *on_row;    /* NULL: the CIE's own instructions make no rows */

@@ -3,9 +3,7 @@
  * symbols. A stub jumps to where a slot of the GOT points, and the relocation of that slot says
  * what the loader puts there. Neither the order of the stubs nor that of the relocations says it:
  * IRELATIVE relocations stand behind the others, their stubs anywhere.
- *
- * Sources: the x86-64 psABI, "Procedure Linkage Table"; "Sysv ABI for AArch64", "PLT"; the stubs
- * that ld.bfd 2.40, lld 16 and mold 1.10 write, with and without IBT and BTI.
+ * What a stub looks like the row of its machine knows.
  */
 #ifndef EBPROF_ELF_PLT_H
 #define EBPROF_ELF_PLT_H
@@ -18,12 +16,6 @@
 #include "format/base/vec.h"
 #include "format/elf/elf_file.h"
 
-/* A stub's code. */
-struct elf_plt_code {
-	uint64_t slot;     /* the virtual address that it reads its target from */
-	uint32_t max_size; /* bytes that such a stub has at most, with what fills it up */
-};
-
 struct elf_plt_stub {
 	uint64_t address;
 	uint32_t size;
@@ -35,13 +27,6 @@ struct elf_plt_stub {
 struct elf_plt_stubs {
 	VEC(struct elf_plt_stub) list;
 };
-
-/*
- * Whether a stub for `machine` (EM_*) begins at the first of `len` bytes, which are at the virtual
- * address `address`; *ret is untouched when none does.
- */
-bool elf_plt_decode(uint16_t machine, const uint8_t *bytes, size_t len, uint64_t address,
-	struct elf_plt_code *ret);
 
 /*
  * Appends all stubs whose slots have a relocation, by section and address. A file of another

@@ -5,6 +5,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
+#include "format/machine/machine.h"
 
 enum {
 	FIRST_ADDRESS = 0x1000, /* 0 stands for code that a linker dropped */
@@ -35,14 +36,13 @@ void elf_layout_deinit(struct elf_layout *layout)
 }
 
 /* How many bytes the relocation fills with symbol + addend; 0: another kind. */
-static unsigned width_of(uint16_t machine, uint32_t type)
+static unsigned width_of(const struct machine_relocations *types, uint32_t type)
 {
-	bool is_arm = machine == EM_AARCH64;
-	if (type == (is_arm ? R_AARCH64_ABS64 : R_X86_64_64))
+	if (!type)
+		return 0;
+	if (type == types->word64)
 		return 8;
-	if (type == (is_arm ? R_AARCH64_ABS32 : R_X86_64_32))
-		return 4;
-	return !is_arm && type == R_X86_64_32S ? 4 : 0;
+	return type == types->word32[0] || type == types->word32[1] ? 4 : 0;
 }
 
 struct tables {
@@ -65,15 +65,15 @@ static uint64_t value_of(
 	return value + (section < layout->addresses.len ? layout->addresses.data[section] : 0);
 }
 
-static void fill(const struct tables *tables, const struct elf_layout *layout, uint16_t machine,
-	uint8_t *bytes, uint64_t len)
+static void fill(const struct tables *tables, const struct elf_layout *layout,
+	const struct machine *machine, uint8_t *bytes, uint64_t len)
 {
 	struct bytes_cursor cursor =
 		bytes_cursor(tables->relocations, tables->nr_relocations * sizeof(Elf64_Rela));
 	for (size_t i = 0; i < tables->nr_relocations; i++) {
 		uint64_t offset = bytes_get_u64(&cursor), info = bytes_get_u64(&cursor);
 		uint64_t addend = bytes_get_u64(&cursor);
-		unsigned width = width_of(machine, (uint32_t)info);
+		unsigned width = width_of(&machine->relocations, (uint32_t)info);
 		if (!width || offset > len || len - offset < width)
 			continue;
 		uint64_t value = value_of(tables, layout, info >> 32) + addend;
@@ -110,7 +110,9 @@ struct err *elf_relocate(struct elf_file *file, const struct elf_layout *layout,
 			&tables.nr_relocations));
 		tables.symbols = symbols;
 		tables.relocations = relocations;
-		fill(&tables, layout, elf_file_machine(file), bytes, len);
+		const struct machine *machine = machine_find(elf_file_machine(file));
+		if (machine)
+			fill(&tables, layout, machine, bytes, len);
 		break; /* more than one is not for a section */
 	}
 	return NULL;

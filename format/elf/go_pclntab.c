@@ -7,6 +7,7 @@
 #include "format/elf/go_module.h"
 #include "format/elf/go_table.h"
 #include "format/elf/go_values.h"
+#include "format/machine/machine.h"
 
 enum {
 	HEADER_BYTES = 8, /* magic, two zeros, quantum of code, bytes of a pointer */
@@ -15,8 +16,6 @@ enum {
 	TABLE_ALIGNMENT = 32,
 	HEADERS_TRIED_MAX = 8,
 };
-
-static const char start_name[] = "_rt0_amd64_linux", start_name_arm64[] = "_rt0_arm64_linux";
 
 /* ---- header ---- */
 
@@ -218,12 +217,13 @@ uint64_t go_pclntab_walk_sp(struct go_pclntab *table, const struct go_function *
 /* The program's entry is a function of Go's, unless a C compiler linked it. */
 static uint64_t find_by_entry(struct go_pclntab *table)
 {
+	const struct machine *machine = machine_find(elf_file_machine(table->file));
 	struct go_function function;
-	for (uint32_t i = 0; i < table->count; i++) {
+	for (uint32_t i = 0; machine && i < table->count; i++) {
 		if (!go_pclntab_function(table, i, &function))
 			continue;
 		const char *name = go_pclntab_name(table, function.name);
-		if (strcmp(name, start_name) == 0 || strcmp(name, start_name_arm64) == 0)
+		if (strcmp(name, machine->go_start) == 0)
 			return elf_file_entry(table->file) - function.start;
 	}
 	return 0;

@@ -6,6 +6,8 @@
 #ifndef EBPROF_UNWIND_RULE_H
 #define EBPROF_UNWIND_RULE_H
 
+#include "format/unwind/unwind_machine.h"
+
 /* How a user stack ended. */
 enum event_stack_end {
 	EVENT_END_COMPLETE = 0,
@@ -23,11 +25,12 @@ enum event_stack_end {
 };
 
 enum unwind_cfa {
-	UNWIND_CFA_NONE = 0,   /* no rule covers the address */
-	UNWIND_CFA_REGISTER,   /* register + offset */
-	UNWIND_CFA_DEREF,      /* *(register + low 16 bits of offset) + high 16 bits */
-	UNWIND_CFA_PLT,        /* sp + 8, and 8 more when (ip & 15) >= offset */
-	UNWIND_CFA_UNSUPPORTED /* known, but beyond a rule */
+	UNWIND_CFA_NONE = 0,    /* no rule covers the address */
+	UNWIND_CFA_REGISTER,    /* register + offset */
+	UNWIND_CFA_DEREF,       /* *(register + low 16 bits of offset) + high 16 bits */
+	UNWIND_CFA_PLT,         /* sp + 8, and 8 more when (ip & 15) >= offset */
+	UNWIND_CFA_UNSUPPORTED, /* known, but beyond a rule */
+	UNWIND_CFA_EXPRESSION,  /* of call frame information alone, see format/dwarf/cfi.h */
 };
 
 enum unwind_register {
@@ -36,7 +39,11 @@ enum unwind_register {
 	UNWIND_AT_SP,    /* saved at sp + offset */
 	UNWIND_IN_REGISTER,
 	UNWIND_UNDEFINED, /* of the return address: this is the outermost frame */
-	UNWIND_UNSUPPORTED
+	UNWIND_UNSUPPORTED,
+	/* Of rows alone, a rule has no room for them: */
+	UNWIND_CFA_PLUS,   /* it is CFA + offset */
+	UNWIND_EXPRESSION, /* of call frame information: saved at what it comes to */
+	UNWIND_VALUE,      /* ... it is what that comes to */
 };
 
 enum unwind_flag {
@@ -54,10 +61,9 @@ struct unwind_rule {
 	unsigned char flags;          /* enum unwind_flag */
 	int cfa_offset;
 	short fp_offset, ra_offset;
-	/* x86-64 only: the lazy binding of ld.so keeps its CFA in rbx while it calls. */
-	short rbx_offset;
-	unsigned char rbx; /* enum unwind_register */
-	unsigned char zero;
+	short extra_offset;
+	unsigned char extra; /* enum unwind_register, of one more that a callee preserves: */
+	unsigned char extra_register; /* DWARF number; 0: the machine's usual one */
 };
 
 _Static_assert(sizeof(struct unwind_rule) == 16, "the map of rules is an array of these");
@@ -67,23 +73,24 @@ _Static_assert(sizeof(struct unwind_rule) == 16, "the map of rules is an array o
 	{ \
 		.cfa = UNWIND_CFA_REGISTER, .cfa_register = UNWIND_FP, .cfa_offset = 16, \
 		.fp = UNWIND_AT_CFA, .fp_offset = -16, .ra = UNWIND_AT_CFA, .ra_offset = -8, \
-		.rbx = UNWIND_UNDEFINED, \
+		.extra = UNWIND_UNDEFINED, \
 	}
 
-enum unwind_register_number { /* DWARF's */
-#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
-	UNWIND_RBX = 3,
-	UNWIND_FP = 6,
-	UNWIND_SP = 7,
-	UNWIND_RA = 16,
-#else /* arm64: AAPCS64, "DWARF for the Arm 64-bit Architecture", 4.1 */
-	UNWIND_RBX = 19,
-	UNWIND_FP = 29,
-	UNWIND_SP = 31,
-	UNWIND_RA = 30,
-#endif
-	UNWIND_RESULT = 0,     /* rax; x0 */
-	UNWIND_REGISTERS = 32, /* a power of two: an index is masked */
+enum {
+	UNWIND_REGISTERS = 32, /* by DWARF number; a power of two: an index is masked */
+};
+
+/* The same with room for all that call frame information can say. */
+struct unwind_row {
+	unsigned int cfa; /* enum unwind_cfa */
+	unsigned int cfa_register;
+	long long cfa_offset, cfa_offset2; /* the second one is added to what was read */
+	struct unwind_place {
+		unsigned int kind; /* enum unwind_register */
+		long long offset;  /* or the register's number */
+	} fp, ra, extra;
+	unsigned int extra_register;
+	unsigned int flags; /* enum unwind_flag */
 };
 
 /* The state of a frame. */

@@ -215,7 +215,7 @@ static bool step(struct process *process, struct frame *frame)
 	}
 	if (!restore(process, frame, rule->fp, rule->fp_offset, cfa, &caller.registers[RBP]))
 		caller.known &= ~(1U << RBP);
-	if (!restore(process, frame, rule->rbx, rule->rbx_offset, cfa, &caller.registers[RBX]))
+	if (!restore(process, frame, rule->extra, rule->extra_offset, cfa, &caller.registers[RBX]))
 		caller.known &= ~(1U << RBX);
 	caller.known |= 1U << RSP | 1U << RIP;
 	caller.is_exact = rule->flags & UNWIND_SIGNAL_FRAME;

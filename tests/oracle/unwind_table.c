@@ -128,10 +128,11 @@ static struct unwind_rule rule_of(Dwarf_Frame *frame, bool is_x86)
 	rule.fp_offset = offset;
 	if (!is_x86)
 		return rule;
-	rule.rbx = read_register(frame, RBX, &offset);
-	rule.rbx_offset = offset;
-	if (rule.rbx == UNWIND_UNDEFINED) /* elfutils 0.188 takes rax for what the ABI preserves */
-		rule.rbx = UNWIND_SAME;
+	rule.extra = read_register(frame, RBX, &offset);
+	rule.extra_offset = offset;
+	if (rule.extra ==
+		UNWIND_UNDEFINED) /* elfutils 0.188 takes rax for what the ABI preserves */
+		rule.extra = UNWIND_SAME;
 	return rule;
 }
 
@@ -172,7 +173,8 @@ static void show(struct comparison *it, uint64_t address, const struct unwind_ru
 		printf("%s cfa %d r%d %+d fp %d %+d ra %d %+d rbx %d %+d flags %d",
 			i ? "; oracle" : "", rules[i]->cfa, rules[i]->cfa_register,
 			rules[i]->cfa_offset, rules[i]->fp, rules[i]->fp_offset, rules[i]->ra,
-			rules[i]->ra_offset, rules[i]->rbx, rules[i]->rbx_offset, rules[i]->flags);
+			rules[i]->ra_offset, rules[i]->extra, rules[i]->extra_offset,
+			rules[i]->flags);
 	printf("\n");
 }
 

@@ -125,8 +125,8 @@ TEST(frames_of_the_interpreter)
 	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
 	CHECK_STR(sent_frames(&fixture), "work+1 function@a.lua:20+2");
-	fixture.regs.known = 1ULL << UNWIND_RBX;
-	fixture.regs.reg[UNWIND_RBX] = code_address(FIRST) + 4 * 4;
+	fixture.regs.known = 1ULL << UNWIND_EXTRA;
+	fixture.regs.reg[UNWIND_EXTRA] = code_address(FIRST) + 4 * 4;
 	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 3);
 	runtime_fixture_deinit(&fixture);
 }

@@ -51,7 +51,9 @@ static struct unwind_rule usual(void)
 
 static enum event_stack_end step(struct frame *frame, const struct unwind_rule *rule)
 {
-	return unwind_step(&frame->regs, rule, read_word, frame, &frame->is_outermost);
+	struct unwind_row row = unwind_row_of(UNWIND_NATIVE, rule);
+	return unwind_step(
+		UNWIND_NATIVE, &frame->regs, &row, read_word, frame, &frame->is_outermost);
 }
 
 /* The step fails so, and the registers stay what they were. */
@@ -79,7 +81,7 @@ TEST(cfa_by_stack_pointer)
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
 	CHECK_INT(frame.regs.reg[UNWIND_SP], SP + 16);
 	CHECK_INT(frame.regs.ip, 0x100 + 17);
-	CHECK_INT(frame.regs.known, 1 << UNWIND_SP | 1 << UNWIND_FP | 1 << UNWIND_RBX);
+	CHECK_INT(frame.regs.known, 1 << UNWIND_SP | 1 << UNWIND_FP | 1 << UNWIND_EXTRA);
 	CHECK_INT(frame.regs.reg[UNWIND_FP], 0x1000 + UNWIND_FP);
 }
 
@@ -294,9 +296,9 @@ TEST(saved_register_of_every_kind)
 		rule.fp_offset = saved[i].offset;
 		check_saved(&saved[i], &rule, UNWIND_FP);
 		rule = usual();
-		rule.rbx = saved[i].kind;
-		rule.rbx_offset = saved[i].offset;
-		check_saved(&saved[i], &rule, UNWIND_RBX);
+		rule.extra = saved[i].kind;
+		rule.extra_offset = saved[i].offset;
+		check_saved(&saved[i], &rule, UNWIND_EXTRA);
 	}
 }
 
@@ -308,10 +310,10 @@ TEST(unknown_register_stays_unknown)
 	frame.regs.known = 1 << UNWIND_SP;
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
 	CHECK_INT(frame.regs.known, 1 << UNWIND_SP);
-	rule.rbx = UNWIND_AT_CFA;
-	rule.rbx_offset = -16;
+	rule.extra = UNWIND_AT_CFA;
+	rule.extra_offset = -16;
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
-	CHECK_INT(frame.regs.known, 1 << UNWIND_SP | 1 << UNWIND_RBX);
+	CHECK_INT(frame.regs.known, 1 << UNWIND_SP | 1 << UNWIND_EXTRA);
 }
 
 /* ---- guesses ---- */
@@ -328,9 +330,9 @@ TEST(guesses_need_a_frame_pointer_that_may_be_one)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		frame.regs.reg[UNWIND_FP] = SP + cases[i].above_sp;
 		frame.regs.known = 1 << UNWIND_SP | 1 << UNWIND_FP;
-		CHECK_INT(unwind_may_guess(&frame.regs), cases[i].may);
+		CHECK_INT(unwind_may_guess(UNWIND_NATIVE, &frame.regs), cases[i].may);
 		frame.regs.known = 1 << UNWIND_SP;
-		CHECK(!unwind_may_guess(&frame.regs));
+		CHECK(!unwind_may_guess(UNWIND_NATIVE, &frame.regs));
 	}
 }
 
@@ -396,10 +398,10 @@ TEST(a_new_thread_is_outermost_by_its_result)
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE); /* the parent */
 	CHECK(!frame.is_outermost && frame.regs.ip == 0x100 + 17);
 	frame = new_frame();
-	frame.regs.reg[UNWIND_RESULT] = 0;
+	frame.regs.reg[UNWIND_NATIVE->result] = 0;
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
 	CHECK(frame.is_outermost);
 	frame = new_frame();
-	frame.regs.known &= ~(1ULL << UNWIND_RESULT);
+	frame.regs.known &= ~(1ULL << UNWIND_NATIVE->result);
 	CHECK_INT(step(&frame, &rule), EVENT_END_REGISTER);
 }

@@ -1,4 +1,3 @@
-#include <elf.h>
 #include <string.h>
 
 #include "format/base/bytes.h"
@@ -8,6 +7,8 @@
 enum {
 	VADDR = 0x10000,
 	CODE = 0x1000, /* where the function stands */
+	RBP = 6,
+	RIP = 16,
 };
 
 /* An .eh_frame under construction: one CIE, then functions. */
@@ -84,7 +85,7 @@ static struct cfi_result walk(const uint8_t *bytes, size_t len, struct log *log)
 		.bytes = bytes,
 		.len = len,
 		.vaddr = VADDR,
-		.machine = EM_X86_64,
+		.machine = &unwind_x86_64,
 	};
 	struct cfi_visitor visitor = {.context = log, .function = on_function, .row = on_row};
 	struct cfi_result result;
@@ -119,13 +120,13 @@ TEST(cfi_follows_a_prologue)
 	static const int registers[] = {7, 7, 6, 7}, offsets[] = {8, 16, 16, 8};
 	for (size_t i = 0; i < log.count && i < 4; i++) {
 		CHECK_INT(log.addresses[i], addresses[i]);
-		CHECK_INT(log.rows[i].cfa_kind, CFI_CFA_REGISTER);
+		CHECK_INT(log.rows[i].cfa_kind, UNWIND_CFA_REGISTER);
 		CHECK_INT(log.rows[i].cfa_register, registers[i]);
 		CHECK_INT(log.rows[i].cfa_offset, offsets[i]);
-		CHECK_INT(log.rows[i].frame_pointer.kind, i ? CFI_AT_CFA : CFI_SAME);
-		CHECK_INT(log.rows[i].frame_pointer.offset, i ? -16 : 0);
-		CHECK_INT(log.rows[i].return_address.kind, CFI_AT_CFA);
-		CHECK_INT(log.rows[i].return_address.offset, -8);
+		CHECK_INT(log.rows[i].registers[RBP].kind, i ? UNWIND_AT_CFA : UNWIND_SAME);
+		CHECK_INT(log.rows[i].registers[RBP].offset, i ? -16 : 0);
+		CHECK_INT(log.rows[i].registers[RIP].kind, UNWIND_AT_CFA);
+		CHECK_INT(log.rows[i].registers[RIP].offset, -8);
 	}
 }
 
@@ -139,8 +140,8 @@ TEST(cfi_remembers_and_restores)
 	CHECK_INT(log.rows[0].cfa_offset, 32);
 	CHECK_INT(log.rows[1].cfa_offset, 64);
 	CHECK_INT(log.rows[2].cfa_offset, 32);
-	CHECK_INT(log.rows[3].frame_pointer.kind, CFI_AT_CFA);
-	CHECK_INT(log.rows[4].frame_pointer.kind, CFI_SAME);
+	CHECK_INT(log.rows[3].registers[RBP].kind, UNWIND_AT_CFA);
+	CHECK_INT(log.rows[4].registers[RBP].kind, UNWIND_SAME);
 }
 
 TEST(cfi_knows_the_plt_and_realigned_stacks)
@@ -151,14 +152,14 @@ TEST(cfi_knows_the_plt_and_realigned_stacks)
 	static const uint8_t other[] = {0x0f, 2, 0x30, 0x31};
 	struct log log;
 	walk_program(plt, sizeof(plt), &log);
-	CHECK_INT(log.rows[0].cfa_kind, CFI_CFA_PLT);
+	CHECK_INT(log.rows[0].cfa_kind, UNWIND_CFA_PLT);
 	CHECK_INT(log.rows[0].cfa_offset, 11);
 	walk_program(deref, sizeof(deref), &log);
-	CHECK_INT(log.rows[0].cfa_kind, CFI_CFA_DEREF);
+	CHECK_INT(log.rows[0].cfa_kind, UNWIND_CFA_DEREF);
 	CHECK_INT(log.rows[0].cfa_register, 6);
 	CHECK_INT(log.rows[0].cfa_offset, -8);
 	walk_program(other, sizeof(other), &log);
-	CHECK_INT(log.rows[0].cfa_kind, CFI_CFA_EXPRESSION);
+	CHECK_INT(log.rows[0].cfa_kind, UNWIND_CFA_EXPRESSION);
 }
 
 TEST(cfi_tells_the_outermost_frame)
@@ -166,7 +167,7 @@ TEST(cfi_tells_the_outermost_frame)
 	static const uint8_t program[] = {0x07, 16};
 	struct log log;
 	walk_program(program, sizeof(program), &log);
-	CHECK_INT(log.rows[0].return_address.kind, CFI_UNDEFINED);
+	CHECK_INT(log.rows[0].registers[RIP].kind, UNWIND_UNDEFINED);
 }
 
 static void check_refused(const void *program, size_t len, const char *why)

@@ -10,8 +10,8 @@
 
 #include "format/base/mem.h"
 #include "format/base/str.h"
+#include "format/machine/x86_64_insn.h"
 #include "record/unwind_table.h"
-#include "record/x86_64_insn.h"
 #include "tests/unit/unit.h"
 
 enum {
@@ -57,9 +57,9 @@ static void log_rule(void *context, uint64_t offset, const struct unwind_rule *r
 		str_printf(log, "p%d", rule->fp_offset);
 	else if (rule->fp != UNWIND_SAME)
 		str_puts(log, "p?");
-	if (rule->rbx == UNWIND_AT_CFA)
-		str_printf(log, "b%d", rule->rbx_offset);
-	else if (rule->rbx != UNWIND_SAME)
+	if (rule->extra == UNWIND_AT_CFA)
+		str_printf(log, "b%d", rule->extra_offset);
+	else if (rule->extra != UNWIND_SAME)
 		str_puts(log, "b?");
 	if (rule->flags & UNWIND_FORKS)
 		str_puts(log, "!");

@@ -41,7 +41,8 @@ static void make_table(struct unwind_table *table)
 		unwind_rows_put(&rows, 0x5ff0 + i * 4, &rule);
 	}
 	unwind_rows_put_none(&rows, 0x6100);
-	struct unwind_rule last = {.cfa = UNWIND_CFA_PLT, .rbx = UNWIND_AT_CFA, .rbx_offset = -24};
+	struct unwind_rule last = {
+		.cfa = UNWIND_CFA_PLT, .extra = UNWIND_AT_CFA, .extra_offset = -24};
 	unwind_rows_put(&rows, 0x8123, &last);
 	unwind_rows_put_none(&rows, 0x8200);
 	CHECK_OK(unwind_rows_finish(&rows));

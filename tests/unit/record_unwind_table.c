@@ -10,6 +10,7 @@
 #include "format/base/mem.h"
 #include "format/dwarf/cfi.h"
 #include "format/elf/elf_file.h"
+#include "format/machine/machine.h"
 #include "record/unwind_rows.h"
 #include "record/unwind_table.h"
 #include "tests/unit/unit.h"
@@ -40,7 +41,7 @@ static bool setup(struct fixture *fixture, const char *path)
 		.bytes = fixture->bytes,
 		.len = found->size,
 		.vaddr = found->addr,
-		.machine = elf_file_machine(fixture->file),
+		.machine = machine_registers(elf_file_machine(fixture->file)),
 	};
 	CHECK_OK(unwind_table_build(fixture->file, &fixture->table));
 	close(fd);
@@ -57,19 +58,19 @@ static void teardown(struct fixture *fixture)
 static bool is_as_said(const struct unwind_rule *rule, const struct cfi_row *row)
 {
 	if (rule->ra == UNWIND_UNDEFINED)
-		return row->return_address.kind == CFI_UNDEFINED;
+		return row->registers[UNWIND_RA].kind == UNWIND_UNDEFINED;
 	if (rule->cfa == UNWIND_CFA_REGISTER &&
-		(row->cfa_kind != CFI_CFA_REGISTER || rule->cfa_register != row->cfa_register ||
+		(row->cfa_kind != UNWIND_CFA_REGISTER || rule->cfa_register != row->cfa_register ||
 			rule->cfa_offset != row->cfa_offset))
 		return false;
 	if (rule->cfa == UNWIND_CFA_DEREF && (int16_t)rule->cfa_offset != row->cfa_offset)
 		return false;
-	if (rule->ra == UNWIND_AT_CFA && rule->ra_offset != row->return_address.offset)
+	if (rule->ra == UNWIND_AT_CFA && rule->ra_offset != row->registers[UNWIND_RA].offset)
 		return false;
-	if (rule->fp == UNWIND_AT_CFA && rule->fp_offset != row->frame_pointer.offset)
+	if (rule->fp == UNWIND_AT_CFA && rule->fp_offset != row->registers[UNWIND_FP].offset)
 		return false;
 	return rule->cfa != UNWIND_CFA_NONE &&
-	       (rule->fp == UNWIND_SAME) == (row->frame_pointer.kind == CFI_SAME);
+	       (rule->fp == UNWIND_SAME) == (row->registers[UNWIND_FP].kind == UNWIND_SAME);
 }
 
 static uint64_t file_offset_of(const struct elf_file *file, uint64_t vaddr)

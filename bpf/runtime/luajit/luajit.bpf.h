@@ -448,7 +448,7 @@ static __always_inline bool luajit_enter(struct scratch *scratch)
 	bool is_new = jit->cframe[JIT_CFRAME_STATE] != jit->state || !jit->frame;
 	if (is_new)
 		take_jit_state(jit);
-	jit->place = walk->regs.known >> UNWIND_RBX & 1 ? walk->regs.reg[UNWIND_RBX] : 0;
+	jit->place = walk->regs.known >> UNWIND_EXTRA & 1 ? walk->regs.reg[UNWIND_EXTRA] : 0;
 	jit->place_in_memory = jit->cframe[JIT_CFRAME_PLACE];
 	jit->next_cframe = jit->cframe[JIT_CFRAME_PREVIOUS] & ~(__u64)JIT_CFRAME_FLAGS;
 	if (is_new)

@@ -166,7 +166,7 @@ static __always_inline enum runtime_leave ruby_leave_jit(struct scratch *scratch
 			regs->reg[UNWIND_SP] = at + 8;
 			if (regs->reg[UNWIND_FP] == at - 8)
 				regs->reg[UNWIND_FP] = before;
-			regs->known &= ~(1ULL << UNWIND_RBX);
+			regs->known &= ~(1ULL << UNWIND_EXTRA);
 			walk->is_exact = false;
 			return RUNTIME_LEFT;
 		}

@@ -7,6 +7,7 @@
 #include "format/base/mem.h"
 #include "format/dwarf/cfi.h"
 #include "format/elf/elf_eh_frame.h"
+#include "format/machine/machine.h"
 #include "record/runtime/runtime_file.h"
 
 enum {
@@ -55,7 +56,7 @@ static struct err *list_functions(struct search *search)
 		.bytes = bytes,
 		.len = found.size,
 		.vaddr = found.vaddr,
-		.machine = elf_file_machine(search->elf),
+		.machine = machine_registers(elf_file_machine(search->elf)),
 		.stop = elf_file_stop(search->elf),
 	};
 	struct cfi_reader *reader = cfi_reader_create(&section);

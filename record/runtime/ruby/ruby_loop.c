@@ -15,6 +15,7 @@
 #include "format/base/vec.h"
 #include "format/dwarf/cfi.h"
 #include "format/elf/elf_eh_frame.h"
+#include "format/machine/machine.h"
 #include "record/runtime/runtime_loop.h"
 
 enum {
@@ -60,7 +61,7 @@ static struct err *list_functions(struct elf_file *elf, struct search *search)
 		.bytes = bytes,
 		.len = found.size,
 		.vaddr = found.vaddr,
-		.machine = elf_file_machine(elf),
+		.machine = machine_registers(elf_file_machine(elf)),
 		.stop = elf_file_stop(elf),
 	};
 	struct cfi_reader *reader = cfi_reader_create(&section);

@@ -1,4 +1,4 @@
-#include "record/x86_64_insn.h"
+#include "format/machine/x86_64_insn.h"
 
 enum {
 	RAX = 0,

@@ -1,0 +1,69 @@
+/*
+ * What differs from machine to machine, a row each: nothing else asks which one it is. Rows stand
+ * in files of their own; what reads a file of some machine gets its row by the file's e_machine.
+ */
+#ifndef EBPROF_MACHINE_H
+#define EBPROF_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/unwind/unwind_machine.h"
+
+/* The code of a stub of a procedure linkage table. */
+struct machine_plt_stub {
+	uint64_t slot;     /* the virtual address that it reads its target from */
+	uint32_t max_size; /* bytes that such a stub has at most, with what fills it up */
+};
+
+/* Relocation types of its psABI. */
+struct machine_relocations {
+	uint32_t relative, irelative;
+	uint32_t jump_slot, glob_dat; /* the address of a symbol */
+	uint32_t word64, word32[2];   /* symbol + addend in 8, 4 bytes; 0 is none */
+};
+
+/* Names of a register's low 8, 4, 2 and 1 bytes for an assembler, NULL for those it has not. */
+struct machine_user_register {
+	const char *names[4];
+	uint16_t offset; /* in the kernel's struct pt_regs, bytes */
+};
+
+enum {
+	MACHINE_LIBRARY_FOLDERS = 2,
+};
+
+struct machine {
+	uint16_t elf; /* EM_* */
+	const struct unwind_machine *unwind;
+	struct machine_relocations relocations;
+	size_t plt_align;    /* bytes: where stubs may begin */
+	size_t plt_stub_min; /* bytes: behind the beginning of a stub the next one begins no earlier
+			      */
+	/*
+	 * Whether a stub begins at the first of `len` bytes, which are at the virtual address
+	 * `address`; *ret is untouched when none does.
+	 */
+	bool (*decode_plt_stub)(
+		const uint8_t *bytes, size_t len, uint64_t address, struct machine_plt_stub *ret);
+	const char *go_start; /* the function where a Go program begins */
+	/* What the operands of USDT probes can name. */
+	const struct machine_user_register *user_registers;
+	size_t nr_user_registers;
+	/* Where ld.so looks ahead of the folders that all machines have; NULL behind the last. */
+	const char *library_folders[MACHINE_LIBRARY_FOLDERS];
+};
+
+extern const struct machine machine_x86_64, machine_arm64;
+
+/* The row of an e_machine, NULL for a machine that has none. */
+const struct machine *machine_find(uint16_t elf);
+/* Its registers, NULL likewise. */
+const struct unwind_machine *machine_registers(uint16_t elf);
+/* That of a snapshot, by the registers it knows; NULL: it has no instruction pointer. */
+const struct machine *machine_of_snapshot(uint64_t known);
+/* The one that this program runs on. */
+const struct machine *machine_native(void);
+
+#endif
