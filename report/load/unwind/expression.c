@@ -1,7 +1,9 @@
 #include "report/load/unwind/expression.h"
 
-#include <dwarf.h>
 #include <stdbool.h>
+
+#include "format/dwarf/dwarf_cursor.h"
+#include "format/dwarf/dwarf_operations.h"
 
 enum {
 	DEPTH_MAX = 64,
@@ -10,16 +12,13 @@ enum {
 
 struct evaluation {
 	const struct thread_state *state;
-	const uint64_t *cfa;
-	const Dwarf_Op *ops;
-	size_t count;
+	struct bytes_cursor code;
 	uint64_t stack[DEPTH_MAX];
 	size_t depth;
-	bool is_location; /* the result is where the value stands */
-	enum layout_truncation fault;
+	enum event_stack_end fault;
 };
 
-static void fail(struct evaluation *it, enum layout_truncation fault)
+static void fail(struct evaluation *it, enum event_stack_end fault)
 {
 	if (!it->fault)
 		it->fault = fault;
@@ -28,7 +27,7 @@ static void fail(struct evaluation *it, enum layout_truncation fault)
 static void push(struct evaluation *it, uint64_t value)
 {
 	if (it->depth == DEPTH_MAX)
-		fail(it, LAYOUT_TRUNCATED_UNSUPPORTED);
+		fail(it, EVENT_END_UNSUPPORTED);
 	else
 		it->stack[it->depth++] = value;
 }
@@ -37,7 +36,7 @@ static uint64_t pop(struct evaluation *it)
 {
 	if (it->depth)
 		return it->stack[--it->depth];
-	fail(it, LAYOUT_TRUNCATED_UNSUPPORTED);
+	fail(it, EVENT_END_UNSUPPORTED);
 	return 0;
 }
 
@@ -46,7 +45,7 @@ static uint64_t peek(struct evaluation *it, uint64_t n)
 {
 	if (n < it->depth)
 		return it->stack[it->depth - 1 - n];
-	fail(it, LAYOUT_TRUNCATED_UNSUPPORTED);
+	fail(it, EVENT_END_UNSUPPORTED);
 	return 0;
 }
 
@@ -54,7 +53,7 @@ static void push_register(struct evaluation *it, uint64_t number, uint64_t offse
 {
 	uint64_t value = 0;
 	if (!thread_state_get(it->state, number, &value))
-		fail(it, LAYOUT_TRUNCATED_REGISTER);
+		fail(it, EVENT_END_REGISTER);
 	push(it, value + offset);
 }
 
@@ -62,55 +61,69 @@ static void dereference(struct evaluation *it, uint64_t bytes)
 {
 	uint64_t value = 0, address = pop(it);
 	if (!bytes || bytes > 8)
-		fail(it, LAYOUT_TRUNCATED_UNSUPPORTED);
+		fail(it, EVENT_END_UNSUPPORTED);
 	else if (!thread_state_read(it->state, address, (unsigned)bytes, &value))
-		fail(it, LAYOUT_TRUNCATED_UNREADABLE);
+		fail(it, EVENT_END_UNREADABLE);
 	push(it, value);
 }
 
 /* False: the operation is none of these. */
-static bool run_constant(struct evaluation *it, const Dwarf_Op *op)
+static bool run_constant(struct evaluation *it, uint8_t op)
 {
-	if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31) {
-		push(it, op->atom - DW_OP_lit0);
+	struct bytes_cursor *code = &it->code;
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
+		push(it, op - DW_OP_lit0);
 		return true;
 	}
-	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
-		push_register(it, op->atom - DW_OP_breg0, op->number);
+	if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
+		push_register(it, op - DW_OP_breg0, (uint64_t)dwarf_sleb(code));
 		return true;
 	}
-	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31) {
-		push_register(it, op->atom - DW_OP_reg0, 0);
-		return true;
-	}
-	switch (op->atom) {
+	uint64_t number;
+	switch (op) {
 	case DW_OP_const1u:
+		number = bytes_get_u8(code);
+		break;
 	case DW_OP_const1s:
+		number = (uint64_t)(int8_t)bytes_get_u8(code);
+		break;
 	case DW_OP_const2u:
+		number = bytes_get_u16(code);
+		break;
 	case DW_OP_const2s:
+		number = (uint64_t)(int16_t)bytes_get_u16(code);
+		break;
 	case DW_OP_const4u:
+		number = bytes_get_u32(code);
+		break;
 	case DW_OP_const4s:
+		number = (uint64_t)(int32_t)bytes_get_u32(code);
+		break;
 	case DW_OP_const8u:
 	case DW_OP_const8s:
+		number = bytes_get_u64(code);
+		break;
 	case DW_OP_constu:
+		number = dwarf_uleb(code);
+		break;
 	case DW_OP_consts:
-		push(it, op->number); /* libdw has extended the sign */
-		return true;
-	case DW_OP_regx:
-		push_register(it, op->number, 0);
-		return true;
+		number = (uint64_t)dwarf_sleb(code);
+		break;
 	case DW_OP_bregx:
-		push_register(it, op->number, op->number2);
+		number = dwarf_uleb(code);
+		push_register(it, number, (uint64_t)dwarf_sleb(code));
 		return true;
 	default:
 		return false;
 	}
+	push(it, number);
+	return true;
 }
 
 static uint64_t divide(struct evaluation *it, int64_t a, int64_t b)
 {
 	if (!b || (a == INT64_MIN && b == -1)) {
-		fail(it, LAYOUT_TRUNCATED_UNSUPPORTED);
+		fail(it, EVENT_END_UNSUPPORTED);
 		return 0;
 	}
 	return (uint64_t)(a / b);
@@ -119,7 +132,7 @@ static uint64_t divide(struct evaluation *it, int64_t a, int64_t b)
 static uint64_t remainder_of(struct evaluation *it, uint64_t a, uint64_t b)
 {
 	if (!b)
-		fail(it, LAYOUT_TRUNCATED_UNSUPPORTED);
+		fail(it, EVENT_END_UNSUPPORTED);
 	return b ? a % b : 0;
 }
 
@@ -132,16 +145,16 @@ static uint64_t shift_signed(uint64_t a, uint64_t b)
 }
 
 /* Operations on two values; comparisons are signed. */
-static bool run_binary(struct evaluation *it, const Dwarf_Op *op)
+static bool run_binary(struct evaluation *it, uint8_t op)
 {
-	bool is_binary = (op->atom >= DW_OP_and && op->atom <= DW_OP_xor && op->atom != DW_OP_neg &&
-				 op->atom != DW_OP_not && op->atom != DW_OP_plus_uconst) ||
-			 (op->atom >= DW_OP_eq && op->atom <= DW_OP_ne);
+	bool is_binary = (op >= DW_OP_and && op <= DW_OP_xor && op != DW_OP_neg &&
+				 op != DW_OP_not && op != DW_OP_plus_uconst) ||
+			 (op >= DW_OP_eq && op <= DW_OP_ne);
 	if (!is_binary)
 		return false;
 	uint64_t b = pop(it), a = pop(it);
 	int64_t sa = (int64_t)a, sb = (int64_t)b;
-	switch (op->atom) {
+	switch (op) {
 	case DW_OP_and:
 		push(it, a & b);
 		break;
@@ -197,10 +210,10 @@ static bool run_binary(struct evaluation *it, const Dwarf_Op *op)
 	return true;
 }
 
-static bool run_stack(struct evaluation *it, const Dwarf_Op *op)
+static bool run_stack(struct evaluation *it, uint8_t op)
 {
 	uint64_t a, b, c;
-	switch (op->atom) {
+	switch (op) {
 	case DW_OP_dup:
 		push(it, peek(it, 0));
 		return true;
@@ -211,7 +224,7 @@ static bool run_stack(struct evaluation *it, const Dwarf_Op *op)
 		push(it, peek(it, 1));
 		return true;
 	case DW_OP_pick:
-		push(it, peek(it, op->number));
+		push(it, peek(it, bytes_get_u8(&it->code)));
 		return true;
 	case DW_OP_swap:
 		a = pop(it), b = pop(it);
@@ -226,10 +239,24 @@ static bool run_stack(struct evaluation *it, const Dwarf_Op *op)
 	}
 }
 
-static void run_other(struct evaluation *it, const Dwarf_Op *op)
+/* Distances count from the end of the operation. */
+static void jump(struct evaluation *it, int16_t distance, bool is_taken)
+{
+	struct bytes_cursor *code = &it->code;
+	int64_t target = (int64_t)bytes_offset(code) + distance;
+	if (!is_taken)
+		return;
+	if (target < 0 || target > (int64_t)(bytes_offset(code) + bytes_left(code)))
+		fail(it, EVENT_END_UNSUPPORTED);
+	else
+		code->pos += distance;
+}
+
+static void run_other(struct evaluation *it, uint8_t op)
 {
 	uint64_t a;
-	switch (op->atom) {
+	int16_t distance;
+	switch (op) {
 	case DW_OP_nop:
 		break;
 	case DW_OP_abs:
@@ -243,67 +270,44 @@ static void run_other(struct evaluation *it, const Dwarf_Op *op)
 		push(it, ~pop(it));
 		break;
 	case DW_OP_plus_uconst:
-		push(it, pop(it) + op->number);
+		push(it, pop(it) + dwarf_uleb(&it->code));
 		break;
 	case DW_OP_deref:
 		dereference(it, 8);
 		break;
 	case DW_OP_deref_size:
-		dereference(it, op->number);
+		dereference(it, bytes_get_u8(&it->code));
 		break;
-	case DW_OP_call_frame_cfa: /* libdw puts it before the rules of registers */
-		if (!it->cfa)
-			fail(it, LAYOUT_TRUNCATED_UNSUPPORTED);
-		push(it, it->cfa ? *it->cfa : 0);
-		it->is_location = true;
+	case DW_OP_skip:
+		jump(it, (int16_t)bytes_get_u16(&it->code), true);
 		break;
-	case DW_OP_stack_value: /* ... and this behind those that are values */
-		it->is_location = false;
+	case DW_OP_bra:
+		distance = (int16_t)bytes_get_u16(&it->code);
+		jump(it, distance, pop(it));
 		break;
 	default: /* addresses of data, threads' storage, entry values: none of them is for CFI */
-		fail(it, LAYOUT_TRUNCATED_UNSUPPORTED);
+		fail(it, EVENT_END_UNSUPPORTED);
 		break;
 	}
 }
 
-/* The operation to go on with. Branches count bytes, from the end of their own three. */
-static size_t next_index(struct evaluation *it, size_t index)
-{
-	const Dwarf_Op *op = &it->ops[index];
-	bool jumps = op->atom == DW_OP_skip || (op->atom == DW_OP_bra && pop(it));
-	if (!jumps)
-		return index + 1;
-	uint64_t target = op->offset + 3 + (uint64_t)(int64_t)(int16_t)op->number;
-	for (size_t i = 0; i < it->count; i++)
-		if (it->ops[i].offset == target)
-			return i;
-	fail(it, LAYOUT_TRUNCATED_UNSUPPORTED);
-	return it->count;
-}
-
-enum layout_truncation expression_evaluate(const struct thread_state *state, const uint64_t *cfa,
-	const Dwarf_Op *ops, size_t count, uint64_t *value)
+enum event_stack_end expression_evaluate(const struct thread_state *state, const uint64_t *cfa,
+	struct bytes_cursor expression, uint64_t *value)
 {
 	struct evaluation it; /* zeros for its stack would cost more than all the rest */
 	it.state = state;
-	it.cfa = cfa;
-	it.ops = ops;
-	it.count = count;
+	it.code = expression;
 	it.depth = 0;
-	it.is_location = false;
-	it.fault = LAYOUT_COMPLETE;
-	size_t steps = 0;
-	for (size_t i = 0; i < count && !it.fault; i = next_index(&it, i)) {
-		const Dwarf_Op *op = &ops[i];
-		if (++steps > STEPS_MAX)
-			fail(&it, LAYOUT_TRUNCATED_UNSUPPORTED);
-		else if (op->atom == DW_OP_skip || op->atom == DW_OP_bra)
-			continue;
-		else if (!run_constant(&it, op) && !run_binary(&it, op) && !run_stack(&it, op))
+	it.fault = EVENT_END_COMPLETE;
+	if (cfa)
+		push(&it, *cfa);
+	for (int steps = 0; bytes_left(&it.code) && !it.fault; steps++) {
+		uint8_t op = bytes_get_u8(&it.code);
+		if (!run_constant(&it, op) && !run_binary(&it, op) && !run_stack(&it, op))
 			run_other(&it, op);
+		if (steps == STEPS_MAX || it.code.overrun)
+			fail(&it, EVENT_END_UNSUPPORTED);
 	}
-	if (!it.fault && it.is_location)
-		dereference(&it, 8);
 	uint64_t result = it.fault ? 0 : pop(&it);
 	if (!it.fault)
 		*value = result;

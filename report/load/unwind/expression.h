@@ -6,19 +6,17 @@
 #ifndef EBPROF_EXPRESSION_H
 #define EBPROF_EXPRESSION_H
 
-#include <elfutils/libdw.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "format/file/layout.h"
+#include "format/base/bytes.h"
 #include "report/load/unwind/thread_state.h"
 
 /*
- * Evaluates what dwarf_frame_cfa() and dwarf_frame_register() give. `cfa` is NULL while the CFA
- * itself is computed. LAYOUT_COMPLETE and the value, or why there is none: a register that is not
- * known, memory that was not kept, an operation that has no place here.
+ * What an expression comes to, that cfi_expression() gave. It begins with `cfa` on its stack, which
+ * is NULL while the CFA itself is computed. EVENT_END_COMPLETE and the value, or why there is none:
+ * a register that is not known, memory that was not kept, an operation that has no place here.
  */
-enum layout_truncation expression_evaluate(const struct thread_state *state, const uint64_t *cfa,
-	const Dwarf_Op *ops, size_t count, uint64_t *value);
+enum event_stack_end expression_evaluate(const struct thread_state *state, const uint64_t *cfa,
+	struct bytes_cursor expression, uint64_t *value);
 
 #endif

@@ -2,20 +2,32 @@
 
 #include <string.h>
 
-bool thread_state_get(const struct thread_state *state, uint64_t number, uint64_t *value)
+struct thread_state thread_state_of(
+	const struct unwind_machine *machine, const struct layout_snapshot *snapshot)
 {
-	if (number >= LAYOUT_MAX_REGISTERS || !(state->known >> number & 1))
-		return false;
-	*value = state->registers[number];
-	return true;
+	struct thread_state state = {
+		.machine = machine,
+		.is_exact = snapshot->is_exact,
+		.stack_address = snapshot->stack_address,
+		.stack = snapshot->stack,
+		.stack_bytes = snapshot->stack_bytes,
+	};
+	struct unwind_registers *registers = &state.registers;
+	registers->ip = snapshot->registers[machine->pc];
+	registers->known = snapshot->known & ~(1ULL << machine->pc);
+	for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
+		registers->reg[i] = snapshot->registers[i];
+	return state;
 }
 
-void thread_state_set(struct thread_state *state, uint64_t number, uint64_t value)
+bool thread_state_get(const struct thread_state *state, uint64_t number, uint64_t *value)
 {
-	if (number >= LAYOUT_MAX_REGISTERS)
-		return;
-	state->known |= 1ULL << number;
-	state->registers[number] = value;
+	const struct unwind_registers *registers = &state->registers;
+	bool is_pc = number == state->machine->pc;
+	if (!is_pc && (number >= UNWIND_REGISTERS || !(registers->known >> number & 1)))
+		return false;
+	*value = is_pc ? registers->ip : registers->reg[number];
+	return true;
 }
 
 bool thread_state_read(

@@ -6,30 +6,19 @@
  * register as well. Where the rules say that this one is lost, there is no
  * caller: the stack is complete. Every other end has a cause.
  *
- * libdwfl could do the walk, but it calls a stack complete as well when the
- * return address could not be read (elfutils 0.188, frame_unwind.c), and follows
- * frame pointers without saying so. So libdw only reads the rules.
+ * What a rule means is said in format/unwind, for the recorder and its BPF programs as for us. They
+ * have 16 bytes for a rule; here is room for all registers, and for expressions.
  */
 #include "report/load/unwind/unwinder.h"
 
-#include <elf.h>
-
+#include "format/file/truncation.h"
+#include "format/machine/machine.h"
+#include "format/unwind/unwind_step.h"
 #include "report/load/unwind/address_space.h"
 #include "report/load/unwind/call_frames.h"
 #include "report/load/unwind/expression.h"
 #include "report/load/unwind/thread_state.h"
 #include "report/model/regular_file.h"
-
-/* DWARF's register numbers: see struct layout_snapshot. */
-struct unwind_machine {
-	uint16_t elf_machine;
-	uint8_t nr_registers;
-	uint8_t frame_pointer, stack_pointer, pc;
-	uint64_t pc_mask; /* arm64 keeps a signature in the upper bits of return addresses */
-};
-
-static const struct unwind_machine x86_64 = {EM_X86_64, 17, 6, 7, 16, ~0ULL};
-static const struct unwind_machine arm64 = {EM_AARCH64, 33, 29, 31, 32, (1ULL << 48) - 1};
 
 struct unwinder {
 	const struct profile *profile;
@@ -81,130 +70,116 @@ void unwinder_destroy(struct unwinder *unwinder)
 
 /* ---- one step ---- */
 
-/* A register of the caller. LAYOUT_COMPLETE without a value: it is lost, by the rules. */
-static enum layout_truncation find_register(Dwarf_Frame *rules, int number,
-	const struct thread_state *state, uint64_t cfa, struct thread_state *caller)
+static long read_word(void *context, unsigned long long address, unsigned long long *value)
 {
-	Dwarf_Op memory[3], *ops;
-	size_t count;
-	if (dwarf_frame_register(rules, number, memory, &ops, &count))
-		return LAYOUT_TRUNCATED_UNSUPPORTED;
-	uint64_t value = 0;
-	enum layout_truncation fault = LAYOUT_COMPLETE;
-	if (count)
-		fault = expression_evaluate(state, &cfa, ops, count, &value);
-	else if (ops == memory) /* undefined; NULL: unchanged */
-		return LAYOUT_COMPLETE;
-	else if (!thread_state_get(state, (unsigned)number, &value))
-		fault = LAYOUT_TRUNCATED_REGISTER;
-	if (!fault)
-		thread_state_set(caller, (unsigned)number, value);
-	return fault;
+	uint64_t word;
+	if (!thread_state_read(context, address, sizeof(word), &word))
+		return -1;
+	*value = word;
+	return 0;
 }
 
-static bool is_lost(Dwarf_Frame *rules, int number)
+static enum event_stack_end find_cfa(struct thread_state *state,
+	const struct call_frames_row *rules, struct unwind_row *row, uint64_t *cfa)
 {
-	Dwarf_Op memory[3], *ops;
-	size_t count;
-	return !dwarf_frame_register(rules, number, memory, &ops, &count) && !count &&
-	       ops == memory;
-}
-
-static bool is_unchanged(Dwarf_Frame *rules, int number)
-{
-	Dwarf_Op memory[3], *ops;
-	size_t count;
-	return !dwarf_frame_register(rules, number, memory, &ops, &count) && !ops;
-}
-
-static enum layout_truncation find_cfa(
-	Dwarf_Frame *rules, const struct thread_state *state, uint64_t *cfa)
-{
-	Dwarf_Op *ops;
-	size_t count;
-	if (dwarf_frame_cfa(rules, &ops, &count) || !count)
-		return LAYOUT_TRUNCATED_UNSUPPORTED;
-	return expression_evaluate(state, NULL, ops, count, cfa);
-}
-
-/*
- * Stacks grow down, so callers stand above; else rules that lead in a circle would do so for ever.
- * A signal may be handled on another stack, and a function of arm64 that calls nothing needs no
- * stack: its caller has another pc instead.
- */
-static bool is_progress(const struct unwind_machine *machine, const struct thread_state *state,
-	const struct thread_state *caller)
-{
-	uint64_t sp = 0, caller_sp = 0;
-	if (caller->is_exact || !thread_state_get(state, machine->stack_pointer, &sp))
-		return true;
-	if (!thread_state_get(caller, machine->stack_pointer, &caller_sp))
-		return true;
-	return caller_sp > sp || (caller_sp == sp && state->is_exact && machine == &arm64);
-}
-
-static struct thread_state caller_of(const struct thread_state *state)
-{
-	return (struct thread_state){
-		.stack_address = state->stack_address,
-		.stack = state->stack,
-		.stack_bytes = state->stack_bytes,
-	};
-}
-
-/* To the caller; *is_outermost: there is none. */
-static enum layout_truncation step(const struct unwind_machine *machine, Dwarf_Frame *rules,
-	struct thread_state *state, bool *is_outermost)
-{
-	bool is_interrupted = false;
-	int return_address = dwarf_frame_info(rules, NULL, NULL, &is_interrupted);
-	if (return_address < 0 || return_address >= machine->nr_registers)
-		return LAYOUT_TRUNCATED_UNSUPPORTED;
-	*is_outermost = is_lost(rules, return_address);
-	if (*is_outermost)
-		return LAYOUT_COMPLETE;
-	if (return_address == machine->pc && is_unchanged(rules, return_address))
-		return LAYOUT_TRUNCATED_UNSUPPORTED;
-	uint64_t cfa = 0, pc = 0;
-	enum layout_truncation fault = find_cfa(rules, state, &cfa);
-	if (fault)
-		return fault;
-	struct thread_state caller = caller_of(state);
-	for (int i = 0; i < machine->nr_registers; i++) {
-		enum layout_truncation lost = find_register(rules, i, state, cfa, &caller);
-		if (i == return_address)
-			fault = lost;
+	const struct unwind_registers *registers = &state->registers;
+	unsigned long long found = 0;
+	if (row->cfa == UNWIND_CFA_EXPRESSION) {
+		uint64_t value;
+		enum event_stack_end end = expression_evaluate(
+			state, NULL, cfi_expression(rules->section, rules->cfi.cfa_offset), &value);
+		if (end)
+			return end;
+		row->cfa = UNWIND_CFA_REGISTER;
+		row->cfa_register = state->machine->stack_pointer;
+		row->cfa_offset = (int64_t)(value - registers->reg[row->cfa_register]);
 	}
-	if (fault)
-		return fault;
-	if (!thread_state_get(&caller, machine->stack_pointer, &pc))
-		thread_state_set(&caller, machine->stack_pointer, cfa);
-	thread_state_get(&caller, (unsigned)return_address, &pc);
-	thread_state_set(&caller, machine->pc, pc & machine->pc_mask);
-	caller.is_exact = is_interrupted;
-	if (!is_progress(machine, state, &caller))
-		return LAYOUT_TRUNCATED_UNKNOWN;
-	*state = caller;
-	return LAYOUT_COMPLETE;
+	enum event_stack_end end =
+		unwind_cfa(state->machine, registers, row, read_word, state, &found);
+	*cfa = found;
+	return end;
 }
 
-/*
- * Where no rule covers the code (JIT compilers, assembly), the chain of frame pointers is tried:
- * the caller's stands at ours, the return address behind it.
- */
-static bool guess(const struct unwind_machine *machine, struct thread_state *state)
+/* Where a register is, what an expression says of it worked out. Any end: that has no value. */
+static enum event_stack_end find_place(const struct thread_state *state,
+	const struct call_frames_row *rules, unsigned number, uint64_t cfa,
+	struct unwind_place *ret)
 {
-	uint64_t fp, sp, caller_fp, pc;
-	if (!thread_state_get(state, machine->frame_pointer, &fp) ||
-		!thread_state_get(state, machine->stack_pointer, &sp) || fp < sp || fp % 8 ||
-		!thread_state_read(state, fp, 8, &caller_fp) ||
-		!thread_state_read(state, fp + 8, 8, &pc))
-		return false;
-	*state = caller_of(state);
-	thread_state_set(state, machine->frame_pointer, caller_fp);
-	thread_state_set(state, machine->stack_pointer, fp + 16);
-	thread_state_set(state, machine->pc, pc & machine->pc_mask);
-	return true;
+	const struct cfi_register *rule = &rules->cfi.registers[number];
+	*ret = (struct unwind_place){rule->kind, rule->offset};
+	if (rule->kind != UNWIND_EXPRESSION && rule->kind != UNWIND_VALUE)
+		return EVENT_END_COMPLETE;
+	uint64_t value = cfa;
+	enum event_stack_end end = expression_evaluate(
+		state, &cfa, cfi_expression(rules->section, rule->offset), &value);
+	ret->kind = end                               ? UNWIND_UNDEFINED
+		    : rule->kind == UNWIND_EXPRESSION ? UNWIND_AT_CFA
+						      : UNWIND_CFA_PLUS;
+	ret->offset = (int64_t)(value - cfa);
+	return end;
+}
+
+/* The registers that a step leaves to us: all but those with parts of their own in a rule. */
+static void restore_others(const struct thread_state *callee, const struct call_frames_row *rules,
+	uint64_t cfa, struct unwind_registers *caller)
+{
+	const struct unwind_machine *machine = callee->machine;
+	for (unsigned i = 0; i < UNWIND_REGISTERS; i++) {
+		struct unwind_place place;
+		unsigned long long value;
+		bool is_known;
+		if (i == machine->frame_pointer || i == machine->stack_pointer ||
+			i == machine->pc || i == rules->cfi.return_register ||
+			find_place(callee, rules, i, cfa, &place) ||
+			unwind_register(machine, &callee->registers, i, &place, cfa, read_word,
+				(void *)callee, &value, &is_known) ||
+			!is_known)
+			continue;
+		caller->known |= 1ULL << i;
+		caller->reg[i] = value;
+	}
+}
+
+/* To the caller by rules; *is_outermost: there is none. */
+static enum event_stack_end step_by_rules(
+	struct thread_state *state, const struct call_frames_row *rules, bool *is_outermost)
+{
+	const struct cfi_row *cfi = &rules->cfi;
+	const struct unwind_machine *machine = state->machine;
+	struct thread_state callee = *state;
+	struct unwind_row row = {
+		.cfa = cfi->cfa_kind != UNWIND_CFA_NONE ? cfi->cfa_kind : UNWIND_CFA_UNSUPPORTED,
+		.cfa_register = cfi->cfa_register,
+		.cfa_offset = cfi->cfa_offset,
+		.cfa_offset2 = cfi->cfa_offset2,
+		.ra.kind = cfi->registers[cfi->return_register].kind,
+		.extra.kind = UNWIND_UNDEFINED,
+		.flags = cfi->is_signal_frame ? UNWIND_SIGNAL_FRAME : 0,
+	};
+	uint64_t cfa = 0;
+	if (row.ra.kind != UNWIND_UNDEFINED) {
+		enum event_stack_end end = find_cfa(state, rules, &row, &cfa);
+		if (!end)
+			end = find_place(state, rules, cfi->return_register, cfa, &row.ra);
+		if (end)
+			return end;
+		find_place(state, rules, machine->frame_pointer, cfa, &row.fp);
+	}
+	enum event_stack_end end =
+		unwind_step(machine, &state->registers, &row, read_word, &callee, is_outermost);
+	if (end || *is_outermost)
+		return end;
+	restore_others(&callee, rules, cfa, &state->registers);
+	state->is_exact = cfi->is_signal_frame;
+	return EVENT_END_COMPLETE;
+}
+
+/* ... by the frame pointer, which may be one. */
+static enum event_stack_end step_by_guess(struct thread_state *state, bool *is_outermost)
+{
+	struct unwind_row row = unwind_guess_row(state->machine);
+	state->is_exact = false;
+	return unwind_step(state->machine, &state->registers, &row, read_word, state, is_outermost);
 }
 
 /* ---- where code is ---- */
@@ -235,13 +210,13 @@ static struct call_frames *call_frames_of(
 	return *frames;
 }
 
-static enum layout_truncation find_rules(struct unwinder *unwinder,
-	const struct layout_frame *frame, uint16_t machine, Dwarf_Frame **ret)
+static enum event_stack_end find_rules(struct unwinder *unwinder, const struct layout_frame *frame,
+	uint16_t machine, const struct call_frames_row **ret)
 {
 	switch (unwinder->profile->objects.data[frame->object].info.kind) {
 	case LAYOUT_OBJECT_ANONYMOUS:
 	case LAYOUT_OBJECT_UNKNOWN:
-		return LAYOUT_TRUNCATED_JIT;
+		return EVENT_END_JIT;
 	default:
 		return call_frames_find(
 			call_frames_of(unwinder, frame->object, machine), frame->offset, ret);
@@ -252,7 +227,7 @@ static enum layout_truncation find_rules(struct unwinder *unwinder,
 
 struct walk {
 	struct unwinder *unwinder;
-	const struct unwind_machine *machine;
+	uint16_t elf_machine;
 	struct address_space *space;
 	size_t space_state;
 	struct thread_state state;
@@ -261,10 +236,8 @@ struct walk {
 /* The frame of the current pc; false: it lies in no mapping. */
 static bool locate(struct walk *walk, struct layout_frame *ret)
 {
-	uint64_t pc;
-	if (!thread_state_get(&walk->state, walk->machine->pc, &pc))
-		return false;
-	uint64_t address = pc - !walk->state.is_exact, before = walk->space->scanned;
+	uint64_t address = walk->state.registers.ip - !walk->state.is_exact;
+	uint64_t before = walk->space->scanned;
 	const struct layout_mapping *mapping =
 		address_space_find(walk->space, address, walk->space_state);
 	walk->unwinder->unwound->steps += (walk->space->scanned - before) / 64;
@@ -282,60 +255,33 @@ static bool is_within_budget(struct unwinder *unwinder)
 	return unwinder->unwound->steps++ < STEPS_FLOOR + unwinder->profile->file.file_bytes;
 }
 
-/* To the caller by rules, which is located; *is_outermost: there is none. */
-static enum layout_truncation go_by_rules(
-	struct walk *walk, Dwarf_Frame *rules, struct layout_frame *frame, bool *is_outermost)
-{
-	enum layout_truncation fault = step(walk->machine, rules, &walk->state, is_outermost);
-	if (!fault && !*is_outermost && !locate(walk, frame))
-		fault = LAYOUT_TRUNCATED_NO_MAPPING;
-	return fault;
-}
-
-/* To the caller without rules; `fault` says what they lack. */
-static enum layout_truncation go_by_guess(
-	struct walk *walk, enum layout_truncation fault, struct layout_frame *frame)
-{
-	bool may_guess = fault == LAYOUT_TRUNCATED_JIT || fault == LAYOUT_TRUNCATED_NO_RULE;
-	if (!may_guess || !guess(walk->machine, &walk->state) || !locate(walk, frame))
-		return fault;
-	frame->flags = LAYOUT_FRAME_GUESSED;
-	return LAYOUT_COMPLETE;
-}
-
-/*
- * A signal's handler returns to code that nobody called: the kernel put its first byte there as
- * the return address. Its rules hold from the byte before on, for unwinders that look there, but
- * its name does not.
- */
-static bool is_trampoline(const struct walk *walk, Dwarf_Frame *rules)
-{
-	bool is_signal_frame = false;
-	return !walk->state.is_exact &&
-	       dwarf_frame_info(rules, NULL, NULL, &is_signal_frame) >= 0 && is_signal_frame;
-}
-
 static enum layout_truncation walk_frames(struct walk *walk)
 {
 	struct unwinder *unwinder = walk->unwinder;
-	struct layout_frame frame;
-	if (!(walk->state.known >> walk->machine->pc & 1))
-		return LAYOUT_TRUNCATED_REGISTER;
-	if (!locate(walk, &frame))
-		return LAYOUT_TRUNCATED_NO_MAPPING;
+	struct thread_state *state = &walk->state;
+	enum event_stack_end guess = EVENT_END_COMPLETE; /* why the frame at hand was guessed */
 	for (size_t count = 0; count < UNWINDER_MAX_FRAMES; count++) {
+		struct layout_frame frame;
+		if (!locate(walk, &frame))
+			return truncation_of_end(unwind_end_nowhere(guess));
 		if (!is_within_budget(unwinder))
 			return LAYOUT_TRUNCATED_UNKNOWN;
-		Dwarf_Frame *rules = NULL;
-		bool is_outermost = false;
-		enum layout_truncation fault =
-			find_rules(unwinder, &frame, walk->machine->elf_machine, &rules);
-		frame.offset += !fault && is_trampoline(walk, rules);
+		const struct call_frames_row *rules = NULL;
+		enum event_stack_end end = find_rules(unwinder, &frame, walk->elf_machine, &rules);
+		frame.flags = guess ? LAYOUT_FRAME_GUESSED : 0;
+		if (!end)
+			frame.offset = unwind_place(frame.offset, state->is_exact,
+				rules->cfi.registers[rules->cfi.return_register].kind);
 		unwound_add(unwinder->unwound, &frame);
-		fault = fault ? go_by_guess(walk, fault, &frame)
-			      : go_by_rules(walk, rules, &frame, &is_outermost);
-		if (fault || is_outermost)
-			return fault;
+		bool is_guess = unwind_is_guess(state->machine, &state->registers, end);
+		if (end && !is_guess)
+			return truncation_of_end(end);
+		guess = end;
+		bool is_outermost = false;
+		end = is_guess ? step_by_guess(state, &is_outermost)
+			       : step_by_rules(state, rules, &is_outermost);
+		if (end || is_outermost)
+			return truncation_of_end(end);
 	}
 	return LAYOUT_TRUNCATED_DEPTH;
 }
@@ -343,22 +289,19 @@ static enum layout_truncation walk_frames(struct walk *walk)
 static uint32_t unwind(struct unwinder *unwinder, const struct layout_snapshot *snapshot,
 	struct address_space *space, size_t space_state)
 {
-	bool is_arm64 = snapshot->known >> arm64.pc & 1;
+	const struct machine *machine = machine_of_snapshot(snapshot->known);
+	if (!machine)
+		return unwound_end(unwinder->unwound, LAYOUT_TRUNCATED_REGISTER);
+	if (!space)
+		return unwound_end(unwinder->unwound, LAYOUT_TRUNCATED_NO_MAPPING);
 	struct walk walk = {
 		.unwinder = unwinder,
-		.machine = is_arm64 ? &arm64 : &x86_64,
+		.elf_machine = machine->elf,
 		.space = space,
 		.space_state = space_state,
-		.state = {.known = snapshot->known,
-			.is_exact = snapshot->is_exact,
-			.stack_address = snapshot->stack_address,
-			.stack = snapshot->stack,
-			.stack_bytes = snapshot->stack_bytes},
+		.state = thread_state_of(machine->unwind, snapshot),
 	};
-	for (int i = 0; i < LAYOUT_MAX_REGISTERS; i++)
-		walk.state.registers[i] = snapshot->registers[i];
-	return unwound_end(
-		unwinder->unwound, space ? walk_frames(&walk) : LAYOUT_TRUNCATED_NO_MAPPING);
+	return unwound_end(unwinder->unwound, walk_frames(&walk));
 }
 
 /* ---- the face ---- */
