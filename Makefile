@@ -187,13 +187,13 @@ endif
 
 unit_objects = $(patsubst %.c,$(O)/%.o,$(wildcard tests/unit/$(1)_*.c))
 UNIT_BASE := $(O)/tests/unit/unit.o
-UNIT_TESTS := $(foreach layer,format bpf runtime record report cmd, \
+UNIT_TESTS := $(foreach layer,format bpf runtime record report cmd walk, \
 	$(if $(call unit_objects,$(layer)),$(O)/tests/unit_$(layer)))
 
 $(O)/tests/unit_format: $(UNIT_BASE) $(call unit_objects,format) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(FORMAT_LIBS)
 # The BPF programs over an emulated kernel, whose headers stand for libbpf's.
-$(O)/tests/unit/bpf_%.o $(O)/tests/unit/runtime_%.o $(O)/tests/unit/emulate/%.o: private ALL_CPPFLAGS += \
+$(O)/tests/unit/bpf_%.o $(O)/tests/unit/runtime_%.o $(O)/tests/unit/walk_%.o $(O)/tests/unit/emulate/%.o: private ALL_CPPFLAGS += \
 	-Itests/unit/emulate -D__TARGET_ARCH_$(BPF_ARCH)
 # Nothing but rules can unwind this: what is compared there are rules.
 $(O)/tests/unit/bpf_unwind_self.o: private ALL_CFLAGS += -O2 -fomit-frame-pointer
@@ -210,6 +210,11 @@ $(O)/tests/unit_report: $(UNIT_BASE) $(call unit_objects,report) $(REPORT_ARCHIV
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS)
 $(O)/tests/unit_cmd: $(UNIT_BASE) $(call unit_objects,cmd) \
 		$(filter-out $(O)/cmd/main.o,$(CMD_OBJS)) $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
+
+# What the kernel's side and the report must agree on.
+$(O)/tests/unit_walk: $(UNIT_BASE) $(call unit_objects,walk) $(call objects,tests/unit/emulate) \
+		$(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
 # Probes in frames that are told of as those of distributions' interpreters are.
