@@ -316,6 +316,19 @@ TEST(unknown_register_stays_unknown)
 	CHECK_INT(frame.regs.known, 1 << UNWIND_SP | 1 << UNWIND_EXTRA);
 }
 
+/* A runtime may keep something in another register than ld.so: then that one is restored. */
+TEST(rule_says_which_register_it_restores)
+{
+	struct unwind_rule rule = usual();
+	struct frame frame = new_frame();
+	rule.extra = UNWIND_AT_CFA;
+	rule.extra_offset = -16;
+	rule.extra_register = 13;
+	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
+	CHECK_INT(frame.regs.reg[13], 0x110);
+	CHECK_INT(frame.regs.known, 1 << UNWIND_SP | 1 << UNWIND_FP | 1 << 13);
+}
+
 /* ---- guesses ---- */
 
 TEST(guesses_need_a_frame_pointer_that_may_be_one)
