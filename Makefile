@@ -42,7 +42,7 @@ STATIC_OBJS := $(if $(STATIC),$(O)/record/static_libelf.o)
 UNPACK_LIBS = $(call pkg_libs,zlib $(shell for library in libdeflate libzstd; do \
 	$(PKG_CONFIG) --exists $$library && echo $$library; done))
 RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf) $(UNPACK_LIBS)
-REPORT_LIBS = $(STATIC_OBJS) -liberty -lm $(call pkg_libs,libdw libelf liblzma ncursesw) $(UNPACK_LIBS)
+REPORT_LIBS = $(STATIC_OBJS) -liberty -lm $(call pkg_libs,liblzma ncursesw) $(UNPACK_LIBS)
 FORMAT_LIBS = $(UNPACK_LIBS)
 
 # Other flags than those of the last time (WERROR=1, CFLAGS=...) build everything again.
@@ -125,16 +125,16 @@ $(RECORD_OBJS): | $(BPF_SKELETONS)
 
 # ---- what building and testing need ----
 
-BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev libdw-dev zlib1g-dev \
-	liblzma-dev libncurses-dev libiberty-dev libdeflate-dev libzstd-dev pkg-config $(if $(STATIC),libbz2-dev)
+BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev \
+	liblzma-dev libncurses-dev libiberty-dev libdeflate-dev libzstd-dev pkg-config
 # A test that lacks one of these is skipped and says so.
-TEST_PACKAGES := golang-go g++ gdc rustc lld binutils dwz elfutils gdb clang-format clang-tidy cppcheck shellcheck \
+TEST_PACKAGES := golang-go g++ gdc rustc lld binutils dwz elfutils libdw-dev gdb clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev ruby perl lua5.4 luajit \
 	zsh fish libdevel-nytprof-perl \
 	procps strace util-linux python3 php-cli jq tmux mandoc debuginfod libdebuginfod1 xz-utils zstd \
 	chromium valgrind libxml2-utils cmark-gfm protobuf-compiler curl openssl $(if $(shell command -v npm),,nodejs npm)
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring
-HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h elfutils/libdw.h zlib.h lzma.h ncurses.h libiberty/demangle.h
+HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h zlib.h lzma.h ncurses.h libiberty/demangle.h
 
 missing_packages = for package in $(1); do \
 	dpkg-query -W -f '$${db:Status-Status}' $$package 2>/dev/null | grep -q '^installed' || \
@@ -267,7 +267,7 @@ $(ORACLES): $(O)/%: %.c $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a $(O)/flag
 	@mkdir -p $(@D)
 	@if echo '#include <elfutils/libdw.h>' | $(CC) -E - >/dev/null 2>&1; then \
 		$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(O)/record.a \
-			$(REPORT_ARCHIVES) $(O)/format.a -ldw $(REPORT_LIBS) $(RECORD_LIBS); \
+			$(REPORT_ARCHIVES) $(O)/format.a -ldw -lelf $(REPORT_LIBS) $(RECORD_LIBS); \
 	else echo "no libdw-dev: $@ is not built"; fi
 
 # Fuzz targets see every layer; a linker takes out of the archive what a target calls.

@@ -356,7 +356,7 @@ static enum event_stack_end unwind_rest(
 	return EVENT_END_DEPTH;
 }
 
-/* Rules beyond rows are for libdw, within limits: snapshots are large. */
+/* Rules beyond rows are for the report, within limits: snapshots are large. */
 static bool may_leave(struct resolver *resolver, const struct snapshot *snapshot)
 {
 	const struct event_stack *head = &snapshot->head;

@@ -10,7 +10,7 @@ struct symbol_file_options;
 struct profile_options {
 	const struct symbol_file_options *files; /* NULL: the usual places */
 	/*
-	 * Unwind in this process, which then crashes with libdw: for tests that look for crashes.
+	 * Unwind in this process, which then crashes with it: for tests that look for crashes.
 	 */
 	bool unwinds_here;
 	/*

@@ -172,7 +172,7 @@ static bool put_unwind_losses(const struct profile *profile, const char *separat
 	if (!all)
 		return false;
 	str_printf(out,
-		"%s%llu %s could not be unwound: libdw crashed over %llu and took too long "
+		"%s%llu %s could not be unwound: unwinding crashed over %llu and took too long "
 		"over %llu",
 		separator, (unsigned long long)all, str_plural(all, "snapshot", "snapshots"),
 		(unsigned long long)losses->crashed, (unsigned long long)losses->hung);

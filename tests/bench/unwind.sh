@@ -61,7 +61,7 @@ done
 
 if have clang++ && [ -x "$build/tests/oracle/both_ways" ]; then
 	record -F 199 --call-graph both -m 16M "${warm[@]}" -o both.data -- "${clang[@]}"
-	line "frames of clang that libdw unwinds otherwise" \
+	line "frames of clang that the report unwinds otherwise" \
 		"$("$build/tests/oracle/both_ways" both.data | tail -n 1 | sed -E 's/.*frames ([0-9]+), different ([0-9]+)/\2 of \1/')" \
 		"" "" "<= 0.1%"
 fi

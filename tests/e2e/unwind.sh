@@ -195,12 +195,12 @@ test_by_the_report() {
 	want_share r.folded 'main;callback;.*qsort.*;compare;spin' 95
 }
 
-# The BPF program's stacks and libdw's, of the same ticks, frame for frame.
-same_as_libdw() { # COMMAND...
+# The BPF program's stacks and the report's, of the same ticks, frame for frame.
+same_as_report() { # COMMAND...
 	local oracle
 	oracle=$(dirname "$WORKLOADS")/oracle/both_ways
 	[[ -x $oracle ]] || skip "built without libdw-dev"
-	# Scripts' frames, which are there as soon as an interpreter is known, libdw has not.
+	# Scripts' frames, which are there as soon as an interpreter is known, the report has not.
 	record r.data --call-graph both --no-vm all -m 16M -- "$@"
 	"$oracle" r.data >both || fail "$(cat both)"
 	local stacks frames different
@@ -210,14 +210,14 @@ same_as_libdw() { # COMMAND...
 	((different * 1000 <= frames)) || fail "$(tr '\n' ' ' <both)"
 }
 
-test_same_as_libdw_recursion() { same_as_libdw "$shapes" recursion 1 60; }
-test_same_as_libdw_signal() { same_as_libdw "$shapes" signal 1; }
-test_same_as_libdw_compiler() {
-	same_as_libdw cc -O2 -c -D_GNU_SOURCE -I "$here/../.." -o x.o "$here/../../format/file/writer.c"
+test_same_as_report_recursion() { same_as_report "$shapes" recursion 1 60; }
+test_same_as_report_signal() { same_as_report "$shapes" signal 1; }
+test_same_as_report_compiler() {
+	same_as_report cc -O2 -c -D_GNU_SOURCE -I "$here/../.." -o x.o "$here/../../format/file/writer.c"
 }
-test_same_as_libdw_python() {
+test_same_as_report_python() {
 	command -v python3 >/dev/null || skip "no python3"
-	same_as_libdw python3 -c 'def f(n): return n if n < 2 else f(n - 1) + f(n - 2)
+	same_as_report python3 -c 'def f(n): return n if n < 2 else f(n - 1) + f(n - 2)
 f(28)'
 }
 

@@ -1,6 +1,6 @@
 /*
  * A recording of `record --call-graph both` has every sample twice: unwound by the BPF program, and
- * from a snapshot by libdw's rules. Are they the same?
+ * from a snapshot by the report. Are they the same?
  *   both_ways RECORDING
  * Prints how many stacks and frames were compared, and how many differ.
  */
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	}
 	struct tally tally = {0};
 	compare_all(&tally, profile);
-	printf("stacks %llu, of which %llu are cut on libdw's side, different %llu; "
+	printf("stacks %llu, of which %llu are cut on the report's side, different %llu; "
 	       "frames %llu, different %llu\n",
 		(unsigned long long)tally.stacks, (unsigned long long)tally.cut,
 		(unsigned long long)tally.different_stacks, (unsigned long long)tally.frames,
