@@ -117,6 +117,7 @@ static struct err *show_both(
 		.file_name = new.name,
 		.baseline = str_text(&path),
 		.baseline_name = base.name,
+		.judging = &options->run.diff,
 		.fd = new.fd,
 	};
 	bool is_well = terminal_report(&tui, &options->run.select) == CONSOLE_OK;

@@ -273,7 +273,8 @@ static struct err *compare_and_write(struct diff_run_options *options, const str
 				.source_root = find_source_root()},
 			.baseline = {.profile = of_base.profile,
 				.name = input_short_name(base),
-				.profile_name = input_short_name(new)},
+				.profile_name = input_short_name(new),
+				.judging = &options->diff},
 			.inputs = inputs,
 			.nr_inputs = base->nr_paths + new->nr_paths,
 		};

@@ -1,8 +1,9 @@
 #include "report/compare/compare.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "format/base/err.h"
 
 /* ---- functions ---- */
 
@@ -53,17 +54,11 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : strcmp(x->object, y->object);
 }
 
-struct compare_wholes compare_wholes_of(
-	const struct tree_weight *base, const struct tree_weight *new)
-{
-	return (struct compare_wholes){{base->total, base->samples}, {new->total, new->samples}};
-}
-
 void compare_init(struct compare *compare, const struct diff_tree *diff,
 	const struct tree_weight *base, const struct tree_weight *new)
 {
 	*compare = (struct compare){
-		.wholes = compare_wholes_of(base, new),
+		.wholes = {{base->total, base->samples}, {new->total, new->samples}},
 		.row_of = mem_zalloc_array(diff->functions.len, sizeof(*compare->row_of)),
 	};
 	weigh(compare, diff, MATCH_NEW, new);
@@ -85,6 +80,37 @@ const struct compare_row *compare_row_of(const struct compare *compare, uint32_t
 {
 	uint32_t place = compare->row_of[function];
 	return place ? &compare->rows.data[place - 1] : NULL;
+}
+
+static struct compare_change change_of(const struct diff_finding *finding)
+{
+	return (struct compare_change){
+		finding->verdict, {finding->wholes[MATCH_BASE], finding->wholes[MATCH_NEW]}};
+}
+
+bool compare_judge(struct compare *compare, const struct diff_tree *diff,
+	const struct diff_source sides[MATCH_SIDES], const struct diff_options *options)
+{
+	struct diff_options by_function = DIFF_OPTIONS_DEFAULT;
+	if (options)
+		by_function = *options;
+	by_function.by = DIFF_BY_FUNCTION;
+	struct difference *difference;
+	struct err *err = difference_create_of_tree(diff, sides, &by_function, &difference);
+	if (err) {
+		err_destroy(err);
+		return false;
+	}
+	vec_each(&difference->rows, judged) {
+		uint32_t place = compare->row_of[judged->entity];
+		struct compare_row *row = place ? &compare->rows.data[place - 1] : NULL;
+		if (!row)
+			continue;
+		row->changes[COMPARE_SELF] = change_of(&judged->self);
+		row->changes[COMPARE_TOTAL] = change_of(&judged->total);
+	}
+	difference_destroy(difference);
+	return true;
 }
 
 /* ---- values ---- */
@@ -114,24 +140,29 @@ bool compare_is_known(const struct compare_row *row, enum compare_metric metric)
 	return !row->is_cut || metric != COMPARE_TOTAL;
 }
 
-static double samples_of(const struct compare_value *value, enum compare_metric metric)
+int compare_direction(const struct compare_row *row, enum compare_metric metric)
 {
-	return (double)(metric == COMPARE_SELF ? value->self_samples : value->samples);
+	enum diff_verdict verdict = row->changes[metric].verdict;
+	if (!compare_is_known(row, metric))
+		return 0;
+	return (verdict == DIFF_REGRESSION) - (verdict == DIFF_IMPROVEMENT);
 }
 
-/* The normal approximation of two proportions, squared: no root is needed. */
-bool compare_is_significant(const struct compare_wholes *wholes, const struct compare_row *row,
-	enum compare_metric metric)
+bool compare_cannot_tell(const struct compare_row *row, enum compare_metric metric)
 {
-	static const double quantile = 3.841; /* of chi squared, one degree of freedom, 95 % */
-	double all_base = (double)wholes->base.samples, all_new = (double)wholes->new.samples;
-	if (all_base <= 0 || all_new <= 0 || !compare_is_known(row, metric))
-		return false;
-	double base = samples_of(&row->base, metric), new = samples_of(&row->new, metric);
-	double pooled = (base + new) / (all_base + all_new);
-	double difference = new / all_new - base / all_base;
-	double variance = pooled * (1 - pooled) * (1 / all_base + 1 / all_new);
-	return difference * difference > quantile * variance;
+	return row->changes[metric].verdict == DIFF_INCONCLUSIVE;
+}
+
+struct compare_change compare_change_of_part(
+	const struct compare_change *change, uint64_t base, uint64_t new)
+{
+	struct compare_change part = *change;
+	double by =
+		(double)new * change->wholes[MATCH_BASE] - (double)base * change->wholes[MATCH_NEW];
+	if ((change->verdict == DIFF_REGRESSION && by <= 0) ||
+		(change->verdict == DIFF_IMPROVEMENT && by >= 0))
+		part.verdict = DIFF_INCONCLUSIVE;
+	return part;
 }
 
 const double compare_strengths[COMPARE_STRENGTHS] = {0, 1, 3, 10};
@@ -139,7 +170,7 @@ const double compare_strengths[COMPARE_STRENGTHS] = {0, 1, 3, 10};
 unsigned compare_strength(double points)
 {
 	unsigned strength = COMPARE_STRENGTHS - 1;
-	while (strength && fabs(points) < compare_strengths[strength])
+	while (strength && points < compare_strengths[strength])
 		strength--;
 	return strength;
 }

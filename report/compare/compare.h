@@ -1,15 +1,29 @@
 /*
- * Two recordings side by side, function by function (function_match.h says which ones are the
- * same). Recordings differ in length: what is compared are shares of all samples.
+ * Two recordings side by side, function by function, for what shows their call trees
+ * (function_match.h says which functions are the same). Recordings differ in length: what is shown
+ * are shares of all samples. Which of them changed is what `ebprof diff` says (difference.h): a
+ * function whose share fell because another one takes longer has not changed.
  */
 #ifndef EBPROF_COMPARE_H
 #define EBPROF_COMPARE_H
 
-#include "report/compare/diff_tree.h"
+#include "report/compare/difference.h"
 
 struct compare_value {
 	uint64_t self, total; /* in the event's unit (ns) */
 	uint64_t self_samples, samples;
+};
+
+enum compare_metric {
+	COMPARE_SELF,
+	COMPARE_TOTAL,
+	COMPARE_METRICS,
+};
+
+/* What is known of a change, as diff_finding has it. */
+struct compare_change {
+	enum diff_verdict verdict; /* inconclusive where there were too few samples to judge */
+	double wholes[MATCH_SIDES];
 };
 
 struct compare_row {
@@ -19,16 +33,13 @@ struct compare_row {
 	bool is_known;             /* there was a symbol */
 	bool is_cut; /* a baseline may have left out part of its total, or of it altogether */
 	struct compare_value base, new;
+	struct compare_change changes[COMPARE_METRICS];
 };
 
 /* All samples of each side. */
 struct compare_wholes {
 	struct slice_sum base, new;
 };
-
-/* Of a tree's weights. */
-struct compare_wholes compare_wholes_of(
-	const struct tree_weight *base, const struct tree_weight *new);
 
 struct compare {
 	VEC(struct compare_row) rows; /* by name, then by object: of what took any time */
@@ -40,13 +51,14 @@ struct compare {
 void compare_init(struct compare *compare, const struct diff_tree *diff,
 	const struct tree_weight *base, const struct tree_weight *new);
 void compare_deinit(struct compare *compare);
+/*
+ * Judges the rows as `ebprof diff --by function` does with these options; NULL: with none. False:
+ * it would refuse to compare these sides (comparability.h), and all rows stay inconclusive.
+ */
+bool compare_judge(struct compare *compare, const struct diff_tree *diff,
+	const struct diff_source sides[MATCH_SIDES], const struct diff_options *options);
 /* NULL: it took no time, as what truncated stacks begin with. */
 const struct compare_row *compare_row_of(const struct compare *compare, uint32_t function);
-
-enum compare_metric {
-	COMPARE_SELF,
-	COMPARE_TOTAL,
-};
 
 /* What of all samples, in percent. */
 double compare_base_percent(const struct compare_wholes *wholes, const struct compare_row *row,
@@ -58,20 +70,24 @@ double compare_points(const struct compare_wholes *wholes, const struct compare_
 	enum compare_metric metric);
 /* False: what a baseline left out may be of it, so that it cannot be compared. */
 bool compare_is_known(const struct compare_row *row, enum compare_metric metric);
+/* 1: it is a regression; -1: an improvement; 0: it is not known to be either. */
+int compare_direction(const struct compare_row *row, enum compare_metric metric);
+/* Whether a difference may be a change or chance: one that is neither is due to others' changes. */
+bool compare_cannot_tell(const struct compare_row *row, enum compare_metric metric);
 /*
- * False: it cannot be compared, or so few samples differ so much by chance, once in twenty times.
- * Chances are those of independent samples; shares of repeated recordings were seen to vary little
- * more than that.
+ * The change of a part of a function's samples, of which base and new have as many: the function's,
+ * where the part changed in that direction, too.
  */
-bool compare_is_significant(const struct compare_wholes *wholes, const struct compare_row *row,
-	enum compare_metric metric);
+struct compare_change compare_change_of_part(
+	const struct compare_change *change, uint64_t base, uint64_t new);
 
 enum {
 	COMPARE_STRENGTHS = 4, /* of colours, for more and for less */
 };
 
-/* From how many points on, without sign, each begins; the first at 0. */
+/* From how many points on each begins; the first at 0 and below. */
 extern const double compare_strengths[COMPARE_STRENGTHS];
+/* By how many points it changed in the direction of the colour. */
 unsigned compare_strength(double points);
 
 /*

@@ -3,9 +3,9 @@
 #include "format/base/map.h"
 
 void diff_focus_init(struct diff_focus *focus, const struct diff_tree *diff, struct focus *both,
-	const struct tree_weight *const sides[MATCH_SIDES])
+	const struct tree_weight *const sides[MATCH_SIDES], const struct compare *compare)
 {
-	*focus = (struct diff_focus){.both = both, .diff = diff};
+	*focus = (struct diff_focus){.both = both, .diff = diff, .compare = compare};
 	for (int side = 0; side < MATCH_SIDES; side++)
 		focus_init(&focus->sides[side], both->tree, sides[side], both->functions,
 			both->direction);
@@ -72,6 +72,19 @@ static bool is_cut(const struct diff_focus *focus, uint32_t node)
 	return false;
 }
 
+static void put_change(const struct diff_focus *focus, uint32_t node, struct compare_row *row)
+{
+	const struct focus_node *nodes = focus->both->nodes.data;
+	bool is_inverted = focus->both->direction == FOCUS_CALLERS;
+	while (is_inverted && nodes[node].parent)
+		node = nodes[node].parent;
+	const struct compare_row *function = compare_row_of(focus->compare, nodes[node].function);
+	if (function)
+		row->changes[COMPARE_TOTAL] = compare_change_of_part(
+			&function->changes[is_inverted ? COMPARE_SELF : COMPARE_TOTAL],
+			row->base.samples, row->new.samples);
+}
+
 struct compare_row diff_focus_row(struct diff_focus *focus, uint32_t node)
 {
 	const struct focus_node *nodes = focus->both->nodes.data;
@@ -87,5 +100,6 @@ struct compare_row diff_focus_row(struct diff_focus *focus, uint32_t node)
 		put_value(&focus->sides[MATCH_BASE].nodes.data[twins[MATCH_BASE] - 1], &row.base);
 	if (twins[MATCH_NEW])
 		put_value(&focus->sides[MATCH_NEW].nodes.data[twins[MATCH_NEW] - 1], &row.new);
+	put_change(focus, node, &row);
 	return row;
 }

@@ -17,16 +17,24 @@ struct diff_twins {
 struct diff_focus {
 	struct focus *both; /* borrowed: of `both` */
 	const struct diff_tree *diff;
+	const struct compare *compare;
 	struct focus sides[MATCH_SIDES];
 	VEC(struct diff_twins) twins; /* for each node of `both` */
 };
 
-/* The focus leads from the diff tree's root or its leaves; `sides`: the weights of each. */
+/*
+ * The focus leads from the diff tree's root or its leaves; `sides`: the weights of each; `compare`:
+ * of the same, judged. All are borrowed.
+ */
 void diff_focus_init(struct diff_focus *focus, const struct diff_tree *diff, struct focus *both,
-	const struct tree_weight *const sides[MATCH_SIDES]);
+	const struct tree_weight *const sides[MATCH_SIDES], const struct compare *compare);
 void diff_focus_deinit(struct diff_focus *focus);
 
-/* A row without a name. Of its samples, all are counted; those of its own are not. */
+/*
+ * A row without a name. Of its samples, all are counted; those of its own are not. Its total has
+ * changed where that of its function has; from the leaves on, where the self time has of the
+ * function that the path begins at: it is a part of that.
+ */
 struct compare_row diff_focus_row(struct diff_focus *focus, uint32_t node);
 
 #endif

@@ -87,6 +87,7 @@ static void put_rows(struct difference *diff, const struct run_counts *counts)
 		if (!counts->row_of[i])
 			continue;
 		struct diff_row *row = &diff->rows.data[counts->row_of[i] - 1];
+		row->entity = i;
 		entities_name(diff->entities, i, row);
 		if (counts->old[i]) {
 			struct diff_row old = {0};
@@ -311,7 +312,9 @@ static int by_change(const void *a, const void *b, void *context)
 
 static void compare_sides(struct difference *diff, struct run_counts *counts)
 {
-	size_t nr_renamed = renames_join(counts, diff->sides, &diff->options);
+	size_t nr_renamed = entities_are_of_tree(diff->entities)
+				    ? 0
+				    : renames_join(counts, diff->sides, &diff->options);
 	choose_rows(diff, counts);
 	diff->nr_entities = counts->nr_entities - nr_renamed;
 	diff->knows_dispersion = counts->nr_runs > 2;
@@ -368,10 +371,21 @@ static struct err *check_runs(const struct difference *diff)
 	return check_cut(diff);
 }
 
-struct err *difference_create(const struct profile *base, const struct profile *new,
-	const struct diff_options *options, struct difference **ret)
+static struct entities *create_entities(const struct diff_tree *both,
+	const struct diff_source sides[MATCH_SIDES], const struct diff_options *options)
 {
-	const struct profile *profiles[MATCH_SIDES] = {base, new};
+	if (!both)
+		return entities_create(
+			options->by, sides[MATCH_BASE].profile, sides[MATCH_NEW].profile);
+	return entities_create_of_tree(both, sides[MATCH_BASE].tree, sides[MATCH_NEW].tree);
+}
+
+/* `both`: NULL where the sides have no trees. */
+static struct err *create_difference(const struct diff_tree *both,
+	const struct diff_source sides[MATCH_SIDES], const struct diff_options *options,
+	struct difference **ret)
+{
+	const struct profile *base = sides[MATCH_BASE].profile, *new = sides[MATCH_NEW].profile;
 	uint32_t events[MATCH_SIDES];
 	try(comparability_check(base, new, options, &events[MATCH_BASE], &events[MATCH_NEW]));
 	struct difference *diff = mem_zalloc(sizeof(*diff));
@@ -380,7 +394,7 @@ struct err *difference_create(const struct profile *base, const struct profile *
 	diff->unit = new->events.data[events[MATCH_NEW]].unit;
 	struct run_samples samples[MATCH_SIDES];
 	for (int side = 0; side < MATCH_SIDES; side++)
-		run_samples_init(&samples[side], profiles[side], events[side], &diff->sides[side]);
+		run_samples_init(&samples[side], &sides[side], events[side], &diff->sides[side]);
 	struct err *err = check_runs(diff);
 	if (err) {
 		run_samples_deinit(&samples[MATCH_BASE]);
@@ -389,12 +403,29 @@ struct err *difference_create(const struct profile *base, const struct profile *
 		return err;
 	}
 	struct run_counts counts;
-	diff->entities = entities_create(options->by, base, new);
+	diff->entities = create_entities(both, sides, options);
 	run_counts_init(&counts, &samples[MATCH_BASE], &samples[MATCH_NEW], diff->entities);
 	compare_sides(diff, &counts);
 	run_counts_deinit(&counts);
 	*ret = diff;
 	return NULL;
+}
+
+struct err *difference_create(const struct profile *base, const struct profile *new,
+	const struct diff_options *options, struct difference **ret)
+{
+	const struct diff_source sides[] = {
+		[MATCH_BASE] = {.profile = base},
+		[MATCH_NEW] = {.profile = new},
+	};
+	return create_difference(NULL, sides, options, ret);
+}
+
+struct err *difference_create_of_tree(const struct diff_tree *both,
+	const struct diff_source sides[MATCH_SIDES], const struct diff_options *options,
+	struct difference **ret)
+{
+	return create_difference(both, sides, options, ret);
 }
 
 void difference_destroy(struct difference *diff)

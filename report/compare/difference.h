@@ -13,7 +13,7 @@
 #include "format/base/err.h"
 #include "format/base/str.h"
 #include "format/base/vec.h"
-#include "report/compare/function_match.h"
+#include "report/compare/diff_tree.h"
 #include "report/model/profile.h"
 
 #define DIFF_BYS(X) \
@@ -100,9 +100,10 @@ struct diff_amount {
 /* A row by one measure. Effects are ratios less 1: .05 takes 5 % longer. */
 struct diff_finding {
 	struct diff_amount sides[MATCH_SIDES];
-	bool is_tested;       /* else there were too few samples, and what follows is 0 */
-	double effect;        /* INFINITY: base had none */
-	double low, high;     /* its interval */
+	bool is_tested;             /* else there were too few samples, and what follows is 0 */
+	double wholes[MATCH_SIDES]; /* samples (CPU time: exposures) that its samples are part of */
+	double effect;              /* INFINITY: base had none */
+	double low, high;           /* its interval */
 	double t;             /* what p is of: how many deviations it is off, without its sign */
 	double p, adjusted_p; /* by Benjamini and Hochberg */
 	double dispersion;    /* of runs, that of chance being 1 */
@@ -111,6 +112,7 @@ struct diff_finding {
 };
 
 struct diff_row {
+	uint32_t entity;           /* which of the entities it is (entities.h) */
 	const char *name, *object; /* borrowed */
 	const char *file;          /* NULL: unknown */
 	uint32_t line;             /* 0: unknown */
@@ -136,12 +138,26 @@ struct difference {
 	struct entities *entities; /* owns the texts */
 };
 
+/* One side of a comparison by the call trees of both. Everything is borrowed. */
+struct diff_source {
+	const struct profile *profile; /* symbolized */
+	const struct tree *tree;       /* that which the diff tree was made of */
+	const bool *is_seen;           /* for each sample whether it counts; NULL: all do */
+};
+
 /*
  * Both profiles are symbolized and filtered; they must stay. Refuses sides without samples, and
  * what cannot be compared (comparability.h).
  */
 struct err *difference_create(const struct profile *base, const struct profile *new,
 	const struct diff_options *options, struct difference **ret) ERR_MUST_CHECK;
+/*
+ * The same of the functions of a diff tree, by function: the entity of a row is the function's
+ * number there. The diff tree has joined renamed functions already. All arguments must stay.
+ */
+struct err *difference_create_of_tree(const struct diff_tree *both,
+	const struct diff_source sides[MATCH_SIDES], const struct diff_options *options,
+	struct difference **ret) ERR_MUST_CHECK;
 void difference_destroy(struct difference *diff);
 
 #endif

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "report/compare/diff_tree.h"
-
 struct entity {
 	enum match_side side; /* whose tables these are of: the new one's where it has it */
 	uint32_t function, object, frame; /* frame: by line, one of the line */
@@ -20,9 +18,12 @@ struct entities {
 	struct strtab keys;   /* by line */
 	VEC(uint32_t) stamps; /* for each entity the last call that listed it */
 	uint32_t stamp;
-	/* By stack: */
-	struct tree trees[MATCH_SIDES];
-	struct diff_tree both;
+	/* By stack, and of a tree: */
+	const struct tree *trees[MATCH_SIDES];
+	const struct diff_tree *both;
+	/* By stack, where the above are these: */
+	struct tree own_trees[MATCH_SIDES];
+	struct diff_tree own_both;
 };
 
 static void plant(struct entities *entities)
@@ -30,11 +31,13 @@ static void plant(struct entities *entities)
 	struct tree_options options = {0};
 	struct diff_tree_side sides[MATCH_SIDES];
 	for (int side = 0; side < MATCH_SIDES; side++) {
-		tree_init(&entities->trees[side], entities->profiles[side], &options);
-		sides[side] = (struct diff_tree_side){
-			entities->profiles[side], &entities->trees[side], NULL};
+		struct tree *tree = &entities->own_trees[side];
+		tree_init(tree, entities->profiles[side], &options);
+		entities->trees[side] = tree;
+		sides[side] = (struct diff_tree_side){entities->profiles[side], tree, NULL};
 	}
-	diff_tree_init(&entities->both, &sides[MATCH_BASE], &sides[MATCH_NEW]);
+	diff_tree_init(&entities->own_both, &sides[MATCH_BASE], &sides[MATCH_NEW]);
+	entities->both = &entities->own_both;
 }
 
 struct entities *entities_create(
@@ -57,18 +60,34 @@ struct entities *entities_create(
 	return entities;
 }
 
+struct entities *entities_create_of_tree(
+	const struct diff_tree *both, const struct tree *base, const struct tree *new)
+{
+	struct entities *entities = mem_zalloc(sizeof(*entities));
+	entities->by = DIFF_BY_FUNCTION;
+	entities->both = both;
+	entities->trees[MATCH_BASE] = base;
+	entities->trees[MATCH_NEW] = new;
+	return entities;
+}
+
+bool entities_are_of_tree(const struct entities *entities)
+{
+	return entities->both && entities->by == DIFF_BY_FUNCTION;
+}
+
 void entities_destroy(struct entities *entities)
 {
 	if (!entities)
 		return;
 	if (entities->by == DIFF_BY_STACK)
-		diff_tree_deinit(&entities->both);
-	else
+		diff_tree_deinit(&entities->own_both);
+	else if (!entities->both)
 		function_match_deinit(&entities->match);
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		mem_free(entities->of_frame[side]);
 		mem_free(entities->of_function[side]);
-		tree_deinit(&entities->trees[side]);
+		tree_deinit(&entities->own_trees[side]);
 	}
 	map_deinit(&entities->places);
 	strtab_deinit(&entities->keys);
@@ -141,12 +160,33 @@ static void add_once(struct entities *entities, uint32_t entity, struct entity_l
 static void list_nodes(const struct entities *entities, enum match_side side, uint32_t stack,
 	struct entity_list *list)
 {
-	uint32_t own = entities->trees[side].ends[stack];
-	for (uint32_t node = entities->both.nodes[side][own]; node;
-		node = entities->both.tree.nodes.data[node].parent)
+	uint32_t own = entities->trees[side]->ends[stack];
+	for (uint32_t node = entities->both->nodes[side][own]; node;
+		node = entities->both->tree.nodes.data[node].parent)
 		vec_push(list, node);
 	if (!list->len)
 		vec_push(list, 0);
+}
+
+/* As of frames below: a marker has no object. */
+static void list_functions(
+	struct entities *entities, enum match_side side, uint32_t stack, struct entity_list *list)
+{
+	const struct diff_tree *both = entities->both;
+	uint32_t marker = 0;
+	entities->stamp++;
+	for (uint32_t node = both->nodes[side][entities->trees[side]->ends[stack]]; node;
+		node = both->tree.nodes.data[node].parent) {
+		uint32_t function = both->tree.nodes.data[node].function;
+		bool is_left_out = both->left_out && function == both->left_out;
+		bool has_self = !list->len && !marker && is_left_out;
+		if (both->functions.data[function].object || has_self)
+			add_once(entities, function, list);
+		else
+			marker = function;
+	}
+	if (!list->len)
+		add_once(entities, marker, list);
 }
 
 void entities_of_stack(
@@ -157,13 +197,17 @@ void entities_of_stack(
 		list_nodes(entities, side, stack, ret);
 		return;
 	}
+	if (entities->both) {
+		list_functions(entities, side, stack, ret);
+		return;
+	}
 	entities->stamp++;
 	const struct profile *profile = entities->profiles[side];
 	struct profile_walk walk = profile_walk(profile, stack);
 	uint32_t marker = 0;
 	for (uint32_t frame; (frame = profile_walk_next(&walk));) {
 		const struct profile_frame *it = &profile->frames.data[frame];
-		bool has_self = !ret->len && !marker && it->offset == LAYOUT_TRUNCATED_LEFT_OUT;
+		bool has_self = !ret->len && !marker && profile_frame_is_left_out(it);
 		if (it->object || has_self)
 			add_once(entities, entity_of_frame(entities, side, frame), ret);
 		else
@@ -175,12 +219,17 @@ void entities_of_stack(
 
 size_t entities_count(const struct entities *entities)
 {
-	return entities->by == DIFF_BY_STACK ? entities->both.tree.nodes.len : entities->list.len;
+	if (entities->by == DIFF_BY_STACK)
+		return entities->both->tree.nodes.len;
+	return entities->both ? entities->both->functions.len : entities->list.len;
 }
 
 bool entities_is_marker(const struct entities *entities, uint32_t entity)
 {
-	return entities->by != DIFF_BY_STACK && !entities->list.data[entity].object;
+	if (entities->by == DIFF_BY_STACK)
+		return false;
+	return entities->both ? !entities->both->functions.data[entity].object
+			      : !entities->list.data[entity].object;
 }
 
 bool entities_is_named_function(const struct entities *entities, uint32_t entity)
@@ -207,12 +256,16 @@ static void put_function(
 	row->is_known = function->is_known;
 }
 
+static void name_function(const struct entities *entities, uint32_t number, struct diff_row *row)
+{
+	const struct profile_function *function = &entities->both->functions.data[number];
+	put_function(function, entities->both->objects.data[function->object].name, row);
+}
+
 static void name_node(const struct entities *entities, uint32_t node, struct diff_row *row)
 {
-	const struct diff_tree *both = &entities->both;
-	const struct profile_function *function =
-		&both->functions.data[both->tree.nodes.data[node].function];
-	put_function(function, both->objects.data[function->object].name, row);
+	const struct diff_tree *both = entities->both;
+	name_function(entities, both->tree.nodes.data[node].function, row);
 	for (; node; node = both->tree.nodes.data[node].parent)
 		vec_push(&row->path,
 			both->functions.data[both->tree.nodes.data[node].function].name);
@@ -228,6 +281,10 @@ void entities_name(const struct entities *entities, uint32_t entity, struct diff
 {
 	if (entities->by == DIFF_BY_STACK) {
 		name_node(entities, entity, row);
+		return;
+	}
+	if (entities->both) {
+		name_function(entities, entity, row);
 		return;
 	}
 	const struct entity *named = &entities->list.data[entity];

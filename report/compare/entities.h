@@ -10,7 +10,14 @@
 /* Both profiles are symbolized and must stay. */
 struct entities *entities_create(
 	enum diff_by by, const struct profile *base, const struct profile *new);
+/*
+ * The functions of a diff tree, numbered as they are there. `both`, and the trees of both sides
+ * that it was made of, are borrowed and must stay.
+ */
+struct entities *entities_create_of_tree(
+	const struct diff_tree *both, const struct tree *base, const struct tree *new);
 void entities_destroy(struct entities *entities);
+bool entities_are_of_tree(const struct entities *entities);
 
 struct entity_list {
 	uint32_t *data;
@@ -28,7 +35,9 @@ void entities_of_stack(
 size_t entities_count(const struct entities *entities);
 /* Whether it is no place in the code, but stands for what a stack lost. By stack there are none. */
 bool entities_is_marker(const struct entities *entities, uint32_t entity);
-/* By function: whether it has a symbol; and function_match_object() of its object. */
+/*
+ * By function, not of a tree: whether it has a symbol; and function_match_object() of its object.
+ */
 bool entities_is_named_function(const struct entities *entities, uint32_t entity);
 uint32_t entities_object(const struct entities *entities, uint32_t entity);
 /* Fills in what a row is called. What stands there is borrowed from the entities. */

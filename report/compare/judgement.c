@@ -225,6 +225,7 @@ static void judge_row(struct judging *judging, size_t row, struct diff_finding *
 	moderate(judging, &contrast);
 	const struct quantiles *quantiles = quantiles_of(judging, contrast.df);
 	finding->is_tested = true;
+	memcpy(finding->wholes, contrast.wholes, sizeof(finding->wholes));
 	finding->dispersion = contrast.dispersion;
 	finding->t = sqrt(deviance_of(&contrast, is_poisson) / contrast.dispersion);
 	finding->p = p_of(&contrast, is_poisson, finding->t);

@@ -8,27 +8,28 @@
 struct sorting {
 	const struct profile *profile;
 	uint32_t event;
+	const bool *is_seen;     /* of each sample; NULL: all are */
 	const uint32_t *runs;    /* of each thread */
 	const bool *is_known;    /* of each stack */
 	const bool *is_cut;      /* of each stack; NULL: none is */
 	const uint32_t *numbers; /* of each run, without the empty ones */
 };
 
-static bool is_counted(const struct sorting *sorting, const struct profile_sample *sample)
+static bool is_seen(const struct sorting *sorting, const struct profile_sample *sample)
 {
-	return sample->event == sorting->event && sorting->is_known[sample->stack];
+	return !sorting->is_seen || sorting->is_seen[sample - sorting->profile->samples.data];
 }
 
-/* What was left out of a baseline to keep it small, unlike what nobody ever knew. */
-static bool is_left_out(const struct profile_frame *frame)
+static bool is_counted(const struct sorting *sorting, const struct profile_sample *sample)
 {
-	return !frame->object && frame->offset == LAYOUT_TRUNCATED_LEFT_OUT;
+	return sample->event == sorting->event && sorting->is_known[sample->stack] &&
+	       is_seen(sorting, sample);
 }
 
 static bool has_left_out(const struct profile *profile)
 {
 	for (size_t i = 1; i < profile->frames.len; i++)
-		if (is_left_out(&profile->frames.data[i]))
+		if (profile_frame_is_left_out(&profile->frames.data[i]))
 			return true;
 	return false;
 }
@@ -42,7 +43,7 @@ static bool *find_cut(const struct profile *profile)
 	for (uint32_t i = 0; i < profile->stacks.len; i++) {
 		struct profile_walk walk = profile_walk(profile, i);
 		for (uint32_t frame; !is_cut[i] && (frame = profile_walk_next(&walk));)
-			is_cut[i] = is_left_out(&profile->frames.data[frame]);
+			is_cut[i] = profile_frame_is_left_out(&profile->frames.data[frame]);
 	}
 	return is_cut;
 }
@@ -58,7 +59,7 @@ static bool *find_known(const struct profile *profile)
 		struct profile_walk walk = profile_walk(profile, i);
 		for (uint32_t frame; !is_known[i] && (frame = profile_walk_next(&walk));)
 			is_known[i] = profile->frames.data[frame].object ||
-				      is_left_out(&profile->frames.data[frame]);
+				      profile_frame_is_left_out(&profile->frames.data[frame]);
 	}
 	return is_known;
 }
@@ -110,6 +111,8 @@ static void sum_runs(const struct sorting *sorting, struct run_sums *sums, struc
 {
 	const struct profile *profile = sorting->profile;
 	vec_each(&profile->samples, sample) {
+		if (!is_seen(sorting, sample))
+			continue;
 		if (sample->event != sorting->event) {
 			side->other_samples++;
 			continue;
@@ -142,9 +145,10 @@ static void sort_samples(struct run_samples *samples, const struct sorting *sort
 	}
 }
 
-void run_samples_init(struct run_samples *samples, const struct profile *profile, uint32_t event,
+void run_samples_init(struct run_samples *samples, const struct diff_source *source, uint32_t event,
 	struct diff_side *side)
 {
+	const struct profile *profile = source->profile;
 	size_t stacks = profile->stacks.len;
 	size_t origins = profile->origins.len > 1 ? profile->origins.len : 1;
 	CLEANUP_FREE uint32_t *runs = find_runs(profile);
@@ -152,7 +156,7 @@ void run_samples_init(struct run_samples *samples, const struct profile *profile
 	CLEANUP_FREE bool *is_cut = find_cut(profile);
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(origins, sizeof(*numbers));
 	CLEANUP_FREE struct run_sums *sums = mem_zalloc_array(origins, sizeof(*sums));
-	struct sorting sorting = {profile, event, runs, is_known, is_cut, numbers};
+	struct sorting sorting = {profile, event, source->is_seen, runs, is_known, is_cut, numbers};
 	sum_runs(&sorting, sums, side);
 	put_runs(profile, sums, origins, numbers, side);
 	*samples = (struct run_samples){

@@ -21,7 +21,7 @@ struct run_samples {
  * known but that their stack was truncated count there alone: whoever lacks them lacks the more,
  * the more of them a run happens to have, which is no change of the program.
  */
-void run_samples_init(struct run_samples *samples, const struct profile *profile, uint32_t event,
+void run_samples_init(struct run_samples *samples, const struct diff_source *source, uint32_t event,
 	struct diff_side *side);
 void run_samples_deinit(struct run_samples *samples);
 

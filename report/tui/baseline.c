@@ -15,11 +15,12 @@ struct baseline {
 	char *problem;           /* NULL: it could be read */
 	struct profile *profile; /* NULL: it could not */
 	struct model_names *names;
-	struct model_names *merged;       /* of both; NULL: not yet */
-	struct model_names *merged_with;  /* the other side's, held: while it is the same */
-	struct symbolize_options options; /* the symbolizer's */
-	struct symbolizer *symbolizer;    /* NULL: it has all its names */
-	struct name_thread *naming;       /* NULL: it has not begun */
+	struct model_names *merged;         /* of both; NULL: not yet */
+	struct model_names *merged_with;    /* the other side's, held: while it is the same */
+	const struct diff_options *judging; /* borrowed; see compare_judge() */
+	struct symbolize_options options;   /* the symbolizer's */
+	struct symbolizer *symbolizer;      /* NULL: it has all its names */
+	struct name_thread *naming;         /* NULL: it has not begun */
 };
 
 static void forget_merged(struct baseline *baseline)
@@ -86,6 +87,11 @@ struct baseline *baseline_create(const char *path, struct profile *profile)
 	baseline->path = mem_strdup(path);
 	baseline->profile = profile;
 	return baseline;
+}
+
+void baseline_judge_by(struct baseline *baseline, const struct diff_options *judging)
+{
+	baseline->judging = judging;
 }
 
 struct baseline *baseline_load(
@@ -279,22 +285,40 @@ static void refresh_merged(struct baseline *baseline, const struct model *model)
 	baseline->merged_with = model_names_hold(model->names);
 }
 
-/* What is left of the base by the same filters, for each node of its tree. */
-static struct tree_weight *weigh_base(const struct baseline *baseline, const struct model *model,
-	const struct model_wish *wish, const atomic_bool *is_cancelled, size_t *nr_left_out)
+/* For each sample of the profile whether it meets the scope; to be freed. */
+static bool *find_seen(const struct profile *profile, const struct tree *tree,
+	const struct scope *scope, const atomic_bool *is_cancelled)
 {
-	const struct tree *tree = &baseline->names->tree;
-	struct scope scope;
-	*nr_left_out = translate_scope(baseline, model->profile, &wish->scope, &scope);
-	struct slice slice;
-	slice_init(&slice, baseline->profile);
+	bool *is_seen = mem_zalloc_array(profile->samples.len + 1, sizeof(*is_seen));
 	struct scope_walk walk;
-	scope_walk_init(&walk, &scope, baseline->profile, tree, is_cancelled);
+	scope_walk_init(&walk, scope, profile, tree, is_cancelled);
 	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));)
-		slice_add(&slice, sample->stack, profile_sample_value(baseline->profile, sample));
+		is_seen[sample - profile->samples.data] = true;
 	scope_walk_deinit(&walk);
+	return is_seen;
+}
+
+/* What is left of the base by the same filters; returns how many of those mean nothing there. */
+static size_t find_seen_of_base(const struct baseline *baseline, const struct model *model,
+	const struct model_wish *wish, const atomic_bool *is_cancelled, bool **ret)
+{
+	struct scope scope;
+	size_t nr_left_out = translate_scope(baseline, model->profile, &wish->scope, &scope);
+	*ret = find_seen(baseline->profile, &baseline->names->tree, &scope, is_cancelled);
 	scope_deinit(&scope);
-	struct tree_weight *weights = tree_weigh(tree, &slice);
+	return nr_left_out;
+}
+
+static struct tree_weight *weigh_seen(const struct diff_source *source)
+{
+	const struct profile *profile = source->profile;
+	struct slice slice;
+	slice_init(&slice, profile);
+	for (size_t i = 0; i < profile->samples.len; i++)
+		if (source->is_seen[i])
+			slice_add(&slice, profile->samples.data[i].stack,
+				profile_sample_value(profile, &profile->samples.data[i]));
+	struct tree_weight *weights = tree_weigh(source->tree, &slice);
 	slice_deinit(&slice);
 	return weights;
 }
@@ -305,14 +329,25 @@ static void compare(struct baseline *baseline, const struct model *model,
 {
 	refresh_names(baseline, wish);
 	refresh_merged(baseline, model);
-	CLEANUP_FREE struct tree_weight *base =
-		weigh_base(baseline, model, wish, is_cancelled, &comparison->nr_left_out);
+	CLEANUP_FREE bool *seen_of_base = NULL;
+	comparison->nr_left_out =
+		find_seen_of_base(baseline, model, wish, is_cancelled, &seen_of_base);
+	CLEANUP_FREE bool *seen_of_new =
+		find_seen(model->profile, &model->names->tree, &wish->scope, is_cancelled);
+	const struct diff_source sources[] = {
+		[MATCH_BASE] = {baseline->profile, &baseline->names->tree, seen_of_base},
+		[MATCH_NEW] = {model->profile, &model->names->tree, seen_of_new},
+	};
+	CLEANUP_FREE struct tree_weight *base = weigh_seen(&sources[MATCH_BASE]);
 	const struct diff_tree *diff = baseline->merged->diff;
 	struct tree_weight **sides = comparison->sides;
 	sides[MATCH_BASE] = diff_tree_weigh(diff, MATCH_BASE, base);
 	sides[MATCH_NEW] = diff_tree_weigh(diff, MATCH_NEW, model->weights);
 	compare_init(&comparison->compare, diff, sides[MATCH_BASE], sides[MATCH_NEW]);
+	bool is_judged = compare_judge(&comparison->compare, diff, sources, baseline->judging);
 	comparison->both = compare_model_create(model, baseline->merged, sides, wish->search);
+	if (!is_judged)
+		str_puts(&comparison->notes, "not judged: ebprof diff says why; ");
 	put_notes(baseline->profile, model->profile, diff, &comparison->notes);
 	put_unnamed(&comparison->compare, &comparison->notes);
 }

@@ -22,6 +22,8 @@ struct baseline *baseline_load(
 	const char *path, const struct symbolize_options *options, const struct filter *filter);
 /* Of a profile that is symbolized already, which it takes over. */
 struct baseline *baseline_create(const char *path, struct profile *profile);
+/* By these options from now on, which must stay; NULL: see compare_judge(). */
+void baseline_judge_by(struct baseline *baseline, const struct diff_options *judging);
 /*
  * Begins to ask servers for the names that are missing, in the background: when nobody else uses
  * the session. NULL: there is nothing to ask for, or that was done. The thread is the baseline's.

@@ -4,13 +4,15 @@
 
 #include "format/base/err.h"
 #include "report/analyse/filter.h"
+#include "report/compare/difference.h"
 #include "report/name/symbol/symbolize_options.h"
 
 struct tui_options {
 	const char *file_name;
-	const char *baseline;      /* the file to compare with; NULL: none */
-	const char *baseline_name; /* what it is called on the screen; NULL: as the file */
-	int fd;                    /* of the recording; borrowed */
+	const char *baseline;               /* the file to compare with; NULL: none */
+	const char *baseline_name;          /* what it is called on the screen; NULL: as the file */
+	const struct diff_options *judging; /* as baseline_judge_by() has it; NULL: the default */
+	int fd;                             /* of the recording; borrowed */
 	struct symbolize_options symbolize;
 	struct filter filter;          /* what is not wanted is not even looked at */
 	struct debug_dirs source_dirs; /* --source-dir, in the order given */

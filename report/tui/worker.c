@@ -283,6 +283,7 @@ static void fulfil_baseline(struct worker *worker, const struct model_wish *wish
 	baseline_destroy(worker->baseline);
 	worker->baseline =
 		baseline_load(wish->baseline, &worker->options.symbolize, &worker->options.filter);
+	baseline_judge_by(worker->baseline, worker->options.judging);
 	worker->baseline_serial = wish->baseline_serial;
 	fulfil(worker, wish, true);
 }

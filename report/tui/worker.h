@@ -17,7 +17,8 @@ struct worker;
 struct worker_options {
 	int fd; /* of the recording; borrowed */
 	struct symbolize_options symbolize;
-	struct filter filter; /* what is not wanted is not even looked at */
+	struct filter filter;               /* what is not wanted is not even looked at */
+	const struct diff_options *judging; /* see tui_options */
 };
 
 struct err *worker_create(const struct worker_options *options, struct worker **ret) ERR_MUST_CHECK;

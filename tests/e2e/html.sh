@@ -144,6 +144,7 @@ build_versions() {
 			}
 		SPIN(work)
 		SPIN(same)
+		SPIN(also)
 		SPIN(other)
 
 		int main(void)
@@ -151,6 +152,7 @@ build_versions() {
 			for (int i = 0; i < 10; i++) {
 				work(WORK);
 				same(0.1);
+				also(0.1);
 				other(OTHER);
 			}
 			return 0;
@@ -163,10 +165,14 @@ build_versions() {
 		"${CC:-cc}" -o old/program old.o && "${CC:-cc}" -o new/program new.o || skip "the linker refuses such names"
 }
 
-# The picture has a box of each function, in the colour of its change.
+# The picture has a box of each function, in the colour of its change, as `diff` says; what only has a smaller share
+# because work takes longer is gray.
 want_boxes() {
 	local row
-	for row in 'work more' 'same less' 'gone&lt;/script&gt;&lt;b&gt; less' 'fresh&quot;&gt;&lt;img src=x&gt; more'; do
+	"$EBPROF" diff --format csv '<i>old.data' new.data >diff.csv || fail "diff failed"
+	grep -q '^regression,work,' diff.csv || fail "diff says of work: $(grep ,work, diff.csv)"
+	! grep -qE '^(regression|improvement),(same|also),' diff.csv || fail "diff says: $(grep -E ',(same|also),' diff.csv)"
+	for row in 'work more' 'same same' 'also same' 'gone&lt;/script&gt;&lt;b&gt; less' 'fresh&quot;&gt;&lt;img src=x&gt; more'; do
 		grep -q "<title>${row% *} (program): [^<]* points, [^<]* samples</title><rect class=\"${row##* }" diff.svg ||
 			fail "no box of $row: $(grep -o "<title>${row% *} .*" diff.svg | head -c 200)"
 	done

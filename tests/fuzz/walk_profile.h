@@ -79,7 +79,7 @@ static inline void export_all_formats(const struct profile *profile)
 	for (size_t i = 0; i < count; i++)
 		err_destroy(
 			exporters[i].write(profile, &options, (struct byte_sink){.write = drop}));
-	struct export_baseline itself = {profile, "old", "new"};
+	struct export_baseline itself = {profile, "old", "new", NULL};
 	options.baseline = &itself;
 	for (size_t i = 0; i < count; i++)
 		if (exporters[i].traits & EXPORT_COMPARES)

@@ -271,7 +271,9 @@ TEST(diff_tree_compares_as_deep_as_a_baseline_goes)
 	struct focus both;
 	struct diff_focus focus;
 	focus_init(&both, &pair.diff.tree, mean, pair.diff.functions.data, FOCUS_CALLEES);
-	diff_focus_init(&focus, &pair.diff, &both, sides);
+	struct compare compare;
+	compare_init(&compare, &pair.diff, sides[MATCH_BASE], sides[MATCH_NEW]);
+	diff_focus_init(&focus, &pair.diff, &both, sides, &compare);
 	bool is_whole;
 	uint32_t node = focus_find(
 		&both, node_of(&pair, ">main>" DIFF_TREE_LEFT_OUT ">rare>leaf"), &is_whole);
@@ -280,6 +282,7 @@ TEST(diff_tree_compares_as_deep_as_a_baseline_goes)
 	node = focus_find(&both, node_of(&pair, ">main>" DIFF_TREE_LEFT_OUT), &is_whole);
 	CHECK(is_whole && !diff_focus_row(&focus, node).is_cut);
 	diff_focus_deinit(&focus);
+	compare_deinit(&compare);
 	focus_deinit(&both);
 	diff_pair_deinit(&pair);
 }

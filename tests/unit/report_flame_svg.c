@@ -262,16 +262,17 @@ static void check_diff(const struct profile *new, const struct export_baseline *
 TEST(flame_svg_of_two)
 {
 	struct profile *new = version_of(true), *old = version_of(false);
-	struct export_baseline baseline = {old, "<old>", "<new>"};
+	struct export_baseline baseline = {old, "<old>", "<new>", NULL};
 	check_diff(new, &baseline,
 		(const char *const[]){
 			"&lt;old&gt; \xe2\x86\x92 &lt;new&gt;, 100 \xe2\x86\x92 200 samples",
 			"work ([vdso]): 50.00% \xe2\x86\x92 75.00%, +25.00 points, 50 \xe2\x86\x92 "
 			"150 "
-			"samples</title><rect class=\"more4\"",
+			"samples</title><rect class=\"same\"", /* nothing that did not change */
 			"gone&lt; ([vdso]): 50.00% \xe2\x86\x92 0.00%, \xe2\x88\x92"
 			"50.00 points, 50 \xe2\x86\x92 0 samples</title><rect class=\"less4\"",
-			"fresh&lt; ([vdso]): 0.00% \xe2\x86\x92 25.00%",
+			"fresh&lt; ([vdso]): 0.00% \xe2\x86\x92 25.00%, +25.00 points, 0 "
+			"\xe2\x86\x92 50 samples</title><rect class=\"more4\"",
 			"main ([vdso]): 100.00% \xe2\x86\x92 100.00%, +0.00 points, 100 "
 			"\xe2\x86\x92 200 "
 			"samples</title><rect class=\"same\"",
@@ -301,7 +302,7 @@ static struct profile *profile_of(const char *name, unsigned half)
 TEST(flame_svg_of_a_renamed_function)
 {
 	struct profile *new = profile_of("after", 50), *old = profile_of("before", 100);
-	struct export_baseline baseline = {old, "old", "new"};
+	struct export_baseline baseline = {old, "old", "new", NULL};
 	check_diff(new, &baseline,
 		(const char *const[]){
 			"after, was before (app): 50.00% \xe2\x86\x92 50.00%, +0.00 points, 100 "

@@ -145,7 +145,7 @@ static void begin_sides(struct diff *diff)
 	};
 	if (!diff->branch_sides.both)
 		diff_focus_init(&diff->branch_sides, diff_both(diff->app)->names->diff,
-			&branches_of(diff)->focus, sides);
+			&branches_of(diff)->focus, sides, diff_compare(diff->app));
 }
 
 static double rank_of(void *context, uint32_t node)

@@ -136,7 +136,7 @@ int diff_draw_summary(
 	if (comparison->nr_left_out)
 		str_puts(&notes, "the base is of all threads and of all its time; ");
 	if (diff->has_doubts)
-		str_puts(&notes, "~ may be chance; ");
+		str_puts(&notes, "~ cannot tell; ");
 	str_puts(&notes, str_text(&comparison->notes));
 	if (!notes.len || area.height < 6)
 		return 1;

@@ -32,14 +32,14 @@ static unsigned change_of(const struct app *app, const struct compare_row *row)
 	enum {
 		MUCH = COMPARE_STRENGTHS / 2
 	};
-	const struct compare_wholes *wholes = &diff_compare(app)->wholes;
-	double points = compare_points(wholes, row, COMPARE_TOTAL);
-	bool is_much = compare_strength(points) >= MUCH;
-	if (!compare_is_significant(wholes, row, COMPARE_TOTAL))
+	double points = compare_points(&diff_compare(app)->wholes, row, COMPARE_TOTAL);
+	int direction = compare_direction(row, COMPARE_TOTAL);
+	bool is_much = compare_strength(points * direction) >= MUCH;
+	if (!direction)
 		return SAME;
 	if (!row->base.samples || !row->new.samples)
 		return row->new.samples ? NEW : GONE;
-	if (points > 0)
+	if (direction > 0)
 		return is_much ? MUCH_MORE : MORE;
 	return is_much ? MUCH_LESS : LESS;
 }
@@ -94,7 +94,8 @@ static void set_model(struct diff *diff, struct app *app)
 	view->is_inverted = diff->is_inverted;
 	focus_init(&view->focus, &both->names->tree, both->weights, both->names->functions.data,
 		diff->is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES);
-	diff_focus_init(&diff->flame_sides, both->names->diff, &view->focus, sides);
+	diff_focus_init(
+		&diff->flame_sides, both->names->diff, &view->focus, sides, diff_compare(app));
 }
 
 /* By the path to it, else where its function takes most. */

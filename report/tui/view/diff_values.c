@@ -70,7 +70,7 @@ void diff_put_delta(const struct diff *diff, const struct app *app, const struct
 		str_putc(out, '?');
 		return;
 	}
-	if (delta != 0 && !compare_is_significant(&diff_compare(app)->wholes, row, metric))
+	if (delta != 0 && compare_cannot_tell(row, metric))
 		str_putc(out, '~');
 	if (app->unit == APP_PERCENT && diff->is_relative)
 		put_relative(app, row, metric, out);
@@ -92,10 +92,8 @@ const char *diff_title(const struct diff *diff, const struct app *app)
 unsigned diff_delta_style(
 	const struct app *app, const struct compare_row *row, enum compare_metric metric)
 {
-	double delta = diff_delta(app, row, metric);
-	if (delta == 0 || !compare_is_significant(&diff_compare(app)->wholes, row, metric))
-		return STYLE_DIM;
-	return delta > 0 ? STYLE_WORSE : STYLE_BETTER;
+	int direction = diff_delta(app, row, metric) == 0 ? 0 : compare_direction(row, metric);
+	return direction > 0 ? STYLE_WORSE : direction < 0 ? STYLE_BETTER : STYLE_DIM;
 }
 
 const char *diff_sign(const struct compare_row *row)

@@ -33,7 +33,7 @@ static void find_doubts(struct diff *diff, const struct app *app)
 	diff->has_doubts = false;
 	vec_each(&compare->rows, row)
 		diff->has_doubts |= diff_delta(app, row, COMPARE_SELF) != 0 &&
-				    !compare_is_significant(&compare->wholes, row, COMPARE_SELF);
+				    compare_cannot_tell(row, COMPARE_SELF);
 }
 
 static void diff_update(void *state, struct app *app)

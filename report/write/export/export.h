@@ -85,10 +85,13 @@ enum {
 	EXPORT_ID_BYTES = 16,
 };
 
+struct diff_options;
+
 /* A recording that the profile is compared with, by formats that can. */
 struct export_baseline {
-	const struct profile *profile;   /* symbolized, too */
-	const char *name, *profile_name; /* of the files */
+	const struct profile *profile;      /* symbolized, too */
+	const char *name, *profile_name;    /* of the files */
+	const struct diff_options *judging; /* as compare_judge() has it */
 };
 
 struct export_options {

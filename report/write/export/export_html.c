@@ -24,13 +24,13 @@ static const unsigned char page_tail[] = {
 #include "report/write/export/html/page_tail.inc"
 };
 
-static struct err *write_data(
-	const struct html_data_side *sides, size_t nr_sides, struct byte_sink sink)
+static struct err *write_data(const struct html_data_side *sides, size_t nr_sides,
+	const struct diff_options *judging, struct byte_sink sink)
 {
 	struct base64_sink base64 = {.sink = sink};
 	CLEANUP(bytes_buf_deinit) struct bytes_buf data = {0};
 	html_data_put(sides, nr_sides, nr_sides > 1 ? &html_data_limits_of_two : &html_data_limits,
-		&data);
+		judging, &data);
 	struct gzip *gzip = gzip_create(base64_sink_open(&base64));
 	struct err *err = gzip_write(gzip, data.data, data.len);
 	if (!err)
@@ -55,6 +55,6 @@ struct err *export_html(
 		sides[0].event = main_event_of(profile);
 	}
 	try(sink.write(sink.context, page_head, sizeof(page_head)));
-	try(write_data(sides, baseline ? 2 : 1, sink));
+	try(write_data(sides, baseline ? 2 : 1, baseline ? baseline->judging : NULL, sink));
 	return sink.write(sink.context, page_tail, sizeof(page_tail));
 }

@@ -44,23 +44,28 @@ static void put_one(const struct profile *profile, struct str *out)
 }
 
 /* As wide as the mean of both. */
-static void put_diff(const struct diff_tree *diff, struct tree_weight *const weights[MATCH_SIDES],
-	const struct export_baseline *names, const char *title, struct str *out)
+static void put_diff(const struct diff_tree *diff, const struct diff_source sources[MATCH_SIDES],
+	struct tree_weight *const weights[MATCH_SIDES], const struct export_baseline *names,
+	struct str *out)
 {
 	const struct tree_weight *const sides[] = {weights[MATCH_BASE], weights[MATCH_NEW]};
+	struct compare compare;
+	compare_init(&compare, diff, sides[MATCH_BASE], sides[MATCH_NEW]);
+	compare_judge(&compare, diff, sources,
+		names->judging); /* else nothing is known to have changed */
 	CLEANUP_FREE struct tree_weight *mean = diff_tree_mean(diff, sides[0], sides[1]);
 	struct focus both;
 	struct diff_focus focus;
 	focus_init(&both, &diff->tree, mean, diff->functions.data, FOCUS_CALLEES);
-	diff_focus_init(&focus, diff, &both, sides);
+	diff_focus_init(&focus, diff, &both, sides, &compare);
 	struct flame_svg_diff colours = {
 		.base_name = names->name,
 		.new_name = names->profile_name,
-		.wholes = compare_wholes_of(sides[0], sides[1]),
+		.wholes = compare.wholes,
 		.focus = &focus,
 	};
 	struct flame_svg_options picture = {
-		.title = title,
+		.title = flame_svg_title(sources[MATCH_NEW].profile),
 		.objects = diff->objects.data,
 		.frames = diff->frames.data,
 		.diff = &colours,
@@ -68,6 +73,7 @@ static void put_diff(const struct diff_tree *diff, struct tree_weight *const wei
 	put_picture(&both, picture, out);
 	diff_focus_deinit(&focus);
 	focus_deinit(&both);
+	compare_deinit(&compare);
 }
 
 static struct err *put_both(
@@ -79,6 +85,7 @@ static struct err *put_both(
 	struct tree trees[MATCH_SIDES];
 	struct tree_weight *own[MATCH_SIDES], *weights[MATCH_SIDES];
 	struct diff_tree_side sides[MATCH_SIDES];
+	struct diff_source sources[MATCH_SIDES];
 	struct diff_tree diff;
 	try(main_event_of_both(
 		profile, baseline->profile, &events[MATCH_NEW], &events[MATCH_BASE]));
@@ -86,11 +93,12 @@ static struct err *put_both(
 		tree_init(&trees[i], profiles[i], &(struct tree_options){0});
 		own[i] = weigh(profiles[i], events[i], &trees[i]);
 		sides[i] = (struct diff_tree_side){profiles[i], &trees[i], own[i]};
+		sources[i] = (struct diff_source){profiles[i], &trees[i], NULL};
 	}
 	diff_tree_init(&diff, &sides[MATCH_BASE], &sides[MATCH_NEW]);
 	for (int i = 0; i < MATCH_SIDES; i++)
 		weights[i] = diff_tree_weigh(&diff, (enum match_side)i, own[i]);
-	put_diff(&diff, weights, baseline, flame_svg_title(profile), out);
+	put_diff(&diff, sources, weights, baseline, out);
 	for (int i = 0; i < MATCH_SIDES; i++) {
 		mem_free(own[i]);
 		mem_free(weights[i]);

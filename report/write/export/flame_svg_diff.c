@@ -39,14 +39,28 @@ static struct compare_row row_of(const struct flame_svg_diff *diff, const struct
 	return sum;
 }
 
+/* Of several siblings: that of all of them; 0: they have not one. */
+static int direction_of(const struct flame_svg_diff *diff, const struct flame_box *box)
+{
+	struct compare_row first = diff_focus_row(diff->focus, box->node);
+	int direction = compare_direction(&first, COMPARE_TOTAL);
+	for (uint32_t i = 1; i < box->count; i++) {
+		struct compare_row row = diff_focus_row(diff->focus, box->node + i);
+		if (compare_direction(&row, COMPARE_TOTAL) != direction)
+			return 0;
+	}
+	return direction;
+}
+
 const char *flame_svg_diff_class(const struct flame_svg_diff *diff, const struct flame_box *box)
 {
 	struct compare_row row = row_of(diff, box);
-	if (!compare_is_significant(&diff->wholes, &row, COMPARE_TOTAL))
+	int direction = direction_of(diff, box);
+	if (!direction)
 		return "same";
 	double points = compare_points(&diff->wholes, &row, COMPARE_TOTAL);
-	unsigned strength = compare_strength(points);
-	return points < 0 ? classes[strength].less : classes[strength].more;
+	unsigned strength = compare_strength(points * direction);
+	return direction < 0 ? classes[strength].less : classes[strength].more;
 }
 
 void flame_svg_diff_put(

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "report/compare/diff_tree.h"
+#include "report/compare/compare.h"
 #include "report/name/namesakes.h"
 #include "report/write/export/html_threads.h"
 #include "report/write/export/html_tree.h"
@@ -26,8 +26,10 @@ const struct html_data_limits html_data_limits_of_two = {
 struct html_data {
 	const struct html_data_side *sides; /* as many as columns */
 	struct html_data_limits limits;
+	const struct diff_options *judging;  /* where there are two */
 	struct tree trees[HTML_COLUMNS_MAX]; /* of each side */
 	struct diff_tree diff;               /* where there are two */
+	struct compare compare;              /* likewise */
 	struct html_tree_source source;
 	const struct profile_object *objects; /* of the source */
 	struct html_tree tree;
@@ -74,6 +76,20 @@ static void open_one(struct html_data *data)
 	data->source.nr_objects = profile->objects.len;
 }
 
+/* `weights`: each side's of its own tree. Where the sides cannot be compared, nothing changed. */
+static void compare_sides(struct html_data *data, struct tree_weight *const weights[])
+{
+	const struct diff_tree *diff = &data->diff;
+	CLEANUP_FREE struct tree_weight *base = diff_tree_weigh(diff, MATCH_BASE, weights[1]);
+	CLEANUP_FREE struct tree_weight *new = diff_tree_weigh(diff, MATCH_NEW, weights[0]);
+	const struct diff_source sources[] = {
+		[MATCH_BASE] = {.profile = data->sides[1].profile, .tree = &data->trees[1]},
+		[MATCH_NEW] = {.profile = data->sides[0].profile, .tree = &data->trees[0]},
+	};
+	compare_init(&data->compare, diff, base, new);
+	compare_judge(&data->compare, diff, sources, data->judging);
+}
+
 static void open_two(struct html_data *data)
 {
 	struct diff_tree_side sides[HTML_COLUMNS_MAX];
@@ -88,6 +104,7 @@ static void open_two(struct html_data *data)
 	}
 	struct diff_tree *diff = &data->diff;
 	diff_tree_init(diff, &sides[1], &sides[0]);
+	compare_sides(data, weights);
 	for (int i = 0; i < HTML_COLUMNS_MAX; i++)
 		mem_free(weights[i]);
 	data->objects = diff->objects.data;
@@ -277,6 +294,25 @@ static void put_objects(struct html_data *data)
 	}
 }
 
+/* So that an exact comparison of shares in the page comes out as here. */
+static uint64_t millionths(const struct compare_change *change, const struct compare_wholes *wholes)
+{
+	double new = (double)wholes->new.samples / change->wholes[MATCH_NEW];
+	double base = (double)wholes->base.samples / change->wholes[MATCH_BASE];
+	return (uint64_t)(1e6 * new / base + 0.5);
+}
+
+static void put_changes(struct html_data *data, uint32_t function)
+{
+	const struct compare_row *row = compare_row_of(&data->compare, function);
+	for (int metric = 0; metric < COMPARE_METRICS; metric++) {
+		bool is_known = row && compare_is_known(row, (enum compare_metric)metric);
+		put(data, is_known ? row->changes[metric].verdict : DIFF_INCONCLUSIVE);
+		if (is_known && compare_direction(row, (enum compare_metric)metric))
+			put(data, millionths(&row->changes[metric], &data->compare.wholes));
+	}
+}
+
 static void put_functions(struct html_data *data)
 {
 	static const struct profile_function folded = {.name = "[small branches]"};
@@ -305,6 +341,8 @@ static void put_functions(struct html_data *data)
 		put(data, data->tree.object_numbers[function->object]);
 		put(data, file_of.data[i]);
 		put(data, function->line);
+		if (data->source.nr_columns > 1)
+			put_changes(data, is_folded ? 0 : number);
 	}
 	vec_deinit(&file_of);
 }
@@ -360,9 +398,10 @@ static void put_all(struct html_data *data)
 }
 
 void html_data_put(const struct html_data_side *sides, size_t nr_sides,
-	const struct html_data_limits *limits, struct bytes_buf *out)
+	const struct html_data_limits *limits, const struct diff_options *judging,
+	struct bytes_buf *out)
 {
-	struct html_data data = {.sides = sides, .limits = *limits, .out = out};
+	struct html_data data = {.sides = sides, .limits = *limits, .judging = judging, .out = out};
 	data.source.nr_columns = nr_sides;
 	make_tree(&data, limits->nodes);
 	html_threads_init(&data.threads, sides, nr_sides);
@@ -376,7 +415,9 @@ void html_data_put(const struct html_data_side *sides, size_t nr_sides,
 		mem_free(data.source.weights[i]);
 		tally_deinit(&data.tallies[i]);
 	}
-	if (nr_sides > 1)
+	if (nr_sides > 1) {
+		compare_deinit(&data.compare);
 		diff_tree_deinit(&data.diff);
+	}
 	str_deinit(&data.text);
 }

@@ -18,7 +18,11 @@
  *   folded     nodes that were too many
  *   objects    count; each: name, html_object_kind
  *   files      count; each: path. File 0 is no file
- *   functions  count; each: name, object, file, line. Function 0 stands for what was folded
+ *   functions  count; each: name, object, file, line. Function 0 stands for what was folded.
+ *              Where there are two columns, also of its self and of its total, what `ebprof diff`
+ *              says of the whole recordings (report/compare/compare.h): an enum diff_verdict; of a
+ *              regression or an improvement then a ratio in millionths: by which the new share is
+ *              to be multiplied so that it is the old one where nothing changed
  *   threads    count; each: pid, tid (0: all of that name), comm; then how many the last one stands
  *              for, 0: for itself
  *   slices     of time: count; nanoseconds of each
@@ -41,10 +45,10 @@
 #include <stdint.h>
 
 #include "format/base/bytes.h"
-#include "report/model/profile.h"
+#include "report/compare/difference.h"
 
 enum {
-	HTML_DATA_VERSION = 3,
+	HTML_DATA_VERSION = 4,
 };
 
 enum html_object_kind {
@@ -68,8 +72,12 @@ extern const struct html_data_limits html_data_limits;
 /* The same of two recordings: of them it is less of interest when something ran. */
 extern const struct html_data_limits html_data_limits_of_two;
 
-/* Of one recording, or of one and another that it is compared with, by the same event. */
+/*
+ * Of one recording, or of one and another that it is compared with, by the same event; `judging`:
+ * as compare_judge() has it.
+ */
 void html_data_put(const struct html_data_side *sides, size_t nr_sides,
-	const struct html_data_limits *limits, struct bytes_buf *out);
+	const struct html_data_limits *limits, const struct diff_options *judging,
+	struct bytes_buf *out);
 
 #endif

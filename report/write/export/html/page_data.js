@@ -47,7 +47,7 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 3)
+	if (reader.number() !== 4)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
@@ -113,6 +113,13 @@ function readEntries(reader, tree) {
 	return entries;
 }
 
+/* What is known of a function's change: an enum diff_verdict; ratio, of a known one: see html_data.h. */
+const SAME = 1, REGRESSION = 2, IMPROVEMENT = 3;
+function readChange(reader) {
+	const verdict = reader.number();
+	return {verdict, ratio: verdict >= REGRESSION ? reader.number() / 1e6 : 1};
+}
+
 function readProfile(bytes) {
 	const reader = new Reader(bytes), profile = readHead(reader);
 	profile.objects = reader.list(() => {
@@ -120,8 +127,10 @@ function readProfile(bytes) {
 		return {name, isKernel: kind === 1, isScript: kind === 2};
 	});
 	profile.files = reader.list(() => reader.text());
-	profile.functions = reader.list(() => ({name: reader.text(), object: reader.number(),
-		file: reader.number(), line: reader.number()}));
+	profile.functions = reader.list(() => {
+		const it = {name: reader.text(), object: reader.number(), file: reader.number(), line: reader.number()};
+		return profile.sides.length > 1 ? {...it, self: readChange(reader), total: readChange(reader)} : it;
+	});
 	profile.threads = reader.list(() => ({pid: reader.number(), tid: reader.number(), comm: reader.text()}));
 	profile.threadsMerged = reader.number();
 	profile.threadsAll = reader.number(); // a thread that was renamed stands in the list twice

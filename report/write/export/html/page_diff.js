@@ -1,7 +1,5 @@
 /* Two recordings: what changed from the old one to the new one. Column 0 is the new one. No DOM here. */
 
-/* Of chi squared, one degree of freedom, 95 %: what differs less may be chance, as in the terminal. */
-const CHANCE = 3.841;
 const NICE = [0.02, 0.05, 0.1, 0.2, 0.5, 1]; // shares at which a color is at its fullest
 const LEFT_OUT = "[left out of the baseline]"; // DIFF_TREE_LEFT_OUT of report/compare/diff_tree.h
 const INKS = {
@@ -19,14 +17,10 @@ class Diff {
 		this.leftOut = profile.functions.findIndex((it) => it.name === LEFT_OUT); // -1: nothing was
 	}
 
-	/* After weigh(): of what shares are, and how many samples that was. */
+	/* After weigh(): of what shares are. */
 	refresh() {
 		const {tree, sides} = this.profile;
 		this.wholes = tree.columns.map(({total}) => total[0]);
-		this.samples = sides.map((side, i) => {
-			const all = this.profile.entries[i].weight.reduce((a, b) => a + b, 0);
-			return all ? side.samples * this.wholes[i] / all : 0;
-		});
 		this.values = sides.map((side, i) => this.wholes[i] * side.period);
 		this.full = this.fullest();
 		this.setSizes(tree);
@@ -52,19 +46,37 @@ class Diff {
 	}
 
 	/*
-	 * Of two weights: as shares or values, and whether they differ by more than chance would have
-	 * it. What may have been left out of a baseline is not known to differ.
+	 * Of two weights, of the self or the total of a function or a part of those: as shares or
+	 * values, and whether it is a regression (direction 1), an improvement (-1) or not known to be
+	 * either. What may have been left out of a baseline is not known to differ.
 	 */
-	change(now, old, isKnown = true, isWhole = isKnown) {
-		const [a, b] = this.scales();
-		return {now: now * a, old: old * b, by: now * a - old * b, isKnown, isSure: isKnown && this.isSure(now, old),
+	change(now, old, func, kind, isKnown = true, isWhole = isKnown) {
+		const [a, b] = this.scales(), direction = isKnown ? this.direction(now, old, func, kind) : 0;
+		return {now: now * a, old: old * b, by: now * a - old * b, isKnown, direction, isSure: direction !== 0,
+			cannotTell: !direction && this.verdict(func, kind) !== SAME,
 			isNew: isWhole && now > 0 && !old, isGone: isWhole && old > 0 && !now};
+	}
+
+	verdict(func, kind) {
+		return func < 0 ? SAME : this.profile.functions[func][kind].verdict;
+	}
+
+	/*
+	 * That of the function, of the whole recordings, as `ebprof diff` has it: a part of it, or what
+	 * it is in a selection, has none of its own, but may have changed the other way.
+	 */
+	direction(now, old, func, kind) {
+		const verdict = this.verdict(func, kind), [all, allOld] = this.wholes;
+		if (verdict < REGRESSION || !all || !allOld)
+			return 0;
+		const by = now / all * this.profile.functions[func][kind].ratio - old / allOld;
+		return verdict === REGRESSION && by > 0 ? 1 : verdict === IMPROVEMENT && by < 0 ? -1 : 0;
 	}
 
 	/* Of a function's weights in both. */
 	changeOfFunction(kind, weights, func) {
 		const [now, old] = weights.map((column) => column[kind][func]), isWhole = this.leftOut < 0;
-		return this.change(now, old, isWhole || kind !== "total", isWhole);
+		return this.change(now, old, func, kind, isWhole || kind !== "total", isWhole);
 	}
 
 	/* What stands below a mark is not known, nor, where trees begin at a function, what it has. */
@@ -79,25 +91,9 @@ class Diff {
 		return true;
 	}
 
-	/* As if all samples were of one weight; shares as report/compare/compare.c has it, values as
-	 * counts. */
-	isSure(now, old) {
-		const [all, allOld] = this.wholes, [samples, samplesOld] = this.samples;
-		if (!all || !allOld)
-			return false;
-		if (this.isAbsolute) {
-			const [unit, unitOld] = [this.values[0] / samples, this.values[1] / samplesOld];
-			const [a, b] = [now * this.profile.sides[0].period, old * this.profile.sides[1].period];
-			return (a - b) ** 2 > CHANCE * (a * unit + b * unitOld);
-		}
-		const pooled = (now / all * samples + old / allOld * samplesOld) / (samples + samplesOld);
-		const variance = pooled * (1 - pooled) * (1 / samples + 1 / samplesOld);
-		return (now / all - old / allOld) ** 2 > CHANCE * variance * (1 + 1e-9);
-	}
-
-	changeOf(tree, node) {
+	changeOf(tree, node, kind = "total") {
 		const [now, old] = tree.columns;
-		return this.change(now.total[node], old.total[node], this.knows(tree, node));
+		return this.change(now[kind][node], old[kind][node], tree.callee ?? tree.func[node], kind, this.knows(tree, node));
 	}
 
 	/* At what change a color is at its fullest: at the greatest, but small changes stay pale. */
@@ -113,7 +109,8 @@ class Diff {
 	}
 
 	color(change) {
-		return this.mix(change.isSure ? change.by / this.full : 0);
+		const {direction} = change; // a small share may fall although the function takes longer
+		return this.mix(direction ? direction * Math.max(1e-9, direction * change.by / this.full) : 0);
 	}
 
 	/* From -1, all that can be less, to 1. Small changes are more than nothing. */

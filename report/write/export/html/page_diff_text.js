@@ -23,8 +23,8 @@ class DiffText {
 		const how = [change.isNew ? "new" : change.isGone ? "vanished" : relative(change.now, change.old)];
 		if (!change.by)
 			return `${this.value(change.now)}, as before`;
-		if (!change.isSure)
-			how.push("may be chance");
+		if (change.cannotTell)
+			how.push("cannot tell");
 		const text = how.filter((part) => part).join(", ");
 		return `${this.value(change.old)} \u2192 ${this.value(change.now)}, ${this.by(change.by)}` +
 			(this.diff.isAbsolute ? "" : " points") + (text ? ` (${text})` : "");
@@ -39,7 +39,7 @@ class DiffText {
 	facts(tree, node, isOfCallers) {
 		const [now, old] = tree.columns, {sides} = this.diff.profile, isKnown = this.diff.knows(tree, node);
 		const lines = ["total", "self"].slice(0, isOfCallers ? 1 : 2)
-			.map((kind) => `${kind} ${this.line(this.diff.change(now[kind][node], old[kind][node], isKnown))}`);
+			.map((kind) => `${kind} ${this.line(this.diff.changeOf(tree, node, kind))}`);
 		const values = [old, now].map((column, i) => this.inUnit(column.total[node] * sides[1 - i].period));
 		const samples = [old, now].map((column) => grouped(column.total[node]));
 		if (!this.diff.isAbsolute && isKnown)

@@ -165,7 +165,7 @@ class TreeBuilder {
 
 const hasWeight = (tree, node) => tree.columns.some(({total}) => total[node] > 0);
 
-/* The function at the root, what called it as its callees. */
+/* The function at the root, what called it as its callees: each node has a part of its weight. */
 function callersOf(tree, func, scales) {
 	const builder = new TreeBuilder(func, scales), totals = tree.columns.map(({total}) => total);
 	eachOutermost(tree, func, (node) => {
@@ -177,7 +177,7 @@ function callersOf(tree, func, scales) {
 		builder.put(into, totals, node);
 		builder.nodes[0].inlined &= tree.inlined[node];
 	});
-	return builder.finish();
+	return {...builder.finish(), callee: func};
 }
 
 function calleesOf(tree, func, scales) {
