@@ -187,11 +187,11 @@ static uint64_t samples_written(const struct recording *recording, enum translat
 	const struct translate *translate = recording->translate;
 	uint64_t hits = 0;
 	for (size_t i = 1; writer && i < recording->events.len; i++)
-		hits += writer_event_samples_written(writer, translate->event_ids[i]);
+		hits += writer_event_samples_written(writer, translate->event_ids[i]).count;
 	if (cause == TRANSLATE_HIT || !writer)
 		return hits;
 	return writer_samples_written(writer) - hits -
-	       writer_event_samples_written(writer, translate->again_event_id);
+	       writer_event_samples_written(writer, translate->again_event_id).count;
 }
 
 /* Of all CPUs: those that fired, and those of them that this file knows to have no sample. */

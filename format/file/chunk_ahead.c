@@ -61,7 +61,8 @@ static void fill(struct chunk_ahead *ahead, struct slot *slot, bool decodes_samp
 	if (slot->err || !slot->more)
 		return;
 	keep_payload(slot, stream);
-	if (decodes_samples && slot->chunk.type == LAYOUT_CHUNK_SAMPLES)
+	uint16_t type = slot->chunk.type;
+	if (decodes_samples && (type == LAYOUT_CHUNK_SAMPLES || type == LAYOUT_CHUNK_VALUES))
 		decoded_samples_fill(
 			&slot->samples, slot->chunk.payload, slot->chunk.payload_bytes);
 }

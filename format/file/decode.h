@@ -20,6 +20,7 @@ enum {
 	KEPT_SYMBOL = 48,
 	KEPT_CODE = 96, /* with the nodes that it may split */
 	KEPT_UNWOUND = 48,
+	KEPT_TALLY = 64,
 	KEPT_SEGMENT = sizeof(struct layout_segment),
 	KEPT_ANSWERED_BYTE = 10, /* a frame takes 6 in the file at least */
 };

@@ -52,6 +52,8 @@ const char *decode_events(struct reader *reader, struct bytes_cursor *cursor)
 		event.period = bytes_get_varint(&record);
 		event.frequency_hz = bytes_get_u32_varint(&record);
 		event.unit = bytes_get_u32_varint(&record);
+		if (bytes_left(&record)) /* since version 1.4 */
+			event.source = bytes_get_u32_varint(&record);
 		if (record.overrun)
 			return FAULT_OVERRUN;
 		if (reader->visitor->event)

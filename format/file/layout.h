@@ -60,6 +60,8 @@ enum layout_chunk_type {
 	LAYOUT_CHUNK_ANSWERS = 17,
 	LAYOUT_CHUNK_UNWOUND = 18,
 	LAYOUT_CHUNK_ORIGINS = 19,
+	LAYOUT_CHUNK_VALUES = 20,
+	LAYOUT_CHUNK_EVENT_COUNTERS = 21,
 };
 
 enum layout_encoding {
@@ -178,6 +180,25 @@ enum layout_counter {
 	LAYOUT_COUNTER_COUNT,
 };
 
+/* What became of the events of a source, see struct layout_event. */
+#define LAYOUT_EVENT_COUNTERS(X) \
+	X(LAYOUT_EVENTS, 1, "events") \
+	X(LAYOUT_EVENTS_SAMPLES, 2, "samples")     /* a sample stands in the file */ \
+	X(LAYOUT_EVENTS_IDLE, 3, "idle")           /* in the idle task */ \
+	X(LAYOUT_EVENTS_FILTERED, 4, "filtered")   /* in a task outside the target */ \
+	X(LAYOUT_EVENTS_LOST_RING, 5, "lost_ring") /* ring buffer full */ \
+	X(LAYOUT_EVENTS_LOST_BUSY, 6, "lost_busy") /* in the midst of another on the same CPU */ \
+	X(LAYOUT_EVENTS_LOST_UNRESOLVED, 7, "lost_unresolved") /* its stack never arrived */ \
+	X(LAYOUT_EVENTS_LOST_WRITE, 8, "lost_write")           /* the output failed or was full */ \
+	X(LAYOUT_EVENTS_SKIPPED, 9, "skipped") /* estimate: due, but none of the events */
+
+enum layout_event_counter {
+#define X(name, number, word) name = number,
+	LAYOUT_EVENT_COUNTERS(X)
+#undef X
+	LAYOUT_EVENT_COUNTER_COUNT,
+};
+
 /* What the recorder calls executable memory of no file, unless the kernel has a name for it. */
 #define LAYOUT_ANONYMOUS_PATH "[anon]"
 
@@ -221,6 +242,10 @@ enum layout_end_reason {
 #define LAYOUT_META_BASELINE_CUT  "baseline.cut"
 
 /* ---- entities ---- */
+
+struct layout_tally { /* numbers of samples, and the sums of their weights */
+	uint64_t count, sum;
+};
 
 struct layout_segment { /* a PT_LOAD */
 	uint64_t vaddr, offset, filesz, memsz;
@@ -374,17 +399,30 @@ struct layout_code {
 #define LAYOUT_UNIT_HITS \
 	"hits" /* of the events of probes: they come by hits, the others by ticks */
 
+/*
+ * Events of one source are counted together. The first two sources are told by the unit, and have
+ * numbers in COUNTERS (format/file/first_sources.h); of all others, samples are VALUES and counters
+ * EVENT_COUNTERS, which versions before 1.4 skip: they take whatever they read for ticks or hits.
+ */
 struct layout_event {
 	uint32_t name;         /* string: cpu-clock, cycles, usdt:FILE:PROVIDER:NAME */
 	uint64_t period;       /* between ticks, in `unit`; 0 when it varies (frequency mode) */
 	uint32_t frequency_hz; /* asked for */
 	uint32_t unit;         /* string: ns, cycles, hits */
+	uint32_t source;       /* string; 0: that of hits by the unit, else the timer */
 };
 
 struct layout_counter_value {
 	enum layout_counter counter;
 	uint32_t cpu;
 	uint64_t value;
+};
+
+struct layout_event_tally {
+	uint32_t source; /* string */
+	enum layout_event_counter counter;
+	uint32_t cpu;
+	uint64_t count, sum; /* of events, and of their values */
 };
 
 struct layout_end {

@@ -20,6 +20,27 @@ static const char *decode_counters(struct reader *reader, struct bytes_cursor *c
 	return NULL;
 }
 
+static const char *decode_event_counters(struct reader *reader, struct bytes_cursor *cursor)
+{
+	while (bytes_left(cursor)) {
+		struct layout_event_tally tally = {0};
+		tally.source = bytes_get_u32_varint(cursor);
+		tally.counter = bytes_get_u32_varint(cursor);
+		tally.cpu = bytes_get_u32_varint(cursor);
+		tally.count = bytes_get_varint(cursor);
+		tally.sum = bytes_get_varint(cursor);
+		if (cursor->overrun)
+			return FAULT_OVERRUN;
+		if (tally.cpu >= LAYOUT_MAX_CPUS)
+			return FAULT_CPU;
+		if (!decode_keep(reader, 1, KEPT_TALLY))
+			return DECODE_TOO_MUCH;
+		if (reader->visitor->event_tally)
+			reader->visitor->event_tally(reader->context, &tally);
+	}
+	return NULL;
+}
+
 static const char *decode_clocks(struct reader *reader, struct bytes_cursor *cursor)
 {
 	while (bytes_left(cursor)) {
@@ -67,6 +88,8 @@ static decode_fn *const decoders[] = {
 	[LAYOUT_CHUNK_ANSWERS] = decode_answers,
 	[LAYOUT_CHUNK_UNWOUND] = decode_unwound,
 	[LAYOUT_CHUNK_ORIGINS] = decode_origins,
+	[LAYOUT_CHUNK_VALUES] = decode_samples,
+	[LAYOUT_CHUNK_EVENT_COUNTERS] = decode_event_counters,
 };
 
 static void decode_chunk(struct reader *reader, const struct chunk *chunk)

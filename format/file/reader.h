@@ -39,6 +39,7 @@ struct reader_visitor {
 	/* Where answers for this object are to be added; NULL: nowhere. */
 	struct answers *(*answers)(void *context, uint32_t object);
 	void (*counter)(void *context, const struct layout_counter_value *value);
+	void (*event_tally)(void *context, const struct layout_event_tally *tally);
 	void (*clock)(void *context, const struct layout_clock *clock);
 	void (*end)(void *context, const struct layout_end *end);
 	/* Ahead of each chunk; file_bytes as in the result. */

@@ -44,8 +44,8 @@ void writer_destroy(struct writer *writer)
 	struct bytes_buf *bufs[] = {&writer->meta, &writer->events.body, &writer->origins.body,
 		&writer->objects.body, &writer->processes.body, &writer->threads.body,
 		&writer->snapshots.body, &writer->mappings, &writer->symbols, &writer->code,
-		&writer->unwound, &writer->counters, &writer->clocks, &writer->out,
-		&writer->payload};
+		&writer->unwound, &writer->counters, &writer->event_counters, &writer->clocks,
+		&writer->out, &writer->payload};
 	for (size_t i = 0; i < sizeof(bufs) / sizeof(*bufs); i++)
 		bytes_buf_deinit(bufs[i]);
 	vec_deinit(&writer->frames.waiting);
@@ -77,6 +77,16 @@ static uint32_t put_record(struct pending_table *table, struct bytes_buf *record
 	return table->next_id++;
 }
 
+/* Of an event, by its id; NULL: there can be no such event. Valid until the next call. */
+static struct event_samples *samples_of(struct writer *writer, uint32_t event)
+{
+	if (!event || event > LAYOUT_MAX_EVENTS)
+		return NULL;
+	if (event > writer->by_event.len)
+		vec_resize(&writer->by_event, event);
+	return &writer->by_event.data[event - 1];
+}
+
 uint32_t writer_event(struct writer *writer, const struct layout_event *event)
 {
 	struct bytes_buf record = {0};
@@ -84,7 +94,13 @@ uint32_t writer_event(struct writer *writer, const struct layout_event *event)
 	bytes_put_varint(&record, event->period);
 	bytes_put_varint(&record, event->frequency_hz);
 	bytes_put_varint(&record, event->unit);
-	return put_record(&writer->events, &record);
+	if (event->source) /* the last field: most events do without */
+		bytes_put_varint(&record, event->source);
+	uint32_t id = put_record(&writer->events, &record);
+	struct event_samples *samples = samples_of(writer, id);
+	if (samples)
+		samples->are_values = event->source;
+	return id;
 }
 
 static void put_text(struct bytes_buf *record, const struct layout_text *text)
@@ -207,11 +223,12 @@ uint32_t writer_snapshot(struct writer *writer, const struct layout_snapshot *sn
 
 void writer_sample(struct writer *writer, const struct layout_sample *sample)
 {
+	struct event_samples *samples = samples_of(writer, sample->event);
 	vec_push(&writer->samples, *sample);
-	if (sample->event > writer->by_event.len && sample->event <= LAYOUT_MAX_EVENTS)
-		vec_resize(&writer->by_event, sample->event);
-	if (sample->event && sample->event <= writer->by_event.len)
-		writer->by_event.data[sample->event - 1].waiting++;
+	if (!samples)
+		return;
+	samples->waiting.count++;
+	samples->waiting.sum += sample->weight;
 }
 
 void writer_symbol(struct writer *writer, const struct layout_symbol *symbol)
@@ -251,6 +268,15 @@ void writer_counter(struct writer *writer, const struct layout_counter_value *va
 	bytes_put_varint(&writer->counters, value->value);
 }
 
+void writer_event_tally(struct writer *writer, const struct layout_event_tally *tally)
+{
+	bytes_put_varint(&writer->event_counters, tally->source);
+	bytes_put_varint(&writer->event_counters, tally->counter);
+	bytes_put_varint(&writer->event_counters, tally->cpu);
+	bytes_put_varint(&writer->event_counters, tally->count);
+	bytes_put_varint(&writer->event_counters, tally->sum);
+}
+
 void writer_clock(struct writer *writer, const struct layout_clock *clock)
 {
 	bytes_put_varint(&writer->clocks, clock->monotonic_ns);
@@ -268,13 +294,13 @@ uint64_t writer_bytes_pending(const struct writer *writer)
 		SAMPLE_BOUND_BYTES = 29,
 		NODE_BOUND_BYTES = 10,
 		FRAME_BOUND_BYTES = 15,
-		CHUNKS_BOUND_BYTES = 15 * LAYOUT_CHUNK_HEADER_BYTES,
+		CHUNKS_BOUND_BYTES = 17 * LAYOUT_CHUNK_HEADER_BYTES,
 	};
 	return CHUNKS_BOUND_BYTES + writer->meta.len + writer->events.body.len +
 	       writer->origins.body.len + writer->unwound.len + writer->objects.body.len +
 	       writer->processes.body.len + writer->threads.body.len + writer->snapshots.body.len +
 	       writer->mappings.len + writer->symbols.len + writer->code.len +
-	       writer->counters.len + writer->clocks.len +
+	       writer->counters.len + writer->event_counters.len + writer->clocks.len +
 	       writer->samples.len * SAMPLE_BOUND_BYTES +
 	       writer->nodes.waiting.len * NODE_BOUND_BYTES +
 	       writer->frames.waiting.len * FRAME_BOUND_BYTES;
@@ -285,8 +311,8 @@ uint64_t writer_samples_written(const struct writer *writer)
 	return writer->samples_written;
 }
 
-uint64_t writer_event_samples_written(const struct writer *writer, uint32_t event)
+struct layout_tally writer_event_samples_written(const struct writer *writer, uint32_t event)
 {
 	bool is_known = event && event <= writer->by_event.len;
-	return is_known ? writer->by_event.data[event - 1].written : 0;
+	return is_known ? writer->by_event.data[event - 1].written : (struct layout_tally){0};
 }

@@ -61,6 +61,7 @@ void writer_unwound(struct writer *writer, const struct layout_unwound *unwound)
 /* All of them, at once; the object is there already. */
 void writer_answers(struct writer *writer, uint32_t object, const struct answers *answers);
 void writer_counter(struct writer *writer, const struct layout_counter_value *value);
+void writer_event_tally(struct writer *writer, const struct layout_event_tally *tally);
 void writer_clock(struct writer *writer, const struct layout_clock *clock);
 
 /* Bytes handed to the sink so far, and an upper bound of those that wait. */
@@ -68,7 +69,7 @@ uint64_t writer_bytes_written(const struct writer *writer);
 uint64_t writer_bytes_pending(const struct writer *writer);
 /* Samples that the sink has taken, and of them those of an event. */
 uint64_t writer_samples_written(const struct writer *writer);
-uint64_t writer_event_samples_written(const struct writer *writer, uint32_t event);
+struct layout_tally writer_event_samples_written(const struct writer *writer, uint32_t event);
 
 /* Sends what was collected. After a failure the writer only counts and refuses. */
 struct err *writer_flush(struct writer *writer) ERR_MUST_CHECK;

@@ -138,6 +138,13 @@ static void put_nodes(struct writer *writer)
 	writer->nodes.waiting.len = 0;
 }
 
+static enum layout_chunk_type chunk_of_event(const struct writer *writer, uint32_t event)
+{
+	bool is_known = event && event <= writer->by_event.len;
+	bool are_values = is_known && writer->by_event.data[event - 1].are_values;
+	return are_values ? LAYOUT_CHUNK_VALUES : LAYOUT_CHUNK_SAMPLES;
+}
+
 /* A chunk holds samples of one event: collects those of each. */
 static void put_samples(struct writer *writer)
 {
@@ -155,7 +162,7 @@ static void put_samples(struct writer *writer)
 		for (size_t i = 0; i < group.len; i += PIECE_ENTITIES) {
 			columns_put_samples(
 				&writer->payload, group.data + i, piece_of(group.len - i));
-			put_chunk(writer, LAYOUT_CHUNK_SAMPLES, &writer->payload);
+			put_chunk(writer, chunk_of_event(writer, sample->event), &writer->payload);
 		}
 	}
 	vec_deinit(&group);
@@ -189,6 +196,7 @@ static void put_figures(struct writer *writer)
 {
 	put_chunk(writer, LAYOUT_CHUNK_CLOCKS, &writer->clocks);
 	put_chunk(writer, LAYOUT_CHUNK_COUNTERS, &writer->counters);
+	put_chunk(writer, LAYOUT_CHUNK_EVENT_COUNTERS, &writer->event_counters);
 }
 
 /* What the limit keeps free for the last counters and the end. */
@@ -212,8 +220,9 @@ static void count_samples(struct writer *writer, size_t count, bool is_taken)
 {
 	writer->samples_written += is_taken ? count : 0;
 	vec_each(&writer->by_event, event) {
-		event->written += is_taken ? event->waiting : 0;
-		event->waiting = 0;
+		event->written.count += is_taken ? event->waiting.count : 0;
+		event->written.sum += is_taken ? event->waiting.sum : 0;
+		event->waiting = (struct layout_tally){0};
 	}
 }
 

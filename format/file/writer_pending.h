@@ -18,7 +18,8 @@ struct pending_table {
 };
 
 struct event_samples {
-	uint64_t waiting, written;
+	struct layout_tally waiting, written;
+	bool are_values; /* they are of a source of its own */
 };
 
 struct writer {
@@ -34,7 +35,7 @@ struct writer {
 
 	struct bytes_buf meta;
 	struct pending_table events, origins, objects, processes, threads, snapshots;
-	struct bytes_buf mappings, symbols, code, unwound, counters, clocks;
+	struct bytes_buf mappings, symbols, code, unwound, counters, event_counters, clocks;
 	struct {
 		VEC(struct layout_frame) waiting;
 		uint32_t next_id;

@@ -292,7 +292,7 @@ static void begin(struct generator *gen)
 	writer_meta(writer, LAYOUT_META_TARGET, "system");
 	writer_clock(writer, &(struct layout_clock){START_NS, 1795000000000000000});
 	writer_event(writer, &(struct layout_event){put_text(gen, "cpu-clock"), PERIOD_NS, 999,
-				     put_text(gen, "ns")});
+				     put_text(gen, "ns"), 0});
 	add_kernel(gen);
 	for (uint32_t process = 0; process < gen->processes; process++) {
 		char name[24];

@@ -74,7 +74,7 @@ static void begin(struct writer *writer, uint32_t object)
 {
 	writer_clock(writer, &(struct layout_clock){period_ns, 1795000000000000000});
 	writer_event(writer, &(struct layout_event){put_text(writer, "cpu-clock"),
-				     (uint32_t)period_ns, 1000, put_text(writer, "ns")});
+				     (uint32_t)period_ns, 1000, put_text(writer, "ns"), 0});
 	writer_process(
 		writer, &(struct layout_process){.pid = 1000, .parent_pid = 1, .exe = object});
 	writer_thread(writer, &(struct layout_thread){1, 1000, put_text(writer, "synthetic")});

@@ -11,7 +11,7 @@ import zlib
 
 META, STRINGS, OBJECTS, PROCESSES, THREADS, MAPPINGS, FRAMES, STACKS = range(1, 9)
 SAMPLES, SYMBOLS, COUNTERS, EVENTS, CLOCKS, END, SNAPSHOTS, CODE = range(9, 17)
-ORIGINS = 19
+ORIGINS, VALUES, EVENT_COUNTERS = 19, 20, 21
 MAX_PAYLOAD = 16 << 20
 COUNTER_NAMES = {
     1: "ticks", 2: "idle", 3: "filtered", 4: "samples", 5: "lost_ring",
@@ -20,6 +20,10 @@ COUNTER_NAMES = {
     11: "files_full", 12: "hits", 13: "hits_filtered", 14: "hit_samples", 15: "hits_lost_ring",
     16: "hits_lost_busy", 17: "hits_lost_unresolved", 18: "hits_lost_write",
     19: "gap_samples", 20: "code_given_up", 21: "mappings_full",
+}
+EVENT_COUNTER_NAMES = {
+    1: "events", 2: "samples", 3: "idle", 4: "filtered", 5: "lost_ring", 6: "lost_busy",
+    7: "lost_unresolved", 8: "lost_write", 9: "skipped",
 }
 CAUSES = {
     1: "unknown", 2: "broken_frame_pointer", 3: "unreadable_stack", 4: "depth_limit",
@@ -78,6 +82,7 @@ class Recording:
         self.code, self.origins = [], {}
         self.snapshots, self.guessed = {}, set()
         self.counters, self.clocks, self.end = {}, [], None
+        self.event_counters = {}
         self.damaged_bytes = self.unknown_chunks = self.lost_chunks = 0
 
 
@@ -105,7 +110,8 @@ def read_events(rec, cursor):
     for event in each(cursor):
         it = cursor.record()
         rec.events[event] = dict(
-            name=it.varint(), period=it.varint(), frequency=it.varint(), unit=it.varint())
+            name=it.varint(), period=it.varint(), frequency=it.varint(), unit=it.varint(),
+            source=it.varint() if it.left() else 0)
 
 
 def read_objects(rec, cursor):
@@ -231,6 +237,12 @@ def read_counters(rec, cursor):
         rec.counters[counter, cpu] = cursor.varint()
 
 
+def read_event_counters(rec, cursor):
+    while cursor.left():
+        source, counter, cpu = cursor.varint(), cursor.varint(), cursor.varint()
+        rec.event_counters[source, counter, cpu] = (cursor.varint(), cursor.varint())
+
+
 def read_clocks(rec, cursor):
     while cursor.left():
         rec.clocks.append((cursor.varint(), cursor.varint()))
@@ -245,7 +257,8 @@ DECODERS = {
     THREADS: read_threads, MAPPINGS: read_mappings, FRAMES: read_frames, STACKS: read_stacks,
     SAMPLES: read_samples, SYMBOLS: read_symbols, COUNTERS: read_counters, EVENTS: read_events,
     CLOCKS: read_clocks, END: read_end, SNAPSHOTS: read_snapshots,
-    CODE: read_code, ORIGINS: read_origins,
+    CODE: read_code, ORIGINS: read_origins, VALUES: read_samples,
+    EVENT_COUNTERS: read_event_counters,
 }
 
 
@@ -325,6 +338,19 @@ def has_guess(rec, sample):
     return False
 
 
+def sources(rec):
+    """Each source that EVENTS names: name -> counter -> (count, sum), over all CPUs."""
+    out = {it["source"]: dict.fromkeys(EVENT_COUNTER_NAMES.values(), (0, 0))
+           for it in rec.events.values() if it["source"]}
+    for (source, counter, _), (count, total) in rec.event_counters.items():
+        if source in out and counter in EVENT_COUNTER_NAMES:
+            name = EVENT_COUNTER_NAMES[counter]
+            old = out[source][name]
+            out[source][name] = (old[0] + count, old[1] + total)
+    return {rec.strings.get(source, b"[damaged]").decode("utf-8", "replace"): counters
+            for source, counters in out.items()}
+
+
 def summary(rec):
     counters = dict.fromkeys(COUNTER_NAMES.values(), 0)
     for (counter, _), value in rec.counters.items():
@@ -345,7 +371,10 @@ def summary(rec):
     return dict(
         samples=len(rec.samples), ticks=counters["ticks"], idle=counters["idle"],
         filtered=counters["filtered"],
-        lost=sum(value for name, value in counters.items() if "lost_" in name),
+        lost=sum(value for name, value in counters.items() if "lost_" in name) +
+        sum(count for of in sources(rec).values() for name, (count, _) in of.items()
+            if "lost_" in name),
+        sources=sources(rec),
         origins=[dict(name=it["name"], meta=it["meta"]) for it in rec.origins.values()],
         processes=len(processes), threads=len(threads), mappings=len(rec.mappings),
         build_ids=sum(bool(it["build_id"]) for it in rec.objects.values()),

@@ -124,7 +124,7 @@ FORGED_MAYBE_UNUSED static void forged_put_tables(struct writer *writer)
 	writer_meta(writer, LAYOUT_META_TARGET, "command");
 	writer_clock(writer, &(struct layout_clock){1000000000, 1795000000000000000});
 	writer_event(writer, &(struct layout_event){forged_string(writer, "cpu-clock"), 1001001,
-				     999, forged_string(writer, "ns")});
+				     999, forged_string(writer, "ns"), 0});
 	writer_object(writer, &(struct layout_object){
 				      .kind = LAYOUT_OBJECT_FILE,
 				      .path = forged_string(writer, "/usr/bin/program"),

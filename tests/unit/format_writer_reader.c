@@ -76,7 +76,7 @@ static void put_extremes(struct writer *writer)
 {
 	writer_meta(writer, "", "");
 	CHECK_INT(writer_string(writer, "", 0), 0);
-	CHECK_INT(writer_event(writer, &(struct layout_event){m, big, m, m}), 1);
+	CHECK_INT(writer_event(writer, &(struct layout_event){m, big, m, m, m}), 1);
 	put_extreme_object(writer);
 	writer_process(writer, &(struct layout_process){m, m, m, big, m, m, m, m});
 	writer_thread(writer, &(struct layout_thread){m, m, m});
@@ -95,6 +95,8 @@ static void put_extremes(struct writer *writer)
 	writer_clock(writer, &(struct layout_clock){big, big});
 	writer_counter(writer,
 		&(struct layout_counter_value){(enum layout_counter)m, LAYOUT_MAX_CPUS - 1, big});
+	writer_event_tally(writer, &(struct layout_event_tally){m, (enum layout_event_counter)m,
+					   LAYOUT_MAX_CPUS - 1, big, big});
 }
 
 /* Every field at its largest. */
@@ -108,7 +110,7 @@ TEST(extreme_values_round_trip)
 	writer_destroy(writer);
 
 	log_meta(&expected, "", 0, "", 0);
-	log_event(&expected, 1, &(struct layout_event){m, big, m, m});
+	log_event(&expected, 1, &(struct layout_event){m, big, m, m, m});
 	struct str log = read_whole(&file);
 	CHECK(strncmp(log.data, expected.data, expected.len) == 0);
 	CHECK(strstr(log.data, "[ffffffffffffffff fffffffffffffffe fffffffffffffffd ff ffffffff]"));
@@ -131,6 +133,8 @@ TEST(extreme_values_round_trip)
 	log_clock(&expected, &(struct layout_clock){big, big});
 	log_counter(&expected,
 		&(struct layout_counter_value){(enum layout_counter)m, LAYOUT_MAX_CPUS - 1, big});
+	log_event_tally(&expected, &(struct layout_event_tally){m, (enum layout_event_counter)m,
+					   LAYOUT_MAX_CPUS - 1, big, big});
 	log_end(&expected, &(struct layout_end){(enum layout_end_reason)m, big});
 	const char *rest = strstr(log.data, "process 1");
 	CHECK_STR(rest, str_text(&expected));

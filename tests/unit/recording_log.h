@@ -20,8 +20,11 @@ static void log_string(void *log, uint32_t id, const char *bytes, size_t len)
 
 static void log_event(void *log, uint32_t id, const struct layout_event *it)
 {
-	str_printf(log, "event %u name %u period %llu hz %u unit %u\n", id, it->name,
-		(ull)it->period, it->frequency_hz, it->unit);
+	str_printf(log, "event %u name %u period %llu hz %u unit %u", id, it->name, (ull)it->period,
+		it->frequency_hz, it->unit);
+	if (it->source)
+		str_printf(log, " source %u", it->source);
+	str_putc(log, '\n');
 }
 
 static void log_object(void *log, uint32_t id, const struct layout_object *it)
@@ -125,6 +128,12 @@ static void log_counter(void *log, const struct layout_counter_value *it)
 		(ull)it->value);
 }
 
+static void log_event_tally(void *log, const struct layout_event_tally *it)
+{
+	str_printf(log, "tally of source %u counter %u cpu %u count %llu sum %llu\n", it->source,
+		(unsigned)it->counter, it->cpu, (ull)it->count, (ull)it->sum);
+}
+
 static void log_clock(void *log, const struct layout_clock *it)
 {
 	str_printf(log, "clock %llu %llu\n", (ull)it->monotonic_ns, (ull)it->realtime_ns);
@@ -151,6 +160,7 @@ static const struct reader_visitor log_visitor = {
 	.unwound = log_unwound,
 	.code = log_code,
 	.counter = log_counter,
+	.event_tally = log_event_tally,
 	.clock = log_clock,
 	.end = log_end,
 };

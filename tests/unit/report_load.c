@@ -683,7 +683,7 @@ TEST(hostile_strings_are_shown_safely)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		writer_meta(writer, keys[i], hostile);
 	uint32_t id = forged_string(writer, hostile);
-	writer_event(writer, &(struct layout_event){id, 1, 1, id});
+	writer_event(writer, &(struct layout_event){id, 1, 1, id, 0});
 	writer_object(writer, &(struct layout_object){.kind = 1, .path = id});
 	writer_process(writer,
 		&(struct layout_process){.pid = 1, .exe = 1, .cgroup = id, .container = id});
