@@ -74,18 +74,30 @@ static void on_string(void *context, uint32_t id, const char *bytes, size_t len)
 		copy->unit_of_hits = id;
 }
 
+/* `source`: the event's, a string of the output. */
+static uint32_t counted_as(
+	const struct merge_copy *copy, const struct layout_event *event, uint32_t source)
+{
+	bool are_hits = event->unit && event->unit == copy->unit_of_hits;
+	if (source)
+		return MERGE_OTHER_SOURCE + source;
+	return MERGE_FIRST_SOURCE + (are_hits ? FIRST_SOURCE_PROBE : FIRST_SOURCE_TIMER);
+}
+
 static void on_event(void *context, uint32_t id, const struct layout_event *event)
 {
 	struct merge_copy *copy = context;
 	struct layout_event out = *event;
 	out.name = string_of(copy, event->name);
 	out.unit = string_of(copy, event->unit);
-	uint64_t key[] = {out.name, out.unit, out.period, out.frequency_hz};
+	out.source = string_of(copy, event->source);
+	uint64_t key[] = {
+		(uint64_t)out.name << 32 | out.unit, out.source, out.period, out.frequency_hz};
 	uint32_t out_id;
 	if (intern(&copy->events, key, sizeof(key), &out_id) && out_id <= LAYOUT_MAX_EVENTS)
 		writer_event(copy->writer, &out);
 	keep_id(&copy->source_events, id, out_id <= LAYOUT_MAX_EVENTS ? out_id : 0);
-	keep_id(&copy->are_hits, id, event->unit && event->unit == copy->unit_of_hits);
+	keep_id(&copy->counted_as, id, counted_as(copy, event, out.source));
 }
 
 /* What tells apart things that have equal paths: the boot, or no more than the file itself. */
@@ -265,6 +277,19 @@ static void on_snapshot(void *context, uint32_t id, const struct layout_snapshot
 	flush_some(copy);
 }
 
+static void count_sample(struct merge_copy *copy, const struct layout_sample *sample)
+{
+	const struct merge_ids *ids = &copy->counted_as;
+	uint32_t known = sample->event < ids->len ? ids->data[sample->event] : 0;
+	uint32_t source = known ? known : MERGE_FIRST_SOURCE + FIRST_SOURCE_TIMER;
+	if (source >= copy->samples.len)
+		vec_resize(&copy->samples, (size_t)source + 1);
+	struct layout_tally *samples = &copy->samples.data[source];
+	samples->count++;
+	samples->sum += source < MERGE_OTHER_SOURCE ? 0 : sample->weight;
+	copy->source->result->samples++;
+}
+
 static void on_sample(void *context, const struct layout_sample *sample)
 {
 	struct merge_copy *copy = context;
@@ -278,9 +303,7 @@ static void on_sample(void *context, const struct layout_sample *sample)
 	out.kernel_stack = id_of(copy, &copy->source_nodes, sample->kernel_stack);
 	out.snapshot = id_of(copy, &copy->snapshots, sample->snapshot);
 	writer_sample(copy->writer, &out);
-	copy->source->result->samples++;
-	copy->source_hits +=
-		sample->event < copy->are_hits.len && copy->are_hits.data[sample->event];
+	count_sample(copy, sample);
 	note_end(copy, out.time_ns);
 	flush_some(copy);
 }
@@ -353,7 +376,19 @@ static void on_end(void *context, const struct layout_end *end)
 static void on_counter(void *context, const struct layout_counter_value *value)
 {
 	struct merge_copy *copy = context;
-	merge_counters_set(&copy->source_counters, value);
+	merge_counters_set_value(&copy->source_counters, value);
+}
+
+static void on_event_tally(void *context, const struct layout_event_tally *tally)
+{
+	struct merge_copy *copy = context;
+	struct merge_counter out = {
+		.source = MERGE_OTHER_SOURCE + string_of(copy, tally->source),
+		.counter = tally->counter,
+		.cpu = tally->cpu,
+		.tally = {tally->count, tally->sum},
+	};
+	merge_counters_set(&copy->source_counters, &out);
 }
 
 static const struct reader_visitor visitor = {
@@ -372,6 +407,7 @@ static const struct reader_visitor visitor = {
 	.unwound = on_unwound,
 	.answers = on_answers,
 	.counter = on_counter,
+	.event_tally = on_event_tally,
 	.clock = on_clock,
 	.end = on_end,
 };
@@ -380,22 +416,22 @@ static void add_counters(struct merge_copy *copy)
 {
 	struct merge_input_result *result = copy->source->result;
 	if (merge_source_is_damaged(copy->source))
-		result->mended += merge_counters_add_mended(&copy->counters, &copy->source_counters,
-			result->samples - copy->source_hits, copy->source_hits);
+		result->mended += merge_counters_add_mended(
+			&copy->counters, &copy->source_counters, &copy->samples);
 	else
 		merge_counters_add(&copy->counters, &copy->source_counters);
 }
 
 static void end_source(struct merge_copy *copy)
 {
-	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->are_hits,
+	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->counted_as,
 		&copy->source_objects, &copy->processes, &copy->threads, &copy->source_frames,
 		&copy->source_nodes, &copy->snapshots};
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
 		ids[i]->len = 0;
 	copy->lost_process = copy->lost_thread = 0;
 	copy->unit_of_hits = 0;
-	copy->source_hits = 0;
+	copy->samples.len = 0;
 	merge_counters_clear(&copy->source_counters);
 	merge_answers_end_source(&copy->answers);
 }
@@ -425,15 +461,14 @@ struct err *merge_copy_finish(struct merge_copy *copy)
 		return steal_ptr(copy->err);
 	try(writer_flush(copy->writer)); /* the objects, before what is known of them */
 	try(merge_answers_write(&copy->answers, copy->writer));
-	vec_each(&copy->counters, value)
-		writer_counter(copy->writer, value);
+	merge_counters_write(&copy->counters, copy->writer);
 	struct layout_end end = {LAYOUT_END_MERGED, copy->end_ns};
 	return writer_finish(copy->writer, &end);
 }
 
 void merge_copy_deinit(struct merge_copy *copy)
 {
-	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->are_hits,
+	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->counted_as,
 		&copy->source_objects, &copy->processes, &copy->threads, &copy->source_frames,
 		&copy->source_nodes, &copy->snapshots};
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
@@ -443,6 +478,7 @@ void merge_copy_deinit(struct merge_copy *copy)
 	strtab_deinit(&copy->frames);
 	strtab_deinit(&copy->symbols);
 	map_deinit(&copy->nodes);
+	vec_deinit(&copy->samples);
 	merge_counters_deinit(&copy->counters);
 	merge_counters_deinit(&copy->source_counters);
 	merge_answers_deinit(&copy->answers);

@@ -30,11 +30,11 @@ struct merge_copy {
 	struct merge_source *source;
 	struct merge_ids strings, source_events, source_objects, processes, threads, source_frames,
 		source_nodes, snapshots;
-	struct merge_ids are_hits; /* of the source's events: 1 for those of probes */
-	uint32_t unit_of_hits;     /* the source's string; 0: it has none */
-	uint64_t source_hits;      /* samples of probes */
-	uint32_t lost_process;     /* of threads that lack theirs; 0: none yet */
-	uint32_t lost_thread;      /* of such samples */
+	struct merge_ids counted_as;  /* of its events: the source in merge_counters */
+	struct merge_samples samples; /* by these */
+	uint32_t unit_of_hits;        /* its string; 0: it has none */
+	uint32_t lost_process;        /* of threads that lack theirs; 0: none yet */
+	uint32_t lost_thread;         /* of such samples */
 	struct merge_counters source_counters;
 };
 
