@@ -120,14 +120,27 @@ static void on_string(void *context, uint32_t id, const char *bytes, size_t len)
 	put_at(&profile->strings, id, string);
 }
 
+/* In profile->sources, plus 1; 0: it is none, or one too many. */
+static size_t place_of_source(struct loading *loading, uint32_t source)
+{
+	struct profile *profile = loading->profile;
+	const uint64_t *known = map_get(&loading->source_places, source);
+	if (known || !source || profile->sources.len == LAYOUT_MAX_EVENTS)
+		return known ? *known : 0;
+	vec_push(&profile->sources, (struct profile_source){.name = string_at(profile, source)});
+	return *map_put(&loading->source_places, source, NULL) = profile->sources.len;
+}
+
 static void on_event(void *context, uint32_t id, const struct layout_event *event)
 {
 	struct profile *profile = profile_of(context);
+	size_t source = place_of_source(context, event->source);
 	struct profile_event out = {
 		.name = string_at(profile, event->name),
 		.unit = string_at(profile, event->unit),
 		.period = event->period,
 		.frequency_hz = event->frequency_hz,
+		.source = source ? profile->sources.data[source - 1].name : NULL,
 	};
 	out.is_second = strcmp(out.name, LAYOUT_EVENT_SECOND) == 0;
 	put_at(&profile->events, id, out);
@@ -371,6 +384,21 @@ static void on_counter(void *context, const struct layout_counter_value *value)
 		value->value;
 }
 
+static void on_event_tally(void *context, const struct layout_event_tally *tally)
+{
+	struct loading *loading = context;
+	uint64_t source = place_of_source(loading, tally->source);
+	if (!source || (unsigned)tally->counter >= LAYOUT_EVENT_COUNTER_COUNT)
+		return; /* of a later version */
+	uint64_t key = source << 32 | (uint64_t)tally->counter << 16 | tally->cpu;
+	uint64_t *place = map_put(&loading->tally_places, key, NULL);
+	if (!*place) {
+		vec_push(&loading->tallies, (struct layout_tally){0});
+		*place = loading->tallies.len;
+	}
+	loading->tallies.data[*place - 1] = (struct layout_tally){tally->count, tally->sum};
+}
+
 static void on_clock(void *context, const struct layout_clock *clock)
 {
 	struct profile *profile = profile_of(context);
@@ -412,6 +440,7 @@ static const struct reader_visitor visitor = {
 	.unwound = on_unwound,
 	.answers = on_answers,
 	.counter = on_counter,
+	.event_tally = on_event_tally,
 	.clock = on_clock,
 	.end = on_end,
 	.progress = on_progress,
@@ -496,6 +525,18 @@ static void sum_counters(struct loading *loading)
 	for (struct map_slot *slot; (slot = map_next(&loading->counter_values, &cursor));)
 		loading->profile->counters[slot->key >> 32] += slot->value;
 	map_deinit(&loading->counter_values);
+}
+
+static void sum_tallies(struct loading *loading)
+{
+	size_t cursor = 0;
+	for (struct map_slot *slot; (slot = map_next(&loading->tally_places, &cursor));) {
+		const struct layout_tally *tally = &loading->tallies.data[slot->value - 1];
+		size_t source = (slot->key >> 32) - 1, counter = slot->key >> 16 & UINT16_MAX;
+		struct layout_tally *sum = &loading->profile->sources.data[source].tallies[counter];
+		sum->count += tally->count;
+		sum->sum += tally->sum;
+	}
 }
 
 static size_t guess(uint64_t file_bytes, unsigned bytes_each, size_t max)
@@ -596,6 +637,7 @@ static void complete(struct loading *loading)
 	fill_holes(profile);
 	find_programs(profile);
 	sum_counters(loading);
+	sum_tallies(loading);
 	if (!loading->options->leaves_order)
 		sample_order_sort(profile->samples.data, profile->samples.len);
 }
@@ -606,6 +648,9 @@ static void loading_deinit(struct loading *loading)
 	map_deinit(&loading->stack_index);
 	map_deinit(&loading->archived_stacks);
 	map_deinit(&loading->counter_values);
+	map_deinit(&loading->source_places);
+	map_deinit(&loading->tally_places);
+	vec_deinit(&loading->tallies);
 	vec_deinit(&loading->node_depths);
 	vec_deinit(&loading->plain_stacks);
 }

@@ -17,11 +17,14 @@ struct loading {
 	struct profile *profile;
 	const struct profile_options *options;
 	VEC(uint16_t) node_depths;
-	VEC(uint32_t) plain_stacks;  /* user node -> its stack without kernel frames, plus 1 */
-	uint64_t walk_frames;        /* of all stacks together */
-	struct map stack_index;      /* user << 32 | kernel -> stack */
-	struct map archived_stacks;  /* snapshot -> node */
-	struct map counter_values;   /* counter << 32 | cpu -> value */
+	VEC(uint32_t) plain_stacks; /* user node -> its stack without kernel frames, plus 1 */
+	uint64_t walk_frames;       /* of all stacks together */
+	struct map stack_index;     /* user << 32 | kernel -> stack */
+	struct map archived_stacks; /* snapshot -> node */
+	struct map counter_values;  /* counter << 32 | cpu -> value */
+	struct map source_places;   /* string -> index in profile->sources, plus 1 */
+	struct map tally_places;    /* source << 32 | counter << 16 | cpu -> index, plus 1 */
+	VEC(struct layout_tally) tallies;
 	struct snapshots *snapshots; /* NULL: there were none yet */
 };
 

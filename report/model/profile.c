@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "format/file/first_sources.h"
+
 void profile_destroy(struct profile *profile)
 {
 	if (!profile)
@@ -24,6 +26,7 @@ void profile_destroy(struct profile *profile)
 	vec_deinit(&profile->symbols);
 	vec_deinit(&profile->codes);
 	vec_deinit(&profile->functions);
+	vec_deinit(&profile->sources);
 	vec_deinit(&profile->unwound);
 	mem_free(profile);
 }
@@ -81,24 +84,34 @@ double profile_duration_s(const struct profile *profile)
 	return (double)(profile->last_ns - profile->first_ns) / 1e9;
 }
 
+size_t profile_nr_sources(const struct profile *profile)
+{
+	return FIRST_SOURCES + profile->sources.len;
+}
+
+uint64_t profile_source_count(
+	const struct profile *profile, size_t source, enum layout_event_counter counter)
+{
+	if (source >= FIRST_SOURCES)
+		return profile->sources.data[source - FIRST_SOURCES].tallies[counter].count;
+	enum layout_counter number = first_sources[source].counters[counter];
+	return number ? profile->counters[number] : 0;
+}
+
+uint64_t profile_source_lost(const struct profile *profile, size_t source)
+{
+	return profile_source_count(profile, source, LAYOUT_EVENTS_LOST_RING) +
+	       profile_source_count(profile, source, LAYOUT_EVENTS_LOST_BUSY) +
+	       profile_source_count(profile, source, LAYOUT_EVENTS_LOST_UNRESOLVED) +
+	       profile_source_count(profile, source, LAYOUT_EVENTS_LOST_WRITE);
+}
+
 uint64_t profile_lost(const struct profile *profile)
 {
-	return profile_lost_ticks(profile) + profile_lost_hits(profile);
-}
-
-uint64_t profile_lost_ticks(const struct profile *profile)
-{
-	return profile->counters[LAYOUT_COUNTER_LOST_RING] +
-	       profile->counters[LAYOUT_COUNTER_LOST_UNRESOLVED] +
-	       profile->counters[LAYOUT_COUNTER_LOST_WRITE];
-}
-
-uint64_t profile_lost_hits(const struct profile *profile)
-{
-	return profile->counters[LAYOUT_COUNTER_HITS_LOST_RING] +
-	       profile->counters[LAYOUT_COUNTER_HITS_LOST_BUSY] +
-	       profile->counters[LAYOUT_COUNTER_HITS_LOST_UNRESOLVED] +
-	       profile->counters[LAYOUT_COUNTER_HITS_LOST_WRITE];
+	uint64_t lost = 0;
+	for (size_t i = 0; i < profile_nr_sources(profile); i++)
+		lost += profile_source_lost(profile, i);
+	return lost;
 }
 
 uint64_t profile_wall_ns(const struct profile *profile, uint64_t monotonic_ns)

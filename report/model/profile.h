@@ -120,7 +120,13 @@ struct profile_event {
 	const char *name, *unit;
 	uint64_t period;
 	uint32_t frequency_hz;
-	bool is_second; /* LAYOUT_EVENT_SECOND */
+	const char *source; /* NULL: one of the first_sources */
+	bool is_second;     /* LAYOUT_EVENT_SECOND */
+};
+
+struct profile_source { /* what became of its events, over all CPUs */
+	const char *name;
+	struct layout_tally tallies[LAYOUT_EVENT_COUNTER_COUNT];
 };
 
 struct profile_symbol { /* captured when recording */
@@ -166,6 +172,7 @@ struct profile {
 
 	bool has_roots;                          /* all of the stacks */
 	uint64_t counters[LAYOUT_COUNTER_COUNT]; /* over all CPUs */
+	VEC(struct profile_source) sources;      /* whose counters are not among these */
 	struct layout_clock first_clock, last_clock;
 	uint64_t first_ns, last_ns; /* of anything that has a time */
 	struct layout_end end;      /* reason 0: there was none */
@@ -195,10 +202,14 @@ bool profile_is_kernel(const struct profile *profile, uint32_t object);
 /* A share; 0 of nothing. */
 double profile_percent(uint64_t part, uint64_t whole);
 double profile_duration_s(const struct profile *profile);
-/* Ticks and hits of probes that became no samples, although they should have. */
+/* The sources of events: first_sources, and behind them those of profile->sources. */
+size_t profile_nr_sources(const struct profile *profile);
+/* By its number among all of these. */
+uint64_t profile_source_count(
+	const struct profile *profile, size_t source, enum layout_event_counter counter);
+/* Events that became no samples, although they should have; of all sources, or of one. */
 uint64_t profile_lost(const struct profile *profile);
-uint64_t profile_lost_ticks(const struct profile *profile);
-uint64_t profile_lost_hits(const struct profile *profile);
+uint64_t profile_source_lost(const struct profile *profile, size_t source);
 /* Wall-clock time of an instant of the recording, ns since 1970; 0 when unknown. */
 uint64_t profile_wall_ns(const struct profile *profile, uint64_t monotonic_ns);
 /* Why the user stack is incomplete; LAYOUT_COMPLETE when it is not, or there is none. */

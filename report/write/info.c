@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "format/base/hex.h"
+#include "format/file/first_sources.h"
 #include "report/name/script_frames.h"
 #include "report/write/health.h"
 #include "report/write/info_origins.h"
@@ -327,8 +328,9 @@ void info_put_losses(const struct profile *profile, struct str *out)
 	const uint64_t *counters = profile->counters;
 	uint64_t lost = profile_lost(profile), ticks = counters[LAYOUT_COUNTER_TICKS];
 	uint64_t skipped = counters[LAYOUT_COUNTER_SKIPPED], due = ticks + skipped;
-	uint64_t taken =
-		counters[LAYOUT_COUNTER_SAMPLES] + counters[LAYOUT_COUNTER_HIT_SAMPLES] + lost;
+	uint64_t taken = lost;
+	for (size_t i = 0; i < profile_nr_sources(profile); i++)
+		taken += profile_source_count(profile, i, LAYOUT_EVENTS_SAMPLES);
 	str_printf(out, "%-14s %llu of %llu %s (%.1f%%)\n", "lost", (unsigned long long)lost,
 		(unsigned long long)taken, str_plural(taken, "sample", "samples"),
 		profile_percent(lost, taken));
@@ -349,6 +351,33 @@ static bool has_probes(const struct profile *profile)
 	return false;
 }
 
+/* What became of a source's events; `with_idle`: they may come upon the idle task. */
+static void put_balance(const struct profile *profile, size_t source, const char *name,
+	bool with_idle, struct str *out)
+{
+	uint64_t samples = profile_source_count(profile, source, LAYOUT_EVENTS_SAMPLES);
+	str_printf(out, "%-14s %llu = %llu %s", name,
+		(unsigned long long)profile_source_count(profile, source, LAYOUT_EVENTS),
+		(unsigned long long)samples, str_plural(samples, "sample", "samples"));
+	if (with_idle)
+		str_printf(out, " + %llu idle",
+			(unsigned long long)profile_source_count(
+				profile, source, LAYOUT_EVENTS_IDLE));
+	str_printf(out, " + %llu filtered + %llu lost\n",
+		(unsigned long long)profile_source_count(profile, source, LAYOUT_EVENTS_FILTERED),
+		(unsigned long long)profile_source_lost(profile, source));
+}
+
+static void put_other_sources(const struct profile *profile, struct str *out)
+{
+	for (size_t i = 0; i < profile->sources.len; i++) {
+		CLEANUP(str_deinit) struct str name = {0};
+		const char *text = profile->sources.data[i].name;
+		str_put_escaped(&name, text, strlen(text));
+		put_balance(profile, FIRST_SOURCES + i, str_text(&name), true, out);
+	}
+}
+
 static void put_counts(const struct profile *profile, struct str *out)
 {
 	const uint64_t *counters = profile->counters;
@@ -360,23 +389,14 @@ static void put_counts(const struct profile *profile, struct str *out)
 	if (samples)
 		str_printf(out, " (%.1f a sample)",
 			(double)profile->file.file_bytes / (double)samples);
-	str_printf(out, "\n%-14s %llu = %llu %s + %llu idle + %llu filtered + %llu lost\n", "ticks",
-		(unsigned long long)counters[LAYOUT_COUNTER_TICKS],
-		(unsigned long long)counters[LAYOUT_COUNTER_SAMPLES],
-		str_plural(counters[LAYOUT_COUNTER_SAMPLES], "sample", "samples"),
-		(unsigned long long)counters[LAYOUT_COUNTER_IDLE],
-		(unsigned long long)counters[LAYOUT_COUNTER_FILTERED],
-		(unsigned long long)profile_lost_ticks(profile));
+	str_putc(out, '\n');
+	put_balance(profile, FIRST_SOURCE_TIMER, "ticks", true, out);
 	put_causes(counters, LAYOUT_COUNTER_LOST_RING, LAYOUT_COUNTER_SKIPPED, out);
 	put_causes(counters, LAYOUT_COUNTER_SIDEBAND_LOST, LAYOUT_COUNTER_HITS, out);
 	if (has_probes(profile))
-		str_printf(out, "%-14s %llu = %llu %s + %llu filtered + %llu lost\n", "hits",
-			(unsigned long long)counters[LAYOUT_COUNTER_HITS],
-			(unsigned long long)counters[LAYOUT_COUNTER_HIT_SAMPLES],
-			str_plural(counters[LAYOUT_COUNTER_HIT_SAMPLES], "sample", "samples"),
-			(unsigned long long)counters[LAYOUT_COUNTER_HITS_FILTERED],
-			(unsigned long long)profile_lost_hits(profile));
+		put_balance(profile, FIRST_SOURCE_PROBE, "hits", false, out);
 	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_GAP_SAMPLES, out);
+	put_other_sources(profile, out);
 	put_causes(counters, LAYOUT_COUNTER_MAPPINGS_FULL, LAYOUT_COUNTER_MAPPINGS_FULL + 1, out);
 	info_put_losses(profile, out);
 	str_printf(out, "%-14s %.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n", "stacks",

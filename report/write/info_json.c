@@ -73,6 +73,30 @@ static void put_json_objects(const struct profile *profile, struct str *out)
 	put_json_count(out, "objects_omitted", profile->objects.len - i);
 }
 
+/* Beside "counters": what they do not have. */
+static void put_json_sources(const struct profile *profile, struct str *out)
+{
+	static const char *const words[LAYOUT_EVENT_COUNTER_COUNT] = {
+#define X(name, number, word) [number] = word,
+		LAYOUT_EVENT_COUNTERS(X)
+#undef X
+	};
+	if (!profile->sources.len)
+		return;
+	str_puts(out, "  \"sources\": [");
+	vec_each(&profile->sources, source) {
+		str_puts(out, source == profile->sources.data ? "\n    {\"name\": "
+							      : ",\n    {\"name\": ");
+		json_quote(out, source->name);
+		for (int i = 1; i < LAYOUT_EVENT_COUNTER_COUNT; i++)
+			str_printf(out, ", \"%s\": {\"count\": %llu, \"sum\": %llu}", words[i],
+				(unsigned long long)source->tallies[i].count,
+				(unsigned long long)source->tallies[i].sum);
+		str_putc(out, '}');
+	}
+	str_puts(out, "\n  ],\n");
+}
+
 void info_put_json(const struct profile *profile, struct str *out)
 {
 	const uint64_t *counters = profile->counters;
@@ -107,6 +131,7 @@ void info_put_json(const struct profile *profile, struct str *out)
 		str_printf(out, "%s\"%s\": %llu", i > 1 ? ", " : "", info_counter_word(i),
 			(unsigned long long)counters[i]);
 	str_puts(out, "},\n");
+	put_json_sources(profile, out);
 	str_puts(out, "  ");
 	info_put_json_meta(profile->meta.data, profile->meta.len, out);
 	str_puts(out, ",\n");

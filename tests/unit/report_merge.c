@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "format/file/first_sources.h"
 #include "report/analyse/table.h"
 #include "report/model/column.h"
 #include "tests/unit/report_export_fixture.h"
@@ -423,6 +424,88 @@ TEST(damage_anywhere)
 		CHECK_INT(pwrite(a, &byte, 1, at), 1);
 	}
 	close(a), close(b);
+}
+
+/* ---- sources of events that COUNTERS does not know ---- */
+
+/* Of two gulps of so many bytes; a third one was filtered, a fourth lost. */
+static int metered_recording(const struct layout_clock *clock, uint64_t value)
+{
+	struct fixture fixture;
+	uint32_t thread;
+	fixture_init_at(&fixture, clock);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	thread = fixture_thread(&fixture, fixture_process(&fixture, 7, object), 7, "tap");
+	struct layout_event event = {
+		.name = fixture_string(&fixture, "gulps"),
+		.unit = fixture_string(&fixture, "bytes"),
+		.source = fixture_string(&fixture, "meter"),
+	};
+	struct layout_sample sample = {.time_ns = clock->monotonic_ns,
+		.event = writer_event(fixture.writer, &event),
+		.thread = thread,
+		.weight = value};
+	const struct layout_event_tally tallies[] = {
+		{event.source, LAYOUT_EVENTS, 0, 4, 2 * value + 30},
+		{event.source, LAYOUT_EVENTS_SAMPLES, 0, 2, 2 * value},
+		{event.source, LAYOUT_EVENTS_FILTERED, 1, 1, 10},
+		{event.source, LAYOUT_EVENTS_LOST_BUSY, 2, 1, 20},
+	};
+	for (size_t i = 0; i < sizeof(tallies) / sizeof(*tallies); i++)
+		writer_event_tally(fixture.writer, &tallies[i]);
+	CHECK_OK(writer_flush(fixture.writer));
+	writer_sample(fixture.writer, &sample);
+	writer_sample(fixture.writer, &sample);
+	return fixture_finish(&fixture);
+}
+
+static void check_metered(const struct profile *profile, enum layout_event_counter counter,
+	uint64_t count, uint64_t sum)
+{
+	CHECK_INT(profile_source_count(profile, FIRST_SOURCES, counter), count);
+	CHECK_INT(profile->sources.data[0].tallies[counter].sum, sum);
+}
+
+TEST(counters_of_any_source_are_added)
+{
+	int a = metered_recording(&early, 100), b = metered_recording(&late, 1);
+	int c = random_recording(1, &(struct layout_clock){9, 1600000000ULL * SECOND}, NULL);
+	struct profile *ticks = load_and_close(c);
+	c = random_recording(1, &(struct layout_clock){9, 1600000000ULL * SECOND}, NULL);
+	struct profile *all = load_and_close(MERGED(a, b, c));
+	CHECK_INT(all->sources.len, 1);
+	CHECK_STR(all->sources.data[0].name, "meter");
+	check_metered(all, LAYOUT_EVENTS, 8, 262);
+	check_metered(all, LAYOUT_EVENTS_SAMPLES, 4, 202);
+	check_metered(all, LAYOUT_EVENTS_FILTERED, 2, 20);
+	check_metered(all, LAYOUT_EVENTS_LOST_BUSY, 2, 40);
+	CHECK_INT(profile_source_lost(all, FIRST_SOURCES), 2);
+	CHECK_INT(profile_lost(all), 2 + profile_lost(ticks));
+	CHECK_INT(all->counters[LAYOUT_COUNTER_TICKS], ticks->counters[LAYOUT_COUNTER_TICKS]);
+	CHECK_INT(all->samples.len, 4 + ticks->samples.len);
+	CHECK_INT(all->events.len, 3); /* one of each kind, and none */
+	CHECK(!all->dangling && !all->file.unknown_chunks);
+	profile_destroy(ticks), profile_destroy(all);
+	close(a), close(b), close(c);
+}
+
+/* The samples were not there yet when it was cut, the counters were. */
+TEST(counters_of_any_source_are_mended)
+{
+	int a = metered_recording(&early, 100), b = metered_recording(&late, 1), fd;
+	struct merge_result result;
+	const int fds[] = {cut(a, 60), b};
+	CHECK_OK(merge(fds, 2, false, &fd, &result));
+	struct profile *profile = load_and_close(fd);
+	uint64_t lost = 2 - (profile->samples.len - 2);
+	CHECK(lost);
+	CHECK_INT(result.inputs[0].mended, lost);
+	check_metered(profile, LAYOUT_EVENTS, 8, 262);
+	check_metered(profile, LAYOUT_EVENTS_SAMPLES, 4 - lost, 202 - lost * 100);
+	check_metered(profile, LAYOUT_EVENTS_LOST_WRITE, lost, lost * 100);
+	profile_destroy(profile);
+	merge_result_deinit(&result);
+	close(fds[0]), close(b);
 }
 
 TEST(no_recording_is_refused)

@@ -164,6 +164,7 @@ static uint32_t event_id(struct output *output, uint32_t event)
 		.period = it->period,
 		.frequency_hz = it->frequency_hz,
 		.unit = put_text(output, it->unit),
+		.source = put_text(output, it->source),
 	};
 	output->events[event] = writer_event(output->writer, &out);
 	return output->events[event];
@@ -318,6 +319,19 @@ static void put_counters(struct output *output)
 	}
 }
 
+static void put_tallies(struct output *output, const struct profile_source *source)
+{
+	uint32_t name = put_text(output, source->name);
+	for (int i = 1; i < LAYOUT_EVENT_COUNTER_COUNT; i++) {
+		struct layout_event_tally tally = {.source = name,
+			.counter = (enum layout_event_counter)i,
+			.count = source->tallies[i].count,
+			.sum = source->tallies[i].sum};
+		if (tally.count)
+			writer_event_tally(output->writer, &tally);
+	}
+}
+
 static struct err *put_all(struct output *output)
 {
 	put_meta(output);
@@ -328,6 +342,8 @@ static struct err *put_all(struct output *output)
 	put_samples(output);
 	put_answers(output);
 	put_counters(output);
+	vec_each(&output->profile->sources, source)
+		put_tallies(output, source);
 	try(steal_ptr(output->err));
 	struct layout_end end = {LAYOUT_END_MERGED, output->profile->last_ns};
 	return writer_finish(output->writer, &end);
