@@ -20,7 +20,30 @@ enum {
 	EVENT_SNAPSHOT_CHUNK_BYTES = 4096,
 	EVENT_MAX_SNAPSHOT_CHUNKS = 16,
 	EVENT_MAX_PROBES = 255,
-	EVENT_MAX_LANES = 2, /* see bpf/scratch.bpf.h */
+	EVENT_MAX_SOURCES = 8, /* numbers of sources stay below */
+};
+
+/*
+ * What causes samples. Each has a file in bpf/source/, and a row of this number in record/source/.
+ */
+enum event_source_number {
+	EVENT_SOURCE_TIMER = 0,
+	EVENT_SOURCE_PROBE = 1,
+	EVENT_SOURCES,
+};
+
+/*
+ * Where on a CPU an event's sample is put together: a lane's events never interrupt each other, but
+ * may interrupt the walk of an event of a later lane.
+ */
+enum event_lane {
+	/* The kernel never nests two of our ticks on one CPU, nor does anything of a task run there
+	 * before a tick is through. */
+	EVENT_LANE_INTERRUPT = 0,
+	/* These can be preempted (since Linux 6.0): one that finds another task's under way on its
+	 * CPU makes no sample, but is counted. */
+	EVENT_LANE_TASK = 1,
+	EVENT_LANES,
 };
 
 enum event_type {
@@ -93,39 +116,48 @@ struct event_file {
 struct event_sample {
 	unsigned int type; /* EVENT_SAMPLE */
 	unsigned short cpu;
-	unsigned short probe; /* that was hit, from 1; 0: it is the timer's */
+	unsigned short source; /* its number */
 	unsigned int pid, tid;
 	unsigned long long time_ns;     /* CLOCK_MONOTONIC */
 	unsigned long long user_hash;   /* 0: no user stack (kernel thread) */
 	unsigned long long kernel_hash; /* 0: not in the kernel */
 	unsigned long long start_ns; /* of the process: start_boottime, tells reused pids apart */
 	char comm[EVENT_COMM_BYTES];
-	unsigned int exec_id; /* of the process: another one after each exec */
-	unsigned int zero;
+	unsigned int exec_id;     /* of the process: another one after each exec */
+	unsigned int event;       /* of those of the source, as the recorder numbers them from 0 */
+	unsigned long long value; /* what the event measured; 1 where events are just counted */
 };
 
 _Static_assert(sizeof(struct event_stack) == 32, "wire size");
 _Static_assert(sizeof(struct event_file) == 48, "wire size");
-_Static_assert(sizeof(struct event_sample) == 72, "wire size");
+_Static_assert(sizeof(struct event_sample) == 80, "wire size");
+
+/* What became of the events of a source. */
+enum event_counter {
+	EVENT_COUNTER_EVENTS,
+	EVENT_COUNTER_SAMPLES, /* handed to the ring */
+	EVENT_COUNTER_IDLE,
+	EVENT_COUNTER_FILTERED,
+	EVENT_COUNTER_LOST_RING,
+	EVENT_COUNTER_LOST_BUSY, /* in the midst of another one of the lane */
+	EVENT_COUNTER_LATE,      /* behind the end of sampling: not among the events */
+	EVENT_COUNTERS,
+};
 
 /*
- * Per CPU; ticks == samples + idle + filtered + lost_ring, exactly. And when no walk goes on any
- * more, hits == hit_samples + hits_filtered + hits_lost_ring + hits_lost_busy.
+ * Per source and CPU; when no walk goes on any more, events == samples + idle + filtered +
+ * lost_ring + lost_busy exactly, in numbers and in sums.
  */
 struct event_counters {
+	struct event_tally {
+		unsigned long long count;
+		unsigned long long sum; /* of the events' values */
+	} of[EVENT_COUNTERS];
+};
+
+struct event_task_ticks { /* of tasks' own timers, per CPU */
 	unsigned long long ticks;
-	unsigned long long samples; /* handed to the ring */
-	unsigned long long idle;
-	unsigned long long filtered;
-	unsigned long long lost_ring;
-	unsigned long long task_ticks;   /* of all ticks those of tasks' own timers */
 	unsigned long long switch_rates; /* summed over these: a task's switches a second it runs */
-	unsigned long long late;         /* behind the end of sampling: not among the ticks */
-	unsigned long long hits;         /* of probes */
-	unsigned long long hit_samples;
-	unsigned long long hits_filtered;
-	unsigned long long hits_lost_ring;
-	unsigned long long hits_lost_busy; /* in the midst of another one */
 };
 
 /* Fixed before the programs are loaded. */
@@ -154,7 +186,7 @@ struct event_config {
 	unsigned int snapshot_bytes;
 	unsigned int call_graph;
 	unsigned int nr_cpus;         /* CPU numbers stay below */
-	unsigned int nr_lanes;        /* 2 where there are probes */
+	unsigned int nr_lanes;        /* up to the last one that is in use */
 	unsigned int max_files;       /* entries of the map of files */
 	unsigned int shadow_runtimes; /* bits: whose script frames are those of shadow stacks */
 	unsigned int times_calls;     /* the kernel does not tell how long on_call() takes */

@@ -48,22 +48,11 @@ struct walk {
 };
 
 /*
- * Where a sample is put together. Each CPU has two such places, lanes: one of ticks, one of hits of
- * probes. For a tick may interrupt the walk of a hit, and what a walk keeps for the next one would
- * then be half of the one and half of the other: it is a lane's own, too.
- *
- * The kernel never nests two of our ticks on one CPU, nor does anything of a task run there before
- * a tick is through. Hits can be preempted (since Linux 6.0): one that finds another task's under
- * way on its CPU makes no sample, but is counted.
+ * Where a sample is put together. Each CPU has one such place for each lane (enum event_lane), in
+ * which one event at a time is under way. For an event may interrupt the walk of another, and what
+ * a walk keeps for the next one would then be half of the one and half of the other: it is a
+ * lane's own, too.
  */
-enum lane {
-	LANE_TICKS = 0,
-	LANE_HITS = 1,
-	LANES, /* where there are probes; else only the first */
-};
-
-_Static_assert((int)LANES == (int)EVENT_MAX_LANES, "the recorder makes room for them");
-
 /*
  * Of the 512 bytes of stack that the kernel allows for a chain of calls, each function takes at
  * least 32. The longest chain is tick, loop's callback, unwind_frame(), runtime_step(), and the
@@ -76,10 +65,11 @@ struct scratch {
 	struct user_stack user;
 	struct kernel_stack kernel;
 	struct event_sample sample;
-	__u32 lane;     /* enum lane */
-	__u32 is_busy;  /* a walk is under way */
-	__u32 nr_files; /* numbers given away in this lane */
-	__u32 nr_codes; /* likewise */
+	__u32 lane;        /* enum event_lane */
+	__u32 is_busy;     /* a walk is under way */
+	__u32 is_compared; /* the sample is sent once more, left to the report from the leaf on */
+	__u32 nr_files;    /* numbers given away in this lane */
+	__u32 nr_codes;    /* likewise */
 };
 
 struct {
@@ -90,8 +80,8 @@ struct {
 } scratches SEC(".maps");
 
 /*
- * Where a CPU's hits are counted, each of them in more than one step of the processor's: those of
- * one task may come between those of another.
+ * Counting takes more than one step of the processor's, and the events of a CPU may come between
+ * each other's: those of one task between those of another, an interrupt's between any.
  */
 #define COUNT(member)            __sync_fetch_and_add(&(member), 1)
 #define COUNT_MANY(member, many) __sync_fetch_and_add(&(member), many)
@@ -101,13 +91,34 @@ static __always_inline struct scratch *scratch_of_lane(__u32 lane)
 	return bpf_map_lookup_elem(&scratches, &lane);
 }
 
-/* That of the walk at hand: of a hit unless there is a tick. */
+/* That of the walk at hand: a lane is interrupted by those before it only. */
 static __always_inline struct scratch *get_scratch(void)
 {
-	struct scratch *ticks = scratch_of_lane(LANE_TICKS);
-	if (config.nr_lanes == 1 || !ticks || ticks->is_busy)
-		return ticks;
-	return scratch_of_lane(LANE_HITS);
+	for (__u32 lane = 0; lane + 1 < EVENT_LANES; lane++) {
+		struct scratch *scratch = scratch_of_lane(lane);
+		if (lane + 1 == config.nr_lanes || !scratch || scratch->is_busy)
+			return scratch;
+	}
+	return scratch_of_lane(EVENT_LANES - 1);
+}
+
+/* Of a lane in which the kernel does not let events meet, or that try_lane() got. */
+static __always_inline void take_lane(struct scratch *scratch, enum event_lane lane)
+{
+	scratch->lane = lane;
+	scratch->is_busy = true;
+}
+
+/* False: another event is under way there. */
+static __always_inline bool try_lane(struct scratch *scratch)
+{
+	return !__sync_val_compare_and_swap(&scratch->is_busy, (__u32) false, (__u32) true);
+}
+
+static __always_inline void leave_lane(struct scratch *scratch)
+{
+	asm volatile("" ::: "memory");
+	scratch->is_busy = false;
 }
 
 /*

@@ -145,13 +145,12 @@ static __always_inline __u32 append_called(struct runtime_record *record,
 /* The number of the function's code from now on. 0: it cannot be named now. */
 static __noinline __u32 send_call(const struct shadow_place *place, const struct shadow_call *call)
 {
-	struct scratch *scratch = scratch_of_lane(LANE_HITS);
+	struct scratch *scratch = scratch_of_lane(EVENT_LANE_TASK);
 	struct runtime_record *record = get_runtime_record(scratch);
-	if (!scratch || !record ||
-		__sync_val_compare_and_swap(&scratch->is_busy, (__u32) false, (__u32) true))
+	if (!scratch || !record || !try_lane(scratch))
 		return 0;
 	struct event_code *head = &record->head;
-	scratch->lane = LANE_HITS;
+	take_lane(scratch, EVENT_LANE_TASK);
 	scratch->user.head.pid = identify_current().pid;
 	scratch->user.head.time_ns = bpf_ktime_get_ns();
 	scratch->walk.runtime.row.kind = place->runtime;
@@ -166,8 +165,7 @@ static __noinline __u32 send_call(const struct shadow_place *place, const struct
 	for (int i = 0; i < RUNTIME_TEXTS; i++)
 		head->address[i] = 0; /* nobody is to read there again */
 	__u32 number = at ? send_code(scratch, record, at, true, call->identity) : 0;
-	asm volatile("" ::: "memory");
-	scratch->is_busy = false;
+	leave_lane(scratch);
 	return number;
 }
 

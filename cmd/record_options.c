@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "record/runtime/runtime_names.h"
+#include "record/source/sources.h"
 
 enum {
 	DEFAULT_HZ = 999, /* for a command or pids; off the beat of things that run at 1000 Hz */
@@ -83,8 +84,9 @@ static struct err *parse_event(const char *text, void *member)
 		events->is_timer_given = true;
 		return text[len] ? parse_modifiers(text + len + 1, options) : NULL;
 	}
-	return err_new(ERR_USAGE,
-		"\"%s\" is none of auto, cycles, cpu-clock, usdt:PATH:PROVIDER:NAME", text);
+	CLEANUP(str_deinit) struct str known = {0};
+	sources_put_help(&known);
+	return err_new(ERR_USAGE, "\"%s\" is none of %s", text, str_text(&known));
 }
 
 static struct err *parse_snapshot_bytes(const char *text, struct record_call_graph *call_graph)

@@ -159,25 +159,39 @@ static void print_longest_turn(const struct turn *turn)
 	console_say_more("%s", str_text(&text));
 }
 
-static void print_ticks(const struct record_view *view, const struct session_summary *summary)
+static const struct session_source *timer_of(const struct session_summary *summary)
 {
-	const struct session_hits *hits = &summary->hits;
-	uint64_t samples = summary->final.samples - hits->samples;
-	if (view->options->nr_usdt)
-		console_say("hits: %llu = %llu %s + %llu filtered + %llu lost",
-			(unsigned long long)hits->hits, (unsigned long long)hits->samples,
-			str_plural(hits->samples, "sample", "samples"),
-			(unsigned long long)hits->filtered, (unsigned long long)hits->lost);
+	return session_summary_source(summary, "timer");
+}
+
+static const struct session_source *probes_of(const struct session_summary *summary)
+{
+	return session_summary_source(summary, "probe");
+}
+
+static void print_source(const struct session_source *source)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	str_printf(&text, "%s: %llu = %llu %s", source->tallied, (unsigned long long)source->events,
+		(unsigned long long)source->samples,
+		str_plural(source->samples, "sample", "samples"));
+	if (source->has_idle)
+		str_printf(&text, " + %llu idle", (unsigned long long)source->idle);
+	console_say("%s + %llu filtered + %llu lost", str_text(&text),
+		(unsigned long long)source->filtered, (unsigned long long)source->lost);
+}
+
+/* The timer's come first in the table and last here, with what belongs to them. */
+static void print_sources(const struct record_view *view, const struct session_summary *summary)
+{
+	const struct session_source *timer = timer_of(summary);
+	for (size_t i = summary->nr_sources; i-- > 0;)
+		print_source(&summary->sources[i]);
 	if (view->options->event == SESSION_EVENT_NONE)
 		return;
-	console_say("ticks: %llu = %llu %s + %llu idle + %llu filtered + %llu lost",
-		(unsigned long long)summary->ticks, (unsigned long long)samples,
-		str_plural(samples, "sample", "samples"), (unsigned long long)summary->idle,
-		(unsigned long long)summary->filtered,
-		(unsigned long long)(summary->final.lost - hits->lost));
-	if (summary->skipped && !view->options->exclude_user && !view->options->exclude_kernel)
+	if (timer->skipped && !view->options->exclude_user && !view->options->exclude_kernel)
 		console_say_more("%llu more were due but did not fire (%s)",
-			(unsigned long long)summary->skipped,
+			(unsigned long long)timer->skipped,
 			summary->timers.of_cpus_ns ? "idle CPUs sleep through them"
 						   : "a task's last period is not whole");
 	print_timers(summary);
@@ -194,8 +208,7 @@ static void print_script_probes(
 	double cpu_s = summary->child_cpu_s;
 	bool is_sampled = options->target != SESSION_COMMAND || !summary->has_child_status;
 	if (is_sampled && options->frequency_hz)
-		cpu_s = (double)(summary->final.samples - summary->hits.samples) /
-			options->frequency_hz;
+		cpu_s = (double)timer_of(summary)->samples / options->frequency_hz;
 	CLEANUP(str_deinit) struct str text = {0};
 	str_printf(&text, "probes of functions: %llu %s + %llu %s",
 		(unsigned long long)probes->entries,
@@ -248,7 +261,7 @@ static void print_rate(const struct record_view *view, const struct session_summ
 {
 	const struct session_options *options = view->options;
 	double due = summary->child_cpu_s * options->frequency_hz;
-	double got = (double)(summary->final.samples - summary->hits.samples);
+	double got = (double)timer_of(summary)->samples;
 	bool is_whole = options->target == SESSION_COMMAND && !options->delay_ns &&
 			!options->duration_ns && !options->nr_cpus && !options->no_inherit &&
 			!options->exclude_user && !options->exclude_kernel;
@@ -287,6 +300,7 @@ static bool print_left_out(
 static void print_hints(const struct record_view *view, const struct session_summary *summary)
 {
 	const struct session_options *options = view->options;
+	const struct session_source *probes = probes_of(summary);
 	for (size_t i = 0; summary->unknown_runtimes[i].name; i++)
 		console_say("hint: %s is a version of %s that is not known here: only its native "
 			    "frames are shown",
@@ -297,12 +311,12 @@ static void print_hints(const struct record_view *view, const struct session_sum
 		console_say("hint: %llu %s lost, the ring buffer was full: raise -m or lower -F",
 			(unsigned long long)summary->lost_ring,
 			str_plural(summary->lost_ring, "sample was", "samples were"));
-	if (summary->hits.lost_busy)
+	if (probes->lost_busy)
 		console_say("hint: %llu %s lost, too many tasks were in the midst of others on the "
 			    "same CPU",
-			(unsigned long long)summary->hits.lost_busy,
-			str_plural(summary->hits.lost_busy, "hit was", "hits were"));
-	if (options->nr_usdt && !summary->hits.hits)
+			(unsigned long long)probes->lost_busy,
+			str_plural(probes->lost_busy, "hit was", "hits were"));
+	if (options->nr_usdt && !probes->events)
 		console_say("hint: no probe was hit: is this the very file that the programs map, "
 			    "and are its probes enabled there?");
 	if (summary->lost_write)
@@ -312,9 +326,8 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			summary->reason == LAYOUT_END_SIZE ? "had reached --max-size" : "failed");
 	else if (print_left_out(options, summary))
 		;
-	else if (options->event != SESSION_EVENT_NONE &&
-		 summary->final.samples - summary->hits.samples < 100)
-		print_few(summary->final.samples - summary->hits.samples);
+	else if (options->event != SESSION_EVENT_NONE && timer_of(summary)->samples < 100)
+		print_few(timer_of(summary)->samples);
 	if (summary->kernel_hidden)
 		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
 			    "kernel.kptr_restrict below 2");
@@ -324,11 +337,12 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			    "CPU time (nice -n -10 ebprof record)",
 			(unsigned long long)summary->sideband_lost,
 			(unsigned long long)summary->gap_samples);
-	if (summary->is_in_pid_namespace && summary->filtered && session_is_system_wide(options))
+	uint64_t filtered = timer_of(summary)->filtered;
+	if (summary->is_in_pid_namespace && filtered && session_is_system_wide(options))
 		console_say(
 			"hint: %llu ticks were of processes outside of this PID namespace, which "
 			"cannot be seen from here: record on the host, or with --pid=host",
-			(unsigned long long)summary->filtered);
+			(unsigned long long)filtered);
 	if (summary->files_full)
 		console_say("hint: there were too many files to unwind them all; stacks of the "
 			    "others are cut (%llu %s)",
@@ -386,7 +400,7 @@ void record_view_summary(const struct record_view *view, const struct session_su
 	if (view->options->usdt_stacks)
 		print_script_probes(view, summary);
 	if (view->verbose) {
-		print_ticks(view, summary);
+		print_sources(view, summary);
 		print_longest_turn(&summary->longest_turn);
 	}
 	print_hints(view, summary);

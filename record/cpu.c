@@ -11,6 +11,14 @@ enum {
 	MAX_CPUS = 1 << 16
 };
 
+void cpu_list_add(struct cpu_list *cpus, int cpu)
+{
+	for (size_t i = 0; i < cpus->len; i++)
+		if (cpus->data[i] == cpu)
+			return;
+	vec_push(cpus, cpu);
+}
+
 struct err *cpu_list_parse(const char *text, struct cpu_list *ret)
 {
 	for (const char *at = text; *at && *at != '\n';) {

@@ -11,6 +11,8 @@ struct cpu_list {
 	size_t len, cap;
 };
 
+/* Appends a CPU that the list lacks. */
+void cpu_list_add(struct cpu_list *cpus, int cpu);
 /* Appends the CPUs of a kernel list: "0-3,8". */
 struct err *cpu_list_parse(const char *text, struct cpu_list *ret) ERR_MUST_CHECK;
 /* The CPUs that are online now. */

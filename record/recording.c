@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
+#include "format/file/first_sources.h"
 #include "record/host.h"
+#include "record/tally.h"
 
 /* How long ago the recording was over. It may be written some time later. */
 static uint64_t overtime_ns(const struct recording *recording, uint64_t now_ns)
@@ -80,15 +82,22 @@ static void put_target(struct recording *recording)
 	}
 }
 
-static uint32_t put_event(
-	struct recording *recording, const char *name, const struct recording_event *event)
+static uint32_t put_text(struct writer *writer, const char *text)
+{
+	return writer_string(writer, text, strlen(text));
+}
+
+static uint32_t put_event(struct recording *recording, const struct source *source,
+	const struct source_event *event, const char *name)
 {
 	struct writer *writer = recording->writer;
+	bool is_first = first_source_find(source->row->name);
 	struct layout_event out = {
-		.name = writer_string(writer, name, strlen(name)),
-		.unit = writer_string(writer, event->unit, strlen(event->unit)),
+		.name = put_text(writer, name),
+		.unit = put_text(writer, event->unit),
 		.period = event->period,
 		.frequency_hz = event->frequency_hz,
+		.source = is_first ? 0 : put_text(writer, source->row->name),
 	};
 	return writer_event(writer, &out);
 }
@@ -96,30 +105,34 @@ static uint32_t put_event(
 static void put_events(struct recording *recording)
 {
 	struct translate *translate = recording->translate;
-	const struct recording_event *timer = recording->events.data;
-	for (size_t i = 0; i < recording->events.len; i++) {
-		const struct recording_event *event = &recording->events.data[i];
-		translate->event_ids[i] =
-			event->name ? put_event(recording, event->name, event) : 0;
+	bool has_second = recording->options->call_graph == SESSION_CALL_GRAPH_BOTH;
+	vec_each(recording->sources, source) {
+		struct translate_events *ids = &translate->event_ids[source->number];
+		ids->len = 0;
+		vec_each(&source->events, event)
+			vec_push(ids, put_event(recording, source, event, event->name));
 	}
-	if (timer->name && recording->options->call_graph == SESSION_CALL_GRAPH_BOTH)
-		translate->again_event_id = put_event(recording, LAYOUT_EVENT_SECOND, timer);
+	vec_each(recording->sources, source)
+		if (has_second && source->row->has_second_samples)
+			translate->again_event_id = put_event(
+				recording, source, source->events.data, LAYOUT_EVENT_SECOND);
 }
 
 /*
- * What the last counters and the end take at most, uncompressed: each CPU has seven counters of
- * up to 14 bytes. The first flush holds a few texts, often 1 KiB.
+ * What the last counters and the end take at most, uncompressed: of each source, a CPU has five
+ * counters of up to 29 bytes. The first flush holds a few texts, often 1 KiB.
  */
-static struct err *reserve_end(struct output *output)
+static struct err *reserve_end(const struct recording *recording, struct output *output)
 {
 	enum {
 		BEGIN_BYTES = 4096,
 		END_BYTES = 512,
-		CPU_BYTES = 100,
+		CPU_BYTES = 145,
 	};
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	return output_reserve(
-		output, BEGIN_BYTES, END_BYTES + (uint64_t)(cpus > 0 ? cpus : 1) * CPU_BYTES);
+	uint64_t nr_cpus = cpus > 0 ? (uint64_t)cpus : 1;
+	return output_reserve(output, BEGIN_BYTES,
+		END_BYTES + recording->sources->len * nr_cpus * CPU_BYTES);
 }
 
 static struct err *begin_file(struct recording *recording, struct output *output)
@@ -141,7 +154,7 @@ struct err *recording_begin(struct recording *recording)
 	const struct session_options *options = recording->options;
 	try(output_create(
 		options->output, &options->owner, recording->stop_fd, &recording->output));
-	try(reserve_end(recording->output));
+	try(reserve_end(recording, recording->output));
 	return begin_file(recording, recording->output);
 }
 
@@ -164,104 +177,121 @@ static void put_counter(
 	writer_counter(recording->writer, &out);
 }
 
-static const struct event_counters *base_of(const struct recording *recording, size_t index)
+/* Of one of the first sources as before there were others, without the sum. */
+static void put_tally(struct recording *recording, const struct source *source,
+	enum layout_event_counter counter, uint32_t cpu, struct event_tally tally)
 {
-	static const struct event_counters zero;
-	return index < recording->base.cpus.len ? &recording->base.cpus.data[index].counted : &zero;
-}
-
-static uint64_t skipped_base_of(const struct recording *recording, size_t index)
-{
-	return index < recording->base.cpus.len ? recording->base.cpus.data[index].skipped : 0;
+	const struct first_source *first = first_source_find(source->row->name);
+	struct layout_event_tally out = {
+		.counter = counter, .cpu = cpu, .count = tally.count, .sum = tally.sum};
+	if (!first) {
+		out.source = put_text(recording->writer, source->row->name);
+		writer_event_tally(recording->writer, &out);
+	} else if (first->counters[counter]) {
+		put_counter(recording, first->counters[counter], cpu, tally.count);
+	}
 }
 
 enum moment {
 	MOMENT_FLUSH,       /* what has been collected is about to be written */
 	MOMENT_END_OF_FILE, /* it was written, or could not be */
-	MOMENT_END,         /* ... and the ring is empty: every tick is accounted for */
+	MOMENT_END,         /* ... and the ring is empty: every event is accounted for */
 };
 
-static uint64_t samples_written(const struct recording *recording, enum translate_cause cause)
+static struct event_tally samples_written(const struct recording *recording, uint32_t source)
 {
-	const struct writer *writer = recording->writer;
-	const struct translate *translate = recording->translate;
-	uint64_t hits = 0;
-	for (size_t i = 1; writer && i < recording->events.len; i++)
-		hits += writer_event_samples_written(writer, translate->event_ids[i]).count;
-	if (cause == TRANSLATE_HIT || !writer)
-		return hits;
-	return writer_samples_written(writer) - hits -
-	       writer_event_samples_written(writer, translate->again_event_id).count;
+	const struct translate_events *ids = &recording->translate->event_ids[source];
+	struct event_tally samples = {0};
+	for (size_t i = 0; recording->writer && i < ids->len; i++) {
+		struct layout_tally written =
+			writer_event_samples_written(recording->writer, ids->data[i]);
+		tally_add(&samples, (struct event_tally){written.count, written.sum});
+	}
+	return samples;
 }
 
-/* Of all CPUs: those that fired, and those of them that this file knows to have no sample. */
-struct fired {
-	uint64_t all, without_sample;
+/* Those of a CPU when the file began. */
+static struct source_cpu base_of(const struct recording *recording, uint32_t source, size_t index)
+{
+	const struct source_cpus *cpus = &recording->base.sources[source].cpus;
+	return index < cpus->len ? cpus->data[index] : (struct source_cpu){0};
+}
+
+/* What becomes of an event that makes no sample, as the kernel and the file count it. */
+static const struct outcome {
+	enum event_counter counted;
+	enum layout_event_counter counter;
+} outcomes[] = {
+	{EVENT_COUNTER_IDLE, LAYOUT_EVENTS_IDLE},
+	{EVENT_COUNTER_FILTERED, LAYOUT_EVENTS_FILTERED},
+	{EVENT_COUNTER_LOST_RING, LAYOUT_EVENTS_LOST_RING},
+	{EVENT_COUNTER_LOST_BUSY, LAYOUT_EVENTS_LOST_BUSY},
 };
 
-/*
- * What became of the samples of one cause. Those that are on their way through the ring until the
- * end count when they arrive, their ticks and hits likewise.
- */
-static void put_taken(struct recording *recording, const struct recording_counts *counts,
-	enum moment moment, enum translate_cause cause, const struct fired *fired)
+enum {
+	OUTCOMES = sizeof(outcomes) / sizeof(*outcomes),
+};
+
+static struct event_tally outcome_since(
+	const struct outcome *outcome, const struct source_cpu *now, const struct source_cpu *then)
 {
-	static const struct {
-		enum layout_counter all, samples, unresolved, write;
-	} counters[] = {
-		[TRANSLATE_TICK] = {LAYOUT_COUNTER_TICKS, LAYOUT_COUNTER_SAMPLES,
-			LAYOUT_COUNTER_LOST_UNRESOLVED, LAYOUT_COUNTER_LOST_WRITE},
-		[TRANSLATE_HIT] = {LAYOUT_COUNTER_HITS, LAYOUT_COUNTER_HIT_SAMPLES,
-			LAYOUT_COUNTER_HITS_LOST_UNRESOLVED, LAYOUT_COUNTER_HITS_LOST_WRITE},
-	};
-	const struct recording_taken *now = &counts->taken[cause],
-				     *then = &recording->base.taken[cause];
-	uint64_t collected = now->samples - then->samples;
-	uint64_t samples = moment == MOMENT_FLUSH ? collected : samples_written(recording, cause);
-	uint64_t unresolved = now->unresolved - then->unresolved;
-	uint64_t accounted = moment == MOMENT_END ? fired->all - recording->told[cause]
-						  : fired->without_sample + collected + unresolved;
-	put_counter(recording, counters[cause].all, 0, accounted);
-	put_counter(recording, counters[cause].samples, 0, samples);
-	put_counter(recording, counters[cause].unresolved, 0, unresolved);
-	put_counter(recording, counters[cause].write, 0, collected - samples);
+	return tally_minus(now->counted.of[outcome->counted], then->counted.of[outcome->counted]);
 }
 
-/* Those of a CPU's ticks that did not become samples. */
-static uint64_t put_ticks(struct recording *recording, const struct sampler_cpu_counters *cpu,
-	const struct event_counters *then)
+/* The events of a CPU in this file that did not become samples. */
+static struct event_tally put_outcomes(struct recording *recording, const struct source *source,
+	const struct source_cpu *now, const struct source_cpu *then)
 {
-	const struct event_counters *now = &cpu->counted;
-	uint64_t idle = now->idle - then->idle;
-	uint64_t filtered = now->filtered - then->filtered;
-	uint64_t ring = now->lost_ring - then->lost_ring;
-	put_counter(recording, LAYOUT_COUNTER_IDLE, cpu->cpu, idle);
-	put_counter(recording, LAYOUT_COUNTER_FILTERED, cpu->cpu, filtered);
-	put_counter(recording, LAYOUT_COUNTER_LOST_RING, cpu->cpu, ring);
-	return idle + filtered + ring;
-}
-
-/* Those of a CPU's hits that did not become samples. */
-static uint64_t put_hits(struct recording *recording, const struct sampler_cpu_counters *cpu,
-	const struct event_counters *then)
-{
-	const struct event_counters *now = &cpu->counted;
-	uint64_t filtered = now->hits_filtered - then->hits_filtered;
-	uint64_t ring = now->hits_lost_ring - then->hits_lost_ring;
-	uint64_t busy = now->hits_lost_busy - then->hits_lost_busy;
-	put_counter(recording, LAYOUT_COUNTER_HITS_FILTERED, cpu->cpu, filtered);
-	put_counter(recording, LAYOUT_COUNTER_HITS_LOST_RING, cpu->cpu, ring);
-	put_counter(recording, LAYOUT_COUNTER_HITS_LOST_BUSY, cpu->cpu, busy);
-	return filtered + ring + busy;
+	struct event_tally all = {0};
+	for (int i = 0; i < OUTCOMES; i++) {
+		struct event_tally since = outcome_since(&outcomes[i], now, then);
+		put_tally(recording, source, outcomes[i].counter, now->cpu, since);
+		tally_add(&all, since);
+	}
+	return all;
 }
 
 /* An estimate: the timers of a CPU that does nothing, or that stood still, do not fire. */
-static void put_skipped(
-	struct recording *recording, size_t index, const struct sampler_cpu_counters *cpu)
+static void put_skipped(struct recording *recording, const struct source *source,
+	const struct source_cpu *now, const struct source_cpu *then)
 {
-	uint64_t before = skipped_base_of(recording, index);
-	put_counter(recording, LAYOUT_COUNTER_SKIPPED, cpu->cpu,
-		cpu->skipped > before ? cpu->skipped - before : 0);
+	uint64_t skipped = now->skipped > then->skipped ? now->skipped - then->skipped : 0;
+	put_tally(recording, source, LAYOUT_EVENTS_SKIPPED, now->cpu,
+		(struct event_tally){.count = skipped});
+}
+
+/*
+ * Samples that are on their way through the ring until the end count when they arrive, their events
+ * likewise.
+ */
+static void put_source(struct recording *recording, const struct source *source,
+	const struct recording_counts *counts, enum moment moment)
+{
+	uint32_t number = source->number;
+	const struct recording_source_counts *now = &counts->sources[number],
+					     *then = &recording->base.sources[number];
+	struct event_tally events = {0};
+	struct event_tally accounted = {0};
+	for (size_t i = 0; i < now->cpus.len; i++) {
+		const struct source_cpu *cpu = &now->cpus.data[i];
+		struct source_cpu base = base_of(recording, number, i);
+		tally_add(&events, cpu->counted.of[EVENT_COUNTER_EVENTS]);
+		tally_add(&accounted, put_outcomes(recording, source, cpu, &base));
+		if (moment != MOMENT_FLUSH) /* until then nobody asked how many were due */
+			put_skipped(recording, source, cpu, &base);
+	}
+	struct event_tally collected = tally_minus(now->samples, then->samples);
+	struct event_tally unresolved = tally_minus(now->unresolved, then->unresolved);
+	struct event_tally samples =
+		moment == MOMENT_FLUSH ? collected : samples_written(recording, number);
+	tally_add(&accounted, collected);
+	tally_add(&accounted, unresolved);
+	if (moment == MOMENT_END)
+		accounted = tally_minus(events, recording->told[number]);
+	put_tally(recording, source, LAYOUT_EVENTS, 0, accounted);
+	put_tally(recording, source, LAYOUT_EVENTS_SAMPLES, 0, samples);
+	put_tally(recording, source, LAYOUT_EVENTS_LOST_UNRESOLVED, 0, unresolved);
+	put_tally(recording, source, LAYOUT_EVENTS_LOST_WRITE, 0, tally_minus(collected, samples));
 }
 
 /* Of scripts and compiled code, the latter also while a file is finished. */
@@ -275,22 +305,8 @@ static void put_counters(
 	struct recording *recording, const struct recording_counts *counts, enum moment moment)
 {
 	const struct recording_counts *base = &recording->base;
-	bool has_probes = recording->events.len > 1;
-	struct fired ticks = {0}, hits = {0};
-	for (size_t i = 0; i < counts->cpus.len; i++) {
-		const struct sampler_cpu_counters *cpu = &counts->cpus.data[i];
-		const struct event_counters *then = base_of(recording, i);
-		ticks.all += cpu->counted.ticks;
-		ticks.without_sample += put_ticks(recording, cpu, then);
-		hits.all += cpu->counted.hits;
-		if (has_probes)
-			hits.without_sample += put_hits(recording, cpu, then);
-		if (moment != MOMENT_FLUSH) /* until then nobody asked how many were due */
-			put_skipped(recording, i, cpu);
-	}
-	put_taken(recording, counts, moment, TRANSLATE_TICK, &ticks);
-	if (has_probes)
-		put_taken(recording, counts, moment, TRANSLATE_HIT, &hits);
+	vec_each(recording->sources, source)
+		put_source(recording, source, counts, moment);
 	put_counter(recording, LAYOUT_COUNTER_SIDEBAND_LOST, 0,
 		counts->sideband_lost - base->sideband_lost);
 	put_counter(
@@ -342,34 +358,31 @@ static struct err *end_file(struct recording *recording, const struct recording_
 	return end_err;
 }
 
-/* Samples of one cause, and those without a stack, that the file has accounted for. */
-static uint64_t count_arrived(const struct recording *recording,
-	const struct recording_counts *counts, enum translate_cause cause)
+/* Where the next file counts a source's events from. */
+static void move_source_base(
+	struct recording *recording, uint32_t source, const struct recording_source_counts *now)
 {
-	const struct recording_taken *now = &counts->taken[cause],
-				     *then = &recording->base.taken[cause];
-	return now->samples + now->unresolved - then->samples - then->unresolved;
+	struct recording_source_counts *base = &recording->base.sources[source];
+	struct event_tally *told = &recording->told[source];
+	tally_add(told, tally_minus(now->samples, base->samples));
+	tally_add(told, tally_minus(now->unresolved, base->unresolved));
+	for (size_t i = 0; i < now->cpus.len; i++) {
+		struct source_cpu then = base_of(recording, source, i);
+		for (int k = 0; k < OUTCOMES; k++)
+			tally_add(told, outcome_since(&outcomes[k], &now->cpus.data[i], &then));
+	}
+	base->cpus.len = 0;
+	vec_append(&base->cpus, now->cpus.data, now->cpus.len);
+	base->samples = now->samples;
+	base->unresolved = now->unresolved;
 }
 
 /* Where the next file counts from. */
 static void move_base(struct recording *recording, const struct recording_counts *counts)
 {
 	struct recording_counts *base = &recording->base;
-	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
-		recording->told[i] += count_arrived(recording, counts, i);
-	for (size_t i = 0; i < counts->cpus.len; i++) {
-		const struct event_counters *now = &counts->cpus.data[i].counted,
-					    *then = base_of(recording, i);
-		recording->told[TRANSLATE_TICK] += now->idle - then->idle + now->filtered -
-						   then->filtered + now->lost_ring -
-						   then->lost_ring;
-		recording->told[TRANSLATE_HIT] += now->hits_filtered - then->hits_filtered +
-						  now->hits_lost_ring - then->hits_lost_ring +
-						  now->hits_lost_busy - then->hits_lost_busy;
-	}
-	base->cpus.len = 0;
-	vec_append(&base->cpus, counts->cpus.data, counts->cpus.len);
-	memcpy(base->taken, counts->taken, sizeof(base->taken));
+	vec_each(recording->sources, source)
+		move_source_base(recording, source->number, &counts->sources[source->number]);
 	base->sideband_lost = counts->sideband_lost;
 	base->gap_samples = counts->gap_samples;
 	base->targets_full = counts->targets_full;
@@ -420,12 +433,12 @@ static struct err *replace_file(struct recording *recording, struct output *next
 {
 	struct writer *finished = recording->writer;
 	struct output *output = recording->output;
-	uint64_t samples[TRANSLATE_CAUSES]; /* of this file: the next one has other events */
-	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
-		samples[i] = samples_written(recording, i);
+	uint64_t samples[EVENT_MAX_SOURCES]; /* of this file: the next one has other events */
+	for (uint32_t i = 0; i < EVENT_MAX_SOURCES; i++)
+		samples[i] = samples_written(recording, i).count;
 	struct err *err = begin_file(recording, next);
 	drop_file(recording, finished, output);
-	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
+	for (uint32_t i = 0; i < EVENT_MAX_SOURCES; i++)
 		recording->earlier_samples[i] += samples[i];
 	return err;
 }
@@ -447,7 +460,7 @@ struct err *recording_switch(struct recording *recording, const struct recording
 	struct output *next;
 	try(flush_samples(recording));
 	try(output_create_next(recording->output, &next));
-	struct err *err = reserve_end(next);
+	struct err *err = reserve_end(recording, next);
 	if (!err)
 		err = end_and_set_aside(recording, counts);
 	if (err) {
@@ -478,13 +491,18 @@ void recording_deinit(struct recording *recording)
 	vec_each(&recording->finished_names, name)
 		mem_free(*name);
 	vec_deinit(&recording->finished_names);
-	vec_deinit(&recording->base.cpus);
-	vec_deinit(&recording->events);
+	recording_counts_deinit(&recording->base);
 }
 
-uint64_t recording_samples(const struct recording *recording, enum translate_cause cause)
+void recording_counts_deinit(struct recording_counts *counts)
 {
-	return recording->earlier_samples[cause] + samples_written(recording, cause);
+	for (size_t i = 0; i < EVENT_MAX_SOURCES; i++)
+		vec_deinit(&counts->sources[i].cpus);
+}
+
+uint64_t recording_samples(const struct recording *recording, uint32_t source)
+{
+	return recording->earlier_samples[source] + samples_written(recording, source).count;
 }
 
 uint32_t recording_files_kept(const struct recording *recording)

@@ -12,33 +12,26 @@
 #include "format/base/vec.h"
 #include "format/file/writer.h"
 #include "record/output.h"
-#include "record/sampler.h"
 #include "record/session_options.h"
+#include "record/source/sources.h"
 #include "record/translate.h"
 
 /* Everything that is counted, since the session began. */
 struct recording_counts {
-	VEC(struct sampler_cpu_counters) cpus;
-	struct recording_taken {
-		uint64_t unresolved, lost_write;
-		uint64_t samples; /* taken over by a writer */
-	} taken[TRANSLATE_CAUSES];
+	struct recording_source_counts {
+		struct source_cpus cpus;
+		struct event_tally samples; /* that a writer has taken over */
+		struct event_tally unresolved;
+		uint64_t lost_write;  /* of those samples */
+	} sources[EVENT_MAX_SOURCES]; /* by their numbers */
 	uint64_t sideband_lost, gap_samples, targets_full, files_full, mappings_full;
-};
-
-struct recording_event {
-	const char *name, *unit;
-	uint64_t period;
-	uint32_t frequency_hz;
 };
 
 struct recording {
 	const struct session_options *options;
 	struct translate *translate;
 	int stop_fd;
-	/* What is sampled, as struct event_sample numbers it; of the timer, [0], without a name
-	 * when there is none. */
-	VEC(struct recording_event) events;
+	const struct sources *sources; /* what is sampled */
 
 	struct output *output;
 	struct writer *writer;
@@ -46,17 +39,17 @@ struct recording {
 	uint64_t until_ns; /* nothing is sampled from then on, CLOCK_MONOTONIC; 0: not known */
 	struct recording_counts base; /* as it stood when the last file ended */
 	/*
-	 * Ticks and hits of all CPUs that earlier files have accounted for. Those whose samples
-	 * were in the ring when a file ended are the next one's.
+	 * Each source's events on all CPUs that earlier files have accounted for. Those whose
+	 * samples were in the ring when a file ended are the next one's.
 	 */
-	uint64_t told[TRANSLATE_CAUSES];
+	struct event_tally told[EVENT_MAX_SOURCES];
 	uint64_t told_given_up; /* of code, that earlier files have counted */
-	uint64_t earlier_bytes, earlier_samples[TRANSLATE_CAUSES];
+	uint64_t earlier_bytes, earlier_samples[EVENT_MAX_SOURCES];
 	VEC(char *) finished_names; /* oldest first */
 	uint32_t nr_files;
 };
 
-/* Creates the first file, unnamed yet. `events` are there. */
+/* Creates the first file, unnamed yet. `sources` are there. */
 struct err *recording_begin(struct recording *recording) ERR_MUST_CHECK;
 /* Recording is about to run: the file gets its name, and its time begins. */
 struct err *recording_publish(struct recording *recording) ERR_MUST_CHECK;
@@ -66,14 +59,15 @@ struct err *recording_flush(
 /* Finishes this file, sets it aside under a name with its time, and begins the next. */
 struct err *recording_switch(
 	struct recording *recording, const struct recording_counts *counts) ERR_MUST_CHECK;
-/* Ends the recording; every tick is accounted for, so the real number of them is written. */
+/* Ends the recording; every event is accounted for, so the real number of them is written. */
 struct err *recording_finish(struct recording *recording, const struct recording_counts *counts,
 	enum layout_end_reason reason) ERR_MUST_CHECK;
 void recording_deinit(struct recording *recording);
+void recording_counts_deinit(struct recording_counts *counts);
 
 uint32_t recording_files_kept(const struct recording *recording);
-/* Written, over all files. */
-uint64_t recording_samples(const struct recording *recording, enum translate_cause cause);
+/* Of the source of that number, written over all files. */
+uint64_t recording_samples(const struct recording *recording, uint32_t source);
 uint64_t recording_bytes(const struct recording *recording);
 /* Notes the time, on both clocks: the recording begins with the first such note. */
 void recording_mark_time(struct recording *recording);

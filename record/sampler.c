@@ -3,50 +3,22 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <unistd.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
-#include "format/base/vec.h"
-#include "record/cpu.h"
 #include "record/feature.h"
-#include "record/ticker.h"
 #include "record/uprobe.h"
 
 struct sampler {
 	struct sample_bpf *bpf;
-	struct bpf_program *on_tick, *on_hit; /* those that this kernel can run */
+	struct sources *sources;
 	struct ring_buffer *ring;
-	bool has_timer, has_probes, has_shadow;
+	bool has_shadow;
 	struct shadow shadow;
-	struct ticker ticker;
-	bool has_targets;     /* tasks that are known by their ids; else those of a user, or all */
-	struct cpu_list cpus; /* that are counted */
-	VEC(struct uprobe) uprobes;
 	sampler_record_fn *fn;
 	void *fn_context;
 	size_t ring_bytes, taken_bytes; /* taken: since draining began */
 };
-
-/* ---- the clock ---- */
-
-static void choose_clock(struct sampler *sampler, const struct sampler_options *options)
-{
-	struct timers_clock clock = {
-		.is_cycles = options->clock == SAMPLER_CLOCK_CYCLES ||
-			     (options->clock == SAMPLER_CLOCK_AUTO && feature_cycles_count()),
-		.frequency_hz = options->frequency_hz,
-		.period = options->period,
-		.exclude_user = options->exclude_user,
-		.exclude_kernel = options->exclude_kernel,
-	};
-	sampler->has_timer = options->clock != SAMPLER_CLOCK_NONE;
-	sampler->has_probes = options->nr_probes;
-	sampler->has_shadow = options->script_probes;
-	sampler->has_targets =
-		options->filter == EVENT_FILTER_PROCESS || options->filter == EVENT_FILTER_THREAD;
-	ticker_init(&sampler->ticker, &clock);
-}
 
 /* ---- loading ---- */
 
@@ -62,11 +34,27 @@ static void multiply_entries(struct bpf_map *map, uint32_t nr_lanes)
 	bpf_map__set_max_entries(map, bpf_map__max_entries(map) * nr_lanes);
 }
 
+/* `filters`: targets are known by their ids. */
+static void choose_programs(struct sampler *sampler, bool filters)
+{
+	struct sample_bpf *bpf = sampler->bpf;
+	struct bpf_program *program;
+	bpf_object__for_each_program(program, bpf->obj) bpf_program__set_autoload(program, false);
+	bpf_program__set_autoload(bpf->progs.find_pid_namespace, true);
+	bpf_program__set_autoload(bpf->progs.on_fork, filters);
+	bpf_program__set_autoload(bpf->progs.on_free, filters);
+	bpf_program__set_autoload(bpf->progs.on_exit, filters);
+	bpf_program__set_autoload(bpf->progs.on_call, sampler->has_shadow);
+	sources_load(sampler->sources, bpf);
+}
+
 static void configure(struct sampler *sampler, const struct sampler_options *options)
 {
 	struct sample_bpf *bpf = sampler->bpf;
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
-	uint32_t nr_lanes = sampler->has_probes || sampler->has_shadow ? EVENT_MAX_LANES : 1;
+	uint32_t nr_lanes = sources_nr_lanes(sampler->sources);
+	if (sampler->has_shadow && nr_lanes <= EVENT_LANE_TASK)
+		nr_lanes = EVENT_LANE_TASK + 1;
 	bpf->rodata->config = (struct event_config){
 		.filter = options->filter,
 		.uid = options->uid,
@@ -93,38 +81,10 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	multiply_entries(bpf->maps.runtime_records, nr_lanes);
 	multiply_entries(bpf->maps.mapping_cache, nr_lanes);
 	multiply_entries(bpf->maps.found_rules, nr_lanes);
-	bool filters = sampler->has_targets;
+	bool filters =
+		options->filter == EVENT_FILTER_PROCESS || options->filter == EVENT_FILTER_THREAD;
 	bpf_map__set_max_entries(bpf->maps.targets, filters ? EVENT_MAX_TARGETS : 1);
-	bpf_program__set_autoload(bpf->progs.on_fork, filters);
-	bpf_program__set_autoload(bpf->progs.on_free, filters);
-	bpf_program__set_autoload(bpf->progs.on_exit, filters);
-}
-
-/* A loop over frames is one helper's (Linux 5.17), or made of tail calls. */
-static void choose_loop(struct sampler *sampler)
-{
-	struct sample_bpf *bpf = sampler->bpf;
-	bool has_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
-	bool has_timer = sampler->has_timer, has_probes = sampler->has_probes;
-	sampler->on_tick = has_loop ? bpf->progs.on_tick : bpf->progs.on_tick_without_loop;
-	bpf_program__set_autoload(bpf->progs.on_tick, has_timer && has_loop);
-	bpf_program__set_autoload(bpf->progs.on_tick_without_loop, has_timer && !has_loop);
-	bpf_program__set_autoload(bpf->progs.continue_tick, has_timer && !has_loop);
-	sampler->on_hit = has_loop ? bpf->progs.on_hit : bpf->progs.on_hit_without_loop;
-	bpf_program__set_autoload(bpf->progs.on_hit, has_probes && has_loop);
-	bpf_program__set_autoload(bpf->progs.on_hit_without_loop, has_probes && !has_loop);
-	bpf_program__set_autoload(bpf->progs.continue_hit, has_probes && !has_loop);
-	bpf_program__set_autoload(bpf->progs.on_call, sampler->has_shadow);
-}
-
-/* A program that was not loaded is none. */
-static struct err *put_continuation(const struct bpf_map *map, const struct bpf_program *program)
-{
-	uint32_t zero = 0;
-	int fd = bpf_program__fd(program);
-	if (fd >= 0 && bpf_map_update_elem(bpf_map__fd(map), &zero, &fd, BPF_ANY))
-		return err_sys(errno, "cannot chain the BPF programs");
-	return NULL;
+	choose_programs(sampler, filters);
 }
 
 /* The one rule that unwinding takes without any table. */
@@ -155,15 +115,11 @@ static struct err *load(struct sampler *sampler, const struct sampler_options *o
 	if (!sampler->bpf)
 		return feature_explain(err_sys(errno, "cannot open the BPF programs"));
 	configure(sampler, options);
-	choose_loop(sampler);
 	int result = sample_bpf__load(sampler->bpf);
 	if (result)
 		return feature_explain(err_sys(-result, "cannot load the BPF programs"));
 	try(find_pid_namespace(sampler->bpf));
-	try(put_frame_pointer_rule(sampler));
-	const struct sample_bpf *bpf = sampler->bpf;
-	try(put_continuation(bpf->maps.continuations, bpf->progs.continue_tick));
-	return put_continuation(bpf->maps.hit_continuations, bpf->progs.continue_hit);
+	return put_frame_pointer_rule(sampler);
 }
 
 static struct err *attach_tracepoints(struct sampler *sampler)
@@ -182,66 +138,15 @@ static struct err *attach_tracepoints(struct sampler *sampler)
 	return NULL;
 }
 
-/* ---- timers ---- */
-
-static bool is_counted(const struct sampler *sampler, int cpu)
+static struct err *attach_sources(struct sampler *sampler, const struct sampler_options *options)
 {
-	for (size_t i = 0; i < sampler->cpus.len; i++)
-		if (sampler->cpus.data[i] == cpu)
-			return true;
-	return false;
-}
-
-static struct err *list_cpus(struct sampler *sampler, const struct sampler_options *options)
-{
-	for (size_t i = 0; i < options->nr_cpus; i++)
-		if (!is_counted(sampler, options->cpus[i]))
-			vec_push(&sampler->cpus, options->cpus[i]);
-	return options->nr_cpus ? NULL : cpu_list_online(&sampler->cpus);
-}
-
-static void list_targets(void *context, struct proc_pids *ret)
-{
-	const struct sampler *sampler = context;
-	int targets = bpf_map__fd(sampler->bpf->maps.targets);
-	uint32_t id = 0;
-	while (!bpf_map_get_next_key(targets, ret->len ? &id : NULL, &id))
-		vec_push(ret, id);
-}
-
-static struct err *open_ticker(struct sampler *sampler, const struct sampler_options *options)
-{
-	struct ticker_options ticker = {
-		.program = bpf_program__fd(sampler->on_tick),
-		.follows_tasks = &sampler->bpf->bss->ticks_follow_tasks,
-		.cpus = options->nr_cpus ? sampler->cpus.data : NULL,
-		.nr_cpus = options->nr_cpus ? sampler->cpus.len : 0,
+	struct source_place place = {
+		.bpf = sampler->bpf,
+		.cpus = options->cpus,
+		.nr_cpus = options->nr_cpus,
 		.tasks = options->tasks,
-		.list_targets = list_targets,
-		.context = sampler,
 	};
-	return sampler->has_timer ? ticker_open(&sampler->ticker, &ticker) : NULL;
-}
-
-/* A cookie is a probe's number. Without cookies all hits are the first one's. */
-static struct err *add_probes(struct sampler *sampler, const struct sampler_options *options)
-{
-	bool has_cookies = options->nr_probes && uprobe_has_cookies();
-	if (options->nr_probes > 1 && !has_cookies)
-		return err_new(ERR_UNSUPPORTED,
-			"more than one USDT probe at once needs Linux 5.15 or later");
-	int program = bpf_program__fd(sampler->on_hit);
-	for (size_t i = 0; i < options->nr_probes; i++) {
-		const struct usdt *probe = &options->probes[i];
-		vec_each(&probe->places, at) {
-			struct uprobe_place place = {
-				probe->path, -1, at->offset, at->semaphore_offset};
-			struct uprobe uprobe;
-			try(uprobe_attach(&place, program, has_cookies ? i + 1 : 0, &uprobe));
-			vec_push(&sampler->uprobes, uprobe);
-		}
-	}
-	return NULL;
+	return sources_attach(sampler->sources, &place);
 }
 
 static struct err *add_script_probes(struct sampler *sampler, const struct sampler_options *options)
@@ -291,8 +196,9 @@ struct err *sampler_create(const struct sampler_options *options, struct sampler
 	libbpf_set_print(discard_libbpf_output);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	struct sampler *sampler = mem_zalloc(sizeof(*sampler));
+	sampler->sources = options->sources;
 	sampler->shadow.statistics_fd = -1;
-	choose_clock(sampler, options);
+	sampler->has_shadow = options->script_probes;
 	struct err *err = NULL;
 	if (sampler->has_shadow && !uprobe_has_cookies())
 		err = err_new(ERR_UNSUPPORTED, "--usdt-stacks needs Linux 5.15 or later");
@@ -301,11 +207,7 @@ struct err *sampler_create(const struct sampler_options *options, struct sampler
 	if (!err)
 		err = attach_tracepoints(sampler);
 	if (!err)
-		err = list_cpus(sampler, options);
-	if (!err)
-		err = open_ticker(sampler, options);
-	if (!err)
-		err = add_probes(sampler, options);
+		err = attach_sources(sampler, options);
 	if (!err)
 		err = add_script_probes(sampler, options);
 	if (!err)
@@ -321,11 +223,6 @@ void sampler_destroy(struct sampler *sampler)
 {
 	if (!sampler)
 		return;
-	ticker_deinit(&sampler->ticker);
-	vec_deinit(&sampler->cpus);
-	vec_each(&sampler->uprobes, uprobe)
-		uprobe_detach(uprobe);
-	vec_deinit(&sampler->uprobes);
 	shadow_deinit(&sampler->shadow);
 	ring_buffer__free(sampler->ring);
 	sample_bpf__destroy(sampler->bpf);
@@ -346,82 +243,13 @@ struct err *sampler_add_target(struct sampler *sampler, uint32_t id)
 struct err *sampler_start(struct sampler *sampler, uint64_t now_ns, uint64_t until_ns)
 {
 	sampler->bpf->bss->until_ns = until_ns;
-	sampler->bpf->bss->takes_hits = true;
-	return sampler->has_timer ? ticker_start(&sampler->ticker, now_ns) : NULL;
-}
-
-/* All possible CPUs; yours. */
-static struct err *read_counters(const struct sampler *sampler, struct event_counters **ret)
-{
-	uint32_t zero = 0;
-	int nr_possible = libbpf_num_possible_cpus();
-	if (nr_possible < 0)
-		return err_sys(-nr_possible, "cannot tell the number of CPUs");
-	CLEANUP_FREE struct event_counters *counted =
-		mem_zalloc_array((size_t)nr_possible, sizeof(*counted));
-	if (bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters), &zero, counted))
-		return err_sys(errno, "cannot read the BPF programs' counters");
-	*ret = steal_ptr(counted);
-	return NULL;
-}
-
-struct err *sampler_update_timers(struct sampler *sampler, uint64_t now_ns)
-{
-	const struct sample_bpf *bpf = sampler->bpf;
-	CLEANUP_FREE struct event_counters *counted = NULL;
-	if (!sampler->has_targets)
-		return NULL;
-	try(read_counters(sampler, &counted));
-	struct timer_load load = {
-		.now_ns = now_ns,
-		.processes_forked = bpf->bss->processes_forked,
-		.threads_forked = bpf->bss->threads_forked,
-	};
-	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++) {
-		load.samples += counted[cpu].samples + counted[cpu].lost_ring;
-		load.task_ticks += counted[cpu].task_ticks;
-		load.switch_rates += counted[cpu].switch_rates;
-	}
-	return ticker_update(&sampler->ticker, &load);
-}
-
-struct ticker_times sampler_timer_times(const struct sampler *sampler, uint64_t now_ns)
-{
-	return ticker_times_until(&sampler->ticker, now_ns);
-}
-
-/* Detaching waits for programs that run. Should it not, on some kernel: a while, until all of the
- * hits that began have come to their end. */
-static void wait_for_hits(const struct sampler *sampler)
-{
-	enum {
-		MAX_WAITS = 1000,
-		WAIT_US = 1000,
-	};
-	for (int i = 0; sampler->has_probes && i < MAX_WAITS; i++) {
-		CLEANUP_FREE struct event_counters *counted = NULL;
-		struct err *err = read_counters(sampler, &counted);
-		uint64_t left = 0;
-		for (int cpu = 0; !err && cpu < libbpf_num_possible_cpus(); cpu++) {
-			const struct event_counters *count = &counted[cpu];
-			left += count->hits - count->hit_samples - count->hits_filtered -
-				count->hits_lost_ring - count->hits_lost_busy;
-		}
-		err_destroy(err);
-		if (!left)
-			return;
-		usleep(WAIT_US);
-	}
+	return sources_start(sampler->sources, now_ns);
 }
 
 void sampler_stop(struct sampler *sampler, uint64_t now_ns)
 {
-	ticker_stop(&sampler->ticker, now_ns);
-	sampler->bpf->bss->takes_hits = false;
-	vec_each(&sampler->uprobes, uprobe)
-		uprobe_detach(uprobe);
+	sources_stop(sampler->sources, now_ns);
 	shadow_detach(&sampler->shadow);
-	wait_for_hits(sampler);
 }
 
 int sampler_fd(const struct sampler *sampler)
@@ -482,71 +310,4 @@ uint64_t sampler_files_full(const struct sampler *sampler)
 uint64_t sampler_targets_full(const struct sampler *sampler)
 {
 	return sampler->bpf->bss->targets_full;
-}
-
-/* CPUs that came later have tasks of their own timers, or hits. */
-static void add_new_cpus(struct sampler *sampler, const struct event_counters *counted)
-{
-	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
-		if ((counted[cpu].ticks || counted[cpu].hits) && !is_counted(sampler, cpu))
-			vec_push(&sampler->cpus, cpu);
-}
-
-static uint64_t beyond(uint64_t due, uint64_t came)
-{
-	return due > came ? due - came : 0;
-}
-
-/* Late ones are those of the timers that ran last. */
-static uint64_t came_by(
-	const struct sampler *sampler, const struct event_counters *count, enum timer_kind kind)
-{
-	uint64_t late = sampler->ticker.choice.kind == kind ? count->late : 0;
-	bool of_tasks = kind == TIMERS_OF_TASKS;
-	return (of_tasks ? count->task_ticks : count->ticks - count->task_ticks) + late;
-}
-
-/* What the timers of tasks lack is no CPU's: it goes to the first. */
-static uint64_t skipped_by_tasks(
-	const struct sampler *sampler, const struct event_counters *counted)
-{
-	uint64_t came = 0;
-	for (size_t i = 0; i < sampler->cpus.len; i++)
-		came += came_by(sampler, &counted[sampler->cpus.data[i]], TIMERS_OF_TASKS);
-	return beyond(ticker_due(&sampler->ticker, TIMERS_OF_TASKS, -1), came);
-}
-
-struct err *sampler_read_counters(
-	struct sampler *sampler, bool with_skipped, sampler_counters_fn *fn, void *context)
-{
-	CLEANUP_FREE struct event_counters *counted = NULL;
-	try(read_counters(sampler, &counted));
-	add_new_cpus(sampler, counted);
-	uint64_t skipped = with_skipped ? skipped_by_tasks(sampler, counted) : 0;
-	for (size_t i = 0; i < sampler->cpus.len; i++) {
-		int cpu = sampler->cpus.data[i];
-		const struct event_counters *count = &counted[cpu];
-		struct sampler_cpu_counters counters = {.cpu = (uint32_t)cpu, .counted = *count};
-		if (with_skipped)
-			counters.skipped = beyond(ticker_due(&sampler->ticker, TIMERS_OF_CPUS, cpu),
-						   came_by(sampler, count, TIMERS_OF_CPUS)) +
-					   (i ? 0 : skipped);
-		fn(context, &counters);
-	}
-	return NULL;
-}
-
-const char *sampler_event_name(const struct sampler *sampler)
-{
-	return sampler->has_timer ? timers_event_name(&sampler->ticker.timers[0]) : NULL;
-}
-
-const char *sampler_event_unit(const struct sampler *sampler)
-{
-	return timers_event_unit(&sampler->ticker.timers[0]);
-}
-
-uint64_t sampler_period(const struct sampler *sampler)
-{
-	return timers_period(&sampler->ticker.timers[0]);
 }

@@ -11,6 +11,7 @@
 #include "record/proc.h"
 #include "record/session_parts.h"
 #include "record/session_summary.h"
+#include "record/tally.h"
 #include "record/turn_time.h"
 
 enum {
@@ -61,7 +62,7 @@ void session_destroy(struct session *session)
 	if (!session)
 		return;
 	session_parts_deinit(&session->parts);
-	vec_deinit(&session->counts.cpus);
+	recording_counts_deinit(&session->counts);
 	proc_pids_deinit(&session->processes);
 	mem_free(session);
 }
@@ -78,23 +79,18 @@ const char *session_event_name(const struct session *session)
 
 /* ---- moving data ---- */
 
-static void take_cpu_counters(void *context, const struct sampler_cpu_counters *counters)
-{
-	struct recording_counts *counts = context;
-	vec_push(&counts->cpus, *counters);
-}
-
 /* `is_last`: of the file that is being written. */
 static struct err *read_counts(struct session *session, bool is_last)
 {
-	const struct session_parts *parts = &session->parts;
+	struct session_parts *parts = &session->parts;
 	struct recording_counts *counts = &session->counts;
-	counts->cpus.len = 0;
-	try(sampler_read_counters(parts->sampler, is_last, take_cpu_counters, counts));
-	for (size_t i = 0; i < TRANSLATE_CAUSES; i++) {
-		const struct translate_taken *taken = &parts->translate.stats.taken[i];
-		counts->taken[i].unresolved = taken->unresolved;
-		counts->taken[i].samples = taken->received - taken->unresolved;
+	vec_each(&parts->sources, source) {
+		struct recording_source_counts *of = &counts->sources[source->number];
+		const struct translate_taken *taken = &parts->translate.stats.taken[source->number];
+		of->cpus.len = 0;
+		try(source->row->read_counters(source, is_last, &of->cpus));
+		of->unresolved = taken->unresolved;
+		of->samples = tally_minus(taken->received, taken->unresolved);
 	}
 	counts->sideband_lost = sideband_lost(parts->sideband);
 	counts->gap_samples = parts->translate.gaps.samples_in_gaps;
@@ -302,11 +298,11 @@ static void wait_for_events(struct session *session)
 	epoll_wait(session->parts.epoll_fd, events, 16, timeout_ms);
 }
 
-static struct err *update_timers(struct session *session, uint64_t now_ns)
+static struct err *update_sources(struct session *session, uint64_t now_ns)
 {
 	struct session_parts *parts = &session->parts;
-	try(sampler_update_timers(parts->sampler, now_ns));
-	if (sampler_timer_times(parts->sampler, now_ns).switches_often)
+	try(sources_update(&parts->sources, now_ns));
+	if (sources_times(&parts->sources, now_ns).switches_often)
 		sideband_widen(parts->sideband);
 	return NULL;
 }
@@ -322,7 +318,7 @@ static struct err *run_turn(struct session *session)
 		now - session->times.begun_ns >= session->parts.options.delay_ns)
 		try(start_sampling(session));
 	if (session->is_started && !session->is_over)
-		try(update_timers(session, now));
+		try(update_sources(session, now));
 	read_processes(session);
 	drain(session);
 	try(flush_if_due(session));
@@ -407,7 +403,7 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	summary->reason = session->reason;
 	summary->longest_turn = session->turns.longest;
 	snprintf(summary->output, sizeof(summary->output), "%s", parts->options.output);
-	summary->timers = sampler_timer_times(parts->sampler, 0);
+	summary->timers = sources_times(&parts->sources, 0);
 	summary->is_in_pid_namespace = sampler_is_in_pid_namespace(parts->sampler);
 	session_summarize(parts, &session->counts, has_cost ? &cost : NULL, summary);
 }
@@ -421,7 +417,7 @@ static struct err *first_error(struct err *first, struct err *second)
 	return first;
 }
 
-/* Timers off, then the ring, then the counters: in this order every tick is accounted for. */
+/* Sources off, then the ring, then the counters: in this order every event is accounted for. */
 static struct err *finish(struct session *session, struct err *err)
 {
 	struct session_parts *parts = &session->parts;
@@ -440,9 +436,9 @@ static struct err *finish(struct session *session, struct err *err)
 		kept_files_finish(parts->kept_files, &parts->translate.objects);
 	err = first_error(err, read_counts(session, true));
 	struct err *write_err = recording_finish(&parts->recording, counts, session->reason);
-	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
-		counts->taken[i].lost_write =
-			counts->taken[i].samples - recording_samples(&parts->recording, i);
+	for (uint32_t i = 0; i < EVENT_MAX_SOURCES; i++)
+		counts->sources[i].lost_write =
+			counts->sources[i].samples.count - recording_samples(&parts->recording, i);
 	if (write_err && !err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
 	return first_error(err, write_err);

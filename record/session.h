@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/event.h"
 #include "bpf/runtime/runtime_row.h"
 #include "format/base/err.h"
 #include "format/file/layout.h"
@@ -42,11 +43,14 @@ struct session_summary {
 	struct session_progress final;
 	enum layout_end_reason reason;
 	uint64_t stopped_ns; /* when sampling ended, CLOCK_MONOTONIC; the file took longer */
-	uint64_t ticks, idle, filtered, skipped, lost_ring, lost_unresolved, lost_write;
-	struct session_hits { /* of probes: hits = samples + filtered + lost */
-		uint64_t hits, samples, filtered;
-		uint64_t lost, lost_busy; /* in all, and of them because of other hits */
-	} hits;
+	uint64_t lost_ring, lost_unresolved, lost_write; /* of all sources */
+	struct session_source {             /* events = samples + idle + filtered + lost */
+		const char *name, *tallied; /* as struct event_source has them */
+		bool has_idle;
+		uint64_t events, samples, idle, filtered, skipped;
+		uint64_t lost, lost_busy; /* in all, and of them because of other events */
+	} sources[EVENT_MAX_SOURCES];
+	size_t nr_sources;
 	struct session_script_probes { /* of functions that scripts enter and leave */
 		uint64_t entries, returns, filtered, unmatched, deep;
 		uint64_t program_ns; /* in BPF; by the kernel's statistics, or the program's own */
@@ -103,6 +107,9 @@ struct err *session_run(struct session *session, const struct session_callbacks 
  * or for a signal to us. True when the command has ended.
  */
 bool session_wait_command(struct session *session, struct session_summary *summary);
+/* By its name; all zeros when the session had none of its events. */
+const struct session_source *session_summary_source(
+	const struct session_summary *summary, const char *name);
 /* Of all events, one behind the other. */
 const char *session_event_name(const struct session *session);
 /* With options->keeps_files, after session_run(): yours. NULL without. */

@@ -13,20 +13,6 @@ enum {
 	DEFAULT_SNAPSHOT_BYTES = 64 << 10, /* most stacks are a tenth of that */
 };
 
-static struct err *find_probes(struct session_parts *parts)
-{
-	const struct session_options *options = &parts->options;
-	if (options->nr_usdt > EVENT_MAX_PROBES)
-		return err_new(ERR_USAGE, "%zu USDT probes: more than %d at once", options->nr_usdt,
-			EVENT_MAX_PROBES);
-	for (size_t i = 0; i < options->nr_usdt; i++) {
-		struct usdt probe;
-		try(usdt_find(options->usdt[i], &probe));
-		vec_push(&parts->probes, probe);
-	}
-	return NULL;
-}
-
 /* Of what turned up while we record. It is late then: the first functions have been entered. */
 static void add_script_probes(
 	void *context, const struct object *object, const struct object_location *where)
@@ -104,12 +90,6 @@ static struct err *add_targets(struct session_parts *parts)
 static struct err *create_sampler(struct session_parts *parts)
 {
 	const struct session_options *options = &parts->options;
-	static const enum sampler_clock clocks[] = {
-		[SESSION_EVENT_AUTO] = SAMPLER_CLOCK_AUTO,
-		[SESSION_EVENT_CYCLES] = SAMPLER_CLOCK_CYCLES,
-		[SESSION_EVENT_CPU_CLOCK] = SAMPLER_CLOCK_CPU,
-		[SESSION_EVENT_NONE] = SAMPLER_CLOCK_NONE,
-	};
 	static const enum event_filter filters[] = {
 		[SESSION_COMMAND] = EVENT_FILTER_PROCESS,
 		[SESSION_PROCESSES] = EVENT_FILTER_PROCESS,
@@ -124,13 +104,7 @@ static struct err *create_sampler(struct session_parts *parts)
 		[SESSION_CALL_GRAPH_BOTH] = EVENT_CALL_GRAPH_BOTH,
 	};
 	struct sampler_options sampler = {
-		.clock = clocks[options->event],
-		.frequency_hz = options->frequency_hz,
-		.period = options->period,
-		.exclude_user = options->exclude_user,
-		.exclude_kernel = options->exclude_kernel,
-		.probes = parts->probes.data,
-		.nr_probes = parts->probes.len,
+		.sources = &parts->sources,
 		.script_probes = options->usdt_stacks ? &parts->script_probes : NULL,
 		.cpus = options->cpus,
 		.nr_cpus = options->nr_cpus,
@@ -192,25 +166,12 @@ static struct err *watch_all(struct session_parts *parts)
 	return parts->has_target ? watch(parts, parts->target.exit_fd) : NULL;
 }
 
-static void describe_events(struct session_parts *parts)
+static void name_events(struct session_parts *parts)
 {
-	const struct sampler *sampler = parts->sampler;
-	struct recording *recording = &parts->recording;
-	struct recording_event timer = {
-		.name = sampler_event_name(sampler),
-		.unit = sampler_event_unit(sampler),
-		.period = sampler_period(sampler),
-		.frequency_hz = parts->options.frequency_hz,
-	};
-	vec_push(&recording->events, timer);
-	vec_each(&parts->probes, probe)
-		vec_push(&recording->events,
-			(struct recording_event){
-				.name = probe->event, .unit = LAYOUT_UNIT_HITS, .period = 1});
-	vec_each(&recording->events, event)
-		if (event->name)
-			str_printf(&parts->event_names, "%s%s", parts->event_names.len ? ", " : "",
-				event->name);
+	struct str *names = &parts->event_names;
+	vec_each(&parts->sources, source)
+		vec_each(&source->events, event)
+			str_printf(names, "%s%s", names->len ? ", " : "", event->name);
 }
 
 static struct err *start_target(struct session_parts *parts)
@@ -230,7 +191,7 @@ static struct err *create_all(struct session_parts *parts)
 {
 	const struct session_options *options = &parts->options;
 	try(proc_check_namespace());
-	try(find_probes(parts));
+	try(sources_probe(&parts->sources, event_sources, EVENT_SOURCES, options));
 	try(session_signals_take(&parts->signals));
 	try(watched_tasks_open(options->pids, options->nr_pids, &parts->watched));
 	/* Forked first: the child inherits little and shows up in no sample of ours. */
@@ -244,7 +205,7 @@ static struct err *create_all(struct session_parts *parts)
 	try(create_rule_source(parts));
 	try(watch_all(parts));
 	parts->recording.stop_fd = parts->signals.fd;
-	describe_events(parts);
+	name_events(parts);
 	return recording_begin(&parts->recording);
 }
 
@@ -257,6 +218,7 @@ struct err *session_parts_init(struct session_parts *parts, const struct session
 	target_reader_start(&parts->translate.scripts.reader);
 	parts->recording.options = &parts->options;
 	parts->recording.translate = &parts->translate;
+	parts->recording.sources = &parts->sources;
 	if (options->keeps_files)
 		parts->kept_files = kept_files_create();
 	parts->translate.resolver.kept_files = parts->kept_files;
@@ -272,9 +234,7 @@ void session_parts_deinit(struct session_parts *parts)
 	recording_deinit(&parts->recording);
 	rule_source_deinit(&parts->rules);
 	sampler_destroy(parts->sampler);
-	vec_each(&parts->probes, probe)
-		usdt_deinit(probe);
-	vec_deinit(&parts->probes);
+	sources_deinit(&parts->sources);
 	script_probes_deinit(&parts->script_probes);
 	str_deinit(&parts->event_names);
 	sideband_destroy(parts->sideband);

@@ -21,9 +21,9 @@
 #include "record/session_options.h"
 #include "record/session_signals.h"
 #include "record/sideband.h"
+#include "record/source/sources.h"
 #include "record/target.h"
 #include "record/translate.h"
-#include "record/usdt.h"
 #include "record/watched_tasks.h"
 
 struct session_parts {
@@ -36,7 +36,7 @@ struct session_parts {
 	struct target target;
 	uint32_t command_pid; /* of the command, when that is what is profiled; else 0 */
 	struct sideband *sideband;
-	VEC(struct usdt) probes;
+	struct sources sources;
 	struct script_probes script_probes;
 	struct sampler *sampler;
 	struct rule_source rules; /* of which translate knows, unless it is to do without */

@@ -13,14 +13,28 @@ enum {
 
 /* ---- while it runs ---- */
 
+/* Over all CPUs. */
+static uint64_t sum_counter(
+	const struct recording_source_counts *counts, enum event_counter counter)
+{
+	uint64_t sum = 0;
+	vec_each(&counts->cpus, cpu)
+		sum += cpu->counted.of[counter].count;
+	return sum;
+}
+
+static uint64_t source_lost(const struct recording_source_counts *counts)
+{
+	return counts->unresolved.count + counts->lost_write +
+	       sum_counter(counts, EVENT_COUNTER_LOST_RING) +
+	       sum_counter(counts, EVENT_COUNTER_LOST_BUSY);
+}
+
 static uint64_t sum_lost(const struct recording_counts *counts)
 {
 	uint64_t lost = 0;
-	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
-		lost += counts->taken[i].unresolved + counts->taken[i].lost_write;
-	vec_each(&counts->cpus, cpu)
-		lost += cpu->counted.lost_ring + cpu->counted.hits_lost_ring +
-			cpu->counted.hits_lost_busy;
+	for (size_t i = 0; i < EVENT_MAX_SOURCES; i++)
+		lost += source_lost(&counts->sources[i]);
 	return lost;
 }
 
@@ -128,21 +142,6 @@ static void name_unknown_runtimes(
 	}
 }
 
-static void sum_hits(const struct session_parts *parts, const struct recording_counts *counts,
-	struct session_hits *ret)
-{
-	const struct recording_taken *taken = &counts->taken[TRANSLATE_HIT];
-	ret->samples = recording_samples(&parts->recording, TRANSLATE_HIT);
-	ret->lost = taken->unresolved + taken->lost_write;
-	vec_each(&counts->cpus, cpu) {
-		const struct event_counters *counted = &cpu->counted;
-		ret->hits += counted->hits;
-		ret->filtered += counted->hits_filtered;
-		ret->lost += counted->hits_lost_ring + counted->hits_lost_busy;
-		ret->lost_busy += counted->hits_lost_busy;
-	}
-}
-
 static void sum_script_probes(const struct script_probes *probes, const struct shadow_cost *cost,
 	struct session_script_probes *ret)
 {
@@ -159,19 +158,37 @@ static void sum_script_probes(const struct script_probes *probes, const struct s
 		sizeof(ret->advice) / sizeof(*ret->advice) - 1);
 }
 
-static void sum_ticks(const struct recording_counts *counts, struct session_summary *summary)
+static void sum_source(const struct session_parts *parts, const struct source *source,
+	const struct recording_source_counts *counts, struct session_summary *summary)
 {
-	vec_each(&counts->cpus, cpu) {
-		summary->ticks += cpu->counted.ticks;
-		summary->idle += cpu->counted.idle;
-		summary->filtered += cpu->counted.filtered;
-		summary->lost_ring += cpu->counted.lost_ring + cpu->counted.hits_lost_ring;
-		summary->skipped += cpu->skipped;
-	}
-	for (size_t i = 0; i < TRANSLATE_CAUSES; i++) {
-		summary->lost_unresolved += counts->taken[i].unresolved;
-		summary->lost_write += counts->taken[i].lost_write;
-	}
+	struct session_source *ret = &summary->sources[summary->nr_sources++];
+	*ret = (struct session_source){
+		.name = source->row->name,
+		.tallied = source->row->tallied,
+		.has_idle = source->row->has_idle,
+		.events = sum_counter(counts, EVENT_COUNTER_EVENTS),
+		.samples = recording_samples(&parts->recording, source->number),
+		.idle = sum_counter(counts, EVENT_COUNTER_IDLE),
+		.filtered = sum_counter(counts, EVENT_COUNTER_FILTERED),
+		.lost = source_lost(counts),
+		.lost_busy = sum_counter(counts, EVENT_COUNTER_LOST_BUSY),
+	};
+	vec_each(&counts->cpus, cpu)
+		ret->skipped += cpu->skipped;
+	summary->final.samples += ret->samples;
+	summary->lost_ring += sum_counter(counts, EVENT_COUNTER_LOST_RING);
+	summary->lost_unresolved += counts->unresolved.count;
+	summary->lost_write += counts->lost_write;
+}
+
+const struct session_source *session_summary_source(
+	const struct session_summary *summary, const char *name)
+{
+	static const struct session_source none;
+	for (size_t i = 0; i < summary->nr_sources; i++)
+		if (strcmp(summary->sources[i].name, name) == 0)
+			return &summary->sources[i];
+	return &none;
 }
 
 void session_summarize(const struct session_parts *parts, const struct recording_counts *counts,
@@ -179,12 +196,11 @@ void session_summarize(const struct session_parts *parts, const struct recording
 {
 	const struct translate_stats *stats = &parts->translate.stats;
 	const struct recording *recording = &parts->recording;
-	sum_ticks(counts, summary);
-	sum_hits(parts, counts, &summary->hits);
+	summary->final.samples = 0; /* while it ran they were those that had come */
+	vec_each(&parts->sources, source)
+		sum_source(parts, source, &counts->sources[source->number], summary);
 	if (cost)
 		sum_script_probes(&parts->script_probes, cost, &summary->script_probes);
-	summary->final.samples =
-		recording_samples(recording, TRANSLATE_TICK) + summary->hits.samples;
 	summary->complete = stats->complete;
 	summary->kernel_only = stats->kernel_only;
 	summary->left = stats->left;

@@ -71,20 +71,24 @@ static struct err *time_turns(struct sampler *sampler, uint64_t *ret_ns)
 struct err *tick_cost_try(const struct session_options *options, uint64_t *ret_ns)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
-	struct sampler_options trial = {
-		.clock = options->event == SESSION_EVENT_CYCLES      ? SAMPLER_CLOCK_CYCLES
-			 : options->event == SESSION_EVENT_CPU_CLOCK ? SAMPLER_CLOCK_CPU
-								     : SAMPLER_CLOCK_AUTO,
-		.frequency_hz = TRIAL_HZ,
+	const struct session_options trial = {
+		.target = SESSION_THREADS, .event = options->event, .frequency_hz = TRIAL_HZ};
+	struct sources sources = {0};
+	struct sampler_options sampler_options = {
+		.sources = &sources,
 		.filter = EVENT_FILTER_THREAD,
 		.tasks = {.ids = &tid, .nr_ids = 1, .are_threads = true},
 		.ring_bytes = RING_BYTES,
 		.call_graph = EVENT_CALL_GRAPH_FP,
 	};
-	struct sampler *sampler;
-	try(sampler_create(&trial, &sampler));
-	struct err *err = time_turns(sampler, ret_ns);
+	struct sampler *sampler = NULL;
+	struct err *err = sources_probe(&sources, event_sources, EVENT_SOURCES, &trial);
+	if (!err)
+		err = sampler_create(&sampler_options, &sampler);
+	if (!err)
+		err = time_turns(sampler, ret_ns);
 	sampler_destroy(sampler);
+	sources_deinit(&sources);
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/proc.h"
+#include "record/tally.h"
 
 enum {
 	MAX_STACK_HASHES = 256 * 1024,
@@ -42,6 +43,8 @@ void translate_deinit(struct translate *translate)
 	sideband_batch_clear(&translate->sideband);
 	vec_deinit(&translate->sideband.events);
 	bytes_buf_deinit(&translate->records);
+	for (size_t i = 0; i < EVENT_MAX_SOURCES; i++)
+		vec_deinit(&translate->event_ids[i]);
 }
 
 void translate_add_process(struct translate *translate, uint32_t pid, uint64_t now_ns)
@@ -340,7 +343,8 @@ static void foresee_program(struct translate *translate, struct process *process
 
 static uint32_t event_id(const struct translate *translate, const struct event_sample *sample)
 {
-	return translate->event_ids[sample->probe <= EVENT_MAX_PROBES ? sample->probe : 0];
+	const struct translate_events *ids = &translate->event_ids[sample->source];
+	return sample->event < ids->len ? ids->data[sample->event] : 0;
 }
 
 static void put_sample(struct translate *translate, const struct event_sample *sample,
@@ -355,7 +359,7 @@ static void put_sample(struct translate *translate, const struct event_sample *s
 		.event = is_again ? translate->again_event_id : event_id(translate, sample),
 		.thread = emitter_thread(emitter, process, sample->tid, sample->comm),
 		.cpu = sample->cpu,
-		.weight = 1,
+		.weight = sample->value,
 	};
 	emitter->sampled_ns = sample->time_ns;
 	out.user_stack = emitter_node(emitter, user->node);
@@ -380,11 +384,11 @@ static bool take_sample(
 	bool is_resolved = found == FOUND &&
 			   find_stack(translate, sample->kernel_hash, false, &kernel) == FOUND;
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
-	struct translate_taken *taken =
-		&translate->stats.taken[sample->probe ? TRANSLATE_HIT : TRANSLATE_TICK];
-	if (!is_again) { /* the tick counts once, by its first sample */
-		taken->received++;
-		taken->unresolved += !is_resolved;
+	struct translate_taken *taken = &translate->stats.taken[sample->source];
+	if (!is_again) { /* the event counts once, by its first sample */
+		tally_event(&taken->received, sample->value);
+		if (!is_resolved)
+			tally_event(&taken->unresolved, sample->value);
 	}
 	if (is_resolved) {
 		if (!is_again)
@@ -398,9 +402,9 @@ static bool take_sample(
 uint64_t translate_resolved(const struct translate *translate)
 {
 	uint64_t samples = 0;
-	for (size_t i = 0; i < TRANSLATE_CAUSES; i++)
-		samples +=
-			translate->stats.taken[i].received - translate->stats.taken[i].unresolved;
+	for (size_t i = 0; i < EVENT_MAX_SOURCES; i++)
+		samples += translate->stats.taken[i].received.count -
+			   translate->stats.taken[i].unresolved.count;
 	return samples;
 }
 

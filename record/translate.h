@@ -21,17 +21,11 @@ enum {
 	TRANSLATE_MAX_CAUSES = 16, /* of truncation; enum layout_truncation stays below */
 };
 
-enum translate_cause { /* why there is a sample */
-	TRANSLATE_TICK,
-	TRANSLATE_HIT,
-	TRANSLATE_CAUSES,
-};
-
 struct translate_stats {
 	struct translate_taken {
-		uint64_t received;   /* samples that came out of the ring */
-		uint64_t unresolved; /* whose stack never arrived */
-	} taken[TRANSLATE_CAUSES];
+		struct event_tally received;   /* samples that came out of the ring */
+		struct event_tally unresolved; /* whose stack never arrived */
+	} taken[EVENT_MAX_SOURCES];
 	uint64_t lost_execs; /* by samples of images that sideband had not announced */
 	uint64_t complete, kernel_only, left; /* left to the report */
 	uint64_t truncated[TRANSLATE_MAX_CAUSES];
@@ -62,8 +56,12 @@ struct translate {
 	uint64_t collected_ns; /* the time at which what comes next was collected */
 	struct translate_stats stats;
 	struct gap_log gaps; /* in sideband */
-	/* Of the timer and the probes, as samples number them; and of EVENT_SAMPLE_AGAIN. */
-	uint32_t event_ids[1 + EVENT_MAX_PROBES], again_event_id;
+	/* In the file: of each source's events, as samples number both; of EVENT_SAMPLE_AGAIN. */
+	struct translate_events {
+		uint32_t *data;
+		size_t len, cap;
+	} event_ids[EVENT_MAX_SOURCES];
+	uint32_t again_event_id;
 	uint64_t unwritten_ns; /* of the first sample since the user set this to 0; 0: none */
 	uint64_t purged_ns;    /* when dead processes were forgotten last */
 };

@@ -30,7 +30,7 @@ static void boot(void)
 	emulate_boot(EMULATED_6_13);
 	CHECK_OK(emulate_table_store(1, &rules));
 	emulate_config()->call_graph = EVENT_CALL_GRAPH_FP;
-	emulate_config()->nr_lanes = EVENT_MAX_LANES;
+	emulate_config()->nr_lanes = EVENT_LANES;
 	emulate_mappings(&vma, 1, 0);
 	for (uint64_t i = 0; i < FRAMES; i++) {
 		stack_words[2 * i] = i + 1 < FRAMES ? STACK + (i + 1) * 16 : 0;
@@ -44,12 +44,11 @@ static void boot(void)
 static void check_hits(
 	uint64_t hits, uint64_t samples, uint64_t filtered, uint64_t ring, uint64_t busy)
 {
-	const struct event_counters *counters = emulated_counters();
-	CHECK_INT(counters->hits, hits);
-	CHECK_INT(counters->hit_samples, samples);
-	CHECK_INT(counters->hits_filtered, filtered);
-	CHECK_INT(counters->hits_lost_ring, ring);
-	CHECK_INT(counters->hits_lost_busy, busy);
+	CHECK_INT(emulated_counter(EVENT_SOURCE_PROBE, EVENT_COUNTER_EVENTS), hits);
+	CHECK_INT(emulated_counter(EVENT_SOURCE_PROBE, EVENT_COUNTER_SAMPLES), samples);
+	CHECK_INT(emulated_counter(EVENT_SOURCE_PROBE, EVENT_COUNTER_FILTERED), filtered);
+	CHECK_INT(emulated_counter(EVENT_SOURCE_PROBE, EVENT_COUNTER_LOST_RING), ring);
+	CHECK_INT(emulated_counter(EVENT_SOURCE_PROBE, EVENT_COUNTER_LOST_BUSY), busy);
 }
 
 static const struct event_stack *stack_of(const struct event_sample *sample)
@@ -61,11 +60,14 @@ static const struct event_stack *stack_of(const struct event_sample *sample)
 	return NULL;
 }
 
-/* The n-th sample is of a probe (0: the timer), and its stack begins at that frame and is whole. */
+/* The n-th sample is of that probe (0: the timer), and its stack begins at that frame and is whole.
+ */
 static void check_sample(size_t n, uint32_t probe, uint32_t frame)
 {
 	const struct event_sample *sample = emulated_record(EVENT_SAMPLE, n);
-	CHECK_INT(sample->probe, probe);
+	CHECK_INT(sample->source, probe ? EVENT_SOURCE_PROBE : EVENT_SOURCE_TIMER);
+	CHECK_INT(sample->event, probe);
+	CHECK_INT(sample->value, 1);
 	CHECK_INT(sample->kernel_hash, 0);
 	const struct event_stack *stack = stack_of(sample);
 	CHECK(stack != NULL);
@@ -88,7 +90,7 @@ TEST(each_hit_is_a_sample)
 	CHECK_INT(emulated_count(EVENT_SAMPLE), 3);
 	check_sample(2, 7, 5);
 	check_hits(3, 3, 0, 0, 0);
-	CHECK_INT(emulated_counters()->ticks, 0);
+	CHECK_INT(emulated_counter(EVENT_SOURCE_TIMER, EVENT_COUNTER_EVENTS), 0);
 }
 
 TEST(hits_by_tail_calls)
@@ -109,7 +111,8 @@ TEST(hits_of_kernels_without_cookies)
 	struct unwind_registers regs = registers_at(0);
 	emulate_hit_without_loop(&regs);
 	const struct event_sample *sample = emulated_record(EVENT_SAMPLE, 0);
-	CHECK_INT(sample->probe, 1);
+	CHECK_INT(sample->source, EVENT_SOURCE_PROBE);
+	CHECK_INT(sample->event, 0);
 }
 
 TEST(hits_count_while_they_are_to)
@@ -166,7 +169,7 @@ TEST(hits_in_the_midst_of_another_are_lost)
 	emulate_hit_without_loop(&regs);
 	check_hits(2, 0, 0, 0, 2);
 	emulate_tick(&regs); /* which has a lane of its own */
-	CHECK_INT(emulated_counters()->samples, 1);
+	CHECK_INT(emulated_counter(EVENT_SOURCE_TIMER, EVENT_COUNTER_SAMPLES), 1);
 	emulate_busy_hit(false);
 	emulate_hit(&regs);
 	check_hits(3, 1, 0, 0, 2);
@@ -194,8 +197,8 @@ TEST(walks_in_the_midst_of_a_walk)
 	check_sample(0, 0, 20);
 	check_sample(1, 7, 10);
 	check_hits(2, 1, 0, 0, 1);
-	CHECK_INT(emulated_counters()->ticks, 1);
-	CHECK_INT(emulated_counters()->samples, 1);
+	CHECK_INT(emulated_counter(EVENT_SOURCE_TIMER, EVENT_COUNTER_EVENTS), 1);
+	CHECK_INT(emulated_counter(EVENT_SOURCE_TIMER, EVENT_COUNTER_SAMPLES), 1);
 }
 
 /* A number says the same to all lanes of all CPUs. */

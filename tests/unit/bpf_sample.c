@@ -36,15 +36,19 @@ static const struct event_stack *stack_of_kind(enum event_stack_kind kind, size_
 	}
 }
 
+static uint64_t ticks_counted(enum event_counter counter)
+{
+	return emulated_counter(EVENT_SOURCE_TIMER, counter);
+}
+
 static void check_counters(
 	uint64_t ticks, uint64_t samples, uint64_t idle, uint64_t filtered, uint64_t lost)
 {
-	const struct event_counters *counters = emulated_counters();
-	CHECK_INT(counters->ticks, ticks);
-	CHECK_INT(counters->samples, samples);
-	CHECK_INT(counters->idle, idle);
-	CHECK_INT(counters->filtered, filtered);
-	CHECK_INT(counters->lost_ring, lost);
+	CHECK_INT(ticks_counted(EVENT_COUNTER_EVENTS), ticks);
+	CHECK_INT(ticks_counted(EVENT_COUNTER_SAMPLES), samples);
+	CHECK_INT(ticks_counted(EVENT_COUNTER_IDLE), idle);
+	CHECK_INT(ticks_counted(EVENT_COUNTER_FILTERED), filtered);
+	CHECK_INT(ticks_counted(EVENT_COUNTER_LOST_RING), lost);
 }
 
 /* ---- what is counted and sent ---- */
@@ -101,7 +105,7 @@ TEST(ticks_behind_the_end_are_none)
 	emulated.pid = emulated.tid = 0;
 	emulate_tick(&regs);
 	check_counters(1, 1, 0, 0, 0);
-	CHECK_INT(emulated_counters()->late, 3);
+	CHECK_INT(ticks_counted(EVENT_COUNTER_LATE), 3);
 	emulate_until(0);
 }
 
@@ -370,7 +374,7 @@ TEST(ticks_of_tasks_timers_need_no_filter)
 	emulate_timers_of_tasks();
 	emulate_tick(&regs);
 	check_counters(1, 1, 0, 0, 0);
-	CHECK_INT(emulated_counters()->task_ticks, 1);
+	CHECK_INT(emulated_task_ticks()->ticks, 1);
 	emulate_config()->command_pid = emulated.pid;
 	emulated.parent_exec_id = emulated.exec_id; /* the recorder's own child */
 	emulate_tick(&regs);
@@ -384,10 +388,10 @@ TEST(switches_a_second_of_cpu_time_are_summed_over_ticks)
 	emulated.switches = 500;
 	emulated.runtime_ns = 10 * 1000 * 1000;
 	emulate_tick(&regs);
-	CHECK_INT(emulated_counters()->switch_rates, 50000);
+	CHECK_INT(emulated_task_ticks()->switch_rates, 50000);
 	emulated.runtime_ns = 0; /* it has just begun */
 	emulate_tick(&regs);
-	CHECK_INT(emulated_counters()->switch_rates, 50000);
+	CHECK_INT(emulated_task_ticks()->switch_rates, 50000);
 }
 
 /* Many of them may make other timers the better ones, and the recorder is to know soon. */

@@ -14,14 +14,32 @@ static void setup(void)
 {
 	translate_init(&parts.translate, false);
 	parts.recording.translate = &parts.translate;
+	for (uint32_t i = 0; i < EVENT_SOURCES; i++)
+		vec_push(&parts.sources, (struct source){.row = event_sources[i], .number = i});
 }
 
 static void teardown(void)
 {
-	vec_deinit(&counts.cpus);
+	recording_counts_deinit(&counts);
+	vec_deinit(&parts.sources);
 	vec_deinit(&parts.recording.finished_names);
 	vec_deinit(&parts.script_probes.places);
 	translate_deinit(&parts.translate);
+}
+
+static const struct session_source *ticks(void)
+{
+	return session_summary_source(&summary, "timer");
+}
+
+static const struct session_source *hits(void)
+{
+	return session_summary_source(&summary, "probe");
+}
+
+static void put_cpu(enum event_source_number source, const struct source_cpu *cpu)
+{
+	vec_push(&counts.sources[source].cpus, *cpu);
 }
 
 /* ---- ticks and hits ---- */
@@ -30,7 +48,7 @@ TEST(what_counted_nothing_tells_of_nothing)
 {
 	setup();
 	session_summarize(&parts, &counts, NULL, &summary);
-	CHECK_INT(summary.ticks + summary.skipped + summary.hits.hits + summary.final.samples, 0);
+	CHECK_INT(ticks()->events + ticks()->skipped + hits()->events + summary.final.samples, 0);
 	CHECK_INT(summary.lost_ring + summary.lost_unresolved + summary.lost_write, 0);
 	CHECK_INT(summary.dsos + summary.complete + summary.kernel_only + summary.left, 0);
 	CHECK(!summary.blame[0].path && !summary.unknown_runtimes[0].name);
@@ -42,20 +60,26 @@ TEST(what_counted_nothing_tells_of_nothing)
 TEST(ticks_are_summed_over_all_cpus)
 {
 	setup();
-	struct sampler_cpu_counters late = {.cpu = 0,
-		.counted = {.ticks = 90, .idle = 30, .filtered = 20, .lost_ring = 3},
+	struct source_cpu late = {.cpu = 0,
+		.counted.of = {[EVENT_COUNTER_EVENTS].count = 90,
+			[EVENT_COUNTER_IDLE].count = 30,
+			[EVENT_COUNTER_FILTERED].count = 20,
+			[EVENT_COUNTER_LOST_RING].count = 3},
 		.skipped = 10};
 	/* Nobody asked this one's clock; it skipped nothing that is known of. */
-	struct sampler_cpu_counters unasked = {
-		.cpu = 3, .counted = {.ticks = 10, .idle = 1, .filtered = 2, .lost_ring = 4}};
-	vec_push(&counts.cpus, late);
-	vec_push(&counts.cpus, unasked);
+	struct source_cpu unasked = {.cpu = 3,
+		.counted.of = {[EVENT_COUNTER_EVENTS].count = 10,
+			[EVENT_COUNTER_IDLE].count = 1,
+			[EVENT_COUNTER_FILTERED].count = 2,
+			[EVENT_COUNTER_LOST_RING].count = 4}};
+	put_cpu(EVENT_SOURCE_TIMER, &late);
+	put_cpu(EVENT_SOURCE_TIMER, &unasked);
 	session_summarize(&parts, &counts, NULL, &summary);
-	CHECK_INT(summary.ticks, 100);
-	CHECK_INT(summary.idle, 31);
-	CHECK_INT(summary.filtered, 22);
+	CHECK_INT(ticks()->events, 100);
+	CHECK_INT(ticks()->idle, 31);
+	CHECK_INT(ticks()->filtered, 22);
 	CHECK_INT(summary.lost_ring, 7);
-	CHECK_INT(summary.skipped, 10);
+	CHECK_INT(ticks()->skipped, 10);
 	teardown();
 }
 
@@ -63,25 +87,28 @@ TEST(ticks_are_summed_over_all_cpus)
 TEST(hits_stand_beside_ticks_and_add_up)
 {
 	setup();
-	struct event_counters counted = {.ticks = 500,
-		.lost_ring = 2,
-		.hits = 100,
-		.hits_filtered = 20,
-		.hits_lost_ring = 5,
-		.hits_lost_busy = 7};
-	vec_push(&counts.cpus, (struct sampler_cpu_counters){.counted = counted});
-	counts.taken[TRANSLATE_HIT] = (struct recording_taken){.unresolved = 3, .lost_write = 1};
-	counts.taken[TRANSLATE_TICK] = (struct recording_taken){.unresolved = 10, .lost_write = 20};
-	parts.recording.earlier_samples[TRANSLATE_HIT] = 64;
-	parts.recording.earlier_samples[TRANSLATE_TICK] = 400;
+	struct source_cpu of_ticks = {
+		.counted.of = {
+			[EVENT_COUNTER_EVENTS].count = 500, [EVENT_COUNTER_LOST_RING].count = 2}};
+	struct source_cpu of_hits = {.counted.of = {[EVENT_COUNTER_EVENTS].count = 100,
+					     [EVENT_COUNTER_FILTERED].count = 20,
+					     [EVENT_COUNTER_LOST_RING].count = 5,
+					     [EVENT_COUNTER_LOST_BUSY].count = 7}};
+	put_cpu(EVENT_SOURCE_TIMER, &of_ticks);
+	put_cpu(EVENT_SOURCE_PROBE, &of_hits);
+	counts.sources[EVENT_SOURCE_PROBE].unresolved.count = 3;
+	counts.sources[EVENT_SOURCE_PROBE].lost_write = 1;
+	counts.sources[EVENT_SOURCE_TIMER].unresolved.count = 10;
+	counts.sources[EVENT_SOURCE_TIMER].lost_write = 20;
+	parts.recording.earlier_samples[EVENT_SOURCE_PROBE] = 64;
+	parts.recording.earlier_samples[EVENT_SOURCE_TIMER] = 400;
 	session_summarize(&parts, &counts, NULL, &summary);
-	const struct session_hits *hits = &summary.hits;
-	CHECK_INT(hits->hits, 100);
-	CHECK_INT(hits->samples, 64);
-	CHECK_INT(hits->filtered, 20);
-	CHECK_INT(hits->lost, 16);
-	CHECK_INT(hits->lost_busy, 7);
-	CHECK_INT(hits->hits, hits->samples + hits->filtered + hits->lost);
+	CHECK_INT(hits()->events, 100);
+	CHECK_INT(hits()->samples, 64);
+	CHECK_INT(hits()->filtered, 20);
+	CHECK_INT(hits()->lost, 16);
+	CHECK_INT(hits()->lost_busy, 7);
+	CHECK_INT(hits()->events, hits()->samples + hits()->filtered + hits()->lost);
 	CHECK_INT(summary.final.samples, 464); /* of both */
 	CHECK_INT(summary.lost_unresolved, 13);
 	CHECK_INT(summary.lost_write, 21);
@@ -274,13 +301,20 @@ TEST(time_counts_from_the_start_of_sampling_once_there_is_one)
 TEST(progress_counts_what_came_and_all_that_was_lost)
 {
 	setup();
-	struct event_counters counted = {
-		.lost_ring = 1, .hits_lost_ring = 2, .hits_lost_busy = 4, .idle = 1000};
-	vec_push(&counts.cpus, (struct sampler_cpu_counters){.counted = counted});
-	counts.taken[TRANSLATE_TICK] = (struct recording_taken){.unresolved = 8, .lost_write = 16};
-	counts.taken[TRANSLATE_HIT] = (struct recording_taken){.unresolved = 32, .lost_write = 64};
-	parts.translate.stats.taken[TRANSLATE_TICK].received = 50;
-	parts.translate.stats.taken[TRANSLATE_TICK].unresolved = 8;
+	struct source_cpu of_ticks = {
+		.counted.of = {
+			[EVENT_COUNTER_LOST_RING].count = 1, [EVENT_COUNTER_IDLE].count = 1000}};
+	struct source_cpu of_hits = {
+		.counted.of = {
+			[EVENT_COUNTER_LOST_RING].count = 2, [EVENT_COUNTER_LOST_BUSY].count = 4}};
+	put_cpu(EVENT_SOURCE_TIMER, &of_ticks);
+	put_cpu(EVENT_SOURCE_PROBE, &of_hits);
+	counts.sources[EVENT_SOURCE_TIMER].unresolved.count = 8;
+	counts.sources[EVENT_SOURCE_TIMER].lost_write = 16;
+	counts.sources[EVENT_SOURCE_PROBE].unresolved.count = 32;
+	counts.sources[EVENT_SOURCE_PROBE].lost_write = 64;
+	parts.translate.stats.taken[EVENT_SOURCE_TIMER].received.count = 50;
+	parts.translate.stats.taken[EVENT_SOURCE_TIMER].unresolved.count = 8;
 	parts.recording.earlier_bytes = 777;
 	struct session_progress progress =
 		session_progress_of(&parts, &counts, &(struct session_times){0}, false);

@@ -354,8 +354,8 @@ TEST(a_sample_whose_stack_never_came_is_counted)
 	setup(&fixture);
 	push_sample(&fixture, 99, 20, "a");
 	translate_run(&fixture.translate, 50, UINT64_MAX);
-	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].received, 1);
-	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].unresolved, 1);
+	CHECK_INT(fixture.translate.stats.taken[EVENT_SOURCE_TIMER].received.count, 1);
+	CHECK_INT(fixture.translate.stats.taken[EVENT_SOURCE_TIMER].unresolved.count, 1);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 0);
 	teardown(&fixture);

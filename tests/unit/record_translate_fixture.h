@@ -34,7 +34,8 @@ static inline void setup(struct fixture *fixture)
 	translate_init(&fixture->translate, true);
 	fixture->writer = writer_create((struct writer_sink){keep, &fixture->file});
 	emitter_begin_file(&fixture->translate.emitter, fixture->writer);
-	fixture->translate.event_ids[0] = writer_event(fixture->writer, &(struct layout_event){0});
+	vec_push(&fixture->translate.event_ids[EVENT_SOURCE_TIMER],
+		writer_event(fixture->writer, &(struct layout_event){0}));
 }
 
 static inline void teardown(struct fixture *fixture)
@@ -106,6 +107,7 @@ static inline void push_sample_of(struct fixture *fixture, uint32_t pid, uint64_
 		.user_hash = user_hash,
 		.kernel_hash = kernel_hash,
 		.start_ns = 5,
+		.value = 1,
 	};
 	strncpy(sample.comm, comm, sizeof(sample.comm) - 1);
 	translate_collect(&fixture->translate, &sample, sizeof(sample));
@@ -127,6 +129,7 @@ static inline void push_second_sample(struct fixture *fixture, uint64_t hash, ui
 		.time_ns = time_ns,
 		.user_hash = hash,
 		.start_ns = 5,
+		.value = 1,
 		.comm = "a",
 	};
 	translate_collect(&fixture->translate, &sample, sizeof(sample));

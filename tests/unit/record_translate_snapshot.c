@@ -26,7 +26,7 @@ TEST(a_snapshot_without_an_unwinder_keeps_what_was_found)
 	push_chunk(&fixture, 101, 0x8000, 64);
 	push_sample(&fixture, 101, 20, "a");
 	CHECK(!translate_run(&fixture.translate, 50, 0));
-	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].received, 1);
+	CHECK_INT(fixture.translate.stats.taken[EVENT_SOURCE_TIMER].received.count, 1);
 	CHECK_INT(fixture.translate.stats.truncated[LAYOUT_TRUNCATED_TABLE_PENDING], 1);
 	CHECK(!snapshot_table_find(&fixture.translate.snapshots, 101)); /* one sample each */
 	read_back(&fixture, &result);
@@ -45,7 +45,7 @@ TEST(a_snapshot_that_was_lost_keeps_what_was_found)
 	translate_run(&fixture.translate, 50, 0);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 1);
-	CHECK_INT(fixture.translate.stats.taken[TRANSLATE_TICK].unresolved, 0);
+	CHECK_INT(fixture.translate.stats.taken[EVENT_SOURCE_TIMER].unresolved.count, 0);
 	teardown(&fixture);
 }
 
@@ -61,9 +61,9 @@ TEST(second_samples_are_no_ticks)
 	push_second_sample(&fixture, 103, 20);
 	push_second_sample(&fixture, 102, 20); /* its snapshot was lost */
 	translate_run(&fixture.translate, 50, 0);
-	const struct translate_taken *taken = &fixture.translate.stats.taken[TRANSLATE_TICK];
-	CHECK_INT(taken->received, 1);
-	CHECK_INT(taken->unresolved, 0);
+	const struct translate_taken *taken = &fixture.translate.stats.taken[EVENT_SOURCE_TIMER];
+	CHECK_INT(taken->received.count, 1);
+	CHECK_INT(taken->unresolved.count, 0);
 	CHECK_INT(translate_resolved(&fixture.translate), 1);
 	read_back(&fixture, &result);
 	CHECK_INT(result.nr_samples, 2);

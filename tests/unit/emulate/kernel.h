@@ -34,7 +34,8 @@ struct emulated_kernel {
 	enum emulated_release release;
 	uint32_t cpu;
 	uint32_t pid, tid, uid, gid;
-	uint32_t inner_pid, inner_tid; /* in a PID namespace below the machine's; 0: it is not in it */
+	uint32_t inner_pid,
+		inner_tid; /* in a PID namespace below the machine's; 0: it is not in it */
 	uint64_t switches, runtime_ns;
 	uint64_t time_ns, start_ns, exec_id, parent_exec_id;
 	uint64_t changes; /* of the mappings, as the kernel counts them */
@@ -149,7 +150,9 @@ size_t emulated_count(enum event_type type);
 /* The recorder has read everything. */
 void emulate_drain(void);
 
-const struct event_counters *emulated_counters(void);
+/* On the current CPU. */
+uint64_t emulated_counter(enum event_source_number source, enum event_counter counter);
+const struct event_task_ticks *emulated_task_ticks(void);
 volatile uint32_t *emulated_epoch(void);
 volatile uint64_t *emulated_generation(void);
 

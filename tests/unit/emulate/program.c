@@ -72,7 +72,7 @@ static struct {
 
 static void emulate_map_of_lanes(struct emulated_map map)
 {
-	map.max_entries *= EVENT_MAX_LANES;
+	map.max_entries *= EVENT_LANES;
 	emulate_map(&map);
 }
 
@@ -98,6 +98,7 @@ static void make_maps(void)
 	emulate_map_of_lanes(DESCRIBE(mapping_cache));
 	emulate_map_of_lanes(DESCRIBE(scratches));
 	emulate_map(&DESCRIBE(counters));
+	emulate_map(&DESCRIBE(task_ticks));
 	emulate_map(&DESCRIBE(targets));
 	emulate_map(&DESCRIBE(seen));
 	emulate_map(&DESCRIBE(shadow_places));
@@ -311,14 +312,14 @@ void emulate_until(uint64_t time_ns)
 
 void emulate_busy_hit(bool is_busy)
 {
-	scratch_of_lane(LANE_HITS)->is_busy = is_busy;
+	scratch_of_lane(EVENT_LANE_TASK)->is_busy = is_busy;
 }
 
 int emulate_tail_call(void *context, const void *programs, unsigned int index)
 {
 	if (index || process.nr_tail_calls++ >= MAX_TAIL_CALLS)
 		return 0;
-	if (programs == &continuations)
+	if (programs == &tick_continuations)
 		continue_tick(context);
 	else
 		continue_hit(context);
@@ -330,7 +331,7 @@ int emulate_tail_call(void *context, const void *programs, unsigned int index)
 static struct scratch *any_scratch(void)
 {
 	put_process();
-	struct scratch *scratch = scratch_of_lane(LANE_TICKS);
+	struct scratch *scratch = scratch_of_lane(EVENT_LANE_INTERRUPT);
 	identify_space(&scratch->walk.space, &process.mm->now, emulated.start_ns, emulated.exec_id);
 	return scratch;
 }
@@ -369,15 +370,23 @@ uint32_t emulated_find_rule(uint32_t file, uint64_t offset)
 
 enum event_stack_end emulated_rule_of_frame(uint32_t file, uint64_t offset, uint32_t *rule)
 {
-	struct scratch *scratch = scratch_of_lane(LANE_TICKS);
+	struct scratch *scratch = scratch_of_lane(EVENT_LANE_INTERRUPT);
 	scratch->walk.mapping = (struct mapping){.file = file, .kind = EVENT_FRAME_FILE};
 	return rule_of_frame(scratch, offset, rule);
 }
 
-const struct event_counters *emulated_counters(void)
+uint64_t emulated_counter(enum event_source_number source, enum event_counter counter)
+{
+	const struct event_tally *tally = &counters_of(source)->of[counter];
+	if (tally->sum != tally->count) /* of events that are just counted */
+		__builtin_trap();
+	return tally->count;
+}
+
+const struct event_task_ticks *emulated_task_ticks(void)
 {
 	__u32 zero = 0;
-	return bpf_map_lookup_elem(&counters, &zero);
+	return bpf_map_lookup_elem(&task_ticks, &zero);
 }
 
 volatile uint32_t *emulated_epoch(void)
@@ -423,7 +432,7 @@ void emulate_pid_namespace(void)
 
 void emulate_timers_of_tasks(void)
 {
-	ticks_follow_tasks = true;
+	targets_have_timers = true;
 }
 
 uint64_t emulated_processes_forked(void)

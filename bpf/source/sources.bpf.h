@@ -1,0 +1,8 @@
+/* The programs of all event sources. */
+#ifndef EBPROF_SOURCES_BPF_H
+#define EBPROF_SOURCES_BPF_H
+
+#include "bpf/source/probe.bpf.h"
+#include "bpf/source/timer.bpf.h"
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * How an event becomes a sample, whatever its source: it is counted, its stacks are taken, a stack
+ * is sent the first time it is seen and then, always, a small sample that names them by hash.
+ *
+ * A source has one function that begins: it counts the event (count_event()), takes its lane
+ * (take_lane()), fills in the sample and what the walk begins with (begin_sample(),
+ * begin_user_stack(), begin_frames()), and returns the scratch when there is a stack to walk; else
+ * it has ended the sample (end_sample()), if there is one. SAMPLING_PROGRAMS makes its programs.
+ */
+#ifndef EBPROF_TAKE_SAMPLE_BPF_H
+#define EBPROF_TAKE_SAMPLE_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/registers.bpf.h"
+#include "bpf/ring.bpf.h"
+#include "bpf/scratch.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/target.bpf.h"
+#include "bpf/task_id.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+/* ---- counting ---- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EVENT_SOURCES);
+	__type(key, __u32);
+	__type(value, struct event_counters);
+} counters SEC(".maps");
+
+/* Never NULL for a source that there is. */
+static __always_inline struct event_counters *counters_of(__u32 source)
+{
+	return bpf_map_lookup_elem(&counters, &source);
+}
+
+static __always_inline void count_as(
+	struct event_counters *counted, enum event_counter counter, __u64 value)
+{
+	COUNT(counted->of[counter].count);
+	COUNT_MANY(counted->of[counter].sum, value);
+}
+
+/* NULL: sampling is over, and the event is none. */
+static __always_inline struct event_counters *count_event(__u32 source, __u64 value)
+{
+	struct event_counters *counted = counters_of(source);
+	if (!counted)
+		return 0;
+	bool is_late = is_over();
+	count_as(counted, is_late ? EVENT_COUNTER_LATE : EVENT_COUNTER_EVENTS, value);
+	return is_late ? 0 : counted;
+}
+
+/* ---- stacks ---- */
+
+static __always_inline void take_kernel_stack(
+	struct bpf_perf_event_data *ctx, struct kernel_stack *stack)
+{
+	if (!is_kernel_address(READ_CONTEXT(REGS_IP(&ctx->regs))))
+		return;
+	long bytes = bpf_get_stack(ctx, stack->address, sizeof(stack->address), 0);
+	if (bytes < (long)sizeof(__u64))
+		return;
+	__u32 frames = (__u64)bytes / sizeof(__u64);
+	__u64 hash = first_hash();
+	for (__u32 i = 0; i < EVENT_MAX_KERNEL_FRAMES && i < frames; i++)
+		hash = mix(hash, stack->address[i]);
+	stack->head.nr_frames = frames;
+	stack->head.hash = hash | 1; /* 0 means none */
+}
+
+static __always_inline void put_head(
+	struct event_stack *head, enum event_stack_kind kind, __u32 pid, __u64 time_ns)
+{
+	head->type = EVENT_STACK;
+	head->kind = kind;
+	head->end = EVENT_END_COMPLETE;
+	head->has_snapshot = false;
+	head->pid = pid;
+	head->nr_frames = 0;
+	head->hash = 0;
+	head->time_ns = time_ns;
+}
+
+/* False: there is no user stack. Kernel threads, and tasks whose memory is torn down already. */
+static __always_inline bool begin_user_stack(struct task_struct *task, struct scratch *scratch)
+{
+	struct walk *walk = &scratch->walk;
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD || !mm)
+		return false;
+	identify_space(
+		&walk->space, mm, scratch->sample.start_ns, BPF_CORE_READ(task, self_exec_id));
+	walk->mapping.start = walk->mapping.end = 0;
+	walk->window.address = 0;
+	begin_runtime_walk(&walk->runtime);
+	walk->hash = first_hash();
+	walk->is_exact = true;
+	walk->guess = EVENT_END_COMPLETE;
+	walk->end = EVENT_END_NO_REGISTERS;
+	return true;
+}
+
+/* With the registers there: whether there is a stack to walk now. */
+static __always_inline bool begin_frames(struct scratch *scratch)
+{
+	scratch->leaf = scratch->walk.regs;
+	if (config.call_graph != EVENT_CALL_GRAPH_DWARF)
+		return true;
+	scratch->walk.end = EVENT_END_UNSUPPORTED; /* all of it is the report's */
+	return false;
+}
+
+/* ---- samples ---- */
+
+/* What the event is, as its source knows it; the rest is that of the task. */
+static __always_inline void begin_sample(struct task_struct *task, struct scratch *scratch,
+	enum event_source_number source, __u64 event, __u64 value)
+{
+	struct event_sample *sample = &scratch->sample;
+	struct task_id id = identify_task(task);
+	sample->type = EVENT_SAMPLE;
+	sample->cpu = bpf_get_smp_processor_id();
+	sample->source = source;
+	sample->event = event;
+	sample->value = value;
+	sample->pid = id.pid;
+	sample->tid = id.tid;
+	sample->time_ns = bpf_ktime_get_ns();
+	sample->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	sample->exec_id = BPF_CORE_READ(task, self_exec_id);
+	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
+	put_head(&scratch->kernel.head, EVENT_STACK_KERNEL, sample->pid, sample->time_ns);
+	put_head(&scratch->user.head, EVENT_STACK_USER, sample->pid, sample->time_ns);
+	scratch->is_compared = false;
+}
+
+/* False when the ring had no room for all of it. */
+static __always_inline bool send_sample(struct scratch *scratch, bool has_user_stack)
+{
+	struct event_sample *sample = &scratch->sample;
+	if (scratch->kernel.head.hash &&
+		!send_new_stack(&scratch->kernel.head, EVENT_MAX_KERNEL_FRAMES))
+		return false;
+	if (has_user_stack && !send_user_stack(scratch))
+		return false;
+	sample->kernel_hash = scratch->kernel.head.hash;
+	sample->user_hash = scratch->user.head.hash;
+	return send(sample, sizeof(*sample), wakeup_flag());
+}
+
+/* For comparisons: the same event, left to the report from the leaf on. */
+static __always_inline void send_again(struct scratch *scratch)
+{
+	struct event_sample *sample = &scratch->sample;
+	restart_at_leaf(scratch);
+	scratch->user.head.end = EVENT_END_UNSUPPORTED;
+	if (!send_with_snapshot(scratch))
+		return;
+	sample->type = EVENT_SAMPLE_AGAIN;
+	sample->user_hash = scratch->user.head.hash;
+	send(sample, sizeof(*sample), wakeup_flag());
+}
+
+/* Sends the sample, counts what became of it, and leaves the lane. */
+static __noinline int end_sample(struct scratch *scratch, bool has_user_stack)
+{
+	struct event_counters *counted = counters_of(scratch->sample.source);
+	bool is_sent = send_sample(scratch, has_user_stack);
+	if (counted)
+		count_as(counted, is_sent ? EVENT_COUNTER_SAMPLES : EVENT_COUNTER_LOST_RING,
+			scratch->sample.value);
+	bool has_leaf = scratch->sample.user_hash && scratch->walk.end != EVENT_END_NO_REGISTERS;
+	if (is_sent && scratch->is_compared && has_leaf)
+		send_again(scratch);
+	leave_lane(scratch);
+	return 0;
+}
+
+/* ---- walking ---- */
+
+enum {
+	MAX_STEPS = 2 * EVENT_MAX_USER_FRAMES, /* to come to script frames is a step as well */
+	FRAMES_A_CALL = 32,
+};
+
+static long on_frame(__u32 index, void *context)
+{
+	return unwind_frame() != 0;
+}
+
+/* False: there are more frames. */
+static __always_inline bool walk_some(void)
+{
+	bool is_done = false;
+	for (int i = 0; i < FRAMES_A_CALL && !is_done; i++)
+		is_done = unwind_frame();
+	return is_done;
+}
+
+/*
+ * The programs of a source: on_NAME(), and for kernels without bpf_loop (before Linux 5.17)
+ * on_NAME_without_loop(), where continue_NAME() walks some frames and calls itself for more, as
+ * often as the kernel lets it (33 times). A map of programs holds those of one type only.
+ *
+ * `begin` is a function of (context, whether this kernel has bpf_loop), see above.
+ */
+#define SAMPLING_PROGRAMS(section, name, context_type, begin) \
+	struct { \
+		__uint(type, BPF_MAP_TYPE_PROG_ARRAY); \
+		__uint(max_entries, 1); \
+		__type(key, __u32); \
+		__type(value, __u32); \
+	} name##_continuations SEC(".maps"); \
+\
+	SEC(section) int on_##name(context_type *ctx) \
+	{ \
+		struct scratch *scratch = begin(ctx, true); \
+		if (!scratch) \
+			return 0; \
+		bpf_loop(MAX_STEPS, on_frame, 0, 0); \
+		end_sample(scratch, true); \
+		return 0; \
+	} \
+\
+	SEC(section) int continue_##name(context_type *ctx) \
+	{ \
+		struct scratch *scratch = get_scratch(); \
+		if (!scratch) \
+			return 0; \
+		if (!walk_some()) \
+			bpf_tail_call(ctx, &name##_continuations, 0); \
+		end_sample(scratch, true); \
+		return 0; \
+	} \
+\
+	SEC(section) int on_##name##_without_loop(context_type *ctx) \
+	{ \
+		if (begin(ctx, false)) \
+			bpf_tail_call(ctx, &name##_continuations, 0); \
+		return 0; \
+	}
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * A source of events: what causes samples, and how the recorder comes by them. Each is a row of
+ * record/source/sources.c, with a file of its own here and one in bpf/source/; no other file names
+ * one.
+ */
+#ifndef EBPROF_EVENT_SOURCE_H
+#define EBPROF_EVENT_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "format/base/err.h"
+#include "format/base/vec.h"
+#include "record/cpu.h"
+#include "record/session_options.h"
+#include "record/target_tasks.h"
+#include "record/ticker.h"
+
+struct sample_bpf;
+
+struct source_event {
+	const char *name, *unit; /* of the state, or static */
+	uint64_t period;         /* in `unit`; 0: it varies, or the samples have values */
+	uint32_t frequency_hz;   /* asked for */
+};
+
+/* Since sampling began. */
+struct source_cpu {
+	uint32_t cpu;
+	struct event_counters counted;
+	uint64_t skipped; /* events that were due and did not come, an estimate */
+};
+
+struct source_cpus {
+	struct source_cpu *data;
+	size_t len, cap;
+};
+
+/* A row of which a session has events. */
+struct source {
+	const struct event_source *row;
+	uint32_t number;                 /* of the row: that of samples and counters */
+	void *state;                     /* the row's own */
+	VEC(struct source_event) events; /* as samples number them */
+	struct cpu_list cpus;            /* that are counted, see source_kernel_read() */
+};
+
+/* What a source attaches to; borrowed during the call but for the programs. */
+struct source_place {
+	struct sample_bpf *bpf; /* loaded; lives longer than the source is attached */
+	const int *cpus;        /* nr_cpus of them, to which sampling is bound; 0: all */
+	size_t nr_cpus;
+	struct target_tasks tasks; /* the targets, where they are known by ids */
+};
+
+struct event_source {
+	const char *name;    /* in the file */
+	const char *tallied; /* what its events are called where they are summed up: "ticks" */
+	const char *help;    /* how `record -e` asks for its events */
+	enum event_lane lane;
+	bool has_idle;           /* its events may come upon the idle task */
+	bool has_second_samples; /* with SESSION_CALL_GRAPH_BOTH */
+
+	/*
+	 * Looks up what the options ask for: appends the events to `source`, none where the session
+	 * wants none, and makes its state. ERR_USAGE: there is no such event. Nothing runs yet.
+	 */
+	struct err *(*probe)(struct source *source, const struct session_options *options);
+	/* The programs are about to be loaded: says which of them it needs. */
+	void (*load)(struct source *source, struct sample_bpf *bpf);
+	/* Opens what makes the programs run; no event counts before start(). */
+	struct err *(*attach)(struct source *source, const struct source_place *place);
+	struct err *(*start)(struct source *source, uint64_t now_ns);
+	/* When it returns no event counts any more, and no sample of one is under way. */
+	void (*stop)(struct source *source, uint64_t now_ns);
+	/*
+	 * Appends what every CPU has counted: always the same ones in the same order, new ones
+	 * last. `with_skipped`: CPUs may have to be interrupted, and waited for, to tell that.
+	 */
+	struct err *(*read_counters)(
+		struct source *source, bool with_skipped, struct source_cpus *ret);
+	/* Frees the state, and closes what is still open. */
+	void (*release)(struct source *source);
+
+	/* NULL, or called now and then: it may change how it comes by its events. */
+	struct err *(*update)(struct source *source, uint64_t now_ns);
+	/* NULL, or what its events came from; `now_ns`: any time when it was stopped. */
+	struct ticker_times (*times)(const struct source *source, uint64_t now_ns);
+};
+
+#endif

@@ -1,0 +1,90 @@
+#include "record/source/source_kernel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "bpf/sample.skel.h"
+#include "format/base/mem.h"
+
+enum {
+	MAX_NAME_BYTES = 64,
+};
+
+/* That of "on_%s" and the like; NULL: there is none. */
+static struct bpf_program *find_program(
+	const struct sample_bpf *bpf, const char *before, const char *name, const char *behind)
+{
+	char text[MAX_NAME_BYTES];
+	snprintf(text, sizeof(text), "%s%s%s", before, name, behind);
+	return bpf_object__find_program_by_name(bpf->obj, text);
+}
+
+/* A loop over frames is one helper's (Linux 5.17), or made of tail calls. */
+static bool has_loop(void)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+}
+
+void source_kernel_choose(struct sample_bpf *bpf, const char *name)
+{
+	if (has_loop()) {
+		bpf_program__set_autoload(find_program(bpf, "on_", name, ""), true);
+		return;
+	}
+	bpf_program__set_autoload(find_program(bpf, "on_", name, "_without_loop"), true);
+	bpf_program__set_autoload(find_program(bpf, "continue_", name, ""), true);
+}
+
+/* The program that goes on calls itself by way of a map. */
+static struct err *chain(const struct sample_bpf *bpf, const char *name, int program)
+{
+	char text[MAX_NAME_BYTES];
+	uint32_t zero = 0;
+	snprintf(text, sizeof(text), "%s_continuations", name);
+	int map = bpf_object__find_map_fd_by_name(bpf->obj, text);
+	if (bpf_map_update_elem(map, &zero, &program, BPF_ANY))
+		return err_sys(errno, "cannot chain the BPF programs");
+	return NULL;
+}
+
+struct err *source_kernel_program(const struct sample_bpf *bpf, const char *name, int *ret)
+{
+	int with_loop = bpf_program__fd(find_program(bpf, "on_", name, ""));
+	if (with_loop >= 0) {
+		*ret = with_loop;
+		return NULL;
+	}
+	try(chain(bpf, name, bpf_program__fd(find_program(bpf, "continue_", name, ""))));
+	*ret = bpf_program__fd(find_program(bpf, "on_", name, "_without_loop"));
+	return NULL;
+}
+
+struct err *source_kernel_count(
+	const struct source *source, const struct sample_bpf *bpf, struct event_counters **ret)
+{
+	int nr_possible = libbpf_num_possible_cpus();
+	if (nr_possible < 0)
+		return err_sys(-nr_possible, "cannot tell the number of CPUs");
+	CLEANUP_FREE struct event_counters *counted =
+		mem_zalloc_array((size_t)nr_possible, sizeof(*counted));
+	if (bpf_map_lookup_elem(bpf_map__fd(bpf->maps.counters), &source->number, counted))
+		return err_sys(errno, "cannot read the BPF programs' counters");
+	*ret = steal_ptr(counted);
+	return NULL;
+}
+
+struct err *source_kernel_read(
+	struct source *source, const struct sample_bpf *bpf, struct source_cpus *ret)
+{
+	CLEANUP_FREE struct event_counters *counted = NULL;
+	struct cpu_list *cpus = &source->cpus;
+	try(source_kernel_count(source, bpf, &counted));
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
+		if (counted[cpu].of[EVENT_COUNTER_EVENTS].count)
+			cpu_list_add(cpus, cpu);
+	vec_each(cpus, cpu)
+		vec_push(ret, (struct source_cpu){.cpu = (uint32_t)*cpu, .counted = counted[*cpu]});
+	return NULL;
+}

@@ -1,0 +1,24 @@
+/* What the sources whose events run a BPF program have in common: its variants and its counters. */
+#ifndef EBPROF_SOURCE_KERNEL_H
+#define EBPROF_SOURCE_KERNEL_H
+
+#include "record/source/event_source.h"
+
+/* Has the programs loaded that SAMPLING_PROGRAMS(, name, ...) of bpf/take_sample.bpf.h makes, as
+ * far as this kernel can run them. */
+void source_kernel_choose(struct sample_bpf *bpf, const char *name);
+/* They are loaded: the descriptor of the one that an event is to run, borrowed. */
+struct err *source_kernel_program(
+	const struct sample_bpf *bpf, const char *name, int *ret) ERR_MUST_CHECK;
+
+/* The source's counters by CPU, of all possible ones; yours. */
+struct err *source_kernel_count(const struct source *source, const struct sample_bpf *bpf,
+	struct event_counters **ret) ERR_MUST_CHECK;
+/*
+ * The same as read_counters() has them: of the source's CPUs, to which it adds those that have
+ * counted events since.
+ */
+struct err *source_kernel_read(struct source *source, const struct sample_bpf *bpf,
+	struct source_cpus *ret) ERR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,104 @@
+#include "record/source/sources.h"
+
+#include "record/source/probe.h"
+#include "record/source/timer.h"
+
+const struct event_source *const event_sources[EVENT_SOURCES] = {
+	[EVENT_SOURCE_TIMER] = &timer_source,
+	[EVENT_SOURCE_PROBE] = &probe_source,
+};
+
+_Static_assert((int)EVENT_SOURCES <= (int)EVENT_MAX_SOURCES, "tables have room for them");
+
+static void deinit_source(struct source *source)
+{
+	if (source->state)
+		source->row->release(source);
+	vec_deinit(&source->events);
+	vec_deinit(&source->cpus);
+}
+
+struct err *sources_probe(struct sources *sources, const struct event_source *const *rows,
+	size_t nr_rows, const struct session_options *options)
+{
+	for (size_t i = 0; i < nr_rows; i++) {
+		struct source source = {.row = rows[i], .number = (uint32_t)i};
+		struct err *err = rows[i]->probe(&source, options);
+		if (!err && source.events.len)
+			vec_push(sources, source);
+		else
+			deinit_source(&source);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+void sources_deinit(struct sources *sources)
+{
+	vec_each(sources, source)
+		deinit_source(source);
+	vec_deinit(sources);
+}
+
+uint32_t sources_nr_lanes(const struct sources *sources)
+{
+	uint32_t count = 1;
+	vec_each(sources, source)
+		if (source->row->lane >= count)
+			count = source->row->lane + 1;
+	return count;
+}
+
+void sources_load(struct sources *sources, struct sample_bpf *bpf)
+{
+	vec_each(sources, source)
+		source->row->load(source, bpf);
+}
+
+struct err *sources_attach(struct sources *sources, const struct source_place *place)
+{
+	vec_each(sources, source) {
+		for (size_t i = 0; i < place->nr_cpus; i++)
+			cpu_list_add(&source->cpus, place->cpus[i]);
+		if (!place->nr_cpus)
+			try(cpu_list_online(&source->cpus));
+		try(source->row->attach(source, place));
+	}
+	return NULL;
+}
+
+struct err *sources_start(struct sources *sources, uint64_t now_ns)
+{
+	vec_each(sources, source)
+		try(source->row->start(source, now_ns));
+	return NULL;
+}
+
+void sources_stop(struct sources *sources, uint64_t now_ns)
+{
+	vec_each(sources, source)
+		source->row->stop(source, now_ns);
+}
+
+struct err *sources_update(struct sources *sources, uint64_t now_ns)
+{
+	vec_each(sources, source)
+		if (source->row->update)
+			try(source->row->update(source, now_ns));
+	return NULL;
+}
+
+struct ticker_times sources_times(const struct sources *sources, uint64_t now_ns)
+{
+	vec_each(sources, source)
+		if (source->row->times)
+			return source->row->times(source, now_ns);
+	return (struct ticker_times){0};
+}
+
+void sources_put_help(struct str *out)
+{
+	for (int i = 0; i < EVENT_SOURCES; i++)
+		str_printf(out, "%s%s", i ? ", " : "", event_sources[i]->help);
+}

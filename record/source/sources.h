@@ -1,0 +1,38 @@
+/* The table of event sources, and those of its rows of which a session has events. */
+#ifndef EBPROF_SOURCES_H
+#define EBPROF_SOURCES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/str.h"
+#include "record/source/event_source.h"
+
+/* By enum event_source_number. */
+extern const struct event_source *const event_sources[EVENT_SOURCES];
+
+struct sources {
+	struct source *data;
+	size_t len, cap;
+};
+
+/* Probes each of so many rows, numbered from 0. Also after an error: for sources_deinit(). */
+struct err *sources_probe(struct sources *sources, const struct event_source *const *rows,
+	size_t nr_rows, const struct session_options *options) ERR_MUST_CHECK;
+void sources_deinit(struct sources *sources);
+
+/* How many lanes their events take, from the first one on. */
+uint32_t sources_nr_lanes(const struct sources *sources);
+void sources_load(struct sources *sources, struct sample_bpf *bpf);
+struct err *sources_attach(
+	struct sources *sources, const struct source_place *place) ERR_MUST_CHECK;
+struct err *sources_start(struct sources *sources, uint64_t now_ns) ERR_MUST_CHECK;
+void sources_stop(struct sources *sources, uint64_t now_ns);
+struct err *sources_update(struct sources *sources, uint64_t now_ns) ERR_MUST_CHECK;
+/* What ticks came from; zeros: no source has ticks. */
+struct ticker_times sources_times(const struct sources *sources, uint64_t now_ns);
+
+/* Appends what `record -e` takes: "auto, cycles, ...". */
+void sources_put_help(struct str *out);
+
+#endif
