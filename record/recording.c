@@ -8,7 +8,7 @@
 #include "format/base/clock.h"
 #include "format/file/first_sources.h"
 #include "record/host.h"
-#include "record/tally.h"
+#include "record/source/event_tally.h"
 
 /* How long ago the recording was over. It may be written some time later. */
 static uint64_t overtime_ns(const struct recording *recording, uint64_t now_ns)
@@ -82,7 +82,7 @@ static void put_target(struct recording *recording)
 	}
 }
 
-static uint32_t put_text(struct writer *writer, const char *text)
+static uint32_t intern_text(struct writer *writer, const char *text)
 {
 	return writer_string(writer, text, strlen(text));
 }
@@ -93,11 +93,11 @@ static uint32_t put_event(struct recording *recording, const struct source *sour
 	struct writer *writer = recording->writer;
 	bool is_first = first_source_find(source->row->name);
 	struct layout_event out = {
-		.name = put_text(writer, name),
-		.unit = put_text(writer, event->unit),
+		.name = intern_text(writer, name),
+		.unit = intern_text(writer, event->unit),
 		.period = event->period,
 		.frequency_hz = event->frequency_hz,
-		.source = is_first ? 0 : put_text(writer, source->row->name),
+		.source = is_first ? 0 : intern_text(writer, source->row->name),
 	};
 	return writer_event(writer, &out);
 }
@@ -131,8 +131,8 @@ static struct err *reserve_end(const struct recording *recording, struct output 
 	};
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	uint64_t nr_cpus = cpus > 0 ? (uint64_t)cpus : 1;
-	return output_reserve(output, BEGIN_BYTES,
-		END_BYTES + recording->sources->len * nr_cpus * CPU_BYTES);
+	return output_reserve(
+		output, BEGIN_BYTES, END_BYTES + recording->sources->len * nr_cpus * CPU_BYTES);
 }
 
 static struct err *begin_file(struct recording *recording, struct output *output)
@@ -185,7 +185,7 @@ static void put_tally(struct recording *recording, const struct source *source,
 	struct layout_event_tally out = {
 		.counter = counter, .cpu = cpu, .count = tally.count, .sum = tally.sum};
 	if (!first) {
-		out.source = put_text(recording->writer, source->row->name);
+		out.source = intern_text(recording->writer, source->row->name);
 		writer_event_tally(recording->writer, &out);
 	} else if (first->counters[counter]) {
 		put_counter(recording, first->counters[counter], cpu, tally.count);
@@ -205,7 +205,7 @@ static struct event_tally samples_written(const struct recording *recording, uin
 	for (size_t i = 0; recording->writer && i < ids->len; i++) {
 		struct layout_tally written =
 			writer_event_samples_written(recording->writer, ids->data[i]);
-		tally_add(&samples, (struct event_tally){written.count, written.sum});
+		event_tally_add(&samples, (struct event_tally){written.count, written.sum});
 	}
 	return samples;
 }
@@ -235,7 +235,8 @@ enum {
 static struct event_tally outcome_since(
 	const struct outcome *outcome, const struct source_cpu *now, const struct source_cpu *then)
 {
-	return tally_minus(now->counted.of[outcome->counted], then->counted.of[outcome->counted]);
+	return event_tally_minus(
+		now->counted.of[outcome->counted], then->counted.of[outcome->counted]);
 }
 
 /* The events of a CPU in this file that did not become samples. */
@@ -246,7 +247,7 @@ static struct event_tally put_outcomes(struct recording *recording, const struct
 	for (int i = 0; i < OUTCOMES; i++) {
 		struct event_tally since = outcome_since(&outcomes[i], now, then);
 		put_tally(recording, source, outcomes[i].counter, now->cpu, since);
-		tally_add(&all, since);
+		event_tally_add(&all, since);
 	}
 	return all;
 }
@@ -275,23 +276,24 @@ static void put_source(struct recording *recording, const struct source *source,
 	for (size_t i = 0; i < now->cpus.len; i++) {
 		const struct source_cpu *cpu = &now->cpus.data[i];
 		struct source_cpu base = base_of(recording, number, i);
-		tally_add(&events, cpu->counted.of[EVENT_COUNTER_EVENTS]);
-		tally_add(&accounted, put_outcomes(recording, source, cpu, &base));
+		event_tally_add(&events, cpu->counted.of[EVENT_COUNTER_EVENTS]);
+		event_tally_add(&accounted, put_outcomes(recording, source, cpu, &base));
 		if (moment != MOMENT_FLUSH) /* until then nobody asked how many were due */
 			put_skipped(recording, source, cpu, &base);
 	}
-	struct event_tally collected = tally_minus(now->samples, then->samples);
-	struct event_tally unresolved = tally_minus(now->unresolved, then->unresolved);
+	struct event_tally collected = event_tally_minus(now->samples, then->samples);
+	struct event_tally unresolved = event_tally_minus(now->unresolved, then->unresolved);
 	struct event_tally samples =
 		moment == MOMENT_FLUSH ? collected : samples_written(recording, number);
-	tally_add(&accounted, collected);
-	tally_add(&accounted, unresolved);
+	event_tally_add(&accounted, collected);
+	event_tally_add(&accounted, unresolved);
 	if (moment == MOMENT_END)
-		accounted = tally_minus(events, recording->told[number]);
+		accounted = event_tally_minus(events, recording->told[number]);
 	put_tally(recording, source, LAYOUT_EVENTS, 0, accounted);
 	put_tally(recording, source, LAYOUT_EVENTS_SAMPLES, 0, samples);
 	put_tally(recording, source, LAYOUT_EVENTS_LOST_UNRESOLVED, 0, unresolved);
-	put_tally(recording, source, LAYOUT_EVENTS_LOST_WRITE, 0, tally_minus(collected, samples));
+	put_tally(recording, source, LAYOUT_EVENTS_LOST_WRITE, 0,
+		event_tally_minus(collected, samples));
 }
 
 /* Of scripts and compiled code, the latter also while a file is finished. */
@@ -364,12 +366,13 @@ static void move_source_base(
 {
 	struct recording_source_counts *base = &recording->base.sources[source];
 	struct event_tally *told = &recording->told[source];
-	tally_add(told, tally_minus(now->samples, base->samples));
-	tally_add(told, tally_minus(now->unresolved, base->unresolved));
+	event_tally_add(told, event_tally_minus(now->samples, base->samples));
+	event_tally_add(told, event_tally_minus(now->unresolved, base->unresolved));
 	for (size_t i = 0; i < now->cpus.len; i++) {
 		struct source_cpu then = base_of(recording, source, i);
 		for (int k = 0; k < OUTCOMES; k++)
-			tally_add(told, outcome_since(&outcomes[k], &now->cpus.data[i], &then));
+			event_tally_add(
+				told, outcome_since(&outcomes[k], &now->cpus.data[i], &then));
 	}
 	base->cpus.len = 0;
 	vec_append(&base->cpus, now->cpus.data, now->cpus.len);

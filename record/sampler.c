@@ -38,8 +38,9 @@ static void multiply_entries(struct bpf_map *map, uint32_t nr_lanes)
 static void choose_programs(struct sampler *sampler, bool filters)
 {
 	struct sample_bpf *bpf = sampler->bpf;
-	struct bpf_program *program;
-	bpf_object__for_each_program(program, bpf->obj) bpf_program__set_autoload(program, false);
+	struct bpf_program *program = NULL;
+	while ((program = bpf_object__next_program(bpf->obj, program)))
+		bpf_program__set_autoload(program, false);
 	bpf_program__set_autoload(bpf->progs.find_pid_namespace, true);
 	bpf_program__set_autoload(bpf->progs.on_fork, filters);
 	bpf_program__set_autoload(bpf->progs.on_free, filters);

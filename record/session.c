@@ -11,7 +11,7 @@
 #include "record/proc.h"
 #include "record/session_parts.h"
 #include "record/session_summary.h"
-#include "record/tally.h"
+#include "record/source/event_tally.h"
 #include "record/turn_time.h"
 
 enum {
@@ -90,7 +90,7 @@ static struct err *read_counts(struct session *session, bool is_last)
 		of->cpus.len = 0;
 		try(source->row->read_counters(source, is_last, &of->cpus));
 		of->unresolved = taken->unresolved;
-		of->samples = tally_minus(taken->received, taken->unresolved);
+		of->samples = event_tally_minus(taken->received, taken->unresolved);
 	}
 	counts->sideband_lost = sideband_lost(parts->sideband);
 	counts->gap_samples = parts->translate.gaps.samples_in_gaps;

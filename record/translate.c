@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "record/proc.h"
-#include "record/tally.h"
+#include "record/source/event_tally.h"
 
 enum {
 	MAX_STACK_HASHES = 256 * 1024,
@@ -386,9 +386,9 @@ static bool take_sample(
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
 	struct translate_taken *taken = &translate->stats.taken[sample->source];
 	if (!is_again) { /* the event counts once, by its first sample */
-		tally_event(&taken->received, sample->value);
+		event_tally_count(&taken->received, sample->value);
 		if (!is_resolved)
-			tally_event(&taken->unresolved, sample->value);
+			event_tally_count(&taken->unresolved, sample->value);
 	}
 	if (is_resolved) {
 		if (!is_again)

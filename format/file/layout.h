@@ -400,7 +400,7 @@ struct layout_code {
 	"hits" /* of the events of probes: they come by hits, the others by ticks */
 
 /*
- * Events of one source are counted together. The first two sources are told by the unit, and have
+ * Events of one source are counted together. The first two sources are known by the unit, and have
  * numbers in COUNTERS (format/file/first_sources.h); of all others, samples are VALUES and counters
  * EVENT_COUNTERS, which versions before 1.4 skip: they take whatever they read for ticks or hits.
  */

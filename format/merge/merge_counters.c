@@ -49,7 +49,7 @@ void merge_counters_add(struct merge_counters *counters, const struct merge_coun
 
 /* What a source's events were, and what is known to have become of them. */
 struct balance {
-	struct layout_tally all, told;
+	struct layout_tally all, accounted;
 };
 
 struct balances {
@@ -64,10 +64,10 @@ static struct balance *balance_of(struct balances *balances, uint32_t source)
 	return &balances->data[source];
 }
 
-static void tell(struct balance *balance, struct layout_tally tally)
+static void account(struct balance *balance, struct layout_tally tally)
 {
-	balance->told.count += tally.count;
-	balance->told.sum += tally.sum;
+	balance->accounted.count += tally.count;
+	balance->accounted.sum += tally.sum;
 }
 
 static void balance_counter(struct balance *balance, const struct merge_counter *it)
@@ -83,7 +83,7 @@ static void balance_counter(struct balance *balance, const struct merge_counter 
 	case LAYOUT_EVENTS_LOST_BUSY:
 	case LAYOUT_EVENTS_LOST_UNRESOLVED:
 	case LAYOUT_EVENTS_LOST_WRITE:
-		tell(balance, it->tally);
+		account(balance, it->tally);
 		break;
 	case LAYOUT_EVENTS_SAMPLES: /* they were counted anew */
 	case LAYOUT_EVENTS_SKIPPED: /* none of the events */
@@ -92,7 +92,7 @@ static void balance_counter(struct balance *balance, const struct merge_counter 
 	}
 }
 
-static uint64_t beyond(uint64_t a, uint64_t b)
+static uint64_t excess(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
@@ -100,9 +100,11 @@ static uint64_t beyond(uint64_t a, uint64_t b)
 static uint64_t mend_source(
 	struct merge_counters *counters, uint32_t source, const struct balance *balance)
 {
-	const struct layout_tally *all = &balance->all, *told = &balance->told;
-	struct layout_tally lost = {beyond(all->count, told->count), beyond(all->sum, told->sum)};
-	struct layout_tally more = {beyond(told->count, all->count), beyond(told->sum, all->sum)};
+	const struct layout_tally *all = &balance->all, *accounted = &balance->accounted;
+	struct layout_tally lost = {
+		excess(all->count, accounted->count), excess(all->sum, accounted->sum)};
+	struct layout_tally more = {
+		excess(accounted->count, all->count), excess(accounted->sum, all->sum)};
 	if (lost.count || lost.sum)
 		add_tally(counters, source, LAYOUT_EVENTS_LOST_WRITE, 0, lost);
 	if (more.count || more.sum)
@@ -123,7 +125,7 @@ uint64_t merge_counters_add_mended(struct merge_counters *counters,
 	}
 	for (uint32_t source = MERGE_FIRST_SOURCE; source < samples->len; source++) {
 		struct layout_tally read = samples->data[source];
-		tell(balance_of(&balances, source), read);
+		account(balance_of(&balances, source), read);
 		if (read.count)
 			add_tally(counters, source, LAYOUT_EVENTS_SAMPLES, 0, read);
 	}

@@ -63,8 +63,9 @@ struct event_source {
 	bool has_second_samples; /* with SESSION_CALL_GRAPH_BOTH */
 
 	/*
-	 * Looks up what the options ask for: appends the events to `source`, none where the session
-	 * wants none, and makes its state. ERR_USAGE: there is no such event. Nothing runs yet.
+	 * Looks up what the options ask for: makes a state and appends the events to `source`; or
+	 * neither, where the session wants none. ERR_USAGE: there is no such event. Nothing runs
+	 * yet.
 	 */
 	struct err *(*probe)(struct source *source, const struct session_options *options);
 	/* The programs are about to be loaded: says which of them it needs. */

@@ -22,14 +22,11 @@ struct err *sources_probe(struct sources *sources, const struct event_source *co
 	size_t nr_rows, const struct session_options *options)
 {
 	for (size_t i = 0; i < nr_rows; i++) {
-		struct source source = {.row = rows[i], .number = (uint32_t)i};
-		struct err *err = rows[i]->probe(&source, options);
-		if (!err && source.events.len)
-			vec_push(sources, source);
-		else
-			deinit_source(&source);
-		if (err)
-			return err;
+		vec_push(sources, (struct source){.row = rows[i], .number = (uint32_t)i});
+		struct source *source = &sources->data[sources->len - 1];
+		try(rows[i]->probe(source, options));
+		if (!source->events.len)
+			sources->len--;
 	}
 	return NULL;
 }

@@ -396,8 +396,8 @@ static void put_counts(const struct profile *profile, struct str *out)
 	if (has_probes(profile))
 		put_balance(profile, FIRST_SOURCE_PROBE, "hits", false, out);
 	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_GAP_SAMPLES, out);
-	put_other_sources(profile, out);
 	put_causes(counters, LAYOUT_COUNTER_MAPPINGS_FULL, LAYOUT_COUNTER_MAPPINGS_FULL + 1, out);
+	put_other_sources(profile, out);
 	info_put_losses(profile, out);
 	str_printf(out, "%-14s %.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n", "stacks",
 		profile_percent(stacks.complete, samples),

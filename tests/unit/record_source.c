@@ -12,7 +12,7 @@
 #include "format/file/first_sources.h"
 #include "format/file/reader.h"
 #include "record/recording.h"
-#include "record/tally.h"
+#include "record/source/event_tally.h"
 #include "tests/unit/unit.h"
 
 /* ---- the source: bytes that run through a meter, of which it measures each gulp ---- */
@@ -107,7 +107,7 @@ static void read_counts(void)
 	of->cpus.len = 0;
 	CHECK_OK(meter_source.read_counters(&sources.data[0], true, &of->cpus));
 	of->unresolved = taken->unresolved;
-	of->samples = tally_minus(taken->received, taken->unresolved);
+	of->samples = event_tally_minus(taken->received, taken->unresolved);
 }
 
 static void end(void)
@@ -125,8 +125,8 @@ static void end(void)
 static void happen(size_t cpu, enum event_counter outcome, uint64_t value)
 {
 	struct event_tally *of = metered[cpu].counted.of;
-	tally_event(&of[EVENT_COUNTER_EVENTS], value);
-	tally_event(&of[outcome], value);
+	event_tally_count(&of[EVENT_COUNTER_EVENTS], value);
+	event_tally_count(&of[outcome], value);
 }
 
 /* In the ring; its stack is one that never arrives, or none. */
