@@ -5,6 +5,8 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/runtime/runtime_row.h"
 
+#include <bpf/bpf_helpers.h>
+
 enum runtime_state {
 	RUNTIME_OUTSIDE = 0,
 	RUNTIME_RUNNING, /* script frames come before the native frame at hand */
@@ -62,9 +64,9 @@ enum runtime_leave {
 struct scratch;
 
 /*
- * What a runtime does where the walk comes to its code, each of it NULL where there is nothing to
- * do. The walk's row is the runtime's own, but for the last three hooks but one, which have to look
- * whose code it is.
+ * What a runtime does where the walk comes to its code; NULL where there is nothing to do. For
+ * claims_anonymous, resume and leave_jit the walk's row may be another runtime's, or none: it is
+ * only being found out whose code that is. For the others it is the runtime's own.
  */
 struct runtime_hooks {
 	/* To the frames of the interpreter's loop at hand, whose native frame is [low, high).
