@@ -114,8 +114,7 @@ static __always_inline enum event_stack_end step(
 	if (*is_outermost)
 		return EVENT_END_COMPLETE;
 	walk->is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
-	struct unwind_row row = unwind_row_of(UNWIND_NATIVE, rule);
-	return unwind_step(UNWIND_NATIVE, &walk->regs, &row, read_stack, walk, is_outermost);
+	return unwind_step(UNWIND_NATIVE, &walk->regs, rule, read_stack, walk, is_outermost);
 }
 
 /*
@@ -129,9 +128,8 @@ static __always_inline bool begins_script_frames(
 	if (!(rule->flags & UNWIND_INTERPRETER) || walk->runtime.state != RUNTIME_OUTSIDE)
 		return false;
 	__u64 cfa;
-	struct unwind_row row = unwind_row_of(UNWIND_NATIVE, rule);
 	walk->runtime.state = RUNTIME_DONE;
-	if (unwind_cfa(UNWIND_NATIVE, &walk->regs, &row, read_stack, walk, &cfa))
+	if (unwind_cfa(UNWIND_NATIVE, &walk->regs, rule, read_stack, walk, &cfa))
 		return false;
 	runtime_enter(cfa);
 	return true;

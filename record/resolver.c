@@ -344,11 +344,9 @@ static enum event_stack_end unwind_rest(
 		uint64_t shown = end ? offset : unwind_place(offset, is_exact, rule->ra);
 		add(resolver, frames, object, shown, was_guessed);
 		bool is_outermost = false;
-		if (!end) {
-			struct unwind_row row = unwind_row_of(UNWIND_NATIVE, rule);
-			end = unwind_step(UNWIND_NATIVE, &regs, &row, snapshot_read,
+		if (!end)
+			end = unwind_step(UNWIND_NATIVE, &regs, rule, snapshot_read,
 				(void *)snapshot, &is_outermost);
-		}
 		if (end || is_outermost)
 			return end;
 		is_exact = rule->flags & UNWIND_SIGNAL_FRAME;

@@ -80,17 +80,11 @@ enum {
 	UNWIND_REGISTERS = 32, /* by DWARF number; a power of two: an index is masked */
 };
 
-/* The same with room for all that call frame information can say. */
-struct unwind_row {
-	unsigned int cfa; /* enum unwind_cfa */
-	unsigned int cfa_register;
-	long long cfa_offset, cfa_offset2; /* the second one is added to what was read */
-	struct unwind_place {
-		unsigned int kind; /* enum unwind_register */
-		long long offset;  /* or the register's number */
-	} fp, ra, extra;
-	unsigned int extra_register;
-	unsigned int flags; /* enum unwind_flag */
+/* Where a register of the caller is, with room for all that call frame information can say. */
+struct unwind_place {
+	unsigned int number; /* the register's */
+	unsigned int kind;   /* enum unwind_register */
+	long long offset;    /* or the number of the register that has it */
 };
 
 /* The state of a frame. */

@@ -1,7 +1,7 @@
 /*
  * One step of unwinding: from the registers of a frame to those of its caller,
  * by a rule. The only place that knows what a rule means: the BPF programs, the
- * recorder (over a snapshot of the stack) and the tests all run this code.
+ * recorder and the report (over snapshots of the stack) all run this code.
  *
  * Sources: DWARF 5, section 6.4.1; System V x86-64 psABI, section 3.4.1; for
  * the PLT, the expression that ld.bfd and lld write into .eh_frame.
@@ -70,18 +70,18 @@ enum {
  */
 UNWIND_INLINE _Bool unwind_is_call(const unsigned char code[UNWIND_CALL_BYTES])
 {
-	const unsigned char *end = code + UNWIND_CALL_BYTES;
-	unsigned char rm = end[-1] & 7;
-	_Bool is_rel32 = end[-5] == 0xe8;
+	const unsigned char *last = code + UNWIND_CALL_BYTES - 1;
+	unsigned char rm = *last & 7;
+	_Bool is_rel32 = last[-4] == 0xe8;
 	/* *register, *(register); then with disp8, or *(base,index); ... */
-	_Bool is_2 = end[-2] == 0xff &&
-		     ((end[-1] & 0xf8) == 0xd0 || ((end[-1] & 0xf8) == 0x10 && rm != 4 && rm != 5));
-	_Bool is_3 = end[-3] == 0xff &&
-		     (((end[-2] & 0xf8) == 0x50 && end[-2] != 0x54) || end[-2] == 0x14);
-	_Bool is_4 = end[-4] == 0xff && end[-3] == 0x54;
-	_Bool is_6 = end[-6] == 0xff &&
-		     (((end[-5] & 0xf8) == 0x90 && end[-5] != 0x94) || end[-5] == 0x15);
-	_Bool is_7 = end[-7] == 0xff && (end[-6] == 0x94 || end[-6] == 0x14);
+	_Bool is_2 = last[-1] == 0xff &&
+		     ((*last & 0xf8) == 0xd0 || ((*last & 0xf8) == 0x10 && rm != 4 && rm != 5));
+	_Bool is_3 = last[-2] == 0xff &&
+		     (((last[-1] & 0xf8) == 0x50 && last[-1] != 0x54) || last[-1] == 0x14);
+	_Bool is_4 = last[-3] == 0xff && last[-2] == 0x54;
+	_Bool is_6 = last[-5] == 0xff &&
+		     (((last[-4] & 0xf8) == 0x90 && last[-4] != 0x94) || last[-4] == 0x15);
+	_Bool is_7 = last[-6] == 0xff && (last[-5] == 0x94 || last[-5] == 0x14);
 	return is_rel32 || is_2 || is_3 || is_4 || is_6 || is_7;
 }
 
@@ -104,74 +104,118 @@ UNWIND_INLINE void unwind_undo_call(
 	regs->reg[UNWIND_SP] += 8;
 }
 
-UNWIND_INLINE struct unwind_row unwind_row_of(
-	const struct unwind_machine *machine, const struct unwind_rule *rule)
+/*
+ * What a step goes by: a rule, or whatever else says the same. It asks for the CFA first, and then
+ * for one place after the other, so that nothing needs to be kept meanwhile. All three are
+ * constants wherever a step is, and inlined there; an end of `find_place` is that of the step.
+ */
+enum unwind_part {
+	UNWIND_PART_RA,
+	UNWIND_PART_FP,
+	UNWIND_PART_EXTRA,
+};
+
+struct unwind_way {
+	enum event_stack_end (*find_cfa)(const struct unwind_machine *machine,
+		const struct unwind_registers *regs, const void *source, unwind_read_fn *read,
+		void *context, unsigned long long *cfa);
+	enum event_stack_end (*find_place)(const struct unwind_machine *machine, const void *source,
+		enum unwind_part part, unsigned long long cfa, void *context,
+		struct unwind_place *ret);
+	unwind_read_fn *read;
+};
+
+/* The address register + offset; *(register + offset) + offset2. */
+UNWIND_INLINE enum event_stack_end unwind_base(const struct unwind_registers *regs,
+	unsigned int number, long long offset, unsigned long long *ret)
 {
-	_Bool is_deref = rule->cfa == UNWIND_CFA_DEREF;
-	unsigned int extra = rule->extra_register ? rule->extra_register : machine->extra;
-	return (struct unwind_row){
-		.cfa = rule->cfa,
-		.cfa_register = rule->cfa_register,
-		.cfa_offset = is_deref ? (short)rule->cfa_offset : rule->cfa_offset,
-		.cfa_offset2 = is_deref ? rule->cfa_offset >> 16 : 0,
-		.fp = {rule->fp, rule->fp_offset},
-		.ra = {rule->ra, rule->ra_offset},
-		.extra = {extra ? rule->extra : UNWIND_UNDEFINED, rule->extra_offset},
-		.extra_register = extra,
-		.flags = rule->flags,
-	};
+	if (!unwind_is_known(regs, number))
+		return EVENT_END_REGISTER;
+	*ret = regs->reg[number & (UNWIND_REGISTERS - 1)] + offset;
+	return EVENT_END_COMPLETE;
 }
 
-/* What a guess goes by. */
-UNWIND_INLINE struct unwind_row unwind_guess_row(const struct unwind_machine *machine)
+UNWIND_INLINE enum event_stack_end unwind_deref(const struct unwind_registers *regs,
+	unsigned int number, long long offset, long long offset2, unwind_read_fn *read,
+	void *context, unsigned long long *ret)
 {
-	struct unwind_rule rule = UNWIND_FRAME_POINTER_RULE;
-	rule.cfa_register = machine->frame_pointer;
-	return unwind_row_of(machine, &rule);
+	unsigned long long address;
+	enum event_stack_end end = unwind_base(regs, number, offset, &address);
+	if (end)
+		return end;
+	if (read(context, address, ret))
+		return EVENT_END_UNREADABLE;
+	*ret += offset2;
+	return EVENT_END_COMPLETE;
 }
 
-/* The canonical frame address. EVENT_END_COMPLETE: *cfa is set. */
+/* The CFA within a stub of a PLT, which pushes at `threshold`. */
+UNWIND_INLINE unsigned long long unwind_plt(
+	const struct unwind_machine *machine, const struct unwind_registers *regs, int threshold)
+{
+	unsigned long long sp = regs->reg[machine->stack_pointer];
+	return (int)(regs->ip & 15) >= threshold ? sp + 16 : sp + 8;
+}
+
+/* The canonical frame address by a rule. EVENT_END_COMPLETE: *cfa is set. */
 UNWIND_INLINE enum event_stack_end unwind_cfa(const struct unwind_machine *machine,
-	const struct unwind_registers *regs, const struct unwind_row *row, unwind_read_fn *read,
+	const struct unwind_registers *regs, const void *source, unwind_read_fn *read,
 	void *context, unsigned long long *cfa)
 {
-	if (row->cfa == UNWIND_CFA_NONE)
+	const struct unwind_rule *rule = source;
+	if (rule->cfa == UNWIND_CFA_NONE)
 		return EVENT_END_NO_RULE;
-	if (row->cfa == UNWIND_CFA_UNSUPPORTED)
+	if (rule->cfa == UNWIND_CFA_UNSUPPORTED)
 		return EVENT_END_UNSUPPORTED;
-	if (row->cfa == UNWIND_CFA_PLT) {
-		*cfa = regs->reg[machine->stack_pointer] + 8;
-		if ((long long)(regs->ip & 15) >= row->cfa_offset)
-			*cfa += 8;
+	if (rule->cfa == UNWIND_CFA_PLT) {
+		*cfa = unwind_plt(machine, regs, rule->cfa_offset);
 		return EVENT_END_COMPLETE;
 	}
-	if (!unwind_is_known(regs, row->cfa_register))
-		return EVENT_END_REGISTER;
-	*cfa = regs->reg[row->cfa_register & (UNWIND_REGISTERS - 1)] + row->cfa_offset;
-	if (row->cfa == UNWIND_CFA_DEREF) {
-		unsigned long long word;
-		if (read(context, *cfa, &word))
-			return EVENT_END_UNREADABLE;
-		*cfa = word + row->cfa_offset2;
+	if (rule->cfa == UNWIND_CFA_REGISTER)
+		return unwind_base(regs, rule->cfa_register, rule->cfa_offset, cfa);
+	return unwind_deref(regs, rule->cfa_register, (short)rule->cfa_offset,
+		rule->cfa_offset >> 16, read, context, cfa);
+}
+
+/* What a rule says of a part. */
+UNWIND_INLINE enum event_stack_end unwind_rule_place(const struct unwind_machine *machine,
+	const void *source, enum unwind_part part, unsigned long long cfa, void *context,
+	struct unwind_place *ret)
+{
+	const struct unwind_rule *rule = source;
+	unsigned int extra;
+	(void)cfa, (void)context;
+	switch (part) {
+	case UNWIND_PART_RA:
+		*ret = (struct unwind_place){machine->return_address, rule->ra, rule->ra_offset};
+		break;
+	case UNWIND_PART_FP:
+		*ret = (struct unwind_place){machine->frame_pointer, rule->fp, rule->fp_offset};
+		break;
+	case UNWIND_PART_EXTRA:
+		extra = rule->extra_register ? rule->extra_register : machine->extra;
+		*ret = (struct unwind_place){
+			extra, extra ? rule->extra : UNWIND_UNDEFINED, rule->extra_offset};
+		break;
 	}
 	return EVENT_END_COMPLETE;
 }
 
 /* A register of the caller: the value, or *is_known becomes false. */
 UNWIND_INLINE enum event_stack_end unwind_register(const struct unwind_machine *machine,
-	const struct unwind_registers *regs, unsigned int number, const struct unwind_place *place,
+	const struct unwind_registers *regs, const struct unwind_place *place,
 	unsigned long long cfa, unwind_read_fn *read, void *context, unsigned long long *value,
 	_Bool *is_known)
 {
 	_Bool is_at_sp = place->kind == UNWIND_AT_SP;
 	unsigned long long base = is_at_sp ? regs->reg[machine->stack_pointer] : cfa;
 	*is_known = 1;
-	*value = regs->reg[number & (UNWIND_REGISTERS - 1)];
+	*value = regs->reg[place->number & (UNWIND_REGISTERS - 1)];
 	if (place->kind == UNWIND_AT_CFA || is_at_sp) {
 		if (read(context, base + place->offset, value))
 			return EVENT_END_UNREADABLE;
 	} else if (place->kind == UNWIND_SAME) {
-		*is_known = unwind_is_known(regs, number);
+		*is_known = unwind_is_known(regs, place->number);
 	} else if (place->kind == UNWIND_IN_REGISTER) {
 		*is_known = unwind_is_known(regs, place->offset);
 		*value = regs->reg[place->offset & (UNWIND_REGISTERS - 1)];
@@ -189,62 +233,87 @@ UNWIND_INLINE enum event_stack_end unwind_register(const struct unwind_machine *
  * and right at it where the callee has nothing on the stack, not even its return address.
  */
 UNWIND_INLINE _Bool unwind_is_upward(const struct unwind_machine *machine,
-	const struct unwind_registers *regs, const struct unwind_row *row, unsigned long long cfa)
+	const struct unwind_registers *regs, const struct unwind_place *ra, unsigned int flags,
+	unsigned long long cfa)
 {
-	_Bool is_empty = row->ra.kind == UNWIND_IN_REGISTER || row->ra.kind == UNWIND_SAME;
-	_Bool is_elsewhere = row->flags & (UNWIND_SIGNAL_FRAME | UNWIND_SWITCHES_STACKS);
+	_Bool is_empty = ra->kind == UNWIND_IN_REGISTER || ra->kind == UNWIND_SAME;
+	_Bool is_elsewhere = flags & (UNWIND_SIGNAL_FRAME | UNWIND_SWITCHES_STACKS);
 	return is_elsewhere || cfa + is_empty > regs->reg[machine->stack_pointer];
 }
 
 /*
  * Turns *regs into the caller's: the instruction pointer, the stack pointer, and of the others
- * those that a row names. EVENT_END_COMPLETE with *is_outermost: there is no caller; any other end
- * but EVENT_END_COMPLETE: *regs is untouched.
+ * those that have a part. `flags` are those of the rules (enum unwind_flag), `ra_kind` what they
+ * say of the return address. EVENT_END_COMPLETE with *is_outermost: there is no caller; any other
+ * end but EVENT_END_COMPLETE: *regs is untouched.
  */
-UNWIND_INLINE enum event_stack_end unwind_step(const struct unwind_machine *machine,
-	struct unwind_registers *regs, const struct unwind_row *row, unwind_read_fn *read,
-	void *context, _Bool *is_outermost)
+UNWIND_INLINE enum event_stack_end unwind_step_by(struct unwind_way way,
+	const struct unwind_machine *machine, struct unwind_registers *regs, const void *source,
+	unsigned int flags, unsigned int ra_kind, void *context, _Bool *is_outermost)
 {
-	_Bool is_forking = row->flags & UNWIND_FORKS;
+	_Bool is_forking = flags & UNWIND_FORKS;
 	if (is_forking && !unwind_is_known(regs, machine->result))
 		return EVENT_END_REGISTER;
-	*is_outermost =
-		row->ra.kind == UNWIND_UNDEFINED || (is_forking && !regs->reg[machine->result]);
+	*is_outermost = ra_kind == UNWIND_UNDEFINED || (is_forking && !regs->reg[machine->result]);
 	if (*is_outermost)
 		return EVENT_END_COMPLETE;
 	unsigned long long cfa, ra, fp, extra;
-	enum event_stack_end end = unwind_cfa(machine, regs, row, read, context, &cfa);
+	enum event_stack_end end = way.find_cfa(machine, regs, source, way.read, context, &cfa);
 	if (end)
 		return end;
+	struct unwind_place place;
 	_Bool has_ra, has_fp, has_extra;
-	end = unwind_register(
-		machine, regs, machine->return_address, &row->ra, cfa, read, context, &ra, &has_ra);
+	end = way.find_place(machine, source, UNWIND_PART_RA, cfa, context, &place);
+	if (!end)
+		end = unwind_register(machine, regs, &place, cfa, way.read, context, &ra, &has_ra);
 	if (end)
 		return end;
 	if (!has_ra)
-		return row->ra.kind == UNWIND_UNSUPPORTED ? EVENT_END_UNSUPPORTED
-							  : EVENT_END_REGISTER;
-	if (!unwind_is_upward(machine, regs, row, cfa))
+		return place.kind == UNWIND_UNSUPPORTED ? EVENT_END_UNSUPPORTED
+							: EVENT_END_REGISTER;
+	if (!unwind_is_upward(machine, regs, &place, flags, cfa))
 		return EVENT_END_BROKEN_FRAME_POINTER;
-	end = unwind_register(
-		machine, regs, machine->frame_pointer, &row->fp, cfa, read, context, &fp, &has_fp);
+	end = way.find_place(machine, source, UNWIND_PART_FP, cfa, context, &place);
+	if (!end)
+		end = unwind_register(machine, regs, &place, cfa, way.read, context, &fp, &has_fp);
 	if (end)
 		return end;
-	end = unwind_register(machine, regs, row->extra_register, &row->extra, cfa, read, context,
-		&extra, &has_extra);
+	end = way.find_place(machine, source, UNWIND_PART_EXTRA, cfa, context, &place);
+	if (!end)
+		end = unwind_register(
+			machine, regs, &place, cfa, way.read, context, &extra, &has_extra);
 	if (end)
 		return end;
-	unsigned int extra_register = row->extra_register & (UNWIND_REGISTERS - 1);
+	unsigned int number = place.number & (UNWIND_REGISTERS - 1);
 	regs->ip = ra & machine->pc_mask;
-	regs->reg[extra_register] = extra;
+	regs->reg[number] = extra;
 	regs->reg[machine->stack_pointer] = cfa;
 	regs->reg[machine->frame_pointer] = fp;
-	regs->known = (unsigned long long)has_extra << extra_register |
+	regs->known = (unsigned long long)has_extra << number |
 		      (unsigned long long)has_fp << machine->frame_pointer |
 		      1ULL << machine->stack_pointer;
 	/* Where nobody can return to; but a call through NULL can be interrupted there. */
-	*is_outermost = !regs->ip && !(row->flags & UNWIND_SIGNAL_FRAME);
+	*is_outermost = !regs->ip && !(flags & UNWIND_SIGNAL_FRAME);
 	return EVENT_END_COMPLETE;
+}
+
+/* The same by a rule. */
+UNWIND_INLINE enum event_stack_end unwind_step(const struct unwind_machine *machine,
+	struct unwind_registers *regs, const struct unwind_rule *rule, unwind_read_fn *read,
+	void *context, _Bool *is_outermost)
+{
+	struct unwind_way way = {unwind_cfa, unwind_rule_place, read};
+	return unwind_step_by(
+		way, machine, regs, rule, rule->flags, rule->ra, context, is_outermost);
+}
+
+/* ... by the frame pointer, which may be one. */
+UNWIND_INLINE enum event_stack_end unwind_guess(const struct unwind_machine *machine,
+	struct unwind_registers *regs, unwind_read_fn *read, void *context, _Bool *is_outermost)
+{
+	struct unwind_rule rule = UNWIND_FRAME_POINTER_RULE;
+	rule.cfa_register = machine->frame_pointer;
+	return unwind_step(machine, regs, &rule, read, context, is_outermost);
 }
 
 #endif

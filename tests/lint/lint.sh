@@ -157,7 +157,7 @@ tidy() {
 cppcheck_all() {
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,performance,portability \
 		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
-		--template='{file}:{line}: {id}: {message}' -j 2 -D__linux__ -DEBPROF_VERSION='""' -I. \
+		--template='{file}:{line}: {id}: {message}' -j 2 -D__linux__ -D__x86_64__ -DEBPROF_VERSION='""' -I. \
 		"${layers[@]:1}"
 }
 

@@ -51,9 +51,8 @@ static struct unwind_rule usual(void)
 
 static enum event_stack_end step(struct frame *frame, const struct unwind_rule *rule)
 {
-	struct unwind_row row = unwind_row_of(UNWIND_NATIVE, rule);
 	return unwind_step(
-		UNWIND_NATIVE, &frame->regs, &row, read_word, frame, &frame->is_outermost);
+		UNWIND_NATIVE, &frame->regs, rule, read_word, frame, &frame->is_outermost);
 }
 
 /* The step fails so, and the registers stay what they were. */

@@ -53,15 +53,13 @@ TEST(a_machine_is_a_row)
 	CHECK_INT(result.bad_functions, 0);
 	/* Before anything is saved the return address is in ra; the stack is the caller's. */
 	struct unwind_registers regs = {.ip = 0x1000, .known = 0xffffffff, .reg = {[1] = 0x2000}};
-	struct unwind_row row = unwind_row_of(&riscv64, &rules[0]);
 	bool is_outermost;
-	CHECK_INT(unwind_step(&riscv64, &regs, &row, read_word, NULL, &is_outermost),
+	CHECK_INT(unwind_step(&riscv64, &regs, &rules[0], read_word, NULL, &is_outermost),
 		EVENT_END_COMPLETE);
 	CHECK_INT(regs.ip, 0x2000);
 	CHECK_INT(regs.known, 1 << 2 | 1 << 8 | 1 << 9);
 	/* Then it is on the stack, as is s0. */
-	row = unwind_row_of(&riscv64, &rules[3]);
-	CHECK_INT(unwind_step(&riscv64, &regs, &row, read_word, NULL, &is_outermost),
+	CHECK_INT(unwind_step(&riscv64, &regs, &rules[3], read_word, NULL, &is_outermost),
 		EVENT_END_COMPLETE);
 	CHECK_INT(regs.ip, 0x2000);
 	CHECK_INT(regs.reg[2], 32);

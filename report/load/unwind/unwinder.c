@@ -79,34 +79,40 @@ static long read_word(void *context, unsigned long long address, unsigned long l
 	return 0;
 }
 
-static enum event_stack_end find_cfa(struct thread_state *state,
-	const struct call_frames_row *rules, struct unwind_row *row, uint64_t *cfa)
+static enum event_stack_end find_cfa(const struct unwind_machine *machine,
+	const struct unwind_registers *registers, const void *rules, unwind_read_fn *read,
+	void *context, unsigned long long *cfa)
 {
-	const struct unwind_registers *registers = &state->registers;
-	unsigned long long found = 0;
-	if (row->cfa == UNWIND_CFA_EXPRESSION) {
-		uint64_t value;
-		enum event_stack_end end = expression_evaluate(
-			state, NULL, cfi_expression(rules->section, rules->cfi.cfa_offset), &value);
-		if (end)
-			return end;
-		row->cfa = UNWIND_CFA_REGISTER;
-		row->cfa_register = state->machine->stack_pointer;
-		row->cfa_offset = (int64_t)(value - registers->reg[row->cfa_register]);
+	const struct call_frames_row *row = rules;
+	const struct cfi_row *cfi = &row->cfi;
+	uint64_t value = 0;
+	enum event_stack_end end;
+	switch (cfi->cfa_kind) {
+	case UNWIND_CFA_REGISTER:
+		return unwind_base(registers, cfi->cfa_register, cfi->cfa_offset, cfa);
+	case UNWIND_CFA_DEREF:
+		return unwind_deref(registers, cfi->cfa_register, cfi->cfa_offset, cfi->cfa_offset2,
+			read, context, cfa);
+	case UNWIND_CFA_PLT:
+		*cfa = unwind_plt(machine, registers, cfi->cfa_offset);
+		return EVENT_END_COMPLETE;
+	case UNWIND_CFA_EXPRESSION:
+		end = expression_evaluate(
+			context, NULL, cfi_expression(row->section, cfi->cfa_offset), &value);
+		*cfa = value;
+		return end;
+	default:
+		return EVENT_END_UNSUPPORTED;
 	}
-	enum event_stack_end end =
-		unwind_cfa(state->machine, registers, row, read_word, state, &found);
-	*cfa = found;
-	return end;
 }
 
 /* Where a register is, what an expression says of it worked out. Any end: that has no value. */
-static enum event_stack_end find_place(const struct thread_state *state,
+static enum event_stack_end find_register(const struct thread_state *state,
 	const struct call_frames_row *rules, unsigned number, uint64_t cfa,
 	struct unwind_place *ret)
 {
 	const struct cfi_register *rule = &rules->cfi.registers[number];
-	*ret = (struct unwind_place){rule->kind, rule->offset};
+	*ret = (struct unwind_place){number, rule->kind, rule->offset};
 	if (rule->kind != UNWIND_EXPRESSION && rule->kind != UNWIND_VALUE)
 		return EVENT_END_COMPLETE;
 	uint64_t value = cfa;
@@ -119,7 +125,24 @@ static enum event_stack_end find_place(const struct thread_state *state,
 	return end;
 }
 
-/* The registers that a step leaves to us: all but those with parts of their own in a rule. */
+/* A frame pointer that cannot be told is lost; without the return address nothing goes on. */
+static enum event_stack_end find_place(const struct unwind_machine *machine, const void *rules,
+	enum unwind_part part, unsigned long long cfa, void *context, struct unwind_place *ret)
+{
+	const struct call_frames_row *row = rules;
+	switch (part) {
+	case UNWIND_PART_RA:
+		return find_register(context, row, row->cfi.return_register, cfa, ret);
+	case UNWIND_PART_FP:
+		find_register(context, row, machine->frame_pointer, cfa, ret);
+		return EVENT_END_COMPLETE;
+	default: /* restore_others() does it */
+		*ret = (struct unwind_place){.kind = UNWIND_UNDEFINED};
+		return EVENT_END_COMPLETE;
+	}
+}
+
+/* The registers that have no part of their own in a step. */
 static void restore_others(const struct thread_state *callee, const struct call_frames_row *rules,
 	uint64_t cfa, struct unwind_registers *caller)
 {
@@ -130,8 +153,8 @@ static void restore_others(const struct thread_state *callee, const struct call_
 		bool is_known;
 		if (i == machine->frame_pointer || i == machine->stack_pointer ||
 			i == machine->pc || i == rules->cfi.return_register ||
-			find_place(callee, rules, i, cfa, &place) ||
-			unwind_register(machine, &callee->registers, i, &place, cfa, read_word,
+			find_register(callee, rules, i, cfa, &place) ||
+			unwind_register(machine, &callee->registers, &place, cfa, read_word,
 				(void *)callee, &value, &is_known) ||
 			!is_known)
 			continue;
@@ -144,32 +167,16 @@ static void restore_others(const struct thread_state *callee, const struct call_
 static enum event_stack_end step_by_rules(
 	struct thread_state *state, const struct call_frames_row *rules, bool *is_outermost)
 {
+	static const struct unwind_way way = {find_cfa, find_place, read_word};
 	const struct cfi_row *cfi = &rules->cfi;
-	const struct unwind_machine *machine = state->machine;
+	struct unwind_registers *registers = &state->registers;
 	struct thread_state callee = *state;
-	struct unwind_row row = {
-		.cfa = cfi->cfa_kind != UNWIND_CFA_NONE ? cfi->cfa_kind : UNWIND_CFA_UNSUPPORTED,
-		.cfa_register = cfi->cfa_register,
-		.cfa_offset = cfi->cfa_offset,
-		.cfa_offset2 = cfi->cfa_offset2,
-		.ra.kind = cfi->registers[cfi->return_register].kind,
-		.extra.kind = UNWIND_UNDEFINED,
-		.flags = cfi->is_signal_frame ? UNWIND_SIGNAL_FRAME : 0,
-	};
-	uint64_t cfa = 0;
-	if (row.ra.kind != UNWIND_UNDEFINED) {
-		enum event_stack_end end = find_cfa(state, rules, &row, &cfa);
-		if (!end)
-			end = find_place(state, rules, cfi->return_register, cfa, &row.ra);
-		if (end)
-			return end;
-		find_place(state, rules, machine->frame_pointer, cfa, &row.fp);
-	}
-	enum event_stack_end end =
-		unwind_step(machine, &state->registers, &row, read_word, &callee, is_outermost);
+	enum event_stack_end end = unwind_step_by(way, state->machine, registers, rules,
+		cfi->is_signal_frame ? UNWIND_SIGNAL_FRAME : 0,
+		cfi->registers[cfi->return_register].kind, &callee, is_outermost);
 	if (end || *is_outermost)
 		return end;
-	restore_others(&callee, rules, cfa, &state->registers);
+	restore_others(&callee, rules, registers->reg[state->machine->stack_pointer], registers);
 	state->is_exact = cfi->is_signal_frame;
 	return EVENT_END_COMPLETE;
 }
@@ -177,9 +184,8 @@ static enum event_stack_end step_by_rules(
 /* ... by the frame pointer, which may be one. */
 static enum event_stack_end step_by_guess(struct thread_state *state, bool *is_outermost)
 {
-	struct unwind_row row = unwind_guess_row(state->machine);
 	state->is_exact = false;
-	return unwind_step(state->machine, &state->registers, &row, read_word, state, is_outermost);
+	return unwind_guess(state->machine, &state->registers, read_word, state, is_outermost);
 }
 
 /* ---- where code is ---- */
