@@ -14,6 +14,7 @@ void emitter_init(struct emitter *emitter, struct kernel *kernel, struct jit_tab
 
 void emitter_deinit(struct emitter *emitter)
 {
+	object_ids_deinit(&emitter->objects);
 	map_deinit(&emitter->threads);
 	map_deinit(&emitter->thread_ids);
 	vec_deinit(&emitter->thread_names);
@@ -24,7 +25,7 @@ void emitter_deinit(struct emitter *emitter)
 void emitter_begin_file(struct emitter *emitter, struct writer *writer)
 {
 	emitter->writer = writer;
-	emitter->epoch++;
+	emitter->objects.epoch = ++emitter->epoch;
 	map_clear(&emitter->threads);
 	emitter->thread_names.len = 0;
 	map_clear(&emitter->thread_ids);
@@ -55,7 +56,7 @@ static void emit_vdso_symbols(struct emitter *emitter, const struct object *vdso
 	err_destroy(err); /* then there are none */
 	vec_each(&symbols.symbols, symbol) {
 		struct layout_symbol out = {
-			.object = vdso->file_id,
+			.object = object_ids_get(&emitter->objects, vdso),
 			/* Linked to be mapped as it stands: addresses are offsets in the image. */
 			.offset = symbol->address,
 			.size = symbol->size,
@@ -70,16 +71,17 @@ static void emit_vdso_symbols(struct emitter *emitter, const struct object *vdso
 static uint32_t emit_object(
 	struct emitter *emitter, struct object *object, const struct object_location *where)
 {
-	if (object->file_epoch == emitter->epoch)
-		return object->file_id;
+	uint32_t known = object_ids_get(&emitter->objects, object);
+	if (known)
+		return known;
 	object_examine(object, where);
 	struct layout_object info = object->info;
 	info.path = put_string(emitter, object->path);
-	object->file_id = writer_object(emitter->writer, &info);
-	object->file_epoch = emitter->epoch;
+	uint32_t id = writer_object(emitter->writer, &info);
+	object_ids_put(&emitter->objects, object, id);
 	if (object->info.kind == LAYOUT_OBJECT_VDSO)
 		emit_vdso_symbols(emitter, object);
-	return object->file_id;
+	return id;
 }
 
 /*
@@ -219,7 +221,7 @@ static void emit_program_symbol(struct emitter *emitter, const struct object *pr
 	if (!is_new)
 		return;
 	struct layout_symbol out = {
-		.object = program->file_id,
+		.object = object_ids_get(&emitter->objects, program),
 		.size = program->info.size_bytes,
 		.name = writer_string(
 			emitter->writer, program->path + 1, strlen(program->path) - 2),
@@ -235,7 +237,7 @@ static void emit_program_line(
 	if (!kernel_program_line(emitter->kernel, program, offset, &file, &line))
 		return;
 	struct layout_code out = {
-		.object = program->file_id,
+		.object = object_ids_get(&emitter->objects, program),
 		.offset = offset,
 		.name = writer_string(
 			emitter->writer, program->path + 1, strlen(program->path) - 2),
@@ -250,7 +252,7 @@ static void emit_script_line(struct emitter *emitter, const struct object *scrip
 	struct script_place place;
 	script_table_describe(emitter->scripts, offset, &place);
 	struct layout_code out = {
-		.object = script->file_id,
+		.object = object_ids_get(&emitter->objects, script),
 		.offset = offset,
 		.start = place.start,
 		.name = put_string(emitter, place.name),
@@ -324,7 +326,7 @@ static void emit_kernel_symbol(struct emitter *emitter, const struct emitter_wis
 	if (!is_new)
 		return;
 	struct layout_symbol out = {
-		.object = wish->object->file_id,
+		.object = object_ids_get(&emitter->objects, wish->object),
 		.offset = symbol.address - base,
 		.size = symbol.size,
 		.name = put_string(emitter, symbol.name),
@@ -350,7 +352,8 @@ static void emit_compiled_symbol(
 	const struct emitter *emitter = context;
 	struct writer *writer = emitter->writer;
 	struct layout_symbol out = {
-		.object = object->file_id, /* its frames are in the file */
+		.object =
+			object_ids_get(&emitter->objects, object), /* its frames are in the file */
 		.offset = entry->start,
 		.size = entry->size,
 		.name = writer_string(writer, entry->name, entry->name_len),
@@ -362,7 +365,7 @@ static void emit_place(void *context, const struct object *object, const struct 
 {
 	struct emitter *emitter = context;
 	struct layout_code out = {
-		.object = object->file_id,
+		.object = object_ids_get(&emitter->objects, object),
 		.offset = place->address,
 		.start = place->start,
 		.time_ns = place->time_ns,

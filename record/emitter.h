@@ -13,6 +13,7 @@
 #include "record/jit.h"
 #include "record/kept_files.h"
 #include "record/kernel.h"
+#include "record/object_ids.h"
 #include "record/process.h"
 #include "record/script_table.h"
 #include "record/snapshot.h"
@@ -26,6 +27,7 @@ struct emitter {
 	const struct script_table *scripts; /* NULL: there are none */
 	struct stack_table *stacks;
 	struct kept_files *kept_files; /* of all mappings, or NULL */
+	struct object_ids objects;
 	/* (image, tid) -> index + 1 of the thread's newest name */
 	struct map threads;
 	VEC(struct emitter_thread {

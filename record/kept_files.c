@@ -227,7 +227,8 @@ void kept_files_add(
 	keep(files, object, fd);
 }
 
-void kept_files_finish(struct kept_files *files, const struct object_table *objects)
+void kept_files_finish(
+	struct kept_files *files, const struct object_table *objects, const struct object_ids *ids)
 {
 	give_up_reachable(files, objects, true);
 	vec_each(&objects->objects, it) {
@@ -236,11 +237,12 @@ void kept_files_finish(struct kept_files *files, const struct object_table *obje
 			continue;
 		if (files->list.len < MAX_FILES)
 			kept_files_add(files, object, objects);
-		files->nr_missed += object->info.kind == LAYOUT_OBJECT_FILE && object->file_epoch &&
+		files->nr_missed += object->info.kind == LAYOUT_OBJECT_FILE &&
+				    object_ids_has(ids, object) &&
 				    !map_get(&files->by_object, object->serial);
 	}
 	vec_each(&files->list, file)
-		file->file_id = object_table_get(objects, file->object)->file_id;
+		file->file_id = object_ids_get(ids, object_table_get(objects, file->object));
 }
 
 uint32_t kept_files_nr_missed(const struct kept_files *files)

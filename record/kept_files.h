@@ -11,6 +11,7 @@
 
 #include "format/file/layout.h"
 #include "record/object.h"
+#include "record/object_ids.h"
 
 struct kept_file {
 	uint32_t object;  /* its serial within the session */
@@ -36,7 +37,8 @@ void kept_files_add(
  * the limits, and gives up what will be found at its path: in a file system that is on no disk
  * nothing lasts, unless all the machine has is there.
  */
-void kept_files_finish(struct kept_files *files, const struct object_table *objects);
+void kept_files_finish(
+	struct kept_files *files, const struct object_table *objects, const struct object_ids *ids);
 
 /* Borrowed. NULL has none. */
 const struct kept_file *kept_files_list(const struct kept_files *files, size_t *count);

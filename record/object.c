@@ -22,7 +22,6 @@ static struct object *create(
 
 static void object_destroy(struct object *object)
 {
-	map_deinit(&object->frames);
 	mem_free((void *)object->info.segments);
 	mem_free(object->path);
 	mem_free(object);
@@ -152,17 +151,11 @@ bool object_table_is_sweep_due(const struct object_table *table)
 }
 
 /* A process can have as many of these as it likes. */
-static bool may_be_freed(const struct object *object, uint32_t epoch)
+static bool may_be_freed(const struct object *object)
 {
 	enum layout_object_kind kind = object->info.kind;
 	bool is_many = kind == LAYOUT_OBJECT_FILE || kind == LAYOUT_OBJECT_ANONYMOUS;
-	if (!is_many || object->is_used || object->is_kept || object->is_table_pending ||
-		object->frames.len || object->file_epoch == epoch)
-		return false;
-	for (int i = 0; i < LAYOUT_TRUNCATED_END; i++)
-		if (object->truncated[i])
-			return false;
-	return true;
+	return is_many && !object->is_used && !object->is_kept;
 }
 
 static void forget_keys_of_freed(struct object_table *table)
@@ -183,7 +176,7 @@ static void forget_keys_of_freed(struct object_table *table)
 	table->by_key = by_key;
 }
 
-void object_table_sweep(struct object_table *table, uint32_t epoch)
+void object_table_sweep(struct object_table *table)
 {
 	enum {
 		MORE = 4096
@@ -191,7 +184,7 @@ void object_table_sweep(struct object_table *table, uint32_t epoch)
 	size_t left = 0;
 	vec_each(&table->objects, it) {
 		struct object *object = *it;
-		if (may_be_freed(object, epoch)) {
+		if (may_be_freed(object)) {
 			object_destroy(object);
 			continue;
 		}
@@ -201,6 +194,17 @@ void object_table_sweep(struct object_table *table, uint32_t epoch)
 	table->objects.len = left;
 	table->sweep_at = 2 * left + MORE;
 	forget_keys_of_freed(table);
+}
+
+void object_table_forget(const struct object_table *table, struct map *by_serial)
+{
+	struct map left = {0};
+	size_t cursor = 0;
+	for (struct map_slot *slot; (slot = map_next(by_serial, &cursor));)
+		if (object_table_get(table, (uint32_t)slot->key))
+			*map_put(&left, slot->key, NULL) = slot->value;
+	map_deinit(by_serial);
+	*by_serial = left;
 }
 
 /* ---- reading the file ---- */

@@ -1,7 +1,8 @@
 /*
  * Objects: the files (and other things) that hold code, each once, however many
  * processes map it. An object is told apart by its path and build ID, or by
- * path, device and inode where it has none.
+ * path, device and inode where it has none. What other modules know of it they
+ * keep themselves, by its serial.
  */
 #ifndef EBPROF_OBJECT_H
 #define EBPROF_OBJECT_H
@@ -26,17 +27,11 @@ struct object {
 	uint32_t serial;           /* unique in the session, ascending, never used again */
 	struct layout_object info; /* path unset; segments owned */
 	char *path;
-	struct target_files *files; /* the table's */
-	bool is_examined;           /* the file was opened, or could not be */
-	struct map frames;          /* offset -> frame of the stack table, plus 1 */
-	uint32_t table;             /* its unwind table, see table_store.h */
-	bool is_table_pending;      /* it is being made */
-	bool is_kept;               /* for good: something refers to it that no sweep asks */
-	bool is_used;               /* while a sweep looks for what is not */
-	/* Stacks whose outermost known frame is in it, by enum layout_truncation. */
-	uint64_t truncated[LAYOUT_TRUNCATED_END];
+	struct target_files *files;   /* the table's */
+	bool is_examined;             /* the file was opened, or could not be */
+	bool is_kept;                 /* for good: something refers to it that no sweep asks */
+	bool is_used;                 /* while a sweep looks for what is not */
 	struct object_location where; /* where it was mapped when it was seen last */
-	uint32_t file_id, file_epoch; /* see emitter.h */
 };
 
 struct object_table {
@@ -56,11 +51,13 @@ struct object *object_table_get(const struct object_table *table, uint32_t seria
 /* Whether there are twice as many objects as the last sweep left, and some. */
 bool object_table_is_sweep_due(const struct object_table *table);
 /*
- * Frees the files and names of memory that are not marked as used, takes the marks off, and forgets
- * by what the freed were known. An object stays while it has frames in the stack table, is in the
- * file of this epoch, was blamed for truncated stacks, waits for its table or is kept.
+ * Frees the files and names of memory that are neither kept nor marked as used, takes the marks
+ * off, and forgets by what the freed were known. Before it, each module marks the objects that it
+ * refers to; after it, object_table_forget() takes what it knows of the freed ones.
  */
-void object_table_sweep(struct object_table *table, uint32_t epoch);
+void object_table_sweep(struct object_table *table);
+/* Removes those that were freed from a map by serial. */
+void object_table_forget(const struct object_table *table, struct map *by_serial);
 
 /* A mapped file as /proc/PID/maps names it; opened at once to learn its build ID. */
 struct object *object_table_by_inode(struct object_table *table, const char *path, uint32_t device,

@@ -272,7 +272,8 @@ static void add_missed_script(
 {
 	enum runtime_kind kind;
 	uint64_t offset;
-	if (!table_store_has_runtime(resolver->rules->store, object->table, &kind))
+	if (!table_store_has_runtime(
+		    resolver->rules->store, rule_source_table(resolver->rules, object), &kind))
 		return;
 	struct object *script =
 		script_table_failure(resolver->scripts, kind, LAYOUT_SCRIPT_PENDING, &offset);

@@ -8,6 +8,25 @@ enum {
 	VDSO_FILE = 0, /* its number, see bpf/event.h */
 };
 
+static const uint64_t pending = 1ULL << 32; /* in place of a table: it is being made */
+
+static void set_table(struct rule_source *rules, const struct object *object, uint64_t table)
+{
+	*map_put(&rules->tables, object->serial, NULL) = table;
+}
+
+uint32_t rule_source_table(const struct rule_source *rules, const struct object *object)
+{
+	const uint64_t *table = map_get(&rules->tables, object->serial);
+	return table && *table != pending ? (uint32_t)*table : TABLE_NOT_STORED;
+}
+
+static bool is_pending(const struct rule_source *rules, const struct object *object)
+{
+	const uint64_t *table = map_get(&rules->tables, object->serial);
+	return table && *table == pending;
+}
+
 /* ---- making tables ---- */
 
 /* In a few microseconds, so at once. */
@@ -25,9 +44,10 @@ static struct err *provide_vdso(struct rule_source *rules)
 	elf_file_destroy(elf);
 	if (err)
 		return err;
-	vdso->table = table_store_add(rules->store, &table);
+	uint32_t number = table_store_add(rules->store, &table);
 	unwind_table_deinit(&table);
-	table_store_bind(rules->store, VDSO_FILE, vdso->table);
+	set_table(rules, vdso, number);
+	table_store_bind(rules->store, VDSO_FILE, number);
 	return NULL;
 }
 
@@ -47,25 +67,37 @@ void rule_source_deinit(struct rule_source *rules)
 	table_builder_destroy(rules->builder);
 	table_store_destroy(rules->store);
 	vec_deinit(&rules->wishes);
+	map_deinit(&rules->tables);
+}
+
+void rule_source_mark_objects(const struct rule_source *rules)
+{
+	vec_each(&rules->objects->objects, object)
+		(*object)->is_used |= is_pending(rules, *object);
+}
+
+void rule_source_forget_objects(struct rule_source *rules)
+{
+	object_table_forget(rules->objects, &rules->tables);
 }
 
 /* A table, TABLE_ABSENT, or TABLE_NOT_STORED: it is being made. */
 static uint32_t table_of(struct rule_source *rules, struct object *object)
 {
-	if (table_store_has(rules->store, object->table))
-		return object->table;
-	object->table = TABLE_NOT_STORED; /* or it was dropped */
-	if (object->is_table_pending)
+	uint32_t known = rule_source_table(rules, object); /* the store may have dropped it */
+	if (table_store_has(rules->store, known))
+		return known;
+	if (is_pending(rules, object))
 		return TABLE_NOT_STORED;
 	int fd;
 	struct elf_file *elf;
 	if (object->info.kind != LAYOUT_OBJECT_FILE ||
 		!object_open(object, &object->where, &fd, &elf)) {
-		object->table = TABLE_ABSENT;
+		set_table(rules, object, TABLE_ABSENT);
 		rules->statistics.failed++;
 		return TABLE_ABSENT;
 	}
-	object->is_table_pending = true;
+	set_table(rules, object, pending);
 	table_builder_submit(rules->builder, object->serial, fd, elf);
 	return TABLE_NOT_STORED;
 }
@@ -86,12 +118,12 @@ void rule_source_ask_again(struct rule_source *rules, uint32_t file)
 }
 
 /* Wishes that the store's making room took back stay wishes: the BPF side asks again. */
-static void grant_wishes(struct rule_source *rules, const struct object *object)
+static void grant_wishes(struct rule_source *rules, const struct object *object, uint32_t table)
 {
 	size_t left = 0;
 	vec_each(&rules->wishes, wish) {
 		if (wish->object == object)
-			table_store_bind(rules->store, wish->file, object->table);
+			table_store_bind(rules->store, wish->file, table);
 		else
 			rules->wishes.data[left++] = *wish;
 	}
@@ -103,10 +135,10 @@ void rule_source_collect(struct rule_source *rules)
 	struct table_result result;
 	while (table_builder_take(rules->builder, &result)) {
 		struct object *object = object_table_get(rules->objects, (uint32_t)result.id);
-		object->is_table_pending = false;
-		object->table = table_store_add(rules->store, &result.table);
+		uint32_t table = table_store_add(rules->store, &result.table);
 		unwind_table_deinit(&result.table);
-		grant_wishes(rules, object);
+		set_table(rules, object, table);
+		grant_wishes(rules, object, table);
 		rules->statistics.cached += result.origin == TABLE_FROM_CACHE;
 		rules->statistics.built += result.origin == TABLE_BUILT;
 		rules->statistics.failed += result.origin == TABLE_FAILED;

@@ -22,6 +22,7 @@ struct rule_source {
 	struct table_store *store;
 	struct table_builder *builder;
 	struct object_table *objects; /* borrowed */
+	struct map tables;            /* of objects, by serial -> their tables */
 	VEC(struct rule_wish {
 		uint32_t file;
 		struct object *object;
@@ -39,6 +40,14 @@ void rule_source_provide(struct rule_source *rules, uint32_t file, struct object
 
 /* What that file is could not be found out: the BPF side announces it once more. */
 void rule_source_ask_again(struct rule_source *rules, uint32_t file);
+
+/* Of an object: a table of the store, TABLE_ABSENT, or TABLE_NOT_STORED: none was made so far. */
+uint32_t rule_source_table(const struct rule_source *rules, const struct object *object);
+
+/* Marks the objects whose tables are being made as used, see object_table_sweep(). */
+void rule_source_mark_objects(const struct rule_source *rules);
+/* Forgets those that a sweep freed. */
+void rule_source_forget_objects(struct rule_source *rules);
 
 /* Hands out the tables that were made meanwhile. */
 void rule_source_collect(struct rule_source *rules);

@@ -433,7 +433,8 @@ static struct err *finish(struct session *session, struct err *err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
 	drain_last(session);
 	if (parts->kept_files)
-		kept_files_finish(parts->kept_files, &parts->translate.objects);
+		kept_files_finish(parts->kept_files, &parts->translate.objects,
+			&parts->translate.emitter.objects);
 	err = first_error(err, read_counts(session, true));
 	struct err *write_err = recording_finish(&parts->recording, counts, session->reason);
 	for (uint32_t i = 0; i < EVENT_MAX_SOURCES; i++)

@@ -80,7 +80,7 @@ static void count_objects(const struct session_parts *parts, struct session_summ
 		const struct object *object = *it;
 		bool is_code =
 			object->info.kind == LAYOUT_OBJECT_FILE && !jitdump_is_marker(object->path);
-		if (!is_code || !object->file_epoch)
+		if (!is_code || !object_ids_has(&parts->translate.emitter.objects, object))
 			continue;
 		summary->dsos++;
 		summary->dsos_with_build_id += object->info.build_id_len > 0;
@@ -113,10 +113,11 @@ static void blame_objects(const struct session_parts *parts, struct session_summ
 	uint64_t nowhere[LAYOUT_TRUNCATED_END] = {0};
 	vec_each(&parts->translate.objects.objects, it) {
 		const struct object *object = *it;
-		for (uint32_t i = 0; i < LAYOUT_TRUNCATED_END; i++) {
-			struct session_blame one = {object->path, i, object->truncated[i]};
+		const struct blame *of = blame_table_get(&parts->translate.blames, object);
+		for (uint32_t i = 0; of && i < LAYOUT_TRUNCATED_END; i++) {
+			struct session_blame one = {object->path, i, of->stacks[i]};
 			if (strcmp(object->path, LAYOUT_ANONYMOUS_PATH) == 0)
-				nowhere[i] += object->truncated[i];
+				nowhere[i] += of->stacks[i];
 			else
 				blame(summary, &one);
 		}
@@ -132,8 +133,8 @@ static void name_unknown_runtimes(
 	if (!parts->rules.store) /* nothing is unwound by tables */
 		return;
 	vec_each(&parts->translate.objects.objects, it) {
-		enum runtime_kind kind =
-			table_store_unknown_runtime(parts->rules.store, (*it)->table);
+		enum runtime_kind kind = table_store_unknown_runtime(
+			parts->rules.store, rule_source_table(&parts->rules, *it));
 		if (!kind || named >> kind & 1)
 			continue;
 		named |= 1U << kind;

@@ -16,7 +16,22 @@ void stack_table_deinit(struct stack_table *table)
 	vec_deinit(&table->frames);
 	vec_deinit(&table->nodes);
 	map_deinit(&table->edges);
+	vec_each(&table->frames_of, frames)
+		map_deinit(frames);
+	vec_deinit(&table->frames_of);
+	map_deinit(&table->by_serial);
 	map_deinit(&table->truncated);
+}
+
+static struct map *frames_of(struct stack_table *table, const struct object *object)
+{
+	bool is_new;
+	uint64_t *at = map_put(&table->by_serial, object->serial, &is_new);
+	if (is_new) {
+		vec_push(&table->frames_of, (struct map){0});
+		*at = table->frames_of.len;
+	}
+	return &table->frames_of.data[*at - 1];
 }
 
 uint32_t stack_table_frame(
@@ -28,7 +43,8 @@ uint32_t stack_table_frame(
 	};
 	bool added;
 	uint64_t key = offset ^ (uint64_t)flags << FLAGS_SHIFT;
-	uint64_t *frame = map_put(object ? &object->frames : &table->truncated, key, &added);
+	uint64_t *frame =
+		map_put(object ? frames_of(table, object) : &table->truncated, key, &added);
 	if (added) {
 		*frame = table->frames.len;
 		vec_push(&table->frames,
@@ -53,10 +69,15 @@ bool stack_table_is_full(const struct stack_table *table)
 	return table->nodes.len > MAX_NODES;
 }
 
-void stack_table_clear(struct stack_table *table, struct object_table *objects)
+void stack_table_clear(struct stack_table *table)
 {
 	stack_table_deinit(table);
-	vec_each(&objects->objects, object)
-		map_deinit(&(*object)->frames);
 	stack_table_init(table);
+}
+
+void stack_table_mark_objects(const struct stack_table *table)
+{
+	vec_each(&table->frames, frame)
+		if (frame->object)
+			frame->object->is_used = true;
 }

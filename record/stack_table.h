@@ -27,8 +27,10 @@ struct stack_node {
 struct stack_table {
 	VEC(struct stack_frame) frames;
 	VEC(struct stack_node) nodes;
-	struct map edges;     /* parent << 32 | frame -> node */
-	struct map truncated; /* cause -> frame */
+	struct map edges;          /* parent << 32 | frame -> node */
+	struct map by_serial;      /* of objects -> index + 1 of their frames */
+	VEC(struct map) frames_of; /* an object: offset and flags -> frame */
+	struct map truncated;      /* cause -> frame */
 };
 
 void stack_table_init(struct stack_table *table);
@@ -41,6 +43,8 @@ uint32_t stack_table_node(struct stack_table *table, uint32_t parent, uint32_t f
 /* True when the table has outgrown its memory budget and should be cleared. */
 bool stack_table_is_full(const struct stack_table *table);
 /* Forgets everything: nodes and frames handed out before are void. */
-void stack_table_clear(struct stack_table *table, struct object_table *objects);
+void stack_table_clear(struct stack_table *table);
+/* Marks the objects that frames are in as used, see object_table_sweep(). */
+void stack_table_mark_objects(const struct stack_table *table);
 
 #endif

@@ -36,6 +36,7 @@ void translate_deinit(struct translate *translate)
 	script_table_deinit(&translate->scripts);
 	snapshot_table_deinit(&translate->snapshots);
 	stack_table_deinit(&translate->stacks);
+	blame_table_deinit(&translate->blames);
 	kernel_deinit(&translate->kernel);
 	process_table_deinit(&translate->processes);
 	object_table_deinit(&translate->objects);
@@ -153,7 +154,15 @@ static void sweep_objects(struct translate *translate)
 		return;
 	process_table_mark_objects(&translate->processes);
 	resolver_mark_objects(&translate->resolver);
-	object_table_sweep(&translate->objects, translate->emitter.epoch);
+	stack_table_mark_objects(&translate->stacks);
+	blame_table_mark_objects(&translate->blames, &translate->objects);
+	object_ids_mark_objects(&translate->emitter.objects, &translate->objects);
+	if (translate->resolver.rules)
+		rule_source_mark_objects(translate->resolver.rules);
+	object_table_sweep(&translate->objects);
+	object_table_forget(&translate->objects, &translate->emitter.objects.by_serial);
+	if (translate->resolver.rules)
+		rule_source_forget_objects(translate->resolver.rules);
 }
 
 static void apply_events_until(struct translate *translate, uint64_t time_ns)
@@ -298,7 +307,7 @@ static void blame_object(struct translate *translate, const struct resolved_stac
 			object = frame->object;
 	}
 	if (object)
-		object->truncated[stack->truncation]++;
+		blame_table_add(&translate->blames, object, stack->truncation);
 }
 
 static void count_stack(struct translate *translate, const struct event_sample *sample,
@@ -549,7 +558,7 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 	bool is_full = stack_table_is_full(&translate->stacks) ||
 		       translate->stack_by_hash.len > MAX_STACK_HASHES;
 	if (is_full) {
-		stack_table_clear(&translate->stacks, &translate->objects);
+		stack_table_clear(&translate->stacks);
 		resolver_forget_nodes(&translate->resolver);
 		map_deinit(&translate->stack_by_hash);
 	}

@@ -11,6 +11,7 @@
 
 #include "bpf/event.h"
 #include "format/base/bytes.h"
+#include "record/blame_table.h"
 #include "record/emitter.h"
 #include "record/gap_log.h"
 #include "record/resolver.h"
@@ -45,6 +46,7 @@ struct translate {
 	struct jit_table jit;
 	struct script_table scripts;
 	struct stack_table stacks;
+	struct blame_table blames;
 	struct emitter emitter;
 	struct resolver resolver;
 	struct snapshot_table snapshots;

@@ -20,6 +20,7 @@ struct fixture {
 	char folder[64], copy[128];
 	struct stat st; /* of the copy */
 	struct object_table objects;
+	struct object_ids ids; /* nothing is written */
 	struct kept_files *files;
 };
 
@@ -78,7 +79,7 @@ TEST(files_that_are_gone_are_kept)
 	CLEANUP_FD int fd = open(other->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	CHECK(fd >= 0);
 	CHECK_INT(count_of(&fixture), 3);
-	kept_files_finish(fixture.files, &fixture.objects);
+	kept_files_finish(fixture.files, &fixture.objects, &fixture.ids);
 	size_t count;
 	const struct kept_file *kept = kept_files_list(fixture.files, &count);
 	CHECK_INT(count, 2);
@@ -115,7 +116,7 @@ TEST(files_in_memory_are_kept)
 		&where);
 	object->where = where;
 	kept_files_add(fixture.files, object, &fixture.objects);
-	kept_files_finish(fixture.files, &fixture.objects);
+	kept_files_finish(fixture.files, &fixture.objects, &fixture.ids);
 	size_t count;
 	const struct kept_file *kept = kept_files_list(fixture.files, &count);
 	unlink(path);
@@ -140,7 +141,7 @@ TEST(no_more_files_are_kept_than_the_limit)
 		CHECK_INT(unlink(add(&fixture, name)->path), 0);
 	}
 	CHECK_INT(count_of(&fixture), LIMIT);
-	kept_files_finish(fixture.files, &fixture.objects);
+	kept_files_finish(fixture.files, &fixture.objects, &fixture.ids);
 	CHECK_INT(count_of(&fixture), LIMIT);
 	teardown(&fixture);
 }
@@ -161,7 +162,7 @@ TEST(the_end_tries_again)
 	object->where.pid = (uint32_t)getpid();
 	mem_free(object->path);
 	object->path = mem_strdup(fixture.copy);
-	kept_files_finish(fixture.files, &fixture.objects);
+	kept_files_finish(fixture.files, &fixture.objects, &fixture.ids);
 	CHECK_INT(count_of(&fixture), 1);
 	teardown(&fixture);
 }

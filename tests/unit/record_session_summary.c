@@ -148,12 +148,28 @@ TEST(what_became_of_stacks_is_taken_over)
 
 /* ---- files, and which of them cut stacks ---- */
 
+static struct object *add_idle_file(const char *path, uint8_t build_id)
+{
+	return object_table_by_build_id(
+		&parts.translate.objects, path, &build_id, build_id ? 1 : 0);
+}
+
+/* Some sample was in it. */
+static struct object *put_in_file(struct object *object)
+{
+	object_ids_put(&parts.translate.emitter.objects, object, 1);
+	return object;
+}
+
 static struct object *add_file(const char *path, uint8_t build_id)
 {
-	struct object *object = object_table_by_build_id(
-		&parts.translate.objects, path, &build_id, build_id ? 1 : 0);
-	object->file_epoch = 1; /* some sample was in it */
-	return object;
+	return put_in_file(add_idle_file(path, build_id));
+}
+
+static void blame(const struct object *object, enum layout_truncation why, uint64_t stacks)
+{
+	while (stacks--)
+		blame_table_add(&parts.translate.blames, object, why);
 }
 
 TEST(files_with_samples_count_by_what_is_known_of_them)
@@ -164,11 +180,11 @@ TEST(files_with_samples_count_by_what_is_known_of_them)
 	whole->info.nr_segments = 1;
 	add_file("/bin/gone", 2);
 	add_file("/bin/anonymous", 0);
-	add_file("/tmp/jit-123.dump", 0);         /* marks a JIT compiler, holds no code */
-	add_file("/tmp/jit-123.dump.so", 3);      /* no such mark */
-	add_file("/bin/idle", 4)->file_epoch = 0; /* mapped, never sampled */
-	object_table_special(&parts.translate.objects, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]")
-		->file_epoch = 1;
+	add_file("/tmp/jit-123.dump", 0);    /* marks a JIT compiler, holds no code */
+	add_file("/tmp/jit-123.dump.so", 3); /* no such mark */
+	add_idle_file("/bin/idle", 4);       /* mapped, never sampled */
+	put_in_file(object_table_special(
+		&parts.translate.objects, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]"));
 	session_summarize(&parts, &counts, NULL, &summary);
 	CHECK_INT(summary.dsos, 4);
 	CHECK_INT(summary.dsos_with_build_id, 3);
@@ -187,10 +203,10 @@ static void check_blame(size_t at, const char *path, enum layout_truncation trun
 TEST(the_worst_stand_first_and_equal_ones_as_they_came)
 {
 	setup();
-	add_file("/a", 1)->truncated[LAYOUT_TRUNCATED_NO_RULE] = 5;
+	blame(add_file("/a", 1), LAYOUT_TRUNCATED_NO_RULE, 5);
 	struct object *both = add_file("/b", 2);
-	both->truncated[LAYOUT_TRUNCATED_NO_RULE] = 5;
-	both->truncated[LAYOUT_TRUNCATED_DEPTH] = 9;
+	blame(both, LAYOUT_TRUNCATED_NO_RULE, 5);
+	blame(both, LAYOUT_TRUNCATED_DEPTH, 9);
 	add_file("/c", 3);
 	session_summarize(&parts, &counts, NULL, &summary);
 	check_blame(0, "/b", LAYOUT_TRUNCATED_DEPTH, 9);
@@ -206,7 +222,7 @@ TEST(one_too_many_leaves_out_the_least)
 	static const uint64_t samples[] = {3, 1, 4, 2, 5};
 	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
 		char path[] = {'/', (char)('0' + samples[i]), '\0'};
-		add_file(path, (uint8_t)(1 + i))->truncated[LAYOUT_TRUNCATED_DEPTH] = samples[i];
+		blame(add_file(path, (uint8_t)(1 + i)), LAYOUT_TRUNCATED_DEPTH, samples[i]);
 	}
 	session_summarize(&parts, &counts, NULL, &summary);
 	check_blame(0, "/5", LAYOUT_TRUNCATED_DEPTH, 5);
@@ -220,9 +236,9 @@ TEST(code_of_no_file_is_blamed_once_for_all_processes)
 {
 	setup();
 	for (int i = 0; i < 3; i++)
-		object_table_anonymous(&parts.translate.objects)
-			->truncated[LAYOUT_TRUNCATED_NO_RULE] = 4;
-	add_file("/a", 1)->truncated[LAYOUT_TRUNCATED_NO_RULE] = 11;
+		blame(object_table_anonymous(&parts.translate.objects), LAYOUT_TRUNCATED_NO_RULE,
+			4);
+	blame(add_file("/a", 1), LAYOUT_TRUNCATED_NO_RULE, 11);
 	session_summarize(&parts, &counts, NULL, &summary);
 	check_blame(0, "[JIT]", LAYOUT_TRUNCATED_NO_RULE, 12);
 	check_blame(1, "/a", LAYOUT_TRUNCATED_NO_RULE, 11);
