@@ -26,6 +26,10 @@ if ! "$EBPROF" record -o it.data -- sh workload.sh >record.out 2>&1; then
 	skip_all "cannot record: $(tail -n 1 record.out)"
 fi
 "$EBPROF" info --json it.data >info.json
+# One of an event source beside the timer, which no recorder has yet.
+values=$here/../fuzz/corpus/recording/values
+"$EBPROF" info --json "$values" >values.json
+python3 "$here/read_recording.py" "$values" >reader_values.json
 if ! python3 "$here/read_recording.py" --samples it.data >reader.json 2>reader.err; then
 	echo "not ok independent_reader: $(tail -n 1 reader.err)"
 	exit 1
@@ -48,6 +52,12 @@ for key in keys:
     check("reader_" + key, info[key] == mine[key], "%r, not %r" % (mine[key], info[key]))
 for name, value in info["counters"].items():
     check("reader_counter_" + name, mine["counters"].get(name) == value)
+theirs, ours = json.load(open("values.json")), json.load(open("reader_values.json"))
+for name, counters in ours["sources"].items():
+    found = [it for it in theirs["sources"] if it.pop("name") == name]
+    check("reader_source_" + name, [{key: [it["count"], it["sum"]] for key, it in one.items()}
+                                    for one in found] == [counters], found)
+check("reader_values", ours["samples"] == theirs["samples"] and ours["sources"])
 check("reader_objects", [(it["path"], it["build_id"]) for it in info["objects"]] ==
       [(it["path"], it["build_id"]) for it in mine["objects"]])
 check("reader_whole", mine["ended"] and not mine["damaged_bytes"] and info["damage"] == "")

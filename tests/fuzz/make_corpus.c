@@ -193,6 +193,38 @@ static void make_unsampled(struct bytes_buf *out)
 		exit(1);
 }
 
+/* A source of events beside the timer: values, and what became of them; and of a source that has
+ * none. */
+static void make_values(struct bytes_buf *out)
+{
+	struct writer *writer = forged_writer(out);
+	forged_put_tables(writer);
+	forged_put_stacks(writer);
+	struct layout_event event = {
+		.name = writer_string(writer, "gulps", 5),
+		.unit = writer_string(writer, "bytes", 5),
+		.source = writer_string(writer, "meter", 5),
+	};
+	uint32_t id = writer_event(writer, &event);
+	for (uint32_t i = 0; i < 12; i++) {
+		struct layout_event_tally tally = {.source = i % 4 ? event.source : event.unit,
+			.counter = (enum layout_event_counter)i,
+			.cpu = i % 3,
+			.count = i,
+			.sum = i * i};
+		writer_event_tally(writer, &tally);
+		writer_sample(writer, &(struct layout_sample){.time_ns = 1000000000 + i * 1000000,
+					      .event = i % 3 ? id : 1,
+					      .thread = 1,
+					      .user_stack = i % 5,
+					      .weight = i % 3 ? map_mix(i) : 1});
+	}
+	struct err *err = writer_finish(writer, &(struct layout_end){LAYOUT_END_COMMAND, 1});
+	writer_destroy(writer);
+	if (err)
+		exit(1);
+}
+
 /* What archiving appends: stacks that were unwound, and answers. */
 static void make_archived(struct bytes_buf *out)
 {
@@ -254,7 +286,7 @@ int main(int argc, char **argv)
 	root = argv[1];
 	struct bytes_buf small = {0}, cut = {0}, deep = {0}, torn = {0}, empty = {0};
 	struct bytes_buf snapshots = {0}, archived = {0}, code = {0};
-	struct bytes_buf unsampled = {0};
+	struct bytes_buf unsampled = {0}, values = {0};
 	forged_small(&small);
 	bytes_put(&cut, small.data, small.len / 2);
 	bytes_put(&torn, small.data, 100);
@@ -274,6 +306,8 @@ int main(int argc, char **argv)
 	put_recording("archived", &archived);
 	make_unsampled(&unsampled);
 	put_recording("unsampled", &unsampled);
+	make_values(&values);
+	put_recording("values", &values);
 	bytes_buf_deinit(&previous);
 	put_ref("none", &(struct store_key){"job", "main", "unknown"}, 0);
 	put_ref("three", &(struct store_key){"../a b", "fix/%41", "A CPU @ 2.10GHz"}, 3);
