@@ -79,8 +79,9 @@ static uint32_t find_frame(const struct model *model, const char *symbol)
 {
 	struct filter filter = {.symbols = {&symbol, symbol ? 1 : 0}};
 	const struct function_weight *best = NULL;
+	CLEANUP_FREE bool *is_wanted = filter_functions(model->profile, &filter);
 	vec_each(&model->functions, row) {
-		if (!filter_wants_function(model->profile, &filter, row->function))
+		if (!is_wanted[row->function])
 			continue;
 		if (!best || row->self > best->self ||
 			(row->self == best->self && row->total > best->total))

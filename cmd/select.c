@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/str.h"
+#include "report/analyse/scope.h"
 #include "report/load/load.h"
 
 /* A comma inside <> or () belongs to a C++ name, not to the list. */
@@ -68,7 +69,7 @@ struct choice {
 
 static bool is_event(const struct profile *profile, size_t index, const char *word)
 {
-	return index && filter_is_event(profile->events.data[index].name, word);
+	return index && scope_is_event(profile->events.data[index].name, word);
 }
 
 static void put_event(const struct profile *profile, size_t index, struct str *out)
@@ -100,7 +101,7 @@ static void put_dso(const struct profile *profile, size_t index, struct str *out
 
 static bool is_language(const struct profile *profile, size_t index, const char *word)
 {
-	return filter_is_language(&profile->objects.data[index], word);
+	return scope_is_language(&profile->objects.data[index], word);
 }
 
 static void put_language(const struct profile *profile, size_t index, struct str *out)
@@ -113,7 +114,7 @@ static void put_language(const struct profile *profile, size_t index, struct str
 
 static bool is_container(const struct profile *profile, size_t index, const char *word)
 {
-	return filter_is_container(&profile->processes.data[index], word);
+	return scope_is_within(&profile->processes.data[index], word);
 }
 
 static void put_container(const struct profile *profile, size_t index, struct str *out)

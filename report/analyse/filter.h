@@ -1,4 +1,7 @@
-/* Which samples a view is made of. Lists that are empty let everything pass. */
+/*
+ * Which samples a command is told to look at, by its options: terms of scope.h. Lists that are
+ * empty let everything pass.
+ */
 #ifndef EBPROF_FILTER_H
 #define EBPROF_FILTER_H
 
@@ -32,19 +35,8 @@ struct filter {
 	struct filter_strings symbols;
 };
 
-/*
- * Whether the event of this name is meant: by its whole name, or by the last parts of it, "setjmp"
- * or "libc:setjmp" of "usdt:libc.so.6:libc:setjmp".
- */
-bool filter_is_event(const char *name, const char *wanted);
-
 /* Whether second samples are asked for by the name of their event: see profile_options. */
 bool filter_wants_second_samples(const struct filter *filter);
-
-/* Whether these are scripts of the language, in letters of either case. */
-bool filter_is_language(const struct profile_object *object, const char *wanted);
-/* Whether the process is in the container of this ID, or its beginning, or in the cgroup. */
-bool filter_is_container(const struct profile_process *process, const char *wanted);
 
 /* What of it means the same in another recording: not what is chosen by numbers and times. */
 struct filter filter_of_names(const struct filter *filter);
@@ -58,8 +50,7 @@ void filter_samples(struct profile *profile, const struct filter *filter);
 void filter_stacks(struct profile *profile, const struct filter *filter);
 /* How many samples that would leave. */
 uint64_t filter_count_stacks(const struct profile *profile, const struct filter *filter);
-/* Whether the function is in the wanted dsos and symbols. */
-bool filter_wants_function(
-	const struct profile *profile, const struct filter *filter, uint32_t function);
+/* For each function whether it is in the wanted dsos and symbols; to be freed with mem_free(). */
+bool *filter_functions(const struct profile *profile, const struct filter *filter);
 
 #endif

@@ -1,7 +1,11 @@
 #include "report/analyse/scope.h"
 
 #include <string.h>
+#include <strings.h>
 
+#include "format/base/str.h"
+#include "report/model/pattern.h"
+#include "report/name/demangle/demangle.h"
 #include "report/name/namesakes.h"
 
 enum {
@@ -30,6 +34,69 @@ void scope_deinit(struct scope *scope)
 	vec_deinit(&scope->terms);
 }
 
+bool scope_is_of_names(enum scope_kind kind)
+{
+	switch (kind) {
+	case SCOPE_FUNCTION:
+	case SCOPE_OBJECT:
+	case SCOPE_THREAD:
+	case SCOPE_PROCESS:
+	case SCOPE_TID:
+	case SCOPE_PID:
+	case SCOPE_CPU:
+	case SCOPE_TIME:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* ---- clauses ---- */
+
+/* A term with those that join it other than by SCOPE_AND: what they are on, the first one says. */
+struct clause {
+	const struct scope_term *terms;
+	size_t count;
+};
+
+enum subject {
+	STACKS,
+	THREADS,
+	EVENTS,
+	SAMPLES,
+};
+
+static enum subject subject_of(const struct clause *clause)
+{
+	enum scope_kind kind = clause->terms->kind;
+	if (kind <= SCOPE_LANGUAGE)
+		return STACKS;
+	if (kind <= SCOPE_WITHIN)
+		return THREADS;
+	return kind == SCOPE_EVENT ? EVENTS : SAMPLES;
+}
+
+/* From {0} on each; false: there is no other one. */
+static bool next_clause(const struct scope *scope, struct clause *clause)
+{
+	const struct scope_term *end = scope->terms.data + scope->terms.len;
+	const struct scope_term *first =
+		clause->terms ? clause->terms + clause->count : scope->terms.data;
+	*clause = (struct clause){first, 1};
+	if (first == end)
+		return false;
+	while (first + clause->count < end && first[clause->count].joint != SCOPE_AND)
+		clause->count++;
+	return true;
+}
+
+static bool *all_allowed(size_t count)
+{
+	bool *allowed = mem_zalloc_array(count + 1, sizeof(*allowed));
+	memset(allowed, true, count * sizeof(*allowed));
+	return allowed;
+}
+
 /* ---- threads ---- */
 
 const char *scope_container(const struct profile_process *process)
@@ -37,135 +104,271 @@ const char *scope_container(const struct profile_process *process)
 	return process->container[0] ? process->container : process->cgroup;
 }
 
-static bool is_thread(const struct profile *profile, const struct profile_thread *thread,
-	const struct scope_term *term)
+/* Of its ID at least as much is wanted as others show of it. */
+bool scope_is_within(const struct profile_process *process, const char *text)
 {
+	enum {
+		SHORT_ID = 12
+	};
+	size_t len = strlen(text);
+	if (len && text[0] == '/')
+		return strncmp(process->cgroup, text, len) == 0 &&
+		       (text[len - 1] == '/' || !process->cgroup[len] ||
+			       process->cgroup[len] == '/');
+	return strcmp(process->container, text) == 0 ||
+	       (len >= SHORT_ID && strncmp(process->container, text, len) == 0);
+}
+
+static bool is_thread(const struct profile *profile, uint32_t index, const struct scope_term *term)
+{
+	const struct profile_thread *thread = &profile->threads.data[index];
 	const struct profile_process *process = &profile->processes.data[thread->process];
 	switch (term->kind) {
 	case SCOPE_THREAD:
-		return thread == &profile->threads.data[term->number];
+		return index == term->number;
 	case SCOPE_PROCESS:
 		return thread->process == term->number;
+	case SCOPE_TID:
+		return thread->tid == term->number;
+	case SCOPE_PID:
+		return thread->pid == term->number;
 	case SCOPE_COMM:
 		return strcmp(thread->comm, term->text) == 0;
 	case SCOPE_CONTAINER:
 		return strcmp(scope_container(process), term->text) == 0;
 	default:
-		return !term->excludes; /* not for threads to say */
+		return scope_is_within(process, term->text);
 	}
 }
 
-/* For each thread of the profile whether no term forbids it; to be freed. */
-static bool *allowed_threads(const struct scope *scope, const struct profile *profile)
+static void allow_threads(const struct profile *profile, const struct clause *clause, bool *allowed)
 {
-	bool *wanted = mem_zalloc_array(profile->threads.len, sizeof(*wanted));
-	for (size_t i = 0; i < profile->threads.len; i++) {
-		wanted[i] = true;
-		vec_each(&scope->terms, term)
-			wanted[i] &= is_thread(profile, &profile->threads.data[i], term) !=
-				     term->excludes;
+	for (uint32_t i = 0; i < profile->threads.len; i++) {
+		bool meets = false;
+		for (size_t k = 0; k < clause->count && !meets; k++)
+			meets = is_thread(profile, i, &clause->terms[k]);
+		allowed[i] &= meets != clause->terms->excludes;
 	}
-	return wanted;
+}
+
+/* ---- events ---- */
+
+bool scope_is_event(const char *name, const char *text)
+{
+	size_t len = strlen(name), wanted = strlen(text);
+	if (!wanted || wanted > len || strcmp(name + len - wanted, text) != 0)
+		return false;
+	return wanted == len || name[len - wanted - 1] == ':';
+}
+
+static void allow_events(const struct profile *profile, const struct clause *clause, bool *allowed)
+{
+	for (size_t i = 0; i < profile->events.len; i++) {
+		bool meets = false;
+		for (size_t k = 0; k < clause->count && !meets; k++)
+			meets = scope_is_event(profile->events.data[i].name, clause->terms[k].text);
+		allowed[i] &= meets != clause->terms->excludes;
+	}
+}
+
+/* ---- functions ---- */
+
+/* "foo" also means "foo(int)" and "foo<int>(int)". */
+static bool is_name(const char *name, const char *wanted)
+{
+	size_t len = strlen(wanted);
+	return strncmp(name, wanted, len) == 0 &&
+	       (name[len] == '\0' || name[len] == '(' || name[len] == '<');
+}
+
+/* By the name that is shown, by the linker's, by the whole one, of which less may be shown. */
+static bool is_symbol(const struct profile_function *function, const char *text)
+{
+	CLEANUP(str_deinit) struct str whole = {0};
+	return is_name(function->name, text) || strcmp(function->system_name, text) == 0 ||
+	       (demangle(function->system_name, DEMANGLE_FULL, &whole) &&
+		       is_name(str_text(&whole), text));
+}
+
+static bool is_function(const struct profile *profile, const struct profile_function *function,
+	const struct scope_term *term, const struct pattern *pattern)
+{
+	const struct profile_object *object = &profile->objects.data[function->object];
+	switch (term->kind) {
+	case SCOPE_FUNCTION:
+		return namesakes_are_one(profile->objects.data, function,
+			&profile->functions.data[profile->frames.data[term->number].function]);
+	case SCOPE_PATTERN:
+		return pattern && pattern_matches(pattern, function->name);
+	case SCOPE_SYMBOL:
+		return is_symbol(function, term->text);
+	case SCOPE_OBJECT:
+		return function->object == term->number;
+	case SCOPE_FILE:
+		return strcmp(object->name, term->text) == 0 ||
+		       strcmp(object->path, term->text) == 0;
+	default:
+		return profile_is_kernel(profile, function->object);
+	}
+}
+
+/* Adds the functions that meet the term. */
+static void add_functions(const struct profile *profile, const struct scope_term *term, bool *meets)
+{
+	struct pattern pattern;
+	bool has_pattern = term->kind == SCOPE_PATTERN && pattern_init(&pattern, term->text);
+	for (size_t i = 0; i < profile->functions.len; i++)
+		meets[i] = meets[i] || is_function(profile, &profile->functions.data[i], term,
+					       has_pattern ? &pattern : NULL);
+	if (has_pattern)
+		pattern_deinit(&pattern);
+}
+
+/* For each function whether it meets the clause; to be freed. */
+static bool *functions_of(const struct profile *profile, const struct clause *clause)
+{
+	size_t count = profile->functions.len;
+	bool *all = all_allowed(count);
+	CLEANUP_FREE bool *either = mem_zalloc_array(count + 1, sizeof(*either));
+	for (size_t k = 0; k < clause->count; k++) {
+		add_functions(profile, &clause->terms[k], either);
+		if (k + 1 < clause->count && clause->terms[k + 1].joint == SCOPE_OR)
+			continue;
+		for (size_t i = 0; i < count; i++)
+			all[i] &= either[i];
+		memset(either, false, count * sizeof(*either));
+	}
+	return all;
+}
+
+bool *scope_functions(const struct scope *scope, const struct profile *profile)
+{
+	bool *allowed = all_allowed(profile->functions.len);
+	struct clause clause = {0};
+	while (next_clause(scope, &clause)) {
+		CLEANUP_FREE bool *meets = functions_of(profile, &clause);
+		for (size_t i = 0; i < profile->functions.len; i++)
+			allowed[i] &= meets[i] != clause.terms->excludes;
+	}
+	return allowed;
 }
 
 /* ---- stacks ---- */
 
-static bool is_of_stacks(const struct scope_term *term)
+/* An object of scripts is called "[python]". */
+bool scope_is_language(const struct profile_object *object, const char *text)
 {
-	return term->kind == SCOPE_FUNCTION || term->kind == SCOPE_PATTERN ||
-	       term->kind == SCOPE_OBJECT || term->kind == SCOPE_KERNEL;
+	size_t len = strlen(text);
+	return object->info.kind == LAYOUT_OBJECT_SCRIPT && object->path[0] == '[' &&
+	       strncasecmp(object->path + 1, text, len) == 0 && object->path[1 + len] == ']';
 }
 
-/* For each function, whether its being in a stack meets the term. */
-static bool *functions_of(const struct profile *profile, const struct scope_term *term)
+/* By the frame's object, which is known before functions are. */
+static bool is_script(const struct profile *profile, const struct profile_frame *frame,
+	const struct clause *clause)
 {
-	bool *meets = mem_zalloc_array(profile->functions.len, sizeof(*meets));
-	struct pattern pattern;
-	bool has_pattern = term->kind == SCOPE_PATTERN && pattern_init(&pattern, term->text);
-	const struct profile_function *wanted =
-		term->kind == SCOPE_FUNCTION
-			? &profile->functions.data[profile->frames.data[term->number].function]
-			: NULL;
-	for (size_t i = 0; i < profile->functions.len; i++) {
-		const struct profile_function *function = &profile->functions.data[i];
-		if (wanted) /* others of the same name are shown as one with it */
-			meets[i] = namesakes_are_one(profile->objects.data, function, wanted);
-		else if (has_pattern)
-			meets[i] = pattern_matches(&pattern, function->name);
-		else if (term->kind == SCOPE_OBJECT)
-			meets[i] = function->object == term->number;
-		else if (term->kind == SCOPE_KERNEL)
-			meets[i] = profile_is_kernel(profile, function->object);
+	for (size_t k = 0; k < clause->count; k++)
+		if (scope_is_language(&profile->objects.data[frame->object], clause->terms[k].text))
+			return true;
+	return false;
+}
+
+/* For each recorded frame whether it, or what was inlined there, meets the clause; to be freed. */
+static bool *frames_of(
+	const struct profile *profile, const struct clause *clause, bool hides_inlined)
+{
+	const struct profile_frame *frames = profile->frames.data;
+	bool is_of_scripts = clause->terms->kind == SCOPE_LANGUAGE;
+	CLEANUP_FREE bool *functions = is_of_scripts ? NULL : functions_of(profile, clause);
+	bool *meets = mem_zalloc_array(profile->frames.len + 1, sizeof(*meets));
+	for (uint32_t i = 1; i < profile->frames.len; i++) {
+		if (frames[i].outer && hides_inlined)
+			continue;
+		if (is_of_scripts ? !is_script(profile, &frames[i], clause)
+				  : !functions[frames[i].function])
+			continue;
+		uint32_t recorded = i;
+		while (frames[recorded].outer)
+			recorded = frames[recorded].outer;
+		meets[recorded] = true;
 	}
-	if (has_pattern)
-		pattern_deinit(&pattern);
 	return meets;
 }
 
 /* A node has what its callers have, and its own. */
-static void judge_stacks(const struct profile *profile, const struct tree *tree,
-	const struct scope_term *term, bool *wanted)
+static void allow_stacks(const struct profile *profile, const struct scope_stacks *stacks,
+	const struct clause *clause, bool *allowed)
 {
-	CLEANUP_FREE bool *functions = functions_of(profile, term);
-	CLEANUP_FREE bool *has = mem_zalloc_array(tree->nodes.len, sizeof(*has));
-	for (size_t i = 1; i < tree->nodes.len; i++) {
-		const struct tree_node *node = &tree->nodes.data[i];
-		has[i] = has[node->parent] || functions[node->function];
+	const struct profile *shown = stacks ? stacks->profile : profile;
+	CLEANUP_FREE bool *frames = frames_of(profile, clause, stacks && stacks->hides_inlined);
+	CLEANUP_FREE bool *has = mem_zalloc_array(shown->nodes.len + 1, sizeof(*has));
+	for (size_t i = 1; i < shown->nodes.len; i++) {
+		const struct layout_node *node = &shown->nodes.data[i];
+		has[i] = has[node->parent] || frames[node->frame];
 	}
-	for (size_t i = 0; i < tree->nr_stacks; i++)
-		wanted[i] &= has[tree->ends[i]] != term->excludes;
-}
-
-/* For each stack, likewise. */
-static bool *allowed_stacks(
-	const struct scope *scope, const struct profile *profile, const struct tree *tree)
-{
-	bool *wanted = mem_zalloc_array(tree->nr_stacks, sizeof(*wanted));
-	memset(wanted, true, tree->nr_stacks * sizeof(*wanted));
-	vec_each(&scope->terms, term)
-		if (is_of_stacks(term))
-			judge_stacks(profile, tree, term, wanted);
-	return wanted;
+	for (size_t i = 0; i < shown->stacks.len; i++) {
+		const struct profile_stack *stack = &shown->stacks.data[i];
+		bool meets = has[stack->user] || has[stack->kernel] || has[stack->root];
+		allowed[i] &= meets != clause->terms->excludes;
+	}
 }
 
 /* ---- samples ---- */
-
-static bool is_of_samples(const struct scope_term *term)
-{
-	return term->kind == SCOPE_CPU || term->kind == SCOPE_TIME;
-}
 
 static bool is_sample(const struct profile *profile, const struct profile_sample *sample,
 	const struct scope_term *term)
 {
 	uint64_t at_ns = sample->time_ns - profile->first_ns;
-	if (term->kind == SCOPE_CPU)
-		return (sample->cpu == term->number) != term->excludes;
-	if (term->kind == SCOPE_TIME)
-		return (at_ns >= term->from_ns && at_ns < term->to_ns) != term->excludes;
+	return term->kind == SCOPE_CPU ? sample->cpu == term->number
+				       : at_ns >= term->from_ns && at_ns < term->to_ns;
+}
+
+static bool allows_sample(const struct scope_walk *walk, const struct profile_sample *sample)
+{
+	struct clause clause = {0};
+	while (next_clause(walk->scope, &clause)) {
+		bool meets = false;
+		if (subject_of(&clause) != SAMPLES)
+			continue;
+		for (size_t k = 0; k < clause.count && !meets; k++)
+			meets = is_sample(walk->profile, sample, &clause.terms[k]);
+		if (meets == clause.terms->excludes)
+			return false;
+	}
 	return true;
 }
 
 void scope_walk_init(struct scope_walk *walk, const struct scope *scope,
-	const struct profile *profile, const struct tree *tree, const atomic_bool *is_cancelled)
+	const struct profile *profile, const struct scope_stacks *stacks,
+	const atomic_bool *is_cancelled)
 {
 	*walk = (struct scope_walk){
 		.scope = scope,
 		.profile = profile,
 		.is_cancelled = is_cancelled,
-		.threads = allowed_threads(scope, profile),
-		.stacks = allowed_stacks(scope, profile, tree),
+		.threads = all_allowed(profile->threads.len),
+		.events = all_allowed(profile->events.len),
+		.stacks = all_allowed(profile->stacks.len),
 	};
-	vec_each(&scope->terms, term)
-		walk->has_sample_terms |= is_of_samples(term);
+	struct clause clause = {0};
+	while (next_clause(scope, &clause)) {
+		enum subject subject = subject_of(&clause);
+		if (subject == THREADS)
+			allow_threads(profile, &clause, walk->threads);
+		else if (subject == EVENTS)
+			allow_events(profile, &clause, walk->events);
+		else if (subject == STACKS)
+			allow_stacks(profile, stacks, &clause, walk->stacks);
+		else
+			walk->has_sample_terms = true;
+	}
 }
 
-static bool is_wanted(const struct scope_walk *walk, const struct profile_sample *sample)
+static bool is_allowed(const struct scope_walk *walk, const struct profile_sample *sample)
 {
-	bool is_wanted = walk->threads[sample->thread] && walk->stacks[sample->stack];
-	for (size_t i = 0; is_wanted && walk->has_sample_terms && i < walk->scope->terms.len; i++)
-		is_wanted = is_sample(walk->profile, sample, &walk->scope->terms.data[i]);
-	return is_wanted;
+	return walk->threads[sample->thread] && walk->events[sample->event] &&
+	       walk->stacks[sample->stack] &&
+	       (!walk->has_sample_terms || allows_sample(walk, sample));
 }
 
 const struct profile_sample *scope_walk_next(struct scope_walk *walk)
@@ -175,7 +378,7 @@ const struct profile_sample *scope_walk_next(struct scope_walk *walk)
 			atomic_load(walk->is_cancelled))
 			return NULL;
 		const struct profile_sample *sample = &walk->profile->samples.data[walk->next++];
-		if (is_wanted(walk, sample))
+		if (is_allowed(walk, sample))
 			return sample;
 	}
 	return NULL;
@@ -184,7 +387,34 @@ const struct profile_sample *scope_walk_next(struct scope_walk *walk)
 void scope_walk_deinit(struct scope_walk *walk)
 {
 	mem_free(walk->threads);
+	mem_free(walk->events);
 	mem_free(walk->stacks);
+}
+
+void scope_drop(const struct scope *scope, struct profile *profile)
+{
+	struct scope_walk walk;
+	size_t kept = 0;
+	if (!scope->terms.len)
+		return;
+	scope_walk_init(&walk, scope, profile, NULL, NULL);
+	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));)
+		profile->samples.data[kept++] = *sample;
+	scope_walk_deinit(&walk);
+	profile->samples.len = kept;
+}
+
+uint64_t scope_count(const struct scope *scope, const struct profile *profile)
+{
+	struct scope_walk walk;
+	uint64_t count = 0;
+	if (!scope->terms.len)
+		return profile->samples.len;
+	scope_walk_init(&walk, scope, profile, NULL, NULL);
+	while (scope_walk_next(&walk))
+		count++;
+	scope_walk_deinit(&walk);
+	return count;
 }
 
 void scope_span(const struct scope *scope, const struct profile *profile, uint64_t *from_ns,

@@ -1,6 +1,8 @@
 /*
- * What is looked at: a list of conditions, each of which a sample must meet. Those on stacks are
- * decided once for each stack, those on threads once for each thread.
+ * Which samples are looked at: terms, conditions that a sample must meet. The options of commands
+ * (filter.h) and the filters of the terminal interface are both made of them. Terms on threads are
+ * decided once for each thread, those on events once for each event, those on stacks once for each
+ * node of the profile's stacks.
  */
 #ifndef EBPROF_SCOPE_H
 #define EBPROF_SCOPE_H
@@ -10,25 +12,44 @@
 #include <stdint.h>
 
 #include "format/base/vec.h"
-#include "report/analyse/tree.h"
-#include "report/model/pattern.h"
+#include "report/model/profile.h"
 
 enum scope_kind {
-	SCOPE_FUNCTION,  /* `number` is a frame: its function is in the stack */
-	SCOPE_PATTERN,   /* a function whose name matches `text` is in the stack */
-	SCOPE_OBJECT,    /* `number` is an object: code of it is in the stack */
-	SCOPE_KERNEL,    /* the kernel is in the stack */
-	SCOPE_THREAD,    /* `number` is an index of threads */
-	SCOPE_PROCESS,   /* `number` is an index of processes */
-	SCOPE_COMM,      /* `text` is the thread's name */
-	SCOPE_CONTAINER, /* `text` is the container, or the cgroup where there is none */
-	SCOPE_CPU,       /* `number` */
-	SCOPE_TIME,      /* from_ns <= time < to_ns, since the recording's beginning */
+	/* The stack has a frame of such a function: */
+	SCOPE_FUNCTION, /* that of the frame `number`, or shown as one with it */
+	SCOPE_PATTERN,  /* `text`, a regular expression, matches its name */
+	SCOPE_SYMBOL, /* `text` is its name: shown or whole, with or without parameters, or mangled
+		       */
+	SCOPE_OBJECT, /* it is of the object `number` */
+	SCOPE_FILE,   /* `text` is its object's name or path */
+	SCOPE_KERNEL, /* it is the kernel's */
+	/* The stack has a frame of a script: */
+	SCOPE_LANGUAGE, /* in `text`, in letters of either case: "python" */
+	/* The thread: */
+	SCOPE_THREAD,    /* has the index `number` */
+	SCOPE_PROCESS,   /* is of the process with the index `number` */
+	SCOPE_TID,       /* has the ID `number` */
+	SCOPE_PID,       /* is of the process with the ID `number` */
+	SCOPE_COMM,      /* has the name `text` */
+	SCOPE_CONTAINER, /* runs in the container `text`, or the cgroup where there is none */
+	SCOPE_WITHIN,    /* ... whose ID begins with `text`, or in the cgroup `text` or below it */
+	/* The sample: */
+	SCOPE_EVENT, /* is of the event `text`, or the last parts of its name are `text` */
+	SCOPE_CPU,   /* was taken on the CPU `number` */
+	SCOPE_TIME,  /* from_ns <= time < to_ns, since the recording's beginning */
+};
+
+/* How a term joins the one before it. */
+enum scope_joint {
+	SCOPE_AND,     /* both are to be met */
+	SCOPE_OR,      /* of the same kind: either is */
+	SCOPE_OF_SAME, /* both, by one function */
 };
 
 struct scope_term {
 	enum scope_kind kind;
-	bool excludes; /* samples that meet it are left out */
+	enum scope_joint joint;
+	bool excludes; /* of the first that others join: samples that meet them are left out */
 	uint32_t number;
 	char *text; /* owned; NULL where the kind has none */
 	uint64_t from_ns, to_ns;
@@ -38,16 +59,25 @@ struct scope {
 	VEC(struct scope_term) terms;
 };
 
+/* Whether a term of the kind means the same in another recording: not by numbers, nor by times. */
+bool scope_is_of_names(enum scope_kind kind);
+
 /* `text` is copied. */
 void scope_add(struct scope *scope, const struct scope_term *term);
 void scope_copy(struct scope *to, const struct scope *from);
 void scope_deinit(struct scope *scope);
 
+/* Stacks that are shown otherwise than the profile has them. */
+struct scope_stacks {
+	const struct profile *profile; /* whose nodes and stacks are meant: native_frames_hide() */
+	bool hides_inlined;            /* functions that were inlined are in no stack */
+};
+
 /*
- * The samples that meet all terms, by time. `tree` is that of all stacks:
+ * The samples that meet all terms, by time. `stacks`: NULL: the profile's.
  *
  *   struct scope_walk walk;
- *   scope_walk_init(&walk, scope, profile, tree, is_cancelled);
+ *   scope_walk_init(&walk, scope, profile, stacks, is_cancelled);
  *   for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));)
  *   scope_walk_deinit(&walk);
  *
@@ -57,15 +87,22 @@ struct scope_walk {
 	const struct scope *scope;
 	const struct profile *profile;
 	const atomic_bool *is_cancelled;
-	bool *threads, *stacks; /* whether no term forbids it */
-	bool has_sample_terms;  /* there are others than those on threads and stacks */
+	bool *threads, *events, *stacks; /* whether no term forbids it */
+	bool has_sample_terms;           /* there are others than those */
 	size_t next;
 };
 
 void scope_walk_init(struct scope_walk *walk, const struct scope *scope,
-	const struct profile *profile, const struct tree *tree, const atomic_bool *is_cancelled);
+	const struct profile *profile, const struct scope_stacks *stacks,
+	const atomic_bool *is_cancelled);
 const struct profile_sample *scope_walk_next(struct scope_walk *walk);
 void scope_walk_deinit(struct scope_walk *walk);
+
+/* Drops the samples that do not meet the terms; how many do. */
+void scope_drop(const struct scope *scope, struct profile *profile);
+uint64_t scope_count(const struct scope *scope, const struct profile *profile);
+/* For each function whether it meets all terms, which are on functions. To be freed. */
+bool *scope_functions(const struct scope *scope, const struct profile *profile);
 
 /* The time that the terms leave, since the recording's beginning: from <= time < to. */
 void scope_span(const struct scope *scope, const struct profile *profile, uint64_t *from_ns,
@@ -73,5 +110,10 @@ void scope_span(const struct scope *scope, const struct profile *profile, uint64
 
 /* What a process runs in: its container, or its cgroup where there is none; "" for neither. */
 const char *scope_container(const struct profile_process *process);
+
+/* Whether a term of that kind and text is met: SCOPE_EVENT, SCOPE_LANGUAGE, SCOPE_WITHIN. */
+bool scope_is_event(const char *name, const char *text);
+bool scope_is_language(const struct profile_object *object, const char *text);
+bool scope_is_within(const struct profile_process *process, const char *text);
 
 #endif

@@ -171,6 +171,8 @@ static void put_term(const struct app *app, const struct scope_term *term, struc
 		str_printf(out, "%.2f s to %.2f s", (double)term->from_ns / 1e9,
 			(double)term->to_ns / 1e9);
 		break;
+	default: /* of commands' options, which are not among the steps of the trail */
+		break;
 	}
 }
 

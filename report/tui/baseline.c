@@ -176,18 +176,9 @@ static bool translate(const struct baseline *baseline, const struct profile *new
 			ret->excludes = term->excludes;
 		}
 		return true;
-	case SCOPE_PATTERN:
-	case SCOPE_KERNEL:
-	case SCOPE_COMM:
-	case SCOPE_CONTAINER:
-		return true;
-	case SCOPE_THREAD:
-	case SCOPE_PROCESS:
-	case SCOPE_CPU:
-	case SCOPE_TIME:
-		break;
+	default:
+		return scope_is_of_names(term->kind);
 	}
-	return false;
 }
 
 /* Returns how many terms are left out. */
@@ -286,12 +277,13 @@ static void refresh_merged(struct baseline *baseline, const struct model *model)
 }
 
 /* For each sample of the profile whether it meets the scope; to be freed. */
-static bool *find_seen(const struct profile *profile, const struct tree *tree,
+static bool *find_seen(const struct profile *profile, const struct model_names *names,
 	const struct scope *scope, const atomic_bool *is_cancelled)
 {
+	struct scope_stacks stacks = model_names_stacks(names, profile);
 	bool *is_seen = mem_zalloc_array(profile->samples.len + 1, sizeof(*is_seen));
 	struct scope_walk walk;
-	scope_walk_init(&walk, scope, profile, tree, is_cancelled);
+	scope_walk_init(&walk, scope, profile, &stacks, is_cancelled);
 	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));)
 		is_seen[sample - profile->samples.data] = true;
 	scope_walk_deinit(&walk);
@@ -304,7 +296,7 @@ static size_t find_seen_of_base(const struct baseline *baseline, const struct mo
 {
 	struct scope scope;
 	size_t nr_left_out = translate_scope(baseline, model->profile, &wish->scope, &scope);
-	*ret = find_seen(baseline->profile, &baseline->names->tree, &scope, is_cancelled);
+	*ret = find_seen(baseline->profile, baseline->names, &scope, is_cancelled);
 	scope_deinit(&scope);
 	return nr_left_out;
 }
@@ -333,7 +325,7 @@ static void compare(struct baseline *baseline, const struct model *model,
 	comparison->nr_left_out =
 		find_seen_of_base(baseline, model, wish, is_cancelled, &seen_of_base);
 	CLEANUP_FREE bool *seen_of_new =
-		find_seen(model->profile, &model->names->tree, &wish->scope, is_cancelled);
+		find_seen(model->profile, model->names, &wish->scope, is_cancelled);
 	const struct diff_source sources[] = {
 		[MATCH_BASE] = {baseline->profile, &baseline->names->tree, seen_of_base},
 		[MATCH_NEW] = {model->profile, &model->names->tree, seen_of_new},

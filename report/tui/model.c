@@ -116,6 +116,15 @@ bool model_names_are_for(const struct model_names *names, const struct model_wis
 	       names->hides_native == wish->hides_native;
 }
 
+struct scope_stacks model_names_stacks(
+	const struct model_names *names, const struct profile *profile)
+{
+	return (struct scope_stacks){
+		.profile = names->without_native ? names->without_native : profile,
+		.hides_inlined = names->hides_inlined,
+	};
+}
+
 /* The groups were made of whole names: what is shown alike is not one function. */
 void model_names_write(struct model_names *names, const struct model_look *look)
 {
@@ -201,20 +210,14 @@ static bool sum_samples(
 	slice_init(&model->slice, profile);
 	timeline_init(&model->timeline, profile, from_ns, to_ns);
 	struct scope_walk walk;
-	scope_walk_init(&walk, scope, profile, &model->names->tree, is_cancelled);
+	struct scope_stacks stacks = model_names_stacks(model->names, profile);
+	scope_walk_init(&walk, scope, profile, &stacks, is_cancelled);
 	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));) {
 		slice_add(&model->slice, sample->stack, profile_sample_value(profile, sample));
 		timeline_add(&model->timeline, profile, sample);
 	}
 	scope_walk_deinit(&walk);
 	return !is_cancelled || !atomic_load(is_cancelled);
-}
-
-/* A profile of which nodes and stacks are to be read. */
-static const struct profile *model_stacks(const struct model *model)
-{
-	const struct profile *without_native = model->names->without_native;
-	return without_native ? without_native : model->profile;
 }
 
 static void annotate(struct model *model, uint32_t frame, const atomic_bool *is_cancelled)
@@ -227,8 +230,9 @@ static void annotate(struct model *model, uint32_t frame, const atomic_bool *is_
 		.hides_inlined = model->names->hides_inlined,
 	};
 	if (function)
-		model->annotation = annotation_create(
-			model_stacks(model), &names, &model->slice, function, is_cancelled);
+		model->annotation =
+			annotation_create(model_names_stacks(model->names, model->profile).profile,
+				&names, &model->slice, function, is_cancelled);
 }
 
 static struct model *begin_model(

@@ -15,6 +15,7 @@
 #include "report/analyse/timeline.h"
 #include "report/analyse/tree.h"
 #include "report/compare/compare.h"
+#include "report/model/pattern.h"
 #include "report/model/slice.h"
 #include "report/name/demangle/demangle.h"
 #include "report/name/listing/annotation.h"
@@ -110,6 +111,9 @@ struct model_names *model_names_create_for(
 bool model_names_are_for(const struct model_names *names, const struct model_wish *wish);
 /* The same without a tree, for model_create_flat(). */
 struct model_names *model_names_create_flat(const struct profile *profile, unsigned serial);
+/* The stacks that are seen under these names, of the profile that they were made of. */
+struct scope_stacks model_names_stacks(
+	const struct model_names *names, const struct profile *profile);
 /* Writes them as the look wants it, once, before anybody sees them. */
 void model_names_write(struct model_names *names, const struct model_look *look);
 struct model_names *model_names_hold(struct model_names *names);

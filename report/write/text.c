@@ -205,9 +205,10 @@ void text_put_table(const struct profile *profile, const struct table *table,
 	}
 	str_putc(out, '\n');
 	size_t wanted = 0;
+	CLEANUP_FREE bool *is_wanted = filter_functions(profile, options->filter);
 	for (size_t i = 0; i < table->rows.len; i++) {
 		const struct table_row *row = &table->rows.data[i];
-		if (!filter_wants_function(profile, options->filter, row->function))
+		if (!is_wanted[row->function])
 			continue;
 		wanted++;
 		if (i < shown)

@@ -14,7 +14,8 @@ static bool wants(const char *shown, const char *mangled, const char *word)
 	struct profile_function function = {.name = shown, .system_name = mangled};
 	vec_push(&profile.functions, function);
 	struct filter filter = {.symbols = {&word, 1}};
-	bool is_wanted = filter_wants_function(&profile, &filter, 0);
+	CLEANUP_FREE bool *wanted = filter_functions(&profile, &filter);
+	bool is_wanted = wanted[0];
 	vec_deinit(&profile.objects);
 	vec_deinit(&profile.functions);
 	return is_wanted;
@@ -159,5 +160,23 @@ TEST(samples_of_an_event)
 	filter_samples(profile, &(struct filter){.events = {names, 1}});
 	CHECK_INT(profile->samples.len, 2);
 	CHECK_INT(main_event_of(profile), 2);
+	profile_destroy(profile);
+}
+
+/* Either of several words, and of dsos and symbols both by one function. */
+TEST(dsos_and_symbols_are_met_by_one_function)
+{
+	static const char *const symbols[] = {"f", "malloc"}, *const dsos[] = {"[python]"};
+	struct filter filter = {.symbols = {symbols, 2}};
+	struct profile *profile = mixed_profile();
+	CHECK_INT(filter_count_stacks(profile, &filter), 9);
+	filter.dsos = (struct filter_strings){dsos, 1};
+	CHECK_INT(filter_count_stacks(profile, &filter), 5);
+	filter.symbols = (struct filter_strings){symbols + 1, 1};
+	CHECK_INT(filter_count_stacks(profile, &filter), 0);
+	filter.dsos.len = 0;
+	filter_stacks(profile, &filter);
+	check_folded(
+		profile, "app;main;loop;f;loop;g;malloc;page_fault_[k] 2\napp;main;malloc 4\n");
 	profile_destroy(profile);
 }

@@ -21,14 +21,13 @@ static struct profile *taking_turns(void)
 	return fixture_profile(&fixture);
 }
 
-static void sum(const struct profile *profile, const struct scope *scope, const struct tree *tree,
-	struct timeline *ret)
+static void sum(const struct profile *profile, const struct scope *scope, struct timeline *ret)
 {
 	uint64_t from_ns, to_ns;
 	struct scope_walk walk;
 	scope_span(scope, profile, &from_ns, &to_ns);
 	timeline_init(ret, profile, from_ns, to_ns);
-	scope_walk_init(&walk, scope, profile, tree, NULL);
+	scope_walk_init(&walk, scope, profile, NULL, NULL);
 	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));)
 		timeline_add(ret, profile, sample);
 	scope_walk_deinit(&walk);
@@ -53,11 +52,9 @@ static uint64_t count_cells(const struct timeline *timeline, uint32_t thread)
 TEST(timeline_sums_by_thread_and_time)
 {
 	struct profile *profile = taking_turns();
-	struct tree tree;
-	tree_init(&tree, profile, &(struct tree_options){0});
 	struct scope scope = {0};
 	struct timeline timeline;
-	sum(profile, &scope, &tree, &timeline);
+	sum(profile, &scope, &timeline);
 	CHECK_INT(timeline.threads[1].sum.samples, 500);
 	CHECK_INT(timeline.threads[2].sum.value, 500000000);
 	CHECK_INT(timeline.threads[1].first_ns, 1000000);
@@ -84,21 +81,18 @@ TEST(timeline_sums_by_thread_and_time)
 	window.columns = 0;
 	CHECK_INT(timeline_thread_peak(&timeline, 1, &window), 0);
 	timeline_deinit(&timeline);
-	tree_deinit(&tree);
 	profile_destroy(profile);
 }
 
 TEST(timeline_of_filtered_samples)
 {
 	struct profile *profile = taking_turns();
-	struct tree tree;
-	tree_init(&tree, profile, &(struct tree_options){0});
 	struct scope scope = {0};
 	scope_add(&scope, &(struct scope_term){.kind = SCOPE_THREAD, .number = 2});
 	scope_add(&scope,
 		&(struct scope_term){.kind = SCOPE_TIME, .from_ns = 500000000, .to_ns = 600000000});
 	struct timeline timeline;
-	sum(profile, &scope, &tree, &timeline);
+	sum(profile, &scope, &timeline);
 	CHECK_INT(timeline.from_ns, 500000000);
 	CHECK_INT(timeline.to_ns, 600000000);
 	CHECK_INT(timeline.threads[1].sum.samples, 0);
@@ -111,7 +105,7 @@ TEST(timeline_of_filtered_samples)
 	timeline_deinit(&timeline);
 	/* What leaves no time at all is no trap. */
 	scope_add(&scope, &(struct scope_term){.kind = SCOPE_TIME, .from_ns = 9, .to_ns = 9});
-	sum(profile, &scope, &tree, &timeline);
+	sum(profile, &scope, &timeline);
 	CHECK_INT(timeline.threads[2].sum.samples, 0);
 	CHECK_INT(timeline.nr_buckets, 1);
 	tasks_init(&tasks, profile, &timeline);
@@ -119,7 +113,6 @@ TEST(timeline_of_filtered_samples)
 	tasks_deinit(&tasks);
 	timeline_deinit(&timeline);
 	scope_deinit(&scope);
-	tree_deinit(&tree);
 	profile_destroy(profile);
 }
 
@@ -139,11 +132,9 @@ TEST(timeline_tasks_stand_by_falling_value_below_their_parents)
 				stack, 0, 1 + p * 7 % 11 + t * 3 % 5);
 	}
 	struct profile *profile = fixture_profile(&fixture);
-	struct tree tree;
-	tree_init(&tree, profile, &(struct tree_options){0});
 	struct timeline timeline;
 	struct tasks tasks;
-	sum(profile, &(struct scope){0}, &tree, &timeline);
+	sum(profile, &(struct scope){0}, &timeline);
 	tasks_init(&tasks, profile, &timeline);
 	CHECK_INT(tasks.nr_containers, 3);
 	CHECK_INT(tasks.nr_processes, 40);
@@ -168,6 +159,5 @@ TEST(timeline_tasks_stand_by_falling_value_below_their_parents)
 	}
 	tasks_deinit(&tasks);
 	timeline_deinit(&timeline);
-	tree_deinit(&tree);
 	profile_destroy(profile);
 }
