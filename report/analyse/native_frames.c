@@ -5,20 +5,8 @@
 struct script_nodes {
 	uint32_t *nodes;  /* of each node that which has its frames of scripts; 0: none */
 	bool *has_script; /* of each node: it or a caller is a frame of a script */
-	struct map known; /* parent << 32 | frame -> node, of those that were added */
+	struct map known; /* of profile_add_node() */
 };
-
-static uint32_t add_node(
-	struct profile *profile, struct script_nodes *script, uint32_t parent, uint32_t frame)
-{
-	bool added;
-	uint64_t *node = map_put(&script->known, (uint64_t)parent << 32 | frame, &added);
-	if (added) {
-		*node = profile->nodes.len;
-		vec_push(&profile->nodes, (struct layout_node){parent, frame});
-	}
-	return (uint32_t)*node;
-}
 
 /* Callers stand before those that they call. */
 static void add_script_nodes(struct profile *profile, struct script_nodes *script)
@@ -32,9 +20,9 @@ static void add_script_nodes(struct profile *profile, struct script_nodes *scrip
 		bool is_script =
 			object && profile->objects.data[object].info.kind == LAYOUT_OBJECT_SCRIPT;
 		uint32_t parent = script->nodes[node.parent];
-		script->nodes[i] = is_script || !object
-					   ? add_node(profile, script, parent, node.frame)
-					   : parent;
+		script->nodes[i] = is_script || !object ? profile_add_node(profile, &script->known,
+								  parent, node.frame)
+							: parent;
 		script->has_script[i] = is_script || script->has_script[node.parent];
 	}
 }

@@ -5,6 +5,7 @@
 #include "format/base/mem.h"
 #include "report/compare/function_match.h"
 #include "report/model/main_event.h"
+#include "report/model/slice.h"
 
 static const char *find_meta(const struct profile_meta *meta, size_t count, const char *key)
 {
@@ -76,14 +77,16 @@ static struct naming *count_names(const struct function_match *match, enum match
 {
 	const struct profile *profile = match->profiles[side];
 	struct naming *ret = mem_zalloc_array(match->list.len + 1, sizeof(*ret));
-	vec_each(&profile->samples, sample) {
-		struct profile_walk walk = profile_walk(profile, sample->stack);
+	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
+	for (uint32_t i = 0; i < profile->stacks.len; i++) {
+		struct profile_walk walk = profile_walk(profile, i);
 		const struct profile_frame *frame = &profile->frames.data[profile_walk_next(&walk)];
-		if (!frame->object)
+		if (!samples[i] || !frame->object)
 			continue;
 		struct naming *it = &ret[function_match_object(match, side, frame->object)];
-		it->samples++;
-		it->unnamed += !profile->functions.data[frame->function].is_known;
+		bool is_known = profile->functions.data[frame->function].is_known;
+		it->samples += samples[i];
+		it->unnamed += is_known ? 0 : samples[i];
 	}
 	return ret;
 }

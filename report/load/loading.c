@@ -13,16 +13,13 @@ enum {
 uint32_t loading_add_node(
 	struct loading *loading, struct map *known, uint32_t parent, uint32_t frame)
 {
-	struct profile *profile = loading->profile;
-	bool added;
-	uint64_t *node = map_put(known, (uint64_t)parent << 32 | frame, &added);
-	if (added) {
-		*node = profile->nodes.len;
-		vec_push(&profile->nodes, (struct layout_node){parent, frame});
+	size_t count = loading->profile->nodes.len;
+	uint32_t node = profile_add_node(loading->profile, known, parent, frame);
+	if (node == count) {
 		vec_push(&loading->node_depths, (uint16_t)(loading->node_depths.data[parent] + 1));
 		vec_push(&loading->plain_stacks, 0);
 	}
-	return (uint32_t)*node;
+	return node;
 }
 
 uint32_t loading_add_stack(struct loading *loading, uint32_t user, uint32_t kernel)

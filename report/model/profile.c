@@ -171,3 +171,15 @@ enum layout_truncation profile_stack_truncation(const struct profile *profile, u
 	const struct profile_frame *frame = &profile->frames.data[profile->nodes.data[root].frame];
 	return frame->object ? LAYOUT_COMPLETE : (enum layout_truncation)frame->offset;
 }
+
+uint32_t profile_add_node(
+	struct profile *profile, struct map *known, uint32_t parent, uint32_t frame)
+{
+	bool added;
+	uint64_t *node = map_put(known, (uint64_t)parent << 32 | frame, &added);
+	if (added) {
+		*node = profile->nodes.len;
+		vec_push(&profile->nodes, (struct layout_node){parent, frame});
+	}
+	return (uint32_t)*node;
+}

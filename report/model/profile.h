@@ -212,6 +212,12 @@ uint64_t profile_lost(const struct profile *profile);
 uint64_t profile_source_lost(const struct profile *profile, size_t source);
 /* Wall-clock time of an instant of the recording, ns since 1970; 0 when unknown. */
 uint64_t profile_wall_ns(const struct profile *profile, uint64_t monotonic_ns);
+/*
+ * The node of `frame` called from `parent`, for what makes stacks; `known` is the caller's, of all
+ * that it has added. New nodes stand behind all others.
+ */
+uint32_t profile_add_node(
+	struct profile *profile, struct map *known, uint32_t parent, uint32_t frame);
 /* Why the user stack is incomplete; LAYOUT_COMPLETE when it is not, or there is none. */
 enum layout_truncation profile_stack_truncation(const struct profile *profile, uint32_t stack);
 

@@ -36,3 +36,11 @@ void slice_deinit(struct slice *slice)
 	mem_free(slice->stacks);
 	*slice = (struct slice){0};
 }
+
+uint64_t *slice_count_stacks(const struct profile *profile)
+{
+	uint64_t *counts = mem_zalloc_array(profile->stacks.len, sizeof(*counts));
+	vec_each(&profile->samples, sample)
+		counts[sample->stack]++;
+	return counts;
+}

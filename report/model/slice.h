@@ -27,4 +27,7 @@ void slice_init_event(struct slice *slice, const struct profile *profile, uint32
 void slice_add(struct slice *slice, uint32_t stack, uint64_t value);
 void slice_deinit(struct slice *slice);
 
+/* How many samples each stack of the profile has; to be freed with mem_free(). */
+uint64_t *slice_count_stacks(const struct profile *profile);
+
 #endif

@@ -1,6 +1,7 @@
 #include "report/name/script_frames.h"
 
 #include "format/base/mem.h"
+#include "report/model/slice.h"
 
 const char *script_frames_cause(uint32_t cause)
 {
@@ -61,9 +62,7 @@ void script_frames_count(const struct profile *profile, struct script_frames *re
 	if (!ret->languages.len)
 		return;
 	/* Each stack once, since walking to the root takes its length. */
-	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->stacks.len, sizeof(*samples));
-	vec_each(&profile->samples, sample)
-		samples[sample->stack]++;
+	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
 	for (size_t i = 0; i < profile->stacks.len; i++)
 		if (samples[i])
 			count_stack(profile, (uint32_t)i, samples[i], ret);

@@ -5,6 +5,7 @@
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "report/analyse/table.h"
+#include "report/model/slice.h"
 #include "report/name/script_frames.h"
 #include "report/write/info.h"
 
@@ -45,9 +46,7 @@ static void add_stack(
 static struct sums sum_up(const struct profile *profile)
 {
 	struct sums sums = {0};
-	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->stacks.len, sizeof(*samples));
-	vec_each(&profile->samples, sample)
-		samples[sample->stack]++;
+	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
 	for (uint32_t i = 0; i < profile->stacks.len; i++)
 		if (samples[i])
 			add_stack(profile, i, samples[i], &sums);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/model/slice.h"
 #include "report/name/debugfile/debuginfod.h"
 
 enum {
@@ -34,11 +35,13 @@ static void count_samples(const struct profile *profile, struct row *rows)
 {
 	for (uint32_t i = 0; i < profile->objects.len; i++)
 		rows[i].object = i;
-	vec_each(&profile->samples, sample) {
-		struct profile_walk walk = profile_walk(profile, sample->stack);
+	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
+	for (uint32_t i = 0; i < profile->stacks.len; i++) {
+		struct profile_walk walk = profile_walk(profile, i);
 		const struct profile_frame *frame = &profile->frames.data[profile_walk_next(&walk)];
-		rows[frame->object].samples++;
-		rows[frame->object].unnamed += !profile->functions.data[frame->function].is_known;
+		bool is_known = profile->functions.data[frame->function].is_known;
+		rows[frame->object].samples += samples[i];
+		rows[frame->object].unnamed += is_known ? 0 : samples[i];
 	}
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "report/model/slice.h"
 #include "report/name/debugfile/debuginfod.h"
 #include "report/name/symbol/symbol_file.h"
 
@@ -32,9 +33,7 @@ static void find_open(const struct profile *profile, struct symbol_prefetch_obje
 
 static void count_samples(const struct profile *profile, struct symbol_prefetch_object *wanted)
 {
-	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->stacks.len, sizeof(*samples));
-	vec_each(&profile->samples, sample)
-		samples[sample->stack]++;
+	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
 	for (size_t i = 0; i < profile->stacks.len; i++) {
 		struct profile_walk walk = profile_walk(profile, (uint32_t)i);
 		uint32_t leaf = samples[i] ? profile_walk_next(&walk) : 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "report/analyse/table.h"
+#include "report/model/slice.h"
 
 static const char no_stack[] = "[no stack]";
 
@@ -20,19 +21,10 @@ struct builder {
 	uint64_t without_stack;
 };
 
-/* Samples of each stack. */
-static uint64_t *count_stacks(const struct profile *profile)
-{
-	uint64_t *counts = mem_zalloc_array(profile->stacks.len, sizeof(*counts));
-	vec_each(&profile->samples, sample)
-		counts[sample->stack]++;
-	return counts;
-}
-
 static void count_frames(struct builder *builder)
 {
 	const struct profile *profile = builder->profile;
-	CLEANUP_FREE uint64_t *counts = count_stacks(profile);
+	CLEANUP_FREE uint64_t *counts = slice_count_stacks(profile);
 	for (size_t i = 0; i < profile->stacks.len; i++) {
 		if (!counts[i])
 			continue;

@@ -11,7 +11,7 @@ struct planter {
 	uint32_t objects[ROOT_KIND_COUNT]; /* 0: none yet */
 	struct strtab names;               /* the kind, and behind it what is shown */
 	VEC(uint32_t) frames;              /* of each name */
-	struct map nodes;                  /* caller << 32 | frame -> node */
+	struct map nodes;                  /* of profile_add_node() */
 	struct map chains;                 /* thread << 32 | cpu -> innermost node of the roots */
 	struct map stacks;                 /* old stack << 32 | that node -> new stack */
 	VEC(struct profile_stack) planted;
@@ -114,17 +114,6 @@ static uint32_t frame_of(
 	return planter->frames.data[id];
 }
 
-static uint32_t node_of(struct planter *planter, uint32_t parent, uint32_t frame)
-{
-	bool added;
-	uint64_t *node = map_put(&planter->nodes, (uint64_t)parent << 32 | frame, &added);
-	if (added) {
-		*node = planter->profile->nodes.len;
-		vec_push(&planter->profile->nodes, (struct layout_node){parent, frame});
-	}
-	return (uint32_t)*node;
-}
-
 /* ---- samples ---- */
 
 static uint32_t chain_of(struct planter *planter, const struct profile_sample *sample)
@@ -136,7 +125,8 @@ static uint32_t chain_of(struct planter *planter, const struct profile_sample *s
 		return (uint32_t)*chain;
 	uint32_t node = 0;
 	for (uint32_t i = 0; i < planter->roots->count; i++)
-		node = node_of(planter, node, frame_of(planter, planter->roots->kinds[i], sample));
+		node = profile_add_node(planter->profile, &planter->nodes, node,
+			frame_of(planter, planter->roots->kinds[i], sample));
 	*chain = node;
 	return node;
 }
