@@ -21,9 +21,9 @@
 
 #include "format/base/mem.h"
 #include "format/base/vec.h"
-#include "report/name/symbol/answer.h"
 #include "report/name/symbol/dwarf_resolver.h"
 #include "report/name/symbol/go_resolver.h"
+#include "report/name/symbol/resolver.h"
 #include "report/name/symbol/symbol_file.h"
 
 struct list {
@@ -162,15 +162,14 @@ static int resolve_as_report(struct elf_file *elf, int fd, const char *path)
 	struct profile_object object = describe(elf, fd, absolute);
 	struct symbol_file file;
 	symbol_file_find(&object, &(struct symbol_file_options){0}, &file);
-	struct answer_place *places = mem_zalloc_array(list.addresses.len + 1, sizeof(*places));
+	struct resolver_place *places = mem_zalloc_array(list.addresses.len + 1, sizeof(*places));
 	vec_each(&list.addresses, address)
 		places[address - list.addresses.data] =
-			(struct answer_place){*address, *address, *address};
-	answer_places(
-		&(struct answer_sources){.index = symbol_file_index(&file),
-			.debug = file.debug,
-			.go = file.go,
-			.debug_options = {.path = file.debug_path, .alt_path = file.alt_path}},
+			(struct resolver_place){*address, *address, *address};
+	resolver_run(&(struct resolver_sources){.symbols = symbol_file_index(&file),
+			     .debug = file.debug,
+			     .go = file.go,
+			     .debug_options = {.path = file.debug_path, .alt_path = file.alt_path}},
 		places, list.addresses.len, &object.answers);
 	fprintf(stderr, "symbols: from %s\n", file.path ? file.path : file.problem);
 	vec_each(&list.addresses, address) {

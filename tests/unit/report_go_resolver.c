@@ -4,8 +4,8 @@
 #include "format/base/err.h"
 #include "format/base/str.h"
 #include "report/name/demangle/demangle.h"
-#include "report/name/symbol/chain_resolver.h"
 #include "report/name/symbol/go_resolver.h"
+#include "report/name/symbol/resolver.h"
 #include "tests/unit/forged_go.h"
 #include "tests/unit/unit.h"
 
@@ -158,10 +158,29 @@ TEST(go_resolver_without_the_linkers_record)
 	teardown(&fixture);
 }
 
+/* By all that the file has, where that has no symbols. */
+static void resolve(struct elf_file *elf, struct answers *answers)
+{
+	struct resolver_place places[COUNT];
+	struct symbol_index *none = symbol_index_create();
+	symbol_index_build(none);
+	for (size_t i = 0; i < COUNT; i++)
+		places[i] = (struct resolver_place){addresses[i], addresses[i], addresses[i]};
+	struct resolver_sources sources = {.symbols = none, .go = elf, .debug = elf};
+	CHECK(resolver_run(&sources, places, COUNT, answers));
+	symbol_index_destroy(none);
+}
+
+static void check_answer(const struct answers *answers, uint64_t address, const char *want)
+{
+	struct chain chain;
+	CHECK(answers_find(answers, address, &chain));
+	check_chain(&chain, want);
+}
+
 TEST(go_resolver_of_other_files)
 {
 	struct fixture fixture = {0};
-	struct dwarf_resolver_options options = {0};
 	static const Elf64_Ehdr header = {
 		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 		.e_type = ET_EXEC,
@@ -169,25 +188,26 @@ TEST(go_resolver_of_other_files)
 	bytes_put(&fixture.file, &header, sizeof(header));
 	open_file(&fixture);
 	CHECK(!fixture.resolver);
-	CHECK(!chain_resolver_create(fixture.elf, fixture.elf, &options, NULL));
-	CHECK(!chain_resolver_create(NULL, NULL, &options, NULL));
-	chain_resolver_destroy(NULL);
+	for (int i = 0; i < 2; i++) {
+		struct answers answers = {0};
+		resolve(i ? fixture.elf : NULL, &answers);
+		CHECK_INT(answers.detail, ANSWERS_SYMBOLS);
+		check_answer(&answers, addresses[3], "");
+		answers_deinit(&answers);
+	}
 	teardown(&fixture);
 }
 
-TEST(chain_resolver_asks_go)
+TEST(resolver_asks_go)
 {
 	struct fixture fixture;
-	struct chain chains[COUNT];
-	struct dwarf_resolver_options options = {0};
+	struct answers answers = {0};
 	setup(&fixture, 18);
-	struct chain_resolver *resolver =
-		chain_resolver_create(fixture.elf, fixture.elf, &options, NULL);
-	CHECK(resolver);
-	chain_resolver_run(resolver, addresses, COUNT, chains);
-	check_chain(&chains[3], "main.inl /b.go:300 0 < main.a /a.go:12 0");
-	CHECK_INT(chains[0].count, 0);
-	chain_resolver_destroy(resolver);
+	resolve(fixture.elf, &answers);
+	CHECK_INT(answers.detail, ANSWERS_INLINED);
+	check_answer(&answers, addresses[3], "main.inl /b.go:300 0 < main.a /a.go:12 0");
+	check_answer(&answers, addresses[0], "");
+	answers_deinit(&answers);
 	teardown(&fixture);
 }
 

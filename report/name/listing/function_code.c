@@ -3,8 +3,8 @@
 #include <elf.h>
 #include <string.h>
 
-#include "report/name/symbol/answer.h"
 #include "report/name/symbol/kernel_file.h"
+#include "report/name/symbol/resolver.h"
 
 enum {
 	MAX_CODE_BYTES = 1 << 20,
@@ -112,14 +112,14 @@ static void find_lines(const struct function_code_request *request, struct symbo
 	struct function_code *ret)
 {
 	size_t count = ret->disassembly.list.len;
-	CLEANUP_FREE struct answer_place *asked = mem_zalloc_array(count + 1, sizeof(*asked));
+	CLEANUP_FREE struct resolver_place *asked = mem_zalloc_array(count + 1, sizeof(*asked));
 	for (size_t i = 0; i < count; i++) {
 		uint64_t address = ret->disassembly.list.data[i].address;
-		asked[i] = (struct answer_place){address, address, address};
+		asked[i] = (struct resolver_place){address, address, address};
 	}
-	struct answer_sources sources = answer_sources_of(file);
-	sources.index = symbol_file_index(file);
-	answer_places(&sources, asked, count, &ret->answers);
+	struct resolver_sources sources = resolver_sources_of(file);
+	sources.symbols = symbol_file_index(file);
+	resolver_run(&sources, asked, count, &ret->answers);
 	ret->places = mem_zalloc_array(count + 1, sizeof(*ret->places));
 	for (size_t i = 0; i < count; i++) {
 		struct chain chain = {0};

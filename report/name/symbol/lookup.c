@@ -3,11 +3,11 @@
 #include <elf.h>
 
 #include "report/name/symbol/address_index.h"
-#include "report/name/symbol/answer.h"
 #include "report/name/symbol/answer_cache.h"
 #include "report/name/symbol/kernel_file.h"
 #include "report/name/symbol/kernel_module.h"
 #include "report/name/symbol/name_cache.h"
+#include "report/name/symbol/resolver.h"
 
 static const char unreadable[] = "its symbols could not be read when recording";
 static const char recording[] = "the recording";
@@ -36,7 +36,7 @@ static bool is_known(const struct lookup *lookup, const struct batch_place *plac
 }
 
 struct places {
-	VEC(struct answer_place) list;
+	VEC(struct resolver_place) list;
 };
 
 /* Those of the batch that are not answered yet, at their addresses in the file. */
@@ -47,7 +47,7 @@ static struct places open_places(const struct lookup *lookup, const struct symbo
 		if (is_known(lookup, it))
 			continue;
 		uint64_t address = symbol_file_address(object_of(lookup->batch), file, it->offset);
-		struct answer_place place = {
+		struct resolver_place place = {
 			.address = address,
 			.debug_address = address,
 			.offset = it->offset,
@@ -59,13 +59,13 @@ static struct places open_places(const struct lookup *lookup, const struct symbo
 
 /* Looks them up. True when all that the files name was there to answer. */
 static bool look_up_places(
-	struct lookup *lookup, const struct answer_sources *sources, struct places *places)
+	struct lookup *lookup, const struct resolver_sources *sources, struct places *places)
 {
 	struct lookup_result *result = lookup->result;
 	const struct elf_budget *budget = lookup->batch->budget;
 	size_t count = places->list.len;
 	uint64_t refusals = elf_budget_refusals(budget);
-	bool is_whole = answer_places(sources, places->list.data, count, &result->answers);
+	bool is_whole = resolver_run(sources, places->list.data, count, &result->answers);
 	bool lacks_room = elf_budget_refusals(budget) > refusals;
 	result->lacks_room |= lacks_room;
 	result->lacks_debug_parts |= !is_whole || lacks_room;
@@ -81,9 +81,10 @@ static bool is_answered(const struct lookup *lookup)
 	return true;
 }
 
-static struct answer_sources sources_of(const struct lookup *lookup, const struct symbol_file *file)
+static struct resolver_sources sources_of(
+	const struct lookup *lookup, const struct symbol_file *file)
 {
-	struct answer_sources sources = answer_sources_of(file);
+	struct resolver_sources sources = resolver_sources_of(file);
 	sources.debug_options.budget = lookup->batch->budget;
 	return sources;
 }
@@ -119,14 +120,14 @@ static void keep(struct lookup *lookup, struct answer_key *key, bool are_answers
  * for what only symbols have answered.
  */
 static bool look_up_files(
-	struct lookup *lookup, struct symbol_file *file, struct answer_sources *sources)
+	struct lookup *lookup, struct symbol_file *file, struct resolver_sources *sources)
 {
 	struct answers *answers = &lookup->result->answers;
 	struct answer_key key = {0};
 	if (!answers_count(answers)) {
 		key = answer_cache_key(&object_of(lookup->batch)->info, file);
 		load_kept(lookup, &key);
-		sources->debug_index = (struct chain_index){
+		sources->index = (struct resolver_index){
 			.cache = lookup->batch->index_cache,
 			.name = key.name,
 			.nr_walks = key.nr_stored,
@@ -134,11 +135,11 @@ static bool look_up_files(
 	}
 	struct places places = open_places(lookup, file);
 	bool is_whole = lookup->stage > LOOKUP_SYMBOLS || !places.list.len ||
-			answer_detail(sources) == ANSWERS_SYMBOLS;
+			resolver_detail(sources) == ANSWERS_SYMBOLS;
 	if (places.list.len)
-		sources->index = symbol_file_index(file);
+		sources->symbols = symbol_file_index(file);
 	if (!is_whole)
-		*sources = (struct answer_sources){.index = sources->index};
+		*sources = (struct resolver_sources){.symbols = sources->symbols};
 	size_t nr_looked_up = places.list.len;
 	if (look_up_places(lookup, sources, &places) && is_whole && !file->is_symtab_cut)
 		keep(lookup, &key, nr_looked_up);
@@ -176,12 +177,12 @@ static void drop_archived(struct lookup_result *result)
  * Weighs what an archive has against what is here. It says of a place that nothing is known only
  * if at least the exported symbols were asked: where there are no others, they need not be again.
  */
-static void judge_archived(struct lookup *lookup, const struct answer_sources *sources)
+static void judge_archived(struct lookup *lookup, const struct resolver_sources *sources)
 {
 	struct lookup_result *result = lookup->result;
 	enum answers_detail detail = result->answers.detail;
 	bool has_symtab = result->file.level > SYMBOL_LEVEL_DYNSYM;
-	if (answer_detail(sources) > detail || (has_symtab && !result->has_archived_names))
+	if (resolver_detail(sources) > detail || (has_symtab && !result->has_archived_names))
 		drop_archived(result);
 	else
 		lookup->looks_up_unknown = has_symtab && detail < ANSWERS_INLINED;
@@ -199,7 +200,7 @@ static enum lookup_stage look_up_file(struct lookup *lookup)
 		return answers_count(&result->answers) ? LOOKUP_FILES : LOOKUP_SYMBOLS;
 	struct symbol_file *file = &result->file;
 	symbol_file_find(object_of(lookup->batch), &lookup->files, file);
-	struct answer_sources sources = sources_of(lookup, file);
+	struct resolver_sources sources = sources_of(lookup, file);
 	judge_archived(lookup, &sources);
 	bool is_whole = look_up_files(lookup, file, &sources);
 	note_origin(result);
@@ -232,7 +233,7 @@ static enum lookup_stage look_up_captured(struct lookup *lookup, const char *pro
 {
 	struct symbol_index *index = captured_index(lookup, problem);
 	struct places places = open_places(lookup, NULL);
-	look_up_places(lookup, &(struct answer_sources){.index = index}, &places);
+	look_up_places(lookup, &(struct resolver_sources){.symbols = index}, &places);
 	symbol_index_destroy(index);
 	return LOOKUP_END;
 }
@@ -245,9 +246,9 @@ static void look_up_kernel(struct lookup *lookup, const struct symbol_file *file
 	uint64_t (*to_debug)(const void *context, uint64_t offset), const void *context)
 {
 	struct symbol_index *index = captured_index(lookup, unreadable);
-	struct answer_sources sources = sources_of(lookup, file);
+	struct resolver_sources sources = sources_of(lookup, file);
 	struct places places = open_places(lookup, NULL);
-	sources.index = index;
+	sources.symbols = index;
 	vec_each(&places.list, place)
 		place->debug_address = to_debug(context, place->offset);
 	look_up_places(lookup, &sources, &places);
