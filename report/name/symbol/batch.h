@@ -31,7 +31,7 @@ struct batch {
 	struct profile *profile;
 	uint32_t object;
 	const struct symbolize_options *options;
-	const struct cache *cache, *index_cache, *name_cache;
+	const struct cache *cache, *index_cache;
 	struct elf_budget *budget;
 	VEC(struct batch_place) places;
 	VEC(uint32_t) compiled;  /* frames that a runtime named when recording */

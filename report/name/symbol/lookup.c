@@ -3,11 +3,10 @@
 #include <elf.h>
 
 #include "report/name/symbol/address_index.h"
-#include "report/name/symbol/answer_cache.h"
 #include "report/name/symbol/kernel_file.h"
 #include "report/name/symbol/kernel_module.h"
-#include "report/name/symbol/name_cache.h"
 #include "report/name/symbol/resolver.h"
+#include "report/name/symbol/symbol_cache.h"
 
 static const char unreadable[] = "its symbols could not be read when recording";
 static const char recording[] = "the recording";
@@ -89,30 +88,22 @@ static struct resolver_sources sources_of(
 	return sources;
 }
 
-/* Names are of use where inlined functions are shown: most are theirs. */
-static bool are_names_kept(const struct lookup *lookup)
+/* NULL: they are not kept. They are of use where inlined functions are shown: most are theirs. */
+static struct shown_names *kept_names(const struct lookup *lookup)
 {
-	return lookup->result->shown.mode != DEMANGLE_NONE && !lookup->batch->options->no_inline;
+	bool are_kept =
+		lookup->result->shown.mode != DEMANGLE_NONE && !lookup->batch->options->no_inline;
+	return are_kept ? &lookup->result->shown : NULL;
 }
 
-static void load_kept(struct lookup *lookup, struct answer_key *key)
+static void keep(struct lookup *lookup, struct symbol_cache_entry *entry, bool are_answers_new)
 {
-	const struct batch *batch = lookup->batch;
 	struct lookup_result *result = lookup->result;
-	answer_cache_load(batch->cache, key, &result->answers);
-	if (are_names_kept(lookup))
-		name_cache_load(batch->name_cache, key, &result->answers, &result->shown);
-}
-
-static void keep(struct lookup *lookup, struct answer_key *key, bool are_answers_new)
-{
-	const struct batch *batch = lookup->batch;
-	struct lookup_result *result = lookup->result;
-	if (are_answers_new)
-		answer_cache_store(batch->cache, key, &result->answers);
-	if (are_names_kept(lookup) &&
-		shown_names_complete(&result->shown, &result->answers) + are_answers_new)
-		name_cache_store(batch->name_cache, key, &result->answers, &result->shown);
+	struct shown_names *names = kept_names(lookup);
+	size_t nr_new = names ? shown_names_complete(names, &result->answers) : 0;
+	if (are_answers_new || nr_new)
+		symbol_cache_store(
+			lookup->batch->cache, entry, &result->answers, are_answers_new, names);
 }
 
 /*
@@ -123,14 +114,14 @@ static bool look_up_files(
 	struct lookup *lookup, struct symbol_file *file, struct resolver_sources *sources)
 {
 	struct answers *answers = &lookup->result->answers;
-	struct answer_key key = {0};
+	CLEANUP(symbol_cache_entry_deinit) struct symbol_cache_entry entry = {0};
 	if (!answers_count(answers)) {
-		key = answer_cache_key(&object_of(lookup->batch)->info, file);
-		load_kept(lookup, &key);
+		symbol_cache_find(&object_of(lookup->batch)->info, file, &entry);
+		symbol_cache_load(lookup->batch->cache, &entry, answers, kept_names(lookup));
 		sources->index = (struct resolver_index){
 			.cache = lookup->batch->index_cache,
-			.name = key.name,
-			.nr_walks = key.nr_stored,
+			.name = entry.name,
+			.nr_walks = entry.nr_stored,
 		};
 	}
 	struct places places = open_places(lookup, file);
@@ -142,7 +133,7 @@ static bool look_up_files(
 		*sources = (struct resolver_sources){.symbols = sources->symbols};
 	size_t nr_looked_up = places.list.len;
 	if (look_up_places(lookup, sources, &places) && is_whole && !file->is_symtab_cut)
-		keep(lookup, &key, nr_looked_up);
+		keep(lookup, &entry, nr_looked_up);
 	return is_whole;
 }
 

@@ -3,8 +3,7 @@
 #include "format/base/mem.h"
 #include "report/name/debugfile/debuginfod.h"
 #include "report/name/symbol/address_index.h"
-#include "report/name/symbol/answer_cache.h"
-#include "report/name/symbol/name_cache.h"
+#include "report/name/symbol/symbol_cache.h"
 #include "report/name/symbol/symbol_prefetch.h"
 
 static const uint64_t unpacked_bytes_max = 8ULL << 30;
@@ -12,7 +11,7 @@ static const uint64_t unpacked_bytes_max = 8ULL << 30;
 struct symbolizer {
 	struct profile *profile;
 	const struct symbolize_options *options;
-	struct cache *cache, *index_cache, *name_cache;
+	struct cache *cache, *index_cache;
 	struct elf_budget budget;
 	VEC(struct batch) batches;
 	VEC(uint32_t) order; /* indices of batches, most samples first */
@@ -71,7 +70,6 @@ static void collect(struct symbolizer *symbolizer)
 			.options = symbolizer->options,
 			.cache = symbolizer->cache,
 			.index_cache = symbolizer->index_cache,
-			.name_cache = symbolizer->name_cache,
 			.budget = &symbolizer->budget,
 			.archived = profile->objects.data[i].answers,
 		};
@@ -96,9 +94,8 @@ struct symbolizer *symbolizer_create(
 	elf_budget_init(&symbolizer->budget,
 		options->unpacked_bytes_max ? options->unpacked_bytes_max : unpacked_bytes_max);
 	/* Without, if they cannot be. */
-	err_destroy(answer_cache_open(options->cache_folder, &symbolizer->cache));
+	err_destroy(symbol_cache_open(options->cache_folder, &symbolizer->cache));
 	err_destroy(address_index_cache_open(options->cache_folder, &symbolizer->index_cache));
-	err_destroy(name_cache_open(options->cache_folder, &symbolizer->name_cache));
 	name_truncations(profile);
 	symbolizer->wanted = symbol_prefetch_list(profile);
 	collect(symbolizer);
@@ -182,7 +179,6 @@ void symbolizer_destroy(struct symbolizer *symbolizer)
 	vec_deinit(&symbolizer->order);
 	mem_free(symbolizer->wanted);
 	cache_close(symbolizer->cache);
-	cache_close(symbolizer->name_cache);
 	cache_close(symbolizer->index_cache);
 	mem_free(symbolizer);
 }
