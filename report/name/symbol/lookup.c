@@ -1,4 +1,4 @@
-#include "report/name/symbol/batch.h"
+#include "report/name/symbol/pending.h"
 
 #include <elf.h>
 

@@ -12,7 +12,7 @@
 #ifndef EBPROF_SYMBOLIZER_H
 #define EBPROF_SYMBOLIZER_H
 
-#include "report/name/symbol/batch.h"
+#include "report/name/symbol/pending.h"
 
 /*
  * Fills profile->functions and the frames' function, object by object. What has

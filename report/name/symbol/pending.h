@@ -3,8 +3,8 @@
  * what loading has made for good, so it may run on a thread of its own; its result is then
  * applied to the profile, which is fast. Both may be done more than once, each time better.
  */
-#ifndef EBPROF_BATCH_H
-#define EBPROF_BATCH_H
+#ifndef EBPROF_PENDING_H
+#define EBPROF_PENDING_H
 
 #include "format/base/cache.h"
 #include "format/elf/elf_budget.h"
