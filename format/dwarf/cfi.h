@@ -49,7 +49,7 @@ struct cfi_row {
 	uint8_t cfa_register;
 	bool is_signal_frame;    /* the caller was interrupted, not calling: its pc is exact */
 	uint8_t return_register; /* which of the registers is the return address */
-	int32_t cfa_offset, cfa_offset2; /* the second one is added to what was read */
+	int32_t cfa_offset, cfa_offset2;              /* the second one is added to what was read */
 	struct cfi_register registers[CFI_REGISTERS]; /* of the caller, by DWARF number */
 };
 
