@@ -56,13 +56,13 @@ static void name_by_files(struct baseline *baseline)
 	baseline->symbolizer = symbolizer_create(baseline->profile, &baseline->options);
 	symbolizer_begin(baseline->symbolizer);
 	symbolizer_rank(baseline->symbolizer);
-	struct batch *batch;
+	struct pending *pending;
 	bool waits;
-	while ((batch = symbolizer_next(baseline->symbolizer, &waits)) &&
-		batch->next < LOOKUP_NETWORK) {
+	while ((pending = symbolizer_next(baseline->symbolizer, &waits)) &&
+		pending->next < LOOKUP_NETWORK) {
 		struct lookup_result result;
-		batch_look_up(batch, &result);
-		batch_apply(batch, &result);
+		lookup_run(pending, &result);
+		pending_apply(pending, &result);
 	}
 }
 

@@ -7,7 +7,7 @@
 #include "report/tui/quiet_thread.h"
 
 struct found {
-	struct batch *batch;
+	struct pending *pending;
 	struct lookup_result result;
 };
 
@@ -53,15 +53,16 @@ static void *run(void *context)
 	symbolizer_prefetch(names->options.symbolizer);
 	while (!atomic_load(&names->is_cancelled)) {
 		bool waits;
-		struct found found = {.batch = symbolizer_next(names->options.symbolizer, &waits)};
-		if (!found.batch && !waits)
+		struct found found = {
+			.pending = symbolizer_next(names->options.symbolizer, &waits)};
+		if (!found.pending && !waits)
 			break;
-		set_fetching(names, !found.batch);
-		if (!found.batch) {
+		set_fetching(names, !found.pending);
+		if (!found.pending) {
 			debuginfod_wait_a_moment(names->options.debuginfod);
 			continue;
 		}
-		batch_look_up(found.batch, &found.result);
+		lookup_run(found.pending, &found.result);
 		hand_over(names, &found);
 	}
 	pthread_mutex_lock(&names->mutex);
@@ -84,7 +85,7 @@ struct name_thread *name_thread_create(const struct name_thread_options *options
 {
 	unsigned to_name = 0;
 	for (size_t i = 0; i < symbolizer_count(options->symbolizer); i++)
-		to_name += symbolizer_batch(options->symbolizer, i)->next != LOOKUP_END;
+		to_name += symbolizer_pending(options->symbolizer, i)->next != LOOKUP_END;
 	if (!to_name)
 		return NULL;
 	symbolizer_rank(options->symbolizer);
@@ -107,7 +108,7 @@ bool name_thread_apply(struct name_thread *names)
 	names->found = (struct founds){0};
 	pthread_mutex_unlock(&names->mutex);
 	vec_each(&found, it)
-		batch_apply(it->batch, &it->result);
+		pending_apply(it->pending, &it->result);
 	bool has_any = found.len;
 	vec_deinit(&found);
 	return has_any;

@@ -224,14 +224,14 @@ static void retry_names(struct worker *worker, const struct model_wish *wish)
 	worker->retry_serial = wish->retry_serial;
 	apply_names(worker);
 	for (size_t i = 0; is_idle && i < symbolizer_count(worker->symbolizer); i++) {
-		struct batch *batch = symbolizer_batch(worker->symbolizer, i);
-		if (batch->object != wish->retried)
+		struct pending *pending = symbolizer_pending(worker->symbolizer, i);
+		if (pending->object != wish->retried)
 			continue;
 		struct lookup_result result;
-		batch->next = LOOKUP_FILES;
-		batch_look_up(batch, &result);
-		batch->next = LOOKUP_END;
-		batch_apply(batch, &result);
+		pending->next = LOOKUP_FILES;
+		lookup_run(pending, &result);
+		pending->next = LOOKUP_END;
+		pending_apply(pending, &result);
 		worker->symbols_serial++;
 	}
 }

@@ -94,14 +94,14 @@ static bool ask_next(struct symbolizer *symbolizer, enum lookup_stage stage)
 {
 	bool waits;
 	struct lookup_result result;
-	struct batch *batch = symbolizer_next(symbolizer, &waits);
+	struct pending *pending = symbolizer_next(symbolizer, &waits);
 	CHECK(!waits);
-	if (!batch)
+	if (!pending)
 		return false;
-	CHECK(batch->next == stage);
-	batch_look_up(batch, &result);
+	CHECK(pending->next == stage);
+	lookup_run(pending, &result);
 	CHECK(result.stage == stage);
-	batch_apply(batch, &result);
+	pending_apply(pending, &result);
 	return true;
 }
 

@@ -1,33 +1,34 @@
-#include "report/name/symbol/pending.h"
+#include "report/name/symbol/lookup.h"
 
 #include <elf.h>
 
 #include "report/name/symbol/address_index.h"
 #include "report/name/symbol/kernel_file.h"
 #include "report/name/symbol/kernel_module.h"
+#include "report/name/symbol/pending.h"
 #include "report/name/symbol/resolver.h"
 #include "report/name/symbol/symbol_cache.h"
 
 static const char unreadable[] = "its symbols could not be read when recording";
 static const char recording[] = "the recording";
 
-/* One lookup for a batch: nothing of the profile is written. */
+/* One lookup for a pending: nothing of the profile is written. */
 struct lookup {
-	const struct batch *batch;
+	const struct pending *pending;
 	struct symbol_file_options files; /* with debuginfod when it is the network's turn */
 	enum lookup_stage stage;
 	bool looks_up_unknown; /* ... of which the archive knows no name */
 	struct lookup_result *result;
 };
 
-static const struct profile_object *object_of(const struct batch *batch)
+static const struct profile_object *object_of(const struct pending *pending)
 {
-	return &batch->profile->objects.data[batch->object];
+	return &pending->profile->objects.data[pending->object];
 }
 
 /* ---- answers ---- */
 
-static bool is_known(const struct lookup *lookup, const struct batch_place *place)
+static bool is_known(const struct lookup *lookup, const struct pending_place *place)
 {
 	struct chain chain;
 	return answers_find(&lookup->result->answers, place->offset, &chain) &&
@@ -38,14 +39,15 @@ struct places {
 	VEC(struct resolver_place) list;
 };
 
-/* Those of the batch that are not answered yet, at their addresses in the file. */
+/* Those of the pending that are not answered yet, at their addresses in the file. */
 static struct places open_places(const struct lookup *lookup, const struct symbol_file *file)
 {
 	struct places places = {0};
-	vec_each(&lookup->batch->places, it) {
+	vec_each(&lookup->pending->places, it) {
 		if (is_known(lookup, it))
 			continue;
-		uint64_t address = symbol_file_address(object_of(lookup->batch), file, it->offset);
+		uint64_t address =
+			symbol_file_address(object_of(lookup->pending), file, it->offset);
 		struct resolver_place place = {
 			.address = address,
 			.debug_address = address,
@@ -61,7 +63,7 @@ static bool look_up_places(
 	struct lookup *lookup, const struct resolver_sources *sources, struct places *places)
 {
 	struct lookup_result *result = lookup->result;
-	const struct elf_budget *budget = lookup->batch->budget;
+	const struct elf_budget *budget = lookup->pending->budget;
 	size_t count = places->list.len;
 	uint64_t refusals = elf_budget_refusals(budget);
 	bool is_whole = resolver_run(sources, places->list.data, count, &result->answers);
@@ -74,7 +76,7 @@ static bool look_up_places(
 
 static bool is_answered(const struct lookup *lookup)
 {
-	vec_each(&lookup->batch->places, place)
+	vec_each(&lookup->pending->places, place)
 		if (!is_known(lookup, place))
 			return false;
 	return true;
@@ -84,7 +86,7 @@ static struct resolver_sources sources_of(
 	const struct lookup *lookup, const struct symbol_file *file)
 {
 	struct resolver_sources sources = resolver_sources_of(file);
-	sources.debug_options.budget = lookup->batch->budget;
+	sources.debug_options.budget = lookup->pending->budget;
 	return sources;
 }
 
@@ -92,7 +94,7 @@ static struct resolver_sources sources_of(
 static struct shown_names *kept_names(const struct lookup *lookup)
 {
 	bool are_kept =
-		lookup->result->shown.mode != DEMANGLE_NONE && !lookup->batch->options->no_inline;
+		lookup->result->shown.mode != DEMANGLE_NONE && !lookup->pending->options->no_inline;
 	return are_kept ? &lookup->result->shown : NULL;
 }
 
@@ -103,7 +105,7 @@ static void keep(struct lookup *lookup, struct symbol_cache_entry *entry, bool a
 	size_t nr_new = names ? shown_names_complete(names, &result->answers) : 0;
 	if (are_answers_new || nr_new)
 		symbol_cache_store(
-			lookup->batch->cache, entry, &result->answers, are_answers_new, names);
+			lookup->pending->cache, entry, &result->answers, are_answers_new, names);
 }
 
 /*
@@ -116,10 +118,10 @@ static bool look_up_files(
 	struct answers *answers = &lookup->result->answers;
 	CLEANUP(symbol_cache_entry_deinit) struct symbol_cache_entry entry = {0};
 	if (!answers_count(answers)) {
-		symbol_cache_find(&object_of(lookup->batch)->info, file, &entry);
-		symbol_cache_load(lookup->batch->cache, &entry, answers, kept_names(lookup));
+		symbol_cache_find(&object_of(lookup->pending)->info, file, &entry);
+		symbol_cache_load(lookup->pending->cache, &entry, answers, kept_names(lookup));
 		sources->index = (struct resolver_index){
-			.cache = lookup->batch->index_cache,
+			.cache = lookup->pending->index_cache,
 			.name = entry.name,
 			.nr_walks = entry.nr_stored,
 		};
@@ -152,8 +154,8 @@ static void note_origin(struct lookup_result *result)
 static bool needs_network(const struct lookup *lookup)
 {
 	const struct lookup_result *result = lookup->result;
-	return lookup->stage < LOOKUP_NETWORK && lookup->batch->options->files.debuginfod &&
-	       object_of(lookup->batch)->info.build_id_len && !result->has_archived_names &&
+	return lookup->stage < LOOKUP_NETWORK && lookup->pending->options->files.debuginfod &&
+	       object_of(lookup->pending)->info.build_id_len && !result->has_archived_names &&
 	       (result->file.level < SYMBOL_LEVEL_DWARF || result->lacks_debug_parts);
 }
 
@@ -190,7 +192,7 @@ static enum lookup_stage look_up_file(struct lookup *lookup)
 	if (lookup->stage == LOOKUP_RECORDING)
 		return answers_count(&result->answers) ? LOOKUP_FILES : LOOKUP_SYMBOLS;
 	struct symbol_file *file = &result->file;
-	symbol_file_find(object_of(lookup->batch), &lookup->files, file);
+	symbol_file_find(object_of(lookup->pending), &lookup->files, file);
 	struct resolver_sources sources = sources_of(lookup, file);
 	judge_archived(lookup, &sources);
 	bool is_whole = look_up_files(lookup, file, &sources);
@@ -204,11 +206,11 @@ static enum lookup_stage look_up_file(struct lookup *lookup)
 
 static struct symbol_index *captured_index(struct lookup *lookup, const char *problem)
 {
-	const struct batch *batch = lookup->batch;
+	const struct pending *pending = lookup->pending;
 	struct lookup_result *result = lookup->result;
 	struct symbol_index *index = symbol_index_create();
-	vec_each(&batch->profile->symbols, symbol)
-		if (symbol->object == batch->object)
+	vec_each(&pending->profile->symbols, symbol)
+		if (symbol->object == pending->object)
 			symbol_index_add(index, symbol->offset, symbol->size, symbol->name,
 				STB_GLOBAL, STT_FUNC);
 	symbol_index_build(index);
@@ -254,11 +256,11 @@ static uint64_t image_address(const void *context, uint64_t offset)
 
 static enum lookup_stage look_up_image(struct lookup *lookup)
 {
-	const struct batch *batch = lookup->batch;
+	const struct pending *pending = lookup->pending;
 	struct kernel_file kernel = {.file = {.debug_fd = -1, .go_fd = -1}};
 	bool is_open = !is_answered(lookup);
 	if (is_open && lookup->stage > LOOKUP_RECORDING &&
-		kernel_file_find(batch->profile, object_of(batch), &lookup->files, &kernel))
+		kernel_file_find(pending->profile, object_of(pending), &lookup->files, &kernel))
 		look_up_kernel(lookup, &kernel.file, image_address, &kernel);
 	else
 		look_up_captured(lookup, unreadable);
@@ -273,11 +275,11 @@ static uint64_t module_address(const void *context, uint64_t offset)
 
 static enum lookup_stage look_up_module(struct lookup *lookup)
 {
-	const struct batch *batch = lookup->batch;
+	const struct pending *pending = lookup->pending;
 	struct kernel_module_file module = {.file = {.debug_fd = -1, .go_fd = -1}};
 	bool is_open = !is_answered(lookup);
 	if (is_open && lookup->stage > LOOKUP_RECORDING &&
-		kernel_module_find(batch->profile, batch->object, &lookup->files, &module))
+		kernel_module_find(pending->profile, pending->object, &lookup->files, &module))
 		look_up_kernel(lookup, &module.file, module_address, &module);
 	else
 		look_up_captured(lookup, unreadable);
@@ -287,14 +289,14 @@ static enum lookup_stage look_up_module(struct lookup *lookup)
 
 static enum lookup_stage look_up_compiled(struct lookup *lookup, const char *problem)
 {
-	if (lookup->batch->compiled.len)
+	if (lookup->pending->compiled.len)
 		lookup->result->symbols_from = recording;
 	return look_up_captured(lookup, problem);
 }
 
 static enum lookup_stage look_up_object(struct lookup *lookup)
 {
-	switch (object_of(lookup->batch)->info.kind) {
+	switch (object_of(lookup->pending)->info.kind) {
 	case LAYOUT_OBJECT_FILE:
 		return look_up_file(lookup);
 	case LAYOUT_OBJECT_KERNEL:
@@ -316,31 +318,38 @@ static enum lookup_stage look_up_object(struct lookup *lookup)
 }
 
 /* Asking begins with what the recording had; names that are shown already must not lose it. */
-static void begin_with_archive(struct batch *batch, struct lookup_result *result)
+static void begin_with_archive(struct pending *pending, struct lookup_result *result)
 {
-	result->nr_archived = answers_count(&batch->archived);
-	result->has_archived_names = answers_have_names(&batch->archived);
-	if (result->stage == LOOKUP_NETWORK && !batch->is_shown) {
-		result->answers = batch->archived;
-		batch->archived = (struct answers){0};
+	result->nr_archived = answers_count(&pending->archived);
+	result->has_archived_names = answers_have_names(&pending->archived);
+	if (result->stage == LOOKUP_NETWORK && !pending->is_shown) {
+		result->answers = pending->archived;
+		pending->archived = (struct answers){0};
 		return;
 	}
-	answers_copy(&result->answers, &batch->archived);
+	answers_copy(&result->answers, &pending->archived);
 }
 
-void batch_look_up(struct batch *batch, struct lookup_result *ret)
+void lookup_run(struct pending *pending, struct lookup_result *ret)
 {
-	*ret = (struct lookup_result){.stage = batch->next,
-		.shown = {.mode = batch->options->demangle},
+	*ret = (struct lookup_result){.stage = pending->next,
+		.shown = {.mode = pending->options->demangle},
 		.file = {.debug_fd = -1, .go_fd = -1}};
-	struct lookup lookup = {.batch = batch,
-		.files = batch->options->files,
-		.stage = batch->next,
+	struct lookup lookup = {.pending = pending,
+		.files = pending->options->files,
+		.stage = pending->next,
 		.result = ret};
-	if (batch->next < LOOKUP_NETWORK)
+	if (pending->next < LOOKUP_NETWORK)
 		lookup.files.debuginfod = NULL;
-	begin_with_archive(batch, ret);
-	batch->next = look_up_object(&lookup);
-	ret->is_last = batch->next == LOOKUP_END;
+	begin_with_archive(pending, ret);
+	pending->next = look_up_object(&lookup);
+	ret->is_last = pending->next == LOOKUP_END;
 	symbol_file_close(&ret->file);
+}
+
+void lookup_result_deinit(struct lookup_result *result)
+{
+	shown_names_deinit(&result->shown);
+	answers_deinit(&result->answers);
+	symbol_file_deinit(&result->file);
 }

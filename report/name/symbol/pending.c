@@ -5,9 +5,9 @@
 
 #include "format/base/str.h"
 
-static struct profile_object *object_of(const struct batch *batch)
+static struct profile_object *object_of(const struct pending *pending)
 {
-	return &batch->profile->objects.data[batch->object];
+	return &pending->profile->objects.data[pending->object];
 }
 
 /* Its functions have names from whoever compiled or interpreted them, and no file has. */
@@ -17,89 +17,91 @@ static bool is_named_by_recording(enum layout_object_kind kind)
 	       kind == LAYOUT_OBJECT_BPF || kind == LAYOUT_OBJECT_SCRIPT;
 }
 
-void batch_add(struct batch *batch, uint32_t frame)
+void pending_add(struct pending *pending, uint32_t frame)
 {
-	const struct profile_frame *it = &batch->profile->frames.data[frame];
-	if (it->code && is_named_by_recording(object_of(batch)->info.kind))
-		vec_push(&batch->compiled, frame);
+	const struct profile_frame *it = &pending->profile->frames.data[frame];
+	if (it->code && is_named_by_recording(object_of(pending)->info.kind))
+		vec_push(&pending->compiled, frame);
 	else
-		vec_push(
-			&batch->places, (struct batch_place){.frame = frame, .offset = it->offset});
+		vec_push(&pending->places,
+			(struct pending_place){.frame = frame, .offset = it->offset});
 }
 
 /* ---- functions ---- */
 
 /*
  * Functions of an earlier time make room for those that are better: otherwise each time would add
- * one for each address. Returns the place in batch->functions.
+ * one for each address. Returns the place in pending->functions.
  */
 static uint32_t add_function(
-	struct batch *batch, const struct profile_function *function, uint32_t older)
+	struct pending *pending, const struct profile_function *function, uint32_t older)
 {
-	struct profile *profile = batch->profile;
-	if (batch->nr_functions == batch->functions.len) {
-		vec_push(&batch->functions, (uint32_t)profile->functions.len);
-		vec_push(&batch->older, 0);
+	struct profile *profile = pending->profile;
+	if (pending->nr_functions == pending->functions.len) {
+		vec_push(&pending->functions, (uint32_t)profile->functions.len);
+		vec_push(&pending->older, 0);
 		vec_push(&profile->functions, (struct profile_function){0});
 	}
-	uint32_t place = (uint32_t)batch->nr_functions++;
-	profile->functions.data[batch->functions.data[place]] = *function;
-	batch->older.data[place] = older;
+	uint32_t place = (uint32_t)pending->nr_functions++;
+	profile->functions.data[pending->functions.data[place]] = *function;
+	pending->older.data[place] = older;
 	return place;
 }
 
-static struct profile_function *function_at(const struct batch *batch, uint32_t place)
+static struct profile_function *function_at(const struct pending *pending, uint32_t place)
 {
-	return &batch->profile->functions.data[batch->functions.data[place]];
+	return &pending->profile->functions.data[pending->functions.data[place]];
 }
 
-static const char *shown_name(struct batch *batch, const struct chain_frame *frame)
+static const char *shown_name(struct pending *pending, const struct chain_frame *frame)
 {
 	CLEANUP(str_deinit) struct str name = {0};
-	const char *known = shown_names_get(batch->shown, frame->number);
+	const char *known = shown_names_get(pending->shown, frame->number);
 	if (known)
 		return known;
-	if (!demangle(frame->function, batch->options->demangle, &name))
+	if (!demangle(frame->function, pending->options->demangle, &name))
 		return frame->function;
-	return arena_strndup(&batch->profile->arena, str_text(&name), name.len);
+	return arena_strndup(&pending->profile->arena, str_text(&name), name.len);
 }
 
 /* Equal names of one object are one text, so its number or else its address is the key. */
-static uint64_t *newest_called(struct batch *batch, const struct chain_frame *frame)
+static uint64_t *newest_called(struct pending *pending, const struct chain_frame *frame)
 {
-	return frame->number ? &batch->by_number.data[frame->number - 1]
-			     : map_put(&batch->by_name, (uint64_t)(uintptr_t)frame->function, NULL);
+	return frame->number
+		       ? &pending->by_number.data[frame->number - 1]
+		       : map_put(&pending->by_name, (uint64_t)(uintptr_t)frame->function, NULL);
 }
 
 /* The function of the frame's name whose symbol is at its start, or with `is_any` whichever is
  * called so. */
-static uint32_t named_function(struct batch *batch, const struct chain_frame *frame, bool is_any)
+static uint32_t named_function(
+	struct pending *pending, const struct chain_frame *frame, bool is_any)
 {
-	uint64_t *newest = newest_called(batch, frame);
-	for (uint64_t at = *newest; at; at = batch->older.data[at - 1])
-		if (is_any || function_at(batch, (uint32_t)at - 1)->start == frame->start)
-			return batch->functions.data[at - 1];
+	uint64_t *newest = newest_called(pending, frame);
+	for (uint64_t at = *newest; at; at = pending->older.data[at - 1])
+		if (is_any || function_at(pending, (uint32_t)at - 1)->start == frame->start)
+			return pending->functions.data[at - 1];
 	struct profile_function function = {
-		.name = *newest ? function_at(batch, (uint32_t)*newest - 1)->name
-				: shown_name(batch, frame),
+		.name = *newest ? function_at(pending, (uint32_t)*newest - 1)->name
+				: shown_name(pending, frame),
 		.system_name = frame->function,
-		.object = batch->object,
+		.object = pending->object,
 		.is_known = true,
 		.start = is_any ? 0 : frame->start,
 	};
-	*newest = add_function(batch, &function, (uint32_t)*newest) + 1;
-	return batch->functions.data[*newest - 1];
+	*newest = add_function(pending, &function, (uint32_t)*newest) + 1;
+	return pending->functions.data[*newest - 1];
 }
 
 /* OBJECT+0xADDRESS. There can be one for each frame, so this does not go through printf(). */
-static const char *address_text(struct batch *batch, uint64_t address)
+static const char *address_text(struct pending *pending, uint64_t address)
 {
 	static const char plus[] = "+0x";
-	const char *name = object_of(batch)->name;
+	const char *name = object_of(pending)->name;
 	size_t len = strlen(name), digits = 1;
 	while (digits < 16 && address >> 4 * digits)
 		digits++;
-	char *text = arena_alloc(&batch->profile->arena, len + sizeof(plus) + digits);
+	char *text = arena_alloc(&pending->profile->arena, len + sizeof(plus) + digits);
 	char *at = mempcpy(mempcpy(text, name, len), plus, sizeof(plus) - 1);
 	while (digits--)
 		*at++ = "0123456789abcdef"[address >> 4 * digits & 15];
@@ -107,46 +109,46 @@ static const char *address_text(struct batch *batch, uint64_t address)
 	return text;
 }
 
-static uint32_t unknown_function(struct batch *batch, uint64_t address)
+static uint32_t unknown_function(struct pending *pending, uint64_t address)
 {
 	bool is_new;
-	uint64_t *index = map_put(&batch->by_address, address, &is_new);
+	uint64_t *index = map_put(&pending->by_address, address, &is_new);
 	if (!is_new)
 		return (uint32_t)*index;
-	const char *text = address_text(batch, address);
+	const char *text = address_text(pending, address);
 	struct profile_function function = {
 		.name = text,
 		.system_name = text,
-		.object = batch->object,
+		.object = pending->object,
 		.start = address,
 	};
-	uint32_t place = add_function(batch, &function, 0);
-	*index = batch->functions.data[place];
+	uint32_t place = add_function(pending, &function, 0);
+	*index = pending->functions.data[place];
 	return (uint32_t)*index;
 }
 
-static void forget_functions(struct batch *batch)
+static void forget_functions(struct pending *pending)
 {
-	batch->by_number.len = 0;
-	map_clear(&batch->by_name);
-	map_clear(&batch->by_address);
-	batch->nr_functions = 0;
+	pending->by_number.len = 0;
+	map_clear(&pending->by_name);
+	map_clear(&pending->by_address);
+	pending->nr_functions = 0;
 }
 
 /* Nothing leads to those that were not needed again; they must not tell of freed texts. */
-static void clear_unused_functions(struct batch *batch)
+static void clear_unused_functions(struct pending *pending)
 {
-	for (size_t i = batch->nr_functions; i < batch->functions.len; i++)
-		*function_at(batch, (uint32_t)i) = (struct profile_function){
-			.name = "", .system_name = "", .object = batch->object};
+	for (size_t i = pending->nr_functions; i < pending->functions.len; i++)
+		*function_at(pending, (uint32_t)i) = (struct profile_function){
+			.name = "", .system_name = "", .object = pending->object};
 }
 
 /* ---- frames ---- */
 
-static void set_place(struct batch *batch, uint32_t frame, const struct chain_frame *from)
+static void set_place(struct pending *pending, uint32_t frame, const struct chain_frame *from)
 {
-	struct profile_frame *to = &batch->profile->frames.data[frame];
-	struct profile_function *function = &batch->profile->functions.data[to->function];
+	struct profile_frame *to = &pending->profile->frames.data[frame];
+	struct profile_function *function = &pending->profile->functions.data[to->function];
 	to->file = from->file;
 	to->line = from->line;
 	if (function->file || !function->is_known)
@@ -155,18 +157,19 @@ static void set_place(struct batch *batch, uint32_t frame, const struct chain_fr
 	function->line = from->decl_file ? from->decl_line : 0;
 }
 
-static void name_frame(struct batch *batch, const struct lookup_result *result,
-	const struct batch_place *place, const struct chain *chain)
+static void name_frame(struct pending *pending, const struct lookup_result *result,
+	const struct pending_place *place, const struct chain *chain)
 {
 	const struct chain_frame *outermost =
 		chain->count ? &chain->frames[chain->count - 1] : &(struct chain_frame){0};
 	const struct symbol_file *file = result->has_file ? &result->file : NULL;
-	uint32_t function = outermost->function
-				    ? named_function(batch, outermost, false)
-				    : unknown_function(batch, symbol_file_address(object_of(batch),
-								      file, place->offset));
-	batch->profile->frames.data[place->frame].function = function;
-	set_place(batch, place->frame, outermost);
+	uint32_t function =
+		outermost->function
+			? named_function(pending, outermost, false)
+			: unknown_function(pending,
+				  symbol_file_address(object_of(pending), file, place->offset));
+	pending->profile->frames.data[place->frame].function = function;
+	set_place(pending, place->frame, outermost);
 }
 
 /* The frame that stood there the last time stays the same one, as it may be selected. */
@@ -179,19 +182,19 @@ static uint32_t inner_frame(struct profile *profile, uint32_t innermost, uint32_
 	return (uint32_t)profile->frames.len - 1;
 }
 
-static uint32_t add_inlined(struct batch *batch, const struct batch_place *place, uint32_t outer,
-	const struct chain_frame *from)
+static uint32_t add_inlined(struct pending *pending, const struct pending_place *place,
+	uint32_t outer, const struct chain_frame *from)
 {
-	struct profile *profile = batch->profile;
+	struct profile *profile = pending->profile;
 	uint32_t innermost = profile->frames.data[place->frame].innermost;
 	uint32_t index = inner_frame(profile, innermost, outer);
 	struct profile_frame *frame = &profile->frames.data[index];
-	frame->object = batch->object;
+	frame->object = pending->object;
 	frame->offset = place->offset;
 	static const struct chain_frame unnamed = {.function = "[unnamed]"};
-	frame->function = named_function(batch, from->function ? from : &unnamed, true);
+	frame->function = named_function(pending, from->function ? from : &unnamed, true);
 	profile->functions.data[frame->function].is_known = from->function;
-	set_place(batch, index, from);
+	set_place(pending, index, from);
 	return index;
 }
 
@@ -212,141 +215,134 @@ static void drop_inlined(struct profile *profile, uint32_t innermost, uint32_t l
 }
 
 static void add_inlined_frames(
-	struct batch *batch, const struct batch_place *place, const struct chain *chain)
+	struct pending *pending, const struct pending_place *place, const struct chain *chain)
 {
-	struct profile *profile = batch->profile;
+	struct profile *profile = pending->profile;
 	uint32_t inner = place->frame;
 	for (uint32_t i = chain->count; i-- > 1;)
-		inner = add_inlined(batch, place, inner, &chain->frames[i - 1]);
+		inner = add_inlined(pending, place, inner, &chain->frames[i - 1]);
 	struct profile_frame *frame = &profile->frames.data[place->frame];
 	drop_inlined(profile, frame->innermost, inner);
 	frame->innermost = inner != place->frame ? inner : 0;
 }
 
 /* A runtime told what stood there. */
-static void name_compiled(struct batch *batch)
+static void name_compiled(struct pending *pending)
 {
-	struct profile *profile = batch->profile;
-	vec_each(&batch->compiled, index) {
+	struct profile *profile = pending->profile;
+	vec_each(&pending->compiled, index) {
 		struct profile_frame *frame = &profile->frames.data[*index];
 		const struct profile_code *code = &profile->codes.data[frame->code - 1];
 		struct chain_frame told = {.function = code->name,
 			.start = code->start,
 			.file = code->file,
 			.line = code->line};
-		frame->function = named_function(batch, &told, false);
-		set_place(batch, *index, &told);
+		frame->function = named_function(pending, &told, false);
+		set_place(pending, *index, &told);
 	}
 }
 
 /* All at once: a function for each address is what there is without answers, and hardly more than
  * their texts with them. */
-static void reserve_functions(struct batch *batch, const struct answers *answers)
+static void reserve_functions(struct pending *pending, const struct answers *answers)
 {
 	size_t count = answers_text_count(answers);
-	vec_resize(&batch->by_number, count);
+	vec_resize(&pending->by_number, count);
 	if (!answers_count(answers)) {
-		count = batch->places.len;
-		map_reserve(&batch->by_address, count);
+		count = pending->places.len;
+		map_reserve(&pending->by_address, count);
 	}
-	vec_reserve(&batch->functions, count);
-	vec_reserve(&batch->older, count);
-	vec_reserve(&batch->profile->functions, count);
+	vec_reserve(&pending->functions, count);
+	vec_reserve(&pending->older, count);
+	vec_reserve(&pending->profile->functions, count);
 }
 
 /* The answer to each place; returns how many frames they have together. */
 static size_t find_chains(
-	const struct batch *batch, const struct answers *answers, struct chain *chains)
+	const struct pending *pending, const struct answers *answers, struct chain *chains)
 {
 	size_t nr_frames = 0;
-	for (size_t i = 0; i < batch->places.len; i++) {
-		answers_find(answers, batch->places.data[i].offset, &chains[i]);
+	for (size_t i = 0; i < pending->places.len; i++) {
+		answers_find(answers, pending->places.data[i].offset, &chains[i]);
 		nr_frames += chains[i].count;
 	}
 	return nr_frames;
 }
 
 /* Functions with symbols come first: one that was inlined elsewhere is the same function. */
-static void name_frames(struct batch *batch, const struct lookup_result *result)
+static void name_frames(struct pending *pending, const struct lookup_result *result)
 {
 	const struct answers *answers = &result->answers;
-	size_t count = batch->places.len;
-	bool had_answers = batch->outdated.len; /* of the time before */
+	size_t count = pending->places.len;
+	bool had_answers = pending->outdated.len; /* of the time before */
 	CLEANUP_FREE struct chain *chains = mem_zalloc_array(count, sizeof(*chains));
-	size_t nr_frames = find_chains(batch, answers, chains);
-	batch->shown = &result->shown;
-	forget_functions(batch);
-	name_compiled(batch);
-	reserve_functions(batch, answers);
+	size_t nr_frames = find_chains(pending, answers, chains);
+	pending->shown = &result->shown;
+	forget_functions(pending);
+	name_compiled(pending);
+	reserve_functions(pending, answers);
 	for (size_t i = 0; i < count; i++)
-		name_frame(batch, result, &batch->places.data[i], &chains[i]);
-	if (!batch->options->no_inline && (nr_frames || had_answers)) {
+		name_frame(pending, result, &pending->places.data[i], &chains[i]);
+	if (!pending->options->no_inline && (nr_frames || had_answers)) {
 		if (!had_answers)
-			vec_reserve(&batch->profile->frames, nr_frames);
+			vec_reserve(&pending->profile->frames, nr_frames);
 		for (size_t i = 0; i < count; i++)
-			add_inlined_frames(batch, &batch->places.data[i], &chains[i]);
+			add_inlined_frames(pending, &pending->places.data[i], &chains[i]);
 	}
-	clear_unused_functions(batch);
-	batch->shown = NULL;
+	clear_unused_functions(pending);
+	pending->shown = NULL;
 }
 
 /* ---- the object ---- */
 
-static void note_origin(struct batch *batch, const struct lookup_result *result)
+static void note_origin(struct pending *pending, const struct lookup_result *result)
 {
-	struct profile_object *object = object_of(batch);
+	struct profile_object *object = object_of(pending);
 	object->symbols_from = result->symbols_from;
 	object->symbols_problem = result->problem;
 	object->lacks_debug_parts = result->lacks_debug_parts;
 	object->lacks_room = result->lacks_room;
 	if (!result->has_file)
 		return;
-	symbol_file_keep_attempts(&result->file, &batch->profile->arena, object);
+	symbol_file_keep_attempts(&result->file, &pending->profile->arena, object);
 	const char *path = result->file.path;
 	if (path)
-		object->symbols_from = arena_strndup(&batch->profile->arena, path, strlen(path));
+		object->symbols_from = arena_strndup(&pending->profile->arena, path, strlen(path));
 }
 
 /* The last answers are the profile's; names may still point to those of the time before. */
-static void keep_answers(struct batch *batch, struct lookup_result *result)
+static void keep_answers(struct pending *pending, struct lookup_result *result)
 {
-	struct profile_object *object = object_of(batch);
+	struct profile_object *object = object_of(pending);
 	if (!result->is_last) {
-		vec_push(&batch->outdated, result->answers);
+		vec_push(&pending->outdated, result->answers);
 	} else {
-		vec_push(&batch->outdated, object->answers);
+		vec_push(&pending->outdated, object->answers);
 		object->answers = result->answers;
 		object->nr_archived = result->nr_archived;
 	}
 	result->answers = (struct answers){0};
 }
 
-void batch_apply(struct batch *batch, struct lookup_result *result)
+void pending_apply(struct pending *pending, struct lookup_result *result)
 {
-	name_frames(batch, result);
-	note_origin(batch, result);
-	keep_answers(batch, result);
+	name_frames(pending, result);
+	note_origin(pending, result);
+	keep_answers(pending, result);
 	lookup_result_deinit(result);
 }
 
-void lookup_result_deinit(struct lookup_result *result)
+void pending_deinit(struct pending *pending)
 {
-	shown_names_deinit(&result->shown);
-	answers_deinit(&result->answers);
-	symbol_file_deinit(&result->file);
-}
-
-void batch_deinit(struct batch *batch)
-{
-	vec_deinit(&batch->places);
-	vec_deinit(&batch->compiled);
-	vec_deinit(&batch->functions);
-	vec_deinit(&batch->older);
-	vec_deinit(&batch->by_number);
-	map_deinit(&batch->by_name);
-	map_deinit(&batch->by_address);
-	answers_deinit(&batch->archived);
-	vec_each(&batch->outdated, answers)
+	vec_deinit(&pending->places);
+	vec_deinit(&pending->compiled);
+	vec_deinit(&pending->functions);
+	vec_deinit(&pending->older);
+	vec_deinit(&pending->by_number);
+	map_deinit(&pending->by_name);
+	map_deinit(&pending->by_address);
+	answers_deinit(&pending->archived);
+	vec_each(&pending->outdated, answers)
 		answers_deinit(answers);
-	vec_deinit(&batch->outdated);
+	vec_deinit(&pending->outdated);
 }

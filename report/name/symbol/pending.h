@@ -1,7 +1,7 @@
 /*
- * The frames of one object on their way to their functions. A lookup is slow and reads only
- * what loading has made for good, so it may run on a thread of its own; its result is then
- * applied to the profile, which is fast. Both may be done more than once, each time better.
+ * The frames of one object that wait for their functions. Lookups (lookup.h) find these out, on
+ * any thread; their results are applied to the profile here, which is fast. Both may be done more
+ * than once, each time better.
  */
 #ifndef EBPROF_PENDING_H
 #define EBPROF_PENDING_H
@@ -9,33 +9,23 @@
 #include "format/base/cache.h"
 #include "format/elf/elf_budget.h"
 #include "report/model/profile.h"
-#include "report/name/symbol/shown_names.h"
-#include "report/name/symbol/symbol_file.h"
+#include "report/name/symbol/lookup.h"
 #include "report/name/symbol/symbolize_options.h"
 
-/* How far a lookup goes for names, step by step in this order. */
-enum lookup_stage {
-	LOOKUP_RECORDING, /* what was captured and archived; files are not looked at */
-	LOOKUP_SYMBOLS,   /* symbol tables, and what earlier reports found out */
-	LOOKUP_FILES,     /* debug information, too */
-	LOOKUP_NETWORK,   /* debuginfod, too */
-	LOOKUP_END,
-};
-
-struct batch_place {
+struct pending_place {
 	uint32_t frame;
 	uint64_t offset; /* of the frame */
 };
 
-struct batch {
+struct pending {
 	struct profile *profile;
 	uint32_t object;
 	const struct symbolize_options *options;
 	const struct cache *cache, *index_cache;
 	struct elf_budget *budget;
-	VEC(struct batch_place) places;
+	VEC(struct pending_place) places;
 	VEC(uint32_t) compiled;  /* frames that a runtime named when recording */
-	enum lookup_stage next;  /* stage; LOOKUP_END: there is no more to be had */
+	enum lookup_stage next;  /* of lookups; LOOKUP_END: there is no more to be had */
 	struct answers archived; /* what the recording has */
 
 	/* Of applying: */
@@ -50,33 +40,13 @@ struct batch {
 	VEC(struct answers) outdated; /* names that somebody may still be looking at */
 };
 
-/* What a lookup found. */
-struct lookup_result {
-	enum lookup_stage stage;
-	bool is_last; /* there will be no more */
-	struct answers answers;
-	struct shown_names shown; /* as far as known */
-	size_t nr_archived;       /* of answers: those that the recording had */
-	bool has_archived_names;  /* among them */
-	struct symbol_file file;  /* closed; as symbol_file_none() where none was looked for */
-	bool has_file;
-	const char *symbols_from; /* static text; NULL: the file's path, or nothing */
-	const char *problem;      /* static text */
-	bool lacks_debug_parts, lacks_room;
-};
-
-/* Runs the stage batch->next, and sets it to the one that comes after it. May take very long. */
-void batch_look_up(struct batch *batch, struct lookup_result *ret);
-
-/* Sorts frames into the batch; called for each of its object, once. */
-void batch_add(struct batch *batch, uint32_t frame);
+/* Adds a frame of the object, each once. */
+void pending_add(struct pending *pending, uint32_t frame);
 
 /* Takes the result over. On the thread that owns the profile. */
-void batch_apply(struct batch *batch, struct lookup_result *result);
-
-void lookup_result_deinit(struct lookup_result *result);
+void pending_apply(struct pending *pending, struct lookup_result *result);
 
 /* The functions' names of old models go with it, unless they are the profile's by now. */
-void batch_deinit(struct batch *batch);
+void pending_deinit(struct pending *pending);
 
 #endif

@@ -13,8 +13,8 @@ struct symbolizer {
 	const struct symbolize_options *options;
 	struct cache *cache, *index_cache;
 	struct elf_budget budget;
-	VEC(struct batch) batches;
-	VEC(uint32_t) order; /* indices of batches, most samples first */
+	VEC(struct pending) pending;
+	VEC(uint32_t) order; /* indices of pending, most samples first */
 	struct symbol_prefetch_object *wanted;
 	bool is_ranked;
 };
@@ -55,7 +55,7 @@ static bool is_wanted(const struct symbolize_options *options, uint32_t object)
 static void collect(struct symbolizer *symbolizer)
 {
 	struct profile *profile = symbolizer->profile;
-	/* For each object the number of its batch plus 1. */
+	/* For each object the number of its pending plus 1. */
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(profile->objects.len, sizeof(*numbers));
 	vec_each(&profile->frames, frame)
 		numbers[frame->object] = 1;
@@ -64,7 +64,7 @@ static void collect(struct symbolizer *symbolizer)
 			numbers[i] = 0;
 		if (!numbers[i])
 			continue;
-		struct batch batch = {
+		struct pending pending = {
 			.profile = profile,
 			.object = i,
 			.options = symbolizer->options,
@@ -74,14 +74,14 @@ static void collect(struct symbolizer *symbolizer)
 			.archived = profile->objects.data[i].answers,
 		};
 		profile->objects.data[i].answers = (struct answers){0};
-		vec_push(&symbolizer->batches, batch);
-		numbers[i] = (uint32_t)symbolizer->batches.len;
+		vec_push(&symbolizer->pending, pending);
+		numbers[i] = (uint32_t)symbolizer->pending.len;
 	}
 	numbers[0] = 0;
 	for (uint32_t i = 1; i < profile->frames.len; i++) {
 		uint32_t number = numbers[profile->frames.data[i].object];
 		if (number)
-			batch_add(&symbolizer->batches.data[number - 1], i);
+			pending_add(&symbolizer->pending.data[number - 1], i);
 	}
 }
 
@@ -104,21 +104,21 @@ struct symbolizer *symbolizer_create(
 
 size_t symbolizer_count(const struct symbolizer *symbolizer)
 {
-	return symbolizer->batches.len;
+	return symbolizer->pending.len;
 }
 
-struct batch *symbolizer_batch(struct symbolizer *symbolizer, size_t index)
+struct pending *symbolizer_pending(struct symbolizer *symbolizer, size_t index)
 {
-	return &symbolizer->batches.data[index];
+	return &symbolizer->pending.data[index];
 }
 
 void symbolizer_begin(struct symbolizer *symbolizer)
 {
-	vec_each(&symbolizer->batches, batch) {
+	vec_each(&symbolizer->pending, pending) {
 		struct lookup_result result;
-		batch->is_shown = true;
-		batch_look_up(batch, &result);
-		batch_apply(batch, &result);
+		pending->is_shown = true;
+		lookup_run(pending, &result);
+		pending_apply(pending, &result);
 	}
 }
 
@@ -129,8 +129,8 @@ void symbolizer_rank(struct symbolizer *symbolizer)
 		return;
 	symbolizer->is_ranked = true;
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(profile->objects.len, sizeof(*numbers));
-	for (size_t i = 0; i < symbolizer->batches.len; i++)
-		numbers[symbolizer->batches.data[i].object] = (uint32_t)i + 1;
+	for (size_t i = 0; i < symbolizer->pending.len; i++)
+		numbers[symbolizer->pending.data[i].object] = (uint32_t)i + 1;
 	symbol_prefetch_rank(profile, symbolizer->wanted);
 	for (size_t i = 0; i < profile->objects.len; i++) {
 		size_t object = (size_t)(symbolizer->wanted[i].object - profile->objects.data);
@@ -145,24 +145,24 @@ void symbolizer_prefetch(struct symbolizer *symbolizer)
 		symbolizer->wanted, symbolizer->profile->objects.len, &symbolizer->options->files);
 }
 
-static bool is_ready(const struct symbolizer *symbolizer, const struct batch *batch)
+static bool is_ready(const struct symbolizer *symbolizer, const struct pending *pending)
 {
-	const struct layout_object *info = &symbolizer->profile->objects.data[batch->object].info;
-	return batch->next < LOOKUP_NETWORK ||
+	const struct layout_object *info = &symbolizer->profile->objects.data[pending->object].info;
+	return pending->next < LOOKUP_NETWORK ||
 	       debuginfod_is_done(
 		       symbolizer->options->files.debuginfod, info->build_id, info->build_id_len);
 }
 
-struct batch *symbolizer_next(struct symbolizer *symbolizer, bool *waits)
+struct pending *symbolizer_next(struct symbolizer *symbolizer, bool *waits)
 {
-	struct batch *best = NULL;
+	struct pending *best = NULL;
 	*waits = false;
 	vec_each(&symbolizer->order, index) {
-		struct batch *batch = &symbolizer->batches.data[*index];
-		if (batch->next == LOOKUP_END || (best && batch->next >= best->next))
+		struct pending *pending = &symbolizer->pending.data[*index];
+		if (pending->next == LOOKUP_END || (best && pending->next >= best->next))
 			continue;
-		if (is_ready(symbolizer, batch))
-			best = batch;
+		if (is_ready(symbolizer, pending))
+			best = pending;
 		else
 			*waits = true;
 	}
@@ -173,9 +173,9 @@ void symbolizer_destroy(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
-	vec_each(&symbolizer->batches, batch)
-		batch_deinit(batch);
-	vec_deinit(&symbolizer->batches);
+	vec_each(&symbolizer->pending, pending)
+		pending_deinit(pending);
+	vec_deinit(&symbolizer->pending);
 	vec_deinit(&symbolizer->order);
 	mem_free(symbolizer->wanted);
 	cache_close(symbolizer->cache);
@@ -190,11 +190,11 @@ void symbolize(struct profile *profile, const struct symbolize_options *options)
 	symbolizer_prefetch(symbolizer);
 	for (size_t i = 0; i < symbolizer_count(symbolizer); i++) {
 		struct lookup_result result;
-		struct batch *batch = symbolizer_batch(symbolizer, i);
-		batch->next = LOOKUP_NETWORK; /* all at once */
-		batch_look_up(batch, &result);
-		batch_apply(batch, &result);
-		batch_deinit(batch);
+		struct pending *pending = symbolizer_pending(symbolizer, i);
+		pending->next = LOOKUP_NETWORK; /* all at once */
+		lookup_run(pending, &result);
+		pending_apply(pending, &result);
+		pending_deinit(pending);
 	}
 	symbolizer_destroy(symbolizer);
 }

@@ -5,9 +5,9 @@
  *
  *   symbolizer_begin();                         names what the recording itself tells
  *   symbolizer_rank();                          before files are read
- *   on the lookup thread:      while ((batch = symbolizer_next()))
- *                                      batch_look_up(batch, &result);
- *   on the profile's thread:           batch_apply(batch, &result);
+ *   on the lookup thread:      while ((pending = symbolizer_next()))
+ *                                      lookup_run(pending, &result);
+ *   on the profile's thread:           pending_apply(pending, &result);
  */
 #ifndef EBPROF_SYMBOLIZER_H
 #define EBPROF_SYMBOLIZER_H
@@ -29,7 +29,7 @@ struct symbolizer *symbolizer_create(
 
 /* The objects with frames, as they come in the profile. */
 size_t symbolizer_count(const struct symbolizer *symbolizer);
-struct batch *symbolizer_batch(struct symbolizer *symbolizer, size_t index);
+struct pending *symbolizer_pending(struct symbolizer *symbolizer, size_t index);
 
 /* Names all frames: what the recording itself does not tell is called by its address. */
 void symbolizer_begin(struct symbolizer *symbolizer);
@@ -44,11 +44,11 @@ void symbolizer_rank(struct symbolizer *symbolizer);
 void symbolizer_prefetch(struct symbolizer *symbolizer);
 
 /*
- * The batch to look up next: symbol tables of all objects before debug information of any, that
+ * The object to look up next: symbol tables of all objects before debug information of any, that
  * before the network, and each time those with most samples first. NULL: none is left, or
  * (*waits) all that are left wait for the network.
  */
-struct batch *symbolizer_next(struct symbolizer *symbolizer, bool *waits);
+struct pending *symbolizer_next(struct symbolizer *symbolizer, bool *waits);
 
 /* After this, names that were applied earlier than the last ones are no more. */
 void symbolizer_destroy(struct symbolizer *symbolizer);
