@@ -41,7 +41,8 @@ static size_t put_frames(uint8_t *out, size_t bytes)
 		memset(fde, 0, FDE_BYTES);
 		put_u32(fde, FDE_BYTES - 4);
 		put_u32(fde + 4, (uint32_t)at + 4);
-		put_u32(fde + 8, (uint32_t)(CODE_AT + i * 4 % CODE_BYTES) - (uint32_t)(FRAMES_AT + at + 8));
+		put_u32(fde + 8,
+			(uint32_t)(CODE_AT + i * 4 % CODE_BYTES) - (uint32_t)(FRAMES_AT + at + 8));
 		put_u32(fde + 12, 4);
 		fde[17] = 0x42; /* advance by 2, then another CFA offset */
 		fde[18] = 0x0e;
@@ -55,7 +56,8 @@ static void put_headers(uint8_t *out, size_t frame_bytes)
 {
 	static const char names[] = "\0.eh_frame\0.text\0.shstrtab";
 	Elf64_Ehdr header = {
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			EV_CURRENT},
 		.e_type = ET_DYN,
 		.e_machine = EM_X86_64,
 		.e_version = EV_CURRENT,
@@ -68,14 +70,28 @@ static void put_headers(uint8_t *out, size_t frame_bytes)
 		.e_shnum = 4,
 		.e_shstrndx = 3,
 	};
-	Elf64_Phdr code = {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = CODE_AT,
-		.p_vaddr = CODE_AT, .p_filesz = CODE_BYTES, .p_memsz = CODE_BYTES};
+	Elf64_Phdr code = {.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_X,
+		.p_offset = CODE_AT,
+		.p_vaddr = CODE_AT,
+		.p_filesz = CODE_BYTES,
+		.p_memsz = CODE_BYTES};
 	Elf64_Shdr sections[4] = {
-		[1] = {.sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC,
-			.sh_addr = FRAMES_AT, .sh_offset = FRAMES_AT, .sh_size = frame_bytes},
-		[2] = {.sh_name = 11, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-			.sh_addr = CODE_AT, .sh_offset = CODE_AT, .sh_size = CODE_BYTES},
-		[3] = {.sh_name = 17, .sh_type = SHT_STRTAB, .sh_offset = 2048,
+		[1] = {.sh_name = 1,
+			.sh_type = SHT_PROGBITS,
+			.sh_flags = SHF_ALLOC,
+			.sh_addr = FRAMES_AT,
+			.sh_offset = FRAMES_AT,
+			.sh_size = frame_bytes},
+		[2] = {.sh_name = 11,
+			.sh_type = SHT_PROGBITS,
+			.sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+			.sh_addr = CODE_AT,
+			.sh_offset = CODE_AT,
+			.sh_size = CODE_BYTES},
+		[3] = {.sh_name = 17,
+			.sh_type = SHT_STRTAB,
+			.sh_offset = 2048,
 			.sh_size = sizeof(names)},
 	};
 	memcpy(out, &header, sizeof(header));

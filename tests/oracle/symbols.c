@@ -23,8 +23,8 @@
 #include "format/base/vec.h"
 #include "report/name/symbol/dwarf_resolver.h"
 #include "report/name/symbol/go_resolver.h"
-#include "report/name/symbol/resolver.h"
 #include "report/name/symbol/symbol_file.h"
+#include "report/name/symbol/symbol_resolver.h"
 
 struct list {
 	VEC(uint64_t) addresses;

@@ -14,7 +14,7 @@
 #include "format/base/mem.h"
 #include "report/name/symbol/address_index.h"
 #include "report/name/symbol/address_index_writer.h"
-#include "report/name/symbol/resolver.h"
+#include "report/name/symbol/symbol_resolver.h"
 #include "tests/unit/unit.h"
 
 static const char name[] = "0123abcd";

@@ -5,7 +5,7 @@
 #include "format/base/str.h"
 #include "report/name/demangle/demangle.h"
 #include "report/name/symbol/go_resolver.h"
-#include "report/name/symbol/resolver.h"
+#include "report/name/symbol/symbol_resolver.h"
 #include "tests/unit/forged_go.h"
 #include "tests/unit/unit.h"
 

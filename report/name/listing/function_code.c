@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/name/symbol/kernel_file.h"
-#include "report/name/symbol/resolver.h"
+#include "report/name/symbol/symbol_resolver.h"
 
 enum {
 	MAX_CODE_BYTES = 1 << 20,

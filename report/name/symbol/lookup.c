@@ -6,8 +6,8 @@
 #include "report/name/symbol/kernel_file.h"
 #include "report/name/symbol/kernel_module.h"
 #include "report/name/symbol/pending.h"
-#include "report/name/symbol/resolver.h"
 #include "report/name/symbol/symbol_cache.h"
+#include "report/name/symbol/symbol_resolver.h"
 
 static const char unreadable[] = "its symbols could not be read when recording";
 static const char recording[] = "the recording";

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "format/base/bytes.h"
+#include "format/base/hex.h"
 #include "format/base/mem.h"
 
 enum {
@@ -58,10 +59,8 @@ void symbol_cache_find(const struct layout_object *object, const struct symbol_f
 	identity = map_mix(identity);
 	if (!add_file(file->debug_path, &identity))
 		return;
-	char *at = ret->name;
-	for (uint32_t i = 0; i < object->build_id_len; i++)
-		at += sprintf(at, "%02x", object->build_id[i]);
-	sprintf(at, "%016llx", (unsigned long long)identity);
+	hex_encode(object->build_id, object->build_id_len, ret->name);
+	sprintf(ret->name + 2 * object->build_id_len, "%016llx", (unsigned long long)identity);
 }
 
 void symbol_cache_entry_deinit(struct symbol_cache_entry *entry)

@@ -2,8 +2,8 @@
  * From addresses of a file to what stands there, by all that the file has: its symbol table, Go's
  * own tables for Go's code, DWARF for the rest, which may be C in a Go program.
  */
-#ifndef EBPROF_RESOLVER_H
-#define EBPROF_RESOLVER_H
+#ifndef EBPROF_SYMBOL_RESOLVER_H
+#define EBPROF_SYMBOL_RESOLVER_H
 
 #include <stddef.h>
 #include <stdint.h>

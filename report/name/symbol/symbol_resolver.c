@@ -1,4 +1,4 @@
-#include "report/name/symbol/resolver.h"
+#include "report/name/symbol/symbol_resolver.h"
 
 #include <elf.h>
 #include <stdlib.h>
