@@ -310,6 +310,19 @@ static uint32_t stack_of_sample(struct loading *loading, const struct layout_sam
 	return loading_add_stack(loading, user, kernel);
 }
 
+/* The sum of all values fits into 64 bits, and so do those of any of them: no total can wrap around. */
+static uint64_t checked_weight(struct loading *loading, uint32_t event, uint64_t weight)
+{
+	uint64_t period = loading->profile->events.data[event].period, value, sum;
+	if (__builtin_mul_overflow(weight, period ? period : 1, &value) ||
+		__builtin_add_overflow(loading->value_sum, value, &sum)) {
+		loading->profile->too_large++;
+		return 0;
+	}
+	loading->value_sum = sum;
+	return weight;
+}
+
 static void on_sample(void *context, const struct layout_sample *sample)
 {
 	struct loading *loading = context;
@@ -321,7 +334,7 @@ static void on_sample(void *context, const struct layout_sample *sample)
 	}
 	struct profile_sample out = {
 		.time_ns = sample->time_ns,
-		.weight = sample->weight,
+		.weight = checked_weight(loading, event, sample->weight),
 		.thread = checked_thread(profile, sample->thread),
 		.cpu = sample->cpu,
 		.event = event,

@@ -19,6 +19,7 @@ struct loading {
 	VEC(uint16_t) node_depths;
 	VEC(uint32_t) plain_stacks; /* user node -> its stack without kernel frames, plus 1 */
 	uint64_t walk_frames;       /* of all stacks together */
+	uint64_t value_sum;         /* of all samples, in the units of their events */
 	struct map stack_index;     /* user << 32 | kernel -> stack */
 	struct map archived_stacks; /* snapshot -> node */
 	struct map counter_values;  /* counter << 32 | cpu -> value */

@@ -178,6 +178,7 @@ struct profile {
 	struct layout_end end;      /* reason 0: there was none */
 	struct reader_result file;
 	uint64_t dangling;          /* references that led nowhere, stacks that were too deep */
+	uint64_t too_large;         /* samples whose values cannot be added up; they have 0 */
 	uint64_t nr_second_samples; /* that were left out: of ticks that have a sample */
 	uint64_t nr_snapshots, snapshot_bytes; /* of stacks that were left to be unwound here */
 	struct profile_unwind_losses unwind_losses;

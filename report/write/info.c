@@ -213,11 +213,18 @@ void info_put_damage(const struct profile *profile, struct str *out)
 		info_put_sideband_losses(profile, out);
 		separator = "; ";
 	}
-	if (profile->dangling)
+	if (profile->dangling) {
 		str_printf(out, "%s%llu %s missing", separator,
 			(unsigned long long)profile->dangling,
 			str_plural(profile->dangling, "reference to a table entry that is",
 				"references to table entries that are"));
+		separator = "; ";
+	}
+	if (profile->too_large)
+		str_printf(out, "%s%llu %s too large to be added up, counted as 0", separator,
+			(unsigned long long)profile->too_large,
+			str_plural(profile->too_large, "sample with a value that is",
+				"samples with values that are"));
 }
 
 bool info_is_whole(const struct profile *profile)
@@ -228,7 +235,7 @@ bool info_is_whole(const struct profile *profile)
 			origin->info.reason == LAYOUT_END_WRITE_ERROR)
 			return false;
 	return file->ended && !file->damage.regions && !file->damage.truncated &&
-	       !file->bad_chunks && !profile->dangling &&
+	       !file->bad_chunks && !profile->dangling && !profile->too_large &&
 	       profile->end.reason != LAYOUT_END_WRITE_ERROR;
 }
 

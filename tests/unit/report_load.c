@@ -587,6 +587,26 @@ TEST(truncation_causes)
 	bytes_buf_deinit(&file);
 }
 
+TEST(values_that_cannot_be_added_up)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	for (int i = 0; i < 3; i++)
+		writer_sample(writer, &(struct layout_sample){.weight = 1ULL << 63});
+	CHECK_OK(writer_finish(writer, &(struct layout_end){LAYOUT_END_COMMAND, 1}));
+	writer_destroy(writer);
+	struct profile *profile = load(file.data, file.len);
+	CLEANUP(str_deinit) struct str damage = {0};
+	info_put_damage(profile, &damage);
+	CHECK_INT(profile->samples.len, 3);
+	CHECK_INT(profile->too_large, 2);
+	CHECK_STR(str_text(&damage),
+		"2 samples with values that are too large to be added up, counted as 0");
+	CHECK(!info_is_whole(profile));
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
 TEST(samples_are_sorted_by_time)
 {
 	struct bytes_buf file = {0};
