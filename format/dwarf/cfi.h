@@ -34,13 +34,15 @@ struct cfi_section {
 };
 
 enum {
-	CFI_REGISTERS = 33, /* those that walks need: the others are parsed and forgotten */
+	CFI_REGISTERS = 33,   /* those that walks need: the others are parsed and forgotten */
+	CFI_OFFSET_BITS = 28, /* 128 MiB of stack, or of a section */
 };
 
+/* In 4 bytes, since a row of them is copied for each function. */
 struct cfi_register {
-	uint8_t kind; /* enum unwind_register */
+	uint32_t kind : 4; /* enum unwind_register */
 	/* Bytes, a register's number, or where in the section the expression's length stands. */
-	int32_t offset;
+	int32_t offset : CFI_OFFSET_BITS;
 };
 
 /* The rules of one address range, all that stands there. Offsets are bytes. */

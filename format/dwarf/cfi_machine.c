@@ -132,9 +132,12 @@ static void set_cfa_expression(struct cfi_machine *machine, struct bytes_cursor 
 static void set_register(
 	struct cfi_machine *machine, uint32_t reg, enum unwind_register kind, int32_t offset)
 {
-	if (reg < CFI_REGISTERS)
-		machine->row.registers[reg] =
-			(struct cfi_register){.kind = (uint8_t)kind, .offset = offset};
+	const int32_t limit = 1 << (CFI_OFFSET_BITS - 1);
+	if (reg >= CFI_REGISTERS)
+		return;
+	bool fits = offset >= -limit && offset < limit;
+	machine->row.registers[reg] = fits ? (struct cfi_register){kind & 15, offset}
+					   : (struct cfi_register){.kind = UNWIND_UNSUPPORTED};
 }
 
 static void restore_register(struct cfi_machine *machine, uint32_t reg)
