@@ -42,7 +42,7 @@ STATIC_OBJS := $(if $(STATIC),$(O)/record/static_libelf.o)
 UNPACK_LIBS = $(call pkg_libs,zlib $(shell for library in libdeflate libzstd; do \
 	$(PKG_CONFIG) --exists $$library && echo $$library; done))
 RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf) $(UNPACK_LIBS)
-REPORT_LIBS = $(STATIC_OBJS) -liberty -lm $(call pkg_libs,liblzma ncursesw) $(UNPACK_LIBS)
+REPORT_LIBS = -liberty -lm $(call pkg_libs,liblzma ncursesw) $(UNPACK_LIBS)
 FORMAT_LIBS = $(UNPACK_LIBS)
 
 # Other flags than those of the last time (WERROR=1, CFLAGS=...) build everything again.
@@ -70,7 +70,7 @@ CMD_OBJS    := $(call objects,cmd)
 $(O)/format.a: $(FORMAT_OBJS)
 $(O)/record.a: $(RECORD_OBJS) | $(STATIC_OBJS)
 $(foreach room,$(REPORT_ROOMS),$(eval \
-	$(O)/report_$(room).a: $(call objects,$(call room_dirs,$(room))) | $(STATIC_OBJS)))
+	$(O)/report_$(room).a: $(call objects,$(call room_dirs,$(room)))))
 $(O)/%.a:
 	@rm -f $@
 	$(AR) rcs $@ $^

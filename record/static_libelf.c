@@ -1,6 +1,6 @@
 /*
- * Only in static binaries (make STATIC=1). Debian 13's libelf.a and libdw.a
- * (elfutils 0.192) call functions of libeu, an archive that no package holds;
+ * Only in static binaries (make STATIC=1). Debian 13's libelf.a
+ * (elfutils 0.192) calls functions of libeu, an archive that no package holds;
  * elfutils 0.193 has them in libelf.a itself. They are the C library's search
  * trees, with a lock around them that a program of one thread does not need.
  * Weak, so that a libelf.a with the real ones wins.
