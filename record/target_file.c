@@ -235,8 +235,10 @@ int target_file_open_mapped(
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
 		(unsigned long long)end);
 	CLEANUP_FD int fd = open(path, O_PATH | O_CLOEXEC);
-	if (fd < 0 || !mount_file_of(fd, &file))
+	if (fd < 0)
 		return -1;
+	if (!mount_file_of(fd, &file)) /* FUSE without allow_other tells nobody else anything */
+		return errno == EACCES ? fail(EREMOTE) : -1;
 	if (is_restricted(files) && !is_harmless_mount(files, file.mount_id, pid) &&
 		!is_of_own_user(files, pid))
 		return fail(EREMOTE);
