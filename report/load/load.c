@@ -310,7 +310,8 @@ static uint32_t stack_of_sample(struct loading *loading, const struct layout_sam
 	return loading_add_stack(loading, user, kernel);
 }
 
-/* The sum of all values fits into 64 bits, and so do those of any of them: no total can wrap around. */
+/* The sum of all values fits into 64 bits, and so do those of any of them: no total can wrap
+ * around. */
 static uint64_t checked_weight(struct loading *loading, uint32_t event, uint64_t weight)
 {
 	uint64_t period = loading->profile->events.data[event].period, value, sum;
