@@ -110,22 +110,28 @@ static bool take_lines(struct str *text, proc_mapping_fn *fn, void *context)
 	return goes_on;
 }
 
-bool proc_each_mapping(uint32_t pid, uint64_t max_ns, proc_mapping_fn *fn, void *context)
+bool proc_each_mapping(uint32_t pid, struct proc_limit *limit, proc_mapping_fn *fn, void *context)
 {
+	enum {
+		MIN_BYTES = 1 << 20,
+	};
 	CLEANUP(str_deinit) struct str text = {0};
 	char path[64], bytes[16384];
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	uint64_t end_ns = clock_now_ns() + max_ns;
-	bool is_any = false;
+	uint64_t begun_ns = clock_now_ns(), total = 0;
 	ssize_t got;
 	while (fd >= 0 && (got = fd_read(fd, bytes, sizeof(bytes))) > 0) {
-		is_any = true;
+		if (limit && total > MIN_BYTES && clock_now_ns() - begun_ns > limit->max_ns) {
+			limit->is_reached = true;
+			break;
+		}
+		total += (uint64_t)got;
 		str_write(&text, bytes, (size_t)got);
-		if (!take_lines(&text, fn, context) || (max_ns && clock_now_ns() > end_ns))
+		if (!take_lines(&text, fn, context))
 			break;
 	}
-	return is_any;
+	return total;
 }
 
 bool proc_read_mapping(

@@ -24,11 +24,18 @@ struct proc_mapping {
 /* False: that is enough. */
 typedef bool proc_mapping_fn(void *context, const struct proc_mapping *mapping);
 
+/* Of a process that maps hundreds of thousands of files; some thousand are always read, since on a
+ * busy machine much time goes by in which nothing is read. */
+struct proc_limit {
+	uint64_t max_ns;
+	bool is_reached; /* set to true when there was more to read */
+};
+
 /*
- * Calls fn for each executable mapping in the order of addresses, until it has enough or about
- * `max_ns` are over (0: no limit). False when the process is gone or not ours to see.
+ * Calls fn for each executable mapping in the order of addresses, until it has enough or the limit
+ * (NULL: none) is reached. False when the process is gone or not ours to see.
  */
-bool proc_each_mapping(uint32_t pid, uint64_t max_ns, proc_mapping_fn *fn, void *context);
+bool proc_each_mapping(uint32_t pid, struct proc_limit *limit, proc_mapping_fn *fn, void *context);
 
 /*
  * What a process has mapped at [start, end), without going through all of its mappings, of which

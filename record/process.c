@@ -11,7 +11,8 @@
 enum {
 	VDSO_IMAGE_BYTES = 8192, /* what the kernel maps on x86-64 and arm64: two pages at least */
 	RESCAN_INTERVAL_NS = 100 * 1000 * 1000,
-	SCAN_MAX_NS = 100 * 1000 * 1000, /* then what was read has to do */
+	/* Then what was read has to do: some such processes may come in one turn of the loop. */
+	SCAN_MAX_NS = 50 * 1000 * 1000,
 };
 
 static struct process *add(struct process_table *table, uint32_t pid)
@@ -115,15 +116,14 @@ static bool add_proc_mapping(void *context, const struct proc_mapping *found)
 static void scan_maps(struct process_table *table, struct process *process, uint64_t time_ns)
 {
 	struct scan scan = {table, process, time_ns};
+	struct proc_limit limit = {.max_ns = SCAN_MAX_NS};
 	process->has_vdso = true;
 	process->is_stale = false;
 	process->rescanned_ns = process->known_since_ns = time_ns;
 	uint64_t begun_ns = clock_now_ns();
-	proc_each_mapping(process->pid, SCAN_MAX_NS, add_proc_mapping, &scan);
+	proc_each_mapping(process->pid, &limit, add_proc_mapping, &scan);
 	process->rescan_cost_ns = clock_now_ns() - begun_ns;
-	if (process->rescan_cost_ns >
-		SCAN_MAX_NS) /* it ended before its time, and some are missing */
-		table->pool.refused++;
+	table->pool.refused += limit.is_reached;
 }
 
 /* Seldom enough for what it costs; a process can map a million files. */

@@ -388,7 +388,7 @@ struct err *script_probes_add_command(struct script_probes *probes, const char *
 struct err *script_probes_add_process(struct script_probes *probes, uint32_t pid)
 {
 	struct program program = {probes, pid, 0};
-	proc_each_mapping(pid, 0, add_mapping, &program);
+	proc_each_mapping(pid, NULL, add_mapping, &program);
 	return check_environment(&program);
 }
 

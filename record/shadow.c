@@ -49,7 +49,7 @@ static bool find_trial(void *context, const struct proc_mapping *mapping)
 static uint64_t try_hits(int program_fd)
 {
 	uint64_t offset = 0;
-	proc_each_mapping((uint32_t)getpid(), 0, find_trial, &offset);
+	proc_each_mapping((uint32_t)getpid(), NULL, find_trial, &offset);
 	struct uprobe_place place = {.path = "/proc/self/exe", .file_fd = -1, .offset = offset};
 	struct uprobe uprobe;
 	uint64_t without = time_calls();

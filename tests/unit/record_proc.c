@@ -40,7 +40,7 @@ TEST(proc_reads_one_mapping_as_it_reads_all)
 	uint32_t pid = (uint32_t)getpid();
 	if (access("/proc/self/map_files", X_OK) || geteuid() != 0)
 		unit_skip("needs root");
-	CHECK(proc_each_mapping(pid, 0, keep_first_file, &kept));
+	CHECK(proc_each_mapping(pid, NULL, keep_first_file, &kept));
 	CHECK(proc_read_mapping(pid, kept.first.start, kept.first.end, &text, &found));
 	CHECK_STR(found.path, str_text(&kept.path));
 	CHECK_INT(found.inode, kept.first.inode);
@@ -80,13 +80,13 @@ static bool note_mapping(void *context, const struct proc_mapping *mapping)
 TEST(own_mappings_are_read)
 {
 	struct seen seen = {.here = (uint64_t)(uintptr_t)note_mapping};
-	CHECK(proc_each_mapping((uint32_t)getpid(), 0, note_mapping, &seen));
+	CHECK(proc_each_mapping((uint32_t)getpid(), NULL, note_mapping, &seen));
 	CHECK(seen.found_self);
 	CHECK(seen.found_vdso);
 	struct seen two = {.enough = 2};
-	CHECK(proc_each_mapping((uint32_t)getpid(), 0, note_mapping, &two));
+	CHECK(proc_each_mapping((uint32_t)getpid(), NULL, note_mapping, &two));
 	CHECK_INT(two.count, 2);
-	CHECK(!proc_each_mapping(0x7fffffff, 0, note_mapping, &seen));
+	CHECK(!proc_each_mapping(0x7fffffff, NULL, note_mapping, &seen));
 }
 
 TEST(own_stat_is_read)
