@@ -313,8 +313,9 @@ static void tell(const struct perf_map_wanted *wanted, struct messages *messages
 	struct line_reader *reader, const struct perf_map_names *names)
 {
 	const struct message *before = NULL;
-	qsort(messages->list.data, messages->list.len, sizeof(*messages->list.data),
-		compare_messages);
+	if (messages->list.len)
+		qsort(messages->list.data, messages->list.len, sizeof(*messages->list.data),
+			compare_messages);
 	vec_each(&messages->list, message) {
 		const struct perf_map_entry *entry = read_line(reader, message->line);
 		bool is_symbol = message->index == wanted->count;

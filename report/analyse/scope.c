@@ -79,6 +79,8 @@ static enum subject subject_of(const struct clause *clause)
 /* From {0} on each; false: there is no other one. */
 static bool next_clause(const struct scope *scope, struct clause *clause)
 {
+	if (!scope->terms.len)
+		return false;
 	const struct scope_term *end = scope->terms.data + scope->terms.len;
 	const struct scope_term *first =
 		clause->terms ? clause->terms + clause->count : scope->terms.data;
