@@ -337,6 +337,11 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			    "CPU time (nice -n -10 ebprof record)",
 			(unsigned long long)summary->sideband_lost,
 			(unsigned long long)summary->gap_samples);
+	if (summary->cpus_back)
+		console_say("hint: CPUs came online %llu %s: of what they ran until that was seen, "
+			    "at most a second each, samples or names are missing",
+			(unsigned long long)summary->cpus_back,
+			str_plural(summary->cpus_back, "time", "times"));
 	uint64_t filtered = timer_of(summary)->filtered;
 	if (summary->is_in_pid_namespace && filtered && session_is_system_wide(options))
 		console_say(

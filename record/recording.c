@@ -317,6 +317,7 @@ static void put_counters(
 		counts->targets_full - base->targets_full);
 	put_counter(recording, LAYOUT_COUNTER_MAPPINGS_FULL, 0,
 		counts->mappings_full - base->mappings_full);
+	put_counter(recording, LAYOUT_COUNTER_CPUS_BACK, 0, counts->cpus_back - base->cpus_back);
 	put_counter(recording, LAYOUT_COUNTER_FILES_FULL, 0, counts->files_full - base->files_full);
 	put_counter(recording, LAYOUT_COUNTER_CODE_GIVEN_UP, 0,
 		code_given_up(recording) - recording->told_given_up);
@@ -392,6 +393,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->files_full = counts->files_full;
 	recording->told_given_up = code_given_up(recording);
 	base->mappings_full = counts->mappings_full;
+	base->cpus_back = counts->cpus_back;
 }
 
 /* NAME.20261121-013000.250, by the time at which it is set aside. */

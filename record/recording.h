@@ -24,7 +24,7 @@ struct recording_counts {
 		struct event_tally unresolved;
 		uint64_t lost_write;  /* of those samples */
 	} sources[EVENT_MAX_SOURCES]; /* by their numbers */
-	uint64_t sideband_lost, gap_samples, targets_full, files_full, mappings_full;
+	uint64_t sideband_lost, gap_samples, targets_full, files_full, mappings_full, cpus_back;
 };
 
 struct recording {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
+#include "record/cpu_watch.h"
 #include "record/proc.h"
 #include "record/session_parts.h"
 #include "record/session_summary.h"
@@ -31,6 +32,8 @@ struct session {
 	struct recording_counts counts;
 	struct session_times times;
 	struct turn_time turns;
+	struct cpu_watch cpus;
+	uint64_t cpus_back;
 	/* Those that ran before: from `next_process` on they are still to be read from /proc. */
 	struct proc_pids processes;
 	size_t next_process;
@@ -50,6 +53,7 @@ struct err *session_create(const struct session_options *options, struct session
 {
 	struct session *session = mem_zalloc(sizeof(*session));
 	struct err *err = session_parts_init(&session->parts, options);
+	cpu_watch_init(&session->cpus, clock_now_ns());
 	if (err)
 		session_destroy(session);
 	else
@@ -63,6 +67,7 @@ void session_destroy(struct session *session)
 		return;
 	session_parts_deinit(&session->parts);
 	recording_counts_deinit(&session->counts);
+	cpu_watch_deinit(&session->cpus);
 	proc_pids_deinit(&session->processes);
 	mem_free(session);
 }
@@ -96,6 +101,7 @@ static struct err *read_counts(struct session *session, bool is_last)
 	counts->gap_samples = parts->translate.gaps.samples_in_gaps;
 	counts->mappings_full = parts->translate.processes.pool.refused +
 				parts->translate.emitter.mappings_left_out;
+	counts->cpus_back = session->cpus_back;
 	counts->targets_full = sampler_targets_full(parts->sampler);
 	counts->files_full = sampler_files_full(parts->sampler);
 	return NULL;
@@ -307,6 +313,17 @@ static struct err *update_sources(struct session *session, uint64_t now_ns)
 	return NULL;
 }
 
+static void renew_cpus(struct session *session, uint64_t now_ns)
+{
+	struct session_parts *parts = &session->parts;
+	cpu_watch_check(&session->cpus, now_ns);
+	vec_each(&session->cpus.gaps, gap) {
+		sideband_renew_cpu(parts->sideband, gap);
+		sources_renew_cpu(&parts->sources, gap);
+		session->cpus_back++;
+	}
+}
+
 static struct err *run_turn(struct session *session)
 {
 	try(take_signal(session));
@@ -317,6 +334,7 @@ static struct err *run_turn(struct session *session)
 	if (!session->is_started &&
 		now - session->times.begun_ns >= session->parts.options.delay_ns)
 		try(start_sampling(session));
+	renew_cpus(session, now);
 	if (session->is_started && !session->is_over)
 		try(update_sources(session, now));
 	read_processes(session);

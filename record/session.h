@@ -67,6 +67,7 @@ struct session_summary {
 	uint64_t
 		perf_maps_remote; /* processes whose /tmp was not looked into for the same reason */
 	uint64_t targets_full, files_full, sideband_lost, gap_samples, mappings_full;
+	uint64_t cpus_back;               /* times that a CPU came online */
 	struct left_out_busy left_out[3]; /* the busiest children that were no targets */
 	size_t nr_left_out;               /* ... of so many that ran */
 	struct ticker_times timers;       /* what ticks came from */

@@ -212,6 +212,7 @@ void session_summarize(const struct session_parts *parts, const struct recording
 	summary->sideband_lost = counts->sideband_lost;
 	summary->gap_samples = counts->gap_samples;
 	summary->mappings_full = counts->mappings_full;
+	summary->cpus_back = counts->cpus_back;
 	summary->kernel_hidden = parts->translate.kernel.is_hidden;
 	summary->files = recording->nr_files;
 	summary->files_kept = recording_files_kept(recording);

@@ -64,7 +64,8 @@ struct sideband {
 	 */
 	pthread_t thread;
 	bool has_thread;
-	int stop_fd; /* an eventfd */
+	int wake_fd; /* an eventfd */
+	bool is_ending;
 	pthread_mutex_t lock;
 	struct sideband_batch pending;
 	uint64_t pending_bytes;
@@ -264,8 +265,8 @@ struct err *sideband_create(const struct target_tasks *tasks, struct sideband **
 	sideband->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	sideband->record = mem_alloc(UINT16_MAX + 1);
 	pthread_mutex_init(&sideband->lock, NULL);
-	sideband->stop_fd = eventfd(0, EFD_CLOEXEC);
-	struct err *err = sideband->stop_fd < 0 ? err_sys(errno, "eventfd") : NULL;
+	sideband->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct err *err = sideband->wake_fd < 0 ? err_sys(errno, "eventfd") : NULL;
 	if (!err)
 		err = cpu_list_online(&cpus);
 	if (!err)
@@ -282,13 +283,20 @@ struct err *sideband_create(const struct target_tasks *tasks, struct sideband **
 	return err;
 }
 
-static void end_thread(struct sideband *sideband)
+/* From poll(2), to look at what it waits for again, or to end. */
+static void wake_thread(struct sideband *sideband)
 {
 	uint64_t one = 1;
+	while (write(sideband->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+static void end_thread(struct sideband *sideband)
+{
 	if (!sideband->has_thread)
 		return;
-	while (write(sideband->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
+	__atomic_store_n(&sideband->is_ending, true, __ATOMIC_RELEASE);
+	wake_thread(sideband);
 	pthread_join(sideband->thread, NULL);
 }
 
@@ -306,7 +314,7 @@ void sideband_destroy(struct sideband *sideband)
 	vec_deinit(&sideband->pending.events);
 	map_deinit(&sideband->anonymous);
 	pthread_mutex_destroy(&sideband->lock);
-	mem_close_fd(&sideband->stop_fd);
+	mem_close_fd(&sideband->wake_fd);
 	mem_free(sideband->record);
 	mem_free(sideband);
 }
@@ -575,18 +583,21 @@ static void pull(struct sideband *sideband)
 	}
 }
 
-/* Returns when a buffer is a quarter full. False: the thread is to end. */
+/* Returns when a buffer is a quarter full, or they are others. False: the thread is to end. */
 static bool wait_for_records(struct sideband *sideband)
 {
+	pthread_mutex_lock(&sideband->lock); /* growing changes them, and CPUs that come online */
 	size_t count = sideband->buffers.len;
 	CLEANUP_FREE struct pollfd *fds = mem_zalloc_array(count + 1, sizeof(*fds));
-	pthread_mutex_lock(&sideband->lock); /* growing changes them */
 	for (size_t i = 0; i < count; i++)
 		fds[i] = (struct pollfd){.fd = sideband->buffers.data[i].fd, .events = POLLIN};
 	pthread_mutex_unlock(&sideband->lock);
-	fds[count] = (struct pollfd){.fd = sideband->stop_fd, .events = POLLIN};
+	fds[count] = (struct pollfd){.fd = sideband->wake_fd, .events = POLLIN};
 	poll(fds, count + 1, -1);
-	return !fds[count].revents;
+	uint64_t woken;
+	if (read(sideband->wake_fd, &woken, sizeof(woken)) < 0 && errno != EAGAIN)
+		return false;
+	return !__atomic_load_n(&sideband->is_ending, __ATOMIC_ACQUIRE);
 }
 
 /* The recorder may be at other things when a buffer fills: a large file's table, a slow disk. */
@@ -600,6 +611,54 @@ static void *take_records_on(void *context)
 		pthread_mutex_unlock(&sideband->lock);
 	}
 	return NULL;
+}
+
+/* ---- CPUs that came online ---- */
+
+static void close_sources_of(struct sideband *sideband, int cpu)
+{
+	size_t left = 0;
+	vec_each(&sideband->sources, source) {
+		if (source->cpu == cpu)
+			close(source->fd);
+		else
+			sideband->sources.data[left++] = *source;
+	}
+	sideband->sources.len = left;
+}
+
+/* An empty buffer in place of what the CPU had, whose last records are taken. */
+static struct err *replace_buffer(struct sideband *sideband, int cpu)
+{
+	struct cpu_buffer *old = buffer_of(sideband, cpu), fresh;
+	size_t bytes = old ? old->bytes : FIRST_MIN_BYTES;
+	try(open_buffer(sideband, cpu, bytes, &fresh));
+	if (old) {
+		drain_buffer(sideband, old);
+		close_buffer(sideband, old);
+		*old = fresh;
+	} else {
+		sideband->buffers_bytes += bytes;
+		vec_push(&sideband->buffers, fresh);
+	}
+	return NULL;
+}
+
+void sideband_renew_cpu(struct sideband *sideband, const struct cpu_gap *gap)
+{
+	bool widens = sideband->is_of_tasks;
+	struct perf_event_attr attr = task_attributes(TARGET_INHERIT_NOTHING);
+	pthread_mutex_lock(&sideband->lock);
+	close_sources_of(sideband, gap->cpu);
+	struct err *err = replace_buffer(sideband, gap->cpu);
+	if (!err && !widens)
+		err = add_source(sideband, &attr, 0, gap->cpu);
+	take_loss(sideband, gap->from_ns, gap->until_ns, 0);
+	pthread_mutex_unlock(&sideband->lock);
+	err_destroy(err); /* the CPU is gone again: it will be found when it is back */
+	if (widens)
+		sideband_widen(sideband);
+	wake_thread(sideband);
 }
 
 static int compare_time(const void *a, const void *b)

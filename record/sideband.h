@@ -15,6 +15,7 @@
 #include "format/base/mem.h"
 #include "format/base/vec.h"
 #include "format/file/layout.h"
+#include "record/cpu_watch.h"
 #include "record/target_tasks.h"
 
 enum sideband_kind {
@@ -68,6 +69,11 @@ uint64_t sideband_lost(const struct sideband *sideband);
  * of their switches. Where that cannot be had, all stays.
  */
 void sideband_widen(struct sideband *sideband);
+/*
+ * For a CPU that came online: goes on with its records. Those of the gap are lost, as many as there
+ * were; a stream of tasks becomes one of the whole system, since their events there are gone.
+ */
+void sideband_renew_cpu(struct sideband *sideband, const struct cpu_gap *gap);
 /* Whether it is of the tasks alone. */
 bool sideband_is_of_tasks(const struct sideband *sideband);
 

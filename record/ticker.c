@@ -76,6 +76,18 @@ uint64_t ticker_due(const struct ticker *ticker, enum timer_kind kind, int cpu)
 	return timers_due(&ticker->timers[kind], cpu);
 }
 
+/* Timers of tasks go with their tasks to whatever CPU. */
+struct err *ticker_renew_cpu(struct ticker *ticker, const struct cpu_gap *gap)
+{
+	struct timers *timers = &ticker->timers[TIMERS_OF_CPUS];
+	bool is_of_cpus = ticker->choice.kind == TIMERS_OF_CPUS;
+	if (!ticker->since_ns || !is_of_cpus)
+		return NULL;
+	if (ticker->options.nr_cpus && !timers_have_had_cpu(timers, gap->cpu))
+		return NULL;
+	return timers_renew_cpu(timers, gap, ticker->options.program);
+}
+
 /* ---- changing ---- */
 
 /* Those that `known` has not; true when there are some. */

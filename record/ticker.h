@@ -53,6 +53,8 @@ void ticker_stop(struct ticker *ticker, uint64_t now_ns);
  * where the others cannot be had.
  */
 struct err *ticker_update(struct ticker *ticker, const struct timer_load *load) ERR_MUST_CHECK;
+/* A CPU came online: see timers_renew_cpu(). */
+struct err *ticker_renew_cpu(struct ticker *ticker, const struct cpu_gap *gap) ERR_MUST_CHECK;
 struct ticker_times ticker_times_until(const struct ticker *ticker, uint64_t now_ns);
 /* As timers_due(), of all timers of a kind since the start. */
 uint64_t ticker_due(const struct ticker *ticker, enum timer_kind kind, int cpu);

@@ -117,6 +117,44 @@ struct err *timers_open_cpus(struct timers *timers, const int *cpus, size_t nr_c
 	return err;
 }
 
+bool timers_have_had_cpu(const struct timers *timers, int cpu)
+{
+	vec_each(&timers->opened, timer)
+		if (timer->cpu == cpu)
+			return true;
+	vec_each(&timers->closed, closed)
+		if (closed->cpu == cpu)
+			return true;
+	return false;
+}
+
+/* Closes those of the CPU, which do not fire any more. */
+static void close_dead(struct timers *timers, int cpu)
+{
+	size_t left = 0;
+	vec_each(&timers->opened, timer) {
+		if (timer->cpu != cpu) {
+			timers->opened.data[left++] = *timer;
+			continue;
+		}
+		closed_of(timers, cpu)->count += read_count(timer);
+		close(timer->fd);
+	}
+	timers->opened.len = left;
+}
+
+struct err *timers_renew_cpu(struct timers *timers, const struct cpu_gap *gap, int program)
+{
+	close_dead(timers, gap->cpu);
+	try(open_timer(timers, &timers->attr, (struct timer){.cpu = gap->cpu}, program));
+	if (!timers->is_cycles)
+		closed_of(timers, gap->cpu)->count += gap->until_ns - gap->from_ns;
+	const struct timer *timer = &timers->opened.data[timers->opened.len - 1];
+	if (ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))
+		return err_sys(errno, "cannot start a timer");
+	return NULL;
+}
+
 /* A descriptor each. */
 enum {
 	MAX_TASK_TIMERS = 1024,

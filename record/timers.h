@@ -12,6 +12,7 @@
 
 #include "format/base/err.h"
 #include "format/base/vec.h"
+#include "record/cpu_watch.h"
 #include "record/target_tasks.h"
 
 struct timers_clock {
@@ -55,6 +56,14 @@ struct err *timers_open_cpus(
  */
 struct err *timers_open_tasks(
 	struct timers *timers, const struct target_tasks *tasks, int program) ERR_MUST_CHECK;
+/*
+ * After timers_open_cpus(), of a CPU that came online: opens one that runs, in place of any that it
+ * had. Ticks of the gap count as due.
+ */
+struct err *timers_renew_cpu(
+	struct timers *timers, const struct cpu_gap *gap, int program) ERR_MUST_CHECK;
+/* Whether there is a timer of that CPU, or was one. */
+bool timers_have_had_cpu(const struct timers *timers, int cpu);
 struct err *timers_start(struct timers *timers) ERR_MUST_CHECK;
 void timers_stop(struct timers *timers);
 

@@ -171,7 +171,8 @@ enum layout_truncation {
 	X(LAYOUT_COUNTER_GAP_SAMPLES, 19, "gap_samples") /* while sideband was lost */ \
 	X(LAYOUT_COUNTER_CODE_GIVEN_UP, 20, \
 		"code_given_up") /* whose name, file or lines took too long to read */ \
-	X(LAYOUT_COUNTER_MAPPINGS_FULL, 21, "mappings_full") /* left out: there are bounds */
+	X(LAYOUT_COUNTER_MAPPINGS_FULL, 21, "mappings_full") /* left out: there are bounds */ \
+	X(LAYOUT_COUNTER_CPUS_BACK, 22, "cpus_back") /* CPUs came online, or the machine woke */
 
 enum layout_counter {
 #define X(name, number, word) name = number,

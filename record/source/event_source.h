@@ -13,6 +13,7 @@
 #include "format/base/err.h"
 #include "format/base/vec.h"
 #include "record/cpu.h"
+#include "record/cpu_watch.h"
 #include "record/session_options.h"
 #include "record/target_tasks.h"
 #include "record/ticker.h"
@@ -86,6 +87,8 @@ struct event_source {
 
 	/* NULL, or called now and then: it may change how it comes by its events. */
 	struct err *(*update)(struct source *source, uint64_t now_ns);
+	/* NULL, or called for a CPU that came online: what was open there is dead. */
+	struct err *(*renew_cpu)(struct source *source, const struct cpu_gap *gap);
 	/* NULL, or what its events came from; `now_ns`: any time when it was stopped. */
 	struct ticker_times (*times)(const struct source *source, uint64_t now_ns);
 };

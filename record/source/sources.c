@@ -86,6 +86,16 @@ struct err *sources_update(struct sources *sources, uint64_t now_ns)
 	return NULL;
 }
 
+void sources_renew_cpu(struct sources *sources, const struct cpu_gap *gap)
+{
+	vec_each(sources, source) {
+		if (!source->row->renew_cpu)
+			continue;
+		cpu_list_add(&source->cpus, gap->cpu);
+		err_destroy(source->row->renew_cpu(source, gap));
+	}
+}
+
 struct ticker_times sources_times(const struct sources *sources, uint64_t now_ns)
 {
 	vec_each(sources, source)

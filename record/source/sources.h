@@ -29,6 +29,11 @@ struct err *sources_attach(
 struct err *sources_start(struct sources *sources, uint64_t now_ns) ERR_MUST_CHECK;
 void sources_stop(struct sources *sources, uint64_t now_ns);
 struct err *sources_update(struct sources *sources, uint64_t now_ns) ERR_MUST_CHECK;
+/*
+ * For a CPU that came online. A source that cannot go on there is left as it is: the CPU is gone
+ * again, or what it lacks counts as skipped.
+ */
+void sources_renew_cpu(struct sources *sources, const struct cpu_gap *gap);
 /* What ticks came from; zeros: no source has ticks. */
 struct ticker_times sources_times(const struct sources *sources, uint64_t now_ns);
 

@@ -173,6 +173,11 @@ static struct err *timer_update(struct source *source, uint64_t now_ns)
 	return ticker_update(&timer->ticker, &load);
 }
 
+static struct err *timer_renew_cpu(struct source *source, const struct cpu_gap *gap)
+{
+	return ticker_renew_cpu(&((struct timer_state *)source->state)->ticker, gap);
+}
+
 static struct ticker_times timer_times(const struct source *source, uint64_t now_ns)
 {
 	return ticker_times_until(&((const struct timer_state *)source->state)->ticker, now_ns);
@@ -199,5 +204,6 @@ const struct event_source timer_source = {
 	.read_counters = timer_read_counters,
 	.release = timer_release,
 	.update = timer_update,
+	.renew_cpu = timer_renew_cpu,
 	.times = timer_times,
 };

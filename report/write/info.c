@@ -213,6 +213,14 @@ void info_put_damage(const struct profile *profile, struct str *out)
 		info_put_sideband_losses(profile, out);
 		separator = "; ";
 	}
+	uint64_t back = profile->counters[LAYOUT_COUNTER_CPUS_BACK];
+	if (back) {
+		str_printf(out,
+			"%sCPUs came online %llu %s: of what they ran until the recorder saw it, "
+			"at most a second each, samples or names are missing",
+			separator, (unsigned long long)back, str_plural(back, "time", "times"));
+		separator = "; ";
+	}
 	if (profile->dangling) {
 		str_printf(out, "%s%llu %s missing", separator,
 			(unsigned long long)profile->dangling,
@@ -403,7 +411,7 @@ static void put_counts(const struct profile *profile, struct str *out)
 	if (has_probes(profile))
 		put_balance(profile, FIRST_SOURCE_PROBE, "hits", false, out);
 	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_GAP_SAMPLES, out);
-	put_causes(counters, LAYOUT_COUNTER_MAPPINGS_FULL, LAYOUT_COUNTER_MAPPINGS_FULL + 1, out);
+	put_causes(counters, LAYOUT_COUNTER_MAPPINGS_FULL, LAYOUT_COUNTER_CPUS_BACK + 1, out);
 	put_other_sources(profile, out);
 	info_put_losses(profile, out);
 	str_printf(out, "%-14s %.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n", "stacks",

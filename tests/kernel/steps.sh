@@ -1,8 +1,10 @@
 #!/bin/sh
 # What is done on each kernel, by busybox in a guest or by the shell here. Judges nothing: prints
 # sections, "@@@ NAME", the output, "@@@ status N", for check_kernel.sh to look at.
-#   steps.sh PROGRAMS WORK       folder of ebprof, shape_*, limited, usdt, script; an empty folder to write to
-programs=$1 work=$2
+#   steps.sh PROGRAMS WORK [guest]
+#                    folder of ebprof, shape_*, limited, usdt, script; an empty folder to write to;
+#                    whether the machine is ours alone, whose CPUs and clock may be changed
+programs=$1 work=$2 machine=${3:-}
 ebprof=$programs/ebprof
 
 section() { # NAME COMMAND...
@@ -56,3 +58,13 @@ section "info system" "$ebprof" info --json -i "$work/system.data"
 little=65536 enough=67108864
 section "soft limit" "$programs/limited" $little $enough "$ebprof" record -o "$work/soft.data" -- sh -c 'ulimit -l'
 section "hard limit" "$programs/limited" $little $little "$ebprof" record -o "$work/hard.data" -- true
+if [ "$machine" = guest ]; then
+	for target in changes moved; do # the whole system; a command
+		all=
+		[ $target = moved ] || all=-a
+		section "record $target" "$ebprof" record $all -F 199 -o "$work/$target.data" -- sh /change_machine.sh "$programs"
+		section "info $target" "$ebprof" info --json -i "$work/$target.data"
+		section "cpus of $target" "$ebprof" report --stdio --sort cpu -i "$work/$target.data"
+		section "folded $target" "$ebprof" convert --folded -i "$work/$target.data" -o -
+	done
+fi
