@@ -145,6 +145,46 @@ test_damage_is_told() {
 	[[ -e $object ]] || fail "removed"
 }
 
+# Whatever stands in the folder: each command ends with a word, and nothing outside is read or written.
+test_hostile_folder() {
+	local object ref kind at command
+	record_runs
+	save json run1.data
+	object=$(find ebprof-baselines/objects -type f)
+	ref=$(find ebprof-baselines/refs -type f)
+	cp -r ebprof-baselines good
+	echo secret >outside
+	for kind in 'mkfifo AT' 'ln -s ../../../../outside AT' 'mkdir AT' 'ln -s /dev/zero AT' \
+		'truncate -s 10G AT' 'head -c 5000 /dev/urandom >AT'; do
+		for at in "$object" "$ref"; do
+			rm -rf ebprof-baselines && cp -r good ebprof-baselines && rm "$at"
+			eval "${kind//AT/$at}"
+			for command in list 'get -k json -f -o got.data' 'gc --dry-run' gc 'save -k json run1.data'; do
+				# shellcheck disable=SC2086 # words of the command
+				run timeout 20 "$EBPROF" baseline $command
+				[[ $status == [012] ]] || fail "$kind: $command: status $status"
+			done
+		done
+	done
+	[[ $(cat outside) == secret ]] || fail "what is outside was written"
+}
+
+# A link in place of a folder of refs is no empty folder, whose objects nothing refers to.
+test_linked_folders_lose_nothing() {
+	record_runs
+	save json run1.data
+	for folder in refs refs/json objects; do
+		mv "ebprof-baselines/$folder" moved
+		ln -s "$PWD/moved" "ebprof-baselines/$folder"
+		run "$EBPROF" baseline gc
+		want_status 1 "gc with a link to $folder"
+		grep -q 'is a symbolic link, which is not followed' err || fail "$(cat err)"
+		rm "ebprof-baselines/$folder"
+		mv moved "ebprof-baselines/$folder"
+	done
+	get json base.data
+}
+
 test_nothing_is_no_baseline() {
 	run "$EBPROF" record -q -F 1 -o none.data -- true
 	want_status 0 record

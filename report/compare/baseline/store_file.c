@@ -162,6 +162,20 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* What stands where a folder of baselines may, and is none. A link is an error: whoever took it for
+ * an empty folder would remove what it leads to as unused. */
+static struct err *explain_no_folder(
+	const struct store_folder *folder, const char *name, int errnum)
+{
+	struct stat st;
+	bool is_there = !fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW);
+	if (is_there && S_ISLNK(st.st_mode))
+		return err_new(ERR_IO, "%s/%s is a symbolic link, which is not followed here",
+			folder->path, name);
+	bool is_none = errnum == ENOENT || errnum == ENOTDIR;
+	return is_none ? NULL : err_sys(errnum, "cannot read %s/%s", folder->path, name);
+}
+
 struct err *store_file_list(
 	const struct store_folder *folder, const char *name, struct store_names *ret)
 {
@@ -172,8 +186,7 @@ struct err *store_file_list(
 	if (!dir) {
 		int errnum = errno;
 		mem_close_fd(&fd);
-		bool is_none = errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP;
-		return is_none ? NULL : err_sys(errnum, "cannot read %s/%s", folder->path, name);
+		return explain_no_folder(folder, name, errnum);
 	}
 	for (struct dirent *entry; (entry = readdir(dir));)
 		if (entry->d_name[0] != '.')
