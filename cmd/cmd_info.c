@@ -5,7 +5,6 @@
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "report/write/info.h"
-#include "report/write/info_json.h"
 
 struct info_options {
 	const char *input;

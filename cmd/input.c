@@ -8,7 +8,7 @@
 #include "format/base/mem.h"
 #include "format/base/path.h"
 #include "format/base/str.h"
-#include "report/write/info.h"
+#include "report/write/health.h"
 
 struct err *input_choose(const char *option, int argc, char **argv, int rest, const char **ret)
 {
@@ -25,7 +25,7 @@ static struct err *load(
 	mem_keep_freed();
 	try(err_wrap(profile_load(fd, options, ret), "%s", path));
 	CLEANUP(str_deinit) struct str health = {0};
-	info_put_damage(*ret, &health);
+	health_put_damage(*ret, &health);
 	if (health.len)
 		console_say("%s: %s", path, str_text(&health));
 	return NULL;
@@ -115,7 +115,7 @@ struct err *input_load_with(
 
 struct err *input_check_whole(const struct input *input, const struct profile *profile)
 {
-	if (!input->is_damaged && info_is_whole(profile))
+	if (!input->is_damaged && health_is_whole(profile))
 		return NULL;
 	return err_new(ERR_USAGE,
 		"%s is damaged, and may have lost samples of some functions and not of others "

@@ -50,6 +50,20 @@ const char *profile_thread_origin(const struct profile *profile, uint32_t thread
 	return profile->origins.data[profile->processes.data[process].info.origin].name;
 }
 
+uint64_t profile_process_key(const struct layout_process *process)
+{
+	uint64_t start_ns = process->start_ns;
+	return map_mix(process->origin ? map_mix(process->origin) ^ start_ns : start_ns) ^
+	       process->pid;
+}
+
+uint64_t profile_thread_key(const struct profile *profile, uint32_t thread)
+{
+	const struct profile_thread *it = &profile->threads.data[thread];
+	uint64_t key = profile_process_key(&profile->processes.data[it->process].info);
+	return map_mix(map_mix(key) ^ it->tid);
+}
+
 uint32_t profile_main_program(const struct profile *profile)
 {
 	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->processes.len, sizeof(*samples));

@@ -195,6 +195,13 @@ const char *profile_meta(const struct profile *profile, const char *key);
 size_t profile_nr_origins(const struct profile *profile);
 /* "" where nothing was merged. */
 const char *profile_thread_origin(const struct profile *profile, uint32_t thread);
+/*
+ * Identifies a process: by its number, which the kernel uses again, when it began, and the
+ * recording that it was merged from. Equal for what stood for it before and after an exec.
+ */
+uint64_t profile_process_key(const struct layout_process *process);
+/* Likewise a thread, which has an entry in `threads` for each name that it had. */
+uint64_t profile_thread_key(const struct profile *profile, uint32_t thread);
 /* The object of the program that the most sampled process ran; 0: unknown. */
 uint32_t profile_main_program(const struct profile *profile);
 /* Whether it is the kernel's: its own code, a module, a BPF program. */

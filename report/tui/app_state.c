@@ -1,8 +1,7 @@
 #include "report/tui/app_state.h"
+#include "report/write/health.h"
 
 #include <stdarg.h>
-
-#include "report/write/info.h"
 
 bool app_has_view(const struct app *app)
 {
@@ -329,7 +328,7 @@ void app_zoom_both(struct app *app, const struct path *path, bool is_inverted)
 void app_update(struct app *app, struct model *model)
 {
 	if (!app->model)
-		info_put_damage(model->profile, &app->message);
+		health_put_damage(model->profile, &app->message);
 	app_select_script(app, model);
 	model_release(app->model);
 	app->model = model;

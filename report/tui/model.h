@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "report/analyse/scope.h"
+#include "report/analyse/stack_counts.h"
 #include "report/analyse/tasks.h"
 #include "report/analyse/timeline.h"
 #include "report/analyse/tree.h"
@@ -19,7 +20,6 @@
 #include "report/model/slice.h"
 #include "report/name/demangle/demangle.h"
 #include "report/name/listing/annotation.h"
-#include "report/write/info.h"
 
 /* How far the symbols are: objects. */
 struct naming {
@@ -96,7 +96,7 @@ struct model {
 	struct slice_sum matched; /* samples with a match in their stack */
 	struct timeline timeline; /* over what the filters leave of the time */
 	struct tasks tasks;
-	struct info_stacks stacks;
+	struct stack_counts stacks;
 	struct annotation *annotation; /* of the function that was wished for, or NULL */
 	struct comparison *comparison; /* NULL: there is no baseline, or it is being read */
 };

@@ -9,6 +9,7 @@
 
 #include "format/base/clock.h"
 #include "format/base/err.h"
+#include "report/analyse/stack_counts.h"
 #include "report/load/load.h"
 #include "report/name/symbol/symbolizer.h"
 #include "report/tui/baseline.h"
@@ -42,7 +43,7 @@ struct worker {
 	struct profile *profile;
 	struct symbolizer *symbolizer;
 	struct model_names *names;
-	struct info_stacks stacks;
+	struct stack_counts stacks;
 	unsigned symbols_serial;
 	uint64_t file_bytes;
 	uint64_t next_names_ns;    /* not before */
@@ -346,7 +347,7 @@ static void work(struct worker *worker)
 	if (goes_on)
 		publish_flat(worker, &wish, &samples.slice);
 	sample_thread_deinit(&samples);
-	worker->stacks = info_count_stacks(worker->profile);
+	worker->stacks = stack_counts_of(worker->profile);
 	if (!worker->naming)
 		begin_naming(worker);
 	if (goes_on)

@@ -39,3 +39,117 @@ void health_put_file(const struct reader_result *file, double cut_s, struct str 
 		put_cut(file, cut_s, out);
 	}
 }
+
+static double seconds_in(const struct profile *profile, uint64_t time_ns)
+{
+	return (double)(time_ns - profile->first_ns) / 1e9;
+}
+
+uint64_t health_count_unwind_losses(const struct profile *profile)
+{
+	const struct profile_unwind_losses *losses = &profile->unwind_losses;
+	return losses->crashed + losses->hung + losses->abandoned;
+}
+
+/* No damage of the file perhaps, but as good as that: stacks of it are cut. False: none. */
+static bool put_unwind_losses(const struct profile *profile, const char *separator, struct str *out)
+{
+	const struct profile_unwind_losses *losses = &profile->unwind_losses;
+	uint64_t all = health_count_unwind_losses(profile);
+	if (!all)
+		return false;
+	str_printf(out,
+		"%s%llu %s could not be unwound: unwinding crashed over %llu and took too long "
+		"over %llu",
+		separator, (unsigned long long)all, str_plural(all, "snapshot", "snapshots"),
+		(unsigned long long)losses->crashed, (unsigned long long)losses->hung);
+	if (losses->abandoned)
+		str_printf(out, ", %llu were not tried", (unsigned long long)losses->abandoned);
+	return true;
+}
+
+bool health_put_sideband_losses(const struct profile *profile, struct str *out)
+{
+	uint64_t lost = profile->counters[LAYOUT_COUNTER_SIDEBAND_LOST];
+	uint64_t samples = profile->counters[LAYOUT_COUNTER_GAP_SAMPLES];
+	if (!lost)
+		return false;
+	str_printf(out,
+		"%llu record%s of mappings and execs %s lost while %llu sample%s %s taken, whose "
+		"frames may lack names or have wrong ones",
+		(unsigned long long)lost, lost == 1 ? "" : "s", lost == 1 ? "was" : "were",
+		(unsigned long long)samples, samples == 1 ? "" : "s",
+		samples == 1 ? "was" : "were");
+	return true;
+}
+
+void health_put_damage(const struct profile *profile, struct str *out)
+{
+	health_put_file(&profile->file, seconds_in(profile, profile->last_ns), out);
+	const char *separator = out->len ? "; " : "";
+	if (profile->end.reason == LAYOUT_END_WRITE_ERROR) {
+		str_printf(out, "%sthe recorder stopped at %.3f s because it could not write",
+			separator, seconds_in(profile, profile->end.time_ns));
+		separator = "; ";
+	}
+	if (put_unwind_losses(profile, separator, out))
+		separator = "; ";
+	if (profile->counters[LAYOUT_COUNTER_SIDEBAND_LOST]) {
+		str_puts(out, separator);
+		health_put_sideband_losses(profile, out);
+		separator = "; ";
+	}
+	uint64_t back = profile->counters[LAYOUT_COUNTER_CPUS_BACK];
+	if (back) {
+		str_printf(out,
+			"%sCPUs came online %llu %s: of what they ran until the recorder saw it, "
+			"at most a second each, samples or names are missing",
+			separator, (unsigned long long)back, str_plural(back, "time", "times"));
+		separator = "; ";
+	}
+	if (profile->dangling) {
+		str_printf(out, "%s%llu %s missing", separator,
+			(unsigned long long)profile->dangling,
+			str_plural(profile->dangling, "reference to a table entry that is",
+				"references to table entries that are"));
+		separator = "; ";
+	}
+	if (profile->too_large)
+		str_printf(out, "%s%llu %s too large to be added up, counted as 0", separator,
+			(unsigned long long)profile->too_large,
+			str_plural(profile->too_large, "sample with a value that is",
+				"samples with values that are"));
+}
+
+bool health_is_whole(const struct profile *profile)
+{
+	const struct reader_result *file = &profile->file;
+	vec_each(&profile->origins, origin)
+		if (origin->info.flags & (LAYOUT_ORIGIN_CUT | LAYOUT_ORIGIN_DAMAGED) ||
+			origin->info.reason == LAYOUT_END_WRITE_ERROR)
+			return false;
+	return file->ended && !file->damage.regions && !file->damage.truncated &&
+	       !file->bad_chunks && !profile->dangling && !profile->too_large &&
+	       profile->end.reason != LAYOUT_END_WRITE_ERROR;
+}
+
+/* Skipped ticks are no lost samples: nobody knows what ran, or whether anything did. */
+void health_put_losses(const struct profile *profile, struct str *out)
+{
+	const uint64_t *counters = profile->counters;
+	uint64_t lost = profile_lost(profile), ticks = counters[LAYOUT_COUNTER_TICKS];
+	uint64_t skipped = counters[LAYOUT_COUNTER_SKIPPED], due = ticks + skipped;
+	uint64_t taken = lost;
+	for (size_t i = 0; i < profile_nr_sources(profile); i++)
+		taken += profile_source_count(profile, i, LAYOUT_EVENTS_SAMPLES);
+	str_printf(out, "%-14s %llu of %llu %s (%.1f%%)\n", "lost", (unsigned long long)lost,
+		(unsigned long long)taken, str_plural(taken, "sample", "samples"),
+		profile_percent(lost, taken));
+	if (skipped)
+		str_printf(out,
+			"%-14s about %llu of %llu %s due (%.1f%%): the CPU was idle, or its timer "
+			"was late\n",
+			"skipped", (unsigned long long)skipped, (unsigned long long)due,
+			str_plural(due, "tick that was", "ticks that were"),
+			profile_percent(skipped, due));
+}

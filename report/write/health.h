@@ -1,11 +1,34 @@
-/* What is wrong with the bytes of a recording, in words. */
+/* What a recording lacks, in words: damage of the file, losses, what could not be unwound. */
 #ifndef EBPROF_HEALTH_H
 #define EBPROF_HEALTH_H
 
 #include "format/base/str.h"
 #include "format/file/reader.h"
+#include "report/model/profile.h"
 
-/* Nothing for one that is whole. `cut_s`: when it was cut, if it was; negative: unknown. */
+/*
+ * Of the bytes of a file alone; nothing when they are whole. `cut_s`: when it was cut, if it was;
+ * negative: unknown.
+ */
 void health_put_file(const struct reader_result *file, double cut_s, struct str *out);
+/* What is damaged, cut or missing, all of it, as one line; nothing when the recording is whole. */
+void health_put_damage(const struct profile *profile, struct str *out);
+/*
+ * That the recorder lost what the kernel told of mappings and execs, and for how many samples.
+ * False, and nothing is appended, when it lost nothing.
+ */
+bool health_put_sideband_losses(const struct profile *profile, struct str *out);
+/*
+ * Lines "lost" and, where the timers missed ticks, "skipped", as info and report --stats print
+ * them.
+ */
+void health_put_losses(const struct profile *profile, struct str *out);
+/*
+ * Whether no bytes of the file are damaged or missing, nor were of those that it was merged of.
+ * What could not be unwound is no damage.
+ */
+bool health_is_whole(const struct profile *profile);
+/* Snapshots that could not be unwound, whatever the cause. */
+uint64_t health_count_unwind_losses(const struct profile *profile);
 
 #endif

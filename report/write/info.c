@@ -5,11 +5,32 @@
 
 #include "format/base/hex.h"
 #include "format/file/first_sources.h"
+#include "report/analyse/stack_counts.h"
+#include "report/model/text/json.h"
 #include "report/name/script_frames.h"
 #include "report/write/health.h"
-#include "report/write/info_origins.h"
 
-const char *info_truncation_word(enum layout_truncation cause)
+/*
+ * Many entities can share one long path: a list stops when it has become this long, and says how
+ * many are left out.
+ */
+enum {
+	LIST_MAX_BYTES = 16 << 20
+};
+
+/* What has to be counted first; text and JSON print the same numbers. */
+struct facts {
+	const struct profile *profile;
+	struct stack_counts stacks;
+	struct script_frames scripts;
+	uint64_t nr_processes, nr_threads, nr_build_ids;
+	uint64_t nr_archived; /* places in code */
+	struct str damage;    /* "": none */
+};
+
+/* ---- the words of the format; the readers of JSON rely on them ---- */
+
+static const char *truncation_word(enum layout_truncation cause)
 {
 	static const char *const words[LAYOUT_TRUNCATED_END] = {
 #define X(name, number, word) [number] = word,
@@ -19,7 +40,7 @@ const char *info_truncation_word(enum layout_truncation cause)
 	return words[cause];
 }
 
-const char *info_counter_word(enum layout_counter counter)
+static const char *counter_word(enum layout_counter counter)
 {
 	static const char *const words[LAYOUT_COUNTER_COUNT] = {
 #define X(name, number, word) [number] = word,
@@ -29,7 +50,7 @@ const char *info_counter_word(enum layout_counter counter)
 	return words[counter];
 }
 
-const char *info_object_kind_word(enum layout_object_kind kind)
+static const char *object_kind_word(enum layout_object_kind kind)
 {
 	static const char *const words[] = {
 #define X(name, number, word) [number] = word,
@@ -40,7 +61,7 @@ const char *info_object_kind_word(enum layout_object_kind kind)
 	return is_named ? words[kind] : "other";
 }
 
-const char *info_end_word(enum layout_end_reason reason)
+static const char *end_word(enum layout_end_reason reason)
 {
 	static const char *const words[] = {
 #define X(name, number, word) [number] = word,
@@ -53,198 +74,39 @@ const char *info_end_word(enum layout_end_reason reason)
 
 /* ---- counting ---- */
 
-/* What is known of the stack that ends at a node. */
-struct stack_facts {
-	uint8_t cause; /* why its user part is truncated */
-	bool is_guessed;
-};
-
-static bool is_guess(const struct profile *profile, uint32_t frame)
+/* Processes by (pid, start) and origin, since an exec makes another record of the same one. */
+static void count_tasks(const struct profile *profile, struct facts *facts)
 {
-	for (uint32_t at = profile->frames.data[frame].innermost; at && at != frame;
-		at = profile->frames.data[at].outer)
-		if (profile->frames.data[at].flags & LAYOUT_FRAME_GUESSED)
-			return true;
-	return profile->frames.data[frame].flags & LAYOUT_FRAME_GUESSED;
-}
-
-/* Node by node, callers first, since walking from each stack to the root takes its length. */
-static struct stack_facts *judge_nodes(const struct profile *profile)
-{
-	struct stack_facts *facts = mem_zalloc_array(profile->nodes.len, sizeof(*facts));
-	for (size_t i = 1; i < profile->nodes.len; i++) {
-		const struct layout_node *node = &profile->nodes.data[i];
-		const struct profile_frame *frame = &profile->frames.data[node->frame];
-		facts[i] = facts[node->parent];
-		if (!node->parent && !frame->object)
-			facts[i].cause = (uint8_t)frame->offset;
-		facts[i].is_guessed |= node->frame && is_guess(profile, node->frame);
-	}
-	return facts;
-}
-
-static void count_stack(struct info_stacks *out, const struct stack_facts *facts,
-	const struct profile_stack *stack, uint64_t samples)
-{
-	enum layout_truncation cause = facts[stack->user].cause;
-	if (!stack->user)
-		out->kernel_only += samples;
-	else if (cause)
-		out->truncated += samples, out->truncated_by[cause] += samples;
-	else
-		out->complete += samples;
-	if (facts[stack->user].is_guessed || facts[stack->kernel].is_guessed)
-		out->guessed += samples;
-}
-
-struct info_stacks info_count_stacks(const struct profile *profile)
-{
-	struct info_stacks out = {0};
-	CLEANUP_FREE struct stack_facts *facts = judge_nodes(profile);
-	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(profile->stacks.len, sizeof(*samples));
-	vec_each(&profile->samples, sample)
-		samples[sample->stack]++;
-	for (size_t i = 0; i < profile->stacks.len; i++)
-		count_stack(&out, facts, &profile->stacks.data[i], samples[i]);
-	return out;
-}
-
-uint64_t info_process_key(const struct layout_process *process)
-{
-	uint64_t start_ns = process->start_ns;
-	return map_mix(process->origin ? map_mix(process->origin) ^ start_ns : start_ns) ^
-	       process->pid;
-}
-
-uint64_t info_thread_key(const struct profile *profile, uint32_t thread)
-{
-	const struct profile_thread *it = &profile->threads.data[thread];
-	uint64_t key = info_process_key(&profile->processes.data[it->process].info);
-	return map_mix(map_mix(key) ^ it->tid);
-}
-
-struct info_distinct info_count_distinct(const struct profile *profile)
-{
-	struct info_distinct out = {0};
 	struct map processes = {0}, threads = {0};
 	bool added;
 	for (size_t i = 1; i < profile->processes.len; i++) {
-		const struct layout_process *info = &profile->processes.data[i].info;
-		map_put(&processes, info_process_key(info), &added);
-		out.processes += added;
+		map_put(&processes, profile_process_key(&profile->processes.data[i].info), &added);
+		facts->nr_processes += added;
 	}
 	for (size_t i = 1; i < profile->threads.len; i++) {
-		map_put(&threads, info_thread_key(profile, (uint32_t)i), &added);
-		out.threads += added;
+		map_put(&threads, profile_thread_key(profile, (uint32_t)i), &added);
+		facts->nr_threads += added;
 	}
-	for (size_t i = 1; i < profile->objects.len; i++)
-		out.build_ids += profile->objects.data[i].info.build_id_len > 0;
 	map_deinit(&processes);
 	map_deinit(&threads);
-	return out;
 }
 
-/* ---- health ---- */
-
-uint64_t info_count_archived_places(const struct profile *profile)
+static void facts_init(struct facts *facts, const struct profile *profile)
 {
-	uint64_t places = 0;
-	vec_each(&profile->objects, object)
-		places += object->nr_archived;
-	return places;
-}
-
-static double seconds_in(const struct profile *profile, uint64_t time_ns)
-{
-	return (double)(time_ns - profile->first_ns) / 1e9;
-}
-
-uint64_t info_count_unwind_losses(const struct profile *profile)
-{
-	const struct profile_unwind_losses *losses = &profile->unwind_losses;
-	return losses->crashed + losses->hung + losses->abandoned;
-}
-
-/* No damage of the file perhaps, but as good as that: stacks of it are cut. False: none. */
-static bool put_unwind_losses(const struct profile *profile, const char *separator, struct str *out)
-{
-	const struct profile_unwind_losses *losses = &profile->unwind_losses;
-	uint64_t all = info_count_unwind_losses(profile);
-	if (!all)
-		return false;
-	str_printf(out,
-		"%s%llu %s could not be unwound: unwinding crashed over %llu and took too long "
-		"over %llu",
-		separator, (unsigned long long)all, str_plural(all, "snapshot", "snapshots"),
-		(unsigned long long)losses->crashed, (unsigned long long)losses->hung);
-	if (losses->abandoned)
-		str_printf(out, ", %llu were not tried", (unsigned long long)losses->abandoned);
-	return true;
-}
-
-bool info_put_sideband_losses(const struct profile *profile, struct str *out)
-{
-	uint64_t lost = profile->counters[LAYOUT_COUNTER_SIDEBAND_LOST];
-	uint64_t samples = profile->counters[LAYOUT_COUNTER_GAP_SAMPLES];
-	if (!lost)
-		return false;
-	str_printf(out,
-		"%llu record%s of mappings and execs %s lost while %llu sample%s %s taken, whose "
-		"frames may lack names or have wrong ones",
-		(unsigned long long)lost, lost == 1 ? "" : "s", lost == 1 ? "was" : "were",
-		(unsigned long long)samples, samples == 1 ? "" : "s",
-		samples == 1 ? "was" : "were");
-	return true;
-}
-
-void info_put_damage(const struct profile *profile, struct str *out)
-{
-	health_put_file(&profile->file, seconds_in(profile, profile->last_ns), out);
-	const char *separator = out->len ? "; " : "";
-	if (profile->end.reason == LAYOUT_END_WRITE_ERROR) {
-		str_printf(out, "%sthe recorder stopped at %.3f s because it could not write",
-			separator, seconds_in(profile, profile->end.time_ns));
-		separator = "; ";
+	*facts = (struct facts){.profile = profile, .stacks = stack_counts_of(profile)};
+	script_frames_count(profile, &facts->scripts);
+	count_tasks(profile, facts);
+	vec_each(&profile->objects, object) {
+		facts->nr_build_ids += object->info.build_id_len > 0;
+		facts->nr_archived += object->nr_archived;
 	}
-	if (put_unwind_losses(profile, separator, out))
-		separator = "; ";
-	if (profile->counters[LAYOUT_COUNTER_SIDEBAND_LOST]) {
-		str_puts(out, separator);
-		info_put_sideband_losses(profile, out);
-		separator = "; ";
-	}
-	uint64_t back = profile->counters[LAYOUT_COUNTER_CPUS_BACK];
-	if (back) {
-		str_printf(out,
-			"%sCPUs came online %llu %s: of what they ran until the recorder saw it, "
-			"at most a second each, samples or names are missing",
-			separator, (unsigned long long)back, str_plural(back, "time", "times"));
-		separator = "; ";
-	}
-	if (profile->dangling) {
-		str_printf(out, "%s%llu %s missing", separator,
-			(unsigned long long)profile->dangling,
-			str_plural(profile->dangling, "reference to a table entry that is",
-				"references to table entries that are"));
-		separator = "; ";
-	}
-	if (profile->too_large)
-		str_printf(out, "%s%llu %s too large to be added up, counted as 0", separator,
-			(unsigned long long)profile->too_large,
-			str_plural(profile->too_large, "sample with a value that is",
-				"samples with values that are"));
+	health_put_damage(profile, &facts->damage);
 }
 
-bool info_is_whole(const struct profile *profile)
+static void facts_deinit(struct facts *facts)
 {
-	const struct reader_result *file = &profile->file;
-	vec_each(&profile->origins, origin)
-		if (origin->info.flags & (LAYOUT_ORIGIN_CUT | LAYOUT_ORIGIN_DAMAGED) ||
-			origin->info.reason == LAYOUT_END_WRITE_ERROR)
-			return false;
-	return file->ended && !file->damage.regions && !file->damage.truncated &&
-	       !file->bad_chunks && !profile->dangling && !profile->too_large &&
-	       profile->end.reason != LAYOUT_END_WRITE_ERROR;
+	script_frames_deinit(&facts->scripts);
+	str_deinit(&facts->damage);
 }
 
 /* ---- text ---- */
@@ -267,7 +129,7 @@ static void put_wall_time(const struct profile *profile, struct str *out)
 	put_field(out, "recorded", text);
 }
 
-static void put_origin(const struct profile *profile, struct str *out)
+static void put_recorder(const struct profile *profile, struct str *out)
 {
 	static const struct {
 		const char *name, *key;
@@ -308,24 +170,22 @@ static void put_origin(const struct profile *profile, struct str *out)
 	}
 }
 
-static void put_script_frames(const struct profile *profile, struct str *out)
+static void put_script_frames(const struct facts *facts, struct str *out)
 {
-	struct script_frames frames;
-	script_frames_count(profile, &frames);
 	const char *field = "script frames";
-	vec_each(&frames.languages, language) {
+	vec_each(&facts->scripts.languages, language) {
 		str_printf(out, "%-14s ", field);
 		str_put_escaped(out, language->name, strlen(language->name));
 		str_printf(out, " %llu, in %.1f%% of the samples\n",
 			(unsigned long long)language->frames,
-			profile_percent(language->samples, profile->samples.len));
+			profile_percent(language->samples, facts->profile->samples.len));
 		field = "";
 	}
 	for (uint32_t i = 1; i < LAYOUT_SCRIPT_FAILURES_END; i++)
-		if (frames.unnamed[i])
+		if (facts->scripts.unnamed[i])
 			str_printf(out, "%-14s unnamed because of %s: %llu\n", "",
-				script_frames_cause(i), (unsigned long long)frames.unnamed[i]);
-	script_frames_deinit(&frames);
+				script_frames_cause(i),
+				(unsigned long long)facts->scripts.unnamed[i]);
 }
 
 static void put_causes(const uint64_t *counters, enum layout_counter first, enum layout_counter end,
@@ -333,29 +193,8 @@ static void put_causes(const uint64_t *counters, enum layout_counter first, enum
 {
 	for (enum layout_counter i = first; i < end; i++)
 		if (counters[i])
-			str_printf(out, "%-14s %s %llu\n", "", info_counter_word(i),
+			str_printf(out, "%-14s %s %llu\n", "", counter_word(i),
 				(unsigned long long)counters[i]);
-}
-
-/* Skipped ticks are no lost samples: nobody knows what ran, or whether anything did. */
-void info_put_losses(const struct profile *profile, struct str *out)
-{
-	const uint64_t *counters = profile->counters;
-	uint64_t lost = profile_lost(profile), ticks = counters[LAYOUT_COUNTER_TICKS];
-	uint64_t skipped = counters[LAYOUT_COUNTER_SKIPPED], due = ticks + skipped;
-	uint64_t taken = lost;
-	for (size_t i = 0; i < profile_nr_sources(profile); i++)
-		taken += profile_source_count(profile, i, LAYOUT_EVENTS_SAMPLES);
-	str_printf(out, "%-14s %llu of %llu %s (%.1f%%)\n", "lost", (unsigned long long)lost,
-		(unsigned long long)taken, str_plural(taken, "sample", "samples"),
-		profile_percent(lost, taken));
-	if (skipped)
-		str_printf(out,
-			"%-14s about %llu of %llu %s due (%.1f%%): the CPU was idle, or its timer "
-			"was late\n",
-			"skipped", (unsigned long long)skipped, (unsigned long long)due,
-			str_plural(due, "tick that was", "ticks that were"),
-			profile_percent(skipped, due));
 }
 
 static bool has_probes(const struct profile *profile)
@@ -393,18 +232,10 @@ static void put_other_sources(const struct profile *profile, struct str *out)
 	}
 }
 
-static void put_counts(const struct profile *profile, struct str *out)
+/* What became of all events, by source, and why some are lost. */
+static void put_balances(const struct profile *profile, struct str *out)
 {
 	const uint64_t *counters = profile->counters;
-	struct info_distinct distinct = info_count_distinct(profile);
-	struct info_stacks stacks = info_count_stacks(profile);
-	uint64_t samples = profile->samples.len;
-	str_printf(out, "%-14s %llu in %.3f s, %llu bytes", "samples", (unsigned long long)samples,
-		profile_duration_s(profile), (unsigned long long)profile->file.file_bytes);
-	if (samples)
-		str_printf(out, " (%.1f a sample)",
-			(double)profile->file.file_bytes / (double)samples);
-	str_putc(out, '\n');
 	put_balance(profile, FIRST_SOURCE_TIMER, "ticks", true, out);
 	put_causes(counters, LAYOUT_COUNTER_LOST_RING, LAYOUT_COUNTER_SKIPPED, out);
 	put_causes(counters, LAYOUT_COUNTER_SIDEBAND_LOST, LAYOUT_COUNTER_HITS, out);
@@ -413,48 +244,115 @@ static void put_counts(const struct profile *profile, struct str *out)
 	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_GAP_SAMPLES, out);
 	put_causes(counters, LAYOUT_COUNTER_MAPPINGS_FULL, LAYOUT_COUNTER_CPUS_BACK + 1, out);
 	put_other_sources(profile, out);
-	info_put_losses(profile, out);
+	health_put_losses(profile, out);
+}
+
+static void put_stacks(const struct facts *facts, struct str *out)
+{
+	const struct stack_counts *stacks = &facts->stacks;
+	uint64_t samples = facts->profile->samples.len;
 	str_printf(out, "%-14s %.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n", "stacks",
-		profile_percent(stacks.complete, samples),
-		profile_percent(stacks.truncated, samples),
-		profile_percent(stacks.kernel_only, samples));
+		profile_percent(stacks->complete, samples),
+		profile_percent(stacks->truncated, samples),
+		profile_percent(stacks->kernel_only, samples));
 	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++)
-		if (stacks.truncated_by[i])
-			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "",
-				info_truncation_word(i),
-				profile_percent(stacks.truncated_by[i], samples));
-	if (stacks.guessed)
+		if (stacks->truncated_by[i])
+			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "", truncation_word(i),
+				profile_percent(stacks->truncated_by[i], samples));
+	if (stacks->guessed)
 		str_printf(out, "%-14s guessed in part, by frame pointers: %.1f%%\n", "",
-			profile_percent(stacks.guessed, samples));
-	put_script_frames(profile, out);
-	if (profile->nr_stale)
-		str_printf(out,
-			"%-14s %.1f%% with stale names: another compiled function may have had the "
-			"address\n",
-			"", profile_percent(profile->nr_stale, samples));
+			profile_percent(stacks->guessed, samples));
+}
+
+static void put_tables(const struct facts *facts, struct str *out)
+{
+	const struct profile *profile = facts->profile;
 	if (profile->nr_snapshots)
 		str_printf(out, "%-14s %llu %s of stacks unwound here, %llu bytes\n", "",
 			(unsigned long long)profile->nr_snapshots,
 			str_plural(profile->nr_snapshots, "snapshot", "snapshots"),
 			(unsigned long long)profile->snapshot_bytes);
-	uint64_t places = info_count_archived_places(profile);
-	if (places)
-		str_printf(out, "%-14s %llu archived %s in code\n", "", (unsigned long long)places,
-			str_plural(places, "place", "places"));
+	if (facts->nr_archived)
+		str_printf(out, "%-14s %llu archived %s in code\n", "",
+			(unsigned long long)facts->nr_archived,
+			str_plural(facts->nr_archived, "place", "places"));
 	str_printf(out, "%-14s %llu %s, %llu %s, %zu %s, %llu %s\n", "",
-		(unsigned long long)distinct.processes,
-		str_plural(distinct.processes, "process", "processes"),
-		(unsigned long long)distinct.threads,
-		str_plural(distinct.threads, "thread", "threads"), profile->mappings.len,
+		(unsigned long long)facts->nr_processes,
+		str_plural(facts->nr_processes, "process", "processes"),
+		(unsigned long long)facts->nr_threads,
+		str_plural(facts->nr_threads, "thread", "threads"), profile->mappings.len,
 		str_plural(profile->mappings.len, "mapping", "mappings"),
-		(unsigned long long)distinct.build_ids,
-		str_plural(distinct.build_ids, "build ID", "build IDs"));
+		(unsigned long long)facts->nr_build_ids,
+		str_plural(facts->nr_build_ids, "build ID", "build IDs"));
+}
+
+static void put_counts(const struct facts *facts, struct str *out)
+{
+	const struct profile *profile = facts->profile;
+	uint64_t samples = profile->samples.len;
+	str_printf(out, "%-14s %llu in %.3f s, %llu bytes", "samples", (unsigned long long)samples,
+		profile_duration_s(profile), (unsigned long long)profile->file.file_bytes);
+	if (samples)
+		str_printf(out, " (%.1f a sample)",
+			(double)profile->file.file_bytes / (double)samples);
+	str_putc(out, '\n');
+	put_balances(profile, out);
+	put_stacks(facts, out);
+	put_script_frames(facts, out);
+	if (profile->nr_stale)
+		str_printf(out,
+			"%-14s %.1f%% with stale names: another compiled function may have had the "
+			"address\n",
+			"", profile_percent(profile->nr_stale, samples));
+	put_tables(facts, out);
+}
+
+static const char *origin_meta(const struct profile_origin *origin, const char *key)
+{
+	for (uint32_t i = 0; i < origin->info.nr_meta; i++)
+		if (strcmp(origin->meta[i].key, key) == 0)
+			return origin->meta[i].value;
+	return NULL;
+}
+
+static void put_origin_row(const struct profile_origin *origin, struct str *out)
+{
+	const char *keys[] = {LAYOUT_META_HOST, LAYOUT_META_TARGET, LAYOUT_META_COMMAND};
+	str_puts(out, "  ");
+	str_put_escaped(out, origin->name, strlen(origin->name));
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		const char *value = origin_meta(origin, keys[i]);
+		if (!value)
+			continue;
+		str_puts(out, ", ");
+		str_put_escaped(out, value, strlen(value));
+	}
+	if (origin->info.shift_ns)
+		str_printf(out, ", its clock %.6f s later", (double)origin->info.shift_ns / 1e9);
+	str_puts(out, origin->info.flags & LAYOUT_ORIGIN_CUT ? ", cut" : "");
+	str_puts(out, origin->info.flags & LAYOUT_ORIGIN_DAMAGED ? ", damaged" : "");
+	str_putc(out, '\n');
+}
+
+static void put_origins(const struct profile *profile, struct str *out)
+{
+	if (!profile_nr_origins(profile))
+		return;
+	str_puts(out, "\nmerged of:\n");
+	size_t limit = out->len + LIST_MAX_BYTES;
+	for (size_t i = 1; i < profile->origins.len; i++) {
+		if (out->len > limit) {
+			str_printf(out, "  ... and %zu more\n", profile->origins.len - i);
+			return;
+		}
+		put_origin_row(&profile->origins.data[i], out);
+	}
 }
 
 static void put_objects(const struct profile *profile, struct str *out)
 {
 	str_puts(out, "\nobjects:\n");
-	size_t limit = out->len + INFO_MAX_LIST_BYTES;
+	size_t limit = out->len + LIST_MAX_BYTES;
 	for (size_t i = 1; i < profile->objects.len; i++) {
 		if (out->len > limit) {
 			str_printf(out, "  ... and %zu more\n", profile->objects.len - i);
@@ -463,7 +361,7 @@ static void put_objects(const struct profile *profile, struct str *out)
 		const struct profile_object *object = &profile->objects.data[i];
 		CLEANUP(str_deinit) struct str build_id = {0};
 		hex_put(&build_id, object->info.build_id, object->info.build_id_len);
-		str_printf(out, "  %-9s %-40s ", info_object_kind_word(object->info.kind),
+		str_printf(out, "  %-9s %-40s ", object_kind_word(object->info.kind),
 			build_id.len ? str_text(&build_id) : "-");
 		str_put_escaped(out, object->path, strlen(object->path));
 		if (object->info.flags & LAYOUT_OBJECT_DELETED)
@@ -483,7 +381,7 @@ static void put_objects(const struct profile *profile, struct str *out)
 static void put_mappings(const struct profile *profile, struct str *out)
 {
 	str_puts(out, "\nexecutable mappings:\n");
-	size_t limit = out->len + INFO_MAX_LIST_BYTES;
+	size_t limit = out->len + LIST_MAX_BYTES;
 	vec_each(&profile->mappings, mapping) {
 		if (out->len > limit) {
 			str_printf(out, "  ... and %zu more\n", (size_t)(mapping_end_ - mapping));
@@ -502,20 +400,191 @@ static void put_mappings(const struct profile *profile, struct str *out)
 
 void info_put_text(const struct profile *profile, bool with_mappings, struct str *out)
 {
-	put_origin(profile, out);
-	put_counts(profile, out);
-	CLEANUP(str_deinit) struct str damage = {0};
-	info_put_damage(profile, &damage);
+	CLEANUP(facts_deinit) struct facts facts;
+	facts_init(&facts, profile);
+	put_recorder(profile, out);
+	put_counts(&facts, out);
 	put_field(out, "ended",
-		profile->file.ended ? info_end_word(profile->end.reason) : "no: it was cut");
-	put_field(out, "health", damage.len ? str_text(&damage) : "whole");
+		profile->file.ended ? end_word(profile->end.reason) : "no: it was cut");
+	put_field(out, "health", facts.damage.len ? str_text(&facts.damage) : "whole");
 	if (profile->file.unknown_chunks)
 		str_printf(out, "%-14s %llu %s of kinds that this version does not know\n", "",
 			(unsigned long long)profile->file.unknown_chunks,
 			str_plural(profile->file.unknown_chunks, "chunk", "chunks"));
-	info_put_origins(profile, out);
+	put_origins(profile, out);
 	if (with_mappings) {
 		put_objects(profile, out);
 		put_mappings(profile, out);
 	}
+}
+
+/* ---- JSON ---- */
+
+static void put_json_count(struct str *out, const char *key, uint64_t value)
+{
+	str_printf(out, "  \"%s\": %llu,\n", key, (unsigned long long)value);
+}
+
+static void put_json_stacks(const struct stack_counts *stacks, struct str *out)
+{
+	str_printf(out,
+		"  \"stacks\": {\"complete\": %llu, \"truncated\": %llu, \"kernel_only\": %llu},\n",
+		(unsigned long long)stacks->complete, (unsigned long long)stacks->truncated,
+		(unsigned long long)stacks->kernel_only);
+	str_puts(out, "  \"truncated_by\": {");
+	const char *separator = "";
+	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++) {
+		if (!stacks->truncated_by[i])
+			continue;
+		str_printf(out, "%s\"%s\": %llu", separator, truncation_word(i),
+			(unsigned long long)stacks->truncated_by[i]);
+		separator = ", ";
+	}
+	str_puts(out, "},\n");
+	put_json_count(out, "guessed_stacks", stacks->guessed);
+}
+
+static void put_json_script_frames(const struct script_frames *frames, struct str *out)
+{
+	str_puts(out, "  \"script_frames\": {");
+	const char *separator = "";
+	vec_each(&frames->languages, language) {
+		str_puts(out, separator);
+		json_quote(out, language->name);
+		str_printf(out, ": {\"frames\": %llu, \"samples\": %llu}",
+			(unsigned long long)language->frames,
+			(unsigned long long)language->samples);
+		separator = ", ";
+	}
+	str_puts(out, "},\n  \"unnamed_script_frames\": {");
+	separator = "";
+	for (uint32_t i = 1; i < LAYOUT_SCRIPT_FAILURES_END; i++) {
+		if (!frames->unnamed[i])
+			continue;
+		str_printf(out, "%s\"%s\": %llu", separator, script_frames_cause(i),
+			(unsigned long long)frames->unnamed[i]);
+		separator = ", ";
+	}
+	str_puts(out, "},\n");
+}
+
+static void put_json_objects(const struct profile *profile, struct str *out)
+{
+	str_puts(out, "  \"objects\": [");
+	size_t limit = out->len + LIST_MAX_BYTES, i;
+	for (i = 1; i < profile->objects.len && out->len <= limit; i++) {
+		const struct profile_object *object = &profile->objects.data[i];
+		str_printf(out, "%s\n    {\"kind\": \"%s\", \"path\": ", i > 1 ? "," : "",
+			object_kind_word(object->info.kind));
+		json_quote(out, object->path);
+		str_puts(out, ", \"build_id\": \"");
+		hex_put(out, object->info.build_id, object->info.build_id_len);
+		str_puts(out, "\"}");
+	}
+	str_puts(out, "\n  ],\n");
+	put_json_count(out, "objects_omitted", profile->objects.len - i);
+}
+
+/* Beside "counters": what they do not have. */
+static void put_json_sources(const struct profile *profile, struct str *out)
+{
+	static const char *const words[LAYOUT_EVENT_COUNTER_COUNT] = {
+#define X(name, number, word) [number] = word,
+		LAYOUT_EVENT_COUNTERS(X)
+#undef X
+	};
+	if (!profile->sources.len)
+		return;
+	str_puts(out, "  \"sources\": [");
+	vec_each(&profile->sources, source) {
+		str_puts(out, source == profile->sources.data ? "\n    {\"name\": "
+							      : ",\n    {\"name\": ");
+		json_quote(out, source->name);
+		for (int i = 1; i < LAYOUT_EVENT_COUNTER_COUNT; i++)
+			str_printf(out, ", \"%s\": {\"count\": %llu, \"sum\": %llu}", words[i],
+				(unsigned long long)source->tallies[i].count,
+				(unsigned long long)source->tallies[i].sum);
+		str_putc(out, '}');
+	}
+	str_puts(out, "\n  ],\n");
+}
+
+static void put_json_meta(const struct profile_meta *meta, size_t count, struct str *out)
+{
+	str_puts(out, "\"meta\": {");
+	for (size_t i = 0; i < count; i++) {
+		str_puts(out, i ? ", " : "");
+		json_quote(out, meta[i].key);
+		str_puts(out, ": ");
+		json_quote(out, meta[i].value);
+	}
+	str_puts(out, "}");
+}
+
+static void put_json_origin(const struct profile_origin *origin, struct str *out)
+{
+	str_puts(out, "{\"name\": ");
+	json_quote(out, origin->name);
+	str_printf(out, ", \"shift_ns\": \"%llu\", \"cut\": %s, \"damaged\": %s, ",
+		(unsigned long long)origin->info.shift_ns,
+		origin->info.flags & LAYOUT_ORIGIN_CUT ? "true" : "false",
+		origin->info.flags & LAYOUT_ORIGIN_DAMAGED ? "true" : "false");
+	put_json_meta(origin->meta, origin->info.nr_meta, out);
+	str_putc(out, '}');
+}
+
+static void put_json_origins(const struct profile *profile, struct str *out)
+{
+	str_puts(out, "  \"origins\": [");
+	size_t limit = out->len + LIST_MAX_BYTES, i;
+	for (i = 1; i < profile->origins.len && out->len <= limit; i++) {
+		str_puts(out, i > 1 ? ",\n    " : "\n    ");
+		put_json_origin(&profile->origins.data[i], out);
+	}
+	str_puts(out, "],\n");
+	str_printf(out, "  \"origins_omitted\": %zu,\n", profile->origins.len - i);
+}
+
+void info_put_json(const struct profile *profile, struct str *out)
+{
+	const uint64_t *counters = profile->counters;
+	CLEANUP(facts_deinit) struct facts facts;
+	facts_init(&facts, profile);
+	str_puts(out, "{\n");
+	put_json_count(out, "samples", profile->samples.len);
+	if (profile->nr_second_samples)
+		put_json_count(out, "second_samples", profile->nr_second_samples);
+	put_json_count(out, "ticks", counters[LAYOUT_COUNTER_TICKS]);
+	put_json_count(out, "lost", profile_lost(profile));
+	put_json_count(out, "idle", counters[LAYOUT_COUNTER_IDLE]);
+	put_json_count(out, "filtered", counters[LAYOUT_COUNTER_FILTERED]);
+	str_printf(out, "  \"duration_s\": %.6f,\n", profile_duration_s(profile));
+	put_json_count(out, "file_bytes", profile->file.file_bytes);
+	put_json_count(out, "processes", facts.nr_processes);
+	put_json_count(out, "threads", facts.nr_threads);
+	put_json_count(out, "mappings", profile->mappings.len);
+	put_json_count(out, "build_ids", facts.nr_build_ids);
+	put_json_stacks(&facts.stacks, out);
+	put_json_script_frames(&facts.scripts, out);
+	put_json_count(out, "snapshots", profile->nr_snapshots);
+	put_json_count(out, "snapshot_bytes", profile->snapshot_bytes);
+	put_json_count(out, "snapshots_lost", health_count_unwind_losses(profile));
+	put_json_count(out, "stale_names", profile->nr_stale);
+	put_json_count(out, "archived_places", facts.nr_archived);
+	str_puts(out, "  \"counters\": {");
+	for (int i = 1; i < LAYOUT_COUNTER_COUNT; i++)
+		str_printf(out, "%s\"%s\": %llu", i > 1 ? ", " : "", counter_word(i),
+			(unsigned long long)counters[i]);
+	str_puts(out, "},\n");
+	put_json_sources(profile, out);
+	str_puts(out, "  ");
+	put_json_meta(profile->meta.data, profile->meta.len, out);
+	str_puts(out, ",\n");
+	put_json_objects(profile, out);
+	put_json_origins(profile, out);
+	str_puts(out, "  \"ended\": ");
+	json_quote(out, profile->file.ended ? end_word(profile->end.reason) : "");
+	str_puts(out, ",\n  \"damage\": ");
+	json_quote(out, str_text(&facts.damage));
+	str_puts(out, "\n}\n");
 }

@@ -4,10 +4,11 @@
 
 #include "format/base/map.h"
 #include "format/base/mem.h"
+#include "report/analyse/stack_counts.h"
 #include "report/analyse/table.h"
 #include "report/model/slice.h"
 #include "report/name/script_frames.h"
-#include "report/write/info.h"
+#include "report/write/health.h"
 
 /* All count samples. */
 struct sums {
@@ -67,10 +68,10 @@ static void put_tasks(const struct profile *profile, struct str *out)
 		if (!is_seen[i])
 			continue;
 		bool added;
-		uint64_t key = info_process_key(&profile->processes.data[thread->process].info);
+		uint64_t key = profile_process_key(&profile->processes.data[thread->process].info);
 		map_put(&processes, key, &added);
 		nr_processes += added;
-		map_put(&threads, info_thread_key(profile, (uint32_t)i), &added);
+		map_put(&threads, profile_thread_key(profile, (uint32_t)i), &added);
 		nr_threads += added;
 	}
 	map_deinit(&processes);
@@ -173,7 +174,7 @@ static void put_hottest(const struct profile *profile, struct str *out)
 
 static void put_soundness(const struct profile *profile, const struct sums *sums, struct str *out)
 {
-	struct info_stacks stacks = info_count_stacks(profile);
+	struct stack_counts stacks = stack_counts_of(profile);
 	put_label(out, "names");
 	str_printf(out, "%.1f%% in functions that have one, %.1f%% with a line\n",
 		profile_percent(sums->named, sums->all),
@@ -191,7 +192,7 @@ static void put_soundness(const struct profile *profile, const struct sums *sums
 	put_label(out, "");
 	str_printf(out, "%.1f frames on average, %llu at most\n",
 		(double)sums->frames / (double)sums->all, (unsigned long long)sums->deepest);
-	info_put_losses(profile, out);
+	health_put_losses(profile, out);
 }
 
 void overview_put(const struct profile *profile, const struct filter *filter, struct str *out)

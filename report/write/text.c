@@ -5,9 +5,10 @@
 
 #include "report/analyse/focus.h"
 #include "report/analyse/scope.h"
+#include "report/analyse/stack_counts.h"
 #include "report/name/namesakes.h"
 #include "report/name/script_frames.h"
-#include "report/write/info.h"
+#include "report/write/health.h"
 
 static const char *say_none(const struct text_options *options)
 {
@@ -47,7 +48,7 @@ void text_put_head(const struct profile *profile, uint64_t samples, uint64_t sam
 			(unsigned long long)samples_before_filter,
 			str_plural(samples_before_filter, "sample", "samples"));
 	str_printf(out, ", %.1f s", profile_duration_s(profile));
-	struct info_stacks stacks = info_count_stacks(profile);
+	struct stack_counts stacks = stack_counts_of(profile);
 	if (stacks.truncated)
 		str_printf(out, ", %.1f%% of stacks truncated",
 			profile_percent(stacks.truncated, profile->samples.len));
@@ -322,6 +323,6 @@ void text_put_script_hint(
 void text_put_losses(const struct profile *profile, struct str *out)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	if (info_put_sideband_losses(profile, &text))
+	if (health_put_sideband_losses(profile, &text))
 		str_printf(out, "# %s\n", str_text(&text));
 }

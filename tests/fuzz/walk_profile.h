@@ -15,7 +15,6 @@
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/export/export.h"
 #include "report/write/info.h"
-#include "report/write/info_json.h"
 
 #define WALK_ASSERT(condition) \
 	do { \

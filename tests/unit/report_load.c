@@ -2,11 +2,12 @@
 #include <stdio.h>
 
 #include "format/base/err.h"
+#include "report/analyse/stack_counts.h"
 #include "report/load/load.h"
 #include "report/model/profile.h"
 #include "report/name/symbol/symbolizer.h"
+#include "report/write/health.h"
 #include "report/write/info.h"
-#include "report/write/info_json.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/unit.h"
 
@@ -227,7 +228,7 @@ TEST(small_recording_is_loaded)
 	CHECK_INT(profile->counters[LAYOUT_COUNTER_IDLE], 4);
 	CHECK_INT(profile->counters[LAYOUT_COUNTER_SAMPLES], 6);
 	CHECK_INT(profile_lost(profile), 1);
-	struct info_stacks stacks = info_count_stacks(profile);
+	struct stack_counts stacks = stack_counts_of(profile);
 	CHECK_INT(stacks.complete, 3);
 	CHECK_INT(stacks.kernel_only, 1);
 	CHECK_INT(stacks.truncated, 2);
@@ -237,7 +238,7 @@ TEST(small_recording_is_loaded)
 	CHECK_INT(profile->snapshot_bytes, 32);
 	CHECK_INT(profile_wall_ns(profile, 1000000005), 1795000000000000005);
 	CLEANUP(str_deinit) struct str damage = {0};
-	info_put_damage(profile, &damage);
+	health_put_damage(profile, &damage);
 	CHECK_STR(str_text(&damage), "");
 	profile_destroy(profile);
 	bytes_buf_deinit(&file);
@@ -278,7 +279,7 @@ TEST(recording_without_anything)
 	CHECK_INT(profile->samples.len, 0);
 	CHECK_INT(profile->first_ns, 0);
 	CLEANUP(str_deinit) struct str damage = {0};
-	info_put_damage(profile, &damage);
+	health_put_damage(profile, &damage);
 	CHECK(strstr(str_text(&damage), "recording cut at 0.000 s"));
 	profile_destroy(profile);
 }
@@ -306,7 +307,7 @@ TEST(damaged_anywhere_is_sound)
 		file.data[byte] ^= 0x5a;
 		check_profile(profile);
 		CLEANUP(str_deinit) struct str damage = {0};
-		info_put_damage(profile, &damage);
+		health_put_damage(profile, &damage);
 		CHECK(damage.len > 0);
 		profile_destroy(profile);
 	}
@@ -597,12 +598,12 @@ TEST(values_that_cannot_be_added_up)
 	writer_destroy(writer);
 	struct profile *profile = load(file.data, file.len);
 	CLEANUP(str_deinit) struct str damage = {0};
-	info_put_damage(profile, &damage);
+	health_put_damage(profile, &damage);
 	CHECK_INT(profile->samples.len, 3);
 	CHECK_INT(profile->too_large, 2);
 	CHECK_STR(str_text(&damage),
 		"2 samples with values that are too large to be added up, counted as 0");
-	CHECK(!info_is_whole(profile));
+	CHECK(!health_is_whole(profile));
 	profile_destroy(profile);
 	bytes_buf_deinit(&file);
 }
@@ -653,7 +654,7 @@ TEST(deep_chains_are_cut)
 			steps++;
 	}
 	CHECK(steps > 1000000 && steps <= (8ULL << 20) + file.len * 256);
-	struct info_stacks stacks = info_count_stacks(profile);
+	struct stack_counts stacks = stack_counts_of(profile);
 	CHECK(stacks.truncated > 0); /* the cut ones are not whole */
 	profile_destroy(profile);
 	bytes_buf_deinit(&file);

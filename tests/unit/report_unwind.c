@@ -11,11 +11,11 @@
 #include "format/dwarf/dwarf_operations.h"
 #include "format/elf/elf_file.h"
 #include "format/elf/elf_symbols.h"
+#include "report/analyse/stack_counts.h"
 #include "report/load/load.h"
 #include "report/load/unwind/expression.h"
 #include "report/model/profile.h"
 #include "report/name/symbol/symbolizer.h"
-#include "report/write/info.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/unwind_subject.h"
@@ -211,7 +211,7 @@ static void check_whole(const struct unwind_subject *subject, const char *const 
 		CHECK(!stack.frames[i]->flags);
 	}
 	CHECK_INT(was_interrupted, subject->interrupted_ip != 0);
-	struct info_stacks counts = info_count_stacks(profile);
+	struct stack_counts counts = stack_counts_of(profile);
 	CHECK_INT(counts.complete, 1);
 	CHECK_INT(counts.guessed, 0);
 	CHECK_INT(profile->nr_snapshots, 1);
@@ -595,7 +595,7 @@ TEST(code_of_no_file_is_left_by_frame_pointer)
 	found = stack_at(profile, 1);
 	CHECK_INT(found.cause, LAYOUT_TRUNCATED_JIT);
 	CHECK_INT(found.count, 1);
-	CHECK_INT(info_count_stacks(profile).guessed, 1);
+	CHECK_INT(stack_counts_of(profile).guessed, 1);
 	profile_destroy(profile);
 }
 

@@ -14,7 +14,7 @@
 #include "report/write/export/function_table.h"
 #include "report/write/export/labels.h"
 #include "report/write/export/tally.h"
-#include "report/write/info.h"
+#include "report/write/health.h"
 
 enum {
 	JSON_VERSION = 1
@@ -97,7 +97,7 @@ static void put_meta(struct document *document)
 	const struct profile *profile = document->profile;
 	struct json *json = &document->json;
 	CLEANUP(str_deinit) struct str damage = {0};
-	info_put_damage(profile, &damage);
+	health_put_damage(profile, &damage);
 	json_put_text(json, "format", "ebprof");
 	json_put_number(json, "version", JSON_VERSION);
 	json_line(json);

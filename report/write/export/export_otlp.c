@@ -26,7 +26,7 @@
 #include "report/write/export/pprof_labels.h"
 #include "report/write/export/protobuf.h"
 #include "report/write/export/tally.h"
-#include "report/write/info.h"
+#include "report/write/health.h"
 
 enum request_field {
 	REQUEST_RESOURCE_PROFILES = 1,
@@ -170,7 +170,7 @@ static void put_soundness(struct otlp *otlp, struct bytes_buf *out)
 		indices[count++] = otlp_attributes_number(
 			&otlp->dictionary.attributes, "ebprof.lost_samples", lost);
 	CLEANUP(str_deinit) struct str damage = {0};
-	info_put_damage(otlp->profile, &damage);
+	health_put_damage(otlp->profile, &damage);
 	if (damage.len)
 		indices[count++] = otlp_attributes_text(
 			&otlp->dictionary.attributes, "ebprof.damage", str_text(&damage));

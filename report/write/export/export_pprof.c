@@ -19,7 +19,7 @@
 #include "report/write/export/pprof_mappings.h"
 #include "report/write/export/protobuf.h"
 #include "report/write/export/tally.h"
-#include "report/write/info.h"
+#include "report/write/health.h"
 
 enum profile_field {
 	PROFILE_SAMPLE_TYPE = 1,
@@ -317,7 +317,7 @@ static void put_comments(struct pprof *pprof)
 		str_printf(&text, "%llu", (unsigned long long)lost);
 	put_comment(pprof, "lost samples", str_text(&text));
 	str_truncate(&text, 0);
-	info_put_damage(profile, &text);
+	health_put_damage(profile, &text);
 	put_comment(pprof, "damage", str_text(&text));
 }
 

@@ -7,7 +7,7 @@
 #include "report/write/export/html_threads.h"
 #include "report/write/export/html_tree.h"
 #include "report/write/export/tally.h"
-#include "report/write/info.h"
+#include "report/write/health.h"
 
 const struct html_data_limits html_data_limits = {
 	.nodes = 2 << 20,
@@ -250,7 +250,7 @@ static void put_column(struct html_data *data, size_t side)
 	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
 	uint64_t samples = samples_of(profile, number);
 	CLEANUP(str_deinit) struct str damage = {0};
-	info_put_damage(profile, &damage);
+	health_put_damage(profile, &damage);
 	put_text(data, data->sides[side].name);
 	put_text(data, command ? command : profile_meta(profile, LAYOUT_META_TARGET));
 	put_text(data, number ? event->name : "unknown");

@@ -5,7 +5,6 @@
 
 #include "format/base/map.h"
 #include "format/base/str.h"
-#include "report/write/info.h"
 
 static int compare_threads(const void *a, const void *b)
 {
@@ -37,7 +36,7 @@ static uint32_t add_thread(struct html_threads *threads, struct strtab *names,
 	} else {
 		it.pid = thread->pid;
 		it.tid = thread->tid;
-		it.key = info_thread_key(profile, index);
+		it.key = profile_thread_key(profile, index);
 	}
 	if (id == threads->list.len)
 		vec_push(&threads->list, it);
