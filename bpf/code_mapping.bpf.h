@@ -96,17 +96,20 @@ static __always_inline void read_mapping(
 	}
 }
 
-/* Not inlined: see stack bytes in bpf/scratch.bpf.h. */
-static __noinline int find_mapping(struct scratch *scratch, __u64 address)
+static __always_inline struct cached_mapping *slot_of_walk(
+	const struct scratch *scratch, __u64 address)
 {
-	struct walk *walk = &scratch->walk;
-	struct cached_mapping *cached = cache_slot(address, scratch->lane);
-	bool may_cache = cached && walk->space.identity;
-	if (may_cache && cached->identity == walk->space.identity &&
-		address >= cached->mapping.start && address < cached->mapping.end) {
-		walk->mapping = cached->mapping;
+	return scratch->walk.space.identity ? cache_slot(address, scratch->lane) : 0;
+}
+
+/* By the kernel's tree. A global function, which the verifier looks at once. */
+__noinline int search_mapping(__u64 address);
+__noinline int search_mapping(__u64 address)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
 		return 0;
-	}
+	struct walk *walk = &scratch->walk;
 	struct vm_area_struct *vma = find_vma(walk->space.mm, address, walk->pivot);
 	if (!vma) {
 		walk->mapping.start = walk->mapping.end = 0;
@@ -114,11 +117,23 @@ static __noinline int find_mapping(struct scratch *scratch, __u64 address)
 		return 0;
 	}
 	read_mapping(scratch, vma, address, &walk->mapping);
-	if (may_cache && walk->mapping.kind != EVENT_FRAME_ADDRESS) {
+	struct cached_mapping *cached = slot_of_walk(scratch, address);
+	if (cached && walk->mapping.kind != EVENT_FRAME_ADDRESS) {
 		cached->identity = walk->space.identity;
 		cached->mapping = walk->mapping;
 	}
 	return 0;
+}
+
+static __always_inline void find_mapping(struct scratch *scratch, __u64 address)
+{
+	struct walk *walk = &scratch->walk;
+	const struct cached_mapping *cached = slot_of_walk(scratch, address);
+	if (cached && cached->identity == walk->space.identity &&
+		address >= cached->mapping.start && address < cached->mapping.end)
+		walk->mapping = cached->mapping;
+	else
+		search_mapping(address);
 }
 
 /* The same as a function of its own, for what is needed rarely. */

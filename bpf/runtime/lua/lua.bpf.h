@@ -84,6 +84,31 @@ static __always_inline void keep_lua_state(
 }
 
 /*
+ * Takes the state at the address, if it is one and better than what was found: its errors are
+ * caught earlier. A global function, which the verifier looks at once and not for each word.
+ */
+__noinline int lua_consider_state(__u64 at);
+__noinline int lua_consider_state(__u64 at)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 0;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct lua_walk *lua = lua_walk(runtime);
+	const struct lua_row *row = lua_row(runtime);
+	__u64 error = 0;
+	if (at == lua->found || !is_lua_state(lua, row, at))
+		return 0;
+	if (!read_word(at + row->state_error, &error) || !error)
+		error = -2ULL; /* nobody catches them */
+	if (error >= lua->found_error)
+		return 0;
+	lua->found_error = error;
+	keep_lua_state(lua, row, at);
+	return 1;
+}
+
+/*
  * To the state that the loop runs and its innermost call. Returns 0: there is none to be found.
  * Mostly it is among the registers that the loop saved; behind a caller that jumped to the loop
  * instead of calling it, among those that the next one did.
@@ -100,26 +125,17 @@ __noinline int lua_find_state(void)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	struct lua_walk *lua = lua_walk(runtime);
-	const struct lua_row *row = lua_row(runtime);
 	const void *from = (const void *)(runtime->high - SAVED_BYTES);
-	__u64 best = -1ULL;
 	if (bpf_probe_read_user(lua->around, sizeof(lua->around), from)) {
 		__builtin_memset(lua->around, 0, sizeof(lua->around));
 		bpf_probe_read_user(lua->around, SAVED_BYTES, from);
 	}
 	lua->found = 0;
+	lua->found_error = -1ULL;
 	for (int i = 0; i < LUA_AROUND_WORDS; i++) {
-		__u64 at = lua->around[i], error = 0;
 		if (i > SAVED && lua->found)
 			break;
-		if (at == lua->found || !is_lua_state(lua, row, at))
-			continue;
-		if (!read_word(at + row->state_error, &error) || !error)
-			error = -2ULL; /* nobody catches them */
-		if (error >= best)
-			continue;
-		best = error;
-		keep_lua_state(lua, row, at);
+		lua_consider_state(lua->around[i]);
 	}
 	return lua->found != 0;
 }

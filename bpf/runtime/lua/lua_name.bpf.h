@@ -29,6 +29,7 @@ struct lua_walk {
 	__u64 call;   /* the next; 0: no more */
 	__u64 next;   /* ... of the loop at hand, when something is left of the one before; or 0 */
 	__u64 found, found_call, found_place; /* a state, its innermost call, and where that is */
+	__u64 found_error;                    /* ... and where its errors are caught */
 	__u64 innermost, place;               /* where calls do not say it themselves: likewise */
 	__u64 function, function_proto; /* ... where one lies that was looked at, and its code */
 	__u32 function_status;          /* ... and what it is */
@@ -197,12 +198,10 @@ static __always_inline __u64 lua_tells_upvalue(const struct lua_code *code, __u3
 	       is_equal(lua_a(code, instruction), 0) & (1 ^ is_equal(code->closure, 0));
 }
 
-/*
- * Which instruction set the register, in the straight line up to the call: none, if one that may
- * have been jumped over did.
- */
-__noinline int find_lua_setter(__u32 set);
-__noinline int find_lua_setter(__u32 set)
+/* Looks at the instruction of this number in the window. A global function, which the verifier
+ * looks at once and not for each instruction. */
+__noinline int follow_lua_setter(__u32 i, __u32 set);
+__noinline int follow_lua_setter(__u32 i, __u32 set)
 {
 	struct scratch *scratch = get_scratch();
 	struct lua_caller *caller = get_lua_caller();
@@ -210,31 +209,41 @@ __noinline int find_lua_setter(__u32 set)
 		return 0;
 	const struct lua_code *code =
 		&lua_row(&scratch->walk.runtime)->code; /* where LuaJIT's is, too */
-	/* Not on the stack, of which there is little. */
-	volatile __u64 *by = &caller->set_by;
-	volatile __u32 *at = &caller->set_at, *target = &caller->target;
-	volatile __u32 *tells = &caller->tells_upvalues;
-	*by = 1ULL << LUA_NOBODY_SHIFT;
-	*at = *target = 0;
-	*tells = caller->first != 0; /* nobody knows */
-	for (__u32 i = 0; i < LUA_WINDOW - 1; i++) {
-		__u32 instruction = caller->code[i];
-		__u64 place = caller->first + i;
-		__u64 is_before = is_less(place, caller->place);
-		__u64 to = place + 1 + (instruction >> (code->jump_shift & 31)) - code->jump_bias;
-		__u64 is_jump = is_before & is_equal(instruction & code->op_mask, code->jump);
-		/* `to` may be negative: such a jump skips nothing here */
-		__u64 skips = is_jump & (1 ^ is_less(caller->place, to)) & is_less(*target, to);
-		*target = choose(skips & (1 ^ to >> 63), to, *target);
-		__u64 sets = is_before & lua_sets(code, instruction, set);
-		*tells &= lua_tells_upvalue(code, instruction);
-		sets &= ~(__u64)*tells;
-		*tells |= lua_makes_closure(code, instruction);
-		__u64 is_sure = 1 ^ is_less(place, *target);
-		__u64 who = choose(is_sure, instruction, 1ULL << LUA_NOBODY_SHIFT);
-		*by = choose(sets, who, *by);
-		*at = choose(sets, place, *at);
-	}
+	__u32 instruction = caller->code[i & (LUA_WINDOW - 1)];
+	__u64 place = caller->first + i, target = caller->target;
+	__u64 is_before = is_less(place, caller->place);
+	__u64 to = place + 1 + (instruction >> (code->jump_shift & 31)) - code->jump_bias;
+	__u64 is_jump = is_before & is_equal(instruction & code->op_mask, code->jump);
+	/* `to` may be negative: such a jump skips nothing here */
+	__u64 skips = is_jump & (1 ^ is_less(caller->place, to)) & is_less(target, to);
+	target = choose(skips & (1 ^ to >> 63), to, target);
+	caller->target = target;
+	__u64 sets = is_before & lua_sets(code, instruction, set);
+	__u32 tells = caller->tells_upvalues & lua_tells_upvalue(code, instruction);
+	sets &= ~(__u64)tells;
+	caller->tells_upvalues = tells | lua_makes_closure(code, instruction);
+	if (!sets)
+		return 0;
+	caller->set_by = is_less(place, target) ? 1ULL << LUA_NOBODY_SHIFT : instruction;
+	caller->set_at = place;
+	return 0;
+}
+
+/*
+ * Which instruction set the register, in the straight line up to the call: none, if one that may
+ * have been jumped over did.
+ */
+__noinline int find_lua_setter(__u32 set);
+__noinline int find_lua_setter(__u32 set)
+{
+	struct lua_caller *caller = get_lua_caller();
+	if (!caller)
+		return 0;
+	caller->set_by = 1ULL << LUA_NOBODY_SHIFT;
+	caller->set_at = caller->target = 0;
+	caller->tells_upvalues = caller->first != 0; /* nobody knows */
+	for (__u32 i = 0; i < LUA_WINDOW - 1; i++)
+		follow_lua_setter(i, set);
 	return 0;
 }
 

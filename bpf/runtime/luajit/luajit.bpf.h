@@ -98,6 +98,17 @@ __noinline int is_jit_cframe(__u64 at)
 	       (jit->cframe[JIT_CFRAME_STATE] == jit->state && at == jit->next_cframe);
 }
 
+/* The same where the stack's memory says that it may be one. Negative: that is at its end. */
+__noinline int may_be_jit_cframe(__u64 at);
+__noinline int may_be_jit_cframe(__u64 at)
+{
+	struct scratch *scratch = get_scratch();
+	__u64 state;
+	if (!scratch || read_stack(&scratch->walk, at + JIT_CFRAME_STATE * 8, &state))
+		return -1;
+	return is_jit_pointer(state) && is_jit_cframe(at);
+}
+
 /*
  * The interpreter's native frame above the stack pointer: of code that runs on top of it. Its
  * words are read. 0: there is none.
@@ -119,11 +130,10 @@ __noinline __u64 luajit_find_cframe(__u64 from)
 	/* Right behind a call from a trace or the interpreter it is a multiple of 16. */
 	from = (from + STEP - 1) & ~(__u64)(STEP - 1);
 	for (int i = 0; i < MAX_STEPS; i++) {
-		__u64 at = from + i * STEP, state;
-		if (read_stack(&scratch->walk, at + JIT_CFRAME_STATE * 8, &state))
-			return 0;
-		if (is_jit_pointer(state) && is_jit_cframe(at))
-			return at;
+		__u64 at = from + i * STEP;
+		int is_found = may_be_jit_cframe(at);
+		if (is_found)
+			return is_found > 0 ? at : 0;
 	}
 	return 0;
 }
