@@ -189,6 +189,7 @@ struct event_config {
 	unsigned int nr_lanes;        /* up to the last one that is in use */
 	unsigned int max_files;       /* entries of the map of files */
 	unsigned int shadow_runtimes; /* bits: whose script frames are those of shadow stacks */
+	unsigned int runtimes;        /* bits: whose script frames the programs find */
 	unsigned int times_calls;     /* the kernel does not tell how long on_call() takes */
 };
 

@@ -102,6 +102,28 @@ static __always_inline struct scratch *get_scratch(void)
 	return scratch_of_lane(EVENT_LANES - 1);
 }
 
+/* Whether these programs were loaded to find the frames of a runtime. */
+static __always_inline bool has_runtime(__u32 kind)
+{
+	return config.runtimes >> (kind & 31) & 1;
+}
+
+/*
+ * The same for a function that only a runtime needs: NULL where these programs were loaded without
+ * it. `config` does not change any more, so the verifier sees that nothing behind that can run; it
+ * looks at global functions that nobody calls, too (before Linux 6.8).
+ */
+static __always_inline struct scratch *scratch_of_runtime(__u32 kind)
+{
+	return has_runtime(kind) ? get_scratch() : 0;
+}
+
+/* ... that all of them need, and those of shadow stacks. */
+static __always_inline struct scratch *scratch_of_runtimes(void)
+{
+	return config.runtimes || config.shadow_runtimes ? get_scratch() : 0;
+}
+
 /* Of a lane in which the kernel does not let events meet, or that try_lane() got. */
 static __always_inline void take_lane(struct scratch *scratch, enum event_lane lane)
 {

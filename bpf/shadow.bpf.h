@@ -110,7 +110,7 @@ static __always_inline void begin_shadow(struct scratch *scratch)
 __noinline int find_shadow(void);
 __noinline int find_shadow(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = config.shadow_runtimes ? get_scratch() : 0;
 	if (!scratch)
 		return 0;
 	if (scratch->walk.runtime.shadow == RUNTIME_SHADOW_UNKNOWN)
@@ -122,9 +122,9 @@ __noinline int find_shadow(void)
 __noinline int shadow_step(__u64 high);
 __noinline int shadow_step(__u64 high)
 {
-	struct scratch *scratch = get_scratch();
-	const struct shadow_stack *stack = find_shadow_stack();
-	if (!scratch || !stack)
+	struct scratch *scratch = config.shadow_runtimes ? get_scratch() : 0;
+	const struct shadow_stack *stack = scratch ? find_shadow_stack() : 0;
+	if (!stack)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	if (runtime->shadow_is_cut) {

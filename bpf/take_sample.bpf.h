@@ -204,9 +204,12 @@ static __always_inline bool walk_some(void)
 }
 
 /*
- * The programs of a source: on_NAME(), and for kernels without bpf_loop (before Linux 5.17)
- * on_NAME_without_loop(), where continue_NAME() walks some frames and calls itself for more, as
- * often as the kernel lets it (33 times). A map of programs holds those of one type only.
+ * The programs of a source. An event runs on_NAME(), which ends in a call of what walks the stack,
+ * by way of a map of programs: walk_NAME(), whose loop over frames is one helper's. For kernels
+ * without bpf_loop (before Linux 5.17) these are on_NAME_without_loop() and continue_NAME(), which
+ * walks some frames and calls itself for more, as often as the kernel lets it (33 times). So each
+ * is verified by itself, and what walks can be replaced while events go on: by one that knows more
+ * runtimes. A map of programs holds those of one type only.
  *
  * `begin` is a function of (context, whether this kernel has bpf_loop), see above.
  */
@@ -216,15 +219,29 @@ static __always_inline bool walk_some(void)
 		__uint(max_entries, 1); \
 		__type(key, __u32); \
 		__type(value, __u32); \
-	} name##_continuations SEC(".maps"); \
+	} name##_walkers SEC(".maps"); \
 \
 	SEC(section) int on_##name(context_type *ctx) \
 	{ \
-		struct scratch *scratch = begin(ctx, true); \
+		if (begin(ctx, true)) \
+			bpf_tail_call(ctx, &name##_walkers, 0); \
+		return 0; \
+	} \
+\
+	SEC(section) int walk_##name(context_type *ctx) \
+	{ \
+		struct scratch *scratch = get_scratch(); \
 		if (!scratch) \
 			return 0; \
 		bpf_loop(MAX_STEPS, on_frame, 0, 0); \
 		end_sample(scratch, true); \
+		return 0; \
+	} \
+\
+	SEC(section) int on_##name##_without_loop(context_type *ctx) \
+	{ \
+		if (begin(ctx, false)) \
+			bpf_tail_call(ctx, &name##_walkers, 0); \
 		return 0; \
 	} \
 \
@@ -234,15 +251,8 @@ static __always_inline bool walk_some(void)
 		if (!scratch) \
 			return 0; \
 		if (!walk_some()) \
-			bpf_tail_call(ctx, &name##_continuations, 0); \
+			bpf_tail_call(ctx, &name##_walkers, 0); \
 		end_sample(scratch, true); \
-		return 0; \
-	} \
-\
-	SEC(section) int on_##name##_without_loop(context_type *ctx) \
-	{ \
-		if (begin(ctx, false)) \
-			bpf_tail_call(ctx, &name##_continuations, 0); \
 		return 0; \
 	}
 

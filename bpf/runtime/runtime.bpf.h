@@ -33,7 +33,7 @@
 /* Calls a hook of the row that the walk has. False: that has no such hook, or there is no row. */
 #define CALL_HOOK(hook, constant, name) \
 	case constant: \
-		return name##_hooks.hook && name##_hooks.hook(scratch);
+		return has_runtime(constant) && name##_hooks.hook && name##_hooks.hook(scratch);
 
 /* ---- loops ---- */
 
@@ -52,7 +52,7 @@ static __always_inline bool enter_loop(struct scratch *scratch)
 __noinline int runtime_enter(__u64 cfa);
 __noinline int runtime_enter(__u64 cfa)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtimes();
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
@@ -86,7 +86,7 @@ static __always_inline bool step_in_loop(struct scratch *scratch)
 __noinline int runtime_step(void);
 __noinline int runtime_step(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtimes();
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
@@ -102,7 +102,8 @@ __noinline int runtime_step(void)
 static __always_inline bool resume_in_loop(struct scratch *scratch)
 {
 #define X(constant, number, name) \
-	if (name##_hooks.resume && name##_hooks.claims_anonymous(scratch)) \
+	if (has_runtime(constant) && name##_hooks.resume && \
+		name##_hooks.claims_anonymous(scratch)) \
 		return name##_hooks.resume(scratch);
 	RUNTIMES(X)
 #undef X
@@ -116,7 +117,7 @@ static __always_inline bool resume_in_loop(struct scratch *scratch)
 __noinline int runtime_resume(void);
 __noinline int runtime_resume(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtimes();
 	if (!scratch)
 		return 0;
 	struct walk *walk = &scratch->walk;
@@ -131,12 +132,13 @@ __noinline int runtime_resume(void)
 __noinline int runtime_leave_jit(void);
 __noinline int runtime_leave_jit(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtimes();
 	enum runtime_leave left = RUNTIME_STAYS;
 	if (!scratch)
 		return RUNTIME_STAYS;
 #define X(constant, number, name) \
-	if (!left && name##_hooks.leave_jit && name##_hooks.claims_anonymous(scratch)) \
+	if (has_runtime(constant) && !left && name##_hooks.leave_jit && \
+		name##_hooks.claims_anonymous(scratch)) \
 		left = name##_hooks.leave_jit(scratch);
 	RUNTIMES(X)
 #undef X
@@ -174,7 +176,7 @@ static __always_inline bool has_shadow_rest(struct runtime_walk *runtime)
 __noinline int runtime_begins_rest(void);
 __noinline int runtime_begins_rest(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtimes();
 	if (!scratch || scratch->walk.end == EVENT_END_TABLE_PENDING)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
@@ -194,7 +196,7 @@ __noinline int runtime_begins_rest(void)
 __noinline int runtime_rest_step(void);
 __noinline int runtime_rest_step(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtimes();
 	if (!scratch)
 		return 0;
 	runtime_step();

@@ -43,9 +43,12 @@ struct {
 	__type(value, struct runtime_record);
 } runtime_records SEC(".maps");
 
+/* NULL without a scratch alone. */
 static __always_inline struct runtime_record *get_runtime_record(const struct scratch *scratch)
 {
-	__u32 lane = scratch ? scratch->lane : 0;
+	if (!scratch)
+		return 0;
+	__u32 lane = scratch->lane;
 	return bpf_map_lookup_elem(&runtime_records, &lane);
 }
 

@@ -91,7 +91,7 @@ static __always_inline const struct known_runtime *find_known_runtime(
 __noinline int take_row(void);
 __noinline int take_row(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtimes();
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
@@ -116,7 +116,7 @@ __noinline int take_row(void)
 __noinline int take_program(void);
 __noinline int take_program(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtimes();
 	if (!scratch)
 		return 0;
 	struct walk *walk = &scratch->walk;

@@ -90,7 +90,7 @@ static __always_inline void keep_lua_state(
 __noinline int lua_consider_state(__u64 at);
 __noinline int lua_consider_state(__u64 at)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUA);
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
@@ -120,7 +120,7 @@ __noinline int lua_find_state(void)
 		SAVED = 6,
 		SAVED_BYTES = 56, /* with the return address */
 	};
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUA);
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
@@ -223,7 +223,7 @@ static __always_inline bool was_called_in_loop(const struct lua_row *row, const 
 __noinline int judge_lua_call(void);
 __noinline int judge_lua_call(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUA);
 	if (!scratch)
 		return 0;
 	const struct lua_row *row = lua_row(&scratch->walk.runtime);
@@ -378,7 +378,7 @@ static __always_inline __u32 number_lua(struct scratch *scratch, const struct lu
 		number = find_code(identity);
 	if (number)
 		return number;
-	find_lua_name(is_called);
+	find_lua_name(scratch, is_called);
 	return lua_send_code(is_called ? named : identity);
 }
 
@@ -393,7 +393,7 @@ __noinline int lua_waits_for_loop(void)
 	enum {
 		SAVED = 16,
 	};
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUA);
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
@@ -416,7 +416,7 @@ __noinline int lua_waits_for_loop(void)
 __noinline int push_lua(bool may_wait);
 __noinline int push_lua(bool may_wait)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUA);
 	if (!scratch)
 		return 0;
 	const struct lua_row *row = lua_row(&scratch->walk.runtime);

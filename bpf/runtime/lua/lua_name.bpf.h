@@ -135,10 +135,16 @@ enum {
 
 _Static_assert(sizeof(struct lua_caller) <= RUNTIME_MAX_LINE_BYTES, "fits behind the texts");
 
-/* NULL: never. */
-static __always_inline struct lua_caller *get_lua_caller(void)
+/* Of what both Lua and LuaJIT need. */
+static __always_inline struct scratch *scratch_of_lua(void)
 {
-	struct runtime_record *record = get_runtime_record(get_scratch());
+	return has_runtime(RUNTIME_LUA) || has_runtime(RUNTIME_LUAJIT) ? get_scratch() : 0;
+}
+
+/* NULL without a scratch alone. */
+static __always_inline struct lua_caller *get_lua_caller(const struct scratch *scratch)
+{
+	struct runtime_record *record = get_runtime_record(scratch);
 	return record ? (struct lua_caller *)(record->text + RUNTIME_MAX_TEXT_BYTES) : 0;
 }
 
@@ -203,8 +209,8 @@ static __always_inline __u64 lua_tells_upvalue(const struct lua_code *code, __u3
 __noinline int follow_lua_setter(__u32 i, __u32 set);
 __noinline int follow_lua_setter(__u32 i, __u32 set)
 {
-	struct scratch *scratch = get_scratch();
-	struct lua_caller *caller = get_lua_caller();
+	struct scratch *scratch = scratch_of_lua();
+	struct lua_caller *caller = get_lua_caller(scratch);
 	if (!scratch || !caller)
 		return 0;
 	const struct lua_code *code =
@@ -236,7 +242,7 @@ __noinline int follow_lua_setter(__u32 i, __u32 set)
 __noinline int find_lua_setter(__u32 set);
 __noinline int find_lua_setter(__u32 set)
 {
-	struct lua_caller *caller = get_lua_caller();
+	struct lua_caller *caller = get_lua_caller(scratch_of_lua());
 	if (!caller)
 		return 0;
 	caller->set_by = 1ULL << LUA_NOBODY_SHIFT;
@@ -356,8 +362,8 @@ static __always_inline bool read_lua_caller(struct scratch *scratch, struct lua_
 __noinline int lua_called_register(void);
 __noinline int lua_called_register(void)
 {
-	struct scratch *scratch = get_scratch();
-	struct lua_caller *caller = get_lua_caller();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUA);
+	struct lua_caller *caller = get_lua_caller(scratch);
 	if (!scratch || !caller || !read_lua_caller(scratch, caller))
 		return -1;
 	const struct lua_code *code = &lua_row(&scratch->walk.runtime)->code;
@@ -369,8 +375,8 @@ __noinline int lua_called_register(void)
 __noinline int lua_keep_name(void);
 __noinline int lua_keep_name(void)
 {
-	struct scratch *scratch = get_scratch();
-	struct lua_caller *caller = get_lua_caller();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUA);
+	struct lua_caller *caller = get_lua_caller(scratch);
 	if (!scratch || !caller)
 		return 0;
 	const struct lua_row *row = lua_row(&scratch->walk.runtime);
@@ -381,9 +387,9 @@ __noinline int lua_keep_name(void)
 
 /* Looks for the name by which the function at hand was called; each step is a function by itself,
  * since little of the stack is left. */
-static __always_inline void find_lua_name(bool is_called)
+static __always_inline void find_lua_name(const struct scratch *scratch, bool is_called)
 {
-	struct lua_caller *caller = get_lua_caller();
+	struct lua_caller *caller = get_lua_caller(scratch);
 	if (!caller)
 		return;
 	caller->name = 0;
@@ -406,9 +412,10 @@ static __always_inline __u32 put_called_name(struct runtime_record *record)
 	return len > 1 && len <= LUA_MAX_NAME_BYTES ? len - 1 : 0;
 }
 
-/* "function@file:line" */
-static __always_inline __u32 put_place_as_name(
-	struct runtime_record *record, __u64 source, __u32 line)
+/* "function@file:line"; how many bytes that is. A global function, which the verifier looks at
+ * once. */
+__noinline int put_place_as_name(__u64 source, __u32 line);
+__noinline int put_place_as_name(__u64 source, __u32 line)
 {
 	enum {
 		FUNCTION_BYTES = 9,
@@ -416,7 +423,10 @@ static __always_inline __u32 put_place_as_name(
 	};
 	static const __u32 powers[MAX_DIGITS] = {
 		10000000, 1000000, 100000, 10000, 1000, 100, 10, 1};
+	struct runtime_record *record = get_runtime_record(scratch_of_lua());
 	__u8 first = 0;
+	if (!record)
+		return 0;
 	bpf_probe_read_user(&first, 1, (const void *)(source + LUA_STRING_BYTES));
 	__builtin_memcpy(record->text, "function@[string]", FUNCTION_BYTES + 8);
 	long len = 9;
@@ -447,7 +457,7 @@ static __always_inline __u32 put_lua_name(struct runtime_record *record, __u64 s
 		len = put_called_name(record);
 	}
 	if (!len)
-		len = put_place_as_name(record, source, line);
+		len = put_place_as_name(source, line);
 	record->head.bytes[RUNTIME_TEXT_NAME] = len;
 	record->head.whole_bytes[RUNTIME_TEXT_NAME] = len;
 	record->head.address[RUNTIME_TEXT_NAME] = source;
@@ -521,7 +531,7 @@ static __always_inline __u32 put_lua_lines(struct runtime_record *record, __u32 
 __noinline int lua_send_code(__u64 identity);
 __noinline int lua_send_code(__u64 identity)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUA);
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;

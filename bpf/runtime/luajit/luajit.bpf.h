@@ -84,7 +84,7 @@ static __always_inline bool read_jit_state(struct luajit_walk *jit, __u64 at)
 __noinline int is_jit_cframe(__u64 at);
 __noinline int is_jit_cframe(__u64 at)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUAJIT);
 	if (!scratch)
 		return 0;
 	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
@@ -102,7 +102,7 @@ __noinline int is_jit_cframe(__u64 at)
 __noinline int may_be_jit_cframe(__u64 at);
 __noinline int may_be_jit_cframe(__u64 at)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUAJIT);
 	__u64 state;
 	if (!scratch || read_stack(&scratch->walk, at + JIT_CFRAME_STATE * 8, &state))
 		return -1;
@@ -120,7 +120,7 @@ __noinline __u64 luajit_find_cframe(__u64 from)
 		MAX_STEPS = 72, /* 1,152 bytes: registers, and up to 255 that were spilled */
 		STEP = 16,
 	};
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUAJIT);
 	if (!scratch || from & 7)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
@@ -294,7 +294,7 @@ static __always_inline __u64 jit_entry_function(const struct luajit_walk *jit, _
 __noinline int luajit_read_trace(__u64 place);
 __noinline int luajit_read_trace(__u64 place)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUAJIT);
 	if (!scratch)
 		return 0;
 	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
@@ -403,7 +403,7 @@ static __always_inline bool advance_in_jit_trace(struct luajit_walk *jit)
 __noinline int luajit_advance(void);
 __noinline int luajit_advance(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUAJIT);
 	if (!scratch)
 		return 0;
 	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
@@ -506,7 +506,7 @@ static __always_inline __u32 number_luajit(struct scratch *scratch)
 		number = find_code(identity);
 	if (number)
 		return number;
-	find_jit_name(&luajit_row(&scratch->walk.runtime)->code, is_called);
+	find_jit_name(scratch, &luajit_row(&scratch->walk.runtime)->code, is_called);
 	return luajit_send_code(is_called ? named : identity);
 }
 

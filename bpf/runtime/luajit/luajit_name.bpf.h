@@ -100,10 +100,18 @@ static __always_inline enum layout_script_failure read_jit_proto(
 /* Behind a record's texts, behind the caller. */
 struct jit_names {
 	struct lua_caller caller;
+	/* The next of the local variables, where it begins, how many at a place are not the one,
+	 * and the name of the last one that was taken. */
+	__u64 local_at, local_begin, nr_local_left, local_name;
 	__u8 text[JIT_TEXT_BYTES];
 };
 
 _Static_assert(sizeof(struct jit_names) <= RUNTIME_MAX_LINE_BYTES, "fits behind the texts");
+
+static __always_inline struct jit_names *get_jit_names(void)
+{
+	return (struct jit_names *)get_lua_caller(scratch_of_runtime(RUNTIME_LUAJIT));
+}
 
 /* Reads a text. How many bytes it has, with the one that ends it; 0: too many, or unreadable. */
 static __always_inline __u32 read_jit_text(struct jit_names *names, __u64 from)
@@ -119,7 +127,7 @@ __noinline __u64 jit_upvalue_name(__u32 number)
 	enum {
 		MAX_UPVALUES = 60, /* LJ_MAX_UPVAL */
 	};
-	struct jit_names *names = (struct jit_names *)get_lua_caller();
+	struct jit_names *names = get_jit_names();
 	if (!names)
 		return 0;
 	__u64 at = names->caller.proto[JIT_PROTO_UPVALUES / 8];
@@ -146,34 +154,59 @@ static __always_inline __u64 take_jit_number(__u64 *bytes, __u64 *at)
 	       choose(has_third, (third & 127) << 14, 0);
 }
 
+enum jit_local {
+	JIT_LOCAL_OTHER, /* it goes on behind this one */
+	JIT_LOCAL_FOUND,
+	JIT_LOCAL_END, /* there is none, or memory makes no sense */
+};
+
 /*
- * The name of the local variable in a register at a place: entries are a name, or a small number
- * for what has none in the program, and two numbers: where it begins, from where the one before
- * did, and how long it lives. 0: it has none.
+ * Takes the next entry of the local variables; it is the one if it lives at the place and no other
+ * before it is to be left out. Entries are a name, or a small number for what has none in the
+ * program, and two numbers: where it begins, from where the one before did, and how long it lives.
+ * A global function, which the verifier looks at once and not for each entry.
  */
-__noinline __u64 jit_local_name(__u32 variable, __u32 place);
-__noinline __u64 jit_local_name(__u32 variable, __u32 place)
+__noinline int take_jit_local(__u32 place);
+__noinline int take_jit_local(__u32 place)
 {
 	enum {
 		INTERNAL_NAMES = 7, /* VARNAME__MAX */
 	};
-	struct jit_names *names = (struct jit_names *)get_lua_caller();
+	struct jit_names *names = get_jit_names();
+	if (!names)
+		return JIT_LOCAL_END;
+	__u64 at = names->local_at, bytes = 0;
+	__u64 len = at ? read_jit_text(names, at) : 0, first = names->text[0];
+	if (!len || !first)
+		return JIT_LOCAL_END;
+	__u64 is_internal = is_less(first, INTERNAL_NAMES);
+	names->local_name = choose(is_internal, 0, at);
+	at += choose(is_internal, 1, len);
+	if (!read_word(at, &bytes))
+		return JIT_LOCAL_END;
+	__u64 begin = names->local_begin + take_jit_number(&bytes, &at);
+	__u64 end = begin + take_jit_number(&bytes, &at);
+	names->local_at = at;
+	names->local_begin = begin;
+	if (place < begin || place >= end)
+		return JIT_LOCAL_OTHER;
+	return names->nr_local_left-- ? JIT_LOCAL_OTHER : JIT_LOCAL_FOUND;
+}
+
+/* The name of the local variable in a register at a place. 0: it has none. */
+__noinline __u64 jit_local_name(__u32 variable, __u32 place);
+__noinline __u64 jit_local_name(__u32 variable, __u32 place)
+{
+	struct jit_names *names = get_jit_names();
 	if (!names)
 		return 0;
-	__u64 at = names->caller.proto[JIT_PROTO_LOCALS / 8], begin = 0, left = variable + 1ULL;
-	for (__u32 i = 0; i < LUA_WINDOW && at; i++) {
-		__u64 name = at, bytes = 0, len = read_jit_text(names, at), first = names->text[0];
-		if (!len || !first)
-			return 0;
-		__u64 is_internal = is_less(first, INTERNAL_NAMES);
-		at += choose(is_internal, 1, len);
-		if (!read_word(at, &bytes))
-			return 0;
-		begin += take_jit_number(&bytes, &at);
-		__u64 end = begin + take_jit_number(&bytes, &at);
-		left -= is_less(place, end) & (1 ^ is_less(place, begin));
-		if (!left)
-			return choose(is_internal, 0, name);
+	names->local_at = names->caller.proto[JIT_PROTO_LOCALS / 8];
+	names->local_begin = 0;
+	names->nr_local_left = variable;
+	for (__u32 i = 0; i < LUA_WINDOW; i++) {
+		int local = take_jit_local(place);
+		if (local != JIT_LOCAL_OTHER)
+			return local == JIT_LOCAL_FOUND ? names->local_name : 0;
 	}
 	return 0;
 }
@@ -207,8 +240,8 @@ static __always_inline bool read_jit_caller(
 __noinline int luajit_called_register(void);
 __noinline int luajit_called_register(void)
 {
-	struct scratch *scratch = get_scratch();
-	struct lua_caller *caller = get_lua_caller();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUAJIT);
+	struct lua_caller *caller = get_lua_caller(scratch);
 	if (!scratch || !caller || !read_jit_caller(luajit_walk(&scratch->walk.runtime), caller))
 		return -1;
 	const struct lua_code *code = &luajit_row(&scratch->walk.runtime)->code;
@@ -218,9 +251,10 @@ __noinline int luajit_called_register(void)
 }
 
 /* As find_lua_name(). */
-static __always_inline void find_jit_name(const struct lua_code *code, bool is_called)
+static __always_inline void find_jit_name(
+	const struct scratch *scratch, const struct lua_code *code, bool is_called)
 {
-	struct lua_caller *caller = get_lua_caller();
+	struct lua_caller *caller = get_lua_caller(scratch);
 	if (!caller)
 		return;
 	caller->name = 0;
@@ -276,7 +310,7 @@ static __always_inline __u32 put_jit_lines(
 __noinline int luajit_send_code(__u64 identity);
 __noinline int luajit_send_code(__u64 identity)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUAJIT);
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;

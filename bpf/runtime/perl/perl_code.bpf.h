@@ -217,7 +217,7 @@ static __always_inline __u32 append_name(
 __noinline int perl_send_code(__u64 identity);
 __noinline int perl_send_code(__u64 identity)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_PERL);
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;

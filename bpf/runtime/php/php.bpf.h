@@ -344,7 +344,7 @@ static __always_inline __u32 put_file(struct runtime_record *record, __u32 at, _
 __noinline int php_send_code(__u64 identity);
 __noinline int php_send_code(__u64 identity)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_PHP);
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;

@@ -118,7 +118,7 @@ static __always_inline bool take_state(struct runtime_walk *runtime, __u64 state
 __noinline int python_leave_interpreter(void);
 __noinline int python_leave_interpreter(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_PYTHON);
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
@@ -130,7 +130,7 @@ __noinline int python_leave_interpreter(void)
 __noinline int python_find_thread(void);
 __noinline int python_find_thread(void)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_PYTHON);
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
@@ -374,7 +374,7 @@ static __always_inline __u32 append_bytes(
 __noinline int python_send_code(__u64 identity);
 __noinline int python_send_code(__u64 identity)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_PYTHON);
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;

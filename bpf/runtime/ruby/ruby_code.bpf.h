@@ -353,7 +353,7 @@ static __always_inline __u32 append_qualified(
 __noinline int ruby_send_iseq(__u64 identity);
 __noinline int ruby_send_iseq(__u64 identity)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_RUBY);
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
@@ -376,7 +376,7 @@ __noinline int ruby_send_iseq(__u64 identity)
 __noinline int ruby_send_method(__u64 identity);
 __noinline int ruby_send_method(__u64 identity)
 {
-	struct scratch *scratch = get_scratch();
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_RUBY);
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;

@@ -9,9 +9,11 @@
 int unwind_frame(void);
 int on_tick(struct bpf_perf_event_data *ctx);
 int on_tick_without_loop(struct bpf_perf_event_data *ctx);
+int walk_tick(struct bpf_perf_event_data *ctx);
 int continue_tick(struct bpf_perf_event_data *ctx);
 int on_hit(struct pt_regs *ctx);
 int on_hit_without_loop(struct pt_regs *ctx);
+int walk_hit(struct pt_regs *ctx);
 int continue_hit(struct pt_regs *ctx);
 int on_call(struct pt_regs *ctx);
 int on_fork(struct task_struct *parent, struct task_struct *child);
@@ -58,6 +60,7 @@ static struct {
 	uint8_t *stack;                      /* of the kernel */
 	struct bpf_perf_event_data *context; /* in its memory */
 	unsigned nr_tail_calls;
+	bool has_loop; /* the kernel has bpf_loop */
 } process;
 
 /* ---- booting ---- */
@@ -142,6 +145,7 @@ void emulate_boot(enum emulated_release release)
 		.nr_cpus = EMULATED_CPUS,
 		.nr_lanes = 1,
 		.max_files = EMULATED_MAX_FILES,
+		.runtimes = ~0U,
 	};
 	make_maps();
 	process.task = emulate_kernel_memory(sizeof(*process.task));
@@ -236,6 +240,7 @@ static void begin(const struct unwind_registers *regs, struct bpf_perf_event_dat
 {
 	put_process();
 	process.nr_tail_calls = 0;
+	process.has_loop = true;
 	memset(context, 0, sizeof(*context));
 	put_registers(&context->regs, regs);
 }
@@ -251,6 +256,7 @@ void emulate_tick_without_loop(const struct unwind_registers *regs)
 {
 	struct bpf_perf_event_data context;
 	begin(regs, &context);
+	process.has_loop = false;
 	on_tick_without_loop(&context);
 }
 
@@ -281,6 +287,7 @@ void emulate_hit_without_loop(const struct unwind_registers *regs)
 {
 	struct bpf_perf_event_data context;
 	begin(regs, &context);
+	process.has_loop = false;
 	on_hit_without_loop(&context.regs);
 }
 
@@ -319,10 +326,14 @@ int emulate_tail_call(void *context, const void *programs, unsigned int index)
 {
 	if (index || process.nr_tail_calls++ >= MAX_TAIL_CALLS)
 		return 0;
-	if (programs == &tick_continuations)
-		continue_tick(context);
+	bool is_tick = programs == &tick_walkers;
+	int (*walk_tick_by)(struct bpf_perf_event_data *) =
+		process.has_loop ? walk_tick : continue_tick;
+	int (*walk_hit_by)(struct pt_regs *) = process.has_loop ? walk_hit : continue_hit;
+	if (is_tick)
+		walk_tick_by(context);
 	else
-		continue_hit(context);
+		walk_hit_by(context);
 	return 1;
 }
 
