@@ -305,6 +305,9 @@ static void print_hints(const struct record_view *view, const struct session_sum
 		console_say("hint: %s is a version of %s that is not known here: only its native "
 			    "frames are shown",
 			summary->unknown_runtimes[i].path, summary->unknown_runtimes[i].name);
+	for (size_t i = 0; summary->refused_runtimes[i]; i++)
+		console_say("hint: frames of scripts that %s runs are missing: %s",
+			summary->refused_runtimes[i], summary->refusal);
 	for (size_t i = 0; summary->script_probes.advice[i]; i++)
 		console_say("hint: %s", summary->script_probes.advice[i]);
 	if (summary->lost_ring)

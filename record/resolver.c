@@ -136,6 +136,8 @@ static void add_word(struct resolver *resolver, struct frames *frames,
 		add(resolver, frames, object, offset, is_guessed);
 		return;
 	case EVENT_FRAME_ANONYMOUS:
+		if (resolver->rules)
+			rule_source_meet_code_of_no_file(resolver->rules);
 		process = process_table_get(resolver->processes, head->pid, head->time_ns);
 		add(resolver, frames, jit_table_object(resolver->jit, process), address,
 			is_guessed);

@@ -3,6 +3,7 @@
 #include "format/base/mem.h"
 #include "format/unwind/unwind_step.h"
 #include "record/process.h"
+#include "record/runtime/runtime.h"
 
 enum {
 	VDSO_FILE = 0, /* its number, see bpf/event.h */
@@ -110,6 +111,13 @@ void rule_source_provide(struct rule_source *rules, uint32_t file, struct object
 		vec_push(&rules->wishes, wish);
 	else
 		table_store_bind(rules->store, file, table);
+}
+
+void rule_source_meet_code_of_no_file(struct rule_source *rules)
+{
+	if (!rules->has_met_code_of_no_file)
+		table_builder_want(rules->builder, runtimes_of_code_of_no_file());
+	rules->has_met_code_of_no_file = true;
 }
 
 void rule_source_ask_again(struct rule_source *rules, uint32_t file)

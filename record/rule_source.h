@@ -28,12 +28,16 @@ struct rule_source {
 		struct object *object;
 	}) wishes; /* of the BPF side, for tables that are being made */
 	struct rule_source_statistics statistics;
+	bool has_met_code_of_no_file;
 };
 
 /* Tables take `max_bytes` in the kernel, and are cached in `cache_folder` as in table_cache.h. */
 struct err *rule_source_init(struct rule_source *rules, const struct table_store_maps *maps,
 	uint64_t max_bytes, const char *cache_folder, struct object_table *objects) ERR_MUST_CHECK;
 void rule_source_deinit(struct rule_source *rules);
+
+/* Code of no file was sampled, which some runtimes' compilers make. */
+void rule_source_meet_code_of_no_file(struct rule_source *rules);
 
 /* The BPF side calls this file by that number and wants its table, now or when it is made. */
 void rule_source_provide(struct rule_source *rules, uint32_t file, struct object *object);

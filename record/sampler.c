@@ -18,6 +18,7 @@ struct sampler {
 	sampler_record_fn *fn;
 	void *fn_context;
 	size_t ring_bytes, taken_bytes; /* taken: since draining began */
+	uint32_t runtimes;              /* bits: whose script frames are found */
 };
 
 /* ---- loading ---- */
@@ -34,13 +35,18 @@ static void multiply_entries(struct bpf_map *map, uint32_t nr_lanes)
 	bpf_map__set_max_entries(map, bpf_map__max_entries(map) * nr_lanes);
 }
 
+static void choose_no_program(const struct sample_bpf *bpf)
+{
+	struct bpf_program *program = NULL;
+	while ((program = bpf_object__next_program(bpf->obj, program)))
+		bpf_program__set_autoload(program, false);
+}
+
 /* `filters`: targets are known by their ids. */
 static void choose_programs(struct sampler *sampler, bool filters)
 {
 	struct sample_bpf *bpf = sampler->bpf;
-	struct bpf_program *program = NULL;
-	while ((program = bpf_object__next_program(bpf->obj, program)))
-		bpf_program__set_autoload(program, false);
+	choose_no_program(bpf);
 	bpf_program__set_autoload(bpf->progs.find_pid_namespace, true);
 	bpf_program__set_autoload(bpf->progs.on_fork, filters);
 	bpf_program__set_autoload(bpf->progs.on_free, filters);
@@ -69,6 +75,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.nr_lanes = nr_lanes,
 		.max_files = max_files(nr_cpus, nr_lanes),
 		.shadow_runtimes = sampler->has_shadow ? options->script_probes->runtimes : 0,
+		.runtimes = sampler->runtimes,
 		.times_calls = sampler->has_shadow && !shadow_init(&sampler->shadow),
 	};
 	if (sampler->has_shadow)
@@ -169,6 +176,53 @@ struct err *sampler_add_script_probes(
 	return shadow_attach_more(&sampler->shadow, probes, first);
 }
 
+/* ---- runtimes that are met while events go on ---- */
+
+/* The maps of the programs that run, but for the constants. */
+static struct err *share_maps(const struct sample_bpf *bpf, const struct sample_bpf *running)
+{
+	struct bpf_map *map = NULL;
+	while ((map = bpf_object__next_map(bpf->obj, map))) {
+		const char *name = bpf_map__name(map);
+		int fd = bpf_object__find_map_fd_by_name(running->obj, name);
+		if (map == bpf->maps.rodata)
+			continue;
+		int result = bpf_map__reuse_fd(map, fd);
+		if (result)
+			return err_sys(-result, "cannot share the BPF map \"%s\"", name);
+	}
+	return NULL;
+}
+
+static struct err *load_walkers(
+	const struct sampler *sampler, struct sample_bpf *bpf, uint32_t runtimes)
+{
+	choose_no_program(bpf);
+	sources_load_walkers(sampler->sources, bpf);
+	bpf->rodata->config = sampler->bpf->rodata->config;
+	bpf->rodata->config.runtimes = runtimes;
+	try(share_maps(bpf, sampler->bpf));
+	int result = sample_bpf__load(bpf);
+	if (result)
+		return err_sys(-result, "cannot load the BPF programs");
+	return sources_put_walkers(sampler->sources, bpf);
+}
+
+struct err *sampler_add_runtimes(struct sampler *sampler, uint32_t runtimes)
+{
+	runtimes |= sampler->runtimes;
+	if (runtimes == sampler->runtimes)
+		return NULL;
+	struct sample_bpf *bpf = sample_bpf__open();
+	if (!bpf)
+		return err_sys(errno, "cannot open the BPF programs");
+	struct err *err = load_walkers(sampler, bpf, runtimes);
+	sample_bpf__destroy(bpf);
+	if (!err)
+		sampler->runtimes = runtimes;
+	return err;
+}
+
 static int on_record(void *context, void *data, size_t len)
 {
 	struct sampler *sampler = context;
@@ -200,6 +254,9 @@ struct err *sampler_create(const struct sampler_options *options, struct sampler
 	sampler->sources = options->sources;
 	sampler->shadow.statistics_fd = -1;
 	sampler->has_shadow = options->script_probes;
+	sampler->runtimes = options->runtimes;
+	if (sampler->has_shadow)
+		sampler->runtimes |= options->script_probes->runtimes;
 	struct err *err = NULL;
 	if (sampler->has_shadow && !uprobe_has_cookies())
 		err = err_new(ERR_UNSUPPORTED, "--usdt-stacks needs Linux 5.15 or later");

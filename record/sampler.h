@@ -31,6 +31,7 @@ struct sampler_options {
 	size_t ring_bytes; /* a power of two of at least a page */
 	enum event_call_graph call_graph;
 	uint32_t snapshot_bytes; /* at most, of each stack that cannot be unwound at once */
+	uint32_t runtimes;       /* bits: whose script frames are found from the beginning on */
 };
 
 struct sampler;
@@ -46,6 +47,12 @@ void sampler_destroy(struct sampler *sampler);
 /* Places the script probes from number `first` on, of those it was created with: found since. */
 struct err *sampler_add_script_probes(
 	struct sampler *sampler, const struct script_probes *probes, size_t first) ERR_MUST_CHECK;
+/*
+ * From when it returns on script frames of these runtimes (bits) are found, too: loads the walking
+ * programs once more, with them. It takes some tens of milliseconds. One thread may call it, at
+ * any time between creation and destruction.
+ */
+struct err *sampler_add_runtimes(struct sampler *sampler, uint32_t runtimes) ERR_MUST_CHECK;
 struct err *sampler_add_target(struct sampler *sampler, uint32_t id) ERR_MUST_CHECK;
 /* `until_ns`: when sampling ends, CLOCK_MONOTONIC, however late it is stopped; 0: not before. */
 struct err *sampler_start(

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "record/proc.h"
+#include "record/runtime_forecast.h"
 
 enum {
 	DEFAULT_RING_BYTES = 4 << 20,
@@ -87,6 +88,21 @@ static struct err *add_targets(struct session_parts *parts)
 	return NULL;
 }
 
+/* Without frames of scripts what finds them is not loaded. */
+static uint32_t forecast_runtimes(struct session_parts *parts)
+{
+	const struct session_options *options = &parts->options;
+	uint32_t runtimes = 0;
+	if (options->call_graph == SESSION_CALL_GRAPH_FP || session_is_system_wide(options))
+		return 0;
+	if (options->target == SESSION_COMMAND)
+		runtimes = runtime_forecast_command(options->argv);
+	for (size_t i = 0; i < options->nr_pids; i++)
+		runtimes |= runtime_forecast_process(
+			parts->translate.objects.files, options->pids[i]);
+	return runtimes & ~options->unwanted_runtimes;
+}
+
 static struct err *create_sampler(struct session_parts *parts)
 {
 	const struct session_options *options = &parts->options;
@@ -117,6 +133,7 @@ static struct err *create_sampler(struct session_parts *parts)
 		.call_graph = call_graphs[options->call_graph],
 		.snapshot_bytes =
 			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
+		.runtimes = forecast_runtimes(parts),
 	};
 	try(sampler_create(&sampler, &parts->sampler));
 	return add_targets(parts);
@@ -127,6 +144,14 @@ static bool leaves_stacks(const struct session_options *options)
 {
 	return options->call_graph == SESSION_CALL_GRAPH_DWARF ||
 	       options->call_graph == SESSION_CALL_GRAPH_BOTH;
+}
+
+/* A file with a runtime is about to be unwound by its table. */
+static struct err *add_runtimes(void *context, uint32_t runtimes)
+{
+	struct session_parts *parts = context;
+	runtimes &= ~parts->options.unwanted_runtimes;
+	return sampler_add_runtimes(parts->sampler, runtimes);
 }
 
 static struct err *create_rule_source(struct session_parts *parts)
@@ -141,6 +166,7 @@ static struct err *create_rule_source(struct session_parts *parts)
 	uint64_t table_bytes = options->table_bytes ? options->table_bytes : DEFAULT_TABLE_BYTES;
 	try(rule_source_init(&parts->rules, &maps, table_bytes, options->cache_folder,
 		&parts->translate.objects));
+	table_builder_on_runtime(parts->rules.builder, add_runtimes, parts);
 	resolver->rules = &parts->rules;
 	return NULL;
 }

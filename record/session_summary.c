@@ -1,5 +1,6 @@
 #include "record/session_summary.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -143,6 +144,22 @@ static void name_unknown_runtimes(
 	}
 }
 
+/* Programs that find their frames could not be loaded. */
+static void name_refused_runtimes(
+	const struct session_parts *parts, struct session_summary *summary)
+{
+	const struct err *why;
+	uint32_t nr_runtimes = 0;
+	if (!parts->rules.builder)
+		return;
+	uint32_t refused = table_builder_refused(parts->rules.builder, &why);
+	for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_MAX_KINDS; kind++)
+		if (refused >> kind & 1)
+			summary->refused_runtimes[nr_runtimes++] = runtime_of(kind)->name;
+	if (refused)
+		snprintf(summary->refusal, sizeof(summary->refusal), "%s", err_message(why));
+}
+
 static void sum_script_probes(const struct script_probes *probes, const struct shadow_cost *cost,
 	struct session_script_probes *ret)
 {
@@ -221,4 +238,5 @@ void session_summarize(const struct session_parts *parts, const struct recording
 	count_objects(parts, summary);
 	blame_objects(parts, summary);
 	name_unknown_runtimes(parts, summary);
+	name_refused_runtimes(parts, summary);
 }

@@ -35,6 +35,10 @@ struct table_builder {
 	size_t taken;
 	bool is_ending, is_working;
 	uint64_t begun_cpu_ns; /* the thread's CPU time when it began its table */
+	table_runtime_fn *on_runtime;
+	void *context;
+	uint32_t wanted, refused; /* runtimes */
+	struct err *refusal;      /* the first */
 };
 
 /* ---- in the thread ---- */
@@ -110,10 +114,31 @@ static enum table_origin make_table(
 	return TABLE_FAILED;
 }
 
+/* False: what needs it would not work. */
+static bool prepare_runtimes(struct table_builder *builder, uint32_t runtimes)
+{
+	struct err *err = builder->on_runtime && runtimes
+				  ? builder->on_runtime(builder->context, runtimes)
+				  : NULL;
+	if (!err)
+		return true;
+	pthread_mutex_lock(&builder->lock);
+	builder->refused |= runtimes;
+	if (builder->refusal)
+		err_destroy(err);
+	else
+		builder->refusal = err;
+	pthread_mutex_unlock(&builder->lock);
+	return false;
+}
+
 static void run_job(struct table_builder *builder, const struct job *job)
 {
 	struct table_result result = {.id = job->id};
 	result.origin = make_table(builder->cache, job->fd, job->elf, &result.table);
+	struct runtime_row *row = &result.table.runtime;
+	if (row->kind != RUNTIME_NONE && !prepare_runtimes(builder, 1U << row->kind))
+		*row = (struct runtime_row){0};
 	elf_file_destroy(job->elf);
 	close(job->fd);
 	pthread_mutex_lock(&builder->lock);
@@ -150,10 +175,19 @@ static void *run(void *context)
 	struct table_builder *builder = context;
 	pthread_mutex_lock(&builder->lock);
 	for (;;) {
-		while (!builder->is_ending && builder->next == builder->jobs.len)
+		while (!builder->is_ending && !builder->wanted &&
+			builder->next == builder->jobs.len)
 			pthread_cond_wait(&builder->submitted, &builder->lock);
 		if (builder->is_ending)
 			break;
+		if (builder->wanted) {
+			uint32_t wanted = builder->wanted;
+			builder->wanted = 0;
+			pthread_mutex_unlock(&builder->lock);
+			prepare_runtimes(builder, wanted);
+			pthread_mutex_lock(&builder->lock);
+			continue;
+		}
 		struct job job = take_job(builder);
 		builder->is_working = true;
 		builder->begun_cpu_ns = cpu_ns(builder);
@@ -211,7 +245,31 @@ void table_builder_destroy(struct table_builder *builder)
 	pthread_mutex_destroy(&builder->lock);
 	close(builder->event_fd);
 	cache_close(builder->cache);
+	err_destroy(builder->refusal);
 	mem_free(builder);
+}
+
+void table_builder_on_runtime(struct table_builder *builder, table_runtime_fn *fn, void *context)
+{
+	builder->on_runtime = fn;
+	builder->context = context;
+}
+
+void table_builder_want(struct table_builder *builder, uint32_t runtimes)
+{
+	pthread_mutex_lock(&builder->lock);
+	builder->wanted |= runtimes;
+	pthread_cond_signal(&builder->submitted);
+	pthread_mutex_unlock(&builder->lock);
+}
+
+uint32_t table_builder_refused(struct table_builder *builder, const struct err **why)
+{
+	pthread_mutex_lock(&builder->lock);
+	uint32_t refused = builder->refused;
+	*why = builder->refusal;
+	pthread_mutex_unlock(&builder->lock);
+	return refused;
 }
 
 static uint64_t count_code(const struct elf_file *elf)

@@ -39,6 +39,19 @@ struct err *table_builder_create(struct cache *cache, struct table_builder **ret
 /* Does not wait for the table at hand: it is given up. */
 void table_builder_destroy(struct table_builder *builder);
 
+/*
+ * What is to be done before a table of a file with a runtime is a result: `runtimes` has the bit of
+ * its kind. Called in the builder's thread. After an error the table is one without a runtime.
+ */
+typedef struct err *table_runtime_fn(void *context, uint32_t runtimes);
+/* Before the first table is submitted; the context is borrowed as long as the builder lives. */
+void table_builder_on_runtime(
+	struct table_builder *builder, table_runtime_fn *fn, void *context);
+/* Has it called for these, too, without a table; soon. */
+void table_builder_want(struct table_builder *builder, uint32_t runtimes);
+/* The runtimes for which it failed (bits), and the first error, borrowed; 0: there are none. */
+uint32_t table_builder_refused(struct table_builder *builder, const struct err **why);
+
 /* Takes `fd` and `elf` over. `id` comes back with the result. */
 void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, struct elf_file *elf);
 /*

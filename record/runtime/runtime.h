@@ -23,6 +23,9 @@ struct runtime {
 	 * looked at again of which there is a table in the cache. */
 	uint32_t version;
 	const char *name;   /* as in --no-vm */
+	/* What its compiler makes, in memory of no file, is not known by a file that was sampled
+	 * before: its hook claims_anonymous of bpf/runtime/ is for all such code. */
+	bool claims_code_of_no_file;
 	const char *object; /* what stands for the file of its functions: "[python]" */
 	/* Sets *is_found and, all but the place in the file, what struct runtime_file has. */
 	struct err *(*detect)(struct elf_file *elf, struct runtime_file *file, bool *is_found);
@@ -47,6 +50,9 @@ const struct runtime *runtime_of(enum runtime_kind kind);
  * for another set.
  */
 uint64_t runtime_fingerprint(const struct runtime *(*of)(enum runtime_kind kind));
+
+/* Those that claim code of no file, as bits. */
+uint32_t runtimes_of_code_of_no_file(void);
 
 /* What the file has of all runtimes. ERR_IO or ERR_FORMAT when it cannot be read or lies about
  * where things are. */

@@ -59,6 +59,7 @@ struct event_source {
 	const char *name;    /* in the file */
 	const char *tallied; /* what its events are called where they are summed up: "ticks" */
 	const char *help;    /* how `record -e` asks for its events */
+	const char *program; /* the name of its SAMPLING_PROGRAMS in bpf/source/; NULL: none */
 	enum event_lane lane;
 	bool has_idle;           /* its events may come upon the idle task */
 	bool has_second_samples; /* with SESSION_CALL_GRAPH_BOTH */
@@ -69,7 +70,7 @@ struct event_source {
 	 * yet.
 	 */
 	struct err *(*probe)(struct source *source, const struct session_options *options);
-	/* The programs are about to be loaded: says which of them it needs. */
+	/* The programs are about to be loaded. */
 	void (*load)(struct source *source, struct sample_bpf *bpf);
 	/* Opens what makes the programs run; no event counts before start(). */
 	struct err *(*attach)(struct source *source, const struct source_place *place);

@@ -10,8 +10,6 @@
 #include "record/uprobe.h"
 #include "record/usdt.h"
 
-static const char program_name[] = "hit";
-
 struct probe_state {
 	VEC(struct usdt) probes;
 	VEC(struct uprobe) uprobes; /* at all of their places */
@@ -40,7 +38,6 @@ static struct err *probe_probe(struct source *source, const struct session_optio
 static void probe_load(struct source *source, struct sample_bpf *bpf)
 {
 	((struct probe_state *)source->state)->bpf = bpf;
-	source_kernel_choose(bpf, program_name);
 }
 
 /* A cookie is a probe's number. Without cookies all hits are the first one's. */
@@ -52,7 +49,7 @@ static struct err *probe_attach(struct source *source, const struct source_place
 		return err_new(ERR_UNSUPPORTED,
 			"more than one USDT probe at once needs Linux 5.15 or later");
 	int program;
-	try(source_kernel_program(place->bpf, program_name, &program));
+	try(source_kernel_program(place->bpf, source->row->program, &program));
 	for (size_t i = 0; i < state->probes.len; i++) {
 		const struct usdt *probe = &state->probes.data[i];
 		vec_each(&probe->places, at) {
@@ -136,6 +133,7 @@ const struct event_source probe_source = {
 	.name = "probe",
 	.tallied = "hits",
 	.help = "usdt:PATH:PROVIDER:NAME",
+	.program = "hit",
 	.lane = EVENT_LANE_TASK,
 	.probe = probe_probe,
 	.load = probe_load,

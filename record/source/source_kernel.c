@@ -27,22 +27,39 @@ static bool has_loop(void)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
 }
 
-void source_kernel_choose(struct sample_bpf *bpf, const char *name)
+static void choose_walker(const struct sample_bpf *bpf, const char *name, bool is_looping)
 {
-	if (has_loop()) {
-		bpf_program__set_autoload(find_program(bpf, "on_", name, ""), true);
-		return;
-	}
-	bpf_program__set_autoload(find_program(bpf, "on_", name, "_without_loop"), true);
-	bpf_program__set_autoload(find_program(bpf, "continue_", name, ""), true);
+	bpf_program__set_autoload(
+		find_program(bpf, is_looping ? "walk_" : "continue_", name, ""), true);
 }
 
-/* The program that goes on calls itself by way of a map. */
-static struct err *chain(const struct sample_bpf *bpf, const char *name, int program)
+void source_kernel_choose_walker(const struct sample_bpf *bpf, const char *name)
+{
+	choose_walker(bpf, name, has_loop());
+}
+
+void source_kernel_choose(const struct sample_bpf *bpf, const char *name)
+{
+	bool is_looping = has_loop();
+	bpf_program__set_autoload(
+		find_program(bpf, "on_", name, is_looping ? "" : "_without_loop"), true);
+	choose_walker(bpf, name, is_looping);
+}
+
+/* The first one if it was loaded, else the second. */
+static int loaded_program(struct bpf_program *first, struct bpf_program *second)
+{
+	int fd = bpf_program__fd(first);
+	return fd >= 0 ? fd : bpf_program__fd(second);
+}
+
+struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const char *name)
 {
 	char text[MAX_NAME_BYTES];
 	uint32_t zero = 0;
-	snprintf(text, sizeof(text), "%s_continuations", name);
+	int program = loaded_program(
+		find_program(bpf, "walk_", name, ""), find_program(bpf, "continue_", name, ""));
+	snprintf(text, sizeof(text), "%s_walkers", name);
 	int map = bpf_object__find_map_fd_by_name(bpf->obj, text);
 	if (bpf_map_update_elem(map, &zero, &program, BPF_ANY))
 		return err_sys(errno, "cannot chain the BPF programs");
@@ -51,13 +68,9 @@ static struct err *chain(const struct sample_bpf *bpf, const char *name, int pro
 
 struct err *source_kernel_program(const struct sample_bpf *bpf, const char *name, int *ret)
 {
-	int with_loop = bpf_program__fd(find_program(bpf, "on_", name, ""));
-	if (with_loop >= 0) {
-		*ret = with_loop;
-		return NULL;
-	}
-	try(chain(bpf, name, bpf_program__fd(find_program(bpf, "continue_", name, ""))));
-	*ret = bpf_program__fd(find_program(bpf, "on_", name, "_without_loop"));
+	try(source_kernel_put_walker(bpf, name));
+	*ret = loaded_program(find_program(bpf, "on_", name, ""),
+		find_program(bpf, "on_", name, "_without_loop"));
 	return NULL;
 }
 

@@ -4,12 +4,18 @@
 
 #include "record/source/event_source.h"
 
-/* Has the programs loaded that SAMPLING_PROGRAMS(, name, ...) of bpf/take_sample.bpf.h makes, as
- * far as this kernel can run them. */
-void source_kernel_choose(struct sample_bpf *bpf, const char *name);
+/*
+ * Of the programs that SAMPLING_PROGRAMS(, name, ...) of bpf/take_sample.bpf.h makes, those that
+ * this kernel can run are to be loaded: all, or only that which walks stacks.
+ */
+void source_kernel_choose(const struct sample_bpf *bpf, const char *name);
+void source_kernel_choose_walker(const struct sample_bpf *bpf, const char *name);
 /* They are loaded: the descriptor of the one that an event is to run, borrowed. */
 struct err *source_kernel_program(
 	const struct sample_bpf *bpf, const char *name, int *ret) ERR_MUST_CHECK;
+/* From now on events of the source use the walking program that was loaded; `bpf` may go then. */
+struct err *source_kernel_put_walker(
+	const struct sample_bpf *bpf, const char *name) ERR_MUST_CHECK;
 
 /* The source's counters by CPU, of all possible ones; yours. */
 struct err *source_kernel_count(const struct source *source, const struct sample_bpf *bpf,

@@ -1,6 +1,7 @@
 #include "record/source/sources.h"
 
 #include "record/source/probe.h"
+#include "record/source/source_kernel.h"
 #include "record/source/timer.h"
 
 const struct event_source *const event_sources[EVENT_SOURCES] = {
@@ -49,8 +50,26 @@ uint32_t sources_nr_lanes(const struct sources *sources)
 
 void sources_load(struct sources *sources, struct sample_bpf *bpf)
 {
-	vec_each(sources, source)
+	vec_each(sources, source) {
+		if (source->row->program)
+			source_kernel_choose(bpf, source->row->program);
 		source->row->load(source, bpf);
+	}
+}
+
+void sources_load_walkers(const struct sources *sources, const struct sample_bpf *bpf)
+{
+	vec_each(sources, source)
+		if (source->row->program)
+			source_kernel_choose_walker(bpf, source->row->program);
+}
+
+struct err *sources_put_walkers(const struct sources *sources, const struct sample_bpf *bpf)
+{
+	vec_each(sources, source)
+		if (source->row->program)
+			try(source_kernel_put_walker(bpf, source->row->program));
+	return NULL;
 }
 
 struct err *sources_attach(struct sources *sources, const struct source_place *place)

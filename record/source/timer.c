@@ -10,8 +10,6 @@
 #include "record/proc.h"
 #include "record/source/source_kernel.h"
 
-static const char program_name[] = "tick";
-
 struct timer_state {
 	struct ticker ticker;
 	struct sample_bpf *bpf;
@@ -52,7 +50,6 @@ static struct err *timer_probe(struct source *source, const struct session_optio
 static void timer_load(struct source *source, struct sample_bpf *bpf)
 {
 	((struct timer_state *)source->state)->bpf = bpf;
-	source_kernel_choose(bpf, program_name);
 }
 
 static void list_targets(void *context, struct proc_pids *ret)
@@ -75,7 +72,7 @@ static struct err *timer_attach(struct source *source, const struct source_place
 		.list_targets = list_targets,
 		.context = timer,
 	};
-	try(source_kernel_program(place->bpf, program_name, &ticker.program));
+	try(source_kernel_program(place->bpf, source->row->program, &ticker.program));
 	return ticker_open(&timer->ticker, &ticker);
 }
 
@@ -193,6 +190,7 @@ const struct event_source timer_source = {
 	.name = "timer",
 	.tallied = "ticks",
 	.help = "auto, cycles, cpu-clock",
+	.program = "tick",
 	.lane = EVENT_LANE_INTERRUPT,
 	.has_idle = true,
 	.has_second_samples = true,

@@ -11,7 +11,7 @@
 # Guests need no root, `running` does. The last line is "N passed, M failed, K skipped".
 set -euo pipefail
 
-MAX_VERIFIED=250000 # instructions of a program: what we promise; the kernel's limit is 1,000,000
+MAX_VERIFIED=100000 # instructions of a program: what we promise; the kernel's limit is 1,000,000
 MIN_SAMPLES=200     # of a shape: five times 600 ms at 199 Hz are 597
 MIN_STACKS=20       # of a shape's single stack: 119
 : "${MIN_COMPLETE:=97}"    # percent of the stacks
@@ -137,6 +137,21 @@ find_debug() { # VERSION RELEASE
 
 # ---- guests ----
 
+# Files of all runtimes, as far as they are here: what finds their frames is loaded for them.
+find_runtimes() {
+	local name file
+	rm -rf "$PROGRAMS/runtimes"
+	mkdir -p "$PROGRAMS/runtimes"
+	for name in python3 perl php lua5.4 luajit; do
+		file=$(PATH=/usr/bin:/bin command -v "$name") && cp -L "$file" "$PROGRAMS/runtimes/"
+	done
+	for name in ruby luajit-5.1; do
+		file=$(find /usr/lib/x86_64-linux-gnu -name "lib$name*.so.*" -type f | head -n 1)
+		[[ -z $file ]] || cp -L "$file" "$PROGRAMS/runtimes/"
+	done
+	nr_runtimes=$(find "$PROGRAMS/runtimes" -type f | wc -l)
+}
+
 make_initramfs() {
 	local root=$work/root busybox library
 	busybox=$(command -v busybox) || die "needs busybox: apt-get install busybox-static"
@@ -144,6 +159,7 @@ make_initramfs() {
 	command -v cpio >/dev/null || die "needs cpio"
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,programs}
 	cp -L "$busybox" "$root/bin/busybox"
+	cp -r "$PROGRAMS/runtimes" "$root/programs/"
 	cp "$here/init" "$here/steps.sh" "$here/change_machine.sh" "$root/"
 	cp "$PROGRAMS"/{ebprof,limited,usdt,script,shape_fp,shape_static,shape_dynamic} "$root/programs/"
 	for library in $(ldd "$PROGRAMS/shape_dynamic" | grep -oE '/[^ ]+'); do
@@ -214,6 +230,20 @@ judge_programs() { # KERNEL LOG SECTION
 			ok
 		fi
 	done < <(part "$log" "$3" | grep '^program ')
+}
+
+# What walks stacks has less to it without runtimes than with them.
+judge_runtimes() { # KERNEL LOG
+	local none all
+	none=$(walker_verified "$2" "verify none")
+	all=$(walker_verified "$2" "verify runtimes")
+	[[ $nr_runtimes != 0 ]] || { skip "$1: no interpreter here whose runtime could be loaded"; return; }
+	if [[ ${none:-0} -gt 0 && ${all:-0} -gt $((none * 5 / 4)) ]]; then ok; else
+		not_ok "$1: $none verified instructions without runtimes, $all with them"; fi
+}
+
+walker_verified() { # LOG SECTION
+	part "$1" "$2" | awk '$1 == "program" && $3 ~ /^(walk|continue)_/ { print $5; exit }'
 }
 
 judge_shape() { # KERNEL LOG SHAPE
@@ -351,6 +381,9 @@ judge() { # VERSION LOG
 	want_status "$kernel" "$log" check
 	if part "$log" check | grep -q '^ok *kernel symbols'; then ok; else not_ok "$kernel: the kernel's symbols are not found"; fi
 	judge_programs "$kernel" "$log" verify
+	judge_programs "$kernel" "$log" "verify none"
+	judge_programs "$kernel" "$log" "verify runtimes"
+	judge_runtimes "$kernel" "$log"
 	for shape in shape_fp shape_static shape_dynamic; do
 		judge_shape "$kernel" "$log" "$shape"
 	done
@@ -381,6 +414,7 @@ run_one() { # VERSION
 }
 
 command -v jq >/dev/null || die "needs jq"
+find_runtimes
 if [[ ${versions[*]} != running ]]; then
 	command -v qemu-system-x86_64 >/dev/null || die "needs qemu-system-x86"
 	make_initramfs

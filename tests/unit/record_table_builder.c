@@ -227,3 +227,40 @@ TEST(table_inputs_have_a_limit)
 	table_inputs_deinit(&inputs);
 	elf_file_destroy(elf);
 }
+
+/* ---- runtimes ---- */
+
+static struct err *refuse_ruby(void *context, uint32_t runtimes)
+{
+	uint32_t *asked = context;
+	*asked |= runtimes;
+	if (runtimes >> RUNTIME_RUBY & 1)
+		return err_new(ERR_IO, "no room");
+	return NULL;
+}
+
+/* Also that tables come behind what was wanted before them. */
+TEST(table_builder_prepares_runtimes)
+{
+	struct fixture fixture;
+	struct table_builder *builder;
+	struct elf_file *elf;
+	const struct err *why;
+	uint32_t asked = 0;
+	setup(&fixture);
+	CHECK_OK(table_builder_create(NULL, &builder));
+	table_builder_on_runtime(builder, refuse_ruby, &asked);
+	CHECK_INT(table_builder_refused(builder, &why), 0);
+	table_builder_want(builder, 1U << RUNTIME_LUA);
+	table_builder_want(builder, 1U << RUNTIME_RUBY);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK_OK(elf_file_open(fd, &elf));
+	table_builder_submit(builder, 7, fd, elf);
+	struct table_result result = wait_for_table(builder);
+	unwind_table_deinit(&result.table);
+	CHECK_INT(asked, 1U << RUNTIME_LUA | 1U << RUNTIME_RUBY);
+	CHECK(table_builder_refused(builder, &why) >> RUNTIME_RUBY & 1);
+	CHECK_STR(err_message(why), "no room");
+	table_builder_destroy(builder);
+	teardown(&fixture);
+}

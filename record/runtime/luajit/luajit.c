@@ -207,6 +207,7 @@ static bool read_text(
 const struct runtime luajit_runtime = {
 	.version = 1,
 	.name = "luajit",
+	.claims_code_of_no_file = true,
 	.object = "[lua]",
 	.detect = detect,
 	.place = place,

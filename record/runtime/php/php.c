@@ -307,6 +307,7 @@ static bool read_text(
 const struct runtime php_runtime = {
 	.version = 1,
 	.name = "php",
+	.claims_code_of_no_file = true,
 	.object = "[php]",
 	.detect = detect,
 	.place = place,
