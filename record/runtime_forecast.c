@@ -12,7 +12,7 @@
 #include "record/target_file.h"
 
 enum {
-	MAX_WORDS = 8, /* of a command; programs are named by the first of them */
+	MAX_WORDS = 16, /* of a command; programs are named by the first of them */
 };
 
 /* What cannot be read has no runtime that frames could be found of. */

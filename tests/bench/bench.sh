@@ -59,6 +59,37 @@ ours=$(for i in 1 2 3; do field ready$i 1; done | sort -n | sed -n 2p)
 if [ $have_perf = 1 ]; then timed pready "${perf_record[@]}" -a -o x.perf true >/dev/null 2>&1; fi
 line "set-up and tear-down of record -a, seconds" "$ours" "$(field pready 1 2>/dev/null)" "" "<= 0.2"
 
+# ---- what it takes to record nothing: medians of five ----
+for i in 1 2 3 4 5; do
+	timed true "$ebprof" record -q -o true.data -- true 2>/dev/null
+	echo "$(field true 1) $(cpu_of true)" >>true.ours
+	[ $have_perf = 1 ] || continue
+	timed ptrue "${perf_record[@]}" -F 999 -o true.perf true >/dev/null 2>&1
+	echo "$(field ptrue 1) $(cpu_of ptrue)" >>true.theirs
+done
+median_of() { cut -d' ' -f"$2" "$1" 2>/dev/null | sort -n | sed -n 3p; }
+line "record -- true, wall, seconds" "$(median_of true.ours 1)" "$(median_of true.theirs 1)" "" "<= 0.15"
+line "record -- true, CPU, seconds" "$(median_of true.ours 2)" "$(median_of true.theirs 2)" "" "<= 0.12"
+# All programs and the largest, with the runtimes of all interpreters that are here, and with none.
+interpreters=()
+for name in python3 perl php lua5.4 luajit ruby; do
+	path=$(PATH=/usr/bin:/bin command -v $name) && interpreters+=("$path")
+done
+verified() { # OPTION... -- COMMAND...
+	last=$("$build/tests/bench/verified_programs")
+	"$ebprof" record -q -o verified.data "$@" &
+	sleep 1
+	"$build/tests/bench/verified_programs" "$last"
+	wait
+}
+quiet=(sh -c 'sleep 2')
+read -r sum largest < <(verified -- "${quiet[@]}")
+line "instructions verified for it, the largest program" "$sum" "$largest" "" "<= 100000 each"
+read -r sum largest < <(verified -- "${quiet[@]}" "${interpreters[@]}")
+line "... with ${#interpreters[@]} interpreters' runtimes" "$sum" "$largest" "" "<= 100000 each"
+read -r sum largest < <(verified --no-vm all -- "${quiet[@]}" "${interpreters[@]}")
+line "... with them, but --no-vm all" "$sum" "$largest" "" "as without"
+
 # ---- cost of recording a busy machine at 99 Hz: two runs of different length tell the steady part ----
 busy=$build/tests/e2e/workload
 load() {
