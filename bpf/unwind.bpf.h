@@ -197,8 +197,10 @@ __noinline int unwind_frame(void)
 		walk->end = EVENT_END_DEPTH;
 		return 1;
 	}
-	if (walk->runtime.state == RUNTIME_REST)
-		return !runtime_rest_step();
+	if (walk->runtime.state == RUNTIME_REST) {
+		runtime_step();
+		return !runtime_goes_on_with_rest();
+	}
 	if (walk->runtime.state == RUNTIME_RUNNING && runtime_step())
 		return 0;
 	__u64 place = walk->regs.ip - !walk->is_exact;

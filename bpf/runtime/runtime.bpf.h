@@ -192,14 +192,13 @@ __noinline int runtime_begins_rest(void)
 	return 1;
 }
 
-/* One of these. 0: that was the last. */
-__noinline int runtime_rest_step(void);
-__noinline int runtime_rest_step(void)
+/* Behind runtime_step(), which pushed one of these. 0: that was the last. */
+__noinline int runtime_goes_on_with_rest(void);
+__noinline int runtime_goes_on_with_rest(void)
 {
 	struct scratch *scratch = scratch_of_runtimes();
 	if (!scratch)
 		return 0;
-	runtime_step();
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	runtime->state = RUNTIME_REST;
 	return runtime->is_shadow ? runtime->shadow_left != 0 : has_rest(scratch);

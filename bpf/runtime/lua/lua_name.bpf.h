@@ -204,8 +204,23 @@ static __always_inline __u64 lua_tells_upvalue(const struct lua_code *code, __u3
 	       is_equal(lua_a(code, instruction), 0) & (1 ^ is_equal(code->closure, 0));
 }
 
-/* Looks at the instruction of this number in the window. A global function, which the verifier
- * looks at once and not for each instruction. */
+/* How far a jump before the call leads; nothing if it goes back, or none is there. */
+static __always_inline __u64 lua_jump_target(
+	const struct lua_code *code, const struct lua_caller *caller, __u64 place, __u32 instruction)
+{
+	__u64 to = place + 1 + (instruction >> (code->jump_shift & 31)) - code->jump_bias;
+	__u64 is_jump = is_less(place, caller->place) &
+			is_equal(instruction & code->op_mask, code->jump);
+	/* `to` may be negative: such a jump skips nothing here */
+	__u64 skips = is_jump & (1 ^ is_less(caller->place, to)) & is_less(caller->target, to);
+	return choose(skips & (1 ^ to >> 63), to, caller->target);
+}
+
+/*
+ * Looks at the instruction of this number in the window. A global function, which the verifier
+ * looks at once and not for each instruction. What is known stays in memory: there is little left
+ * of the stack.
+ */
 __noinline int follow_lua_setter(__u32 i, __u32 set);
 __noinline int follow_lua_setter(__u32 i, __u32 set)
 {
@@ -215,22 +230,16 @@ __noinline int follow_lua_setter(__u32 i, __u32 set)
 		return 0;
 	const struct lua_code *code =
 		&lua_row(&scratch->walk.runtime)->code; /* where LuaJIT's is, too */
-	__u32 instruction = caller->code[i & (LUA_WINDOW - 1)];
-	__u64 place = caller->first + i, target = caller->target;
-	__u64 is_before = is_less(place, caller->place);
-	__u64 to = place + 1 + (instruction >> (code->jump_shift & 31)) - code->jump_bias;
-	__u64 is_jump = is_before & is_equal(instruction & code->op_mask, code->jump);
-	/* `to` may be negative: such a jump skips nothing here */
-	__u64 skips = is_jump & (1 ^ is_less(caller->place, to)) & is_less(target, to);
-	target = choose(skips & (1 ^ to >> 63), to, target);
-	caller->target = target;
-	__u64 sets = is_before & lua_sets(code, instruction, set);
-	__u32 tells = caller->tells_upvalues & lua_tells_upvalue(code, instruction);
-	sets &= ~(__u64)tells;
-	caller->tells_upvalues = tells | lua_makes_closure(code, instruction);
-	if (!sets)
+	volatile __u32 *instruction = &caller->code[i & (LUA_WINDOW - 1)];
+	__u64 place = caller->first + i;
+	caller->target = lua_jump_target(code, caller, place, *instruction);
+	asm volatile("" ::: "memory");
+	__u32 tells = caller->tells_upvalues & lua_tells_upvalue(code, *instruction);
+	caller->tells_upvalues = tells | lua_makes_closure(code, *instruction);
+	asm volatile("" ::: "memory");
+	if (tells || place >= caller->place || !lua_sets(code, *instruction, set))
 		return 0;
-	caller->set_by = is_less(place, target) ? 1ULL << LUA_NOBODY_SHIFT : instruction;
+	caller->set_by = place < caller->target ? 1ULL << LUA_NOBODY_SHIFT : *instruction;
 	caller->set_at = place;
 	return 0;
 }
