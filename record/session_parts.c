@@ -98,8 +98,8 @@ static uint32_t forecast_runtimes(struct session_parts *parts)
 	if (options->target == SESSION_COMMAND)
 		runtimes = runtime_forecast_command(options->argv);
 	for (size_t i = 0; i < options->nr_pids; i++)
-		runtimes |= runtime_forecast_process(
-			parts->translate.objects.files, options->pids[i]);
+		runtimes |=
+			runtime_forecast_process(parts->translate.objects.files, options->pids[i]);
 	return runtimes & ~options->unwanted_runtimes;
 }
 

@@ -45,8 +45,7 @@ void table_builder_destroy(struct table_builder *builder);
  */
 typedef struct err *table_runtime_fn(void *context, uint32_t runtimes);
 /* Before the first table is submitted; the context is borrowed as long as the builder lives. */
-void table_builder_on_runtime(
-	struct table_builder *builder, table_runtime_fn *fn, void *context);
+void table_builder_on_runtime(struct table_builder *builder, table_runtime_fn *fn, void *context);
 /* Has it called for these, too, without a table; soon. */
 void table_builder_want(struct table_builder *builder, uint32_t runtimes);
 /* The runtimes for which it failed (bits), and the first error, borrowed; 0: there are none. */

@@ -22,7 +22,7 @@ struct runtime {
 	/* Another one whenever detect() finds another row of the same file: then files have to be
 	 * looked at again of which there is a table in the cache. */
 	uint32_t version;
-	const char *name;   /* as in --no-vm */
+	const char *name; /* as in --no-vm */
 	/* What its compiler makes, in memory of no file, is not known by a file that was sampled
 	 * before: its hook claims_anonymous of bpf/runtime/ is for all such code. */
 	bool claims_code_of_no_file;

@@ -14,8 +14,7 @@ void source_kernel_choose_walker(const struct sample_bpf *bpf, const char *name)
 struct err *source_kernel_program(
 	const struct sample_bpf *bpf, const char *name, int *ret) ERR_MUST_CHECK;
 /* From now on events of the source use the walking program that was loaded; `bpf` may go then. */
-struct err *source_kernel_put_walker(
-	const struct sample_bpf *bpf, const char *name) ERR_MUST_CHECK;
+struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const char *name) ERR_MUST_CHECK;
 
 /* The source's counters by CPU, of all possible ones; yours. */
 struct err *source_kernel_count(const struct source *source, const struct sample_bpf *bpf,

@@ -205,12 +205,12 @@ static __always_inline __u64 lua_tells_upvalue(const struct lua_code *code, __u3
 }
 
 /* How far a jump before the call leads; nothing if it goes back, or none is there. */
-static __always_inline __u64 lua_jump_target(
-	const struct lua_code *code, const struct lua_caller *caller, __u64 place, __u32 instruction)
+static __always_inline __u64 lua_jump_target(const struct lua_code *code,
+	const struct lua_caller *caller, __u64 place, __u32 instruction)
 {
 	__u64 to = place + 1 + (instruction >> (code->jump_shift & 31)) - code->jump_bias;
-	__u64 is_jump = is_less(place, caller->place) &
-			is_equal(instruction & code->op_mask, code->jump);
+	__u64 is_jump =
+		is_less(place, caller->place) & is_equal(instruction & code->op_mask, code->jump);
 	/* `to` may be negative: such a jump skips nothing here */
 	__u64 skips = is_jump & (1 ^ is_less(caller->place, to)) & is_less(caller->target, to);
 	return choose(skips & (1 ^ to >> 63), to, caller->target);
