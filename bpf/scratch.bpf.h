@@ -24,7 +24,7 @@ struct kernel_stack {
 };
 
 enum {
-	WINDOW_BYTES = 256,
+	WINDOW_BYTES = 1024,
 	WINDOW_BELOW_BYTES = 64, /* of a return address: where its function saved registers */
 };
 
@@ -37,7 +37,8 @@ struct window {
 struct walk {
 	struct unwind_registers regs;
 	struct address_space space;
-	struct mapping mapping; /* of the frame before: neighbours are often in the same */
+	struct unwind_rule rule; /* of the frame at hand */
+	struct mapping mapping;  /* of the frame before: neighbours are often in the same */
 	struct window window;
 	struct runtime_walk runtime;
 	unsigned long pivot[MAPLE_PIVOTS]; /* of the tree's node at hand */

@@ -44,40 +44,63 @@ static __always_inline bool is_by_frame_pointer(void)
 	return config.call_graph == EVENT_CALL_GRAPH_FP;
 }
 
-/* The number of the rule for the frame at hand. Not EVENT_END_COMPLETE: there is none. */
-static __always_inline enum event_stack_end rule_of_frame(
-	struct scratch *scratch, __u64 place, __u32 *rule)
+static __always_inline void mark_table(struct unwind_file *file)
+{
+	if (file && file->epoch != table_epoch)
+		file->epoch = table_epoch;
+}
+
+/* By the table of a file, or of the vDSO. */
+static __always_inline enum event_stack_end search_rule(
+	struct scratch *scratch, __u64 offset, struct unwind_rule *ret, __u32 *number)
 {
 	const struct mapping *mapping = &scratch->walk.mapping;
-	if (mapping->kind != EVENT_FRAME_FILE && mapping->kind != EVENT_FRAME_VDSO)
-		return EVENT_END_JIT;
-	__u32 number = mapping->file;
-	__u64 offset = place + mapping->delta;
-	__u64 where = ((__u64)number << EVENT_FRAME_FILE_SHIFT | offset) + 1;
-	struct found_rule *found = found_rule_slot(where, scratch->lane);
-	if (found && found->place == where && found->epoch == table_epoch) {
-		*rule = found->rule;
-		return *rule == UNWIND_RULE_NONE ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
-	}
-	struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
+	struct unwind_file *file = bpf_map_lookup_elem(&files, &mapping->file);
 	if (!file || file->state == UNWIND_TABLE_ABSENT)
 		return EVENT_END_NO_TABLE;
 	if (file->state == UNWIND_TABLE_DROPPED) {
 		file->state = UNWIND_TABLE_NONE; /* first: the recorder may be quick */
-		if (!send_file(scratch, mapping, number))
+		if (!send_file(scratch, mapping, mapping->file))
 			file->state = UNWIND_TABLE_DROPPED;
 	}
 	if (file->state != UNWIND_TABLE_READY)
 		return EVENT_END_TABLE_PENDING;
-	if (file->epoch != table_epoch)
-		file->epoch = table_epoch;
-	*rule = find_rule(file, offset);
-	if (found) {
+	mark_table(file);
+	*number = find_rule(file, offset);
+	const struct unwind_rule *rule = bpf_map_lookup_elem(&rules, number);
+	if (!rule)
+		return EVENT_END_NO_RULE; /* cannot be: numbers are checked when tables are made */
+	*ret = *rule;
+	return EVENT_END_COMPLETE;
+}
+
+/* Puts the rule for the frame at hand into the walk. Not EVENT_END_COMPLETE: there is none. */
+static __always_inline enum event_stack_end rule_of_frame(struct scratch *scratch, __u64 place)
+{
+	const struct mapping *mapping = &scratch->walk.mapping;
+	struct unwind_rule *rule = &scratch->walk.rule;
+	if (mapping->kind != EVENT_FRAME_FILE && mapping->kind != EVENT_FRAME_VDSO)
+		return EVENT_END_JIT;
+	__u64 offset = place + mapping->delta;
+	__u64 where = ((__u64)mapping->file << EVENT_FRAME_FILE_SHIFT | offset) + 1;
+	struct found_rule *found = found_rule_slot(where, scratch->lane);
+	if (!found)
+		return EVENT_END_NO_RULE; /* cannot be */
+	if (found->place != where) {
+		__u32 number = UNWIND_RULE_NONE;
+		enum event_stack_end end = search_rule(scratch, offset, rule, &number);
+		if (end)
+			return end;
 		found->place = where;
+		found->number = number;
+		found->epoch = table_epoch;
 		found->rule = *rule;
+	} else if (found->epoch != table_epoch) {
+		mark_table(bpf_map_lookup_elem(&files, &mapping->file));
 		found->epoch = table_epoch;
 	}
-	return *rule == UNWIND_RULE_NONE ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
+	*rule = found->rule;
+	return found->number == UNWIND_RULE_NONE ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
 }
 
 /*
@@ -85,17 +108,21 @@ static __always_inline enum event_stack_end rule_of_frame(
  * one, it is gone by that: *guess says for what reason.
  */
 static __always_inline enum event_stack_end choose_rule(
-	struct scratch *scratch, __u64 place, __u32 *rule, __u8 *guess)
+	struct scratch *scratch, __u64 place, __u8 *guess)
 {
+	__u32 number = UNWIND_RULE_FRAME_POINTER;
+	enum event_stack_end end = EVENT_END_COMPLETE;
 	*guess = EVENT_END_COMPLETE;
-	*rule = UNWIND_RULE_FRAME_POINTER;
-	if (is_by_frame_pointer())
-		return EVENT_END_COMPLETE;
-	enum event_stack_end end = rule_of_frame(scratch, place, rule);
-	if (!unwind_is_guess(UNWIND_NATIVE, &scratch->walk.regs, end))
-		return end;
+	if (!is_by_frame_pointer()) {
+		end = rule_of_frame(scratch, place);
+		if (!unwind_is_guess(UNWIND_NATIVE, &scratch->walk.regs, end))
+			return end;
+	}
+	const struct unwind_rule *by_frame_pointer = bpf_map_lookup_elem(&rules, &number);
+	if (!by_frame_pointer)
+		return EVENT_END_NO_RULE; /* cannot be */
 	*guess = end;
-	*rule = UNWIND_RULE_FRAME_POINTER;
+	scratch->walk.rule = *by_frame_pointer;
 	return EVENT_END_COMPLETE;
 }
 
@@ -222,12 +249,9 @@ __noinline int unwind_frame(void)
 	if (walk->mapping.kind == EVENT_FRAME_ANONYMOUS && !is_by_frame_pointer() &&
 		leaves_jit(scratch, place))
 		return 0;
-	__u32 number = UNWIND_RULE_NONE;
 	__u8 guess = EVENT_END_COMPLETE;
-	enum event_stack_end end = choose_rule(scratch, place, &number, &guess);
-	struct unwind_rule *rule = bpf_map_lookup_elem(&rules, &number);
-	if (!rule)
-		return 1; /* cannot be: numbers are checked when tables are made */
+	enum event_stack_end end = choose_rule(scratch, place, &guess);
+	const struct unwind_rule *rule = &walk->rule;
 	if (!end && begins_script_frames(scratch, rule))
 		return 0;
 	walk->runtime.state = RUNTIME_OUTSIDE;

@@ -74,13 +74,14 @@ static __always_inline __u32 search_rows(const __u32 *words, __u32 first, __u32 
 /*
  * What a search found, by place in the file: the callers of one sample are
  * mostly those of the sample before, and a search through large tables is a
- * walk through cold memory. Never stale: neither a file's contents nor the
- * number of a rule ever changes.
+ * walk through cold memory. So the rule itself is here, beside the place. Never
+ * stale: neither a file's contents nor the meaning of a rule ever changes.
  */
 struct found_rule {
 	__u64 place; /* file << EVENT_FRAME_FILE_SHIFT | offset, plus 1 */
-	__u32 rule;
-	__u32 epoch; /* of table_epoch: it holds on, but the table is to be known as in use */
+	__u32 number;
+	__u32 epoch; /* of table_epoch, when the table was last marked as in use */
+	struct unwind_rule rule;
 };
 
 enum {

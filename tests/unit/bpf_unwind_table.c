@@ -43,14 +43,15 @@ static void ask(struct fixture *fixture, uint64_t offset)
 	const struct unwind_rule *want = unwind_table_find(&fixture->table, offset);
 	const struct unwind_rule *stored =
 		table_store_find(fixture->store, fixture->number, offset);
-	uint32_t found = emulated_find_rule(FILE_NUMBER, offset), remembered = UINT32_MAX;
+	uint32_t found = emulated_find_rule(FILE_NUMBER, offset);
+	struct unwind_rule remembered;
 	enum event_stack_end end = emulated_rule_of_frame(FILE_NUMBER, offset, &remembered);
 	bool is_right = is_same(want, stored) && is_same(want, stored_rule(found)) &&
-			remembered == found &&
+			is_same(want, &remembered) &&
 			end == (found ? EVENT_END_COMPLETE : EVENT_END_NO_RULE);
 	if (!is_right && !fixture->wrong)
-		unit_fail(__FILE__, __LINE__, "offset %llx: rule %u, from the cache %u",
-			(unsigned long long)offset, found, remembered);
+		unit_fail(__FILE__, __LINE__, "offset %llx: rule %u, or another from the cache",
+			(unsigned long long)offset, found);
 	fixture->asked++;
 	fixture->covered += found != 0;
 	fixture->wrong += !is_right;
@@ -231,8 +232,9 @@ TEST(table_that_is_used_stays)
 	build_random(&table, 0, 900000, 8); /* the most part of a shard, the second in two */
 	for (uint32_t file = 1; file <= 3; file++)
 		table_store_bind(store, file, table_store_add(store, &table));
+	struct unwind_rule rule;
+	emulated_rule_of_frame(1, 0x1000, &rule); /* remembered, and used again by that later */
 	table_store_advance_epoch(store);
-	uint32_t rule;
 	emulated_rule_of_frame(1, 0x1000, &rule);
 	table_store_bind(store, 4, table_store_add(store, &table));
 	CHECK_INT(emulated_unwind_file(1)->state, UNWIND_TABLE_READY);
@@ -254,7 +256,7 @@ TEST(table_that_is_larger_than_all_room)
 	uint32_t number = table_store_add(store, &small);
 	CHECK(number != TABLE_ABSENT);
 	table_store_bind(store, 1, TABLE_ABSENT);
-	uint32_t rule;
+	struct unwind_rule rule;
 	CHECK_INT(emulated_rule_of_frame(1, 5, &rule), EVENT_END_NO_TABLE);
 	table_store_bind(store, 1, number);
 	CHECK(is_same(stored_rule(emulated_find_rule(1, 5)), unwind_table_find(&small, 5)));

@@ -142,21 +142,24 @@ static __always_inline bool ruby_claims_anonymous(struct scratch *scratch)
  */
 static __always_inline enum runtime_leave ruby_leave_jit(struct scratch *scratch)
 {
+	enum {
+		SEARCHED_WORDS = 32,
+	};
 	struct walk *walk = &scratch->walk;
 	struct unwind_registers *regs = &walk->regs;
 	__u64 sp = regs->reg[UNWIND_SP];
 	const struct known_runtime *known = find_known_runtime(scratch, RUNTIME_RUBY);
 	const struct runtime_row *of_file = known ? row_of_file(known->file) : 0;
 	__u64 *words = (__u64 *)walk->window.bytes, before = 0;
+	walk->window.address = 0; /* what it has is overwritten */
 	if (!of_file || of_file->kind != RUNTIME_RUBY ||
-		bpf_probe_read_user(words, WINDOW_BYTES, (const void *)sp))
+		bpf_probe_read_user(words, SEARCHED_WORDS * sizeof(*words), (const void *)sp))
 		return RUNTIME_STAYS;
 	const struct ruby_row *row = (const struct ruby_row *)of_file->words;
 	__u64 delta = known->delta;
-	walk->window.address = sp;
-	for (__u32 i = 0; i < WINDOW_BYTES / 8; i++) {
+	for (__u32 i = 0; i < SEARCHED_WORDS; i++) {
 		asm volatile("" : "+r"(i)); /* or clang unrolls, with all words on the stack */
-		if (i >= WINDOW_BYTES / 8)
+		if (i >= SEARCHED_WORDS)
 			break;
 		__u64 offset = words[i] + delta, at = sp + i * 8;
 		bool is_return = is_in_core(row, offset) ||

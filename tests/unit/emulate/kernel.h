@@ -158,7 +158,8 @@ volatile uint64_t *emulated_generation(void);
 
 /* bpf/unwind_table.bpf.h's search, and the same by way of its cache. */
 uint32_t emulated_find_rule(uint32_t file, uint64_t offset);
-enum event_stack_end emulated_rule_of_frame(uint32_t file, uint64_t offset, uint32_t *rule);
+enum event_stack_end emulated_rule_of_frame(
+	uint32_t file, uint64_t offset, struct unwind_rule *rule);
 struct unwind_file *emulated_unwind_file(uint32_t number);
 const struct unwind_rule *emulated_rules(void);
 

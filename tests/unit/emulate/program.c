@@ -379,11 +379,14 @@ uint32_t emulated_find_rule(uint32_t file, uint64_t offset)
 	return find_rule(emulated_unwind_file(file), offset);
 }
 
-enum event_stack_end emulated_rule_of_frame(uint32_t file, uint64_t offset, uint32_t *rule)
+enum event_stack_end emulated_rule_of_frame(
+	uint32_t file, uint64_t offset, struct unwind_rule *rule)
 {
 	struct scratch *scratch = scratch_of_lane(EVENT_LANE_INTERRUPT);
 	scratch->walk.mapping = (struct mapping){.file = file, .kind = EVENT_FRAME_FILE};
-	return rule_of_frame(scratch, offset, rule);
+	enum event_stack_end end = rule_of_frame(scratch, offset);
+	*rule = scratch->walk.rule;
+	return end;
 }
 
 uint64_t emulated_counter(enum event_source_number source, enum event_counter counter)
