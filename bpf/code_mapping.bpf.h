@@ -102,6 +102,28 @@ static __always_inline struct cached_mapping *slot_of_walk(
 	return scratch->walk.space.identity ? cache_slot(address, scratch->lane) : 0;
 }
 
+/* A step of the search for a mapping. A global function, which the verifier looks at once. */
+__noinline int step_in_maple_tree(__u64 address);
+__noinline int step_in_maple_tree(__u64 address)
+{
+	struct scratch *scratch = get_scratch();
+	return scratch ? walk_maple_node(&scratch->walk.search, address) : 1;
+}
+
+/* NULL: nothing holds the address. */
+static __always_inline struct vm_area_struct *find_vma(struct scratch *scratch, __u64 address)
+{
+	struct mm_struct *mm = scratch->walk.space.mm;
+	struct maple_search *search = &scratch->walk.search;
+	if (!bpf_core_field_exists(mm->mm_mt))
+		return walk_rb_tree(mm, address);
+	search->entry = maple_root(mm);
+	bool is_end = !search->entry;
+	for (int depth = 0; depth < MAPLE_MAX_DEPTH && !is_end; depth++)
+		is_end = step_in_maple_tree(address);
+	return is_end ? (void *)search->entry : 0;
+}
+
 /* By the kernel's tree. A global function, which the verifier looks at once. */
 __noinline int search_mapping(__u64 address);
 __noinline int search_mapping(__u64 address)
@@ -110,7 +132,7 @@ __noinline int search_mapping(__u64 address)
 	if (!scratch)
 		return 0;
 	struct walk *walk = &scratch->walk;
-	struct vm_area_struct *vma = find_vma(walk->space.mm, address, walk->pivot);
+	struct vm_area_struct *vma = find_vma(scratch, address);
 	if (!vma) {
 		walk->mapping.start = walk->mapping.end = 0;
 		walk->mapping.kind = EVENT_FRAME_ADDRESS;

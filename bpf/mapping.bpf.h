@@ -62,32 +62,39 @@ static __always_inline __u32 find_slot(const unsigned long *pivot, __u64 is_shor
 	return slot;
 }
 
-/* `pivot` has room for MAPLE_PIVOTS; the stack of BPF has not, before Linux 6.6. */
-static __always_inline void *walk_maple_tree(
-	struct mm_struct *mm, __u64 address, unsigned long *pivot)
+/* Where a search has come to. The stack of BPF has no room for it, before Linux 6.6. */
+struct maple_search {
+	unsigned long pivot[MAPLE_PIVOTS]; /* of the node at hand */
+	__u64 entry;                       /* that leads to it; at the end the mapping */
+};
+
+/* From a node to what its slot for the address holds. 0: that is another node. */
+static __always_inline int walk_maple_node(struct maple_search *search, __u64 address)
+{
+	__u64 entry = search->entry, node = entry & ~(__u64)MAPLE_NODE_MASK;
+	__u32 type = entry >> MAPLE_TYPE_SHIFT & MAPLE_TYPE_MASK;
+	struct maple_range_64 *at = (void *)node;
+	search->entry = 0;
+	if (bpf_core_read(search->pivot, sizeof(search->pivot), &at->pivot))
+		return 1;
+	__u64 slot = find_slot(search->pivot, type == MAPLE_ARANGE_64, address);
+	__u64 slots = bpf_core_field_offset(struct maple_range_64, slot);
+	if (type == MAPLE_ARANGE_64)
+		slots = bpf_core_field_offset(struct maple_arange_64, slot);
+	if (bpf_probe_read_kernel(
+		    &entry, sizeof(entry), (const void *)(node + slots + slot * sizeof(void *))))
+		return 1;
+	bool is_end = type == MAPLE_LEAF_64;
+	if (is_end || entry >= MAPLE_FIRST_POINTER)
+		search->entry = entry;
+	return is_end || entry < MAPLE_FIRST_POINTER;
+}
+
+/* The entry of the root; 0: there is no tree of nodes, and no mapping. */
+static __always_inline __u64 maple_root(struct mm_struct *mm)
 {
 	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
-	if ((entry & 3) != 2 || entry < MAPLE_FIRST_POINTER) /* no tree of nodes: no mappings */
-		return 0;
-	for (int depth = 0; depth < MAPLE_MAX_DEPTH; depth++) {
-		__u64 node = entry & ~(__u64)MAPLE_NODE_MASK;
-		__u32 type = entry >> MAPLE_TYPE_SHIFT & MAPLE_TYPE_MASK;
-		struct maple_range_64 *at = (void *)node;
-		if (bpf_core_read(pivot, MAPLE_PIVOTS * sizeof(*pivot), &at->pivot))
-			return 0;
-		__u64 slot = find_slot(pivot, type == MAPLE_ARANGE_64, address);
-		__u64 slots = bpf_core_field_offset(struct maple_range_64, slot);
-		if (type == MAPLE_ARANGE_64)
-			slots = bpf_core_field_offset(struct maple_arange_64, slot);
-		if (bpf_probe_read_kernel(&entry, sizeof(entry),
-			    (const void *)(node + slots + slot * sizeof(void *))))
-			return 0;
-		if (type == MAPLE_LEAF_64)
-			return (void *)entry;
-		if (entry < MAPLE_FIRST_POINTER)
-			return 0;
-	}
-	return 0;
+	return (entry & 3) == 2 && entry >= MAPLE_FIRST_POINTER ? entry : 0;
 }
 
 static __always_inline void *walk_rb_tree(struct mm_struct *mm, __u64 address)
@@ -105,14 +112,6 @@ static __always_inline void *walk_rb_tree(struct mm_struct *mm, __u64 address)
 			return (void *)vma;
 	}
 	return 0;
-}
-
-static __always_inline struct vm_area_struct *find_vma(
-	struct mm_struct *mm, __u64 address, unsigned long *pivot)
-{
-	if (bpf_core_field_exists(mm->mm_mt))
-		return walk_maple_tree(mm, address, pivot);
-	return walk_rb_tree(mm, address);
 }
 
 /* ---- files ---- */

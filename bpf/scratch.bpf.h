@@ -41,7 +41,7 @@ struct walk {
 	struct mapping mapping;  /* of the frame before: neighbours are often in the same */
 	struct window window;
 	struct runtime_walk runtime;
-	unsigned long pivot[MAPLE_PIVOTS]; /* of the tree's node at hand */
+	struct maple_search search;
 	__u64 hash;
 	__u8 is_exact; /* ip is where the frame is, not where a call returns to */
 	__u8 guess;    /* enum event_stack_end: why the frame had to be guessed; 0: it was not */

@@ -349,9 +349,8 @@ static struct scratch *any_scratch(void)
 
 uint64_t emulated_find_vma(uint64_t address)
 {
-	put_process();
-	unsigned long pivot[MAPLE_PIVOTS];
-	return (uint64_t)find_vma(&process.mm->now, address, pivot);
+	struct scratch *scratch = any_scratch();
+	return (uint64_t)find_vma(scratch, address);
 }
 
 void emulated_find_mapping(uint64_t address, struct emulated_mapping *ret)
