@@ -209,7 +209,7 @@ static __always_inline bool walk_some(void)
  * without bpf_loop (before Linux 5.17) these are on_NAME_without_loop() and continue_NAME(), which
  * walks some frames and calls itself for more, as often as the kernel lets it (33 times). So each
  * is verified by itself, and what walks can be replaced while events go on: by one that knows more
- * runtimes. A map of programs holds those of one type only.
+ * runtimes, see record/walkers.h. A map of programs holds those of one type only.
  *
  * `begin` is a function of (context, whether this kernel has bpf_loop), see above.
  */
@@ -228,7 +228,7 @@ static __always_inline bool walk_some(void)
 		return 0; \
 	} \
 \
-	SEC(section) int walk_##name(context_type *ctx) \
+	SEC("walker/" section) int walk_##name(context_type *ctx) \
 	{ \
 		struct scratch *scratch = get_scratch(); \
 		if (!scratch) \
@@ -245,7 +245,7 @@ static __always_inline bool walk_some(void)
 		return 0; \
 	} \
 \
-	SEC(section) int continue_##name(context_type *ctx) \
+	SEC("walker/" section) int continue_##name(context_type *ctx) \
 	{ \
 		struct scratch *scratch = get_scratch(); \
 		if (!scratch) \

@@ -38,12 +38,27 @@ static void add_program_file(void *context, const char *path)
 		*runtimes |= runtimes_of_file(fd);
 }
 
+/* A word that is no option nor a variable may name a program; of a shell's -c each one in it. */
+static void add_words(const char *text, int *nr_words, uint32_t *runtimes)
+{
+	static const char between[] = " \t\n;&|()'\"";
+	CLEANUP_FREE char *copy = mem_strdup(text);
+	char *rest;
+	for (char *word = strtok_r(copy, between, &rest); word && *nr_words < MAX_WORDS;
+		word = strtok_r(NULL, between, &rest)) {
+		++*nr_words;
+		if (word[0] != '-' && !strchr(word, '='))
+			program_files_each(word, add_program_file, runtimes);
+	}
+}
+
 uint32_t runtime_forecast_command(char *const *argv)
 {
 	uint32_t runtimes = 0;
-	for (int i = 0; i < MAX_WORDS && argv[i]; i++)
-		if (!i || (argv[i][0] != '-' && !strpbrk(argv[i], " \t\n=")))
-			program_files_each(argv[i], add_program_file, &runtimes);
+	int nr_words = 0;
+	program_files_each(argv[0], add_program_file, &runtimes);
+	for (int i = 1; argv[i] && nr_words < MAX_WORDS; i++)
+		add_words(argv[i], &nr_words, &runtimes);
 	return runtimes;
 }
 

@@ -11,7 +11,7 @@
 struct target_files;
 
 /* Bits of enum runtime_kind: of the command's program and its libraries, and of programs that its
- * arguments name, as those of env(1), timeout(1) and the like do. Ends with NULL. */
+ * arguments name, as those of env(1), timeout(1), `sh -c` and the like do. Ends with NULL. */
 uint32_t runtime_forecast_command(char *const *argv);
 /* Of what the process has mapped. */
 uint32_t runtime_forecast_process(struct target_files *files, uint32_t pid);

@@ -8,6 +8,7 @@
 #include "format/base/mem.h"
 #include "record/feature.h"
 #include "record/uprobe.h"
+#include "record/walkers.h"
 
 struct sampler {
 	struct sample_bpf *bpf;
@@ -19,6 +20,7 @@ struct sampler {
 	void *fn_context;
 	size_t ring_bytes, taken_bytes; /* taken: since draining began */
 	uint32_t runtimes;              /* bits: whose script frames are found */
+	struct walkers walkers;
 };
 
 /* ---- loading ---- */
@@ -35,18 +37,13 @@ static void multiply_entries(struct bpf_map *map, uint32_t nr_lanes)
 	bpf_map__set_max_entries(map, bpf_map__max_entries(map) * nr_lanes);
 }
 
-static void choose_no_program(const struct sample_bpf *bpf)
-{
-	struct bpf_program *program = NULL;
-	while ((program = bpf_object__next_program(bpf->obj, program)))
-		bpf_program__set_autoload(program, false);
-}
-
 /* `filters`: targets are known by their ids. */
 static void choose_programs(struct sampler *sampler, bool filters)
 {
 	struct sample_bpf *bpf = sampler->bpf;
-	choose_no_program(bpf);
+	struct bpf_program *program = NULL;
+	while ((program = bpf_object__next_program(bpf->obj, program)))
+		bpf_program__set_autoload(program, false);
 	bpf_program__set_autoload(bpf->progs.find_pid_namespace, true);
 	bpf_program__set_autoload(bpf->progs.on_fork, filters);
 	bpf_program__set_autoload(bpf->progs.on_free, filters);
@@ -116,9 +113,8 @@ static struct err *find_pid_namespace(const struct sample_bpf *bpf)
 	return NULL;
 }
 
-static struct err *load(struct sampler *sampler, const struct sampler_options *options)
+static struct err *open_and_load(struct sampler *sampler, const struct sampler_options *options)
 {
-	feature_raise_locked_memory();
 	sampler->bpf = sample_bpf__open();
 	if (!sampler->bpf)
 		return feature_explain(err_sys(errno, "cannot open the BPF programs"));
@@ -126,6 +122,17 @@ static struct err *load(struct sampler *sampler, const struct sampler_options *o
 	int result = sample_bpf__load(sampler->bpf);
 	if (result)
 		return feature_explain(err_sys(-result, "cannot load the BPF programs"));
+	return NULL;
+}
+
+static struct err *load(struct sampler *sampler, const struct sampler_options *options)
+{
+	feature_raise_locked_memory();
+	walkers_keep_begin(&sampler->walkers);
+	struct err *err = open_and_load(sampler, options);
+	walkers_keep_end();
+	if (err)
+		return err;
 	try(find_pid_namespace(sampler->bpf));
 	return put_frame_pointer_rule(sampler);
 }
@@ -176,51 +183,14 @@ struct err *sampler_add_script_probes(
 	return shadow_attach_more(&sampler->shadow, probes, first);
 }
 
-/* ---- runtimes that are met while events go on ---- */
-
-/* The maps of the programs that run, but for the constants. */
-static struct err *share_maps(const struct sample_bpf *bpf, const struct sample_bpf *running)
-{
-	struct bpf_map *map = NULL;
-	while ((map = bpf_object__next_map(bpf->obj, map))) {
-		const char *name = bpf_map__name(map);
-		int fd = bpf_object__find_map_fd_by_name(running->obj, name);
-		if (map == bpf->maps.rodata)
-			continue;
-		int result = bpf_map__reuse_fd(map, fd);
-		if (result)
-			return err_sys(-result, "cannot share the BPF map \"%s\"", name);
-	}
-	return NULL;
-}
-
-static struct err *load_walkers(
-	const struct sampler *sampler, struct sample_bpf *bpf, uint32_t runtimes)
-{
-	choose_no_program(bpf);
-	sources_load_walkers(sampler->sources, bpf);
-	bpf->rodata->config = sampler->bpf->rodata->config;
-	bpf->rodata->config.runtimes = runtimes;
-	try(share_maps(bpf, sampler->bpf));
-	int result = sample_bpf__load(bpf);
-	if (result)
-		return err_sys(-result, "cannot load the BPF programs");
-	return sources_put_walkers(sampler->sources, bpf);
-}
-
 struct err *sampler_add_runtimes(struct sampler *sampler, uint32_t runtimes)
 {
 	runtimes |= sampler->runtimes;
 	if (runtimes == sampler->runtimes)
 		return NULL;
-	struct sample_bpf *bpf = sample_bpf__open();
-	if (!bpf)
-		return err_sys(errno, "cannot open the BPF programs");
-	struct err *err = load_walkers(sampler, bpf, runtimes);
-	sample_bpf__destroy(bpf);
-	if (!err)
-		sampler->runtimes = runtimes;
-	return err;
+	try(walkers_load_for(&sampler->walkers, sampler->bpf, sampler->sources, runtimes));
+	sampler->runtimes = runtimes;
+	return NULL;
 }
 
 static int on_record(void *context, void *data, size_t len)
@@ -284,6 +254,7 @@ void sampler_destroy(struct sampler *sampler)
 	shadow_deinit(&sampler->shadow);
 	ring_buffer__free(sampler->ring);
 	sample_bpf__destroy(sampler->bpf);
+	walkers_deinit(&sampler->walkers);
 	mem_free(sampler);
 }
 

@@ -27,38 +27,32 @@ static bool has_loop(void)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
 }
 
-static void choose_walker(const struct sample_bpf *bpf, const char *name, bool is_looping)
-{
-	bpf_program__set_autoload(
-		find_program(bpf, is_looping ? "walk_" : "continue_", name, ""), true);
-}
-
-void source_kernel_choose_walker(const struct sample_bpf *bpf, const char *name)
-{
-	choose_walker(bpf, name, has_loop());
-}
-
 void source_kernel_choose(const struct sample_bpf *bpf, const char *name)
 {
 	bool is_looping = has_loop();
 	bpf_program__set_autoload(
 		find_program(bpf, "on_", name, is_looping ? "" : "_without_loop"), true);
-	choose_walker(bpf, name, is_looping);
+	bpf_program__set_autoload(
+		find_program(bpf, is_looping ? "walk_" : "continue_", name, ""), true);
 }
 
 /* The first one if it was loaded, else the second. */
-static int loaded_program(struct bpf_program *first, struct bpf_program *second)
+static const struct bpf_program *loaded_program(
+	const struct bpf_program *first, const struct bpf_program *second)
 {
-	int fd = bpf_program__fd(first);
-	return fd >= 0 ? fd : bpf_program__fd(second);
+	return bpf_program__fd(first) >= 0 ? first : second;
 }
 
-struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const char *name)
+const struct bpf_program *source_kernel_walker(const struct sample_bpf *bpf, const char *name)
+{
+	return loaded_program(
+		find_program(bpf, "walk_", name, ""), find_program(bpf, "continue_", name, ""));
+}
+
+struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const char *name, int program)
 {
 	char text[MAX_NAME_BYTES];
 	uint32_t zero = 0;
-	int program = loaded_program(
-		find_program(bpf, "walk_", name, ""), find_program(bpf, "continue_", name, ""));
 	snprintf(text, sizeof(text), "%s_walkers", name);
 	int map = bpf_object__find_map_fd_by_name(bpf->obj, text);
 	if (bpf_map_update_elem(map, &zero, &program, BPF_ANY))
@@ -68,9 +62,9 @@ struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const char *n
 
 struct err *source_kernel_program(const struct sample_bpf *bpf, const char *name, int *ret)
 {
-	try(source_kernel_put_walker(bpf, name));
-	*ret = loaded_program(find_program(bpf, "on_", name, ""),
-		find_program(bpf, "on_", name, "_without_loop"));
+	try(source_kernel_put_walker(bpf, name, bpf_program__fd(source_kernel_walker(bpf, name))));
+	*ret = bpf_program__fd(loaded_program(find_program(bpf, "on_", name, ""),
+		find_program(bpf, "on_", name, "_without_loop")));
 	return NULL;
 }
 

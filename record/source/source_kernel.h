@@ -4,17 +4,19 @@
 
 #include "record/source/event_source.h"
 
-/*
- * Of the programs that SAMPLING_PROGRAMS(, name, ...) of bpf/take_sample.bpf.h makes, those that
- * this kernel can run are to be loaded: all, or only that which walks stacks.
- */
+struct bpf_program;
+
+/* Of the programs that SAMPLING_PROGRAMS(, name, ...) of bpf/take_sample.bpf.h makes, those that
+ * this kernel can run are to be loaded. */
 void source_kernel_choose(const struct sample_bpf *bpf, const char *name);
-void source_kernel_choose_walker(const struct sample_bpf *bpf, const char *name);
 /* They are loaded: the descriptor of the one that an event is to run, borrowed. */
 struct err *source_kernel_program(
 	const struct sample_bpf *bpf, const char *name, int *ret) ERR_MUST_CHECK;
-/* From now on events of the source use the walking program that was loaded; `bpf` may go then. */
-struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const char *name) ERR_MUST_CHECK;
+/* ... the one that walks stacks, borrowed. */
+const struct bpf_program *source_kernel_walker(const struct sample_bpf *bpf, const char *name);
+/* From now on events of the source use this one instead; the descriptor may be closed then. */
+struct err *source_kernel_put_walker(
+	const struct sample_bpf *bpf, const char *name, int program) ERR_MUST_CHECK;
 
 /* The source's counters by CPU, of all possible ones; yours. */
 struct err *source_kernel_count(const struct source *source, const struct sample_bpf *bpf,

@@ -57,21 +57,6 @@ void sources_load(struct sources *sources, struct sample_bpf *bpf)
 	}
 }
 
-void sources_load_walkers(const struct sources *sources, const struct sample_bpf *bpf)
-{
-	vec_each(sources, source)
-		if (source->row->program)
-			source_kernel_choose_walker(bpf, source->row->program);
-}
-
-struct err *sources_put_walkers(const struct sources *sources, const struct sample_bpf *bpf)
-{
-	vec_each(sources, source)
-		if (source->row->program)
-			try(source_kernel_put_walker(bpf, source->row->program));
-	return NULL;
-}
-
 struct err *sources_attach(struct sources *sources, const struct source_place *place)
 {
 	vec_each(sources, source) {

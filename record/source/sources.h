@@ -23,12 +23,8 @@ void sources_deinit(struct sources *sources);
 
 /* How many lanes their events take, from the first one on. */
 uint32_t sources_nr_lanes(const struct sources *sources);
-/* The programs are about to be loaded: all that the sources need, or those that walk stacks. */
+/* The programs are about to be loaded: says which of them the sources need. */
 void sources_load(struct sources *sources, struct sample_bpf *bpf);
-void sources_load_walkers(const struct sources *sources, const struct sample_bpf *bpf);
-/* They are loaded: from now on events use them; `bpf` may go then. */
-struct err *sources_put_walkers(
-	const struct sources *sources, const struct sample_bpf *bpf) ERR_MUST_CHECK;
 struct err *sources_attach(
 	struct sources *sources, const struct source_place *place) ERR_MUST_CHECK;
 struct err *sources_start(struct sources *sources, uint64_t now_ns) ERR_MUST_CHECK;

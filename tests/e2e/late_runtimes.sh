@@ -31,7 +31,8 @@ want_frames() { # FILE PROCESS FUNCTION
 test_an_interpreter_that_a_shell_starts_later() {
 	[[ -n $python ]] || skip "no python3 here"
 	write_scripts
-	run "$EBPROF" record -q -o data -- sh -c "sleep 0.3; $python spin.py; true"
+	echo "sleep 0.3; $python spin.py; true" >started
+	run "$EBPROF" record -q -o data -- sh started
 	want_status 0 "record"
 	want_frames data python3 spin_python
 }
@@ -40,10 +41,20 @@ test_an_interpreter_that_a_shell_starts_later() {
 test_one_after_the_other() {
 	[[ -n $python && -n $perl ]] || skip "no python3 or no perl here"
 	write_scripts
-	run "$EBPROF" record -q -o data -- sh -c "$perl spin.pl; $python spin.py; $perl spin.pl"
+	echo "$perl spin.pl; $python spin.py; $perl spin.pl" >started
+	run "$EBPROF" record -q -o data -- sh started
 	want_status 0 "record"
 	want_frames data python3 spin_python
 	want_frames data perl main::spin_perl
+}
+
+# Of a program that the command line names nothing waits.
+test_one_that_the_command_line_names() {
+	[[ -n $python ]] || skip "no python3 here"
+	write_scripts
+	run "$EBPROF" record -q -o data -- sh -c "cd . && $python spin.py; true"
+	want_status 0 "record"
+	want_frames data python3 spin_python
 }
 
 test_a_process_that_runs_already() {

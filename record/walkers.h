@@ -1,0 +1,39 @@
+/*
+ * The programs that walk stacks, kept as they were loaded, to be loaded once more with other
+ * constants while events go on: libbpf would need 20 ms and more to relocate them again, in which
+ * samples go without what was asked for. Then it is the kernel's verifier alone that takes time.
+ */
+#ifndef EBPROF_WALKERS_H
+#define EBPROF_WALKERS_H
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/base/vec.h"
+#include "record/source/sources.h"
+
+struct sample_bpf;
+
+struct walkers {
+	VEC(struct walker {
+		const struct bpf_program *program;
+		struct bpf_prog_load_opts options; /* what they point to is the object's */
+	}) list;
+};
+
+/* Around bpf_object__open() and its loading in one thread: those that are loaded are kept, as long
+ * as the object lives. */
+void walkers_keep_begin(struct walkers *walkers);
+void walkers_keep_end(void);
+void walkers_deinit(struct walkers *walkers);
+
+/*
+ * Loads those of the sources for these runtimes (bits); from now on events use them. `bpf` is what
+ * they were kept of.
+ */
+struct err *walkers_load_for(const struct walkers *walkers, const struct sample_bpf *bpf,
+	const struct sources *sources, uint32_t runtimes) ERR_MUST_CHECK;
+
+#endif
