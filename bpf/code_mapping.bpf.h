@@ -102,12 +102,19 @@ static __always_inline struct cached_mapping *slot_of_walk(
 	return scratch->walk.space.identity ? cache_slot(address, scratch->lane) : 0;
 }
 
-/* A step of the search for a mapping. A global function, which the verifier looks at once. */
+/*
+ * A step of the search for a mapping. A global function, which the verifier looks at once; also on
+ * kernels that have no such tree, where nothing of it may be left.
+ */
 __noinline int step_in_maple_tree(__u64 address);
 __noinline int step_in_maple_tree(__u64 address)
 {
 	struct scratch *scratch = get_scratch();
-	return scratch ? walk_maple_node(&scratch->walk.search, address) : 1;
+	if (!scratch)
+		return 1;
+	if (!has_maple_tree(scratch->walk.space.mm))
+		return 1;
+	return walk_maple_node(&scratch->walk.search, address);
 }
 
 /* NULL: nothing holds the address. */
@@ -115,7 +122,7 @@ static __always_inline struct vm_area_struct *find_vma(struct scratch *scratch, 
 {
 	struct mm_struct *mm = scratch->walk.space.mm;
 	struct maple_search *search = &scratch->walk.search;
-	if (!bpf_core_field_exists(mm->mm_mt))
+	if (!has_maple_tree(mm))
 		return walk_rb_tree(mm, address);
 	search->entry = maple_root(mm);
 	bool is_end = !search->entry;

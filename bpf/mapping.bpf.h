@@ -62,6 +62,12 @@ static __always_inline __u32 find_slot(const unsigned long *pivot, __u64 is_shor
 	return slot;
 }
 
+/* Linux 6.1. */
+static __always_inline bool has_maple_tree(const struct mm_struct *mm)
+{
+	return bpf_core_field_exists(mm->mm_mt);
+}
+
 /* Where a search has come to. The stack of BPF has no room for it, before Linux 6.6. */
 struct maple_search {
 	unsigned long pivot[MAPLE_PIVOTS]; /* of the node at hand */

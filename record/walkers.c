@@ -33,7 +33,8 @@ static int keep_walker(struct bpf_program *program, struct bpf_prog_load_opts *o
  * moves its table when one is added, to which programs point. */
 static void register_sections(void)
 {
-	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .prog_prepare_load_fn = keep_walker);
+	struct libbpf_prog_handler_opts options = {
+		.sz = sizeof(options), .prog_prepare_load_fn = keep_walker};
 	libbpf_register_prog_handler(
 		"walker/perf_event", BPF_PROG_TYPE_PERF_EVENT, (enum bpf_attach_type)0, &options);
 	libbpf_register_prog_handler(
