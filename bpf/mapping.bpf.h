@@ -65,6 +65,7 @@ static __always_inline __u32 find_slot(const unsigned long *pivot, __u64 is_shor
 /* Linux 6.1. */
 static __always_inline bool has_maple_tree(const struct mm_struct *mm)
 {
+	(void)mm; /* its type says it */
 	return bpf_core_field_exists(mm->mm_mt);
 }
 
