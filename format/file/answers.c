@@ -119,7 +119,12 @@ void answers_keep_block(struct answers *answers, uint8_t *block)
 
 bool answers_have_names(const struct answers *answers)
 {
-	return answers->frames.len;
+	vec_each(&answers->list, answer) {
+		struct chain chain = {frames_of(answers, answer), answer->count};
+		if (chain_is_named(&chain))
+			return true;
+	}
+	return false;
 }
 
 void answers_copy(struct answers *to, const struct answers *from)

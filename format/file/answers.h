@@ -75,7 +75,7 @@ void answers_each_function(
 const char *answers_keep(struct answers *answers, const char *text, size_t len);
 void answers_keep_block(struct answers *answers, uint8_t *block);
 
-/* Whether anything is known of any place. */
+/* Whether a name or a line is known of any place. */
 bool answers_have_names(const struct answers *answers);
 
 /*

@@ -18,8 +18,8 @@ struct chain_frame {
 	uint32_t decl_line;
 	uint32_t number; /* of `function` among the texts of the answers that keep it, from 1; else
 			    0 */
-	uint64_t start;  /* address of the function's symbol; 0: unknown, as of one that was inlined
-			  */
+	uint64_t start;  /* address of the function's symbol, or where one without a symbol begins
+			    (`function` is NULL); 0: unknown, as of one that was inlined */
 	bool is_inlined; /* into the next frame */
 };
 
@@ -28,5 +28,15 @@ struct chain {
 	const struct chain_frame *frames;
 	uint32_t count;
 };
+
+/*
+ * Whether it tells a name or a line, and not only where a function without a symbol begins: files
+ * that have symbols may tell more.
+ */
+static inline bool chain_is_named(const struct chain *chain)
+{
+	return chain->count > 1 ||
+	       (chain->count && (chain->frames->function || chain->frames->file));
+}
 
 #endif

@@ -93,14 +93,21 @@ static inline bool profile_frame_is_left_out(const struct profile_frame *frame)
 
 /* What a frame is called: set by symbolize(). */
 struct profile_function {
-	const char *name;        /* as shown: demangled, or dso+0xoff */
-	const char *system_name; /* mangled; equal to name where nothing is */
+	const char *name;        /* as shown: demangled, or "dso fn_start", or dso+0xaddress */
+	const char *system_name; /* mangled, or fn_start; equal to name where nothing is */
 	uint32_t object;
 	bool is_known;    /* false: there was no symbol */
+	bool has_bounds;  /* ... but its file tells where it begins and ends */
 	uint64_t start;   /* virtual address or offset of the symbol; 0 for what was only inlined */
 	const char *file; /* where it is declared; NULL: unknown */
 	uint32_t line;
 };
+
+/* What it is called where its object stands beside it. */
+static inline const char *profile_function_own_name(const struct profile_function *function)
+{
+	return function->has_bounds ? function->system_name : function->name;
+}
 
 /* A user stack with the kernel's frames on it; each pair once. */
 struct profile_stack {

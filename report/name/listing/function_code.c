@@ -181,7 +181,7 @@ void function_code_read(const struct function_code_request *request, struct func
 	}
 	struct symbol_file_options options = *request->files;
 	options.debuginfod = NULL;
-	struct code_file file = {.fd = -1, .kernel.file = {.debug_fd = -1, .go_fd = -1}};
+	struct code_file file = {.fd = -1, .kernel.file = SYMBOL_FILE_NONE};
 	if (kind == LAYOUT_OBJECT_KERNEL)
 		find_kernel(request, &options, &file);
 	else

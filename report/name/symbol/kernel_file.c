@@ -68,7 +68,7 @@ bool kernel_file_find(const struct profile *profile, const struct profile_object
 	const struct symbol_file_options *options, struct kernel_file *ret)
 {
 	const char *release = kernel_file_release(profile);
-	*ret = (struct kernel_file){.file = {.debug_fd = -1, .go_fd = -1}};
+	*ret = (struct kernel_file){.file = SYMBOL_FILE_NONE};
 	if (!object->info.build_id_len || !object->info.base || !release)
 		return false;
 	bool is_found = false;

@@ -196,7 +196,7 @@ bool kernel_module_find(const struct profile *profile, uint32_t object,
 	const struct profile_object *it = &profile->objects.data[object];
 	const char *release = kernel_file_release(profile);
 	size_t len = strlen(it->path);
-	*ret = (struct kernel_module_file){.file = {.debug_fd = -1, .go_fd = -1}};
+	*ret = (struct kernel_module_file){.file = SYMBOL_FILE_NONE};
 	if (!release || !it->info.build_id_len || len < 3 || it->path[0] != '[')
 		return false;
 	struct search search = {

@@ -17,7 +17,8 @@ struct lookup {
 	const struct pending *pending;
 	struct symbol_file_options files; /* with debuginfod when it is the network's turn */
 	enum lookup_stage stage;
-	bool looks_up_unknown; /* ... of which the archive knows no name */
+	bool looks_up_unnamed; /* ... of which the archive knows no name */
+	bool looks_up_unknown; /* ... of which it does not even know the function */
 	struct lookup_result *result;
 };
 
@@ -31,8 +32,11 @@ static const struct profile_object *object_of(const struct pending *pending)
 static bool is_known(const struct lookup *lookup, const struct pending_place *place)
 {
 	struct chain chain;
-	return answers_find(&lookup->result->answers, place->offset, &chain) &&
-	       (chain.count || !lookup->looks_up_unknown);
+	if (!answers_find(&lookup->result->answers, place->offset, &chain))
+		return false;
+	if (chain_is_named(&chain))
+		return true;
+	return chain.count ? !lookup->looks_up_unnamed : !lookup->looks_up_unknown;
 }
 
 struct places {
@@ -132,7 +136,8 @@ static bool look_up_files(
 	if (places.list.len)
 		sources->symbols = symbol_file_index(file);
 	if (!is_whole)
-		*sources = (struct resolver_sources){.symbols = sources->symbols};
+		*sources = (struct resolver_sources){
+			.symbols = sources->symbols, .code = sources->code};
 	size_t nr_looked_up = places.list.len;
 	if (look_up_places(lookup, sources, &places) && is_whole && !file->is_symtab_cut)
 		keep(lookup, &entry, nr_looked_up);
@@ -169,6 +174,7 @@ static void drop_archived(struct lookup_result *result)
 /*
  * Weighs what an archive has against what is here. It says of a place that nothing is known only
  * if at least the exported symbols were asked: where there are no others, they need not be again.
+ * An older one knew nothing of functions without a symbol.
  */
 static void judge_archived(struct lookup *lookup, const struct resolver_sources *sources)
 {
@@ -178,7 +184,8 @@ static void judge_archived(struct lookup *lookup, const struct resolver_sources 
 	if (resolver_detail(sources) > detail || (has_symtab && !result->has_archived_names))
 		drop_archived(result);
 	else
-		lookup->looks_up_unknown = has_symtab && detail < ANSWERS_INLINED;
+		lookup->looks_up_unnamed = has_symtab && detail < ANSWERS_INLINED;
+	lookup->looks_up_unknown = lookup->looks_up_unnamed || sources->code;
 }
 
 /* Returns the stage that comes next. */
@@ -257,7 +264,7 @@ static uint64_t image_address(const void *context, uint64_t offset)
 static enum lookup_stage look_up_image(struct lookup *lookup)
 {
 	const struct pending *pending = lookup->pending;
-	struct kernel_file kernel = {.file = {.debug_fd = -1, .go_fd = -1}};
+	struct kernel_file kernel = {.file = SYMBOL_FILE_NONE};
 	bool is_open = !is_answered(lookup);
 	if (is_open && lookup->stage > LOOKUP_RECORDING &&
 		kernel_file_find(pending->profile, object_of(pending), &lookup->files, &kernel))
@@ -276,7 +283,7 @@ static uint64_t module_address(const void *context, uint64_t offset)
 static enum lookup_stage look_up_module(struct lookup *lookup)
 {
 	const struct pending *pending = lookup->pending;
-	struct kernel_module_file module = {.file = {.debug_fd = -1, .go_fd = -1}};
+	struct kernel_module_file module = {.file = SYMBOL_FILE_NONE};
 	bool is_open = !is_answered(lookup);
 	if (is_open && lookup->stage > LOOKUP_RECORDING &&
 		kernel_module_find(pending->profile, pending->object, &lookup->files, &module))
@@ -334,7 +341,7 @@ void lookup_run(struct pending *pending, struct lookup_result *ret)
 {
 	*ret = (struct lookup_result){.stage = pending->next,
 		.shown = {.mode = pending->options->demangle},
-		.file = {.debug_fd = -1, .go_fd = -1}};
+		.file = SYMBOL_FILE_NONE};
 	struct lookup lookup = {.pending = pending,
 		.files = pending->options->files,
 		.stage = pending->next,

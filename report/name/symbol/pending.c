@@ -93,29 +93,49 @@ static uint32_t named_function(
 	return pending->functions.data[*newest - 1];
 }
 
-/* OBJECT+0xADDRESS. There can be one for each frame, so this does not go through printf(). */
-static const char *address_text(struct pending *pending, uint64_t address)
+/* OBJECT, `between` and ADDRESS. There can be one for each frame, so this does not go through
+ * printf(). */
+static char *address_text(struct pending *pending, const char *between, uint64_t address)
 {
-	static const char plus[] = "+0x";
 	const char *name = object_of(pending)->name;
-	size_t len = strlen(name), digits = 1;
+	size_t len = strlen(name), len_between = strlen(between), digits = 1;
 	while (digits < 16 && address >> 4 * digits)
 		digits++;
-	char *text = arena_alloc(&pending->profile->arena, len + sizeof(plus) + digits);
-	char *at = mempcpy(mempcpy(text, name, len), plus, sizeof(plus) - 1);
+	char *text = arena_alloc(&pending->profile->arena, len + len_between + digits + 1);
+	char *at = mempcpy(mempcpy(text, name, len), between, len_between);
 	while (digits--)
 		*at++ = "0123456789abcdef"[address >> 4 * digits & 15];
 	*at = '\0';
 	return text;
 }
 
+/* One that has no symbol, but of which the file tells where it begins: "OBJECT fn_ADDRESS". */
+static uint32_t bounded_function(struct pending *pending, uint64_t start)
+{
+	bool is_new;
+	uint64_t *index = map_put(&pending->by_address, start, &is_new);
+	if (!is_new)
+		return (uint32_t)*index;
+	char *text = address_text(pending, " fn_", start);
+	struct profile_function function = {
+		.name = text,
+		.system_name = strrchr(text, ' ') + 1,
+		.object = pending->object,
+		.has_bounds = true,
+		.start = start,
+	};
+	uint32_t place = add_function(pending, &function, 0);
+	*index = pending->functions.data[place];
+	return (uint32_t)*index;
+}
+
 static uint32_t unknown_function(struct pending *pending, uint64_t address)
 {
 	bool is_new;
-	uint64_t *index = map_put(&pending->by_address, address, &is_new);
+	uint64_t *index = map_put(&pending->by_unknown, address, &is_new);
 	if (!is_new)
 		return (uint32_t)*index;
-	const char *text = address_text(pending, address);
+	const char *text = address_text(pending, "+0x", address);
 	struct profile_function function = {
 		.name = text,
 		.system_name = text,
@@ -132,6 +152,7 @@ static void forget_functions(struct pending *pending)
 	pending->by_number.len = 0;
 	map_clear(&pending->by_name);
 	map_clear(&pending->by_address);
+	map_clear(&pending->by_unknown);
 	pending->nr_functions = 0;
 }
 
@@ -163,11 +184,14 @@ static void name_frame(struct pending *pending, const struct lookup_result *resu
 	const struct chain_frame *outermost =
 		chain->count ? &chain->frames[chain->count - 1] : &(struct chain_frame){0};
 	const struct symbol_file *file = result->has_file ? &result->file : NULL;
-	uint32_t function =
-		outermost->function
-			? named_function(pending, outermost, false)
-			: unknown_function(pending,
-				  symbol_file_address(object_of(pending), file, place->offset));
+	uint32_t function;
+	if (outermost->function)
+		function = named_function(pending, outermost, false);
+	else if (outermost->start)
+		function = bounded_function(pending, outermost->start);
+	else
+		function = unknown_function(
+			pending, symbol_file_address(object_of(pending), file, place->offset));
 	pending->profile->frames.data[place->frame].function = function;
 	set_place(pending, place->frame, outermost);
 }
@@ -250,7 +274,7 @@ static void reserve_functions(struct pending *pending, const struct answers *ans
 	vec_resize(&pending->by_number, count);
 	if (!answers_count(answers)) {
 		count = pending->places.len;
-		map_reserve(&pending->by_address, count);
+		map_reserve(&pending->by_unknown, count);
 	}
 	vec_reserve(&pending->functions, count);
 	vec_reserve(&pending->older, count);
@@ -341,6 +365,7 @@ void pending_deinit(struct pending *pending)
 	vec_deinit(&pending->by_number);
 	map_deinit(&pending->by_name);
 	map_deinit(&pending->by_address);
+	map_deinit(&pending->by_unknown);
 	answers_deinit(&pending->archived);
 	vec_each(&pending->outdated, answers)
 		answers_deinit(answers);

@@ -35,7 +35,8 @@ struct pending {
 	size_t nr_functions;             /* those of them that are in use */
 	VEC(uint64_t) by_number; /* of an answer's text -> 1 + the newest of functions called so */
 	struct map by_name;      /* the same of texts that are no answer's */
-	struct map by_address;   /* -> the function of an address without a name */
+	struct map by_address;   /* -> the function without a name that begins there */
+	struct map by_unknown;   /* -> the function of an address of which nothing is known */
 	VEC(uint32_t) older;     /* for each of functions: 1 + one of the same name, or 0 */
 	VEC(struct answers) outdated; /* names that somebody may still be looking at */
 };

@@ -37,8 +37,18 @@ static enum symbol_level level_of(struct elf_file *elf)
 
 /* ---- what is accepted ---- */
 
-/* Needs a file of its own, since the same one may be that with the debug information. */
-static void take_go(struct symbol_file *file, int fd)
+/* Debug files have the sections of code, but nothing in them. */
+static bool has_code(struct elf_file *elf)
+{
+	const struct elf_section *sections;
+	size_t count = 0;
+	err_destroy(elf_file_sections(elf, &sections, &count));
+	return !count || elf_file_find_section(elf, ".text");
+}
+
+/* Needs files of its own, since the same one may be that with the debug information. */
+static void take_part(
+	int fd, bool (*is_in)(struct elf_file *elf), struct elf_file **ret, int *ret_fd)
 {
 	CLEANUP_FD int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	struct elf_file *elf;
@@ -46,9 +56,9 @@ static void take_go(struct symbol_file *file, int fd)
 	err_destroy(err);
 	if (err)
 		return;
-	if (go_pclntab_is_in(elf)) {
-		file->go = steal_ptr(elf);
-		file->go_fd = steal_fd(copy);
+	if (is_in(elf)) {
+		*ret = steal_ptr(elf);
+		*ret_fd = steal_fd(copy);
 	}
 	elf_file_destroy(elf);
 }
@@ -69,7 +79,9 @@ static bool take_file(
 	vec_push(&file->unread, (struct symbol_source){elf, fd, level});
 	take_segments(file, elf);
 	if (!file->go)
-		take_go(file, fd);
+		take_part(fd, go_pclntab_is_in, &file->go, &file->go_fd);
+	if (!file->code)
+		take_part(fd, has_code, &file->code, &file->code_fd);
 	if (!file->path || level > file->level) {
 		mem_free(file->path);
 		file->path = mem_strdup(attempt->path);
@@ -307,7 +319,8 @@ static const char *problem_of(const struct debug_attempts *attempts)
 void symbol_file_find(const struct profile_object *object,
 	const struct symbol_file_options *options, struct symbol_file *ret)
 {
-	*ret = (struct symbol_file){.index = symbol_index_create(), .debug_fd = -1, .go_fd = -1};
+	*ret = (struct symbol_file)SYMBOL_FILE_NONE;
+	ret->index = symbol_index_create();
 	struct debug_identity identity = identity_of(&object->info);
 	struct debug_search search = {
 		.options = options, .take = take_file, .context = ret, .attempts = &ret->attempts};
@@ -351,6 +364,9 @@ void symbol_file_close(struct symbol_file *file)
 	elf_file_destroy(file->go);
 	file->go = NULL;
 	mem_close_fd(&file->go_fd);
+	elf_file_destroy(file->code);
+	file->code = NULL;
+	mem_close_fd(&file->code_fd);
 }
 
 void symbol_file_deinit(struct symbol_file *file)
@@ -361,7 +377,7 @@ void symbol_file_deinit(struct symbol_file *file)
 	mem_free(file->debug_path);
 	mem_free(file->alt_path);
 	debug_attempts_deinit(&file->attempts);
-	*file = (struct symbol_file){.debug_fd = -1, .go_fd = -1};
+	*file = (struct symbol_file)SYMBOL_FILE_NONE;
 }
 
 uint64_t symbol_file_address(

@@ -30,6 +30,8 @@ struct symbol_file {
 	char *debug_path;
 	struct elf_file *go;         /* the first one with Go's table of functions, or NULL */
 	int go_fd;                   /* its file, or -1 */
+	struct elf_file *code;       /* the first one whose code is in it, or NULL */
+	int code_fd;                 /* its file, or -1 */
 	struct line_sections *lines; /* only where there is no debug; or NULL */
 	const char *root;            /* see debug_search_root() */
 	const struct regular_file_rules *rules; /* of the options */
@@ -41,6 +43,12 @@ struct symbol_file {
 	VEC(struct symbol_source) unread; /* not in the index yet */
 	struct elf_symbols mini;          /* of .gnu_debugdata: only where no .symtab is found */
 };
+
+/* One that was not looked for; can be closed and ended. */
+#define SYMBOL_FILE_NONE \
+	{ \
+		.debug_fd = -1, .go_fd = -1, .code_fd = -1 \
+	}
 
 /* Fills *ret in any case. May wait for debuginfod, within its limits. */
 void symbol_file_find(const struct profile_object *object,

@@ -8,6 +8,7 @@
 #include "format/base/vec.h"
 #include "report/name/symbol/address_index.h"
 #include "report/name/symbol/address_index_writer.h"
+#include "report/name/symbol/function_bounds.h"
 #include "report/name/symbol/go_resolver.h"
 
 enum {
@@ -25,6 +26,7 @@ struct resolver {
 	struct go_resolver *go;
 	struct dwarf_resolver *dwarf; /* opened when it is needed: that may mean much unpacking */
 	struct address_index *index;
+	struct function_bounds *bounds; /* read when a place has no name */
 };
 
 struct resolver_sources resolver_sources_of(const struct symbol_file *file)
@@ -32,6 +34,7 @@ struct resolver_sources resolver_sources_of(const struct symbol_file *file)
 	return (struct resolver_sources){
 		.debug = file->debug,
 		.go = file->go,
+		.code = file->code,
 		.debug_options = {.path = file->debug_path,
 			.root = file->root,
 			.rules = file->rules,
@@ -148,6 +151,7 @@ static void close_sources(struct resolver *resolver)
 	go_resolver_destroy(resolver->go);
 	dwarf_resolver_destroy(resolver->dwarf);
 	address_index_close(resolver->index);
+	function_bounds_destroy(resolver->bounds);
 }
 
 /* The chains of addresses that ascend, each once. */
@@ -202,8 +206,7 @@ struct joined {
 };
 
 /* Symbols know the outermost function best: clones (.cold, .isra) have names of their own there. */
-static struct chain join(
-	struct joined *joined, const struct chain *chain, const struct symbol_hit *hit)
+static void join(struct joined *joined, const struct chain *chain, const struct symbol_hit *hit)
 {
 	bool is_named = hit->name && *hit->name;
 	joined->frames.len = 0;
@@ -217,7 +220,23 @@ static struct chain join(
 		outermost->function = hit->name;
 		outermost->start = hit->start;
 	}
-	return (struct chain){.frames = joined->frames.data, .count = (uint32_t)count};
+}
+
+/* Where the outermost function has no name: where it begins, as far as its file tells. */
+static void find_start(
+	struct resolver *resolver, const struct resolver_place *place, struct joined *joined)
+{
+	size_t count = joined->frames.len;
+	struct function_extent extent;
+	if (!resolver->sources->code || (count && joined->frames.data[count - 1].function))
+		return;
+	if (!resolver->bounds)
+		resolver->bounds = function_bounds_create(resolver->sources->code);
+	if (!function_bounds_find(resolver->bounds, place->address, &extent))
+		return;
+	if (!count)
+		vec_push(&joined->frames, (struct chain_frame){0});
+	joined->frames.data[joined->frames.len - 1].start = extent.start;
 }
 
 bool resolver_run(const struct resolver_sources *sources, struct resolver_place *places,
@@ -237,7 +256,9 @@ bool resolver_run(const struct resolver_sources *sources, struct resolver_place 
 	for (size_t i = 0; i < count; i++) {
 		if (i && places[i].offset == places[i - 1].offset)
 			continue;
-		struct chain chain = join(&joined, &chains[i], &hits[i]);
+		join(&joined, &chains[i], &hits[i]);
+		find_start(&resolver, &places[i], &joined);
+		struct chain chain = {joined.frames.data, (uint32_t)joined.frames.len};
 		answers_add(answers, places[i].offset, &chain);
 	}
 	bool is_whole = !resolver.dwarf || !dwarf_resolver_lacks_parts(resolver.dwarf);

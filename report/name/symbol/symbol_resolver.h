@@ -1,6 +1,7 @@
 /*
  * From addresses of a file to what stands there, by all that the file has: its symbol table, Go's
- * own tables for Go's code, DWARF for the rest, which may be C in a Go program.
+ * own tables for Go's code, DWARF for the rest, which may be C in a Go program. Where none of these
+ * has a name, the bounds of functions say at least which one it is.
  */
 #ifndef EBPROF_SYMBOL_RESOLVER_H
 #define EBPROF_SYMBOL_RESOLVER_H
@@ -32,6 +33,7 @@ struct resolver_sources {
 	const struct symbol_index *symbols;
 	struct elf_file *debug; /* with debug information; NULL: there is none */
 	struct elf_file *go;    /* with Go's tables, which may be the same; or NULL */
+	struct elf_file *code;  /* with code and where its functions begin; or NULL */
 	struct dwarf_resolver_options debug_options;
 	struct resolver_index index;
 };

@@ -1,0 +1,31 @@
+/*
+ * Where the functions of a file begin and end that have no symbols, by its call frame information:
+ * each FDE of .eh_frame covers one function, or a part of one that the compiler put elsewhere
+ * (foo.cold), and compilers write them for all code, stripped or not.
+ *
+ * A part stays a function of its own: nothing in an FDE says which one it belongs to.
+ */
+#ifndef EBPROF_FUNCTION_BOUNDS_H
+#define EBPROF_FUNCTION_BOUNDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/elf/elf_file.h"
+
+struct function_bounds;
+
+/* [start, end), virtual addresses. */
+struct function_extent {
+	uint64_t start, end;
+};
+
+/* Of a file with code; damage in it costs the functions behind it. Never NULL. */
+struct function_bounds *function_bounds_create(struct elf_file *elf);
+void function_bounds_destroy(struct function_bounds *bounds);
+
+/* The function that holds `address`, the innermost where they overlap; false: none is known. */
+bool function_bounds_find(
+	const struct function_bounds *bounds, uint64_t address, struct function_extent *ret);
+
+#endif
