@@ -135,8 +135,9 @@ static void put_head(const struct model *model, struct str *out)
 		model_function(model, model->annotation->function);
 	const char *object = model_object(model, function->object)->name;
 	uint64_t all = model->slice.whole.value;
+	const char *name = profile_function_own_name(function);
 	str_puts(out, "# ");
-	str_put_escaped(out, function->name, strlen(function->name));
+	str_put_escaped(out, name, strlen(name));
 	str_puts(out, "  ");
 	str_put_escaped(out, object, strlen(object));
 	str_printf(out, "\n# self %.2f%%, total %.2f%% of %llu %s; below, percent of the total\n",

@@ -225,6 +225,7 @@ void table_init(
 	struct builder builder = {.profile = profile, .table = table};
 	for (size_t i = 0; i < options->nr_columns; i++)
 		builder.has[options->columns[i]] = true;
+	table->has_object = builder.has[COLUMN_DSO];
 	if (has_places(options->columns, options->nr_columns))
 		table->nr_parts = namesakes_find(
 			profile->objects.data, profile->functions.data, profile->functions.len);

@@ -20,6 +20,7 @@ struct table {
 	VEC(struct table_row) rows;
 	uint64_t total; /* of all samples */
 	uint64_t samples;
+	bool has_object;   /* a column shows the file, so names need not */
 	uint8_t *nr_parts; /* by function, of namesakes.h; NULL: names are shown as they are */
 };
 

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "report/compare/unnamed_match.h"
 #include "report/name/demangle/demangle.h"
 
 /* ---- objects ---- */
@@ -132,6 +133,7 @@ void function_match_init(
 	note_objects(match, MATCH_NEW, new);
 	match_versions(match);
 	match_programs(match);
+	unnamed_match(match, match->unnamed);
 }
 
 void function_match_deinit(struct function_match *match)
@@ -142,6 +144,8 @@ void function_match_deinit(struct function_match *match)
 	vec_deinit(&match->list);
 	mem_free(match->of[MATCH_BASE]);
 	mem_free(match->of[MATCH_NEW]);
+	mem_free(match->unnamed[MATCH_BASE]);
+	mem_free(match->unnamed[MATCH_NEW]);
 }
 
 uint32_t function_match_object(
@@ -163,15 +167,44 @@ static size_t own_length(const struct profile_function *function)
 	return is_kept ? len - suffix : len;
 }
 
-/* What the function is known by: "object\0name". Addresses say nothing about another build. */
-static void put_key(const struct function_match *match, enum match_side side,
-	const struct profile_function *function, struct str *out)
+bool function_match_is_of_builds(
+	const struct function_match *match, enum match_side side, uint32_t number)
 {
+	const struct profile_function *function = &match->profiles[side]->functions.data[number];
+	return function->object && !function->is_known &&
+	       match->list.data[function_match_object(match, side, function->object)].has_builds;
+}
+
+/* One that has no symbol, of another build. */
+static void put_unnamed(const struct function_match *match, enum match_side side, uint32_t number,
+	const char *object, struct str *out)
+{
+	uint32_t other = match->unnamed[side] ? match->unnamed[side][number] : 0;
+	uint32_t numbers[MATCH_SIDES] = {number, number};
+	if (!other) {
+		str_printf(out, "%s [no symbol]", object);
+		return;
+	}
+	numbers[!side] = other - 1;
+	const struct profile_function *base =
+		&match->profiles[MATCH_BASE]->functions.data[numbers[MATCH_BASE]];
+	const struct profile_function *new =
+		&match->profiles[MATCH_NEW]->functions.data[numbers[MATCH_NEW]];
+	str_puts(out, new->name);
+	if (strcmp(new->name, base->name) != 0)
+		str_printf(out, ", was %s", profile_function_own_name(base));
+}
+
+/* What the function is known by: "object\0name". Addresses say nothing about another build. */
+static void put_key(
+	const struct function_match *match, enum match_side side, uint32_t number, struct str *out)
+{
+	const struct profile_function *function = &match->profiles[side]->functions.data[number];
 	uint32_t id = function_match_object(match, side, function->object);
 	const char *object = strtab_get(&match->objects, id);
 	str_write(out, object, strlen(object) + 1);
-	if (function->object && !function->is_known && match->list.data[id].has_builds)
-		str_printf(out, "%s [no symbol]", object);
+	if (function_match_is_of_builds(match, side, number))
+		put_unnamed(match, side, number, object, out);
 	else
 		str_write(out, function->name, own_length(function));
 }
@@ -179,7 +212,7 @@ static void put_key(const struct function_match *match, enum match_side side,
 uint32_t function_match_id(struct function_match *match, enum match_side side, uint32_t function)
 {
 	str_truncate(&match->key, 0);
-	put_key(match, side, &match->profiles[side]->functions.data[function], &match->key);
+	put_key(match, side, function, &match->key);
 	return strtab_intern(&match->functions, match->key.data, match->key.len);
 }
 

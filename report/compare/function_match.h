@@ -1,8 +1,9 @@
 /*
  * Which functions of two recordings are the same. Builds move code and clone functions, so a
  * function is known by the name of its file, without the version, and by its own name, without
- * what tells clones apart. The programs that were recorded are one, whatever their files are
- * called.
+ * what tells clones apart; where it has no symbol, by its address in one build, and else by what it
+ * takes of the program, or together with all others of its file. The programs that were recorded
+ * are one, whatever their files are called.
  */
 #ifndef EBPROF_FUNCTION_MATCH_H
 #define EBPROF_FUNCTION_MATCH_H
@@ -34,6 +35,8 @@ struct function_match {
 	struct strtab objects; /* names */
 	VEC(struct match_object) list;
 	uint32_t *of[MATCH_SIDES]; /* for each object its name */
+	/* Of functions without a symbol in other builds, as unnamed_match() has them; or NULL. */
+	uint32_t *unnamed[MATCH_SIDES];
 	struct str key;
 };
 
@@ -50,6 +53,9 @@ uint32_t function_match_id(struct function_match *match, enum match_side side, u
 /* Its name and that of its object, as the new side has them where it does; borrowed. */
 const char *function_match_name(
 	const struct function_match *match, uint32_t id, const char **object);
+/* Whether its object is of another build on the other side, where its address says nothing. */
+bool function_match_is_of_builds(
+	const struct function_match *match, enum match_side side, uint32_t function);
 /* What objects that are the same have in common. */
 uint32_t function_match_object(
 	const struct function_match *match, enum match_side side, uint32_t object);

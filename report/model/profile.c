@@ -31,6 +31,13 @@ void profile_destroy(struct profile *profile)
 	mem_free(profile);
 }
 
+const char *profile_own_name(const char *name, const char *object)
+{
+	size_t len = strlen(object);
+	bool has_object = len && strncmp(name, object, len) == 0 && name[len] == ' ';
+	return has_object ? name + len + 1 : name;
+}
+
 const char *profile_meta(const struct profile *profile, const char *key)
 {
 	vec_each(&profile->meta, meta)

@@ -103,11 +103,14 @@ struct profile_function {
 	uint32_t line;
 };
 
-/* What it is called where its object stands beside it. */
+/* What it is called where the name of its object stands beside it. */
 static inline const char *profile_function_own_name(const struct profile_function *function)
 {
 	return function->has_bounds ? function->system_name : function->name;
 }
+
+/* The same of a name alone: without `object` and the space that it may begin with. */
+const char *profile_own_name(const char *name, const char *object);
 
 /* A user stack with the kernel's frames on it; each pair once. */
 struct profile_stack {

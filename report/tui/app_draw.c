@@ -347,7 +347,8 @@ static void draw_function(const struct app *app, struct grid *grid, int y)
 	}
 	const struct profile_function *it = model_function(app->model, function);
 	CLEANUP(str_deinit) struct str name = {0};
-	str_printf(&name, "%s  %s", it->name, model_object(app->model, it->object)->name);
+	str_printf(&name, "%s  %s", profile_function_own_name(it),
+		model_object(app->model, it->object)->name);
 	int room = grid->width - (int)numbers.len;
 	if (room < LEAST_WIDTH)
 		room = grid->width;

@@ -5,8 +5,9 @@
 const char *fitting_name(const struct grid *grid, const struct profile_function *function,
 	int width, struct str *storage)
 {
-	if (grid_text_width(grid, function->name) <= width)
-		return function->name;
+	const char *name = profile_function_own_name(function);
+	if (function->has_bounds || grid_text_width(grid, name) <= width)
+		return name;
 	str_truncate(storage, 0);
-	return short_names_put(function, storage) ? str_text(storage) : function->name;
+	return short_names_put(function, storage) ? str_text(storage) : name;
 }

@@ -6,9 +6,9 @@
 #include "report/tui/grid.h"
 
 /*
- * The name, or where that takes more than `width` columns, the name without parameters and
- * arguments of templates: of those in the middle of a C++ name nobody tells functions apart. May be
- * wider still. Borrowed of the function or of `storage`.
+ * The name where that of its object stands beside it, or where that takes more than `width`
+ * columns, the name without parameters and arguments of templates: of those in the middle of a C++
+ * name nobody tells functions apart. May be wider still. Borrowed of the function or of `storage`.
  */
 const char *fitting_name(const struct grid *grid, const struct profile_function *function,
 	int width, struct str *storage);

@@ -14,7 +14,7 @@
 struct sums {
 	uint64_t all;
 	uint64_t in_kernel;
-	uint64_t named, with_line; /* by what stands on top of the stack */
+	uint64_t named, with_line, bounded; /* by what stands on top of the stack */
 	uint64_t frames, deepest;
 };
 
@@ -32,8 +32,9 @@ static void add_stack(
 		const struct profile_frame *frame = &profile->frames.data[at];
 		if (depth)
 			continue;
-		if (profile->functions.data[frame->function].is_known)
-			sums->named += samples;
+		const struct profile_function *function = &profile->functions.data[frame->function];
+		sums->named += function->is_known ? samples : 0;
+		sums->bounded += function->has_bounds ? samples : 0;
 		if (frame->line)
 			sums->with_line += samples;
 	}
@@ -179,6 +180,12 @@ static void put_soundness(const struct profile *profile, const struct sums *sums
 	str_printf(out, "%.1f%% in functions that have one, %.1f%% with a line\n",
 		profile_percent(sums->named, sums->all),
 		profile_percent(sums->with_line, sums->all));
+	if (sums->bounded)
+		str_printf(out,
+			"%-14s %.1f%% in functions without one (fn_START), %.1f%% at addresses of "
+			"no known function\n",
+			"", profile_percent(sums->bounded, sums->all),
+			profile_percent(sums->all - sums->named - sums->bounded, sums->all));
 	if (profile->nr_stale)
 		str_printf(out,
 			"%-14s %llu samples of the recording may have names of other compiled "

@@ -68,6 +68,15 @@ static void put_name(const struct profile_function *function, uint8_t nr_parts, 
 	str_put_escaped(out, str_text(&name), name.len);
 }
 
+static void put_symbol(const struct table *table, const struct table_row *row,
+	const struct profile_function *function, struct str *out)
+{
+	if (table->has_object && function->has_bounds)
+		str_puts(out, profile_function_own_name(function));
+	else
+		put_name(function, table->nr_parts ? table->nr_parts[row->function] : 0, out);
+}
+
 /* Of an ID as much as --container wants, and as other tools show. */
 static void put_container(const struct profile_process *process, struct str *out)
 {
@@ -87,7 +96,7 @@ static void put_cell(const struct profile *profile, const struct table *table,
 	switch (column) {
 	case COLUMN_SYM:
 		str_puts(out, profile_is_kernel(profile, function->object) ? "[k] " : "[.] ");
-		put_name(function, table->nr_parts ? table->nr_parts[row->function] : 0, out);
+		put_symbol(table, row, function, out);
 		break;
 	case COLUMN_DSO:
 		put_foreign(out, object->name[0] ? object->name : "-");

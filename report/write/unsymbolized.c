@@ -19,6 +19,7 @@ struct row {
 	uint32_t object;
 	uint64_t samples; /* of its code */
 	uint64_t unnamed; /* of them, without a symbol */
+	uint64_t bounded; /* of these, in functions of which the file tells the bounds */
 };
 
 static int compare_rows(const void *a, const void *b)
@@ -39,9 +40,10 @@ static void count_samples(const struct profile *profile, struct row *rows)
 	for (uint32_t i = 0; i < profile->stacks.len; i++) {
 		struct profile_walk walk = profile_walk(profile, i);
 		const struct profile_frame *frame = &profile->frames.data[profile_walk_next(&walk)];
-		bool is_known = profile->functions.data[frame->function].is_known;
+		const struct profile_function *function = &profile->functions.data[frame->function];
 		rows[frame->object].samples += samples[i];
-		rows[frame->object].unnamed += is_known ? 0 : samples[i];
+		rows[frame->object].unnamed += function->is_known ? 0 : samples[i];
+		rows[frame->object].bounded += function->has_bounds ? samples[i] : 0;
 	}
 }
 
@@ -287,6 +289,22 @@ static void put_tried(const struct profile_object *object, struct str *out)
 		out, "%u %s without a file\n", nr_absent, str_plural(nr_absent, "place", "places"));
 }
 
+/* What stands in place of names: functions, or addresses, each of which is a row of its own. */
+static void put_bounds(const struct profile *profile, const struct row *row, struct str *out)
+{
+	uint64_t all = profile->samples.len, addresses = row->unnamed - row->bounded;
+	if (row->bounded) {
+		put_line(out, "shown:");
+		str_puts(out, "as fn_START, by the bounds of functions that the file tells\n");
+	}
+	bool is_file = profile->objects.data[row->object].info.kind == LAYOUT_OBJECT_FILE;
+	if (!is_file || profile_percent(addresses, all) < least_percent)
+		return;
+	put_line(out, "shown:");
+	str_printf(out, "%.2f%% as addresses, since nothing tells the bounds of their functions\n",
+		profile_percent(addresses, all));
+}
+
 static void put_row(const struct profile *profile, const struct row *row,
 	const struct symbol_file_options *options, struct str *out)
 {
@@ -297,6 +315,7 @@ static void put_row(const struct profile *profile, const struct row *row,
 	bool is_named =
 		!object->lacks_debug_parts && profile_percent(row->unnamed, all) < least_percent;
 	str_printf(out, ": %s\n", is_named ? "a debug file was refused" : reason(object));
+	put_bounds(profile, row, out);
 	put_tried(object, out);
 	CLEANUP(str_deinit) struct str fix = {0};
 	put_fix(object, options, &fix);

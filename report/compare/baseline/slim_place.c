@@ -72,7 +72,9 @@ static void put_known(const struct profile *profile, uint32_t frame, struct byte
 	const struct profile_frame *it = &profile->frames.data[frame];
 	const struct profile_code *code = code_of(profile, frame);
 	struct chain chain = chain_of(profile, frame);
-	bool is_named = code || (chain.count && chain.frames[chain.count - 1].function);
+	const struct chain_frame *outermost =
+		chain.count ? &chain.frames[chain.count - 1] : &(struct chain_frame){0};
+	bool is_named = code || outermost->function || outermost->start;
 	bytes_put_varint(key, it->object);
 	bytes_put_varint(key, it->flags);
 	bytes_put_varint(key, is_named ? 0 : it->offset + 1);
@@ -131,7 +133,8 @@ uint32_t slim_places_bare(struct slim_places *places, uint32_t place)
 {
 	const struct profile_function *functions = places->profile->functions.data;
 	struct slim_place bare = places->list.data[place];
-	if (!functions[bare.function].is_known || bare.is_bare)
+	const struct profile_function *function = &functions[bare.function];
+	if (bare.is_bare || !(function->is_known || function->has_bounds))
 		return place;
 	bool added;
 	uint64_t *known = map_put(&places->of_functions, bare.function, &added);
@@ -162,7 +165,7 @@ struct chain slim_places_chain(
 	if (slim_places_code(places, place))
 		return (struct chain){0};
 	*bare = (struct chain_frame){
-		.function = function->system_name,
+		.function = function->is_known ? function->system_name : NULL,
 		.decl_file = function->file,
 		.decl_line = function->line,
 		.start = function->start,

@@ -103,18 +103,39 @@ static void put_name(struct parsing *parsing, const char *name)
 		str_puts(&parsing->result->texts, name);
 }
 
+/* What is known of an address: the name of a symbol, or NULL and where the function begins. */
+struct target {
+	const char *name;
+	uint64_t start;
+};
+
+static bool find_target(
+	const struct disassembly_request *request, uint64_t address, struct target *ret)
+{
+	struct symbol_hit hit;
+	struct function_extent extent;
+	if (request->index && symbol_index_lookup(request->index, address, &hit)) {
+		*ret = (struct target){hit.name, hit.start};
+		return true;
+	}
+	if (!request->bounds || !function_bounds_find(request->bounds, address, &extent))
+		return false;
+	*ret = (struct target){NULL, extent.start};
+	return true;
+}
+
 /* The address that stands ahead of its name. */
-static bool find_symbol(const struct parsing *parsing, const char *text, const char *open,
-	struct symbol_hit *hit, uint64_t *offset)
+static bool parse_target(const struct parsing *parsing, const char *text, const char *open,
+	struct target *ret, uint64_t *offset)
 {
 	const char *digits = open - 1;
 	while (digits > text && digits[-1] != ' ')
 		digits--;
 	char *end;
 	uint64_t address = strtoull(digits, &end, 16);
-	bool is_known = parsing->request->index && end == open - 1 && end > digits &&
-			symbol_index_lookup(parsing->request->index, address, hit);
-	*offset = is_known ? address - hit->start : 0;
+	bool is_known =
+		end == open - 1 && end > digits && find_target(parsing->request, address, ret);
+	*offset = is_known ? address - ret->start : 0;
 	return is_known;
 }
 
@@ -129,16 +150,19 @@ static void put_operands(struct parsing *parsing, const char *text)
 		return;
 	}
 	open++;
-	struct symbol_hit hit;
+	struct target target;
 	uint64_t offset;
 	CLEANUP_FREE char *name = mem_strndup(open + 1, len);
 	str_write(out, text, (size_t)(open - text) + 1);
-	if (!find_symbol(parsing, text, open, &hit, &offset)) {
+	if (!parse_target(parsing, text, open, &target, &offset)) {
 		put_name(parsing, name);
 		str_puts(out, open + 1 + len);
 		return;
 	}
-	put_name(parsing, hit.name);
+	if (target.name)
+		put_name(parsing, target.name);
+	else
+		str_printf(out, "fn_%llx", (unsigned long long)target.start);
 	if (offset)
 		str_printf(out, "+0x%llx", (unsigned long long)offset);
 	str_putc(out, '>');

@@ -11,6 +11,7 @@
 
 #include "format/base/str.h"
 #include "report/name/demangle/demangle.h"
+#include "report/name/symbol/function_bounds.h"
 #include "report/name/symbol/symbol_index.h"
 
 struct instruction {
@@ -31,7 +32,8 @@ struct disassembly_request {
 	enum demangle_mode demangle; /* of the names that operands have */
 	/* Of operands; objdump knows less of what has its symbols elsewhere. NULL: what it says. */
 	const struct symbol_index *index;
-	const atomic_bool *is_cancelled; /* may be NULL */
+	const struct function_bounds *bounds; /* of what has no symbol; NULL: likewise */
+	const atomic_bool *is_cancelled;      /* may be NULL */
 };
 
 /* Fills *ret in any case. */

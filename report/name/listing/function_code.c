@@ -11,10 +11,6 @@ enum {
 	UNKNOWN_SIZE_BYTES = 4096, /* of what begins where no symbol says its length */
 };
 
-struct extent {
-	uint64_t start, end; /* virtual addresses */
-};
-
 /* ---- the file ---- */
 
 static const char *const refusals[] = {
@@ -130,16 +126,28 @@ static void find_lines(const struct function_code_request *request, struct symbo
 
 /* ---- */
 
-static struct extent extent_of(struct code_file *file, struct str *problem)
+/* Where the function begins and ends that holds the address, by its symbol or its bounds. */
+static bool find_extent(
+	struct code_file *file, const struct function_bounds *bounds, struct function_extent *ret)
 {
 	struct symbol_hit hit;
-	if (!symbol_index_lookup(symbol_file_index(&file->kernel.file), file->address, &hit)) {
-		str_puts(problem, "no symbol says where this function begins and ends: shown is "
-				  "what follows an address in it");
-		return (struct extent){file->address, file->address + UNKNOWN_SIZE_BYTES};
+	if (symbol_index_lookup(symbol_file_index(&file->kernel.file), file->address, &hit)) {
+		*ret = (struct function_extent){hit.start, hit.start + hit.size};
+		return true;
 	}
-	struct extent extent = {hit.start, hit.start + hit.size};
-	if (hit.size > MAX_CODE_BYTES) {
+	return bounds && function_bounds_find(bounds, file->address, ret);
+}
+
+static struct function_extent extent_of(
+	struct code_file *file, const struct function_bounds *bounds, struct str *problem)
+{
+	struct function_extent extent;
+	if (!find_extent(file, bounds, &extent)) {
+		str_puts(problem, "nothing says where this function begins and ends: shown is "
+				  "what follows an address in it");
+		return (struct function_extent){file->address, file->address + UNKNOWN_SIZE_BYTES};
+	}
+	if (extent.end - extent.start > MAX_CODE_BYTES) {
 		str_puts(problem, "of this function only the first MB of code is shown");
 		extent.end = extent.start + MAX_CODE_BYTES;
 	}
@@ -149,7 +157,9 @@ static struct extent extent_of(struct code_file *file, struct str *problem)
 static void disassemble(const struct function_code_request *request, struct code_file *file,
 	struct function_code *ret)
 {
-	struct extent extent = extent_of(file, &ret->problem);
+	struct elf_file *code = file->kernel.file.code;
+	struct function_bounds *bounds = code ? function_bounds_create(code) : NULL;
+	struct function_extent extent = extent_of(file, bounds, &ret->problem);
 	struct disassembly_request disassembly = {
 		.fd = file->fd,
 		.start = extent.start,
@@ -158,9 +168,11 @@ static void disassemble(const struct function_code_request *request, struct code
 			    (file->machine == EM_X86_64 || file->machine == EM_386),
 		.demangle = request->demangle,
 		.index = symbol_file_index(&file->kernel.file),
+		.bounds = bounds,
 		.is_cancelled = request->is_cancelled,
 	};
 	disassembly_run(&disassembly, &ret->disassembly);
+	function_bounds_destroy(bounds);
 	if (ret->disassembly.problem.len) {
 		str_truncate(&ret->problem, 0);
 		str_puts(&ret->problem, str_text(&ret->disassembly.problem));

@@ -341,8 +341,8 @@ static void print_row(const struct branch_list *list, const struct app *app, str
 	struct str *out)
 {
 	const struct branches *branches = &list->parts[row.part];
-	const char *name =
-		model_function(branches->model, branches_node(branches, row.node)->function)->name;
+	const char *name = profile_function_own_name(
+		model_function(branches->model, branches_node(branches, row.node)->function));
 	CLEANUP(str_deinit) struct str suffix = {0};
 	put_suffix((struct branch_list *)list, row, &suffix);
 	/* Counting own samples expands a node, which changes nothing that is seen. */

@@ -94,7 +94,8 @@ static void draw_row(const struct diff *diff, const struct app *app, struct grid
 	list_header_put(&diff->header, grid, y, DIFF_OBJECT, STYLE_DIM, row->object);
 	CLEANUP(str_deinit) struct str name = {0}, storage = {0};
 	const char *sign = diff_sign(row);
-	struct profile_function function = {.name = row->name, .system_name = row->name};
+	const char *own_name = profile_own_name(row->name, row->object);
+	struct profile_function function = {.name = own_name, .system_name = own_name};
 	int room = list_header_width(&diff->header, DIFF_FUNCTION) - SIGN_WIDTH;
 	str_printf(&name, "%s %s", sign[0] ? sign : " ",
 		fitting_name(grid, &function, room, &storage));

@@ -207,7 +207,8 @@ static void list_print(void *state, struct app *app, struct str *out)
 		str_put_escaped(&names, row->object, strlen(row->object));
 		str_pad(&names, ' ', names.len < 24 ? 24 - names.len : 0);
 		str_putc(&names, ' ');
-		str_put_escaped(&names, row->name, strlen(row->name));
+		const char *name = profile_own_name(row->name, row->object);
+		str_put_escaped(&names, name, strlen(name));
 		str_printf(out, "%9s %9s %10s %10s  %s\n", str_text(&base), str_text(&new),
 			str_text(&self), str_text(&total), str_text(&names));
 	}
@@ -219,7 +220,7 @@ static void list_detail(void *state, struct app *app, struct str *out)
 	if (diff->list.selected >= diff->rows.len)
 		return;
 	const struct compare_row *row = diff_row(diff, app, diff->list.selected);
-	str_printf(out, "%s  %s", row->name, row->object);
+	str_printf(out, "%s  %s", profile_own_name(row->name, row->object), row->object);
 	diff_put_numbers(diff, app, row, COMPARE_SELF, out);
 }
 

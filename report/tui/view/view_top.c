@@ -46,17 +46,18 @@ static bool word_of_row(const void *context, uint32_t element, size_t index, uin
 	const struct function_weight *row = &top->model->functions.data[element];
 	const struct profile_function *function = model_function(top->model, row->function);
 	const char *object = model_object(top->model, function->object)->name;
+	const char *name = profile_function_own_name(function);
 	uint64_t first;
 	switch ((enum top_column)top->header.order) {
 	case TOP_SELF:
 	case TOP_TOTAL:
 		if (index >= 2)
-			return word_of_text(function->name, index - 2, ret);
+			return word_of_text(name, index - 2, ret);
 		*ret = (top->header.order == TOP_SELF) == !index ? ~row->self : ~row->total;
 		return true;
 	case TOP_OBJECT:
 		if (index >= 3)
-			return word_of_text(function->name, index - 3, ret);
+			return word_of_text(name, index - 3, ret);
 		word_of_text(object, 0, &first);
 		*ret = !index ? first : index == 1 ? function->object : ~row->self;
 		return true;
@@ -65,7 +66,7 @@ static bool word_of_row(const void *context, uint32_t element, size_t index, uin
 	case TOP_COLUMNS:
 		break;
 	}
-	return word_of_text(function->name, index, ret);
+	return word_of_text(name, index, ret);
 }
 
 static struct word_order order_of(const struct top *top)
@@ -208,9 +209,13 @@ static void draw_row(struct top *top, const struct app *app, struct grid *grid, 
 	app_draw_value(app, grid, cell_of(top, TOP_TOTAL, y), row->total, row->samples);
 	list_header_put(&top->header, grid, y, TOP_OBJECT, STYLE_DIM, object_name(app, function));
 	grid_put_bar(grid, bar.x, y, bar.width, STYLE_BAR, app_percent(app, row->self) / 100);
-	CLEANUP(str_deinit) struct str name = {0};
-	list_header_put(&top->header, grid, y, TOP_FUNCTION, app_name_style(app, row->function),
-		fitting_name(grid, function, list_header_width(&top->header, TOP_FUNCTION), &name));
+	CLEANUP(str_deinit) struct str storage = {0};
+	const char *name = function->name;
+	if (!function->has_bounds || list_header_width(&top->header, TOP_OBJECT))
+		name = fitting_name(
+			grid, function, list_header_width(&top->header, TOP_FUNCTION), &storage);
+	list_header_put(
+		&top->header, grid, y, TOP_FUNCTION, app_name_style(app, row->function), name);
 }
 
 static void top_draw(void *state, struct app *app, struct grid *grid, struct rect area)
@@ -315,7 +320,8 @@ static void top_print(void *state, struct app *app, struct str *out)
 		str_put_escaped(&safe, object, strlen(object));
 		str_pad(&safe, ' ', safe.len < 24 ? 24 - safe.len : 0);
 		str_putc(&safe, ' ');
-		str_put_escaped(&safe, function->name, strlen(function->name));
+		const char *name = profile_function_own_name(function);
+		str_put_escaped(&safe, name, strlen(name));
 		str_printf(
 			out, "%9s %9s  %s\n", str_text(&self), str_text(&total), str_text(&safe));
 	}

@@ -28,7 +28,7 @@ static void put_row(const struct profile *profile, const struct table_row *row, 
 		(unsigned long long)row->total, (unsigned long long)row->self_samples);
 	csv_put_field(out, profile->objects.data[function->object].path);
 	str_putc(out, ',');
-	csv_put_field(out, function->name);
+	csv_put_field(out, profile_function_own_name(function));
 	str_putc(out, ',');
 	csv_put_field(out, function->file ? function->file : "");
 	str_putc(out, ',');

@@ -110,6 +110,10 @@ static void put_file(
 
 static void put_symbol(struct str *out, const struct profile_function *function)
 {
+	if (function->has_bounds) {
+		str_puts(out, profile_function_own_name(function));
+		return;
+	}
 	if (!function->is_known || !function->name[0]) {
 		str_puts(out, "[unknown]");
 		return;
@@ -122,7 +126,8 @@ static void put_symbol(struct str *out, const struct profile_function *function)
 /* Symbols begin at virtual addresses, those of the kernel behind its base. */
 static void put_offset(struct str *out, const struct profile_function *function, uint64_t address)
 {
-	if (function->is_known && function->start && address >= function->start)
+	bool has_start = function->is_known || function->has_bounds;
+	if (has_start && function->start && address >= function->start)
 		str_printf(out, "+0x%llx", (unsigned long long)(address - function->start));
 }
 
