@@ -131,11 +131,13 @@ static bool find_extent(
 	struct code_file *file, const struct function_bounds *bounds, struct function_extent *ret)
 {
 	struct symbol_hit hit;
-	if (symbol_index_lookup(symbol_file_index(&file->kernel.file), file->address, &hit)) {
-		*ret = (struct function_extent){hit.start, hit.start + hit.size};
-		return true;
-	}
-	return bounds && function_bounds_find(bounds, file->address, ret);
+	bool has_bounds = bounds && function_bounds_find(bounds, file->address, ret);
+	bool has_symbol =
+		symbol_index_lookup(symbol_file_index(&file->kernel.file), file->address, &hit);
+	if (!has_symbol || (hit.is_extended && has_bounds && ret->start > hit.start))
+		return has_bounds;
+	*ret = (struct function_extent){hit.start, hit.start + hit.size};
+	return true;
 }
 
 static struct function_extent extent_of(

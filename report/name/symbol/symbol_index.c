@@ -199,11 +199,13 @@ static bool is_in_symbol(const struct symbol_index *index, const struct place *p
 static __attribute__((noinline)) void choose_name(
 	const struct symbol_index *index, struct symbol *symbol, uint32_t others)
 {
+	uint32_t is_extended = others & SYMBOL_IS_EXTENDED;
+	others -= is_extended;
 	uint32_t name = atomic_load_explicit(&symbol->name, memory_order_relaxed);
 	for (uint32_t i = 1; i <= others; i++)
 		name = symbol_sweep_better_name(index, name, symbol[i].name);
 	atomic_store_explicit(&symbol->name, name, memory_order_relaxed);
-	atomic_store_explicit(&symbol->others, 0, memory_order_release);
+	atomic_store_explicit(&symbol->others, is_extended, memory_order_release);
 }
 
 /* Written in place: a copy, read in other pieces than written, would stall the processor. */
@@ -212,7 +214,8 @@ static inline void fill_hit(
 {
 	struct symbol *symbol = &index->symbols.data[place->id];
 	uint32_t others = atomic_load_explicit(&symbol->others, memory_order_acquire);
-	if (others)
+	ret->is_extended = others & SYMBOL_IS_EXTENDED;
+	if (others & ~(uint32_t)SYMBOL_IS_EXTENDED)
 		choose_name(index, symbol, others);
 	ret->name =
 		symbol_sweep_name(index, atomic_load_explicit(&symbol->name, memory_order_relaxed));

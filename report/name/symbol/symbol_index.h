@@ -36,6 +36,7 @@ struct symbol_hit {
 	uint64_t start;   /* the symbol's address, not that of the piece that was hit */
 	uint64_t size;    /* bytes; what it was extended to when it had none */
 	uint32_t id;      /* dense and equal for equal symbols: a key for memos of names */
+	bool is_extended; /* it has no size, and may have ended before */
 };
 
 struct symbol_index *symbol_index_create(void);

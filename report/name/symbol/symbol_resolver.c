@@ -222,17 +222,33 @@ static void join(struct joined *joined, const struct chain *chain, const struct 
 	}
 }
 
+static bool find_bounds(struct resolver *resolver, uint64_t address, struct function_extent *ret)
+{
+	if (!resolver->sources->code)
+		return false;
+	if (!resolver->bounds)
+		resolver->bounds = function_bounds_create(resolver->sources->code);
+	return function_bounds_find(resolver->bounds, address, ret);
+}
+
+/* Symbols without a size, as those of assembly, extend to the next one: in a stripped file that
+ * may be far away, and other functions stand in between. */
+static void check_hit(struct resolver *resolver, uint64_t address, struct symbol_hit *hit)
+{
+	struct function_extent extent;
+	if (hit->name && hit->is_extended && find_bounds(resolver, address, &extent) &&
+		extent.start > hit->start)
+		*hit = (struct symbol_hit){0};
+}
+
 /* Where the outermost function has no name: where it begins, as far as its file tells. */
 static void find_start(
 	struct resolver *resolver, const struct resolver_place *place, struct joined *joined)
 {
 	size_t count = joined->frames.len;
 	struct function_extent extent;
-	if (!resolver->sources->code || (count && joined->frames.data[count - 1].function))
-		return;
-	if (!resolver->bounds)
-		resolver->bounds = function_bounds_create(resolver->sources->code);
-	if (!function_bounds_find(resolver->bounds, place->address, &extent))
+	if ((count && joined->frames.data[count - 1].function) ||
+		!find_bounds(resolver, place->address, &extent))
 		return;
 	if (!count)
 		vec_push(&joined->frames, (struct chain_frame){0});
@@ -256,6 +272,7 @@ bool resolver_run(const struct resolver_sources *sources, struct resolver_place 
 	for (size_t i = 0; i < count; i++) {
 		if (i && places[i].offset == places[i - 1].offset)
 			continue;
+		check_hit(&resolver, places[i].address, &hits[i]);
 		join(&joined, &chains[i], &hits[i]);
 		find_start(&resolver, &places[i], &joined);
 		struct chain chain = {joined.frames.data, (uint32_t)joined.frames.len};

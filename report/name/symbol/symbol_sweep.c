@@ -209,8 +209,11 @@ static void place_symbols(struct sweep *sweep, const struct run *run, uint64_t n
 	}
 	if (sweep->open.len) /* a label in a function, which its size says to go on */
 		return;
+	size_t id = sweep->index->symbols.len;
 	open_symbol(sweep, offset_in(sweep, best->address),
 		offset_in(sweep, extend(sweep, best->address, next, is_last)), run, best);
+	if (id < sweep->index->symbols.len)
+		sweep->index->symbols.data[id].others |= SYMBOL_IS_EXTENDED;
 }
 
 /* The offset in the bank of what stands at a place of the order: the bank has 4 GiB, and the order

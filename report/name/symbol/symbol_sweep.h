@@ -28,6 +28,11 @@ struct symbol {
 	_Atomic uint32_t name, others; /* `others` follow; 0 since the best name was chosen */
 };
 
+enum {
+	/* Beside the number in `others`: the symbol has no size, and ends where the next begins. */
+	SYMBOL_IS_EXTENDED = 1 << 30,
+};
+
 struct symbol_index {
 	VEC(struct elf_symbol) candidates;
 	VEC(struct elf_code_range) ranges;
