@@ -30,6 +30,12 @@ struct machine_user_register {
 	uint16_t offset; /* in the kernel's struct pt_regs, bytes */
 };
 
+/* Offsets in code where functions begin; ascending. */
+struct machine_functions {
+	uint32_t *data;
+	size_t len, cap;
+};
+
 enum {
 	MACHINE_LIBRARY_FOLDERS = 2,
 };
@@ -47,6 +53,13 @@ struct machine {
 	 */
 	bool (*decode_plt_stub)(
 		const uint8_t *bytes, size_t len, uint64_t address, struct machine_plt_stub *ret);
+	/*
+	 * Where functions begin in code of at most 4 GiB that no table describes and that is loaded
+	 * at `address`: by what fills up between them, by calls and branches. Replaces *ret, a VEC.
+	 * NULL: nothing can be said of this machine's.
+	 */
+	void (*find_functions)(const uint8_t *bytes, size_t len, uint64_t address,
+		struct machine_functions *ret);
 	const char *go_start; /* the function where a Go program begins */
 	/* What the operands of USDT probes can name. */
 	const struct machine_user_register *user_registers;

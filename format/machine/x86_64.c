@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/machine/machine.h"
+#include "format/machine/x86_64_functions.h"
 
 /* ---- stubs of the PLT ---- */
 
@@ -84,6 +85,7 @@ const struct machine machine_x86_64 = {
 	.plt_align = 8, /* those of .plt.got; those of the others have 16 */
 	.plt_stub_min = 8,
 	.decode_plt_stub = decode_plt_stub,
+	.find_functions = x86_64_find_functions,
 	.go_start = "_rt0_amd64_linux",
 	.user_registers = user_registers,
 	.nr_user_registers = sizeof(user_registers) / sizeof(*user_registers),

@@ -32,7 +32,7 @@ struct disassembly_request {
 	enum demangle_mode demangle; /* of the names that operands have */
 	/* Of operands; objdump knows less of what has its symbols elsewhere. NULL: what it says. */
 	const struct symbol_index *index;
-	const struct function_bounds *bounds; /* of what has no symbol; NULL: likewise */
+	struct function_bounds *bounds; /* of what has no symbol; NULL: likewise */
 	const atomic_bool *is_cancelled;      /* may be NULL */
 };
 

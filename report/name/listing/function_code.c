@@ -128,7 +128,7 @@ static void find_lines(const struct function_code_request *request, struct symbo
 
 /* Where the function begins and ends that holds the address, by its symbol or its bounds. */
 static bool find_extent(
-	struct code_file *file, const struct function_bounds *bounds, struct function_extent *ret)
+	struct code_file *file, struct function_bounds *bounds, struct function_extent *ret)
 {
 	struct symbol_hit hit;
 	bool has_bounds = bounds && function_bounds_find(bounds, file->address, ret);
@@ -141,7 +141,7 @@ static bool find_extent(
 }
 
 static struct function_extent extent_of(
-	struct code_file *file, const struct function_bounds *bounds, struct str *problem)
+	struct code_file *file, struct function_bounds *bounds, struct str *problem)
 {
 	struct function_extent extent;
 	if (!find_extent(file, bounds, &extent)) {
