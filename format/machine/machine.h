@@ -58,8 +58,8 @@ struct machine {
 	 * at `address`: by what fills up between them, by calls and branches. Replaces *ret, a VEC.
 	 * NULL: nothing can be said of this machine's.
 	 */
-	void (*find_functions)(const uint8_t *bytes, size_t len, uint64_t address,
-		struct machine_functions *ret);
+	void (*find_functions)(
+		const uint8_t *bytes, size_t len, uint64_t address, struct machine_functions *ret);
 	const char *go_start; /* the function where a Go program begins */
 	/* What the operands of USDT probes can name. */
 	const struct machine_user_register *user_registers;

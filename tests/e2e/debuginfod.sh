@@ -58,7 +58,7 @@ report() { # OPTION...
 want_names() { grep -q '\[\.\] heavy$' out || fail "no names: $(cat out err)"; }
 want_no_names() {
 	! grep -q heavy out || fail "a name from nowhere: $(cat out)"
-	grep -q 'program+0x' out || fail "no report: $(cat out err)"
+	grep -q '\[\.\] fn_' out || fail "no report: $(cat out err)"
 }
 want_reason() { grep -q "$1" out || fail "it does not say \"$1\": $(cat out)"; }
 want_said() { grep -q "$1" err || fail "it does not say \"$1\" on stderr: $(cat err)"; }
@@ -263,13 +263,13 @@ test_interrupt_while_fetching() {
 	begin xterm-256color 100 30
 	type_line "$EBPROF report --debuginfod=full"
 	wait_for 'fetching [0-9]' 'names on their way'
-	wait_for 'program\+0x' 'addresses meanwhile'
+	wait_for 'fn_[0-9a-f]+' 'addresses meanwhile'
 	keys C-c
 	wait_for '\^C again quits' 'a first ^C'
 	wait_gone 'fetching [0-9]'
 	keys C-c
 	wait_for '^\$ *(\^C)?$' 'shell'
-	wait_gone 'program\+0x'
+	wait_gone 'fn_[0-9a-f]+'
 }
 
 # The baseline's names come from servers, too, once the first recording has its own.
