@@ -125,6 +125,24 @@ static void match_programs(struct function_match *match)
 	make_one(match, ids[MATCH_BASE], ids[MATCH_NEW]);
 }
 
+static void match_unnamed(struct function_match *match)
+{
+	struct unnamed_side sides[MATCH_SIDES];
+	uint32_t *objects[MATCH_SIDES];
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		size_t count = match->profiles[side]->objects.len;
+		objects[side] = mem_zalloc_array(count, sizeof(**objects));
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t id = function_match_object(match, (enum match_side)side, i);
+			objects[side][i] = match->list.data[id].has_builds ? id : UNNAMED_ONE_BUILD;
+		}
+		sides[side] = (struct unnamed_side){match->profiles[side], objects[side]};
+	}
+	unnamed_match(sides, match->unnamed);
+	mem_free(objects[MATCH_BASE]);
+	mem_free(objects[MATCH_NEW]);
+}
+
 void function_match_init(
 	struct function_match *match, const struct profile *base, const struct profile *new)
 {
@@ -133,7 +151,7 @@ void function_match_init(
 	note_objects(match, MATCH_NEW, new);
 	match_versions(match);
 	match_programs(match);
-	unnamed_match(match, match->unnamed);
+	match_unnamed(match);
 }
 
 void function_match_deinit(struct function_match *match)
@@ -167,8 +185,8 @@ static size_t own_length(const struct profile_function *function)
 	return is_kept ? len - suffix : len;
 }
 
-bool function_match_is_of_builds(
-	const struct function_match *match, enum match_side side, uint32_t number)
+/* Whether its object is of another build on the other side, where its address says nothing. */
+static bool is_of_builds(const struct function_match *match, enum match_side side, uint32_t number)
 {
 	const struct profile_function *function = &match->profiles[side]->functions.data[number];
 	return function->object && !function->is_known &&
@@ -203,7 +221,7 @@ static void put_key(
 	uint32_t id = function_match_object(match, side, function->object);
 	const char *object = strtab_get(&match->objects, id);
 	str_write(out, object, strlen(object) + 1);
-	if (function_match_is_of_builds(match, side, number))
+	if (is_of_builds(match, side, number))
 		put_unnamed(match, side, number, object, out);
 	else
 		str_write(out, function->name, own_length(function));

@@ -53,9 +53,6 @@ uint32_t function_match_id(struct function_match *match, enum match_side side, u
 /* Its name and that of its object, as the new side has them where it does; borrowed. */
 const char *function_match_name(
 	const struct function_match *match, uint32_t id, const char **object);
-/* Whether its object is of another build on the other side, where its address says nothing. */
-bool function_match_is_of_builds(
-	const struct function_match *match, enum match_side side, uint32_t function);
 /* What objects that are the same have in common. */
 uint32_t function_match_object(
 	const struct function_match *match, enum match_side side, uint32_t object);

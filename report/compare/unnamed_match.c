@@ -59,19 +59,22 @@ static bool is_evidence(uint64_t samples, uint64_t known)
 	return known && (double)samples >= least && (double)samples >= least_share * (double)known;
 }
 
-static void collect(const struct function_match *match, enum match_side side,
-	const struct side_weights *weights, struct rename_candidates *ret)
+/* It has bounds, and its address says nothing about the other side. */
+static bool is_open(const struct unnamed_side *side, const struct profile_function *function)
 {
-	const struct profile *profile = match->profiles[side];
-	for (uint32_t i = 0; i < profile->functions.len; i++) {
-		if (!function_match_is_of_builds(match, side, i) ||
-			!profile->functions.data[i].has_bounds ||
-			!is_evidence(weights->total[i], weights->known))
+	return function->has_bounds && side->objects[function->object] != UNNAMED_ONE_BUILD;
+}
+
+static void collect(const struct unnamed_side *side, const struct side_weights *weights,
+	struct rename_candidates *ret)
+{
+	for (uint32_t i = 0; i < side->profile->functions.len; i++) {
+		const struct profile_function *function = &side->profile->functions.data[i];
+		if (!is_open(side, function) || !is_evidence(weights->total[i], weights->known))
 			continue;
 		struct rename_candidate candidate = {
 			.function = i,
-			.object = function_match_object(
-				match, side, profile->functions.data[i].object),
+			.object = side->objects[function->object],
 			.self = (double)weights->self[i] / (double)weights->known,
 			.total = (double)weights->total[i] / (double)weights->known,
 		};
@@ -79,29 +82,27 @@ static void collect(const struct function_match *match, enum match_side side,
 	}
 }
 
-static bool has_any(const struct function_match *match, enum match_side side)
+static bool has_any(const struct unnamed_side *side)
 {
-	const struct profile *profile = match->profiles[side];
-	for (uint32_t i = 0; i < profile->functions.len; i++)
-		if (profile->functions.data[i].has_bounds &&
-			function_match_is_of_builds(match, side, i))
+	vec_each(&side->profile->functions, function)
+		if (is_open(side, function))
 			return true;
 	return false;
 }
 
-void unnamed_match(const struct function_match *match, uint32_t *other[MATCH_SIDES])
+void unnamed_match(const struct unnamed_side sides[MATCH_SIDES], uint32_t *other[MATCH_SIDES])
 {
 	struct rename_candidates candidates[MATCH_SIDES] = {0};
 	size_t counts[MATCH_SIDES];
 	other[MATCH_BASE] = other[MATCH_NEW] = NULL;
-	if (!has_any(match, MATCH_BASE) || !has_any(match, MATCH_NEW))
+	if (!has_any(&sides[MATCH_BASE]) || !has_any(&sides[MATCH_NEW]))
 		return;
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		struct side_weights weights;
-		weigh(match->profiles[side], &weights);
-		collect(match, (enum match_side)side, &weights, &candidates[side]);
+		weigh(sides[side].profile, &weights);
+		collect(&sides[side], &weights, &candidates[side]);
 		side_weights_deinit(&weights);
-		counts[side] = match->profiles[side]->functions.len;
+		counts[side] = sides[side].profile->functions.len;
 		other[side] = mem_zalloc_array(counts[side], sizeof(**other));
 	}
 	rename_match(candidates, other[MATCH_BASE], counts[MATCH_BASE]);

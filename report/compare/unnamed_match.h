@@ -7,11 +7,20 @@
 
 #include "report/compare/function_match.h"
 
+enum {
+	UNNAMED_ONE_BUILD = UINT32_MAX,
+};
+
+struct unnamed_side {
+	const struct profile *profile;
+	/* Equal numbers on both sides are one object; UNNAMED_ONE_BUILD: addresses match there. */
+	const uint32_t *objects;
+};
+
 /*
  * other[side] becomes, for each function of that side, 1 + the one of the other side, 0: there is
- * none. NULL where there is none at all; else yours, to be freed with mem_free(). The objects of
- * `match` are matched.
+ * none. NULL where there is none at all; else yours, to be freed with mem_free().
  */
-void unnamed_match(const struct function_match *match, uint32_t *other[MATCH_SIDES]);
+void unnamed_match(const struct unnamed_side sides[MATCH_SIDES], uint32_t *other[MATCH_SIDES]);
 
 #endif

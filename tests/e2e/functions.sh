@@ -189,7 +189,9 @@ END
 int first(unsigned), second(unsigned);
 int main(void) { for (int i = 0; i < 200; i++) { first(6000000); second(3000000); } return 0; }
 END
-	gcc -O2 spin.S call.c -o program.full && strip -s -o program program.full || fail gcc
+	if ! gcc -O2 spin.S call.c -o program.full || ! strip -s -o program program.full; then
+		fail gcc
+	fi
 	"$EBPROF" record -q -- ./program || fail record
 	"$EBPROF" report --stdio --percent-limit 1 >rows || fail report
 	local function
