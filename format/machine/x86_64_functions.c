@@ -4,8 +4,9 @@
  * The code is read from its beginning on, instruction after instruction: compilers and assemblers
  * put nothing else between instructions than nops and int3. A function begins behind an instruction
  * that never goes on (ret, jmp, ud2...) and the nops that fill up, where a call leads to, or where
- * the address is a multiple of 16 and no branch of what came before leads to it or beyond: compilers
- * align blocks inside of functions likewise. A branch back over such a beginning makes it none.
+ * the address is a multiple of 16 and no branch of what came before leads to it or beyond:
+ * compilers align blocks inside of functions likewise. A branch back over such a beginning makes it
+ * none.
  *
  * Of code that has FDEs, 95 to 99 % of what is found this way are beginnings of those, and it finds
  * most of them; the others, parts that stand apart (foo.cold) among them, are taken for a part of
