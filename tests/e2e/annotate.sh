@@ -81,7 +81,8 @@ test_assembly() {
 	command -v objdump >/dev/null || skip "no objdump here"
 	make_program -O1
 	run "$EBPROF" annotate hot hot.data --layout assembly
-	awk '/^ *[0-9.]+%/ { sum += $1 } END { exit !(sum > 98 && sum < 102) }' out ||
+	# In total: the kernel interrupts it, on a busy machine for more than rounding takes.
+	awk '/^ *[0-9.]+%/ { sum += $2 } END { exit !(sum > 98 && sum < 102) }' out ||
 		fail "the instructions do not add up: $(cat out)"
 	grep -q 'hot.c:14$' out || fail "no line above the instructions: $(cat out)"
 	if [[ $(uname -m) == x86_64 ]]; then
