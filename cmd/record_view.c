@@ -86,8 +86,11 @@ static void put_stacks(struct str *text, const struct session_summary *summary)
 	uint64_t truncated = 0;
 	for (size_t i = 0; i < sizeof(summary->truncated) / sizeof(*summary->truncated); i++)
 		truncated += summary->truncated[i];
-	uint64_t all = summary->complete + summary->kernel_only + summary->left + truncated;
+	uint64_t all = summary->complete + summary->by_guesses + summary->kernel_only +
+		       summary->left + truncated;
 	str_printf(text, "stacks: %.1f%% complete", percent(summary->complete, all));
+	if (summary->by_guesses)
+		str_printf(text, ", %.1f%% reached by guesses", percent(summary->by_guesses, all));
 	if (summary->kernel_only)
 		str_printf(text, ", %.1f%% kernel only", percent(summary->kernel_only, all));
 	if (summary->left)

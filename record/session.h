@@ -58,9 +58,11 @@ struct session_summary {
 		uint64_t around_ns;    /* in traps, estimated by a trial; 0: unknown */
 		const char *advice[5]; /* on languages that were not heard of; NULL: no more */
 	} script_probes;
-	uint64_t complete, kernel_only, left; /* left: to be unwound by the report */
-	uint64_t truncated[16];               /* by enum layout_truncation */
-	struct session_blame blame[4];        /* the worst first; path NULL: no more */
+	uint64_t complete,
+		by_guesses;         /* by_guesses: the root is reached, not every step is proven */
+	uint64_t kernel_only, left; /* left: to be unwound by the report */
+	uint64_t truncated[16];     /* by enum layout_truncation */
+	struct session_blame blame[4]; /* the worst first; path NULL: no more */
 	struct session_runtime unknown_runtimes[RUNTIME_MAX_KINDS]; /* a name each, then NULL */
 	const char *refused_runtimes[RUNTIME_MAX_KINDS]; /* likewise: frames are missing */
 	char refusal[256];                               /* ... and why */

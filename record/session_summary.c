@@ -220,6 +220,7 @@ void session_summarize(const struct session_parts *parts, const struct recording
 	if (cost)
 		sum_script_probes(&parts->script_probes, cost, &summary->script_probes);
 	summary->complete = stats->complete;
+	summary->by_guesses = stats->by_guesses;
 	summary->kernel_only = stats->kernel_only;
 	summary->left = stats->left;
 	for (size_t i = 0; i < TRANSLATE_MAX_CAUSES; i++)

@@ -59,7 +59,11 @@ uint32_t stack_table_node(struct stack_table *table, uint32_t parent, uint32_t f
 	uint64_t *node = map_put(&table->edges, (uint64_t)parent << 32 | frame, &added);
 	if (added) {
 		*node = table->nodes.len;
-		vec_push(&table->nodes, (struct stack_node){.parent = parent, .frame = frame});
+		bool is_guessed = table->nodes.data[parent].is_guessed ||
+				  table->frames.data[frame].flags & LAYOUT_FRAME_GUESSED;
+		vec_push(&table->nodes,
+			(struct stack_node){
+				.parent = parent, .frame = frame, .is_guessed = is_guessed});
 	}
 	return (uint32_t)*node;
 }

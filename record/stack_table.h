@@ -22,6 +22,7 @@ struct stack_frame {
 struct stack_node {
 	uint32_t parent, frame;
 	uint32_t file_id, file_epoch;
+	bool is_guessed; /* its frame, or one between it and the root */
 };
 
 struct stack_table {

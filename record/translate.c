@@ -321,6 +321,8 @@ static void count_stack(struct translate *translate, const struct event_sample *
 	} else if (user->truncation) {
 		stats->truncated[user->truncation]++;
 		blame_object(translate, user);
+	} else if (translate->stacks.nodes.data[user->node].is_guessed) {
+		stats->by_guesses++;
 	} else {
 		stats->complete++;
 	}

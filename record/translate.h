@@ -28,7 +28,7 @@ struct translate_stats {
 		struct event_tally unresolved; /* whose stack never arrived */
 	} taken[EVENT_MAX_SOURCES];
 	uint64_t lost_execs; /* by samples of images that sideband had not announced */
-	uint64_t complete, kernel_only, left; /* left to the report */
+	uint64_t complete, by_guesses, kernel_only, left; /* left to the report */
 	uint64_t truncated[TRANSLATE_MAX_CAUSES];
 };
 

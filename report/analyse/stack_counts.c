@@ -40,10 +40,22 @@ static void add_stack_samples(struct stack_counts *out, const struct stack_facts
 		out->kernel_only += samples;
 	else if (cause)
 		out->truncated += samples, out->truncated_by[cause] += samples;
+	else if (facts[stack->user].is_guessed)
+		out->by_guesses += samples;
 	else
 		out->complete += samples;
 	if (facts[stack->user].is_guessed || facts[stack->kernel].is_guessed)
 		out->guessed += samples;
+}
+
+void stack_counts_put(const struct stack_counts *stacks, uint64_t all, struct str *out)
+{
+	str_printf(out, "%.1f%% complete, ", profile_percent(stacks->complete, all));
+	if (stacks->by_guesses)
+		str_printf(out, "%.1f%% reached by guesses, ",
+			profile_percent(stacks->by_guesses, all));
+	str_printf(out, "%.1f%% truncated, %.1f%% kernel only",
+		profile_percent(stacks->truncated, all), profile_percent(stacks->kernel_only, all));
 }
 
 struct stack_counts stack_counts_of(const struct profile *profile)

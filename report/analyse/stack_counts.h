@@ -1,20 +1,25 @@
-/* How many samples have complete, truncated and guessed stacks. */
+/* How many samples have stacks that are complete, reached by guesses, or truncated. */
 #ifndef EBPROF_STACK_COUNTS_H
 #define EBPROF_STACK_COUNTS_H
 
 #include <stdint.h>
 
+#include "format/base/str.h"
 #include "report/model/profile.h"
 
-struct stack_counts { /* of samples; complete + kernel_only + truncated is all of them */
-	uint64_t complete;
+/* Of samples; complete + by_guesses + kernel_only + truncated is all of them. */
+struct stack_counts {
+	uint64_t complete;    /* each step to the root of the user stack is proven */
+	uint64_t by_guesses;  /* the root is reached, but a guessed step may skip callers */
 	uint64_t kernel_only; /* there is no user stack */
 	uint64_t truncated;   /* the user stack lacks callers */
 	uint64_t truncated_by[LAYOUT_TRUNCATED_END];
-	uint64_t guessed; /* with a frame that no unwind rule led to; they count above as well */
+	uint64_t guessed; /* with a frame that was guessed; they count above as well */
 };
 
 /* Takes time for the nodes, not for the lengths of the stacks. */
 struct stack_counts stack_counts_of(const struct profile *profile);
+/* Appends the shares of `all` samples, without the end of the line: "97.0% complete, ...". */
+void stack_counts_put(const struct stack_counts *stacks, uint64_t all, struct str *out);
 
 #endif

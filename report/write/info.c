@@ -251,10 +251,9 @@ static void put_stacks(const struct facts *facts, struct str *out)
 {
 	const struct stack_counts *stacks = &facts->stacks;
 	uint64_t samples = facts->profile->samples.len;
-	str_printf(out, "%-14s %.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n", "stacks",
-		profile_percent(stacks->complete, samples),
-		profile_percent(stacks->truncated, samples),
-		profile_percent(stacks->kernel_only, samples));
+	str_printf(out, "%-14s ", "stacks");
+	stack_counts_put(stacks, samples, out);
+	str_putc(out, '\n');
 	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++)
 		if (stacks->truncated_by[i])
 			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "", truncation_word(i),
@@ -428,9 +427,10 @@ static void put_json_count(struct str *out, const char *key, uint64_t value)
 static void put_json_stacks(const struct stack_counts *stacks, struct str *out)
 {
 	str_printf(out,
-		"  \"stacks\": {\"complete\": %llu, \"truncated\": %llu, \"kernel_only\": %llu},\n",
-		(unsigned long long)stacks->complete, (unsigned long long)stacks->truncated,
-		(unsigned long long)stacks->kernel_only);
+		"  \"stacks\": {\"complete\": %llu, \"by_guesses\": %llu, \"truncated\": %llu, "
+		"\"kernel_only\": %llu},\n",
+		(unsigned long long)stacks->complete, (unsigned long long)stacks->by_guesses,
+		(unsigned long long)stacks->truncated, (unsigned long long)stacks->kernel_only);
 	str_puts(out, "  \"truncated_by\": {");
 	const char *separator = "";
 	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++) {

@@ -192,10 +192,8 @@ static void put_soundness(const struct profile *profile, const struct sums *sums
 			"functions\n",
 			"", (unsigned long long)profile->nr_stale);
 	put_label(out, "stacks");
-	str_printf(out, "%.1f%% complete, %.1f%% truncated, %.1f%% kernel only\n",
-		profile_percent(stacks.complete, sums->all),
-		profile_percent(stacks.truncated, sums->all),
-		profile_percent(stacks.kernel_only, sums->all));
+	stack_counts_put(&stacks, sums->all, out);
+	str_putc(out, '\n');
 	put_label(out, "");
 	str_printf(out, "%.1f frames on average, %llu at most\n",
 		(double)sums->frames / (double)sums->all, (unsigned long long)sums->deepest);

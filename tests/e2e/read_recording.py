@@ -356,11 +356,12 @@ def summary(rec):
     for (counter, _), value in rec.counters.items():
         if counter in COUNTER_NAMES:
             counters[COUNTER_NAMES[counter]] += value
-    stacks = dict(complete=0, truncated=0, kernel_only=0)
+    stacks = dict(complete=0, by_guesses=0, truncated=0, kernel_only=0)
     truncated_by = {}
     for sample in rec.samples:
         cause = cause_of(rec, sample)
-        stacks["kernel_only" if cause is None else "truncated" if cause else "complete"] += 1
+        stacks["kernel_only" if cause is None else "truncated" if cause else
+               "by_guesses" if has_guess(rec, sample) else "complete"] += 1
         if cause:
             truncated_by[CAUSES[cause]] = truncated_by.get(CAUSES[cause], 0) + 1
     processes = {(it["origin"], it["pid"], it["start"]) for it in rec.processes.values()}

@@ -120,7 +120,8 @@ TEST(what_became_of_stacks_is_taken_over)
 {
 	setup();
 	struct translate_stats *stats = &parts.translate.stats;
-	*stats = (struct translate_stats){.complete = 7, .kernel_only = 5, .left = 3};
+	*stats = (struct translate_stats){
+		.complete = 7, .by_guesses = 2, .kernel_only = 5, .left = 3};
 	for (size_t i = 0; i < TRANSLATE_MAX_CAUSES; i++)
 		stats->truncated[i] = 100 + i;
 	counts.targets_full = 1;
@@ -132,6 +133,7 @@ TEST(what_became_of_stacks_is_taken_over)
 	vec_push(&parts.recording.finished_names, NULL);
 	session_summarize(&parts, &counts, NULL, &summary);
 	CHECK_INT(summary.complete, 7);
+	CHECK_INT(summary.by_guesses, 2);
 	CHECK_INT(summary.kernel_only, 5);
 	CHECK_INT(summary.left, 3);
 	CHECK_INT(summary.truncated[0], 100);

@@ -279,6 +279,8 @@ TEST(guesses_are_marked)
 	translate_run(&fixture.translate, 50, UINT64_MAX);
 	read_back(&fixture, &result);
 	check_sample(&result, 0, "/bin/a+10 /bin/a+10? [anon]+7f0000000000? /bin/a+20?");
+	CHECK_INT(fixture.translate.stats.complete, 0); /* the root is reached, not proven */
+	CHECK_INT(fixture.translate.stats.by_guesses, 1);
 	teardown(&fixture);
 }
 
