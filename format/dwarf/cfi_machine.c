@@ -57,27 +57,72 @@ static int32_t get_scaled(struct bytes_cursor *cursor, int64_t value, int64_t fa
 
 /* ---- expressions ---- */
 
-/* breg N, [deref, plus_uconst M]: what compilers write where the stack was realigned. */
+/* A number that an operation pushes; false: it pushes none, or more than an offset may be. */
+static bool get_constant(struct bytes_cursor *expression, uint8_t op, int64_t *ret)
+{
+	int64_t value;
+	switch (op) {
+	case DW_OP_const1u:
+		value = bytes_get_u8(expression);
+		break;
+	case DW_OP_const1s:
+		value = (int8_t)bytes_get_u8(expression);
+		break;
+	case DW_OP_const2u:
+		value = bytes_get_u16(expression);
+		break;
+	case DW_OP_const2s:
+		value = (int16_t)bytes_get_u16(expression);
+		break;
+	case DW_OP_constu:
+		value = (int64_t)dwarf_uleb(expression);
+		break;
+	case DW_OP_consts:
+		value = dwarf_sleb(expression);
+		break;
+	default:
+		if (op < DW_OP_lit0 || op > DW_OP_lit31)
+			return false;
+		value = op - DW_OP_lit0;
+	}
+	*ret = value;
+	return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+/* What an operation, with the one behind it where it pushes a number, adds; false: it does not. */
+static bool get_addend(struct bytes_cursor *expression, uint8_t op, int64_t *ret)
+{
+	if (op == DW_OP_plus_uconst)
+		return get_constant(expression, DW_OP_constu, ret);
+	if (!get_constant(expression, op, ret))
+		return false;
+	uint8_t operation = bytes_get_u8(expression);
+	if (operation == DW_OP_minus)
+		*ret = -*ret;
+	return operation == DW_OP_plus || operation == DW_OP_minus;
+}
+
+/*
+ * breg N, deref, and constants that are added before and behind: compilers write it where the stack
+ * was realigned, with plus_uconst; SBCL's start-up code has lit16, plus.
+ */
 static bool parse_deref_expression(struct bytes_cursor expression, struct cfi_row *row)
 {
 	uint8_t op = bytes_get_u8(&expression);
 	if (op < DW_OP_breg0 || op >= DW_OP_breg0 + 32)
 		return false;
-	int64_t offset = dwarf_sleb(&expression), offset2 = 0;
+	int64_t offsets[2] = {dwarf_sleb(&expression), 0}, addend; /* before and behind deref */
 	bool is_deref = false;
 	while (bytes_left(&expression)) {
 		uint8_t next = bytes_get_u8(&expression);
 		if (next == DW_OP_deref && !is_deref)
 			is_deref = true;
-		else if (next == DW_OP_plus_uconst && !is_deref)
-			offset += (int64_t)(uint32_t)dwarf_uleb(&expression);
-		else if (next == DW_OP_plus_uconst)
-			offset2 += (int64_t)(uint32_t)dwarf_uleb(&expression);
-		else
+		else if (!get_addend(&expression, next, &addend) ||
+			 __builtin_add_overflow(offsets[is_deref], addend, &offsets[is_deref]))
 			return false;
 	}
-	row->cfa_offset = narrow(&expression, offset);
-	row->cfa_offset2 = narrow(&expression, offset2);
+	row->cfa_offset = narrow(&expression, offsets[0]);
+	row->cfa_offset2 = narrow(&expression, offsets[1]);
 	row->cfa_register = (uint8_t)(op - DW_OP_breg0);
 	row->cfa_kind = is_deref ? UNWIND_CFA_DEREF : UNWIND_CFA_REGISTER;
 	return !expression.overrun;

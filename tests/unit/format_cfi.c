@@ -162,6 +162,32 @@ TEST(cfi_knows_the_plt_and_realigned_stacks)
 	CHECK_INT(log.rows[0].cfa_kind, UNWIND_CFA_EXPRESSION);
 }
 
+static void check_deref(const void *program, size_t len, int offset, int offset2)
+{
+	struct log log;
+	walk_program(program, len, &log);
+	CHECK_INT(log.rows[0].cfa_kind, UNWIND_CFA_DEREF);
+	CHECK_INT(log.rows[0].cfa_register, 6);
+	CHECK_INT(log.rows[0].cfa_offset, offset);
+	CHECK_INT(log.rows[0].cfa_offset2, offset2);
+}
+
+/* breg6 0, deref, lit16, plus stands in SBCL's call_into_lisp_. */
+TEST(cfi_adds_constants_to_what_it_dereferences)
+{
+	check_deref("\x0f\x05\x76\x00\x06\x40\x22", 7, 0, 16);
+	check_deref("\x0f\x07\x76\x08\x38\x1c\x06\x23\x18", 9, 0, 24);
+	check_deref("\x0f\x09\x76\x00\x06\x08\x90\x22\x09\xf0\x22", 11, 0, 128);
+	check_deref("\x0f\x09\x76\x00\x06\x0a\x00\x01\x1c\x38\x22", 11, 0, -248);
+	struct log log;
+	walk_program("\x0f\x04\x76\x00\x06\x40", 6, &log); /* one number too many, cut */
+	CHECK(log.count == 0 || log.rows[0].cfa_kind != UNWIND_CFA_DEREF);
+	walk_program("\x0f\x04\x76\x00\x06\x40\x1e", 7, &log); /* multiplied */
+	CHECK(log.count == 0 || log.rows[0].cfa_kind != UNWIND_CFA_DEREF);
+	walk_program("\x0f\x05\x76\x00\x06\x40\x1e", 7, &log);
+	CHECK_INT(log.rows[0].cfa_kind, UNWIND_CFA_EXPRESSION);
+}
+
 TEST(cfi_tells_the_outermost_frame)
 {
 	static const uint8_t program[] = {0x07, 16};
