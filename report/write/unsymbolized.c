@@ -295,7 +295,8 @@ static void put_bounds(const struct profile *profile, const struct row *row, str
 	uint64_t all = profile->samples.len, addresses = row->unnamed - row->bounded;
 	if (row->bounded) {
 		put_line(out, "shown:");
-		str_puts(out, "as fn_START, by call frame information, or where there is none by the code\n");
+		str_puts(out, "as fn_START, by call frame information, or where there is none by "
+			      "the code\n");
 	}
 	bool is_file = profile->objects.data[row->object].info.kind == LAYOUT_OBJECT_FILE;
 	if (!is_file || profile_percent(addresses, all) < least_percent)

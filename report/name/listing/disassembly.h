@@ -32,8 +32,8 @@ struct disassembly_request {
 	enum demangle_mode demangle; /* of the names that operands have */
 	/* Of operands; objdump knows less of what has its symbols elsewhere. NULL: what it says. */
 	const struct symbol_index *index;
-	struct function_bounds *bounds; /* of what has no symbol; NULL: likewise */
-	const atomic_bool *is_cancelled;      /* may be NULL */
+	struct function_bounds *bounds;  /* of what has no symbol; NULL: likewise */
+	const atomic_bool *is_cancelled; /* may be NULL */
 };
 
 /* Fills *ret in any case. */
