@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "record/proc.h"
+#include "record/runtime/runtime.h"
 #include "record/runtime_forecast.h"
 
 enum {
@@ -88,13 +89,19 @@ static struct err *add_targets(struct session_parts *parts)
 	return NULL;
 }
 
-/* Without frames of scripts what finds them is not loaded. */
+/*
+ * Without frames of scripts what finds them is not loaded. The whole system has interpreters sooner
+ * or later, and loading what finds their frames takes the builder of tables away from all other
+ * files for as long.
+ */
 static uint32_t forecast_runtimes(struct session_parts *parts)
 {
 	const struct session_options *options = &parts->options;
 	uint32_t runtimes = 0;
-	if (options->call_graph == SESSION_CALL_GRAPH_FP || session_is_system_wide(options))
+	if (options->call_graph == SESSION_CALL_GRAPH_FP)
 		return 0;
+	if (session_is_system_wide(options))
+		runtimes = runtimes_all();
 	if (options->target == SESSION_COMMAND)
 		runtimes = runtime_forecast_command(options->argv);
 	for (size_t i = 0; i < options->nr_pids; i++)

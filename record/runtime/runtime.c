@@ -17,6 +17,15 @@ const struct runtime *runtime_of(enum runtime_kind kind)
 	return kind < RUNTIME_MAX_KINDS ? runtimes[kind] : NULL;
 }
 
+uint32_t runtimes_all(void)
+{
+	uint32_t runtimes = 0;
+	for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_MAX_KINDS; kind++)
+		if (runtime_of(kind))
+			runtimes |= 1U << kind;
+	return runtimes;
+}
+
 uint32_t runtimes_of_code_of_no_file(void)
 {
 	uint32_t runtimes = 0;

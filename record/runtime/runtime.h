@@ -51,6 +51,8 @@ const struct runtime *runtime_of(enum runtime_kind kind);
  */
 uint64_t runtime_fingerprint(const struct runtime *(*of)(enum runtime_kind kind));
 
+/* All of them, as bits of enum runtime_kind. */
+uint32_t runtimes_all(void);
 /* Those that claim code of no file, as bits. */
 uint32_t runtimes_of_code_of_no_file(void);
 
