@@ -66,7 +66,7 @@ static bool get_constant(struct bytes_cursor *expression, uint8_t op, int64_t *r
 		value = bytes_get_u8(expression);
 		break;
 	case DW_OP_const1s:
-		value = (int8_t)bytes_get_u8(expression);
+		value = (int64_t)(bytes_get_u8(expression) ^ 0x80) - 0x80; /* its sign extended */
 		break;
 	case DW_OP_const2u:
 		value = bytes_get_u16(expression);

@@ -14,6 +14,7 @@ Prints nothing when all agree.
 import collections
 import csv
 import json
+import os
 import re
 import sys
 
@@ -113,13 +114,19 @@ def from_chrome():
     return sums
 
 
+def name_with_file(row):
+    """The CSV has the file beside a function without a symbol, the JSON has it in the name."""
+    is_without_symbol = re.fullmatch(r"fn_[0-9a-f]+", row["symbol"])
+    return f"{os.path.basename(row['dso'])} {row['symbol']}" if is_without_symbol else row["symbol"]
+
+
 def from_csv():
     with open(prefix + ".csv", newline="", encoding="utf-8") as file:
         assert file.readline() == "self,total,samples,dso,symbol,file,line,unit\r\n"
         file.seek(0)
         rows = list(csv.DictReader(file, strict=True))
     assert all(row["unit"] == "ns" for row in rows)
-    sums = {(row["dso"], row["symbol"]): (int(row["self"]), int(row["total"])) for row in rows}
+    sums = {(row["dso"], name_with_file(row)): (int(row["self"]), int(row["total"])) for row in rows}
     assert len(sums) == len(rows), "a function has two rows"
     return sums, sum(int(row["samples"]) for row in rows)
 
