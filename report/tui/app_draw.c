@@ -66,6 +66,9 @@ static void put_title(const struct app *app, struct title *title)
 		add_part(title, 2, "%s", is_damaged ? "damaged" : "cut");
 	if (lost)
 		add_part(title, 2, "lost %.1f%%", profile_percent(lost, lost + all));
+	if (model->stacks.by_guesses)
+		add_part(title, 3, "by guesses %.1f%%",
+			profile_percent(model->stacks.by_guesses, all));
 	if (model->stacks.truncated)
 		add_part(title, 3, "truncated %.1f%%",
 			profile_percent(model->stacks.truncated, all));

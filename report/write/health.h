@@ -14,8 +14,8 @@ void health_put_file(const struct reader_result *file, double cut_s, struct str 
 /* What is damaged, cut or missing, all of it, as one line; nothing when the recording is whole. */
 void health_put_damage(const struct profile *profile, struct str *out);
 /*
- * That the recorder lost what the kernel told of mappings and execs, and for how many samples.
- * False, and nothing is appended, when it lost nothing.
+ * Appends that the recorder lost the kernel's records of mappings and execs, and for how many
+ * samples. False, and nothing is appended, when it lost none.
  */
 bool health_put_sideband_losses(const struct profile *profile, struct str *out);
 /*

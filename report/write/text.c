@@ -49,6 +49,9 @@ void text_put_head(const struct profile *profile, uint64_t samples, uint64_t sam
 			str_plural(samples_before_filter, "sample", "samples"));
 	str_printf(out, ", %.1f s", profile_duration_s(profile));
 	struct stack_counts stacks = stack_counts_of(profile);
+	if (stacks.by_guesses)
+		str_printf(out, ", %.1f%% of stacks reached by guesses",
+			profile_percent(stacks.by_guesses, profile->samples.len));
 	if (stacks.truncated)
 		str_printf(out, ", %.1f%% of stacks truncated",
 			profile_percent(stacks.truncated, profile->samples.len));

@@ -1,5 +1,8 @@
 #include "report/analyse/stack_counts.h"
 
+#include <string.h>
+
+#include "report/write/text.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -33,5 +36,9 @@ TEST(stacks_reached_by_guesses_are_not_complete)
 	stack_counts_put(&stacks, 7, &text);
 	CHECK_STR(str_text(&text),
 		"14.3% complete, 28.6% reached by guesses, 57.1% truncated, 0.0% kernel only");
+	CLEANUP(str_deinit) struct str head = {0};
+	text_put_head(profile, 7, 7, &head);
+	CHECK(strstr(str_text(&head),
+		", 28.6% of stacks reached by guesses, 57.1% of stacks truncated"));
 	profile_destroy(profile);
 }
