@@ -10,17 +10,17 @@ record_sides() {
 	local i rounds record=("$EBPROF" record -q -e cpu-clock:u -F 1999)
 	(
 		flock 9
-		[[ -e ../slow2.data ]] && exit
+		[[ -e $shared_folder/slow2.data ]] && exit
 		rounds=$("$WORKLOADS/slower" calibrate 1.5) || exit
 		for i in 1 2; do
 			"${record[@]}" -o "base$i.data" -- "$WORKLOADS/slower" 100 "$rounds" &&
 				"${record[@]}" -o "slow$i.data" -- "$WORKLOADS/slower" 200 "$rounds" || exit
 			[[ $(field "base$i.data" samples) -gt 1200 ]] || fail "too few samples: $(field "base$i.data" samples)"
 		done
-		mv base1.data base2.data slow1.data ..
-		mv slow2.data ..
-	) 9>../sides.lock || exit
-	cp ../base[12].data ../slow[12].data .
+		mv base1.data base2.data slow1.data "$shared_folder"
+		mv slow2.data "$shared_folder"
+	) 9>"$shared_folder/lock" || exit
+	cp "$shared_folder"/base[12].data "$shared_folder"/slow[12].data .
 }
 
 # The verdict and the names of what regressed, of the JSON.
@@ -172,7 +172,7 @@ test_what_cannot_be_compared() {
 	want_status 2 "no recording"
 	run "$EBPROF" diff -o base1.data base1.data slow1.data
 	want_status 2 "onto an input"
-	cmp -s base1.data ../base1.data || fail "an input was written to"
+	cmp -s base1.data "$shared_folder/base1.data" || fail "an input was written to"
 }
 
 run_tests

@@ -82,17 +82,17 @@ record_versions() {
 have_recordings() {
 	(
 		flock 9
-		[[ -e ../versions/recorded ]] && exit
-		mkdir -p ../versions
-		cd ../versions || exit
+		[[ -e "$shared_folder"/versions/recorded ]] && exit
+		mkdir -p "$shared_folder"/versions
+		cd "$shared_folder"/versions || exit
 		build_versions && record_versions && : >recorded
-	) 9>../versions.lock || {
+	) 9>"$shared_folder"/versions.lock || {
 		local why=$?
-		[[ ! -e ../versions/result ]] || cp ../versions/result .
+		[[ ! -e "$shared_folder"/versions/result ]] || cp "$shared_folder"/versions/result .
 		exit $why
 	}
-	cp ../versions/*.data .
-	built=$(realpath ../versions)
+	cp "$shared_folder"/versions/*.data .
+	built=$(realpath "$shared_folder"/versions)
 }
 
 # No output of ours gives a command to whoever reads a job's log.

@@ -5,6 +5,8 @@
 # prints "ok NAME", "not ok NAME: why" or "skip NAME: why"; "again NAME: ..." where a test passed
 # only when it was run a second time.
 #   $EBPROF     the program, absolute         $WORKLOADS   folder of the compiled tests/e2e/*.c
+#   $shared_folder   for recordings that several tests are about; a second run has one of its own,
+#                    or it would judge once more what the first could not
 # What a test leaves running is killed at its end; reap() ends and collects one process.
 # The machine may be busy: compare with the CPU time that a workload got (want_rate), not with
 # the clock.
@@ -170,9 +172,9 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 has_command() { "$EBPROF" help "$1" >/dev/null 2>&1; }
 
 # Runs one test in the folder $work; sets $verdict to ok, skip or "not ok", and $why.
-run_test() { # NAME
-	local name=$1 pid status
-	mkdir "$work/$name"
+run_test() { # NAME [SHARED]
+	local name=$1 pid status shared_folder=$work/${2:-all}.shared
+	mkdir -p "$work/$name" "$shared_folder"
 	set -m # a process group of its own, so that nothing outlives the test
 	(cd "$work/$name" && export WORKLOAD_CPU=$PWD/cpu && set +m && "test_$name") \
 		>"$work/$name.log" 2>&1 </dev/null &
@@ -212,7 +214,7 @@ first_run() { # NAME
 
 second_run() { # NAME
 	local verdict why
-	run_test "$1"
+	run_test "$1" "$1"
 	case $verdict in
 	ok) echo "again $1: passed in a second run; first: $(cat "$work/$1.failed")" ;;
 	skip) echo "not ok $1: $(cat "$work/$1.failed"), and a second run was skipped: $why" ;;

@@ -20,7 +20,8 @@ write_scripts() {
 		test_always() { fail "it never works"; }
 		test_dies() { kill -KILL $BASHPID; }
 		test_never() { :; }
-		test_once() { [[ -e $TRIED/script ]] || { touch "$TRIED/script" && fail "not yet"; }; }
+		test_once() { [[ -e $TRIED/script ]] || { touch "$shared_folder/script" "$TRIED/script" && fail "not yet"; }
+			[[ ! -e $shared_folder/script ]] || fail "what the first run shared"; }
 		test_skipped() { skip "so be it"; }
 		test_then_skipped() { [[ -e $TRIED/skip ]] && skip "now"; touch "$TRIED/skip" && fail "before"; }
 		run_tests "${JOBS-1}"
