@@ -83,15 +83,19 @@ static void decode_steps(struct deriving *deriving)
 	}
 }
 
-static bool is_branch(const struct x86_64_insn *insn)
+static bool is_branch_if(const struct x86_64_insn *insn, unsigned condition)
 {
-	return insn->kind == X86_64_BRANCH || insn->kind == X86_64_BRANCH_ZERO ||
-	       insn->kind == X86_64_BRANCH_NONZERO;
+	return insn->kind == X86_64_BRANCH && insn->condition == condition;
+}
+
+static bool is_call(const struct x86_64_insn *insn)
+{
+	return insn->kind == X86_64_CALL || insn->kind == X86_64_CALL_INDIRECT;
 }
 
 static bool has_target(const struct x86_64_insn *insn)
 {
-	return insn->kind == X86_64_JUMP || is_branch(insn);
+	return insn->kind == X86_64_JUMP || insn->kind == X86_64_BRANCH;
 }
 
 static bool goes_on(const struct x86_64_insn *insn)
@@ -108,7 +112,7 @@ static uint64_t next_of(const struct step *step)
 /* Distances from the gap's start; those before it wrap around. */
 static uint64_t target_of(const struct step *step)
 {
-	return next_of(step) + (uint64_t)(int64_t)step->insn.value;
+	return next_of(step) + (uint64_t)step->insn.value;
 }
 
 /* NULL: outside of the gap, or not where an instruction begins. */
@@ -126,12 +130,25 @@ static bool writes(const struct x86_64_insn *insn, unsigned saved)
 	return insn->writes >> saved_registers[saved] & 1;
 }
 
-static int32_t growth_of(const struct x86_64_insn *insn)
+static bool writes_sp(const struct x86_64_insn *insn)
 {
-	return insn->kind == X86_64_PUSH     ? 8
-	       : insn->kind == X86_64_POP    ? -8
-	       : insn->kind == X86_64_ADD_SP ? -insn->value
-					     : 0;
+	return insn->writes >> X86_64_SP & 1;
+}
+
+/* Whether it is known what it does to the stack pointer. */
+static bool is_understood(const struct x86_64_insn *insn)
+{
+	bool is_sum = insn->kind == X86_64_ADDRESS && insn->base == X86_64_SP;
+	return insn->kind != X86_64_OTHER && (!writes_sp(insn) || is_sum);
+}
+
+/* Of one that is understood. */
+static int64_t growth_of(const struct x86_64_insn *insn)
+{
+	return insn->kind == X86_64_PUSH  ? 8
+	       : insn->kind == X86_64_POP ? -8
+	       : writes_sp(insn)          ? -insn->value
+					  : 0;
 }
 
 static bool is_sound(int64_t cfa)
@@ -168,10 +185,10 @@ static struct saved saved_before(const struct x86_64_insn *insn, unsigned i,
 static struct state state_after(const struct x86_64_insn *insn, const struct state *before)
 {
 	struct state after = *before;
-	int64_t cfa = (int64_t)before->cfa + growth_of(insn);
 	if (before->kind != STATE_KNOWN)
 		return after;
-	if (insn->kind == X86_64_OTHER || !is_sound(cfa))
+	int64_t cfa = before->cfa + growth_of(insn);
+	if (!is_understood(insn) || !is_sound(cfa))
 		return (struct state){0};
 	after.cfa = (int32_t)cfa;
 	for (unsigned i = 0; i < NR_SAVED; i++)
@@ -182,8 +199,8 @@ static struct state state_after(const struct x86_64_insn *insn, const struct sta
 static struct state state_before(const struct x86_64_insn *insn, const struct state *after)
 {
 	struct state before = *after;
-	int64_t cfa = (int64_t)after->cfa - growth_of(insn);
-	if (after->kind != STATE_KNOWN || insn->kind == X86_64_OTHER || !is_sound(cfa))
+	int64_t cfa = after->cfa - growth_of(insn);
+	if (after->kind != STATE_KNOWN || !is_understood(insn) || !is_sound(cfa))
 		return (struct state){0};
 	before.cfa = (int32_t)cfa;
 	for (unsigned i = 0; i < NR_SAVED; i++)
@@ -223,13 +240,13 @@ static struct state state_outside(const struct deriving *deriving, uint64_t at)
 /* ---- system calls ---- */
 
 /* The number of the call at a step, from the newest instruction before it that writes rax. */
-static int32_t call_number(const struct deriving *deriving, size_t syscall)
+static int64_t call_number(const struct deriving *deriving, size_t syscall)
 {
 	for (size_t i = syscall; i-- > 0;) {
 		const struct x86_64_insn *insn = &deriving->steps.data[i].insn;
-		if (insn->sets_ax)
+		if (insn->kind == X86_64_CONSTANT && insn->reg == X86_64_AX)
 			return insn->value;
-		if (insn->writes & 1 || insn->kind == X86_64_CALL || !goes_on(insn))
+		if (insn->writes >> X86_64_AX & 1 || is_call(insn) || !goes_on(insn))
 			break;
 	}
 	return CALL_UNKNOWN;
@@ -239,7 +256,7 @@ static int32_t call_number(const struct deriving *deriving, size_t syscall)
 static void block_zero(struct deriving *deriving, size_t first, size_t branch, bool is_clone)
 {
 	struct step *step = &deriving->steps.data[branch];
-	bool is_target = step->insn.kind == X86_64_BRANCH_ZERO;
+	bool is_target = step->insn.condition == X86_64_IF_ZERO;
 	uint64_t at = is_target ? target_of(step) : next_of(step);
 	struct step *inside = step_at(deriving, at);
 	if (!inside)
@@ -259,7 +276,7 @@ static void block_zero(struct deriving *deriving, size_t first, size_t branch, b
 static void look_at_call(struct deriving *deriving, size_t syscall)
 {
 	struct step *steps = deriving->steps.data;
-	int32_t number = call_number(deriving, syscall);
+	int64_t number = call_number(deriving, syscall);
 	if (number == CALL_EXIT || number == CALL_EXIT_GROUP || number == CALL_RT_SIGRETURN)
 		steps[syscall].insn.kind = X86_64_STOP;
 	bool is_clone = number == CALL_CLONE || number == CALL_CLONE3;
@@ -269,10 +286,10 @@ static void look_at_call(struct deriving *deriving, size_t syscall)
 	for (size_t i = syscall + 1; i < deriving->steps.len; i++) {
 		const struct x86_64_insn *insn = &steps[i].insn;
 		is_tested |= insn->kind == X86_64_TEST_AX;
-		if (is_tested &&
-			(insn->kind == X86_64_BRANCH_ZERO || insn->kind == X86_64_BRANCH_NONZERO))
+		if (is_tested && (is_branch_if(insn, X86_64_IF_ZERO) ||
+					 is_branch_if(insn, X86_64_IF_NONZERO)))
 			block_zero(deriving, syscall + 1, i, is_clone);
-		if (insn->kind != X86_64_TEST_AX && !is_branch(insn))
+		if (insn->kind != X86_64_TEST_AX && insn->kind != X86_64_BRANCH)
 			return;
 	}
 }
@@ -328,7 +345,7 @@ static void carry_over_call(struct deriving *deriving, const struct step *step)
 
 static void carry_step(struct deriving *deriving, struct step *step, bool is_over_calls)
 {
-	if (step->insn.kind == X86_64_CALL) {
+	if (is_call(&step->insn)) {
 		if (is_over_calls)
 			carry_over_call(deriving, step);
 		return;
