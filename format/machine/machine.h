@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/unwind/unwind_machine.h"
+#include "format/unwind/unwind_rule.h"
 
 /* The code of a stub of a procedure linkage table. */
 struct machine_plt_stub {
@@ -36,6 +36,17 @@ struct machine_functions {
 	size_t len, cap;
 };
 
+/* Code that has no rules, to be read for how its functions return. Addresses are virtual ones. */
+struct machine_code {
+	/* Copies what is there of `len` bytes of code; fewer: what follows cannot be had. */
+	size_t (*read)(void *context, uint64_t address, uint8_t *bytes, size_t len);
+	/* Whether a frame may be left by this rule, found at a function's end. */
+	bool (*accepts)(void *context, const struct unwind_rule *rule);
+	/* The rule of an instruction on the way there; the one that was asked for comes last. */
+	void (*on_rule)(void *context, uint64_t address, const struct unwind_rule *rule);
+	void *context;
+};
+
 enum {
 	MACHINE_LIBRARY_FOLDERS = 2,
 };
@@ -60,6 +71,12 @@ struct machine {
 	 */
 	void (*find_functions)(
 		const uint8_t *bytes, size_t len, uint64_t address, struct machine_functions *ret);
+	/*
+	 * Reads on from an instruction to a return that is accepted, and tells the rules of what is
+	 * on the way. False: there is none within some thousand instructions. NULL: this machine's
+	 * code is not read.
+	 */
+	bool (*find_return)(const struct machine_code *code, uint64_t address);
 	const char *go_start; /* the function where a Go program begins */
 	/* What the operands of USDT probes can name. */
 	const struct machine_user_register *user_registers;

@@ -5,6 +5,7 @@
 
 #include "format/machine/machine.h"
 #include "format/machine/x86_64_functions.h"
+#include "format/machine/x86_64_return.h"
 
 /* ---- stubs of the PLT ---- */
 
@@ -86,6 +87,7 @@ const struct machine machine_x86_64 = {
 	.plt_stub_min = 8,
 	.decode_plt_stub = decode_plt_stub,
 	.find_functions = x86_64_find_functions,
+	.find_return = x86_64_find_return,
 	.go_start = "_rt0_amd64_linux",
 	.user_registers = user_registers,
 	.nr_user_registers = sizeof(user_registers) / sizeof(*user_registers),

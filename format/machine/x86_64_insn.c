@@ -812,7 +812,8 @@ static bool take_opcode(struct decoder *decoder)
 
 static bool moves_sp(const struct x86_64_insn *insn)
 {
-	return insn->kind == X86_64_ADDRESS || insn->kind == X86_64_LEAVE;
+	return insn->kind == X86_64_ADDRESS || insn->kind == X86_64_LOAD ||
+	       insn->kind == X86_64_LEAVE;
 }
 
 bool x86_64_insn_decode(const uint8_t *bytes, size_t len, struct x86_64_insn *ret)

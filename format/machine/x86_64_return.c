@@ -1,0 +1,542 @@
+/*
+ * How a frame is left whose code has no rules: by following the code itself.
+ *
+ * Wherever a function was interrupted, some way leads from there to its `ret`, and what the
+ * instructions on that way do to the stack pointer says where the return address is. So the code
+ * is read forwards, without a need to know where the function begins. Registers and stack slots
+ * have symbolic values: what a register held at first, plus a constant; what was in memory then.
+ * Ways are followed breadth-first: a branch forks, a call is stepped over, a jump is followed, also
+ * into another function that returns on this one's behalf. A jump to what a register says is such
+ * a one, too, or else one by a table of cases, which goes on right behind itself as often as not.
+ *
+ * A `ret` that is reached is only a candidate: code behind a call that never returns belongs to
+ * another function, and data may look like code. So the caller accepts it or not, by looking at
+ * the return address that it leads to.
+ *
+ * All instructions on the way get their rule: the frame is the same, as seen from each.
+ *
+ * Source: System V x86-64 psABI, section 3.2 (which registers calls preserve).
+ */
+#include "format/machine/x86_64_return.h"
+
+#include "format/base/map.h"
+#include "format/base/mem.h"
+#include "format/base/vec.h"
+#include "format/machine/x86_64_insn.h"
+
+enum {
+	MAX_STEPS = 3000,
+	MAX_BLOCKS = 512,
+	NR_REGISTERS = 16,
+	NR_SLOTS = 24,
+	WINDOW_BYTES = 256,
+	OFFSET_MAX = 1 << 30, /* of values */
+};
+
+/* Registers that a rule restores. */
+enum {
+	RESTORED_BP,
+	RESTORED_BX,
+	NR_RESTORED,
+};
+
+static const uint8_t restored_registers[NR_RESTORED] = {
+	[RESTORED_BP] = X86_64_BP, [RESTORED_BX] = X86_64_BX};
+
+/* What a call does not preserve: rax, rcx, rdx, rsi, rdi, r8 to r11. */
+static const uint16_t scratch_registers = 0x0fc7;
+
+enum value_kind {
+	UNKNOWN,
+	SUM,      /* what `base` held at first, plus `addend` */
+	DEREF,    /* what was in memory at what `base` held, plus `offset`; plus `addend` */
+	LOADED,   /* what was in memory at a DEREF */
+	CONSTANT, /* `addend` */
+};
+
+struct value {
+	uint8_t kind; /* enum value_kind */
+	uint8_t base;
+	int32_t offset, addend;
+};
+
+/* In the frame, at what a value says. */
+struct slot {
+	struct value at, value;
+};
+
+struct state {
+	struct value reg[NR_REGISTERS];
+	struct slot slots[NR_SLOTS]; /* written on the way */
+	uint8_t nr_slots;
+	bool has_lost_slots;                /* there were too many */
+	struct value saved_at[NR_RESTORED]; /* where those registers' first values were stored */
+};
+
+/* An instruction on a way. */
+struct step {
+	uint64_t address;
+	uint32_t before; /* number of the step before, plus 1; 0: it is the first */
+	struct value sp, restored[NR_RESTORED], saved_at[NR_RESTORED];
+};
+
+/* Where a way goes on. */
+struct block {
+	uint64_t address;
+	uint32_t before;
+	struct state state;
+};
+
+struct reading {
+	const struct machine_code *code;
+	VEC(struct step) steps;
+	VEC(struct block) blocks, doubtful; /* the latter only when nothing is found otherwise */
+	struct map seen;                    /* addresses */
+	uint64_t window_address;
+	size_t window_bytes;
+	uint8_t window[WINDOW_BYTES];
+};
+
+/* ---- values ---- */
+
+static bool is_same(const struct value *a, const struct value *b)
+{
+	return a->kind == b->kind && a->base == b->base && a->offset == b->offset &&
+	       a->addend == b->addend;
+}
+
+/* Whether they differ by a constant at most. */
+static bool have_one_origin(const struct value *a, const struct value *b)
+{
+	return a->kind == b->kind && (a->kind == SUM || a->kind == DEREF) && a->base == b->base &&
+	       a->offset == b->offset;
+}
+
+static struct value plus(struct value value, int64_t addend)
+{
+	int64_t sum = value.addend + addend;
+	bool is_none = value.kind == UNKNOWN || (value.kind == LOADED && addend);
+	if (is_none || sum > OFFSET_MAX || sum < -OFFSET_MAX)
+		return (struct value){0};
+	value.addend = (int32_t)sum;
+	return value;
+}
+
+static struct value first_value(uint8_t reg)
+{
+	return (struct value){.kind = SUM, .base = reg};
+}
+
+/* A word that was written on the way; NULL: none there. */
+static const struct value *written(const struct state *state, const struct value *at)
+{
+	for (size_t i = state->nr_slots; i-- > 0;)
+		if (is_same(&state->slots[i].at, at))
+			return &state->slots[i].value;
+	return NULL;
+}
+
+static struct value load(const struct state *state, struct value at)
+{
+	const struct value *known = written(state, &at);
+	if (known)
+		return *known;
+	bool is_below = at.kind == SUM && at.base == X86_64_SP && at.addend < 0;
+	if (state->has_lost_slots && is_below)
+		return (struct value){0};
+	if (at.kind == SUM)
+		return (struct value){.kind = DEREF, .base = at.base, .offset = at.addend};
+	at.kind = at.kind == DEREF ? LOADED : UNKNOWN;
+	return at;
+}
+
+static void store(struct state *state, struct value at, struct value value)
+{
+	if (at.kind != SUM && at.kind != DEREF)
+		return;
+	for (unsigned i = 0; i < NR_RESTORED; i++) {
+		struct value first = first_value(restored_registers[i]);
+		if (is_same(&value, &first))
+			state->saved_at[i] = at;
+	}
+	for (size_t i = 0; i < state->nr_slots; i++)
+		if (is_same(&state->slots[i].at, &at)) {
+			state->slots[i].value = value;
+			return;
+		}
+	if (state->nr_slots < NR_SLOTS)
+		state->slots[state->nr_slots++] = (struct slot){at, value};
+	else
+		state->has_lost_slots = true;
+}
+
+/* ---- what instructions do ---- */
+
+static struct value of_register(const struct state *state, uint8_t reg)
+{
+	return reg < NR_REGISTERS ? state->reg[reg] : (struct value){0};
+}
+
+static void forget(struct state *state, uint16_t registers)
+{
+	for (unsigned i = 0; i < NR_REGISTERS; i++)
+		if (registers >> i & 1)
+			state->reg[i] = (struct value){0};
+}
+
+static void push(struct state *state, struct value value)
+{
+	struct value *sp = &state->reg[X86_64_SP];
+	*sp = plus(*sp, -8);
+	store(state, *sp, value);
+}
+
+static struct value pop(struct state *state)
+{
+	struct value *sp = &state->reg[X86_64_SP], value = load(state, *sp);
+	struct slot *last = &state->slots[state->nr_slots - 1];
+	if (state->nr_slots && is_same(&last->at, sp))
+		state->nr_slots--;
+	*sp = plus(*sp, 8);
+	return value;
+}
+
+static struct value constant(int64_t value)
+{
+	bool is_small = value >= INT32_MIN && value <= INT32_MAX;
+	return is_small ? (struct value){.kind = CONSTANT, .addend = (int32_t)value}
+			: (struct value){0};
+}
+
+static struct value pushed(const struct state *state, const struct x86_64_insn *insn)
+{
+	if (insn->reg < NR_REGISTERS)
+		return state->reg[insn->reg];
+	return insn->base == X86_64_NO_REGISTER ? constant(insn->value) : (struct value){0};
+}
+
+static void execute(struct state *state, const struct x86_64_insn *insn)
+{
+	struct value base = of_register(state, insn->base), value;
+	switch ((enum x86_64_kind)insn->kind) {
+	case X86_64_ADDRESS:
+		state->reg[insn->reg] = plus(base, insn->value);
+		break;
+	case X86_64_LOAD:
+		state->reg[insn->reg] = load(state, plus(base, insn->value));
+		break;
+	case X86_64_STORE: /* a function restores what it saved, not what it does with its data */
+		value = of_register(state, insn->reg);
+		if (value.kind != UNKNOWN)
+			store(state, plus(base, insn->value), value);
+		break;
+	case X86_64_CONSTANT:
+		state->reg[insn->reg] = constant(insn->value);
+		break;
+	case X86_64_PUSH:
+		push(state, pushed(state, insn));
+		break;
+	case X86_64_POP:
+		value = pop(state);
+		if (insn->reg < NR_REGISTERS)
+			state->reg[insn->reg] = value;
+		break;
+	case X86_64_LEAVE:
+		state->reg[X86_64_SP] = state->reg[X86_64_BP];
+		state->reg[X86_64_BP] = pop(state);
+		break;
+	case X86_64_CALL:
+		if (!insn->value) /* only to learn where it is */
+			push(state, (struct value){0});
+		else
+			forget(state, scratch_registers);
+		break;
+	case X86_64_CALL_INDIRECT:
+		forget(state, scratch_registers);
+		break;
+	case X86_64_OTHER:
+		forget(state, insn->writes | 1 << X86_64_SP);
+		break;
+	default:
+		forget(state, insn->writes);
+		break;
+	}
+}
+
+/* ---- rules ---- */
+
+static uint8_t dwarf_number(uint8_t reg)
+{
+	static const uint8_t numbers[8] = {0, 2, 1, 3, 7, 6, 4, 5}; /* psABI, figure 3.36 */
+	return reg < 8 ? numbers[reg] : reg;
+}
+
+static bool is_short(int64_t value)
+{
+	return value >= INT16_MIN && value <= INT16_MAX;
+}
+
+/* The CFA as seen from a step: from the stack pointer or the frame pointer there, or the base. */
+static bool put_cfa(const struct step *step, const struct value *cfa, struct unwind_rule *rule)
+{
+	const struct value by_sp = step->sp, by_bp = step->restored[RESTORED_BP];
+	rule->cfa = UNWIND_CFA_REGISTER;
+	if (have_one_origin(&by_sp, cfa) || have_one_origin(&by_bp, cfa)) {
+		bool is_sp = have_one_origin(&by_sp, cfa);
+		rule->cfa_register = is_sp ? UNWIND_X86_64_SP : UNWIND_X86_64_FP;
+		rule->cfa_offset = cfa->addend - (is_sp ? by_sp.addend : by_bp.addend);
+		return true;
+	}
+	if (cfa->kind == SUM && !step->before) {
+		rule->cfa_register = dwarf_number(cfa->base);
+		rule->cfa_offset = cfa->addend;
+		return true;
+	}
+	if (cfa->kind != DEREF)
+		return false;
+	struct value base = first_value(cfa->base);
+	bool is_sp = have_one_origin(&by_sp, &base);
+	if (!is_sp && !have_one_origin(&by_bp, &base))
+		return false;
+	int64_t offset = (int64_t)cfa->offset - (is_sp ? by_sp.addend : by_bp.addend);
+	if (!is_short(offset) || !is_short(cfa->addend))
+		return false;
+	rule->cfa = UNWIND_CFA_DEREF;
+	rule->cfa_register = is_sp ? UNWIND_X86_64_SP : UNWIND_X86_64_FP;
+	rule->cfa_offset = (int)((uint32_t)cfa->addend << 16 | (uint16_t)offset);
+	return true;
+}
+
+/* Where the memory that a value was loaded from is. */
+static struct value address_of(const struct value *loaded)
+{
+	if (loaded->kind == DEREF)
+		return (struct value){.kind = loaded->addend ? UNKNOWN : SUM,
+			.base = loaded->base,
+			.addend = loaded->offset};
+	struct value at = *loaded;
+	at.kind = loaded->kind == LOADED ? DEREF : UNKNOWN;
+	return at;
+}
+
+/* What a step's rule says of a register that has the value `last` at the return. */
+static enum unwind_register restore(const struct step *step, unsigned i, const struct value *last,
+	const struct value *cfa, int64_t *offset)
+{
+	struct value first = first_value(restored_registers[i]), at = address_of(last);
+	*offset = 0;
+	if (last->kind != UNKNOWN && is_same(&step->restored[i], last))
+		return UNWIND_SAME;
+	if (is_same(last, &first))
+		at = step->saved_at[i];
+	*offset = (int64_t)at.addend - cfa->addend;
+	if (have_one_origin(&at, cfa) && is_short(*offset))
+		return UNWIND_AT_CFA;
+	*offset = (int64_t)at.addend - step->sp.addend;
+	if (have_one_origin(&at, &step->sp) && is_short(*offset))
+		return UNWIND_AT_SP;
+	*offset = 0;
+	return UNWIND_UNDEFINED;
+}
+
+/* False: a rule cannot say it. `popped`: bytes that the return takes beyond the return address. */
+static bool rule_of_step(
+	const struct step *step, const struct state *end, int64_t popped, struct unwind_rule *rule)
+{
+	struct value cfa = plus(end->reg[X86_64_SP], 8 + popped);
+	int64_t fp, extra;
+	*rule = (struct unwind_rule){.ra = UNWIND_AT_CFA, .ra_offset = (short)(-8 - popped)};
+	if (popped > INT16_MAX - 8 || !put_cfa(step, &cfa, rule))
+		return false;
+	rule->fp = restore(step, RESTORED_BP, &end->reg[X86_64_BP], &cfa, &fp) & 15;
+	rule->fp_offset = (short)fp;
+	rule->extra = (unsigned char)restore(step, RESTORED_BX, &end->reg[X86_64_BX], &cfa, &extra);
+	rule->extra_offset = (short)extra;
+	return true;
+}
+
+static bool accept(struct reading *reading, uint32_t last, const struct state *end, int64_t popped)
+{
+	struct unwind_rule rule;
+	const struct machine_code *code = reading->code;
+	if (!rule_of_step(&reading->steps.data[0], end, popped, &rule) ||
+		!code->accepts(code->context, &rule))
+		return false;
+	for (uint32_t i = last; i; i = reading->steps.data[i - 1].before) {
+		const struct step *step = &reading->steps.data[i - 1];
+		if (rule_of_step(step, end, popped, &rule))
+			code->on_rule(code->context, step->address, &rule);
+	}
+	return true;
+}
+
+/* ---- following ---- */
+
+static bool decode_at(struct reading *reading, uint64_t address, struct x86_64_insn *insn)
+{
+	const struct machine_code *code = reading->code;
+	uint64_t at = address - reading->window_address;
+	bool is_within = at < reading->window_bytes;
+	size_t left = is_within ? reading->window_bytes - at : 0;
+	if (left < X86_64_INSN_MAX) {
+		reading->window_address = address;
+		reading->window_bytes =
+			code->read(code->context, address, reading->window, WINDOW_BYTES);
+		at = 0;
+		left = reading->window_bytes;
+	}
+	return left && x86_64_insn_decode(reading->window + at, left, insn);
+}
+
+static bool is_code(const struct reading *reading, uint64_t address)
+{
+	uint8_t byte;
+	return reading->code->read(reading->code->context, address, &byte, 1) == 1;
+}
+
+static void add_block(struct reading *reading, bool is_doubtful, uint64_t address, uint32_t before,
+	const struct state *state)
+{
+	if (reading->blocks.len + reading->doubtful.len >= MAX_BLOCKS)
+		return;
+	struct block block = {address, before, *state};
+	if (is_doubtful)
+		vec_push(&reading->doubtful, block);
+	else
+		vec_push(&reading->blocks, block);
+}
+
+static uint32_t add_step(
+	struct reading *reading, uint64_t address, uint32_t before, const struct state *state)
+{
+	struct step step = {.address = address, .before = before, .sp = state->reg[X86_64_SP]};
+	for (unsigned i = 0; i < NR_RESTORED; i++) {
+		step.restored[i] = state->reg[restored_registers[i]];
+		step.saved_at[i] = state->saved_at[i];
+	}
+	vec_push(&reading->steps, step);
+	return (uint32_t)reading->steps.len;
+}
+
+/*
+ * At the top of the stack stands an address that the way has put there itself: the jump or return
+ * at hand goes there, or calls something that will. False: none does.
+ */
+static bool follow_pushed(struct reading *reading, uint32_t step, struct state *state)
+{
+	const struct value *top = written(state, &state->reg[X86_64_SP]);
+	if (!top || top->kind != CONSTANT || !is_code(reading, (uint32_t)top->addend))
+		return false;
+	uint64_t address = (uint32_t)top->addend;
+	pop(state);
+	forget(state, scratch_registers);
+	add_block(reading, false, address, step, state);
+	return true;
+}
+
+/* Never goes on: exit, rt_sigreturn, exit_group. Linux, syscall_64.tbl. */
+static bool is_last_call(const struct state *state)
+{
+	const struct value *number = &state->reg[X86_64_AX];
+	return number->kind == CONSTANT &&
+	       (number->addend == 15 || number->addend == 60 || number->addend == 231);
+}
+
+enum way {
+	GOES_ON,
+	ENDS,
+	FOUND,
+};
+
+static enum way leave(struct reading *reading, uint32_t step, struct state *state,
+	const struct x86_64_insn *insn, uint64_t next)
+{
+	bool is_return = insn->kind == X86_64_RETURN;
+	bool has_own = written(state, &state->reg[X86_64_SP]) != NULL;
+	if (follow_pushed(reading, step, state))
+		return ENDS;
+	if (!has_own && !insn->is_notrack &&
+		accept(reading, step, state, is_return ? insn->value : 0))
+		return FOUND;
+	if (!is_return)
+		add_block(reading, !insn->is_notrack, next, step, state);
+	return ENDS;
+}
+
+/* One instruction. */
+static enum way follow(struct reading *reading, uint32_t step, struct state *state,
+	const struct x86_64_insn *insn, uint64_t *address)
+{
+	uint64_t next = *address + insn->len, target = next + (uint64_t)insn->value;
+	*address = next;
+	switch ((enum x86_64_kind)insn->kind) {
+	case X86_64_RETURN:
+	case X86_64_JUMP_INDIRECT:
+		return leave(reading, step, state, insn, next);
+	case X86_64_JUMP:
+		if (follow_pushed(reading, step, state))
+			return ENDS;
+		*address = target;
+		return GOES_ON;
+	case X86_64_BRANCH:
+		forget(state, insn->writes);
+		add_block(reading, false, target, step, state);
+		return GOES_ON;
+	case X86_64_SYSCALL:
+		if (is_last_call(state))
+			return ENDS;
+		break;
+	case X86_64_STOP:
+		return ENDS;
+	default:
+		break;
+	}
+	execute(state, insn);
+	return state->reg[X86_64_SP].kind == UNKNOWN && state->reg[X86_64_BP].kind == UNKNOWN
+		       ? ENDS
+		       : GOES_ON;
+}
+
+/* True: a return was found. */
+static bool follow_block(struct reading *reading, struct block *block)
+{
+	uint64_t address = block->address;
+	uint32_t before = block->before;
+	enum way way = GOES_ON;
+	while (way == GOES_ON && reading->steps.len < MAX_STEPS) {
+		struct x86_64_insn insn;
+		bool is_new;
+		map_put(&reading->seen, map_mix(address), &is_new);
+		if (!is_new || !decode_at(reading, address, &insn))
+			return false;
+		before = add_step(reading, address, before, &block->state);
+		way = follow(reading, before, &block->state, &insn, &address);
+	}
+	return way == FOUND;
+}
+
+bool x86_64_find_return(const struct machine_code *code, uint64_t address)
+{
+	struct reading reading = {.code = code};
+	struct state state = {0};
+	bool is_found = false;
+	for (uint8_t i = 0; i < NR_REGISTERS; i++)
+		state.reg[i] = first_value(i);
+	add_block(&reading, false, address, 0, &state);
+	size_t at = 0, doubtful_at = 0;
+	while (!is_found && reading.steps.len < MAX_STEPS) {
+		struct block block; /* a copy: following adds blocks */
+		if (at < reading.blocks.len)
+			block = reading.blocks.data[at++];
+		else if (doubtful_at < reading.doubtful.len)
+			block = reading.doubtful.data[doubtful_at++];
+		else
+			break;
+		is_found = follow_block(&reading, &block);
+	}
+	vec_deinit(&reading.steps);
+	vec_deinit(&reading.blocks);
+	vec_deinit(&reading.doubtful);
+	map_deinit(&reading.seen);
+	return is_found;
+}
