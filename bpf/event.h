@@ -191,6 +191,7 @@ struct event_config {
 	unsigned int shadow_runtimes; /* bits: whose script frames are those of shadow stacks */
 	unsigned int runtimes;        /* bits: whose script frames the programs find */
 	unsigned int times_calls;     /* the kernel does not tell how long on_call() takes */
+	unsigned int reads_code;      /* the recorder finds rules for code that has none */
 };
 
 /*
@@ -202,7 +203,8 @@ struct event_snapshot {
 	unsigned int type;      /* EVENT_SNAPSHOT */
 	unsigned char is_exact; /* ip is that of an interrupted instruction */
 	unsigned char zero[3];
-	unsigned long long hash; /* of its struct event_stack, which comes first */
+	unsigned long long hash;       /* of its struct event_stack, which comes first */
+	unsigned long long code_space; /* of struct code_key, for code of no file */
 	struct unwind_registers registers;
 };
 
@@ -264,5 +266,31 @@ struct unwind_file {
 };
 
 _Static_assert(sizeof(struct unwind_file) == 32, "the map of files is an array of these");
+
+/* ---- rules of code that has none of its own, see record/code_rules.h ---- */
+
+enum {
+	CODE_RULES_MAX = 1 << 15, /* in the kernel: those used longest ago are dropped */
+	CODE_RULE_WORDS = 2,
+};
+
+/* An instruction at which a frame is, or to which a call returns. */
+struct code_key {
+	unsigned long long space;   /* number of the file; of code of no file, the program image */
+	unsigned long long address; /* offset in the file, or address */
+};
+
+enum code_rule_kind {
+	CODE_RULE_UNKNOWN = 0, /* the recorder was not asked yet, or the code is another one now */
+	CODE_RULE_NONE,        /* none was found */
+	CODE_RULE_READ,        /* by reading the code */
+	CODE_RULE_GUESSED,     /* the frame pointer is one, as far as it can be told */
+};
+
+struct code_rule {
+	unsigned int rule;                        /* its number */
+	unsigned int kind;                        /* enum code_rule_kind */
+	unsigned long long code[CODE_RULE_WORDS]; /* that stands there while the rule holds */
+};
 
 #endif

@@ -8,6 +8,7 @@
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/ring.bpf.h"
+#include "bpf/scratch.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -17,6 +18,7 @@ enum {
 	 * just below the stack pointer, where nobody else writes. */
 	RED_ZONE_BYTES = 128,
 	SMALL_SNAPSHOT_BYTES = 16 << 10,
+	LARGEST_SNAPSHOT_BYTES = EVENT_MAX_SNAPSHOT_CHUNKS * EVENT_SNAPSHOT_CHUNK_BYTES,
 	LARGEST_STACK_BYTES = 64 << 20,
 };
 
@@ -31,9 +33,9 @@ static __always_inline __u64 start_of_snapshot(__u64 sp)
  * Where to stop: programs have their arguments above their stack, threads of
  * glibc their own data. A stack in neither is a coroutine's, and small.
  */
-static __always_inline __u64 end_of_stack(struct task_struct *task, __u64 sp)
+static __always_inline __u64 end_of_stack(struct task_struct *task, __u64 sp, __u32 bytes)
 {
-	__u64 limit = sp + config.snapshot_bytes, small = sp + SMALL_SNAPSHOT_BYTES;
+	__u64 limit = sp + bytes, small = sp + SMALL_SNAPSHOT_BYTES;
 	__u64 arguments = BPF_CORE_READ(task, mm, start_stack) + sizeof(__u64);
 #if defined(__TARGET_ARCH_x86)
 	__u64 thread_data = BPF_CORE_READ(task, thread.fsbase);
@@ -48,11 +50,13 @@ static __always_inline __u64 end_of_stack(struct task_struct *task, __u64 sp)
 }
 
 /*
- * The next piece of the stack, at most up to the end of a page. 0: it cannot be read. A global
- * function, which the verifier looks at once and not for each piece.
+ * The next piece of the stack, at most up to the end of a page: where the next one begins. 0: the
+ * ring is full. What cannot be read is left out: a function with large arrays may have touched what
+ * lies behind them only. A global function, which the verifier looks at once and not for each
+ * piece.
  */
-__noinline int send_chunk(__u64 address, __u64 end, __u64 hash);
-__noinline int send_chunk(__u64 address, __u64 end, __u64 hash)
+__noinline __u64 send_chunk(__u64 address, __u64 end, __u64 hash);
+__noinline __u64 send_chunk(__u64 address, __u64 end, __u64 hash)
 {
 	struct event_snapshot_chunk *chunk = bpf_ringbuf_reserve(&ring, sizeof(*chunk), 0);
 	if (!chunk)
@@ -60,40 +64,42 @@ __noinline int send_chunk(__u64 address, __u64 end, __u64 hash)
 	__u64 bytes = EVENT_SNAPSHOT_CHUNK_BYTES - (address & (EVENT_SNAPSHOT_CHUNK_BYTES - 1));
 	if (bytes > end - address)
 		bytes = end - address;
+	__u64 next = address + bytes;
 	asm volatile("" : "+r"(bytes)); /* or clang thinks the bound below is known anyway */
 	if (bytes > sizeof(chunk->bytes) ||
 		bpf_probe_read_user(chunk->bytes, bytes, (const void *)address)) {
 		bpf_ringbuf_discard(chunk, BPF_RB_NO_WAKEUP);
-		return 0;
+		return next;
 	}
 	chunk->type = EVENT_SNAPSHOT_CHUNK;
 	chunk->nr_bytes = bytes;
 	chunk->hash = hash;
 	chunk->address = address;
 	bpf_ringbuf_submit(chunk, BPF_RB_NO_WAKEUP);
-	return bytes;
+	return next;
 }
 
 /* What does not fit into the ring is missing: then the stack stays cut. */
 static __always_inline void send_snapshot(
-	struct task_struct *task, const struct unwind_registers *regs, bool is_exact, __u64 hash)
+	struct task_struct *task, const struct walk *walk, __u64 code_space, __u64 hash)
 {
+	const struct unwind_registers *regs = &walk->regs;
 	struct event_snapshot *snapshot = bpf_ringbuf_reserve(&ring, sizeof(*snapshot), 0);
 	if (!snapshot)
 		return;
 	snapshot->type = EVENT_SNAPSHOT;
-	snapshot->is_exact = is_exact;
+	snapshot->is_exact = walk->is_exact;
 	snapshot->hash = hash;
+	snapshot->code_space = code_space;
 	snapshot->registers = *regs;
 	bpf_ringbuf_submit(snapshot, BPF_RB_NO_WAKEUP);
 	__u64 sp = regs->reg[UNWIND_SP];
-	__u64 address = start_of_snapshot(sp), end = end_of_stack(task, sp);
-	for (__u32 i = 0; i <= EVENT_MAX_SNAPSHOT_CHUNKS && address < end; i++) {
-		__u32 bytes = send_chunk(address, end, hash);
-		if (!bytes)
-			break;
-		address += bytes;
-	}
+	/* What the recorder goes on with at once takes no room in the file. */
+	__u32 bytes = walk->end == EVENT_END_TABLE_PENDING ? LARGEST_SNAPSHOT_BYTES
+							   : config.snapshot_bytes;
+	__u64 address = start_of_snapshot(sp), end = end_of_stack(task, sp, bytes);
+	for (__u32 i = 0; i <= EVENT_MAX_SNAPSHOT_CHUNKS && address && address < end; i++)
+		address = send_chunk(address, end, hash);
 }
 
 #endif

@@ -90,7 +90,7 @@ static __always_inline bool send_with_snapshot(struct scratch *scratch)
 	head->hash = mix(mix(walk->hash, head->time_ns), scratch->sample.cpu) | 1; /* no other's */
 	if (!send_new_stack(head, EVENT_MAX_USER_FRAMES))
 		return false;
-	send_snapshot(task, &walk->regs, walk->is_exact, head->hash);
+	send_snapshot(task, walk, code_space(scratch), head->hash);
 	return true;
 }
 

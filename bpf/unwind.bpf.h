@@ -13,12 +13,18 @@
 #include "bpf/code_mapping.bpf.h"
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/ring.bpf.h"
 #include "bpf/runtime/runtime.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/unwind_table.bpf.h"
 #include "format/unwind/unwind_step.h"
 
 /* ---- frames ---- */
+
+static __always_inline bool is_code_of_file(const struct mapping *mapping)
+{
+	return mapping->kind == EVENT_FRAME_FILE || mapping->kind == EVENT_FRAME_VDSO;
+}
 
 static __always_inline void push_frame(struct scratch *scratch, __u64 place)
 {
@@ -29,7 +35,7 @@ static __always_inline void push_frame(struct scratch *scratch, __u64 place)
 		walk->hash = mix(walk->hash, scratch->user.head.time_ns);
 	if (mapping->kind == EVENT_FRAME_ANONYMOUS) /* ... and something else in each process */
 		walk->hash = mix(walk->hash, scratch->user.head.pid);
-	if (mapping->kind == EVENT_FRAME_FILE || mapping->kind == EVENT_FRAME_VDSO) {
+	if (is_code_of_file(mapping)) {
 		__u64 offset = place + mapping->delta;
 		frame = (offset & ((1ULL << EVENT_FRAME_FILE_SHIFT) - 1)) |
 			(__u64)mapping->file << EVENT_FRAME_FILE_SHIFT;
@@ -79,7 +85,7 @@ static __always_inline enum event_stack_end rule_of_frame(struct scratch *scratc
 {
 	const struct mapping *mapping = &scratch->walk.mapping;
 	struct unwind_rule *rule = &scratch->walk.rule;
-	if (mapping->kind != EVENT_FRAME_FILE && mapping->kind != EVENT_FRAME_VDSO)
+	if (!is_code_of_file(mapping))
 		return EVENT_END_JIT;
 	__u64 offset = place + mapping->delta;
 	__u64 where = ((__u64)mapping->file << EVENT_FRAME_FILE_SHIFT | offset) + 1;
@@ -104,8 +110,44 @@ static __always_inline enum event_stack_end rule_of_frame(struct scratch *scratc
 }
 
 /*
- * The same, but where no rule covers the address, and the frame pointer may be
- * one, it is gone by that: *guess says for what reason.
+ * What the recorder found by reading the code at the frame at hand: the rule is in the walk, if
+ * there is one. enum code_rule_kind; CODE_RULE_UNKNOWN only when the recorder can be asked. Code
+ * of no file is overwritten now and then, so a rule holds for the bytes that it was made from.
+ */
+__noinline int find_code_rule(void);
+__noinline int find_code_rule(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch || !config.reads_code)
+		return CODE_RULE_NONE;
+	struct walk *walk = &scratch->walk;
+	struct code_key key = {.space = code_space(scratch), .address = walk->regs.ip};
+	__u64 code[CODE_RULE_WORDS];
+	if (is_code_of_file(&walk->mapping)) {
+		key.space = walk->mapping.file;
+		key.address += walk->mapping.delta;
+	}
+	const struct code_rule *known = bpf_map_lookup_elem(&code_rules, &key);
+	if (known && !bpf_probe_read_user(code, sizeof(code), (const void *)walk->regs.ip) &&
+		code[0] == known->code[0] && code[1] == known->code[1]) {
+		__u32 number = known->rule;
+		const struct unwind_rule *rule = bpf_map_lookup_elem(&rules, &number);
+		if (known->kind != CODE_RULE_NONE && rule)
+			walk->rule = *rule;
+		return known->kind;
+	}
+	return unread_bytes() <= config.snapshot_limit_bytes ? CODE_RULE_UNKNOWN : CODE_RULE_NONE;
+}
+
+static __always_inline bool is_code_without_rule(enum event_stack_end end)
+{
+	return end == EVENT_END_NO_TABLE || end == EVENT_END_NO_RULE || end == EVENT_END_JIT;
+}
+
+/*
+ * The same, but where no rule covers the address, by what the recorder read there. It is asked when
+ * it has not read it yet: then the end is EVENT_END_TABLE_PENDING. Where nothing is found that way,
+ * and the frame pointer may be one, it is gone by that: *guess says for what reason.
  */
 static __always_inline enum event_stack_end choose_rule(
 	struct scratch *scratch, __u64 place, __u8 *guess)
@@ -115,6 +157,14 @@ static __always_inline enum event_stack_end choose_rule(
 	*guess = EVENT_END_COMPLETE;
 	if (!is_by_frame_pointer()) {
 		end = rule_of_frame(scratch, place);
+		enum code_rule_kind kind =
+			is_code_without_rule(end) ? find_code_rule() : CODE_RULE_NONE;
+		if (kind == CODE_RULE_UNKNOWN)
+			return EVENT_END_TABLE_PENDING;
+		if (kind == CODE_RULE_GUESSED)
+			*guess = end;
+		if (kind != CODE_RULE_NONE)
+			return EVENT_END_COMPLETE;
 		if (!unwind_is_guess(UNWIND_NATIVE, &scratch->walk.regs, end))
 			return end;
 	}

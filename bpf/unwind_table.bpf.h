@@ -102,6 +102,14 @@ static __always_inline struct found_rule *found_rule_slot(__u64 place, __u32 lan
 	return bpf_map_lookup_elem(&found_rules, &slot);
 }
 
+/* Rules that the recorder found by reading code. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CODE_RULES_MAX);
+	__type(key, struct code_key);
+	__type(value, struct code_rule);
+} code_rules SEC(".maps");
+
 /* The rule for an offset in a file whose table is there; 0: none. */
 static __always_inline __u32 find_rule(const struct unwind_file *file, __u64 offset)
 {

@@ -206,7 +206,7 @@ uint32_t emitter_snapshot(
 		.is_exact = snapshot->is_exact,
 		.stack_address = snapshot->stack_address,
 		.stack = snapshot->stack.data,
-		.stack_bytes = (uint32_t)snapshot->stack.len,
+		.stack_bytes = (uint32_t)snapshot_whole_bytes(snapshot),
 	};
 	memcpy(out.registers, regs->reg, sizeof(regs->reg));
 	out.registers[UNWIND_NATIVE->pc] = regs->ip;

@@ -9,6 +9,7 @@
 enum {
 	MAX_FRAMES = EVENT_MAX_USER_FRAMES,
 	MAX_KEPT_SNAPSHOTS = 16, /* of a process */
+	MAX_NUMBERS = 8,         /* of one file: several CPUs may meet it at once */
 };
 
 #define WORD_MASK(bits) ((1ULL << (bits)) - 1)
@@ -313,20 +314,73 @@ static bool leave_bad_jump(struct resolver *resolver, const struct snapshot *sna
 	return true;
 }
 
-static enum event_stack_end unwind_rest(
-	struct resolver *resolver, const struct snapshot *snapshot, struct frames *frames)
+/* The numbers that the BPF side has for a file. */
+static void find_numbers(const struct resolver *resolver, const struct object *object,
+	uint32_t numbers[MAX_NUMBERS], size_t *count)
+{
+	*count = 0;
+	for (size_t i = 0; i < resolver->files.len && *count < MAX_NUMBERS; i++)
+		if (resolver->files.data[i] == object)
+			numbers[(*count)++] = (uint32_t)i;
+}
+
+/* A frame that is left by a rule of its file, or by what its code says. */
+struct rest {
+	const struct snapshot *snapshot;
+	struct process *process;
+	struct unwind_registers regs;
+	bool may_wait;
+};
+
+/*
+ * The rule of the frame at hand, for want of any other one that of the frame pointer: then *guess
+ * says why, else it is EVENT_END_COMPLETE.
+ */
+static enum event_stack_end choose_rule(struct resolver *resolver, const struct rest *rest,
+	const struct mapping *mapping, struct object *object, uint64_t offset, bool is_asked,
+	const struct unwind_rule **rule, enum event_stack_end *guess)
+{
+	uint32_t numbers[MAX_NUMBERS];
+	enum event_stack_end end = rule_source_find(resolver->rules, object, offset, rule);
+	*guess = EVENT_END_COMPLETE;
+	if (end != EVENT_END_NO_RULE && end != EVENT_END_NO_TABLE && end != EVENT_END_JIT)
+		return end;
+	struct code_frame frame = {.snapshot = rest->snapshot,
+		.process = rest->process,
+		.mapping = mapping,
+		.regs = &rest->regs,
+		.files = numbers,
+		.is_asked = is_asked};
+	find_numbers(resolver, mapping->object, numbers, &frame.nr_files);
+	enum code_rule_kind kind = CODE_RULE_NONE;
+	enum event_stack_end read =
+		code_rules_choose(resolver->code, &frame, rest->may_wait, rule, &kind);
+	if (read)
+		return read;
+	if (kind == CODE_RULE_READ)
+		return EVENT_END_COMPLETE;
+	if (kind == CODE_RULE_NONE && !unwind_is_guess(UNWIND_NATIVE, &rest->regs, end))
+		return end;
+	*guess = end;
+	*rule = table_store_frame_pointer_rule(resolver->rules->store);
+	return EVENT_END_COMPLETE;
+}
+
+static enum event_stack_end unwind_rest(struct resolver *resolver, const struct snapshot *snapshot,
+	bool may_wait, struct frames *frames)
 {
 	struct process_table *processes = resolver->processes;
 	const struct event_stack *head = &snapshot->head;
 	struct process *process = process_table_get(processes, head->pid, head->time_ns);
-	struct unwind_registers regs = snapshot->registers;
-	bool is_exact = snapshot->is_exact;
+	struct rest rest = {snapshot, process, snapshot->registers, may_wait};
+	struct unwind_registers *regs = &rest.regs;
+	bool is_exact = snapshot->is_exact, is_asked = true;
 	enum event_stack_end guess = EVENT_END_COMPLETE; /* why the frame at hand was guessed */
 	while (frames->count < MAX_FRAMES) {
-		uint64_t place = regs.ip - !is_exact;
+		uint64_t place = regs->ip - !is_exact;
 		const struct mapping *mapping = process_find_mapping(
 			processes, process, place, head->time_ns, frames->count == 0);
-		if (!mapping && is_exact && leave_bad_jump(resolver, snapshot, process, &regs)) {
+		if (!mapping && is_exact && leave_bad_jump(resolver, snapshot, process, regs)) {
 			add(resolver, frames, special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
 				place, guess);
 			is_exact = false;
@@ -340,19 +394,20 @@ static enum event_stack_end unwind_rest(
 		uint64_t offset = place - mapping->start + mapping->offset;
 		const struct unwind_rule *rule = NULL;
 		bool was_guessed = guess;
-		enum event_stack_end end =
-			rule_source_choose(resolver->rules, object, offset, &regs, &rule, &guess);
+		enum event_stack_end end = choose_rule(
+			resolver, &rest, mapping, object, offset, is_asked, &rule, &guess);
 		if (!end && rule->flags & UNWIND_INTERPRETER)
 			add_missed_script(resolver, object, frames);
 		uint64_t shown = end ? offset : unwind_place(offset, is_exact, rule->ra);
 		add(resolver, frames, object, shown, was_guessed);
 		bool is_outermost = false;
 		if (!end)
-			end = unwind_step(UNWIND_NATIVE, &regs, rule, snapshot_read,
+			end = unwind_step(UNWIND_NATIVE, regs, rule, snapshot_read,
 				(void *)snapshot, &is_outermost);
 		if (end || is_outermost)
 			return end;
 		is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
+		is_asked = false;
 	}
 	return EVENT_END_DEPTH;
 }
@@ -373,7 +428,7 @@ bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapsho
 	add_words(resolver, &frames, &snapshot->head, snapshot->frames.data, snapshot->frames.len);
 	bool is_for_report = resolver->keeps_snapshots && end == EVENT_END_UNSUPPORTED;
 	if (snapshot->has_registers && resolver->rules && !is_for_report) {
-		end = unwind_rest(resolver, snapshot, &frames);
+		end = unwind_rest(resolver, snapshot, may_wait, &frames);
 		if (end == EVENT_END_TABLE_PENDING && may_wait)
 			return false;
 	}

@@ -11,6 +11,7 @@
 #include "bpf/event.h"
 #include "format/base/map.h"
 #include "format/file/layout.h"
+#include "record/code_rules.h"
 #include "record/jit.h"
 #include "record/kept_files.h"
 #include "record/process.h"
@@ -25,6 +26,7 @@ struct resolver {
 	struct stack_table *stacks;
 	struct script_table *scripts;
 	struct rule_source *rules;     /* NULL: no tables are wanted */
+	struct code_rules *code;       /* for code that they do not cover; NULL likewise */
 	struct kept_files *kept_files; /* NULL: none are wanted */
 	bool keeps_snapshots; /* leaves what it is not to unwind to the report, without limit */
 	VEC(struct object *) files; /* by number; NULL: not known */

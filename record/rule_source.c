@@ -1,7 +1,6 @@
 #include "record/rule_source.h"
 
 #include "format/base/mem.h"
-#include "format/unwind/unwind_step.h"
 #include "record/process.h"
 #include "record/runtime/runtime.h"
 
@@ -160,7 +159,7 @@ int rule_source_fd(const struct rule_source *rules)
 
 /* ---- rules ---- */
 
-static enum event_stack_end find_rule(struct rule_source *rules, struct object *object,
+enum event_stack_end rule_source_find(struct rule_source *rules, struct object *object,
 	uint64_t offset, const struct unwind_rule **rule)
 {
 	if (object->info.kind != LAYOUT_OBJECT_FILE && object->info.kind != LAYOUT_OBJECT_VDSO)
@@ -173,17 +172,4 @@ static enum event_stack_end find_rule(struct rule_source *rules, struct object *
 	*rule = table_store_find(rules->store, table, offset);
 	bool is_none = (*rule)->cfa == UNWIND_CFA_NONE && (*rule)->ra != UNWIND_UNDEFINED;
 	return is_none ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
-}
-
-enum event_stack_end rule_source_choose(struct rule_source *rules, struct object *object,
-	uint64_t offset, const struct unwind_registers *regs, const struct unwind_rule **rule,
-	enum event_stack_end *guess)
-{
-	enum event_stack_end end = find_rule(rules, object, offset, rule);
-	bool is_guess = unwind_is_guess(UNWIND_NATIVE, regs, end);
-	*guess = is_guess ? end : EVENT_END_COMPLETE;
-	if (!is_guess)
-		return end;
-	*rule = table_store_frame_pointer_rule(rules->store);
-	return EVENT_END_COMPLETE;
 }

@@ -59,13 +59,10 @@ void rule_source_collect(struct rule_source *rules);
 int rule_source_fd(const struct rule_source *rules);
 
 /*
- * The rule for an offset in an object, or for want of it that of a frame
- * pointer, where there may be one: then *guess says why, else it is
- * EVENT_END_COMPLETE. EVENT_END_COMPLETE: *rule is set; EVENT_END_TABLE_PENDING:
- * the table is being made, ask again.
+ * The rule for an offset in an object. EVENT_END_COMPLETE: *rule is set; EVENT_END_TABLE_PENDING:
+ * the table is being made, ask again; else why there is none.
  */
-enum event_stack_end rule_source_choose(struct rule_source *rules, struct object *object,
-	uint64_t offset, const struct unwind_registers *regs, const struct unwind_rule **rule,
-	enum event_stack_end *guess);
+enum event_stack_end rule_source_find(struct rule_source *rules, struct object *object,
+	uint64_t offset, const struct unwind_rule **rule);
 
 #endif

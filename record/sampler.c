@@ -6,6 +6,7 @@
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
+#include "format/machine/machine.h"
 #include "record/feature.h"
 #include "record/uprobe.h"
 #include "record/walkers.h"
@@ -73,6 +74,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.max_files = max_files(nr_cpus, nr_lanes),
 		.shadow_runtimes = sampler->has_shadow ? options->script_probes->runtimes : 0,
 		.runtimes = sampler->runtimes,
+		.reads_code = machine_native()->find_return != NULL,
 		.times_calls = sampler->has_shadow && !shadow_init(&sampler->shadow),
 	};
 	if (sampler->has_shadow)
@@ -303,6 +305,7 @@ struct table_store_maps sampler_table_maps(const struct sampler *sampler)
 		.rules = bpf_map__fd(bpf->maps.rules),
 		.shards = bpf_map__fd(bpf->maps.shards),
 		.runtime_rows = bpf_map__fd(bpf->maps.runtime_rows),
+		.code_rules = bpf_map__fd(bpf->maps.code_rules),
 		.max_files = bpf->rodata->config.max_files,
 		.epoch = &bpf->bss->table_epoch,
 	};

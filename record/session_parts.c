@@ -175,6 +175,8 @@ static struct err *create_rule_source(struct session_parts *parts)
 		&parts->translate.objects));
 	table_builder_on_runtime(parts->rules.builder, add_runtimes, parts);
 	resolver->rules = &parts->rules;
+	code_rules_init(&parts->code, &parts->translate.processes, &parts->rules, maps.code_rules);
+	resolver->code = &parts->code;
 	return NULL;
 }
 
@@ -265,6 +267,8 @@ void session_parts_deinit(struct session_parts *parts)
 	if (parts->has_target)
 		target_deinit(&parts->target);
 	recording_deinit(&parts->recording);
+	if (parts->translate.resolver.code)
+		code_rules_deinit(&parts->code);
 	rule_source_deinit(&parts->rules);
 	sampler_destroy(parts->sampler);
 	sources_deinit(&parts->sources);

@@ -39,7 +39,8 @@ struct session_parts {
 	struct sources sources;
 	struct script_probes script_probes;
 	struct sampler *sampler;
-	struct rule_source rules; /* of which translate knows, unless it is to do without */
+	struct rule_source rules;
+	struct code_rules code; /* of which translate knows, unless it is to do without */
 	struct translate translate;
 	struct kept_files *kept_files; /* or NULL */
 	struct recording recording;

@@ -4,6 +4,10 @@
 
 #include "format/base/mem.h"
 
+enum {
+	LARGEST_STACK_BYTES = (EVENT_MAX_SNAPSHOT_CHUNKS + 1) * EVENT_SNAPSHOT_CHUNK_BYTES,
+};
+
 static struct snapshot *slot_snapshot(uint64_t value)
 {
 	return (struct snapshot *)(uintptr_t)value;
@@ -15,6 +19,7 @@ static void snapshot_destroy(struct snapshot *snapshot)
 		return;
 	vec_deinit(&snapshot->frames);
 	vec_deinit(&snapshot->stack);
+	vec_deinit(&snapshot->holes);
 	mem_free(snapshot);
 }
 
@@ -51,6 +56,7 @@ void snapshot_table_registers(struct snapshot_table *table, const struct event_s
 	snapshot->has_registers = true;
 	snapshot->is_exact = event->is_exact;
 	snapshot->registers = event->registers;
+	snapshot->code_space = event->code_space;
 }
 
 void snapshot_table_chunk(struct snapshot_table *table, const struct event_snapshot_chunk *chunk)
@@ -62,8 +68,19 @@ void snapshot_table_chunk(struct snapshot_table *table, const struct event_snaps
 	uint64_t below = snapshot->registers.reg[UNWIND_SP] - chunk->address;
 	if (!snapshot->stack.len && below < EVENT_SNAPSHOT_CHUNK_BYTES)
 		snapshot->stack_address = chunk->address;
-	if (chunk->address == snapshot->stack_address + snapshot->stack.len)
-		vec_append(&snapshot->stack, chunk->bytes, chunk->nr_bytes);
+	uint64_t at = chunk->address - snapshot->stack_address, len = snapshot->stack.len;
+	if ((!len && at) || at < len || at > LARGEST_STACK_BYTES)
+		return;
+	if (at > len) {
+		vec_push(&snapshot->holes, (struct snapshot_hole){len, at});
+		vec_resize(&snapshot->stack, at);
+	}
+	vec_append(&snapshot->stack, chunk->bytes, chunk->nr_bytes);
+}
+
+size_t snapshot_whole_bytes(const struct snapshot *snapshot)
+{
+	return snapshot->holes.len ? snapshot->holes.data[0].start : snapshot->stack.len;
 }
 
 void snapshot_table_drop(struct snapshot_table *table, uint64_t hash)
@@ -90,6 +107,9 @@ long snapshot_read(void *context, unsigned long long address, unsigned long long
 	uint64_t at = address - snapshot->stack_address;
 	if (at >= snapshot->stack.len || snapshot->stack.len - at < sizeof(*value))
 		return -1;
+	vec_each(&snapshot->holes, hole)
+		if (at < hole->end && at + sizeof(*value) > hole->start)
+			return -1;
 	memcpy(value, snapshot->stack.data + at, sizeof(*value));
 	return 0;
 }

@@ -13,14 +13,21 @@
 #include "format/base/map.h"
 #include "format/base/vec.h"
 
+struct snapshot_hole {
+	size_t start, end;
+};
+
 struct snapshot {
 	struct event_stack head;
 	VEC(uint64_t) frames; /* found before, as on the wire */
 	bool has_registers;   /* else the ring had no room for the rest */
 	bool is_exact;
+	uint64_t code_space; /* see struct code_key */
 	struct unwind_registers registers;
 	uint64_t stack_address; /* of the first byte of `stack` */
 	VEC(uint8_t) stack;
+	/* Pages that were not there, as places in `stack`; ascending. */
+	VEC(struct snapshot_hole) holes;
 };
 
 struct snapshot_table {
@@ -40,6 +47,9 @@ struct snapshot *snapshot_table_find(const struct snapshot_table *table, uint64_
 void snapshot_table_drop(struct snapshot_table *table, uint64_t hash);
 /* Drops those whose sample never came: all from before this time. */
 void snapshot_table_purge(struct snapshot_table *table, uint64_t before_ns);
+
+/* How many bytes of the stack there are without a hole. */
+size_t snapshot_whole_bytes(const struct snapshot *snapshot);
 
 /* Reads a word of the stack of a struct snapshot; fits unwind_read_fn. */
 long snapshot_read(void *context, unsigned long long address, unsigned long long *value);

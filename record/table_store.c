@@ -249,19 +249,32 @@ static uint32_t *words_at(const struct table_store *store, uint32_t place)
 
 /* ---- adding ---- */
 
+uint32_t table_store_intern_rule(struct table_store *store, const struct unwind_rule *rule)
+{
+	size_t known = store->rule_set.rules.len;
+	uint32_t number = rule_set_intern(&store->rule_set, rule);
+	if (number == RULE_SET_FULL)
+		return UNWIND_RULE_NONE;
+	if (number == known)
+		store->rules[known] = *rule;
+	return number;
+}
+
+const struct unwind_rule *table_store_rule(const struct table_store *store, uint32_t number)
+{
+	return &store->rules[number];
+}
+
 /* The numbers in the kernel of a table's rules. NULL: there are too many rules. */
 static uint32_t *translate_rules(struct table_store *store, const struct unwind_table *table)
 {
 	uint32_t *numbers = mem_zalloc_array(table->rules.len + 1, sizeof(*numbers));
 	for (size_t i = 0; i < table->rules.len; i++) {
-		size_t known = store->rule_set.rules.len;
-		numbers[i] = rule_set_intern(&store->rule_set, &table->rules.data[i]);
-		if (numbers[i] == RULE_SET_FULL) {
+		numbers[i] = table_store_intern_rule(store, &table->rules.data[i]);
+		if (!numbers[i] && i) { /* rule 0 is that of nothing in both */
 			mem_free(numbers);
 			return NULL;
 		}
-		if (numbers[i] == known)
-			store->rules[known] = table->rules.data[i];
 	}
 	return numbers;
 }

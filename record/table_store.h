@@ -18,6 +18,7 @@ struct table_store;
 
 struct table_store_maps {
 	int files, rules, shards, runtime_rows; /* file descriptors; borrowed */
+	int code_rules;                         /* likewise; see record/code_rules.h */
 	uint32_t max_files;                     /* of the map `files` */
 	volatile uint32_t *epoch;               /* the BPF side's clock of use; borrowed */
 	uint32_t unwanted_runtimes; /* bit n: frames of enum runtime_kind n are not wanted */
@@ -45,6 +46,10 @@ void table_store_bind(struct table_store *store, uint32_t file, uint32_t table);
  */
 const struct unwind_rule *table_store_find(
 	const struct table_store *store, uint32_t table, uint64_t offset);
+/* The number of a rule of no table, for the BPF side, too; 0: there is no room. */
+uint32_t table_store_intern_rule(struct table_store *store, const struct unwind_rule *rule);
+/* The rule that has a number. */
+const struct unwind_rule *table_store_rule(const struct table_store *store, uint32_t number);
 /* The rule of enum UNWIND_RULE_FRAME_POINTER. */
 const struct unwind_rule *table_store_frame_pointer_rule(const struct table_store *store);
 

@@ -471,8 +471,10 @@ void translate_wait(struct translate *translate)
 	struct pollfd fds[] = {
 		{.fd = rules ? rule_source_fd(rules) : -1, .events = POLLIN},
 		{.fd = script_table_fd(&translate->scripts), .events = POLLIN},
+		{.fd = rules ? code_pages_fd(&translate->resolver.code->pages) : -1,
+			.events = POLLIN},
 	};
-	poll(fds, 2, WAIT_MS);
+	poll(fds, 3, WAIT_MS);
 }
 
 /* ---- records ---- */
@@ -546,6 +548,8 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 {
 	if (script_table_collect(&translate->scripts))
 		resolver_forget_nodes(&translate->resolver);
+	if (translate->resolver.code)
+		code_pages_collect(&translate->resolver.code->pages);
 	if (until_ns)
 		gap_log_note(&translate->gaps, until_ns, translate_resolved(translate));
 	if (!take_records(translate, give_up_ns)) {

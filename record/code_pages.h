@@ -1,0 +1,59 @@
+/*
+ * Machine code of the processes that are recorded, page by page: of files from the files, of memory
+ * from the processes. A process's memory is read by target_reader.h, since a read of what a process
+ * mapped may never return; meanwhile a page is pending. It holds what stood there when it was read,
+ * so it is used for a moment only.
+ */
+#ifndef EBPROF_CODE_PAGES_H
+#define EBPROF_CODE_PAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/map.h"
+#include "format/base/vec.h"
+#include "record/mapping_table.h"
+#include "record/target_reader.h"
+
+enum {
+	CODE_PAGE_BYTES = 4096,
+};
+
+struct code_page {
+	uint8_t bytes[CODE_PAGE_BYTES];
+	uint16_t len;     /* 0: it cannot be read */
+	bool is_pending;  /* it is being read */
+	uint64_t read_ns; /* of a process's memory; of a file 0: for good */
+};
+
+struct code_pages {
+	struct target_reader reader;
+	struct map by_key; /* hash of whose page it is -> struct code_page * */
+	uint64_t seed;
+	VEC(uint64_t) reading; /* keys of pending pages, in the reader's order, */
+	size_t read;           /* ... from here on */
+};
+
+void code_pages_init(struct code_pages *pages);
+void code_pages_deinit(struct code_pages *pages);
+
+/* How far a read got. */
+enum code_read {
+	CODE_READ,       /* some bytes at least */
+	CODE_READ_NONE,  /* they cannot be had */
+	CODE_READ_LATER, /* they are being read: see code_pages_fd() */
+};
+
+/*
+ * Copies up to `len` bytes at an address that a mapping of the process holds, to the end of a page
+ * that can be had; *got is how many, 0 unless CODE_READ.
+ */
+enum code_read code_pages_get(struct code_pages *pages, uint32_t pid, const struct mapping *mapping,
+	uint64_t address, uint8_t *bytes, size_t len, size_t *got);
+
+/* Takes what was read meanwhile, or given up. */
+void code_pages_collect(struct code_pages *pages);
+/* Becomes readable when there may be something to collect; -1: nothing is being read. */
+int code_pages_fd(const struct code_pages *pages);
+
+#endif

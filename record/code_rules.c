@@ -1,0 +1,347 @@
+#include "record/code_rules.h"
+
+#include <bpf/bpf.h>
+#include <string.h>
+
+#include "format/base/clock.h"
+#include "format/base/mem.h"
+#include "format/machine/machine.h"
+#include "format/unwind/unwind_step.h"
+
+enum {
+	MAX_KNOWN = 64 << 10, /* places; then all are forgotten */
+	MAX_REGIONS = 4096,
+	MAX_TOLD = 256,   /* instructions of one way, those next to the frame */
+	FAILURES_MAX = 3, /* the BPF side is told that there is no rule */
+	MEMORY_AGE_NS = NS_PER_S,
+};
+
+void code_rules_init(struct code_rules *code, struct process_table *processes,
+	struct rule_source *rules, int map_fd)
+{
+	*code = (struct code_rules){.processes = processes,
+		.rules = rules,
+		.map_fd = map_fd,
+		.seed = map_random_seed()};
+	code_pages_init(&code->pages);
+}
+
+static void forget_known(struct code_rules *code)
+{
+	map_deinit(&code->known);
+	vec_deinit(&code->list);
+}
+
+void code_rules_deinit(struct code_rules *code)
+{
+	code_pages_deinit(&code->pages);
+	forget_known(code);
+	map_deinit(&code->regions);
+	vec_deinit(&code->region_list);
+}
+
+/* ---- what is being looked at ---- */
+
+struct reading {
+	struct code_rules *code;
+	const struct code_frame *frame;
+	bool is_pending; /* some of the code is being read */
+	size_t rejected; /* returns that lead to no caller */
+	VEC(struct found {
+		uint64_t address;
+		struct unwind_rule rule;
+	}) found; /* on the way to the return; the frame's own is the last */
+};
+
+static bool is_memory(const struct code_frame *frame)
+{
+	return !frame->nr_files;
+}
+
+/* Of a file the offset, of memory the address. */
+static uint64_t place_of(const struct code_frame *frame, uint64_t address)
+{
+	const struct mapping *mapping = frame->mapping;
+	return is_memory(frame) ? address : address - mapping->start + mapping->offset;
+}
+
+static uint64_t space_of(const struct code_frame *frame)
+{
+	return is_memory(frame) ? frame->snapshot->code_space : frame->mapping->object->serial;
+}
+
+static const struct mapping *mapping_at(const struct reading *reading, uint64_t address)
+{
+	const struct code_frame *frame = reading->frame;
+	if (address >= frame->mapping->start && address < frame->mapping->end)
+		return frame->mapping;
+	return process_find_mapping(reading->code->processes, frame->process, address,
+		frame->snapshot->head.time_ns, false);
+}
+
+static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t len)
+{
+	struct reading *reading = context;
+	const struct mapping *mapping = mapping_at(reading, address);
+	size_t got = 0;
+	if (!mapping)
+		return 0;
+	enum code_read read = code_pages_get(&reading->code->pages, reading->frame->process->pid,
+		mapping, address, bytes, len, &got);
+	reading->is_pending |= read == CODE_READ_LATER;
+	return got;
+}
+
+/* ---- callers ---- */
+
+/* Whether a call ends ahead of an address. Of memory only that code may be there. */
+static bool is_behind_call(struct reading *reading, const struct mapping *mapping, uint64_t address)
+{
+	uint8_t bytes[UNWIND_CALL_BYTES];
+	size_t got = 0;
+	if (mapping->object->info.kind != LAYOUT_OBJECT_FILE)
+		return true;
+	if (address - mapping->start < sizeof(bytes))
+		return false;
+	enum code_read read = code_pages_get(&reading->code->pages, reading->frame->process->pid,
+		mapping, address - sizeof(bytes), bytes, sizeof(bytes), &got);
+	reading->is_pending |= read == CODE_READ_LATER;
+	return got == sizeof(bytes) && unwind_is_call(bytes);
+}
+
+/* Where nobody called: a signal's handler returns there, or a thread began there. */
+static bool is_without_call(
+	struct reading *reading, const struct mapping *mapping, uint64_t address)
+{
+	const struct unwind_rule *rule;
+	enum event_stack_end end = rule_source_find(reading->code->rules, mapping->object,
+		address - mapping->start + mapping->offset, &rule);
+	reading->is_pending |= end == EVENT_END_TABLE_PENDING;
+	return !end && (rule->flags & UNWIND_SIGNAL_FRAME || rule->ra == UNWIND_UNDEFINED);
+}
+
+static bool may_be_caller(struct reading *reading, uint64_t address)
+{
+	const struct mapping *mapping = mapping_at(reading, address - 1);
+	if (mapping && is_behind_call(reading, mapping, address))
+		return true;
+	mapping = mapping_at(reading, address);
+	return mapping && is_without_call(reading, mapping, address);
+}
+
+static bool accept_return(void *context, const struct unwind_rule *rule)
+{
+	struct reading *reading = context;
+	const struct code_frame *frame = reading->frame;
+	struct unwind_registers regs = *frame->regs;
+	bool is_outermost;
+	enum event_stack_end end = unwind_step(
+		UNWIND_NATIVE, &regs, rule, snapshot_read, (void *)frame->snapshot, &is_outermost);
+	bool is_accepted = !end && !is_outermost && may_be_caller(reading, regs.ip);
+	reading->rejected += !is_accepted;
+	return is_accepted;
+}
+
+static void note_rule(void *context, uint64_t address, const struct unwind_rule *rule)
+{
+	struct reading *reading = context;
+	vec_push(&reading->found, (struct found){address, *rule});
+}
+
+/* ---- what is known ---- */
+
+static uint64_t hash_of(
+	const struct code_rules *code, uint64_t space, bool is_memory, uint64_t place)
+{
+	uint64_t words[] = {space, is_memory, place};
+	return map_hash_bytes(words, sizeof(words), code->seed);
+}
+
+static struct code_rule_known *known_at(
+	struct code_rules *code, const struct code_frame *frame, uint64_t address)
+{
+	static const struct code_rule_known none;
+	bool is_new;
+	if (code->list.len >= MAX_KNOWN)
+		forget_known(code);
+	uint64_t *number = map_put(&code->known,
+		hash_of(code, space_of(frame), is_memory(frame), place_of(frame, address)),
+		&is_new);
+	if (is_new) {
+		vec_push(&code->list, none);
+		*number = code->list.len;
+	}
+	return &code->list.data[*number - 1];
+}
+
+static void tell_bpf(const struct code_rules *code, const struct code_frame *frame,
+	uint64_t address, const struct code_rule *rule)
+{
+	struct code_key key = {frame->snapshot->code_space, address};
+	if (code->map_fd < 0)
+		return;
+	if (is_memory(frame))
+		bpf_map_update_elem(code->map_fd, &key, rule, BPF_ANY);
+	for (size_t i = 0; i < frame->nr_files; i++) {
+		key = (struct code_key){frame->files[i], place_of(frame, address)};
+		bpf_map_update_elem(code->map_fd, &key, rule, BPF_ANY);
+	}
+}
+
+/* False: the code there cannot be read, so that it could not be told from other code. */
+static bool put_known(struct reading *reading, uint64_t address, enum code_rule_kind kind,
+	const struct unwind_rule *rule)
+{
+	struct code_rules *code = reading->code;
+	struct code_rule told = {.kind = kind};
+	if (read_code(reading, address, (uint8_t *)told.code, sizeof(told.code)) !=
+		sizeof(told.code))
+		return false;
+	if (rule)
+		told.rule = table_store_intern_rule(code->rules->store, rule);
+	if (rule && !told.rule)
+		return false;
+	struct code_rule_known *known = known_at(code, reading->frame, address);
+	known->rule = told;
+	known->read_ns = is_memory(reading->frame) ? clock_now_ns() : 0;
+	known->failures = 0;
+	tell_bpf(code, reading->frame, address, &told);
+	return true;
+}
+
+/* ---- regions ---- */
+
+static struct code_region *region_of(struct code_rules *code, const struct code_frame *frame)
+{
+	static const struct code_region none;
+	bool is_new;
+	if (code->region_list.len >= MAX_REGIONS) {
+		map_deinit(&code->regions);
+		vec_deinit(&code->region_list);
+	}
+	uint64_t *number = map_put(
+		&code->regions, hash_of(code, space_of(frame), is_memory(frame), 0), &is_new);
+	if (is_new) {
+		vec_push(&code->region_list, none);
+		*number = code->region_list.len;
+	}
+	return &code->region_list.data[*number - 1];
+}
+
+static void note_in_region(struct code_region *region, const struct unwind_rule *rule)
+{
+	if (rule->cfa != UNWIND_CFA_REGISTER || rule->cfa_register != UNWIND_SP)
+		return;
+	for (uint32_t i = 0; i < region->count; i++)
+		if (memcmp(&region->rules[i], rule, sizeof(*rule)) == 0)
+			return;
+	region->rules[region->next] = *rule;
+	region->next = (region->next + 1) % CODE_RULES_INHERITED;
+	if (region->count < CODE_RULES_INHERITED)
+		region->count++;
+}
+
+static const struct unwind_rule *inherit(struct reading *reading)
+{
+	const struct code_region *region = region_of(reading->code, reading->frame);
+	for (uint32_t i = 0; i < region->count; i++)
+		if (accept_return(reading, &region->rules[i]))
+			return &region->rules[i];
+	return NULL;
+}
+
+/* ---- choosing ---- */
+
+/* The rules of the whole way are known from now on. */
+static void put_way(struct reading *reading)
+{
+	size_t count = reading->found.len;
+	for (size_t i = count > MAX_TOLD ? count - MAX_TOLD : 0; i < count; i++) {
+		const struct found *found = &reading->found.data[i];
+		const struct mapping *mapping = reading->frame->mapping;
+		if (found->address >= mapping->start && found->address < mapping->end)
+			put_known(reading, found->address, CODE_RULE_READ, &found->rule);
+	}
+}
+
+static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rule *rule)
+{
+	static const struct unwind_rule frame_pointer = UNWIND_FRAME_POINTER_RULE;
+	struct code_rules *code = reading->code;
+	const struct machine_code machine_code = {read_code, accept_return, note_rule, reading};
+	const struct unwind_registers *regs = reading->frame->regs;
+	bool is_found = machine_native()->find_return(&machine_code, regs->ip);
+	if (reading->is_pending)
+		return CODE_RULE_UNKNOWN;
+	if (is_found && reading->found.len) {
+		*rule = reading->found.data[reading->found.len - 1].rule;
+		note_in_region(region_of(code, reading->frame), rule);
+		put_way(reading);
+		code->statistics.read++;
+		return CODE_RULE_READ;
+	}
+	/* Code that was seen never to return may have any frame. */
+	const struct unwind_rule *inherited = reading->rejected ? inherit(reading) : NULL;
+	if (inherited) {
+		*rule = *inherited;
+		put_known(reading, regs->ip, CODE_RULE_READ, rule);
+		code->statistics.inherited++;
+		return CODE_RULE_READ;
+	}
+	*rule = frame_pointer;
+	if (unwind_may_guess(UNWIND_NATIVE, regs) && accept_return(reading, rule)) {
+		put_known(reading, regs->ip, CODE_RULE_GUESSED, rule);
+		code->statistics.guessed++;
+		return CODE_RULE_GUESSED;
+	}
+	return reading->is_pending ? CODE_RULE_UNKNOWN : CODE_RULE_NONE;
+}
+
+static void note_failure(struct reading *reading)
+{
+	struct code_rules *code = reading->code;
+	uint64_t address = reading->frame->regs->ip;
+	struct code_rule_known *known = known_at(code, reading->frame, address);
+	uint32_t failures = known->failures + 1;
+	known->failures = failures;
+	code->statistics.failed++;
+	if (failures >= FAILURES_MAX)
+		put_known(reading, address, CODE_RULE_NONE, NULL);
+}
+
+static bool is_still_good(const struct code_rule_known *known)
+{
+	return known->rule.kind != CODE_RULE_UNKNOWN &&
+	       (!known->read_ns || clock_now_ns() - known->read_ns < MEMORY_AGE_NS);
+}
+
+enum event_stack_end code_rules_choose(struct code_rules *code, const struct code_frame *frame,
+	bool may_wait, const struct unwind_rule **rule, enum code_rule_kind *kind)
+{
+	*kind = CODE_RULE_NONE;
+	if (!machine_native()->find_return)
+		return EVENT_END_COMPLETE;
+	struct code_rule_known *known = known_at(code, frame, frame->regs->ip);
+	if (!is_still_good(known)) {
+		struct reading reading = {.code = code, .frame = frame};
+		struct unwind_rule found;
+		*kind = read_frame(&reading, &found);
+		vec_deinit(&reading.found);
+		if (*kind == CODE_RULE_UNKNOWN && may_wait)
+			return EVENT_END_TABLE_PENDING;
+		if (*kind == CODE_RULE_UNKNOWN)
+			*kind = CODE_RULE_NONE;
+		else if (*kind == CODE_RULE_NONE)
+			note_failure(&reading);
+		uint32_t number = *kind == CODE_RULE_NONE
+					  ? 0
+					  : table_store_intern_rule(code->rules->store, &found);
+		*rule = table_store_rule(code->rules->store, number);
+		return EVENT_END_COMPLETE;
+	}
+	if (frame->is_asked)
+		tell_bpf(code, frame, frame->regs->ip, &known->rule);
+	*kind = (enum code_rule_kind)known->rule.kind;
+	*rule = table_store_rule(code->rules->store, known->rule.rule);
+	return EVENT_END_COMPLETE;
+}

@@ -1,0 +1,79 @@
+/*
+ * Rules for code that has none, because nobody wrote them (assembly by hand) or nobody could (code
+ * that is made at run time): the recorder reads the code itself, see a machine's find_return().
+ * What it reads is believed where it leads to a return address that stands behind a call. Code that
+ * leaves its frame by jumps alone is taken to have the frame that other code of its file or memory
+ * has, under the same condition. Else the frame pointer may be one, which is a guess.
+ *
+ * The rules go to the BPF side, which walks the next sample by them. Those of memory hold as long
+ * as the same bytes stand there.
+ */
+#ifndef EBPROF_CODE_RULES_H
+#define EBPROF_CODE_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "record/code_pages.h"
+#include "record/process.h"
+#include "record/rule_source.h"
+#include "record/snapshot.h"
+
+struct code_rule_known {
+	struct code_rule rule;
+	uint64_t read_ns; /* of memory; 0: of a file, for good */
+	uint32_t failures;
+};
+
+enum {
+	CODE_RULES_INHERITED = 4,
+};
+
+/* Frames of one file, or of one process's memory, that were left by reading it. */
+struct code_region {
+	struct unwind_rule rules[CODE_RULES_INHERITED]; /* of the form CFA = sp + offset */
+	uint32_t count, next;
+};
+
+struct code_rules_statistics {
+	uint64_t read, inherited, guessed, failed; /* frames */
+};
+
+struct code_rules {
+	struct process_table *processes; /* borrowed, as the next */
+	struct rule_source *rules;
+	int map_fd; /* -1: the BPF side does not ask */
+	struct code_pages pages;
+	struct map known; /* hash of a place -> number in `list`, plus 1 */
+	VEC(struct code_rule_known) list;
+	struct map regions; /* hash of a file or memory -> number in region_list, plus 1 */
+	VEC(struct code_region) region_list;
+	uint64_t seed;
+	struct code_rules_statistics statistics;
+};
+
+void code_rules_init(struct code_rules *code, struct process_table *processes,
+	struct rule_source *rules, int map_fd);
+void code_rules_deinit(struct code_rules *code);
+
+/* A frame in a walk over a snapshot, in code without a rule. */
+struct code_frame {
+	const struct snapshot *snapshot;
+	struct process *process;
+	const struct mapping *mapping; /* that holds it */
+	const struct unwind_registers *regs;
+	const uint32_t *files; /* the numbers that the BPF side has for the mapping's file */
+	size_t nr_files;       /* 0: for memory */
+	bool is_asked;         /* the BPF side wants to know it */
+};
+
+/*
+ * EVENT_END_COMPLETE: *rule is the frame's, and *kind says how it was found; *kind is
+ * CODE_RULE_NONE when there is none. EVENT_END_TABLE_PENDING: code is being read, ask again; with
+ * `may_wait` false it does without.
+ */
+enum event_stack_end code_rules_choose(struct code_rules *code, const struct code_frame *frame,
+	bool may_wait, const struct unwind_rule **rule, enum code_rule_kind *kind);
+
+#endif
