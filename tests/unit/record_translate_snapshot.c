@@ -89,20 +89,23 @@ TEST(a_snapshot_is_put_together)
 	push_chunk(
 		&fixture, 101, 0x7008, EVENT_SNAPSHOT_CHUNK_BYTES + 8); /* longer than it can be */
 	push_chunk(&fixture, 101, 0x7008, EVENT_SNAPSHOT_CHUNK_BYTES);
-	push_chunk(&fixture, 101, 0x9008, 64); /* one between was lost */
-	push_chunk(&fixture, 101, 0x8008, 60);
+	push_chunk(&fixture, 101, 0x9000, 60); /* behind a page that was not there */
+	push_chunk(&fixture, 101, 0x8008, 60); /* too late */
 	translate_run(&fixture.translate, 50, 0);
 	const struct snapshot *snapshot = snapshot_table_find(&fixture.translate.snapshots, 101);
 	CHECK(snapshot && snapshot->has_registers && snapshot->is_exact);
 	CHECK_INT(snapshot->frames.len, 2);
 	CHECK_INT(snapshot->registers.ip, 0x10900);
-	CHECK_INT(snapshot->stack.len, EVENT_SNAPSHOT_CHUNK_BYTES + 60);
+	CHECK_INT(snapshot->stack.len, 0x9000 + 60 - 0x7008);
+	CHECK_INT(snapshot_whole_bytes(snapshot), EVENT_SNAPSHOT_CHUNK_BYTES);
 	check_snapshot_word(snapshot, 0x7000, false);
 	check_snapshot_word(snapshot, 0x7008, true);
 	check_snapshot_word(snapshot, 0x8000, true); /* the last of the first chunk */
-	check_snapshot_word(snapshot, 0x8008, true);
-	check_snapshot_word(snapshot, 0x8038, true);
-	check_snapshot_word(snapshot, 0x8040, false); /* only half of it */
+	check_snapshot_word(snapshot, 0x8008, false);
+	check_snapshot_word(snapshot, 0x8ff8, false);
+	check_snapshot_word(snapshot, 0x9000, true);
+	check_snapshot_word(snapshot, 0x9030, true);
+	check_snapshot_word(snapshot, 0x9038, false); /* only half of it */
 	check_snapshot_word(snapshot, UINT64_MAX - 4, false);
 	teardown(&fixture);
 }

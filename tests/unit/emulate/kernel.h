@@ -136,6 +136,9 @@ void emulate_call(const struct unwind_registers *regs);
 void emulate_shadow_place(uint32_t number, const struct shadow_place *place);
 const struct shadow_counters *emulated_shadow_counters(void);
 
+/* The recorder has read code: see bpf/event.h. */
+void emulate_code_rule(const struct code_key *key, const struct code_rule *rule);
+
 struct emulated_record {
 	uint64_t flags;
 	size_t len;

@@ -111,6 +111,9 @@ static void make_maps(void)
 	stacks.type = EMULATED_HASH; /* nobody is thrown out */
 	stacks.max_entries = EMULATED_SHADOW_STACKS;
 	emulate_map(&stacks);
+	struct emulated_map rules_of_code = DESCRIBE(code_rules);
+	rules_of_code.type = EMULATED_HASH;
+	emulate_map(&rules_of_code);
 }
 
 /* The program may not write it; the recorder does before loading. */
@@ -300,6 +303,11 @@ void emulate_call(const struct unwind_registers *regs)
 void emulate_shadow_place(uint32_t number, const struct shadow_place *place)
 {
 	bpf_map_update_elem(&shadow_places, &number, place, BPF_ANY);
+}
+
+void emulate_code_rule(const struct code_key *key, const struct code_rule *rule)
+{
+	bpf_map_update_elem(&code_rules, key, rule, BPF_ANY);
 }
 
 const struct shadow_counters *emulated_shadow_counters(void)

@@ -1,0 +1,188 @@
+/* Code that is read for how its functions return: rules by instruction, and what is no return. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/str.h"
+#include "format/machine/machine.h"
+#include "tests/unit/unit.h"
+
+enum {
+	ADDRESS = 0x10000,
+};
+
+/* Code, and which of its returns are to be turned down. */
+struct code {
+	const char *bytes;
+	size_t len;
+	unsigned rejects; /* the first so many */
+	struct str log;
+};
+
+static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t len)
+{
+	const struct code *code = context;
+	uint64_t at = address - ADDRESS;
+	if (at >= code->len)
+		return 0;
+	if (len > code->len - at)
+		len = code->len - at;
+	memcpy(bytes, code->bytes + at, len);
+	return len;
+}
+
+static bool accept_return(void *context, const struct unwind_rule *rule)
+{
+	struct code *code = context;
+	(void)rule;
+	return !code->rejects || !code->rejects--;
+}
+
+static void put_register(struct str *log, const char *name, unsigned kind, int offset)
+{
+	if (kind == UNWIND_AT_CFA)
+		str_printf(log, " %s%+d", name, offset);
+	else if (kind == UNWIND_AT_SP)
+		str_printf(log, " %s@%+d", name, offset);
+	else if (kind == UNWIND_UNDEFINED)
+		str_printf(log, " %s?", name);
+}
+
+/* "4:sp+16 bp-16": at which offset what CFA, where rbp and rbx are if they have changed. */
+static void log_rule(void *context, uint64_t address, const struct unwind_rule *rule)
+{
+	struct code *code = context;
+	struct str *log = &code->log;
+	const char *base = rule->cfa_register == UNWIND_X86_64_SP   ? "sp"
+			   : rule->cfa_register == UNWIND_X86_64_FP ? "bp"
+								    : "other";
+	str_printf(log, "%s%d:", log->len ? ", " : "", (int)(address - ADDRESS));
+	if (rule->cfa == UNWIND_CFA_DEREF)
+		str_printf(
+			log, "*(%s%+d)%+d", base, (short)rule->cfa_offset, rule->cfa_offset >> 16);
+	else
+		str_printf(log, "%s%+d", base, rule->cfa_offset);
+	if (rule->ra_offset != -8)
+		str_printf(log, " ra%+d", rule->ra_offset);
+	put_register(log, "bp", rule->fp, rule->fp_offset);
+	put_register(log, "bx", rule->extra, rule->extra_offset);
+}
+
+static void check(const char *bytes, size_t len, unsigned rejects, const char *expected, int line)
+{
+	struct code code = {.bytes = bytes, .len = len, .rejects = rejects};
+	const struct machine_code machine_code = {read_code, accept_return, log_rule, &code};
+	bool is_found = machine_x86_64.find_return(&machine_code, ADDRESS);
+	const char *got = is_found ? str_text(&code.log) : "none";
+	if (strcmp(got, expected))
+		unit_fail(__FILE__, line, "\"%s\", not \"%s\"", got, expected);
+	str_deinit(&code.log);
+}
+
+#define CHECK_CODE(bytes, expected)         check(bytes, sizeof(bytes) - 1, 0, expected, __LINE__)
+#define CHECK_REJECTING(n, bytes, expected) check(bytes, sizeof(bytes) - 1, n, expected, __LINE__)
+
+TEST(return_of_a_leaf)
+{
+	CHECK_CODE("\xc3", "0:sp+8");
+	CHECK_CODE("\x90\xc3", "1:sp+8, 0:sp+8");
+	CHECK_CODE("\xc2\x10\0", "0:sp+24 ra-24"); /* pops 16 bytes of arguments */
+}
+
+TEST(return_behind_pops)
+{
+	/* pop %rbx, pop %rbp, ret */
+	CHECK_CODE("\x5b\x5d\xc3", "2:sp+8, 1:sp+16 bp-16, 0:sp+24 bp-16 bx-24");
+	/* add $24,%rsp; ret */
+	CHECK_CODE("\x48\x83\xc4\x18\xc3", "4:sp+8, 0:sp+32");
+	/* mov 8(%rsp),%rbx; add $24,%rsp; ret */
+	CHECK_CODE("\x48\x8b\x5c\x24\x08\x48\x83\xc4\x18\xc3", "9:sp+8, 5:sp+32, 0:sp+32 bx-24");
+}
+
+TEST(return_of_a_function_from_its_start)
+{
+	/* push %rbp; mov %rsp,%rbp; sub $16,%rsp; leave; ret */
+	CHECK_CODE("\x55\x48\x89\xe5\x48\x83\xec\x10\xc9\xc3",
+		"9:sp+8, 8:sp+32 bp-16, 4:sp+16 bp-16, 1:sp+16, 0:sp+8");
+	/* push %rbx; xor %ebx,%ebx; pop %rbx; ret */
+	CHECK_CODE("\x53\x31\xdb\x5b\xc3", "4:sp+8, 3:sp+16 bx-16, 1:sp+16, 0:sp+8");
+}
+
+TEST(return_by_the_frame_pointer)
+{
+	CHECK_CODE("\xc9\xc3", "1:sp+8, 0:bp+16 bp-16"); /* leave, ret */
+	/* lea -8(%rbp),%rsp; pop %rbx; pop %rbp; ret */
+	CHECK_CODE("\x48\x8d\x65\xf8\x5b\x5d\xc3",
+		"6:sp+8, 5:sp+16 bp-16, 4:sp+24 bp-16 bx-24, 0:bp+16 bp-16 bx-24");
+}
+
+/* x264 keeps the old stack pointer in a frame that it has aligned. */
+TEST(return_by_a_saved_stack_pointer)
+{
+	/* mov 64(%rsp),%rsp; pop %rbx; ret */
+	CHECK_CODE("\x48\x8b\x64\x24\x40\x5b\xc3", "6:sp+8, 5:sp+16 bx-16, 0:*(sp+64)+16 bx-16");
+}
+
+TEST(return_behind_branches_and_jumps)
+{
+	/* je to pop %rbp, ret; else a loop without an end */
+	CHECK_CODE("\x74\x02\xeb\xfe\x5d\xc3", "5:sp+8, 4:sp+16 bp-16, 0:sp+16 bp-16");
+	CHECK_CODE("\xeb\x01\x0b\xc3", "3:sp+8, 0:sp+8");
+	CHECK_CODE("\xe8\x05\0\0\0\xc3", "5:sp+8, 0:sp+8");            /* a call is stepped over */
+	CHECK_CODE("\xe8\0\0\0\0\x58\xc3", "6:sp+8, 5:sp+16, 0:sp+8"); /* call 1f; 1: pop %rax */
+}
+
+TEST(return_that_is_turned_down)
+{
+	/* a call that never returns, and another function: je over both */
+	CHECK_REJECTING(
+		1, "\x74\x06\xe8\0\1\0\0\xc3\x5d\xc3", "9:sp+8, 8:sp+16 bp-16, 0:sp+16 bp-16");
+	CHECK_REJECTING(1, "\xc3", "none");
+}
+
+/* On another function's behalf, or by a table of cases. */
+TEST(return_by_a_jump)
+{
+	CHECK_CODE("\xff\xe0", "0:sp+8");
+	CHECK_REJECTING(1, "\xff\xe0\x5d\xc3", "3:sp+8, 2:sp+16 bp-16, 0:sp+16 bp-16");
+	CHECK_CODE("\x3e\xff\xe0\x5d\xc3", "4:sp+8, 3:sp+16 bp-16, 0:sp+16 bp-16"); /* notrack */
+}
+
+/* push of an address, jmp: a call that returns there. */
+TEST(return_behind_a_call_by_hand)
+{
+	CHECK_CODE("\x68\x09\0\1\0\xff\xe0\x90\x90\xc3", "9:sp+8, 5:sp+16, 0:sp+8");
+	CHECK_CODE("\x68\x09\0\1\0\xc3\x90\x90\x90\xc3", "9:sp+8, 5:sp+16, 0:sp+8"); /* ret */
+	CHECK_CODE("\x50\xc3", "none"); /* push, ret: a jump to what nobody knows */
+}
+
+TEST(return_that_is_none)
+{
+	CHECK_CODE("\x0f\x0b", "none");                   /* ud2 */
+	CHECK_CODE("\xeb\xfe", "none");                   /* for ever */
+	CHECK_CODE("\xb8\x3c\0\0\0\x0f\x05\xc3", "none"); /* exit() */
+	CHECK_CODE("\x48\x83\xe4\xf0\xc3", "none");       /* and $-16,%rsp */
+	CHECK_CODE("\x90\x90", "none");                   /* the end of what can be read */
+	CHECK_CODE("\x06", "none");                       /* no instruction */
+}
+
+/* Whatever the bytes: it ends, and the frame it was asked for has the last rule. */
+TEST(return_of_random_bytes)
+{
+	static const uint8_t common[] = {0x48, 0x50, 0x58, 0x5d, 0x55, 0x74, 0x75, 0xeb, 0xe8, 0xc3,
+		0x0f, 0x89, 0x8b, 0x24, 0xec, 0xc4, 0x08, 0xff, 0x90, 0xc9};
+	srand(7);
+	for (int round = 0; round < 3000; round++) {
+		char bytes[96];
+		for (size_t i = 0; i < sizeof(bytes); i++)
+			bytes[i] = (char)(rand() % 8 ? common[(size_t)rand() % sizeof(common)]
+						     : rand());
+		struct code code = {.bytes = bytes, .len = sizeof(bytes), .rejects = rand() % 3u};
+		const struct machine_code machine_code = {
+			read_code, accept_return, log_rule, &code};
+		bool is_found = machine_x86_64.find_return(&machine_code, ADDRESS);
+		CHECK(is_found == (code.log.len != 0));
+		const char *last = is_found ? strrchr(str_text(&code.log), ',') : NULL;
+		CHECK(!last || strncmp(last, ", 0:", 4) == 0);
+		str_deinit(&code.log);
+	}
+}
