@@ -209,8 +209,8 @@ stacks=(
 	"recursion yes ;main;(deep;){400}bottom;"
 	"kernel    yes ;main;(reads;)?[^;]*read;[^ ]*_\\[k\\];"
 	"caller    no  ;main;reads;[^;]*read;[^ ]*_\\[k\\];"
-	"library   no  ;main;sorts;[^ ]*;compare;"
-	"signal    no  ;main;raises;[^ ]*;on_signal;"
+	"library   no  ;main;sorts;.*;compare;"
+	"signal    no  ;main;raises;.*;on_signal;"
 )
 is_judged() { # SHAPE FRAME_POINTERS_SUFFICE
 	[[ $MIN_COMPLETE != 0 ]] || [[ $1 == shape_fp && $2 == yes ]]
