@@ -194,8 +194,7 @@ static void push(struct state *state, struct value value)
 static struct value pop(struct state *state)
 {
 	struct value *sp = &state->reg[X86_64_SP], value = load(state, *sp);
-	struct slot *last = &state->slots[state->nr_slots - 1];
-	if (state->nr_slots && is_same(&last->at, sp))
+	if (state->nr_slots && is_same(&state->slots[state->nr_slots - 1].at, sp))
 		state->nr_slots--;
 	*sp = plus(*sp, 8);
 	return value;
@@ -520,8 +519,8 @@ bool x86_64_find_return(const struct machine_code *code, uint64_t address)
 	struct reading reading = {.code = code};
 	struct state state = {0};
 	bool is_found = false;
-	for (uint8_t i = 0; i < NR_REGISTERS; i++)
-		state.reg[i] = first_value(i);
+	for (unsigned i = 0; i < NR_REGISTERS; i++)
+		state.reg[i] = first_value((uint8_t)i);
 	add_block(&reading, false, address, 0, &state);
 	size_t at = 0, doubtful_at = 0;
 	while (!is_found && reading.steps.len < MAX_STEPS) {

@@ -73,7 +73,7 @@ static void check(const char *bytes, size_t len, unsigned rejects, const char *e
 	const struct machine_code machine_code = {read_code, accept_return, log_rule, &code};
 	bool is_found = machine_x86_64.find_return(&machine_code, ADDRESS);
 	const char *got = is_found ? str_text(&code.log) : "none";
-	if (strcmp(got, expected))
+	if (strcmp(got, expected) != 0)
 		unit_fail(__FILE__, line, "\"%s\", not \"%s\"", got, expected);
 	str_deinit(&code.log);
 }
