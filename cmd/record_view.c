@@ -149,6 +149,15 @@ static void print_timers(const struct session_summary *summary)
 }
 
 /* How long Ctrl-C would have had to wait at worst. */
+static void print_code(const struct session_code *code)
+{
+	if (code->read || code->inherited || code->guessed || code->unknown)
+		console_say_more("code without rules, new places: %llu read, %llu as code around, "
+				 "%llu by frame pointer (guessed), %llu not understood",
+			(unsigned long long)code->read, (unsigned long long)code->inherited,
+			(unsigned long long)code->guessed, (unsigned long long)code->unknown);
+}
+
 static void print_longest_turn(const struct turn *turn)
 {
 	CLEANUP(str_deinit) struct str text = {0};
@@ -412,6 +421,7 @@ void record_view_summary(const struct record_view *view, const struct session_su
 		print_script_probes(view, summary);
 	if (view->verbose) {
 		print_sources(view, summary);
+		print_code(&summary->code);
 		print_longest_turn(&summary->longest_turn);
 	}
 	print_hints(view, summary);

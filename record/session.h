@@ -62,6 +62,9 @@ struct session_summary {
 		by_guesses;         /* by_guesses: the root is reached, not every step is proven */
 	uint64_t kernel_only, left; /* left: to be unwound by the report */
 	uint64_t truncated[16];     /* by enum layout_truncation */
+	struct session_code {       /* places in code without rules where a frame was */
+		uint64_t read, inherited, guessed, unknown;
+	} code;
 	struct session_blame blame[4]; /* the worst first; path NULL: no more */
 	struct session_runtime unknown_runtimes[RUNTIME_MAX_KINDS]; /* a name each, then NULL */
 	const char *refused_runtimes[RUNTIME_MAX_KINDS]; /* likewise: frames are missing */

@@ -221,6 +221,10 @@ void session_summarize(const struct session_parts *parts, const struct recording
 		sum_script_probes(&parts->script_probes, cost, &summary->script_probes);
 	summary->complete = stats->complete;
 	summary->by_guesses = stats->by_guesses;
+	summary->code = (struct session_code){.read = parts->code.statistics.read,
+		.inherited = parts->code.statistics.inherited,
+		.guessed = parts->code.statistics.guessed,
+		.unknown = parts->code.statistics.failed};
 	summary->kernel_only = stats->kernel_only;
 	summary->left = stats->left;
 	for (size_t i = 0; i < TRANSLATE_MAX_CAUSES; i++)
