@@ -151,7 +151,10 @@ static __always_inline bool send_sample(struct scratch *scratch, bool has_user_s
 		return false;
 	sample->kernel_hash = scratch->kernel.head.hash;
 	sample->user_hash = scratch->user.head.hash;
-	return send(sample, sizeof(*sample), wakeup_flag());
+	/* What is asked for is made while the process lives, and before many more ask for it. */
+	bool is_asking = has_user_stack && scratch->user.head.has_snapshot &&
+			 scratch->walk.end == EVENT_END_TABLE_PENDING;
+	return send(sample, sizeof(*sample), is_asking ? BPF_RB_FORCE_WAKEUP : wakeup_flag());
 }
 
 /* For comparisons: the same event, left to the report from the leaf on. */

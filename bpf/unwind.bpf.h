@@ -128,7 +128,8 @@ __noinline int find_code_rule(void)
 		key.address += walk->mapping.delta;
 	}
 	const struct code_rule *known = bpf_map_lookup_elem(&code_rules, &key);
-	if (known && !bpf_probe_read_user(code, sizeof(code), (const void *)walk->regs.ip) &&
+	if (known && known->kind != CODE_RULE_UNKNOWN &&
+		!bpf_probe_read_user(code, sizeof(code), (const void *)walk->regs.ip) &&
 		code[0] == known->code[0] && code[1] == known->code[1]) {
 		__u32 number = known->rule;
 		const struct unwind_rule *rule = bpf_map_lookup_elem(&rules, &number);
@@ -161,7 +162,7 @@ static __always_inline enum event_stack_end choose_rule(
 			is_code_without_rule(end) ? find_code_rule() : CODE_RULE_NONE;
 		if (kind == CODE_RULE_UNKNOWN)
 			return EVENT_END_TABLE_PENDING;
-		if (kind == CODE_RULE_GUESSED)
+		if (kind == CODE_RULE_GUESSED || kind == CODE_RULE_SCANNED)
 			*guess = end;
 		if (kind != CODE_RULE_NONE)
 			return EVENT_END_COMPLETE;

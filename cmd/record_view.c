@@ -151,11 +151,13 @@ static void print_timers(const struct session_summary *summary)
 /* How long Ctrl-C would have had to wait at worst. */
 static void print_code(const struct session_code *code)
 {
-	if (code->read || code->inherited || code->guessed || code->unknown)
-		console_say_more("code without rules, new places: %llu read, %llu as code around, "
-				 "%llu by frame pointer (guessed), %llu not understood",
+	if (code->read || code->inherited || code->guessed || code->scanned || code->unknown)
+		console_say_more("code without rules, new places: %llu read, %llu as code around; "
+				 "guessed: %llu by frame pointer, %llu by a scan of the stack; "
+				 "%llu not understood",
 			(unsigned long long)code->read, (unsigned long long)code->inherited,
-			(unsigned long long)code->guessed, (unsigned long long)code->unknown);
+			(unsigned long long)code->guessed, (unsigned long long)code->scanned,
+			(unsigned long long)code->unknown);
 }
 
 static void print_longest_turn(const struct turn *turn)

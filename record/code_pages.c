@@ -10,7 +10,8 @@
 
 enum {
 	MAX_PAGES = 2048, /* then all are forgotten */
-	MAX_AGE_NS = 200 * NS_PER_MS,
+	MAX_AGE_NS = NS_PER_S,
+	PAGES_AHEAD = 3, /* read along with one of memory: code goes on there */
 };
 
 struct request {
@@ -102,13 +103,26 @@ static struct code_page *find_page(
 	return page;
 }
 
+/* The same, and those ahead are read along. */
+static const struct code_page *find_pages(
+	struct code_pages *pages, uint32_t pid, const struct mapping *mapping, uint64_t address)
+{
+	const struct code_page *page = find_page(pages, pid, mapping, address);
+	if (!page->is_pending)
+		return page;
+	for (uint64_t i = 1; i <= PAGES_AHEAD; i++)
+		if (address + i * CODE_PAGE_BYTES < mapping->end && pages->by_key.len < MAX_PAGES)
+			find_page(pages, pid, mapping, address + i * CODE_PAGE_BYTES);
+	return page;
+}
+
 enum code_read code_pages_get(struct code_pages *pages, uint32_t pid, const struct mapping *mapping,
 	uint64_t address, uint8_t *bytes, size_t len, size_t *got)
 {
 	*got = 0;
 	while (*got < len && address < mapping->end) {
 		uint64_t at = address % CODE_PAGE_BYTES;
-		const struct code_page *page = find_page(pages, pid, mapping, address - at);
+		const struct code_page *page = find_pages(pages, pid, mapping, address - at);
 		if (page->is_pending)
 			return *got ? CODE_READ : CODE_READ_LATER;
 		if (page->len <= at)
@@ -140,6 +154,11 @@ void code_pages_collect(struct code_pages *pages)
 	}
 	if (pages->read == pages->reading.len)
 		pages->read = pages->reading.len = 0;
+}
+
+bool code_pages_are_pending(const struct code_pages *pages)
+{
+	return pages->read < pages->reading.len;
 }
 
 int code_pages_fd(const struct code_pages *pages)

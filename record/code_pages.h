@@ -53,6 +53,7 @@ enum code_read code_pages_get(struct code_pages *pages, uint32_t pid, const stru
 
 /* Takes what was read meanwhile, or given up. */
 void code_pages_collect(struct code_pages *pages);
+bool code_pages_are_pending(const struct code_pages *pages);
 /* Becomes readable when there may be something to collect; -1: nothing is being read. */
 int code_pages_fd(const struct code_pages *pages);
 

@@ -11,7 +11,9 @@
 enum {
 	MAX_KNOWN = 64 << 10, /* places; then all are forgotten */
 	MAX_REGIONS = 4096,
-	MAX_TOLD = 256,   /* instructions of one way, those next to the frame */
+	MAX_TOLD = 256,        /* instructions of one way, those next to the frame */
+	SCAN_MAX_WORDS = 4096, /* of stack */
+	SCAN_MAX_DEPTH = 256,
 	FAILURES_MAX = 3, /* the BPF side is told that there is no rule */
 	MEMORY_AGE_NS = NS_PER_S,
 };
@@ -32,12 +34,19 @@ static void forget_known(struct code_rules *code)
 	vec_deinit(&code->list);
 }
 
+static void forget_regions(struct code_rules *code)
+{
+	vec_each(&code->region_list, region)
+		vec_deinit(&region->failed);
+	vec_deinit(&code->region_list);
+	map_deinit(&code->regions);
+}
+
 void code_rules_deinit(struct code_rules *code)
 {
 	code_pages_deinit(&code->pages);
 	forget_known(code);
-	map_deinit(&code->regions);
-	vec_deinit(&code->region_list);
+	forget_regions(code);
 }
 
 /* ---- what is being looked at ---- */
@@ -94,13 +103,11 @@ static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t 
 
 /* ---- callers ---- */
 
-/* Whether a call ends ahead of an address. Of memory only that code may be there. */
+/* Whether a call ends ahead of an address. */
 static bool is_behind_call(struct reading *reading, const struct mapping *mapping, uint64_t address)
 {
 	uint8_t bytes[UNWIND_CALL_BYTES];
 	size_t got = 0;
-	if (mapping->object->info.kind != LAYOUT_OBJECT_FILE)
-		return true;
 	if (address - mapping->start < sizeof(bytes))
 		return false;
 	enum code_read read = code_pages_get(&reading->code->pages, reading->frame->process->pid,
@@ -120,16 +127,23 @@ static bool is_without_call(
 	return !end && (rule->flags & UNWIND_SIGNAL_FRAME || rule->ra == UNWIND_UNDEFINED);
 }
 
-static bool may_be_caller(struct reading *reading, uint64_t address)
+/*
+ * Compilers at run time may push a return address by hand, as the interpreter of HotSpot does to
+ * have a call return into its middle: of what is no jump it does that code may be there.
+ */
+static bool may_be_caller(struct reading *reading, uint64_t address, bool is_jump)
 {
 	const struct mapping *mapping = mapping_at(reading, address - 1);
+	bool is_in_memory = mapping && mapping->object->info.kind != LAYOUT_OBJECT_FILE;
+	if (is_in_memory && !is_jump)
+		return true;
 	if (mapping && is_behind_call(reading, mapping, address))
 		return true;
 	mapping = mapping_at(reading, address);
 	return mapping && is_without_call(reading, mapping, address);
 }
 
-static bool accept_return(void *context, const struct unwind_rule *rule)
+static bool accept_return(void *context, const struct unwind_rule *rule, bool is_jump)
 {
 	struct reading *reading = context;
 	const struct code_frame *frame = reading->frame;
@@ -137,7 +151,7 @@ static bool accept_return(void *context, const struct unwind_rule *rule)
 	bool is_outermost;
 	enum event_stack_end end = unwind_step(
 		UNWIND_NATIVE, &regs, rule, snapshot_read, (void *)frame->snapshot, &is_outermost);
-	bool is_accepted = !end && !is_outermost && may_be_caller(reading, regs.ip);
+	bool is_accepted = !end && !is_outermost && may_be_caller(reading, regs.ip, is_jump);
 	reading->rejected += !is_accepted;
 	return is_accepted;
 }
@@ -215,10 +229,8 @@ static struct code_region *region_of(struct code_rules *code, const struct code_
 {
 	static const struct code_region none;
 	bool is_new;
-	if (code->region_list.len >= MAX_REGIONS) {
-		map_deinit(&code->regions);
-		vec_deinit(&code->region_list);
-	}
+	if (code->region_list.len >= MAX_REGIONS)
+		forget_regions(code);
 	uint64_t *number = map_put(
 		&code->regions, hash_of(code, space_of(frame), is_memory(frame), 0), &is_new);
 	if (is_new) {
@@ -228,8 +240,29 @@ static struct code_region *region_of(struct code_rules *code, const struct code_
 	return &code->region_list.data[*number - 1];
 }
 
-static void note_in_region(struct code_region *region, const struct unwind_rule *rule)
+/* Where nothing better than a guess was found: see retry_failed(). */
+static void note_for_retry(struct reading *reading)
 {
+	struct code_region *region = region_of(reading->code, reading->frame);
+	if (region->failed.len < CODE_RULES_MAX_FAILED)
+		vec_push(&region->failed, reading->frame->regs->ip);
+}
+
+/* What failed, or was guessed, is tried once more: what was learned since may tell. */
+static void retry_failed(struct reading *reading, struct code_region *region)
+{
+	static const struct code_rule unknown = {.kind = CODE_RULE_UNKNOWN};
+	vec_each(&region->failed, address) {
+		*known_at(reading->code, reading->frame, *address) =
+			(struct code_rule_known){.rule = unknown};
+		tell_bpf(reading->code, reading->frame, *address, &unknown);
+	}
+	region->failed.len = 0;
+}
+
+static void note_in_region(struct reading *reading, const struct unwind_rule *rule)
+{
+	struct code_region *region = region_of(reading->code, reading->frame);
 	if (rule->cfa != UNWIND_CFA_REGISTER || rule->cfa_register != UNWIND_SP)
 		return;
 	for (uint32_t i = 0; i < region->count; i++)
@@ -239,15 +272,92 @@ static void note_in_region(struct code_region *region, const struct unwind_rule 
 	region->next = (region->next + 1) % CODE_RULES_INHERITED;
 	if (region->count < CODE_RULES_INHERITED)
 		region->count++;
+	retry_failed(reading, region);
 }
 
 static const struct unwind_rule *inherit(struct reading *reading)
 {
 	const struct code_region *region = region_of(reading->code, reading->frame);
 	for (uint32_t i = 0; i < region->count; i++)
-		if (accept_return(reading, &region->rules[i]))
+		if (accept_return(reading, &region->rules[i], true))
 			return &region->rules[i];
 	return NULL;
+}
+
+/* ---- scanning ---- */
+
+/* Whether a caller, found on the stack, is walked to the root by rules alone. */
+static bool reaches_root(struct reading *reading, struct unwind_registers regs)
+{
+	const struct code_frame *frame = reading->frame;
+	bool is_exact = false, is_outermost = false;
+	for (int depth = 0; depth < SCAN_MAX_DEPTH && !is_outermost; depth++) {
+		uint64_t place = regs.ip - !is_exact;
+		const struct mapping *mapping = mapping_at(reading, place);
+		const struct unwind_rule *rule = NULL;
+		if (!mapping)
+			return false;
+		enum event_stack_end end = rule_source_find(reading->code->rules, mapping->object,
+			place - mapping->start + mapping->offset, &rule);
+		reading->is_pending |= end == EVENT_END_TABLE_PENDING;
+		if (end || unwind_step(UNWIND_NATIVE, &regs, rule, snapshot_read,
+				   (void *)frame->snapshot, &is_outermost))
+			return false;
+		is_outermost &= rule->ra == UNWIND_UNDEFINED;
+		is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
+	}
+	return is_outermost;
+}
+
+static bool accept_scanned(struct reading *reading, const struct unwind_rule *rule)
+{
+	const struct code_frame *frame = reading->frame;
+	struct unwind_registers regs = *frame->regs;
+	bool is_outermost;
+	if (unwind_step(UNWIND_NATIVE, &regs, rule, snapshot_read, (void *)frame->snapshot,
+		    &is_outermost) ||
+		is_outermost)
+		return false;
+	const struct mapping *mapping = mapping_at(reading, regs.ip - 1);
+	return mapping && mapping->object->info.kind == LAYOUT_OBJECT_FILE &&
+	       is_behind_call(reading, mapping, regs.ip) && reaches_root(reading, regs);
+}
+
+/* Quick: whether a word of the stack, counted from its top, is an address of code of a file. */
+static bool may_be_return(const struct reading *reading, int word)
+{
+	const struct code_frame *frame = reading->frame;
+	uint64_t address = frame->regs->reg[UNWIND_SP] + 8 * (uint64_t)word;
+	unsigned long long value;
+	if (snapshot_read((void *)frame->snapshot, address, &value))
+		return false;
+	const struct mapping *mapping = mapping_at(reading, value - 1);
+	return mapping && mapping->object->info.kind == LAYOUT_OBJECT_FILE;
+}
+
+/* The frame pointer may still be the caller's, or not; rules that need it tell. */
+static bool scan(struct reading *reading, struct unwind_rule *rule)
+{
+	static const unsigned char kinds[] = {UNWIND_SAME, UNWIND_UNDEFINED};
+	struct code_region *region = region_of(reading->code, reading->frame);
+	*rule = region->scanned;
+	if (rule->cfa && accept_scanned(reading, rule))
+		return true;
+	for (int word = 0; word < SCAN_MAX_WORDS; word++)
+		for (size_t i = 0; i < sizeof(kinds) && may_be_return(reading, word); i++) {
+			*rule = (struct unwind_rule){.cfa = UNWIND_CFA_REGISTER,
+				.cfa_register = UNWIND_SP,
+				.cfa_offset = 8 * word + 8,
+				.ra = UNWIND_AT_CFA,
+				.ra_offset = -8,
+				.fp = kinds[i] & 15,
+				.extra = kinds[i]};
+			if (!accept_scanned(reading, rule))
+				continue;
+			region->scanned = *rule;
+			return true;
+		}
+	return false;
 }
 
 /* ---- choosing ---- */
@@ -275,13 +385,14 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 		return CODE_RULE_UNKNOWN;
 	if (is_found && reading->found.len) {
 		*rule = reading->found.data[reading->found.len - 1].rule;
-		note_in_region(region_of(code, reading->frame), rule);
+		note_in_region(reading, rule);
 		put_way(reading);
 		code->statistics.read++;
 		return CODE_RULE_READ;
 	}
-	/* Code that was seen never to return may have any frame. */
-	const struct unwind_rule *inherited = reading->rejected ? inherit(reading) : NULL;
+	/* A file's code that was seen never to return may have any frame. */
+	bool may_inherit = reading->rejected || is_memory(reading->frame);
+	const struct unwind_rule *inherited = may_inherit ? inherit(reading) : NULL;
 	if (inherited) {
 		*rule = *inherited;
 		put_known(reading, regs->ip, CODE_RULE_READ, rule);
@@ -289,10 +400,17 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 		return CODE_RULE_READ;
 	}
 	*rule = frame_pointer;
-	if (unwind_may_guess(UNWIND_NATIVE, regs) && accept_return(reading, rule)) {
+	if (unwind_may_guess(UNWIND_NATIVE, regs) && accept_return(reading, rule, false)) {
 		put_known(reading, regs->ip, CODE_RULE_GUESSED, rule);
+		note_for_retry(reading);
 		code->statistics.guessed++;
 		return CODE_RULE_GUESSED;
+	}
+	if (scan(reading, rule)) {
+		put_known(reading, regs->ip, CODE_RULE_SCANNED, rule);
+		note_for_retry(reading);
+		code->statistics.scanned++;
+		return CODE_RULE_SCANNED;
 	}
 	return reading->is_pending ? CODE_RULE_UNKNOWN : CODE_RULE_NONE;
 }
@@ -305,8 +423,8 @@ static void note_failure(struct reading *reading)
 	uint32_t failures = known->failures + 1;
 	known->failures = failures;
 	code->statistics.failed++;
-	if (failures >= FAILURES_MAX)
-		put_known(reading, address, CODE_RULE_NONE, NULL);
+	if (failures >= FAILURES_MAX && put_known(reading, address, CODE_RULE_NONE, NULL))
+		note_for_retry(reading);
 }
 
 static bool is_still_good(const struct code_rule_known *known)
@@ -323,10 +441,15 @@ enum event_stack_end code_rules_choose(struct code_rules *code, const struct cod
 		return EVENT_END_COMPLETE;
 	struct code_rule_known *known = known_at(code, frame, frame->regs->ip);
 	if (!is_still_good(known)) {
+		uint32_t pid = frame->process->pid;
 		struct reading reading = {.code = code, .frame = frame};
 		struct unwind_rule found;
+		if (!target_reader_has_time_left(&code->pages.reader, pid))
+			return EVENT_END_COMPLETE;
+		uint64_t begun_ns = clock_now_ns();
 		*kind = read_frame(&reading, &found);
 		vec_deinit(&reading.found);
+		target_reader_charge(&code->pages.reader, pid, clock_now_ns() - begun_ns);
 		if (*kind == CODE_RULE_UNKNOWN && may_wait)
 			return EVENT_END_TABLE_PENDING;
 		if (*kind == CODE_RULE_UNKNOWN)

@@ -3,7 +3,8 @@
  * that is made at run time): the recorder reads the code itself, see a machine's find_return().
  * What it reads is believed where it leads to a return address that stands behind a call. Code that
  * leaves its frame by jumps alone is taken to have the frame that other code of its file or memory
- * has, under the same condition. Else the frame pointer may be one, which is a guess.
+ * has, under the same condition. Else the frame pointer may be one, which is a guess; and so is the
+ * last resort, the first return address up the stack from which all steps to the root have rules.
  *
  * The rules go to the BPF side, which walks the next sample by them. Those of memory hold as long
  * as the same bytes stand there.
@@ -28,16 +29,19 @@ struct code_rule_known {
 
 enum {
 	CODE_RULES_INHERITED = 4,
+	CODE_RULES_MAX_FAILED = 1024, /* of a region */
 };
 
 /* Frames of one file, or of one process's memory, that were left by reading it. */
 struct code_region {
 	struct unwind_rule rules[CODE_RULES_INHERITED]; /* of the form CFA = sp + offset */
 	uint32_t count, next;
+	struct unwind_rule scanned; /* that a scan of the stack found last; cfa 0: none did */
+	VEC(uint64_t) failed;       /* addresses that the BPF side was told no proven rule of */
 };
 
 struct code_rules_statistics {
-	uint64_t read, inherited, guessed, failed; /* frames */
+	uint64_t read, inherited, guessed, scanned, failed; /* places */
 };
 
 struct code_rules {

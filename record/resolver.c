@@ -362,7 +362,8 @@ static enum event_stack_end choose_rule(struct resolver *resolver, const struct 
 	if (kind == CODE_RULE_NONE && !unwind_is_guess(UNWIND_NATIVE, &rest->regs, end))
 		return end;
 	*guess = end;
-	*rule = table_store_frame_pointer_rule(resolver->rules->store);
+	if (kind == CODE_RULE_NONE)
+		*rule = table_store_frame_pointer_rule(resolver->rules->store);
 	return EVENT_END_COMPLETE;
 }
 

@@ -18,6 +18,7 @@
 enum {
 	DRAIN_INTERVAL_NS = 100 * 1000 * 1000,
 	READING_INTERVAL_NS = 5 * 1000 * 1000, /* while code of scripts is read */
+	READING_CODE_NS = 30 * 1000 * 1000,    /* of a turn, for code without rules */
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
 	WAIT_NS = 500 * 1000 * 1000,           /* of samples for unwind tables and code */
 	LAST_WAIT_NS = 1000 * 1000 * 1000,     /* the same, when all is over */
@@ -127,14 +128,26 @@ static bool drain_parts(struct session_parts *parts, uint64_t now_ns, uint64_t g
 	return is_all;
 }
 
+/* Code is read while it stands there, and what waits for it keeps others waiting. */
+static void drain_while_reading(struct session_parts *parts, uint64_t now_ns, uint64_t give_up_ns)
+{
+	for (uint64_t until_ns = now_ns + READING_CODE_NS;
+		translate_is_reading_code(&parts->translate) && clock_now_ns() < until_ns;) {
+		translate_wait(&parts->translate);
+		drain_parts(parts, now_ns, give_up_ns);
+	}
+}
+
 static void drain(struct session *session)
 {
 	struct session_times *times = &session->times;
 	times->drained_ns = clock_now_ns();
 	uint64_t give_up_ns = session->is_waiting_last ? 0 : times->drained_ns - WAIT_NS;
 	bool is_stalled = times->drained_ns - times->begun_ns < session->parts.options.stall_ns;
-	if (!is_stalled || session->is_over)
-		session->has_more = !drain_parts(&session->parts, times->drained_ns, give_up_ns);
+	if (is_stalled && !session->is_over)
+		return;
+	session->has_more = !drain_parts(&session->parts, times->drained_ns, give_up_ns);
+	drain_while_reading(&session->parts, times->drained_ns, give_up_ns);
 }
 
 /* Nothing is taken twice; where records come as fast as they are taken, some are left. */
@@ -282,7 +295,9 @@ static void read_processes(struct session *session)
 static uint64_t next_deadline(const struct session *session)
 {
 	const struct session_options *options = &session->parts.options;
-	bool is_reading = script_table_is_reading(&session->parts.translate.scripts);
+	const struct translate *translate = &session->parts.translate;
+	bool is_reading = script_table_is_reading(&translate->scripts) ||
+			  translate_is_reading_code(translate);
 	uint64_t deadline =
 		session->times.drained_ns + (is_reading ? READING_INTERVAL_NS : DRAIN_INTERVAL_NS);
 	uint64_t others[] = {

@@ -63,7 +63,7 @@ struct session_summary {
 	uint64_t kernel_only, left; /* left: to be unwound by the report */
 	uint64_t truncated[16];     /* by enum layout_truncation */
 	struct session_code {       /* places in code without rules where a frame was */
-		uint64_t read, inherited, guessed, unknown;
+		uint64_t read, inherited, guessed, scanned, unknown;
 	} code;
 	struct session_blame blame[4]; /* the worst first; path NULL: no more */
 	struct session_runtime unknown_runtimes[RUNTIME_MAX_KINDS]; /* a name each, then NULL */

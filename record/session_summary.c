@@ -224,6 +224,7 @@ void session_summarize(const struct session_parts *parts, const struct recording
 	summary->code = (struct session_code){.read = parts->code.statistics.read,
 		.inherited = parts->code.statistics.inherited,
 		.guessed = parts->code.statistics.guessed,
+		.scanned = parts->code.statistics.scanned,
 		.unknown = parts->code.statistics.failed};
 	summary->kernel_only = stats->kernel_only;
 	summary->left = stats->left;

@@ -235,7 +235,7 @@ void target_reader_charge(struct target_reader *reader, uint32_t pid, uint64_t n
 	*map_put(&reader->spent_ns, pid, NULL) += ns;
 }
 
-static bool has_time_left(struct target_reader *reader, uint32_t pid)
+bool target_reader_has_time_left(struct target_reader *reader, uint32_t pid)
 {
 	uint64_t now = clock_now_ns();
 	if (now - reader->spent_from_ns >= NS_PER_S) {
@@ -269,7 +269,7 @@ static void send_jobs(struct target_reader *reader)
 	for (; reader->sent < reader->jobs.len && reader->sent - reader->first < IN_FLIGHT;
 		reader->sent++) {
 		struct target_read_job *job = &reader->jobs.data[reader->sent];
-		job->is_refused |= made_hang(reader, job->pid) || !has_time_left(reader, job->pid);
+		job->is_refused |= made_hang(reader, job->pid) || !target_reader_has_time_left(reader, job->pid);
 		if (job->is_refused)
 			continue;
 		if (reader->worker_fd < 0)

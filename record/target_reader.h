@@ -68,6 +68,8 @@ void target_reader_submit(
 bool target_reader_take(struct target_reader *reader, const struct bytes_buf **answer);
 /* Time that was spent on what a process had, to be taken from its part. */
 void target_reader_charge(struct target_reader *reader, uint32_t pid, uint64_t ns);
+/* Whether a process's part of this second is not used up. */
+bool target_reader_has_time_left(struct target_reader *reader, uint32_t pid);
 bool target_reader_is_idle(const struct target_reader *reader);
 /* Becomes readable when a read may be through; -1: none is under way. */
 int target_reader_fd(const struct target_reader *reader);

@@ -465,6 +465,12 @@ bool translate_is_waiting(const struct translate *translate)
 	return translate->records.len != 0;
 }
 
+bool translate_is_reading_code(const struct translate *translate)
+{
+	const struct code_rules *code = translate->resolver.code;
+	return translate_is_waiting(translate) && code && code_pages_are_pending(&code->pages);
+}
+
 void translate_wait(struct translate *translate)
 {
 	struct rule_source *rules = translate->resolver.rules;

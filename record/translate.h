@@ -93,6 +93,8 @@ void translate_collect(void *context, const void *record, size_t len);
  */
 bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give_up_ns);
 
+/* Whether records wait for a process's code, which takes less than a millisecond. */
+bool translate_is_reading_code(const struct translate *translate);
 /* Whether records wait since the last translate_run(). */
 bool translate_is_waiting(const struct translate *translate);
 /* Returns when some of what records wait for may be there, after some 10 ms at most. */

@@ -40,8 +40,9 @@ struct machine_functions {
 struct machine_code {
 	/* Copies what is there of `len` bytes of code; fewer: what follows cannot be had. */
 	size_t (*read)(void *context, uint64_t address, uint8_t *bytes, size_t len);
-	/* Whether a frame may be left by this rule, found at a function's end. */
-	bool (*accepts)(void *context, const struct unwind_rule *rule);
+	/* Whether a frame may be left by this rule, found at a return, or at a jump to where is not
+	 * known, which may be one within the function. */
+	bool (*accepts)(void *context, const struct unwind_rule *rule, bool is_jump);
 	/* The rule of an instruction on the way there; the one that was asked for comes last. */
 	void (*on_rule)(void *context, uint64_t address, const struct unwind_rule *rule);
 	void *context;

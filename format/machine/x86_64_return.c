@@ -275,13 +275,16 @@ static bool is_short(int64_t value)
 	return value >= INT16_MIN && value <= INT16_MAX;
 }
 
-/* The CFA as seen from a step: from the stack pointer or the frame pointer there, or the base. */
+/*
+ * The CFA as seen from a step: from the frame pointer or the stack pointer there, or the base. The
+ * former first: a call may pop its arguments, so that behind it the stack pointer is another one.
+ */
 static bool put_cfa(const struct step *step, const struct value *cfa, struct unwind_rule *rule)
 {
 	const struct value by_sp = step->sp, by_bp = step->restored[RESTORED_BP];
 	rule->cfa = UNWIND_CFA_REGISTER;
 	if (have_one_origin(&by_sp, cfa) || have_one_origin(&by_bp, cfa)) {
-		bool is_sp = have_one_origin(&by_sp, cfa);
+		bool is_sp = !have_one_origin(&by_bp, cfa);
 		rule->cfa_register = is_sp ? UNWIND_X86_64_SP : UNWIND_X86_64_FP;
 		rule->cfa_offset = cfa->addend - (is_sp ? by_sp.addend : by_bp.addend);
 		return true;
@@ -294,8 +297,8 @@ static bool put_cfa(const struct step *step, const struct value *cfa, struct unw
 	if (cfa->kind != DEREF)
 		return false;
 	struct value base = first_value(cfa->base);
-	bool is_sp = have_one_origin(&by_sp, &base);
-	if (!is_sp && !have_one_origin(&by_bp, &base))
+	bool is_sp = !have_one_origin(&by_bp, &base);
+	if (is_sp && !have_one_origin(&by_sp, &base))
 		return false;
 	int64_t offset = (int64_t)cfa->offset - (is_sp ? by_sp.addend : by_bp.addend);
 	if (!is_short(offset) || !is_short(cfa->addend))
@@ -354,12 +357,15 @@ static bool rule_of_step(
 	return true;
 }
 
-static bool accept(struct reading *reading, uint32_t last, const struct state *end, int64_t popped)
+static bool accept(struct reading *reading, uint32_t last, const struct state *end,
+	const struct x86_64_insn *insn)
 {
+	bool is_jump = insn->kind != X86_64_RETURN;
+	int64_t popped = is_jump ? 0 : insn->value;
 	struct unwind_rule rule;
 	const struct machine_code *code = reading->code;
 	if (!rule_of_step(&reading->steps.data[0], end, popped, &rule) ||
-		!code->accepts(code->context, &rule))
+		!code->accepts(code->context, &rule, is_jump))
 		return false;
 	for (uint32_t i = last; i; i = reading->steps.data[i - 1].before) {
 		const struct step *step = &reading->steps.data[i - 1];
@@ -454,8 +460,7 @@ static enum way leave(struct reading *reading, uint32_t step, struct state *stat
 	bool has_own = written(state, &state->reg[X86_64_SP]) != NULL;
 	if (follow_pushed(reading, step, state))
 		return ENDS;
-	if (!has_own && !insn->is_notrack &&
-		accept(reading, step, state, is_return ? insn->value : 0))
+	if (!has_own && !insn->is_notrack && accept(reading, step, state, insn))
 		return FOUND;
 	if (!is_return)
 		add_block(reading, !insn->is_notrack, next, step, state);
