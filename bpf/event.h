@@ -77,7 +77,7 @@ enum event_frame_kind {
 
 enum {
 	EVENT_FRAME_KIND_SHIFT = 60,
-	EVENT_FRAME_GUESSED_SHIFT = 59, /* bit: found by a frame pointer where no rule was */
+	EVENT_FRAME_FOUND_SHIFT = 58, /* two bits: enum unwind_found */
 	EVENT_FRAME_FILE_SHIFT = 40,
 	EVENT_FRAME_FILE_BITS = 18,
 };
@@ -202,7 +202,8 @@ struct event_config {
 struct event_snapshot {
 	unsigned int type;      /* EVENT_SNAPSHOT */
 	unsigned char is_exact; /* ip is that of an interrupted instruction */
-	unsigned char zero[3];
+	unsigned char found;    /* enum unwind_found: how this frame was */
+	unsigned char zero[2];
 	unsigned long long hash;       /* of its struct event_stack, which comes first */
 	unsigned long long code_space; /* of struct code_key, for code of no file */
 	struct unwind_registers registers;

@@ -89,6 +89,7 @@ static __always_inline void send_snapshot(
 		return;
 	snapshot->type = EVENT_SNAPSHOT;
 	snapshot->is_exact = walk->is_exact;
+	snapshot->found = walk->found;
 	snapshot->hash = hash;
 	snapshot->code_space = code_space;
 	snapshot->registers = *regs;

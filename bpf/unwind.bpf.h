@@ -41,7 +41,7 @@ static __always_inline void push_frame(struct scratch *scratch, __u64 place)
 			(__u64)mapping->file << EVENT_FRAME_FILE_SHIFT;
 	}
 	frame |= (__u64)mapping->kind << EVENT_FRAME_KIND_SHIFT;
-	frame |= (__u64) !!walk->guess << EVENT_FRAME_GUESSED_SHIFT;
+	frame |= (__u64)walk->found << EVENT_FRAME_FOUND_SHIFT;
 	push_word(scratch, frame);
 }
 
@@ -162,7 +162,11 @@ static __always_inline enum event_stack_end choose_rule(
 			is_code_without_rule(end) ? find_code_rule() : CODE_RULE_NONE;
 		if (kind == CODE_RULE_UNKNOWN)
 			return EVENT_END_TABLE_PENDING;
-		if (kind == CODE_RULE_GUESSED || kind == CODE_RULE_SCANNED)
+		scratch->walk.finds = kind == CODE_RULE_READ      ? UNWIND_FOUND_BY_CODE
+				      : kind == CODE_RULE_SCANNED ? UNWIND_FOUND_BY_SCAN
+				      : kind == CODE_RULE_GUESSED ? UNWIND_FOUND_BY_FRAME_POINTER
+								  : UNWIND_FOUND_BY_RULE;
+		if (scratch->walk.finds & UNWIND_FOUND_GUESSED)
 			*guess = end;
 		if (kind != CODE_RULE_NONE)
 			return EVENT_END_COMPLETE;
@@ -173,6 +177,7 @@ static __always_inline enum event_stack_end choose_rule(
 	if (!by_frame_pointer)
 		return EVENT_END_NO_RULE; /* cannot be */
 	*guess = end;
+	scratch->walk.finds = UNWIND_FOUND_BY_FRAME_POINTER;
 	scratch->walk.rule = *by_frame_pointer;
 	return EVENT_END_COMPLETE;
 }
@@ -223,6 +228,7 @@ static __always_inline bool leaves_jit(struct scratch *scratch, __u64 place)
 		push_frame(scratch, place);
 	scratch->walk.runtime.state = RUNTIME_OUTSIDE;
 	scratch->walk.guess = EVENT_END_COMPLETE;
+	scratch->walk.found = UNWIND_FOUND_BY_RULE;
 	scratch->walk.end = EVENT_END_DEPTH;
 	return true;
 }
@@ -256,6 +262,7 @@ __noinline int leave_bad_jump(void)
 	unwind_undo_call(&walk->regs, ra);
 	walk->is_exact = false;
 	walk->guess = EVENT_END_COMPLETE;
+	walk->found = UNWIND_FOUND_BY_RULE;
 	walk->end = EVENT_END_DEPTH;
 	return 1;
 }
@@ -315,6 +322,7 @@ __noinline int unwind_frame(void)
 	if (end || is_outermost)
 		return is_by_frame_pointer() || !runtime_begins_rest();
 	walk->guess = guess;
+	walk->found = walk->finds;
 	walk->end = EVENT_END_DEPTH;
 	return 0;
 }

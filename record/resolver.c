@@ -91,11 +91,11 @@ struct frames {
 };
 
 static void add(struct resolver *resolver, struct frames *frames, struct object *object,
-	uint64_t offset, bool is_guessed)
+	uint64_t offset, enum unwind_found found)
 {
 	if (frames->count < MAX_FRAMES)
-		frames->frame[frames->count++] = stack_table_frame(
-			resolver->stacks, object, offset, is_guessed ? LAYOUT_FRAME_GUESSED : 0);
+		frames->frame[frames->count++] =
+			stack_table_frame(resolver->stacks, object, offset, found);
 }
 
 static struct object *special(
@@ -106,7 +106,7 @@ static struct object *special(
 
 /* A place that has no file, or whose file has no number. */
 static void add_address(struct resolver *resolver, struct frames *frames,
-	const struct event_stack *head, uint64_t address, bool is_guessed)
+	const struct event_stack *head, uint64_t address, enum unwind_found found)
 {
 	struct process_table *processes = resolver->processes;
 	struct process *process = process_table_get(processes, head->pid, head->time_ns);
@@ -114,16 +114,16 @@ static void add_address(struct resolver *resolver, struct frames *frames,
 		processes, process, address, head->time_ns, frames->count == 0);
 	if (mapping)
 		add(resolver, frames, jit_table_object_of(resolver->jit, process, mapping),
-			address - mapping->start + mapping->offset, is_guessed);
+			address - mapping->start + mapping->offset, found);
 	else
 		add(resolver, frames, special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
-			address, is_guessed);
+			address, found);
 }
 
 static void add_word(struct resolver *resolver, struct frames *frames,
 	const struct event_stack *head, uint64_t word)
 {
-	bool is_guessed = word >> EVENT_FRAME_GUESSED_SHIFT & 1;
+	enum unwind_found found = word >> EVENT_FRAME_FOUND_SHIFT & (UNWIND_FOUND_KINDS - 1);
 	uint64_t address = word & WORD_MASK(56);
 	uint64_t offset = word & WORD_MASK(EVENT_FRAME_FILE_SHIFT);
 	uint64_t number = word >> EVENT_FRAME_FILE_SHIFT & WORD_MASK(EVENT_FRAME_FILE_BITS);
@@ -134,25 +134,23 @@ static void add_word(struct resolver *resolver, struct frames *frames,
 		object = number < resolver->files.len ? resolver->files.data[number] : NULL;
 		if (!object)
 			object = special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]");
-		add(resolver, frames, object, offset, is_guessed);
+		add(resolver, frames, object, offset, found);
 		return;
 	case EVENT_FRAME_ANONYMOUS:
 		if (resolver->rules)
 			rule_source_meet_code_of_no_file(resolver->rules);
 		process = process_table_get(resolver->processes, head->pid, head->time_ns);
-		add(resolver, frames, jit_table_object(resolver->jit, process), address,
-			is_guessed);
+		add(resolver, frames, jit_table_object(resolver->jit, process), address, found);
 		return;
 	case EVENT_FRAME_VDSO:
-		add(resolver, frames, process_vdso(resolver->processes->objects), offset,
-			is_guessed);
+		add(resolver, frames, process_vdso(resolver->processes->objects), offset, found);
 		return;
 	case EVENT_FRAME_RUNTIME:
 		object = script_table_find(resolver->scripts, word, &offset);
-		add(resolver, frames, object, offset, false);
+		add(resolver, frames, object, offset, UNWIND_FOUND_BY_RULE);
 		return;
 	case EVENT_FRAME_ADDRESS:
-		add_address(resolver, frames, head, address, is_guessed);
+		add_address(resolver, frames, head, address, found);
 		return;
 	}
 }
@@ -280,7 +278,7 @@ static void add_missed_script(
 		return;
 	struct object *script =
 		script_table_failure(resolver->scripts, kind, LAYOUT_SCRIPT_PENDING, &offset);
-	add(resolver, frames, script, offset, false);
+	add(resolver, frames, script, offset, UNWIND_FOUND_BY_RULE);
 }
 
 /* Whether a call in a file ends ahead of `offset`. */
@@ -329,6 +327,8 @@ struct rest {
 	const struct snapshot *snapshot;
 	struct process *process;
 	struct unwind_registers regs;
+	enum unwind_found found; /* how the frame at hand was, */
+	enum unwind_found finds; /* ... and how its caller is, by the rule */
 	bool may_wait;
 };
 
@@ -336,13 +336,14 @@ struct rest {
  * The rule of the frame at hand, for want of any other one that of the frame pointer: then *guess
  * says why, else it is EVENT_END_COMPLETE.
  */
-static enum event_stack_end choose_rule(struct resolver *resolver, const struct rest *rest,
+static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *rest,
 	const struct mapping *mapping, struct object *object, uint64_t offset, bool is_asked,
 	const struct unwind_rule **rule, enum event_stack_end *guess)
 {
 	uint32_t numbers[MAX_NUMBERS];
 	enum event_stack_end end = rule_source_find(resolver->rules, object, offset, rule);
 	*guess = EVENT_END_COMPLETE;
+	rest->finds = UNWIND_FOUND_BY_RULE;
 	if (end != EVENT_END_NO_RULE && end != EVENT_END_NO_TABLE && end != EVENT_END_JIT)
 		return end;
 	struct code_frame frame = {.snapshot = rest->snapshot,
@@ -357,6 +358,9 @@ static enum event_stack_end choose_rule(struct resolver *resolver, const struct 
 		code_rules_choose(resolver->code, &frame, rest->may_wait, rule, &kind);
 	if (read)
 		return read;
+	rest->finds = kind == CODE_RULE_READ      ? UNWIND_FOUND_BY_CODE
+		      : kind == CODE_RULE_SCANNED ? UNWIND_FOUND_BY_SCAN
+						  : UNWIND_FOUND_BY_FRAME_POINTER;
 	if (kind == CODE_RULE_READ)
 		return EVENT_END_COMPLETE;
 	if (kind == CODE_RULE_NONE && !unwind_is_guess(UNWIND_NATIVE, &rest->regs, end))
@@ -373,7 +377,11 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 	struct process_table *processes = resolver->processes;
 	const struct event_stack *head = &snapshot->head;
 	struct process *process = process_table_get(processes, head->pid, head->time_ns);
-	struct rest rest = {snapshot, process, snapshot->registers, may_wait};
+	struct rest rest = {.snapshot = snapshot,
+		.process = process,
+		.regs = snapshot->registers,
+		.found = snapshot->found,
+		.may_wait = may_wait};
 	struct unwind_registers *regs = &rest.regs;
 	bool is_exact = snapshot->is_exact, is_asked = true;
 	enum event_stack_end guess = EVENT_END_COMPLETE; /* why the frame at hand was guessed */
@@ -383,9 +391,10 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 			processes, process, place, head->time_ns, frames->count == 0);
 		if (!mapping && is_exact && leave_bad_jump(resolver, snapshot, process, regs)) {
 			add(resolver, frames, special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
-				place, guess);
+				place, rest.found);
 			is_exact = false;
 			guess = EVENT_END_COMPLETE;
+			rest.found = UNWIND_FOUND_BY_RULE;
 			continue;
 		}
 		if (!mapping)
@@ -394,13 +403,12 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 		object->where = (struct object_location){head->pid, mapping->start, mapping->end};
 		uint64_t offset = place - mapping->start + mapping->offset;
 		const struct unwind_rule *rule = NULL;
-		bool was_guessed = guess;
 		enum event_stack_end end = choose_rule(
 			resolver, &rest, mapping, object, offset, is_asked, &rule, &guess);
 		if (!end && rule->flags & UNWIND_INTERPRETER)
 			add_missed_script(resolver, object, frames);
 		uint64_t shown = end ? offset : unwind_place(offset, is_exact, rule->ra);
-		add(resolver, frames, object, shown, was_guessed);
+		add(resolver, frames, object, shown, rest.found);
 		bool is_outermost = false;
 		if (!end)
 			end = unwind_step(UNWIND_NATIVE, regs, rule, snapshot_read,
@@ -408,6 +416,7 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 		if (end || is_outermost)
 			return end;
 		is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
+		rest.found = rest.finds;
 		is_asked = false;
 	}
 	return EVENT_END_DEPTH;

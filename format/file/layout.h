@@ -328,7 +328,9 @@ struct layout_frame {
 };
 
 enum layout_frame_flag {
-	LAYOUT_FRAME_GUESSED = 1, /* no unwind rule led here: the chain of frame pointers did */
+	/* The low two bits: how the frame was found, enum unwind_found of unwind_rule.h. Odd ones are guesses. */
+	LAYOUT_FRAME_FOUND = 3,
+	LAYOUT_FRAME_GUESSED = 1,
 };
 
 struct layout_node { /* a stack: this frame, called from `parent` (0: outermost) */

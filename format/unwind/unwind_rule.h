@@ -53,6 +53,16 @@ enum unwind_flag {
 	UNWIND_FORKS = 8, /* behind clone(): with the result 0 this is a new thread's first frame */
 };
 
+/* How a caller's frame was found. Odd ones are guesses: callers may be missing in between. */
+enum unwind_found {
+	UNWIND_FOUND_BY_RULE = 0, /* of call frame information, or of a runtime that is known */
+	UNWIND_FOUND_BY_FRAME_POINTER = 1,
+	UNWIND_FOUND_BY_CODE = 2, /* by reading the code to its return: record/code_rules.h */
+	UNWIND_FOUND_BY_SCAN = 3, /* the first of the stack's words that may be one */
+	UNWIND_FOUND_KINDS,
+	UNWIND_FOUND_GUESSED = 1, /* this bit */
+};
+
 /* Whatever does not matter to a rule is zero, so that equal rules have equal bytes. */
 struct unwind_rule {
 	unsigned char cfa;            /* enum unwind_cfa */

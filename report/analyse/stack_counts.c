@@ -6,15 +6,17 @@
 struct stack_facts {
 	uint8_t cause; /* why its user part is truncated */
 	bool is_guessed;
+	uint32_t frames[UNWIND_FOUND_KINDS];
 };
 
-static bool is_guessed_frame(const struct profile *profile, uint32_t frame)
+/* Of the frames that stand for one the flags are in one of them. */
+static enum unwind_found frame_found(const struct profile *profile, uint32_t frame)
 {
+	uint32_t flags = profile->frames.data[frame].flags;
 	for (uint32_t at = profile->frames.data[frame].innermost; at && at != frame;
 		at = profile->frames.data[at].outer)
-		if (profile->frames.data[at].flags & LAYOUT_FRAME_GUESSED)
-			return true;
-	return profile->frames.data[frame].flags & LAYOUT_FRAME_GUESSED;
+		flags |= profile->frames.data[at].flags;
+	return flags & LAYOUT_FRAME_FOUND;
 }
 
 /* Node by node, callers first, since walking from each stack to the root takes its length. */
@@ -27,7 +29,11 @@ static struct stack_facts *judge_nodes(const struct profile *profile)
 		facts[i] = facts[node->parent];
 		if (!node->parent && !frame->object)
 			facts[i].cause = (uint8_t)frame->offset;
-		facts[i].is_guessed |= node->frame && is_guessed_frame(profile, node->frame);
+		if (!node->frame)
+			continue;
+		enum unwind_found found = frame_found(profile, node->frame);
+		facts[i].is_guessed |= found & UNWIND_FOUND_GUESSED;
+		facts[i].frames[found] += frame->object != 0;
 	}
 	return facts;
 }
@@ -46,6 +52,30 @@ static void add_stack_samples(struct stack_counts *out, const struct stack_facts
 		out->complete += samples;
 	if (facts[stack->user].is_guessed || facts[stack->kernel].is_guessed)
 		out->guessed += samples;
+	for (unsigned i = 0; i < UNWIND_FOUND_KINDS; i++)
+		out->frames[i] += facts[stack->user].frames[i] * samples;
+}
+
+void stack_counts_put_frames(const struct stack_counts *stacks, struct str *out)
+{
+	static const char *const words[UNWIND_FOUND_KINDS] = {
+		[UNWIND_FOUND_BY_RULE] = "by rules",
+		[UNWIND_FOUND_BY_CODE] = "by reading code",
+		[UNWIND_FOUND_BY_FRAME_POINTER] = "guessed by frame pointers",
+		[UNWIND_FOUND_BY_SCAN] = "guessed by scans of the stack",
+	};
+	uint64_t all = 0;
+	for (unsigned i = 0; i < UNWIND_FOUND_KINDS; i++)
+		all += stacks->frames[i];
+	if (all == stacks->frames[UNWIND_FOUND_BY_RULE])
+		return;
+	str_printf(out, "%.1f%% %s", profile_percent(stacks->frames[0], all), words[0]);
+	static const enum unwind_found others[] = {
+		UNWIND_FOUND_BY_CODE, UNWIND_FOUND_BY_FRAME_POINTER, UNWIND_FOUND_BY_SCAN};
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (stacks->frames[others[i]])
+			str_printf(out, ", %.1f%% %s",
+				profile_percent(stacks->frames[others[i]], all), words[others[i]]);
 }
 
 void stack_counts_put(const struct stack_counts *stacks, uint64_t all, struct str *out)

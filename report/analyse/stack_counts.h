@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "format/base/str.h"
+#include "format/unwind/unwind_rule.h"
 #include "report/model/profile.h"
 
 /* Of samples; complete + by_guesses + kernel_only + truncated is all of them. */
@@ -15,10 +16,16 @@ struct stack_counts {
 	uint64_t truncated;   /* the user stack lacks callers */
 	uint64_t truncated_by[LAYOUT_TRUNCATED_END];
 	uint64_t guessed; /* with a frame that was guessed; they count above as well */
+	/* Frames of all samples' user stacks by how they were found; inlined ones are not counted.
+	 */
+	uint64_t frames[UNWIND_FOUND_KINDS];
 };
 
 /* Takes time for the nodes, not for the lengths of the stacks. */
 struct stack_counts stack_counts_of(const struct profile *profile);
+/* Appends the shares of frames by how they were found, without the end of the line; nothing where
+ * all were found by rules. */
+void stack_counts_put_frames(const struct stack_counts *stacks, struct str *out);
 /* Appends the shares of `all` samples, without the end of the line: "97.0% complete, ...". */
 void stack_counts_put(const struct stack_counts *stacks, uint64_t all, struct str *out);
 

@@ -259,8 +259,12 @@ static void put_stacks(const struct facts *facts, struct str *out)
 			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "", truncation_word(i),
 				profile_percent(stacks->truncated_by[i], samples));
 	if (stacks->guessed)
-		str_printf(out, "%-14s guessed in part, by frame pointers: %.1f%%\n", "",
+		str_printf(out, "%-14s guessed in part: %.1f%%\n", "",
 			profile_percent(stacks->guessed, samples));
+	CLEANUP(str_deinit) struct str frames = {0};
+	stack_counts_put_frames(stacks, &frames);
+	if (frames.len)
+		put_field(out, "frames", str_text(&frames));
 }
 
 static void put_tables(const struct facts *facts, struct str *out)
@@ -442,6 +446,13 @@ static void put_json_stacks(const struct stack_counts *stacks, struct str *out)
 	}
 	str_puts(out, "},\n");
 	put_json_count(out, "guessed_stacks", stacks->guessed);
+	str_printf(out,
+		"  \"frames\": {\"rule\": %llu, \"code\": %llu, \"frame_pointer\": %llu, "
+		"\"scan\": %llu},\n",
+		(unsigned long long)stacks->frames[UNWIND_FOUND_BY_RULE],
+		(unsigned long long)stacks->frames[UNWIND_FOUND_BY_CODE],
+		(unsigned long long)stacks->frames[UNWIND_FOUND_BY_FRAME_POINTER],
+		(unsigned long long)stacks->frames[UNWIND_FOUND_BY_SCAN]);
 }
 
 static void put_json_script_frames(const struct script_frames *frames, struct str *out)

@@ -47,7 +47,7 @@ def check(name, ok, reason=""):
 keys = ["samples", "ticks", "idle", "filtered", "lost", "processes", "threads", "mappings",
         "build_ids", "snapshots", "snapshot_bytes", "meta"]
 if not mine["snapshots"]:  # else info has unwound them, which that reader does not
-    keys += ["stacks", "truncated_by", "guessed_stacks"]
+    keys += ["stacks", "truncated_by", "guessed_stacks", "frames"]
 for key in keys:
     check("reader_" + key, info[key] == mine[key], "%r, not %r" % (mine[key], info[key]))
 for name, value in info["counters"].items():

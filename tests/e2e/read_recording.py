@@ -80,7 +80,7 @@ class Recording:
         self.processes, self.threads, self.mappings = {}, {}, []
         self.frames, self.nodes, self.samples, self.symbols = {}, {}, [], []
         self.code, self.origins = [], {}
-        self.snapshots, self.guessed = {}, set()
+        self.snapshots, self.found = {}, {}
         self.counters, self.clocks, self.end = {}, [], None
         self.event_counters = {}
         self.damaged_bytes = self.unknown_chunks = self.lost_chunks = 0
@@ -167,7 +167,7 @@ def read_frames(rec, cursor):
     while cursor.left():
         column, values = cursor.varint(), cursor.record()
         if column == 1:
-            rec.guessed.update([frame for frame in ids if values.varint() & 1])
+            rec.found.update({frame: values.varint() & 3 for frame in ids})
 
 
 def read_stacks(rec, cursor):
@@ -333,9 +333,21 @@ def has_guess(rec, sample):
     node = sample["user"]
     while node in rec.nodes:
         node, frame = rec.nodes[node]
-        if frame in rec.guessed:
+        if rec.found.get(frame, 0) & 1:
             return True
     return False
+
+
+def count_frames(rec):
+    """Frames of the samples' user stacks by how they were found."""
+    counts = [0] * 4
+    for sample in rec.samples:
+        node = sample["user"]
+        while node in rec.nodes:
+            node, frame = rec.nodes[node]
+            if rec.frames.get(frame, (0, 0))[0]:
+                counts[rec.found.get(frame, 0)] += 1
+    return dict(rule=counts[0], code=counts[2], frame_pointer=counts[1], scan=counts[3])
 
 
 def sources(rec):
@@ -384,6 +396,7 @@ def summary(rec):
                       build_id=it["build_id"]) for it in rec.objects.values()],
         snapshots=len(rec.snapshots),
         snapshot_bytes=sum(len(it["stack"]) for it in rec.snapshots.values()),
+        frames=count_frames(rec),
         guessed_stacks=sum(has_guess(rec, sample) for sample in rec.samples),
         ended=rec.end is not None, damaged_bytes=rec.damaged_bytes)
 

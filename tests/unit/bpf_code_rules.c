@@ -18,6 +18,11 @@ static void tell(
 	emulate_code_rule(&key, &known);
 }
 
+static uint64_t by_code(uint64_t frame)
+{
+	return frame | (uint64_t)UNWIND_FOUND_BY_CODE << EVENT_FRAME_FOUND_SHIFT;
+}
+
 static uint32_t setup_reading(struct fixture *fixture, enum function function)
 {
 	uint32_t file = setup_ready(fixture, function);
@@ -52,7 +57,7 @@ TEST(code_of_a_file_is_known_by_its_offset)
 	tell(&fixture, file, offset_in(NO_RULE), CODE_RULE_READ);
 	check_frames(tick(&fixture), EVENT_END_COMPLETE,
 		FRAMES(LEAF(file, ONE_WORD), caller_frame(file, NO_RULE),
-			caller_frame(file, OUTERMOST)));
+			by_code(caller_frame(file, OUTERMOST))));
 	teardown(&fixture);
 }
 
@@ -78,7 +83,7 @@ TEST(code_of_memory_is_known_while_its_bytes_stand_there)
 	push(&fixture, in(OUTERMOST));
 	tell(&fixture, code_space(&fixture), JIT + 0x10, CODE_RULE_READ);
 	check_frames(tick(&fixture), EVENT_END_COMPLETE,
-		FRAMES(jit_frame(JIT + 0x10), caller_frame(file, OUTERMOST)));
+		FRAMES(jit_frame(JIT + 0x10), by_code(caller_frame(file, OUTERMOST))));
 	code_bytes[1] = 0x5555;
 	check_frames(tick(&fixture), EVENT_END_TABLE_PENDING, NO_FRAMES);
 	teardown(&fixture);

@@ -72,7 +72,7 @@ static void check_sample(size_t n, uint32_t probe, uint32_t frame)
 	const struct event_stack *stack = stack_of(sample);
 	CHECK(stack != NULL);
 	const uint64_t *words = (const void *)(stack + 1);
-	const uint64_t offsets = (1ULL << EVENT_FRAME_GUESSED_SHIFT) - 1;
+	const uint64_t offsets = (1ULL << EVENT_FRAME_FOUND_SHIFT) - 1;
 	CHECK_INT(stack->end, EVENT_END_COMPLETE);
 	CHECK_INT(stack->nr_frames, 1 + FRAMES - frame);
 	CHECK_INT(words[0] & offsets, CODE + 1 + frame);

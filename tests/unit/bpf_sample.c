@@ -212,7 +212,8 @@ TEST(frame_pointers_alone)
 	uint64_t frames[5];
 	memcpy(frames, stack + 1, sizeof(frames));
 	CHECK_INT(frames[4] & 0xffffffff, CODE + 0x200 + 3 * 16 - 1);
-	CHECK_INT(frames[4] >> EVENT_FRAME_GUESSED_SHIFT, EVENT_FRAME_ANONYMOUS << 1);
+	CHECK_INT(frames[4] >> EVENT_FRAME_FOUND_SHIFT,
+		EVENT_FRAME_ANONYMOUS << 2 | UNWIND_FOUND_BY_FRAME_POINTER);
 	stack_words[3] = 0x1234;
 	++*emulated_generation();
 	emulate_tick(&regs);

@@ -195,7 +195,7 @@ static inline uint64_t caller_frame(uint32_t number, enum function function)
 
 static inline uint64_t guessed(uint64_t frame)
 {
-	return frame | 1ULL << EVENT_FRAME_GUESSED_SHIFT;
+	return frame | 1ULL << EVENT_FRAME_FOUND_SHIFT;
 }
 
 static inline uint64_t frame_of(const struct event_stack *stack, size_t n)

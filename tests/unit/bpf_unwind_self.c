@@ -258,7 +258,7 @@ static bool are_same_callers(const struct event_stack *stack, void *const *wante
 		uint64_t frame = frame_of(stack, i);
 		bool is_exact = is_signal_return(wanted[i - 1]) || is_signal_return(wanted[i]);
 		uint64_t place = (uint64_t)wanted[i] - !is_exact;
-		if (address_of(frame) != place || frame >> EVENT_FRAME_GUESSED_SHIFT & 1)
+		if (address_of(frame) != place || frame >> EVENT_FRAME_FOUND_SHIFT & 1)
 			return false;
 	}
 	return true;
@@ -473,7 +473,7 @@ static bool is_without_rule(const struct event_stack *stack, size_t nr_wanted)
 {
 	if (stack->nr_frames == 1)
 		return nr_wanted == 1 && stack->end == EVENT_END_NO_RULE;
-	return nr_wanted == 1 && frame_of(stack, 1) >> EVENT_FRAME_GUESSED_SHIFT & 1;
+	return nr_wanted == 1 && frame_of(stack, 1) >> EVENT_FRAME_FOUND_SHIFT & 1;
 }
 
 /* backtrace() from here sees this function, the kernel's frame, what was interrupted. */

@@ -60,7 +60,7 @@ static inline uint64_t in_file(uint32_t file, uint64_t offset)
 
 static inline uint64_t guessed(uint64_t word)
 {
-	return word | 1ULL << EVENT_FRAME_GUESSED_SHIFT;
+	return word | 1ULL << EVENT_FRAME_FOUND_SHIFT;
 }
 
 /* ---- what arrives ---- */

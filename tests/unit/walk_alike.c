@@ -225,7 +225,7 @@ static struct layout_frame frame_of(const struct event_stack *stack, size_t n)
 			  : number == it.library ? OBJECT_LIBRARY
 						 : OBJECT_WITHOUT_TABLE,
 		.offset = word & ((1ULL << EVENT_FRAME_FILE_SHIFT) - 1),
-		.flags = word >> EVENT_FRAME_GUESSED_SHIFT & 1 ? LAYOUT_FRAME_GUESSED : 0,
+		.flags = word >> EVENT_FRAME_FOUND_SHIFT & LAYOUT_FRAME_FOUND,
 	};
 }
 

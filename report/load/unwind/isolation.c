@@ -221,7 +221,7 @@ static bool add_stack(const struct isolation *isolation, struct bytes_cursor *in
 	for (size_t i = 0; i < count; i++) {
 		uint64_t object = bytes_get_varint(in);
 		frames[i].offset = bytes_get_varint(in);
-		frames[i].flags = (uint32_t)bytes_get_varint(in) & LAYOUT_FRAME_GUESSED;
+		frames[i].flags = (uint32_t)bytes_get_varint(in) & LAYOUT_FRAME_FOUND;
 		frames[i].object = (uint32_t)object;
 		if (!object || object >= isolation->nr_objects)
 			return false;

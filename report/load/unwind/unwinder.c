@@ -274,7 +274,7 @@ static enum layout_truncation walk_frames(struct walk *walk)
 			return LAYOUT_TRUNCATED_UNKNOWN;
 		const struct call_frames_row *rules = NULL;
 		enum event_stack_end end = find_rules(unwinder, &frame, walk->elf_machine, &rules);
-		frame.flags = guess ? LAYOUT_FRAME_GUESSED : 0;
+		frame.flags = guess ? UNWIND_FOUND_BY_FRAME_POINTER : UNWIND_FOUND_BY_RULE;
 		if (!end)
 			frame.offset = unwind_place(frame.offset, state->is_exact,
 				rules->cfi.registers[rules->cfi.return_register].kind);

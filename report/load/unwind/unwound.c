@@ -5,7 +5,7 @@ void unwound_add(struct unwound *unwound, const struct layout_frame *frame)
 	if (unwound->frame_numbers.len <= frame->object)
 		vec_resize(&unwound->frame_numbers, (size_t)frame->object + 1);
 	bool added;
-	uint64_t key = frame->offset << 1 | (frame->flags & LAYOUT_FRAME_GUESSED);
+	uint64_t key = frame->offset << 2 | (frame->flags & LAYOUT_FRAME_FOUND);
 	uint64_t *number = map_put(&unwound->frame_numbers.data[frame->object], key, &added);
 	if (added) {
 		*number = unwound->frames.len;
