@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "format/base/bisect.h"
+#include "format/base/mem.h"
 #include "format/dwarf/cfi_file.h"
+#include "format/machine/machine.h"
 
 enum {
 	/* Of hand-written start-up code without call frame information. */
@@ -96,6 +98,20 @@ static bool is_made_up_entry(struct elf_file *elf)
 	return elf_file_type(elf) == ET_DYN && text && text->addr == elf_file_entry(elf);
 }
 
+static uint64_t entry_length(struct elf_file *elf, uint64_t offset, uint64_t left)
+{
+	CLEANUP_FREE uint8_t *bytes = NULL;
+	const struct machine *machine = machine_find(elf_file_machine(elf));
+	uint64_t len = left < ENTRY_MAX_BYTES ? left : ENTRY_MAX_BYTES;
+	if (!machine || !machine->function_length)
+		return len;
+	struct err *err = elf_file_read(elf, offset, len, &bytes);
+	if (!err)
+		len = machine->function_length(bytes, len);
+	err_destroy(err);
+	return len;
+}
+
 /*
  * The kernel starts a program at e_entry, with nobody to return to. A C library's _start says
  * so itself; that of a dynamic loader is hand-written, without call frame information.
@@ -107,8 +123,9 @@ static void add_entry(struct unwind_functions *functions, struct elf_file *elf)
 	if (!entry || !segment || is_made_up_entry(elf))
 		return;
 	uint64_t left = segment->vaddr + segment->filesz - entry;
-	add_function(functions, UNWIND_FROM_ENTRY, entry,
-		entry + (left < ENTRY_MAX_BYTES ? left : ENTRY_MAX_BYTES), 0);
+	uint64_t offset = entry - segment->vaddr + segment->offset;
+	add_function(
+		functions, UNWIND_FROM_ENTRY, entry, entry + entry_length(elf, offset, left), 0);
 }
 
 /* ---- sorting ---- */

@@ -73,6 +73,11 @@ struct machine {
 	void (*find_functions)(
 		const uint8_t *bytes, size_t len, uint64_t address, struct machine_functions *ret);
 	/*
+	 * How many of the bytes are the function that they begin with: up to where it never goes
+	 * on, past which no branch of it leads; `len`: it has no such end. NULL as above.
+	 */
+	size_t (*function_length)(const uint8_t *bytes, size_t len);
+	/*
 	 * Reads on from an instruction to a return that is accepted, and tells the rules of what is
 	 * on the way. False: there is none within some thousand instructions. NULL: this machine's
 	 * code is not read.

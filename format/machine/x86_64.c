@@ -87,6 +87,7 @@ const struct machine machine_x86_64 = {
 	.plt_stub_min = 8,
 	.decode_plt_stub = decode_plt_stub,
 	.find_functions = x86_64_find_functions,
+	.function_length = x86_64_function_length,
 	.find_return = x86_64_find_return,
 	.go_start = "_rt0_amd64_linux",
 	.user_registers = user_registers,

@@ -90,6 +90,12 @@ static void follow(struct search *search, size_t at, const struct x86_64_insn *i
 			starts->len--;
 }
 
+static bool never_goes_on(const struct x86_64_insn *insn)
+{
+	return insn->kind == X86_64_RETURN || insn->kind == X86_64_JUMP ||
+	       insn->kind == X86_64_JUMP_INDIRECT || insn->kind == X86_64_STOP;
+}
+
 void x86_64_find_functions(
 	const uint8_t *bytes, size_t len, uint64_t address, struct machine_functions *ret)
 {
@@ -112,10 +118,32 @@ void x86_64_find_functions(
 			vec_push(ret, (uint32_t)at);
 			search.reach = at;
 		}
-		has_ended = insn.kind == X86_64_RETURN || insn.kind == X86_64_JUMP ||
-			    insn.kind == X86_64_JUMP_INDIRECT || insn.kind == X86_64_STOP;
+		has_ended = never_goes_on(&insn);
 		if (insn.kind == X86_64_BRANCH || insn.kind == X86_64_JUMP)
 			follow(&search, at, &insn);
 	}
 	mem_free(search.called);
+}
+
+/* A call that is followed by what fills up never returns. */
+size_t x86_64_function_length(const uint8_t *bytes, size_t len)
+{
+	size_t reach = 0;
+	bool is_behind_call = false;
+	struct x86_64_insn insn;
+	for (size_t at = 0; at < len; at += insn.len) {
+		if (!x86_64_insn_decode(bytes + at, len - at, &insn))
+			return at > reach ? at : len;
+		bool is_filler = insn.kind == X86_64_FILLER || bytes[at] == INT3;
+		if (is_behind_call && is_filler && at > reach)
+			return at;
+		is_behind_call = insn.kind == X86_64_CALL || insn.kind == X86_64_CALL_INDIRECT;
+		size_t next = at + insn.len, target = next + (size_t)insn.value;
+		bool is_branch = insn.kind == X86_64_BRANCH || insn.kind == X86_64_JUMP;
+		if (is_branch && insn.value > 0 && target < len && target > reach)
+			reach = target;
+		if (never_goes_on(&insn) && next > reach)
+			return next;
+	}
+	return len;
 }

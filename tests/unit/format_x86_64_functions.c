@@ -115,3 +115,18 @@ TEST(any_bytes_end)
 	CHECK_INT(starts.len, 0);
 	vec_deinit(&starts);
 }
+
+#define CHECK_LENGTH(bytes, expected) \
+	CHECK_INT(machine_x86_64.function_length((const uint8_t *)(bytes), sizeof(bytes) - 1), \
+		expected)
+
+/* Of code at a program's entry, which no table describes. */
+TEST(function_ends_where_it_never_goes_on)
+{
+	CHECK_LENGTH("\x90\xc3\x90\x90", 2);
+	CHECK_LENGTH("\xe8\0\0\0\0\x41\xff\xe4\x55", 8);       /* call; jmp *%r12 */
+	CHECK_LENGTH("\x74\x01\xc3\xf4\x55", 4);               /* je behind the ret */
+	CHECK_LENGTH("\xe8\0\0\0\0\x0f\x1f\x40\0\x55\xc3", 5); /* call; nop: no return */
+	CHECK_LENGTH("\x90\x90", 2);                           /* no end */
+	CHECK_LENGTH("\x90\x06\x90", 1);                       /* no code */
+}
