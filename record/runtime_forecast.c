@@ -2,17 +2,14 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
-#include "record/proc.h"
 #include "record/program_files.h"
 #include "record/runtime/runtime.h"
-#include "record/target_file.h"
 
 enum {
-	MAX_WORDS = 16, /* of a command; programs are named by the first of them */
+	MAX_NAMES_BYTES = 16 << 20,
 };
 
 /* What cannot be read has no runtime that frames could be found of. */
@@ -30,59 +27,69 @@ static uint32_t runtimes_of_file(int fd)
 	return is_found ? 1U << file.row.kind : 0;
 }
 
-static void add_program_file(void *context, const char *path)
-{
-	uint32_t *runtimes = context;
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0)
-		*runtimes |= runtimes_of_file(fd);
-}
-
-/* A word that is no option nor a variable may name a program; of a shell's -c each one in it. */
-static void add_words(const char *text, int *nr_words, uint32_t *runtimes)
-{
-	static const char between[] = " \t\n;&|()'\"";
-	CLEANUP_FREE char *copy = mem_strdup(text);
-	char *rest;
-	for (char *word = strtok_r(copy, between, &rest); word && *nr_words < MAX_WORDS;
-		word = strtok_r(NULL, between, &rest)) {
-		++*nr_words;
-		if (word[0] != '-' && !strchr(word, '='))
-			program_files_each(word, add_program_file, runtimes);
-	}
-}
-
-uint32_t runtime_forecast_command(char *const *argv)
-{
-	uint32_t runtimes = 0;
-	int nr_words = 0;
-	program_files_each(argv[0], add_program_file, &runtimes);
-	for (int i = 1; argv[i] && nr_words < MAX_WORDS; i++)
-		add_words(argv[i], &nr_words, &runtimes);
-	return runtimes;
-}
-
-struct process {
-	struct target_files *files;
-	uint32_t pid, runtimes;
+struct forecast {
+	uint32_t runtimes;
+	bool may_start_others; /* programs, or libraries, that the command line does not name */
 };
 
-static bool add_mapping(void *context, const struct proc_mapping *mapping)
+/* The C library itself, which everything maps. */
+static bool is_of_c_library(const char *path)
 {
-	struct process *process = context;
-	struct stat file_stat;
-	if (mapping->path[0] != '/')
-		return true;
-	CLEANUP_FD int fd = target_file_open_mapped(
-		process->files, process->pid, mapping->start, mapping->end, &file_stat);
-	if (fd >= 0)
-		process->runtimes |= runtimes_of_file(fd);
-	return true;
+	static const char *const begins[] = {"libc.", "libc-", "ld-", "libpthread", "libdl."};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
 }
 
-uint32_t runtime_forecast_process(struct target_files *files, uint32_t pid)
+static bool has_name(const uint8_t *names, size_t len, const char *name)
 {
-	struct process process = {.files = files, .pid = pid};
-	proc_each_mapping(pid, NULL, add_mapping, &process);
-	return process.runtimes;
+	for (size_t at = 0; at < len; at += strnlen((const char *)names + at, len - at) + 1)
+		if (strncmp((const char *)names + at, name, len - at) == 0)
+			return true;
+	return false;
+}
+
+/* By the names that it links with: without one of these it asks no C library for it. */
+static bool may_start_programs(struct elf_file *elf)
+{
+	static const char *const starts[] = {"execve", "execv", "execvp", "execvpe", "execl",
+		"execlp", "execle", "fexecve", "posix_spawn", "posix_spawnp", "system", "popen",
+		"dlopen", "dlmopen"};
+	const struct elf_section *section = elf_file_find_section(elf, ".dynstr");
+	CLEANUP_FREE uint8_t *names = NULL;
+	if (!section || section->size > MAX_NAMES_BYTES)
+		return true; /* linked statically, or nobody can tell */
+	struct err *err = elf_file_read(elf, section->offset, section->size, &names);
+	bool is_found = err != NULL;
+	err_destroy(err);
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts) && !is_found; i++)
+		is_found = has_name(names, section->size, starts[i]);
+	return is_found;
+}
+
+static void add_program_file(void *context, const char *path)
+{
+	struct forecast *forecast = context;
+	struct elf_file *elf;
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return;
+	forecast->runtimes |= runtimes_of_file(fd);
+	if (forecast->may_start_others || is_of_c_library(path))
+		return;
+	struct err *err = elf_file_open(fd, &elf);
+	if (!err) {
+		forecast->may_start_others = may_start_programs(elf);
+		elf_file_destroy(elf);
+	}
+	err_destroy(err); /* a script, whose interpreter is looked at as well */
+}
+
+uint32_t runtime_forecast_command(const char *program)
+{
+	struct forecast forecast = {0};
+	program_files_each(program, add_program_file, &forecast);
+	return forecast.may_start_others ? runtimes_all() : forecast.runtimes;
 }

@@ -1,19 +1,18 @@
 /*
- * Which runtimes the targets have mapped already, or a command is going to map: what finds their
- * script frames is loaded before sampling begins, so that the first samples have them. Other
- * runtimes are loaded when a file with one is sampled first.
+ * Which runtimes a command may map: what finds their script frames is loaded before sampling
+ * begins, so that the first samples have them. Other runtimes are loaded when a file with one is
+ * sampled first, which is too late for some samples.
  */
 #ifndef EBPROF_RUNTIME_FORECAST_H
 #define EBPROF_RUNTIME_FORECAST_H
 
 #include <stdint.h>
 
-struct target_files;
-
-/* Bits of enum runtime_kind: of the command's program and its libraries, and of programs that its
- * arguments name, as those of env(1), timeout(1), `sh -c` and the like do. Ends with NULL. */
-uint32_t runtime_forecast_command(char *const *argv);
-/* Of what the process has mapped. */
-uint32_t runtime_forecast_process(struct target_files *files, uint32_t pid);
+/*
+ * Bits of enum runtime_kind: of the command's program, the interpreter that it names if it is a
+ * script, and its libraries; all runtimes, when one of these can start other programs or load
+ * libraries by name, as shells do: it links with what does that, or it is linked statically.
+ */
+uint32_t runtime_forecast_command(const char *program);
 
 #endif

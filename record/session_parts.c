@@ -100,13 +100,10 @@ static uint32_t forecast_runtimes(struct session_parts *parts)
 	uint32_t runtimes = 0;
 	if (options->call_graph == SESSION_CALL_GRAPH_FP)
 		return 0;
-	if (session_is_system_wide(options))
+	if (session_is_system_wide(options) || options->nr_pids)
 		runtimes = runtimes_all();
 	if (options->target == SESSION_COMMAND)
-		runtimes = runtime_forecast_command(options->argv);
-	for (size_t i = 0; i < options->nr_pids; i++)
-		runtimes |=
-			runtime_forecast_process(parts->translate.objects.files, options->pids[i]);
+		runtimes = runtime_forecast_command(options->argv[0]);
 	return runtimes & ~options->unwanted_runtimes;
 }
 

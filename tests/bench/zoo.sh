@@ -1,13 +1,13 @@
 #!/bin/bash
 # The zoo: real programs in many languages, each recorded cold for some seconds. Of each a line:
 #   samples, whole stacks, stacks reached by guesses, cut ones, by what most of them are cut, and
-# shellcheck disable=SC2016 # programs of other languages stand in quotes
 #   the share of frames found by rules, by reading code, and guessed
 #
 # usage: zoo.sh EBPROF
 # ZOO="ffmpeg mono"  only these; ZOO_SECONDS=3 of each
 #
 # A program that is not installed is a line that says which package has it.
+# shellcheck disable=SC2016 # programs of other languages stand in quotes
 set -u
 EBPROF=$(realpath "$1")
 SECONDS_EACH=${ZOO_SECONDS:-3}
