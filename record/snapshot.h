@@ -23,7 +23,7 @@ struct snapshot {
 	bool has_registers;   /* else the ring had no room for the rest */
 	bool is_exact;
 	enum unwind_found found; /* how the frame at which it begins was */
-	uint64_t code_space; /* see struct code_key */
+	uint64_t code_space;     /* see struct code_key */
 	struct unwind_registers registers;
 	uint64_t stack_address; /* of the first byte of `stack` */
 	VEC(uint8_t) stack;

@@ -269,7 +269,8 @@ static void send_jobs(struct target_reader *reader)
 	for (; reader->sent < reader->jobs.len && reader->sent - reader->first < IN_FLIGHT;
 		reader->sent++) {
 		struct target_read_job *job = &reader->jobs.data[reader->sent];
-		job->is_refused |= made_hang(reader, job->pid) || !target_reader_has_time_left(reader, job->pid);
+		job->is_refused |= made_hang(reader, job->pid) ||
+				   !target_reader_has_time_left(reader, job->pid);
 		if (job->is_refused)
 			continue;
 		if (reader->worker_fd < 0)

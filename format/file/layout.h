@@ -328,7 +328,8 @@ struct layout_frame {
 };
 
 enum layout_frame_flag {
-	/* The low two bits: how the frame was found, enum unwind_found of unwind_rule.h. Odd ones are guesses. */
+	/* The low two bits: how the frame was found, enum unwind_found of unwind_rule.h. Odd ones
+	 * are guesses. */
 	LAYOUT_FRAME_FOUND = 3,
 	LAYOUT_FRAME_GUESSED = 1,
 };
