@@ -206,6 +206,7 @@ struct event_snapshot {
 	unsigned char zero[2];
 	unsigned long long hash;       /* of its struct event_stack, which comes first */
 	unsigned long long code_space; /* of struct code_key, for code of no file */
+	unsigned long long code[2];    /* that stands at ip; 0: it cannot be read */
 	struct unwind_registers registers;
 };
 

@@ -92,6 +92,8 @@ static __always_inline void send_snapshot(
 	snapshot->found = walk->found;
 	snapshot->hash = hash;
 	snapshot->code_space = code_space;
+	if (bpf_probe_read_user(snapshot->code, sizeof(snapshot->code), (const void *)regs->ip))
+		snapshot->code[0] = snapshot->code[1] = 0;
 	snapshot->registers = *regs;
 	bpf_ringbuf_submit(snapshot, BPF_RB_NO_WAKEUP);
 	__u64 sp = regs->reg[UNWIND_SP];

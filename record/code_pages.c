@@ -10,8 +10,7 @@
 
 enum {
 	MAX_PAGES = 2048, /* then all are forgotten */
-	MAX_AGE_NS = NS_PER_S,
-	PAGES_AHEAD = 3, /* read along with one of memory: code goes on there */
+	PAGES_AHEAD = 3,  /* read along with one of memory: code goes on there */
 };
 
 struct request {
@@ -83,8 +82,8 @@ static void submit(struct code_pages *pages, struct code_page *page, uint64_t ke
 }
 
 /* The page at an address, or offset, that is a multiple of its size. */
-static struct code_page *find_page(
-	struct code_pages *pages, uint32_t pid, const struct mapping *mapping, uint64_t address)
+static struct code_page *find_page(struct code_pages *pages, uint32_t pid,
+	const struct mapping *mapping, uint64_t address, uint64_t since_ns)
 {
 	bool is_of_file_ = is_of_file(mapping), is_new;
 	uint64_t place = is_of_file_ ? address - mapping->start + mapping->offset : address;
@@ -97,32 +96,33 @@ static struct code_page *find_page(
 	*slot = (uintptr_t)page;
 	if (is_of_file_ && is_new)
 		read_file_page(page, pid, mapping, place);
-	bool is_old = page->read_ns && clock_now_ns() - page->read_ns > MAX_AGE_NS;
+	bool is_old = page->read_ns < since_ns;
 	if (!is_of_file_ && !page->is_pending && (is_new || is_old))
 		submit(pages, page, key, pid, place);
 	return page;
 }
 
 /* The same, and those ahead are read along. */
-static const struct code_page *find_pages(
-	struct code_pages *pages, uint32_t pid, const struct mapping *mapping, uint64_t address)
+static const struct code_page *find_pages(struct code_pages *pages, uint32_t pid,
+	const struct mapping *mapping, uint64_t address, uint64_t since_ns)
 {
-	const struct code_page *page = find_page(pages, pid, mapping, address);
+	const struct code_page *page = find_page(pages, pid, mapping, address, since_ns);
 	if (!page->is_pending)
 		return page;
 	for (uint64_t i = 1; i <= PAGES_AHEAD; i++)
 		if (address + i * CODE_PAGE_BYTES < mapping->end && pages->by_key.len < MAX_PAGES)
-			find_page(pages, pid, mapping, address + i * CODE_PAGE_BYTES);
+			find_page(pages, pid, mapping, address + i * CODE_PAGE_BYTES, since_ns);
 	return page;
 }
 
 enum code_read code_pages_get(struct code_pages *pages, uint32_t pid, const struct mapping *mapping,
-	uint64_t address, uint8_t *bytes, size_t len, size_t *got)
+	uint64_t address, uint64_t since_ns, uint8_t *bytes, size_t len, size_t *got)
 {
 	*got = 0;
 	while (*got < len && address < mapping->end) {
 		uint64_t at = address % CODE_PAGE_BYTES;
-		const struct code_page *page = find_pages(pages, pid, mapping, address - at);
+		const struct code_page *page =
+			find_pages(pages, pid, mapping, address - at, since_ns);
 		if (page->is_pending)
 			return *got ? CODE_READ : CODE_READ_LATER;
 		if (page->len <= at)

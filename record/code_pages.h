@@ -2,7 +2,7 @@
  * Machine code of the processes that are recorded, page by page: of files from the files, of memory
  * from the processes. A process's memory is read by target_reader.h, since a read of what a process
  * mapped may never return; meanwhile a page is pending. It holds what stood there when it was read,
- * so it is used for a moment only.
+ * so for what happened later it is read again.
  */
 #ifndef EBPROF_CODE_PAGES_H
 #define EBPROF_CODE_PAGES_H
@@ -46,10 +46,11 @@ enum code_read {
 
 /*
  * Copies up to `len` bytes at an address that a mapping of the process holds, to the end of a page
- * that can be had; *got is how many, 0 unless CODE_READ.
+ * that can be had; *got is how many, 0 unless CODE_READ. Of memory it is what stood there at some
+ * time since `since_ns`, CLOCK_MONOTONIC.
  */
 enum code_read code_pages_get(struct code_pages *pages, uint32_t pid, const struct mapping *mapping,
-	uint64_t address, uint8_t *bytes, size_t len, size_t *got);
+	uint64_t address, uint64_t since_ns, uint8_t *bytes, size_t len, size_t *got);
 
 /* Takes what was read meanwhile, or given up. */
 void code_pages_collect(struct code_pages *pages);

@@ -15,7 +15,6 @@ enum {
 	SCAN_MAX_WORDS = 4096, /* of stack */
 	SCAN_MAX_DEPTH = 256,
 	FAILURES_MAX = 3, /* the BPF side is told that there is no rule */
-	MEMORY_AGE_NS = NS_PER_S,
 };
 
 void code_rules_init(struct code_rules *code, struct process_table *processes,
@@ -62,6 +61,11 @@ struct reading {
 	}) found; /* on the way to the return; the frame's own is the last */
 };
 
+static uint64_t frame_time(const struct code_frame *frame)
+{
+	return frame->snapshot->head.time_ns;
+}
+
 static bool is_memory(const struct code_frame *frame)
 {
 	return !frame->nr_files;
@@ -96,7 +100,7 @@ static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t 
 	if (!mapping)
 		return 0;
 	enum code_read read = code_pages_get(&reading->code->pages, reading->frame->process->pid,
-		mapping, address, bytes, len, &got);
+		mapping, address, frame_time(reading->frame), bytes, len, &got);
 	reading->is_pending |= read == CODE_READ_LATER;
 	return got;
 }
@@ -111,7 +115,8 @@ static bool is_behind_call(struct reading *reading, const struct mapping *mappin
 	if (address - mapping->start < sizeof(bytes))
 		return false;
 	enum code_read read = code_pages_get(&reading->code->pages, reading->frame->process->pid,
-		mapping, address - sizeof(bytes), bytes, sizeof(bytes), &got);
+		mapping, address - sizeof(bytes), frame_time(reading->frame), bytes, sizeof(bytes),
+		&got);
 	reading->is_pending |= read == CODE_READ_LATER;
 	return got == sizeof(bytes) && unwind_is_call(bytes);
 }
@@ -217,7 +222,7 @@ static bool put_known(struct reading *reading, uint64_t address, enum code_rule_
 		return false;
 	struct code_rule_known *known = known_at(code, reading->frame, address);
 	known->rule = told;
-	known->read_ns = is_memory(reading->frame) ? clock_now_ns() : 0;
+	known->read_ns = frame_time(reading->frame);
 	known->failures = 0;
 	tell_bpf(code, reading->frame, address, &told);
 	return true;
@@ -374,15 +379,31 @@ static void put_way(struct reading *reading)
 	}
 }
 
+/* Whether other code was written there since the sample: what is read now tells nothing of it. */
+static bool is_overwritten(struct reading *reading)
+{
+	const struct code_frame *frame = reading->frame;
+	const struct snapshot *snapshot = frame->snapshot;
+	uint64_t code[CODE_RULE_WORDS];
+	bool is_known = frame->is_asked && snapshot->code[0] && is_memory(frame);
+	if (!is_known)
+		return false;
+	size_t got = read_code(reading, frame->regs->ip, (uint8_t *)code, sizeof(code));
+	return got == sizeof(code) && memcmp(code, snapshot->code, sizeof(code)) != 0;
+}
+
 static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rule *rule)
 {
 	static const struct unwind_rule frame_pointer = UNWIND_FRAME_POINTER_RULE;
 	struct code_rules *code = reading->code;
 	const struct machine_code machine_code = {read_code, accept_return, note_rule, reading};
 	const struct unwind_registers *regs = reading->frame->regs;
-	bool is_found = machine_native()->find_return(&machine_code, regs->ip);
+	bool is_other = is_overwritten(reading);
+	bool is_found = !is_other && machine_native()->find_return(&machine_code, regs->ip);
 	if (reading->is_pending)
 		return CODE_RULE_UNKNOWN;
+	if (is_other)
+		return CODE_RULE_NONE;
 	if (is_found && reading->found.len) {
 		*rule = reading->found.data[reading->found.len - 1].rule;
 		note_in_region(reading, rule);
@@ -427,10 +448,10 @@ static void note_failure(struct reading *reading)
 		note_for_retry(reading);
 }
 
-static bool is_still_good(const struct code_rule_known *known)
+static bool is_still_good(const struct code_rule_known *known, const struct code_frame *frame)
 {
 	return known->rule.kind != CODE_RULE_UNKNOWN &&
-	       (!known->read_ns || clock_now_ns() - known->read_ns < MEMORY_AGE_NS);
+	       (!is_memory(frame) || known->read_ns >= frame_time(frame));
 }
 
 enum event_stack_end code_rules_choose(struct code_rules *code, const struct code_frame *frame,
@@ -440,7 +461,7 @@ enum event_stack_end code_rules_choose(struct code_rules *code, const struct cod
 	if (!machine_native()->find_return)
 		return EVENT_END_COMPLETE;
 	struct code_rule_known *known = known_at(code, frame, frame->regs->ip);
-	if (!is_still_good(known)) {
+	if (!is_still_good(known, frame)) {
 		uint32_t pid = frame->process->pid;
 		struct reading reading = {.code = code, .frame = frame};
 		struct unwind_rule found;

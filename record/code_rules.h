@@ -23,7 +23,7 @@
 
 struct code_rule_known {
 	struct code_rule rule;
-	uint64_t read_ns; /* of memory; 0: of a file, for good */
+	uint64_t read_ns; /* of memory: it is the code's at that time */
 	uint32_t failures;
 };
 

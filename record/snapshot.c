@@ -58,6 +58,7 @@ void snapshot_table_registers(struct snapshot_table *table, const struct event_s
 	snapshot->found = event->found & (UNWIND_FOUND_KINDS - 1);
 	snapshot->registers = event->registers;
 	snapshot->code_space = event->code_space;
+	memcpy(snapshot->code, event->code, sizeof(snapshot->code));
 }
 
 void snapshot_table_chunk(struct snapshot_table *table, const struct event_snapshot_chunk *chunk)

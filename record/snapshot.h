@@ -24,6 +24,7 @@ struct snapshot {
 	bool is_exact;
 	enum unwind_found found; /* how the frame at which it begins was */
 	uint64_t code_space;     /* see struct code_key */
+	uint64_t code[2];        /* at registers.ip; 0: it could not be read */
 	struct unwind_registers registers;
 	uint64_t stack_address; /* of the first byte of `stack` */
 	VEC(uint8_t) stack;

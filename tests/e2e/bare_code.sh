@@ -1,0 +1,65 @@
+#!/bin/bash
+# Code that has no unwind rules is read: of programs whose callers are known each stack is the one
+# that it has to be.
+. "$(dirname "$0")/prelude.bash"
+
+[[ $(uname -m) == x86_64 ]] || all_skip=1
+shapes=$WORKLOADS/unwind_shapes bare=$WORKLOADS/bare_code
+
+record() { # FILE COMMAND...
+	local file=$1
+	shift
+	run "$EBPROF" record -q -F 997 -o "$file" -- "$@"
+	want_status 0 "record $*"
+	"$EBPROF" convert --folded "$file" >"$file.folded" 2>fold.err || fail "convert: $(cat fold.err)"
+}
+
+# How many samples' stacks match, of all.
+want_stacks() { # FILE PERCENT PATTERN
+	local all found
+	all=$(awk '{ sum += $NF } END { print sum + 0 }' "$1.folded")
+	found=$(grep -E -- "$3" "$1.folded" | awk '{ sum += $NF } END { print sum + 0 }')
+	((all > 100 && found * 100 >= all * $2)) ||
+		fail "$found of $all have $3: $(sort "$1.folded" | head -c 2000)"
+}
+
+frames() { # FILE KIND
+	"$EBPROF" info --json "$1" | grep -oP "\"frames\": .*\"$2\": \K[0-9]+"
+}
+
+# A copy of a program whose rules are zeroes.
+without_rules() { # PROGRAM COPY
+	local offset size
+	command -v readelf >/dev/null || skip "no readelf"
+	read -r offset size < <(readelf -SW "$1" |
+		sed -nE 's/.* \.eh_frame +PROGBITS +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+) .*/0x\1 0x\2/p')
+	[[ -n $size ]] || fail "no .eh_frame in $1"
+	cp "$1" "$2"
+	dd if=/dev/zero of="$2" bs=1 seek=$((offset)) count=$((size)) conv=notrunc 2>/dev/null
+}
+
+is_x86() { [[ -z ${all_skip:-} ]] || skip "only x86-64 code is read"; }
+
+test_program_whose_rules_are_gone() {
+	is_x86
+	without_rules "$shapes" bare
+	record r.data ./bare callback 1.5
+	want_stacks r.data 97 'main;callback;.*qsort.*;compare;spin'
+	(($(frames r.data code) > 0)) || fail "nothing was read: $("$EBPROF" info r.data)"
+	record r.data ./bare recursion 1.5 60
+	want_stacks r.data 97 ';main;(recurse[^;]*;|recursion[^;]*;)+'
+}
+
+# Written anew at one address: a rule must not outlive the code that it was read from.
+test_code_of_no_file_that_changes() {
+	is_x86
+	record r.data "$bare" 2
+	# On a busy machine the code may be another one before the recorder can read it.
+	want_stacks r.data 85 ';main;calls;[^;]*JIT[^;]*;spin_(small|large)'
+	want_stacks r.data 99 ';main;(calls;[^;]*JIT[^;]*;spin_(small|large)|calls|cpu_seconds)|;\[truncated: unclaimed'
+	(($(frames r.data code) > 0)) || fail "nothing was read"
+	(($(frames r.data frame_pointer) + $(frames r.data scan) <= 20)) ||
+		fail "guessed: $("$EBPROF" info r.data | grep frames)"
+}
+
+run_tests

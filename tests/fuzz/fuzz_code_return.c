@@ -1,0 +1,90 @@
+/*
+ * Any bytes as code without rules that is read to its return: the reader takes bounded steps, asks
+ * for nothing but code, and the rule of the frame it was asked for comes last and can be followed.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/machine/machine.h"
+#include "format/unwind/unwind_step.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+enum {
+	ADDRESS = 0x10000,
+	MAX_RULES = 3000,
+};
+
+struct code {
+	const uint8_t *bytes;
+	size_t len;
+	unsigned rejects; /* bit n: the return that comes n-th is turned down */
+	unsigned seen, nr_rules;
+	uint64_t last;
+};
+
+static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t len)
+{
+	const struct code *code = context;
+	uint64_t at = address - ADDRESS;
+	if (at >= code->len)
+		return 0;
+	if (len > code->len - at)
+		len = code->len - at;
+	memcpy(bytes, code->bytes + at, len);
+	return len;
+}
+
+static long read_word(void *context, unsigned long long address, unsigned long long *value)
+{
+	(void)context;
+	*value = address;
+	return address & 4;
+}
+
+static void follow(const struct unwind_rule *rule)
+{
+	struct unwind_registers regs = {.ip = ADDRESS, .known = 0xffff};
+	_Bool is_outermost;
+	if (rule->cfa != UNWIND_CFA_REGISTER && rule->cfa != UNWIND_CFA_DEREF)
+		abort();
+	for (unsigned i = 0; i < 16; i++)
+		regs.reg[i] = 0x7000 + 64 * i;
+	unwind_step(&unwind_x86_64, &regs, rule, read_word, NULL, &is_outermost);
+}
+
+static bool accept_return(void *context, const struct unwind_rule *rule, bool is_jump)
+{
+	struct code *code = context;
+	(void)is_jump;
+	follow(rule);
+	unsigned number = code->seen++;
+	return !(code->rejects >> (number < 31 ? number : 31) & 1);
+}
+
+static void on_rule(void *context, uint64_t address, const struct unwind_rule *rule)
+{
+	struct code *code = context;
+	follow(rule);
+	code->last = address;
+	if (++code->nr_rules > MAX_RULES)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+	struct code code = {0};
+	if (len < sizeof(code.rejects))
+		return 0;
+	memcpy(&code.rejects, bytes, sizeof(code.rejects));
+	code.bytes = bytes + sizeof(code.rejects);
+	code.len = len - sizeof(code.rejects);
+	const struct machine_code machine_code = {read_code, accept_return, on_rule, &code};
+	bool is_found = machine_x86_64.find_return(&machine_code, ADDRESS);
+	if (is_found != (code.nr_rules != 0) || (is_found && code.last != ADDRESS))
+		abort();
+	if (code.len)
+		machine_x86_64.function_length(code.bytes, code.len);
+	return 0;
+}
