@@ -26,7 +26,7 @@ struct err *export_labels_parse(const char *text, void *member)
 		if (!label && strcmp(word, "none") != 0)
 			return err_new(ERR_USAGE,
 				"\"%s\" is none of comm, thread, pid, tid, "
-				"container, cgroup, cpu, origin, none",
+				"container, cgroup, cpu, origin, unwind, none",
 				word);
 		labels |= label;
 	}

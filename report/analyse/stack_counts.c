@@ -38,18 +38,55 @@ static struct stack_facts *judge_nodes(const struct profile *profile)
 	return facts;
 }
 
+static enum stack_proof proof_of(const struct stack_facts *facts, const struct profile_stack *stack)
+{
+	const struct stack_facts *user = &facts[stack->user];
+	if (!stack->user)
+		return STACK_OF_KERNEL;
+	if (user->cause)
+		return STACK_TRUNCATED;
+	if (user->is_guessed)
+		return STACK_BY_GUESSES;
+	return user->frames[UNWIND_FOUND_BY_CODE] ? STACK_BY_CODE : STACK_BY_RULES;
+}
+
+uint8_t *stack_proofs_of(const struct profile *profile)
+{
+	CLEANUP_FREE struct stack_facts *facts = judge_nodes(profile);
+	uint8_t *proofs = mem_zalloc_array(profile->stacks.len, sizeof(*proofs));
+	for (size_t i = 0; i < profile->stacks.len; i++)
+		proofs[i] = (uint8_t)proof_of(facts, &profile->stacks.data[i]);
+	return proofs;
+}
+
+const char *stack_proof_word(enum stack_proof proof)
+{
+	static const char *const words[] = {[STACK_BY_RULES] = "rules",
+		[STACK_BY_CODE] = "code",
+		[STACK_BY_GUESSES] = "guesses",
+		[STACK_TRUNCATED] = "truncated",
+		[STACK_OF_KERNEL] = "kernel"};
+	return words[proof];
+}
+
 static void add_stack_samples(struct stack_counts *out, const struct stack_facts *facts,
 	const struct profile_stack *stack, uint64_t samples)
 {
-	enum layout_truncation cause = facts[stack->user].cause;
-	if (!stack->user)
+	switch (proof_of(facts, stack)) {
+	case STACK_OF_KERNEL:
 		out->kernel_only += samples;
-	else if (cause)
-		out->truncated += samples, out->truncated_by[cause] += samples;
-	else if (facts[stack->user].is_guessed)
+		break;
+	case STACK_TRUNCATED:
+		out->truncated += samples;
+		out->truncated_by[facts[stack->user].cause] += samples;
+		break;
+	case STACK_BY_GUESSES:
 		out->by_guesses += samples;
-	else
+		break;
+	default:
 		out->complete += samples;
+		break;
+	}
 	if (facts[stack->user].is_guessed || facts[stack->kernel].is_guessed)
 		out->guessed += samples;
 	for (unsigned i = 0; i < UNWIND_FOUND_KINDS; i++)

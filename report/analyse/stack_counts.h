@@ -21,6 +21,20 @@ struct stack_counts {
 	uint64_t frames[UNWIND_FOUND_KINDS];
 };
 
+/* What is known of one stack, from the best to the worst. */
+enum stack_proof {
+	STACK_BY_RULES,
+	STACK_BY_CODE,    /* ... and by reading code */
+	STACK_BY_GUESSES, /* the root is reached, but callers may be missing */
+	STACK_TRUNCATED,
+	STACK_OF_KERNEL, /* there is no user stack */
+};
+
+/* Of each stack of the profile, by number, one of enum stack_proof; the caller's. */
+uint8_t *stack_proofs_of(const struct profile *profile);
+/* Static: "rules", "code"... */
+const char *stack_proof_word(enum stack_proof proof);
+
 /* Takes time for the nodes, not for the lengths of the stacks. */
 struct stack_counts stack_counts_of(const struct profile *profile);
 /* Appends the shares of frames by how they were found, without the end of the line; nothing where

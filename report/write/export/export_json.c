@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "format/base/hex.h"
+#include "report/analyse/stack_counts.h"
 #include "report/model/text/json.h"
 #include "report/write/export/dense_ids.h"
 #include "report/write/export/export.h"
@@ -22,6 +23,7 @@ enum {
 
 struct group {
 	uint32_t set, cpu, event; /* event: as in the file, from 0 */
+	uint32_t proof;           /* enum stack_proof, if it is wanted */
 };
 
 struct document {
@@ -77,11 +79,14 @@ static void make_sets(struct document *document)
 
 static void count_samples(struct document *document)
 {
+	bool has_proofs = document->wanted & EXPORT_LABEL_UNWIND;
+	CLEANUP_FREE uint8_t *proofs = has_proofs ? stack_proofs_of(document->profile) : NULL;
 	vec_each(&document->profile->samples, sample) {
 		struct group group = {
 			.set = document->set_of_thread[sample->thread],
 			.cpu = document->wanted & EXPORT_LABEL_CPU ? sample->cpu : 0,
 			.event = dense_ids_use(&document->events, sample->event) - 1,
+			.proof = proofs ? proofs[sample->stack] : 0,
 		};
 		uint32_t id = strtab_intern(&document->groups, (const char *)&group, sizeof(group));
 		tally_add(&document->tally, id, dense_ids_use(&document->stacks, sample->stack) - 1,
@@ -261,6 +266,8 @@ static void put_samples(struct document *document)
 		json_put_number(json, "event", group.event);
 		if (document->wanted & EXPORT_LABEL_CPU)
 			json_put_number(json, "cpu", group.cpu);
+		if (document->wanted & EXPORT_LABEL_UNWIND)
+			json_put_text(json, "unwind", stack_proof_word(group.proof));
 		json_put_exact(json, "samples", entry->samples);
 		json_put_exact(json, "value", entry->value);
 		json_object_end(json);

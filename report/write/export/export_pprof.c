@@ -212,7 +212,7 @@ static struct err *write_samples(struct pprof *pprof)
 		previous = entry;
 		bytes_put(&pprof->message, pprof->inner.data, pprof->inner.len);
 		put_values(pprof, entry);
-		pprof_labels_put(&pprof->labels, entry->group, &pprof->message);
+		pprof_labels_put(&pprof->labels, entry->group, entry->stack, &pprof->message);
 		try(put_message(pprof, PROFILE_SAMPLE));
 	}
 	pprof->inner.len = 0;

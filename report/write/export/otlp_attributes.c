@@ -1,4 +1,5 @@
 #include "report/write/export/otlp_attributes.h"
+#include "report/analyse/stack_counts.h"
 
 #include <string.h>
 
@@ -21,7 +22,7 @@ enum any_value_field {
 };
 
 enum {
-	MAX_ATTRIBUTES = 8, /* of a thread, and one for the CPU */
+	MAX_ATTRIBUTES = 8, /* of a thread; of the CPU and of the stack one each */
 };
 
 struct thread_attributes {
@@ -44,6 +45,7 @@ void otlp_attributes_deinit(struct otlp_attributes *attributes)
 	strtab_deinit(&attributes->containers);
 	strtab_deinit(&attributes->groups);
 	mem_free(attributes->threads);
+	mem_free(attributes->proofs);
 	bytes_buf_deinit(&attributes->message);
 	bytes_buf_deinit(&attributes->inner);
 }
@@ -164,11 +166,14 @@ uint32_t otlp_attributes_group(
 {
 	if (!attributes->threads)
 		find_threads(attributes);
+	if (attributes->wanted & EXPORT_LABEL_UNWIND && !attributes->proofs)
+		attributes->proofs = stack_proofs_of(attributes->profile);
 	struct otlp_group group = {
 		.set = attributes->threads[sample->thread].set,
 		.cpu = attributes->wanted & EXPORT_LABEL_CPU ? sample->cpu : 0,
 		.container = attributes->threads[sample->thread].container,
 		.event = sample->event,
+		.proof = attributes->proofs ? attributes->proofs[sample->stack] : 0,
 	};
 	return strtab_intern(&attributes->groups, (const char *)&group, sizeof(group));
 }
@@ -188,5 +193,8 @@ void otlp_attributes_put(struct otlp_attributes *attributes, const struct otlp_g
 	memcpy(indices.data, set->bytes, set->len);
 	if (attributes->wanted & EXPORT_LABEL_CPU)
 		add(&indices, otlp_attributes_number(attributes, "cpu.logical_number", group->cpu));
+	if (attributes->wanted & EXPORT_LABEL_UNWIND)
+		add(&indices, otlp_attributes_text(
+				      attributes, "ebprof.unwind", stack_proof_word(group->proof)));
 	protobuf_put_packed(out, field, indices.data, indices.len);
 }

@@ -21,6 +21,7 @@ struct otlp_attributes {
 	struct strtab containers; /* ids; 0: in none */
 	struct thread_attributes *threads;
 	struct strtab groups; /* struct otlp_group */
+	uint8_t *proofs;      /* of each stack, enum stack_proof; NULL: not wanted, or not yet */
 	struct bytes_buf message, inner;
 };
 
@@ -28,6 +29,7 @@ struct otlp_attributes {
 struct otlp_group {
 	uint32_t set, cpu;
 	uint32_t container, event; /* what profiles are made of */
+	uint32_t proof;            /* enum stack_proof, if it is wanted */
 };
 
 /* String 0 of `strings` must be "" before anything else is called. */

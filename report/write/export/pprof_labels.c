@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "format/base/mem.h"
+#include "report/analyse/stack_counts.h"
 #include "report/write/export/labels.h"
 #include "report/write/export/protobuf.h"
 
@@ -94,6 +96,7 @@ void pprof_labels_deinit(struct pprof_labels *labels)
 	strtab_deinit(&labels->sets);
 	strtab_deinit(&labels->groups);
 	mem_free(labels->threads);
+	mem_free(labels->proofs);
 }
 
 /* ---- groups ---- */
@@ -128,11 +131,17 @@ uint32_t pprof_labels_column(const struct pprof_labels *labels, uint32_t group)
 	return group_at(labels, group).column;
 }
 
-void pprof_labels_put(struct pprof_labels *labels, uint32_t id, struct bytes_buf *message)
+void pprof_labels_put(
+	struct pprof_labels *labels, uint32_t id, uint32_t stack, struct bytes_buf *message)
 {
+	struct encoder encoder = {labels, message};
 	struct group group = group_at(labels, id);
 	const struct strtab_entry *set = &labels->sets.entries.data[group.set];
 	bytes_put(message, set->bytes, set->len);
 	if (labels->wanted & EXPORT_LABEL_CPU)
 		put_number(labels, message, "cpu", group.cpu, "cpu");
+	if (labels->wanted & EXPORT_LABEL_UNWIND && !labels->proofs)
+		labels->proofs = stack_proofs_of(labels->profile);
+	if (labels->proofs)
+		put_text(&encoder, "unwind", stack_proof_word(labels->proofs[stack]));
 }

@@ -18,6 +18,7 @@ struct pprof_labels {
 	struct strtab sets;     /* labels as they stand in a sample, without the CPU */
 	struct pprof_thread *threads;
 	struct strtab groups; /* struct group */
+	uint8_t *proofs;      /* of each stack, enum stack_proof; NULL: not wanted, or not yet */
 };
 
 /* The message's string of this text: foreign bytes are escaped, since proto3 demands UTF-8. */
@@ -33,6 +34,7 @@ uint32_t pprof_labels_group(
 	struct pprof_labels *labels, uint32_t thread, uint32_t cpu, uint32_t column);
 uint32_t pprof_labels_column(const struct pprof_labels *labels, uint32_t group);
 /* Appends the group's labels to a Sample message. */
-void pprof_labels_put(struct pprof_labels *labels, uint32_t id, struct bytes_buf *message);
+void pprof_labels_put(
+	struct pprof_labels *labels, uint32_t id, uint32_t stack, struct bytes_buf *message);
 
 #endif
