@@ -46,6 +46,7 @@ struct walk {
 	__u8 is_exact; /* ip is where the frame is, not where a call returns to */
 	__u8 found;    /* enum unwind_found: how the frame was found, */
 	__u8 finds;    /* ... and how its caller is, by the rule */
+	__u8 asks;     /* the walk ended where the recorder is to read code */
 	__u8 guess;    /* enum event_stack_end: why the frame had to be guessed; 0: it was not */
 	__u8 end;      /* enum event_stack_end */
 };

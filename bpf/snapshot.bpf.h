@@ -97,9 +97,8 @@ static __always_inline void send_snapshot(
 	snapshot->registers = *regs;
 	bpf_ringbuf_submit(snapshot, BPF_RB_NO_WAKEUP);
 	__u64 sp = regs->reg[UNWIND_SP];
-	/* What the recorder goes on with at once takes no room in the file. */
-	__u32 bytes = walk->end == EVENT_END_TABLE_PENDING ? LARGEST_SNAPSHOT_BYTES
-							   : config.snapshot_bytes;
+	/* Hand-written code has large frames, and what the recorder goes on with is not kept. */
+	__u32 bytes = walk->asks ? LARGEST_SNAPSHOT_BYTES : config.snapshot_bytes;
 	__u64 address = start_of_snapshot(sp), end = end_of_stack(task, sp, bytes);
 	for (__u32 i = 0; i <= EVENT_MAX_SNAPSHOT_CHUNKS && address && address < end; i++)
 		address = send_chunk(address, end, hash);

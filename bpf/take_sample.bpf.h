@@ -103,6 +103,7 @@ static __always_inline bool begin_user_stack(struct task_struct *task, struct sc
 	walk->is_exact = true;
 	walk->guess = EVENT_END_COMPLETE;
 	walk->found = UNWIND_FOUND_BY_RULE;
+	walk->asks = false;
 	walk->end = EVENT_END_NO_REGISTERS;
 	return true;
 }

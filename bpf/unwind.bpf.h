@@ -137,7 +137,8 @@ __noinline int find_code_rule(void)
 			walk->rule = *rule;
 		return known->kind;
 	}
-	return unread_bytes() <= config.snapshot_limit_bytes ? CODE_RULE_UNKNOWN : CODE_RULE_NONE;
+	walk->asks = unread_bytes() <= config.snapshot_limit_bytes;
+	return walk->asks ? CODE_RULE_UNKNOWN : CODE_RULE_NONE;
 }
 
 static __always_inline bool is_code_without_rule(enum event_stack_end end)

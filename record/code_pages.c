@@ -1,5 +1,6 @@
 #include "record/code_pages.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -9,7 +10,8 @@
 #include "record/object.h"
 
 enum {
-	MAX_PAGES = 2048, /* then all are forgotten */
+	MAX_READING = 64, /* pages at once; others have to do without */
+	MAX_PAGES = 1024, /* then all are forgotten */
 	PAGES_AHEAD = 3,  /* read along with one of memory: code goes on there */
 };
 
@@ -94,11 +96,15 @@ static struct code_page *find_page(struct code_pages *pages, uint32_t pid,
 	uint64_t *slot = map_put(&pages->by_key, key, &is_new);
 	struct code_page *page = is_new ? mem_zalloc(sizeof(*page)) : (void *)(uintptr_t)*slot;
 	*slot = (uintptr_t)page;
-	if (is_of_file_ && is_new)
+	bool is_old = !is_of_file_ && page->read_ns < since_ns;
+	bool has_room = pages->reading.len - pages->read < MAX_READING;
+	if (!page->is_pending && has_room && (!page->read_ns || is_old))
+		submit(pages, page, key, pid, address);
+	bool has_failed = page->read_ns && !page->is_pending && !page->len && !page->is_final;
+	if (has_failed && is_of_file_ && kill((pid_t)pid, 0)) {
 		read_file_page(page, pid, mapping, place);
-	bool is_old = page->read_ns < since_ns;
-	if (!is_of_file_ && !page->is_pending && (is_new || is_old))
-		submit(pages, page, key, pid, place);
+		page->is_final = true;
+	}
 	return page;
 }
 
@@ -125,7 +131,9 @@ enum code_read code_pages_get(struct code_pages *pages, uint32_t pid, const stru
 			find_pages(pages, pid, mapping, address - at, since_ns);
 		if (page->is_pending)
 			return *got ? CODE_READ : CODE_READ_LATER;
-		if (page->len <= at)
+		bool is_fresh =
+			page->is_final || page->read_ns >= (is_of_file(mapping) ? 1 : since_ns);
+		if (page->len <= at || !is_fresh)
 			break;
 		size_t here = page->len - at;
 		if (here > len - *got)

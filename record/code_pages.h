@@ -1,8 +1,8 @@
 /*
- * Machine code of the processes that are recorded, page by page: of files from the files, of memory
- * from the processes. A process's memory is read by target_reader.h, since a read of what a process
- * mapped may never return; meanwhile a page is pending. It holds what stood there when it was read,
- * so for what happened later it is read again.
+ * Machine code of the processes that are recorded, page by page, from their memory. That is read by
+ * target_reader.h, since a read of what a process mapped may never return; meanwhile a page is
+ * pending. It holds what stood there when it was read: of code of no file it is read again for what
+ * happened later. Code of a file is read once, and where the process is gone, from the file.
  */
 #ifndef EBPROF_CODE_PAGES_H
 #define EBPROF_CODE_PAGES_H
@@ -23,7 +23,8 @@ struct code_page {
 	uint8_t bytes[CODE_PAGE_BYTES];
 	uint16_t len;     /* 0: it cannot be read */
 	bool is_pending;  /* it is being read */
-	uint64_t read_ns; /* of a process's memory; of a file 0: for good */
+	bool is_final;    /* it was tried in all ways */
+	uint64_t read_ns; /* 0: not yet */
 };
 
 struct code_pages {

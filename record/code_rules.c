@@ -10,21 +10,27 @@
 
 enum {
 	MAX_KNOWN = 64 << 10, /* places; then all are forgotten */
-	MAX_REGIONS = 4096,
+	MAX_REGIONS = 1024,
 	MAX_TOLD = 256,        /* instructions of one way, those next to the frame */
 	SCAN_MAX_WORDS = 4096, /* of stack */
 	SCAN_MAX_DEPTH = 256,
-	FAILURES_MAX = 3, /* the BPF side is told that there is no rule */
+	SCAN_MAX_STEPS = 8192,          /* of all that one scan tries: a millisecond or two */
+	MAX_SPENT_NS = 100 * NS_PER_MS, /* of a second */
+	FAILURES_MAX = 3,               /* the BPF side is told that there is no rule */
 };
 
-void code_rules_init(struct code_rules *code, struct process_table *processes,
-	struct rule_source *rules, int map_fd)
+void code_rules_init(struct code_rules *code, struct process_table *processes)
 {
-	*code = (struct code_rules){.processes = processes,
-		.rules = rules,
-		.map_fd = map_fd,
-		.seed = map_random_seed()};
+	*code = (struct code_rules){
+		.processes = processes, .map_fd = -1, .seed = map_random_seed()};
 	code_pages_init(&code->pages);
+	target_reader_start(&code->pages.reader);
+}
+
+void code_rules_begin(struct code_rules *code, struct rule_source *rules, int map_fd)
+{
+	code->rules = rules;
+	code->map_fd = map_fd;
 }
 
 static void forget_known(struct code_rules *code)
@@ -55,6 +61,7 @@ struct reading {
 	const struct code_frame *frame;
 	bool is_pending; /* some of the code is being read */
 	size_t rejected; /* returns that lead to no caller */
+	int scan_steps;  /* from return addresses found on the stack, so far */
 	VEC(struct found {
 		uint64_t address;
 		struct unwind_rule rule;
@@ -297,6 +304,8 @@ static bool reaches_root(struct reading *reading, struct unwind_registers regs)
 	const struct code_frame *frame = reading->frame;
 	bool is_exact = false, is_outermost = false;
 	for (int depth = 0; depth < SCAN_MAX_DEPTH && !is_outermost; depth++) {
+		if (reading->scan_steps++ >= SCAN_MAX_STEPS)
+			return false;
 		uint64_t place = regs.ip - !is_exact;
 		const struct mapping *mapping = mapping_at(reading, place);
 		const struct unwind_rule *rule = NULL;
@@ -377,6 +386,17 @@ static void put_way(struct reading *reading)
 		if (found->address >= mapping->start && found->address < mapping->end)
 			put_known(reading, found->address, CODE_RULE_READ, &found->rule);
 	}
+}
+
+/* The main loop has other things to do, however many processes there are. */
+static bool has_time_left(struct code_rules *code, uint32_t pid, uint64_t now_ns)
+{
+	if (now_ns - code->second_ns >= NS_PER_S) {
+		code->second_ns = now_ns;
+		code->spent_ns = 0;
+	}
+	return code->spent_ns < MAX_SPENT_NS &&
+	       target_reader_has_time_left(&code->pages.reader, pid);
 }
 
 /* Whether other code was written there since the sample: what is read now tells nothing of it. */
@@ -465,17 +485,17 @@ enum event_stack_end code_rules_choose(struct code_rules *code, const struct cod
 		uint32_t pid = frame->process->pid;
 		struct reading reading = {.code = code, .frame = frame};
 		struct unwind_rule found;
-		if (!target_reader_has_time_left(&code->pages.reader, pid))
-			return EVENT_END_COMPLETE;
 		uint64_t begun_ns = clock_now_ns();
+		if (!may_wait || !has_time_left(code, pid, begun_ns))
+			return EVENT_END_COMPLETE;
 		*kind = read_frame(&reading, &found);
 		vec_deinit(&reading.found);
-		target_reader_charge(&code->pages.reader, pid, clock_now_ns() - begun_ns);
-		if (*kind == CODE_RULE_UNKNOWN && may_wait)
-			return EVENT_END_TABLE_PENDING;
+		uint64_t spent_ns = clock_now_ns() - begun_ns;
+		code->spent_ns += spent_ns;
+		target_reader_charge(&code->pages.reader, pid, spent_ns);
 		if (*kind == CODE_RULE_UNKNOWN)
-			*kind = CODE_RULE_NONE;
-		else if (*kind == CODE_RULE_NONE)
+			return EVENT_END_TABLE_PENDING;
+		if (*kind == CODE_RULE_NONE)
 			note_failure(&reading);
 		uint32_t number = *kind == CODE_RULE_NONE
 					  ? 0

@@ -29,7 +29,7 @@ struct code_rule_known {
 
 enum {
 	CODE_RULES_INHERITED = 4,
-	CODE_RULES_MAX_FAILED = 1024, /* of a region */
+	CODE_RULES_MAX_FAILED = 128, /* of a region */
 };
 
 /* Frames of one file, or of one process's memory, that were left by reading it. */
@@ -54,11 +54,14 @@ struct code_rules {
 	struct map regions; /* hash of a file or memory -> number in region_list, plus 1 */
 	VEC(struct code_region) region_list;
 	uint64_t seed;
+	uint64_t second_ns, spent_ns; /* on reading: since when, how much */
 	struct code_rules_statistics statistics;
 };
 
-void code_rules_init(struct code_rules *code, struct process_table *processes,
-	struct rule_source *rules, int map_fd);
+/* To be called while the recorder is small: it forks what reads memory, see target_reader.h. */
+void code_rules_init(struct code_rules *code, struct process_table *processes);
+/* Before the first frame. `map_fd`: where the BPF side looks for them, borrowed. */
+void code_rules_begin(struct code_rules *code, struct rule_source *rules, int map_fd);
 void code_rules_deinit(struct code_rules *code);
 
 /* A frame in a walk over a snapshot, in code without a rule. */

@@ -354,8 +354,8 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 		.is_asked = is_asked};
 	find_numbers(resolver, mapping->object, numbers, &frame.nr_files);
 	enum code_rule_kind kind = CODE_RULE_NONE;
-	enum event_stack_end read =
-		code_rules_choose(resolver->code, &frame, rest->may_wait, rule, &kind);
+	enum event_stack_end read = code_rules_choose(
+		resolver->code, &frame, rest->may_wait && !resolver->is_behind, rule, &kind);
 	if (read)
 		return read;
 	rest->finds = kind == CODE_RULE_READ      ? UNWIND_FOUND_BY_CODE

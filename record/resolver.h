@@ -28,6 +28,7 @@ struct resolver {
 	struct rule_source *rules;     /* NULL: no tables are wanted */
 	struct code_rules *code;       /* for code that they do not cover; NULL likewise */
 	struct kept_files *kept_files; /* NULL: none are wanted */
+	bool is_behind;                /* so many records wait that none is to wait for code */
 	bool keeps_snapshots; /* leaves what it is not to unwind to the report, without limit */
 	VEC(struct object *) files; /* by number; NULL: not known */
 	struct map runs;            /* pieces of stacks that came before, see resolver.c */

@@ -18,7 +18,7 @@
 enum {
 	DRAIN_INTERVAL_NS = 100 * 1000 * 1000,
 	READING_INTERVAL_NS = 5 * 1000 * 1000, /* while code of scripts is read */
-	READING_CODE_NS = 30 * 1000 * 1000,    /* of a turn, for code without rules */
+	READING_CODE_NS = 10 * 1000 * 1000,    /* of a turn, for code without rules */
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
 	WAIT_NS = 500 * 1000 * 1000,           /* of samples for unwind tables and code */
 	LAST_WAIT_NS = 1000 * 1000 * 1000,     /* the same, when all is over */
@@ -134,7 +134,8 @@ static void drain_while_reading(struct session_parts *parts, uint64_t now_ns, ui
 	for (uint64_t until_ns = now_ns + READING_CODE_NS;
 		translate_is_reading_code(&parts->translate) && clock_now_ns() < until_ns;) {
 		translate_wait(&parts->translate);
-		drain_parts(parts, now_ns, give_up_ns);
+		if (translate_run(&parts->translate, 0, give_up_ns))
+			sampler_forget_stacks(parts->sampler);
 	}
 }
 

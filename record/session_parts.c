@@ -172,7 +172,7 @@ static struct err *create_rule_source(struct session_parts *parts)
 		&parts->translate.objects));
 	table_builder_on_runtime(parts->rules.builder, add_runtimes, parts);
 	resolver->rules = &parts->rules;
-	code_rules_init(&parts->code, &parts->translate.processes, &parts->rules, maps.code_rules);
+	code_rules_begin(&parts->code, &parts->rules, maps.code_rules);
 	resolver->code = &parts->code;
 	return NULL;
 }
@@ -248,6 +248,7 @@ struct err *session_parts_init(struct session_parts *parts, const struct session
 	parts->translate.objects.files = target_files_create(options->target == SESSION_COMMAND);
 	parts->script_probes.target_files = parts->translate.objects.files;
 	target_reader_start(&parts->translate.scripts.reader);
+	code_rules_init(&parts->code, &parts->translate.processes);
 	parts->recording.options = &parts->options;
 	parts->recording.translate = &parts->translate;
 	parts->recording.sources = &parts->sources;
@@ -264,8 +265,7 @@ void session_parts_deinit(struct session_parts *parts)
 	if (parts->has_target)
 		target_deinit(&parts->target);
 	recording_deinit(&parts->recording);
-	if (parts->translate.resolver.code)
-		code_rules_deinit(&parts->code);
+	code_rules_deinit(&parts->code);
 	rule_source_deinit(&parts->rules);
 	sampler_destroy(parts->sampler);
 	sources_deinit(&parts->sources);

@@ -10,6 +10,7 @@ enum {
 	MAX_STACK_HASHES = 256 * 1024,
 	DEAD_PROCESS_KEPT_NS = 2000 * 1000 * 1000,
 	MAX_WAITING_BYTES = 16 << 20, /* of records, for unwind tables and code */
+	MAX_READING_BYTES = 1 << 20,  /* of records, while code is read for the first of them */
 	WAIT_MS = 10,
 };
 
@@ -531,6 +532,7 @@ static bool take_records(struct translate *translate, uint64_t give_up_ns)
 		memcpy(&head, records->data + at, sizeof(head));
 		bool may_wait =
 			head.collected_ns >= give_up_ns && records->len - at <= MAX_WAITING_BYTES;
+		translate->resolver.is_behind = records->len - at > MAX_READING_BYTES;
 		if (!take_record(translate, records->data + at + sizeof(head), may_wait))
 			break;
 		at += sizeof(head) + head.len;
