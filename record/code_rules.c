@@ -11,8 +11,9 @@
 enum {
 	MAX_KNOWN = 64 << 10, /* places; then all are forgotten */
 	MAX_REGIONS = 1024,
-	MAX_TOLD = 256,        /* instructions of one way, those next to the frame */
-	SCAN_MAX_WORDS = 4096, /* of stack */
+	MAX_TOLD = 256,            /* instructions of one way, those next to the frame */
+	FRAME_MAX_BYTES = 1 << 20, /* from the stack pointer to the frame pointer, if it is one */
+	SCAN_MAX_WORDS = 4096,     /* of stack */
 	SCAN_MAX_DEPTH = 256,
 	SCAN_MAX_STEPS = 8192,          /* of all that one scan tries: a millisecond or two */
 	MAX_SPENT_NS = 100 * NS_PER_MS, /* of a second */
@@ -59,9 +60,10 @@ void code_rules_deinit(struct code_rules *code)
 struct reading {
 	struct code_rules *code;
 	const struct code_frame *frame;
-	bool is_pending; /* some of the code is being read */
-	size_t rejected; /* returns that lead to no caller */
-	int scan_steps;  /* from return addresses found on the stack, so far */
+	bool is_pending;         /* some of the code is being read */
+	size_t rejected;         /* ways out that lead to no caller, ... */
+	size_t rejected_returns; /* ... of them by a return */
+	int scan_steps;          /* from return addresses found on the stack, so far */
 	VEC(struct found {
 		uint64_t address;
 		struct unwind_rule rule;
@@ -139,6 +141,13 @@ static bool is_without_call(
 	return !end && (rule->flags & UNWIND_SIGNAL_FRAME || rule->ra == UNWIND_UNDEFINED);
 }
 
+/* That the call ahead of a return address has led to the frame at hand, as far as can be told. */
+static bool may_have_called(struct reading *reading, uint64_t ra)
+{
+	const struct machine_code code = {.read = read_code, .context = reading};
+	return machine_native()->may_have_called(&code, ra, reading->frame->regs->ip);
+}
+
 /*
  * Compilers at run time may push a return address by hand, as the interpreter of HotSpot does to
  * have a call return into its middle: of what is no jump it does that code may be there.
@@ -149,7 +158,8 @@ static bool may_be_caller(struct reading *reading, uint64_t address, bool is_jum
 	bool is_in_memory = mapping && mapping->object->info.kind != LAYOUT_OBJECT_FILE;
 	if (is_in_memory && !is_jump)
 		return true;
-	if (mapping && is_behind_call(reading, mapping, address))
+	if (mapping && is_behind_call(reading, mapping, address) &&
+		may_have_called(reading, address))
 		return true;
 	mapping = mapping_at(reading, address);
 	return mapping && is_without_call(reading, mapping, address);
@@ -165,6 +175,7 @@ static bool accept_return(void *context, const struct unwind_rule *rule, bool is
 		UNWIND_NATIVE, &regs, rule, snapshot_read, (void *)frame->snapshot, &is_outermost);
 	bool is_accepted = !end && !is_outermost && may_be_caller(reading, regs.ip, is_jump);
 	reading->rejected += !is_accepted;
+	reading->rejected_returns += !is_accepted && !is_jump;
 	return is_accepted;
 }
 
@@ -416,8 +427,14 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 {
 	static const struct unwind_rule frame_pointer = UNWIND_FRAME_POINTER_RULE;
 	struct code_rules *code = reading->code;
-	const struct machine_code machine_code = {read_code, accept_return, note_rule, reading};
 	const struct unwind_registers *regs = reading->frame->regs;
+	const uint64_t frame_bytes = regs->reg[UNWIND_FP] - regs->reg[UNWIND_SP];
+	const struct machine_code machine_code = {.read = read_code,
+		.accepts = accept_return,
+		.on_rule = note_rule,
+		.context = reading,
+		.has_frame_bytes = regs->known >> UNWIND_FP & 1 && frame_bytes <= FRAME_MAX_BYTES,
+		.frame_bytes = (int32_t)frame_bytes};
 	bool is_other = is_overwritten(reading);
 	bool is_found = !is_other && machine_native()->find_return(&machine_code, regs->ip);
 	if (reading->is_pending)
@@ -431,14 +448,18 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 		code->statistics.read++;
 		return CODE_RULE_READ;
 	}
+	size_t returns = reading->rejected_returns;
 	/* A file's code that was seen never to return may have any frame. */
 	bool may_inherit = reading->rejected || is_memory(reading->frame);
+	/* Its returns were another function's, or it pops what the reader cannot see. */
+	enum code_rule_kind kind_of_inherited =
+		returns && !is_memory(reading->frame) ? CODE_RULE_GUESSED : CODE_RULE_READ;
 	const struct unwind_rule *inherited = may_inherit ? inherit(reading) : NULL;
 	if (inherited) {
 		*rule = *inherited;
-		put_known(reading, regs->ip, CODE_RULE_READ, rule);
+		put_known(reading, regs->ip, kind_of_inherited, rule);
 		code->statistics.inherited++;
-		return CODE_RULE_READ;
+		return kind_of_inherited;
 	}
 	*rule = frame_pointer;
 	if (unwind_may_guess(UNWIND_NATIVE, regs) && accept_return(reading, rule, false)) {

@@ -46,6 +46,10 @@ struct machine_code {
 	/* The rule of an instruction on the way there; the one that was asked for comes last. */
 	void (*on_rule)(void *context, uint64_t address, const struct unwind_rule *rule);
 	void *context;
+	/* What the frame pointer is above the stack pointer at first, if that is known: what is
+	 * written by the one may be read by the other. */
+	bool has_frame_bytes;
+	int32_t frame_bytes;
 };
 
 enum {
@@ -83,6 +87,11 @@ struct machine {
 	 * code is not read.
 	 */
 	bool (*find_return)(const struct machine_code *code, uint64_t address);
+	/*
+	 * Whether the call that ends at `ra` may have led to `address`, as far as its target's code
+	 * tells, of which only `read` is asked. True as well: it does not tell. NULL as above.
+	 */
+	bool (*may_have_called)(const struct machine_code *code, uint64_t ra, uint64_t address);
 	const char *go_start; /* the function where a Go program begins */
 	/* What the operands of USDT probes can name. */
 	const struct machine_user_register *user_registers;

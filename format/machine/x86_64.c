@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/machine/machine.h"
+#include "format/machine/x86_64_call.h"
 #include "format/machine/x86_64_functions.h"
 #include "format/machine/x86_64_return.h"
 
@@ -89,6 +90,7 @@ const struct machine machine_x86_64 = {
 	.find_functions = x86_64_find_functions,
 	.function_length = x86_64_function_length,
 	.find_return = x86_64_find_return,
+	.may_have_called = x86_64_may_have_called,
 	.go_start = "_rt0_amd64_linux",
 	.user_registers = user_registers,
 	.nr_user_registers = sizeof(user_registers) / sizeof(*user_registers),

@@ -71,6 +71,8 @@ struct state {
 	uint8_t nr_slots;
 	bool has_lost_slots;                /* there were too many */
 	struct value saved_at[NR_RESTORED]; /* where those registers' first values were stored */
+	bool has_frame_bytes;               /* see struct machine_code */
+	int32_t frame_bytes;
 };
 
 /* An instruction on a way. */
@@ -127,13 +129,34 @@ static struct value first_value(uint8_t reg)
 	return (struct value){.kind = SUM, .base = reg};
 }
 
+/* One place may be said by the stack pointer and by the frame pointer: here by the former. */
+static struct value one_address(const struct state *state, const struct value *at)
+{
+	struct value ret = *at;
+	if (at->kind == SUM && at->base == X86_64_BP && state->has_frame_bytes) {
+		ret.base = X86_64_SP;
+		ret = plus(ret, state->frame_bytes);
+	}
+	return ret;
+}
+
+/* The number of the slot, plus 1; 0: nothing was written there. */
+static size_t slot_number(const struct state *state, const struct value *at)
+{
+	struct value wanted = one_address(state, at);
+	for (size_t i = state->nr_slots; i > 0; i--) {
+		struct value slot = one_address(state, &state->slots[i - 1].at);
+		if (is_same(&slot, &wanted))
+			return i;
+	}
+	return 0;
+}
+
 /* A word that was written on the way; NULL: none there. */
 static const struct value *written(const struct state *state, const struct value *at)
 {
-	for (size_t i = state->nr_slots; i-- > 0;)
-		if (is_same(&state->slots[i].at, at))
-			return &state->slots[i].value;
-	return NULL;
+	size_t number = slot_number(state, at);
+	return number ? &state->slots[number - 1].value : NULL;
 }
 
 static struct value load(const struct state *state, struct value at)
@@ -159,11 +182,11 @@ static void store(struct state *state, struct value at, struct value value)
 		if (is_same(&value, &first))
 			state->saved_at[i] = at;
 	}
-	for (size_t i = 0; i < state->nr_slots; i++)
-		if (is_same(&state->slots[i].at, &at)) {
-			state->slots[i].value = value;
-			return;
-		}
+	size_t number = slot_number(state, &at);
+	if (number) {
+		state->slots[number - 1].value = value;
+		return;
+	}
 	if (state->nr_slots < NR_SLOTS)
 		state->slots[state->nr_slots++] = (struct slot){at, value};
 	else
@@ -522,7 +545,8 @@ static bool follow_block(struct reading *reading, struct block *block)
 bool x86_64_find_return(const struct machine_code *code, uint64_t address)
 {
 	struct reading reading = {.code = code};
-	struct state state = {0};
+	struct state state = {
+		.has_frame_bytes = code->has_frame_bytes, .frame_bytes = code->frame_bytes};
 	bool is_found = false;
 	for (unsigned i = 0; i < NR_REGISTERS; i++)
 		state.reg[i] = first_value((uint8_t)i);

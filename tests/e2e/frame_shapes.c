@@ -37,8 +37,8 @@ NOINLINE static long leaf(long n)
 /* Between pages that nothing can be in, so that it is a mapping of its own. */
 static char *new_stack(size_t bytes)
 {
-	char *all = mmap(NULL, bytes + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	char *all = mmap(
+		NULL, bytes + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (all == MAP_FAILED)
 		exit(1);
 	mprotect(all, 4096, PROT_NONE);
@@ -123,8 +123,8 @@ struct big {
 	long v[12];
 };
 
-NOINLINE static struct big by_value(struct big b, long a1, long a2, long a3, long a4, long a5,
-	long a6, long a7, long a8)
+NOINLINE static struct big by_value(
+	struct big b, long a1, long a2, long a3, long a4, long a5, long a6, long a7, long a8)
 {
 	b.v[0] = leaf(a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8);
 	b.v[3] += leaf(b.v[0]);
@@ -768,7 +768,8 @@ static void threads(void)
 	if (pthread_create(&thread, NULL, thread_main, NULL) == 0)
 		pthread_join(thread, NULL);
 	char *stack = new_stack(bytes);
-	int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+	int flags =
+		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 	if (clone(bare_thread, stack + bytes, flags, NULL) > 0)
 		usleep(2000);
 }

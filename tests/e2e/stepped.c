@@ -86,6 +86,7 @@ enum flow {
 	FLOW_RETURN,
 	FLOW_JUMP_INDIRECT,
 	FLOW_SYSCALL,
+	FLOW_POP, /* behind a call of it: only to learn where it is */
 };
 
 struct visit {
@@ -165,6 +166,8 @@ static enum flow flow_of(const uint8_t *code, size_t len)
 	if (i + 1 >= len)
 		return FLOW_OTHER;
 	unsigned kind = code[i + 1] >> 3 & 7;
+	if (code[i] >> 3 == 0x58 >> 3)
+		return FLOW_POP;
 	if (code[i] == 0xe8 || (code[i] == 0xff && kind == 2))
 		return FLOW_CALL;
 	if (code[i] == 0xff && kind == 4)
@@ -234,7 +237,8 @@ static void put_entry(int number, struct entry entry)
 	stack->entries[stack->count++] = entry;
 }
 
-/* Whether a stack pointer is above what an entry needs: a handler's is read by rt_sigreturn() yet. */
+/* Whether a stack pointer is above what an entry needs: a handler's is read by rt_sigreturn() yet.
+ */
 static bool is_left(const struct entry *entry, uint64_t sp)
 {
 	return entry->slot + (entry->kind == SIGNALLED ? SIGNAL_FRAME_MIN : 0) < sp;
@@ -296,7 +300,7 @@ static void note_step(struct thread *thread, const registers *regs)
 	thread->is_delivering = false;
 	if (flow == FLOW_CALL && regs->rsp == last->rsp - 8) {
 		uint64_t ra = read_word(regs->rsp);
-		bool is_to_next = ra == regs->rip; /* only to learn where it is */
+		bool is_to_next = ra == regs->rip && visit_of(ra)->flow == FLOW_POP;
 		drop_entries(thread->stack, last->rsp);
 		if (!is_to_next && ra - last->rip <= 15)
 			put_entry(thread->stack,

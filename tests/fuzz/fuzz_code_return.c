@@ -80,7 +80,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	memcpy(&code.rejects, bytes, sizeof(code.rejects));
 	code.bytes = bytes + sizeof(code.rejects);
 	code.len = len - sizeof(code.rejects);
-	const struct machine_code machine_code = {read_code, accept_return, on_rule, &code};
+	const struct machine_code machine_code = {
+		.read = read_code, .accepts = accept_return, .on_rule = on_rule, .context = &code};
 	bool is_found = machine_x86_64.find_return(&machine_code, ADDRESS);
 	if (is_found != (code.nr_rules != 0) || (is_found && code.last != ADDRESS))
 		abort();

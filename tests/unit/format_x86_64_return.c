@@ -15,6 +15,7 @@ struct code {
 	const char *bytes;
 	size_t len;
 	unsigned rejects; /* the first so many */
+	bool has_frame;   /* the frame pointer is where the stack pointer is */
 	struct str log;
 };
 
@@ -68,19 +69,29 @@ static void log_rule(void *context, uint64_t address, const struct unwind_rule *
 	put_register(log, "bx", rule->extra, rule->extra_offset);
 }
 
-static void check(const char *bytes, size_t len, unsigned rejects, const char *expected, int line)
+static bool find_return(struct code *code)
 {
-	struct code code = {.bytes = bytes, .len = len, .rejects = rejects};
-	const struct machine_code machine_code = {read_code, accept_return, log_rule, &code};
-	bool is_found = machine_x86_64.find_return(&machine_code, ADDRESS);
+	const struct machine_code machine_code = {.read = read_code,
+		.accepts = accept_return,
+		.on_rule = log_rule,
+		.context = code,
+		.has_frame_bytes = code->has_frame};
+	return machine_x86_64.find_return(&machine_code, ADDRESS);
+}
+
+static void check(struct code code, const char *expected, int line)
+{
+	bool is_found = find_return(&code);
 	const char *got = is_found ? str_text(&code.log) : "none";
 	if (strcmp(got, expected) != 0)
 		unit_fail(__FILE__, line, "\"%s\", not \"%s\"", got, expected);
 	str_deinit(&code.log);
 }
 
-#define CHECK_CODE(bytes, expected)         check(bytes, sizeof(bytes) - 1, 0, expected, __LINE__)
-#define CHECK_REJECTING(n, bytes, expected) check(bytes, sizeof(bytes) - 1, n, expected, __LINE__)
+#define CODE(text)                 .bytes = (text), .len = sizeof(text) - 1
+#define CHECK_CODE(text, expected) check((struct code){CODE(text)}, expected, __LINE__)
+#define CHECK_REJECTING(n, text, expected) \
+	check((struct code){CODE(text), .rejects = (n)}, expected, __LINE__)
 
 TEST(return_of_a_leaf)
 {
@@ -129,6 +140,16 @@ TEST(return_by_a_saved_stack_pointer)
 {
 	/* mov 64(%rsp),%rsp; pop %rbx; ret */
 	CHECK_CODE("\x48\x8b\x64\x24\x40\x5b\xc3", "6:sp+8, 5:sp+16 bx-16, 0:*(sp+64)+16 bx-16");
+}
+
+/* gcc keeps r10 in a frame that it has aligned: written by one register, read by another. */
+TEST(return_by_a_register_that_is_saved_on_the_way)
+{
+	/* push %r10; sub $104,%rsp; mov -8(%rbp),%r10; leave; lea -8(%r10),%rsp; ret */
+	static const char text[] =
+		"\x41\x52\x48\x83\xec\x68\x4c\x8b\x55\xf8\xc9\x49\x8d\x62\xf8\xc3";
+	check((struct code){.bytes = text, .len = sizeof(text) - 1, .has_frame = true},
+		"15:sp+8, 0:other+0 bp?", __LINE__);
 }
 
 TEST(return_behind_branches_and_jumps)
@@ -186,12 +207,62 @@ TEST(return_of_random_bytes)
 			bytes[i] = (char)(rand() % 8 ? common[(size_t)rand() % sizeof(common)]
 						     : rand());
 		struct code code = {.bytes = bytes, .len = sizeof(bytes), .rejects = rand() % 3u};
-		const struct machine_code machine_code = {
-			read_code, accept_return, log_rule, &code};
-		bool is_found = machine_x86_64.find_return(&machine_code, ADDRESS);
+		bool is_found = find_return(&code);
 		CHECK(is_found == (code.log.len != 0));
 		const char *last = is_found ? strrchr(str_text(&code.log), ',') : NULL;
 		CHECK(!last || strncmp(last, ", 0:", 4) == 0);
 		str_deinit(&code.log);
 	}
+}
+
+/* ---- calls ---- */
+
+enum {
+	CALL_BYTES = 5,
+};
+
+/* Behind a call of what follows it; where the thread is, in bytes from there on. */
+static bool may_have_called(const char *text, size_t len, uint64_t at)
+{
+	char bytes[64] = "\xe8\x03\0\0\0\xcc\xcc\xcc";
+	memcpy(bytes + 8, text, len);
+	struct code code = {.bytes = bytes, .len = 8 + len};
+	const struct machine_code machine_code = {.read = read_code, .context = &code};
+	return machine_x86_64.may_have_called(
+		&machine_code, ADDRESS + CALL_BYTES, ADDRESS + 8 + at);
+}
+
+#define MAY_HAVE_CALLED(text, at) may_have_called(text, sizeof(text) - 1, at)
+
+TEST(call_that_led_there)
+{
+	CHECK(MAY_HAVE_CALLED("\x90\xc3", 0));
+	CHECK(MAY_HAVE_CALLED("\x90\xc3", 1));
+	CHECK(MAY_HAVE_CALLED("\xeb\x01\xcc\x90\xc3", 3)); /* jmp: on another one's behalf */
+	CHECK(MAY_HAVE_CALLED("\x74\x01\xc3\x90\xc3", 3)); /* je */
+	CHECK(MAY_HAVE_CALLED("\xe8\0\1\0\0\x90\xc3", 5)); /* behind a call */
+	CHECK(MAY_HAVE_CALLED("\xe8\0\0\0\0\x58\xc3", 6)); /* call 1f; 1: pop %rax */
+}
+
+TEST(call_that_led_elsewhere)
+{
+	CHECK(!MAY_HAVE_CALLED("\x90\xc3\x90\xc3", 2));
+	CHECK(!MAY_HAVE_CALLED("\x53\x90\x5b\xc3\x90\xc3", 4)); /* push %rbx; pop %rbx */
+	CHECK(!MAY_HAVE_CALLED("\x0f\x0b\x90\xc3", 2));         /* ud2 */
+	/* push %rbp; mov %rsp,%rbp; sub $16,%rsp; leave; ret */
+	CHECK(!MAY_HAVE_CALLED("\x55\x48\x89\xe5\x48\x83\xec\x10\xc9\xc3\x90\xc3", 10));
+	/* call of a function that begins behind it, and so never returns */
+	CHECK(!MAY_HAVE_CALLED("\xe8\x01\0\0\0\x90\x90\xc3", 6));
+}
+
+TEST(call_that_may_have_led_anywhere)
+{
+	CHECK(MAY_HAVE_CALLED("\xff\xe0\x90\xc3", 2));              /* jmp *%rax */
+	CHECK(MAY_HAVE_CALLED("\x50\xc3\x90\xc3", 2));              /* push %rax; ret */
+	CHECK(MAY_HAVE_CALLED("\x4c\x89\x1c\x24\xc3\x90\xc3", 5));  /* mov %r11,(%rsp); ret */
+	CHECK(MAY_HAVE_CALLED("\x06", 30));                         /* no instruction */
+	CHECK(MAY_HAVE_CALLED("\xe9\x00\x10\0\0", 30));             /* what cannot be read */
+	struct code code = {.bytes = "\xff\xd0\x90\x90", .len = 4}; /* call *%rax */
+	const struct machine_code machine_code = {.read = read_code, .context = &code};
+	CHECK(machine_x86_64.may_have_called(&machine_code, ADDRESS + 2, ADDRESS + 3));
 }
