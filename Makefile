@@ -236,6 +236,14 @@ $(UNWIND_SHAPES): tests/e2e/unwind_shapes.c | $(O)/have-deps
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer -pthread -Wall -Wextra \
 		$(if $(filter %_a,$@),-DONLY_A) -o $@ $< -ldl
 
+# One with all kinds of frames, with unwind rules and without.
+FRAME_SHAPES := $(O)/tests/e2e/frame_shapes $(O)/tests/e2e/frame_shapes_bare
+WORKLOADS += $(O)/tests/e2e/frame_shapes_bare
+$(FRAME_SHAPES): tests/e2e/frame_shapes.c | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -fomit-frame-pointer -pthread -Wall -Wextra \
+		$(if $(filter %_bare,$@),-fno-asynchronous-unwind-tables -fno-unwind-tables) -o $@ $<
+
 # A program with probes, and the same as a library.
 WORKLOADS += $(O)/tests/e2e/usdt.so
 $(O)/tests/e2e/usdt $(O)/tests/e2e/usdt.so $(O)/tests/kernel/usdt: tests/e2e/usdt.c tests/e2e/usdt_probe.h \

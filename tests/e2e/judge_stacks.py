@@ -142,10 +142,11 @@ def judge_all(rec, known, show=0):
     mappings, names = Mappings(rec), Names(rec)
     counts, shown = collections.Counter(dict.fromkeys(VERDICTS, 0)), collections.Counter()
     judged_instants = set()
+    begins = {tid: [it[0] for it in instants] for tid, instants in known.items()}
     for sample in rec.samples:
         thread = rec.threads.get(sample["thread"], {})
         instants = known.get(thread.get("tid"), [])
-        i = bisect.bisect(instants, sample["time"], key=lambda it: it[0]) - 1
+        i = bisect.bisect(begins.get(thread.get("tid"), []), sample["time"]) - 1
         if i < 0 or sample["time"] > instants[i][1] or not sample["user"]:
             continue
         begin, _, chain, unsure = instants[i]
