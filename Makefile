@@ -389,7 +389,10 @@ bench-exports: $(O)/ebprof $(O)/tests/bench/gen_recording ## seconds, memory and
 
 bench-zoo: $(O)/ebprof ## how many stacks of real programs in many languages are whole (root; ZOO="ffmpeg mono")
 	tests/bench/zoo.sh $(O)/ebprof
-	tests/bench/hidden_rules.sh $(O)/ebprof
+
+bench-judge: $(O)/ebprof $(O)/tests/e2e/stepped ## how many stacks are wrong: by stepping, rules hidden, and against gdb at stops (root; JUDGE="sqlite xz")
+	tests/bench/judge_steps.sh $(O)/ebprof $(O)/tests/e2e/stepped tests/e2e/frame_shapes.c
+	tests/bench/judge_gdb.sh $(O)/ebprof
 
 bench-ci: $(O)/ebprof $(addprefix $(O)/tests/bench/,ab_trials gen_recording) $(O)/tests/e2e/slower ## how often diff is wrong, what it misses, how long it takes (root)
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/ci.sh
@@ -448,6 +451,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all bench bench-ci bench-exports bench-languages bench-symbols bench-tui bench-zoo check check-bounds check-fresh check-hostile check-kernel check-kill check-languages clean demo deps \
+.PHONY: all bench bench-ci bench-exports bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-bounds check-fresh check-hostile check-kernel check-kill check-languages clean demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

@@ -558,6 +558,7 @@ static bool take_special(struct decoder *decoder, uint8_t opcode, bool *is_done)
 		return true;
 	case 0xc8: /* enter */
 		insn->kind = X86_64_OTHER;
+		insn->writes = 1 << X86_64_SP | 1 << X86_64_BP;
 		return take(decoder, 2, &decoder->immediate) &&
 		       take(decoder, 1, &decoder->immediate);
 	case 0xc9:

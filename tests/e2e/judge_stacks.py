@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """Compares the stacks of a recording with those that are known of the same instants.
 
-judge_stacks.py [--show N] [--json] KNOWN RECORDING
+judge_stacks.py [--show N] [--json] [--chain REGEX] KNOWN RECORDING
 
 KNOWN has a line an instant: the first and the last ns (CLOCK_MONOTONIC) in which a thread had this
-stack, its tid, and the addresses, leaf first; '!' marks those that are no return addresses, '?' as
-the last word says that the list may go on (what wrote it was not sure). All samples of the thread
-within these times are judged.
+stack, its tid, and the addresses, leaf first; '!' marks those that are no return addresses, '~'
+those that should be but stand behind no call (the list is good up to there), '?' as the last word
+says that the root was not reached, so that other addresses may be right, too; '...' that there are
+more, which are not judged. All samples of the thread within these times are judged.
+
+Where that does not come to a root, REGEX tells: names of functions with their files, outermost first,
+as "main@a;fib@a".
 """
 import bisect
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -24,7 +29,7 @@ VERDICTS = (
     "guessed",        # others, but only from one that is flagged on
     "cut",            # those that are there are right, and the cause of the cut is said
     "wrong",          # others, and nothing says so
-    "unknown",        # longer than what is known, or known as unsure
+    "unknown",        # others, but what is known does not come to a root
 )
 
 
@@ -71,6 +76,15 @@ class Names:
         self.of[number] = out
         return out
 
+    def chain(self, frames):
+        """Outermost first, as --chain has it."""
+        out = []
+        for number, offset, _ in reversed(frames):
+            words = self.name(number, offset).split()
+            out.append("%s@%s" % (words[0].rsplit("+", 1)[0],
+                                  words[1].lstrip("[") if len(words) > 1 else ""))
+        return ";".join(out)
+
     def name(self, number, offset):
         thing = self.rec.objects.get(number)
         if not thing:
@@ -95,11 +109,17 @@ def read_known(path):
             words = line.split()
             if len(words) < 4:
                 continue
-            unsure = words[-1] == "?"
-            if unsure:
+            last = words[-1]
+            unsure = last == "?"
+            if last in ("?", "..."):
                 words.pop()
-            chain = [(int(it.rstrip("!"), 16), it.endswith("!")) for it in words[3:]]
-            of_thread[int(words[2])].append((int(words[0]), int(words[1]), chain, unsure))
+            chain = [(int(it.rstrip("!~"), 16), it[-1] if it[-1] in "!~" else "")
+                     for it in words[3:]]
+            lost = next((i for i, it in enumerate(chain) if it[1] == "~"), len(chain))
+            unsure |= lost < len(chain)
+            del chain[lost:]
+            of_thread[int(words[2])].append(
+                (int(words[0]), int(words[1]), chain, unsure, last == "..."))
     for instants in of_thread.values():
         instants.sort(key=lambda it: it[0])
     return of_thread
@@ -122,11 +142,13 @@ def judge(frames, cause, chain, unsure):
     guessed_from = next((i for i, it in enumerate(frames) if it[2] & 1), len(frames))
     is_guessed = guessed_from < len(frames)
     for i, (frame, known) in enumerate(zip(frames, chain)):
-        number, offset, exact = known
+        number, offset, mark = known
         same = frame[0] == number and (
-            frame[1] == offset or (not (exact and i == 0) and frame[1] == offset - 1))
+            frame[1] == offset or (not (mark == "!" and i == 0) and frame[1] == offset - 1))
+        if not same and i >= guessed_from:
+            return "guessed", i
         if not same:
-            return ("guessed" if i >= guessed_from else "wrong"), i
+            return ("unknown" if unsure else "wrong"), i
     if len(frames) == len(chain) and not cause:
         return ("exact_guessed" if is_guessed else "exact"), len(frames)
     if len(frames) > len(chain):
@@ -138,7 +160,7 @@ def judge(frames, cause, chain, unsure):
     return ("guessed" if is_guessed else "wrong"), len(frames)
 
 
-def judge_all(rec, known, show=0):
+def judge_all(rec, known, show=0, chain_regex=""):
     mappings, names = Mappings(rec), Names(rec)
     counts, shown = collections.Counter(dict.fromkeys(VERDICTS, 0)), collections.Counter()
     judged_instants = set()
@@ -149,12 +171,18 @@ def judge_all(rec, known, show=0):
         i = bisect.bisect(begins.get(thread.get("tid"), []), sample["time"]) - 1
         if i < 0 or sample["time"] > instants[i][1] or not sample["user"]:
             continue
-        begin, _, chain, unsure = instants[i]
+        begin, _, chain, unsure, goes_on = instants[i]
         pid = rec.processes[thread["process"]]["pid"]
-        places = [mappings.place(pid, address, sample["time"]) + (exact,)
-                  for address, exact in chain]
+        places = [mappings.place(pid, address, sample["time"]) + (mark,)
+                  for address, mark in chain]
         frames, cause = frames_of(rec, sample)
+        if goes_on and len(frames) >= len(chain):
+            frames, cause = frames[:len(chain)], 0
         verdict, at = judge(frames, cause, places, unsure)
+        if verdict == "unknown" and chain_regex:
+            is_right = not cause and re.fullmatch(chain_regex, names.chain(frames))
+            verdict = "exact" if is_right else "wrong"
+            counts["by_chain"] += 1
         counts[verdict] += 1
         judged_instants.add((thread["tid"], begin))
         if verdict == "wrong":
@@ -183,11 +211,16 @@ def main(args):
         at = args.index("--show")
         show = int(args[at + 1])
         del args[at:at + 2]
+    chain = ""
+    if "--chain" in args:
+        at = args.index("--chain")
+        chain = args[at + 1]
+        del args[at:at + 2]
     as_json = "--json" in args
     known, recording = [it for it in args if it != "--json"]
     with open(recording, "rb") as file:
         rec = read_recording.read(file.read())
-    counts = judge_all(rec, read_known(known), show)
+    counts = judge_all(rec, read_known(known), show, chain)
     if as_json:
         print(json.dumps(counts))
     else:

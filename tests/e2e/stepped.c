@@ -3,7 +3,7 @@
  * a call puts on the stack is noted, and forgotten once the stack pointer is above it. No unwind
  * rule, frame pointer or symbol is asked, so code of any kind can be judged.
  *
- *   stepped [-n STOPS] [-e EVERY] [-f FIRST] [-a ADDRESS] [-s SEED] [-b BYTES]
+ *   stepped [-n STOPS] [-e EVERY] [-f FIRST] [-a ADDRESS [-m]] [-s SEED] [-b BYTES]
  *           -o FILE PROGRAM [ARG...]
  *
  * It steps from the entry of the program on; the dynamic linker before it runs freely. Behind
@@ -13,7 +13,8 @@
  * registers of the stop as those of user space. So what a profiler samples meanwhile is the stack
  * of that instruction: a line of FILE has
  *   begin and end of the system call (ns of CLOCK_MONOTONIC), tid, then addresses, leaf first
- * where '!' marks those that were interrupted and are no return addresses.
+ * where '!' marks those that were interrupted and are no return addresses. With -m the callers of
+ * the function at ADDRESS are left out: "..." stands for them.
  *
  * After STOPS stops the program is killed. Stacks that a program switches between have to lie in
  * mappings of their own.
@@ -104,6 +105,8 @@ static pid_t process;
 static uint64_t syscall_at, scratch_at, begin_at;
 static long stops_left = 1000, every = 200, first, burn_bytes = 400000;
 static uint64_t random_state = 1;
+static bool leaves_out, has_begun;
+static int main_stack, main_count; /* the entries that were there when it began */
 static FILE *out;
 
 static void die(const char *what)
@@ -327,6 +330,10 @@ static void print_chain(const struct thread *thread, const registers *regs)
 		const struct entry *entry = &stacks[number].entries[i];
 		bool is_handler = entry->kind == SIGNALLED;
 		unsigned long long ra = read_word(entry->slot);
+		if (leaves_out && number == main_stack && i < main_count) {
+			fprintf(out, " ...");
+			break;
+		}
 		bool is_returning = is_handler && printed == 1 && entry->slot < regs->rsp;
 		if (ra && !is_returning)
 			fprintf(out, " %llx%s", ra, is_handler ? "!" : "");
@@ -421,10 +428,6 @@ static void stop_here(struct thread *thread, const registers *regs)
 
 static bool is_stop(const struct visit *visit)
 {
-	if (visit->address == begin_at)
-		begin_at = 0;
-	if (begin_at)
-		return false;
 	if (visit->count <= (unsigned)first)
 		return next_random() % 4 != 0;
 	return every && next_random() % (uint64_t)every == 0;
@@ -442,8 +445,13 @@ static void on_step(struct thread *thread)
 		thread->stack = stack_at(-1, regs.rsp);
 	thread->has_last = true;
 	struct visit *visit = visit_of(regs.rip);
-	visit->count += !begin_at;
-	if (!thread->is_unsure && has_plain_return(thread) && is_stop(visit))
+	if (!has_begun && (!begin_at || regs.rip == begin_at)) {
+		has_begun = true;
+		main_stack = thread->stack;
+		main_count = stacks[thread->stack].count;
+	}
+	visit->count += has_begun;
+	if (has_begun && !thread->is_unsure && has_plain_return(thread) && is_stop(visit))
 		stop_here(thread, &regs);
 	thread->last = regs;
 }
@@ -580,7 +588,7 @@ int main(int argc, char **argv)
 {
 	const char *path = NULL;
 	int option, status;
-	while ((option = getopt(argc, argv, "+n:e:f:a:s:b:o:")) != -1) {
+	while ((option = getopt(argc, argv, "+n:e:f:a:ms:b:o:")) != -1) {
 		long value = optarg ? atol(optarg) : 0;
 		if (option == 'n')
 			stops_left = value;
@@ -590,6 +598,8 @@ int main(int argc, char **argv)
 			first = value;
 		else if (option == 'a')
 			begin_at = strtoull(optarg, NULL, 16);
+		else if (option == 'm')
+			leaves_out = true;
 		else if (option == 's')
 			random_state = (uint64_t)value | 1;
 		else if (option == 'b')
