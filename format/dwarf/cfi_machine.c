@@ -256,7 +256,10 @@ static const char *run_packed(struct cfi_machine *machine, struct bytes_cursor *
 	}
 }
 
-/* breg SP + n: where the kernel saved the registers of whom a signal interrupted. */
+/*
+ * breg SP + n: where the kernel saved the registers of whom a signal interrupted. breg FP + n: in a
+ * frame that was aligned, gcc does so.
+ */
 static void set_register_expression(
 	struct cfi_machine *machine, uint32_t reg, struct bytes_cursor *cursor)
 {
@@ -264,10 +267,14 @@ static void set_register_expression(
 	struct bytes_cursor expression = get_expression(machine, cursor, &at);
 	uint8_t op = bytes_get_u8(&expression);
 	int32_t offset = narrow(&expression, dwarf_sleb(&expression));
-	bool is_at_sp = op == DW_OP_breg0 + machine->section->machine->stack_pointer &&
-			!bytes_left(&expression) && !expression.overrun;
-	set_register(
-		machine, reg, is_at_sp ? UNWIND_AT_SP : UNWIND_EXPRESSION, is_at_sp ? offset : at);
+	const struct unwind_machine *registers = machine->section->machine;
+	bool is_all = !bytes_left(&expression) && !expression.overrun;
+	enum unwind_register kind = UNWIND_EXPRESSION;
+	if (is_all && op == DW_OP_breg0 + registers->stack_pointer)
+		kind = UNWIND_AT_SP;
+	else if (is_all && op == DW_OP_breg0 + registers->frame_pointer)
+		kind = UNWIND_AT_FP;
+	set_register(machine, reg, kind, kind == UNWIND_EXPRESSION ? at : offset);
 }
 
 /* The register is what the expression comes to. */

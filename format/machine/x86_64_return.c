@@ -360,6 +360,9 @@ static enum unwind_register restore(const struct step *step, unsigned i, const s
 	*offset = (int64_t)at.addend - step->sp.addend;
 	if (have_one_origin(&at, &step->sp) && is_short(*offset))
 		return UNWIND_AT_SP;
+	*offset = (int64_t)at.addend - step->restored[RESTORED_BP].addend;
+	if (have_one_origin(&at, &step->restored[RESTORED_BP]) && is_short(*offset))
+		return UNWIND_AT_FP;
 	*offset = 0;
 	return UNWIND_UNDEFINED;
 }

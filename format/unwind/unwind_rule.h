@@ -37,6 +37,7 @@ enum unwind_register {
 	UNWIND_SAME = 0, /* unchanged */
 	UNWIND_AT_CFA,   /* saved at CFA + offset */
 	UNWIND_AT_SP,    /* saved at sp + offset */
+	UNWIND_AT_FP,    /* saved at the frame pointer + offset, where frames are aligned */
 	UNWIND_IN_REGISTER,
 	UNWIND_UNDEFINED, /* of the return address: this is the outermost frame */
 	UNWIND_UNSUPPORTED,

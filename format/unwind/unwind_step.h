@@ -201,20 +201,29 @@ UNWIND_INLINE enum event_stack_end unwind_rule_place(const struct unwind_machine
 	return EVENT_END_COMPLETE;
 }
 
-/* A register of the caller: the value, or *is_known becomes false. */
+/*
+ * A register of the caller: the value, or *is_known becomes false. gcc 12 says of the
+ * end of a function that aligned its frame that registers are saved at the frame pointer, though
+ * all are restored already, the frame pointer last: then it is not within the frame any more.
+ */
 UNWIND_INLINE enum event_stack_end unwind_register(const struct unwind_machine *machine,
 	const struct unwind_registers *regs, const struct unwind_place *place,
 	unsigned long long cfa, unwind_read_fn *read, void *context, unsigned long long *value,
 	_Bool *is_known)
 {
 	_Bool is_at_sp = place->kind == UNWIND_AT_SP;
-	unsigned long long base = is_at_sp ? regs->reg[machine->stack_pointer] : cfa;
+	unsigned long long sp = regs->reg[machine->stack_pointer];
+	unsigned long long fp = regs->reg[machine->frame_pointer];
+	_Bool is_by_fp =
+		place->kind == UNWIND_AT_FP && unwind_is_known(regs, machine->frame_pointer);
+	_Bool is_at_fp = is_by_fp && fp - sp < cfa - sp;
+	unsigned long long base = is_at_sp ? sp : is_at_fp ? fp : cfa;
 	*is_known = 1;
 	*value = regs->reg[place->number & (UNWIND_REGISTERS - 1)];
-	if (place->kind == UNWIND_AT_CFA || is_at_sp) {
+	if (place->kind == UNWIND_AT_CFA || is_at_sp || is_at_fp) {
 		if (read(context, base + place->offset, value))
 			return EVENT_END_UNREADABLE;
-	} else if (place->kind == UNWIND_SAME) {
+	} else if (place->kind == UNWIND_SAME || is_by_fp) {
 		*is_known = unwind_is_known(regs, place->number);
 	} else if (place->kind == UNWIND_IN_REGISTER) {
 		*is_known = unwind_is_known(regs, place->offset);

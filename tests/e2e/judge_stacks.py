@@ -107,8 +107,8 @@ def read_known(path):
     with open(path, encoding="ascii") as file:
         for line in file:
             words = line.split()
-            if len(words) < 4:
-                continue
+            if len(words) < 4 or not line.endswith("\n"):
+                continue  # what wrote it was killed
             last = words[-1]
             unsure = last == "?"
             if last in ("?", "..."):

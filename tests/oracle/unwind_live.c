@@ -172,6 +172,9 @@ static bool restore(const struct process *process, const struct frame *frame, un
 		return read_word(process, cfa + (uint64_t)(int64_t)offset, ret);
 	case UNWIND_AT_SP:
 		return read_word(process, frame->registers[RSP] + (uint64_t)(int64_t)offset, ret);
+	case UNWIND_AT_FP:
+		return frame->known >> RBP & 1 &&
+		       read_word(process, frame->registers[RBP] + (uint64_t)(int64_t)offset, ret);
 	case UNWIND_IN_REGISTER:
 		*ret = frame->registers[offset & 15];
 		return frame->known >> (offset & 15) & 1;

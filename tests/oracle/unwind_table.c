@@ -94,6 +94,10 @@ static uint8_t read_register(Dwarf_Frame *frame, int number, int16_t *offset)
 		   (ops[1].atom == DW_OP_breg7 || ops[1].atom == DW_OP_breg31)) {
 		kind = UNWIND_AT_SP;
 		value = (int64_t)ops[1].number;
+	} else if (is_cfa && count == 2 &&
+		   (ops[1].atom == DW_OP_breg6 || ops[1].atom == DW_OP_breg29)) {
+		kind = UNWIND_AT_FP;
+		value = (int64_t)ops[1].number;
 	} else if (ops[0].atom == DW_OP_regx) {
 		kind = UNWIND_IN_REGISTER;
 		value = (int64_t)ops[0].number;

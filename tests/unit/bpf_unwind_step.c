@@ -268,6 +268,7 @@ static const struct saved {
 	{UNWIND_AT_CFA, -16, 0x110},
 	{UNWIND_AT_CFA, -0x4000, UNREADABLE},
 	{UNWIND_AT_SP, 24, 0x113},
+	{UNWIND_AT_FP, 0, 0x4242}, /* out of the frame: it is restored */
 	{UNWIND_IN_REGISTER, 12, 0x100c},
 	{UNWIND_IN_REGISTER, 20, UNKNOWN},
 	{UNWIND_UNDEFINED, 0, UNKNOWN},
@@ -285,6 +286,30 @@ static void check_saved(const struct saved *want, const struct unwind_rule *rule
 	CHECK_INT(unwind_is_known(&frame.regs, number), want->value != UNKNOWN);
 	if (want->value != UNKNOWN)
 		CHECK_INT(frame.regs.reg[number], want->value);
+}
+
+/* gcc's frames that it aligns: the CFA is in memory, and the frame pointer points at its saved
+ * self. */
+TEST(saved_register_at_the_frame_pointer)
+{
+	struct unwind_rule rule = usual();
+	struct frame frame = new_frame();
+	rule.fp = UNWIND_AT_FP;
+	rule.extra = UNWIND_AT_FP;
+	rule.extra_offset = -16;
+	frame.regs.reg[UNWIND_FP] = SP + 8;
+	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
+	CHECK_INT(frame.regs.reg[UNWIND_FP], 0x111);
+	CHECK_INT(frame.regs.reg[UNWIND_EXTRA], 0x10f);
+	frame = new_frame();
+	frame.regs.reg[UNWIND_FP] = SP + 16; /* the caller's already */
+	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
+	CHECK_INT(frame.regs.reg[UNWIND_FP], SP + 16);
+	CHECK_INT(frame.regs.reg[UNWIND_EXTRA], 0x1000 + UNWIND_EXTRA);
+	frame = new_frame();
+	frame.regs.known &= ~(1ULL << UNWIND_FP);
+	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
+	CHECK(!unwind_is_known(&frame.regs, UNWIND_FP));
 }
 
 TEST(saved_register_of_every_kind)

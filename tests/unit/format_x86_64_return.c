@@ -45,6 +45,8 @@ static void put_register(struct str *log, const char *name, unsigned kind, int o
 		str_printf(log, " %s%+d", name, offset);
 	else if (kind == UNWIND_AT_SP)
 		str_printf(log, " %s@%+d", name, offset);
+	else if (kind == UNWIND_AT_FP)
+		str_printf(log, " %s=bp%+d", name, offset);
 	else if (kind == UNWIND_UNDEFINED)
 		str_printf(log, " %s?", name);
 }
@@ -149,7 +151,7 @@ TEST(return_by_a_register_that_is_saved_on_the_way)
 	static const char text[] =
 		"\x41\x52\x48\x83\xec\x68\x4c\x8b\x55\xf8\xc9\x49\x8d\x62\xf8\xc3";
 	check((struct code){.bytes = text, .len = sizeof(text) - 1, .has_frame = true},
-		"15:sp+8, 0:other+0 bp?", __LINE__);
+		"15:sp+8, 0:other+0 bp=bp+0", __LINE__);
 }
 
 TEST(return_behind_branches_and_jumps)
