@@ -89,6 +89,8 @@ static bool is_same_register(Dwarf_Frame *frame, int number, const struct cfi_re
 	/* The oracle pushes the CFA ahead of an expression. */
 	if (count == 2 && (ops[1].atom == DW_OP_breg7 || ops[1].atom == DW_OP_breg31))
 		return rule->kind == UNWIND_AT_SP && rule->offset == (int32_t)ops[1].number;
+	if (count == 2 && (ops[1].atom == DW_OP_breg6 || ops[1].atom == DW_OP_breg29))
+		return rule->kind == UNWIND_AT_FP && rule->offset == (int32_t)ops[1].number;
 	if (ops[0].atom == DW_OP_call_frame_cfa &&
 		(count == 1 || ops[1].atom == DW_OP_plus_uconst ||
 			ops[1].atom == DW_OP_stack_value)) {
