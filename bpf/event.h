@@ -288,6 +288,7 @@ enum code_rule_kind {
 	CODE_RULE_READ,        /* by reading the code */
 	CODE_RULE_GUESSED,     /* the frame pointer is one, as far as it can be told */
 	CODE_RULE_SCANNED,     /* a guess, too: a call's return address was found on the stack */
+	CODE_RULE_REGISTERED,  /* the process said so, see record/registered_code.h */
 };
 
 struct code_rule {

@@ -394,6 +394,19 @@ static void name_by_dump(struct jit_table *table, struct naming *naming)
 	spend_time(table, begun_ns);
 }
 
+/* What the process registered for debuggers, which was read long since. */
+static void name_by_registered(const struct jit_table *table, struct naming *naming)
+{
+	for (size_t i = 0; i < naming->count && table->registered; i++) {
+		struct naming one = {
+			.images = &naming->images[i], .count = 1, .names = naming->names};
+		size_t count;
+		CLEANUP_FREE uint64_t *addresses = all_addresses(&one, &count);
+		registered_code_names(table->registered, naming->images[i]->object, addresses,
+			count, on_dump_place, &one);
+	}
+}
+
 /* What is wanted still, as the readers of perf maps want it. */
 struct wanted {
 	uint64_t *addresses, *first_ns;
@@ -474,6 +487,7 @@ static void name_images(struct jit_table *table, struct naming *naming)
 {
 	for (size_t i = 0; i < naming->count; i++)
 		sort_wanted(naming->images[i]);
+	name_by_registered(table, naming);
 	if (naming->images[0]->dump_fd >= 0)
 		name_by_dump(table, naming);
 	for (size_t i = 0; i < naming->count; i++) {
@@ -496,6 +510,8 @@ void jit_table_name(
 	if (image->wanted.len)
 		name_images(table, &naming);
 	image->is_over = true;
+	if (table->registered)
+		registered_code_forget(table->registered, object);
 	close_files(table, image);
 }
 

@@ -18,11 +18,12 @@
 #include "record/object.h"
 #include "record/perf_map.h"
 #include "record/process.h"
+#include "record/registered_code.h"
 
 struct jit_wanted {
 	uint64_t address;
 	uint64_t first_ns; /* when it was sampled first, CLOCK_MONOTONIC */
-	bool is_named;     /* by the jitdump */
+	bool is_named;     /* by the jitdump, or an image that was registered */
 };
 
 struct jit_image {
@@ -44,8 +45,9 @@ struct jit_image {
 };
 
 struct jit_table {
-	struct object_table *objects; /* borrowed */
-	struct growth_watch *watch;   /* of perf maps; NULL before the first */
+	struct object_table *objects;       /* borrowed */
+	struct registered_code *registered; /* borrowed; NULL: there is none */
+	struct growth_watch *watch;         /* of perf maps; NULL before the first */
 	VEC(struct jit_image) images;
 	struct map by_object; /* serial -> index */
 	uint32_t nr_open;     /* files of images */

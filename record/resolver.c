@@ -140,7 +140,9 @@ static void add_word(struct resolver *resolver, struct frames *frames,
 		if (resolver->rules)
 			rule_source_meet_code_of_no_file(resolver->rules);
 		process = process_table_get(resolver->processes, head->pid, head->time_ns);
-		add(resolver, frames, jit_table_object(resolver->jit, process), address, found);
+		object = jit_table_object(resolver->jit, process);
+		registered_code_meet(resolver->registered, object, head->pid, head->time_ns);
+		add(resolver, frames, object, address, found);
 		return;
 	case EVENT_FRAME_VDSO:
 		add(resolver, frames, process_vdso(resolver->processes->objects), offset, found);
@@ -333,6 +335,30 @@ struct rest {
 };
 
 /*
+ * The rule of code of no file that its process has told. EVENT_END_COMPLETE: *rule is set;
+ * EVENT_END_TABLE_PENDING: ask again; EVENT_END_NO_RULE: there is none.
+ */
+static enum event_stack_end choose_registered(struct resolver *resolver,
+	const struct code_frame *frame, const struct object *object, uint64_t address,
+	bool may_wait, const struct unwind_rule **rule)
+{
+	const struct event_stack *head = &frame->snapshot->head;
+	enum registered_found found = registered_code_rule(
+		resolver->registered, object, head->pid, address, head->time_ns, may_wait, rule);
+	if (found == REGISTERED_LATER)
+		return EVENT_END_TABLE_PENDING;
+	if (found == REGISTERED_NOTHING)
+		return EVENT_END_NO_RULE;
+	if (found == REGISTERED_UNSURE) {
+		enum event_stack_end end = code_rules_check_code(resolver->code, frame, may_wait);
+		if (end)
+			return end;
+	}
+	code_rules_tell_registered(resolver->code, frame, *rule);
+	return EVENT_END_COMPLETE;
+}
+
+/*
  * The rule of the frame at hand, for want of any other one that of the frame pointer: then *guess
  * says why, else it is EVENT_END_COMPLETE.
  */
@@ -353,9 +379,16 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 		.files = numbers,
 		.is_asked = is_asked};
 	find_numbers(resolver, mapping->object, numbers, &frame.nr_files);
+	bool may_wait = rest->may_wait && !resolver->is_behind;
+	if (end == EVENT_END_JIT) {
+		enum event_stack_end registered =
+			choose_registered(resolver, &frame, object, offset, may_wait, rule);
+		if (registered != EVENT_END_NO_RULE)
+			return registered;
+	}
 	enum code_rule_kind kind = CODE_RULE_NONE;
-	enum event_stack_end read = code_rules_choose(
-		resolver->code, &frame, rest->may_wait && !resolver->is_behind, rule, &kind);
+	enum event_stack_end read =
+		code_rules_choose(resolver->code, &frame, may_wait, rule, &kind);
 	if (read)
 		return read;
 	rest->finds = kind == CODE_RULE_READ      ? UNWIND_FOUND_BY_CODE

@@ -15,6 +15,7 @@
 #include "record/jit.h"
 #include "record/kept_files.h"
 #include "record/process.h"
+#include "record/registered_code.h"
 #include "record/rule_source.h"
 #include "record/script_table.h"
 #include "record/snapshot.h"
@@ -25,10 +26,11 @@ struct resolver {
 	struct jit_table *jit;
 	struct stack_table *stacks;
 	struct script_table *scripts;
-	struct rule_source *rules;     /* NULL: no tables are wanted */
-	struct code_rules *code;       /* for code that they do not cover; NULL likewise */
-	struct kept_files *kept_files; /* NULL: none are wanted */
-	bool is_behind;                /* so many records wait that none is to wait for code */
+	struct rule_source *rules;          /* NULL: no tables are wanted */
+	struct code_rules *code;            /* for code that they do not cover; NULL likewise */
+	struct registered_code *registered; /* what processes tell of such code */
+	struct kept_files *kept_files;      /* NULL: none are wanted */
+	bool is_behind;                     /* so many records wait that none is to wait for code */
 	bool keeps_snapshots; /* leaves what it is not to unwind to the report, without limit */
 	VEC(struct object *) files; /* by number; NULL: not known */
 	struct map runs;            /* pieces of stacks that came before, see resolver.c */

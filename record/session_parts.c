@@ -248,6 +248,7 @@ struct err *session_parts_init(struct session_parts *parts, const struct session
 	parts->translate.objects.files = target_files_create(options->target == SESSION_COMMAND);
 	parts->script_probes.target_files = parts->translate.objects.files;
 	target_reader_start(&parts->translate.scripts.reader);
+	target_reader_start(&parts->translate.registered.reader);
 	code_rules_init(&parts->code, &parts->translate.processes);
 	parts->recording.options = &parts->options;
 	parts->recording.translate = &parts->translate;

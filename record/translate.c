@@ -22,6 +22,8 @@ void translate_init(struct translate *translate, bool is_system_wide)
 	translate->resolver.stacks = &translate->stacks;
 	translate->resolver.jit = &translate->jit;
 	translate->jit.objects = &translate->objects;
+	registered_code_init(&translate->registered);
+	translate->resolver.registered = translate->jit.registered = &translate->registered;
 	stack_table_init(&translate->stacks);
 	script_table_init(&translate->scripts, &translate->objects);
 	translate->resolver.scripts = &translate->scripts;
@@ -34,6 +36,7 @@ void translate_deinit(struct translate *translate)
 	emitter_deinit(&translate->emitter);
 	resolver_deinit(&translate->resolver);
 	jit_table_deinit(&translate->jit);
+	registered_code_deinit(&translate->registered);
 	script_table_deinit(&translate->scripts);
 	snapshot_table_deinit(&translate->snapshots);
 	stack_table_deinit(&translate->stacks);
@@ -469,7 +472,9 @@ bool translate_is_waiting(const struct translate *translate)
 bool translate_is_reading_code(const struct translate *translate)
 {
 	const struct code_rules *code = translate->resolver.code;
-	return translate_is_waiting(translate) && code && code_pages_are_pending(&code->pages);
+	bool is_reading = (code && code_pages_are_pending(&code->pages)) ||
+			  registered_code_is_reading(&translate->registered);
+	return translate_is_waiting(translate) && is_reading;
 }
 
 void translate_wait(struct translate *translate)
@@ -480,8 +485,9 @@ void translate_wait(struct translate *translate)
 		{.fd = script_table_fd(&translate->scripts), .events = POLLIN},
 		{.fd = rules ? code_pages_fd(&translate->resolver.code->pages) : -1,
 			.events = POLLIN},
+		{.fd = registered_code_fd(&translate->registered), .events = POLLIN},
 	};
-	poll(fds, 3, WAIT_MS);
+	poll(fds, sizeof(fds) / sizeof(*fds), WAIT_MS);
 }
 
 /* ---- records ---- */
@@ -558,6 +564,7 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 		resolver_forget_nodes(&translate->resolver);
 	if (translate->resolver.code)
 		code_pages_collect(&translate->resolver.code->pages);
+	registered_code_collect(&translate->registered);
 	if (until_ns)
 		gap_log_note(&translate->gaps, until_ns, translate_resolved(translate));
 	if (!take_records(translate, give_up_ns)) {

@@ -14,6 +14,7 @@
 #include "record/blame_table.h"
 #include "record/emitter.h"
 #include "record/gap_log.h"
+#include "record/registered_code.h"
 #include "record/resolver.h"
 #include "record/script_table.h"
 #include "record/sideband.h"
@@ -44,6 +45,7 @@ struct translate {
 	struct process_table processes;
 	struct kernel kernel;
 	struct jit_table jit;
+	struct registered_code registered;
 	struct script_table scripts;
 	struct stack_table stacks;
 	struct blame_table blames;

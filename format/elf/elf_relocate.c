@@ -35,14 +35,21 @@ void elf_layout_deinit(struct elf_layout *layout)
 	vec_deinit(&layout->addresses);
 }
 
-/* How many bytes the relocation fills with symbol + addend; 0: another kind. */
+static bool is_relative(const struct machine_relocations *types, uint32_t type)
+{
+	return type == types->relative64 || type == types->relative32;
+}
+
+/* How many bytes the relocation fills with symbol + addend, less the place if it is relative to it;
+ * 0: another kind. */
 static unsigned width_of(const struct machine_relocations *types, uint32_t type)
 {
 	if (!type)
 		return 0;
-	if (type == types->word64)
+	if (type == types->word64 || type == types->relative64)
 		return 8;
-	return type == types->word32[0] || type == types->word32[1] ? 4 : 0;
+	bool is_word32 = type == types->word32[0] || type == types->word32[1];
+	return is_word32 || type == types->relative32 ? 4 : 0;
 }
 
 struct tables {
@@ -65,18 +72,21 @@ static uint64_t value_of(
 	return value + (section < layout->addresses.len ? layout->addresses.data[section] : 0);
 }
 
+/* `address` is that of the bytes. */
 static void fill(const struct tables *tables, const struct elf_layout *layout,
-	const struct machine *machine, uint8_t *bytes, uint64_t len)
+	const struct machine_relocations *types, uint64_t address, uint8_t *bytes, uint64_t len)
 {
 	struct bytes_cursor cursor =
 		bytes_cursor(tables->relocations, tables->nr_relocations * sizeof(Elf64_Rela));
 	for (size_t i = 0; i < tables->nr_relocations; i++) {
 		uint64_t offset = bytes_get_u64(&cursor), info = bytes_get_u64(&cursor);
 		uint64_t addend = bytes_get_u64(&cursor);
-		unsigned width = width_of(&machine->relocations, (uint32_t)info);
+		unsigned width = width_of(types, (uint32_t)info);
 		if (!width || offset > len || len - offset < width)
 			continue;
 		uint64_t value = value_of(tables, layout, info >> 32) + addend;
+		if (is_relative(types, (uint32_t)info))
+			value -= address + offset;
 		for (unsigned byte = 0; byte < width; byte++)
 			bytes[offset + byte] = (uint8_t)(value >> 8 * byte);
 	}
@@ -111,8 +121,10 @@ struct err *elf_relocate(struct elf_file *file, const struct elf_layout *layout,
 		tables.symbols = symbols;
 		tables.relocations = relocations;
 		const struct machine *machine = machine_find(elf_file_machine(file));
+		uint64_t address =
+			index < layout->addresses.len ? layout->addresses.data[index] : 0;
 		if (machine)
-			fill(&tables, layout, machine, bytes, len);
+			fill(&tables, layout, &machine->relocations, address, bytes, len);
 		break; /* more than one is not for a section */
 	}
 	return NULL;

@@ -1,7 +1,7 @@
 /*
  * Relocatable files (ET_REL: kernel modules, object files): their sections have
  * no addresses yet, and their debug information no values. Here they get
- * addresses, one behind the other, and the debug sections what follows from them.
+ * addresses, one behind the other, and the debug sections, or .eh_frame, what follows from them.
  *
  * Source: System V gABI, "Relocation"; the psABIs of x86-64 (4.4) and AArch64 (5.7).
  */

@@ -20,8 +20,9 @@ struct machine_plt_stub {
 /* Relocation types of its psABI. */
 struct machine_relocations {
 	uint32_t relative, irelative;
-	uint32_t jump_slot, glob_dat; /* the address of a symbol */
-	uint32_t word64, word32[2];   /* symbol + addend in 8, 4 bytes; 0 is none */
+	uint32_t jump_slot, glob_dat;    /* the address of a symbol */
+	uint32_t word64, word32[2];      /* symbol + addend in 8, 4 bytes; 0 is none */
+	uint32_t relative64, relative32; /* ... less the address of these bytes */
 };
 
 /* Names of a register's low 8, 4, 2 and 1 bytes for an assembler, NULL for those it has not. */

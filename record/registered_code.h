@@ -1,0 +1,115 @@
+/*
+ * Code that processes made at run time and registered for debuggers, see registered_memory.h: the
+ * names of its functions and the rules to leave their frames. A process is looked at when code of
+ * no file is sampled in it that is not known yet; its list of images is read again when such code
+ * is sampled later than that, and not more often than the list's length allows.
+ *
+ * An image holds from when it was in the list until it no longer is. What stood at an address
+ * between two looks that differ is not known: whether it was the code of now its bytes tell.
+ */
+#ifndef EBPROF_REGISTERED_CODE_H
+#define EBPROF_REGISTERED_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/map.h"
+#include "format/base/vec.h"
+#include "record/code_place.h"
+#include "record/object.h"
+#include "record/registered_memory.h"
+#include "record/target_reader.h"
+
+/* An image that was in a list. Times are CLOCK_MONOTONIC. */
+struct registered_known {
+	struct registered_entry entry;
+	uint32_t descriptor;            /* whose list, by its index in the process */
+	bool is_listed;                 /* in the list that is being taken over */
+	struct registered_image image;  /* empty until it was read */
+	uint64_t since_ns;              /* it was not there yet; 0: it was at the first look */
+	uint64_t seen_ns, last_seen_ns; /* it was there */
+	uint64_t gone_ns;               /* it was there no more; 0: it is */
+};
+
+/* A piece of code of an image that is there. */
+struct registered_place {
+	uint64_t start, end;
+	uint32_t known; /* its index */
+};
+
+/* What a program image registered. */
+struct registered_process {
+	uint32_t pid;
+	uint32_t nr_descriptors, nr_pending;
+	uint64_t descriptors[REGISTERED_MAX_DESCRIPTORS];
+	struct registered_head heads[REGISTERED_MAX_DESCRIPTORS];
+	uint64_t begun_ns; /* when the look that is under way began */
+	uint64_t known_ns; /* when the last one did; 0: there was none */
+	uint64_t next_ns;  /* no look before that */
+	uint64_t pause_ns; /* between the last one and that */
+	bool is_changing;  /* a look found the list another one than the look before */
+	VEC(struct registered_known) known;  /* in the order of looks */
+	VEC(struct registered_place) places; /* ascending */
+};
+
+/* A request that is under way. */
+struct registered_job {
+	uint32_t kind;    /* enum registered_request_kind */
+	uint32_t process; /* its index; UINT32_MAX: it is over */
+	uint32_t index;   /* of the descriptor, or the known image */
+};
+
+struct registered_code_statistics {
+	uint64_t processes; /* with a descriptor */
+	uint64_t read;      /* images */
+	uint64_t given_up;  /* images, lists that go in circles, processes that took too long */
+};
+
+struct registered_code {
+	struct target_reader reader;
+	struct map by_object; /* serial -> index in `processes`, plus 1 */
+	VEC(struct registered_process) processes;
+	VEC(struct registered_job) jobs; /* in the reader's order, from `taken` on */
+	size_t taken;
+	uint64_t bytes; /* of all images */
+	struct registered_code_statistics statistics;
+};
+
+void registered_code_init(struct registered_code *code);
+void registered_code_deinit(struct registered_code *code);
+
+/*
+ * Code of no file was sampled at an address: by jit_table_object() its object says of which program
+ * image. Begins to look at the process if what is known is older than that.
+ */
+void registered_code_meet(
+	struct registered_code *code, const struct object *object, uint32_t pid, uint64_t time_ns);
+
+enum registered_found {
+	REGISTERED_NOTHING,
+	REGISTERED_RULE,   /* *rule is what holds there, borrowed */
+	REGISTERED_UNSURE, /* ... if the code is still the one that was sampled */
+	REGISTERED_LATER,  /* the process is being looked at; only if `may_wait` */
+};
+
+/* The same, and the rule for the address, at which a frame was at that time. */
+enum registered_found registered_code_rule(struct registered_code *code,
+	const struct object *object, uint32_t pid, uint64_t address, uint64_t time_ns,
+	bool may_wait, const struct unwind_rule **rule);
+
+/*
+ * Calls fn for each function that stood at each of the addresses (ascending, each once), in the
+ * order of time for each.
+ */
+void registered_code_names(const struct registered_code *code, const struct object *object,
+	const uint64_t *addresses, size_t count, code_place_fn *fn, void *context);
+/* The program image is over. */
+void registered_code_forget(struct registered_code *code, const struct object *object);
+
+/* Takes what was read meanwhile, or given up. */
+void registered_code_collect(struct registered_code *code);
+bool registered_code_is_reading(const struct registered_code *code);
+/* Becomes readable when there may be something to collect; -1: nothing is being read. */
+int registered_code_fd(const struct registered_code *code);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * An ELF image that a process registered for debuggers: which code it describes, the functions in
+ * it, and the rules to leave their frames. Compilers at run time make them in memory, complete with
+ * the addresses where the code stands: QEMU, LLVM, LuaJIT, PHP. They are executables, as QEMU's, or
+ * relocatable files whose section headers have the addresses, while symbols and .eh_frame are still
+ * as the assembler left them, as LLVM's.
+ *
+ * Source: GDB's manual, "JIT Compilation Interface"; QEMU 7.2, tcg/tcg.c; LLVM 14,
+ * RuntimeDyldELF.cpp (createRTDyldELFObject).
+ */
+#ifndef EBPROF_REGISTERED_IMAGE_H
+#define EBPROF_REGISTERED_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "format/base/bytes.h"
+#include "format/base/err.h"
+#include "format/base/str.h"
+#include "format/base/vec.h"
+
+enum {
+	REGISTERED_IMAGE_MAX_BYTES = 16 << 20,
+	REGISTERED_IMAGE_MAX_CODE = 4096, /* pieces */
+	REGISTERED_IMAGE_MAX_SYMBOLS = 64 << 10,
+	REGISTERED_IMAGE_MAX_RULES = 256 << 10,
+	REGISTERED_IMAGE_MAX_NAMES = 8 << 20, /* bytes */
+};
+
+/* All addresses are those of the process. */
+struct registered_piece {
+	uint64_t start, end; /* [start, end) */
+};
+
+struct registered_symbol {
+	uint64_t start, end; /* [start, end) */
+	uint32_t name;       /* where in the image's names it begins, with a NUL behind it */
+};
+
+struct registered_rule {
+	uint64_t start; /* it holds up to the next one's; UNWIND_CFA_NONE: none is known */
+	struct unwind_rule rule;
+};
+
+/* Each list ascends by its start; pieces of code are disjoint. */
+struct registered_image {
+	VEC(struct registered_piece) code;
+	VEC(struct registered_symbol) symbols;
+	VEC(struct registered_rule) rules;
+	struct str names;
+	bool is_cut; /* a limit left out some of it */
+};
+
+/*
+ * Fills *ret, which is empty. The bytes are borrowed for the call. ERR_FORMAT, ERR_UNSUPPORTED: it
+ * is no ELF64 of this machine, or lies about itself.
+ */
+struct err *registered_image_read(
+	const void *bytes, size_t len, struct registered_image *ret) ERR_MUST_CHECK;
+void registered_image_deinit(struct registered_image *image);
+
+/* To the worker's answer and back. False: that is no image; *ret is empty then. */
+void registered_image_put(const struct registered_image *image, struct bytes_buf *ret);
+bool registered_image_get(struct bytes_cursor *cursor, struct registered_image *ret);
+
+/* Whether the address is in code that the image describes. */
+bool registered_image_has(const struct registered_image *image, uint64_t address);
+/* The function at an address, borrowed; NULL: there is none. */
+const struct registered_symbol *registered_image_symbol(
+	const struct registered_image *image, uint64_t address);
+/* The rule at an address, borrowed; NULL: there is none. */
+const struct unwind_rule *registered_image_rule(
+	const struct registered_image *image, uint64_t address);
+/* What it takes of memory. */
+size_t registered_image_bytes(const struct registered_image *image);
+
+#endif
