@@ -376,13 +376,25 @@ static bool on_mapping(void *context, const struct proc_mapping *mapping)
 	return search->nr_files < MAX_FILES;
 }
 
+static void put_found(const struct search *search, struct bytes_buf *ret)
+{
+	for (size_t i = 0; i < search->count; i++)
+		bytes_put_u64(ret, search->found[i]);
+}
+
 static void find_descriptors(uint32_t pid, struct bytes_buf *ret)
 {
 	struct search search = {.pid = pid};
 	struct proc_limit limit = {.max_ns = MAPS_NS};
 	proc_each_mapping(pid, &limit, on_mapping, &search);
-	for (size_t i = 0; i < search.count; i++)
-		bytes_put_u64(ret, search.found[i]);
+	put_found(&search, ret);
+}
+
+void registered_memory_search(uint32_t pid, uint64_t start, uint64_t size, struct bytes_buf *ret)
+{
+	struct search search = {.pid = pid};
+	search_data(&search, start, size);
+	put_found(&search, ret);
 }
 
 size_t registered_memory_descriptors(

@@ -65,6 +65,12 @@ struct registered_list {
 /* A target_read_fn: a request in, one of the answers below out; nothing where it cannot be read. */
 void registered_memory_read(const void *request, size_t len, struct bytes_buf *ret);
 
+/*
+ * Searches a process's memory for descriptors that are in use, by what they look like; at most a
+ * few MiB. The answer is that of REGISTERED_FIND.
+ */
+void registered_memory_search(uint32_t pid, uint64_t start, uint64_t size, struct bytes_buf *ret);
+
 /* Takes an answer apart. How many addresses of descriptors there are. */
 size_t registered_memory_descriptors(
 	const struct bytes_buf *answer, uint64_t ret[REGISTERED_MAX_DESCRIPTORS]);
