@@ -533,16 +533,6 @@ enum event_stack_end code_rules_choose(struct code_rules *code, const struct cod
 
 /* ---- rules that processes tell ---- */
 
-enum event_stack_end code_rules_check_code(
-	struct code_rules *code, const struct code_frame *frame, bool may_wait)
-{
-	struct reading reading = {.code = code, .frame = frame};
-	bool is_other = is_overwritten(&reading);
-	if (reading.is_pending && may_wait)
-		return EVENT_END_TABLE_PENDING;
-	return is_other ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
-}
-
 void code_rules_tell_registered(
 	struct code_rules *code, const struct code_frame *frame, const struct unwind_rule *rule)
 {

@@ -83,14 +83,8 @@ struct code_frame {
 enum event_stack_end code_rules_choose(struct code_rules *code, const struct code_frame *frame,
 	bool may_wait, const struct unwind_rule **rule, enum code_rule_kind *kind);
 
-/*
- * Of code of no file whose rule the process told: whether the code at the frame is still what was
- * sampled there. EVENT_END_COMPLETE: it is, as far as it can be told; EVENT_END_TABLE_PENDING: it
- * is being read, ask again; EVENT_END_NO_RULE: it is not.
+/* Gives the BPF side the rule that a process told of code of no file, if it asked for this frame.
  */
-enum event_stack_end code_rules_check_code(
-	struct code_rules *code, const struct code_frame *frame, bool may_wait);
-/* Gives such a rule to the BPF side, which asked for it with this frame. */
 void code_rules_tell_registered(
 	struct code_rules *code, const struct code_frame *frame, const struct unwind_rule *rule);
 

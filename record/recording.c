@@ -321,6 +321,10 @@ static void put_counters(
 	put_counter(recording, LAYOUT_COUNTER_FILES_FULL, 0, counts->files_full - base->files_full);
 	put_counter(recording, LAYOUT_COUNTER_CODE_GIVEN_UP, 0,
 		code_given_up(recording) - recording->told_given_up);
+	put_counter(
+		recording, LAYOUT_COUNTER_IMAGES_READ, 0, counts->images_read - base->images_read);
+	put_counter(recording, LAYOUT_COUNTER_IMAGES_GIVEN_UP, 0,
+		counts->images_given_up - base->images_given_up);
 }
 
 struct err *recording_flush(struct recording *recording, const struct recording_counts *counts)
@@ -394,6 +398,8 @@ static void move_base(struct recording *recording, const struct recording_counts
 	recording->told_given_up = code_given_up(recording);
 	base->mappings_full = counts->mappings_full;
 	base->cpus_back = counts->cpus_back;
+	base->images_read = counts->images_read;
+	base->images_given_up = counts->images_given_up;
 }
 
 /* NAME.20261121-013000.250, by the time at which it is set aside. */

@@ -25,6 +25,7 @@ struct recording_counts {
 		uint64_t lost_write;  /* of those samples */
 	} sources[EVENT_MAX_SOURCES]; /* by their numbers */
 	uint64_t sideband_lost, gap_samples, targets_full, files_full, mappings_full, cpus_back;
+	uint64_t images_read, images_given_up;
 };
 
 struct recording {

@@ -13,10 +13,12 @@ enum {
 	MAX_BYTES = 64 << 20,    /* of all images */
 	MAX_JOBS = 16 << 10,     /* at once */
 	MAX_GONE_LOOKED_AT = 64, /* the newest ones, for a sample */
-	COST_SHARE = 20,         /* a look is followed by a pause of so many times its length */
+	TRIES_MAX = 2,
+	COST_SHARE = 20, /* a look is followed by a pause of so many times its length */
 };
 
-static const uint64_t pause_changing_ns = 10ULL * NS_PER_MS; /* nobody waits for longer */
+static const uint64_t pause_changing_ns = 2ULL * NS_PER_MS;
+static const uint64_t pause_waited_for_ns = 20ULL * NS_PER_MS; /* a longer one is not */
 static const uint64_t pause_stable_ns = 100ULL * NS_PER_MS;
 static const uint64_t pause_first_ns = 5ULL * NS_PER_MS;
 static const uint64_t pause_without_ns = 250ULL * NS_PER_MS; /* no descriptor was found */
@@ -131,6 +133,7 @@ static void begin_look(
 	struct registered_code *code, struct registered_process *process, uint64_t now_ns)
 {
 	process->begun_ns = now_ns;
+	process->cost_ns = 0;
 	if (process->nr_descriptors)
 		read_lists(code, process);
 	else
@@ -163,7 +166,7 @@ static void list_places(struct registered_process *process)
 static void choose_pause(struct registered_process *process, uint64_t now_ns)
 {
 	uint64_t pause_ns = process->pause_ns;
-	uint64_t cost_ns = (now_ns - process->begun_ns) * COST_SHARE;
+	uint64_t cost_ns = process->cost_ns * COST_SHARE;
 	if (!process->nr_descriptors)
 		pause_ns = pause_ns ? 2 * pause_ns : pause_without_ns;
 	else if (process->is_changing)
@@ -172,7 +175,7 @@ static void choose_pause(struct registered_process *process, uint64_t now_ns)
 		pause_ns = pause_ns >= pause_first_ns && pause_ns < pause_stable_ns ? 2 * pause_ns
 			   : process->known_ns ? pause_stable_ns
 					       : pause_first_ns;
-	if (process->nr_descriptors && cost_ns > 2 * pause_stable_ns)
+	if (pause_ns < cost_ns)
 		pause_ns = cost_ns;
 	process->pause_ns = pause_ns < pause_max_ns ? pause_ns : pause_max_ns;
 	process->next_ns = now_ns + process->pause_ns;
@@ -197,6 +200,16 @@ static void take_descriptors(struct registered_code *code, struct registered_pro
 	read_lists(code, process);
 }
 
+static bool ask_for_image(
+	struct registered_code *code, struct registered_process *process, uint32_t index)
+{
+	struct registered_known *known = &process->known.data[index];
+	struct registered_request request = {
+		.kind = REGISTERED_IMAGE, .pid = process->pid, .entry = known->entry};
+	known->tries++;
+	return submit_job(code, process, &request, index);
+}
+
 static void add_known(struct registered_code *code, struct registered_process *process,
 	uint32_t descriptor, const struct registered_entry *entry)
 {
@@ -208,14 +221,13 @@ static void add_known(struct registered_code *code, struct registered_process *p
 		.seen_ns = process->begun_ns,
 		.last_seen_ns = process->begun_ns,
 	};
-	struct registered_request request = {
-		.kind = REGISTERED_IMAGE, .pid = process->pid, .entry = *entry};
-	if (process->known.len >= MAX_KNOWN ||
-		!submit_job(code, process, &request, (uint32_t)process->known.len)) {
+	if (process->known.len >= MAX_KNOWN) {
 		code->statistics.given_up++;
 		return;
 	}
 	vec_push(&process->known, known);
+	if (!ask_for_image(code, process, (uint32_t)process->known.len - 1))
+		code->statistics.given_up++;
 }
 
 /* What is there of a list, by where its entries stand. */
@@ -263,9 +275,15 @@ static void take_list(struct registered_code *code, struct registered_process *p
 		code->statistics.given_up += list.is_cut;
 		take_entries(code, process, descriptor, &list);
 	}
-	vec_each(&process->known, known)
-		if (known->descriptor == descriptor && !known->gone_ns)
-			known->last_seen_ns = process->begun_ns;
+	for (uint32_t i = 0; i < process->known.len; i++) {
+		struct registered_known *known = &process->known.data[i];
+		if (known->descriptor != descriptor || known->gone_ns)
+			continue;
+		bool has_failed = !known->is_read && known->seen_ns < process->begun_ns;
+		known->last_seen_ns = process->begun_ns;
+		if (has_failed && known->tries < TRIES_MAX)
+			ask_for_image(code, process, i);
+	}
 	vec_deinit(&list.entries);
 }
 
@@ -286,14 +304,15 @@ static void take_image(struct registered_code *code, struct registered_process *
 	uint32_t index, const struct bytes_buf *answer)
 {
 	struct registered_known *known = &process->known.data[index];
-	bool is_read = registered_memory_image(answer, &known->image);
+	known->is_read = registered_memory_image(answer, &known->image);
 	code->bytes += registered_image_bytes(&known->image);
 	make_room(code, process);
-	bool is_kept = is_read && code->bytes <= MAX_BYTES;
-	if (!is_kept)
+	bool has_room = code->bytes <= MAX_BYTES;
+	if (!has_room)
 		drop_image(code, known);
-	code->statistics.read += is_kept;
-	code->statistics.given_up += !is_kept || known->image.is_cut;
+	bool is_given_up = !known->is_read && known->tries >= TRIES_MAX;
+	code->statistics.read += known->is_read && has_room;
+	code->statistics.given_up += is_given_up || !has_room || known->image.is_cut;
 }
 
 static void take_answer(struct registered_code *code, const struct registered_job *job,
@@ -301,6 +320,7 @@ static void take_answer(struct registered_code *code, const struct registered_jo
 {
 	struct registered_process *process = &code->processes.data[job->process];
 	uint64_t begun_ns = clock_now_ns();
+	process->cost_ns += answer ? target_reader_answer_ns(&code->reader) : 0;
 	code->statistics.given_up += !answer;
 	if (answer && job->kind == REGISTERED_FIND)
 		take_descriptors(code, process, answer);
@@ -363,25 +383,12 @@ void registered_code_meet(
 	meet_process(code, object, pid, time_ns);
 }
 
-/* Whether a look is under way, or is to be waited for since the list keeps changing. */
-static bool is_to_wait(const struct registered_process *process, uint64_t time_ns)
+void registered_code_follow(
+	struct registered_code *code, const struct object *object, uint64_t time_ns)
 {
-	bool is_due = process->is_changing && process->pause_ns <= pause_changing_ns;
-	return process->nr_pending || (is_due && !is_up_to_date(process, time_ns));
-}
-
-/* An image that has gone since, and was there at that time. */
-static const struct registered_known *find_gone(
-	const struct registered_process *process, uint64_t address, uint64_t time_ns)
-{
-	size_t left = process->known.len;
-	for (int i = 0; i < MAX_GONE_LOOKED_AT && left; i++) {
-		const struct registered_known *known = &process->known.data[--left];
-		if (known->gone_ns && time_ns >= known->seen_ns && time_ns <= known->last_seen_ns &&
-			registered_image_has(&known->image, address))
-			return known;
-	}
-	return NULL;
+	struct registered_process *process = find_process(code, object);
+	if (process && process->is_changing)
+		meet_process(code, object, process->pid, time_ns);
 }
 
 static const struct registered_known *find_present(
@@ -392,24 +399,69 @@ static const struct registered_known *find_present(
 	return after && address < place->end ? &process->known.data[place->known] : NULL;
 }
 
-enum registered_found registered_code_rule(struct registered_code *code,
-	const struct object *object, uint32_t pid, uint64_t address, uint64_t time_ns,
-	bool may_wait, const struct unwind_rule **rule)
+static enum registered_match match_frame(
+	const struct registered_known *known, const struct registered_frame *frame)
 {
-	const struct registered_process *process = meet_process(code, object, pid, time_ns);
-	if (!process)
-		return REGISTERED_NOTHING;
-	if (may_wait && is_to_wait(process, time_ns))
-		return REGISTERED_LATER;
-	const struct registered_known *known = find_gone(process, address, time_ns);
-	if (!known)
-		known = find_present(process, address);
-	const struct unwind_rule *found =
-		known ? registered_image_rule(&known->image, address) : NULL;
-	if (!found)
-		return REGISTERED_NOTHING;
-	*rule = found;
-	return time_ns >= known->seen_ns ? REGISTERED_RULE : REGISTERED_UNSURE;
+	if (!frame->code)
+		return REGISTERED_MATCH_UNKNOWN;
+	return registered_image_match(&known->image, frame->ip, frame->code, frame->code_bytes);
+}
+
+static bool was_there(const struct registered_known *known, uint64_t time_ns)
+{
+	uint64_t until_ns = known->gone_ns ? known->last_seen_ns : UINT64_MAX;
+	return time_ns >= known->seen_ns && time_ns <= until_ns;
+}
+
+/*
+ * The image by its code: the one that is there, or one of the last ones that went. Where bytes tell
+ * nothing the time does; NULL: it may have been several.
+ */
+static const struct registered_known *find_image(
+	const struct registered_process *process, const struct registered_frame *frame)
+{
+	const struct registered_known *present = find_present(process, frame->place);
+	const struct registered_known *candidate = NULL;
+	size_t left = process->is_changing ? process->known.len : 0, nr_candidates = 0;
+	for (int i = -1; i < MAX_GONE_LOOKED_AT && (i < 0 || left); i++) {
+		const struct registered_known *known =
+			i < 0 ? present : &process->known.data[--left];
+		if (!known || (i >= 0 && known == present) ||
+			!registered_image_has(&known->image, frame->place))
+			continue;
+		enum registered_match match = match_frame(known, frame);
+		if (match == REGISTERED_MATCHES)
+			return known;
+		if (match == REGISTERED_DIFFERS)
+			continue;
+		if (was_there(known, frame->time_ns))
+			return known;
+		candidate = known;
+		nr_candidates++;
+	}
+	return nr_candidates == 1 ? candidate : NULL;
+}
+
+/* Whether a look is under way, or what is known is too old where the list keeps changing. */
+static bool is_to_wait(const struct registered_process *process, uint64_t time_ns)
+{
+	bool is_due = process->is_changing && process->pause_ns <= pause_waited_for_ns;
+	return process->nr_pending || (is_due && !is_up_to_date(process, time_ns));
+}
+
+enum registered_found registered_code_rule(struct registered_code *code,
+	const struct registered_frame *frame, bool may_wait, const struct unwind_rule **rule)
+{
+	const struct registered_process *process = find_process(code, frame->object);
+	const struct registered_known *known = process ? find_image(process, frame) : NULL;
+	bool is_sure = known && match_frame(known, frame) == REGISTERED_MATCHES;
+	if (!is_sure) {
+		process = meet_process(code, frame->object, frame->pid, frame->time_ns);
+		if (process && may_wait && is_to_wait(process, frame->time_ns))
+			return REGISTERED_LATER;
+	}
+	*rule = known ? registered_image_rule(&known->image, frame->place) : NULL;
+	return *rule ? REGISTERED_RULE : REGISTERED_NOTHING;
 }
 
 /* ---- names ---- */

@@ -4,8 +4,8 @@
  * no file is sampled in it that is not known yet; its list of images is read again when such code
  * is sampled later than that, and not more often than the list's length allows.
  *
- * An image holds from when it was in the list until it no longer is. What stood at an address
- * between two looks that differ is not known: whether it was the code of now its bytes tell.
+ * An image holds from when it was in the list until it no longer is. Images come and go between
+ * two looks, at the same addresses: which one a frame was in is told by the bytes of the code.
  */
 #ifndef EBPROF_REGISTERED_CODE_H
 #define EBPROF_REGISTERED_CODE_H
@@ -23,9 +23,11 @@
 /* An image that was in a list. Times are CLOCK_MONOTONIC. */
 struct registered_known {
 	struct registered_entry entry;
-	uint32_t descriptor;            /* whose list, by its index in the process */
-	bool is_listed;                 /* in the list that is being taken over */
-	struct registered_image image;  /* empty until it was read */
+	uint32_t descriptor;           /* whose list, by its index in the process */
+	bool is_listed;                /* in the list that is being taken over */
+	struct registered_image image; /* empty until it was read */
+	bool is_read;
+	uint8_t tries;                  /* to read it: it may change just then */
 	uint64_t since_ns;              /* it was not there yet; 0: it was at the first look */
 	uint64_t seen_ns, last_seen_ns; /* it was there */
 	uint64_t gone_ns;               /* it was there no more; 0: it is */
@@ -47,6 +49,7 @@ struct registered_process {
 	uint64_t known_ns; /* when the last one did; 0: there was none */
 	uint64_t next_ns;  /* no look before that */
 	uint64_t pause_ns; /* between the last one and that */
+	uint64_t cost_ns;  /* of the look that is under way, to the worker */
 	bool is_changing;  /* a look found the list another one than the look before */
 	VEC(struct registered_known) known;  /* in the order of looks */
 	VEC(struct registered_place) places; /* ascending */
@@ -85,17 +88,30 @@ void registered_code_deinit(struct registered_code *code);
 void registered_code_meet(
 	struct registered_code *code, const struct object *object, uint32_t pid, uint64_t time_ns);
 
-enum registered_found {
-	REGISTERED_NOTHING,
-	REGISTERED_RULE,   /* *rule is what holds there, borrowed */
-	REGISTERED_UNSURE, /* ... if the code is still the one that was sampled */
-	REGISTERED_LATER,  /* the process is being looked at; only if `may_wait` */
+/* The program image was sampled, wherever: where images come and go it is looked at again. */
+void registered_code_follow(
+	struct registered_code *code, const struct object *object, uint64_t time_ns);
+
+/* A frame in code of no file. */
+struct registered_frame {
+	const struct object *object; /* as above, likewise the next */
+	uint32_t pid;
+	uint64_t time_ns;
+	uint64_t place;      /* where it is: an instruction, or the last byte of a call */
+	uint64_t ip;         /* the former, or the address behind the call */
+	const uint8_t *code; /* that stood at `ip` at the time; NULL: not known */
+	size_t code_bytes;
 };
 
-/* The same, and the rule for the address, at which a frame was at that time. */
+enum registered_found {
+	REGISTERED_NOTHING,
+	REGISTERED_RULE,  /* *rule is what holds there, borrowed */
+	REGISTERED_LATER, /* the process is being looked at; only if `may_wait` */
+};
+
+/* The same as registered_code_meet(), and the rule for the frame. */
 enum registered_found registered_code_rule(struct registered_code *code,
-	const struct object *object, uint32_t pid, uint64_t address, uint64_t time_ns,
-	bool may_wait, const struct unwind_rule **rule);
+	const struct registered_frame *frame, bool may_wait, const struct unwind_rule **rule);
 
 /*
  * Calls fn for each function that stood at each of the addresses (ascending, each once), in the

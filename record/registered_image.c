@@ -19,6 +19,7 @@ void registered_image_deinit(struct registered_image *image)
 	vec_deinit(&image->symbols);
 	vec_deinit(&image->rules);
 	str_deinit(&image->names);
+	bytes_buf_deinit(&image->copied);
 	*image = (struct registered_image){0};
 }
 
@@ -297,6 +298,7 @@ void registered_image_put(const struct registered_image *image, struct bytes_buf
 	put_list(&image->symbols, ret);
 	put_list(&image->rules, ret);
 	put_list(&image->names, ret);
+	put_list(&image->copied, ret);
 	bytes_put_u8(ret, image->is_cut);
 }
 
@@ -317,6 +319,7 @@ bool registered_image_get(struct bytes_cursor *cursor, struct registered_image *
 	get_list(&ret->symbols, cursor);
 	get_list(&ret->rules, cursor);
 	get_list(&ret->names, cursor);
+	get_list(&ret->copied, cursor);
 	ret->is_cut = bytes_get_u8(cursor);
 	if (!cursor->overrun && is_sound(ret))
 		return true;
@@ -330,6 +333,26 @@ bool registered_image_has(const struct registered_image *image, uint64_t address
 {
 	size_t after = bisect(image->code.len, i, image->code.data[i].start <= address);
 	return after && address < image->code.data[after - 1].end;
+}
+
+enum registered_match registered_image_match(
+	const struct registered_image *image, uint64_t address, const uint8_t *bytes, size_t len)
+{
+	size_t at = 0;
+	vec_each(&image->code, piece) {
+		uint64_t size = piece->end - piece->start, offset = address - piece->start;
+		if (at >= image->copied.len || size > image->copied.len - at)
+			break;
+		if (address < piece->start || offset >= size) {
+			at += (size_t)size;
+			continue;
+		}
+		if (len > size - offset)
+			len = (size_t)(size - offset);
+		bool is_same = memcmp(image->copied.data + at + offset, bytes, len) == 0;
+		return is_same ? REGISTERED_MATCHES : REGISTERED_DIFFERS;
+	}
+	return REGISTERED_MATCH_UNKNOWN;
 }
 
 const struct registered_symbol *registered_image_symbol(
@@ -353,5 +376,5 @@ size_t registered_image_bytes(const struct registered_image *image)
 {
 	return image->code.len * sizeof(*image->code.data) +
 	       image->symbols.len * sizeof(*image->symbols.data) +
-	       image->rules.len * sizeof(*image->rules.data) + image->names.len;
+	       image->rules.len * sizeof(*image->rules.data) + image->names.len + image->copied.len;
 }

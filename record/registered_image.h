@@ -26,7 +26,8 @@ enum {
 	REGISTERED_IMAGE_MAX_CODE = 4096, /* pieces */
 	REGISTERED_IMAGE_MAX_SYMBOLS = 64 << 10,
 	REGISTERED_IMAGE_MAX_RULES = 256 << 10,
-	REGISTERED_IMAGE_MAX_NAMES = 8 << 20, /* bytes */
+	REGISTERED_IMAGE_MAX_NAMES = 8 << 20,    /* bytes */
+	REGISTERED_IMAGE_MAX_COPIED = 256 << 10, /* bytes of code */
 };
 
 /* All addresses are those of the process. */
@@ -50,6 +51,9 @@ struct registered_image {
 	VEC(struct registered_symbol) symbols;
 	VEC(struct registered_rule) rules;
 	struct str names;
+	/* What stood in the pieces, one behind the other; empty: there is too much of it. By that
+	 * images are told apart that had the same addresses. */
+	struct bytes_buf copied;
 	bool is_cut; /* a limit left out some of it */
 };
 
@@ -67,6 +71,18 @@ bool registered_image_get(struct bytes_cursor *cursor, struct registered_image *
 
 /* Whether the address is in code that the image describes. */
 bool registered_image_has(const struct registered_image *image, uint64_t address);
+/*
+ * Whether the code at an address is what the image was made for, by `len` bytes that stood there
+ * when it was sampled.
+ */
+enum registered_match {
+	REGISTERED_MATCH_UNKNOWN, /* there is no copy */
+	REGISTERED_MATCHES,
+	REGISTERED_DIFFERS,
+};
+
+enum registered_match registered_image_match(
+	const struct registered_image *image, uint64_t address, const uint8_t *bytes, size_t len);
 /* The function at an address, borrowed; NULL: there is none. */
 const struct registered_symbol *registered_image_symbol(
 	const struct registered_image *image, uint64_t address);

@@ -182,6 +182,28 @@ static bool is_still_so(uint32_t pid, const struct registered_entry *entry)
 	       now.size == entry->size && sum_image(pid, entry->image, entry->size) == entry->sum;
 }
 
+/* All of it or nothing. */
+static void copy_code(uint32_t pid, struct registered_image *image)
+{
+	uint64_t size = 0;
+	vec_each(&image->code, piece) {
+		uint64_t more = piece->end - piece->start;
+		if (more > REGISTERED_IMAGE_MAX_COPIED - size)
+			return;
+		size += more;
+	}
+	vec_resize(&image->copied, size);
+	uint8_t *to = image->copied.data;
+	vec_each(&image->code, piece) {
+		size_t len = (size_t)(piece->end - piece->start);
+		if (!read_process(pid, piece->start, to, len)) {
+			bytes_buf_deinit(&image->copied);
+			return;
+		}
+		to += len;
+	}
+}
+
 static void read_image(const struct registered_request *request, struct bytes_buf *ret)
 {
 	const struct registered_entry *entry = &request->entry;
@@ -189,12 +211,14 @@ static void read_image(const struct registered_request *request, struct bytes_bu
 	if (!has_sound_size(entry->size) || !entry->sum)
 		return;
 	CLEANUP_FREE uint8_t *bytes = mem_alloc(entry->size);
-	if (!read_process(request->pid, entry->image, bytes, entry->size) ||
-		!is_still_so(request->pid, entry))
+	if (!read_process(request->pid, entry->image, bytes, entry->size))
 		return;
 	struct err *err = registered_image_read(bytes, entry->size, &image);
-	if (!err)
-		registered_image_put(&image, ret);
+	if (!err) {
+		copy_code(request->pid, &image);
+		if (is_still_so(request->pid, entry))
+			registered_image_put(&image, ret);
+	}
 	err_destroy(err);
 	registered_image_deinit(&image);
 }

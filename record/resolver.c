@@ -339,21 +339,24 @@ struct rest {
  * EVENT_END_TABLE_PENDING: ask again; EVENT_END_NO_RULE: there is none.
  */
 static enum event_stack_end choose_registered(struct resolver *resolver,
-	const struct code_frame *frame, const struct object *object, uint64_t address,
-	bool may_wait, const struct unwind_rule **rule)
+	const struct code_frame *frame, const struct object *object, uint64_t place, bool may_wait,
+	const struct unwind_rule **rule)
 {
-	const struct event_stack *head = &frame->snapshot->head;
-	enum registered_found found = registered_code_rule(
-		resolver->registered, object, head->pid, address, head->time_ns, may_wait, rule);
+	const struct snapshot *snapshot = frame->snapshot;
+	bool has_code = frame->is_asked && snapshot->code[0];
+	struct registered_frame registered = {.object = object,
+		.pid = snapshot->head.pid,
+		.time_ns = snapshot->head.time_ns,
+		.place = place,
+		.ip = frame->regs->ip,
+		.code = has_code ? (const uint8_t *)snapshot->code : NULL,
+		.code_bytes = sizeof(snapshot->code)};
+	enum registered_found found =
+		registered_code_rule(resolver->registered, &registered, may_wait, rule);
 	if (found == REGISTERED_LATER)
 		return EVENT_END_TABLE_PENDING;
 	if (found == REGISTERED_NOTHING)
 		return EVENT_END_NO_RULE;
-	if (found == REGISTERED_UNSURE) {
-		enum event_stack_end end = code_rules_check_code(resolver->code, frame, may_wait);
-		if (end)
-			return end;
-	}
 	code_rules_tell_registered(resolver->code, frame, *rule);
 	return EVENT_END_COMPLETE;
 }

@@ -103,6 +103,8 @@ static struct err *read_counts(struct session *session, bool is_last)
 	counts->mappings_full = parts->translate.processes.pool.refused +
 				parts->translate.emitter.mappings_left_out;
 	counts->cpus_back = session->cpus_back;
+	counts->images_read = parts->translate.registered.statistics.read;
+	counts->images_given_up = parts->translate.registered.statistics.given_up;
 	counts->targets_full = sampler_targets_full(parts->sampler);
 	counts->files_full = sampler_files_full(parts->sampler);
 	return NULL;
@@ -298,6 +300,7 @@ static uint64_t next_deadline(const struct session *session)
 	const struct session_options *options = &session->parts.options;
 	const struct translate *translate = &session->parts.translate;
 	bool is_reading = script_table_is_reading(&translate->scripts) ||
+			  registered_code_is_reading(&translate->registered) ||
 			  translate_is_reading_code(translate);
 	uint64_t deadline =
 		session->times.drained_ns + (is_reading ? READING_INTERVAL_NS : DRAIN_INTERVAL_NS);

@@ -319,6 +319,11 @@ static bool take_packet(struct target_reader *reader, const uint8_t *packet, siz
 	return reader->answer.len >= reader->answer_bytes;
 }
 
+uint64_t target_reader_answer_ns(const struct target_reader *reader)
+{
+	return reader->answer_ns;
+}
+
 bool target_reader_take(struct target_reader *reader, const struct bytes_buf **answer)
 {
 	uint8_t packet[PACKET_BYTES];

@@ -66,6 +66,8 @@ void target_reader_submit(
  * next call; NULL: it was given up.
  */
 bool target_reader_take(struct target_reader *reader, const struct bytes_buf **answer);
+/* How long the function took for the answer that was taken last. */
+uint64_t target_reader_answer_ns(const struct target_reader *reader);
 /* Time that was spent on what a process had, to be taken from its part. */
 void target_reader_charge(struct target_reader *reader, uint32_t pid, uint64_t ns);
 /* Whether a process's part of this second is not used up. */

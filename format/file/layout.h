@@ -172,7 +172,11 @@ enum layout_truncation {
 	X(LAYOUT_COUNTER_CODE_GIVEN_UP, 20, \
 		"code_given_up") /* whose name, file or lines took too long to read */ \
 	X(LAYOUT_COUNTER_MAPPINGS_FULL, 21, "mappings_full") /* left out: there are bounds */ \
-	X(LAYOUT_COUNTER_CPUS_BACK, 22, "cpus_back") /* CPUs came online, or the machine woke */
+	X(LAYOUT_COUNTER_CPUS_BACK, 22, "cpus_back") /* CPUs came online, or the machine woke */ \
+	/* Of code made at run time, as processes register them for debuggers: */ \
+	X(LAYOUT_COUNTER_IMAGES_READ, 23, "images_read") \
+	X(LAYOUT_COUNTER_IMAGES_GIVEN_UP, 24, \
+		"images_given_up") /* they make no sense, or took too long or too much */
 
 enum layout_counter {
 #define X(name, number, word) name = number,

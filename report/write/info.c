@@ -289,6 +289,18 @@ static void put_tables(const struct facts *facts, struct str *out)
 		str_plural(facts->nr_build_ids, "build ID", "build IDs"));
 }
 
+static void put_images(const struct profile *profile, struct str *out)
+{
+	uint64_t read = profile->counters[LAYOUT_COUNTER_IMAGES_READ];
+	uint64_t given_up = profile->counters[LAYOUT_COUNTER_IMAGES_GIVEN_UP];
+	if (read || given_up)
+		str_printf(out,
+			"%-14s %llu %s of code that processes registered for debuggers, %llu "
+			"given up\n",
+			"", (unsigned long long)read, str_plural(read, "image", "images"),
+			(unsigned long long)given_up);
+}
+
 static void put_counts(const struct facts *facts, struct str *out)
 {
 	const struct profile *profile = facts->profile;
@@ -307,6 +319,7 @@ static void put_counts(const struct facts *facts, struct str *out)
 			"%-14s %.1f%% with stale names: another compiled function may have had the "
 			"address\n",
 			"", profile_percent(profile->nr_stale, samples));
+	put_images(profile, out);
 	put_tables(facts, out);
 }
 

@@ -20,6 +20,7 @@ COUNTER_NAMES = {
     11: "files_full", 12: "hits", 13: "hits_filtered", 14: "hit_samples", 15: "hits_lost_ring",
     16: "hits_lost_busy", 17: "hits_lost_unresolved", 18: "hits_lost_write",
     19: "gap_samples", 20: "code_given_up", 21: "mappings_full", 22: "cpus_back",
+    23: "images_read", 24: "images_given_up",
 }
 EVENT_COUNTER_NAMES = {
     1: "events", 2: "samples", 3: "idle", 4: "filtered", 5: "lost_ring", 6: "lost_busy",

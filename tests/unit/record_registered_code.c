@@ -91,26 +91,23 @@ static void setup(struct registered_code *code)
 }
 
 /* Waits for all that is being read, and for the pause between two looks. */
-static enum registered_found ask(
-	struct registered_code *code, uint64_t address, const struct unwind_rule **rule)
+static int cfa_at(struct registered_code *code, uint64_t address)
 {
-	uint64_t time_ns = clock_now_ns();
+	const struct unwind_rule *rule = NULL;
+	struct registered_frame frame = {.object = &object,
+		.pid = (uint32_t)getpid(),
+		.time_ns = clock_now_ns(),
+		.place = address,
+		.ip = address};
 	for (;;) {
-		enum registered_found found = registered_code_rule(
-			code, &object, (uint32_t)getpid(), address, time_ns, true, rule);
-		bool is_known = code->processes.data[0].known_ns >= time_ns;
+		enum registered_found found = registered_code_rule(code, &frame, true, &rule);
+		bool is_known = code->processes.data[0].known_ns >= frame.time_ns;
 		if (found != REGISTERED_LATER && is_known)
-			return found;
+			return found == REGISTERED_RULE ? rule->cfa_offset : 0;
 		struct pollfd fd = {.fd = registered_code_fd(code), .events = POLLIN};
 		poll(&fd, 1, 2);
 		registered_code_collect(code);
 	}
-}
-
-static int cfa_at(struct registered_code *code, uint64_t address)
-{
-	const struct unwind_rule *rule = NULL;
-	return ask(code, address, &rule) == REGISTERED_NOTHING ? 0 : rule->cfa_offset;
 }
 
 static void log_place(void *context, const struct code_place *place)
@@ -201,27 +198,51 @@ TEST(registered_code_that_changes)
 	registered_code_deinit(&code);
 }
 
-/* What was sampled before an image is gone is that image's still. */
-TEST(registered_code_of_before)
+/* Two images that had the same addresses in turn: what code stood there tells. */
+TEST(registered_code_is_told_apart_by_its_bytes)
 {
 	struct registered_code code;
 	static struct registered image;
 	const struct unwind_rule *rule = NULL;
 	setup(&code);
-	build(&image, CODE, "small", false);
+	uint8_t *memory =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t address = (uintptr_t)memory + 0x20;
+	uint8_t first[16], second[16], third[16];
+	memset(first, 1, sizeof(first));
+	memset(second, 2, sizeof(second));
+	memset(third, 3, sizeof(third));
+	struct registered_frame frame = {.object = &object,
+		.pid = (uint32_t)getpid(),
+		.place = address,
+		.ip = address,
+		.code = first,
+		.code_bytes = sizeof(first)};
+	memset(memory, 1, 0x100);
+	build(&image, (uintptr_t)memory, "small", false);
 	add(&image);
-	CHECK_INT(ask(&code, CODE + 0x20, &rule), REGISTERED_UNSURE); /* not seen before */
-	CHECK_INT(ask(&code, CODE + 0x20, &rule), REGISTERED_RULE);
-	uint64_t before_ns = code.processes.data[0].known_ns;
+	CHECK_INT(cfa_at(&code, address), 0x40);
 	take_out(&image);
-	build(&image, CODE, "large", true);
+	memset(memory, 2, 0x100);
+	build(&image, (uintptr_t)memory, "large", true);
 	add(&image);
-	CHECK_INT(ask(&code, CODE + 0x20, &rule), REGISTERED_UNSURE);
+	cfa_at(&code, address);
+	for (int i = 0; i < 2; i++) {
+		frame.code = i ? second : first;
+		CHECK_INT(registered_code_rule(&code, &frame, true, &rule), REGISTERED_RULE);
+		CHECK_INT(rule->cfa_offset, i ? 0x140 : 0x40);
+	}
+	frame.code = third;
+	CHECK_INT(registered_code_rule(&code, &frame, true, &rule), REGISTERED_NOTHING);
+	frame.code = NULL; /* then by the time, or not at all */
+	frame.time_ns = code.processes.data[0].known_ns;
+	CHECK_INT(registered_code_rule(&code, &frame, true, &rule), REGISTERED_RULE);
 	CHECK_INT(rule->cfa_offset, 0x140);
-	CHECK_INT(registered_code_rule(
-			  &code, &object, (uint32_t)getpid(), CODE + 0x20, before_ns, true, &rule),
-		REGISTERED_RULE);
+	frame.time_ns = code.processes.data[0].known.data[0].seen_ns;
+	CHECK_INT(registered_code_rule(&code, &frame, true, &rule), REGISTERED_RULE);
 	CHECK_INT(rule->cfa_offset, 0x40);
+	frame.time_ns = code.processes.data[0].known.data[0].gone_ns - 1;
+	CHECK_INT(registered_code_rule(&code, &frame, true, &rule), REGISTERED_NOTHING);
 	registered_code_deinit(&code);
 }
 

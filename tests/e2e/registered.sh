@@ -1,0 +1,119 @@
+#!/bin/bash
+# Code that processes register for debuggers (GDB's JIT interface): it has names, and each stack
+# through it is the one that it has to be, by the rules that the process gives.
+. "$(dirname "$0")/prelude.bash"
+
+[[ $(uname -m) == x86_64 ]] || all_skip=1
+made=$WORKLOADS/registered_code
+
+is_x86() { [[ -z ${all_skip:-} ]] || skip "the programs' code is x86-64's"; }
+
+record() { # FILE COMMAND...
+	local file=$1
+	shift
+	run "$EBPROF" record -q -F 997 -o "$file" -- "$@"
+	want_status 0 "record $*"
+	"$EBPROF" convert --folded "$file" >"$file.folded" 2>fold.err || fail "convert: $(cat fold.err)"
+}
+
+# How many samples' stacks match, of all.
+want_stacks() { # FILE PERCENT PATTERN
+	local all found
+	all=$(awk '{ sum += $NF } END { print sum + 0 }' "$1.folded")
+	found=$(grep -E -- "$3" "$1.folded" | awk '{ sum += $NF } END { print sum + 0 }')
+	((all > 100 && found * 100 >= all * $2)) ||
+		fail "$found of $all have $3: $(sort "$1.folded" | head -c 2000)"
+}
+
+frames() { # FILE KIND
+	"$EBPROF" info --json "$1" | grep -oP "\"frames\": .*\"$2\": \K[0-9]+"
+}
+
+# Nothing of it was read from code or guessed. The first sample is not the first instruction.
+want_rules_alone() { # FILE
+	(($(frames "$1" code) + $(frames "$1" scan) + $(frames "$1" frame_pointer) <= 5)) ||
+		fail "not by rules: $("$EBPROF" info "$1" | grep -A9 '^stacks')"
+}
+
+test_executable_image() { # as QEMU's
+	is_x86
+	record r.data "$made" executable 1.5
+	want_stacks r.data 97 '_start;.*;main;run_code;calls;small;spin_small'
+	want_rules_alone r.data
+	[[ $(field r.data images_read) -ge 1 ]] || fail "images: $("$EBPROF" info r.data)"
+}
+
+test_relocatable_image() { # as LLVM's
+	is_x86
+	record r.data "$made" relocatable 1.5
+	want_stacks r.data 97 '_start;.*;main;run_code;calls;small;spin_small'
+	want_rules_alone r.data
+}
+
+# At one address in turn, with another frame. When one came is known within a tenth of a second:
+# within that the name may be the other's, the stack may not.
+test_images_that_come_and_go() {
+	is_x86
+	record r.data "$made" changing 4
+	want_stacks r.data 97 '_start;.*;main;run_code;calls;[^;]*;spin_(small|large)'
+	want_stacks r.data 60 'calls;(small;spin_small|large;spin_large)'
+	want_rules_alone r.data
+	[[ $(field r.data stale_names) -gt 0 ]] || fail "no name is stale"
+}
+
+# Without its rule that code is not what can be read: the test above means something.
+test_code_that_is_not_registered() {
+	is_x86
+	record r.data "$made" silent 1.5
+	(($(frames r.data code) <= 5)) || fail "it was read: $("$EBPROF" info r.data)"
+	want_stacks r.data 90 '\[JIT\][^;]*;spin_small'
+}
+
+# What makes no sense is left out and counted; the recording goes on.
+test_lists_that_lie() {
+	is_x86
+	local mode
+	for mode in circle liar unmapped; do
+		record r.data "$made" "$mode" 1.5
+		want_whole r.data
+		want_stacks r.data 90 '\[JIT\][^;]*;spin_small'
+		[[ $(field r.data images_given_up) -ge 1 ]] ||
+			fail "$mode: nothing was given up: $("$EBPROF" info r.data)"
+	done
+}
+
+test_qemu() {
+	command -v qemu-x86_64 >/dev/null || skip "no qemu-x86_64"
+	is_x86
+	cat >fib.c <<-'END'
+		int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+		int main(void) { return fib(39) == 0; }
+	END
+	cc -O1 -static -o fib fib.c 2>cc.err || skip "no static program: $(head -c 200 cc.err)"
+	record q.data qemu-x86_64 ./fib
+	want_stacks q.data 95 'qemu-x86_64;_start;.*;main;cpu_loop;cpu_exec;[^;]*;code_gen_buffer'
+	want_rules_alone q.data
+}
+
+test_llvm() {
+	command -v lli >/dev/null && command -v clang >/dev/null || skip "no lli or clang"
+	is_x86
+	cat >p.c <<-'END'
+		#include <stdlib.h>
+		volatile unsigned long sink;
+		__attribute__((noinline)) void spin(unsigned n) { for (unsigned i = 0; i < n; i++) sink += i * sink; }
+		__attribute__((noinline)) void alpha(void) { spin(1000000); sink++; }
+		__attribute__((noinline)) int compare(const void *a, const void *b) { spin(20000); return *(int *)a - *(int *)b; }
+		__attribute__((noinline)) void sorts(void) { int a[64]; for (int i = 0; i < 64; i++) a[i] = i * 37 % 64; qsort(a, 64, sizeof(int), compare); sink++; }
+		int main(void) { for (int i = 0; i < 80; i++) { alpha(); sorts(); } return 0; }
+	END
+	clang -O1 -emit-llvm -c p.c -o p.bc 2>cc.err || skip "clang: $(head -c 200 cc.err)"
+	local kind
+	for kind in mcjit orc; do
+		record l.data lli --jit-kind=$kind p.bc
+		want_stacks l.data 90 '_start;.*;main;.*;main;(alpha;spin|sorts;qsort.*;compare;spin)'
+		want_rules_alone l.data
+	done
+}
+
+run_tests

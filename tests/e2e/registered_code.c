@@ -1,0 +1,168 @@
+/*
+ * Code made at run time and registered for debuggers by GDB's JIT interface, with a chain of
+ * callers that is known: main, calls, small or large, spin_small or spin_large. What the image says
+ * of the code's frame is all that tells it: the code leaves its frame by a way that the bytes do
+ * not show, for it returns through an address that it computes.
+ *
+ * usage: registered_code executable|relocatable|changing|circle|liar|unmapped|silent SECONDS
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "debug_image.h"
+
+struct jit_entry {
+	struct jit_entry *next, *prev;
+	const void *image;
+	uint64_t size;
+};
+
+/* As GDB's manual lays it out; nobody but debuggers looks at it. */
+struct {
+	uint32_t version, action;
+	struct jit_entry *relevant, *first;
+} __jit_debug_descriptor = {1, 0, NULL, NULL};
+
+__attribute__((noinline)) void __jit_debug_register_code(void);
+__attribute__((noinline)) void __jit_debug_register_code(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static uint8_t image_bytes[DEBUG_IMAGE_MAX];
+static struct jit_entry entry = {.image = image_bytes};
+
+static void tell_debuggers(uint32_t action)
+{
+	__jit_debug_descriptor.action = action;
+	__jit_debug_descriptor.relevant = &entry;
+	__jit_debug_descriptor.first = action == 1 ? &entry : NULL;
+	__jit_debug_register_code();
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static volatile unsigned sink;
+
+static void spin(void)
+{
+	for (unsigned i = 0; i < 200000; i++)
+		sink += i;
+}
+
+__attribute__((noinline)) void spin_small(void)
+{
+	spin();
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) void spin_large(void)
+{
+	spin();
+	__asm__ volatile("");
+}
+
+/*
+ * push %rbp; xor %ebp,%ebp; sub $bytes,%rsp; call *%rdi; mov $bytes,%ecx; add %rcx,%rsp;
+ * pop %rbp; pop %rdx; jmp *%rdx
+ */
+static size_t write_code(uint8_t *code, uint32_t bytes)
+{
+	static const uint8_t begin[] = {0x55, 0x31, 0xed, 0x48, 0x81, 0xec};
+	static const uint8_t middle[] = {0xff, 0xd7, 0xb9};
+	static const uint8_t end[] = {0x48, 0x01, 0xcc, 0x5d, 0x5a, 0xff, 0xe2};
+	uint8_t *at = debug_image_put(code, begin, sizeof(begin));
+	at = debug_image_put_number(at, bytes, 4);
+	at = debug_image_put(at, middle, sizeof(middle));
+	at = debug_image_put_number(at, bytes, 4);
+	return (size_t)(debug_image_put(at, end, sizeof(end)) - code);
+}
+
+/* The same in call frame information: rows at 1, 10, 19, 20, 21. */
+static size_t write_rules(uint8_t *rules, uint32_t bytes)
+{
+	uint32_t cfa = 16 + bytes;
+	const uint8_t all[] = {
+		0x41, 0x0e, 16, 0x86, 2,                                /* rbp at CFA - 16 */
+		0x49, 0x0e, (uint8_t)(cfa | 0x80), (uint8_t)(cfa >> 7), /* below the frame */
+		0x4a, 0x0e, 16,                                         /* and above it again */
+		0x41, 0x0e, 8, 0xc6,                                    /* rbp is the caller's */
+		0x41, 0x0e, 0, 0x09, 16, 1, /* the return address is in rdx */
+	};
+	memcpy(rules, all, sizeof(all));
+	return sizeof(all);
+}
+
+__attribute__((noinline)) void calls(void (*code)(void (*)(void)), void (*spin_it)(void))
+{
+	code(spin_it);
+	__asm__ volatile("");
+}
+
+static const char *mode;
+
+static int is_mode(const char *name)
+{
+	return strcmp(mode, name) == 0;
+}
+
+static void write_image(uint64_t code, size_t code_bytes, const char *name, uint32_t bytes)
+{
+	uint8_t rules[64];
+	struct debug_image image = {
+		.frames = is_mode("executable") ? DEBUG_IMAGE_DEBUG_FRAME : DEBUG_IMAGE_FROM_PLACE,
+		.code = code,
+		.code_bytes = (uint32_t)code_bytes,
+		.frames_at = code + 0x800,
+		.symbols = {{name, 0, (uint32_t)code_bytes}},
+		.rules = rules,
+		.rules_bytes = (uint32_t)write_rules(rules, bytes),
+	};
+	entry.size = debug_image_build(&image, image_bytes);
+	entry.next = entry.prev = is_mode("circle") ? &entry : NULL;
+	if (is_mode("liar"))
+		entry.size = UINT64_MAX / 2;
+	if (is_mode("unmapped"))
+		entry.image = (void *)(uintptr_t)0x10;
+}
+
+static void run_code(uint8_t *code, const char *name, uint32_t bytes, void (*spin_it)(void))
+{
+	void (*function)(void (*)(void));
+	size_t len = write_code(code, bytes);
+	memcpy(&function, &code, sizeof(function));
+	write_image((uintptr_t)code, len, name, bytes);
+	if (!is_mode("silent"))
+		tell_debuggers(1);
+	for (double until = cpu_seconds() + 0.5; cpu_seconds() < until;)
+		calls(function, spin_it);
+	if (!is_mode("silent"))
+		tell_debuggers(2);
+}
+
+int main(int argc, char **argv)
+{
+	mode = argc > 1 ? argv[1] : "";
+	double until = cpu_seconds() + (argc > 2 ? atof(argv[2]) : 1);
+	uint8_t *code = mmap(
+		NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (code == MAP_FAILED) {
+		perror("mmap");
+		return 1;
+	}
+	while (cpu_seconds() < until) {
+		run_code(code, "small", 0x38, spin_small);
+		if (is_mode("changing"))
+			run_code(code, "large", 0x138, spin_large);
+	}
+	return 0;
+}
