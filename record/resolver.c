@@ -385,7 +385,7 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 	bool may_wait = rest->may_wait && !resolver->is_behind;
 	if (end == EVENT_END_JIT) {
 		enum event_stack_end registered =
-			choose_registered(resolver, &frame, object, offset, may_wait, rule);
+			choose_registered(resolver, &frame, object, offset, rest->may_wait, rule);
 		if (registered != EVENT_END_NO_RULE)
 			return registered;
 	}

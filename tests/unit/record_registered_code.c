@@ -184,6 +184,7 @@ TEST(registered_code_that_changes)
 	take_out(&image);
 	build(&image, CODE, "large", true);
 	add(&image);
+	CHECK_INT(cfa_at(&code, CODE + 0x20), 0); /* which one it was at the time, nobody saw */
 	CHECK_INT(cfa_at(&code, CODE + 0x20), 0x140);
 	CHECK_INT(cfa_at(&code, OTHER + 0x20), 0x40);
 	take_out(&image);
@@ -252,7 +253,8 @@ static void check_given_up(uint64_t want_read, uint64_t want_given_up)
 {
 	struct registered_code code;
 	setup(&code);
-	CHECK_INT(cfa_at(&code, CODE + 0x20), want_read ? 0x40 : 0);
+	for (int i = 0; i < 2; i++) /* an image may have changed just when it was read */
+		CHECK_INT(cfa_at(&code, CODE + 0x20), want_read ? 0x40 : 0);
 	CHECK_INT(code.statistics.read, want_read);
 	CHECK_INT(code.statistics.given_up, want_given_up);
 	registered_code_deinit(&code);
