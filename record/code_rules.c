@@ -13,6 +13,7 @@ enum {
 	MAX_REGIONS = 1024,
 	MAX_TOLD = 256,            /* instructions of one way, those next to the frame */
 	FRAME_MAX_BYTES = 1 << 20, /* from the stack pointer to the frame pointer, if it is one */
+	MAX_CALLS_FOLLOWED = 32,   /* of one frame: code may be made to have many */
 	SCAN_MAX_WORDS = 4096,     /* of stack */
 	SCAN_MAX_DEPTH = 256,
 	SCAN_MAX_STEPS = 8192,          /* of all that one scan tries: a millisecond or two */
@@ -63,6 +64,7 @@ struct reading {
 	bool is_pending;         /* some of the code is being read */
 	size_t rejected;         /* ways out that lead to no caller, ... */
 	size_t rejected_returns; /* ... of them by a return */
+	int calls_followed;      /* to tell whether they led here */
 	int scan_steps;          /* from return addresses found on the stack, so far */
 	VEC(struct found {
 		uint64_t address;
@@ -145,6 +147,8 @@ static bool is_without_call(
 static bool may_have_called(struct reading *reading, uint64_t ra)
 {
 	const struct machine_code code = {.read = read_code, .context = reading};
+	if (reading->calls_followed++ >= MAX_CALLS_FOLLOWED)
+		return false;
 	return machine_native()->may_have_called(&code, ra, reading->frame->regs->ip);
 }
 

@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 enum {
 	ADDRESS = 0x10000,
+	MAX_CALLS = 64,
 	MAX_RULES = 3000,
 };
 
@@ -87,5 +88,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		abort();
 	if (code.len)
 		machine_x86_64.function_length(code.bytes, code.len);
+	for (uint64_t at = 5; at < code.len && at < MAX_CALLS; at++)
+		machine_x86_64.may_have_called(
+			&machine_code, ADDRESS + at, ADDRESS + code.rejects % code.len);
 	return 0;
 }
