@@ -369,8 +369,7 @@ static void put_sample(struct translate *translate, const struct event_sample *s
 	struct process *process = process_of(translate, sample);
 	foresee_program(translate, process);
 	if (process->compiled)
-		registered_code_follow(
-			&translate->registered, process->compiled, sample->time_ns);
+		registered_code_follow(&translate->registered, process->compiled, sample->time_ns);
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
 	struct layout_sample out = {
 		.time_ns = sample->time_ns,

@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -12,6 +13,7 @@
 #include "format/base/bytes.h"
 #include "format/base/err.h"
 #include "format/base/mem.h"
+#include "format/elf/elf_dynsym.h"
 #include "format/elf/elf_file.h"
 #include "format/elf/elf_symbols.h"
 #include "tests/unit/unit.h"
@@ -535,4 +537,28 @@ TEST(file_that_shrinks_is_refused)
 	CHECK_ERR(elf_file_read(file, 0x8000, 16, &bytes), ERR_FORMAT, "shrank");
 	CHECK(!bytes);
 	elf_file_destroy(file);
+}
+
+/* ---- exported symbols by name ---- */
+
+/* By the hash table, which one name alone is looked for in, and by reading all names. */
+TEST(dynsym_by_hash_is_dynsym_by_name)
+{
+	static const char *const both[] = {"malloc", "free"}, *const none[] = {"no_such_function"};
+	struct elf_dynsym one, two[2];
+	struct elf_file *elf;
+	Dl_info info;
+	CHECK(dladdr(dlsym(RTLD_DEFAULT, "malloc"), &info));
+	CLEANUP_FD int fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
+	CHECK_OK(elf_file_open(fd, &elf));
+	CHECK_OK(elf_dynsym_find(elf, both, 2, two));
+	for (int i = 0; i < 2; i++) {
+		CHECK_OK(elf_dynsym_find(elf, &both[i], 1, &one));
+		CHECK(one.address);
+		CHECK_INT(one.address, two[i].address);
+		CHECK_INT(one.size, two[i].size);
+	}
+	CHECK_OK(elf_dynsym_find(elf, none, 1, &one));
+	CHECK_INT(one.address, 0);
+	elf_file_destroy(elf);
 }
