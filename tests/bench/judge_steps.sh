@@ -32,7 +32,7 @@ judge() { # PROGRAM WHAT OPTION...
 	shift 2
 	main=$(nm "$program" | awk '$3 == "main" || $3 == "_ada_a" && !m { m = $1 } END { print m }')
 	timeout -k 2 180 "$EBPROF" record -q -F 2997 --no-vm all --unwind-cache none -o "$what.ebp" -- \
-		"$STEPPED" -o "$what.known" -n "$STOPS" -a "$main" -m "$@" "./$program" </dev/null >out 2>err
+		"$STEPPED" -o "$what.known" -n "$STOPS" -x 400000 -a "$main" -m "$@" "./$program" </dev/null >out 2>err
 	python3 "$here/../e2e/judge_stacks.py" --json --show "${JUDGE_SHOW:-0}" "$what.known" "$what.ebp" \
 		>"$what.json" || echo '{"samples": 0}' >"$what.json"
 }
@@ -319,7 +319,7 @@ row shapes-clang2 clang -w -D_GNU_SOURCE -O2 -static a.c -o a
 row shapes-clangs clang -w -D_GNU_SOURCE -Os -static a.c -o a
 row shapes-clang0 clang -w -D_GNU_SOURCE -O0 -fomit-frame-pointer -static a.c -o a
 row glibc gcc -w -O2 -static a.c -o a -lm
-every=400
+every=300
 row sqlite gcc -w -O2 -static a.c -o a -lsqlite3 -lm -lz
 row zlib gcc -w -O2 -static a.c -o a -lz
 row zstd gcc -w -O2 -static a.c -o a -lzstd

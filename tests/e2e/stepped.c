@@ -3,7 +3,7 @@
  * a call puts on the stack is noted, and forgotten once the stack pointer is above it. No unwind
  * rule, frame pointer or symbol is asked, so code of any kind can be judged.
  *
- *   stepped [-n STOPS] [-e EVERY] [-f FIRST] [-a ADDRESS [-m]] [-s SEED] [-b BYTES]
+ *   stepped [-n STOPS] [-x STEPS] [-e EVERY] [-f FIRST] [-a ADDRESS [-m]] [-s SEED] [-b BYTES]
  *           -o FILE PROGRAM [ARG...]
  *
  * It steps from the entry of the program on; the dynamic linker before it runs freely. Behind
@@ -16,8 +16,8 @@
  * where '!' marks those that were interrupted and are no return addresses. With -m the callers of
  * the function at ADDRESS are left out: "..." stands for them.
  *
- * After STOPS stops the program is killed. Stacks that a program switches between have to lie in
- * mappings of their own.
+ * After STOPS stops, or STEPS instructions behind ADDRESS, the program is killed. Stacks that a
+ * program switches between have to lie in mappings of their own.
  */
 #include <elf.h>
 #include <errno.h>
@@ -103,7 +103,7 @@ static int nr_threads;
 static struct visit visits[VISIT_SLOTS];
 static pid_t process;
 static uint64_t syscall_at, scratch_at, begin_at;
-static long stops_left = 1000, every = 200, first, burn_bytes = 400000;
+static long stops_left = 1000, steps_left = 5000000, every = 200, first, burn_bytes = 400000;
 static uint64_t random_state = 1;
 static bool leaves_out, has_begun;
 static int main_stack, main_count; /* the entries that were there when it began */
@@ -451,6 +451,7 @@ static void on_step(struct thread *thread)
 		main_count = stacks[thread->stack].count;
 	}
 	visit->count += has_begun;
+	steps_left -= has_begun;
 	if (has_begun && !thread->is_unsure && has_plain_return(thread) && is_stop(visit))
 		stop_here(thread, &regs);
 	thread->last = regs;
@@ -568,7 +569,7 @@ static void on_stopped(pid_t tid, int status)
 static int step_all(void)
 {
 	int code = 0;
-	while (stops_left > 0) {
+	while (stops_left > 0 && steps_left > 0) {
 		int status;
 		pid_t tid = waitpid(-1, &status, __WALL);
 		if (tid < 0)
@@ -588,10 +589,12 @@ int main(int argc, char **argv)
 {
 	const char *path = NULL;
 	int option, status;
-	while ((option = getopt(argc, argv, "+n:e:f:a:ms:b:o:")) != -1) {
+	while ((option = getopt(argc, argv, "+n:x:e:f:a:ms:b:o:")) != -1) {
 		long value = optarg ? atol(optarg) : 0;
 		if (option == 'n')
 			stops_left = value;
+		else if (option == 'x')
+			steps_left = value;
 		else if (option == 'e')
 			every = value;
 		else if (option == 'f')
@@ -630,7 +633,7 @@ int main(int argc, char **argv)
 	on_stopped(process, SIGTRAP << 8 | 0x7f);
 	int code = step_all();
 	fclose(out);
-	if (stops_left <= 0)
+	if (stops_left <= 0 || steps_left <= 0)
 		kill(process, SIGKILL);
 	return code;
 }
