@@ -336,10 +336,10 @@ row maps-clang clang++ -w -O3 -static a.cc -o a
 row rust rustc -O -C target-feature=+crt-static -C relocation-model=static a.rs -o a
 row ocaml ocamlopt -ccopt -static a.ml -o a
 row fortran gfortran -O2 -static a.f90 -o a
-row ada gnatmake -O2 a.adb -largs -static
+row ada gnatmake -O2 a.adb -bargs -static -largs -static
 row d ldc2 -O -static -of=a a.d
 row nim nim c -d:release --nimcache:nimcache --hints:off --passL:-static a.nim
-row pascal fpc -O2 a.pas
+row pascal fpc -O2 -Xs- a.pas
 
 awk '{ all[$1] += $2; wrong[$1] += $3 } END { n = split("rules moments each", k)
 	for (i = 1; i <= n; i++) printf "%-8s %6d samples, wrong %d (%.3f %%)\n", k[i], all[k[i]],

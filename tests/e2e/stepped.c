@@ -77,6 +77,7 @@ struct thread {
 	int stack;
 	int pending_signal;
 	bool is_delivering;
+	struct entry popped; /* what was left last without a return; its slot is 0: nothing */
 };
 
 /* What an instruction does to control. */
@@ -290,6 +291,19 @@ static bool change_stack(struct thread *thread, const registers *regs, enum flow
 	return starts;
 }
 
+/* OCaml's caml_c_call() pops its return address to look at it, and then takes that back. */
+static void put_back(struct thread *thread, const registers *regs, enum flow flow)
+{
+	const struct entry popped = thread->popped;
+	if (flow == FLOW_RETURN || flow == FLOW_CALL)
+		thread->popped.slot = 0;
+	else if (popped.slot >= regs->rsp && popped.slot - regs->rsp < 256 &&
+		 read_word(popped.slot) == popped.ip) {
+		put_entry(thread->stack, popped);
+		thread->popped.slot = 0;
+	}
+}
+
 static void note_step(struct thread *thread, const registers *regs)
 {
 	const registers *last = &thread->last;
@@ -310,6 +324,13 @@ static void note_step(struct thread *thread, const registers *regs)
 				(struct entry){.slot = regs->rsp, .kind = CALLED, .ip = ra});
 		return;
 	}
+	const struct stack *stack = &stacks[thread->stack];
+	struct entry top = {0};
+	if (stack->count && stack->entries[stack->count - 1].kind == CALLED)
+		top = stack->entries[stack->count - 1];
+	if (top.slot && top.slot < regs->rsp && flow != FLOW_RETURN)
+		thread->popped = top;
+	put_back(thread, regs, flow);
 	if (change_stack(thread, regs, flow))
 		put_entry(thread->stack, (struct entry){.slot = regs->rsp, .kind = STARTED});
 }
