@@ -9,8 +9,8 @@ those that should be but stand behind no call (the list is good up to there), '?
 says that the root was not reached, so that other addresses may be right, too; '...' that there are
 more, which are not judged. All samples of the thread within these times are judged.
 
-Where that does not come to a root, REGEX tells: names of functions with their files, outermost first,
-as "main@a;fib@a".
+Where that does not come to a root, or is another list, REGEX tells: names of functions with their
+files, outermost first, as "main@a;fib@a".
 """
 import bisect
 import collections
@@ -179,7 +179,7 @@ def judge_all(rec, known, show=0, chain_regex=""):
         if goes_on and len(frames) >= len(chain):
             frames, cause = frames[:len(chain)], 0
         verdict, at = judge(frames, cause, places, unsure)
-        if verdict == "unknown" and chain_regex:
+        if verdict in ("unknown", "wrong") and chain_regex:
             is_right = not cause and re.fullmatch(chain_regex, names.chain(frames))
             verdict = "exact" if is_right else "wrong"
             counts["by_chain"] += 1
