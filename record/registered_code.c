@@ -395,8 +395,8 @@ static const struct registered_known *find_present(
 	const struct registered_process *process, uint64_t address)
 {
 	size_t after = bisect(process->places.len, i, process->places.data[i].start <= address);
-	const struct registered_place *place = process->places.data + after - 1;
-	return after && address < place->end ? &process->known.data[place->known] : NULL;
+	const struct registered_place *place = after ? &process->places.data[after - 1] : NULL;
+	return place && address < place->end ? &process->known.data[place->known] : NULL;
 }
 
 static enum registered_match match_frame(

@@ -196,9 +196,9 @@ static void put_image_rule(
 	image->is_cut |= image->rules.len >= REGISTERED_IMAGE_MAX_RULES;
 	if (image->rules.len >= REGISTERED_IMAGE_MAX_RULES)
 		return;
-	struct registered_rule *last = image->rules.data + image->rules.len - 1;
-	if (image->rules.len && last->start == start)
-		*last = row;
+	size_t len = image->rules.len;
+	if (len && image->rules.data[len - 1].start == start)
+		image->rules.data[len - 1] = row;
 	else
 		vec_push(&image->rules, row);
 }
@@ -359,8 +359,8 @@ const struct registered_symbol *registered_image_symbol(
 	const struct registered_image *image, uint64_t address)
 {
 	size_t after = bisect(image->symbols.len, i, image->symbols.data[i].start <= address);
-	const struct registered_symbol *symbol = image->symbols.data + after - 1;
-	return after && address < symbol->end ? symbol : NULL;
+	const struct registered_symbol *symbol = after ? &image->symbols.data[after - 1] : NULL;
+	return symbol && address < symbol->end ? symbol : NULL;
 }
 
 const struct unwind_rule *registered_image_rule(
