@@ -33,6 +33,11 @@ judge() { # PROGRAM WHAT OPTION...
 	main=$(nm "$program" | awk '$3 == "main" || $3 == "_ada_a" && !m { m = $1 } END { print m }')
 	timeout -k 2 180 "$EBPROF" record -q -F 2997 --no-vm all --unwind-cache none -o "$what.ebp" -- \
 		"$STEPPED" -o "$what.known" -n "$STOPS" -x 400000 -a "$main" -m "$@" "./$program" </dev/null >out 2>err
+	echo '{"samples": 0}' >"$what.json"
+	[[ -s $what.ebp && -s $what.known ]] || {
+		echo "$program, $what: nothing was recorded: $(tail -n 1 err)"
+		return
+	}
 	python3 "$here/../e2e/judge_stacks.py" --json --show "${JUDGE_SHOW:-0}" "$what.known" "$what.ebp" \
 		>"$what.json" || echo '{"samples": 0}' >"$what.json"
 }
