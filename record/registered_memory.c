@@ -274,10 +274,19 @@ static bool has_name(struct elf_file *elf, const struct elf_section *names, uint
 	return is_read && memcmp(text, descriptor_name, sizeof(text)) == 0;
 }
 
-/* Which is not exported: a variable of its size, of which there are not many. */
-static uint64_t find_in_symtab(
-	struct elf_file *elf, const struct elf_section *symbols, const struct elf_section *names)
+/* A variable of its size that is no weak one, as what C++ says of types is. */
+static bool may_be_descriptor(const struct elf_section *sections, size_t count, uint8_t info,
+	uint16_t section, uint64_t size)
 {
+	return ELF64_ST_TYPE(info) == STT_OBJECT && ELF64_ST_BIND(info) != STB_WEAK &&
+	       size == DESCRIPTOR_BYTES && section < count && sections[section].flags & SHF_WRITE;
+}
+
+/* Which is not exported. */
+static uint64_t find_in_symtab(
+	struct elf_file *elf, const struct elf_section *sections, size_t count, size_t table)
+{
+	const struct elf_section *symbols = &sections[table], *names = &sections[symbols->link];
 	CLEANUP_FREE uint8_t *bytes = NULL;
 	if (symbols->size > MAX_SYMTAB)
 		return 0;
@@ -294,8 +303,7 @@ static uint64_t find_in_symtab(
 		bytes_get_u8(&cursor);
 		uint16_t section = bytes_get_u16(&cursor);
 		uint64_t value = bytes_get_u64(&cursor), size = bytes_get_u64(&cursor);
-		bool is_candidate = ELF64_ST_TYPE(info) == STT_OBJECT && size == DESCRIPTOR_BYTES &&
-				    section != SHN_UNDEF;
+		bool is_candidate = may_be_descriptor(sections, count, info, section, size);
 		candidates += is_candidate;
 		if (is_candidate && has_name(elf, names, name))
 			return value;
@@ -319,7 +327,7 @@ static uint64_t find_symbol(struct elf_file *elf)
 	err_destroy(err);
 	for (size_t i = 1; i < count; i++)
 		if (sections[i].type == SHT_SYMTAB && sections[i].link < count)
-			return find_in_symtab(elf, &sections[i], &sections[sections[i].link]);
+			return find_in_symtab(elf, sections, count, i);
 	return 0;
 }
 
