@@ -178,6 +178,9 @@ static __always_inline enum event_stack_end choose_rule(
 	if (!by_frame_pointer)
 		return EVENT_END_NO_RULE; /* cannot be */
 	*guess = end;
+	/* The chain ends at 0, but where it does so at once there may be none. */
+	if (is_by_frame_pointer() && !scratch->user.head.nr_frames)
+		*guess = EVENT_END_BROKEN_FRAME_POINTER;
 	scratch->walk.finds = UNWIND_FOUND_BY_FRAME_POINTER;
 	scratch->walk.rule = *by_frame_pointer;
 	return EVENT_END_COMPLETE;
@@ -319,7 +322,7 @@ __noinline int unwind_frame(void)
 	bool is_outermost = false;
 	if (!end)
 		end = step(walk, rule, &is_outermost);
-	walk->end = end;
+	walk->end = is_outermost ? guess : end;
 	if (end || is_outermost)
 		return is_by_frame_pointer() || !runtime_begins_rest();
 	walk->guess = guess;

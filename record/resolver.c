@@ -450,7 +450,7 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 			end = unwind_step(UNWIND_NATIVE, regs, rule, snapshot_read,
 				(void *)snapshot, &is_outermost);
 		if (end || is_outermost)
-			return end;
+			return is_outermost ? guess : end;
 		is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
 		rest.found = rest.finds;
 		is_asked = false;

@@ -254,7 +254,8 @@ UNWIND_INLINE _Bool unwind_is_upward(const struct unwind_machine *machine,
  * Turns *regs into the caller's: the instruction pointer, the stack pointer, and of the others
  * those that have a part. `flags` are those of the rules (enum unwind_flag), `ra_kind` what they
  * say of the return address. EVENT_END_COMPLETE with *is_outermost: there is no caller; any other
- * end but EVENT_END_COMPLETE: *regs is untouched.
+ * end but EVENT_END_COMPLETE: *regs is untouched. Where the rule is a guess, *is_outermost proves
+ * nothing, since any word on the stack may be 0: the walk then ends for the reason of the guess.
  */
 UNWIND_INLINE enum event_stack_end unwind_step_by(struct unwind_way way,
 	const struct unwind_machine *machine, struct unwind_registers *regs, const void *source,

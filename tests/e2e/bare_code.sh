@@ -4,7 +4,7 @@
 . "$(dirname "$0")/prelude.bash"
 
 [[ $(uname -m) == x86_64 ]] || all_skip=1
-shapes=$WORKLOADS/unwind_shapes bare=$WORKLOADS/bare_code
+shapes=$WORKLOADS/unwind_shapes bare=$WORKLOADS/bare_code no_root=$WORKLOADS/no_root
 
 record() { # FILE COMMAND...
 	local file=$1
@@ -60,6 +60,21 @@ test_code_of_no_file_that_changes() {
 	(($(frames r.data code) > 0)) || fail "nothing was read"
 	(($(frames r.data frame_pointer) + $(frames r.data scan) <= 20)) ||
 		fail "guessed: $("$EBPROF" info r.data | grep frames)"
+}
+
+# Whatever way its stacks are walked: a zero on the stack that a guess came upon is not their root.
+test_stack_without_a_root_is_not_complete() {
+	is_x86
+	local how complete truncated
+	for how in auto fp dwarf; do
+		run "$EBPROF" record -q -F 997 --call-graph $how -o r.data -- "$no_root" 0.5
+		want_status 0 "record --call-graph $how"
+		"$EBPROF" info --json r.data >info || fail "info --json"
+		complete=$(grep -oP '"stacks": \{"complete": \K[0-9]+' info)
+		truncated=$(grep -oP '"truncated": \K[0-9]+(?=, "kernel_only)' info)
+		# What the first thread does is the rest.
+		((truncated > 300 && complete <= 20)) || fail "$how: $(grep '"stacks"' info)"
+	done
 }
 
 run_tests

@@ -218,6 +218,12 @@ TEST(frame_pointers_alone)
 	++*emulated_generation();
 	emulate_tick(&regs);
 	CHECK_INT(stack_of_kind(EVENT_STACK_USER, 1)->end, EVENT_END_BROKEN_FRAME_POINTER);
+	regs.reg[UNWIND_FP] =
+		0; /* a register like any other, in code that keeps no frame pointer */
+	++*emulated_generation();
+	emulate_tick(&regs);
+	CHECK_INT(stack_of_kind(EVENT_STACK_USER, 2)->end, EVENT_END_BROKEN_FRAME_POINTER);
+	CHECK_INT(stack_of_kind(EVENT_STACK_USER, 2)->nr_frames, 1);
 	table_store_destroy(store);
 }
 

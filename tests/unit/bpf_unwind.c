@@ -415,6 +415,21 @@ TEST(guess_that_leads_nowhere)
 	teardown(&fixture);
 }
 
+/* A zero where the return address would be is no root: any word may be 0. */
+TEST(guess_that_finds_no_caller_proves_nothing)
+{
+	struct fixture fixture;
+	uint32_t file = setup_ready(&fixture, ONE_WORD);
+	push_jit_frame(&fixture);
+	fixture.words[-2] = 0;
+	check_frames(tick(&fixture), EVENT_END_JIT, FRAMES(jit_frame(JIT + 0x80)));
+	fixture.regs.ip = in(NO_RULE);
+	check_frames(tick(&fixture), EVENT_END_NO_RULE, FRAMES(LEAF(file, NO_RULE)));
+	fixture.regs.ip = in(BY_FP); /* ... but a rule says where it is */
+	check_frames(tick(&fixture), EVENT_END_COMPLETE, FRAMES(LEAF(file, BY_FP)));
+	teardown(&fixture);
+}
+
 TEST(guesses_never_go_down_or_far)
 {
 	struct fixture fixture;

@@ -287,7 +287,7 @@ static enum layout_truncation walk_frames(struct walk *walk)
 		end = is_guess ? step_by_guess(state, &is_outermost)
 			       : step_by_rules(state, rules, &is_outermost);
 		if (end || is_outermost)
-			return truncation_of_end(end);
+			return truncation_of_end(is_outermost ? guess : end);
 	}
 	return LAYOUT_TRUNCATED_DEPTH;
 }
