@@ -322,7 +322,7 @@ __noinline int unwind_frame(void)
 	bool is_outermost = false;
 	if (!end)
 		end = step(walk, rule, &is_outermost);
-	walk->end = is_outermost ? guess : end;
+	walk->end = is_outermost ? unwind_end_at_root(walk->finds, guess) : end;
 	if (end || is_outermost)
 		return is_by_frame_pointer() || !runtime_begins_rest();
 	walk->guess = guess;

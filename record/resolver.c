@@ -329,8 +329,11 @@ struct rest {
 	const struct snapshot *snapshot;
 	struct process *process;
 	struct unwind_registers regs;
-	enum unwind_found found; /* how the frame at hand was, */
-	enum unwind_found finds; /* ... and how its caller is, by the rule */
+	bool is_exact;              /* regs.ip, else it stands behind a call */
+	enum unwind_found found;    /* how the frame at hand was, */
+	enum unwind_found finds;    /* ... and how its caller is, by the rule */
+	enum event_stack_end guess; /* why its caller is a guess, or EVENT_END_COMPLETE */
+	bool is_asked;              /* the BPF side wants to know the rule */
 	bool may_wait;
 };
 
@@ -362,16 +365,16 @@ static enum event_stack_end choose_registered(struct resolver *resolver,
 }
 
 /*
- * The rule of the frame at hand, for want of any other one that of the frame pointer: then *guess
- * says why, else it is EVENT_END_COMPLETE.
+ * The rule of the frame at hand, for want of any other one that of the frame pointer. `object` is
+ * what the mapping's code is of, and `offset` the frame's there.
  */
 static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *rest,
-	const struct mapping *mapping, struct object *object, uint64_t offset, bool is_asked,
-	const struct unwind_rule **rule, enum event_stack_end *guess)
+	const struct mapping *mapping, struct object *object, uint64_t offset,
+	const struct unwind_rule **rule)
 {
 	uint32_t numbers[MAX_NUMBERS];
 	enum event_stack_end end = rule_source_find(resolver->rules, object, offset, rule);
-	*guess = EVENT_END_COMPLETE;
+	rest->guess = EVENT_END_COMPLETE;
 	rest->finds = UNWIND_FOUND_BY_RULE;
 	if (end != EVENT_END_NO_RULE && end != EVENT_END_NO_TABLE && end != EVENT_END_JIT)
 		return end;
@@ -380,7 +383,7 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 		.mapping = mapping,
 		.regs = &rest->regs,
 		.files = numbers,
-		.is_asked = is_asked};
+		.is_asked = rest->is_asked};
 	find_numbers(resolver, mapping->object, numbers, &frame.nr_files);
 	bool may_wait = rest->may_wait && !resolver->is_behind;
 	if (end == EVENT_END_JIT) {
@@ -401,7 +404,7 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 		return EVENT_END_COMPLETE;
 	if (kind == CODE_RULE_NONE && !unwind_is_guess(UNWIND_NATIVE, &rest->regs, end))
 		return end;
-	*guess = end;
+	rest->guess = end;
 	if (kind == CODE_RULE_NONE)
 		*rule = table_store_frame_pointer_rule(resolver->rules->store);
 	return EVENT_END_COMPLETE;
@@ -417,43 +420,44 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 		.process = process,
 		.regs = snapshot->registers,
 		.found = snapshot->found,
+		.is_exact = snapshot->is_exact,
+		.is_asked = true,
 		.may_wait = may_wait};
 	struct unwind_registers *regs = &rest.regs;
-	bool is_exact = snapshot->is_exact, is_asked = true;
-	enum event_stack_end guess = EVENT_END_COMPLETE; /* why the frame at hand was guessed */
 	while (frames->count < MAX_FRAMES) {
-		uint64_t place = regs->ip - !is_exact;
+		uint64_t place = regs->ip - !rest.is_exact;
 		const struct mapping *mapping = process_find_mapping(
 			processes, process, place, head->time_ns, frames->count == 0);
-		if (!mapping && is_exact && leave_bad_jump(resolver, snapshot, process, regs)) {
+		if (!mapping && rest.is_exact &&
+			leave_bad_jump(resolver, snapshot, process, regs)) {
 			add(resolver, frames, special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
 				place, rest.found);
-			is_exact = false;
-			guess = EVENT_END_COMPLETE;
+			rest.is_exact = false;
+			rest.guess = EVENT_END_COMPLETE;
 			rest.found = UNWIND_FOUND_BY_RULE;
 			continue;
 		}
 		if (!mapping)
-			return unwind_end_nowhere(guess);
+			return unwind_end_nowhere(rest.guess);
 		struct object *object = jit_table_object_of(resolver->jit, process, mapping);
 		object->where = (struct object_location){head->pid, mapping->start, mapping->end};
 		uint64_t offset = place - mapping->start + mapping->offset;
 		const struct unwind_rule *rule = NULL;
-		enum event_stack_end end = choose_rule(
-			resolver, &rest, mapping, object, offset, is_asked, &rule, &guess);
+		enum event_stack_end end =
+			choose_rule(resolver, &rest, mapping, object, offset, &rule);
 		if (!end && rule->flags & UNWIND_INTERPRETER)
 			add_missed_script(resolver, object, frames);
-		uint64_t shown = end ? offset : unwind_place(offset, is_exact, rule->ra);
+		uint64_t shown = end ? offset : unwind_place(offset, rest.is_exact, rule->ra);
 		add(resolver, frames, object, shown, rest.found);
 		bool is_outermost = false;
 		if (!end)
 			end = unwind_step(UNWIND_NATIVE, regs, rule, snapshot_read,
 				(void *)snapshot, &is_outermost);
 		if (end || is_outermost)
-			return is_outermost ? guess : end;
-		is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
+			return is_outermost ? unwind_end_at_root(rest.finds, rest.guess) : end;
+		rest.is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
 		rest.found = rest.finds;
-		is_asked = false;
+		rest.is_asked = false;
 	}
 	return EVENT_END_DEPTH;
 }

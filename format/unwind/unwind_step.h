@@ -49,6 +49,16 @@ UNWIND_INLINE enum event_stack_end unwind_end_nowhere(enum event_stack_end guess
 }
 
 /*
+ * ... at a return address of 0 or behind a rule that there is no caller, which ends a stack only by
+ * a rule of the file: code that was read has some caller, so a 0 there is none of its addresses.
+ */
+UNWIND_INLINE enum event_stack_end unwind_end_at_root(
+	enum unwind_found finds, enum event_stack_end guess)
+{
+	return finds == UNWIND_FOUND_BY_CODE ? EVENT_END_NO_RULE : guess;
+}
+
+/*
  * Where the frame is, when the rule was found for `place`, the byte before a
  * return address, and has its own one there. A signal's handler returns to code
  * that nobody called: the kernel put its first byte there as return address.
