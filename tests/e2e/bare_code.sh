@@ -73,8 +73,24 @@ test_stack_without_a_root_is_not_complete() {
 		complete=$(grep -oP '"stacks": \{"complete": \K[0-9]+' info)
 		truncated=$(grep -oP '"truncated": \K[0-9]+(?=, "kernel_only)' info)
 		# What the first thread does is the rest.
-		((truncated > 300 && complete <= 20)) || fail "$how: $(grep '"stacks"' info)"
+				((truncated > 300 && complete <= 20)) || fail "$how: $(grep '"stacks"' info)"
 	done
 }
+
+# The same for code that was read: main's calls prove its frame, but not that the thread has none.
+test_code_that_was_read_does_not_prove_a_root() {
+	is_x86
+	run "$EBPROF" record -q -F 997 -o r.data -- "$no_root" 2 returning
+	want_status 0 record
+	"$EBPROF" convert --folded -o folded r.data || fail "convert"
+	"$EBPROF" info --json r.data >info || fail "info --json"
+	local complete truncated called
+	called=$(awk '/;main;spin_for [0-9]+$/ {sum += $NF} END {print sum + 0}' folded)
+	complete=$(grep -oP '"stacks": \{"complete": \K[0-9]+' info)
+	truncated=$(grep -oP '"truncated": \K[0-9]+(?=, "kernel_only)' info)
+	((called > 300 && truncated > called / 2 && complete < called + called / 4)) ||
+		fail "of $called calls: $(grep '"stacks"' info)"
+}
+
 
 run_tests
