@@ -46,7 +46,7 @@ test_frames_of_assembly() {
 test_contexts_and_signals() {
 	is_possible
 	local shape
-	for shape in context signal; do
+	for shape in context signal switch thread; do
 		judge frame_shapes $shape
 		want_right 70
 		judge frame_shapes_bare $shape
