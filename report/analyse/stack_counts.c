@@ -93,7 +93,17 @@ static void add_stack_samples(struct stack_counts *out, const struct stack_facts
 		out->frames[i] += facts[stack->user].frames[i] * samples;
 }
 
-void stack_counts_put_frames(const struct stack_counts *stacks, struct str *out)
+const char *stack_truncation_word(enum layout_truncation cause)
+{
+	static const char *const words[LAYOUT_TRUNCATED_END] = {
+#define X(name, number, word) [number] = word,
+		LAYOUT_TRUNCATIONS(X)
+#undef X
+	};
+	return words[cause];
+}
+
+void stack_counts_put_found(const uint64_t *frames, struct str *out)
 {
 	static const char *const words[UNWIND_FOUND_KINDS] = {
 		[UNWIND_FOUND_BY_RULE] = "by rules",
@@ -101,18 +111,31 @@ void stack_counts_put_frames(const struct stack_counts *stacks, struct str *out)
 		[UNWIND_FOUND_BY_FRAME_POINTER] = "guessed by frame pointers",
 		[UNWIND_FOUND_BY_SCAN] = "guessed by scans of the stack",
 	};
+	static const enum unwind_found surest_first[] = {UNWIND_FOUND_BY_RULE, UNWIND_FOUND_BY_CODE,
+		UNWIND_FOUND_BY_FRAME_POINTER, UNWIND_FOUND_BY_SCAN};
 	uint64_t all = 0;
 	for (unsigned i = 0; i < UNWIND_FOUND_KINDS; i++)
-		all += stacks->frames[i];
-	if (all == stacks->frames[UNWIND_FOUND_BY_RULE])
+		all += frames[i];
+	const char *separator = "";
+	for (size_t i = 0; i < sizeof(surest_first) / sizeof(*surest_first); i++) {
+		enum unwind_found found = surest_first[i];
+		bool is_shown = frames[found] || (all && found == UNWIND_FOUND_BY_RULE);
+		if (!is_shown)
+			continue;
+		str_printf(out, "%s%.1f%% %s", separator, profile_percent(frames[found], all),
+			words[found]);
+		separator = ", ";
+	}
+}
+
+void stack_counts_put_frames(const struct stack_counts *stacks, struct str *out)
+{
+	for (unsigned i = UNWIND_FOUND_BY_RULE + 1; i < UNWIND_FOUND_KINDS; i++) {
+		if (!stacks->frames[i])
+			continue;
+		stack_counts_put_found(stacks->frames, out);
 		return;
-	str_printf(out, "%.1f%% %s", profile_percent(stacks->frames[0], all), words[0]);
-	static const enum unwind_found others[] = {
-		UNWIND_FOUND_BY_CODE, UNWIND_FOUND_BY_FRAME_POINTER, UNWIND_FOUND_BY_SCAN};
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (stacks->frames[others[i]])
-			str_printf(out, ", %.1f%% %s",
-				profile_percent(stacks->frames[others[i]], all), words[others[i]]);
+	}
 }
 
 void stack_counts_put(const struct stack_counts *stacks, uint64_t all, struct str *out)
@@ -132,5 +155,99 @@ struct stack_counts stack_counts_of(const struct profile *profile)
 	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
 	for (size_t i = 0; i < profile->stacks.len; i++)
 		add_stack_samples(&out, facts, &profile->stacks.data[i], samples[i]);
+	return out;
+}
+
+/* ---- by object ---- */
+
+/* Samples of each node and those below it, as a part of user stacks. */
+static uint64_t *weigh_user_nodes(const struct profile *profile, const struct slice *slice)
+{
+	uint64_t *samples = mem_zalloc_array(profile->nodes.len, sizeof(*samples));
+	for (size_t i = 0; i < profile->stacks.len; i++)
+		samples[profile->stacks.data[i].user] += slice->stacks[i].samples;
+	for (size_t i = profile->nodes.len; i-- > 1;)
+		samples[profile->nodes.data[i].parent] += samples[i];
+	return samples;
+}
+
+/* Where a step from a node leads. */
+struct stack_step {
+	uint32_t caller;      /* node: the nearest that is no script's; 0: this is the outermost */
+	uint32_t first_guess; /* node: of the guessed steps from here on the first; 0: none */
+};
+
+static void add_cut(struct object_stacks *object, enum layout_truncation cause, uint64_t samples)
+{
+	object->truncated += samples;
+	object->truncated_by[cause] += samples;
+}
+
+static const struct profile_frame *frame_of_node(const struct profile *profile, uint32_t node)
+{
+	return &profile->frames.data[profile->nodes.data[node].frame];
+}
+
+/* LAYOUT_COMPLETE: the node is no marker of a truncated stack. */
+static enum layout_truncation cause_of_node(const struct profile *profile, uint32_t node)
+{
+	const struct profile_frame *frame = frame_of_node(profile, node);
+	bool is_marker = node && !frame->object && !profile->nodes.data[node].parent;
+	return is_marker ? (enum layout_truncation)frame->offset : LAYOUT_COMPLETE;
+}
+
+static bool is_of_script(const struct profile *profile, uint32_t node)
+{
+	uint32_t object = frame_of_node(profile, node)->object;
+	return profile->objects.data[object].info.kind == LAYOUT_OBJECT_SCRIPT;
+}
+
+/* From a node of compiled code, whose callers have been seen before. */
+static void add_step(const struct profile *profile, uint32_t node, uint64_t samples,
+	struct stack_step *steps, struct object_stacks *out)
+{
+	uint32_t caller = steps[node].caller;
+	struct object_stacks *object = &out[frame_of_node(profile, node)->object];
+	enum layout_truncation cause = cause_of_node(profile, caller);
+	if (cause)
+		add_cut(object, cause, samples);
+	if (!caller || cause)
+		return;
+	enum unwind_found found = frame_found(profile, profile->nodes.data[caller].frame);
+	object->callers[found] += samples;
+	if (found & UNWIND_FOUND_GUESSED)
+		steps[node].first_guess = node;
+}
+
+/* Of the stacks that end, at the leaf's side, at a node: what no step can tell. */
+static void add_end(const struct profile *profile, uint32_t node, uint64_t samples,
+	const struct stack_step *steps, struct object_stacks *out)
+{
+	uint32_t guess = steps[node].first_guess;
+	uint32_t lowest = node && is_of_script(profile, node) ? steps[node].caller : node;
+	enum layout_truncation cause = cause_of_node(profile, lowest);
+	if (guess)
+		out[frame_of_node(profile, guess)->object].guessed += samples;
+	if (cause)
+		add_cut(&out[0], cause, samples);
+}
+
+struct object_stacks *object_stacks_of(const struct profile *profile, const struct slice *slice)
+{
+	size_t count = profile->nodes.len;
+	struct object_stacks *out = mem_zalloc_array(profile->objects.len, sizeof(*out));
+	CLEANUP_FREE uint64_t *samples = weigh_user_nodes(profile, slice);
+	CLEANUP_FREE struct stack_step *steps = mem_zalloc_array(count, sizeof(*steps));
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t parent = profile->nodes.data[i].parent;
+		bool skips = parent && is_of_script(profile, parent);
+		steps[i].caller = skips ? steps[parent].caller : parent;
+		steps[i].first_guess = steps[parent].first_guess;
+		if (samples[i] && !is_of_script(profile, i))
+			add_step(profile, i, samples[i], steps, out);
+	}
+	for (size_t i = 0; i < profile->stacks.len; i++)
+		add_end(profile, profile->stacks.data[i].user, slice->stacks[i].samples, steps,
+			out);
 	return out;
 }

@@ -7,6 +7,7 @@
 #include "format/base/str.h"
 #include "format/unwind/unwind_rule.h"
 #include "report/model/profile.h"
+#include "report/model/slice.h"
 
 /* Of samples; complete + by_guesses + kernel_only + truncated is all of them. */
 struct stack_counts {
@@ -19,6 +20,18 @@ struct stack_counts {
 	/* Frames of all samples' user stacks by how they were found; inlined ones are not counted.
 	 */
 	uint64_t frames[UNWIND_FOUND_KINDS];
+};
+
+/*
+ * The same of one object: of the steps from its code to the callers. Steps over the frames of
+ * scripts belong to the compiled code that they lead away from. Of the guesses of a stack only the
+ * one next to the leaf counts its sample, so that the objects' add up to stack_counts.guessed.
+ */
+struct object_stacks {
+	uint64_t callers[UNWIND_FOUND_KINDS]; /* by how they were found, over all samples */
+	uint64_t guessed;                     /* samples whose first guess is a step from here */
+	uint64_t truncated;                   /* samples whose user stack ends here early */
+	uint64_t truncated_by[LAYOUT_TRUNCATED_END];
 };
 
 /* What is known of one stack, from the best to the worst. */
@@ -35,8 +48,18 @@ uint8_t *stack_proofs_of(const struct profile *profile);
 /* Static: "rules", "code"... */
 const char *stack_proof_word(enum stack_proof proof);
 
+/* Static: the cause's word in JSON and in the manual. NULL of LAYOUT_COMPLETE. */
+const char *stack_truncation_word(enum layout_truncation cause);
+
 /* Takes time for the nodes, not for the lengths of the stacks. */
 struct stack_counts stack_counts_of(const struct profile *profile);
+/*
+ * Of the slice's samples, by the profile's objects; the caller's, to be freed with mem_free().
+ * Object 0 has what is cut ahead of the first frame of compiled code.
+ */
+struct object_stacks *object_stacks_of(const struct profile *profile, const struct slice *slice);
+/* Appends the shares of `frames`, by enum unwind_found: "97.0% by rules, ..."; nothing of none. */
+void stack_counts_put_found(const uint64_t *frames, struct str *out);
 /* Appends the shares of frames by how they were found, without the end of the line; nothing where
  * all were found by rules. */
 void stack_counts_put_frames(const struct stack_counts *stacks, struct str *out);

@@ -8,6 +8,7 @@
 #include "report/analyse/stack_counts.h"
 #include "report/model/text/json.h"
 #include "report/name/script_frames.h"
+#include "report/write/cut_stacks.h"
 #include "report/write/health.h"
 
 /*
@@ -29,16 +30,6 @@ struct facts {
 };
 
 /* ---- the words of the format; the readers of JSON rely on them ---- */
-
-static const char *truncation_word(enum layout_truncation cause)
-{
-	static const char *const words[LAYOUT_TRUNCATED_END] = {
-#define X(name, number, word) [number] = word,
-		LAYOUT_TRUNCATIONS(X)
-#undef X
-	};
-	return words[cause];
-}
 
 static const char *counter_word(enum layout_counter counter)
 {
@@ -256,7 +247,8 @@ static void put_stacks(const struct facts *facts, struct str *out)
 	str_putc(out, '\n');
 	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++)
 		if (stacks->truncated_by[i])
-			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "", truncation_word(i),
+			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "",
+				stack_truncation_word((enum layout_truncation)i),
 				profile_percent(stacks->truncated_by[i], samples));
 	if (stacks->guessed)
 		str_printf(out, "%-14s guessed in part: %.1f%%\n", "",
@@ -265,6 +257,7 @@ static void put_stacks(const struct facts *facts, struct str *out)
 	stack_counts_put_frames(stacks, &frames);
 	if (frames.len)
 		put_field(out, "frames", str_text(&frames));
+	cut_stacks_put(facts->profile, out);
 }
 
 static void put_tables(const struct facts *facts, struct str *out)
@@ -453,7 +446,8 @@ static void put_json_stacks(const struct stack_counts *stacks, struct str *out)
 	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++) {
 		if (!stacks->truncated_by[i])
 			continue;
-		str_printf(out, "%s\"%s\": %llu", separator, truncation_word(i),
+		str_printf(out, "%s\"%s\": %llu", separator,
+			stack_truncation_word((enum layout_truncation)i),
 			(unsigned long long)stacks->truncated_by[i]);
 		separator = ", ";
 	}
@@ -589,6 +583,7 @@ void info_put_json(const struct profile *profile, struct str *out)
 	put_json_count(out, "mappings", profile->mappings.len);
 	put_json_count(out, "build_ids", facts.nr_build_ids);
 	put_json_stacks(&facts.stacks, out);
+	cut_stacks_put_json(profile, out);
 	put_json_script_frames(&facts.scripts, out);
 	put_json_count(out, "snapshots", profile->nr_snapshots);
 	put_json_count(out, "snapshot_bytes", profile->snapshot_bytes);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "report/write/cut_stacks.h"
 #include "report/write/text.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
@@ -40,6 +41,53 @@ TEST(stacks_reached_by_guesses_are_not_complete)
 	text_put_head(profile, 7, 7, &head);
 	CHECK(strstr(str_text(&head),
 		", 28.6% of stacks reached by guesses, 57.1% of stacks truncated"));
+	profile_destroy(profile);
+}
+
+/* Two files: the caller of one is guessed, the other's cuts the stack. */
+TEST(files_in_which_stacks_are_cut_or_guessed_are_named)
+{
+	struct fixture fixture;
+	struct slice slice;
+	fixture_init(&fixture);
+	uint32_t thread, program = fixture_begin(&fixture, "/bin/program", &thread);
+	uint32_t library = fixture_object(&fixture, LAYOUT_OBJECT_FILE, "/lib/bare.so");
+	uint32_t root = frame_with(&fixture, program, 0x10, UNWIND_FOUND_BY_RULE);
+	uint32_t guessed = frame_with(&fixture, program, 0x20, UNWIND_FOUND_BY_FRAME_POINTER);
+	uint32_t leaf = frame_with(&fixture, library, 0x30, UNWIND_FOUND_BY_RULE);
+	uint32_t cut = frame_with(&fixture, 0, LAYOUT_TRUNCATED_NO_RULE, 0);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, root, guessed, leaf), 0, 1);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, cut, root, leaf), 0, 2);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, cut, leaf), 0, 4);
+	struct profile *profile = fixture_profile(&fixture);
+	slice_init_all(&slice, profile);
+	struct object_stacks *stacks = object_stacks_of(profile, &slice);
+	uint64_t guesses = 0, cuts = 0;
+	for (size_t i = 0; i < profile->objects.len; i++) {
+		guesses += stacks[i].guessed;
+		cuts += stacks[i].truncated;
+		const char *path = profile->objects.data[i].path;
+		if (strcmp(path, "/lib/bare.so") == 0) {
+			CHECK_INT(stacks[i].guessed, 1);
+			CHECK_INT(stacks[i].truncated, 4);
+			CHECK_INT(stacks[i].truncated_by[LAYOUT_TRUNCATED_NO_RULE], 4);
+			CHECK_INT(stacks[i].callers[UNWIND_FOUND_BY_FRAME_POINTER], 1);
+			CHECK_INT(stacks[i].callers[UNWIND_FOUND_BY_RULE], 2);
+		} else if (strcmp(path, "/bin/program") == 0) {
+			CHECK_INT(stacks[i].truncated, 2);
+			CHECK_INT(stacks[i].guessed, 0);
+		}
+	}
+	CHECK_INT(guesses, 1); /* they add up to what all stacks are */
+	CHECK_INT(cuts, 6);
+	mem_free(stacks);
+	slice_deinit(&slice);
+	CLEANUP(str_deinit) struct str text = {0};
+	cut_stacks_put(profile, &text);
+	const char *first = strstr(str_text(&text), "57.1% cut, 14.3% guessed in /lib/bare.so");
+	const char *second = strstr(str_text(&text), "28.6% cut in /bin/program");
+	CHECK(first && second && first < second); /* the worst is first */
+	CHECK(strstr(str_text(&text), "fix: compile it with -fasynchronous-unwind-tables"));
 	profile_destroy(profile);
 }
 

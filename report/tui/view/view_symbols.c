@@ -5,6 +5,8 @@
 #include "format/base/hex.h"
 #include "report/tui/app_state.h"
 #include "report/tui/view/list_header.h"
+#include "report/write/cut_stacks.h"
+
 #include "report/write/unsymbolized.h"
 
 enum symbols_column {
@@ -286,7 +288,9 @@ static void symbols_draw(void *state, struct app *app, struct grid *grid, struct
 
 /* ---- one object's story ---- */
 
-static void put_story(const struct app *app, const struct symbols_row *row, struct str *out)
+/* `stacks`: of all objects, see object_stacks_of(). */
+static void put_story(const struct app *app, const struct symbols_row *row,
+	const struct object_stacks *stacks, struct str *out)
 {
 	static const char *const states[] = {
 		[STATE_NONE] = "no names",
@@ -310,6 +314,8 @@ static void put_story(const struct app *app, const struct symbols_row *row, stru
 		str_put_escaped(out, object->symbols_from, strlen(object->symbols_from));
 		str_putc(out, '\n');
 	}
+	cut_stacks_put_object(app->model->profile, object, &stacks[row->object],
+		app->model->slice.whole.samples, out);
 	unsymbolized_put_object(object, app->options->files, row->unnamed || !row->state, out);
 }
 
@@ -319,7 +325,9 @@ static void open_story(const struct symbols *symbols, struct app *app)
 	struct str text = {0};
 	if (!row)
 		return;
-	put_story(app, row, &text);
+	CLEANUP_FREE struct object_stacks *stacks =
+		object_stacks_of(app->model->profile, &app->model->slice);
+	put_story(app, row, stacks, &text);
 	overlay_open_text(&app->overlay, "Symbols", &text);
 }
 
@@ -421,8 +429,10 @@ static bool symbols_mouse(void *state, struct app *app, const struct input *inpu
 static void symbols_print(void *state, struct app *app, struct str *out)
 {
 	const struct symbols *symbols = state;
+	CLEANUP_FREE struct object_stacks *stacks =
+		object_stacks_of(app->model->profile, &app->model->slice);
 	vec_each(&symbols->rows, row) {
-		put_story(app, row, out);
+		put_story(app, row, stacks, out);
 		str_putc(out, '\n');
 	}
 }

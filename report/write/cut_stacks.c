@@ -1,0 +1,337 @@
+#include "report/write/cut_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/model/text/json.h"
+
+enum {
+	ROWS_MAX = 5,
+	JSON_MAX_BYTES = 16 << 20, /* many objects can share one long path */
+};
+
+static const double least_percent = 0.1;
+
+/* ---- the words ---- */
+
+static bool is_generated(const struct profile_object *object)
+{
+	static const char memfd[] = "/memfd:"; /* as compilers use that map their code twice */
+	return object->info.kind == LAYOUT_OBJECT_ANONYMOUS ||
+	       strncmp(object->path, memfd, strlen(memfd)) == 0;
+}
+
+static const char *reason_of_no_table(const struct profile_object *object)
+{
+	if (object->info.flags & LAYOUT_OBJECT_REMOTE)
+		return "the recorder does not open remote or FUSE files of other users";
+	if (object->info.flags & LAYOUT_OBJECT_UNREADABLE)
+		return "the recorder could not open the file";
+	return "it has no call frame information (.eh_frame), and reading its code found no caller";
+}
+
+/* Why stacks are cut; the causes are explained in ebprof-record(1), too. */
+static const char *reason_of(const struct profile_object *object, enum layout_truncation cause)
+{
+	static const char *const reasons[LAYOUT_TRUNCATED_END] = {
+		[LAYOUT_TRUNCATED_FRAME_POINTER] =
+			"the chain of frame pointers ended before the root",
+		[LAYOUT_TRUNCATED_UNREADABLE] = "a part of the stack was not in memory",
+		[LAYOUT_TRUNCATED_DEPTH] = "the stack is deeper than the recorder goes",
+		[LAYOUT_TRUNCATED_NO_REGISTERS] =
+			"the kernel did not tell where the thread left user code",
+		[LAYOUT_TRUNCATED_NO_RULE] =
+			"no rule of its covers the code, and reading that found no caller",
+		[LAYOUT_TRUNCATED_UNSUPPORTED] = "a rule of a kind that ebprof does not follow",
+		[LAYOUT_TRUNCATED_REGISTER] =
+			"a rule needs a register whose value is not known there",
+		[LAYOUT_TRUNCATED_JIT] =
+			"code made at run time, without rules, and reading it found no caller",
+		[LAYOUT_TRUNCATED_TABLE_PENDING] =
+			"its rules came too late, and no copy of the stack was kept",
+		[LAYOUT_TRUNCATED_NO_MAPPING] =
+			"the return address lies outside of all executable memory",
+		[LAYOUT_TRUNCATED_LEFT_OUT] = "rare frames are left out of a baseline",
+	};
+	if (cause == LAYOUT_TRUNCATED_NO_TABLE)
+		return reason_of_no_table(object);
+	return reasons[cause] ? reasons[cause] : "the recording does not say why";
+}
+
+/* What can be done about it, as far as that is known to help. */
+enum remedy {
+	REMEDY_COMPILE,
+	REMEDY_LOCAL_COPY,
+	REMEDY_READ,
+	REMEDY_REGISTER,
+	REMEDY_FRAME_POINTER,
+	REMEDY_AGAIN,
+	REMEDY_BUILD_ID,
+	REMEDY_ARCHIVE,
+	REMEDIES,
+};
+
+static const char *const remedies[REMEDIES] = {
+	[REMEDY_COMPILE] = "compile it with -fasynchronous-unwind-tables, give assembly .cfi "
+			   "directives",
+	[REMEDY_LOCAL_COPY] = "run it from a local disk",
+	[REMEDY_READ] = "record as a user who may read the file",
+	[REMEDY_REGISTER] = "let its runtime register the code for debuggers (GDB's JIT interface)",
+	[REMEDY_FRAME_POINTER] = "let it keep frame pointers (java -XX:+PreserveFramePointer)",
+	[REMEDY_AGAIN] = "record again: the rules of files are kept between recordings "
+			 "(--unwind-cache)",
+	[REMEDY_BUILD_ID] = "link it with --build-id, by which its rules are kept between "
+			    "recordings",
+	[REMEDY_ARCHIVE] = "if the file is not here now: ebprof archive where it was recorded, "
+			   "since stacks that the recorder left are unwound by the file",
+};
+
+/* Of code that no rule covers. */
+static unsigned remedies_without_rules(const struct profile_object *object)
+{
+	if (is_generated(object))
+		return 1U << REMEDY_REGISTER;
+	return object->info.kind == LAYOUT_OBJECT_FILE ? 1U << REMEDY_COMPILE : 0;
+}
+
+static unsigned remedies_of_no_table(
+	const struct profile *profile, const struct profile_object *object)
+{
+	uint32_t flags = object->info.flags;
+	if (flags & LAYOUT_OBJECT_REMOTE)
+		return 1U << REMEDY_LOCAL_COPY;
+	if (flags & LAYOUT_OBJECT_UNREADABLE)
+		return flags & LAYOUT_OBJECT_DELETED ? 0 : 1U << REMEDY_READ;
+	bool is_file = object->info.kind == LAYOUT_OBJECT_FILE && !is_generated(object);
+	return remedies_without_rules(object) |
+	       (is_file && profile->nr_snapshots ? 1U << REMEDY_ARCHIVE : 0);
+}
+
+static unsigned remedies_of(const struct profile *profile, const struct profile_object *object,
+	enum layout_truncation cause)
+{
+	switch (cause) {
+	case LAYOUT_TRUNCATED_NO_TABLE:
+		return remedies_of_no_table(profile, object);
+	case LAYOUT_TRUNCATED_NO_RULE:
+		return remedies_without_rules(object);
+	case LAYOUT_TRUNCATED_JIT:
+		return 1U << REMEDY_REGISTER | 1U << REMEDY_FRAME_POINTER;
+	case LAYOUT_TRUNCATED_TABLE_PENDING:
+		if (object->info.kind != LAYOUT_OBJECT_FILE)
+			return 0;
+		return 1U << (object->info.build_id_len ? REMEDY_AGAIN : REMEDY_BUILD_ID);
+	default:
+		return 0;
+	}
+}
+
+static bool has_share(uint64_t samples, uint64_t all)
+{
+	return samples && profile_percent(samples, all) >= least_percent;
+}
+
+/* "a; b; c", of all causes that matter; nothing where nothing helps. */
+static void put_remedies(const struct profile *profile, const struct profile_object *object,
+	const struct object_stacks *stacks, uint64_t all, struct str *out)
+{
+	unsigned which = 0;
+	for (uint32_t i = 1; i < LAYOUT_TRUNCATED_END; i++)
+		if (has_share(stacks->truncated_by[i], all))
+			which |= remedies_of(profile, object, (enum layout_truncation)i);
+	if (has_share(stacks->guessed, all))
+		which |= remedies_without_rules(object);
+	size_t begin = out->len;
+	for (unsigned i = 0; i < REMEDIES; i++) {
+		if (!(which >> i & 1))
+			continue;
+		str_puts(out, out->len > begin ? "; " : "");
+		str_puts(out, remedies[i]);
+	}
+}
+
+static void put_cause(const struct profile_object *object, const struct object_stacks *stacks,
+	enum layout_truncation cause, uint64_t all, struct str *out)
+{
+	str_printf(out, "%.1f%% %s: %s\n", profile_percent(stacks->truncated_by[cause], all),
+		stack_truncation_word(cause), reason_of(object, cause));
+}
+
+static const char guesses_mean[] = "no rule covers the code, and reading it found no caller for "
+				   "certain: callers may be missing";
+
+/* ---- rows ---- */
+
+struct row {
+	const struct profile_object *object;
+	struct object_stacks stacks;
+};
+
+static uint64_t badness(const struct row *row)
+{
+	return row->stacks.truncated + row->stacks.guessed;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	if (badness(x) != badness(y))
+		return badness(x) > badness(y) ? -1 : 1;
+	return (x->object > y->object) - (x->object < y->object);
+}
+
+static void add_stacks(struct object_stacks *to, const struct object_stacks *from)
+{
+	for (unsigned i = 0; i < UNWIND_FOUND_KINDS; i++)
+		to->callers[i] += from->callers[i];
+	for (unsigned i = 0; i < LAYOUT_TRUNCATED_END; i++)
+		to->truncated_by[i] += from->truncated_by[i];
+	to->truncated += from->truncated;
+	to->guessed += from->guessed;
+}
+
+/* Objects that cost a stack its callers, the worst first; each process has an object of its own for
+ * generated code, but they are called the same, and are one row. Yours. */
+static struct row *make_rows(const struct profile *profile, size_t *nr_rows)
+{
+	struct slice slice;
+	slice_init_all(&slice, profile);
+	CLEANUP_FREE struct object_stacks *stacks = object_stacks_of(profile, &slice);
+	slice_deinit(&slice);
+	struct row *rows = mem_zalloc_array(profile->objects.len, sizeof(*rows));
+	struct row *generated = NULL;
+	*nr_rows = 0;
+	for (size_t i = 0; i < profile->objects.len; i++) {
+		const struct profile_object *object = &profile->objects.data[i];
+		bool joins = generated && object->info.kind == LAYOUT_OBJECT_ANONYMOUS &&
+			     strcmp(object->path, generated->object->path) == 0;
+		if (!stacks[i].truncated && !stacks[i].guessed)
+			continue;
+		struct row *row = joins ? generated : &rows[(*nr_rows)++];
+		row->object = joins ? row->object : object;
+		add_stacks(&row->stacks, &stacks[i]);
+		if (object->info.kind == LAYOUT_OBJECT_ANONYMOUS)
+			generated = row;
+	}
+	qsort(rows, *nr_rows, sizeof(*rows), compare_rows);
+	return rows;
+}
+
+static const char *path_of(const struct profile_object *object)
+{
+	return object->path && object->path[0] ? object->path : "code of no known file";
+}
+
+static void put_row(
+	const struct profile *profile, const struct row *row, const char *field, struct str *out)
+{
+	const struct object_stacks *stacks = &row->stacks;
+	uint64_t all = profile->samples.len;
+	str_printf(out, "%-14s ", field);
+	if (has_share(stacks->truncated, all))
+		str_printf(out, "%.1f%% cut", profile_percent(stacks->truncated, all));
+	if (has_share(stacks->guessed, all))
+		str_printf(out, "%s%.1f%% guessed", has_share(stacks->truncated, all) ? ", " : "",
+			profile_percent(stacks->guessed, all));
+	str_puts(out, " in ");
+	str_put_escaped(out, path_of(row->object), strlen(path_of(row->object)));
+	str_putc(out, '\n');
+	for (uint32_t i = 1; i < LAYOUT_TRUNCATED_END; i++) {
+		if (!has_share(stacks->truncated_by[i], all))
+			continue;
+		str_printf(out, "%-14s ", "");
+		put_cause(row->object, stacks, (enum layout_truncation)i, all, out);
+	}
+	if (has_share(stacks->guessed, all))
+		str_printf(out, "%-14s %.1f%% guessed: %s\n", "",
+			profile_percent(stacks->guessed, all), guesses_mean);
+	CLEANUP(str_deinit) struct str fix = {0};
+	put_remedies(profile, row->object, stacks, all, &fix);
+	if (fix.len)
+		str_printf(out, "%-14s fix: %s\n", "", str_text(&fix));
+}
+
+void cut_stacks_put(const struct profile *profile, struct str *out)
+{
+	size_t nr_rows, nr_shown = 0, nr_left = 0;
+	CLEANUP_FREE struct row *rows = make_rows(profile, &nr_rows);
+	for (size_t i = 0; i < nr_rows; i++) {
+		if (!has_share(rows[i].stacks.truncated, profile->samples.len) &&
+			!has_share(rows[i].stacks.guessed, profile->samples.len))
+			continue;
+		if (nr_shown == ROWS_MAX)
+			nr_left++;
+		else
+			put_row(profile, &rows[i], nr_shown++ ? "" : "cut or guessed", out);
+	}
+	if (nr_left)
+		str_printf(out, "%-14s and in %zu more %s\n", "", nr_left,
+			str_plural(nr_left, "file", "files"));
+}
+
+/* ---- JSON ---- */
+
+static void put_json_row(const struct profile *profile, const struct row *row, struct str *out)
+{
+	const struct object_stacks *stacks = &row->stacks;
+	str_puts(out, "{\"path\": ");
+	json_quote(out, row->object->path ? row->object->path : "");
+	str_printf(out, ", \"guessed\": %llu, \"truncated\": %llu, \"truncated_by\": {",
+		(unsigned long long)stacks->guessed, (unsigned long long)stacks->truncated);
+	const char *separator = "";
+	for (uint32_t i = 1; i < LAYOUT_TRUNCATED_END; i++) {
+		if (!stacks->truncated_by[i])
+			continue;
+		str_printf(out, "%s\"%s\": %llu", separator,
+			stack_truncation_word((enum layout_truncation)i),
+			(unsigned long long)stacks->truncated_by[i]);
+		separator = ", ";
+	}
+	str_printf(out,
+		"}, \"callers\": {\"rule\": %llu, \"code\": %llu, \"frame_pointer\": %llu, "
+		"\"scan\": %llu}, \"fix\": ",
+		(unsigned long long)stacks->callers[UNWIND_FOUND_BY_RULE],
+		(unsigned long long)stacks->callers[UNWIND_FOUND_BY_CODE],
+		(unsigned long long)stacks->callers[UNWIND_FOUND_BY_FRAME_POINTER],
+		(unsigned long long)stacks->callers[UNWIND_FOUND_BY_SCAN]);
+	CLEANUP(str_deinit) struct str fix = {0};
+	put_remedies(profile, row->object, stacks, profile->samples.len, &fix);
+	json_quote(out, str_text(&fix));
+	str_putc(out, '}');
+}
+
+void cut_stacks_put_json(const struct profile *profile, struct str *out)
+{
+	size_t nr_rows, i;
+	CLEANUP_FREE struct row *rows = make_rows(profile, &nr_rows);
+	str_puts(out, "  \"cut_or_guessed\": [");
+	size_t limit = out->len + JSON_MAX_BYTES;
+	for (i = 0; i < nr_rows && out->len <= limit; i++) {
+		str_puts(out, i ? ",\n    " : "\n    ");
+		put_json_row(profile, &rows[i], out);
+	}
+	str_printf(out, "],\n  \"cut_or_guessed_omitted\": %zu,\n", nr_rows - i);
+}
+
+/* ---- one object ---- */
+
+void cut_stacks_put_object(const struct profile *profile, const struct profile_object *object,
+	const struct object_stacks *stacks, uint64_t all, struct str *out)
+{
+	CLEANUP(str_deinit) struct str callers = {0}, fix = {0};
+	stack_counts_put_found(stacks->callers, &callers);
+	if (callers.len)
+		str_printf(out, "its callers: found %s\n", str_text(&callers));
+	for (uint32_t i = 1; i < LAYOUT_TRUNCATED_END; i++) {
+		if (!stacks->truncated_by[i])
+			continue;
+		str_puts(out, "cut here: ");
+		put_cause(object, stacks, (enum layout_truncation)i, all, out);
+	}
+	if (stacks->guessed)
+		str_printf(out, "guessed from here: %.1f%%: %s\n",
+			profile_percent(stacks->guessed, all), guesses_mean);
+	put_remedies(profile, object, stacks, all, &fix);
+	if (fix.len)
+		str_printf(out, "for whole stacks: %s\n", str_text(&fix));
+}

@@ -1,0 +1,27 @@
+/*
+ * In whose code stacks are cut or guessed, for what cause, and what helps: the words of `info` and
+ * of the terminal interface.
+ */
+#ifndef EBPROF_CUT_STACKS_H
+#define EBPROF_CUT_STACKS_H
+
+#include "format/base/str.h"
+#include "report/analyse/stack_counts.h"
+#include "report/model/profile.h"
+
+/*
+ * Appends fields as `info` has them: the objects that cost most stacks their callers, from a
+ * thousandth of the samples on. Nothing where there are none.
+ */
+void cut_stacks_put(const struct profile *profile, struct str *out);
+
+/* Appends all objects that cut a stack or left it to a guess, the worst first, as a member
+ * "cut_or_guessed" of a JSON object, with "," and the end of the line. */
+void cut_stacks_put_json(const struct profile *profile, struct str *out);
+
+/* Appends lines that stand alone about one object, of `all` samples; nothing where no step of a
+ * stack begins in it. */
+void cut_stacks_put_object(const struct profile *profile, const struct profile_object *object,
+	const struct object_stacks *stacks, uint64_t all, struct str *out);
+
+#endif
