@@ -381,8 +381,8 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			(unsigned long long)summary->perf_maps_remote,
 			str_plural(summary->perf_maps_remote, "process were", "processes were"));
 	if (summary->mappings_full)
-		console_say("hint: %llu %s left out, since a process has too many; frames there "
-			    "may lack names",
+		console_say("hint: %llu %s left out, since a process has too many or keeps /proc "
+			    "waiting; frames there may lack names",
 			(unsigned long long)summary->mappings_full,
 			str_plural(summary->mappings_full, "mapping was", "mappings were"));
 	if (summary->targets_full)

@@ -318,19 +318,23 @@ static int open_at(const struct object *object, const struct object_location *wh
 	}
 }
 
-/* Tries where the file may be until `fn` finds it there. Else errno may be EREMOTE. */
+/*
+ * Tries where the file may be until `fn` finds it there. Else errno: EREMOTE as target_file.h says,
+ * ETIMEDOUT when its process did not let it be looked for, see proc_access.h.
+ */
 static bool try_places(const struct object *object, const struct object_location *where,
 	take_file_fn *fn, void *context)
 {
-	bool is_refused = false;
+	bool is_refused = false, is_locked = false;
 	for (enum place place = PLACE_MAPPED; place < NR_PLACES; place++) {
 		struct stat st;
 		int fd = open_at(object, where, place, &st);
 		if (fd >= 0 && fn(context, fd, &st))
 			return true;
 		is_refused |= fd < 0 && errno == EREMOTE;
+		is_locked |= fd < 0 && errno == ETIMEDOUT;
 	}
-	errno = is_refused ? EREMOTE : ENOENT;
+	errno = is_locked ? ETIMEDOUT : is_refused ? EREMOTE : ENOENT;
 	return false;
 }
 
@@ -339,9 +343,11 @@ void object_examine(struct object *object, const struct object_location *where)
 	if (object->is_examined)
 		return;
 	object->is_examined = true;
+	object->info.flags &= ~(uint32_t)LAYOUT_OBJECT_UNREADABLE;
 	if (try_places(object, where, examine_file, object))
 		return;
 	object->info.flags |= LAYOUT_OBJECT_UNREADABLE;
+	object->is_examined = errno != ETIMEDOUT;
 	if (errno == EREMOTE)
 		object->info.flags |= LAYOUT_OBJECT_REMOTE;
 }

@@ -74,14 +74,15 @@ struct object *object_table_special(
 struct object *object_table_anonymous(struct object_table *table);
 
 /*
- * Reads segments and build ID from the file, once. A file that holds another
+ * Reads segments and build ID from the file, once it can be opened. A file that holds another
  * build ID than the kernel announced is flagged and gives no segments; so is one
  * that target_file.h refuses.
  */
 void object_examine(struct object *object, const struct object_location *where);
 /*
  * The file itself, when the right one can still be reached: of a build ID, or
- * an inode, as the object's. *fd and *elf are the caller's. False: there is none.
+ * an inode, as the object's. *fd and *elf are the caller's. False: there is none, or with errno
+ * ETIMEDOUT its process did not let it be opened in time.
  */
 bool object_open(const struct object *object, const struct object_location *where, int *fd,
 	struct elf_file **elf);

@@ -17,6 +17,7 @@
 #include "format/base/clock.h"
 #include "format/base/fd.h"
 #include "format/base/mem.h"
+#include "record/proc_access.h"
 
 bool proc_read_file(const char *path, struct str *ret)
 {
@@ -30,6 +31,16 @@ bool proc_read_file(const char *path, struct str *ret)
 			return got == 0;
 		str_write(ret, buf, (size_t)got);
 	}
+}
+
+/* Of those that tell of memory; see proc_access.h. */
+static bool read_locked_file(uint32_t pid, const char *name, struct str *ret)
+{
+	CLEANUP_FD int fd = proc_access_open(pid, name, O_RDONLY);
+	ssize_t got = fd < 0 ? -1 : 1;
+	while (got > 0)
+		got = proc_access_read(pid, &fd, ret);
+	return got == 0;
 }
 
 static bool read_pid_file(uint32_t pid, const char *name, struct str *ret)
@@ -116,46 +127,43 @@ bool proc_each_mapping(uint32_t pid, struct proc_limit *limit, proc_mapping_fn *
 		MIN_BYTES = 1 << 20,
 	};
 	CLEANUP(str_deinit) struct str text = {0};
-	char path[64], bytes[16384];
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_FD int fd = proc_access_open(pid, "maps", O_RDONLY);
 	uint64_t begun_ns = clock_now_ns(), total = 0;
-	ssize_t got;
-	while (fd >= 0 && (got = fd_read(fd, bytes, sizeof(bytes))) > 0) {
+	ssize_t got = fd < 0 ? -1 : 1;
+	bool is_locked = fd < 0 && errno == ETIMEDOUT;
+	while (got > 0 && (got = proc_access_read(pid, &fd, &text)) > 0) {
 		if (limit && total > MIN_BYTES && clock_now_ns() - begun_ns > limit->max_ns) {
 			limit->is_reached = true;
 			break;
 		}
 		total += (uint64_t)got;
-		str_write(&text, bytes, (size_t)got);
 		if (!take_lines(&text, fn, context))
 			break;
 	}
+	is_locked |= got < 0 && errno == ETIMEDOUT;
+	if (limit)
+		limit->is_locked = is_locked;
 	return total;
 }
 
 bool proc_read_mapping(
 	uint32_t pid, uint64_t start, uint64_t end, struct str *text, struct proc_mapping *ret)
 {
-	char link[80], target[PATH_MAX];
+	char link[64];
 	struct statx file;
-	snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
+	snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)start,
 		(unsigned long long)end);
-	ssize_t len = readlink(link, target, sizeof(target) - 1);
-	/* What the kernel knows of the file, as a server that would have to be asked may hang. */
-	if (len <= 0 || statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_INO, &file))
+	str_truncate(text, 0);
+	if (!proc_access_link(pid, link, text, &file) || !text->len)
 		return false;
-	target[len] = '\0';
 	*ret = (struct proc_mapping){
 		.start = start,
 		.end = end,
 		.device = file.stx_dev_major << 20 | file.stx_dev_minor,
 		.inode = file.stx_ino,
-		.is_deleted = strip_suffix(target, " (deleted)"),
+		.is_deleted = strip_suffix(text->data, " (deleted)"),
+		.path = text->data,
 	};
-	str_truncate(text, 0);
-	str_puts(text, target);
-	ret->path = str_text(text);
 	return true;
 }
 
@@ -168,7 +176,7 @@ bool proc_read_stat(uint32_t pid, struct proc_stat *ret)
 		FIELD_STARTTIME = 22,
 	};
 	CLEANUP(str_deinit) struct str text = {0};
-	if (!read_pid_file(pid, "stat", &text))
+	if (!read_locked_file(pid, "stat", &text))
 		return false;
 	char *at = strrchr(str_text(&text), ')'); /* comm may hold anything, parentheses too */
 	if (!at)

@@ -29,6 +29,7 @@ typedef bool proc_mapping_fn(void *context, const struct proc_mapping *mapping);
 struct proc_limit {
 	uint64_t max_ns;
 	bool is_reached; /* set to true when there was more to read */
+	bool is_locked; /* set to true when the process did not let it be read, see proc_access.h */
 };
 
 /*

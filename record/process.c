@@ -113,7 +113,8 @@ static bool add_proc_mapping(void *context, const struct proc_mapping *found)
 	return process_map(scan->process, &mapping);
 }
 
-static void scan_maps(struct process_table *table, struct process *process, uint64_t time_ns)
+/* False: the process did not let it be read; it is to be read again. */
+static bool scan_maps(struct process_table *table, struct process *process, uint64_t time_ns)
 {
 	struct scan scan = {table, process, time_ns};
 	struct proc_limit limit = {.max_ns = SCAN_MAX_NS};
@@ -123,7 +124,9 @@ static void scan_maps(struct process_table *table, struct process *process, uint
 	uint64_t begun_ns = clock_now_ns();
 	proc_each_mapping(process->pid, &limit, add_proc_mapping, &scan);
 	process->rescan_cost_ns = clock_now_ns() - begun_ns;
-	table->pool.refused += limit.is_reached;
+	table->pool.refused += limit.is_reached || limit.is_locked;
+	process->is_stale |= limit.is_locked;
+	return !limit.is_locked;
 }
 
 /* Seldom enough for what it costs; a process can map a million files. */
@@ -138,14 +141,14 @@ static bool may_rescan_now(const struct process *process, uint64_t time_ns)
 	return !process->exited_ns && time_ns - process->rescanned_ns > interval_ns;
 }
 
-/* What is not there any more goes; all stays when /proc does not say. */
+/* What is not there any more goes; all stays when /proc does not say, or not all. */
 static void read_again(struct process_table *table, struct process *process, uint64_t time_ns)
 {
 	struct mapping_table old = {.pool = &table->pool};
 	mapping_table_share(&old, &process->mappings);
 	mapping_table_clear(&process->mappings);
-	scan_maps(table, process, time_ns);
-	if (!mapping_table_count(&process->mappings))
+	bool is_whole = scan_maps(table, process, time_ns);
+	if (!is_whole || !mapping_table_count(&process->mappings))
 		mapping_table_share(&process->mappings, &old);
 	mapping_table_clear(&old);
 }

@@ -1,5 +1,7 @@
 #include "record/rule_source.h"
 
+#include <errno.h>
+
 #include "format/base/mem.h"
 #include "record/process.h"
 #include "record/runtime/runtime.h"
@@ -81,7 +83,8 @@ void rule_source_forget_objects(struct rule_source *rules)
 	object_table_forget(rules->objects, &rules->tables);
 }
 
-/* A table, TABLE_ABSENT, or TABLE_NOT_STORED: it is being made. */
+/* A table, TABLE_ABSENT, or TABLE_NOT_STORED: it is being made, or else is to be asked for again.
+ */
 static uint32_t table_of(struct rule_source *rules, struct object *object)
 {
 	uint32_t known = rule_source_table(rules, object); /* the store may have dropped it */
@@ -89,10 +92,13 @@ static uint32_t table_of(struct rule_source *rules, struct object *object)
 		return known;
 	if (is_pending(rules, object))
 		return TABLE_NOT_STORED;
-	int fd;
-	struct elf_file *elf;
-	if (object->info.kind != LAYOUT_OBJECT_FILE ||
-		!object_open(object, &object->where, &fd, &elf)) {
+	int fd = -1;
+	struct elf_file *elf = NULL;
+	bool is_file = object->info.kind == LAYOUT_OBJECT_FILE;
+	bool is_open = is_file && object_open(object, &object->where, &fd, &elf);
+	if (is_file && !is_open && errno == ETIMEDOUT)
+		return TABLE_NOT_STORED;
+	if (!is_open) {
 		set_table(rules, object, TABLE_ABSENT);
 		rules->statistics.failed++;
 		return TABLE_ABSENT;
@@ -106,7 +112,9 @@ void rule_source_provide(struct rule_source *rules, uint32_t file, struct object
 {
 	uint32_t table = table_of(rules, object);
 	struct rule_wish wish = {.file = file, .object = object};
-	if (table == TABLE_NOT_STORED)
+	if (table == TABLE_NOT_STORED && !is_pending(rules, object))
+		table_store_ask_again(rules->store, file);
+	else if (table == TABLE_NOT_STORED)
 		vec_push(&rules->wishes, wish);
 	else
 		table_store_bind(rules->store, file, table);

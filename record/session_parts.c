@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "record/proc.h"
+#include "record/proc_access.h"
 #include "record/runtime/runtime.h"
 #include "record/runtime_forecast.h"
 
@@ -249,6 +250,7 @@ struct err *session_parts_init(struct session_parts *parts, const struct session
 	parts->script_probes.target_files = parts->translate.objects.files;
 	target_reader_start(&parts->translate.scripts.reader);
 	target_reader_start(&parts->translate.registered.reader);
+	proc_access_start();
 	code_rules_init(&parts->code, &parts->translate.processes);
 	parts->recording.options = &parts->options;
 	parts->recording.translate = &parts->translate;
@@ -278,6 +280,7 @@ void session_parts_deinit(struct session_parts *parts)
 	watched_tasks_deinit(&parts->watched);
 	proc_pids_deinit(&parts->targets);
 	left_out_deinit(&parts->left_out);
+	proc_access_stop();
 	session_signals_restore(&parts->signals);
 	mem_close_fd(&parts->epoll_fd);
 }

@@ -17,6 +17,7 @@
 #include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "record/proc.h"
+#include "record/proc_access.h"
 
 enum {
 	MAX_OWN_BYTES = 16 << 20,
@@ -230,11 +231,11 @@ static int open_for_reading(int path_fd, struct stat *st)
 int target_file_open_mapped(
 	struct target_files *files, uint32_t pid, uint64_t start, uint64_t end, struct stat *st)
 {
-	char path[80];
+	char name[64];
 	struct mount_file file;
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)start,
 		(unsigned long long)end);
-	CLEANUP_FD int fd = open(path, O_PATH | O_CLOEXEC);
+	CLEANUP_FD int fd = proc_access_open(pid, name, O_PATH);
 	if (fd < 0)
 		return -1;
 	if (!mount_file_of(fd, &file)) /* FUSE without allow_other tells nobody else anything */
@@ -247,9 +248,7 @@ int target_file_open_mapped(
 
 int target_file_open_root(uint32_t pid, struct mount_file *ret)
 {
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/%u/root", pid);
-	CLEANUP_FD int fd = open(path, FOLDER);
+	CLEANUP_FD int fd = proc_access_open(pid, "root", FOLDER);
 	return fd >= 0 && mount_file_of(fd, ret) ? steal_fd(fd) : -1;
 }
 
