@@ -203,13 +203,16 @@ static uint64_t time_for_all_ns(const struct gone_names_options *options)
 	return now_ns + least_time_ns < end_ns ? end_ns - now_ns : least_time_ns;
 }
 
-/* All of them; or, if that takes too long, all but the largest, in a third of the time. */
+/*
+ * All of them; or, if that takes too long, all but the largest, in a third of the time. When little
+ * is left there is one attempt: to begin another one may take longer than that on a busy machine.
+ */
 static void archive_files(struct gone_names *gone)
 {
 	uint64_t all_ns = time_for_all_ns(gone->options), time_ns = all_ns * 3 / 4;
 	size_t count = gone->files.len;
 	enum outcome outcome = try_files(gone, count, time_ns), first = outcome;
-	if (outcome != OUTCOME_DONE && count > 1)
+	if (outcome != OUTCOME_DONE && count > 1 && all_ns > least_time_ns)
 		outcome = try_files(gone, --count, time_ns / 3);
 	if (outcome == OUTCOME_DONE)
 		say_done(gone);

@@ -300,7 +300,7 @@ void jit_table_watch(struct jit_table *table, uint64_t now_ns)
 enum {
 	SHARE = 5,                        /* one part in so many of the time is for reading */
 	TIME_MAX_NS = 200 * 1000 * 1000,  /* at once, as the main loop waits for it */
-	TIME_LAST_NS = 700 * 1000 * 1000, /* ... when a file ends */
+	TIME_LAST_NS = 400 * 1000 * 1000, /* ... when a file ends */
 };
 
 /* Processes choose how much there is to read, and how often one of them ends. */
@@ -464,12 +464,11 @@ static void read_map(struct jit_table *table, struct jit_image *image, const str
 		growth_watch_remove(table->watch, image->growth);
 		file_growth_look(image->growth, fd);
 	}
-	perf_map_read(fd, image->growth, &in_map, &out);
+	table->given_up += perf_map_read(fd, image->growth, &in_map, table->time_left_ns, &out);
 	if (image->map_fd >= 0)
 		growth_watch_add(table->watch, image->growth, fd);
 }
 
-/* Reading one is bounded, so it ends soon after the time is used up. */
 static void name_by_map(struct jit_table *table, struct jit_image *image, struct naming *naming)
 {
 	uint64_t begun_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);

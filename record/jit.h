@@ -94,7 +94,7 @@ struct jit_names {
  */
 void jit_table_name(
 	struct jit_table *table, const struct object *object, const struct jit_names *names);
-/* The same of all objects, whose processes go on. Takes less than a second of CPU time. */
+/* The same of all objects, whose processes go on. Takes less than half a second of CPU time. */
 void jit_table_name_all(struct jit_table *table, const struct jit_names *names);
 
 #endif

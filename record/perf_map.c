@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/map.h"
+
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "record/lines.h"
@@ -47,6 +49,9 @@ struct reading {
 	VEC(struct claim) claims;
 	uint64_t *nodes; /* of the newest line, its offset in the file plus 1; NULL: no limit met */
 	size_t limit_step; /* where it was met */
+	uint64_t until_ns; /* of CPU time */
+	uint64_t nr_lines;
+	uint64_t end; /* what lies behind was not read */
 };
 
 static void skip_spaces(const char **at, const char *end)
@@ -126,12 +131,26 @@ static void follow_growth(struct reading *reading, const struct line *line)
 	}
 }
 
+static bool is_time_over(struct reading *reading)
+{
+	enum {
+		LINES = 256 /* between looks at the clock */
+	};
+	return reading->nr_lines++ % LINES == 0 &&
+	       clock_read_ns(CLOCK_THREAD_CPUTIME_ID) >= reading->until_ns;
+}
+
 static bool note_line(void *context, const struct line *line)
 {
 	struct reading *reading = context;
 	const struct perf_map_wanted *wanted = reading->wanted;
 	struct perf_map_entry entry;
+	if (is_time_over(reading)) {
+		reading->end = line->offset;
+		return false;
+	}
 	follow_growth(reading, line);
+
 	if (!parse(line, &entry))
 		return true;
 	size_t low = sampled_addresses_below(wanted->addresses, wanted->count, entry.start);
@@ -260,8 +279,8 @@ static void put_claims(const struct reading *reading, size_t index, struct messa
 static uint64_t unread_ns(const struct reading *reading, int fd)
 {
 	struct stat st;
-	bool is_longer = !fstat(fd, &st) && st.st_size > MAX_FILE_BYTES;
-	size_t step = file_growth_step_of(reading->growth, MAX_FILE_BYTES + 1);
+	bool is_longer = !fstat(fd, &st) && (uint64_t)st.st_size > reading->end;
+	size_t step = file_growth_step_of(reading->growth, reading->end + 1);
 	return is_longer ? from_ns(reading, step) + 1 : 0;
 }
 
@@ -331,11 +350,19 @@ static void tell(const struct perf_map_wanted *wanted, struct messages *messages
 	}
 }
 
-void perf_map_read(int fd, const struct file_growth *growth, const struct perf_map_wanted *wanted,
-	const struct perf_map_names *names)
+static size_t count_unnamed(const struct reading *reading)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < reading->wanted->count; i++)
+		count += !reading->newest[i];
+	return count;
+}
+
+size_t perf_map_read(int fd, const struct file_growth *growth, const struct perf_map_wanted *wanted,
+	uint64_t max_ns, const struct perf_map_names *names)
 {
 	if (!wanted->count || lseek(fd, 0, SEEK_SET))
-		return;
+		return 0;
 	CLEANUP_FREE uint32_t *newest = mem_zalloc_array(wanted->count, sizeof(*newest));
 	CLEANUP_FREE struct line_reader *reader = mem_zalloc(sizeof(*reader));
 	struct reading reading = {
@@ -343,6 +370,8 @@ void perf_map_read(int fd, const struct file_growth *growth, const struct perf_m
 		.growth = growth,
 		.seed = map_random_seed(),
 		.newest = newest,
+		.until_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + max_ns,
+		.end = MAX_FILE_BYTES,
 	};
 	struct messages messages = {0};
 	reader->fd = fd;
@@ -350,7 +379,9 @@ void perf_map_read(int fd, const struct file_growth *growth, const struct perf_m
 	claim_beyond_limit(&reading, reader);
 	collect_messages(&reading, fd, &messages);
 	tell(wanted, &messages, reader, names);
+	size_t left = reading.end < MAX_FILE_BYTES ? count_unnamed(&reading) : 0;
 	vec_deinit(&messages.list);
 	vec_deinit(&reading.claims);
 	mem_free(reading.nodes);
+	return left;
 }

@@ -42,10 +42,11 @@ struct perf_map_names {
 };
 
 /*
- * Tells what has the addresses. Whatever the file is: reads a limited part of it, and what is
- * remembered is bounded by the number of addresses, not by that of lines.
+ * Tells what has the addresses. Whatever the file is: reads a limited part of it, for about
+ * `max_ns` of CPU time, and what is remembered is bounded by the number of addresses, not by that
+ * of lines. Returns how many of the addresses have no name because that time was used up.
  */
-void perf_map_read(int fd, const struct file_growth *growth, const struct perf_map_wanted *wanted,
-	const struct perf_map_names *names);
+size_t perf_map_read(int fd, const struct file_growth *growth, const struct perf_map_wanted *wanted,
+	uint64_t max_ns, const struct perf_map_names *names);
 
 #endif

@@ -21,7 +21,7 @@ enum {
 	READING_CODE_NS = 10 * 1000 * 1000,    /* of a turn, for code without rules */
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
 	WAIT_NS = 500 * 1000 * 1000,           /* of samples for unwind tables and code */
-	LAST_WAIT_NS = 1000 * 1000 * 1000,     /* the same, when all is over */
+	LAST_WAIT_NS = 600 * 1000 * 1000,      /* the same, when all is over */
 	FLUSH_BYTES = 1 << 20,
 	CHILD_GRACE_NS = 1000 * 1000 * 1000, /* for the command to end after our stop signal */
 	DRAINS_MAX = 8,

@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	grow(&growth, len - 1);
 	struct perf_map_wanted wanted = {addresses, first_ns, COUNT};
 	struct perf_map_names names = {on_entry, on_place, &check};
-	perf_map_read(fd, &growth, &wanted, &names);
+	perf_map_read(fd, &growth, &wanted, UINT32_MAX, &names);
 	file_growth_deinit(&growth);
 	close(fd);
 	return 0;

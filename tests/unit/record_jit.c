@@ -35,7 +35,7 @@ static void check_growing(const char *bytes, size_t len, const struct file_growt
 	int fd = forged_fd(bytes, len);
 	struct perf_map_wanted wanted = {addresses, times, count};
 	struct perf_map_names names = {log_entry, log_place, &got};
-	perf_map_read(fd, growth, &wanted, &names);
+	perf_map_read(fd, growth, &wanted, UINT32_MAX, &names);
 	close(fd);
 	CHECK_STR(str_text(&got), want);
 }
@@ -226,6 +226,23 @@ TEST(perf_map_bounds_lines)
 	str_deinit(&want);
 }
 
+/* Names that there was no time for are counted; what was read before is not lost. */
+TEST(perf_map_stops_when_the_time_is_over)
+{
+	CLEANUP(str_deinit) struct str text = {0}, got = {0};
+	const uint64_t addresses[] = {0x1000, 0x2000}, times[] = {0, 0};
+	struct file_growth none = {0};
+	struct perf_map_wanted wanted = {addresses, times, 2};
+	struct perf_map_names names = {log_entry, log_place, &got};
+	str_puts(&text, "1000 8 first\n2000 8 second\n");
+	int fd = forged_fd(str_text(&text), text.len);
+	CHECK_INT(perf_map_read(fd, &none, &wanted, 0, &names), 2);
+	CHECK_STR(str_text(&got), "");
+	CHECK_INT(perf_map_read(fd, &none, &wanted, UINT32_MAX, &names), 0);
+	CHECK(strstr(str_text(&got), "first") && strstr(str_text(&got), "second"));
+	close(fd);
+}
+
 /* Each line covers each address: what is noted must not depend on how many there are. */
 TEST(perf_map_with_lines_over_everything)
 {
@@ -245,7 +262,7 @@ TEST(perf_map_with_lines_over_everything)
 	int fd = forged_fd(str_text(&text), text.len);
 	struct perf_map_wanted wanted = {addresses, times, ADDRESSES};
 	struct perf_map_names names = {log_entry, log_place, &got};
-	perf_map_read(fd, &none, &wanted, &names);
+	perf_map_read(fd, &none, &wanted, UINT32_MAX, &names);
 	close(fd);
 	/* What stood there between was beyond the limit, so nothing is sure. */
 	CHECK(!strstr(str_text(&got), "+"));
